@@ -1,0 +1,64 @@
+import type { Trajectory } from "../rollout/trajectory.ts";
+
+/** What a run has come to so far, in numbers; trajectories themselves are not kept. */
+export class Summary {
+  readonly #startMs = performance.now();
+  readonly #execs = new Map<string, number>();
+  #episodes = 0;
+  #scored = 0;
+  #right = 0;
+  #rewards = 0;
+  #failed = 0;
+
+  /** How many episodes are over. */
+  get episodes(): number {
+    return this.#episodes;
+  }
+
+  /** How many of them ended because something failed. */
+  get failed(): number {
+    return this.#failed;
+  }
+
+  /** The mean of the rewards that were given; `null` when none was. */
+  get meanReward(): number | null {
+    return this.#scored === 0 ? null : this.#rewards / this.#scored;
+  }
+
+  get episodesPerSecond(): number {
+    return this.#episodes / ((performance.now() - this.#startMs) / 1000);
+  }
+
+  add(trajectory: Trajectory): void {
+    const { reward, error, execs } = trajectory;
+    this.#episodes++;
+    if (error !== undefined) this.#failed++;
+    if (reward !== null) {
+      this.#scored++;
+      this.#rewards += reward;
+      if (reward >= 1) this.#right++;
+    }
+    for (const { status } of execs) this.#execs.set(status, (this.#execs.get(status) ?? 0) + 1);
+  }
+
+  /** The table at the end of a run. */
+  table(): string {
+    const rows: readonly (readonly [string, string])[] = [
+      ["episodes", `${this.#episodes}`],
+      ["mean reward", this.meanReward?.toFixed(4) ?? "-"],
+      ["right", `${this.#right}`],
+      ["wrong", `${this.#scored - this.#right}`],
+      ["unscored", `${this.#episodes - this.#scored}`],
+      ["errors", `${this.#failed}`],
+      ["execs", this.#execTexts()],
+      ["episodes/s", this.episodesPerSecond.toFixed(1)],
+    ];
+    return rows.map(([name, value]) => `${name.padEnd(14)}${value}\n`).join("");
+  }
+
+  #execTexts(): string {
+    const total = [...this.#execs.values()].reduce((sum, count) => sum + count, 0);
+    const byStatus = Array.from(this.#execs, ([status, count]) => `${count} ${status}`);
+    return total === 0 ? "0" : `${total} (${byStatus.sort().join(", ")})`;
+  }
+}

@@ -1,0 +1,16 @@
+import type { History } from "../history.ts";
+import type { Action } from "./env.ts";
+
+/**
+ * The conversation after an action: its `full`, else the prompt with its `response` behind it.
+ *
+ * @throws {TypeError} when the action has neither.
+ */
+export function fullHistory(prompt: History, action: Action): History {
+  const { full, response } = action.history;
+  if (full !== undefined) return full;
+  if (response !== undefined && response.length > 0) return prompt.extend(response);
+  throw new TypeError(
+    "Cannot step as the action must have 'history.full' or 'history.response': it has neither",
+  );
+}

@@ -1,0 +1,29 @@
+/** An error at a boundary of an episode: recorded on it, never fatal to its siblings. */
+export abstract class EpisodeError extends Error {
+  /** The boundary that failed, as it is written into trajectories. */
+  abstract readonly boundary: "sandbox" | "tool" | "policy" | "grader";
+
+  override get name(): string {
+    return this.constructor.name;
+  }
+}
+
+/** A sandbox could not be started, or broke in a way the guest's code does not explain. */
+export class SandboxError extends EpisodeError {
+  override readonly boundary = "sandbox";
+}
+
+/** A tool failed in a way the model may mend: the message is shown to it. */
+export class ToolError extends EpisodeError {
+  override readonly boundary = "tool";
+}
+
+/** The policy could not answer. */
+export class PolicyError extends EpisodeError {
+  override readonly boundary = "policy";
+}
+
+/** A grader could not give a score; the score is then `null`, never 0. */
+export class GraderError extends EpisodeError {
+  override readonly boundary = "grader";
+}

@@ -1,0 +1,26 @@
+import type { History } from "../history.ts";
+import { calculationOf } from "./calculation.ts";
+import type { Policy } from "./policy.ts";
+import { assistantTurns } from "./turns.ts";
+
+/**
+ * A policy that works out a task's `reference` solution in Python, over two turns, and answers what Python printed.
+ *
+ * The numbers of the reference itself are never part of the answer.
+ */
+export function calculatorPolicy(): Policy {
+  return {
+    // deno-lint-ignore require-await
+    async reply(history, { task }) {
+      const calculation = calculationOf(task.reference ?? "");
+      if (calculation === null) return "I find nothing to calculate here.";
+      const program = calculation.programs[assistantTurns(history)];
+      return program === undefined ? answerOf(history) : `\`\`\`python\n${program}\n\`\`\``;
+    },
+  };
+}
+
+function answerOf(history: History): string {
+  const printed = /= *(-?[\d.]+(?:e[-+]?\d+)?)\s*$/.exec(history.last?.content ?? "")?.[1];
+  return printed === undefined ? "I could not work it out." : `The answer is ${printed}`;
+}

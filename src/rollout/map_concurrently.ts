@@ -1,0 +1,93 @@
+/** How {@linkcode mapConcurrently} runs. */
+export interface MapConcurrentlyOptions {
+  /** How many runs may be going on at once. */
+  concurrency: number;
+  /** Results come in the order of the items, not in that in which runs end; one that waits counts as going on. */
+  ordered?: boolean | undefined;
+  signal?: AbortSignal | undefined;
+}
+
+/** What the loop waits for: the next item, or a run that ends. */
+type News<In, Out> =
+  | { kind: "item"; item: In }
+  | { kind: "end"; failure?: { error: unknown } }
+  | { kind: "result"; run: Promise<News<In, Out>>; result: Out };
+
+/**
+ * Runs `run` over items that are taken only as fast as they are used up, and gives the results.
+ *
+ * When the items fail, what is going on ends and is given before the error is thrown. When a run rejects, when
+ * the signal is aborted, or when the caller wants no more, the signal that the runs got is aborted and they are
+ * waited for.
+ *
+ * @throws {RangeError} when the concurrency is not a whole number of at least 1.
+ */
+export async function* mapConcurrently<In, Out>(
+  items: AsyncIterable<In> | Iterable<In>,
+  run: (item: In, signal: AbortSignal) => Promise<Out>,
+  options: MapConcurrentlyOptions,
+): AsyncGenerator<Out> {
+  const { concurrency, ordered = false } = options;
+  requireConcurrency(concurrency);
+  const stop = new AbortController();
+  const signal = AbortSignal.any([stop.signal, ...(options.signal ? [options.signal] : [])]);
+  const source = iterate(items);
+  const running = new Set<Promise<News<In, Out>>>();
+  let pulling: Promise<News<In, Out>> | undefined;
+  let end: News<In, Out> & { kind: "end" } | undefined;
+  try {
+    while (end === undefined || running.size > 0) {
+      signal.throwIfAborted();
+      if (end === undefined && running.size < concurrency) pulling ??= pull<In, Out>(source);
+      const awaited = ordered ? [...running].slice(0, 1) : [...running];
+      const news = await Promise.race(pulling === undefined ? awaited : [pulling, ...awaited]);
+      if (news.kind === "result") {
+        running.delete(news.run);
+        yield news.result;
+        continue;
+      }
+      pulling = undefined;
+      if (news.kind === "end") end = news;
+      else running.add(start(run, news.item, signal));
+    }
+    if (end.failure !== undefined) throw end.failure.error;
+  } finally {
+    stop.abort();
+    await Promise.allSettled(running);
+    // An item that never comes must not hold up the end.
+    if (pulling === undefined) await source.return(undefined);
+    else source.return(undefined).catch(() => {});
+  }
+}
+
+function requireConcurrency(concurrency: number): void {
+  if (Number.isInteger(concurrency) && concurrency >= 1) return;
+  throw new RangeError(
+    `Cannot run at once as 'concurrency' must be a whole number >= 1: current value is ${concurrency}`,
+  );
+}
+
+async function* iterate<In>(items: AsyncIterable<In> | Iterable<In>): AsyncGenerator<In, undefined> {
+  yield* items;
+}
+
+async function pull<In, Out>(source: AsyncIterator<In, undefined>): Promise<News<In, Out>> {
+  try {
+    const { done, value } = await source.next();
+    return done ? { kind: "end" } : { kind: "item", item: value };
+  } catch (error) {
+    return { kind: "end", failure: { error } };
+  }
+}
+
+function start<In, Out>(
+  run: (item: In, signal: AbortSignal) => Promise<Out>,
+  item: In,
+  signal: AbortSignal,
+): Promise<News<In, Out>> {
+  const news: Promise<News<In, Out>> = run(item, signal)
+    .then((result) => ({ kind: "result", run: news, result }));
+  // It may reject while nobody waits for it; the loop sees it later.
+  news.catch(() => {});
+  return news;
+}

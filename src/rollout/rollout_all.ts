@@ -1,0 +1,59 @@
+import type { Env } from "../envs/env.ts";
+import type { Policy } from "../policy/policy.ts";
+import type { Task } from "../task.ts";
+import { mapConcurrently } from "./map_concurrently.ts";
+import { requireMaxTurns, rollout } from "./rollout.ts";
+import { emptyTrajectory, type Trajectory, withFailure } from "./trajectory.ts";
+
+/** What {@linkcode rolloutAll} needs. */
+export interface RolloutAllOptions {
+  /** Makes an episode's env, which is disposed when the episode is over. */
+  makeEnv: (task: Task) => Env | Promise<Env>;
+  policy: Policy;
+  /** How many episodes may be going on at once. */
+  concurrency?: number | undefined;
+  /** Gives trajectories in the order of the tasks, not in that in which episodes end. */
+  ordered?: boolean | undefined;
+  /** Cuts off an episode that its env would let go on. */
+  maxTurns?: number | undefined;
+  /** Called the moment an episode is over, before its trajectory's turn comes. */
+  onTrajectory?: ((trajectory: Trajectory) => void) | undefined;
+  signal?: AbortSignal | undefined;
+}
+
+/**
+ * Plays an episode for each task, several at once, and gives their trajectories. Tasks are read only as fast as
+ * they are played, so there may be any number.
+ *
+ * An episode that fails gives a trajectory that says so and disturbs no other. Rejects when it was aborted, or
+ * with the error of the tasks once all episodes before it are given; either way nothing is left running.
+ */
+export async function* rolloutAll(
+  tasks: AsyncIterable<Task> | Iterable<Task>,
+  options: RolloutAllOptions,
+): AsyncGenerator<Trajectory> {
+  const { concurrency = 8, ordered, maxTurns, onTrajectory, signal } = options;
+  if (maxTurns !== undefined) requireMaxTurns(maxTurns);
+  const play = async (task: Task, signal: AbortSignal) => {
+    const trajectory = await playEpisode(task, { ...options, signal });
+    onTrajectory?.(trajectory);
+    return trajectory;
+  };
+  yield* mapConcurrently(tasks, play, { concurrency, ordered, signal });
+}
+
+async function playEpisode(
+  task: Task,
+  options: RolloutAllOptions & { signal: AbortSignal },
+): Promise<Trajectory> {
+  const { makeEnv, policy, maxTurns, signal } = options;
+  let trajectory = emptyTrajectory(task.id);
+  try {
+    await using env = await makeEnv(task);
+    trajectory = await rollout(env, policy, task, { maxTurns, signal });
+  } catch (error) {
+    if (signal.aborted) throw error;
+    trajectory = withFailure(trajectory, error);
+  }
+  return trajectory;
+}

@@ -1,0 +1,99 @@
+import { dirname, join } from "node:path";
+import { buildBaseImage } from "./base_image_build.ts";
+import { PYTHON_SOURCES, supervisorModules, workerModules } from "./guest_sources.ts";
+import type { BootPlan } from "./guest/assets.ts";
+import type { Profile } from "./profile.ts";
+import { PYODIDE_VERSION } from "./pyodide_files.ts";
+import { sha256 } from "./sha256.ts";
+
+/** What of a boot plan is the same for every sandbox that starts from one image. */
+export type ImageManifest = Omit<BootPlan, "limits" | "mounts" | "plan">;
+
+/** A base image in the cache, ready to start sandboxes from. */
+export interface BaseImage {
+  readonly directory: string;
+  readonly manifest: ImageManifest;
+}
+
+/** Where base images are kept, and how an image is known to be on its way. */
+export interface BaseImageOptions {
+  /** The folder of the cache; it is made when missing. */
+  readonly cacheDir: string;
+  /** Called once before an image is built, which takes some seconds. */
+  onBuild?: (() => void) | undefined;
+}
+
+/** The module that a sandbox runs, below its image's directory. */
+export const SUPERVISOR = "supervisor.js";
+
+const MANIFEST = "manifest.json";
+
+/**
+ * Finds the base image of a profile in the cache, or builds it. Processes that want the same one at the
+ * same time wait for the first.
+ *
+ * @throws {SandboxError} when it cannot be built.
+ */
+export async function baseImage(profile: Profile, options: BaseImageOptions): Promise<BaseImage> {
+  const directory = join(options.cacheDir, await imageKey(profile));
+  const cached = await readManifest(directory);
+  if (cached) return { directory, manifest: cached };
+  await Deno.mkdir(options.cacheDir, { recursive: true, mode: 0o700 });
+  using lock = await Deno.open(`${directory}.lock`, { create: true, write: true });
+  await lock.lock(true);
+  const built = await readManifest(directory);
+  if (built) return { directory, manifest: built };
+  options.onBuild?.();
+  return { directory, manifest: await build(profile, directory) };
+}
+
+/** Forgets an image that proved damaged, so that the next request builds it again. */
+export async function dropBaseImage({ directory }: BaseImage): Promise<void> {
+  await Deno.remove(join(directory, MANIFEST)).catch(() => {}); // another process was faster
+}
+
+async function build(profile: Profile, directory: string): Promise<ImageManifest> {
+  await Deno.remove(directory, { recursive: true }).catch(() => {}); // usually there is none
+  const workshop = await Deno.makeTempDir({ dir: dirname(directory), prefix: "building-" });
+  try {
+    const manifest = await buildBaseImage(profile, workshop);
+    const text = JSON.stringify(manifest);
+    await Deno.writeTextFile(join(workshop, MANIFEST), `${await sha256(text)}\n${text}`);
+    await Deno.rename(workshop, directory);
+    return manifest;
+  } catch (error) {
+    await Deno.remove(workshop, { recursive: true });
+    throw error;
+  }
+}
+
+/** Everything that the image depends on; what is not in here must not change it. */
+async function imageKey(profile: Profile): Promise<string> {
+  const inputs = {
+    pyodide: PYODIDE_VERSION,
+    deno: Deno.version.deno,
+    supervisor: supervisorModules(),
+    worker: workerModules(),
+    python: PYTHON_SOURCES,
+    preimports: profile.preimports,
+    packages: profile.packages.map(({ name, sha256 }) => [name, sha256]),
+  };
+  return (await sha256(JSON.stringify(inputs))).slice(0, 32);
+}
+
+/** The manifest when it is there and whole, and so are the supervisor's files. */
+async function readManifest(directory: string): Promise<ImageManifest | undefined> {
+  try {
+    const [digest = "", text = ""] = (await Deno.readTextFile(join(directory, MANIFEST))).split("\n");
+    if (await sha256(text) !== digest) return undefined;
+    const whole = await Promise.all(
+      supervisorModules().map(async ({ name, source }) =>
+        await Deno.readTextFile(join(directory, name)) === source
+      ),
+    );
+    return whole.every(Boolean) ? JSON.parse(text) as ImageManifest : undefined;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,100 @@
+import { join } from "node:path";
+import { SandboxError } from "../errors.ts";
+import type { ImageManifest } from "./base_image.ts";
+import { Child } from "./child.ts";
+import { childCommand, childEnvironment } from "./command.ts";
+import type { AssetFile, BootPlan } from "./guest/assets.ts";
+import type { HeapImage } from "./guest/python.ts";
+import { PYTHON_SOURCES, supervisorModules, workerModules } from "./guest_sources.ts";
+import { packageFiles } from "./package_files.ts";
+import type { Profile } from "./profile.ts";
+import { type Frame, FrameKind } from "./protocol.ts";
+import { readPyodide } from "./pyodide_files.ts";
+import { sha256 } from "./sha256.ts";
+
+/** Far above what the longest list of pre-imports takes. */
+const BUILD_TIMEOUT_MS = 120_000;
+const BUILD_SESSION = 1;
+
+/**
+ * Builds a base image in `directory`: a child starts Pyodide the long way, with no more permissions than
+ * any sandbox, and sends the heap it ended up with.
+ *
+ * @throws {SandboxError} when the child fails; the message has its reason.
+ */
+export async function buildBaseImage(profile: Profile, directory: string): Promise<ImageManifest> {
+  const pyodide = await readPyodide();
+  const library = [{ path: "/python314.zip", contents: pyodide.stdlib }, ...await packageFiles(profile.packages)];
+  for (const { name, source } of supervisorModules()) await Deno.writeTextFile(join(directory, name), source);
+  const save = (name: string, bytes: Uint8Array) => saveAsset(join(directory, name), bytes);
+  const base = {
+    wasm: await save("pyodide.asm.wasm", pyodide.wasm),
+    factory: await save("pyodide.asm.mjs", pyodide.factory),
+    library: {
+      ...await save("library.bin", concat(library.map((file) => file.contents))),
+      index: library.map(({ path, contents }) => [path, contents.length] as const),
+    },
+    modules: workerModules(),
+  };
+  const plan = {
+    loader: await save("pyodide.mjs", pyodide.loader),
+    lock: pyodide.lock,
+    sources: PYTHON_SOURCES.modules,
+    prepare: PYTHON_SOURCES.prepare,
+    preimports: profile.preimports,
+  };
+  const { about, data } = await runBuild(profile, directory, { ...base, plan, mounts: [], limits: profile.limits });
+  return { ...base, image: { ...about, ...await save("image.bin", data) } };
+}
+
+async function saveAsset(path: string, bytes: Uint8Array): Promise<AssetFile> {
+  await Deno.writeFile(path, bytes);
+  return { path: path.slice(path.lastIndexOf("/") + 1), sha256: await sha256(bytes) };
+}
+
+async function runBuild(
+  profile: Profile,
+  directory: string,
+  plan: BootPlan,
+): Promise<{ about: Omit<HeapImage, "data">; data: Uint8Array }> {
+  const pieces: Uint8Array[] = [];
+  const { promise, resolve, reject } = Promise.withResolvers<Omit<HeapImage, "data">>();
+  const failed = (reason: string) =>
+    reject(new SandboxError(`Cannot build the base image of profile '${profile.name}': ${reason}`));
+  const child = new Child(buildCommand(profile, directory), ({ kind, payload }: Frame) => {
+    if (kind === FrameKind.image) pieces.push(payload);
+    else if (kind === FrameKind.opened) resolve(JSON.parse(new TextDecoder().decode(payload)));
+    else if (kind === FrameKind.lost || kind === FrameKind.damaged) failed(new TextDecoder().decode(payload));
+  });
+  const timer = setTimeout(() => failed(`not done after ${BUILD_TIMEOUT_MS} ms`), BUILD_TIMEOUT_MS);
+  child.ended.then(({ code, stderr }) => failed(`its process ended with code ${code}: ${stderr.trim()}`));
+  child.send(FrameKind.boot, 0, JSON.stringify(plan));
+  child.send(FrameKind.open, BUILD_SESSION, "{}");
+  try {
+    return { about: await promise, data: concat(pieces) };
+  } finally {
+    clearTimeout(timer);
+    child.kill();
+    await child.ended;
+  }
+}
+
+function buildCommand(profile: Profile, directory: string): ConstructorParameters<typeof Child>[0] {
+  const command = childCommand(profile, {
+    denoPath: Deno.execPath(),
+    assetsDir: directory,
+    supervisorPath: join(directory, "supervisor.js"),
+    layers: new Set(),
+  });
+  return { ...command, env: childEnvironment() };
+}
+
+function concat(pieces: readonly Uint8Array[]): Uint8Array {
+  const whole = new Uint8Array(pieces.reduce((sum, piece) => sum + piece.length, 0));
+  let at = 0;
+  for (const piece of pieces) {
+    whole.set(piece, at);
+    at += piece.length;
+  }
+  return whole;
+}

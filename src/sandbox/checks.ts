@@ -1,0 +1,63 @@
+import { z } from "zod";
+
+/** An object that holds the named keys and no other. */
+export function closedObject<Shape extends z.ZodRawShape>(shape: Shape): z.ZodObject<Shape, z.core.$strict> {
+  const known = Object.keys(shape).join(", ");
+  return z.strictObject(shape, {
+    error: (issue) => issue.code === "unrecognized_keys" ? `known keys are ${known}` : "must be an object",
+  });
+}
+
+/** A whole number from `min` to `max`, both included. */
+export function integer(min: number, max: number): z.ZodType<number> {
+  return z.custom<number>(
+    (value) => Number.isSafeInteger(value) && Number(value) >= min && Number(value) <= max,
+    { error: `must be an integer from ${min} to ${max}` },
+  );
+}
+
+/** One of the given words. */
+export function oneOf<Word extends string>(words: readonly Word[]): z.ZodType<Word> {
+  return z.custom<Word>((value) => words.some((word) => word === value), {
+    error: `must be one of ${words.join(", ")}`,
+  });
+}
+
+/** A string for which `test` holds; `needs` says what that is. */
+export function string(needs: string, test: (value: string) => boolean = () => true): z.ZodType<string> {
+  return z.custom<string>((value) => typeof value === "string" && value.isWellFormed() && test(value), {
+    error: `must be ${needs}`,
+  });
+}
+
+/** True or false. */
+export function flag(): z.ZodType<boolean> {
+  return z.custom<boolean>((value) => typeof value === "boolean", { error: "must be true or false" });
+}
+
+/** What is wrong with `input`, one line for each fault, with the path to it; none when it fits. */
+export function faults(error: z.ZodError): string[] {
+  return error.issues.flatMap((issue) => {
+    if (issue.code === "unrecognized_keys") {
+      return issue.keys.map((key) => `${pathText([...issue.path, key])} is an unknown key: ${issue.message}`);
+    }
+    const reason = issue.code === "invalid_key" ? issue.issues[0]?.message ?? issue.message : issue.message;
+    return [`${pathText(issue.path)} ${reason}: ${current(issue.input)}`];
+  });
+}
+
+function pathText(path: readonly PropertyKey[]): string {
+  if (path.length === 0) return "the profile";
+  return path.map((key, at) => {
+    if (typeof key === "number") return `[${key}]`;
+    const name = String(key);
+    if (!/^[A-Za-z_$][\w$]*$/.test(name)) return `[${JSON.stringify(name)}]`;
+    return at === 0 ? name : `.${name}`;
+  }).join("");
+}
+
+function current(value: unknown): string {
+  if (value === undefined) return "there is none";
+  const json = typeof value === "number" ? String(value) : JSON.stringify(value);
+  return `current value is ${json.length > 80 ? `${json.slice(0, 80)}…` : json}`;
+}

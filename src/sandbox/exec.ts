@@ -1,0 +1,95 @@
+import type { HostTool } from "./host_tool.ts";
+
+/** What an exec may be given beside its code. */
+export interface ExecOptions {
+  /** Milliseconds until the program is interrupted; the profile's limit unless given. */
+  timeoutMs?: number | undefined;
+  /** Text that `input()` and `sys.stdin` read; at its end, and without it, `input()` raises EOFError. */
+  stdin?: string | undefined;
+  /** Files written under the session's working directory before the code runs. */
+  files?: Readonly<Record<string, Uint8Array | string>> | undefined;
+  /** Files read back after the code ran, as {@linkcode ExecResult} `files`; one that is missing is left out. */
+  fetchFiles?: readonly string[] | undefined;
+  /** Host tools that this exec, and no other, may call as `paddock.tools.<name>`. */
+  tools?: readonly HostTool[] | undefined;
+  /** Cancels the exec: it then rejects with the signal's reason. */
+  signal?: AbortSignal | undefined;
+  /** Called with each piece of output as it arrives, before the result. */
+  onOutput?: ((stream: "stdout" | "stderr", text: string) => void) | undefined;
+}
+
+/** An exception of the guest, as Python tells it. */
+export interface GuestError {
+  /** The class name, such as `ValueError`. */
+  type: string;
+  message: string;
+  /** The traceback as CPython prints it, without frames of the runner. */
+  traceback: string;
+}
+
+/** What every result carries. */
+export interface ExecOutcome {
+  stdout: string;
+  stderr: string;
+  /** Wall time as the host saw it. */
+  durationMs: number;
+  /** False when the interpreter was lost and the next exec meets a fresh one. */
+  stateKept: boolean;
+  /** True when output was dropped beyond the profile's `outputBytes`. */
+  truncated: boolean;
+  /** True when this exec met a fresh interpreter because the last one had been lost. */
+  restarted?: true;
+  /** The files asked for by `fetchFiles`. */
+  files?: Record<string, Uint8Array>;
+}
+
+/** What became of a piece of guest code: a closed union over `status`. */
+export type ExecResult =
+  & ExecOutcome
+  & (
+    /** It ran to its end; `value` is the repr of its last expression unless that is None. */
+    | { status: "ok"; value?: string }
+    /** It raised an exception nobody caught. */
+    | { status: "error"; error: GuestError }
+    /** It met its deadline or its limit of CPU time. */
+    | { status: "timeout"; error: GuestError }
+    /** An uncaught MemoryError (state kept), or a kill by a limit of memory (state lost). */
+    | { status: "memory"; error: GuestError }
+    /** It wrote so far beyond its limit of output that it was interrupted. */
+    | { status: "output"; error: GuestError }
+    /** `sys.exit` with a code other than 0. */
+    | { status: "exited"; exitCode: number }
+    /** The interpreter is gone. */
+    | { status: "crashed"; error: GuestError }
+  );
+
+/** The word that says what became of an exec. */
+export type ExecStatus = ExecResult["status"];
+
+/** How a session is put back: a `fresh` interpreter, or the image written back over the live one. */
+export interface ResetOptions {
+  /** `fresh` is a wall; `rewind` is faster and for one trust domain only. */
+  mode?: "fresh" | "rewind" | undefined;
+  /** Makes `random`, `secrets`, `uuid4` and `os.urandom` reproducible. */
+  seed?: number | undefined;
+  signal?: AbortSignal | undefined;
+}
+
+/** One Python interpreter with globals of its own. */
+export interface PythonSession extends AsyncDisposable {
+  /** Runs code in the session's one namespace; what the guest does is a result, never a rejection. */
+  exec(code: string, options?: ExecOptions): Promise<ExecResult>;
+  /** Puts globals, modules and files back to how they were at the start. */
+  reset(options?: ResetOptions): Promise<void>;
+}
+
+/** A session on loan; disposing gives it back. */
+export interface SessionLease extends AsyncDisposable {
+  readonly session: PythonSession;
+}
+
+/** Where leases come from: a {@linkcode SandboxPool}, or anything that keeps its contract. */
+export interface SessionPool {
+  /** Waits for a session that nobody else has or had. */
+  acquire(options?: { seed?: number | undefined; signal?: AbortSignal | undefined }): Promise<SessionLease>;
+}

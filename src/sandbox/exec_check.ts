@@ -1,0 +1,66 @@
+import type { ExecOptions } from "./exec.ts";
+import type { Profile } from "./profile.ts";
+
+/** Code longer than this is refused: no program of a model is, and a slip of the caller is. */
+export const MAX_CODE_CHARACTERS = 10 * 1024 * 1024;
+
+const MAX_TIMEOUT_MS = 24 * 3_600_000;
+const MAX_FILES = 10_000;
+
+/**
+ * Checks what an exec was asked to do, before anything starts.
+ *
+ * @throws {TypeError | RangeError} that names the argument, what is needed, and what there was.
+ */
+export function checkExec(code: unknown, options: ExecOptions, profile: Profile): void {
+  if (typeof code !== "string") throw new TypeError(`Cannot exec as code must be a string: current value is ${typeof code}`);
+  if (code.length > MAX_CODE_CHARACTERS) {
+    throw new RangeError(
+      `Cannot exec as code must have at most ${MAX_CODE_CHARACTERS} characters: current value has ${code.length}`,
+    );
+  }
+  checkTimeout(options.timeoutMs);
+  checkTools(options.tools ?? [], profile);
+  const files = Object.entries(options.files ?? {});
+  if (files.length > MAX_FILES) {
+    throw new RangeError(`Cannot exec as 'files' must have at most ${MAX_FILES} entries: there are ${files.length}`);
+  }
+  for (const [path] of files) checkPath(path);
+  for (const path of options.fetchFiles ?? []) checkPath(path);
+  options.signal?.throwIfAborted();
+}
+
+/** Throws unless the timeout is a number of milliseconds that a timer can wait. */
+export function checkTimeout(timeoutMs: number | undefined): void {
+  if (timeoutMs === undefined || (timeoutMs > 0 && timeoutMs <= MAX_TIMEOUT_MS)) return;
+  throw new RangeError(
+    `Cannot exec as 'timeoutMs' must be > 0 and <= ${MAX_TIMEOUT_MS}: current value is ${timeoutMs}`,
+  );
+}
+
+/** Throws unless the seed is an integer that JSON and Python agree on. */
+export function checkSeed(seed: number | undefined): void {
+  if (seed === undefined || Number.isSafeInteger(seed)) return;
+  throw new RangeError(`Cannot seed session as 'seed' must be a safe integer: current value is ${seed}`);
+}
+
+/** Throws unless the path stays under the session's working directory, on whatever host. */
+export function checkPath(path: string): void {
+  const names = path.split("/");
+  const climbs = names.includes("..") || names.every((name) => name === "" || name === ".");
+  const odd = path.startsWith("/") || path.startsWith("~") || /[\0\\]|^[A-Za-z]:/.test(path) || path.length > 1024;
+  if (!climbs && !odd) return;
+  const shown = JSON.stringify(path.length > 80 ? `${path.slice(0, 80)}…` : path);
+  throw new TypeError(`Cannot use path as it must be relative and stay under the working directory: current value is ${shown}`);
+}
+
+function checkTools(tools: NonNullable<ExecOptions["tools"]>, profile: Profile): void {
+  if (tools.length > 0 && !profile.hostTools) {
+    throw new TypeError(
+      `Cannot grant host tools as profile '${profile.name}' must have 'hostTools': current value is false`,
+    );
+  }
+  const names = tools.map((tool) => tool.name);
+  const twice = names.find((name, at) => names.indexOf(name) !== at);
+  if (twice !== undefined) throw new TypeError(`Cannot grant host tools as each name must be there once: '${twice}' is twice`);
+}

@@ -1,0 +1,52 @@
+import type { ExecOutcome, ExecResult } from "./exec.ts";
+import { type ExecEnd, hostError, type StopReason } from "./exec_run.ts";
+import type { GuestResult } from "./guest_frames.ts";
+import type { Loss } from "./guest_link.ts";
+import type { Limits } from "./limits.ts";
+
+/** Says what became of an exec. Time and death are what the host saw; the rest is what the guest said. */
+export function execResult(end: ExecEnd, options: { timeoutMs: number; limits: Limits }): ExecResult {
+  const outcome: ExecOutcome = {
+    stdout: end.stdout,
+    stderr: end.stderr,
+    durationMs: end.durationMs,
+    stateKept: end.loss === undefined,
+    truncated: end.result?.truncated ?? false,
+  };
+  if (end.stopped === "timeout" || end.stopped === "cpu") {
+    return { ...outcome, status: "timeout", error: stopError(end.stopped, options) };
+  }
+  if (end.result) return guestResult(end.result, outcome, options.limits);
+  return lossResult(end.loss ?? { reason: "crashed", message: "no result" }, outcome);
+}
+
+function stopError(reason: StopReason, options: { timeoutMs: number; limits: Limits }) {
+  return reason === "cpu"
+    ? hostError("CpuTimeLimit", `the block used more than ${options.limits.cpuSeconds} s of CPU time`)
+    : hostError("TimeoutError", `the block ran longer than ${options.timeoutMs} ms`);
+}
+
+function guestResult(result: GuestResult, outcome: ExecOutcome, limits: Limits): ExecResult {
+  const said = result.outcome;
+  if (result.flooded) {
+    const message = `the block wrote more than 64 times its limit of ${limits.outputBytes} bytes`;
+    return { ...outcome, status: "output", error: hostError("OutputLimit", message) };
+  }
+  if (said.status === "ok") {
+    const value = said.value === undefined ? {} : { value: said.value };
+    return { ...outcome, status: "ok", ...value, truncated: outcome.truncated || said.cut === true };
+  }
+  if (said.status === "exited") return { ...outcome, ...said };
+  const status = said.status === "memory" ? "memory" : "error";
+  return { ...outcome, status, error: said.error };
+}
+
+function lossResult(loss: Loss, outcome: ExecOutcome): ExecResult {
+  if (loss.reason === "memory") {
+    return { ...outcome, status: "memory", error: hostError("MemoryLimit", loss.message) };
+  }
+  if (loss.reason === "cpu") {
+    return { ...outcome, status: "timeout", error: hostError("CpuTimeLimit", loss.message) };
+  }
+  return { ...outcome, status: "crashed", error: hostError("InterpreterLost", loss.message) };
+}

@@ -1,0 +1,134 @@
+import type { ExecOptions, GuestError } from "./exec.ts";
+import { type GuestResult, parseResult } from "./guest_frames.ts";
+import type { GuestLink, Loss } from "./guest_link.ts";
+import type { HostTool } from "./host_tool.ts";
+import type { Limits } from "./limits.ts";
+import { OutputCapture } from "./output_capture.ts";
+import { type Frame, FrameKind } from "./protocol.ts";
+import { ToolCalls } from "./tool_calls.ts";
+import { watchProcess } from "./watchdog.ts";
+import { z } from "zod";
+
+/** How often an interrupt is repeated to a program that swallows it. */
+const INTERRUPT_INTERVAL_MS = 50;
+
+/** Why an exec was told to stop before its end. */
+export type StopReason = "timeout" | "cpu" | "aborted";
+
+/** What one exec needs of the profile and of the session. */
+export interface ExecRunOptions extends ExecOptions {
+  readonly limits: Limits;
+  readonly timeoutMs: number;
+  /** The most resident memory that the process may have, or nothing where the watchdog is off. */
+  readonly residentBytes?: number | undefined;
+}
+
+/** How an exec ended, as the host saw it. */
+export interface ExecEnd {
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly durationMs: number;
+  readonly stopped?: StopReason | undefined;
+  /** What the guest said, or why it can say nothing any more. */
+  readonly result?: GuestResult | undefined;
+  readonly loss?: Loss | undefined;
+}
+
+/** Runs one block in an interpreter: first asked to stop, then killed, when its time is over. */
+export class ExecRun {
+  readonly #link: GuestLink;
+  readonly #options: ExecRunOptions;
+  readonly #output: OutputCapture;
+  readonly #tools: ToolCalls;
+  readonly #result = Promise.withResolvers<GuestResult>();
+  #stopped: StopReason | undefined;
+  readonly #timers: ReturnType<typeof setTimeout>[] = [];
+
+  constructor(link: GuestLink, options: ExecRunOptions) {
+    this.#link = link;
+    this.#options = options;
+    this.#output = new OutputCapture({ outputBytes: options.limits.outputBytes, onOutput: options.onOutput });
+    this.#tools = new ToolCalls(options.tools ?? [], {
+      budget: options.limits.hostToolCalls,
+      answer: (text) => link.send(FrameKind.reply, text),
+    });
+  }
+
+  /** Sends the block and waits for its end; never rejects for what the guest does. */
+  async run(code: string): Promise<ExecEnd> {
+    const { signal, timeoutMs } = this.#options;
+    const onAbort = () => this.#stop("aborted");
+    signal?.addEventListener("abort", onAbort);
+    await using _watch = this.#watch();
+    const startedAt = performance.now();
+    this.#timers.push(setTimeout(() => this.#stop("timeout"), timeoutMs));
+    try {
+      const ended = await this.#link.listen((frame) => this.#receive(frame), () => this.#send(code));
+      return {
+        ...ended,
+        stdout: this.#output.stdout.end(),
+        stderr: this.#output.stderr.end(),
+        durationMs: performance.now() - startedAt,
+        stopped: this.#stopped,
+      };
+    } finally {
+      this.#timers.forEach((timer) => clearTimeout(timer));
+      signal?.removeEventListener("abort", onAbort);
+      this.#tools.end();
+    }
+  }
+
+  async #send(code: string): Promise<{ result?: GuestResult; loss?: Loss }> {
+    const { stdin, tools = [], limits } = this.#options;
+    this.#link.send(
+      FrameKind.exec,
+      JSON.stringify({ code, stdin, tools: tools.map(toolSpec), valueCap: limits.outputBytes }),
+    );
+    return await Promise.race([
+      this.#result.promise.then((result) => ({ result })),
+      this.#link.lost.then((loss) => ({ loss })),
+    ]);
+  }
+
+  #receive({ kind, payload }: Frame): void {
+    if (kind === FrameKind.stdout) this.#output.push("stdout", payload);
+    else if (kind === FrameKind.stderr) this.#output.push("stderr", payload);
+    else if (kind === FrameKind.call) this.#tools.receive(payload);
+    else if (kind === FrameKind.result) this.#result.resolve(parseResult(payload));
+    else throw new SyntaxError(`frame ${kind} is not one of an exec`);
+  }
+
+  /** Interrupts the program, again and again, until it ends or its grace does. */
+  #stop(reason: StopReason): void {
+    if (this.#stopped) return;
+    this.#stopped = reason;
+    const interrupt = () => this.#link.send(FrameKind.interrupt);
+    interrupt();
+    this.#timers.push(setInterval(interrupt, INTERRUPT_INTERVAL_MS));
+    this.#timers.push(setTimeout(() => this.#kill(), this.#options.limits.graceMs));
+  }
+
+  #kill(): void {
+    this.#link.lose({ reason: "killed", message: "it did not stop when it was interrupted, and was killed" });
+  }
+
+  #watch(): AsyncDisposable | undefined {
+    const { residentBytes, limits } = this.#options;
+    if (residentBytes === undefined) return undefined;
+    const watchLimits = { cpuSeconds: limits.cpuSeconds, memoryBytes: residentBytes };
+    return watchProcess(this.#link.pid, watchLimits, (breach) => {
+      if (breach === "cpu") this.#stop("cpu");
+      else this.#link.lose({ reason: "memory", message: `the process held more than ${residentBytes} bytes` });
+    });
+  }
+}
+
+/** What the guest is told of a tool. */
+function toolSpec({ name, description, parameters }: HostTool): object {
+  return { name, description, parameters: z.toJSONSchema(parameters, { io: "input" }) };
+}
+
+/** An error of the host's own words, in the shape of one of the guest's. */
+export function hostError(type: string, message: string): GuestError {
+  return { type, message, traceback: `${type}: ${message}\n` };
+}

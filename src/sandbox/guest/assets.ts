@@ -1,0 +1,108 @@
+import type { ImagePlan } from "./build.ts";
+import type { HeapImage } from "./python.ts";
+import type { ReadOnlyFile, ReadOnlyTree } from "./read_only_files.ts";
+
+/** A file beside the supervisor, and what it must hash to. */
+export interface AssetFile {
+  readonly path: string;
+  readonly sha256: string;
+}
+
+/** What the host says at the start: which files make a session, and what holds for all of them. */
+export interface BootPlan {
+  readonly wasm: AssetFile;
+  readonly factory: AssetFile;
+  /** The worker's modules, in an order in which each comes after those it imports. */
+  readonly modules: readonly { readonly name: string; readonly source: string }[];
+  /** The files of `/lib`, one after the other. */
+  readonly library: AssetFile & { readonly index: readonly (readonly [string, number])[] };
+  readonly mounts: readonly { readonly guest: string; readonly host: string }[];
+  readonly image?: AssetFile & Omit<HeapImage, "data">;
+  readonly plan?: Omit<ImagePlan, "loaderUrl"> & { readonly loader: AssetFile };
+  readonly limits: { readonly outputBytes: number; readonly fileBytes: number };
+}
+
+/** What every worker of the process is given. */
+export interface Assets {
+  readonly workerUrl: string;
+  readonly factoryUrl: string;
+  readonly module: Promise<WebAssembly.Module>;
+  readonly trees: readonly ReadOnlyTree[];
+  readonly image?: HeapImage;
+  readonly plan?: ImagePlan;
+  readonly limits: BootPlan["limits"];
+}
+
+/** Reads and checks every asset, then gives up the permission to read. */
+export async function loadAssets(plan: BootPlan): Promise<Assets> {
+  const [wasm, factory, library, image, loader] = await Promise.all([
+    readChecked(plan.wasm),
+    readChecked(plan.factory),
+    readChecked(plan.library),
+    plan.image && readChecked(plan.image),
+    plan.plan && readChecked(plan.plan.loader),
+  ]);
+  const mounts = plan.mounts.map(readMount);
+  await Deno.permissions.revoke({ name: "read" });
+  return {
+    workerUrl: linkModules(plan.modules),
+    factoryUrl: blobUrl(factory),
+    module: WebAssembly.compile(wasm as Uint8Array<ArrayBuffer>),
+    trees: [{ at: "/lib", files: cutLibrary(shared(library), plan.library.index) }, ...mounts],
+    ...(plan.image && image ? { image: { ...plan.image, data: shared(image) } } : {}),
+    ...(plan.plan && loader ? { plan: { ...plan.plan, loaderUrl: blobUrl(loader) } } : {}),
+    limits: plan.limits,
+  };
+}
+
+async function readChecked(file: AssetFile): Promise<Uint8Array<ArrayBuffer>> {
+  const bytes = await Deno.readFile(new URL(file.path, import.meta.url));
+  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
+  if (digest.toHex() !== file.sha256) throw new Error(`'${file.path}' does not match its hash`);
+  return bytes;
+}
+
+/** Makes each module a blob whose imports point at the blobs before it, and gives the last one's URL. */
+function linkModules(modules: BootPlan["modules"]): string {
+  const urls = new Map<string, string>();
+  let last = "";
+  for (const { name, source } of modules) {
+    const linked = source.replace(/(from |import )"\.{1,2}\/([\w.]+)"/g, (_, word, file) => {
+      return `${word}"${urls.get(file)}"`;
+    });
+    last = blobUrl(linked);
+    urls.set(name, last);
+  }
+  return last;
+}
+
+function blobUrl(source: string | Uint8Array<ArrayBuffer>): string {
+  return URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
+}
+
+/** A copy in memory that all workers of the process read. */
+function shared(bytes: Uint8Array): Uint8Array {
+  const copy = new Uint8Array(new SharedArrayBuffer(bytes.length));
+  copy.set(bytes);
+  return copy;
+}
+
+function cutLibrary(bytes: Uint8Array, index: readonly (readonly [string, number])[]): ReadOnlyFile[] {
+  let at = 0;
+  return index.map(([path, length]) => ({ path, contents: bytes.subarray(at, at += length) }));
+}
+
+function readMount(mount: { guest: string; host: string }, number: number): ReadOnlyTree {
+  if (Deno.statSync(mount.host).isDirectory) return { at: mount.guest, files: readTree(mount.host, "") };
+  const path = mount.guest.slice(mount.guest.lastIndexOf("/") + 1);
+  const contents = shared(Deno.readFileSync(mount.host));
+  return { at: `/mnt/${number}`, files: [{ path, contents }], link: mount.guest };
+}
+
+function readTree(root: string, inside: string): ReadOnlyFile[] {
+  return [...Deno.readDirSync(`${root}${inside}`)].flatMap((entry) => {
+    const path = `${inside}/${entry.name}`;
+    if (entry.isDirectory) return readTree(root, path);
+    return entry.isFile ? [{ path, contents: shared(Deno.readFileSync(`${root}${path}`)) }] : [];
+  });
+}

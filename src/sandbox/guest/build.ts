@@ -1,0 +1,107 @@
+import type { EmscriptenModule, ModuleFactory, PythonExports } from "./emscripten.ts";
+import { type HeapImage, installFiles, instantiator, type PythonAssets } from "./python.ts";
+
+const PAGE_BYTES = 4096;
+/** A gap of zeros shorter than this is copied: one long copy is faster than two short ones. */
+const MIN_GAP_BYTES = 4 * PAGE_BYTES;
+/** How deep C may recurse: beyond it V8's own stack would end first, which is fatal. */
+const C_STACK_BYTES = 640 * 1024;
+
+/** What a base image is made of, beside the assets of every session. */
+export interface ImagePlan {
+  readonly loaderUrl: string;
+  readonly lock: string;
+  /** The Python files of the guest, in the order in which they run. */
+  readonly sources: Readonly<Record<string, string>>;
+  readonly prepare: string;
+  readonly preimports: readonly string[];
+}
+
+/** Starts Pyodide the long way, prepares it, and takes its heap. */
+export async function buildImage(assets: PythonAssets, plan: ImagePlan): Promise<HeapImage> {
+  const wasm = instantiator(assets.module, 0);
+  const { loadPyodide } = await import(plan.loaderUrl) as { loadPyodide: (options: object) => Promise<Pyodide> };
+  const pyodide = await loadPyodide({
+    indexURL: "file:///",
+    env: { HOME: "/home/pyodide", PYTHONHASHSEED: "0", LANG: "C.UTF-8", USER: "pyodide", PATH: "/" },
+    lockFileContents: plan.lock,
+    createPyodideModule: (settings: Record<string, unknown>) =>
+      createForBuild(assets, settings, wasm.instantiate),
+  });
+  const handle = prepare(pyodide, plan);
+  settle(pyodide._module, wasm.exports(), handle);
+  return takeHeap(wasm.exports(), handle);
+}
+
+interface Pyodide {
+  readonly _module: EmscriptenModule;
+  runPython(code: string, options: { globals: unknown }): unknown;
+  toPy(value: unknown): { destroy(): void; get(name: string): ((...args: unknown[]) => number) & { destroy(): void } };
+}
+
+function createForBuild(
+  assets: PythonAssets,
+  settings: Record<string, unknown>,
+  instantiateWasm: unknown,
+): ReturnType<ModuleFactory> {
+  settings.instantiateWasm = instantiateWasm;
+  const steps = settings.preRun as ((module: EmscriptenModule) => void)[];
+  steps[0] = (module) => {
+    Object.assign(module.API as object, {
+      pyVersionTuple: [3, 14, 2],
+      sitePackages: "/lib/python3.14/site-packages",
+    });
+    installFiles(module.FS, assets.trees);
+  };
+  return assets.createModule(settings);
+}
+
+function prepare(pyodide: Pyodide, plan: ImagePlan): number {
+  const scope = pyodide.toPy({});
+  pyodide.runPython(plan.prepare, { globals: scope });
+  const run = scope.get("prepare");
+  const [sources, preimports] = [pyodide.toPy(plan.sources), pyodide.toPy(plan.preimports)];
+  const handle = run(sources, preimports);
+  for (const proxy of [run, sources, preimports, scope]) proxy.destroy();
+  return handle;
+}
+
+/** Leaves the heap as each session wants to find it. */
+function settle(module: EmscriptenModule, exports: PythonExports, handle: number): void {
+  exports.Py_IncRef(handle);
+  module.HEAP8[module._Py_EMSCRIPTEN_SIGNAL_HANDLING] = 1;
+  const base = exports.emscripten_stack_get_base();
+  exports.PyUnstable_ThreadState_SetStackProtection(
+    exports.PyThreadState_Get(),
+    base - C_STACK_BYTES,
+    C_STACK_BYTES,
+  );
+}
+
+function takeHeap(exports: PythonExports, handle: number): HeapImage {
+  const heap = new Uint8Array(exports.memory.buffer);
+  const deadStack = [exports.emscripten_stack_get_end(), Number(exports.__stack_pointer.value)] as const;
+  heap.fill(0, ...deadStack);
+  const runs = findRuns(heap);
+  const data = new Uint8Array(runs.reduce((sum, [, length]) => sum + length, 0));
+  let at = 0;
+  for (const [address, length] of runs) {
+    data.set(heap.subarray(address, address + length), at);
+    at += length;
+  }
+  return { handle, heapBytes: heap.length, runs, deadStack, data };
+}
+
+/** The stretches of pages that are not all zeros. */
+function findRuns(heap: Uint8Array): [number, number][] {
+  const words = new BigUint64Array(heap.buffer as ArrayBuffer, heap.byteOffset, heap.length / 8);
+  const runs: [number, number][] = [];
+  for (let page = 0; page < heap.length; page += PAGE_BYTES) {
+    const start = page / 8;
+    if (words.subarray(start, start + PAGE_BYTES / 8).every((word) => word === 0n)) continue;
+    const last = runs.at(-1);
+    if (last && page - (last[0] + last[1]) < MIN_GAP_BYTES) last[1] = page + PAGE_BYTES - last[0];
+    else runs.push([page, PAGE_BYTES]);
+  }
+  return runs;
+}

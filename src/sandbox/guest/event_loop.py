@@ -1,0 +1,37 @@
+"""An asyncio event loop without a host: timers wait in the bridge, and answers of tools wake it."""
+
+import asyncio
+import asyncio.base_events
+import asyncio.events
+
+
+class GuestLoop(asyncio.base_events.BaseEventLoop):
+    """Runs inside one exec and stands still between two."""
+
+    def __init__(self):
+        super().__init__()
+        self._selector = self
+
+    def select(self, timeout):
+        """Called once a round: waits until the next timer, or for an answer."""
+        ms = 3_600_000.0 if timeout is None else max(timeout, 0) * 1000
+        if _tools._waiting:
+            _tools._collect(ms)
+        elif ms > 0:
+            _bridge.pause(ms)
+        return ()
+
+    def _process_events(self, event_list):
+        pass
+
+    def _write_to_self(self):
+        pass
+
+
+class _GuestPolicy(asyncio.events._BaseDefaultEventLoopPolicy):
+    _loop_factory = GuestLoop
+
+
+asyncio.events._set_event_loop_policy(_GuestPolicy())
+asyncio.events._set_running_loop(None)
+asyncio.run = asyncio.runners.run

@@ -1,0 +1,114 @@
+import type { EmscriptenModule, FileSystem, ModuleFactory, Pointer, PythonExports } from "./emscripten.ts";
+import { readOnlyFileSystem } from "./read_only_files.ts";
+import type { ReadOnlyTree } from "./read_only_files.ts";
+import { HOME } from "./session_files.ts";
+
+const PAGE_BYTES = 65536;
+
+/** What every interpreter starts from: code, and files that none can change. */
+export interface PythonAssets {
+  readonly module: WebAssembly.Module;
+  readonly createModule: ModuleFactory;
+  readonly trees: readonly ReadOnlyTree[];
+}
+
+/** A base image: the heap of a started interpreter, without its pages of zeros. */
+export interface HeapImage {
+  /** The address of `runner.handle`. */
+  readonly handle: Pointer;
+  readonly heapBytes: number;
+  /** Where the pieces of `data` belong: pairs of address and length. */
+  readonly runs: readonly (readonly [number, number])[];
+  /** The part of the C stack that is unused between two calls; its contents mean nothing. */
+  readonly deadStack: readonly [number, number];
+  readonly data: Uint8Array;
+}
+
+/** An interpreter: its Wasm instance and its file system. */
+export interface Python {
+  readonly exports: PythonExports;
+  readonly fs: FileSystem;
+  readonly module: EmscriptenModule;
+}
+
+/** Starts an interpreter from a base image, without running any of Python's own start-up. */
+export async function restorePython(assets: PythonAssets, image: HeapImage): Promise<Python> {
+  const wasm = instantiator(assets.module, image.heapBytes);
+  const module = await assets.createModule({
+    noInitialRun: true,
+    print: () => {},
+    printErr: () => {},
+    API: { config: { env: {} }, runtimeEnv: { IN_BROWSER_WEB_WORKER: true } },
+    instantiateWasm: wasm.instantiate,
+    preRun: [(module: EmscriptenModule) => installFiles(module.FS, assets.trees)],
+    locateFile: (name: string) => name,
+  });
+  const python = { exports: wasm.exports(), fs: module.FS, module };
+  writeImage(python, image, { fresh: true });
+  return python;
+}
+
+/**
+ * Writes the image over the heap: its pages where they belong, zeros everywhere else. A fresh heap is
+ * zero already.
+ */
+export function writeImage(python: Python, image: HeapImage, options: { fresh: boolean }): void {
+  const heap = new Uint8Array(python.exports.memory.buffer);
+  let from = 0;
+  let end = 0;
+  for (const [address, length] of image.runs) {
+    if (!options.fresh) clear(heap, [end, address], image.deadStack);
+    heap.set(image.data.subarray(from, from + length), address);
+    from += length;
+    end = address + length;
+  }
+  if (!options.fresh) clear(heap, [end, heap.length], image.deadStack);
+}
+
+/** Fills a gap with zeros, but for what of it is dead stack. */
+function clear(heap: Uint8Array, gap: readonly [number, number], dead: readonly [number, number]): void {
+  heap.fill(0, gap[0], Math.max(gap[0], Math.min(gap[1], dead[0])));
+  heap.fill(0, Math.min(gap[1], Math.max(gap[0], dead[1])), gap[1]);
+}
+
+/** Puts the read-only trees and the session's home in place; for a restored interpreter and one that is built. */
+export function installFiles(fs: FileSystem, trees: readonly ReadOnlyTree[]): void {
+  for (const { at, files, link } of trees) {
+    fs.mkdirTree(at);
+    fs.mount(readOnlyFileSystem(fs, files), {}, at);
+    if (link === undefined) continue;
+    fs.mkdirTree(link.slice(0, link.lastIndexOf("/")) || "/");
+    fs.symlink(`${at}/${files[0]?.path}`, link);
+  }
+  fs.mkdirTree(HOME);
+  fs.chdir(HOME);
+}
+
+/** The hook through which Emscripten gets its instance, made of the module that all sessions share. */
+export function instantiator(module: WebAssembly.Module, heapBytes: number): {
+  instantiate: (imports: WebAssembly.Imports, done: (instance: WebAssembly.Instance, module: WebAssembly.Module) => void) => object;
+  exports: () => PythonExports;
+} {
+  let exports: PythonExports | undefined;
+  return {
+    instantiate(imports, done) {
+      const mark = Symbol("error");
+      Object.assign(imports.env as object, {
+        Jsv_GetError_import: () => mark,
+        JsvError_Check: (value: unknown) => value === mark,
+      });
+      WebAssembly.instantiate(module, imports).then((instance) => {
+        exports = instance.exports as unknown as PythonExports;
+        growTo(exports.memory, heapBytes);
+        done(instance, module);
+      });
+      return {};
+    },
+    exports: () => exports as PythonExports,
+  };
+}
+
+function growTo(memory: WebAssembly.Memory, bytes: number): void {
+  const missing = Math.ceil((bytes - memory.buffer.byteLength) / PAGE_BYTES);
+  if (missing > 0) memory.grow(missing);
+}

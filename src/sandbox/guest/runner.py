@@ -1,0 +1,155 @@
+"""Runs the blocks of one session. Lives in the base image; `handle` is called by the worker with bytes."""
+
+import ast
+import asyncio
+import io
+import json
+import linecache
+import random
+import signal
+import sys
+import traceback
+import types
+
+FLAGS = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+TEXT_CAP = 65536
+
+_dumps = json.dumps
+_loads = json.loads
+_format_exception = traceback.format_exception
+_main = sys.modules["__main__"]
+_state = types.SimpleNamespace(block=0, active=False, loop=None)
+
+
+def handle(request):
+    """Answers one request of the worker: a seed, or a block to run."""
+    request = _loads(request)
+    if "code" not in request:
+        random.seed(request.get("seed"))
+        return b"{}"
+    return _dumps(_run(request)).encode("utf-8", "backslashreplace")
+
+
+def _run(request):
+    _state.block += 1
+    name = f"<block {_state.block}>"
+    _prepare_streams(request.get("stdin"))
+    _tools._begin(request.get("tools", ()))
+    signal.signal(signal.SIGINT, _on_interrupt)
+    try:
+        outcome = _run_block(request["code"], name, request["valueCap"])
+    except BaseException as error:
+        outcome = {"status": "error", "error": _describe_plainly(error)}
+    _state.active = False
+    try:
+        _finish_streams()
+    except BaseException:
+        pass  # the guest replaced its streams by something that fails
+    return outcome
+
+
+def _run_block(code, name, value_cap):
+    linecache.cache[name] = (len(code), None, code.splitlines(keepends=True), name)
+    _state.active = True
+    try:
+        value = _evaluate(code, name)
+        if value is None:
+            return {"status": "ok"}
+        text = repr(value)
+        return {"status": "ok", "value": text[:value_cap], "cut": len(text) > value_cap}
+    except SystemExit as error:
+        return _describe_exit(error.code)
+    except BaseException as error:
+        return {"status": _status_of(error), "error": _describe(error, name)}
+
+
+def _evaluate(code, name):
+    """Runs the block in `__main__` and gives the value of its last expression."""
+    tree = compile(code, name, "exec", FLAGS | ast.PyCF_ONLY_AST, dont_inherit=True)
+    last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+    if tree.body:
+        _await_if_needed(compile(tree, name, "exec", FLAGS, dont_inherit=True))
+    if last is None:
+        return None
+    return _await_if_needed(compile(ast.Expression(last.value), name, "eval", FLAGS, dont_inherit=True))
+
+
+def _await_if_needed(code):
+    value = eval(code, _main.__dict__)
+    if not code.co_flags & 0x80:  # CO_COROUTINE
+        return value
+    if _state.loop is None or _state.loop.is_closed():
+        _state.loop = asyncio.new_event_loop()
+    task = _state.loop.create_task(value)
+    try:
+        return _state.loop.run_until_complete(task)
+    finally:
+        task.cancel()
+
+
+def _on_interrupt(_signal, _frame):
+    if _state.active:
+        raise KeyboardInterrupt
+
+
+def _status_of(error):
+    if isinstance(error, KeyboardInterrupt):
+        return "interrupted"
+    return "memory" if isinstance(error, MemoryError) else "error"
+
+
+def _describe_exit(code):
+    if code is None or code is False or code == 0:
+        return {"status": "ok"}
+    if isinstance(code, int):
+        return {"status": "exited", "exitCode": int(code)}
+    print(code, file=sys.stderr)
+    return {"status": "exited", "exitCode": 1}
+
+
+def _describe(error, name):
+    trace = error.__traceback__
+    while trace and not trace.tb_frame.f_code.co_filename.startswith("<block "):
+        trace = trace.tb_next
+    lines = _format_exception(type(error), error, trace)
+    return {
+        "type": type(error).__name__,
+        "message": _cap(str(error)),
+        "traceback": _cap("".join(lines)),
+    }
+
+
+def _describe_plainly(error):
+    """For an exception that cannot be described without failing again."""
+    kind = type.__getattribute__(type(error), "__name__")
+    return {"type": kind, "message": "", "traceback": f"{kind}\n"}
+
+
+def _cap(text):
+    if len(text) <= TEXT_CAP:
+        return text
+    half = TEXT_CAP // 2
+    return f"{text[:half]}\n... [{len(text) - TEXT_CAP} characters left out] ...\n{text[-half:]}"
+
+
+def _prepare_streams(stdin):
+    sys.stdin = io.TextIOWrapper(io.BytesIO((stdin or "").encode("utf-8", "surrogatepass")), "utf-8", "surrogateescape")
+    for name, fd, errors in (("stdout", 1, "strict"), ("stderr", 2, "backslashreplace")):
+        if getattr(getattr(sys, name), "closed", True):
+            setattr(sys, name, _open_stream(fd, errors))
+
+
+def _open_stream(fd, errors):
+    raw = io.FileIO(fd, "w", closefd=False)
+    return io.TextIOWrapper(raw, "utf-8", errors, newline="\n", write_through=True)
+
+
+def _finish_streams():
+    for stream in (sys.stdout, sys.stderr):
+        flush = getattr(stream, "flush", None)
+        if flush is not None:
+            flush()
+
+
+sys.stdout = sys.__stdout__ = _open_stream(1, "strict")
+sys.stderr = sys.__stderr__ = _open_stream(2, "backslashreplace")

@@ -1,0 +1,112 @@
+import { FrameKind } from "../protocol.ts";
+import type { Channel } from "./channel.ts";
+import { type Devices, textBytes } from "./devices.ts";
+import type { Entropy } from "./entropy.ts";
+import { type HeapImage, type Python, writeImage } from "./python.ts";
+import { SessionFiles } from "./session_files.ts";
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+const DONE = 1;
+const FAILED = 0;
+
+/** The frames of one session, answered one after the other until the interpreter is lost. */
+export class Session {
+  readonly #parts: SessionParts;
+  readonly #files: SessionFiles;
+  readonly #stackPointer: number;
+
+  constructor(parts: SessionParts) {
+    this.#parts = parts;
+    this.#files = new SessionFiles(parts.python.fs);
+    this.#files.openStandard();
+    this.#stackPointer = Number(parts.python.exports.__stack_pointer.value);
+  }
+
+  /** Serves until the interpreter fails; that error is thrown on. */
+  run(): never {
+    for (;;) {
+      const { kind, payload } = this.#parts.channel.receive();
+      if (kind === FrameKind.exec) this.#exec(payload);
+      else if (kind === FrameKind.put) this.#answer(() => this.#put(payload));
+      else if (kind === FrameKind.get) this.#answer(() => this.#files.get(decoder.decode(payload)));
+      else if (kind === FrameKind.rewind) this.#answer(() => this.#rewind(payload));
+    }
+  }
+
+  /** Makes this session differ from its siblings, or agree with those of the same seed. */
+  seed(seed: number | undefined): void {
+    this.#parts.entropy.seed(seed);
+    this.#call(encoder.encode(JSON.stringify({ seed })));
+  }
+
+  #exec(request: Uint8Array): void {
+    const { devices, channel, interrupt } = this.#parts;
+    this.#files.openStandard();
+    devices.begin();
+    interrupt[0] = 0;
+    const outcome = this.#call(request);
+    const flags = `{"truncated":${devices.truncated},"flooded":${devices.flooded},"outcome":`;
+    channel.send(FrameKind.result, join([textBytes(flags), outcome, textBytes("}")]));
+  }
+
+  #put(payload: Uint8Array): void {
+    const pathBytes = new DataView(payload.buffer, payload.byteOffset).getUint16(0, true);
+    const path = decoder.decode(payload.subarray(2, 2 + pathBytes));
+    this.#files.put(path, payload.slice(2 + pathBytes));
+  }
+
+  #rewind(payload: Uint8Array): void {
+    const { python, image } = this.#parts;
+    this.#files.restore();
+    writeImage(python, image, { fresh: false });
+    python.exports.__stack_pointer.value = this.#stackPointer;
+    this.#files.openStandard();
+    this.seed((JSON.parse(decoder.decode(payload)) as { seed?: number }).seed);
+  }
+
+  #answer(work: () => Uint8Array | void): void {
+    try {
+      const contents = work() ?? new Uint8Array(0);
+      this.#parts.channel.send(FrameKind.done, join([new Uint8Array([DONE]), contents]));
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      this.#parts.channel.send(FrameKind.done, join([new Uint8Array([FAILED]), textBytes(reason)]));
+    }
+  }
+
+  /** Calls `runner.handle` with bytes and gives the bytes it returns. */
+  #call(request: Uint8Array): Uint8Array {
+    const { exports } = this.#parts.python;
+    const argument = exports.PyBytes_FromStringAndSize(0, request.length);
+    if (argument === 0) throw new Error("no memory is left for the request");
+    new Uint8Array(exports.memory.buffer).set(request, exports.PyBytes_AsString(argument));
+    const result = exports.PyObject_CallOneArg(this.#parts.image.handle, argument);
+    exports.Py_DecRef(argument);
+    if (result === 0) throw new Error("the runner itself failed");
+    const address = exports.PyBytes_AsString(result);
+    const bytes = new Uint8Array(exports.memory.buffer).slice(address, address + exports.PyBytes_Size(result));
+    exports.Py_DecRef(result);
+    return bytes;
+  }
+}
+
+/** What a session is made of. */
+export interface SessionParts {
+  readonly python: Python;
+  readonly image: HeapImage;
+  readonly devices: Devices;
+  readonly channel: Channel;
+  readonly entropy: Entropy;
+  readonly interrupt: Uint8Array;
+}
+
+function join(pieces: readonly Uint8Array[]): Uint8Array {
+  const whole = new Uint8Array(pieces.reduce((sum, piece) => sum + piece.length, 0));
+  let at = 0;
+  for (const piece of pieces) {
+    whole.set(piece, at);
+    at += piece.length;
+  }
+  return whole;
+}

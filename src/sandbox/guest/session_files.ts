@@ -1,0 +1,108 @@
+import type { FileSystem, FsNode } from "./emscripten.ts";
+
+/** Where a session's own files live. */
+export const HOME = "/home/pyodide";
+
+const O_RDWR = 2;
+
+/** The files of one session: in and out under its home, and back to how they were at the start. */
+export class SessionFiles {
+  readonly #fs: FileSystem;
+  readonly #base: ReadonlySet<string>;
+
+  constructor(fs: FileSystem) {
+    this.#fs = fs;
+    this.#base = new Set(this.#paths(fs.root, ""));
+  }
+
+  /** Writes one file under the home, with the directories above it. Throws on a path that leads out. */
+  put(path: string, contents: Uint8Array): void {
+    const names = jailed(path);
+    const name = names.pop() as string;
+    let at = HOME;
+    for (const step of names) {
+      at += `/${step}`;
+      this.#refuseLink(at);
+      this.#fs.mkdirTree(at);
+    }
+    this.#refuseLink(`${at}/${name}`);
+    this.#fs.writeFile(`${at}/${name}`, contents);
+  }
+
+  /** Reads one file under the home. Throws when it is missing, no file, or reached by a link. */
+  get(path: string): Uint8Array {
+    let at = HOME;
+    for (const step of jailed(path)) {
+      at += `/${step}`;
+      this.#refuseLink(at);
+    }
+    const { node } = this.#fs.lookupPath(at, { follow: false });
+    if (!this.#fs.isFile(node.mode)) throw new Error(`'${path}' is not a file`);
+    return (node.contents as Uint8Array).subarray(0, node.usedBytes);
+  }
+
+  /** Removes what came since the start, closes what is open and goes back home. */
+  restore(): void {
+    this.#fs.ignorePermissions = true;
+    for (const stream of this.#fs.streams) if (stream && stream.fd > 2) closeQuietly(this.#fs, stream.fd);
+    for (const path of this.#paths(this.#fs.root, "").reverse()) {
+      if (!this.#base.has(path)) this.#remove(path);
+    }
+    for (const path of this.#base) if (path.startsWith(HOME) || path === "/tmp") this.#fs.mkdirTree(path);
+    this.#fs.chdir(HOME);
+    this.#fs.ignorePermissions = false;
+  }
+
+  /** Opens descriptors 0 to 3 again when the guest has closed them. */
+  openStandard(): void {
+    STANDARD.forEach((path, fd) => {
+      if (!this.#fs.streams[fd]) this.#fs.open(path, O_RDWR);
+    });
+  }
+
+  #remove(path: string): void {
+    const { node } = this.#fs.lookupPath(path, { follow: false });
+    if (this.#fs.isDir(node.mode)) this.#fs.rmdir(path);
+    else this.#fs.unlink(path);
+  }
+
+  #refuseLink(path: string): void {
+    let node: FsNode;
+    try {
+      node = this.#fs.lookupPath(path, { follow: false }).node;
+    } catch {
+      return; // nothing is there yet
+    }
+    if (this.#fs.isLink(node.mode)) throw new Error(`'${path}' is a symbolic link`);
+  }
+
+  /** Every path of the root file system, parents before children. */
+  #paths(node: FsNode, path: string): string[] {
+    const found: string[] = path === "" ? [] : [path];
+    if (!this.#fs.isDir(node.mode) || node.mount !== this.#fs.root.mount) return found;
+    for (const [name, child] of Object.entries(node.contents as Record<string, FsNode>)) {
+      found.push(...this.#paths(child, `${path}/${name}`));
+    }
+    return found;
+  }
+}
+
+/** The devices behind descriptors 0 to 3. */
+export const STANDARD: readonly string[] = ["/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/paddock"];
+
+function closeQuietly(fs: FileSystem, fd: number): void {
+  try {
+    fs.closeStream(fd);
+  } catch {
+    // a stream whose device fails to close is gone all the same
+  }
+}
+
+/** The steps of a path under the home. Throws on one that is absolute, climbs, or is odd. */
+function jailed(path: string): string[] {
+  const inside = path.startsWith(`${HOME}/`) ? path.slice(HOME.length + 1) : path;
+  const names = inside.split("/").filter((name) => name !== "" && name !== ".");
+  const odd = inside.startsWith("/") || inside.includes("\0") || path.length > 4096 || names.length === 0;
+  if (odd || names.includes("..")) throw new Error(`'${path}' is not a path under the working directory`);
+  return names;
+}

@@ -1,0 +1,56 @@
+/**
+ * The child's main thread: it alone holds the pipe to the host. It reads the assets, gives up its
+ * permissions, starts a worker for each session, and passes frames on.
+ */
+import { encodeFrame, type Frame, FrameKind, FrameSplitter } from "../protocol.ts";
+import { type Assets, type BootPlan, loadAssets } from "./assets.ts";
+import { WorkerLink } from "./worker_link.ts";
+
+const decoder = new TextDecoder();
+const sessions = new Map<number, WorkerLink>();
+let assets: Promise<Assets> | undefined;
+
+for await (const frame of hostFrames()) handle(frame);
+Deno.exit(0);
+
+/** Ends when the host closes the pipe, by will or by dying. */
+async function* hostFrames(): AsyncGenerator<Frame> {
+  const splitter = new FrameSplitter();
+  const piece = new Uint8Array(64 * 1024);
+  for (let count; (count = await Deno.stdin.read(piece)) !== null;) {
+    yield* splitter.push(piece.subarray(0, count));
+  }
+}
+
+function handle({ kind, session, payload }: Frame): void {
+  const link = sessions.get(session);
+  if (kind === FrameKind.boot) boot(JSON.parse(decoder.decode(payload)));
+  else if (kind === FrameKind.open) open(session, JSON.parse(decoder.decode(payload)));
+  else if (kind === FrameKind.interrupt) link?.interrupt();
+  else if (kind === FrameKind.close) {
+    link?.end();
+    sessions.delete(session);
+  } else link?.send(encodeFrame(kind as FrameKind, 0, payload));
+}
+
+function boot(plan: BootPlan): void {
+  assets = loadAssets(plan);
+  assets.then(
+    () => sendToHost(encodeFrame(FrameKind.booted, 0)),
+    (error) => sendToHost(encodeFrame(FrameKind.damaged, 0, String(error))),
+  );
+}
+
+/** Starts a session; its worker loads while the assets are still being read. */
+function open(session: number, options: { seed?: number }): void {
+  if (!assets) return;
+  const link = new WorkerLink(session, sendToHost);
+  sessions.set(session, link);
+  link.start(assets, options).catch((error) => {
+    sendToHost(encodeFrame(FrameKind.lost, session, String(error)));
+  });
+}
+
+function sendToHost(bytes: Uint8Array): void {
+  for (let done = 0; done < bytes.length;) done += Deno.stdout.writeSync(bytes.subarray(done));
+}

@@ -1,0 +1,104 @@
+"""Host tools that Python may call: `from paddock import tools; tools.add(a=1, b=2)`."""
+
+import asyncio
+import json
+
+_dumps = json.dumps
+_loads = json.loads
+
+
+class ToolError(Exception):
+    """A host tool failed, was refused or is not granted; the message says which."""
+
+
+class Tool:
+    """One host tool. Call it with keyword arguments, or await its `call_async`."""
+
+    def __init__(self, spec):
+        self.__name__ = spec["name"]
+        self.__doc__ = spec["description"]
+        self.parameters = spec["parameters"]
+
+    def __repr__(self):
+        return f"<host tool {self.__name__}({', '.join(self._names())})>"
+
+    def __call__(self, *args, **kwargs):
+        number = _send(self.__name__, self._arguments(args, kwargs))
+        while number not in _replies:
+            _collect(3_600_000.0)
+        return _result(_replies.pop(number))
+
+    async def call_async(self, *args, **kwargs):
+        """Calls the tool without blocking other tasks."""
+        number = _send(self.__name__, self._arguments(args, kwargs))
+        future = _waiting[number] = asyncio.get_running_loop().create_future()
+        try:
+            return _result(await future)
+        finally:
+            _waiting.pop(number, None)
+
+    def _names(self):
+        return list(self.parameters.get("properties", ()))
+
+    def _arguments(self, args, kwargs):
+        names = self._names()
+        if len(args) > len(names):
+            raise TypeError(f"{self.__name__}() takes {len(names)} arguments but {len(args)} were given")
+        return {**dict(zip(names, args)), **kwargs}
+
+
+class Tools:
+    """The host tools granted to the running block, as attributes."""
+
+    def __getattr__(self, name):
+        if name in _granted:
+            return _granted[name]
+        granted = ", ".join(sorted(_granted)) or "none"
+        raise AttributeError(f"no host tool {name!r} is granted to this block (granted: {granted})")
+
+    def __dir__(self):
+        return sorted(_granted)
+
+
+_granted = {}
+_replies = {}
+_waiting = {}
+_calls = [0]
+
+
+def _begin(specs):
+    """Called before each block with the tools it may use."""
+    _granted.clear()
+    _replies.clear()
+    _waiting.clear()
+    for spec in specs:
+        _granted[spec["name"]] = Tool(spec)
+
+
+def _send(name, arguments):
+    _calls[0] += 1
+    payload = _dumps({"call": _calls[0], "name": name, "arguments": arguments})
+    _bridge.send_call(payload.encode())
+    return _calls[0]
+
+
+def _collect(ms):
+    """Waits for at most `ms` for an answer and hands out those that came."""
+    if not _bridge.wait(ms):
+        return
+    while payload := _bridge.take_reply():
+        reply = _loads(payload)
+        future = _waiting.get(reply["call"])
+        if future is None:
+            _replies[reply["call"]] = reply
+        elif not future.done():
+            future.set_result(reply)
+
+
+def _result(reply):
+    if "error" in reply:
+        raise ToolError(reply["error"])
+    return reply.get("value")
+
+
+tools = Tools()

@@ -1,0 +1,92 @@
+/** One session: an interpreter in a realm of its own, driven frame by frame. */
+import { defineGlobals, kept } from "./realm.ts";
+import { FrameKind } from "../protocol.ts";
+import { buildImage, type ImagePlan } from "./build.ts";
+import { Channel } from "./channel.ts";
+import { Devices, textBytes } from "./devices.ts";
+import type { ModuleFactory } from "./emscripten.ts";
+import { Entropy } from "./entropy.ts";
+import { limitFiles } from "./file_quota.ts";
+import { type HeapImage, type PythonAssets, restorePython } from "./python.ts";
+import type { ReadOnlyTree } from "./read_only_files.ts";
+import { Session } from "./session.ts";
+
+/** Everything a worker is given, in its one message. */
+export interface WorkerStart {
+  readonly incoming: SharedArrayBuffer;
+  readonly outgoing: SharedArrayBuffer;
+  readonly interrupt: SharedArrayBuffer;
+  readonly module: WebAssembly.Module;
+  readonly factoryUrl: string;
+  readonly trees: readonly ReadOnlyTree[];
+  readonly image?: HeapImage;
+  readonly plan?: ImagePlan;
+  readonly limits: { readonly outputBytes: number; readonly fileBytes: number };
+  readonly seed?: number;
+}
+
+const start = await kept.message as WorkerStart;
+const entropy = new Entropy(kept.randomFill);
+
+/** What Pyodide reads of a worker's globals: names it tests for, a clock, and a source of randomness. */
+defineGlobals({
+  self: globalThis,
+  performance: { now: kept.now, timeOrigin: 0 },
+  crypto: { getRandomValues: (view: Uint8Array) => entropy.fill(view) },
+  console: { log() {}, warn() {}, error() {} },
+  FinalizationRegistry: class {
+    register(): void {}
+    unregister(): void {}
+  },
+  WorkerGlobalScope: Object,
+  URL: class {
+    href: string;
+    constructor(href: string) {
+      this.href = href;
+    }
+    toString(): string {
+      return this.href;
+    }
+  },
+  location: { href: "file:///" },
+  addEventListener() {},
+  dispatchEvent: (event: { reason?: unknown }) => lost(event.reason),
+  setTimeout: () => 0,
+  clearTimeout() {},
+  fetch: () => new Promise(() => {}),
+});
+
+const interrupt = new Uint8Array(start.interrupt);
+const channel = new Channel({ incoming: start.incoming, outgoing: start.outgoing, interrupt });
+
+try {
+  const factory = await import(start.factoryUrl) as { default: ModuleFactory };
+  const assets: PythonAssets = { module: start.module, createModule: factory.default, trees: start.trees };
+  if (start.plan) await build(assets, start.plan);
+  else if (start.image) await serve(assets, start.image);
+} catch (error) {
+  lost(error);
+}
+
+/** Says that the session is over; the supervisor then ends this worker. */
+function lost(reason: unknown): void {
+  channel.send(FrameKind.lost, textBytes(String(reason)));
+}
+
+async function serve(assets: PythonAssets, image: HeapImage): Promise<void> {
+  const python = await restorePython(assets, image);
+  const devices = new Devices(channel, { ...start.limits, now: kept.now, interrupt });
+  devices.install(python.fs);
+  limitFiles(python.fs, start.limits.fileBytes);
+  python.module.Py_EmscriptenSignalBuffer = interrupt;
+  const session = new Session({ python, image, devices, channel, entropy, interrupt });
+  session.seed(start.seed);
+  channel.send(FrameKind.opened, textBytes("{}"));
+  session.run();
+}
+
+async function build(assets: PythonAssets, plan: ImagePlan): Promise<void> {
+  const { data, ...about } = await buildImage(assets, plan);
+  for (let at = 0; at < data.length; at += 1 << 20) channel.send(FrameKind.image, data.subarray(at, at + (1 << 20)));
+  channel.send(FrameKind.opened, textBytes(JSON.stringify(about)));
+}

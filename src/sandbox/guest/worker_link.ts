@@ -1,0 +1,107 @@
+import { encodeFrame, FRAME_HEAD_BYTES, FrameKind, FrameSplitter, writeFrameHead } from "../protocol.ts";
+import type { Assets } from "./assets.ts";
+import { Ring } from "./ring.ts";
+
+const RING_BYTES = 256 * 1024;
+const SIGINT = 2;
+
+/** The supervisor's end of one session: a worker and two rings. */
+export class WorkerLink {
+  readonly #session: number;
+  readonly #sendToHost: (bytes: Uint8Array) => void;
+  readonly #incoming = Ring.create(RING_BYTES);
+  readonly #outgoing = Ring.create(RING_BYTES);
+  readonly #interrupt = new Uint8Array(new SharedArrayBuffer(4));
+  readonly #waiting: Uint8Array[] = [];
+  #worker: Worker | undefined;
+  #feeding = false;
+
+  constructor(session: number, sendToHost: (bytes: Uint8Array) => void) {
+    this.#session = session;
+    this.#sendToHost = sendToHost;
+  }
+
+  /** Starts the worker and begins to pass on what it sends. */
+  async start(pending: Promise<Assets>, options: { seed?: number }): Promise<void> {
+    const { workerUrl, module, ...assets } = await pending;
+    const worker = new Worker(workerUrl, { type: "module", deno: { permissions: "none" } } as WorkerOptions);
+    this.#worker = worker;
+    worker.addEventListener("error", (event) => {
+      event.preventDefault();
+      this.#sendToHost(encodeFrame(FrameKind.lost, this.#session, event.message));
+    });
+    worker.postMessage({
+      ...assets,
+      ...options,
+      module: await module,
+      incoming: this.#incoming.buffer,
+      outgoing: this.#outgoing.buffer,
+      interrupt: this.#interrupt.buffer,
+    });
+    await this.#passOn();
+  }
+
+  /** Queues a frame for the worker, which may be busy for long. */
+  send(bytes: Uint8Array): void {
+    this.#waiting.push(bytes);
+    if (!this.#feeding) this.#feed();
+  }
+
+  /** Raises KeyboardInterrupt in what runs now, also when it waits. */
+  interrupt(): void {
+    this.#interrupt[0] = SIGINT;
+    this.#incoming.wake();
+  }
+
+  /** Ends the worker, whatever it does. */
+  end(): void {
+    this.#worker?.terminate();
+    this.#worker = undefined;
+  }
+
+  async #feed(): Promise<void> {
+    this.#feeding = true;
+    for (let bytes = this.#waiting.shift(); bytes; bytes = this.#waiting.shift()) {
+      for (let done = 0; done < bytes.length;) {
+        const seen = this.#incoming.seen("read");
+        const count = this.#incoming.writeSome(bytes, done);
+        if (count === 0) await this.#incoming.changed("read", seen);
+        done += count;
+      }
+    }
+    this.#feeding = false;
+  }
+
+  async #passOn(): Promise<void> {
+    const splitter = new FrameSplitter();
+    const piece = new Uint8Array(RING_BYTES);
+    while (this.#worker) {
+      const seen = this.#outgoing.seen("written");
+      const count = this.#outgoing.readSome(piece);
+      if (count === 0) await this.#outgoing.changed("written", seen);
+      else this.#forward(splitter, piece.subarray(0, count));
+    }
+  }
+
+  /** Sends on whole frames under the session's number; neighbours that are output travel as one. */
+  #forward(splitter: FrameSplitter, piece: Uint8Array): void {
+    const frames = [...splitter.push(piece)];
+    const bytes = new Uint8Array(frames.reduce((sum, { payload }) => sum + FRAME_HEAD_BYTES + payload.length, 0));
+    let at = 0;
+    let head = -1;
+    let open: { kind: number; payloadBytes: number } | undefined;
+    for (const { kind, payload } of frames) {
+      const output = kind === FrameKind.stdout || kind === FrameKind.stderr;
+      if (open?.kind !== kind || !output) {
+        open = { kind, payloadBytes: 0 };
+        head = at;
+        at += FRAME_HEAD_BYTES;
+      }
+      open.payloadBytes += payload.length;
+      bytes.set(payload, at);
+      at += payload.length;
+      writeFrameHead(bytes, { ...open, session: this.#session }, head);
+    }
+    if (at > 0) this.#sendToHost(bytes.subarray(0, at));
+  }
+}

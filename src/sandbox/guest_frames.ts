@@ -1,0 +1,68 @@
+import { z } from "zod";
+
+const text = z.string();
+const errorSchema = z.strictObject({ type: text, message: text, traceback: text });
+
+const outcomeSchema = z.discriminatedUnion("status", [
+  z.strictObject({ status: z.literal("ok"), value: text.optional(), cut: z.boolean().optional() }),
+  z.strictObject({ status: z.enum(["error", "memory", "interrupted"]), error: errorSchema }),
+  z.strictObject({ status: z.literal("exited"), exitCode: z.number() }),
+]);
+
+const resultSchema = z.strictObject({
+  truncated: z.boolean(),
+  flooded: z.boolean(),
+  outcome: outcomeSchema,
+});
+
+const callSchema = z.strictObject({
+  call: z.int().nonnegative(),
+  name: text.max(256),
+  arguments: z.record(text, z.unknown()),
+});
+
+/** What the guest says became of a block. The host believes none of it that it can see for itself. */
+export type GuestResult = z.output<typeof resultSchema>;
+
+/** A call of a host tool, as the guest asks for it. */
+export type GuestCall = z.output<typeof callSchema>;
+
+const MAX_DEPTH = 64;
+const decoder = new TextDecoder();
+
+/**
+ * Reads the payload of a `result` frame.
+ *
+ * @throws {SyntaxError} when it is anything else.
+ */
+export function parseResult(payload: Uint8Array): GuestResult {
+  return parse(resultSchema, payload);
+}
+
+/**
+ * Reads the payload of a `call` frame.
+ *
+ * @throws {SyntaxError} when it is anything else, or nested deeper than any honest argument.
+ */
+export function parseCall(payload: Uint8Array): GuestCall {
+  const call = parse(callSchema, payload);
+  if (depth(call.arguments, MAX_DEPTH) > MAX_DEPTH) throw new SyntaxError("Cannot read call as it is nested too deep");
+  return call;
+}
+
+function parse<Schema extends z.ZodType>(schema: Schema, payload: Uint8Array): z.output<Schema> {
+  const value = JSON.parse(decoder.decode(payload), dropPrototypeKeys);
+  const parsed = schema.safeParse(value);
+  if (!parsed.success) throw new SyntaxError(`Cannot read frame: ${z.prettifyError(parsed.error)}`);
+  return parsed.data;
+}
+
+function dropPrototypeKeys(this: unknown, key: string, value: unknown): unknown {
+  return key === "__proto__" ? undefined : value;
+}
+
+function depth(value: unknown, limit: number): number {
+  if (typeof value !== "object" || value === null) return 0;
+  if (limit < 0) return 1;
+  return 1 + Math.max(0, ...Object.values(value).map((child) => depth(child, limit - 1)));
+}

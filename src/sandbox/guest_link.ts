@@ -1,0 +1,125 @@
+import type { Child, ChildEnd } from "./child.ts";
+import { type Frame, FrameKind } from "./protocol.ts";
+
+/** Why an interpreter is gone. */
+export interface Loss {
+  readonly reason: "killed" | "memory" | "cpu" | "protocol" | "crashed";
+  readonly message: string;
+}
+
+/** How long the guest may take for what is no exec: a file, a rewind. */
+const ANSWER_TIMEOUT_MS = 10_000;
+
+const decoder = new TextDecoder();
+
+/** The host's end of one interpreter in a child: frames out, frames in, until it is lost. */
+export class GuestLink {
+  /** Resolves when the interpreter takes execs; rejects when it is lost before. */
+  readonly opened: Promise<void>;
+  /** Resolves when the interpreter is gone, with the first reason there was. */
+  readonly lost: Promise<Loss>;
+  readonly #child: Child;
+  readonly #session: number;
+  readonly #open = Promise.withResolvers<void>();
+  readonly #loss = Promise.withResolvers<Loss>();
+  readonly #kill: (loss: Loss) => void;
+  #alive = true;
+  #onFrame: ((frame: Frame) => void) | undefined;
+
+  constructor(child: Child, session: number, options: { kill: (loss: Loss) => void }) {
+    this.#child = child;
+    this.#session = session;
+    this.#kill = options.kill;
+    this.opened = this.#open.promise;
+    this.lost = this.#loss.promise;
+    this.opened.catch(() => {}); // whoever waits for it hears of it
+    child.ended.then((end) => this.lose(lossOfChild(end)));
+  }
+
+  get alive(): boolean {
+    return this.#alive;
+  }
+
+  get pid(): number {
+    return this.#child.pid;
+  }
+
+  send(kind: FrameKind, payload?: Uint8Array | string): void {
+    this.#child.send(kind, this.#session, payload);
+  }
+
+  /** Takes one frame of this session; one that nobody waits for is a breach of the protocol. */
+  receive(frame: Frame): void {
+    if (!this.#alive) return;
+    if (frame.kind === FrameKind.opened) this.#open.resolve();
+    else if (frame.kind === FrameKind.lost) this.lose(lossOfInterpreter(decoder.decode(frame.payload)));
+    else if (this.#onFrame) this.#guarded(frame, this.#onFrame);
+    else this.lose({ reason: "protocol", message: `the guest sent frame ${frame.kind} that nobody asked for` });
+  }
+
+  /** Hands every frame to `onFrame` while `work` runs. */
+  async listen<T>(onFrame: (frame: Frame) => void, work: () => Promise<T>): Promise<T> {
+    this.#onFrame = onFrame;
+    try {
+      return await work();
+    } finally {
+      this.#onFrame = undefined;
+    }
+  }
+
+  /**
+   * Sends a request that is answered by one `done` frame, and gives what it carries.
+   *
+   * @throws {Error} with the guest's words when it refuses, or when the interpreter is lost meanwhile.
+   */
+  async request(kind: FrameKind, payload: Uint8Array | string): Promise<Uint8Array> {
+    const answer = Promise.withResolvers<Uint8Array>();
+    const timer = setTimeout(() => this.lose({ reason: "crashed", message: "no answer in time" }), ANSWER_TIMEOUT_MS);
+    const onFrame = (frame: Frame) => {
+      if (frame.kind !== FrameKind.done) throw new SyntaxError(`frame ${frame.kind} where 'done' was due`);
+      answer.resolve(frame.payload);
+    };
+    this.lost.then(({ message }) => answer.reject(new Error(message)));
+    try {
+      const done = await this.listen(onFrame, () => {
+        this.send(kind, payload);
+        return answer.promise;
+      });
+      if (done[0] !== 1) throw new Error(decoder.decode(done.subarray(1)));
+      return done.subarray(1);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** Ends the interpreter, for good; only the first reason counts. */
+  lose(loss: Loss): void {
+    if (!this.#alive) return;
+    this.#alive = false;
+    this.#kill(loss);
+    this.#open.reject(new Error(loss.message));
+    this.#loss.resolve(loss);
+  }
+
+  #guarded(frame: Frame, onFrame: (frame: Frame) => void): void {
+    try {
+      onFrame(frame);
+    } catch (error) {
+      const message = error instanceof Error ? error.message : String(error);
+      this.lose({ reason: "protocol", message: `the guest broke the protocol: ${message}` });
+    }
+  }
+}
+
+const OUT_OF_MEMORY = /out of memory|allocation failed|OOM|Cannot allocate|Failed to reserve|WebAssembly\.Memory/i;
+
+function lossOfInterpreter(text: string): Loss {
+  return { reason: OUT_OF_MEMORY.test(text) ? "memory" : "crashed", message: text };
+}
+
+/** What the host makes of the end of a process that it did not kill itself. */
+function lossOfChild({ code, signal, stderr }: ChildEnd): Loss {
+  if (signal === "SIGXCPU") return { reason: "cpu", message: "the process used up its CPU time" };
+  if (OUT_OF_MEMORY.test(stderr)) return { reason: "memory", message: "the process ran out of memory" };
+  return { reason: "crashed", message: `the process ended ${signal ? `by ${signal}` : `with code ${code}`}` };
+}

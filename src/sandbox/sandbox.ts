@@ -1,0 +1,191 @@
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { SandboxError } from "../errors.ts";
+import { type BaseImage, baseImage, dropBaseImage, SUPERVISOR } from "./base_image.ts";
+import { Child } from "./child.ts";
+import { childCommand, childEnvironment } from "./command.ts";
+import { GuestLink, type Loss } from "./guest_link.ts";
+import { activeLayers, detectLayers, type Layer, type LayerReport } from "./layers.ts";
+import type { Profile } from "./profile.ts";
+import { type Frame, FrameKind } from "./protocol.ts";
+import { type LinkSource, Session } from "./session.ts";
+
+/** What a sandbox is started with. */
+export interface SandboxOptions {
+  readonly profile: Profile;
+  /** Where base images are cached; `.cache/paddock` in the user's home unless given. */
+  cacheDir?: string | undefined;
+  /** Called once before a base image is built, which takes some seconds. */
+  onBuild?: (() => void) | undefined;
+  /** What {@linkcode detectLayers} found on this host, where the caller has asked already. */
+  detected?: readonly LayerReport[] | undefined;
+}
+
+/** A running process and the sessions that it holds. */
+interface Running {
+  readonly child: Child;
+  readonly links: Map<number, GuestLink>;
+}
+
+const START_TIMEOUT_MS = 30_000;
+const decoder = new TextDecoder();
+
+/**
+ * One permission-scoped process in which sessions run. A process that is lost, to a limit or to a guest,
+ * is replaced when the next session is opened.
+ */
+export class Sandbox implements AsyncDisposable, LinkSource {
+  readonly profile: Profile;
+  /** The layers around the process. */
+  readonly layers: ReadonlySet<Layer>;
+  readonly #options: SandboxOptions & { readonly cacheDir: string };
+  readonly #sessions = new Set<Session>();
+  #image: BaseImage;
+  #running: Running | undefined;
+  #ended: Promise<unknown> = Promise.resolve();
+  #lastSession = 0;
+  #disposed = false;
+
+  private constructor(
+    options: SandboxOptions & { readonly cacheDir: string },
+    parts: { image: BaseImage; layers: ReadonlySet<Layer> },
+  ) {
+    this.profile = options.profile;
+    this.layers = parts.layers;
+    this.#options = options;
+    this.#image = parts.image;
+  }
+
+  /**
+   * Makes a sandbox ready: finds its layers and its base image, which is built on the first use.
+   *
+   * @throws {SandboxError} when a layer that the profile requires is missing, or the image cannot be built.
+   */
+  static async start(options: SandboxOptions): Promise<Sandbox> {
+    const { cacheDir = join(homedir(), ".cache", "paddock"), onBuild } = options;
+    const layers = activeLayers(options.profile, options.detected ?? await detectLayers());
+    const image = await baseImage(options.profile, { cacheDir, onBuild });
+    const sandbox = new Sandbox({ ...options, cacheDir }, { image, layers });
+    sandbox.#process();
+    return sandbox;
+  }
+
+  /** Starts an interpreter in the process; see {@linkcode Session} for what it can do. */
+  async openSession(options: { seed?: number | undefined; signal?: AbortSignal | undefined } = {}): Promise<Session> {
+    const session = new Session(this, { seed: options.seed, onDispose: () => this.#sessions.delete(session) });
+    this.#sessions.add(session);
+    try {
+      await session.ready(options.signal);
+      return session;
+    } catch (error) {
+      await session[Symbol.asyncDispose]();
+      throw error;
+    }
+  }
+
+  /**
+   * Starts one interpreter. Used by {@linkcode Session}, which replaces one that was lost.
+   *
+   * @throws {SandboxError} when it does not start.
+   */
+  async openLink(seed: number | undefined): Promise<GuestLink> {
+    try {
+      return await this.#openOnce(seed);
+    } catch (error) {
+      if (!(error instanceof DamagedImage)) throw error;
+      await dropBaseImage(this.#image);
+      this.#image = await baseImage(this.profile, this.#options);
+      return await this.#openOnce(seed);
+    }
+  }
+
+  /** Kills the process and waits until it is gone; its sessions are disposed. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#disposed = true;
+    this.#running?.child.kill();
+    await Promise.all([...this.#sessions].map((session) => session[Symbol.asyncDispose]()));
+    await this.#running?.child.ended;
+    await this.#ended;
+  }
+
+  async #openOnce(seed: number | undefined): Promise<GuestLink> {
+    if (this.#disposed) throw new SandboxError("Cannot open session as the sandbox is disposed");
+    const running = this.#process();
+    const number = this.#lastSession = this.#lastSession % 65535 + 1;
+    const link = new GuestLink(running.child, number, { kill: (loss) => this.#end(running, number, loss) });
+    running.links.set(number, link);
+    link.send(FrameKind.open, JSON.stringify({ seed }));
+    const timer = setTimeout(
+      () => link.lose({ reason: "crashed", message: `not ready after ${START_TIMEOUT_MS} ms` }),
+      START_TIMEOUT_MS,
+    );
+    try {
+      await link.opened;
+      return link;
+    } catch (cause) {
+      const stderr = this.#running === running ? "" : (await running.child.ended).stderr;
+      if (this.#disposed) throw new SandboxError("Cannot open session as the sandbox is disposed");
+      if (cause instanceof Error && cause.message === DAMAGED) throw new DamagedImage();
+      throw new SandboxError(`Cannot start session: ${describe(cause)}${stderr && `: ${stderr.trim()}`}`, { cause });
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** The process, started again when it is gone. */
+  #process(): Running {
+    if (this.#running) return this.#running;
+    const links = new Map<number, GuestLink>();
+    const child = new Child(this.#command(), (frame) => this.#route(running, frame));
+    const running: Running = { child, links };
+    const { manifest } = this.#image;
+    const mounts = this.profile.mounts.map(({ guestPath, hostPath }) => ({ guest: guestPath, host: hostPath }));
+    child.send(FrameKind.boot, 0, JSON.stringify({ ...manifest, mounts, limits: this.profile.limits }));
+    child.ended.then(() => this.#forget(running));
+    return this.#running = running;
+  }
+
+  #command(): ConstructorParameters<typeof Child>[0] {
+    const { directory } = this.#image;
+    const command = childCommand(this.profile, {
+      denoPath: Deno.execPath(),
+      assetsDir: directory,
+      supervisorPath: join(directory, SUPERVISOR),
+      layers: this.layers,
+    });
+    return { ...command, env: childEnvironment() };
+  }
+
+  #route(running: Running, frame: Frame): void {
+    if (frame.kind === FrameKind.booted) return;
+    const link = running.links.get(frame.session);
+    if (link) return link.receive(frame);
+    const damaged = frame.kind === FrameKind.damaged && frame.session === 0;
+    const message = damaged ? DAMAGED : `the child sent frame ${frame.kind} for no session`;
+    for (const other of running.links.values()) other.lose({ reason: "protocol", message });
+    running.child.kill();
+  }
+
+  /** Ends one interpreter: by its worker where others may live beside it, else with its process. */
+  #end(running: Running, number: number, loss: Loss): void {
+    running.links.delete(number);
+    const shared = this.profile.sessionsPerProcess > 1 && this.#running === running;
+    if (shared && loss.reason !== "protocol") return running.child.send(FrameKind.close, number);
+    running.child.kill();
+    this.#forget(running);
+  }
+
+  #forget(running: Running): void {
+    if (this.#running !== running) return;
+    this.#running = undefined;
+    this.#ended = Promise.all([this.#ended, running.child.ended]);
+  }
+}
+
+const DAMAGED = "the base image is damaged";
+
+class DamagedImage extends SandboxError {}
+
+function describe(cause: unknown): string {
+  return cause instanceof Error ? cause.message : String(cause);
+}

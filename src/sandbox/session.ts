@@ -1,0 +1,198 @@
+import type { ExecOptions, ExecResult, PythonSession, ResetOptions } from "./exec.ts";
+import { checkExec, checkPath, checkSeed } from "./exec_check.ts";
+import { execResult } from "./exec_result.ts";
+import { ExecRun } from "./exec_run.ts";
+import type { GuestLink } from "./guest_link.ts";
+import type { Layer } from "./layer.ts";
+import type { Profile } from "./profile.ts";
+import { FrameKind } from "./protocol.ts";
+
+/** Where a session gets its interpreters: a {@linkcode Sandbox}. */
+export interface LinkSource {
+  readonly profile: Profile;
+  readonly layers: ReadonlySet<Layer>;
+  openLink(seed: number | undefined): Promise<GuestLink>;
+}
+
+const MIB = 1024 * 1024;
+const encoder = new TextEncoder();
+
+/**
+ * One Python interpreter with globals of its own. Execs run one after the other, in the order of the
+ * calls. When the interpreter is lost, the next exec meets a fresh one and says so.
+ */
+export class Session implements PythonSession {
+  readonly #source: LinkSource;
+  readonly #onDispose: () => void;
+  #seed: number | undefined;
+  #link: Promise<GuestLink>;
+  #queue: Promise<unknown> = Promise.resolve();
+  #restarted = false;
+  #disposed = false;
+
+  constructor(source: LinkSource, options: { seed?: number | undefined; onDispose?: () => void } = {}) {
+    checkSeed(options.seed);
+    this.#source = source;
+    this.#seed = options.seed;
+    this.#onDispose = options.onDispose ?? (() => {});
+    this.#link = this.#open();
+  }
+
+  /** Resolves when the interpreter has started. */
+  async ready(signal?: AbortSignal): Promise<void> {
+    await unlessAborted(this.#link, signal);
+  }
+
+  /** {@inheritDoc PythonSession.exec} */
+  async exec(code: string, options: ExecOptions = {}): Promise<ExecResult> {
+    checkExec(code, options, this.#source.profile);
+    return await this.#inTurn(() => this.#exec(code, options), options.signal);
+  }
+
+  /** Writes a file under the session's working directory. */
+  async writeFile(path: string, contents: Uint8Array | string): Promise<void> {
+    checkPath(path);
+    await this.#inTurn(async () => await this.#put(await this.#live(), path, contents));
+  }
+
+  /** Reads a file under the session's working directory. */
+  async readFile(path: string): Promise<Uint8Array> {
+    checkPath(path);
+    return await this.#inTurn(async () => await (await this.#live()).request(FrameKind.get, path));
+  }
+
+  /** {@inheritDoc PythonSession.reset} */
+  async reset(options: ResetOptions = {}): Promise<void> {
+    const { mode = "fresh", seed, signal } = options;
+    checkSeed(seed);
+    await this.#inTurn(async () => {
+      this.#seed = seed;
+      if (mode === "fresh" || !await this.#rewind(seed)) await this.#replace();
+      this.#restarted = false;
+    }, signal);
+  }
+
+  /** Ends the interpreter. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#disposed) return;
+    this.#disposed = true;
+    this.#onDispose();
+    const link = await this.#link.catch(() => undefined); // one that never started is gone already
+    link?.lose({ reason: "killed", message: "the session was disposed" });
+    await this.#queue;
+  }
+
+  async #exec(code: string, options: ExecOptions): Promise<ExecResult> {
+    const { limits } = this.#source.profile;
+    const { timeoutMs = limits.timeoutMs } = options;
+    const link = await this.#live();
+    for (const [path, contents] of Object.entries(options.files ?? {})) await this.#put(link, path, contents);
+    const run = new ExecRun(link, { ...options, timeoutMs, limits, residentBytes: this.#residentBytes() });
+    const end = await run.run(code);
+    const result = execResult(end, { timeoutMs, limits });
+    if (this.#restarted) result.restarted = true;
+    this.#restarted = false;
+    if (link.alive && options.fetchFiles) result.files = await fetchFiles(link, options.fetchFiles);
+    if (!link.alive && !this.#disposed) this.#lost();
+    if (end.stopped === "aborted") throw options.signal?.reason;
+    return result;
+  }
+
+  /** The interpreter that runs now, or a fresh one in its place. */
+  async #live(): Promise<GuestLink> {
+    const link = await this.#link;
+    if (link.alive) return link;
+    this.#lost();
+    return await this.#link;
+  }
+
+  #lost(): void {
+    this.#restarted = true;
+    this.#link = this.#open();
+  }
+
+  #open(): Promise<GuestLink> {
+    const link = this.#source.openLink(this.#seed);
+    link.catch(() => {}); // whoever needs the interpreter hears of it
+    return link;
+  }
+
+  async #replace(): Promise<void> {
+    const link = await this.#link.catch(() => undefined); // one that never started needs no end
+    link?.lose({ reason: "killed", message: "the session was reset" });
+    this.#link = this.#open();
+    await this.#link;
+  }
+
+  /** Writes the image back over the heap; false when only a fresh interpreter will do. */
+  async #rewind(seed: number | undefined): Promise<boolean> {
+    const link = await this.#link;
+    if (!link.alive) return false;
+    try {
+      await link.request(FrameKind.rewind, JSON.stringify({ seed }));
+      return true;
+    } catch {
+      return false; // it was lost on the way: the caller replaces it
+    }
+  }
+
+  async #put(link: GuestLink, path: string, contents: Uint8Array | string): Promise<void> {
+    const name = encoder.encode(path);
+    const bytes = typeof contents === "string" ? encoder.encode(contents) : contents;
+    const payload = new Uint8Array(2 + name.length + bytes.length);
+    new DataView(payload.buffer).setUint16(0, name.length, true);
+    payload.set(name, 2);
+    payload.set(bytes, 2 + name.length);
+    await link.request(FrameKind.put, payload);
+  }
+
+  /** What the watchdog lets the process hold: several times what its sessions may use. */
+  #residentBytes(): number | undefined {
+    const { profile, layers } = this.#source;
+    if (!layers.has("watchdog")) return undefined;
+    const { memoryBytes, fileBytes } = profile.limits;
+    return 300 * MIB + profile.sessionsPerProcess * (memoryBytes + 2 * fileBytes + 128 * MIB);
+  }
+
+  /** Runs `work` when everything asked for before is done. */
+  async #inTurn<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    if (this.#disposed) throw new Error("Cannot use session as it is disposed");
+    const before = this.#queue;
+    const done = Promise.withResolvers<void>();
+    this.#queue = done.promise;
+    try {
+      await before;
+      signal?.throwIfAborted();
+      if (this.#disposed) throw new Error("Cannot use session as it is disposed");
+      return await work();
+    } finally {
+      done.resolve();
+    }
+  }
+}
+
+async function fetchFiles(link: GuestLink, paths: readonly string[]): Promise<Record<string, Uint8Array>> {
+  const files: Record<string, Uint8Array> = {};
+  for (const path of paths) {
+    try {
+      files[path] = await link.request(FrameKind.get, path);
+    } catch {
+      if (!link.alive) break; // a file that is missing is left out
+    }
+  }
+  return files;
+}
+
+/** Waits for `promise` or for the signal; what arrives later is left to its owner. */
+async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (!signal) return await promise;
+  signal.throwIfAborted();
+  const aborted = Promise.withResolvers<never>();
+  const onAbort = () => aborted.reject(signal.reason);
+  signal.addEventListener("abort", onAbort, { once: true });
+  try {
+    return await Promise.race([promise, aborted.promise]);
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+  }
+}

@@ -1,0 +1,61 @@
+import type { HostTool } from "./host_tool.ts";
+import { parseCall } from "./guest_frames.ts";
+
+/** The host tools of one exec: who may be called, how often, and what is answered. */
+export class ToolCalls {
+  readonly #tools: ReadonlyMap<string, HostTool>;
+  readonly #budget: number;
+  readonly #controller = new AbortController();
+  readonly #answer: (text: string) => void;
+  readonly #seen = new Set<number>();
+
+  constructor(
+    tools: readonly HostTool[],
+    options: { budget: number; answer: (text: string) => void },
+  ) {
+    this.#tools = new Map(tools.map((tool) => [tool.name, tool]));
+    this.#budget = options.budget;
+    this.#answer = options.answer;
+  }
+
+  /**
+   * Runs the call of a `call` frame and answers it; what fails in the tool is told to the guest.
+   *
+   * @throws {SyntaxError} when the frame is no call, or repeats one.
+   */
+  receive(payload: Uint8Array): void {
+    const { call, name, arguments: args } = parseCall(payload);
+    if (this.#seen.has(call)) throw new SyntaxError(`call ${call} was made before`);
+    this.#seen.add(call);
+    this.#run(name, args).then(
+      (value) => this.#reply(`{"call":${call},"value":${value}}`),
+      (error) => this.#reply(JSON.stringify({ call, error: error instanceof Error ? error.message : String(error) })),
+    );
+  }
+
+  /** Ends the exec's calls: what still runs is aborted and no longer answered. */
+  end(): void {
+    this.#controller.abort(new DOMException("The exec that made the call is over", "AbortError"));
+  }
+
+  /** The tool's result as JSON. */
+  async #run(name: string, args: Record<string, unknown>): Promise<string> {
+    const tool = this.#tools.get(name);
+    if (!tool) throw new Error(`no host tool '${name}' is granted to this block`);
+    if (this.#seen.size > this.#budget) {
+      throw new Error(`the budget of ${this.#budget} host tool calls in one block is used up`);
+    }
+    const parsed = tool.parameters.safeParse(args);
+    if (!parsed.success) throw new Error(`wrong arguments for '${name}': ${explain(parsed.error.issues)}`);
+    const value = await tool.run(parsed.data, { signal: this.#controller.signal });
+    return JSON.stringify(value) ?? "null";
+  }
+
+  #reply(text: string): void {
+    if (!this.#controller.signal.aborted) this.#answer(text);
+  }
+}
+
+function explain(issues: readonly { path: PropertyKey[]; message: string }[]): string {
+  return issues.map(({ path, message }) => path.length > 0 ? `${path.join(".")}: ${message}` : message).join("; ");
+}

@@ -1,0 +1,59 @@
+/** What a watched process may use. */
+export interface WatchLimits {
+  /** CPU time from now on. */
+  readonly cpuSeconds: number;
+  /** Resident memory that the process shares with no other. */
+  readonly memoryBytes: number;
+}
+
+/** What the watchdog saw. */
+export type Breach = "cpu" | "memory";
+
+const INTERVAL_MS = 50;
+const TICKS_PER_SECOND = 100;
+const PAGE_BYTES = 4096;
+
+/**
+ * Looks at a process from outside, through `/proc`, until it is stopped. The first look is after one
+ * interval, so that a short exec costs nothing.
+ */
+export function watchProcess(
+  pid: number,
+  limits: WatchLimits,
+  onBreach: (breach: Breach) => void,
+): AsyncDisposable {
+  let cpuAtStart: number | undefined;
+  let looking = Promise.resolve();
+  const check = async () => {
+    const seen = await look(pid);
+    if (!seen) return;
+    cpuAtStart ??= seen.cpuSeconds;
+    if (seen.memoryBytes > limits.memoryBytes) onBreach("memory");
+    else if (seen.cpuSeconds - cpuAtStart > limits.cpuSeconds) onBreach("cpu");
+  };
+  const timer = setInterval(() => looking = looking.then(check), INTERVAL_MS);
+  return {
+    async [Symbol.asyncDispose](): Promise<void> {
+      clearInterval(timer);
+      await looking;
+    },
+  };
+}
+
+/** What a process uses now; nothing when it is gone or this host does not say. */
+async function look(pid: number): Promise<{ cpuSeconds: number; memoryBytes: number } | undefined> {
+  try {
+    const [stat, statm] = await Promise.all([
+      Deno.readTextFile(`/proc/${pid}/stat`),
+      Deno.readTextFile(`/proc/${pid}/statm`),
+    ]);
+    const times = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    const [, resident = "0", shared = "0"] = statm.split(" ");
+    return {
+      cpuSeconds: (Number(times[11]) + Number(times[12])) / TICKS_PER_SECOND,
+      memoryBytes: (Number(resident) - Number(shared)) * PAGE_BYTES,
+    };
+  } catch {
+    return undefined; // the process ended between two looks
+  }
+}

@@ -1,0 +1,39 @@
+import { crossBoundary } from "../boundary.ts";
+import type { Step } from "../envs/env.ts";
+import { GraderError } from "../errors.ts";
+import type { Grader } from "../rewards/grader.ts";
+import type { Transform, TransformContext } from "./transform.ts";
+
+/** What {@linkcode gradeEpisode} needs. */
+export interface GradeEpisodeOptions {
+  grader: Grader;
+}
+
+/**
+ * Has an episode graded when it is over and adds the score to the last step's reward.
+ *
+ * Append it behind what ends the episode. A step rejects with a `GraderError` when the grader fails.
+ */
+export function gradeEpisode(options: GradeEpisodeOptions): Transform {
+  const { grader } = options;
+  return {
+    async step(step, context) {
+      if (!step.terminated && !step.truncated) return step;
+      const score = await crossBoundary(() => scoreOf(step, grader, context), {
+        error: GraderError,
+        failure: `Cannot grade with '${grader.name}'`,
+        signal: context.signal,
+      });
+      return score === null ? step : { ...step, reward: (step.reward ?? 0) + score };
+    },
+  };
+}
+
+async function scoreOf(step: Step, grader: Grader, context: TransformContext): Promise<number | null> {
+  const { task, signal } = context;
+  const score = await grader.grade({ task, history: step.history.prompt, signal });
+  if (score !== null && !Number.isFinite(score)) {
+    throw new RangeError(`the score must be a finite number or null: current value is ${score}`);
+  }
+  return score;
+}

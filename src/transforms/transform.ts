@@ -1,0 +1,23 @@
+import type { Action, Observation, Step } from "../envs/env.ts";
+import type { Task } from "../task.ts";
+
+/** What a hook is told beside what it transforms. */
+export interface TransformContext {
+  readonly task: Task;
+  /** How many steps of the episode there are, this one counted; 0 at reset. */
+  readonly turn: number;
+  readonly seed?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * One behaviour of an env, apart from all others. A hook gives what goes on, which may be what it got.
+ *
+ * `action` hooks run on the way to the env, last-appended first; `reset` and `step` hooks run on the way back,
+ * first-appended first. One that holds something open is disposed with its env.
+ */
+export interface Transform extends Partial<AsyncDisposable> {
+  reset?(observation: Observation, context: TransformContext): Observation | Promise<Observation>;
+  action?(action: Action, context: TransformContext): Action | Promise<Action>;
+  step?(step: Step, context: TransformContext): Step | Promise<Step>;
+}

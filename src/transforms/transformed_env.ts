@@ -1,0 +1,83 @@
+import type { Action, Env, Observation, ResetOptions, Step, StepOptions } from "../envs/env.ts";
+import { fullHistory } from "../envs/full_history.ts";
+import type { Task } from "../task.ts";
+import type { Transform, TransformContext } from "./transform.ts";
+
+/**
+ * An env with transforms around it.
+ *
+ * It owns them: disposing it disposes the transforms, last-appended first, then the env.
+ */
+export class TransformedEnv implements Env {
+  readonly #base: Env;
+  readonly #transforms: Transform[];
+  #observation: Observation | undefined;
+  #seed: number | undefined;
+  #turn = 0;
+  #disposal: Promise<void> | undefined;
+
+  constructor(base: Env, transforms: Iterable<Transform> = []) {
+    this.#base = base;
+    this.#transforms = [...transforms];
+  }
+
+  /** Adds a transform: the last to see what the env gives, the first to see what it gets. */
+  append(transform: Transform): this {
+    this.#transforms.push(transform);
+    return this;
+  }
+
+  async reset(task: Task, options: ResetOptions = {}): Promise<Observation> {
+    this.#refuseDisposed("reset");
+    const { seed, signal } = options;
+    this.#observation = undefined;
+    this.#seed = seed;
+    this.#turn = 0;
+    const context: TransformContext = { task, turn: 0, seed, signal };
+    let observation = await this.#base.reset(task, options);
+    for (const transform of this.#transforms) {
+      observation = await transform.reset?.(observation, context) ?? observation;
+    }
+    return this.#observation = observation;
+  }
+
+  async step(action: Action, options: StepOptions = {}): Promise<Step> {
+    this.#refuseDisposed("step");
+    if (this.#observation === undefined) {
+      throw new Error("Cannot step as no episode is going on: reset the env first");
+    }
+    const { task, history } = this.#observation;
+    const context: TransformContext = {
+      task,
+      turn: this.#turn + 1,
+      seed: this.#seed,
+      signal: options.signal,
+    };
+    for (const transform of this.#transforms.toReversed()) {
+      action = await transform.action?.(action, context) ?? action;
+    }
+    const full = fullHistory(history.prompt, action);
+    this.#observation = undefined;
+    this.#turn++;
+    let step = await this.#base.step({ history: { full } }, options);
+    for (const transform of this.#transforms) step = await transform.step?.(step, context) ?? step;
+    if (!step.terminated && !step.truncated) this.#observation = step;
+    return step;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#disposal ??= this.#dispose();
+  }
+
+  async #dispose(): Promise<void> {
+    await using stack = new AsyncDisposableStack();
+    stack.use(this.#base);
+    for (const transform of this.#transforms) {
+      stack.defer(() => transform[Symbol.asyncDispose]?.());
+    }
+  }
+
+  #refuseDisposed(what: string): void {
+    if (this.#disposal !== undefined) throw new Error(`Cannot ${what} as the env is disposed`);
+  }
+}

@@ -1,0 +1,87 @@
+import type {
+  ExecOptions,
+  ExecResult,
+  PythonSession,
+  ResetOptions,
+  SessionLease,
+  SessionPool,
+} from "../src/sandbox/exec.ts";
+
+/** What stands in for Python: gives the result of a program that runs with these variables. */
+export type FakePython = (
+  code: string,
+  globals: Map<string, number>,
+  options: ExecOptions,
+) => ExecResult | Promise<ExecResult>;
+
+/** A program that ran to its end. */
+export function ok(stdout = "", more: Partial<ExecResult & { status: "ok" }> = {}): ExecResult {
+  return { status: "ok", stdout, stderr: "", durationMs: 1, stateKept: true, truncated: false, ...more };
+}
+
+/** A program that did not end well, with the traceback of a `ValueError`. */
+export function bad<Status extends "error" | "timeout" | "memory" | "output" | "crashed">(
+  status: Status,
+  more: Partial<Omit<ExecResult, "status">> = {},
+): ExecResult {
+  const error = { type: "ValueError", message: "bad", traceback: "Traceback …\nValueError: bad\n" };
+  const outcome = { stdout: "", stderr: "", durationMs: 1, stateKept: true, truncated: false };
+  return { ...outcome, ...more, status, error };
+}
+
+/** A pool without Python, that counts what is alive. */
+export class FakePool implements SessionPool {
+  readonly #python: FakePython;
+  /** Leases that were not given back. */
+  alive = 0;
+  /** The most leases there ever were at once. */
+  most = 0;
+  /** All the code that was run, in order. */
+  readonly ran: string[] = [];
+
+  constructor(python: FakePython = () => ok()) {
+    this.#python = python;
+  }
+
+  // deno-lint-ignore require-await
+  async acquire(options: { signal?: AbortSignal | undefined } = {}): Promise<SessionLease> {
+    options.signal?.throwIfAborted();
+    this.most = Math.max(this.most, ++this.alive);
+    let given = false;
+    return {
+      session: new FakeSession(this.#python, this.ran),
+      [Symbol.asyncDispose]: () => {
+        if (!given) this.alive--;
+        given = true;
+        return Promise.resolve();
+      },
+    };
+  }
+}
+
+class FakeSession implements PythonSession {
+  readonly #python: FakePython;
+  readonly #ran: string[];
+  readonly #globals = new Map<string, number>();
+
+  constructor(python: FakePython, ran: string[]) {
+    this.#python = python;
+    this.#ran = ran;
+  }
+
+  async exec(code: string, options: ExecOptions = {}): Promise<ExecResult> {
+    options.signal?.throwIfAborted();
+    this.#ran.push(code);
+    return await this.#python(code, this.#globals, options);
+  }
+
+  // deno-lint-ignore require-await
+  async reset(_options?: ResetOptions): Promise<void> {
+    this.#globals.clear();
+  }
+
+  // deno-lint-ignore require-await
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#globals.clear();
+  }
+}

@@ -1,0 +1,117 @@
+import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import { childCommand, type ChildCommandOptions, childEnvironment } from "../../src/sandbox/command.ts";
+import { type Layer, LAYERS } from "../../src/sandbox/layer.ts";
+import { detectLayers } from "../../src/sandbox/layers.ts";
+import { loadProfile, parseProfile } from "../../src/sandbox/profile.ts";
+import { shippedProfiles } from "../../src/sandbox/profile_file.ts";
+
+function options(...layers: Layer[]): ChildCommandOptions {
+  return {
+    denoPath: "/opt/deno",
+    assetsDir: "/var/cache/paddock/1a2b",
+    supervisorPath: "/var/cache/paddock/1a2b/supervisor.js",
+    layers: new Set(layers),
+  };
+}
+
+function profile(value: unknown) {
+  return parseProfile(JSON.stringify(value), { source: "mine", directory: "/work" });
+}
+
+for (const name of shippedProfiles) {
+  Deno.test(`childCommand() of '${name}' where every layer works`, async (t) => {
+    const loaded = await loadProfile(name);
+    const layers = LAYERS.filter((layer) => loaded.layers[layer] !== "off");
+    await t.assertSnapshot(childCommand(loaded, options(...layers)));
+  });
+}
+
+Deno.test("childCommand() without a layer is Deno itself", () => {
+  const { program, args } = childCommand(profile({}), options());
+  assertEquals(program, "/opt/deno");
+  assertEquals(args[0], "run");
+  assertEquals(args.at(-1), "/var/cache/paddock/1a2b/supervisor.js");
+});
+
+Deno.test("childCommand() asks setpriv for what is on", () => {
+  const start = (...layers: Layer[]) => {
+    const { program, args } = childCommand(profile({}), options(...layers));
+    return [program, ...args.slice(0, args.indexOf("run"))].join(" ");
+  };
+  assertEquals(start("noNewPrivs"), "/usr/bin/setpriv --no-new-privs -- /opt/deno");
+  assertEquals(start("parentDeath"), "/usr/bin/setpriv --pdeathsig KILL -- /opt/deno");
+  assertEquals(start("watchdog"), "/opt/deno");
+});
+
+Deno.test("childCommand() grows the limits with the sessions of a process", () => {
+  const script = (sessionsPerProcess: number) =>
+    childCommand(profile({ sessionsPerProcess }), options("rlimits")).args[1];
+  assertStringIncludes(script(1) ?? "", "ulimit -n 64 && ulimit -d 1743696 && ulimit -t 3000 &&");
+  assertStringIncludes(script(4) ?? "", "ulimit -n 112 && ulimit -d 4777517 && ulimit -t 3000 &&");
+});
+
+Deno.test("childCommand() lets the child read mounts, and binds them under bubblewrap", () => {
+  const mine = profile({ mounts: { "/a": "data", "/b": "/srv/b" } });
+  const { args } = childCommand(mine, options("bubblewrap"));
+  assertStringIncludes(args.join(" "), "--allow-read=/var/cache/paddock/1a2b,/work/data,/srv/b ");
+  assertStringIncludes(args.join(" "), "--ro-bind /work/data /work/data --ro-bind /srv/b /srv/b ");
+});
+
+Deno.test("childCommand() binds a supervisor that is not among the assets", () => {
+  const { args } = childCommand(profile({}), {
+    ...options("bubblewrap"),
+    supervisorPath: "/src/supervisor.ts",
+  });
+  assertStringIncludes(
+    args.join(" "),
+    "--ro-bind /src/supervisor.ts /src/supervisor.ts --ro-bind /var/cache",
+  );
+});
+
+Deno.test("childCommand() adds flags of V8", () => {
+  const { args } = childCommand(profile({}), { ...options(), v8Extra: ["--single-threaded"] });
+  assertStringIncludes(args.join(" "), "--max-old-space-size=256,--single-threaded ");
+});
+
+Deno.test("childCommand() refuses a path with a comma, which Deno would cut in two", () => {
+  const error = assertThrows(
+    () => childCommand(profile({}), { ...options(), assetsDir: "/var/a,b" }),
+    TypeError,
+  );
+  assertEquals(
+    error.message,
+    "Cannot start sandbox as paths it reads must have no comma: there is '/var/a,b'",
+  );
+});
+
+Deno.test("childCommand() starts a child that can read its assets and nothing else", async () => {
+  const assetsDir = await Deno.makeTempDir();
+  await using _ = { [Symbol.asyncDispose]: () => Deno.remove(assetsDir, { recursive: true }) };
+  const supervisorPath = `${assetsDir}/supervisor.js`;
+  await Deno.writeTextFile(
+    supervisorPath,
+    await Deno.readTextFile(new URL("./probe_supervisor.js", import.meta.url)),
+  );
+  const layers = new Set((await detectLayers()).filter(({ works }) => works).map(({ layer }) => layer));
+  const loaded = await loadProfile("strict");
+  const { program, args } = childCommand(loaded, {
+    denoPath: Deno.execPath(),
+    assetsDir,
+    supervisorPath,
+    layers,
+  });
+  const command = new Deno.Command(program, { args, clearEnv: true, env: childEnvironment(), cwd: "/" });
+  const { stdout, stderr } = await command.output();
+  assertEquals(new TextDecoder().decode(stderr), "");
+  assertEquals(JSON.parse(new TextDecoder().decode(stdout)), {
+    assets: "ok",
+    outside: "NotCapable",
+    write: "NotCapable",
+    env: "NotCapable",
+    run: "NotCapable",
+    storage: "refused",
+    eval: "EvalError",
+    memoryBytes: 134_217_728,
+    revoked: "NotCapable",
+  });
+});

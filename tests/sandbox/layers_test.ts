@@ -1,0 +1,95 @@
+import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import { SandboxError } from "../../src/errors.ts";
+import { type Layer, type LayerMode, LAYERS } from "../../src/sandbox/layer.ts";
+import { activeLayers, detectLayers, type LayerReport } from "../../src/sandbox/layers.ts";
+import { parseProfile } from "../../src/sandbox/profile.ts";
+
+const linux = Deno.build.os === "linux";
+
+function profile(layers: Partial<Record<Layer, LayerMode>>) {
+  return parseProfile(JSON.stringify({ layers }), { source: "mine" });
+}
+
+function host(broken: Partial<Record<Layer, "absent" | "broken">> = {}): LayerReport[] {
+  return LAYERS.map((layer) => {
+    const state = broken[layer];
+    if (state === undefined) return { layer, installed: true, works: true };
+    return { layer, installed: state === "broken", works: false, why: `it is ${state}` };
+  });
+}
+
+Deno.test("activeLayers() uses what works and is not off", () => {
+  assertEquals([...activeLayers(profile({}), host())], ["rlimits", "noNewPrivs", "parentDeath", "watchdog"]);
+  const installed = activeLayers(profile({ bubblewrap: "installed", watchdog: "off" }), host());
+  assertEquals([...installed], ["rlimits", "noNewPrivs", "parentDeath", "bubblewrap"]);
+});
+
+Deno.test("activeLayers() goes without an optional layer that does not work", () => {
+  const layers = activeLayers(profile({}), host({ rlimits: "absent", watchdog: "broken" }));
+  assertEquals([...layers], ["noNewPrivs", "parentDeath"]);
+});
+
+Deno.test("activeLayers() goes without a layer that is 'installed' only where it is absent", () => {
+  const mine = profile({ bubblewrap: "installed" });
+  assert(!activeLayers(mine, host({ bubblewrap: "absent" })).has("bubblewrap"));
+  const error = assertThrows(() => activeLayers(mine, host({ bubblewrap: "broken" })), SandboxError);
+  assertEquals(
+    error.message,
+    "Cannot start sandbox as profile 'mine' needs layers that this host lacks: " +
+      "'bubblewrap', installed, does not work: it is broken",
+  );
+});
+
+Deno.test("activeLayers() names each required layer that does not work, and why", () => {
+  const mine = profile({ rlimits: "required", parentDeath: "required", watchdog: "required" });
+  const detected = host({ rlimits: "absent", parentDeath: "broken" }).filter(({ layer }) =>
+    layer !== "watchdog"
+  );
+  const error = assertThrows(() => activeLayers(mine, detected), SandboxError);
+  assertEquals(
+    error.message,
+    "Cannot start sandbox as profile 'mine' needs layers that this host lacks: " +
+      "'rlimits', required, does not work: it is absent; " +
+      "'parentDeath', required, does not work: it is broken; " +
+      "'watchdog', required, does not work: it was not tried",
+  );
+});
+
+Deno.test("detectLayers() reports every layer, with the reason for those that do not work", async () => {
+  const detected = await detectLayers();
+  assertEquals(detected.map(({ layer }) => layer), [...LAYERS]);
+  for (const { works, installed, why } of detected) {
+    assertEquals(works, why === undefined);
+    assert(installed || !works);
+  }
+});
+
+Deno.test({
+  name: "detectLayers() tells a program that is absent from one that does not work",
+  ignore: !linux,
+  async fn() {
+    const programs = { noNewPrivs: "/none/setpriv", bubblewrap: "/bin/sh", parentDeath: "/bin/sh" };
+    const detected = await detectLayers({ programs });
+    const report = (layer: Layer) => detected.find((found) => found.layer === layer);
+    assertEquals(report("noNewPrivs"), {
+      layer: "noNewPrivs",
+      installed: false,
+      works: false,
+      why: "there is no /none/setpriv",
+    });
+    assertEquals(report("bubblewrap")?.installed, true);
+    assertEquals(report("bubblewrap")?.works, false);
+    assertEquals(report("parentDeath")?.works, false);
+  },
+});
+
+Deno.test({
+  name: "detectLayers() finds that limits beyond what the host allows do not work",
+  ignore: !linux,
+  async fn() {
+    const rlimits = { dataKib: 2_000_000, openFiles: 2 ** 31, cpuSeconds: 10 };
+    const report = (await detectLayers({ rlimits })).find(({ layer }) => layer === "rlimits");
+    assertEquals(report?.works, false);
+    assertStringIncludes(report?.why ?? "", "limit");
+  },
+});

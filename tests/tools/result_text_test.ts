@@ -1,0 +1,65 @@
+import { assertEquals } from "@std/assert";
+import type { ExecResult } from "../../src/sandbox/exec.ts";
+import { resultText } from "../../src/tools/result_text.ts";
+import { bad, ok } from "../fake_pool.ts";
+
+const exited: ExecResult = {
+  status: "exited",
+  exitCode: 3,
+  stdout: "",
+  stderr: "",
+  durationMs: 1,
+  stateKept: true,
+  truncated: false,
+};
+const TRACEBACK = "Traceback …\nValueError: bad\n";
+
+const cases: readonly { what: string; result: ExecResult; text: string }[] = [
+  { what: "success", result: ok("2\n"), text: "executed successfully:\n2\n" },
+  { what: "success without a newline", result: ok("2"), text: "executed successfully:\n2" },
+  {
+    what: "success with warnings",
+    result: ok("2\n", { stderr: "careful\n" }),
+    text: "executed successfully:\n2\n",
+  },
+  {
+    what: "cut output",
+    result: ok("2", { truncated: true }),
+    text: "executed successfully:\n2\n[output truncated]",
+  },
+  { what: "an exception", result: bad("error"), text: `failed:\n${TRACEBACK}` },
+  {
+    what: "an exception behind output",
+    result: bad("error", { stdout: "before", stderr: "careful\n" }),
+    text: `failed:\nbefore\ncareful\n${TRACEBACK}`,
+  },
+  { what: "a timeout", result: bad("timeout"), text: "failed:\nCode execution timed out" },
+  {
+    what: "a timeout that cost the state",
+    result: bad("timeout", { stdout: "part\n", stateKept: false }),
+    text: "failed:\npart\nCode execution timed out - process restarted",
+  },
+  { what: "no memory", result: bad("memory"), text: "failed:\nCode ran out of memory" },
+  {
+    what: "no memory and no state",
+    result: bad("memory", { stateKept: false }),
+    text: "failed:\nCode ran out of memory - process restarted",
+  },
+  {
+    what: "a flood",
+    result: bad("output", { stdout: "aaa", truncated: true }),
+    text: "failed:\naaa\n[output truncated]\nCode wrote too much output and was interrupted",
+  },
+  { what: "an exit", result: exited, text: "failed:\nCode exited with exit code 3" },
+  {
+    what: "a crash",
+    result: bad("crashed", { stateKept: false }),
+    text: "failed:\nThe interpreter crashed and was restarted: all variables are lost",
+  },
+];
+
+for (const { what, result, text } of cases) {
+  Deno.test(`resultText() tells the model of ${what}`, () => {
+    assertEquals(resultText(2, result), `Code block 2 ${text}`);
+  });
+}

@@ -1,0 +1,73 @@
+import { assertEquals, assertRejects } from "@std/assert";
+import { ChatEnv } from "../../src/envs/chat_env.ts";
+import { replyAction } from "../../src/envs/env.ts";
+import type { Transform } from "../../src/transforms/transform.ts";
+import { TransformedEnv } from "../../src/transforms/transformed_env.ts";
+
+const task = { id: "t", query: "q" };
+
+function noting(name: string, log: string[]): Transform {
+  return {
+    reset: (observation, { turn }) => (log.push(`reset ${name} ${turn}`), observation),
+    action: (action, { turn }) => (log.push(`action ${name} ${turn}`), action),
+    step: (step) => (log.push(`step ${name}`), step),
+    [Symbol.asyncDispose]: () => Promise.resolve(void log.push(`dispose ${name}`)),
+  };
+}
+
+const answering: Transform = {
+  step: (step) => ({
+    ...step,
+    history: { prompt: step.history.prompt.append({ role: "tool", content: "r" }) },
+  }),
+};
+
+Deno.test("TransformedEnv runs action hooks last-appended first, the others first-appended first", async () => {
+  const log: string[] = [];
+  {
+    await using env = new TransformedEnv(new ChatEnv(), [noting("a", log)]).append(noting("b", log));
+    await env.reset(task);
+    await env.step(replyAction("x"));
+  }
+  assertEquals(log, [
+    ...["reset a 0", "reset b 0", "action b 1", "action a 1", "step a", "step b"],
+    ...["dispose b", "dispose a"],
+  ]);
+});
+
+Deno.test("TransformedEnv.step() goes on from what the transforms made of the history", async () => {
+  await using env = new TransformedEnv(new TransformedEnv(new ChatEnv(), [answering]), [answering]);
+  await env.reset(task);
+  await env.step(replyAction("a"));
+  const { history } = await env.step(replyAction("b"));
+  const roles = history.prompt.toChats().map(({ role }) => role);
+  assertEquals(roles, ["user", "assistant", "tool", "tool", "assistant", "tool", "tool"]);
+});
+
+Deno.test("TransformedEnv.step() is refused before a reset and after the end, until the next reset", async () => {
+  const ending: Transform = { step: (step) => ({ ...step, terminated: true }) };
+  await using env = new TransformedEnv(new ChatEnv(), [ending]);
+  await assertRejects(() => env.step(replyAction("a")), Error, "reset the env first");
+  await env.reset(task);
+  await env.step(replyAction("a"));
+  await assertRejects(() => env.step(replyAction("a")), Error, "reset the env first");
+  await env.reset(task);
+  assertEquals((await env.step(replyAction("a"))).history.prompt.length, 2);
+});
+
+Deno.test("TransformedEnv.step() may be tried again after an action that was none", async () => {
+  await using env = new TransformedEnv(new ChatEnv());
+  await env.reset(task);
+  await assertRejects(() => env.step({ history: {} }), TypeError, "it has neither");
+  assertEquals((await env.step(replyAction("a"))).history.prompt.length, 2);
+});
+
+Deno.test("TransformedEnv disposes everything even if one of it fails, and once", async () => {
+  const log: string[] = [];
+  const failing: Transform = { [Symbol.asyncDispose]: () => Promise.reject(new Error("stuck")) };
+  const env = new TransformedEnv(new ChatEnv(), [noting("a", log), failing]);
+  await assertRejects(async () => await env[Symbol.asyncDispose](), Error, "stuck");
+  await assertRejects(async () => await env[Symbol.asyncDispose](), Error, "stuck");
+  assertEquals(log, ["dispose a"]);
+  await assertRejects(() => env.reset(task), Error, "disposed");
+});
