@@ -63,6 +63,7 @@ class FakeSession implements PythonSession {
   readonly #python: FakePython;
   readonly #ran: string[];
   readonly #globals = new Map<string, number>();
+  readonly #files = new Map<string, Uint8Array>();
 
   constructor(python: FakePython, ran: string[]) {
     this.#python = python;
@@ -76,12 +77,24 @@ class FakeSession implements PythonSession {
   }
 
   // deno-lint-ignore require-await
-  async reset(_options?: ResetOptions): Promise<void> {
-    this.#globals.clear();
+  async writeFile(path: string, contents: Uint8Array | string): Promise<void> {
+    this.#files.set(path, typeof contents === "string" ? new TextEncoder().encode(contents) : contents);
   }
 
   // deno-lint-ignore require-await
-  async [Symbol.asyncDispose](): Promise<void> {
+  async readFile(path: string): Promise<Uint8Array> {
+    const contents = this.#files.get(path);
+    if (contents === undefined) throw new Error(`Cannot read '${path}' as it was never written`);
+    return contents;
+  }
+
+  // deno-lint-ignore require-await
+  async reset(_options?: ResetOptions): Promise<void> {
     this.#globals.clear();
+    this.#files.clear();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.reset();
   }
 }

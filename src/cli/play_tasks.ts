@@ -60,13 +60,13 @@ export async function playTasks(pool: SessionPool, options: PlayTasksOptions): P
 
 /** Gives the exit code that says why playing stopped early; 0 when it did not. */
 async function playAll(pool: SessionPool, summary: Summary, options: PlayTasksOptions): Promise<number> {
-  const { out, signal, stderr } = options;
+  const { json, show, out, signal, stderr } = options;
   try {
     using file = out === undefined ? undefined : await Deno.create(out);
     await using progress = await progressOf(options);
     for await (const trajectory of trajectories(pool, options)) {
       summary.add(trajectory);
-      await progress?.clear();
+      if (json || show) await progress?.clear();
       await writeTrajectory(trajectory, options, file);
       await progress?.draw(summary);
     }

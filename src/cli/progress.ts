@@ -17,7 +17,8 @@ export interface ProgressOptions {
 export class Progress implements AsyncDisposable {
   readonly #sink: TextSink;
   readonly #total: number | undefined;
-  #drawnMs = 0;
+  #nextMs = 0;
+  #visible = false;
 
   constructor(options: ProgressOptions) {
     this.#sink = options.sink;
@@ -27,15 +28,16 @@ export class Progress implements AsyncDisposable {
   /** Draws anew, unless it was drawn a moment ago. */
   async draw(summary: Summary): Promise<void> {
     const nowMs = performance.now();
-    if (nowMs - this.#drawnMs < INTERVAL_MS) return;
-    this.#drawnMs = nowMs;
+    if (nowMs < this.#nextMs) return;
+    this.#nextMs = nowMs + INTERVAL_MS;
+    this.#visible = true;
     await writeText(this.#sink, CLEAR_LINE + progressLine(summary, this.#total));
   }
 
   /** Takes the line away, so that something else can be written. */
   async clear(): Promise<void> {
-    if (this.#drawnMs > 0) await writeText(this.#sink, CLEAR_LINE);
-    this.#drawnMs = 0;
+    if (this.#visible) await writeText(this.#sink, CLEAR_LINE);
+    this.#visible = false;
   }
 
   [Symbol.asyncDispose](): Promise<void> {

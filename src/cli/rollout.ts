@@ -1,17 +1,24 @@
 import { Command, type CommanderError, Option } from "commander";
 import { SandboxPool } from "../sandbox/pool.ts";
-import { loadProfile, type Profile } from "../sandbox/profile.ts";
 import { Interrupt } from "./interrupt.ts";
 import { playTasks } from "./play_tasks.ts";
+import {
+  announceBuild,
+  cacheDirectory,
+  chosenProfile,
+  flagsOf,
+  profileOption,
+  type SandboxFlags,
+} from "./sandbox_flags.ts";
 import { wholeNumber } from "./whole_number.ts";
 import { writeText } from "./write_text.ts";
 
-interface RolloutFlags {
+interface RolloutFlags extends SandboxFlags {
   tasks: string;
   limit?: number;
-  profile: string;
   concurrency?: number;
   poolSize: number;
+  reset: "rewind" | "fresh";
   timeoutMs: number;
   maxTurns: number;
   json?: boolean;
@@ -30,9 +37,16 @@ export function rolloutCommand(): Command {
     .description("Play every task of a file of JSON lines in the sandbox and score it")
     .requiredOption("--tasks <file>", "rows { query, answer?, replies?, reference? } or those of GSM8K")
     .option("--limit <n>", "play only the first n tasks", wholeNumber(1))
-    .option("--profile <name>", "what the sandbox may do: a name or a file", "python")
+    .addOption(profileOption())
     .option("--concurrency <n>", "episodes at once (default: the pool's size)", wholeNumber(1))
     .option("--pool-size <n>", "interpreters at once", wholeNumber(1), poolSize)
+    .addOption(
+      new Option(
+        "--reset <mode>",
+        "how an interpreter is wiped between episodes, which one policy's trust to rewind",
+      )
+        .choices(["rewind", "fresh"]).default("rewind"),
+    )
     .option("--timeout-ms <n>", "milliseconds that a block of code may take", wholeNumber(1), 2000)
     .option("--max-turns <n>", "replies that an episode may take", wholeNumber(1), 8)
     .addOption(
@@ -42,24 +56,29 @@ export function rolloutCommand(): Command {
     .option("--show", "print each episode's messages")
     .addHelpText("after", EXIT_CODES)
     .exitOverride(exitOnUsage)
-    .action(async (flags: RolloutFlags) => {
-      Deno.exitCode = await runRollout(flags);
+    .action(async (_flags: unknown, command: Command) => {
+      Deno.exitCode = await runRollout(flagsOf<RolloutFlags>(command));
     });
 }
 
 async function runRollout(flags: RolloutFlags): Promise<number> {
   const { poolSize, concurrency = poolSize } = flags;
-  const profile = await profileOrComplaint(flags.profile);
-  if (profile === undefined) return 2;
+  await using pool = await poolOrComplaint(flags);
+  if (pool === undefined) return 2;
   using interrupt = new Interrupt();
-  await using pool = new SandboxPool({ profile, size: poolSize });
   const { signal } = interrupt;
   return await playTasks(pool, { ...flags, concurrency, stdout: Deno.stdout, stderr: Deno.stderr, signal });
 }
 
-async function profileOrComplaint(name: string): Promise<Profile | undefined> {
+async function poolOrComplaint(flags: RolloutFlags): Promise<SandboxPool | undefined> {
   try {
-    return await loadProfile(name);
+    return new SandboxPool({
+      profile: await chosenProfile(flags),
+      size: flags.poolSize,
+      resetMode: flags.reset,
+      cacheDir: cacheDirectory(flags.cacheDir),
+      onBuild: announceBuild,
+    });
   } catch (error) {
     if (!(error instanceof Error)) throw error;
     await writeText(Deno.stderr, `error: ${error.message}\n`);

@@ -1,4 +1,4 @@
-import type { Trajectory } from "../rollout/trajectory.ts";
+import type { EpisodeFailure, Trajectory } from "../rollout/trajectory.ts";
 
 /** What a run has come to so far, in numbers; trajectories themselves are not kept. */
 export class Summary {
@@ -9,6 +9,7 @@ export class Summary {
   #right = 0;
   #rewards = 0;
   #failed = 0;
+  #firstFailure: EpisodeFailure | undefined;
 
   /** How many episodes are over. */
   get episodes(): number {
@@ -33,6 +34,7 @@ export class Summary {
     const { reward, error, execs } = trajectory;
     this.#episodes++;
     if (error !== undefined) this.#failed++;
+    this.#firstFailure ??= error;
     if (reward !== null) {
       this.#scored++;
       this.#rewards += reward;
@@ -43,6 +45,7 @@ export class Summary {
 
   /** The table at the end of a run. */
   table(): string {
+    const failure = this.#firstFailure;
     const rows: readonly (readonly [string, string])[] = [
       ["episodes", `${this.#episodes}`],
       ["mean reward", this.meanReward?.toFixed(4) ?? "-"],
@@ -50,6 +53,7 @@ export class Summary {
       ["wrong", `${this.#scored - this.#right}`],
       ["unscored", `${this.#episodes - this.#scored}`],
       ["errors", `${this.#failed}`],
+      ...(failure === undefined ? [] : [["first error", `${failure.boundary}: ${failure.message}`] as const]),
       ["execs", this.#execTexts()],
       ["episodes/s", this.episodesPerSecond.toFixed(1)],
     ];
@@ -57,8 +61,9 @@ export class Summary {
   }
 
   #execTexts(): string {
-    const total = [...this.#execs.values()].reduce((sum, count) => sum + count, 0);
-    const byStatus = Array.from(this.#execs, ([status, count]) => `${count} ${status}`);
-    return total === 0 ? "0" : `${total} (${byStatus.sort().join(", ")})`;
+    const counts = [...this.#execs].sort(([, one], [, other]) => other - one);
+    const total = counts.reduce((sum, [, count]) => sum + count, 0);
+    const byStatus = counts.map(([status, count]) => `${count} ${status}`);
+    return total === 0 ? "0" : `${total} (${byStatus.join(", ")})`;
   }
 }

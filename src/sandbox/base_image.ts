@@ -1,13 +1,10 @@
 import { dirname, join } from "node:path";
-import { buildBaseImage } from "./base_image_build.ts";
+import { SandboxError } from "../errors.ts";
+import { buildBaseImage, type ImageManifest } from "./base_image_build.ts";
 import { PYTHON_SOURCES, supervisorModules, workerModules } from "./guest_sources.ts";
-import type { BootPlan } from "./guest/assets.ts";
 import type { Profile } from "./profile.ts";
 import { PYODIDE_VERSION } from "./pyodide_files.ts";
 import { sha256 } from "./sha256.ts";
-
-/** What of a boot plan is the same for every sandbox that starts from one image. */
-export type ImageManifest = Omit<BootPlan, "limits" | "mounts" | "plan">;
 
 /** A base image in the cache, ready to start sandboxes from. */
 export interface BaseImage {
@@ -21,10 +18,9 @@ export interface BaseImageOptions {
   readonly cacheDir: string;
   /** Called once before an image is built, which takes some seconds. */
   onBuild?: (() => void) | undefined;
+  /** Cancels a build that is under way. */
+  signal?: AbortSignal | undefined;
 }
-
-/** The module that a sandbox runs, below its image's directory. */
-export const SUPERVISOR = "supervisor.js";
 
 const MANIFEST = "manifest.json";
 
@@ -38,13 +34,12 @@ export async function baseImage(profile: Profile, options: BaseImageOptions): Pr
   const directory = join(options.cacheDir, await imageKey(profile));
   const cached = await readManifest(directory);
   if (cached) return { directory, manifest: cached };
-  await Deno.mkdir(options.cacheDir, { recursive: true, mode: 0o700 });
-  using lock = await Deno.open(`${directory}.lock`, { create: true, write: true });
+  using lock = await openLock(`${directory}.lock`);
   await lock.lock(true);
   const built = await readManifest(directory);
   if (built) return { directory, manifest: built };
   options.onBuild?.();
-  return { directory, manifest: await build(profile, directory) };
+  return { directory, manifest: await build(profile, directory, options.signal) };
 }
 
 /** Forgets an image that proved damaged, so that the next request builds it again. */
@@ -52,11 +47,25 @@ export async function dropBaseImage({ directory }: BaseImage): Promise<void> {
   await Deno.remove(join(directory, MANIFEST)).catch(() => {}); // another process was faster
 }
 
-async function build(profile: Profile, directory: string): Promise<ImageManifest> {
+async function openLock(path: string): Promise<Deno.FsFile> {
+  try {
+    await Deno.mkdir(dirname(path), { recursive: true, mode: 0o700 });
+    return await Deno.open(path, { create: true, write: true });
+  } catch (cause) {
+    throw new SandboxError(
+      `Cannot cache base images as '${dirname(path)}' must be a folder that can be written`,
+      {
+        cause,
+      },
+    );
+  }
+}
+
+async function build(profile: Profile, directory: string, signal?: AbortSignal): Promise<ImageManifest> {
   await Deno.remove(directory, { recursive: true }).catch(() => {}); // usually there is none
   const workshop = await Deno.makeTempDir({ dir: dirname(directory), prefix: "building-" });
   try {
-    const manifest = await buildBaseImage(profile, workshop);
+    const manifest = await buildBaseImage(profile, { directory: workshop, signal });
     const text = JSON.stringify(manifest);
     await Deno.writeTextFile(join(workshop, MANIFEST), `${await sha256(text)}\n${text}`);
     await Deno.rename(workshop, directory);
@@ -93,7 +102,8 @@ async function readManifest(directory: string): Promise<ImageManifest | undefine
     );
     return whole.every(Boolean) ? JSON.parse(text) as ImageManifest : undefined;
   } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return undefined;
+    const missing = error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory;
+    if (missing) return undefined;
     throw error;
   }
 }

@@ -1,6 +1,5 @@
-import { join } from "node:path";
+import { join as joinPath } from "node:path";
 import { SandboxError } from "../errors.ts";
-import type { ImageManifest } from "./base_image.ts";
 import { Child } from "./child.ts";
 import { childCommand, childEnvironment } from "./command.ts";
 import type { AssetFile, BootPlan } from "./guest/assets.ts";
@@ -8,9 +7,16 @@ import type { HeapImage } from "./guest/python.ts";
 import { PYTHON_SOURCES, supervisorModules, workerModules } from "./guest_sources.ts";
 import { packageFiles } from "./package_files.ts";
 import type { Profile } from "./profile.ts";
-import { type Frame, FrameKind } from "./protocol.ts";
+import { type Frame, FrameKind, join } from "./protocol.ts";
 import { readPyodide } from "./pyodide_files.ts";
 import { sha256 } from "./sha256.ts";
+import { unlessAborted } from "./unless_aborted.ts";
+
+/** What of a boot plan is the same for every sandbox that starts from one image. */
+export type ImageManifest = Omit<BootPlan, "limits" | "mounts" | "plan">;
+
+/** The module that a sandbox runs, below its image's directory. */
+export const SUPERVISOR = "supervisor.js";
 
 /** Far above what the longest list of pre-imports takes. */
 const BUILD_TIMEOUT_MS = 120_000;
@@ -22,16 +28,25 @@ const BUILD_SESSION = 1;
  *
  * @throws {SandboxError} when the child fails; the message has its reason.
  */
-export async function buildBaseImage(profile: Profile, directory: string): Promise<ImageManifest> {
+export async function buildBaseImage(
+  profile: Profile,
+  options: { directory: string; signal?: AbortSignal | undefined },
+): Promise<ImageManifest> {
+  const { directory } = options;
   const pyodide = await readPyodide();
-  const library = [{ path: "/python314.zip", contents: pyodide.stdlib }, ...await packageFiles(profile.packages)];
-  for (const { name, source } of supervisorModules()) await Deno.writeTextFile(join(directory, name), source);
-  const save = (name: string, bytes: Uint8Array) => saveAsset(join(directory, name), bytes);
+  const library = [
+    { path: "/python314.zip", contents: pyodide.stdlib },
+    ...await packageFiles(profile.packages),
+  ];
+  for (const { name, source } of supervisorModules()) {
+    await Deno.writeTextFile(joinPath(directory, name), source);
+  }
+  const save = (name: string, bytes: Uint8Array) => saveAsset(joinPath(directory, name), bytes);
   const base = {
     wasm: await save("pyodide.asm.wasm", pyodide.wasm),
     factory: await save("pyodide.asm.mjs", pyodide.factory),
     library: {
-      ...await save("library.bin", concat(library.map((file) => file.contents))),
+      ...await save("library.bin", join(library.map((file) => file.contents))),
       index: library.map(({ path, contents }) => [path, contents.length] as const),
     },
     modules: workerModules(),
@@ -43,7 +58,12 @@ export async function buildBaseImage(profile: Profile, directory: string): Promi
     prepare: PYTHON_SOURCES.prepare,
     preimports: profile.preimports,
   };
-  const { about, data } = await runBuild(profile, directory, { ...base, plan, mounts: [], limits: profile.limits });
+  const { about, data } = await runBuild(profile, options, {
+    ...base,
+    plan,
+    mounts: [],
+    limits: profile.limits,
+  });
   return { ...base, image: { ...about, ...await save("image.bin", data) } };
 }
 
@@ -54,14 +74,14 @@ async function saveAsset(path: string, bytes: Uint8Array): Promise<AssetFile> {
 
 async function runBuild(
   profile: Profile,
-  directory: string,
+  options: { directory: string; signal?: AbortSignal | undefined },
   plan: BootPlan,
 ): Promise<{ about: Omit<HeapImage, "data">; data: Uint8Array }> {
   const pieces: Uint8Array[] = [];
   const { promise, resolve, reject } = Promise.withResolvers<Omit<HeapImage, "data">>();
   const failed = (reason: string) =>
     reject(new SandboxError(`Cannot build the base image of profile '${profile.name}': ${reason}`));
-  const child = new Child(buildCommand(profile, directory), ({ kind, payload }: Frame) => {
+  const child = new Child(buildCommand(profile, options.directory), ({ kind, payload }: Frame) => {
     if (kind === FrameKind.image) pieces.push(payload);
     else if (kind === FrameKind.opened) resolve(JSON.parse(new TextDecoder().decode(payload)));
     else if (kind === FrameKind.lost || kind === FrameKind.damaged) failed(new TextDecoder().decode(payload));
@@ -71,7 +91,8 @@ async function runBuild(
   child.send(FrameKind.boot, 0, JSON.stringify(plan));
   child.send(FrameKind.open, BUILD_SESSION, "{}");
   try {
-    return { about: await promise, data: concat(pieces) };
+    const about = await unlessAborted(promise, options.signal);
+    return { about, data: join(pieces) };
   } finally {
     clearTimeout(timer);
     child.kill();
@@ -83,18 +104,8 @@ function buildCommand(profile: Profile, directory: string): ConstructorParameter
   const command = childCommand(profile, {
     denoPath: Deno.execPath(),
     assetsDir: directory,
-    supervisorPath: join(directory, "supervisor.js"),
+    supervisorPath: joinPath(directory, SUPERVISOR),
     layers: new Set(),
   });
   return { ...command, env: childEnvironment() };
-}
-
-function concat(pieces: readonly Uint8Array[]): Uint8Array {
-  const whole = new Uint8Array(pieces.reduce((sum, piece) => sum + piece.length, 0));
-  let at = 0;
-  for (const piece of pieces) {
-    whole.set(piece, at);
-    at += piece.length;
-  }
-  return whole;
 }

@@ -1,4 +1,4 @@
-import { encodeFrame, type Frame, FrameKind, FrameSplitter } from "./protocol.ts";
+import { encodeFrame, type Frame, type FrameKind, FrameSplitter } from "./protocol.ts";
 
 const STDERR_CAP = 16 * 1024;
 
@@ -30,6 +30,8 @@ export class Child {
       args: [...command.args],
       env: { ...command.env },
       clearEnv: true,
+      // a group of its own: Ctrl-C on the host's terminal is for the host to act on
+      detached: true,
       cwd: "/",
       stdin: "piped",
       stdout: "piped",
@@ -75,7 +77,9 @@ export class Child {
 
 async function readTail(stream: ReadableStream<Uint8Array>): Promise<string> {
   let text = "";
-  for await (const piece of stream.pipeThrough(new TextDecoderStream() as never) as unknown as AsyncIterable<string>) {
+  for await (
+    const piece of stream.pipeThrough(new TextDecoderStream() as never) as unknown as AsyncIterable<string>
+  ) {
     text = (text + piece).slice(-STDERR_CAP);
   }
   return text;

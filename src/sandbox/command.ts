@@ -35,7 +35,14 @@ const STACK_KIB = 3_900;
  * without the third its messages would be coloured.
  */
 export function childEnvironment(): Record<string, string> {
-  return { DENO_DIR: "/proc/nope", DENO_NO_UPDATE_CHECK: "1", NO_COLOR: "1" };
+  return {
+    DENO_DIR: "/proc/nope",
+    DENO_NO_UPDATE_CHECK: "1",
+    NO_COLOR: "1",
+    MALLOC_ARENA_MAX: "2",
+    MALLOC_MMAP_THRESHOLD_: "131072",
+    MALLOC_TRIM_THRESHOLD_: "131072",
+  };
 }
 
 /**
@@ -91,6 +98,7 @@ function v8Flags({ limits }: Profile, { v8Extra = [] }: ChildCommandOptions): st
   return [
     `--wasm-max-mem-pages=${wasmPages(limits)}`,
     "--disallow-code-generation-from-strings",
+    "--expose-gc",
     `--stack-size=${STACK_KIB}`,
     `--max-old-space-size=${JS_HEAP_MIB}`,
     ...v8Extra,

@@ -79,6 +79,10 @@ export interface ResetOptions {
 export interface PythonSession extends AsyncDisposable {
   /** Runs code in the session's one namespace; what the guest does is a result, never a rejection. */
   exec(code: string, options?: ExecOptions): Promise<ExecResult>;
+  /** Writes a file under the session's working directory. */
+  writeFile(path: string, contents: Uint8Array | string): Promise<void>;
+  /** Reads a file under the session's working directory. */
+  readFile(path: string): Promise<Uint8Array>;
   /** Puts globals, modules and files back to how they were at the start. */
   reset(options?: ResetOptions): Promise<void>;
 }

@@ -13,7 +13,9 @@ const MAX_FILES = 10_000;
  * @throws {TypeError | RangeError} that names the argument, what is needed, and what there was.
  */
 export function checkExec(code: unknown, options: ExecOptions, profile: Profile): void {
-  if (typeof code !== "string") throw new TypeError(`Cannot exec as code must be a string: current value is ${typeof code}`);
+  if (typeof code !== "string") {
+    throw new TypeError(`Cannot exec as code must be a string: current value is ${typeof code}`);
+  }
   if (code.length > MAX_CODE_CHARACTERS) {
     throw new RangeError(
       `Cannot exec as code must have at most ${MAX_CODE_CHARACTERS} characters: current value has ${code.length}`,
@@ -23,7 +25,9 @@ export function checkExec(code: unknown, options: ExecOptions, profile: Profile)
   checkTools(options.tools ?? [], profile);
   const files = Object.entries(options.files ?? {});
   if (files.length > MAX_FILES) {
-    throw new RangeError(`Cannot exec as 'files' must have at most ${MAX_FILES} entries: there are ${files.length}`);
+    throw new RangeError(
+      `Cannot exec as 'files' must have at most ${MAX_FILES} entries: there are ${files.length}`,
+    );
   }
   for (const [path] of files) checkPath(path);
   for (const path of options.fetchFiles ?? []) checkPath(path);
@@ -48,10 +52,13 @@ export function checkSeed(seed: number | undefined): void {
 export function checkPath(path: string): void {
   const names = path.split("/");
   const climbs = names.includes("..") || names.every((name) => name === "" || name === ".");
-  const odd = path.startsWith("/") || path.startsWith("~") || /[\0\\]|^[A-Za-z]:/.test(path) || path.length > 1024;
+  const odd = path.startsWith("/") || path.startsWith("~") || /[\0\\]|^[A-Za-z]:/.test(path) ||
+    path.length > 1024;
   if (!climbs && !odd) return;
   const shown = JSON.stringify(path.length > 80 ? `${path.slice(0, 80)}…` : path);
-  throw new TypeError(`Cannot use path as it must be relative and stay under the working directory: current value is ${shown}`);
+  throw new TypeError(
+    `Cannot use path as it must be relative and stay under the working directory: current value is ${shown}`,
+  );
 }
 
 function checkTools(tools: NonNullable<ExecOptions["tools"]>, profile: Profile): void {
@@ -62,5 +69,7 @@ function checkTools(tools: NonNullable<ExecOptions["tools"]>, profile: Profile):
   }
   const names = tools.map((tool) => tool.name);
   const twice = names.find((name, at) => names.indexOf(name) !== at);
-  if (twice !== undefined) throw new TypeError(`Cannot grant host tools as each name must be there once: '${twice}' is twice`);
+  if (twice !== undefined) {
+    throw new TypeError(`Cannot grant host tools as each name must be there once: '${twice}' is twice`);
+  }
 }

@@ -4,10 +4,12 @@ import type { GuestLink, Loss } from "./guest_link.ts";
 import type { HostTool } from "./host_tool.ts";
 import type { Limits } from "./limits.ts";
 import { OutputCapture } from "./output_capture.ts";
-import { type Frame, FrameKind } from "./protocol.ts";
+import { type Frame, FrameKind, MAX_FRAME_BYTES } from "./protocol.ts";
 import { ToolCalls } from "./tool_calls.ts";
 import { watchProcess } from "./watchdog.ts";
 import { z } from "zod";
+
+const encoder = new TextEncoder();
 
 /** How often an interrupt is repeated to a program that swallows it. */
 const INTERRUPT_INTERVAL_MS = 50;
@@ -80,10 +82,14 @@ export class ExecRun {
 
   async #send(code: string): Promise<{ result?: GuestResult; loss?: Loss }> {
     const { stdin, tools = [], limits } = this.#options;
-    this.#link.send(
-      FrameKind.exec,
-      JSON.stringify({ code, stdin, tools: tools.map(toolSpec), valueCap: limits.outputBytes }),
-    );
+    const request = { code, stdin, tools: tools.map(toolSpec), valueCap: limits.outputBytes };
+    const payload = encoder.encode(JSON.stringify(request));
+    if (payload.length > MAX_FRAME_BYTES) {
+      throw new RangeError(
+        `Cannot exec as code and stdin must have at most ${MAX_FRAME_BYTES} bytes: current value has ${payload.length}`,
+      );
+    }
+    this.#link.send(FrameKind.exec, payload);
     return await Promise.race([
       this.#result.promise.then((result) => ({ result })),
       this.#link.lost.then((loss) => ({ loss })),
@@ -118,7 +124,10 @@ export class ExecRun {
     const watchLimits = { cpuSeconds: limits.cpuSeconds, memoryBytes: residentBytes };
     return watchProcess(this.#link.pid, watchLimits, (breach) => {
       if (breach === "cpu") this.#stop("cpu");
-      else this.#link.lose({ reason: "memory", message: `the process held more than ${residentBytes} bytes` });
+      else {this.#link.lose({
+          reason: "memory",
+          message: `the process held more than ${residentBytes} bytes`,
+        });}
     });
   }
 }

@@ -46,7 +46,9 @@ export function parseResult(payload: Uint8Array): GuestResult {
  */
 export function parseCall(payload: Uint8Array): GuestCall {
   const call = parse(callSchema, payload);
-  if (depth(call.arguments, MAX_DEPTH) > MAX_DEPTH) throw new SyntaxError("Cannot read call as it is nested too deep");
+  if (depth(call.arguments, MAX_DEPTH) > MAX_DEPTH) {
+    throw new SyntaxError("Cannot read call as it is nested too deep");
+  }
   return call;
 }
 

@@ -1,3 +1,4 @@
+import { SandboxError } from "../errors.ts";
 import type { Child, ChildEnd } from "./child.ts";
 import { type Frame, FrameKind } from "./protocol.ts";
 
@@ -54,7 +55,10 @@ export class GuestLink {
     if (frame.kind === FrameKind.opened) this.#open.resolve();
     else if (frame.kind === FrameKind.lost) this.lose(lossOfInterpreter(decoder.decode(frame.payload)));
     else if (this.#onFrame) this.#guarded(frame, this.#onFrame);
-    else this.lose({ reason: "protocol", message: `the guest sent frame ${frame.kind} that nobody asked for` });
+    else {this.lose({
+        reason: "protocol",
+        message: `the guest sent frame ${frame.kind} that nobody asked for`,
+      });}
   }
 
   /** Hands every frame to `onFrame` while `work` runs. */
@@ -70,16 +74,20 @@ export class GuestLink {
   /**
    * Sends a request that is answered by one `done` frame, and gives what it carries.
    *
-   * @throws {Error} with the guest's words when it refuses, or when the interpreter is lost meanwhile.
+   * @throws {Error} with the guest's words when it refuses.
+   * @throws {SandboxError} when the interpreter is lost meanwhile.
    */
   async request(kind: FrameKind, payload: Uint8Array | string): Promise<Uint8Array> {
     const answer = Promise.withResolvers<Uint8Array>();
-    const timer = setTimeout(() => this.lose({ reason: "crashed", message: "no answer in time" }), ANSWER_TIMEOUT_MS);
+    const timer = setTimeout(
+      () => this.lose({ reason: "crashed", message: "no answer in time" }),
+      ANSWER_TIMEOUT_MS,
+    );
     const onFrame = (frame: Frame) => {
       if (frame.kind !== FrameKind.done) throw new SyntaxError(`frame ${frame.kind} where 'done' was due`);
       answer.resolve(frame.payload);
     };
-    this.lost.then(({ message }) => answer.reject(new Error(message)));
+    this.lost.then(({ message }) => answer.reject(new SandboxError(message)));
     try {
       const done = await this.listen(onFrame, () => {
         this.send(kind, payload);
@@ -111,7 +119,8 @@ export class GuestLink {
   }
 }
 
-const OUT_OF_MEMORY = /out of memory|allocation failed|OOM|Cannot allocate|Failed to reserve|WebAssembly\.Memory/i;
+const OUT_OF_MEMORY =
+  /out of memory|allocation failed|OOM|Cannot allocate|Failed to reserve|WebAssembly\.Memory/i;
 
 function lossOfInterpreter(text: string): Loss {
   return { reason: OUT_OF_MEMORY.test(text) ? "memory" : "crashed", message: text };

@@ -17,6 +17,7 @@ import runner from "./guest/runner.py" with { type: "text" };
 import session from "./guest/session.ts" with { type: "text" };
 import sessionFiles from "./guest/session_files.ts" with { type: "text" };
 import supervisor from "./guest/supervisor.ts" with { type: "text" };
+import thrownText from "./guest/thrown_text.ts" with { type: "text" };
 import tools from "./guest/tools.py" with { type: "text" };
 import worker from "./guest/worker.ts" with { type: "text" };
 import workerLink from "./guest/worker_link.ts" with { type: "text" };
@@ -40,7 +41,8 @@ export function supervisorModules(): GuestModule[] {
 export function workerModules(): GuestModule[] {
   const modules = {
     ...{ protocol, realm, ring, channel, session_files: sessionFiles, read_only_files: readOnlyFiles },
-    ...{ file_quota: fileQuota, entropy, devices, python, build, session, worker },
+    ...{ file_quota: fileQuota, entropy, devices, python, build },
+    ...{ thrown_text: thrownText, session, worker },
   };
   return Object.entries(modules).map(([name, source]) => ({
     name: `${name}.ts`,
@@ -49,7 +51,10 @@ export function workerModules(): GuestModule[] {
 }
 
 /** The guest's Python, in the order in which it runs, and the script that puts it into the image. */
-export const PYTHON_SOURCES: { readonly modules: Readonly<Record<string, string>>; readonly prepare: string } = {
+export const PYTHON_SOURCES: {
+  readonly modules: Readonly<Record<string, string>>;
+  readonly prepare: string;
+} = {
   modules: { bridge, tools, event_loop: eventLoop, runner },
   prepare,
 };

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import type { z } from "zod";
 
 /** What a running host tool is told. */
 export interface HostToolContext {

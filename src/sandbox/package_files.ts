@@ -29,7 +29,9 @@ export async function packageFiles(packages: readonly PackageFile[]): Promise<Li
 async function unpack(file: Pick<PackageFile, "name" | "path" | "sha256">): Promise<LibraryFile[]> {
   const entries = unzip(file.name, await readChecked(file));
   return Object.entries(entries).filter(([path]) => !path.endsWith("/")).map(([path, contents]) => {
-    if (/\.(so|pyd|dylib)$/.test(path)) throw new TypeError(refusal(file.name, `it holds native code: ${path}`));
+    if (/\.(so|pyd|dylib)$/.test(path)) {
+      throw new TypeError(refusal(file.name, `it holds native code: ${path}`));
+    }
     if (path.startsWith("/") || path.split("/").includes("..")) {
       throw new TypeError(refusal(file.name, `it holds a path that leads out: ${path}`));
     }

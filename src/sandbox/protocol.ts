@@ -92,6 +92,17 @@ export function encodeFrame(
   return bytes;
 }
 
+/** The pieces as one, in their order. */
+export function join(pieces: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
+  const whole = new Uint8Array(pieces.reduce((sum, piece) => sum + piece.length, 0));
+  let at = 0;
+  for (const piece of pieces) {
+    whole.set(piece, at);
+    at += piece.length;
+  }
+  return whole;
+}
+
 /** Cuts a stream of bytes into frames, whatever the pieces it arrives in. */
 export class FrameSplitter {
   #pending = new Uint8Array(0);
@@ -143,7 +154,9 @@ export class FrameSplitter {
 function frameLength(head: DataView): number {
   const bytes = head.getUint32(0, true);
   if (bytes > MAX_FRAME_BYTES) {
-    throw new RangeError(`Cannot read frame as it must be at most ${MAX_FRAME_BYTES} bytes: current value is ${bytes}`);
+    throw new RangeError(
+      `Cannot read frame as it must be at most ${MAX_FRAME_BYTES} bytes: current value is ${bytes}`,
+    );
   }
   return bytes;
 }

@@ -1,7 +1,8 @@
-import { homedir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { SandboxError } from "../errors.ts";
-import { type BaseImage, baseImage, dropBaseImage, SUPERVISOR } from "./base_image.ts";
+import { type BaseImage, baseImage, dropBaseImage } from "./base_image.ts";
+import { SUPERVISOR } from "./base_image_build.ts";
+import { defaultCacheDir } from "./cache_dir.ts";
 import { Child } from "./child.ts";
 import { childCommand, childEnvironment } from "./command.ts";
 import { GuestLink, type Loss } from "./guest_link.ts";
@@ -19,6 +20,8 @@ export interface SandboxOptions {
   onBuild?: (() => void) | undefined;
   /** What {@linkcode detectLayers} found on this host, where the caller has asked already. */
   detected?: readonly LayerReport[] | undefined;
+  /** Cancels the start. */
+  signal?: AbortSignal | undefined;
 }
 
 /** A running process and the sessions that it holds. */
@@ -28,7 +31,6 @@ interface Running {
 }
 
 const START_TIMEOUT_MS = 30_000;
-const decoder = new TextDecoder();
 
 /**
  * One permission-scoped process in which sessions run. A process that is lost, to a limit or to a guest,
@@ -62,17 +64,29 @@ export class Sandbox implements AsyncDisposable, LinkSource {
    * @throws {SandboxError} when a layer that the profile requires is missing, or the image cannot be built.
    */
   static async start(options: SandboxOptions): Promise<Sandbox> {
-    const { cacheDir = join(homedir(), ".cache", "paddock"), onBuild } = options;
+    const { onBuild, signal } = options;
+    signal?.throwIfAborted();
+    const cacheDir = resolve(options.cacheDir ?? defaultCacheDir());
     const layers = activeLayers(options.profile, options.detected ?? await detectLayers());
-    const image = await baseImage(options.profile, { cacheDir, onBuild });
+    const image = await baseImage(options.profile, { cacheDir, onBuild, signal });
     const sandbox = new Sandbox({ ...options, cacheDir }, { image, layers });
     sandbox.#process();
     return sandbox;
   }
 
+  /** The id of the process that runs now, if one does. */
+  get pid(): number | undefined {
+    return this.#running?.child.pid;
+  }
+
   /** Starts an interpreter in the process; see {@linkcode Session} for what it can do. */
-  async openSession(options: { seed?: number | undefined; signal?: AbortSignal | undefined } = {}): Promise<Session> {
-    const session = new Session(this, { seed: options.seed, onDispose: () => this.#sessions.delete(session) });
+  async openSession(
+    options: { seed?: number | undefined; signal?: AbortSignal | undefined } = {},
+  ): Promise<Session> {
+    const session = new Session(this, {
+      seed: options.seed,
+      onDispose: () => this.#sessions.delete(session),
+    });
     this.#sessions.add(session);
     try {
       await session.ready(options.signal);
@@ -126,7 +140,9 @@ export class Sandbox implements AsyncDisposable, LinkSource {
       const stderr = this.#running === running ? "" : (await running.child.ended).stderr;
       if (this.#disposed) throw new SandboxError("Cannot open session as the sandbox is disposed");
       if (cause instanceof Error && cause.message === DAMAGED) throw new DamagedImage();
-      throw new SandboxError(`Cannot start session: ${describe(cause)}${stderr && `: ${stderr.trim()}`}`, { cause });
+      throw new SandboxError(`Cannot start session: ${describe(cause)}${stderr && `: ${stderr.trim()}`}`, {
+        cause,
+      });
     } finally {
       clearTimeout(timer);
     }
@@ -139,7 +155,10 @@ export class Sandbox implements AsyncDisposable, LinkSource {
     const child = new Child(this.#command(), (frame) => this.#route(running, frame));
     const running: Running = { child, links };
     const { manifest } = this.#image;
-    const mounts = this.profile.mounts.map(({ guestPath, hostPath }) => ({ guest: guestPath, host: hostPath }));
+    const mounts = this.profile.mounts.map(({ guestPath, hostPath }) => ({
+      guest: guestPath,
+      host: hostPath,
+    }));
     child.send(FrameKind.boot, 0, JSON.stringify({ ...manifest, mounts, limits: this.profile.limits }));
     child.ended.then(() => this.#forget(running));
     return this.#running = running;

@@ -5,7 +5,8 @@ import { ExecRun } from "./exec_run.ts";
 import type { GuestLink } from "./guest_link.ts";
 import type { Layer } from "./layer.ts";
 import type { Profile } from "./profile.ts";
-import { FrameKind } from "./protocol.ts";
+import { FrameKind, MAX_FRAME_BYTES } from "./protocol.ts";
+import { unlessAborted } from "./unless_aborted.ts";
 
 /** Where a session gets its interpreters: a {@linkcode Sandbox}. */
 export interface LinkSource {
@@ -49,13 +50,13 @@ export class Session implements PythonSession {
     return await this.#inTurn(() => this.#exec(code, options), options.signal);
   }
 
-  /** Writes a file under the session's working directory. */
+  /** {@inheritDoc PythonSession.writeFile} */
   async writeFile(path: string, contents: Uint8Array | string): Promise<void> {
     checkPath(path);
     await this.#inTurn(async () => await this.#put(await this.#live(), path, contents));
   }
 
-  /** Reads a file under the session's working directory. */
+  /** {@inheritDoc PythonSession.readFile} */
   async readFile(path: string): Promise<Uint8Array> {
     checkPath(path);
     return await this.#inTurn(async () => await (await this.#live()).request(FrameKind.get, path));
@@ -141,6 +142,11 @@ export class Session implements PythonSession {
     const bytes = typeof contents === "string" ? encoder.encode(contents) : contents;
     const payload = new Uint8Array(2 + name.length + bytes.length);
     new DataView(payload.buffer).setUint16(0, name.length, true);
+    if (payload.length > MAX_FRAME_BYTES) {
+      throw new RangeError(
+        `Cannot write '${path}' as it must be at most ${MAX_FRAME_BYTES} bytes: it has ${bytes.length}`,
+      );
+    }
     payload.set(name, 2);
     payload.set(bytes, 2 + name.length);
     await link.request(FrameKind.put, payload);
@@ -181,18 +187,4 @@ async function fetchFiles(link: GuestLink, paths: readonly string[]): Promise<Re
     }
   }
   return files;
-}
-
-/** Waits for `promise` or for the signal; what arrives later is left to its owner. */
-async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (!signal) return await promise;
-  signal.throwIfAborted();
-  const aborted = Promise.withResolvers<never>();
-  const onAbort = () => aborted.reject(signal.reason);
-  signal.addEventListener("abort", onAbort, { once: true });
-  try {
-    return await Promise.race([promise, aborted.promise]);
-  } finally {
-    signal.removeEventListener("abort", onAbort);
-  }
 }

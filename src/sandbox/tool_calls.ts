@@ -29,7 +29,8 @@ export class ToolCalls {
     this.#seen.add(call);
     this.#run(name, args).then(
       (value) => this.#reply(`{"call":${call},"value":${value}}`),
-      (error) => this.#reply(JSON.stringify({ call, error: error instanceof Error ? error.message : String(error) })),
+      (error) =>
+        this.#reply(JSON.stringify({ call, error: error instanceof Error ? error.message : String(error) })),
     );
   }
 
@@ -57,5 +58,7 @@ export class ToolCalls {
 }
 
 function explain(issues: readonly { path: PropertyKey[]; message: string }[]): string {
-  return issues.map(({ path, message }) => path.length > 0 ? `${path.join(".")}: ${message}` : message).join("; ");
+  return issues.map(({ path, message }) => path.length > 0 ? `${path.join(".")}: ${message}` : message).join(
+    "; ",
+  );
 }

@@ -22,34 +22,42 @@ export interface BootPlan {
   readonly limits: { readonly outputBytes: number; readonly fileBytes: number };
 }
 
-/** What every worker of the process is given. */
-export interface Assets {
-  readonly workerUrl: string;
-  readonly factoryUrl: string;
-  readonly module: Promise<WebAssembly.Module>;
+/** What every worker of the process is given, in its message. */
+export interface WorkerAssets {
+  readonly module: WebAssembly.Module;
   readonly trees: readonly ReadOnlyTree[];
   readonly image?: HeapImage;
   readonly plan?: ImagePlan;
   readonly limits: BootPlan["limits"];
 }
 
+/** The assets as they become ready: a worker can load its code while the rest is still being read. */
+export interface Assets {
+  readonly workerUrl: Promise<string>;
+  readonly rest: Promise<WorkerAssets>;
+}
+
 /** Reads and checks every asset, then gives up the permission to read. */
-export async function loadAssets(plan: BootPlan): Promise<Assets> {
-  const [wasm, factory, library, image, loader] = await Promise.all([
-    readChecked(plan.wasm),
-    readChecked(plan.factory),
-    readChecked(plan.library),
-    plan.image && readChecked(plan.image),
+export function loadAssets(plan: BootPlan): Assets {
+  const workerUrl = readChecked(plan.factory).then((factory) => linkModules(plan.modules, factory));
+  workerUrl.catch(() => {}); // `rest` waits for it and fails with it
+  return { workerUrl, rest: loadRest(plan, workerUrl) };
+}
+
+async function loadRest(plan: BootPlan, workerUrl: Promise<string>): Promise<WorkerAssets> {
+  const [module, library, image, loader] = await Promise.all([
+    readChecked(plan.wasm).then((bytes) => WebAssembly.compile(bytes)),
+    readChecked(plan.library).then(shared),
+    plan.image && readChecked(plan.image).then(shared),
     plan.plan && readChecked(plan.plan.loader),
+    workerUrl,
   ]);
   const mounts = plan.mounts.map(readMount);
   await Deno.permissions.revoke({ name: "read" });
   return {
-    workerUrl: linkModules(plan.modules),
-    factoryUrl: blobUrl(factory),
-    module: WebAssembly.compile(wasm as Uint8Array<ArrayBuffer>),
-    trees: [{ at: "/lib", files: cutLibrary(shared(library), plan.library.index) }, ...mounts],
-    ...(plan.image && image ? { image: { ...plan.image, data: shared(image) } } : {}),
+    module,
+    trees: [{ at: "/lib", files: cutLibrary(library, plan.library.index) }, ...mounts],
+    ...(plan.image && image ? { image: { ...plan.image, data: image } } : {}),
     ...(plan.plan && loader ? { plan: { ...plan.plan, loaderUrl: blobUrl(loader) } } : {}),
     limits: plan.limits,
   };
@@ -63,11 +71,11 @@ async function readChecked(file: AssetFile): Promise<Uint8Array<ArrayBuffer>> {
 }
 
 /** Makes each module a blob whose imports point at the blobs before it, and gives the last one's URL. */
-function linkModules(modules: BootPlan["modules"]): string {
-  const urls = new Map<string, string>();
+function linkModules(modules: BootPlan["modules"], factory: Uint8Array<ArrayBuffer>): string {
+  const urls = new Map([["pyodide.asm.mjs", blobUrl(factory)]]);
   let last = "";
   for (const { name, source } of modules) {
-    const linked = source.replace(/(from |import )"\.{1,2}\/([\w.]+)"/g, (_, word, file) => {
+    const linked = source.replace(/(from |import )"[^"]*\/([\w.]+)"/g, (_, word, file) => {
       return `${word}"${urls.get(file)}"`;
     });
     last = blobUrl(linked);

@@ -5,7 +5,7 @@ const PAGE_BYTES = 4096;
 /** A gap of zeros shorter than this is copied: one long copy is faster than two short ones. */
 const MIN_GAP_BYTES = 4 * PAGE_BYTES;
 /** How deep C may recurse: beyond it V8's own stack would end first, which is fatal. */
-const C_STACK_BYTES = 640 * 1024;
+const C_STACK_BYTES = 512 * 1024;
 
 /** What a base image is made of, beside the assets of every session. */
 export interface ImagePlan {
@@ -20,7 +20,9 @@ export interface ImagePlan {
 /** Starts Pyodide the long way, prepares it, and takes its heap. */
 export async function buildImage(assets: PythonAssets, plan: ImagePlan): Promise<HeapImage> {
   const wasm = instantiator(assets.module, 0);
-  const { loadPyodide } = await import(plan.loaderUrl) as { loadPyodide: (options: object) => Promise<Pyodide> };
+  const { loadPyodide } = await import(plan.loaderUrl) as {
+    loadPyodide: (options: object) => Promise<Pyodide>;
+  };
   const pyodide = await loadPyodide({
     indexURL: "file:///",
     env: { HOME: "/home/pyodide", PYTHONHASHSEED: "0", LANG: "C.UTF-8", USER: "pyodide", PATH: "/" },
@@ -36,7 +38,9 @@ export async function buildImage(assets: PythonAssets, plan: ImagePlan): Promise
 interface Pyodide {
   readonly _module: EmscriptenModule;
   runPython(code: string, options: { globals: unknown }): unknown;
-  toPy(value: unknown): { destroy(): void; get(name: string): ((...args: unknown[]) => number) & { destroy(): void } };
+  toPy(
+    value: unknown,
+  ): { destroy(): void; get(name: string): ((...args: unknown[]) => number) & { destroy(): void } };
 }
 
 function createForBuild(

@@ -65,7 +65,11 @@ export class Devices {
     const room = Math.max(0, this.#limits.outputBytes - this.#written);
     this.#written += length;
     if (length > room) this.truncated = true;
-    const bytes = new Uint8Array(buffer.buffer as ArrayBuffer, buffer.byteOffset + offset, Math.min(length, room));
+    const bytes = new Uint8Array(
+      buffer.buffer as ArrayBuffer,
+      buffer.byteOffset + offset,
+      Math.min(length, room),
+    );
     if (bytes.length > 0) this.#channel.send(kind, bytes);
     if (this.#written > FLOOD_FACTOR * this.#limits.outputBytes) {
       this.flooded = true;

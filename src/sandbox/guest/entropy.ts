@@ -15,7 +15,7 @@ export class Entropy {
   /** Fills `view`, as `crypto.getRandomValues` does. */
   fill<View extends ArrayBufferView>(view: View): View {
     const bytes = new Uint8Array(view.buffer as ArrayBuffer, view.byteOffset, view.byteLength);
-    if (this.#next) for (let at = 0; at < bytes.length; at++) bytes[at] = this.#next();
+    if (this.#next) { for (let at = 0; at < bytes.length; at++) bytes[at] = this.#next(); }
     else this.#fromHost(bytes);
     return view;
   }

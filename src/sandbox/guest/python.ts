@@ -4,6 +4,7 @@ import type { ReadOnlyTree } from "./read_only_files.ts";
 import { HOME } from "./session_files.ts";
 
 const PAGE_BYTES = 65536;
+const OS_PAGE_BYTES = 4096;
 
 /** What every interpreter starts from: code, and files that none can change. */
 export interface PythonAssets {
@@ -67,8 +68,24 @@ export function writeImage(python: Python, image: HeapImage, options: { fresh: b
 
 /** Fills a gap with zeros, but for what of it is dead stack. */
 function clear(heap: Uint8Array, gap: readonly [number, number], dead: readonly [number, number]): void {
-  heap.fill(0, gap[0], Math.max(gap[0], Math.min(gap[1], dead[0])));
-  heap.fill(0, Math.min(gap[1], Math.max(gap[0], dead[1])), gap[1]);
+  clearPages(heap, gap[0], Math.max(gap[0], Math.min(gap[1], dead[0])));
+  clearPages(heap, Math.min(gap[1], Math.max(gap[0], dead[1])), gap[1]);
+}
+
+/** Zeros the pages that are not zero: one that was never written takes no memory, and is to take none. */
+function clearPages(heap: Uint8Array, from: number, to: number): void {
+  const start = Math.min(to, Math.ceil(from / OS_PAGE_BYTES) * OS_PAGE_BYTES);
+  heap.fill(0, from, start);
+  const words = new Int32Array(heap.buffer, 0, heap.length / 4);
+  for (let page = start; page < to; page += OS_PAGE_BYTES) {
+    const end = Math.min(page + OS_PAGE_BYTES, to);
+    if (!isZero(words, page / 4, Math.ceil(end / 4))) heap.fill(0, page, end);
+  }
+}
+
+function isZero(words: Int32Array, from: number, to: number): boolean {
+  for (let at = from; at < to; at++) if (words[at] !== 0) return false;
+  return true;
 }
 
 /** Puts the read-only trees and the session's home in place; for a restored interpreter and one that is built. */
@@ -86,7 +103,10 @@ export function installFiles(fs: FileSystem, trees: readonly ReadOnlyTree[]): vo
 
 /** The hook through which Emscripten gets its instance, made of the module that all sessions share. */
 export function instantiator(module: WebAssembly.Module, heapBytes: number): {
-  instantiate: (imports: WebAssembly.Imports, done: (instance: WebAssembly.Instance, module: WebAssembly.Module) => void) => object;
+  instantiate: (
+    imports: WebAssembly.Imports,
+    done: (instance: WebAssembly.Instance, module: WebAssembly.Module) => void,
+  ) => object;
   exports: () => PythonExports;
 } {
   let exports: PythonExports | undefined;

@@ -1,12 +1,15 @@
-import { FrameKind } from "../protocol.ts";
+import { FrameKind, join, MAX_FRAME_BYTES } from "../protocol.ts";
 import type { Channel } from "./channel.ts";
 import { type Devices, textBytes } from "./devices.ts";
 import type { Entropy } from "./entropy.ts";
 import { type HeapImage, type Python, writeImage } from "./python.ts";
 import { SessionFiles } from "./session_files.ts";
+import { thrownText } from "./thrown_text.ts";
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
+/** A heap never shrinks: one this many times the image is given up for a fresh one. */
+const MAX_REWIND_FACTOR = 4;
 const DONE = 1;
 const FAILED = 0;
 
@@ -58,6 +61,9 @@ export class Session {
 
   #rewind(payload: Uint8Array): void {
     const { python, image } = this.#parts;
+    if (python.exports.memory.buffer.byteLength > MAX_REWIND_FACTOR * image.heapBytes) {
+      throw new Error("the heap has grown too large to be worth a rewind");
+    }
     this.#files.restore();
     writeImage(python, image, { fresh: false });
     python.exports.__stack_pointer.value = this.#stackPointer;
@@ -68,10 +74,15 @@ export class Session {
   #answer(work: () => Uint8Array | void): void {
     try {
       const contents = work() ?? new Uint8Array(0);
+      if (contents.length >= MAX_FRAME_BYTES) {
+        throw new Error(`${contents.length} bytes are more than can be sent`);
+      }
       this.#parts.channel.send(FrameKind.done, join([new Uint8Array([DONE]), contents]));
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
-      this.#parts.channel.send(FrameKind.done, join([new Uint8Array([FAILED]), textBytes(reason)]));
+      this.#parts.channel.send(
+        FrameKind.done,
+        join([new Uint8Array([FAILED]), textBytes(thrownText(error))]),
+      );
     }
   }
 
@@ -85,7 +96,10 @@ export class Session {
     exports.Py_DecRef(argument);
     if (result === 0) throw new Error("the runner itself failed");
     const address = exports.PyBytes_AsString(result);
-    const bytes = new Uint8Array(exports.memory.buffer).slice(address, address + exports.PyBytes_Size(result));
+    const bytes = new Uint8Array(exports.memory.buffer).slice(
+      address,
+      address + exports.PyBytes_Size(result),
+    );
     exports.Py_DecRef(result);
     return bytes;
   }
@@ -99,14 +113,4 @@ export interface SessionParts {
   readonly channel: Channel;
   readonly entropy: Entropy;
   readonly interrupt: Uint8Array;
-}
-
-function join(pieces: readonly Uint8Array[]): Uint8Array {
-  const whole = new Uint8Array(pieces.reduce((sum, piece) => sum + piece.length, 0));
-  let at = 0;
-  for (const piece of pieces) {
-    whole.set(piece, at);
-    at += piece.length;
-  }
-  return whole;
 }

@@ -8,7 +8,7 @@ import { WorkerLink } from "./worker_link.ts";
 
 const decoder = new TextDecoder();
 const sessions = new Map<number, WorkerLink>();
-let assets: Promise<Assets> | undefined;
+let assets: Assets | undefined;
 
 for await (const frame of hostFrames()) handle(frame);
 Deno.exit(0);
@@ -35,8 +35,11 @@ function handle({ kind, session, payload }: Frame): void {
 
 function boot(plan: BootPlan): void {
   assets = loadAssets(plan);
-  assets.then(
-    () => sendToHost(encodeFrame(FrameKind.booted, 0)),
+  assets.rest.then(
+    () => {
+      sendToHost(encodeFrame(FrameKind.booted, 0));
+      (globalThis as unknown as { gc: () => void }).gc();
+    },
     (error) => sendToHost(encodeFrame(FrameKind.damaged, 0, String(error))),
   );
 }

@@ -1,5 +1,6 @@
 /** One session: an interpreter in a realm of its own, driven frame by frame. */
 import { defineGlobals, kept } from "./realm.ts";
+import createModule from "pyodide/pyodide.asm.mjs";
 import { FrameKind } from "../protocol.ts";
 import { buildImage, type ImagePlan } from "./build.ts";
 import { Channel } from "./channel.ts";
@@ -10,6 +11,7 @@ import { limitFiles } from "./file_quota.ts";
 import { type HeapImage, type PythonAssets, restorePython } from "./python.ts";
 import type { ReadOnlyTree } from "./read_only_files.ts";
 import { Session } from "./session.ts";
+import { thrownText } from "./thrown_text.ts";
 
 /** Everything a worker is given, in its one message. */
 export interface WorkerStart {
@@ -17,7 +19,6 @@ export interface WorkerStart {
   readonly outgoing: SharedArrayBuffer;
   readonly interrupt: SharedArrayBuffer;
   readonly module: WebAssembly.Module;
-  readonly factoryUrl: string;
   readonly trees: readonly ReadOnlyTree[];
   readonly image?: HeapImage;
   readonly plan?: ImagePlan;
@@ -60,8 +61,11 @@ const interrupt = new Uint8Array(start.interrupt);
 const channel = new Channel({ incoming: start.incoming, outgoing: start.outgoing, interrupt });
 
 try {
-  const factory = await import(start.factoryUrl) as { default: ModuleFactory };
-  const assets: PythonAssets = { module: start.module, createModule: factory.default, trees: start.trees };
+  const assets: PythonAssets = {
+    module: start.module,
+    createModule: createModule as ModuleFactory,
+    trees: start.trees,
+  };
   if (start.plan) await build(assets, start.plan);
   else if (start.image) await serve(assets, start.image);
 } catch (error) {
@@ -70,7 +74,7 @@ try {
 
 /** Says that the session is over; the supervisor then ends this worker. */
 function lost(reason: unknown): void {
-  channel.send(FrameKind.lost, textBytes(String(reason)));
+  channel.send(FrameKind.lost, textBytes(thrownText(reason)));
 }
 
 async function serve(assets: PythonAssets, image: HeapImage): Promise<void> {
@@ -82,11 +86,14 @@ async function serve(assets: PythonAssets, image: HeapImage): Promise<void> {
   const session = new Session({ python, image, devices, channel, entropy, interrupt });
   session.seed(start.seed);
   channel.send(FrameKind.opened, textBytes("{}"));
+  kept.collectGarbage();
   session.run();
 }
 
 async function build(assets: PythonAssets, plan: ImagePlan): Promise<void> {
   const { data, ...about } = await buildImage(assets, plan);
-  for (let at = 0; at < data.length; at += 1 << 20) channel.send(FrameKind.image, data.subarray(at, at + (1 << 20)));
+  for (let at = 0; at < data.length; at += 1 << 20) {
+    channel.send(FrameKind.image, data.subarray(at, at + (1 << 20)));
+  }
   channel.send(FrameKind.opened, textBytes(JSON.stringify(about)));
 }

@@ -1,4 +1,4 @@
-import { encodeFrame, FRAME_HEAD_BYTES, FrameKind, FrameSplitter, writeFrameHead } from "../protocol.ts";
+import { encodeFrame, type Frame, FrameKind, FrameSplitter, join } from "../protocol.ts";
 import type { Assets } from "./assets.ts";
 import { Ring } from "./ring.ts";
 
@@ -22,18 +22,17 @@ export class WorkerLink {
   }
 
   /** Starts the worker and begins to pass on what it sends. */
-  async start(pending: Promise<Assets>, options: { seed?: number }): Promise<void> {
-    const { workerUrl, module, ...assets } = await pending;
-    const worker = new Worker(workerUrl, { type: "module", deno: { permissions: "none" } } as WorkerOptions);
+  async start(assets: Assets, options: { seed?: number }): Promise<void> {
+    const url = await assets.workerUrl;
+    const worker = new Worker(url, { type: "module", deno: { permissions: "none" } } as WorkerOptions);
     this.#worker = worker;
     worker.addEventListener("error", (event) => {
       event.preventDefault();
       this.#sendToHost(encodeFrame(FrameKind.lost, this.#session, event.message));
     });
     worker.postMessage({
-      ...assets,
+      ...await assets.rest,
       ...options,
-      module: await module,
       incoming: this.#incoming.buffer,
       outgoing: this.#outgoing.buffer,
       interrupt: this.#interrupt.buffer,
@@ -85,23 +84,17 @@ export class WorkerLink {
 
   /** Sends on whole frames under the session's number; neighbours that are output travel as one. */
   #forward(splitter: FrameSplitter, piece: Uint8Array): void {
-    const frames = [...splitter.push(piece)];
-    const bytes = new Uint8Array(frames.reduce((sum, { payload }) => sum + FRAME_HEAD_BYTES + payload.length, 0));
-    let at = 0;
-    let head = -1;
-    let open: { kind: number; payloadBytes: number } | undefined;
-    for (const { kind, payload } of frames) {
-      const output = kind === FrameKind.stdout || kind === FrameKind.stderr;
-      if (open?.kind !== kind || !output) {
-        open = { kind, payloadBytes: 0 };
-        head = at;
-        at += FRAME_HEAD_BYTES;
-      }
-      open.payloadBytes += payload.length;
-      bytes.set(payload, at);
-      at += payload.length;
-      writeFrameHead(bytes, { ...open, session: this.#session }, head);
+    const merged: Frame[] = [];
+    for (const frame of splitter.push(piece)) {
+      const last = merged.at(-1);
+      if (last?.kind === frame.kind && isOutput(frame)) last.payload = join([last.payload, frame.payload]);
+      else merged.push(frame);
     }
-    if (at > 0) this.#sendToHost(bytes.subarray(0, at));
+    const bytes = merged.map(({ kind, payload }) => encodeFrame(kind as FrameKind, this.#session, payload));
+    if (bytes.length > 0) this.#sendToHost(bytes.length === 1 && bytes[0] ? bytes[0] : join(bytes));
   }
+}
+
+function isOutput({ kind }: Frame): boolean {
+  return kind === FrameKind.stdout || kind === FrameKind.stderr;
 }

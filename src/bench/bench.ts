@@ -1,0 +1,12 @@
+import { episodeRows } from "./episode_rows.ts";
+import type { Row } from "./row.ts";
+import { type BenchSetup, growthRow, ownProcessRows, poolRows, sharedProcessRows } from "./sandbox_rows.ts";
+
+/** Measures everything the README claims, part after part, each with its peers in the same run. */
+export async function* bench(setup: BenchSetup): AsyncGenerator<Row> {
+  yield* await ownProcessRows(setup);
+  yield* await sharedProcessRows(setup);
+  yield* await poolRows(setup);
+  yield* await episodeRows(setup);
+  yield await growthRow(setup);
+}

@@ -1,0 +1,52 @@
+/** The middle value: what a benchmark quotes, as one slow run says nothing. */
+export function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  return sorted.length % 2
+    ? sorted[middle] ?? NaN
+    : ((sorted[middle - 1] ?? NaN) + (sorted[middle] ?? NaN)) / 2;
+}
+
+/** Milliseconds of each of `runs` runs, one after the other, after `warmup` that do not count. */
+export async function timings(
+  work: () => Promise<unknown>,
+  options: { runs: number; warmup?: number },
+): Promise<number[]> {
+  const { runs, warmup = 0 } = options;
+  for (let run = 0; run < warmup; run++) await work();
+  const times: number[] = [];
+  for (let run = 0; run < runs; run++) {
+    const startedAt = performance.now();
+    await work();
+    times.push(performance.now() - startedAt);
+  }
+  return times;
+}
+
+/** How often `work` is done in a second when `lanes` do it side by side for `ms`. */
+export async function ratePerSecond(
+  work: (lane: number) => Promise<unknown>,
+  options: { lanes: number; ms: number },
+): Promise<number> {
+  const { lanes, ms } = options;
+  const startedAt = performance.now();
+  let done = 0;
+  await Promise.all(Array.from({ length: lanes }, async (_, lane) => {
+    while (performance.now() - startedAt < ms) {
+      await work(lane);
+      done++;
+    }
+  }));
+  return done / ((performance.now() - startedAt) / 1000);
+}
+
+/** Memory that a process shares with no other, in bytes; nothing where the host does not say. */
+export async function privateBytes(pid: number): Promise<number | undefined> {
+  try {
+    const text = await Deno.readTextFile(`/proc/${pid}/smaps_rollup`);
+    const kib = [...text.matchAll(/^Private_\w+:\s+(\d+) kB/gm)].map(([, size]) => Number(size));
+    return kib.reduce((sum, size) => sum + size, 0) * 1024;
+  } catch {
+    return undefined; // no such file on this host
+  }
+}

@@ -1,0 +1,48 @@
+/** One measured fact, and what it must reach. */
+export interface Row {
+  readonly what: string;
+  readonly value: number;
+  readonly unit: "ms" | "MB" | "×" | "%" | "/s";
+  /** The most, or for a rate or a ratio the least, that will do; a row without one is for comparison. */
+  readonly bound?: number;
+}
+
+/** Whether a row reaches its bound; a row without one is neither. */
+export function reaches({ value, unit, bound }: Row): boolean | undefined {
+  if (bound === undefined) return undefined;
+  return unit === "×" || unit === "/s" ? value >= bound : value <= bound;
+}
+
+/** The rows as a table for people. */
+export function formatRows(rows: readonly Row[]): string {
+  const cells = rows.map((row) => [row.what, figure(row), boundText(row), verdict(row)]);
+  const head = ["what", "measured", "bound", ""];
+  const widths = head.map((_, column) =>
+    Math.max(...[head, ...cells].map((line) => [...(line[column] ?? "")].length))
+  );
+  return [head, ...cells]
+    .map((line) =>
+      line.map((cell, column) => pad(cell, widths[column] ?? 0, column > 0)).join("  ").trimEnd()
+    )
+    .join("\n");
+}
+
+function figure({ value, unit }: Row): string {
+  const digits = value >= 100 ? 0 : value >= 10 ? 1 : 2;
+  return `${value.toFixed(digits)} ${unit}`;
+}
+
+function boundText(row: Row): string {
+  if (row.bound === undefined) return "";
+  return `${row.unit === "×" || row.unit === "/s" ? "≥" : "≤"} ${row.bound} ${row.unit}`;
+}
+
+function verdict(row: Row): string {
+  const reached = reaches(row);
+  return reached === undefined ? "" : reached ? "ok" : "MISSED";
+}
+
+function pad(text: string, width: number, right: boolean): string {
+  const space = " ".repeat(Math.max(0, width - [...text].length));
+  return right ? space + text : text + space;
+}

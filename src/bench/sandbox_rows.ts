@@ -1,0 +1,146 @@
+import { z } from "zod";
+import { hostTool } from "../sandbox/host_tool.ts";
+import type { LayerReport } from "../sandbox/layers.ts";
+import { SandboxPool } from "../sandbox/pool.ts";
+import type { Profile } from "../sandbox/profile.ts";
+import { Sandbox } from "../sandbox/sandbox.ts";
+import type { Session } from "../sandbox/session.ts";
+import { median, privateBytes, ratePerSecond, timings } from "./measure.ts";
+import type { Row } from "./row.ts";
+
+/** What every measurement is given. */
+export interface BenchSetup {
+  readonly profile: Profile;
+  readonly detected: readonly LayerReport[];
+  readonly cacheDir: string;
+  readonly onBuild: () => void;
+  /** Multiplies the number of runs; 1 is enough to quote. */
+  readonly effort: number;
+}
+
+const MB = 1e6;
+const SETTLE_MS = 1_500;
+
+/** A process with one session: starts, execs, rewinds, strings and tools. */
+export async function ownProcessRows(setup: BenchSetup): Promise<Row[]> {
+  const cold = await timings(() => startOnce(setup), { runs: 9 * setup.effort, warmup: 1 });
+  await using sandbox = await Sandbox.start(setup);
+  const session = await sandbox.openSession();
+  const idle = await settled(sandbox);
+  const exec = await timings(() => session.exec("1+1"), { runs: 3_000 * setup.effort, warmup: 1_000 });
+  const rewind = await timings(() => session.reset({ mode: "rewind" }), {
+    runs: 100 * setup.effort,
+    warmup: 10,
+  });
+  return [
+    { what: "session ready, cold process, image cached", value: median(cold), unit: "ms", bound: 300 },
+    { what: 'warm exec("1+1"), host to host', value: median(exec), unit: "ms", bound: 0.5 },
+    { what: "rewind", value: median(rewind), unit: "ms", bound: 5 },
+    { what: "private memory, idle session, own process", value: idle / MB, unit: "MB", bound: 110 },
+    ...await stringRows(session, setup),
+    await toolRow(session, setup),
+  ];
+}
+
+async function startOnce(setup: BenchSetup): Promise<void> {
+  await using sandbox = await Sandbox.start(setup);
+  await sandbox.openSession();
+}
+
+async function settled(sandbox: Sandbox): Promise<number> {
+  await new Promise((resolve) => setTimeout(resolve, SETTLE_MS));
+  return await privateBytes(sandbox.pid ?? 0) ?? NaN;
+}
+
+async function stringRows(session: Session, setup: BenchSetup): Promise<Row[]> {
+  const text = "x".repeat(1_000_000);
+  const runs = 20 * setup.effort;
+  const inward = await timings(() => session.exec("import sys; len(sys.stdin.read())", { stdin: text }), {
+    runs,
+    warmup: 3,
+  });
+  const outward = await timings(() => session.exec("print('x' * 1_000_000)"), { runs, warmup: 3 });
+  return [
+    { what: "1 MB string in, by stdin", value: median(inward), unit: "ms", bound: 10 },
+    { what: "1 MB string out, by print", value: median(outward), unit: "ms", bound: 10 },
+  ];
+}
+
+async function toolRow(session: Session, setup: BenchSetup): Promise<Row> {
+  const add = hostTool({
+    name: "add",
+    description: "Adds two numbers",
+    parameters: z.object({ a: z.number(), b: z.number() }),
+    run: ({ a, b }) => a + b,
+  });
+  const calls = 200;
+  const code = `from paddock import tools\nfor _ in range(${calls}): tools.add(a=1, b=2)`;
+  const runs = await timings(() => session.exec(code, { tools: [add] }), {
+    runs: 10 * setup.effort,
+    warmup: 2,
+  });
+  return { what: "host tool round trip from Python", value: median(runs) / calls, unit: "ms", bound: 1 };
+}
+
+/** Several sessions in one process: what a further one costs. */
+export async function sharedProcessRows(setup: BenchSetup): Promise<Row[]> {
+  const count = 4;
+  const profile = { ...setup.profile, sessionsPerProcess: count + 1 };
+  await using sandbox = await Sandbox.start({ ...setup, profile });
+  await sandbox.openSession();
+  const before = await settled(sandbox);
+  const times = await timings(() => sandbox.openSession(), { runs: count });
+  const after = await settled(sandbox);
+  const each = (after - before) / count / MB;
+  return [
+    { what: "further session in a running process", value: median(times), unit: "ms", bound: 120 },
+    { what: "private memory, further session, shared process", value: each, unit: "MB", bound: 50 },
+  ];
+}
+
+/** A pool: what a lease costs, and what more sessions bring. */
+export async function poolRows(setup: BenchSetup): Promise<Row[]> {
+  await using pool = new SandboxPool({ ...setup, size: 8, resetMode: "rewind" });
+  const leases = await Promise.all(Array.from({ length: 8 }, () => pool.acquire()));
+  const code = "sum(i * i for i in range(20_000))";
+  const rate = (lanes: number) =>
+    ratePerSecond((lane) => leases[lane]?.session.exec(code) ?? Promise.resolve(), {
+      lanes,
+      ms: 2_000 * setup.effort,
+    });
+  await rate(8);
+  const [one, eight] = [await rate(1), await rate(8)];
+  for (const lease of leases) await lease[Symbol.asyncDispose]();
+  const acquire: number[] = [];
+  for (let run = 0; run < 50 * setup.effort; run++) {
+    const startedAt = performance.now();
+    const lease = await pool.acquire();
+    acquire.push(performance.now() - startedAt);
+    await lease[Symbol.asyncDispose]();
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  return [
+    { what: "acquire from a warm pool", value: median(acquire), unit: "ms", bound: 1 },
+    { what: "execs per second, 8 sessions against one", value: eight / one, unit: "×", bound: 1.8 },
+  ];
+}
+
+/** How a process grows over 2,000 execs and 200 resets, after the first quarter of them. */
+export async function growthRow(setup: BenchSetup): Promise<Row> {
+  await using sandbox = await Sandbox.start(setup);
+  const session = await sandbox.openSession();
+  const round = async () => {
+    for (let exec = 0; exec < 10; exec++) await session.exec("x = [i for i in range(1000)]\nprint(len(x))");
+    await session.reset({ mode: "rewind" });
+  };
+  for (let done = 0; done < 50; done++) await round();
+  const before = await settled(sandbox);
+  for (let done = 0; done < 150; done++) await round();
+  const after = await settled(sandbox);
+  return {
+    what: "growth over 2,000 execs and 200 rewinds",
+    value: (after / before - 1) * 100,
+    unit: "%",
+    bound: 5,
+  };
+}

@@ -1,0 +1,63 @@
+import { Command, CommanderError } from "commander";
+import { benchCommand } from "./cli/bench.ts";
+import { doctorCommand } from "./cli/doctor.ts";
+import { execCommand } from "./cli/exec.ts";
+import { EXIT } from "./cli/exit_code.ts";
+import { replCommand } from "./cli/repl.ts";
+import { rolloutCommand } from "./cli/rollout.ts";
+import { reportFailure } from "./cli/run_command.ts";
+import { sessionCommand } from "./cli/session.ts";
+import { PADDOCK_VERSION } from "./cli/version.ts";
+
+const EXAMPLES = `
+Examples:
+  paddock exec -e 'print(sum(range(10)))'
+  paddock repl
+  paddock doctor
+  paddock rollout --tasks examples/tasks.jsonl --show`;
+
+const encoder = new TextEncoder();
+
+/** The whole command line. */
+export function paddockCommand(): Command {
+  const paddock = new Command("paddock")
+    .description("Run the Python of a language model in a sandbox")
+    .version(PADDOCK_VERSION)
+    .option(
+      "--cache-dir <dir>",
+      "where base images are kept (default: $PADDOCK_CACHE_DIR, or the user's cache)",
+    )
+    .addHelpText("after", EXAMPLES)
+    .configureOutput({
+      writeOut: (text) => write(Deno.stdout, text),
+      writeErr: (text) => write(Deno.stderr, text),
+    })
+    .exitOverride();
+  const commands = [
+    ...[execCommand(), sessionCommand(), replCommand()],
+    ...[rolloutCommand(), doctorCommand(), benchCommand()],
+  ];
+  for (const command of commands) paddock.addCommand(command.copyInheritedSettings(paddock));
+  return paddock;
+}
+
+function write(sink: { writeSync(bytes: Uint8Array): number }, text: string): void {
+  try {
+    for (let rest = encoder.encode(text); rest.length > 0;) rest = rest.subarray(sink.writeSync(rest));
+  } catch (error) {
+    if (!(error instanceof Deno.errors.BrokenPipe)) throw error; // whoever read it wants no more
+  }
+}
+
+async function main(): Promise<void> {
+  try {
+    await paddockCommand().parseAsync(Deno.args, { from: "user" });
+  } catch (error) {
+    Deno.exitCode = error instanceof CommanderError
+      ? (error.exitCode === 0 ? EXIT.ok : EXIT.usage)
+      : await reportFailure(error, { signal: new AbortController().signal, stderr: Deno.stderr });
+  }
+  Deno.exit(); // a read of the standard input may still be waiting
+}
+
+if (import.meta.main) await main();

@@ -1,0 +1,118 @@
+import type { ExecResult, PythonSession } from "../sandbox/exec.ts";
+import type { Limits } from "../sandbox/limits.ts";
+import type { Profile } from "../sandbox/profile.ts";
+
+/** Something a sandbox must not let a program do, as it was tried. */
+export interface Attempt {
+  /** What must hold. */
+  readonly name: string;
+  readonly holds: boolean;
+  /** What was seen. */
+  readonly seen: string;
+}
+
+interface Trial {
+  readonly name: string;
+  readonly code: string;
+  readonly timeoutMs?: number;
+  readonly holds: (result: ExecResult) => boolean;
+}
+
+const MIB = 1024 * 1024;
+
+/** The profile with limits that can be met in a moment; what guards them is the same. */
+export function attemptProfile(profile: Profile): Profile {
+  const { memoryBytes, outputBytes, fileBytes } = profile.limits;
+  return {
+    ...profile,
+    limits: {
+      ...profile.limits,
+      memoryBytes: Math.min(memoryBytes, 256 * MIB),
+      outputBytes: Math.min(outputBytes, MIB),
+      fileBytes: Math.min(fileBytes, 16 * MIB),
+    },
+  };
+}
+
+/** Tries, in one session, to break out of what holds it. */
+export async function attemptAll(
+  session: PythonSession,
+  limits: Limits,
+  signal: AbortSignal,
+): Promise<Attempt[]> {
+  const attempts: Attempt[] = [];
+  for (const { name, code, timeoutMs, holds } of trials(limits)) {
+    const result = await session.exec(code, { timeoutMs, signal });
+    attempts.push({ name, holds: holds(result), seen: seen(result) });
+  }
+  attempts.splice(-1, 0, await attemptConnection(session, signal));
+  return attempts;
+}
+
+function trials({ outputBytes }: Limits): Trial[] {
+  return [
+    {
+      name: "a loop is stopped, its variables are kept",
+      code: "kept = 1\nwhile True: pass",
+      timeoutMs: 200,
+      holds: ({ status, stateKept }) => status === "timeout" && stateKept,
+    },
+    {
+      name: "memory is bounded",
+      code: "hoard = []\nwhile True: hoard.append(bytearray(1 << 24))",
+      holds: ({ status }) => status === "memory",
+    },
+    {
+      name: "output is bounded",
+      code:
+        `import sys\nhoard = None\nfor _ in range(${outputBytes} // 65536 + 1): sys.stdout.write("x" * 65536)`,
+      holds: ({ truncated, stdout }) => truncated && stdout.length <= outputBytes,
+    },
+    {
+      name: "files are bounded",
+      code: 'with open("full", "wb", buffering=0) as file:\n  while True: file.write(bytes(1 << 20))',
+      holds: fails("No space left"),
+    },
+    { name: "JavaScript is out of reach", code: "import js", holds: fails("No module named 'js'") },
+    {
+      name: "files of the host are out of reach",
+      code: `open(${JSON.stringify(Deno.execPath())}, "rb")`,
+      holds: fails("No such file"),
+    },
+    {
+      name: "the session is still there",
+      code: "kept",
+      holds: (result) => result.status === "ok" && result.value === "1" && !result.restarted,
+    },
+  ];
+}
+
+function fails(words: string): (result: ExecResult) => boolean {
+  return (result) => result.status === "error" && result.error.message.includes(words);
+}
+
+/** Lets the guest call a socket of the host's, and looks from outside whether it got through. */
+async function attemptConnection(session: PythonSession, signal: AbortSignal): Promise<Attempt> {
+  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  let reached = false;
+  const accepted = listener.accept().then((connection) => {
+    reached = true;
+    connection.close();
+  }, () => {}); // nobody called until it was closed
+  const code = `import socket\nsocket.create_connection(("127.0.0.1", ${listener.addr.port}), 1)`;
+  const result = await session.exec(code, { signal });
+  listener.close();
+  await accepted;
+  return {
+    name: "the network is out of reach",
+    holds: result.status === "error" && !reached,
+    seen: seen(result),
+  };
+}
+
+function seen(result: ExecResult): string {
+  if ("error" in result) {
+    return `${result.status}: ${(result.error.message || result.error.type).slice(0, 60)}`;
+  }
+  return result.truncated ? `${result.status}, ${result.stdout.length} bytes kept` : result.status;
+}

@@ -1,0 +1,88 @@
+import { Command } from "commander";
+import type { ExecResult } from "../sandbox/exec.ts";
+import { checkExec } from "../sandbox/exec_check.ts";
+import { limitsSchema } from "../sandbox/limits.ts";
+import type { Profile } from "../sandbox/profile.ts";
+import { EXIT_CODES, exitCode } from "./exit_code.ts";
+import { readProgram } from "./read_program.ts";
+import { runCommand } from "./run_command.ts";
+import { chosenProfile, flagsOf, profileOption, type SandboxFlags, startSandbox } from "./sandbox_flags.ts";
+import { TextQueue } from "./text_queue.ts";
+import { unlessAborted } from "../sandbox/unless_aborted.ts";
+import { requireUsable, UsageError } from "./usage_error.ts";
+import { wholeNumber } from "./whole_number.ts";
+import { writeText } from "./write_text.ts";
+
+interface ExecFlags extends SandboxFlags {
+  eval?: string;
+  timeoutMs?: number;
+  memoryMb?: number;
+  stdin?: string;
+  json?: boolean;
+}
+
+const EXAMPLES = `
+Examples:
+  paddock exec -e 'print(sum(range(10)))'
+  paddock exec --timeout-ms 2000 program.py
+  echo 'print(1)' | paddock exec --json -
+  echo 21 | paddock exec -e 'print(2 * int(input()))'
+
+A program that has the word "input" or "stdin" in it reads the standard input, unless that is a terminal.
+`;
+
+/** The command `exec`: runs one program and prints what it prints. */
+export function execCommand(): Command {
+  return new Command("exec")
+    .description("Run a Python program in a sandbox and print what it prints")
+    .argument("[file]", "the program, in UTF-8; - is the standard input")
+    .option("-e, --eval <code>", "the program itself")
+    .addOption(profileOption())
+    .option("--timeout-ms <n>", "milliseconds that it may take", wholeNumber(1))
+    .option("--memory-mb <n>", "MiB that Python may use, interpreter included", wholeNumber(1))
+    .option("--stdin <file>", "what input() reads; - is the standard input")
+    .option("--json", "print the result, and nothing else, as one line of JSON")
+    .addHelpText("after", EXAMPLES + EXIT_CODES)
+    .action(async (file: string | undefined, _: object, command: Command) => {
+      await runCommand((signal) => runExec(file, flagsOf(command), signal));
+    });
+}
+
+async function runExec(file: string | undefined, flags: ExecFlags, signal: AbortSignal): Promise<number> {
+  const { timeoutMs, json } = flags;
+  const profile = withMemory(await chosenProfile(flags), flags.memoryMb);
+  const source = { code: flags.eval, file, stdin: flags.stdin, isTerminal: Deno.stdin.isTerminal() };
+  const { code, stdin } = await unlessAborted(readProgram(source), signal);
+  requireUsable(() => checkExec(code, { timeoutMs }, profile));
+  await using sandbox = await startSandbox(profile, flags);
+  const session = await sandbox.openSession({ signal });
+  const output = new TextQueue();
+  const result = await session.exec(code, {
+    timeoutMs,
+    stdin,
+    signal: AbortSignal.any([signal, output.signal]),
+    onOutput: json ? undefined : (stream, text) => output.write(Deno[stream], text),
+  });
+  await output.flush();
+  signal.throwIfAborted();
+  if (json) await writeText(Deno.stdout, `${JSON.stringify(result)}\n`);
+  else await writeText(Deno.stderr, epilogue(result, profile));
+  return exitCode(result);
+}
+
+/** What is said on stderr when a program has ended. */
+function epilogue(result: ExecResult, profile: Profile): string {
+  const cut = result.truncated
+    ? `paddock: output beyond ${profile.limits.outputBytes} bytes was dropped\n`
+    : "";
+  return cut + ("error" in result ? result.error.traceback : "");
+}
+
+/** The profile with another limit of memory. */
+function withMemory(profile: Profile, memoryMb: number | undefined): Profile {
+  if (memoryMb === undefined) return profile;
+  const limits = limitsSchema.safeParse({ ...profile.limits, memoryBytes: memoryMb * 1024 * 1024 });
+  if (limits.success) return { ...profile, limits: limits.data };
+  const needs = limits.error.issues.map(({ message }) => message).join("; ");
+  throw new UsageError(`Cannot limit memory to ${memoryMb} MiB as its bytes ${needs}`);
+}

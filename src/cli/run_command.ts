@@ -1,0 +1,27 @@
+import { EXIT } from "./exit_code.ts";
+import { Interrupt } from "./interrupt.ts";
+import { UsageError } from "./usage_error.ts";
+import { type TextSink, writeText } from "./write_text.ts";
+
+/** Does the work of a command under Ctrl-C, and sets the exit code that it gives or that its failure means. */
+export async function runCommand(work: (signal: AbortSignal) => Promise<number>): Promise<void> {
+  using interrupt = new Interrupt();
+  const { signal } = interrupt;
+  try {
+    Deno.exitCode = await work(signal);
+  } catch (error) {
+    Deno.exitCode = await reportFailure(error, { signal, stderr: Deno.stderr });
+  }
+}
+
+/** Says in one line what stopped a command, where there is something to say, and gives the exit code. */
+export async function reportFailure(
+  error: unknown,
+  options: { signal: AbortSignal; stderr: TextSink },
+): Promise<number> {
+  if (options.signal.aborted) return EXIT.interrupted;
+  if (error instanceof Deno.errors.BrokenPipe) return EXIT.ok; // whoever read the output wants no more of it
+  const message = error instanceof Error ? error.message : String(error);
+  await writeText(options.stderr, `error: ${message}\n`).catch(() => {}); // nobody reads it: the code tells
+  return error instanceof UsageError ? EXIT.usage : EXIT.sandbox;
+}

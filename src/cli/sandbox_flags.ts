@@ -1,0 +1,58 @@
+import { join, resolve } from "node:path";
+import { type Command, Option } from "commander";
+import { defaultCacheDir } from "../sandbox/cache_dir.ts";
+import { loadProfile, type Profile } from "../sandbox/profile.ts";
+import { Sandbox } from "../sandbox/sandbox.ts";
+import { UsageError } from "./usage_error.ts";
+import { writeText } from "./write_text.ts";
+
+/** The options of every command that starts a sandbox. */
+export interface SandboxFlags {
+  profile: string;
+  cacheDir?: string;
+}
+
+/** The option that chooses a profile. */
+export function profileOption(): Option {
+  return new Option("-p, --profile <name>", "what the sandbox may do: a name or a file").default("python");
+}
+
+/** The options of a command, with those that stand before its name. */
+export function flagsOf<Flags>(command: Command): Flags {
+  return command.optsWithGlobals() as Flags;
+}
+
+/**
+ * Loads the profile that was asked for.
+ *
+ * @throws {UsageError} when there is none, or it is broken.
+ */
+export async function chosenProfile({ profile }: SandboxFlags): Promise<Profile> {
+  try {
+    return await loadProfile(profile);
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? error.message : String(error), { cause: error });
+  }
+}
+
+/** Starts a sandbox; says on stderr when that takes long. */
+export async function startSandbox(profile: Profile, { cacheDir }: SandboxFlags): Promise<Sandbox> {
+  return await Sandbox.start({ profile, cacheDir: cacheDirectory(cacheDir), onBuild: announceBuild });
+}
+
+/** Says on stderr that a base image is being built. */
+export function announceBuild(): void {
+  const line = "Building the base image (some seconds, once) …\n";
+  writeText(Deno.stderr, line).catch(() => {}); // nobody reads it
+}
+
+/** Where base images are cached: as the option says, else the environment, else below the user's home. */
+export function cacheDirectory(
+  flag: string | undefined,
+  environment: Pick<Deno.Env, "get"> = Deno.env,
+): string {
+  const own = flag || environment.get("PADDOCK_CACHE_DIR");
+  if (own) return resolve(own);
+  const shared = environment.get("XDG_CACHE_HOME");
+  return shared?.startsWith("/") ? join(shared, "paddock") : defaultCacheDir();
+}

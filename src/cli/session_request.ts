@@ -1,0 +1,101 @@
+import { z } from "zod";
+
+/** What stands in a request so that its answer can be told: given back as it came. */
+export type RequestId = string | number | null;
+
+/** One request of whoever drives a session. */
+export type SessionRequest =
+  & { readonly id: RequestId }
+  & (
+    | { code: string; timeoutMs?: number | undefined; stdin?: string | undefined }
+    | { reset: "fresh" | "rewind"; seed?: number | undefined }
+    | { put: ReadonlyMap<string, Uint8Array> }
+    | { get: string[] }
+  );
+
+/** More than this is refused as a program's input. */
+const MAX_STDIN_CHARACTERS = 16 * 1024 * 1024;
+
+const id = z.union([z.string(), z.number(), z.null()], { error: "must be a string, a number or null" })
+  .default(null);
+
+/** Files by their path. Not a record of zod's, which passes over a key like `__proto__` in silence. */
+const filesInBase64 = z.custom<object>(
+  (value) => typeof value === "object" && value !== null && !Array.isArray(value),
+  { error: "must be an object" },
+)
+  .transform((value, context) => {
+    const files = new Map<string, Uint8Array>();
+    for (const [path, text] of Object.entries(value)) {
+      const contents = bytesOf(text);
+      if (contents) files.set(path, contents);
+      else context.addIssue({ code: "custom", path: [path], message: "must be base64" });
+    }
+    return files;
+  });
+
+const schemas: Readonly<Record<string, z.ZodType<SessionRequest>>> = {
+  code: z.strictObject({
+    id,
+    code: z.string(),
+    timeoutMs: z.number().optional(),
+    stdin: z.string().max(MAX_STDIN_CHARACTERS).optional(),
+  }),
+  reset: z.strictObject({ id, reset: z.enum(["fresh", "rewind"]), seed: z.int().optional() }),
+  put: z.strictObject({ id, put: filesInBase64 }),
+  get: z.strictObject({ id, get: z.array(z.string()) }),
+};
+
+/** A line that is no request. */
+export class RequestError extends SyntaxError {
+  override readonly name = "SyntaxError";
+  /** The id of the line, where it could be read. */
+  readonly id: RequestId;
+
+  constructor(message: string, id: RequestId) {
+    super(message);
+    this.id = id;
+  }
+}
+
+/**
+ * Reads one request.
+ *
+ * @throws {RequestError} that says what is wrong with it.
+ */
+export function parseRequest(text: string): SessionRequest {
+  const value = parseObject(text);
+  const own = id.safeParse(value.id).data ?? null;
+  const kinds = Object.keys(schemas).filter((key) => Object.hasOwn(value, key));
+  const schema = kinds.length === 1 ? schemas[kinds[0] ?? ""] : undefined;
+  if (!schema) {
+    const found = kinds.length === 0 ? "there is none" : `there are ${kinds.join(", ")}`;
+    throw new RequestError(`a request must have one of ${Object.keys(schemas).join(", ")}: ${found}`, own);
+  }
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  throw new RequestError(result.error.issues.map(fault).join("; "), own);
+}
+
+function parseObject(text: string): Record<string, unknown> {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw new RequestError(`a line must be JSON: ${error instanceof Error ? error.message : error}`, null);
+  }
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) return { ...value };
+  throw new RequestError("a request must be a JSON object: it is not", null);
+}
+
+function bytesOf(text: unknown): Uint8Array | undefined {
+  try {
+    return typeof text === "string" ? Uint8Array.fromBase64(text) : undefined;
+  } catch {
+    return undefined; // the caller says where it stands
+  }
+}
+
+function fault({ path, message }: { path: PropertyKey[]; message: string }): string {
+  return path.length === 0 ? message : `${path.map(String).join(".")}: ${message}`;
+}

@@ -1,0 +1,163 @@
+import type { SessionPool } from "./exec.ts";
+import { checkSeed } from "./exec_check.ts";
+import { detectLayers, type LayerReport } from "./layers.ts";
+import { Lease } from "./lease.ts";
+import { Sandbox, type SandboxOptions } from "./sandbox.ts";
+import type { Session } from "./session.ts";
+
+/** What a pool is made of. */
+export interface SandboxPoolOptions extends SandboxOptions {
+  /** How many sessions there are, on loan or waiting; as many as the host has cores unless given. */
+  size?: number | undefined;
+  /**
+   * How a session is wiped after a lease: `fresh` is a new interpreter behind a wall of its own, `rewind`
+   * is faster and for leases that trust each other.
+   */
+  resetMode?: "fresh" | "rewind" | undefined;
+}
+
+interface Waiter {
+  take(session: Session): void;
+  fail(error: unknown): void;
+}
+
+interface Process {
+  readonly sandbox: Promise<Sandbox>;
+  sessions: number;
+}
+
+const MAX_SIZE = 4096;
+
+/** Warm sessions: one is there at once while any waits, and used ones are made ready in the background. */
+export class SandboxPool implements SessionPool, AsyncDisposable {
+  readonly size: number;
+  readonly #options: SandboxPoolOptions;
+  readonly #detected: Promise<readonly LayerReport[]>;
+  readonly #processes: Process[] = [];
+  readonly #idle: Session[] = [];
+  readonly #waiters: Waiter[] = [];
+  readonly #busy = new Set<Promise<void>>();
+  #live = 0;
+  #disposed = false;
+
+  /**
+   * Starts to warm up at once.
+   *
+   * @throws {RangeError} when the size is not a whole number of sessions.
+   */
+  constructor(options: SandboxPoolOptions) {
+    const { size = navigator.hardwareConcurrency } = options;
+    if (!Number.isInteger(size) || size < 1 || size > MAX_SIZE) {
+      throw new RangeError(
+        `Cannot create pool as 'size' must be from 1 to ${MAX_SIZE}: current value is ${size}`,
+      );
+    }
+    this.size = size;
+    this.#options = options;
+    this.#detected = Promise.resolve(options.detected ?? detectLayers());
+    this.#fill();
+  }
+
+  /**
+   * Takes a session, or waits for one; first come, first served.
+   *
+   * @throws {SandboxError} when none can be started.
+   */
+  async acquire(
+    options: { seed?: number | undefined; signal?: AbortSignal | undefined } = {},
+  ): Promise<Lease> {
+    const { seed, signal } = options;
+    checkSeed(seed);
+    signal?.throwIfAborted();
+    if (this.#disposed) throw new Error("Cannot acquire session as the pool is disposed");
+    const session = this.#idle.shift() ?? await this.#wait(signal);
+    if (seed !== undefined) await session.reset({ mode: "rewind", seed });
+    return new Lease(session, () => this.#run(this.#wipe(session)));
+  }
+
+  /** Ends every session, on loan or not, and waits until their processes are gone. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#disposed = true;
+    for (const { fail } of this.#waiters.splice(0)) {
+      fail(new Error("Cannot acquire session as the pool is disposed"));
+    }
+    await Promise.all(this.#processes.map(async ({ sandbox }) => {
+      await (await sandbox.catch(() => undefined))?.[Symbol.asyncDispose]();
+    }));
+    await Promise.all(this.#busy);
+    await this.#detected.catch(() => {}); // whoever waited for a session was told
+  }
+
+  #wait(signal: AbortSignal | undefined): Promise<Session> {
+    const { promise, resolve, reject } = Promise.withResolvers<Session>();
+    const onAbort = () => {
+      this.#waiters.splice(this.#waiters.indexOf(waiter), 1);
+      reject(signal?.reason);
+    };
+    const waiter = {
+      take(session: Session): void {
+        signal?.removeEventListener("abort", onAbort);
+        resolve(session);
+      },
+      fail: reject,
+    };
+    signal?.addEventListener("abort", onAbort, { once: true });
+    this.#waiters.push(waiter);
+    this.#fill();
+    return promise;
+  }
+
+  #fill(): void {
+    while (this.#live < this.size && !this.#disposed) {
+      this.#live++;
+      this.#run(this.#add());
+    }
+  }
+
+  /** Starts one session, in a process that has room for it or in a new one. */
+  async #add(): Promise<void> {
+    const process = this.#roomy();
+    process.sessions++;
+    try {
+      this.#offer(await (await process.sandbox).openSession());
+    } catch (error) {
+      process.sessions--;
+      this.#live--;
+      for (const { fail } of this.#waiters.splice(0)) fail(error);
+    }
+  }
+
+  #roomy(): Process {
+    const found = this.#processes.find(({ sessions }) => sessions < this.#options.profile.sessionsPerProcess);
+    if (found) return found;
+    const sandbox = this.#detected.then((detected) => Sandbox.start({ ...this.#options, detected }));
+    const process: Process = { sandbox, sessions: 0 };
+    this.#processes.push(process);
+    sandbox.catch(() => this.#processes.splice(this.#processes.indexOf(process), 1));
+    return process;
+  }
+
+  #offer(session: Session): void {
+    const waiter = this.#waiters.shift();
+    if (waiter) waiter.take(session);
+    else this.#idle.push(session);
+  }
+
+  async #wipe(session: Session): Promise<void> {
+    if (this.#disposed) return;
+    try {
+      await session.reset({ mode: this.#options.resetMode });
+      this.#offer(session);
+    } catch (error) {
+      if (this.#disposed) return;
+      await session[Symbol.asyncDispose]();
+      this.#live--;
+      for (const { fail } of this.#waiters.splice(0)) fail(error);
+    }
+  }
+
+  #run(work: Promise<void>): void {
+    this.#busy.add(work);
+    work.finally(() => this.#busy.delete(work));
+  }
+}

@@ -1,0 +1,49 @@
+import { assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
+import { CommanderError } from "commander";
+import { paddockCommand } from "../../src/cli.ts";
+import { runPaddock } from "./run_paddock.ts";
+
+async function complaint(...args: string[]): Promise<string> {
+  let written = "";
+  const paddock = paddockCommand();
+  for (const command of [paddock, ...paddock.commands]) {
+    command.configureOutput({ writeErr: (text) => written += text, writeOut: () => {} });
+  }
+  await assertRejects(() => paddock.parseAsync(args, { from: "user" }), CommanderError);
+  return written;
+}
+
+Deno.test("paddockCommand() has one line for each kind of wrong usage", async () => {
+  const least = "It must be a whole number >= 1.";
+  const cases: [string[], string][] = [
+    [["nope"], "error: unknown command 'nope'\n"],
+    [["exec", "--nope"], "error: unknown option '--nope'\n"],
+    [["exec", "-e"], "error: option '-e, --eval <code>' argument missing\n"],
+    [["exec", "a", "b"], "error: too many arguments for 'exec'. Expected 1 argument but got 2: a, b.\n"],
+    ...["0", "NaN", "abc", "1e3", "-5", "1.5"].map((value): [string[], string] => [
+      ["exec", "--timeout-ms", value, "-e", "1"],
+      `error: option '--timeout-ms <n>' argument '${value}' is invalid. ${least}\n`,
+    ]),
+    [
+      ["session", "--seed", "x"],
+      "error: option '--seed <n>' argument 'x' is invalid. It must be a whole number >= 0.\n",
+    ],
+  ];
+  for (const [args, expected] of cases) assertEquals(await complaint(...args), expected);
+});
+
+Deno.test("paddock exits with 2 when it cannot tell what to do", async () => {
+  const none = await runPaddock([]);
+  assertEquals([none.code, none.stdout], [2, ""]);
+  assertStringIncludes(none.stderr, "Usage: paddock");
+  const wrong = await runPaddock(["exec", "--timeout-ms", "abc", "-e", "1"]);
+  assertEquals([wrong.code, wrong.stdout], [2, ""]);
+  assertEquals(wrong.stderr.split("\n").length, 2);
+});
+
+Deno.test("paddock --version and --help answer on stdout", async () => {
+  const [version, help] = await Promise.all([runPaddock(["--version"]), runPaddock(["exec", "--help"])]);
+  assertMatch(version.stdout, /^\d+\.\d+\.\d+\n$/);
+  assertStringIncludes(help.stdout, "Exit codes: 0 ok, 1 an exception");
+  assertEquals([version.code, help.code], [0, 0]);
+});

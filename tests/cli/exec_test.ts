@@ -1,0 +1,106 @@
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { childrenOf, isAlive, runPaddock, startPaddock } from "./run_paddock.ts";
+
+async function exec(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
+  return await runPaddock(["exec", ...args]);
+}
+
+Deno.test("paddock exec prints what the program prints, and only that", async () => {
+  const code = 'import sys\nprint("out")\nprint("err", file=sys.stderr)\n1 + 1\nsys.exit(3)';
+  assertEquals(await exec("-e", code), { code: 3, stdout: "out\n", stderr: "err\n" });
+});
+
+Deno.test("paddock exec says by its exit code what became of the program", async () => {
+  const error = await exec("-e", "1/0");
+  assertEquals([error.code, error.stdout], [1, ""]);
+  assertStringIncludes(error.stderr, '  File "<block 1>", line 1, in <module>\n');
+  assertStringIncludes(error.stderr, "ZeroDivisionError: division by zero\n");
+  const loop = await exec("--timeout-ms", "200", "-e", 'print("kept")\nwhile True: pass');
+  assertEquals(loop, {
+    code: 124,
+    stdout: "kept\n",
+    stderr: "TimeoutError: the block ran longer than 200 ms\n",
+  });
+  assertEquals((await exec("--memory-mb", "64", "-e", "bytearray(100_000_000)")).code, 137);
+  assertEquals((await exec("-e", "import os; os._exit(0)")).code, 134);
+});
+
+Deno.test("paddock exec --json prints one result", async () => {
+  const { code, stdout, stderr } = await exec("--json", "-e", 'print("a")\n6 * 7');
+  assertEquals([code, stderr, stdout.indexOf("\n")], [0, "", stdout.length - 1]);
+  const { durationMs, ...result } = JSON.parse(stdout);
+  assert(durationMs > 0);
+  assertEquals(result, {
+    status: "ok",
+    stdout: "a\n",
+    stderr: "",
+    value: "42",
+    stateKept: true,
+    truncated: false,
+  });
+});
+
+Deno.test("paddock exec reads the program, or the program's input, from stdin", async () => {
+  assertEquals(await runPaddock(["exec", "-"], "print('piped')"), { code: 0, stdout: "piped\n", stderr: "" });
+  const doubled = await runPaddock(["exec", "-e", "print(2 * int(input()))"], "21\n");
+  assertEquals(doubled, { code: 0, stdout: "42\n", stderr: "" });
+});
+
+Deno.test("paddock exec does not wait for an input that the program cannot read", async () => {
+  const child = startPaddock("exec", "-e", "print(1)");
+  assertEquals((await child.status).code, 0);
+  await child.stdin.abort().catch(() => {}); // its reader is gone
+  assertEquals(await new Response(child.stdout).text(), "1\n");
+  await child.stderr.cancel();
+});
+
+Deno.test("paddock exec has one line for each kind of bad input", async () => {
+  const big = await Deno.makeTempFile();
+  try {
+    await Deno.truncate(big, 50_000_000);
+    const cases: [string[], RegExp][] = [
+      [["no/such.py"], /^error: Cannot read 'no\/such\.py': there is no such file\n$/],
+      [[big], /^error: Cannot read '.*' as it must have at most \d+ bytes: it has more\n$/],
+      [["--memory-mb", "1", "-e", "1"], /^error: Cannot limit memory to 1 MiB as .*\n$/],
+      [["--timeout-ms", "99999999999", "-e", "1"], /^error: Cannot exec as 'timeoutMs' must be > 0 .*\n$/],
+      [["-p", "nope", "-e", "1"], /^error: Cannot find profile 'nope': .*\n$/],
+    ];
+    for (const [args, expected] of cases) {
+      const { code, stdout, stderr } = await exec(...args);
+      assertEquals([code, stdout], [2, ""]);
+      assertMatch(stderr, expected);
+    }
+  } finally {
+    await Deno.remove(big);
+  }
+});
+
+Deno.test("paddock exec ends quietly when nobody reads its output any more", async () => {
+  const child = startPaddock(
+    "exec",
+    "-e",
+    'import time\nwhile True:\n  print("y" * 1000)\n  time.sleep(0.001)',
+  );
+  const reader = child.stdout.getReader();
+  await reader.read();
+  await reader.cancel();
+  await child.stdin.close();
+  assertEquals((await child.status).code, 0);
+  assertEquals((await new Response(child.stderr).text()).replace(/^Building .*\n/, ""), "");
+});
+
+Deno.test("paddock exec leaves nothing behind when it is interrupted", async () => {
+  const child = startPaddock(
+    "exec",
+    "-e",
+    'print("started")\nwhile True:\n  try:\n    while True: pass\n  except: pass',
+  );
+  const reader = child.stdout.getReader();
+  await reader.read();
+  const sandboxes = await childrenOf(child.pid);
+  assertEquals(sandboxes.length, 1);
+  child.kill("SIGINT");
+  assertEquals((await child.status).code, 130);
+  assertEquals(await Promise.all(sandboxes.map(isAlive)), [false]);
+  await Promise.all([reader.cancel(), child.stderr.cancel(), child.stdin.abort().catch(() => {})]);
+});

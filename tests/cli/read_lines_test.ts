@@ -1,0 +1,28 @@
+import { assertEquals } from "@std/assert";
+import { type Line, readLines } from "../../src/cli/read_lines.ts";
+
+const encoder = new TextEncoder();
+
+async function lines(...pieces: (string | number[])[]): Promise<Line[]> {
+  const bytes = pieces.map((piece) =>
+    typeof piece === "string" ? encoder.encode(piece) : new Uint8Array(piece)
+  );
+  return await Array.fromAsync(readLines(ReadableStream.from(bytes), { maxBytes: 8 }));
+}
+
+Deno.test("readLines() cuts lines, whatever the pieces they come in", async () => {
+  assertEquals(await lines("a\nb", "c\n\nd", "", "e"), ["a", "bc", "", "de"].map((text) => ({ text })));
+  assertEquals(await lines([0xc3], [0xa9, 10], [0xc3, 0xa9]), [{ text: "é" }, { text: "é" }]);
+  assertEquals(await lines(), []);
+});
+
+Deno.test("readLines() goes on after a line that is too long or no UTF-8", async () => {
+  assertEquals(await lines("12345678\n1234", "56789", "0\nok\n", [0xff, 10], [0xc3, 10], "end"), [
+    { text: "12345678" },
+    { fault: "a line must have at most 8 bytes: it has 10" },
+    { text: "ok" },
+    { fault: "a line must be UTF-8: it is not" },
+    { fault: "a line must be UTF-8: it is not" },
+    { text: "end" },
+  ]);
+});

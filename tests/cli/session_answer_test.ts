@@ -1,0 +1,83 @@
+import { assertEquals, assertRejects } from "@std/assert";
+import { answerLine } from "../../src/cli/session_answer.ts";
+import { SandboxError } from "../../src/errors.ts";
+import { FakePool, ok } from "../fake_pool.ts";
+
+const signal = new AbortController().signal;
+
+async function answers(pool: FakePool, ...lines: string[]): Promise<unknown[]> {
+  await using lease = await pool.acquire();
+  const found: unknown[] = [];
+  for (const text of lines) found.push(JSON.parse(await answerLine(lease.session, { text }, signal)));
+  return found;
+}
+
+Deno.test("answerLine() answers with the id and the status first", async () => {
+  await using lease = await new FakePool(() => ok("hi")).acquire();
+  const line = await answerLine(lease.session, { text: '{"id":1,"code":"x"}' }, signal);
+  assertEquals(line.slice(0, 34), '{"id":1,"status":"ok","stdout":"hi');
+});
+
+Deno.test("answerLine() puts, gets and resets, and leaves missing files out", async () => {
+  const [put, got, reset, gone] = await answers(
+    new FakePool(),
+    '{"id":1,"put":{"f":"aGk="}}',
+    '{"id":2,"get":["f","g"]}',
+    '{"reset":"fresh"}',
+    '{"id":4,"get":["f"]}',
+  );
+  assertEquals(put, { id: 1, status: "ok" });
+  assertEquals(got, { id: 2, status: "ok", files: { f: "aGk=" } });
+  assertEquals(reset, { id: null, status: "ok" });
+  assertEquals(gone, { id: 4, status: "ok", files: {} });
+});
+
+Deno.test("answerLine() loses no file for its name", async () => {
+  const [, got] = await answers(new FakePool(), '{"put":{"__proto__":"aGk="}}', '{"get":["__proto__"]}');
+  assertEquals(JSON.stringify(got), '{"id":null,"status":"ok","files":{"__proto__":"aGk="}}');
+});
+
+Deno.test("answerLine() tells a bad request from a sandbox that failed", async () => {
+  const pool = new FakePool((code) => {
+    if (code === "late") throw new RangeError("timeoutMs must be > 0");
+    throw new SandboxError("Cannot start session");
+  });
+  assertEquals(
+    await answers(pool, '{"id":1,"code":"late"}', '{"id":2,"code":"x"}', '{"id":3,"get":["../f"]}', "{"),
+    [
+      { id: 1, status: "invalid", error: { type: "RangeError", message: "timeoutMs must be > 0" } },
+      { id: 2, status: "failed", error: { type: "SandboxError", message: "Cannot start session" } },
+      {
+        id: 3,
+        status: "invalid",
+        error: {
+          type: "TypeError",
+          message:
+            'Cannot use path as it must be relative and stay under the working directory: current value is "../f"',
+        },
+      },
+      {
+        id: null,
+        status: "invalid",
+        error: {
+          type: "SyntaxError",
+          message:
+            "a line must be JSON: Expected property name or '}' in JSON at position 1 (line 1 column 2)",
+        },
+      },
+    ],
+  );
+});
+
+Deno.test("answerLine() answers a line that could not be read", async () => {
+  await using lease = await new FakePool().acquire();
+  const line = await answerLine(lease.session, { fault: "a line must be UTF-8: it is not" }, signal);
+  const error = { type: "SyntaxError", message: "a line must be UTF-8: it is not" };
+  assertEquals(JSON.parse(line), { id: null, status: "invalid", error });
+});
+
+Deno.test("answerLine() rejects when it is interrupted", async () => {
+  await using lease = await new FakePool().acquire();
+  const aborted = AbortSignal.abort(new Error("stop"));
+  await assertRejects(() => answerLine(lease.session, { text: '{"code":"x"}' }, aborted), Error, "stop");
+});

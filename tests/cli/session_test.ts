@@ -1,0 +1,100 @@
+import { assertEquals, assertObjectMatch, assertStringIncludes } from "@std/assert";
+import { type Line, readLines } from "../../src/cli/read_lines.ts";
+import { childrenOf, isAlive, runPaddock, startPaddock } from "./run_paddock.ts";
+
+const encoder = new TextEncoder();
+
+/** The driving end of `paddock session`. */
+class Driver {
+  readonly #child: Deno.ChildProcess;
+  readonly #writer: WritableStreamDefaultWriter<Uint8Array<ArrayBuffer>>;
+  readonly #lines: AsyncGenerator<Line>;
+
+  constructor(...args: string[]) {
+    this.#child = startPaddock("session", ...args);
+    this.#writer = this.#child.stdin.getWriter();
+    this.#lines = readLines(this.#child.stdout, { maxBytes: 1 << 20 });
+  }
+
+  get pid(): number {
+    return this.#child.pid;
+  }
+
+  /** Asks one thing and waits for its answer. */
+  async ask(request: unknown): Promise<Record<string, unknown>> {
+    await this.#writer.write(encoder.encode(`${JSON.stringify(request)}\n`));
+    const { value } = await this.#lines.next();
+    return JSON.parse(value && "text" in value ? value.text : "");
+  }
+
+  /** Presses Ctrl-C and gives the exit code. */
+  async interrupt(): Promise<number> {
+    this.#child.kill("SIGINT");
+    const { code } = await this.#child.status;
+    await this.#writer.abort().catch(() => {}); // its reader is gone
+    await this.#lines.return(undefined);
+    await this.#child.stderr.cancel();
+    return code;
+  }
+}
+
+Deno.test("paddock session answers each request before the next one is there", async () => {
+  const driver = new Driver("--seed", "7");
+  assertObjectMatch(await driver.ask({ id: 1, code: "x = 20" }), { id: 1, status: "ok" });
+  assertObjectMatch(await driver.ask({ id: 2, code: "x + int(input())", stdin: "22\n" }), { value: "42" });
+  assertObjectMatch(await driver.ask({ id: 3, code: "while True: pass", timeoutMs: 100 }), {
+    status: "timeout",
+  });
+  assertObjectMatch(await driver.ask({ id: 4, code: "x", nope: 1 }), { id: 4, status: "invalid" });
+  assertObjectMatch(await driver.ask({ id: 5, code: "x", timeoutMs: 0 }), { id: 5, status: "invalid" });
+  assertEquals(await driver.ask({ id: 6, put: { "in/a.txt": "aGk=" } }), { id: 6, status: "ok" });
+  assertObjectMatch(await driver.ask({ code: "open('in/a.txt').read(), x" }), {
+    id: null,
+    value: "('hi', 20)",
+  });
+  assertEquals(await driver.ask({ id: 7, get: ["in/a.txt", "none"] }), {
+    id: 7,
+    status: "ok",
+    files: { "in/a.txt": "aGk=" },
+  });
+  assertEquals(await driver.ask({ id: 8, reset: "rewind" }), { id: 8, status: "ok" });
+  assertObjectMatch(await driver.ask({ id: 9, code: "x" }), {
+    status: "error",
+    error: { type: "NameError" },
+  });
+  assertEquals(await driver.ask({ id: 10, reset: "fresh", seed: 3 }), { id: 10, status: "ok" });
+  assertEquals(await driver.interrupt(), 130);
+});
+
+Deno.test("paddock session answers every line there is, good or bad, in order, and ends", async () => {
+  const lines = [
+    '{"id":1,"code":"import os; os._exit(1)"}',
+    "not json",
+    new Uint8Array([0xff]),
+    "",
+    '{"id":2,"code":"1"}',
+    `{"id":3,"code":"${"#".repeat(64 << 20)}"}`,
+    '{"id":4,"code":"2"}',
+  ];
+  const input = await new Blob(lines.flatMap((line, at) => at === 0 ? [line] : ["\n", line])).bytes();
+  const { code, stdout, stderr } = await runPaddock(["session"], input);
+  const answers = stdout.trimEnd().split("\n").map((line) => JSON.parse(line));
+  assertEquals(answers.map(({ id, status, restarted }) => [id, status, restarted]), [
+    [1, "crashed", undefined],
+    [null, "invalid", undefined],
+    [null, "invalid", undefined],
+    [2, "ok", true],
+    [null, "invalid", undefined],
+    [4, "ok", undefined],
+  ]);
+  assertStringIncludes(answers[4].error.message, "a line must have at most 67108864 bytes");
+  assertEquals([code, stderr], [0, ""]);
+});
+
+Deno.test("paddock session ends its sandbox when it is interrupted while it waits", async () => {
+  const driver = new Driver();
+  await driver.ask({ code: "1" });
+  const sandboxes = await childrenOf(driver.pid);
+  assertEquals(await driver.interrupt(), 130);
+  assertEquals(await Promise.all(sandboxes.map(isAlive)), [false]);
+});

@@ -1,0 +1,68 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { type ExecResult, loadProfile, Sandbox, type Session } from "../../mod.ts";
+import { Outside } from "./outside.ts";
+import { type Payload, pythonOf, readPayloads } from "./payloads.ts";
+
+const TIMEOUT_MS = 3_000;
+const LATE_MS = 2_000;
+
+/** What a session looks like from inside when nothing is left of an attack. */
+const CLEAN = `import os, json
+(sorted(os.listdir(".")), os.listdir("/tmp"), os.getcwd(), json.dumps([1]), sorted(n for n in globals() if n[0] != "_"))`;
+
+/** Runs every payload whose id begins with one of `letters`, and proves each time that nothing happened. */
+export async function attack(t: Deno.TestContext, letters: string): Promise<void> {
+  await using outside = await Outside.create();
+  const profile = await loadProfile("tools");
+  const options = { profile, cacheDir: outside.target.cacheDir };
+  await using sandbox = await Sandbox.start(options);
+  await using neighbour = await Sandbox.start(options);
+  const session = await sandbox.openSession();
+  const sibling = await neighbour.openSession();
+  await sibling.exec("kept = 'mine'");
+  const clean = await session.exec(CLEAN);
+  await outside.settle();
+  for (const payload of await readPayloads(outside.target)) {
+    if (!letters.includes(payload.id.charAt(0))) continue;
+    await t.step({
+      name: `${payload.id} ${payload.name}`,
+      sanitizeOps: false, // a session that is lost starts again within a step; the test as a whole is checked
+      sanitizeResources: false,
+      fn: async () => {
+        const results = await play(session, payload);
+        await outside.check(results.map((result) => JSON.stringify(result)));
+        assertEquals((await sibling.exec("kept")).stateKept, true);
+        assertEquals(valueOf(await sibling.exec("kept")), "'mine'");
+        await session.reset({ mode: "rewind" });
+        assertEquals(valueOf(await session.exec(CLEAN)), valueOf(clean), "the attack left something behind");
+      },
+    });
+  }
+}
+
+async function play(session: Session, payload: Payload): Promise<ExecResult[]> {
+  const { timeoutMs = TIMEOUT_MS, expect = ["error"] } = payload;
+  const code = await pythonOf(payload);
+  const startedAt = performance.now();
+  const result = await session.exec(code, { timeoutMs });
+  const tookMs = performance.now() - startedAt;
+  const said = JSON.stringify(result).slice(0, 2_000);
+  assert(tookMs <= timeoutMs + LATE_MS, `the answer took ${tookMs} ms`);
+  assert(expect.includes(result.status), `${result.status} is not one of ${expect}: ${said}`);
+  assertEquals(result.stateKept, result.status !== "crashed" && result.stateKept, said);
+  if (payload.value !== undefined) assertStringIncludes(valueOf(result) ?? "", payload.value);
+  const next = await session.exec("6 * 7");
+  if (!payload.wrecks) {
+    assertEquals(valueOf(next), "42", `the next exec failed: ${JSON.stringify(next).slice(0, 2_000)}`);
+  }
+  assertEquals(
+    next.restarted ?? false,
+    !result.stateKept && next.status !== "crashed",
+    "a restart was not told",
+  );
+  return [result, next];
+}
+
+function valueOf(result: ExecResult): string | undefined {
+  return result.status === "ok" ? result.value : undefined;
+}

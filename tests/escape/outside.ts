@@ -1,0 +1,130 @@
+import { assert, assertEquals } from "@std/assert";
+import { join } from "node:path";
+import type { Target } from "./payloads.ts";
+
+const ENVIRONMENT_NAME = "PADDOCK_TEST_CANARY";
+const FORBIDDEN = ["root:x:0:0", "ESCAPED"];
+
+/** The host as an attacker would find it, and what proves that it was left alone. */
+export class Outside implements AsyncDisposable {
+  readonly target: Target;
+  readonly #secret: string;
+  readonly #listener: Deno.TcpListener;
+  readonly #listening: Promise<void>;
+  #connections = 0;
+  #cached: string[] = [];
+
+  private constructor(directory: string, cacheDir: string) {
+    this.#secret = crypto.randomUUID();
+    this.#listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+    this.target = {
+      directory,
+      cacheDir,
+      canary: join(directory, "canary.txt"),
+      environmentName: ENVIRONMENT_NAME,
+      port: this.#listener.addr.port,
+    };
+    this.#listening = this.#count();
+  }
+
+  static async create(): Promise<Outside> {
+    const [directory, cacheDir] = await Promise.all([Deno.makeTempDir(), Deno.makeTempDir()]);
+    const outside = new Outside(directory, cacheDir);
+    await Deno.writeTextFile(outside.target.canary, outside.#secret);
+    Deno.env.set(ENVIRONMENT_NAME, outside.#secret);
+    return outside;
+  }
+
+  /** Remembers the cache as it is now; whatever changes in it from here on is an effect. */
+  async settle(): Promise<void> {
+    this.#cached = await tree(this.target.cacheDir);
+  }
+
+  /** Fails when an attack left a trace, or when one of the texts it produced tells of the host. */
+  async check(texts: readonly string[]): Promise<void> {
+    assertEquals(await Deno.readTextFile(this.target.canary), this.#secret, "the canary was changed");
+    assertEquals(await tree(this.target.directory), [`${this.target.canary} ${this.#secret.length}`]);
+    assertEquals(await tree(this.target.cacheDir), this.#cached, "the cache was changed");
+    assertEquals(this.#connections, 0, "somebody connected");
+    for (const path of ["/etc/new", join(Deno.cwd(), "new")]) assert(!await exists(path), `${path} was made`);
+    for (const text of texts) {
+      for (const word of [this.#secret, ...FORBIDDEN]) {
+        assert(!text.includes(word), `${word} came out: ${text}`);
+      }
+    }
+    if (Deno.build.os === "linux") await checkProcesses();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#listener.close();
+    await this.#listening;
+    Deno.env.delete(ENVIRONMENT_NAME);
+    await Deno.remove(this.target.directory, { recursive: true });
+    await Deno.remove(this.target.cacheDir, { recursive: true });
+  }
+
+  async #count(): Promise<void> {
+    for await (const connection of this.#listener) {
+      this.#connections++;
+      connection.close();
+    }
+  }
+}
+
+/** Every process that we started has no child of its own, and no socket of the internet. */
+async function checkProcesses(): Promise<void> {
+  const parents = await parentsOfProcesses();
+  const ours = [...parents].filter(([, parent]) => parent === Deno.pid).map(([pid]) => pid);
+  const theirs = [...parents].filter(([, parent]) => ours.includes(parent)).map(([pid]) => pid);
+  assertEquals(theirs, [], "a sandbox started a process");
+  const sockets = await internetSockets();
+  for (const pid of ours) {
+    const open = (await openFiles(pid)).filter((file) => sockets.has(file));
+    assertEquals(open, [], "a sandbox opened a socket");
+  }
+}
+
+async function parentsOfProcesses(): Promise<Map<number, number>> {
+  const parents = new Map<number, number>();
+  for await (const { name } of Deno.readDir("/proc")) {
+    if (!/^\d+$/.test(name)) continue;
+    const stat = await Deno.readTextFile(`/proc/${name}/stat`).catch(() => ""); // it may just have ended
+    const parent = stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1];
+    if (parent !== undefined) parents.set(Number(name), Number(parent));
+  }
+  return parents;
+}
+
+async function internetSockets(): Promise<Set<string>> {
+  const tables = ["tcp", "tcp6", "udp", "udp6"].map((name) =>
+    Deno.readTextFile(`/proc/net/${name}`).catch(() => "")
+  );
+  const rows = (await Promise.all(tables)).flatMap((table) => table.trim().split("\n").slice(1));
+  return new Set(rows.map((row) => `socket:[${row.trim().split(/\s+/)[9]}]`));
+}
+
+async function openFiles(pid: number): Promise<string[]> {
+  const files: string[] = [];
+  try {
+    for await (const { name } of Deno.readDir(`/proc/${pid}/fd`)) {
+      files.push(await Deno.readLink(`/proc/${pid}/fd/${name}`).catch(() => "")); // closed between two looks
+    }
+  } catch {
+    // the process ended between two looks
+  }
+  return files;
+}
+
+async function tree(directory: string): Promise<string[]> {
+  const found: string[] = [];
+  for await (const { name, isDirectory } of Deno.readDir(directory)) {
+    const path = join(directory, name);
+    if (isDirectory) found.push(...await tree(path));
+    else found.push(`${path} ${(await Deno.lstat(path)).size}`);
+  }
+  return found.sort();
+}
+
+async function exists(path: string): Promise<boolean> {
+  return await Deno.lstat(path).then(() => true, () => false);
+}

@@ -1,0 +1,93 @@
+import { assertEquals, assertRejects } from "@std/assert";
+import { ChatEnv } from "../../src/envs/chat_env.ts";
+import type { Policy } from "../../src/policy/policy.ts";
+import { rolloutAll } from "../../src/rollout/rollout_all.ts";
+import type { Trajectory } from "../../src/rollout/trajectory.ts";
+import type { Task } from "../../src/task.ts";
+import { PythonInterpreter } from "../../src/transforms/python_interpreter.ts";
+import { TransformedEnv } from "../../src/transforms/transformed_env.ts";
+import { turnLimit } from "../../src/transforms/turn_limit.ts";
+import { FakePool, ok } from "../fake_pool.ts";
+
+const policy: Policy = { reply: (_, { task }) => Promise.resolve(`\`\`\`python\n${task.id}\n\`\`\``) };
+
+function tasks(count: number): Task[] {
+  return Array.from({ length: count }, (_, index) => ({ id: `${index}`, query: "q" }));
+}
+
+function envs(pool: FakePool) {
+  return () => new TransformedEnv(new ChatEnv(), [new PythonInterpreter({ pool }), turnLimit({ turns: 1 })]);
+}
+
+Deno.test("rolloutAll() plays every task, no more at once than it may, and gives all leases back", async () => {
+  const pool = new FakePool(async (code) => {
+    await new Promise((resolve) => setTimeout(resolve, 5 - Number(code) % 5));
+    return ok(code);
+  });
+  const ended: string[] = [];
+  const onTrajectory = ({ taskId }: Trajectory) => void ended.push(taskId);
+  const options = { makeEnv: envs(pool), policy, concurrency: 3, ordered: true, onTrajectory };
+  const given = await Array.fromAsync(rolloutAll(tasks(20), options));
+  assertEquals(given.map(({ taskId }) => taskId), tasks(20).map(({ id }) => id));
+  assertEquals(
+    given.map(({ messages }) => messages.at(-1)?.content.split("\n")[1]),
+    tasks(20).map(({ id }) => id),
+  );
+  assertEquals(ended.toSorted(), tasks(20).map(({ id }) => id).toSorted());
+  assertEquals({ alive: pool.alive, most: pool.most }, { alive: 0, most: 3 });
+});
+
+Deno.test("rolloutAll() lets no episode that fails disturb another", async () => {
+  const pool = new FakePool((code) => code === "1" ? Promise.reject(new Error("broken")) : ok(code));
+  const makeEnv = ({ id }: Task) => {
+    if (id === "2") throw new Error("no env");
+    return envs(pool)();
+  };
+  const given = await Array.fromAsync(rolloutAll(tasks(4), { makeEnv, policy, ordered: true }));
+  assertEquals(given.map(({ error }) => error?.message), [
+    undefined,
+    "Cannot run code: broken",
+    "no env",
+    undefined,
+  ]);
+  assertEquals(pool.alive, 0);
+});
+
+Deno.test("rolloutAll() keeps an episode whose env cannot be disposed, saying so", async () => {
+  const makeEnv = () => {
+    const stuck = { [Symbol.asyncDispose]: () => Promise.reject(new Error("stuck")) };
+    return new TransformedEnv(new ChatEnv(), [turnLimit({ turns: 1 }), stuck]);
+  };
+  const [trajectory] = await Array.fromAsync(rolloutAll(tasks(1), { makeEnv, policy }));
+  assertEquals([trajectory?.truncated, trajectory?.error?.message], [true, "stuck"]);
+});
+
+Deno.test("rolloutAll() leaves nothing running when it is aborted or its caller stops", async () => {
+  for (const abort of [new AbortController(), undefined]) {
+    const pool = new FakePool((code, _globals, { signal }) => {
+      if (code === "0") return ok();
+      return new Promise((_, reject) => signal?.addEventListener("abort", () => reject(signal.reason)));
+    });
+    const given = rolloutAll(tasks(9), {
+      makeEnv: envs(pool),
+      policy,
+      concurrency: 4,
+      signal: abort?.signal,
+    });
+    assertEquals((await given.next()).value?.taskId, "0");
+    abort?.abort(new TypeError("stop"));
+    if (abort === undefined) await given.return(undefined);
+    else await assertRejects(() => given.next(), TypeError, "stop");
+    assertEquals(pool.alive, 0);
+  }
+});
+
+Deno.test("rolloutAll() refuses limits that no episode can keep before anything starts", async () => {
+  const options = { makeEnv: () => new ChatEnv(), policy };
+  await assertRejects(
+    () => rolloutAll(tasks(1), { ...options, maxTurns: 0 }).next(),
+    RangeError,
+    "'maxTurns'",
+  );
+  await assertRejects(() => rolloutAll(tasks(1), { ...options, concurrency: 0 }).next(), RangeError);
+});
