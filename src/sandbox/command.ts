@@ -26,19 +26,24 @@ export interface ChildCommandOptions {
 /** MiB of JavaScript objects in one isolate before V8 gives up. */
 const JS_HEAP_MIB = 256;
 
+/** MiB of young JavaScript objects: more would only hold the leavings of past execs for longer. */
+const YOUNG_MIB = 1;
+
 /** KiB of stack: with more than 4000, deep recursion in a worker overruns the native stack and ends the process. */
 const STACK_KIB = 3_900;
 
 /**
  * The environment of a child, to be given with `clearEnv`. Where Deno cannot make its folder, it has no
  * localStorage and no Cache API. Without the second it would ask the network for newer versions, and
- * without the third its messages would be coloured.
+ * without the third its messages would be coloured. The time zone is the same on every host. The rest makes the C library give memory back that
+ * the start needed, some 40 MB.
  */
 export function childEnvironment(): Record<string, string> {
   return {
     DENO_DIR: "/proc/nope",
     DENO_NO_UPDATE_CHECK: "1",
     NO_COLOR: "1",
+    TZ: "UTC",
     MALLOC_ARENA_MAX: "2",
     MALLOC_MMAP_THRESHOLD_: "131072",
     MALLOC_TRIM_THRESHOLD_: "131072",
@@ -99,6 +104,7 @@ function v8Flags({ limits }: Profile, { v8Extra = [] }: ChildCommandOptions): st
     `--wasm-max-mem-pages=${wasmPages(limits)}`,
     "--disallow-code-generation-from-strings",
     "--expose-gc",
+    `--max-semi-space-size=${YOUNG_MIB}`,
     `--stack-size=${STACK_KIB}`,
     `--max-old-space-size=${JS_HEAP_MIB}`,
     ...v8Extra,

@@ -14,10 +14,20 @@ export function execResult(end: ExecEnd, options: { timeoutMs: number; limits: L
     truncated: end.result?.truncated ?? false,
   };
   if (end.stopped === "timeout" || end.stopped === "cpu") {
-    return { ...outcome, status: "timeout", error: stopError(end.stopped, options) };
+    return {
+      ...outcome,
+      status: "timeout",
+      error: { ...stopError(end.stopped, options), ...whereStopped(end) },
+    };
   }
   if (end.result) return guestResult(end.result, outcome, options.limits);
   return lossResult(end.loss ?? { reason: "crashed", message: "no result" }, outcome);
+}
+
+/** The traceback of the interrupt, where the program let it through: it shows what was running. */
+function whereStopped({ result }: ExecEnd): { traceback?: string } {
+  const said = result?.outcome;
+  return said?.status === "interrupted" ? { traceback: said.error.traceback } : {};
 }
 
 function stopError(reason: StopReason, options: { timeoutMs: number; limits: Limits }) {

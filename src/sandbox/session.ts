@@ -101,9 +101,10 @@ export class Session implements PythonSession {
 
   /** The interpreter that runs now, or a fresh one in its place. */
   async #live(): Promise<GuestLink> {
-    const link = await this.#link;
-    if (link.alive) return link;
-    this.#lost();
+    const link = await this.#link.catch(() => undefined); // one that did not start is tried again
+    if (link?.alive) return link;
+    if (link) this.#lost();
+    else this.#link = this.#open();
     return await this.#link;
   }
 
@@ -127,8 +128,8 @@ export class Session implements PythonSession {
 
   /** Writes the image back over the heap; false when only a fresh interpreter will do. */
   async #rewind(seed: number | undefined): Promise<boolean> {
-    const link = await this.#link;
-    if (!link.alive) return false;
+    const link = await this.#link.catch(() => undefined); // one that did not start is replaced
+    if (!link?.alive) return false;
     try {
       await link.request(FrameKind.rewind, JSON.stringify({ seed }));
       return true;

@@ -41,8 +41,9 @@ export function watchProcess(
 }
 
 /** What a process uses now; nothing when it is gone or this host does not say. */
-async function look(pid: number): Promise<{ cpuSeconds: number; memoryBytes: number } | undefined> {
+async function look(started: number): Promise<{ cpuSeconds: number; memoryBytes: number } | undefined> {
   try {
+    const pid = await innermost(started);
     const [stat, statm] = await Promise.all([
       Deno.readTextFile(`/proc/${pid}/stat`),
       Deno.readTextFile(`/proc/${pid}/statm`),
@@ -56,4 +57,11 @@ async function look(pid: number): Promise<{ cpuSeconds: number; memoryBytes: num
   } catch {
     return undefined; // the process ended between two looks
   }
+}
+
+/** The process that does the work: the one that was started, or the one that its wrappers started. */
+async function innermost(pid: number): Promise<number> {
+  const children = await Deno.readTextFile(`/proc/${pid}/task/${pid}/children`);
+  const child = Number.parseInt(children);
+  return Number.isNaN(child) ? pid : await innermost(child);
 }

@@ -72,6 +72,7 @@ function prepare(pyodide: Pyodide, plan: ImagePlan): number {
 
 /** Leaves the heap as each session wants to find it. */
 function settle(module: EmscriptenModule, exports: PythonExports, handle: number): void {
+  clearFreeMemory(exports);
   exports.Py_IncRef(handle);
   module.HEAP8[module._Py_EMSCRIPTEN_SIGNAL_HANDLING] = 1;
   const base = exports.emscripten_stack_get_base();
@@ -80,6 +81,25 @@ function settle(module: EmscriptenModule, exports: PythonExports, handle: number
     base - C_STACK_BYTES,
     C_STACK_BYTES,
   );
+}
+
+/**
+ * Zeros what the allocator holds and nobody uses, so that it takes no room in the image: claims it in ever
+ * smaller pieces, clears them, and gives them back.
+ */
+function clearFreeMemory(exports: PythonExports): void {
+  const end = exports.sbrk(0);
+  const claimed: number[] = [];
+  for (let size = 1 << 20; size >= 1 << 10; size >>= 1) {
+    let piece = exports.malloc(size);
+    while (piece !== 0 && piece + size <= end) {
+      new Uint8Array(exports.memory.buffer).fill(0, piece, piece + size);
+      claimed.push(piece);
+      piece = exports.malloc(size);
+    }
+    if (piece !== 0) exports.free(piece);
+  }
+  claimed.forEach((piece) => exports.free(piece));
 }
 
 function takeHeap(exports: PythonExports, handle: number): HeapImage {

@@ -89,6 +89,9 @@ export interface PythonExports {
   Py_DecRef(object: Pointer): void;
   PyThreadState_Get(): Pointer;
   PyUnstable_ThreadState_SetStackProtection(thread: Pointer, start: Pointer, bytes: number): number;
+  malloc(bytes: number): Pointer;
+  free(address: Pointer): void;
+  sbrk(bytes: number): Pointer;
   emscripten_stack_get_base(): Pointer;
   emscripten_stack_get_end(): Pointer;
 }

@@ -31,6 +31,12 @@ class GuestLoop(asyncio.base_events.BaseEventLoop):
 class _GuestPolicy(asyncio.events._BaseDefaultEventLoopPolicy):
     _loop_factory = GuestLoop
 
+    def get_event_loop(self):
+        """Makes a loop where there is none, as Python did until 3.13 and many programs expect."""
+        if self._local._loop is None:
+            self.set_event_loop(self.new_event_loop())
+        return super().get_event_loop()
+
 
 asyncio.events._set_event_loop_policy(_GuestPolicy())
 asyncio.events._set_running_loop(None)

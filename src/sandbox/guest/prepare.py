@@ -2,6 +2,7 @@
 
 import gc
 import importlib
+import os
 import sys
 import types
 
@@ -18,6 +19,8 @@ def prepare(sources, preimports):
     _publish_tools(modules["tools"])
     _close_javascript()
     _clear_main()
+    for name in ("LD_LIBRARY_PATH", "PYTHONINSPECT", "_"):
+        os.environ.pop(name, None)
     importlib.invalidate_caches()
     gc.collect()
     return id(modules["runner"].handle)

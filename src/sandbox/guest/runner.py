@@ -12,6 +12,7 @@ import traceback
 import types
 
 FLAGS = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+CO_COROUTINE = 0x80
 TEXT_CAP = 65536
 
 _dumps = json.dumps
@@ -67,24 +68,34 @@ def _evaluate(code, name):
     """Runs the block in `__main__` and gives the value of its last expression."""
     tree = compile(code, name, "exec", FLAGS | ast.PyCF_ONLY_AST, dont_inherit=True)
     last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
-    if tree.body:
-        _await_if_needed(compile(tree, name, "exec", FLAGS, dont_inherit=True))
-    if last is None:
-        return None
-    return _await_if_needed(compile(ast.Expression(last.value), name, "eval", FLAGS, dont_inherit=True))
+    parts = []
+    if tree.body or last is None:
+        parts.append(compile(tree, name, "exec", FLAGS, dont_inherit=True))
+    if last is not None:
+        parts.append(compile(ast.Expression(last.value), name, "eval", FLAGS, dont_inherit=True))
+    if any(part.co_flags & CO_COROUTINE for part in parts):
+        return _run_in_loop(parts)
+    for part in parts:
+        value = eval(part, _main.__dict__)
+    return value
 
 
-def _await_if_needed(code):
-    value = eval(code, _main.__dict__)
-    if not code.co_flags & 0x80:  # CO_COROUTINE
-        return value
+def _run_in_loop(parts):
     if _state.loop is None or _state.loop.is_closed():
         _state.loop = asyncio.new_event_loop()
-    task = _state.loop.create_task(value)
+    task = _state.loop.create_task(_evaluate_async(parts))
     try:
         return _state.loop.run_until_complete(task)
     finally:
         task.cancel()
+
+
+async def _evaluate_async(parts):
+    for part in parts:
+        value = eval(part, _main.__dict__)
+        if part.co_flags & CO_COROUTINE:
+            value = await value
+    return value
 
 
 def _on_interrupt(_signal, _frame):
