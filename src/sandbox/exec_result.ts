@@ -1,4 +1,4 @@
-import type { ExecOutcome, ExecResult } from "./exec.ts";
+import type { ExecOutcome, ExecResult, GuestError } from "./exec.ts";
 import { type ExecEnd, hostError, type StopReason } from "./exec_run.ts";
 import type { GuestResult } from "./guest_frames.ts";
 import type { Loss } from "./guest_link.ts";
@@ -14,26 +14,24 @@ export function execResult(end: ExecEnd, options: { timeoutMs: number; limits: L
     truncated: end.result?.truncated ?? false,
   };
   if (end.stopped === "timeout" || end.stopped === "cpu") {
-    return {
-      ...outcome,
-      status: "timeout",
-      error: { ...stopError(end.stopped, options), ...whereStopped(end) },
-    };
+    return { ...outcome, status: "timeout", error: stopError(end.stopped, end, options) };
   }
   if (end.result) return guestResult(end.result, outcome, options.limits);
   return lossResult(end.loss ?? { reason: "crashed", message: "no result" }, outcome);
 }
 
-/** The traceback of the interrupt, where the program let it through: it shows what was running. */
-function whereStopped({ result }: ExecEnd): { traceback?: string } {
-  const said = result?.outcome;
-  return said?.status === "interrupted" ? { traceback: said.error.traceback } : {};
-}
-
-function stopError(reason: StopReason, options: { timeoutMs: number; limits: Limits }) {
-  return reason === "cpu"
+/** Why it was stopped and, where the program let the interrupt through, what was running. */
+function stopError(
+  reason: StopReason,
+  { result }: ExecEnd,
+  options: { timeoutMs: number; limits: Limits },
+): GuestError {
+  const error = reason === "cpu"
     ? hostError("CpuTimeLimit", `the block used more than ${options.limits.cpuSeconds} s of CPU time`)
     : hostError("TimeoutError", `the block ran longer than ${options.timeoutMs} ms`);
+  const said = result?.outcome;
+  if (said?.status !== "interrupted") return error;
+  return { ...error, traceback: said.error.traceback.replace(/KeyboardInterrupt\n$/, () => error.traceback) };
 }
 
 function guestResult(result: GuestResult, outcome: ExecOutcome, limits: Limits): ExecResult {

@@ -19,7 +19,13 @@ Deno.test("paddock exec says by its exit code what became of the program", async
   assertEquals(loop, {
     code: 124,
     stdout: "kept\n",
-    stderr: "TimeoutError: the block ran longer than 200 ms\n",
+    stderr: [
+      "Traceback (most recent call last):",
+      '  File "<block 1>", line 2, in <module>',
+      "    while True: pass",
+      "                ^^^^",
+      "TimeoutError: the block ran longer than 200 ms\n",
+    ].join("\n"),
   });
   assertEquals((await exec("--memory-mb", "64", "-e", "bytearray(100_000_000)")).code, 137);
   assertEquals((await exec("-e", "import os; os._exit(0)")).code, 134);

@@ -17,7 +17,7 @@ TEXT_CAP = 65536
 
 _dumps = json.dumps
 _loads = json.loads
-_format_exception = traceback.format_exception
+_TracebackException = traceback.TracebackException
 _main = sys.modules["__main__"]
 _state = types.SimpleNamespace(block=0, active=False, loop=None)
 
@@ -122,12 +122,24 @@ def _describe(error, name):
     trace = error.__traceback__
     while trace and not trace.tb_frame.f_code.co_filename.startswith("<block "):
         trace = trace.tb_next
-    lines = _format_exception(type(error), error, trace)
+    report = _TracebackException(type(error), error, trace, compact=True)
+    _drop_own_frames(report)
     return {
         "type": type(error).__name__,
         "message": _cap(str(error)),
-        "traceback": _cap("".join(lines)),
+        "traceback": _cap("".join(report.format())),
     }
+
+
+def _drop_own_frames(report):
+    """Takes the frames of these modules out of a traceback and of those that it is chained to."""
+    waiting = [report]
+    while waiting:
+        part = waiting.pop()
+        if part is None:
+            continue
+        part.stack[:] = [frame for frame in part.stack if not frame.filename.startswith("<paddock ")]
+        waiting += [part.__cause__, part.__context__, *(part.exceptions or ())]
 
 
 def _describe_plainly(error):
