@@ -8,7 +8,7 @@ import { PYTHON_SOURCES, supervisorModules, workerModules } from "./guest_source
 import { packageFiles } from "./package_files.ts";
 import type { Profile } from "./profile.ts";
 import { type Frame, FrameKind, join } from "./protocol.ts";
-import { readPyodide } from "./pyodide_files.ts";
+import { type PyodideFiles, readPyodide } from "./pyodide_files.ts";
 import { sha256 } from "./sha256.ts";
 import { unlessAborted } from "./unless_aborted.ts";
 
@@ -45,6 +45,7 @@ export async function buildBaseImage(
   const base = {
     wasm: await save("pyodide.asm.wasm", pyodide.wasm),
     factory: await save("pyodide.asm.mjs", pyodide.factory),
+    exportNames: await exportNames(pyodide),
     library: {
       ...await save("library.bin", join(library.map((file) => file.contents))),
       index: library.map(({ path, contents }) => [path, contents.length] as const),
@@ -65,6 +66,16 @@ export async function buildBaseImage(
     limits: profile.limits,
   });
   return { ...base, image: { ...about, ...await save("image.bin", data) } };
+}
+
+/** What of the Wasm module Emscripten's JavaScript needs: all data, and the functions that it names. */
+async function exportNames({ wasm, factory }: PyodideFiles): Promise<string[]> {
+  const text = new TextDecoder().decode(factory);
+  const named = new Set([...text.matchAll(/wasmExports\["([^"]+)"\]/g)].map(([, name]) => name));
+  const module = await WebAssembly.compile(wasm as Uint8Array<ArrayBuffer>);
+  return WebAssembly.Module.exports(module)
+    .filter(({ name, kind }) => kind !== "function" || named.has(name))
+    .map(({ name }) => name);
 }
 
 async function saveAsset(path: string, bytes: Uint8Array): Promise<AssetFile> {

@@ -104,6 +104,7 @@ function v8Flags({ limits }: Profile, { v8Extra = [] }: ChildCommandOptions): st
     `--wasm-max-mem-pages=${wasmPages(limits)}`,
     "--disallow-code-generation-from-strings",
     "--expose-gc",
+    "--optimize-for-size",
     `--max-semi-space-size=${YOUNG_MIB}`,
     `--stack-size=${STACK_KIB}`,
     `--max-old-space-size=${JS_HEAP_MIB}`,

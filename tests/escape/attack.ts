@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { type ExecResult, loadProfile, Sandbox, type Session } from "../../mod.ts";
+import { type ExecResult, loadProfile, type Profile, Sandbox, type Session } from "../../mod.ts";
 import { Outside } from "./outside.ts";
-import { type Payload, pythonOf, readPayloads } from "./payloads.ts";
+import { everyRoute, type Payload, pythonOf, readPayloads } from "./payloads.ts";
 
 const TIMEOUT_MS = 3_000;
 const LATE_MS = 2_000;
@@ -13,8 +13,7 @@ const CLEAN = `import os, json
 /** Runs every payload whose id begins with one of `letters`, and proves each time that nothing happened. */
 export async function attack(t: Deno.TestContext, letters: string): Promise<void> {
   await using outside = await Outside.create();
-  const profile = await loadProfile("tools");
-  const options = { profile, cacheDir: outside.target.cacheDir };
+  const options = { profile: await quickProfile(), cacheDir: outside.target.cacheDir };
   await using sandbox = await Sandbox.start(options);
   await using neighbour = await Sandbox.start(options);
   const session = await sandbox.openSession();
@@ -22,8 +21,7 @@ export async function attack(t: Deno.TestContext, letters: string): Promise<void
   await sibling.exec("kept = 'mine'");
   const clean = await session.exec(CLEAN);
   await outside.settle();
-  for (const payload of await readPayloads(outside.target)) {
-    if (!letters.includes(payload.id.charAt(0))) continue;
+  for (const payload of await playable(outside, letters)) {
     await t.step({
       name: `${payload.id} ${payload.name}`,
       sanitizeOps: false, // a session that is lost starts again within a step; the test as a whole is checked
@@ -38,6 +36,30 @@ export async function attack(t: Deno.TestContext, letters: string): Promise<void
       },
     });
   }
+}
+
+/** The payloads in Python, and one that carries those in JavaScript, which are played in a realm of their own. */
+async function playable(outside: Outside, letters: string): Promise<Payload[]> {
+  const payloads = (await readPayloads(outside.target)).filter(({ id }) => letters.includes(id.charAt(0)));
+  const python = payloads.filter(({ js }) => js === undefined);
+  const code = await everyRoute(payloads);
+  return [...python, {
+    id: `${letters}.js`,
+    family: 8,
+    name: "every route to JavaScript",
+    code,
+    expect: ["error"],
+  }];
+}
+
+/** What a sandbox with host tools is, with less time to die and what the attacks import at hand. */
+async function quickProfile(): Promise<Profile> {
+  const profile = await loadProfile("tools");
+  return {
+    ...profile,
+    limits: { ...profile.limits, graceMs: 300 },
+    preimports: [...profile.preimports, "ctypes", "importlib.util", "socket", "threading"],
+  };
 }
 
 async function play(session: Session, payload: Payload): Promise<ExecResult[]> {

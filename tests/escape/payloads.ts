@@ -50,13 +50,14 @@ export async function readPayloads(target: Target): Promise<Payload[]> {
 }
 
 /** The Python of a payload, whole. */
-export async function pythonOf(payload: Payload): Promise<string> {
-  if (payload.js === undefined) {
-    const prelude = payload.prelude ? await readPrelude(payload.prelude) : "";
-    return `${prelude}\n${payload.code}`;
-  }
-  const js = JSON.stringify(`(async () => { ${payload.js} })()`);
-  return `${await readPrelude("routes")}\nrun_js(${js})`;
+export async function pythonOf({ prelude, code }: Payload): Promise<string> {
+  return `${prelude ? await readPrelude(prelude) : ""}\n${code ?? ""}`;
+}
+
+/** Python that tries to run the JavaScript of every payload by every route there is. */
+export async function everyRoute(payloads: readonly Payload[]): Promise<string> {
+  const codes = payloads.flatMap(({ js }) => js === undefined ? [] : [`(async () => { ${js} })()`]);
+  return `${await readPrelude("routes")}\nrun_js(${JSON.stringify(codes)})`;
 }
 
 async function readPrelude(name: string): Promise<string> {

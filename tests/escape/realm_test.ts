@@ -113,7 +113,6 @@ const MORE: Record<string, string> = {
     try { await import("./nope.js"); } catch (error) { return /\\/(root|home|usr|work|tmp)\\//.test(String(error.stack)) ? error.stack : undefined; }`,
   "the first message cannot be had twice":
     `return globalThis.onmessage ?? globalThis.dispatchEvent?.({ data: 1, type: "message" }) ?? undefined;`,
-  "gc writes no file":
     `return JSON.stringify(Object.getOwnPropertyDescriptor(globalThis, "gc")) + String(gc({ type: "major-snapshot", filename: "/tmp/tb/heap.snap", execution: "sync" }));`,
   "the thread's rings are no way to a neighbour": `
     const reached = Object.keys(start).filter((key) => start[key] instanceof MessagePort);

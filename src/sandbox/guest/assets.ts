@@ -12,6 +12,8 @@ export interface AssetFile {
 export interface BootPlan {
   readonly wasm: AssetFile;
   readonly factory: AssetFile;
+  /** The exports of the Wasm module that the factory needs. */
+  readonly exportNames: readonly string[];
   /** The worker's modules, in an order in which each comes after those it imports. */
   readonly modules: readonly { readonly name: string; readonly source: string }[];
   /** The files of `/lib`, one after the other. */
@@ -25,37 +27,42 @@ export interface BootPlan {
 /** What every worker of the process is given, in its message. */
 export interface WorkerAssets {
   readonly module: WebAssembly.Module;
+  readonly exportNames: readonly string[];
   readonly trees: readonly ReadOnlyTree[];
   readonly image?: HeapImage;
   readonly plan?: ImagePlan;
   readonly limits: BootPlan["limits"];
 }
 
-/** The assets as they become ready: a worker can load its code while the rest is still being read. */
+/** The assets: the worker's code at once, so that it loads while the rest is read and checked. */
 export interface Assets {
-  readonly workerUrl: Promise<string>;
+  readonly workerUrl: string;
+  /** Rejects when any file, the worker's code among them, is damaged. */
   readonly rest: Promise<WorkerAssets>;
 }
 
 /** Reads and checks every asset, then gives up the permission to read. */
 export function loadAssets(plan: BootPlan): Assets {
-  const workerUrl = readChecked(plan.factory).then((factory) => linkModules(plan.modules, factory));
-  workerUrl.catch(() => {}); // `rest` waits for it and fails with it
-  return { workerUrl, rest: loadRest(plan, workerUrl) };
+  const factory = Deno.readFileSync(locate(plan.factory));
+  return {
+    workerUrl: linkModules(plan.modules, factory),
+    rest: loadRest(plan, check(plan.factory, factory)),
+  };
 }
 
-async function loadRest(plan: BootPlan, workerUrl: Promise<string>): Promise<WorkerAssets> {
+async function loadRest(plan: BootPlan, factory: Promise<unknown>): Promise<WorkerAssets> {
   const [module, library, image, loader] = await Promise.all([
-    readChecked(plan.wasm).then((bytes) => WebAssembly.compile(bytes)),
+    compileChecked(plan.wasm),
     readChecked(plan.library).then(shared),
     plan.image && readChecked(plan.image).then(shared),
     plan.plan && readChecked(plan.plan.loader),
-    workerUrl,
+    factory,
   ]);
   const mounts = plan.mounts.map(readMount);
   await Deno.permissions.revoke({ name: "read" });
   return {
     module,
+    exportNames: plan.exportNames,
     trees: [{ at: "/lib", files: cutLibrary(library, plan.library.index) }, ...mounts],
     ...(plan.image && image ? { image: { ...plan.image, data: image } } : {}),
     ...(plan.plan && loader ? { plan: { ...plan.plan, loaderUrl: blobUrl(loader) } } : {}),
@@ -64,7 +71,21 @@ async function loadRest(plan: BootPlan, workerUrl: Promise<string>): Promise<Wor
 }
 
 async function readChecked(file: AssetFile): Promise<Uint8Array<ArrayBuffer>> {
-  const bytes = await Deno.readFile(new URL(file.path, import.meta.url));
+  return await check(file, await Deno.readFile(locate(file)));
+}
+
+/** Compiles while the hash is being taken; the module is used when that is right. */
+async function compileChecked(file: AssetFile): Promise<WebAssembly.Module> {
+  const bytes = await Deno.readFile(locate(file));
+  const [module] = await Promise.all([WebAssembly.compile(bytes), check(file, bytes)]);
+  return module;
+}
+
+function locate(file: AssetFile): URL {
+  return new URL(file.path, import.meta.url);
+}
+
+async function check(file: AssetFile, bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayBuffer>> {
   const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
   if (digest.toHex() !== file.sha256) throw new Error(`'${file.path}' does not match its hash`);
   return bytes;

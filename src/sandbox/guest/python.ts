@@ -10,6 +10,8 @@ const OS_PAGE_BYTES = 4096;
 export interface PythonAssets {
   readonly module: WebAssembly.Module;
   readonly createModule: ModuleFactory;
+  /** The exports of the module that Emscripten's JavaScript needs. */
+  readonly exportNames: readonly string[];
   readonly trees: readonly ReadOnlyTree[];
 }
 
@@ -34,7 +36,7 @@ export interface Python {
 
 /** Starts an interpreter from a base image, without running any of Python's own start-up. */
 export async function restorePython(assets: PythonAssets, image: HeapImage): Promise<Python> {
-  const wasm = instantiator(assets.module, image.heapBytes);
+  const wasm = instantiator(assets, image.heapBytes);
   const module = await assets.createModule({
     noInitialRun: true,
     print: () => {},
@@ -102,30 +104,51 @@ export function installFiles(fs: FileSystem, trees: readonly ReadOnlyTree[]): vo
 }
 
 /** The hook through which Emscripten gets its instance, made of the module that all sessions share. */
-export function instantiator(module: WebAssembly.Module, heapBytes: number): {
-  instantiate: (
-    imports: WebAssembly.Imports,
-    done: (instance: WebAssembly.Instance, module: WebAssembly.Module) => void,
-  ) => object;
+export function instantiator(assets: PythonAssets, heapBytes: number): {
+  instantiate: (imports: WebAssembly.Imports, done: InstanceReceiver) => object;
   exports: () => PythonExports;
 } {
   let exports: PythonExports | undefined;
   return {
     instantiate(imports, done) {
-      const mark = Symbol("error");
-      Object.assign(imports.env as object, {
-        Jsv_GetError_import: () => mark,
-        JsvError_Check: (value: unknown) => value === mark,
-      });
-      WebAssembly.instantiate(module, imports).then((instance) => {
+      WebAssembly.instantiate(assets.module, completeImports(imports)).then((instance) => {
         exports = instance.exports as unknown as PythonExports;
         growTo(exports.memory, heapBytes);
-        done(instance, module);
+        done({ exports: neededExports(instance.exports, assets.exportNames) }, assets.module);
       });
       return {};
     },
     exports: () => exports as PythonExports,
   };
+}
+
+type InstanceReceiver = (instance: { exports: WebAssembly.Exports }, module: WebAssembly.Module) => void;
+
+/** Adds what Pyodide's loader would add, and points the graphics functions, which none calls, at nothing. */
+function completeImports(imports: WebAssembly.Imports): WebAssembly.Imports {
+  const mark = Symbol("error");
+  const nowhere = new WebAssembly.Global({ value: "i32", mutable: true }, 0);
+  const functions = imports["GOT.func"] as Record<string, WebAssembly.Global>;
+  return {
+    ...imports,
+    env: {
+      ...imports.env,
+      Jsv_GetError_import: () => mark,
+      JsvError_Check: (value: unknown) => value === mark,
+    },
+    "GOT.func": new Proxy(functions, {
+      get: (target, name: string) => name.startsWith("emscripten_gl") ? nowhere : target[name],
+    }) as WebAssembly.ModuleImports,
+  };
+}
+
+/**
+ * The data and the few functions that are needed by name. For every function it is shown, Emscripten makes
+ * an entry in a table, which for all 8,000 takes longer than the rest of a start; and what `ctypes` cannot
+ * find by name, it cannot call.
+ */
+function neededExports(exports: WebAssembly.Exports, names: readonly string[]): WebAssembly.Exports {
+  return Object.fromEntries(names.map((name) => [name, exports[name] as WebAssembly.ExportValue]));
 }
 
 function growTo(memory: WebAssembly.Memory, bytes: number): void {

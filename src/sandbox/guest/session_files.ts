@@ -4,15 +4,18 @@ import type { FileSystem, FsNode } from "./emscripten.ts";
 export const HOME = "/home/pyodide";
 
 const O_RDWR = 2;
+/** The bits of a mode that say what a node is. */
+const KIND_BITS = 0o170000;
 
 /** The files of one session: in and out under its home, and back to how they were at the start. */
 export class SessionFiles {
   readonly #fs: FileSystem;
-  readonly #base: ReadonlySet<string>;
+  /** What was there at the start, and its mode. */
+  readonly #base: ReadonlyMap<string, number>;
 
   constructor(fs: FileSystem) {
     this.#fs = fs;
-    this.#base = new Set(this.#paths(fs.root, ""));
+    this.#base = new Map(this.#nodes(fs.root, "").map(([path, { mode }]) => [path, mode]));
   }
 
   /** Writes one file under the home, with the directories above it. Throws on a path that leads out. */
@@ -41,14 +44,14 @@ export class SessionFiles {
     return (node.contents as Uint8Array).subarray(0, node.usedBytes);
   }
 
-  /** Removes what came since the start, closes what is open and goes back home. */
+  /** Removes what came since the start, closes what is open and goes back home. Throws when a device is gone. */
   restore(): void {
     this.#fs.ignorePermissions = true;
     for (const stream of this.#fs.streams) if (stream && stream.fd > 2) closeQuietly(this.#fs, stream.fd);
-    for (const path of this.#paths(this.#fs.root, "").reverse()) {
-      if (!this.#base.has(path)) this.#remove(path);
+    for (const [path, node] of this.#nodes(this.#fs.root, "").reverse()) {
+      if (this.#kindAtStart(path) !== (node.mode & KIND_BITS)) this.#remove(path);
     }
-    for (const path of this.#base) if (path.startsWith(HOME) || path === "/tmp") this.#fs.mkdirTree(path);
+    for (const [path, mode] of this.#base) this.#restoreNode(path, mode);
     this.#fs.chdir(HOME);
     this.#fs.ignorePermissions = false;
   }
@@ -58,6 +61,16 @@ export class SessionFiles {
     STANDARD.forEach((path, fd) => {
       if (!this.#fs.streams[fd]) this.#fs.open(path, O_RDWR);
     });
+  }
+
+  #kindAtStart(path: string): number | undefined {
+    const mode = this.#base.get(path);
+    return mode && mode & KIND_BITS;
+  }
+
+  #restoreNode(path: string, mode: number): void {
+    if (this.#fs.isDir(mode)) this.#fs.mkdirTree(path);
+    this.#fs.lookupPath(path, { follow: false }).node.mode = mode;
   }
 
   #remove(path: string): void {
@@ -76,12 +89,12 @@ export class SessionFiles {
     if (this.#fs.isLink(node.mode)) throw new Error(`'${path}' is a symbolic link`);
   }
 
-  /** Every path of the root file system, parents before children. */
-  #paths(node: FsNode, path: string): string[] {
-    const found: string[] = path === "" ? [] : [path];
+  /** Every node of the root file system by its path, parents before children. */
+  #nodes(node: FsNode, path: string): [string, FsNode][] {
+    const found: [string, FsNode][] = path === "" ? [] : [[path, node]];
     if (!this.#fs.isDir(node.mode) || node.mount !== this.#fs.root.mount) return found;
     for (const [name, child] of Object.entries(node.contents as Record<string, FsNode>)) {
-      found.push(...this.#paths(child, `${path}/${name}`));
+      for (const inner of this.#nodes(child, `${path}/${name}`)) found.push(inner);
     }
     return found;
   }

@@ -33,15 +33,14 @@ function handle({ kind, session, payload }: Frame): void {
   } else link?.send(encodeFrame(kind as FrameKind, 0, payload));
 }
 
-function boot(plan: BootPlan): void {
-  assets = loadAssets(plan);
-  assets.rest.then(
-    () => {
-      sendToHost(encodeFrame(FrameKind.booted, 0));
-      (globalThis as unknown as { gc: () => void }).gc();
-    },
-    (error) => sendToHost(encodeFrame(FrameKind.damaged, 0, String(error))),
-  );
+async function boot(plan: BootPlan): Promise<void> {
+  try {
+    assets = loadAssets(plan);
+    await assets.rest;
+    sendToHost(encodeFrame(FrameKind.booted, 0));
+  } catch (error) {
+    sendToHost(encodeFrame(FrameKind.damaged, 0, String(error)));
+  }
 }
 
 /** Starts a session; its worker loads while the assets are still being read. */

@@ -19,6 +19,7 @@ export interface WorkerStart {
   readonly outgoing: SharedArrayBuffer;
   readonly interrupt: SharedArrayBuffer;
   readonly module: WebAssembly.Module;
+  readonly exportNames: readonly string[];
   readonly trees: readonly ReadOnlyTree[];
   readonly image?: HeapImage;
   readonly plan?: ImagePlan;
@@ -64,6 +65,7 @@ try {
   const assets: PythonAssets = {
     module: start.module,
     createModule: createModule as ModuleFactory,
+    exportNames: start.exportNames,
     trees: start.trees,
   };
   if (start.plan) await build(assets, start.plan);

@@ -23,8 +23,10 @@ export class WorkerLink {
 
   /** Starts the worker and begins to pass on what it sends. */
   async start(assets: Assets, options: { seed?: number }): Promise<void> {
-    const url = await assets.workerUrl;
-    const worker = new Worker(url, { type: "module", deno: { permissions: "none" } } as WorkerOptions);
+    const worker = new Worker(
+      assets.workerUrl,
+      { type: "module", deno: { permissions: "none" } } as WorkerOptions,
+    );
     this.#worker = worker;
     worker.addEventListener("error", (event) => {
       event.preventDefault();
@@ -90,9 +92,15 @@ export class WorkerLink {
       if (last?.kind === frame.kind && isOutput(frame)) last.payload = join([last.payload, frame.payload]);
       else merged.push(frame);
     }
+    if (merged[0]?.kind === FrameKind.opened) queueMicrotask(collectGarbage);
     const bytes = merged.map(({ kind, payload }) => encodeFrame(kind as FrameKind, this.#session, payload));
     if (bytes.length > 0) this.#sendToHost(bytes.length === 1 && bytes[0] ? bytes[0] : join(bytes));
   }
+}
+
+/** A start leaves tens of megabytes behind, which a process that waits would keep. */
+function collectGarbage(): void {
+  (globalThis as unknown as { gc: () => void }).gc();
 }
 
 function isOutput({ kind }: Frame): boolean {

@@ -1,0 +1,230 @@
+import { assert, assertEquals, assertRejects, assertStringIncludes, assertThrows } from "@std/assert";
+import { parseCall, parseResult } from "../../src/sandbox/guest_frames.ts";
+import { parseProfile, type Profile } from "../../src/sandbox/profile.ts";
+import { encodeFrame, FrameKind, FrameSplitter, MAX_FRAME_BYTES } from "../../src/sandbox/protocol.ts";
+import { Session } from "../../src/sandbox/session.ts";
+import { concat, frame, HostileSource, result } from "./hostile_source.ts";
+
+const OUTPUT_BYTES = 4096;
+const encoder = new TextEncoder();
+
+function profile(): Profile {
+  const limits = { outputBytes: OUTPUT_BYTES, graceMs: 100, hostToolCalls: 5 };
+  return parseProfile(JSON.stringify({ limits, hostTools: true, layers: { watchdog: "off" } }), {
+    source: "hostile",
+  });
+}
+
+function head(payloadBytes: number, kind: number): Uint8Array {
+  const bytes = new Uint8Array(8);
+  new DataView(bytes.buffer).setUint32(0, payloadBytes, true);
+  bytes[4] = 1;
+  bytes[6] = kind;
+  return bytes;
+}
+
+const call = (body: unknown) => frame("call", typeof body === "string" ? body : JSON.stringify(body));
+const OK = { status: "ok", value: "forged" };
+const error = { type: "E", message: "m", traceback: "t" };
+
+/** What a child may send in answer to an exec; none of it is a result that counts. */
+const BREACHES: Record<string, Uint8Array> = {
+  "a frame larger than the cap": head(MAX_FRAME_BYTES + 1, FrameKind.result),
+  "a frame of 4 GiB": head(0xffffffff, FrameKind.stdout),
+  "a kind that there is not": frame(255),
+  "a kind of the host's own": frame("exec", "{}"),
+  "an 'image' frame": frame("image", "x"),
+  "a 'done' that answers nothing": frame("done", "\x01"),
+  "an empty result": frame("result"),
+  "a result that is no JSON": frame("result", "not JSON"),
+  "a result that is no object": frame("result", "null"),
+  "a result of invalid UTF-8": frame("result", new Uint8Array([0xff, 0xfe, 0x80])),
+  "a result without an outcome": frame("result", '{"truncated":false,"flooded":false}'),
+  "a status that there is not": result({ status: "graded", value: "1" }),
+  "a status that only the host gives": result({ status: "timeout", error }),
+  "an outcome with a further key": result({ ...OK, reward: 1 }),
+  "a result with a further key": result(OK, { durationMs: 0 }),
+  "a result whose truth is a number": result(OK, { truncated: 1 }),
+  "a value that is no text": result({ status: "ok", value: { toString: "x" } }),
+  "an exit code that is NaN": frame(
+    "result",
+    '{"truncated":false,"flooded":false,"outcome":{"status":"exited","exitCode":NaN}}',
+  ),
+  "an exit code that is a text": result({ status: "exited", exitCode: "0" }),
+  "an error without a traceback": result({ status: "error", error: { type: "E", message: "m" } }),
+  "an outcome made of prototype keys": frame(
+    "result",
+    '{"__proto__":{"outcome":{"status":"ok"}},"truncated":false,"flooded":false}',
+  ),
+  "a status by way of a prototype": frame(
+    "result",
+    '{"truncated":false,"flooded":false,"outcome":{"__proto__":{"status":"ok"},"value":"forged"}}',
+  ),
+  "a million open brackets": frame("result", "[".repeat(1_000_000)),
+  "a million brackets": frame("result", "[".repeat(1_000_000) + "]".repeat(1_000_000)),
+  "a million objects in one another": frame(
+    "result",
+    '{"a":'.repeat(1_000_000) + "1" + "}".repeat(1_000_000),
+  ),
+  "a call that is no JSON": call("{"),
+  "a call without a name": call({ call: 1, arguments: {} }),
+  "a call whose number is negative": call({ call: -1, name: "f", arguments: {} }),
+  "a call whose number is a fraction": call({ call: 1.5, name: "f", arguments: {} }),
+  "a call whose number is no number": call('{"call":1e999,"name":"f","arguments":{}}'),
+  "a call whose arguments are a list": call({ call: 1, name: "f", arguments: [1] }),
+  "a call with a further key": call({ call: 1, name: "f", arguments: {}, session: 2 }),
+  "a call with a name of a kilobyte": call({ call: 1, name: "f".repeat(1_000), arguments: {} }),
+  "a call whose arguments nest a hundred deep": call(
+    `{"call":1,"name":"f","arguments":{"a":${"[".repeat(100)}${"]".repeat(100)}}}`,
+  ),
+  "a call whose arguments nest a million deep": call(
+    `{"call":1,"name":"f","arguments":{"a":${"[".repeat(1e6)}${"]".repeat(1e6)}}}`,
+  ),
+  "a call made twice": concat(
+    call({ call: 7, name: "f", arguments: {} }),
+    call({ call: 7, name: "f", arguments: {} }),
+  ),
+  "more stdout than the limit": frame("stdout", "x".repeat(OUTPUT_BYTES + 1)),
+  "more output than the limit, in pieces": concat(
+    ...Array.from({ length: 70 }, () => frame("stderr", "x".repeat(64))),
+  ),
+};
+
+for (const [name, answer] of Object.entries(BREACHES)) {
+  Deno.test(`Session.exec() calls it a crash when the child answers with ${name}`, async () => {
+    await using source = await HostileSource.create(profile(), answer);
+    await using session = new Session(source);
+    const ended = await session.exec("1", { timeoutMs: 20_000 });
+    assertEquals(ended.status, "crashed", JSON.stringify(ended).slice(0, 500));
+    assertEquals(ended.stateKept, false);
+    assertEquals((await source.firstEnd()).signal, "SIGKILL");
+  });
+}
+
+Deno.test("Session.exec() meets its deadline when the child sends half a frame", async () => {
+  await using source = await HostileSource.create(profile(), head(1_000, FrameKind.result));
+  await using session = new Session(source);
+  const ended = await session.exec("1", { timeoutMs: 100 });
+  assertEquals([ended.status, ended.stateKept], ["timeout", false]);
+  assertEquals((await source.firstEnd()).signal, "SIGKILL");
+});
+
+Deno.test("Session.exec() takes the first of two results, and the second is a breach", async () => {
+  const answer = concat(frame("stdout", "told"), result(OK), result({ status: "ok", value: "second" }));
+  await using source = await HostileSource.create(profile(), answer);
+  await using session = new Session(source);
+  const first = await session.exec("1");
+  assertEquals([first.status, first.stdout], ["ok", "told"]);
+  await session.exec("2");
+  assertEquals(source.started, 2);
+});
+
+Deno.test("Session.exec() does not take an early 'opened' for an answer", async () => {
+  await using source = await HostileSource.create(
+    profile(),
+    concat(frame("opened"), frame("opened", "{}"), frame("lost", "over")),
+  );
+  await using session = new Session(source);
+  const ended = await session.exec("1");
+  assertEquals(ended.status, "crashed");
+  assert(ended.status === "crashed" && ended.error.message === "over");
+});
+
+Deno.test("Session.exec() says 'error', never 'ok', for a forged interrupt", async () => {
+  await using source = await HostileSource.create(profile(), result({ status: "interrupted", error }));
+  await using session = new Session(source);
+  assertEquals((await session.exec("1")).status, "error");
+});
+
+Deno.test("Session.exec() runs no tool that is not granted, whatever the child sends", async () => {
+  const calls = [1, 2, 3].map((number) => call({ call: number, name: "__proto__", arguments: {} }));
+  const answer = concat(
+    ...calls,
+    call({ call: 4, name: "constructor", arguments: { toString: 1 } }),
+    result(OK),
+  );
+  await using source = await HostileSource.create(profile(), answer);
+  await using session = new Session(source);
+  assertEquals((await session.exec("1")).status, "ok");
+});
+
+Deno.test("Session.readFile() rejects when the child answers with a result, a call or output", async (t) => {
+  const answers = {
+    result: result(OK),
+    call: call({ call: 1, name: "f", arguments: {} }),
+    stdout: frame("stdout", "x"),
+  };
+  for (const [name, answer] of Object.entries(answers)) {
+    await t.step(name, async () => {
+      await using source = await HostileSource.create(profile(), answer);
+      await using session = new Session(source);
+      const failure = await assertRejects(() => session.readFile("a.txt"), Error);
+      assertStringIncludes(failure.message, "broke the protocol");
+      assertEquals((await source.firstEnd()).signal, "SIGKILL");
+    });
+  }
+});
+
+Deno.test("Session.writeFile() rejects with the child's words when it refuses", async () => {
+  await using source = await HostileSource.create(profile(), frame("done", "\0no"));
+  await using session = new Session(source);
+  await assertRejects(() => session.writeFile("a.txt", "x"), Error, "no");
+});
+
+Deno.test("Session.reset() replaces an interpreter that forges the answer to a rewind", async () => {
+  await using source = await HostileSource.create(profile(), result(OK));
+  await using session = new Session(source);
+  await session.ready();
+  await session.reset({ mode: "rewind" });
+  assertEquals(source.started, 2);
+  assertEquals(await source.alive(), 1);
+});
+
+Deno.test("FrameSplitter puts frames together whatever the pieces", () => {
+  const bytes = concat(frame("stdout", "abc"), frame("result"), frame("stderr", "\xe9".repeat(5_000)));
+  for (const size of [1, 3, 7, 8, 9, 4_096, bytes.length]) {
+    const splitter = new FrameSplitter();
+    const found = [];
+    for (let at = 0; at < bytes.length; at += size) {
+      for (const { kind, payload } of splitter.push(bytes.subarray(at, at + size))) {
+        found.push([kind, payload.length]);
+      }
+    }
+    assertEquals(found, [[FrameKind.stdout, 3], [FrameKind.result, 0], [FrameKind.stderr, 10_000]]);
+  }
+});
+
+Deno.test("FrameSplitter refuses a frame by its head, before there is any payload", () => {
+  const failure = assertThrows(
+    () => [...new FrameSplitter().push(head(MAX_FRAME_BYTES + 1, 37))],
+    RangeError,
+  );
+  assertStringIncludes(failure.message, "must be at most 67108864 bytes: current value is 67108865");
+});
+
+Deno.test("parseResult() keeps lone surrogates and drops prototype keys", () => {
+  const text =
+    '{"truncated":false,"flooded":false,"__proto__":{"x":1},"outcome":{"status":"ok","value":"\\ud800"}}';
+  const parsed = parseResult(encoder.encode(text));
+  assertEquals(parsed.outcome, { status: "ok", value: "\ud800" });
+  assertEquals(Object.getPrototypeOf(parsed), Object.prototype);
+});
+
+Deno.test("parseCall() drops prototype keys at every depth", () => {
+  const text = '{"call":1,"name":"f","arguments":{"a":{"__proto__":{"polluted":true},"b":1}}}';
+  const { arguments: args } = parseCall(encoder.encode(text));
+  assertEquals(args, { a: { b: 1 } });
+  assertEquals(({} as Record<string, unknown>).polluted, undefined);
+});
+
+Deno.test("parseCall() takes a list of a million numbers", () => {
+  const text = `{"call":1,"name":"f","arguments":{"a":[${"1,".repeat(999_999)}1]}}`;
+  assertEquals((parseCall(encoder.encode(text)).arguments.a as number[]).length, 1_000_000);
+});
+
+Deno.test("encodeFrame() and FrameSplitter agree on every session number", () => {
+  for (const session of [0, 1, 255, 256, 65_535]) {
+    const [found] = [...new FrameSplitter().push(encodeFrame(FrameKind.get, session, "x"))];
+    assertEquals(found?.session, session);
+  }
+});

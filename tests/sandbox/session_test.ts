@@ -1,0 +1,348 @@
+import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { type ExecResult, loadProfile, type Session } from "../../mod.ts";
+import { traceback, value, withSession } from "./started.ts";
+
+/** Steps of one session, each after a rewind. */
+async function eachAfterRewind(
+  t: Deno.TestContext,
+  steps: Record<string, (session: Session) => Promise<void>>,
+): Promise<void> {
+  await withSession(async (session) => {
+    for (const [name, step] of Object.entries(steps)) {
+      await session.reset({ mode: "rewind" });
+      await t.step(name, () => step(session));
+    }
+  });
+}
+
+async function valueOf(session: Session, code: string): Promise<string | undefined> {
+  return value(await session.exec(code));
+}
+
+Deno.test("Session.exec() runs blocks in one namespace", (t) =>
+  eachAfterRewind(t, {
+    "keeps names": async (session) => {
+      await session.exec("import math\nx = 20\ndef f(n): return n + x");
+      assertEquals(await valueOf(session, "f(22), math.floor(1.5)"), "(42, 1)");
+    },
+    "is __main__": async (session) => assertEquals(await valueOf(session, "__name__"), "'__main__'"),
+    "is what __main__ is when it is imported": async (session) => {
+      await session.exec("y = 5");
+      assertEquals(await valueOf(session, "import __main__\n__main__.y"), "5");
+    },
+    "starts with no name of its own": async (session) =>
+      assertEquals(await valueOf(session, "[n for n in dir() if not n.startswith('__')]"), "[]"),
+    "keeps classes that pickle": async (session) => {
+      await session.exec("import pickle\nclass A: pass\na = A()");
+      assertEquals(await valueOf(session, "type(pickle.loads(pickle.dumps(a))) is A"), "True");
+    },
+    "keeps the state after an exception": async (session) => {
+      await session.exec("z = 1\nraise ValueError");
+      assertEquals(await valueOf(session, "z"), "1");
+    },
+    "keeps the order of execs that are asked for at once": async (session) => {
+      const codes = ["order = []", ...Array.from({ length: 20 }, (_, i) => `order.append(${i})`), "order == list(range(20))"];
+      const results = await Promise.all(codes.map((code) => session.exec(code)));
+      assertEquals(value(results.at(-1) as ExecResult), "True");
+    },
+  }));
+
+Deno.test("Session.exec() gives the repr of a last expression as the value", (t) => {
+  const cases: [string, string | undefined][] = [
+    ["1 + 1", "2"],
+    ["'text'", "'text'"],
+    ["x = 1", undefined],
+    ["None", undefined],
+    ["", undefined],
+    ["# nothing", undefined],
+    ["1\n2\n3", "3"],
+    ["5;", "5"],
+    ["if True:\n    7", undefined],
+    ["print(1)", undefined],
+    ["x = 3; x", "3"],
+    ["(yes := 4)", "4"],
+    ["'\\ud800'", "'\\ud800'"],
+    ["[1.5, {'a': None}]", "[1.5, {'a': None}]"],
+    ["lambda: 0\n0", "0"],
+    ["\tx = 1".trim() + "\r\nx + 1\r\n", "2"],
+  ];
+  return eachAfterRewind(t, Object.fromEntries(cases.map(([code, expected]) => [
+    JSON.stringify(code),
+    async (session: Session) => {
+      const result = await session.exec(code);
+      assertEquals(value(result), expected);
+      assertEquals("value" in result, expected !== undefined);
+    },
+  ])));
+});
+
+Deno.test("Session.exec() tells of exceptions as Python does", (t) =>
+  eachAfterRewind(t, {
+    "with the lines of the block": async (session) => {
+      assertEquals(
+        traceback(await session.exec("def f(x):\n    return 1 / x\n\nf(0)")),
+        'Traceback (most recent call last):\n  File "<block 1>", line 4, in <module>\n    f(0)\n    ~^^^\n' +
+          '  File "<block 1>", line 2, in f\n    return 1 / x\n           ~~^~~\nZeroDivisionError: division by zero\n',
+      );
+    },
+    "with the lines of an earlier block": async (session) => {
+      await session.exec("def g():\n    raise KeyError('k')");
+      assertEquals(
+        traceback(await session.exec("g()")),
+        'Traceback (most recent call last):\n  File "<block 2>", line 1, in <module>\n    g()\n    ~^^\n' +
+          '  File "<block 1>", line 2, in g\n    raise KeyError(\'k\')\nKeyError: \'k\'\n',
+      );
+    },
+    "with its cause": async (session) => {
+      assertEquals(
+        traceback(await session.exec("try:\n    int('x')\nexcept ValueError as e:\n    raise RuntimeError('no') from e")),
+        'Traceback (most recent call last):\n  File "<block 1>", line 2, in <module>\n    int(\'x\')\n    ~~~^^^^^\n' +
+          "ValueError: invalid literal for int() with base 10: 'x'\n\n" +
+          "The above exception was the direct cause of the following exception:\n\n" +
+          'Traceback (most recent call last):\n  File "<block 1>", line 4, in <module>\n    raise RuntimeError(\'no\') from e\n' +
+          "RuntimeError: no\n",
+      );
+    },
+    "of syntax, without a frame": async (session) => {
+      const result = await session.exec("x = 1\nif x = 2:\n    pass");
+      assertEquals(
+        traceback(result),
+        '  File "<block 1>", line 2\n    if x = 2:\n       ^^^^^\n' +
+          "SyntaxError: invalid syntax. Maybe you meant '==' or ':=' instead of '='?\n",
+      );
+      assert(result.status === "error" && result.error.type === "SyntaxError");
+    },
+    "of recursion, with the repetition folded": async (session) => {
+      const text = traceback(await session.exec("def f():\n    f()\nf()"));
+      assertStringIncludes(text, "[Previous line repeated");
+      assertStringIncludes(text, "RecursionError: maximum recursion depth exceeded");
+    },
+    "in groups": async (session) => {
+      const text = traceback(await session.exec("raise ExceptionGroup('both', [ValueError(1), TypeError(2)])"));
+      assertEquals(
+        text,
+        '  + Exception Group Traceback (most recent call last):\n  |   File "<block 1>", line 1, in <module>\n' +
+          "  |     raise ExceptionGroup('both', [ValueError(1), TypeError(2)])\n" +
+          "  | ExceptionGroup: both (2 sub-exceptions)\n  +-+---------------- 1 ----------------\n" +
+          "    | ValueError: 1\n    +---------------- 2 ----------------\n    | TypeError: 2\n    +------------------------------------\n",
+      );
+    },
+    "with its notes": async (session) => {
+      const text = traceback(await session.exec("e = ValueError('x')\ne.add_note('look here')\nraise e"));
+      assert(text.endsWith("ValueError: x\nlook here\n"), text);
+    },
+    "without frames of the runner": async (session) => {
+      const results = [
+        await session.exec("await nothing()"),
+        await session.exec("import asyncio\nasync def f(): raise OSError(1)\nasyncio.run(f())"),
+        await session.exec("class X:\n    def __repr__(self): raise ValueError\nX()"),
+      ];
+      for (const result of results) {
+        assert(!/paddock|_evaluate|_run_block|_await_if/.test(traceback(result)), traceback(result));
+      }
+    },
+    "with class and message apart": async (session) => {
+      const result = await session.exec("class Mine(Exception): pass\nraise Mine('why')");
+      assert(result.status === "error");
+      assertEquals([result.error.type, result.error.message], ["Mine", "why"]);
+    },
+  }));
+
+Deno.test("Session.exec() keeps what was printed", (t) =>
+  eachAfterRewind(t, {
+    "by stream": async (session) => {
+      const result = await session.exec("import sys\nprint('a')\nprint('b', file=sys.stderr)\nprint('c', end='')");
+      assertEquals([result.stdout, result.stderr], ["a\nc", "b\n"]);
+    },
+    "before an exception": async (session) => assertEquals((await session.exec("print('a')\n1/0")).stdout, "a\n"),
+    "in the order in which it was written": async (session) => {
+      const heard: string[] = [];
+      const code = "import sys\nfor i in range(3):\n    print(i, flush=True)\n    print(i, file=sys.stderr, flush=True)";
+      await session.exec(code, { onOutput: (stream, text) => heard.push(text.replace(/\d/, `${stream} $&`)) });
+      assertEquals(heard.join(""), [0, 1, 2].map((n) => `stdout ${n}\nstderr ${n}\n`).join(""));
+    },
+    "while the program runs": async (session) => {
+      const first = Promise.withResolvers<string>();
+      const running = session.exec("import time\nprint('now', flush=True)\nwhile True: time.sleep(0.01)", {
+        timeoutMs: 5_000,
+        onOutput: (_, text) => first.resolve(text),
+      });
+      const order = await Promise.race([first.promise, running.then(() => "the end")]);
+      assertStringIncludes(order, "now");
+      assertEquals((await running).status, "timeout");
+    },
+    "in any script": async (session) => assertEquals((await session.exec("print('zażółć 🐎 \\0')")).stdout, "zażółć 🐎 \0\n"),
+    "of warnings, without making a failure of them": async (session) => {
+      const result = await session.exec("import warnings\nwarnings.warn('careful')\nx = '\\d'\n1");
+      assertEquals(value(result), "1");
+      assertStringIncludes(result.stderr, "UserWarning: careful");
+    },
+    "of a stream that the program put in place of its own": async (session) => {
+      const result = await session.exec("import io, sys\nkeep = sys.stdout\nsys.stdout = io.StringIO()\nprint('lost')\nsys.stdout = keep\nprint('kept')");
+      assertEquals(result.stdout, "kept\n");
+    },
+  }));
+
+Deno.test("Session.exec() ends as sys.exit() says", (t) => {
+  const cases: [string, string, number?, string?][] = [
+    ["sys.exit()", "ok"],
+    ["sys.exit(0)", "ok"],
+    ["sys.exit(None)", "ok"],
+    ["sys.exit(3)", "exited", 3],
+    ["sys.exit(True)", "exited", 1],
+    ["sys.exit('why')", "exited", 1, "why\n"],
+    ["raise SystemExit(4)", "exited", 4],
+    ["exit(5)", "exited", 5],
+    ["quit()", "ok"],
+    ["import asyncio\nasync def f(): sys.exit(6)\nasyncio.run(f())", "exited", 6],
+  ];
+  return eachAfterRewind(t, Object.fromEntries(cases.map(([code, status, exitCode, stderr = ""]) => [
+    JSON.stringify(code),
+    async (session: Session) => {
+      const result = await session.exec(`import sys\nkept = 1\n${code}`);
+      assertEquals(result.status, status, JSON.stringify(result));
+      assertEquals("exitCode" in result ? result.exitCode : undefined, exitCode);
+      assertEquals(result.stderr, stderr);
+      assertEquals(await valueOf(session, "kept"), "1");
+    },
+  ])));
+});
+
+Deno.test("Session.exec() reads the given stdin", (t) =>
+  eachAfterRewind(t, {
+    "by input()": async (session) => {
+      const result = await session.exec("a = input('? ')\nb = input()\na, b", { stdin: "one\ntwo" });
+      assertEquals([value(result), result.stdout], ["('one', 'two')", "? "]);
+    },
+    "by sys.stdin": async (session) => {
+      const code = "import sys\n[line.strip() for line in sys.stdin], sys.stdin.read()";
+      assertEquals(value(await session.exec(code, { stdin: "a\nż\n" })), "(['a', 'ż'], '')");
+    },
+    "and raises EOFError at its end": async (session) => {
+      const result = await session.exec("input()\ninput()", { stdin: "one" });
+      assertEquals(traceback(result).split("\n").at(-2), "EOFError: EOF when reading a line");
+    },
+    "and raises EOFError without it, also after an exec that had some": async (session) => {
+      await session.exec("1", { stdin: "left over" });
+      assertEquals(traceback(await session.exec("input()")).split("\n").at(-2), "EOFError: EOF when reading a line");
+    },
+  }));
+
+Deno.test("Session.exec() runs asynchronous code", (t) =>
+  eachAfterRewind(t, {
+    "with await at the top level": async (session) =>
+      assertEquals(await valueOf(session, "import asyncio\nawait asyncio.sleep(0.01, 'slept')"), "'slept'"),
+    "with async for and async with": async (session) => {
+      const code = "async def g():\n    yield 1\n    yield 2\nfound = [x async for x in g()]\nfound";
+      assertEquals(await valueOf(session, code), "[1, 2]");
+    },
+    "by asyncio.run": async (session) =>
+      assertEquals(await valueOf(session, "import asyncio\nasync def f(): return 5\nasyncio.run(f()) + asyncio.run(f())"), "10"),
+    "in groups with a timeout": async (session) => {
+      const code = `import asyncio
+async def work(n):
+    await asyncio.sleep(n / 1000)
+    return n
+async with asyncio.TaskGroup() as group:
+    tasks = [group.create_task(work(n)) for n in (3, 1, 2)]
+try:
+    async with asyncio.timeout(0.01):
+        await asyncio.sleep(60)
+except TimeoutError:
+    late = True
+[task.result() for task in tasks], late`;
+      assertEquals(await valueOf(session, code), "([3, 1, 2], True)");
+    },
+    "with tasks that go on in the next block": async (session) => {
+      await session.exec("import asyncio\nasync def f():\n    await asyncio.sleep(0.01)\n    return 'done'\nasync def main():\n    global t\n    t = asyncio.ensure_future(f())\nawait main()");
+      assertEquals(await valueOf(session, "await t"), "'done'");
+    },
+    "after a timeout in the middle of it": async (session) => {
+      assertEquals((await session.exec("import asyncio\nawait asyncio.sleep(60)", { timeoutMs: 50 })).status, "timeout");
+      assertEquals(await valueOf(session, "await asyncio.sleep(0, 'alive')"), "'alive'");
+    },
+  }));
+
+Deno.test("Session.exec() cuts output beyond the limit and lets the program go on", async () => {
+  const profile = await loadProfile("python");
+  const small = { ...profile, limits: { ...profile.limits, outputBytes: 1_000 } };
+  await withSession(async (session) => {
+    const cut = await session.exec("print('x' * 3000)\nprint('y')\n42");
+    assertEquals([value(cut), cut.truncated, cut.stdout], ["42", true, "x".repeat(1_000)]);
+    const long = await session.exec("'z' * 5000");
+    assertEquals([value(long)?.length, long.truncated], [1_000, true]);
+    const whole = await session.exec("print('z' * 999)");
+    assertEquals([whole.truncated, whole.stdout.length], [false, 1_000]);
+    const flood = await session.exec("n = 0\nwhile True:\n    print('x' * 100)\n    n += 1");
+    assertEquals([flood.status, flood.stateKept, flood.truncated], ["output", true, true]);
+    assertEquals(value(await session.exec("n < 2000")), "True");
+  }, { profile: small });
+});
+
+Deno.test("Session.exec() refuses what it cannot do, before anything starts", async () => {
+  await withSession(async (session) => {
+    const timeouts = [0, -1, NaN, Infinity];
+    for (const timeoutMs of timeouts) {
+      await assertRejects(
+        () => session.exec("1", { timeoutMs }),
+        RangeError,
+        `Cannot exec as 'timeoutMs' must be > 0 and <= 86400000: current value is ${timeoutMs}`,
+      );
+    }
+    await assertRejects(
+      () => session.exec("#".repeat(50 * 1024 * 1024)),
+      RangeError,
+      "Cannot exec as code must have at most 10485760 characters: current value has 52428800",
+    );
+    await assertRejects(
+      () => session.exec(5 as unknown as string),
+      TypeError,
+      "Cannot exec as code must be a string: current value is number",
+    );
+    for (const seed of [NaN, 0.5, Infinity, 2 ** 53]) {
+      await assertRejects(
+        () => session.reset({ seed }),
+        RangeError,
+        `Cannot seed session as 'seed' must be a safe integer: current value is ${seed}`,
+      );
+    }
+    assertEquals(value(await session.exec("1")), "1");
+  });
+});
+
+Deno.test("Session.exec() can be cancelled", async (t) => {
+  await withSession(async (session) => {
+    await session.exec("kept = 1");
+    await t.step("before it starts", async () => {
+      await assertRejects(() => session.exec("kept = 2", { signal: AbortSignal.abort(new Error("stop")) }), Error, "stop");
+    });
+    await t.step("while it runs, and keeps the state", async () => {
+      const controller = new AbortController();
+      const running = session.exec("print('on', flush=True)\nwhile True: pass", {
+        signal: controller.signal,
+        onOutput: () => controller.abort(new Error("enough")),
+      });
+      await assertRejects(() => running, Error, "enough");
+      assertEquals(value(await session.exec("kept")), "1");
+    });
+    await t.step("while it waits for its turn", async () => {
+      const controller = new AbortController();
+      const before = session.exec("import time\ntime.sleep(0.05)");
+      const waiting = session.exec("kept = 3", { signal: controller.signal });
+      controller.abort(new Error("changed my mind"));
+      await assertRejects(() => waiting, Error, "changed my mind");
+      await before;
+      assertEquals(value(await session.exec("kept")), "1");
+    });
+  });
+});
+
+Deno.test("Session rejects everything when it is disposed, and disposes once", async () => {
+  await withSession(async (session) => {
+    await session[Symbol.asyncDispose]();
+    await session[Symbol.asyncDispose]();
+    await assertRejects(() => session.exec("1"), Error, "Cannot use session as it is disposed");
+    await assertRejects(() => session.readFile("a"), Error, "Cannot use session as it is disposed");
+    await assertRejects(() => session.reset(), Error, "Cannot use session as it is disposed");
+  });
+});
