@@ -144,8 +144,7 @@ function completeImports(imports: WebAssembly.Imports): WebAssembly.Imports {
 
 /**
  * The data and the few functions that are needed by name. For every function it is shown, Emscripten makes
- * an entry in a table, which for all 8,000 takes longer than the rest of a start; and what `ctypes` cannot
- * find by name, it cannot call.
+ * an entry in a table, which for all 8,000 takes a third of a start.
  */
 function neededExports(exports: WebAssembly.Exports, names: readonly string[]): WebAssembly.Exports {
   return Object.fromEntries(names.map((name) => [name, exports[name] as WebAssembly.ExportValue]));
