@@ -90,10 +90,8 @@ export class ExecRun {
       );
     }
     this.#link.send(FrameKind.exec, payload);
-    return await Promise.race([
-      this.#result.promise.then((result) => ({ result })),
-      this.#link.lost.then((loss) => ({ loss })),
-    ]);
+    const { done, loss } = await this.#link.unlessLost(this.#result.promise);
+    return done ? { result: done } : { loss };
   }
 
   #receive({ kind, payload }: Frame): void {

@@ -46,7 +46,7 @@ export function parseResult(payload: Uint8Array): GuestResult {
  */
 export function parseCall(payload: Uint8Array): GuestCall {
   const call = parse(callSchema, payload);
-  if (depth(call.arguments, MAX_DEPTH) > MAX_DEPTH) {
+  if (deeperThan(MAX_DEPTH, call.arguments)) {
     throw new SyntaxError("Cannot read call as it is nested too deep");
   }
   return call;
@@ -63,8 +63,12 @@ function dropPrototypeKeys(this: unknown, key: string, value: unknown): unknown 
   return key === "__proto__" ? undefined : value;
 }
 
-function depth(value: unknown, limit: number): number {
-  if (typeof value !== "object" || value === null) return 0;
-  if (limit < 0) return 1;
-  return 1 + Math.max(0, ...Object.values(value).map((child) => depth(child, limit - 1)));
+/** Whether arrays and objects stand in one another more than `limit` times. */
+function deeperThan(limit: number, value: unknown): boolean {
+  let level = [value];
+  for (let depth = 0; depth <= limit; depth++) {
+    level = level.flatMap((part) => typeof part === "object" && part !== null ? Object.values(part) : []);
+    if (level.length === 0) return false;
+  }
+  return true;
 }

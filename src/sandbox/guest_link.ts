@@ -17,14 +17,12 @@ const decoder = new TextDecoder();
 export class GuestLink {
   /** Resolves when the interpreter takes execs; rejects when it is lost before. */
   readonly opened: Promise<void>;
-  /** Resolves when the interpreter is gone, with the first reason there was. */
-  readonly lost: Promise<Loss>;
   readonly #child: Child;
   readonly #session: number;
   readonly #open = Promise.withResolvers<void>();
-  readonly #loss = Promise.withResolvers<Loss>();
+  readonly #onLost = new Set<(loss: Loss) => void>();
   readonly #kill: (loss: Loss) => void;
-  #alive = true;
+  #loss: Loss | undefined;
   #onFrame: ((frame: Frame) => void) | undefined;
 
   constructor(child: Child, session: number, options: { kill: (loss: Loss) => void }) {
@@ -32,13 +30,11 @@ export class GuestLink {
     this.#session = session;
     this.#kill = options.kill;
     this.opened = this.#open.promise;
-    this.lost = this.#loss.promise;
     this.opened.catch(() => {}); // whoever waits for it hears of it
-    child.ended.then((end) => this.lose(lossOfChild(end)));
   }
 
   get alive(): boolean {
-    return this.#alive;
+    return this.#loss === undefined;
   }
 
   get pid(): number {
@@ -51,7 +47,7 @@ export class GuestLink {
 
   /** Takes one frame of this session; one that nobody waits for is a breach of the protocol. */
   receive(frame: Frame): void {
-    if (!this.#alive) return;
+    if (this.#loss) return;
     if (frame.kind === FrameKind.opened) this.#open.resolve();
     else if (frame.kind === FrameKind.lost) this.lose(lossOfInterpreter(decoder.decode(frame.payload)));
     else if (this.#onFrame) this.#guarded(frame, this.#onFrame);
@@ -87,12 +83,12 @@ export class GuestLink {
       if (frame.kind !== FrameKind.done) throw new SyntaxError(`frame ${frame.kind} where 'done' was due`);
       answer.resolve(frame.payload);
     };
-    this.lost.then(({ message }) => answer.reject(new SandboxError(message)));
     try {
-      const done = await this.listen(onFrame, () => {
+      const { done, loss } = await this.listen(onFrame, () => {
         this.send(kind, payload);
-        return answer.promise;
+        return this.unlessLost(answer.promise);
       });
+      if (!done) throw new SandboxError(loss.message);
       if (done[0] !== 1) throw new Error(decoder.decode(done.subarray(1)));
       return done.subarray(1);
     } finally {
@@ -100,13 +96,26 @@ export class GuestLink {
     }
   }
 
+  /** Waits for `work` or for the loss of the interpreter, whichever is first. */
+  async unlessLost<T>(work: Promise<T>): Promise<{ done: T; loss?: never } | { done?: never; loss: Loss }> {
+    if (this.#loss) return { loss: this.#loss };
+    const lost = Promise.withResolvers<{ loss: Loss }>();
+    const onLost = (loss: Loss) => lost.resolve({ loss });
+    this.#onLost.add(onLost);
+    try {
+      return await Promise.race([work.then((done) => ({ done })), lost.promise]);
+    } finally {
+      this.#onLost.delete(onLost);
+    }
+  }
+
   /** Ends the interpreter, for good; only the first reason counts. */
   lose(loss: Loss): void {
-    if (!this.#alive) return;
-    this.#alive = false;
+    if (this.#loss) return;
+    this.#loss = loss;
     this.#kill(loss);
     this.#open.reject(new Error(loss.message));
-    this.#loss.resolve(loss);
+    this.#onLost.forEach((onLost) => onLost(loss));
   }
 
   #guarded(frame: Frame, onFrame: (frame: Frame) => void): void {
@@ -127,7 +136,7 @@ function lossOfInterpreter(text: string): Loss {
 }
 
 /** What the host makes of the end of a process that it did not kill itself. */
-function lossOfChild({ code, signal, stderr }: ChildEnd): Loss {
+export function lossOfChild({ code, signal, stderr }: ChildEnd): Loss {
   if (signal === "SIGXCPU") return { reason: "cpu", message: "the process used up its CPU time" };
   if (OUT_OF_MEMORY.test(stderr)) return { reason: "memory", message: "the process ran out of memory" };
   return { reason: "crashed", message: `the process ended ${signal ? `by ${signal}` : `with code ${code}`}` };

@@ -5,7 +5,7 @@ import { SUPERVISOR } from "./base_image_build.ts";
 import { defaultCacheDir } from "./cache_dir.ts";
 import { Child } from "./child.ts";
 import { childCommand, childEnvironment } from "./command.ts";
-import { GuestLink, type Loss } from "./guest_link.ts";
+import { GuestLink, type Loss, lossOfChild } from "./guest_link.ts";
 import { activeLayers, detectLayers, type Layer, type LayerReport } from "./layers.ts";
 import type { Profile } from "./profile.ts";
 import { type Frame, FrameKind } from "./protocol.ts";
@@ -160,7 +160,10 @@ export class Sandbox implements AsyncDisposable, LinkSource {
       host: hostPath,
     }));
     child.send(FrameKind.boot, 0, JSON.stringify({ ...manifest, mounts, limits: this.profile.limits }));
-    child.ended.then(() => this.#forget(running));
+    child.ended.then((end) => {
+      this.#forget(running);
+      for (const link of links.values()) link.lose(lossOfChild(end));
+    });
     return this.#running = running;
   }
 

@@ -2,7 +2,6 @@ import { assert, assertEquals } from "@std/assert";
 import { join } from "node:path";
 import type { Target } from "./payloads.ts";
 
-const ENVIRONMENT_NAME = "PADDOCK_TEST_CANARY";
 const FORBIDDEN = ["root:x:0:0", "ESCAPED"];
 
 /** The host as an attacker would find it, and what proves that it was left alone. */
@@ -21,7 +20,7 @@ export class Outside implements AsyncDisposable {
       directory,
       cacheDir,
       canary: join(directory, "canary.txt"),
-      environmentName: ENVIRONMENT_NAME,
+      environmentName: `CANARY_${crypto.randomUUID().slice(0, 8)}`,
       port: this.#listener.addr.port,
     };
     this.#listening = this.#count();
@@ -31,7 +30,7 @@ export class Outside implements AsyncDisposable {
     const [directory, cacheDir] = await Promise.all([Deno.makeTempDir(), Deno.makeTempDir()]);
     const outside = new Outside(directory, cacheDir);
     await Deno.writeTextFile(outside.target.canary, outside.#secret);
-    Deno.env.set(ENVIRONMENT_NAME, outside.#secret);
+    Deno.env.set(outside.target.environmentName, outside.#secret);
     return outside;
   }
 
@@ -52,13 +51,13 @@ export class Outside implements AsyncDisposable {
         assert(!text.includes(word), `${word} came out: ${text}`);
       }
     }
-    if (Deno.build.os === "linux") await checkProcesses();
+    if (Deno.build.os === "linux") await checkProcesses(this.target.cacheDir);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#listener.close();
     await this.#listening;
-    Deno.env.delete(ENVIRONMENT_NAME);
+    Deno.env.delete(this.target.environmentName);
     await Deno.remove(this.target.directory, { recursive: true });
     await Deno.remove(this.target.cacheDir, { recursive: true });
   }
@@ -71,10 +70,13 @@ export class Outside implements AsyncDisposable {
   }
 }
 
-/** Every process that we started has no child of its own, and no socket of the internet. */
-async function checkProcesses(): Promise<void> {
+/** Every process that runs from the cache has no child of its own, and no socket of the internet. */
+async function checkProcesses(cacheDir: string): Promise<void> {
   const parents = await parentsOfProcesses();
-  const ours = [...parents].filter(([, parent]) => parent === Deno.pid).map(([pid]) => pid);
+  const ours: number[] = [];
+  for (const [pid, parent] of parents) {
+    if (parent === Deno.pid && (await commandLine(pid)).includes(cacheDir)) ours.push(pid);
+  }
   const theirs = [...parents].filter(([, parent]) => ours.includes(parent)).map(([pid]) => pid);
   assertEquals(theirs, [], "a sandbox started a process");
   const sockets = await internetSockets();
@@ -82,6 +84,10 @@ async function checkProcesses(): Promise<void> {
     const open = (await openFiles(pid)).filter((file) => sockets.has(file));
     assertEquals(open, [], "a sandbox opened a socket");
   }
+}
+
+async function commandLine(pid: number): Promise<string> {
+  return await Deno.readTextFile(`/proc/${pid}/cmdline`).catch(() => ""); // it may just have ended
 }
 
 async function parentsOfProcesses(): Promise<Map<number, number>> {

@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertMatch } from "@std/assert";
+import { assert, assertMatch } from "@std/assert";
 import { HostileRealm } from "./hostile_realm.ts";
 import { Outside } from "./outside.ts";
 import { type Payload, readPayloads } from "./payloads.ts";
@@ -13,8 +13,11 @@ Deno.test("a worker's realm denies every attack by JavaScript", async (t) => {
   await using outside = await Outside.create();
   const realm = await HostileRealm.create();
   const payloads = (await playable(outside)).filter(({ hangs, last }) => !hangs && !last);
-  const told = await realm.run(payloads);
-  assertEquals(Object.keys(told).sort(), payloads.map(({ id }) => id).sort());
+  const alone = payloads.filter(({ js }) => js?.includes("node:")); // loading these breaks the realm for the rest
+  const told: Record<string, string> = {
+    ...await realm.run(payloads.filter((payload) => !alone.includes(payload))),
+  };
+  for (const payload of alone) Object.assign(told, await realm.run([payload]));
   for (const { id, name } of payloads) {
     await t.step(`${id} ${name}`, () => assertMatch(told[id] ?? "", /^(denied|nothing)/));
   }
@@ -22,14 +25,21 @@ Deno.test("a worker's realm denies every attack by JavaScript", async (t) => {
 });
 
 Deno.test("a worker's realm that spoils itself ends or answers, and harms nobody", async (t) => {
-  await using outside = await Outside.create();
   const realm = await HostileRealm.create();
-  for (const payload of (await playable(outside)).filter(({ hangs, last }) => hangs || last)) {
-    await t.step(`${payload.id} ${payload.name}`, async () => {
+  await using outside = await Outside.create();
+  const ids = (await playable(outside)).filter(({ hangs, last }) => hangs || last).map(({ id, name }) => ({
+    id,
+    name,
+  }));
+  for (const { id, name } of ids) {
+    await t.step(`${id} ${name}`, async () => {
+      await using mine = await Outside.create();
+      const payload = (await playable(mine)).find((other) => other.id === id);
+      assert(payload);
       const startedAt = performance.now();
       const end = await realm.runUntilKilled(payload, LONGEST_MS / 4);
       assert(performance.now() - startedAt < LONGEST_MS);
-      await outside.check([end.stderr]);
+      await mine.check([end.stderr]);
     });
   }
 });
@@ -113,7 +123,6 @@ const MORE: Record<string, string> = {
     try { await import("./nope.js"); } catch (error) { return /\\/(root|home|usr|work|tmp)\\//.test(String(error.stack)) ? error.stack : undefined; }`,
   "the first message cannot be had twice":
     `return globalThis.onmessage ?? globalThis.dispatchEvent?.({ data: 1, type: "message" }) ?? undefined;`,
-    `return JSON.stringify(Object.getOwnPropertyDescriptor(globalThis, "gc")) + String(gc({ type: "major-snapshot", filename: "/tmp/tb/heap.snap", execution: "sync" }));`,
   "the thread's rings are no way to a neighbour": `
     const reached = Object.keys(start).filter((key) => start[key] instanceof MessagePort);
     return reached.join();`,

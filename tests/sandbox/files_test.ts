@@ -40,7 +40,22 @@ Deno.test("Session moves files in and out", async (t) => {
 });
 
 Deno.test("Session refuses paths that lead out", async (t) => {
-  const paths = ["../x", "a/../../x", "/etc/passwd", "~/x", "~root/x", "C:\\x", "C:/x", "a\\b", "a\0b", "", ".", "./", "a/..", "x".repeat(5_000)];
+  const paths = [
+    "../x",
+    "a/../../x",
+    "/etc/passwd",
+    "~/x",
+    "~root/x",
+    "C:\\x",
+    "C:/x",
+    "a\\b",
+    "a\0b",
+    "",
+    ".",
+    "./",
+    "a/..",
+    "x".repeat(5_000),
+  ];
   await withSession(async (session) => {
     for (const path of paths) {
       await t.step(JSON.stringify(path.slice(0, 20)), async () => {
@@ -58,7 +73,11 @@ Deno.test("Session refuses paths that lead out", async (t) => {
 
 Deno.test("Session follows no link that the guest made", async () => {
   await withSession(async (session) => {
-    value(await session.exec("import os\nos.symlink('/lib/python314.zip', 'zip')\nos.symlink('/tmp', 'folder')\nos.symlink('self', 'self')\nopen('/tmp/x', 'w').write('x') and None"));
+    value(
+      await session.exec(
+        "import os\nos.symlink('/lib/python314.zip', 'zip')\nos.symlink('/tmp', 'folder')\nos.symlink('self', 'self')\nopen('/tmp/x', 'w').write('x') and None",
+      ),
+    );
     for (const path of ["zip", "folder/x", "self"]) {
       await assertRejects(() => session.readFile(path), Error, "is a symbolic link");
       await assertRejects(() => session.writeFile(path, "x"), Error, "is a symbolic link");
@@ -84,7 +103,14 @@ Deno.test("Session holds its files to the limit", async () => {
     assert(full.status === "error" && full.error.type === "OSError", JSON.stringify(full));
     assertEquals(value(await session.exec("open('small', 'wb').write(bytes(500_000))")), "500000");
     await session.exec("import os\nos.remove('big')");
-    assertEquals(value(await session.exec("for i in range(20):\n    open('again', 'wb').write(bytes(400_000))\nos.path.getsize('again')")), "400000");
+    assertEquals(
+      value(
+        await session.exec(
+          "for i in range(20):\n    open('again', 'wb').write(bytes(400_000))\nos.path.getsize('again')",
+        ),
+      ),
+      "400000",
+    );
     await session.reset({ mode: "rewind" });
     assertEquals(value(await session.exec("open('after', 'wb').write(bytes(900_000))")), "900000");
   }, { profile: await limited("python", { fileBytes: 1_000_000 }) });

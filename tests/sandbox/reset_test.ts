@@ -2,7 +2,8 @@ import { assert, assertEquals } from "@std/assert";
 import { loadProfile, type ResetOptions, Sandbox, type Session } from "../../mod.ts";
 import { value, withSession } from "./started.ts";
 
-const CHANCE = "import os, random, secrets, uuid\n(random.random(), secrets.token_hex(8), str(uuid.uuid4()), os.urandom(8), random.SystemRandom().random(), hash('a'))";
+const CHANCE =
+  "import os, random, secrets, uuid\n(random.random(), secrets.token_hex(8), str(uuid.uuid4()), os.urandom(8), random.SystemRandom().random(), hash('a'))";
 
 /** What a program can do to its interpreter, and what tells whether it is undone: `True` when it is. */
 const CHANGES: Record<string, [string, string]> = {
@@ -14,12 +15,18 @@ const CHANGES: Record<string, [string, string]> = {
   ],
   "modules that were imported": ["import colorsys", "'colorsys' not in __import__('sys').modules"],
   "builtins": ["import builtins\nbuiltins.print = builtins.sum = None", "sum([1, 2]) == 3"],
-  "classes of the library": ["import datetime, fractions\nfractions.Fraction.__add__ = None", "__import__('fractions').Fraction(1) + 1 == 2"],
+  "classes of the library": [
+    "import datetime, fractions\nfractions.Fraction.__add__ = None",
+    "__import__('fractions').Fraction(1) + 1 == 2",
+  ],
   "files and folders": [
     "import os\nos.makedirs('a/b')\nopen('a/b/c', 'w').write('x')\nopen('/tmp/t', 'w').write('x')\nos.symlink('a', 'l')",
     "(lambda os: (os.listdir('.'), os.listdir('/tmp')) == ([], []))(__import__('os'))",
   ],
-  "the working directory": ["import os\nos.mkdir('d'); os.chdir('d')", "__import__('os').getcwd() == '/home/pyodide'"],
+  "the working directory": [
+    "import os\nos.mkdir('d'); os.chdir('d')",
+    "__import__('os').getcwd() == '/home/pyodide'",
+  ],
   "the home, when it was removed": [
     "import os\nos.chdir('/')\nos.rmdir('/home/pyodide')\nos.rmdir('/tmp')",
     "(lambda os: os.path.isdir('/home/pyodide') and os.path.isdir('/tmp'))(__import__('os'))",
@@ -28,20 +35,55 @@ const CHANGES: Record<string, [string, string]> = {
     "import os\nos.rmdir('/tmp')\nopen('/tmp', 'w').write('x')",
     "__import__('os').path.isdir('/tmp')",
   ],
-  "folders that were locked": ["import os\nos.mkdir('d')\nos.chmod('d', 0)\nos.chmod('/home/pyodide', 0o500)", "__import__('os').listdir('.') == [] and open('w', 'w').write('x') == 1"],
-  "devices that were removed": ["import os\nos.remove('/dev/null')\nos.rename('/dev/urandom', '/dev/null')", "open('/dev/null').read() == '' and len(open('/dev/urandom', 'rb').read(4)) == 4"],
-  "the environment": ["import os\nos.environ['SECRET'] = 'x'\ndel os.environ['HOME']", "'SECRET' not in __import__('os').environ and 'HOME' in __import__('os').environ"],
-  "the path of modules": ["import sys\nsys.path[:] = ['/tmp']\nsys.meta_path.clear()", "__import__('colorsys').__name__ == 'colorsys'"],
-  "streams": ["import sys\nsys.stdout = sys.stderr = sys.stdin = None", "print('', end='') is None and __import__('sys').stdout is not None"],
-  "open files": ["import os\nkeep = [open(f'f{i}', 'w') for i in range(20)]", "__import__('os').open('x', 0o102) == 4"],
-  "descriptors that were closed": ["import os\nfor fd in range(5):\n    try: os.close(fd)\n    except OSError: pass", "__import__('os').write(1, b'') == 0"],
-  "limits of recursion": ["import sys\nsys.setrecursionlimit(50_000)", "__import__('sys').getrecursionlimit() < 5000"],
+  "folders that were locked": [
+    "import os\nos.mkdir('d')\nos.chmod('d', 0)\nos.chmod('/home/pyodide', 0o500)",
+    "__import__('os').listdir('.') == [] and open('w', 'w').write('x') == 1",
+  ],
+  "devices that were removed": [
+    "import os\nos.remove('/dev/null')\nos.rename('/dev/urandom', '/dev/null')",
+    "open('/dev/null').read() == '' and len(open('/dev/urandom', 'rb').read(4)) == 4",
+  ],
+  "devices that changed places": [
+    "import os\nos.rename('/dev/null', '/tmp/n')\nos.rename('/dev/urandom', '/dev/null')\nos.rename('/tmp/n', '/dev/urandom')",
+    "open('/dev/null').read() == '' and len(open('/dev/urandom', 'rb').read(4)) == 4",
+  ],
+  "modes of the library": [
+    "import os\ntry: os.chmod('/lib', 0)\nexcept OSError: pass",
+    "oct(__import__('os').stat('/lib').st_mode) == '0o40555'",
+  ],
+  "the environment": [
+    "import os\nos.environ['SECRET'] = 'x'\ndel os.environ['HOME']",
+    "'SECRET' not in __import__('os').environ and 'HOME' in __import__('os').environ",
+  ],
+  "the path of modules": [
+    "import sys\nsys.path[:] = ['/tmp']\nsys.meta_path.clear()",
+    "__import__('colorsys').__name__ == 'colorsys'",
+  ],
+  "streams": [
+    "import sys\nsys.stdout = sys.stderr = sys.stdin = None",
+    "print('', end='') is None and __import__('sys').stdout is not None",
+  ],
+  "open files": [
+    "import os\nkeep = [open(f'f{i}', 'w') for i in range(20)]",
+    "__import__('os').open('x', 0o102) == 4",
+  ],
+  "descriptors that were closed": [
+    "import os\nfor fd in range(5):\n    try: os.close(fd)\n    except OSError: pass",
+    "__import__('os').write(1, b'') == 0",
+  ],
+  "limits of recursion": [
+    "import sys\nsys.setrecursionlimit(50_000)",
+    "__import__('sys').getrecursionlimit() < 5000",
+  ],
   "signal handlers": [
     "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)",
     "callable(__import__('signal').getsignal(__import__('signal').SIGINT))",
   ],
   "memory": ["big = bytearray(100 * 2**20)", "len(bytearray(150 * 2**20)) > 0"],
-  "an asyncio loop": ["import asyncio\nawait asyncio.sleep(0)\nasyncio.get_event_loop_policy = None", "await __import__('asyncio').sleep(0, True)"],
+  "an asyncio loop": [
+    "import asyncio\nawait asyncio.sleep(0)\nasyncio.get_event_loop_policy = None",
+    "await __import__('asyncio').sleep(0, True)",
+  ],
   "numbers of blocks": ["1", "__import__('sys')._getframe().f_code.co_filename == '<block 1>'"],
 };
 
@@ -69,7 +111,9 @@ for (const mode of ["rewind", "fresh"] as const) {
 Deno.test("Session.reset() by 'rewind' keeps working a hundred times", async () => {
   await withSession(async (session) => {
     for (let i = 0; i < 100; i++) {
-      await session.exec("x = [object() for _ in range(10_000)]\ndef g():\n    yield from x\nit = g(); next(it)");
+      await session.exec(
+        "x = [object() for _ in range(10_000)]\ndef g():\n    yield from x\nit = g(); next(it)",
+      );
       await session.reset({ mode: "rewind" });
     }
     assertEquals(value(await session.exec("'x' in globals()")), "False");
@@ -109,7 +153,9 @@ Deno.test("Sessions differ in chance without a seed, and agree on it with the sa
   ];
   assertEquals(new Set([...unseeded, seeded]).size, 5);
   const parts = unseeded.map((text) => (text ?? "").slice(1, -1).split(", "));
-  for (let at = 0; at < 5; at++) assertEquals(new Set(parts.map((part) => part[at])).size, 4, `part ${at} repeats`);
+  for (let at = 0; at < 5; at++) {
+    assertEquals(new Set(parts.map((part) => part[at])).size, 4, `part ${at} repeats`);
+  }
   assertEquals(new Set(parts.map((part) => part[5])).size, 1, "the hash seed is the image's");
 });
 

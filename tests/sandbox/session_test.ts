@@ -41,7 +41,11 @@ Deno.test("Session.exec() runs blocks in one namespace", (t) =>
       assertEquals(await valueOf(session, "z"), "1");
     },
     "keeps the order of execs that are asked for at once": async (session) => {
-      const codes = ["order = []", ...Array.from({ length: 20 }, (_, i) => `order.append(${i})`), "order == list(range(20))"];
+      const codes = [
+        "order = []",
+        ...Array.from({ length: 20 }, (_, i) => `order.append(${i})`),
+        "order == list(range(20))",
+      ];
       const results = await Promise.all(codes.map((code) => session.exec(code)));
       assertEquals(value(results.at(-1) as ExecResult), "True");
     },
@@ -66,14 +70,17 @@ Deno.test("Session.exec() gives the repr of a last expression as the value", (t)
     ["lambda: 0\n0", "0"],
     ["\tx = 1".trim() + "\r\nx + 1\r\n", "2"],
   ];
-  return eachAfterRewind(t, Object.fromEntries(cases.map(([code, expected]) => [
-    JSON.stringify(code),
-    async (session: Session) => {
-      const result = await session.exec(code);
-      assertEquals(value(result), expected);
-      assertEquals("value" in result, expected !== undefined);
-    },
-  ])));
+  return eachAfterRewind(
+    t,
+    Object.fromEntries(cases.map(([code, expected]) => [
+      JSON.stringify(code),
+      async (session: Session) => {
+        const result = await session.exec(code);
+        assertEquals(value(result), expected);
+        assertEquals("value" in result, expected !== undefined);
+      },
+    ])),
+  );
 });
 
 Deno.test("Session.exec() tells of exceptions as Python does", (t) =>
@@ -90,16 +97,20 @@ Deno.test("Session.exec() tells of exceptions as Python does", (t) =>
       assertEquals(
         traceback(await session.exec("g()")),
         'Traceback (most recent call last):\n  File "<block 2>", line 1, in <module>\n    g()\n    ~^^\n' +
-          '  File "<block 1>", line 2, in g\n    raise KeyError(\'k\')\nKeyError: \'k\'\n',
+          "  File \"<block 1>\", line 2, in g\n    raise KeyError('k')\nKeyError: 'k'\n",
       );
     },
     "with its cause": async (session) => {
       assertEquals(
-        traceback(await session.exec("try:\n    int('x')\nexcept ValueError as e:\n    raise RuntimeError('no') from e")),
-        'Traceback (most recent call last):\n  File "<block 1>", line 2, in <module>\n    int(\'x\')\n    ~~~^^^^^\n' +
+        traceback(
+          await session.exec(
+            "try:\n    int('x')\nexcept ValueError as e:\n    raise RuntimeError('no') from e",
+          ),
+        ),
+        "Traceback (most recent call last):\n  File \"<block 1>\", line 2, in <module>\n    int('x')\n    ~~~^^^^^\n" +
           "ValueError: invalid literal for int() with base 10: 'x'\n\n" +
           "The above exception was the direct cause of the following exception:\n\n" +
-          'Traceback (most recent call last):\n  File "<block 1>", line 4, in <module>\n    raise RuntimeError(\'no\') from e\n' +
+          "Traceback (most recent call last):\n  File \"<block 1>\", line 4, in <module>\n    raise RuntimeError('no') from e\n" +
           "RuntimeError: no\n",
       );
     },
@@ -118,7 +129,9 @@ Deno.test("Session.exec() tells of exceptions as Python does", (t) =>
       assertStringIncludes(text, "RecursionError: maximum recursion depth exceeded");
     },
     "in groups": async (session) => {
-      const text = traceback(await session.exec("raise ExceptionGroup('both', [ValueError(1), TypeError(2)])"));
+      const text = traceback(
+        await session.exec("raise ExceptionGroup('both', [ValueError(1), TypeError(2)])"),
+      );
       assertEquals(
         text,
         '  + Exception Group Traceback (most recent call last):\n  |   File "<block 1>", line 1, in <module>\n' +
@@ -151,14 +164,20 @@ Deno.test("Session.exec() tells of exceptions as Python does", (t) =>
 Deno.test("Session.exec() keeps what was printed", (t) =>
   eachAfterRewind(t, {
     "by stream": async (session) => {
-      const result = await session.exec("import sys\nprint('a')\nprint('b', file=sys.stderr)\nprint('c', end='')");
+      const result = await session.exec(
+        "import sys\nprint('a')\nprint('b', file=sys.stderr)\nprint('c', end='')",
+      );
       assertEquals([result.stdout, result.stderr], ["a\nc", "b\n"]);
     },
-    "before an exception": async (session) => assertEquals((await session.exec("print('a')\n1/0")).stdout, "a\n"),
+    "before an exception": async (session) =>
+      assertEquals((await session.exec("print('a')\n1/0")).stdout, "a\n"),
     "in the order in which it was written": async (session) => {
       const heard: string[] = [];
-      const code = "import sys\nfor i in range(3):\n    print(i, flush=True)\n    print(i, file=sys.stderr, flush=True)";
-      await session.exec(code, { onOutput: (stream, text) => heard.push(text.replace(/\d/, `${stream} $&`)) });
+      const code =
+        "import sys\nfor i in range(3):\n    print(i, flush=True)\n    print(i, file=sys.stderr, flush=True)";
+      await session.exec(code, {
+        onOutput: (stream, text) => heard.push(text.replace(/\d/, `${stream} $&`)),
+      });
       assertEquals(heard.join(""), [0, 1, 2].map((n) => `stdout ${n}\nstderr ${n}\n`).join(""));
     },
     "while the program runs": async (session) => {
@@ -171,14 +190,17 @@ Deno.test("Session.exec() keeps what was printed", (t) =>
       assertStringIncludes(order, "now");
       assertEquals((await running).status, "timeout");
     },
-    "in any script": async (session) => assertEquals((await session.exec("print('zażółć 🐎 \\0')")).stdout, "zażółć 🐎 \0\n"),
+    "in any script": async (session) =>
+      assertEquals((await session.exec("print('zażółć 🐎 \\0')")).stdout, "zażółć 🐎 \0\n"),
     "of warnings, without making a failure of them": async (session) => {
       const result = await session.exec("import warnings\nwarnings.warn('careful')\nx = '\\d'\n1");
       assertEquals(value(result), "1");
       assertStringIncludes(result.stderr, "UserWarning: careful");
     },
     "of a stream that the program put in place of its own": async (session) => {
-      const result = await session.exec("import io, sys\nkeep = sys.stdout\nsys.stdout = io.StringIO()\nprint('lost')\nsys.stdout = keep\nprint('kept')");
+      const result = await session.exec(
+        "import io, sys\nkeep = sys.stdout\nsys.stdout = io.StringIO()\nprint('lost')\nsys.stdout = keep\nprint('kept')",
+      );
       assertEquals(result.stdout, "kept\n");
     },
   }));
@@ -196,16 +218,19 @@ Deno.test("Session.exec() ends as sys.exit() says", (t) => {
     ["quit()", "ok"],
     ["import asyncio\nasync def f(): sys.exit(6)\nasyncio.run(f())", "exited", 6],
   ];
-  return eachAfterRewind(t, Object.fromEntries(cases.map(([code, status, exitCode, stderr = ""]) => [
-    JSON.stringify(code),
-    async (session: Session) => {
-      const result = await session.exec(`import sys\nkept = 1\n${code}`);
-      assertEquals(result.status, status, JSON.stringify(result));
-      assertEquals("exitCode" in result ? result.exitCode : undefined, exitCode);
-      assertEquals(result.stderr, stderr);
-      assertEquals(await valueOf(session, "kept"), "1");
-    },
-  ])));
+  return eachAfterRewind(
+    t,
+    Object.fromEntries(cases.map(([code, status, exitCode, stderr = ""]) => [
+      JSON.stringify(code),
+      async (session: Session) => {
+        const result = await session.exec(`import sys\nkept = 1\n${code}`);
+        assertEquals(result.status, status, JSON.stringify(result));
+        assertEquals("exitCode" in result ? result.exitCode : undefined, exitCode);
+        assertEquals(result.stderr, stderr);
+        assertEquals(await valueOf(session, "kept"), "1");
+      },
+    ])),
+  );
 });
 
 Deno.test("Session.exec() reads the given stdin", (t) =>
@@ -224,7 +249,10 @@ Deno.test("Session.exec() reads the given stdin", (t) =>
     },
     "and raises EOFError without it, also after an exec that had some": async (session) => {
       await session.exec("1", { stdin: "left over" });
-      assertEquals(traceback(await session.exec("input()")).split("\n").at(-2), "EOFError: EOF when reading a line");
+      assertEquals(
+        traceback(await session.exec("input()")).split("\n").at(-2),
+        "EOFError: EOF when reading a line",
+      );
     },
   }));
 
@@ -237,7 +265,13 @@ Deno.test("Session.exec() runs asynchronous code", (t) =>
       assertEquals(await valueOf(session, code), "[1, 2]");
     },
     "by asyncio.run": async (session) =>
-      assertEquals(await valueOf(session, "import asyncio\nasync def f(): return 5\nasyncio.run(f()) + asyncio.run(f())"), "10"),
+      assertEquals(
+        await valueOf(
+          session,
+          "import asyncio\nasync def f(): return 5\nasyncio.run(f()) + asyncio.run(f())",
+        ),
+        "10",
+      ),
     "in groups with a timeout": async (session) => {
       const code = `import asyncio
 async def work(n):
@@ -254,11 +288,16 @@ except TimeoutError:
       assertEquals(await valueOf(session, code), "([3, 1, 2], True)");
     },
     "with tasks that go on in the next block": async (session) => {
-      await session.exec("import asyncio\nasync def f():\n    await asyncio.sleep(0.01)\n    return 'done'\nasync def main():\n    global t\n    t = asyncio.ensure_future(f())\nawait main()");
+      await session.exec(
+        "import asyncio\nasync def f():\n    await asyncio.sleep(0.01)\n    return 'done'\nasync def main():\n    global t\n    t = asyncio.ensure_future(f())\nawait main()",
+      );
       assertEquals(await valueOf(session, "await t"), "'done'");
     },
     "after a timeout in the middle of it": async (session) => {
-      assertEquals((await session.exec("import asyncio\nawait asyncio.sleep(60)", { timeoutMs: 50 })).status, "timeout");
+      assertEquals(
+        (await session.exec("import asyncio\nawait asyncio.sleep(60)", { timeoutMs: 50 })).status,
+        "timeout",
+      );
       assertEquals(await valueOf(session, "await asyncio.sleep(0, 'alive')"), "'alive'");
     },
   }));
@@ -314,7 +353,11 @@ Deno.test("Session.exec() can be cancelled", async (t) => {
   await withSession(async (session) => {
     await session.exec("kept = 1");
     await t.step("before it starts", async () => {
-      await assertRejects(() => session.exec("kept = 2", { signal: AbortSignal.abort(new Error("stop")) }), Error, "stop");
+      await assertRejects(
+        () => session.exec("kept = 2", { signal: AbortSignal.abort(new Error("stop")) }),
+        Error,
+        "stop",
+      );
     });
     await t.step("while it runs, and keeps the state", async () => {
       const controller = new AbortController();

@@ -33,14 +33,15 @@ export async function isGone(pid: number): Promise<boolean> {
   return stat === "" || stat.slice(stat.lastIndexOf(")") + 2).startsWith("Z");
 }
 
-/** The processes that a process has started and that still live. */
-export async function childrenOf(parent: number): Promise<number[]> {
+/** The processes that a process has started and that still live; only those with `mark` in their command line. */
+export async function childrenOf(parent: number, mark = ""): Promise<number[]> {
   const found: number[] = [];
   for await (const { name } of Deno.readDir("/proc")) {
     if (!/^\d+$/.test(name)) continue;
     const stat = await Deno.readTextFile(`/proc/${name}/stat`).catch(() => "");
     const [state, parentPid] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-    if (Number(parentPid) === parent && state !== "Z") found.push(Number(name));
+    const command = await Deno.readTextFile(`/proc/${name}/cmdline`).catch(() => "");
+    if (Number(parentPid) === parent && state !== "Z" && command.includes(mark)) found.push(Number(name));
   }
   return found;
 }

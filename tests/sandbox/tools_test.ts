@@ -9,7 +9,12 @@ const add = hostTool({
   parameters: z.object({ a: z.number(), b: z.number().default(1) }),
   run: ({ a, b }) => a + b,
 });
-const echo = hostTool({ name: "echo", description: "", parameters: z.object({ it: z.unknown() }), run: ({ it }) => it });
+const echo = hostTool({
+  name: "echo",
+  description: "",
+  parameters: z.object({ it: z.unknown() }),
+  run: ({ it }) => it,
+});
 const fail = hostTool({
   name: "fail",
   description: "",
@@ -21,41 +26,86 @@ const fail = hostTool({
 
 Deno.test("paddock.tools calls the host", async (t) => {
   await withSession(async (session) => {
-    const exec = (code: string, tools = [add, echo, fail]) => session.exec(`from paddock import tools\n${code}`, { tools });
+    const exec = (code: string, tools = [add, echo, fail]) =>
+      session.exec(`from paddock import tools\n${code}`, { tools });
     await t.step("and waits", async () => assertEquals(value(await exec("tools.add(a=1, b=2)")), "3"));
-    await t.step("with arguments by place", async () => assertEquals(value(await exec("tools.add(1, 2) + tools.add(5)")), "9"));
-    await t.step("and awaits", async () => assertEquals(value(await exec("await tools.add.call_async(a=1, b=2)")), "3"));
+    await t.step(
+      "with arguments by place",
+      async () => assertEquals(value(await exec("tools.add(1, 2) + tools.add(5)")), "9"),
+    );
+    await t.step(
+      "and awaits",
+      async () => assertEquals(value(await exec("await tools.add.call_async(a=1, b=2)")), "3"),
+    );
     await t.step("many at once", async () => {
-      const code = "import asyncio\nawait asyncio.gather(*(tools.add.call_async(i, i) for i in range(50))) == [2 * i for i in range(50)]";
+      const code =
+        "import asyncio\nawait asyncio.gather(*(tools.add.call_async(i, i) for i in range(50))) == [2 * i for i in range(50)]";
       assertEquals(value(await exec(code)), "True");
     });
     await t.step("with any JSON", async () => {
-      const code = `it = {'a': [1, 2.5, None, True, 'ż\\ud800'], '': {}, 'constructor': 1}\ntools.echo(it=it) == it`;
+      const code =
+        `it = {'a': [1, 2.5, None, True, 'ż\\ud800'], '': {}, 'constructor': 1}\ntools.echo(it=it) == it`;
       assertEquals(value(await exec(code)), "True");
     });
-    await t.step("with a list of 200,000 numbers", async () =>
-      assertEquals(value(await exec("tools.echo(it=list(range(200_000))) == list(range(200_000))")), "True"));
-    await t.step("with a text of a megabyte", async () =>
-      assertEquals(value(await exec("len(tools.echo(it='x' * 1_000_000))")), "1000000"));
+    await t.step(
+      "with a list of 200,000 numbers",
+      async () =>
+        assertEquals(
+          value(await exec("tools.echo(it=list(range(200_000))) == list(range(200_000))")),
+          "True",
+        ),
+    );
+    await t.step(
+      "with a text of a megabyte",
+      async () => assertEquals(value(await exec("len(tools.echo(it='x' * 1_000_000))")), "1000000"),
+    );
     await t.step("and raises what the tool throws", async () => {
       const text = traceback(await exec("tools.fail()"));
       assert(text.endsWith("ToolError: the disk is on fire\n"), text);
-      assertEquals(value(await exec("from paddock import ToolError\ntry:\n    tools.fail()\nexcept ToolError as e:\n    said = str(e)\nsaid")), "'the disk is on fire'");
+      assertEquals(
+        value(
+          await exec(
+            "from paddock import ToolError\ntry:\n    tools.fail()\nexcept ToolError as e:\n    said = str(e)\nsaid",
+          ),
+        ),
+        "'the disk is on fire'",
+      );
     });
     await t.step("and raises for wrong arguments", async () => {
-      assertStringIncludes(traceback(await exec("tools.add(a='x')")), "ToolError: wrong arguments for 'add': a: ");
-      assertStringIncludes(traceback(await exec("tools.add(1, 2, 3)")), "TypeError: add() takes 2 arguments but 3 were given");
-      assertStringIncludes(traceback(await exec("tools.echo(it={1, 2})")), "TypeError: Object of type set is not JSON serializable");
+      assertStringIncludes(
+        traceback(await exec("tools.add(a='x')")),
+        "ToolError: wrong arguments for 'add': a: ",
+      );
+      assertStringIncludes(
+        traceback(await exec("tools.add(1, 2, 3)")),
+        "TypeError: add() takes 2 arguments but 3 were given",
+      );
+      assertStringIncludes(
+        traceback(await exec("tools.echo(it={1, 2})")),
+        "TypeError: Object of type set is not JSON serializable",
+      );
     });
     await t.step("only by the tools of this exec", async () => {
       const text = traceback(await exec("tools.add(1)", [echo]));
-      assert(text.endsWith("AttributeError: no host tool 'add' is granted to this block (granted: echo)\n"), text);
+      assert(
+        text.endsWith("AttributeError: no host tool 'add' is granted to this block (granted: echo)\n"),
+        text,
+      );
       await exec("kept = tools.add");
-      assertStringIncludes(traceback(await session.exec("kept(1)")), "no host tool 'add' is granted to this block");
+      assertStringIncludes(
+        traceback(await session.exec("kept(1)")),
+        "no host tool 'add' is granted to this block",
+      );
       assertEquals(value(await exec("dir(tools)", [])), "[]");
     });
-    await t.step("and tells what each tool is", async () =>
-      assertEquals(value(await exec("tools.add, tools.add.__doc__")), "(<host tool add(a, b)>, 'Adds two numbers.')"));
+    await t.step(
+      "and tells what each tool is",
+      async () =>
+        assertEquals(
+          value(await exec("tools.add, tools.add.__doc__")),
+          "(<host tool add(a, b)>, 'Adds two numbers.')",
+        ),
+    );
   }, { profile: await limited("tools", {}) });
 });
 
@@ -63,7 +113,10 @@ Deno.test("Session.exec() holds host tools to the budget", async () => {
   await withSession(async (session) => {
     const code = "from paddock import tools\nn = 0\nwhile True:\n    tools.add(1)\n    n += 1";
     const result = await session.exec(code, { tools: [add] });
-    assertStringIncludes(traceback(result), "ToolError: the budget of 3 host tool calls in one block is used up");
+    assertStringIncludes(
+      traceback(result),
+      "ToolError: the budget of 3 host tool calls in one block is used up",
+    );
     assertEquals(value(await session.exec("n, tools.add(1)", { tools: [add] })), "(3, 2)");
   }, { profile: await limited("tools", { hostToolCalls: 3 }) });
 });
@@ -74,16 +127,20 @@ Deno.test("Session.exec() interrupts a program that waits for a tool, and aborts
     name: "slow",
     description: "",
     parameters: z.object({}),
-    run: (_, { signal }) => new Promise((_, reject) => {
-      signal.addEventListener("abort", () => {
-        aborted.resolve();
-        reject(signal.reason);
-      });
-    }),
+    run: (_, { signal }) =>
+      new Promise((_, reject) => {
+        signal.addEventListener("abort", () => {
+          aborted.resolve();
+          reject(signal.reason);
+        });
+      }),
   });
   await withSession(async (session) => {
     for (const call of ["tools.slow()", "await tools.slow.call_async()"]) {
-      const result = await session.exec(`kept = 1\nfrom paddock import tools\n${call}`, { tools: [slow], timeoutMs: 100 });
+      const result = await session.exec(`kept = 1\nfrom paddock import tools\n${call}`, {
+        tools: [slow],
+        timeoutMs: 100,
+      });
       assertEquals([result.status, result.stateKept], ["timeout", true]);
       await aborted.promise;
       assertEquals(value(await session.exec("kept")), "1");

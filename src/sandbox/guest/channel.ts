@@ -1,11 +1,10 @@
-import { FRAME_HEAD_BYTES, type FrameKind, MAX_FRAME_BYTES, writeFrameHead } from "../protocol.ts";
+import { encodeFrame, FRAME_HEAD_BYTES, type FrameKind, MAX_FRAME_BYTES } from "../protocol.ts";
 import { Ring } from "./ring.ts";
 
 /** The worker's end of its two rings: whole frames, blocking. */
 export class Channel {
   readonly #incoming: Ring;
   readonly #outgoing: Ring;
-  readonly #head = new Uint8Array(FRAME_HEAD_BYTES);
   readonly #interrupt: Uint8Array;
 
   constructor(rings: { incoming: SharedArrayBuffer; outgoing: SharedArrayBuffer; interrupt: Uint8Array }) {
@@ -46,8 +45,6 @@ export class Channel {
 
   /** Sends one frame and waits while there is no room. */
   send(kind: FrameKind, payload: Uint8Array): void {
-    writeFrameHead(this.#head, { payloadBytes: payload.length, session: 0, kind });
-    this.#outgoing.write(this.#head);
-    this.#outgoing.write(payload);
+    this.#outgoing.write(encodeFrame(kind, 0, payload));
   }
 }

@@ -23,6 +23,7 @@ def prepare(sources, preimports):
         os.environ.pop(name, None)
     importlib.invalidate_caches()
     gc.collect()
+    gc.freeze()  # the collector of a session has no reason to look at what came with the image
     return id(modules["runner"].handle)
 
 

@@ -19,7 +19,7 @@ _dumps = json.dumps
 _loads = json.loads
 _TracebackException = traceback.TracebackException
 _main = sys.modules["__main__"]
-_state = types.SimpleNamespace(block=0, active=False, loop=None)
+_state = types.SimpleNamespace(block=0, active=False, loop=None, no_input=None)
 
 
 def handle(request):
@@ -156,7 +156,10 @@ def _cap(text):
 
 
 def _prepare_streams(stdin):
-    sys.stdin = io.TextIOWrapper(io.BytesIO((stdin or "").encode("utf-8", "surrogatepass")), "utf-8", "surrogateescape")
+    if stdin or sys.stdin is not _state.no_input or sys.stdin.closed:
+        data = (stdin or "").encode("utf-8", "surrogatepass")
+        sys.stdin = io.TextIOWrapper(io.BytesIO(data), "utf-8", "surrogateescape")
+        _state.no_input = None if stdin else sys.stdin
     for name, fd, errors in (("stdout", 1, "strict"), ("stderr", 2, "backslashreplace")):
         if getattr(getattr(sys, name), "closed", True):
             setattr(sys, name, _open_stream(fd, errors))

@@ -10,12 +10,11 @@ const KIND_BITS = 0o170000;
 /** The files of one session: in and out under its home, and back to how they were at the start. */
 export class SessionFiles {
   readonly #fs: FileSystem;
-  /** What was there at the start, and its mode. */
-  readonly #base: ReadonlyMap<string, number>;
+  readonly #base: ReadonlyMap<string, { readonly mode: number; readonly rdev: number }>;
 
   constructor(fs: FileSystem) {
     this.#fs = fs;
-    this.#base = new Map(this.#nodes(fs.root, "").map(([path, { mode }]) => [path, mode]));
+    this.#base = new Map(this.#nodes(fs.root, "").map(([path, { mode, rdev }]) => [path, { mode, rdev }]));
   }
 
   /** Writes one file under the home, with the directories above it. Throws on a path that leads out. */
@@ -49,9 +48,10 @@ export class SessionFiles {
     this.#fs.ignorePermissions = true;
     for (const stream of this.#fs.streams) if (stream && stream.fd > 2) closeQuietly(this.#fs, stream.fd);
     for (const [path, node] of this.#nodes(this.#fs.root, "").reverse()) {
-      if (this.#kindAtStart(path) !== (node.mode & KIND_BITS)) this.#remove(path);
+      if (!this.#isOfStart(path, node)) this.#remove(path);
     }
-    for (const [path, mode] of this.#base) this.#restoreNode(path, mode);
+    for (const [path, { mode }] of this.#base) if (this.#fs.isDir(mode)) this.#fs.mkdirTree(path);
+    this.#restoreModes();
     this.#fs.chdir(HOME);
     this.#fs.ignorePermissions = false;
   }
@@ -63,14 +63,19 @@ export class SessionFiles {
     });
   }
 
-  #kindAtStart(path: string): number | undefined {
-    const mode = this.#base.get(path);
-    return mode && mode & KIND_BITS;
+  #isOfStart(path: string, { mode, rdev }: FsNode): boolean {
+    const atStart = this.#base.get(path);
+    return atStart !== undefined && atStart.rdev === rdev &&
+      (atStart.mode & KIND_BITS) === (mode & KIND_BITS);
   }
 
-  #restoreNode(path: string, mode: number): void {
-    if (this.#fs.isDir(mode)) this.#fs.mkdirTree(path);
-    this.#fs.lookupPath(path, { follow: false }).node.mode = mode;
+  #restoreModes(): void {
+    const nodes = new Map(this.#nodes(this.#fs.root, ""));
+    for (const [path, { mode }] of this.#base) {
+      const node = nodes.get(path);
+      if (!node) throw new Error(`'${path}' is gone`);
+      node.mode = mode;
+    }
   }
 
   #remove(path: string): void {

@@ -93,9 +93,9 @@ def run_js(codes):
         for code in codes:
             try:
                 value = route(code)
-            except (ImportError, LookupError):
+            except BaseException as error:
+                if type(error).__name__ == "JsException":
+                    continue
                 break  # there is no JavaScript at its end, whatever the code
-            except BaseException:
-                continue
             print("ESCAPED by", route.__name__, repr(value))
     raise RuntimeError("no way to JavaScript")

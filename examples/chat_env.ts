@@ -1,0 +1,37 @@
+/** Plays one chat episode whose reply runs Python, with a policy that stands in for a model. */
+import {
+  ChatEnv,
+  endOnFinalReply,
+  gradeEpisode,
+  loadProfile,
+  numberMatch,
+  type Policy,
+  PythonInterpreter,
+  rollout,
+  SandboxPool,
+  TransformedEnv,
+  turnLimit,
+} from "@paddock/paddock";
+
+const policy: Policy = {
+  reply: (history) =>
+    Promise.resolve(
+      history.last?.role === "tool"
+        ? `The answer is ${history.last.content.split("\n").at(1)}`
+        : "I shall count.\n```python\nprint(sum(1 for c in 'strawberry' if c == 'r'))\n```",
+    ),
+};
+
+await using pool = new SandboxPool({ profile: await loadProfile("python"), size: 1 });
+await using env = new TransformedEnv(new ChatEnv(), [
+  new PythonInterpreter({ pool, timeoutMs: 2_000 }),
+  endOnFinalReply(),
+  turnLimit({ turns: 4 }),
+  gradeEpisode({ grader: numberMatch() }),
+]);
+const trajectory = await rollout(env, policy, {
+  id: "letters",
+  query: "How many times does the letter r stand in 'strawberry'?",
+  answer: "3",
+});
+if (trajectory.reward !== 1) throw new Error(`the reward is ${trajectory.reward}`);

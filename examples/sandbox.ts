@@ -1,0 +1,35 @@
+/** Runs Python in a sandbox: state, a deadline, a file, a tool of the host. */
+import { hostTool, loadProfile, SandboxPool } from "@paddock/paddock";
+import { z } from "zod";
+
+const lookUp = hostTool({
+  name: "price",
+  description: "The price of a fruit, in cents",
+  parameters: z.object({ fruit: z.enum(["apple", "pear"]) }),
+  run: ({ fruit }) => ({ apple: 40, pear: 55 })[fruit],
+});
+
+await using pool = new SandboxPool({ profile: await loadProfile("tools"), size: 1 });
+await using lease = await pool.acquire({ seed: 7 });
+const { session } = lease;
+
+const looped = await session.exec("basket = ['apple', 'pear', 'pear']\nwhile True: pass", { timeoutMs: 300 });
+check(looped.status === "timeout" && looped.stateKept);
+
+const total = await session.exec(
+  "from paddock import tools\nsum(tools.price(fruit=fruit) for fruit in basket)",
+  { tools: [lookUp] },
+);
+check(total.status === "ok" && total.value === "150");
+
+const written = await session.exec("open('receipt.txt', 'w').write('150 cents')", {
+  fetchFiles: ["receipt.txt"],
+});
+check(new TextDecoder().decode(written.files?.["receipt.txt"]) === "150 cents");
+
+const forbidden = await session.exec("open('/etc/passwd')");
+check(forbidden.status === "error" && forbidden.error.type === "FileNotFoundError");
+
+function check(holds: boolean): void {
+  if (!holds) throw new Error("the example does not do what it says");
+}

@@ -1,0 +1,261 @@
+import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { join } from "node:path";
+import {
+  type ExecResult,
+  loadProfile,
+  parseProfile,
+  type PythonSession,
+  Sandbox,
+  SandboxPool,
+} from "../../mod.ts";
+import { SandboxError } from "../../src/errors.ts";
+import { childrenOf, isGone, value } from "./started.ts";
+
+const linux = Deno.build.os === "linux";
+const profile = await loadProfile("python");
+/** One whose image is built faster. */
+const bare = parseProfile("{}", { source: "bare" });
+
+Deno.test("SandboxPool refuses a size that is none", () => {
+  for (const size of [0, -1, 1.5, NaN, Infinity, 5_000]) {
+    assertThrows(
+      () => new SandboxPool({ profile, size }),
+      RangeError,
+      `Cannot create pool as 'size' must be from 1 to 4096: current value is ${size}`,
+    );
+  }
+});
+
+Deno.test("SandboxPool.acquire() waits when every session is leased, first come first served", async () => {
+  await using pool = new SandboxPool({ profile, size: 1, resetMode: "rewind" });
+  const order: number[] = [];
+  const first = await pool.acquire();
+  await first.session.exec("left = 'behind'");
+  const waiting = [1, 2, 3].map(async (number) => {
+    await using lease = await pool.acquire();
+    order.push(number);
+    assertEquals(value(await lease.session.exec("'left' in globals()")), "False");
+    await lease.session.exec("left = 'behind'");
+  });
+  assertEquals(order, []);
+  await first[Symbol.asyncDispose]();
+  await Promise.all(waiting);
+  assertEquals(order, [1, 2, 3]);
+});
+
+Deno.test("SandboxPool.acquire() can be cancelled while it waits, and loses no session", async () => {
+  await using pool = new SandboxPool({ profile, size: 1, resetMode: "rewind" });
+  const first = await pool.acquire();
+  const controller = new AbortController();
+  const waiting = pool.acquire({ signal: controller.signal });
+  controller.abort(new Error("changed my mind"));
+  await assertRejects(() => waiting, Error, "changed my mind");
+  await assertRejects(
+    () => pool.acquire({ signal: AbortSignal.abort(new Error("too late")) }),
+    Error,
+    "too late",
+  );
+  await first[Symbol.asyncDispose]();
+  await using second = await pool.acquire();
+  assertEquals(value(await second.session.exec("1")), "1");
+});
+
+Deno.test("SandboxPool.acquire() gives sessions that agree by seed", async () => {
+  await using pool = new SandboxPool({ profile, size: 2 });
+  await using one = await pool.acquire({ seed: 5 });
+  await using two = await pool.acquire({ seed: 5 });
+  const code = "import random, secrets\nrandom.random(), secrets.token_hex()";
+  assertEquals(value(await one.session.exec(code)), value(await two.session.exec(code)));
+  await assertRejects(
+    () => pool.acquire({ seed: NaN }),
+    RangeError,
+    "Cannot seed session as 'seed' must be a safe integer: current value is NaN",
+  );
+});
+
+Deno.test("Lease is over once it is disposed", async () => {
+  await using pool = new SandboxPool({ profile, size: 1, resetMode: "rewind" });
+  const lease = await pool.acquire();
+  await lease[Symbol.asyncDispose]();
+  await lease[Symbol.asyncDispose]();
+  await assertRejects(() => lease.session.exec("1"), Error, "Cannot use session as its lease is over");
+  await using next = await pool.acquire();
+  assertEquals(value(await next.session.exec("1")), "1");
+});
+
+Deno.test("SandboxPool gives out a session again after its guest killed it", async () => {
+  await using pool = new SandboxPool({ profile, size: 1 });
+  for (let i = 0; i < 2; i++) {
+    await using lease = await pool.acquire();
+    assertEquals((await lease.session.exec("import os\nos.abort()")).status, "crashed");
+  }
+  await using lease = await pool.acquire();
+  const result = await lease.session.exec("1");
+  assertEquals([value(result), result.restarted], ["1", undefined]);
+});
+
+Deno.test("SandboxPool fails those who wait when it is disposed, and is gone", async () => {
+  const pool = new SandboxPool({ profile, size: 1 });
+  const lease = await pool.acquire();
+  const running = await started(lease.session);
+  const waiting = pool.acquire();
+  const failed = assertRejects(() => waiting, Error, "Cannot acquire session as the pool is disposed");
+  await pool[Symbol.asyncDispose]();
+  await pool[Symbol.asyncDispose]();
+  await failed;
+  assertEquals((await running.result).status, "crashed");
+  await assertRejects(() => pool.acquire(), Error, "Cannot acquire session as the pool is disposed");
+});
+
+Deno.test("SandboxPool can be disposed before anything has started", async () => {
+  const pool = new SandboxPool({ profile, size: 2 });
+  await pool[Symbol.asyncDispose]();
+});
+
+Deno.test("SandboxPool.acquire() rejects when no sandbox can start", async () => {
+  const impossible = { ...bare, preimports: ["there_is_no_such_module"] };
+  const cacheDir = await Deno.makeTempDir();
+  try {
+    await using pool = new SandboxPool({ profile: impossible, size: 1, cacheDir });
+    const error = await assertRejects(() => pool.acquire(), SandboxError);
+    assert(error.message.includes("there_is_no_such_module"), error.message);
+  } finally {
+    await Deno.remove(cacheDir, { recursive: true });
+  }
+});
+
+Deno.test({
+  name: "SandboxPool holds several sessions in one process where the profile says so",
+  ignore: !linux,
+}, async () => {
+  const dense = parseProfile(JSON.stringify({ sessionsPerProcess: 3, limits: { graceMs: 200 } }), {
+    source: "dense",
+  });
+  await using cache = await temporaryCache();
+  const { cacheDir } = cache;
+  await using pool = new SandboxPool({ profile: dense, size: 3, resetMode: "rewind", cacheDir });
+  const leases = await Promise.all([pool.acquire(), pool.acquire(), pool.acquire()]);
+  assertEquals((await childrenOf(Deno.pid, cacheDir)).length, 1);
+  const results = await Promise.all(
+    leases.map(({ session }, i) => session.exec(`x = ${i}\nimport time\ntime.sleep(0.05)\nx`)),
+  );
+  assertEquals(results.map(value), ["0", "1", "2"]);
+  const [one, two, three] = leases.map(({ session }) => session);
+  assert(one && two && three);
+  const stuck = await one.exec(
+    "while True:\n    try:\n        while True: pass\n    except BaseException: pass",
+    { timeoutMs: 50 },
+  );
+  assertEquals([stuck.status, stuck.stateKept], ["timeout", false]);
+  assertEquals((await two.exec("import os\nos.abort()")).status, "crashed");
+  assertEquals(value(await three.exec("x")), "2");
+  assertEquals([value(await one.exec("'x' in globals()")), value(await two.exec("'x' in globals()"))], [
+    "False",
+    "False",
+  ]);
+  for (const lease of leases) await lease[Symbol.asyncDispose]();
+});
+
+Deno.test({
+  name: "Sandbox leaves no process when it is disposed, also when it is disposed twice",
+  ignore: !linux,
+}, async () => {
+  await using cache = await temporaryCache();
+  const { cacheDir } = cache;
+  const sandbox = await Sandbox.start({ profile: bare, cacheDir });
+  const session = await sandbox.openSession();
+  const [pid] = await childrenOf(Deno.pid, cacheDir);
+  assert(pid !== undefined);
+  const running = await started(session);
+  await Promise.all([sandbox[Symbol.asyncDispose](), sandbox[Symbol.asyncDispose]()]);
+  assert(await isGone(pid));
+  assertEquals((await running.result).status, "crashed");
+  await assertRejects(() => sandbox.openSession(), Error, "Cannot open session as the sandbox is disposed");
+});
+
+Deno.test({ name: "Sandbox ends with its host, also when the host is killed", ignore: !linux }, async () => {
+  const mod = new URL("../../mod.ts", import.meta.url).href;
+  const host = `
+    import { loadProfile, Sandbox } from ${JSON.stringify(mod)};
+    const sandbox = await Sandbox.start({ profile: await loadProfile("python") });
+    const session = await sandbox.openSession();
+    await session.exec("print('ready', flush=True)\\nwhile True: pass", { timeoutMs: 60_000, onOutput: () => console.log("ready") });`;
+  const config = new URL("../../deno.json", import.meta.url).pathname;
+  const script = await Deno.makeTempFile({ suffix: ".ts" });
+  await Deno.writeTextFile(script, host);
+  const process = new Deno.Command(Deno.execPath(), {
+    args: ["run", "-A", "--quiet", `--config=${config}`, script],
+    stdout: "piped",
+    stdin: "null",
+    stderr: "inherit",
+  }).spawn();
+  const reader = process.stdout.getReader();
+  await reader.read();
+  const [sandbox] = await childrenOf(process.pid);
+  assert(sandbox !== undefined);
+  process.kill("SIGKILL");
+  await process.status;
+  await reader.cancel();
+  for (let i = 0; i < 100 && !await isGone(sandbox); i++) await new Promise((done) => setTimeout(done, 50));
+  assert(await isGone(sandbox));
+  await Deno.remove(script);
+});
+
+Deno.test("Sandbox builds a base image again that is damaged, piece by piece", async (t) => {
+  await using cache = await cacheWithImage();
+  const { cacheDir } = cache;
+  const name = await imageIn(cacheDir);
+  const damage: Record<string, (directory: string) => Promise<void>> = {
+    "a byte of the image": async (directory) => {
+      const bytes = await Deno.readFile(join(directory, "image.bin"));
+      bytes[1_000] = (bytes[1_000] ?? 0) ^ 255;
+      await Deno.writeFile(join(directory, "image.bin"), bytes);
+    },
+    "the manifest": (directory) => Deno.writeTextFile(join(directory, "manifest.json"), "{}"),
+    "the supervisor": (directory) => Deno.writeTextFile(join(directory, "supervisor.js"), "Deno.exit(0)"),
+    "a missing library": (directory) => Deno.remove(join(directory, "library.bin")),
+  };
+  for (const [what, harm] of Object.entries(damage)) {
+    await t.step(what, async () => {
+      await harm(join(cacheDir, name));
+      let builds = 0;
+      const options = { profile: bare, cacheDir, onBuild: () => builds++ };
+      await using sandbox = await Sandbox.start(options);
+      assertEquals(value(await (await sandbox.openSession()).exec("6 * 7")), "42");
+      await using again = await Sandbox.start(options);
+      assertEquals(value(await (await again.openSession()).exec("6 * 7")), "42");
+      assertEquals(builds, 1);
+    });
+  }
+});
+
+/** The name of the one image in a cache. */
+async function imageIn(cacheDir: string): Promise<string> {
+  for await (const { name, isDirectory } of Deno.readDir(cacheDir)) if (isDirectory) return name;
+  throw new Error(`there is no image in ${cacheDir}`);
+}
+
+/** An exec that runs until it is killed; resolves when it runs. */
+async function started(session: PythonSession): Promise<{ result: Promise<ExecResult> }> {
+  const runs = Promise.withResolvers<void>();
+  const result = session.exec("print('on', flush=True)\nwhile True: pass", {
+    onOutput: () => runs.resolve(),
+  });
+  await runs.promise;
+  return { result };
+}
+
+/** An empty cache, removed when the sandboxes that were started from it are gone. */
+async function temporaryCache(): Promise<AsyncDisposable & { cacheDir: string }> {
+  const cacheDir = await Deno.makeTempDir();
+  return { cacheDir, [Symbol.asyncDispose]: () => Deno.remove(cacheDir, { recursive: true }) };
+}
+
+/** A cache with the usual image in it. */
+async function cacheWithImage(): Promise<AsyncDisposable & { cacheDir: string }> {
+  const cache = await temporaryCache();
+  const { cacheDir } = cache;
+  await using sandbox = await Sandbox.start({ profile: bare, cacheDir });
+  await sandbox.openSession();
+  return cache;
+}

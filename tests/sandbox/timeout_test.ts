@@ -1,0 +1,117 @@
+import { assert, assertEquals } from "@std/assert";
+import { limited, value, withSession } from "./started.ts";
+
+/** Programs that end when they are interrupted. */
+const STOPPABLE: Record<string, string> = {
+  "a loop": "while True: pass",
+  "a sleep": "import time\ntime.sleep(60)",
+  "an await": "import asyncio\nawait asyncio.sleep(60)",
+  "a future of nobody": "import asyncio\nawait asyncio.get_running_loop().create_future()",
+  "asyncio.run": "import asyncio\nasyncio.run(asyncio.sleep(60))",
+  "an interrupt that is caught once":
+    "try:\n    while True: pass\nexcept KeyboardInterrupt:\n    caught = True\nwhile True: pass",
+  "an interrupt taken for an answer": "try:\n    while True: pass\nexcept KeyboardInterrupt:\n    'went on'",
+};
+
+/** Programs that do not. */
+const UNSTOPPABLE: Record<string, string> = {
+  "an interrupt swallowed for ever":
+    "while True:\n    try:\n        while True: pass\n    except BaseException: pass",
+  "a loop in C": "sum(range(10**12))",
+};
+
+Deno.test("Session.exec() interrupts at the timeout and keeps the state", async (t) => {
+  await withSession(async (session) => {
+    for (const [name, code] of Object.entries(STOPPABLE)) {
+      await t.step(name, async () => {
+        await session.exec("kept = 1");
+        const result = await session.exec(`print('before', flush=True)\n${code}`, { timeoutMs: 100 });
+        assertEquals([result.status, result.stateKept, result.stdout], ["timeout", true, "before\n"]);
+        assert(result.status === "timeout" && result.error.type === "TimeoutError");
+        assertEquals(result.error.message, "the block ran longer than 100 ms");
+        const next = await session.exec("kept");
+        assertEquals([value(next), next.restarted], ["1", undefined]);
+      });
+    }
+  });
+});
+
+Deno.test("Session.exec() kills what cannot be interrupted, and the next one meets a fresh interpreter", async (t) => {
+  await withSession(async (session) => {
+    for (const [name, code] of Object.entries(UNSTOPPABLE)) {
+      await t.step({
+        name,
+        sanitizeOps: false, // the fresh interpreter has another process; the test as a whole is checked
+        sanitizeResources: false,
+        fn: async () => {
+          await session.exec("kept = 1");
+          const result = await session.exec(`print('before', flush=True)\n${code}`, { timeoutMs: 100 });
+          assertEquals([result.status, result.stateKept, result.stdout], ["timeout", false, "before\n"]);
+          const next = await session.exec("'kept' in globals()");
+          assertEquals([value(next), next.restarted], ["False", true]);
+          assertEquals((await session.exec("1")).restarted, undefined);
+        },
+      });
+    }
+  }, { profile: await limited("python", { graceMs: 200 }) });
+});
+
+Deno.test("Session.exec() lets no late interrupt hit the next exec", async () => {
+  await withSession(async (session) => {
+    for (let i = 0; i < 20; i++) {
+      await session.exec("import time\ntime.sleep(0.02)", { timeoutMs: 20 });
+      assertEquals(value(await session.exec("sum(range(1000))")), "499500");
+    }
+  });
+});
+
+Deno.test(
+  { name: "Session.exec() stops at the limit of CPU time", ignore: Deno.build.os !== "linux" },
+  async () => {
+    await withSession(async (session) => {
+      const result = await session.exec("kept = 1\nwhile True: pass", { timeoutMs: 20_000 });
+      assert(result.status === "timeout");
+      assertEquals([result.error.type, result.error.message], [
+        "CpuTimeLimit",
+        "the block used more than 1 s of CPU time",
+      ]);
+      assertEquals(value(await session.exec("kept")), "1");
+    }, { profile: await limited("python", { cpuSeconds: 1 }) });
+  },
+);
+
+Deno.test("Session.exec() says 'memory' and keeps the state when Python runs out of it", async () => {
+  await withSession(async (session) => {
+    const result = await session.exec("kept = 1\nx = bytearray(10**9)");
+    assert(result.status === "memory");
+    assertEquals([result.error.type, result.stateKept], ["MemoryError", true]);
+    assertEquals(value(await session.exec("kept, len(bytearray(10**8))")), "(1, 100000000)");
+    const caught = await session.exec(
+      "try:\n    bytearray(10**9)\nexcept MemoryError:\n    caught = True\ncaught",
+    );
+    assertEquals(value(caught), "True");
+  });
+});
+
+Deno.test("Session.exec() says 'crashed' and starts again", async (t) => {
+  const deaths = [
+    "import os\nos._exit(3)",
+    "import os\nos.abort()",
+    "import ctypes\nctypes.memset(0x10000, 255, 10**7)",
+  ];
+  await withSession(async (session) => {
+    for (const code of deaths) {
+      await t.step({
+        name: code.split("\n")[1] ?? code,
+        sanitizeOps: false,
+        sanitizeResources: false,
+        fn: async () => {
+          const result = await session.exec(`print('before', flush=True)\n${code}`);
+          assertEquals([result.status, result.stateKept, result.stdout], ["crashed", false, "before\n"]);
+          const next = await session.exec("1");
+          assertEquals([value(next), next.restarted], ["1", true]);
+        },
+      });
+    }
+  });
+});
