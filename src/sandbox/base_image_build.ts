@@ -3,8 +3,10 @@ import { SandboxError } from "../errors.ts";
 import { Child } from "./child.ts";
 import { childCommand, childEnvironment } from "./command.ts";
 import type { AssetFile, BootPlan } from "./guest/assets.ts";
+import { CALLED_BY_GUEST } from "./guest/emscripten.ts";
 import type { HeapImage } from "./guest/python.ts";
 import { PYTHON_SOURCES, supervisorModules, workerModules } from "./guest_sources.ts";
+import { leanWasm } from "./lean_wasm.ts";
 import { packageFiles } from "./package_files.ts";
 import type { Profile } from "./profile.ts";
 import { type Frame, FrameKind, join } from "./protocol.ts";
@@ -42,10 +44,11 @@ export async function buildBaseImage(
     await Deno.writeTextFile(joinPath(directory, name), source);
   }
   const save = (name: string, bytes: Uint8Array) => saveAsset(joinPath(directory, name), bytes);
+  const exports = await exportNames(pyodide);
   const base = {
-    wasm: await save("pyodide.asm.wasm", pyodide.wasm),
+    wasm: await save("full.wasm", pyodide.wasm),
     factory: await save("pyodide.asm.mjs", pyodide.factory),
-    exportNames: await exportNames(pyodide),
+    exportNames: exports,
     library: {
       ...await save("library.bin", join(library.map((file) => file.contents))),
       index: library.map(({ path, contents }) => [path, contents.length] as const),
@@ -65,7 +68,13 @@ export async function buildBaseImage(
     mounts: [],
     limits: profile.limits,
   });
-  return { ...base, image: { ...about, ...await save("image.bin", data) } };
+  await Deno.remove(joinPath(directory, base.wasm.path));
+  const lean = leanWasm(pyodide.wasm, new Set([...exports, ...CALLED_BY_GUEST]));
+  return {
+    ...base,
+    wasm: await save("python.wasm", lean),
+    image: { ...about, ...await save("image.bin", data) },
+  };
 }
 
 /** What of the Wasm module Emscripten's JavaScript needs: all data, and the functions that it names. */

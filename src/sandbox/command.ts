@@ -103,8 +103,9 @@ function v8Flags({ limits }: Profile, { v8Extra = [] }: ChildCommandOptions): st
   return [
     `--wasm-max-mem-pages=${wasmPages(limits)}`,
     "--disallow-code-generation-from-strings",
-    "--expose-gc",
     "--optimize-for-size",
+    "--wasm-num-compilation-tasks=1",
+    "--no-use-ic",
     `--max-semi-space-size=${YOUNG_MIB}`,
     `--stack-size=${STACK_KIB}`,
     `--max-old-space-size=${JS_HEAP_MIB}`,

@@ -10,7 +10,7 @@ export function execResult(end: ExecEnd, options: { timeoutMs: number; limits: L
     stdout: end.stdout,
     stderr: end.stderr,
     durationMs: end.durationMs,
-    stateKept: end.loss === undefined,
+    stateKept: end.stateKept,
     truncated: end.result?.truncated ?? false,
   };
   if (end.stopped === "timeout" || end.stopped === "cpu") {

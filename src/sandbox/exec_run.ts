@@ -31,6 +31,7 @@ export interface ExecEnd {
   readonly stderr: string;
   readonly durationMs: number;
   readonly stopped?: StopReason | undefined;
+  readonly stateKept: boolean;
   /** What the guest said, or why it can say nothing any more. */
   readonly result?: GuestResult | undefined;
   readonly loss?: Loss | undefined;
@@ -44,6 +45,7 @@ export class ExecRun {
   readonly #tools: ToolCalls;
   readonly #result = Promise.withResolvers<GuestResult>();
   #stopped: StopReason | undefined;
+  #over = false;
   readonly #timers: ReturnType<typeof setTimeout>[] = [];
 
   constructor(link: GuestLink, options: ExecRunOptions) {
@@ -72,6 +74,7 @@ export class ExecRun {
         stderr: this.#output.stderr.end(),
         durationMs: performance.now() - startedAt,
         stopped: this.#stopped,
+        stateKept: this.#link.alive,
       };
     } finally {
       this.#timers.forEach((timer) => clearTimeout(timer));
@@ -95,11 +98,18 @@ export class ExecRun {
   }
 
   #receive({ kind, payload }: Frame): void {
+    if (this.#over) throw new SyntaxError(`frame ${kind} came after the result`);
     if (kind === FrameKind.stdout) this.#output.push("stdout", payload);
     else if (kind === FrameKind.stderr) this.#output.push("stderr", payload);
     else if (kind === FrameKind.call) this.#tools.receive(payload);
-    else if (kind === FrameKind.result) this.#result.resolve(parseResult(payload));
+    else if (kind === FrameKind.result) this.#end(payload);
     else throw new SyntaxError(`frame ${kind} is not one of an exec`);
+  }
+
+  #end(payload: Uint8Array): void {
+    const result = parseResult(payload, this.#options.limits.outputBytes);
+    this.#over = true;
+    this.#result.resolve(result);
   }
 
   /** Interrupts the program, again and again, until it ends or its grace does. */

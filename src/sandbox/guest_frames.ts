@@ -1,12 +1,15 @@
 import { z } from "zod";
 
 const text = z.string();
-const errorSchema = z.strictObject({ type: text, message: text, traceback: text });
+/** More than the runner lets through of a class name, a message or a traceback. */
+const MAX_ERROR_CHARACTERS = 100_000;
+const errorText = text.max(MAX_ERROR_CHARACTERS);
+const errorSchema = z.strictObject({ type: errorText, message: errorText, traceback: errorText });
 
 const outcomeSchema = z.discriminatedUnion("status", [
   z.strictObject({ status: z.literal("ok"), value: text.optional(), cut: z.boolean().optional() }),
   z.strictObject({ status: z.enum(["error", "memory", "interrupted"]), error: errorSchema }),
-  z.strictObject({ status: z.literal("exited"), exitCode: z.number() }),
+  z.strictObject({ status: z.literal("exited"), exitCode: z.int().min(1).max(255) }),
 ]);
 
 const resultSchema = z.strictObject({
@@ -33,10 +36,13 @@ const decoder = new TextDecoder();
 /**
  * Reads the payload of a `result` frame.
  *
- * @throws {SyntaxError} when it is anything else.
+ * @throws {SyntaxError} when it is anything else, or its value is longer than the runner lets through.
  */
-export function parseResult(payload: Uint8Array): GuestResult {
-  return parse(resultSchema, payload);
+export function parseResult(payload: Uint8Array, maxValueCharacters: number): GuestResult {
+  const result = parse(resultSchema, payload);
+  const { outcome } = result;
+  if (outcome.status !== "ok" || (outcome.value?.length ?? 0) <= 2 * maxValueCharacters) return result;
+  throw new SyntaxError("Cannot read result as its value is too long");
 }
 
 /**

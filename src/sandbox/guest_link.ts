@@ -11,6 +11,7 @@ export interface Loss {
 /** How long the guest may take for what is no exec: a file, a rewind. */
 const ANSWER_TIMEOUT_MS = 10_000;
 
+const MAX_REASON_BYTES = 1000;
 const decoder = new TextDecoder();
 
 /** The host's end of one interpreter in a child: frames out, frames in, until it is lost. */
@@ -49,7 +50,7 @@ export class GuestLink {
   receive(frame: Frame): void {
     if (this.#loss) return;
     if (frame.kind === FrameKind.opened) this.#open.resolve();
-    else if (frame.kind === FrameKind.lost) this.lose(lossOfInterpreter(decoder.decode(frame.payload)));
+    else if (frame.kind === FrameKind.lost) this.lose(lossOfInterpreter(frame.payload));
     else if (this.#onFrame) this.#guarded(frame, this.#onFrame);
     else {this.lose({
         reason: "protocol",
@@ -131,7 +132,8 @@ export class GuestLink {
 const OUT_OF_MEMORY =
   /out of memory|allocation failed|OOM|Cannot allocate|Failed to reserve|WebAssembly\.Memory/i;
 
-function lossOfInterpreter(text: string): Loss {
+function lossOfInterpreter(payload: Uint8Array): Loss {
+  const text = decoder.decode(payload.subarray(0, MAX_REASON_BYTES));
   return { reason: OUT_OF_MEMORY.test(text) ? "memory" : "crashed", message: text };
 }
 

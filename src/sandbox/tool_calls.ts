@@ -1,6 +1,9 @@
 import type { HostTool } from "./host_tool.ts";
 import { parseCall } from "./guest_frames.ts";
 
+/** Calls beyond the budget are answered by an error, up to this many times the budget. */
+const FLOOD_FACTOR = 4;
+
 /** The host tools of one exec: who may be called, how often, and what is answered. */
 export class ToolCalls {
   readonly #tools: ReadonlyMap<string, HostTool>;
@@ -21,11 +24,12 @@ export class ToolCalls {
   /**
    * Runs the call of a `call` frame and answers it; what fails in the tool is told to the guest.
    *
-   * @throws {SyntaxError} when the frame is no call, or repeats one.
+   * @throws {SyntaxError} when the frame is no call, repeats one, or is one of a flood.
    */
   receive(payload: Uint8Array): void {
     const { call, name, arguments: args } = parseCall(payload);
     if (this.#seen.has(call)) throw new SyntaxError(`call ${call} was made before`);
+    if (this.#seen.size > FLOOD_FACTOR * this.#budget) throw new SyntaxError("calls go on beyond any budget");
     this.#seen.add(call);
     this.#run(name, args).then(
       (value) => this.#reply(`{"call":${call},"value":${value}}`),

@@ -109,14 +109,14 @@ Deno.test("Session.exec() meets its deadline when the child sends half a frame",
   assertEquals((await source.firstEnd()).signal, "SIGKILL");
 });
 
-Deno.test("Session.exec() takes the first of two results, and the second is a breach", async () => {
+Deno.test("Session.exec() believes nothing of a guest that answers twice", async () => {
   const answer = concat(frame("stdout", "told"), result(OK), result({ status: "ok", value: "second" }));
   await using source = await HostileSource.create(profile(), answer);
   await using session = new Session(source);
   const first = await session.exec("1");
-  assertEquals([first.status, first.stdout], ["ok", "told"]);
+  assertEquals([first.status, first.stdout, first.stateKept], ["crashed", "told", false]);
   await session.exec("2");
-  assertEquals(source.started, 2);
+  assertEquals(source.started, 3);
 });
 
 Deno.test("Session.exec() does not take an early 'opened' for an answer", async () => {
@@ -205,7 +205,7 @@ Deno.test("FrameSplitter refuses a frame by its head, before there is any payloa
 Deno.test("parseResult() keeps lone surrogates and drops prototype keys", () => {
   const text =
     '{"truncated":false,"flooded":false,"__proto__":{"x":1},"outcome":{"status":"ok","value":"\\ud800"}}';
-  const parsed = parseResult(encoder.encode(text));
+  const parsed = parseResult(encoder.encode(text), 1_000);
   assertEquals(parsed.outcome, { status: "ok", value: "\ud800" });
   assertEquals(Object.getPrototypeOf(parsed), Object.prototype);
 });

@@ -82,8 +82,8 @@ Deno.test("parseProfile() resolves paths from the folder of the profile", () => 
     { guestPath: "/home/pyodide/in", hostPath: "/etc/hosts" },
   ]);
   assertEquals(packages, [
-    { name: "typing-extensions", kind: "wheel", path: "/work/w/typing.whl", sha256: DIGEST },
-    { name: "all", kind: "lock", path: "/work/pyodide-lock.json", sha256: DIGEST },
+    { name: "typing-extensions", kind: "wheel", path: "/profiles/w/typing.whl", sha256: DIGEST },
+    { name: "all", kind: "lock", path: "/profiles/pyodide-lock.json", sha256: DIGEST },
   ]);
 });
 

@@ -78,6 +78,7 @@ async function readChecked(file: AssetFile): Promise<Uint8Array<ArrayBuffer>> {
 async function compileChecked(file: AssetFile): Promise<WebAssembly.Module> {
   const bytes = await Deno.readFile(locate(file));
   const [module] = await Promise.all([WebAssembly.compile(bytes), check(file, bytes)]);
+  free(bytes);
   return module;
 }
 
@@ -109,11 +110,17 @@ function blobUrl(source: string | Uint8Array<ArrayBuffer>): string {
   return URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
 }
 
-/** A copy in memory that all workers of the process read. */
-function shared(bytes: Uint8Array): Uint8Array {
+/** The bytes in memory that all workers of the process read; what they came in is freed. */
+function shared(bytes: Uint8Array<ArrayBuffer>): Uint8Array {
   const copy = new Uint8Array(new SharedArrayBuffer(bytes.length));
   copy.set(bytes);
+  free(bytes);
   return copy;
+}
+
+/** Gives memory back now: a process that waits may not collect its garbage for long. */
+function free(bytes: Uint8Array<ArrayBuffer>): void {
+  bytes.buffer.transfer(0);
 }
 
 function cutLibrary(bytes: Uint8Array, index: readonly (readonly [string, number])[]): ReadOnlyFile[] {

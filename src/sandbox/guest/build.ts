@@ -19,7 +19,7 @@ export interface ImagePlan {
 
 /** Starts Pyodide the long way, prepares it, and takes its heap. */
 export async function buildImage(assets: PythonAssets, plan: ImagePlan): Promise<HeapImage> {
-  const wasm = instantiator(assets, 0);
+  const wasm = instantiator(assets, { heapBytes: 0, runInitializers: true });
   const { loadPyodide } = await import(plan.loaderUrl) as {
     loadPyodide: (options: object) => Promise<Pyodide>;
   };

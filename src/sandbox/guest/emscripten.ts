@@ -77,6 +77,17 @@ export interface MemoryFileSystem {
   ops_table: unknown;
 }
 
+/** The exports that the guest itself uses in a restored interpreter; see {@linkcode PythonExports}. */
+export const CALLED_BY_GUEST: readonly string[] = [
+  "memory",
+  "__stack_pointer",
+  "PyBytes_FromStringAndSize",
+  "PyBytes_AsString",
+  "PyBytes_Size",
+  "PyObject_CallOneArg",
+  "Py_DecRef",
+];
+
 /** The C functions that the guest calls in the Wasm instance. */
 export interface PythonExports {
   memory: WebAssembly.Memory;

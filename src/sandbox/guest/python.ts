@@ -36,7 +36,7 @@ export interface Python {
 
 /** Starts an interpreter from a base image, without running any of Python's own start-up. */
 export async function restorePython(assets: PythonAssets, image: HeapImage): Promise<Python> {
-  const wasm = instantiator(assets, image.heapBytes);
+  const wasm = instantiator(assets, { heapBytes: image.heapBytes, runInitializers: false });
   const module = await assets.createModule({
     noInitialRun: true,
     print: () => {},
@@ -104,7 +104,10 @@ export function installFiles(fs: FileSystem, trees: readonly ReadOnlyTree[]): vo
 }
 
 /** The hook through which Emscripten gets its instance, made of the module that all sessions share. */
-export function instantiator(assets: PythonAssets, heapBytes: number): {
+export function instantiator(
+  assets: PythonAssets,
+  options: { heapBytes: number; runInitializers: boolean },
+): {
   instantiate: (imports: WebAssembly.Imports, done: InstanceReceiver) => object;
   exports: () => PythonExports;
 } {
@@ -113,14 +116,21 @@ export function instantiator(assets: PythonAssets, heapBytes: number): {
     instantiate(imports, done) {
       WebAssembly.instantiate(assets.module, completeImports(imports)).then((instance) => {
         exports = instance.exports as unknown as PythonExports;
-        growTo(exports.memory, heapBytes);
-        done({ exports: neededExports(instance.exports, assets.exportNames) }, assets.module);
+        growTo(exports.memory, options.heapBytes);
+        const needed = neededExports(instance.exports, assets.exportNames);
+        done(
+          { exports: options.runInitializers ? needed : { ...needed, ...NO_INITIALIZERS } },
+          assets.module,
+        );
       });
       return {};
     },
     exports: () => exports as PythonExports,
   };
 }
+
+/** A heap that comes from an image has been through these. */
+const NO_INITIALIZERS = { __wasm_call_ctors: () => {}, __wasm_apply_data_relocs: () => {} };
 
 type InstanceReceiver = (instance: { exports: WebAssembly.Exports }, module: WebAssembly.Module) => void;
 

@@ -24,8 +24,6 @@ export interface Kept {
   readonly message: Promise<unknown>;
   readonly now: () => number;
   readonly randomFill: (view: Uint8Array) => void;
-  /** Frees what is no longer used: a worker that waits never does so by itself. */
-  readonly collectGarbage: () => void;
 }
 
 /** Takes what is needed, then deletes every other global. */
@@ -33,7 +31,6 @@ function emptyRealm(): Kept {
   const scope = globalThis as unknown as WorkerScope;
   const clock = scope.performance;
   const source = scope.crypto;
-  const collectGarbage = scope.gc;
   const message = new Promise<unknown>((resolve) => {
     scope.addEventListener("message", (event) => resolve(event.data), { once: true });
   });
@@ -41,7 +38,6 @@ function emptyRealm(): Kept {
   return {
     message: message.finally(() => deleteGlobals((key) => KEPT.has(key))),
     now: () => clock.now(),
-    collectGarbage,
     randomFill: (view) => void source.getRandomValues(view as Uint8Array<ArrayBuffer>),
   };
 }
@@ -49,7 +45,6 @@ function emptyRealm(): Kept {
 interface WorkerScope {
   performance: Performance;
   crypto: Crypto;
-  gc: () => void;
   addEventListener(type: "message", listener: (event: MessageEvent) => void, options: { once: true }): void;
 }
 
@@ -60,7 +55,7 @@ function deleteGlobals(keeps: (key: PropertyKey) => boolean): void {
   }
   for (const holder of chain) {
     for (const key of Reflect.ownKeys(holder)) {
-      if (!keeps(key)) Reflect.deleteProperty(holder, key);
+      if (!keeps(key) && !Reflect.deleteProperty(holder, key)) Reflect.set(holder, key, undefined);
     }
   }
 }

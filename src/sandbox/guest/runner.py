@@ -15,6 +15,8 @@ FLAGS = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 CO_COROUTINE = 0x80
 TEXT_CAP = 65536
 
+SIGINT = signal.SIGINT
+_signal = signal.signal
 _dumps = json.dumps
 _loads = json.loads
 _TracebackException = traceback.TracebackException
@@ -34,10 +36,10 @@ def handle(request):
 def _run(request):
     _state.block += 1
     name = f"<block {_state.block}>"
-    _prepare_streams(request.get("stdin"))
-    _tools._begin(request.get("tools", ()))
-    signal.signal(signal.SIGINT, _on_interrupt)
     try:
+        _tools._begin(request.get("tools", ()))
+        _signal(SIGINT, _on_interrupt)
+        _prepare_streams(request.get("stdin"))
         outcome = _run_block(request["code"], name, request["valueCap"])
     except BaseException as error:
         outcome = {"status": "error", "error": _describe_plainly(error)}
@@ -113,7 +115,9 @@ def _describe_exit(code):
     if code is None or code is False or code == 0:
         return {"status": "ok"}
     if isinstance(code, int):
-        return {"status": "exited", "exitCode": int(code)}
+        # as a shell would see it
+        code = code & 0xFF if -(2**63) <= code < 2**63 else 0xFF
+        return {"status": "exited", "exitCode": code} if code else {"status": "ok"}
     print(code, file=sys.stderr)
     return {"status": "exited", "exitCode": 1}
 
@@ -125,7 +129,7 @@ def _describe(error, name):
     report = _TracebackException(type(error), error, trace, compact=True)
     _drop_own_frames(report)
     return {
-        "type": type(error).__name__,
+        "type": _cap(type(error).__name__),
         "message": _cap(str(error)),
         "traceback": _cap("".join(report.format())),
     }

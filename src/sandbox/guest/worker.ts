@@ -88,7 +88,6 @@ async function serve(assets: PythonAssets, image: HeapImage): Promise<void> {
   const session = new Session({ python, image, devices, channel, entropy, interrupt });
   session.seed(start.seed);
   channel.send(FrameKind.opened, textBytes("{}"));
-  kept.collectGarbage();
   session.run();
 }
 

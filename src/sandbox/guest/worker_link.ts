@@ -92,15 +92,9 @@ export class WorkerLink {
       if (last?.kind === frame.kind && isOutput(frame)) last.payload = join([last.payload, frame.payload]);
       else merged.push(frame);
     }
-    if (merged[0]?.kind === FrameKind.opened) queueMicrotask(collectGarbage);
     const bytes = merged.map(({ kind, payload }) => encodeFrame(kind as FrameKind, this.#session, payload));
     if (bytes.length > 0) this.#sendToHost(bytes.length === 1 && bytes[0] ? bytes[0] : join(bytes));
   }
-}
-
-/** A start leaves tens of megabytes behind, which a process that waits would keep. */
-function collectGarbage(): void {
-  (globalThis as unknown as { gc: () => void }).gc();
 }
 
 function isOutput({ kind }: Frame): boolean {
