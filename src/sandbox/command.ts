@@ -105,7 +105,7 @@ function v8Flags({ limits }: Profile, { v8Extra = [] }: ChildCommandOptions): st
     "--disallow-code-generation-from-strings",
     "--optimize-for-size",
     "--wasm-num-compilation-tasks=1",
-    "--no-use-ic",
+
     `--max-semi-space-size=${YOUNG_MIB}`,
     `--stack-size=${STACK_KIB}`,
     `--max-old-space-size=${JS_HEAP_MIB}`,

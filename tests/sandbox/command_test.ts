@@ -15,7 +15,7 @@ function options(...layers: Layer[]): ChildCommandOptions {
 }
 
 function profile(value: unknown) {
-  return parseProfile(JSON.stringify(value), { source: "mine", directory: "/work" });
+  return parseProfile(JSON.stringify(value), { source: "mine", directory: "/profiles" });
 }
 
 for (const name of shippedProfiles) {
@@ -53,8 +53,8 @@ Deno.test("childCommand() grows the limits with the sessions of a process", () =
 Deno.test("childCommand() lets the child read mounts, and binds them under bubblewrap", () => {
   const mine = profile({ mounts: { "/a": "data", "/b": "/srv/b" } });
   const { args } = childCommand(mine, options("bubblewrap"));
-  assertStringIncludes(args.join(" "), "--allow-read=/var/cache/paddock/1a2b,/srv/data,/srv/b ");
-  assertStringIncludes(args.join(" "), "--ro-bind /srv/data /srv/data --ro-bind /srv/b /srv/b ");
+  assertStringIncludes(args.join(" "), "--allow-read=/var/cache/paddock/1a2b,/profiles/data,/srv/b ");
+  assertStringIncludes(args.join(" "), "--ro-bind /profiles/data /profiles/data --ro-bind /srv/b /srv/b ");
 });
 
 Deno.test("childCommand() binds a supervisor that is not among the assets", () => {

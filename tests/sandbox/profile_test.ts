@@ -4,7 +4,7 @@ import { shippedProfiles } from "../../src/sandbox/profile_file.ts";
 
 const DIGEST = "0123456789abcdef".repeat(4);
 
-function parse(value: unknown, directory: string | undefined = "/work") {
+function parse(value: unknown, directory: string | undefined = "/profiles") {
   return parseProfile(JSON.stringify(value), { source: "mine.jsonc", directory });
 }
 
