@@ -1,5 +1,5 @@
 import { SandboxPool } from "../sandbox/pool.ts";
-import { median, privateBytes, ratePerSecond, timings } from "./measure.ts";
+import { median, privateBytes, ratePerSecond, ratesInTurn, timings } from "./measure.ts";
 import { findPython, PersistentPython, runChild } from "./peers.ts";
 import type { Row } from "./row.ts";
 import type { BenchSetup } from "./sandbox_rows.ts";
@@ -9,28 +9,24 @@ const PROGRAM = "import math\nprint(sum(math.sqrt(i) for i in range(100)))";
 /** Fresh episodes against a raw child for each, and what the peers' execs cost. */
 export async function episodeRows(setup: BenchSetup): Promise<Row[]> {
   const lanes = navigator.hardwareConcurrency;
-  const ms = 2_500 * setup.effort;
-  const ours = await rewoundEpisodes(setup, { lanes, ms });
-  const rows: Row[] = [{ what: "fresh episodes by rewind", value: ours, unit: "/s" }];
+  await using pool = new SandboxPool({ ...setup, size: lanes, resetMode: "rewind" });
+  const ours = () => ratePerSecond(() => rewoundEpisode(pool), { lanes, ms: 500 });
+  await ours();
   const python = await findPython();
-  if (!python) return rows;
-  const theirs = await ratePerSecond(() => runChild(python, PROGRAM), { lanes, ms });
+  if (!python) return [{ what: "fresh episodes by rewind", value: await ours(), unit: "/s" }];
+  const theirs = () => ratePerSecond(() => runChild(python, PROGRAM), { lanes, ms: 500 });
+  const { a, b, ratio } = await ratesInTurn(ours, theirs, 5 * setup.effort);
   return [
-    ...rows,
-    { what: "fresh episodes, peer: a python3 child each", value: theirs, unit: "/s" },
-    { what: "fresh episodes against that peer", value: ours / theirs, unit: "×", bound: 3 },
+    { what: "fresh episodes by rewind", value: a, unit: "/s" },
+    { what: "fresh episodes, peer: a python3 child each", value: b, unit: "/s" },
+    { what: "fresh episodes against that peer", value: ratio, unit: "×", bound: 3 },
     ...await peerExecRows(python, setup),
   ];
 }
 
-async function rewoundEpisodes(setup: BenchSetup, options: { lanes: number; ms: number }): Promise<number> {
-  await using pool = new SandboxPool({ ...setup, size: options.lanes, resetMode: "rewind" });
-  const episode = async () => {
-    await using lease = await pool.acquire();
-    await lease.session.exec(PROGRAM);
-  };
-  await ratePerSecond(episode, { ...options, ms: 500 });
-  return await ratePerSecond(episode, options);
+async function rewoundEpisode(pool: SandboxPool): Promise<void> {
+  await using lease = await pool.acquire();
+  await lease.session.exec(PROGRAM);
 }
 
 async function peerExecRows(python: string, setup: BenchSetup): Promise<Row[]> {

@@ -40,6 +40,24 @@ export async function ratePerSecond(
   return done / ((performance.now() - startedAt) / 1000);
 }
 
+/**
+ * Two rates measured in turn, A B A B …, so that a machine whose speed drifts slows both: their medians, and
+ * the median of A over B pair by pair.
+ */
+export async function ratesInTurn(
+  a: () => Promise<number>,
+  b: () => Promise<number>,
+  rounds: number,
+): Promise<{ a: number; b: number; ratio: number }> {
+  const pairs: { a: number; b: number }[] = [];
+  for (let round = 0; round < rounds; round++) pairs.push({ a: await a(), b: await b() });
+  return {
+    a: median(pairs.map((pair) => pair.a)),
+    b: median(pairs.map((pair) => pair.b)),
+    ratio: median(pairs.map((pair) => pair.a / pair.b)),
+  };
+}
+
 /** Memory that a process shares with no other, in bytes; nothing where the host does not say. */
 export async function privateBytes(pid: number): Promise<number | undefined> {
   try {
