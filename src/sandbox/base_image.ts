@@ -5,6 +5,7 @@ import { PYTHON_SOURCES, supervisorModules, workerModules } from "./guest_source
 import type { Profile } from "./profile.ts";
 import { PYODIDE_VERSION } from "./pyodide_files.ts";
 import { sha256 } from "./sha256.ts";
+import { noteUse, removeStaleImages } from "./stale_images.ts";
 
 /** A base image in the cache, ready to start sandboxes from. */
 export interface BaseImage {
@@ -33,7 +34,10 @@ const MANIFEST = "manifest.json";
 export async function baseImage(profile: Profile, options: BaseImageOptions): Promise<BaseImage> {
   const directory = join(options.cacheDir, await imageKey(profile));
   const cached = await readManifest(directory);
-  if (cached) return { directory, manifest: cached };
+  if (cached) {
+    await noteUse(directory);
+    return { directory, manifest: cached };
+  }
   using lock = await openLock(`${directory}.lock`);
   await lock.lock(true);
   const built = await readManifest(directory);
@@ -69,6 +73,7 @@ async function build(profile: Profile, directory: string, signal?: AbortSignal):
     const text = JSON.stringify(manifest);
     await Deno.writeTextFile(join(workshop, MANIFEST), `${await sha256(text)}\n${text}`);
     await Deno.rename(workshop, directory);
+    await removeStaleImages(dirname(directory));
     return manifest;
   } catch (error) {
     await Deno.remove(workshop, { recursive: true });

@@ -34,6 +34,7 @@ export class SandboxPool implements SessionPool, AsyncDisposable {
   readonly #options: SandboxPoolOptions;
   readonly #detected: Promise<readonly LayerReport[]>;
   readonly #processes: Process[] = [];
+  readonly #homes = new Map<Session, Process>();
   readonly #idle: Session[] = [];
   readonly #waiters: Waiter[] = [];
   readonly #busy = new Set<Promise<void>>();
@@ -119,12 +120,19 @@ export class SandboxPool implements SessionPool, AsyncDisposable {
     const process = this.#roomy();
     process.sessions++;
     try {
-      this.#offer(await (await process.sandbox).openSession());
+      const session = await (await process.sandbox).openSession();
+      this.#homes.set(session, process);
+      this.#offer(session);
     } catch (error) {
-      process.sessions--;
-      this.#live--;
-      for (const { fail } of this.#waiters.splice(0)) fail(error);
+      this.#lose(process, error);
     }
+  }
+
+  /** Counts a session off and tells those who wait, so that none waits for what does not come. */
+  #lose(process: Process | undefined, error: unknown): void {
+    if (process) process.sessions--;
+    this.#live--;
+    for (const { fail } of this.#waiters.splice(0)) fail(error);
   }
 
   #roomy(): Process {
@@ -151,8 +159,8 @@ export class SandboxPool implements SessionPool, AsyncDisposable {
     } catch (error) {
       if (this.#disposed) return;
       await session[Symbol.asyncDispose]();
-      this.#live--;
-      for (const { fail } of this.#waiters.splice(0)) fail(error);
+      this.#lose(this.#homes.get(session), error);
+      this.#homes.delete(session);
     }
   }
 
