@@ -1,0 +1,95 @@
+import { assertEquals, assertRejects } from "@std/assert";
+import { zipSync } from "fflate";
+import { join } from "node:path";
+import { parseProfile } from "../../src/sandbox/profile.ts";
+import { Sandbox } from "../../src/sandbox/sandbox.ts";
+import { sha256 } from "../../src/sandbox/sha256.ts";
+
+const encoder = new TextEncoder();
+
+Deno.test("Sandbox.start() puts packages into the image and mounts into the tree", async () => {
+  await withFolder(async (directory) => {
+    const digest = await writeWheel(join(directory, "demo-1.0-py3-none-any.whl"), {
+      "demo/__init__.py":
+        "from importlib.resources import files\nword = files('demo').joinpath('word.txt').read_text()",
+      "demo/word.txt": "from the wheel",
+      "demo-1.0.dist-info/METADATA": "Metadata-Version: 2.1\nName: demo\nVersion: 1.0\n",
+    });
+    await Deno.mkdir(join(directory, "data", "inner"), { recursive: true });
+    await Deno.writeTextFile(join(directory, "data", "inner", "a.txt"), "a folder");
+    await Deno.writeTextFile(join(directory, "one.txt"), "a file");
+    await using sandbox = await Sandbox.start({
+      cacheDir: join(directory, "cache"),
+      profile: parseProfile(
+        JSON.stringify({
+          packages: { demo: { wheel: "demo-1.0-py3-none-any.whl", sha256: digest } },
+          mounts: { "/data": "data", "/etc/one.txt": "one.txt" },
+        }),
+        { source: "mine", directory },
+      ),
+    });
+    const session = await sandbox.openSession();
+    const value = async (code: string) => {
+      const result = await session.exec(code);
+      return result.status === "ok" ? result.value : JSON.stringify(result);
+    };
+    const look = [
+      "import demo, importlib.metadata",
+      "[demo.word, importlib.metadata.version('demo'), open('/data/inner/a.txt').read(), open('/etc/one.txt').read()]",
+    ].join("\n");
+    assertEquals(await value(look), "['from the wheel', '1.0', 'a folder', 'a file']");
+    await session.reset({ mode: "rewind" });
+    assertEquals(await value(look), "['from the wheel', '1.0', 'a folder', 'a file']");
+    for (
+      const path of [
+        "/data/inner/a.txt",
+        "/data/new.txt",
+        "/etc/one.txt",
+        "/lib/python3.14/site-packages/x.pth",
+      ]
+    ) {
+      const result = await session.exec(`open('${path}', 'w')`);
+      assertEquals([path, result.status === "error" && result.error.type], [path, "PermissionError"]);
+    }
+  });
+});
+
+Deno.test("Sandbox.start() refuses a package that is damaged, native, or missing from its lock file", async () => {
+  await withFolder(async (directory) => {
+    const native = await writeWheel(join(directory, "native.whl"), { "native/core.so": "\u007fELF" });
+    const plain = await writeWheel(join(directory, "plain.whl"), { "plain.py": "" });
+    await Deno.writeTextFile(join(directory, "text.whl"), "no zip");
+    await Deno.writeTextFile(join(directory, "lock.json"), JSON.stringify({ packages: {} }));
+    const lock = await sha256(await Deno.readFile(join(directory, "lock.json")));
+    const cases: [Record<string, unknown>, string][] = [
+      [{ wheel: "plain.whl", sha256: native }, `its sha256 must be ${native}: current value is ${plain}`],
+      [{ wheel: "native.whl", sha256: native }, "it holds native code: native/core.so"],
+      [{ wheel: "text.whl", sha256: await sha256("no zip") }, "it is not a wheel"],
+      [{ lock: "lock.json", sha256: lock }, "'demo' is not in its lock file"],
+    ];
+    for (const [entry, reason] of cases) {
+      const profile = parseProfile(JSON.stringify({ packages: { demo: entry } }), {
+        source: "mine",
+        directory,
+      });
+      const start = () => Sandbox.start({ profile, cacheDir: join(directory, "cache") });
+      await assertRejects(start, TypeError, `Cannot install package 'demo' as ${reason}`);
+    }
+  });
+});
+
+async function writeWheel(path: string, files: Record<string, string>): Promise<string> {
+  const entries = Object.entries(files).map(([name, text]) => [name, encoder.encode(text)] as const);
+  const bytes = zipSync(Object.fromEntries(entries));
+  await Deno.writeFile(path, bytes);
+  return await sha256(bytes);
+}
+
+async function withFolder(work: (directory: string) => Promise<void>): Promise<void> {
+  const directory = await Deno.makeTempDir();
+  try {
+    await work(directory);
+  } finally {
+    await Deno.remove(directory, { recursive: true });
+  }
+}
