@@ -44,8 +44,8 @@ export function childEnvironment(): Record<string, string> {
     DENO_NO_UPDATE_CHECK: "1",
     NO_COLOR: "1",
     TZ: "UTC",
-    MALLOC_ARENA_MAX: "2",
-    MALLOC_MMAP_THRESHOLD_: "131072",
+    MALLOC_ARENA_MAX: "1",
+    MALLOC_MMAP_THRESHOLD_: "32768",
     MALLOC_TRIM_THRESHOLD_: "131072",
   };
 }

@@ -46,7 +46,7 @@ export function loadAssets(plan: BootPlan): Assets {
   const factory = Deno.readFileSync(locate(plan.factory));
   return {
     workerUrl: linkModules(plan.modules, factory),
-    rest: loadRest(plan, check(plan.factory, factory)),
+    rest: loadRest(plan, check(plan.factory, factory).then(free)),
   };
 }
 
