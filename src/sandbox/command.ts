@@ -35,8 +35,8 @@ const STACK_KIB = 3_900;
 /**
  * The environment of a child, to be given with `clearEnv`. Where Deno cannot make its folder, it has no
  * localStorage and no Cache API. Without the second it would ask the network for newer versions, and
- * without the third its messages would be coloured. The time zone is the same on every host. The rest makes the C library give memory back that
- * the start needed, some 40 MB.
+ * without the third its messages would be coloured. The time zone is the same on every host. The rest makes
+ * the C library give back what the start needed, some 40 MB.
  */
 export function childEnvironment(): Record<string, string> {
   return {
