@@ -25,6 +25,9 @@ export interface BaseImageOptions {
 
 const MANIFEST = "manifest.json";
 
+/** Counted up when the host makes an image's files in another way than before. */
+const IMAGE_FORMAT = 2;
+
 /**
  * Finds the base image of a profile in the cache, or builds it. Processes that want the same one at the
  * same time wait for the first.
@@ -85,6 +88,7 @@ async function build(profile: Profile, directory: string, signal?: AbortSignal):
 async function imageKey(profile: Profile): Promise<string> {
   const inputs = {
     pyodide: PYODIDE_VERSION,
+    format: IMAGE_FORMAT,
     deno: Deno.version.deno,
     supervisor: supervisorModules(),
     worker: workerModules(),
