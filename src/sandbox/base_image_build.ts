@@ -6,7 +6,6 @@ import type { AssetFile, BootPlan } from "./guest/assets.ts";
 import { CALLED_BY_GUEST } from "./guest/emscripten.ts";
 import type { HeapImage } from "./guest/python.ts";
 import { PYTHON_SOURCES, supervisorModules, workerModules } from "./guest_sources.ts";
-import { leanFactory } from "./lean_factory.ts";
 import { leanWasm } from "./lean_wasm.ts";
 import { packageFiles } from "./package_files.ts";
 import type { Profile } from "./profile.ts";
@@ -48,7 +47,7 @@ export async function buildBaseImage(
   const exports = await exportNames(pyodide);
   const base = {
     wasm: await save("full.wasm", pyodide.wasm),
-    factory: await save("pyodide.asm.mjs", leanFactory(pyodide.factory)),
+    factory: await save("pyodide.asm.mjs", pyodide.factory),
     exportNames: exports,
     library: {
       ...await save("library.bin", join(library.map((file) => file.contents))),

@@ -22,6 +22,9 @@ export function checkExec(code: unknown, options: ExecOptions, profile: Profile)
     );
   }
   checkTimeout(options.timeoutMs);
+  if (options.stdin !== undefined && typeof options.stdin !== "string") {
+    throw new TypeError(`Cannot exec as 'stdin' must be a string: current value is ${typeof options.stdin}`);
+  }
   checkTools(options.tools ?? [], profile);
   const files = Object.entries(options.files ?? {});
   if (files.length > MAX_FILES) {
@@ -29,14 +32,19 @@ export function checkExec(code: unknown, options: ExecOptions, profile: Profile)
       `Cannot exec as 'files' must have at most ${MAX_FILES} entries: there are ${files.length}`,
     );
   }
-  for (const [path] of files) checkPath(path);
+  for (const [path, contents] of files) {
+    checkPath(path);
+    checkContents(path, contents);
+  }
   for (const path of options.fetchFiles ?? []) checkPath(path);
   options.signal?.throwIfAborted();
 }
 
 /** Throws unless the timeout is a number of milliseconds that a timer can wait. */
 export function checkTimeout(timeoutMs: number | undefined): void {
-  if (timeoutMs === undefined || (timeoutMs > 0 && timeoutMs <= MAX_TIMEOUT_MS)) return;
+  if (
+    timeoutMs === undefined || (typeof timeoutMs === "number" && timeoutMs > 0 && timeoutMs <= MAX_TIMEOUT_MS)
+  ) return;
   throw new RangeError(
     `Cannot exec as 'timeoutMs' must be > 0 and <= ${MAX_TIMEOUT_MS}: current value is ${timeoutMs}`,
   );
@@ -46,6 +54,14 @@ export function checkTimeout(timeoutMs: number | undefined): void {
 export function checkSeed(seed: number | undefined): void {
   if (seed === undefined || Number.isSafeInteger(seed)) return;
   throw new RangeError(`Cannot seed session as 'seed' must be a safe integer: current value is ${seed}`);
+}
+
+/** Throws unless the mode is one of the words there are: a slip must not take a wall away. */
+export function checkResetMode(mode: unknown): void {
+  if (mode === undefined || mode === "fresh" || mode === "rewind") return;
+  throw new TypeError(
+    `Cannot reset session as 'mode' must be 'fresh' or 'rewind': current value is '${mode}'`,
+  );
 }
 
 /** Throws unless the path stays under the session's working directory, on whatever host. */
@@ -58,6 +74,14 @@ export function checkPath(path: string): void {
   const shown = JSON.stringify(path.length > 80 ? `${path.slice(0, 80)}…` : path);
   throw new TypeError(
     `Cannot use path as it must be relative and stay under the working directory: current value is ${shown}`,
+  );
+}
+
+/** Throws unless what is to be written is a text or bytes. */
+export function checkContents(path: string, contents: unknown): void {
+  if (typeof contents === "string" || contents instanceof Uint8Array) return;
+  throw new TypeError(
+    `Cannot write '${path}' as its contents must be a string or a Uint8Array: current value is ${typeof contents}`,
   );
 }
 

@@ -32,6 +32,8 @@ export interface ExecEnd {
   readonly durationMs: number;
   readonly stopped?: StopReason | undefined;
   readonly stateKept: boolean;
+  /** What the caller's `onOutput` threw. */
+  readonly failure?: { readonly error: unknown } | undefined;
   /** What the guest said, or why it can say nothing any more. */
   readonly result?: GuestResult | undefined;
   readonly loss?: Loss | undefined;
@@ -46,12 +48,16 @@ export class ExecRun {
   readonly #result = Promise.withResolvers<GuestResult>();
   #stopped: StopReason | undefined;
   #over = false;
+  #failure: { error: unknown } | undefined;
   readonly #timers: ReturnType<typeof setTimeout>[] = [];
 
   constructor(link: GuestLink, options: ExecRunOptions) {
     this.#link = link;
     this.#options = options;
-    this.#output = new OutputCapture({ outputBytes: options.limits.outputBytes, onOutput: options.onOutput });
+    this.#output = new OutputCapture({
+      outputBytes: options.limits.outputBytes,
+      onOutput: (stream, text) => this.#tell(stream, text),
+    });
     this.#tools = new ToolCalls(options.tools ?? [], {
       budget: options.limits.hostToolCalls,
       answer: (text) => link.send(FrameKind.reply, text),
@@ -63,6 +69,7 @@ export class ExecRun {
     const { signal, timeoutMs } = this.#options;
     const onAbort = () => this.#stop("aborted");
     signal?.addEventListener("abort", onAbort);
+    if (signal?.aborted) onAbort();
     await using _watch = this.#watch();
     const startedAt = performance.now();
     this.#timers.push(setTimeout(() => this.#stop("timeout"), timeoutMs));
@@ -75,6 +82,7 @@ export class ExecRun {
         durationMs: performance.now() - startedAt,
         stopped: this.#stopped,
         stateKept: this.#link.alive,
+        failure: this.#failure,
       };
     } finally {
       this.#timers.forEach((timer) => clearTimeout(timer));
@@ -85,7 +93,13 @@ export class ExecRun {
 
   async #send(code: string): Promise<{ result?: GuestResult; loss?: Loss }> {
     const { stdin, tools = [], limits } = this.#options;
-    const request = { code, stdin, tools: tools.map(toolSpec), valueCap: limits.outputBytes };
+    const request = {
+      code,
+      stdin,
+      tools: tools.map(toolSpec),
+      calls: limits.hostToolCalls,
+      valueCap: limits.outputBytes,
+    };
     const payload = encoder.encode(JSON.stringify(request));
     if (payload.length > MAX_FRAME_BYTES) {
       throw new RangeError(
@@ -104,6 +118,17 @@ export class ExecRun {
     else if (kind === FrameKind.call) this.#tools.receive(payload);
     else if (kind === FrameKind.result) this.#end(payload);
     else throw new SyntaxError(`frame ${kind} is not one of an exec`);
+  }
+
+  /** Hands output to the caller; one who cannot take it ends the exec, and hears of its own error. */
+  #tell(stream: "stdout" | "stderr", text: string): void {
+    if (this.#failure) return;
+    try {
+      this.#options.onOutput?.(stream, text);
+    } catch (error) {
+      this.#failure = { error };
+      this.#stop("aborted");
+    }
   }
 
   #end(payload: Uint8Array): void {

@@ -4,53 +4,55 @@ import type { ExecOptions, ExecResult, PythonSession, ResetOptions, SessionLease
 export class Lease implements SessionLease {
   readonly session: PythonSession;
   readonly #giveBack: () => void;
-  #over = false;
+  readonly #end = new AbortController();
 
   constructor(session: PythonSession, giveBack: () => void) {
-    this.session = new LeasedSession(session, () => this.#check(), () => this[Symbol.asyncDispose]());
+    this.session = new LeasedSession(session, this.#end.signal, () => this[Symbol.asyncDispose]());
     this.#giveBack = giveBack;
   }
 
-  /** Gives the session back; what it was used for is wiped before anybody else has it. */
+  /** Stops what still runs and gives the session back; it is wiped before anybody else has it. */
   [Symbol.asyncDispose](): Promise<void> {
-    if (!this.#over) this.#giveBack();
-    this.#over = true;
+    if (!this.#end.signal.aborted) {
+      this.#end.abort(new Error("Cannot use session as its lease is over"));
+      this.#giveBack();
+    }
     return Promise.resolve();
-  }
-
-  #check(): void {
-    if (this.#over) throw new Error("Cannot use session as its lease is over");
   }
 }
 
 class LeasedSession implements PythonSession {
   readonly #session: PythonSession;
-  readonly #check: () => void;
+  readonly #over: AbortSignal;
   readonly #end: () => Promise<void>;
 
-  constructor(session: PythonSession, check: () => void, end: () => Promise<void>) {
+  constructor(session: PythonSession, over: AbortSignal, end: () => Promise<void>) {
     this.#session = session;
-    this.#check = check;
+    this.#over = over;
     this.#end = end;
   }
 
-  async exec(code: string, options?: ExecOptions): Promise<ExecResult> {
-    this.#check();
-    return await this.#session.exec(code, options);
+  async exec(code: string, options: ExecOptions = {}): Promise<ExecResult> {
+    this.#over.throwIfAborted();
+    const { signal } = options;
+    return await this.#session.exec(code, {
+      ...options,
+      signal: signal ? AbortSignal.any([signal, this.#over]) : this.#over,
+    });
   }
 
   async writeFile(path: string, contents: Uint8Array | string): Promise<void> {
-    this.#check();
+    this.#over.throwIfAborted();
     await this.#session.writeFile(path, contents);
   }
 
   async readFile(path: string): Promise<Uint8Array> {
-    this.#check();
+    this.#over.throwIfAborted();
     return await this.#session.readFile(path);
   }
 
   async reset(options?: ResetOptions): Promise<void> {
-    this.#check();
+    this.#over.throwIfAborted();
     await this.#session.reset(options);
   }
 

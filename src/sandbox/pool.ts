@@ -1,5 +1,5 @@
 import type { SessionPool } from "./exec.ts";
-import { checkSeed } from "./exec_check.ts";
+import { checkResetMode, checkSeed } from "./exec_check.ts";
 import { detectLayers, type LayerReport } from "./layers.ts";
 import { Lease } from "./lease.ts";
 import { Sandbox, type SandboxOptions } from "./sandbox.ts";
@@ -53,6 +53,7 @@ export class SandboxPool implements SessionPool, AsyncDisposable {
         `Cannot create pool as 'size' must be from 1 to ${MAX_SIZE}: current value is ${size}`,
       );
     }
+    checkResetMode(options.resetMode);
     this.size = size;
     this.#options = options;
     this.#detected = Promise.resolve(options.detected ?? detectLayers());
@@ -72,8 +73,14 @@ export class SandboxPool implements SessionPool, AsyncDisposable {
     signal?.throwIfAborted();
     if (this.#disposed) throw new Error("Cannot acquire session as the pool is disposed");
     const session = this.#idle.shift() ?? await this.#wait(signal);
-    if (seed !== undefined) await session.reset({ mode: "rewind", seed });
-    return new Lease(session, () => this.#run(this.#wipe(session)));
+    const lease = new Lease(session, () => this.#run(this.#wipe(session)));
+    try {
+      if (seed !== undefined) await session.reset({ mode: "rewind", seed, signal });
+      return lease;
+    } catch (error) {
+      await lease[Symbol.asyncDispose]();
+      throw error;
+    }
   }
 
   /** Ends every session, on loan or not, and waits until their processes are gone. */
@@ -95,12 +102,16 @@ export class SandboxPool implements SessionPool, AsyncDisposable {
       this.#waiters.splice(this.#waiters.indexOf(waiter), 1);
       reject(signal?.reason);
     };
+    const settled = () => signal?.removeEventListener("abort", onAbort);
     const waiter = {
       take(session: Session): void {
-        signal?.removeEventListener("abort", onAbort);
+        settled();
         resolve(session);
       },
-      fail: reject,
+      fail(error: unknown): void {
+        settled();
+        reject(error);
+      },
     };
     signal?.addEventListener("abort", onAbort, { once: true });
     this.#waiters.push(waiter);

@@ -1,5 +1,5 @@
 import type { ExecOptions, ExecResult, PythonSession, ResetOptions } from "./exec.ts";
-import { checkExec, checkPath, checkSeed } from "./exec_check.ts";
+import { checkContents, checkExec, checkPath, checkResetMode, checkSeed } from "./exec_check.ts";
 import { execResult } from "./exec_result.ts";
 import { ExecRun } from "./exec_run.ts";
 import type { GuestLink } from "./guest_link.ts";
@@ -53,18 +53,26 @@ export class Session implements PythonSession {
   /** {@inheritDoc PythonSession.writeFile} */
   async writeFile(path: string, contents: Uint8Array | string): Promise<void> {
     checkPath(path);
-    await this.#inTurn(async () => await this.#put(await this.#live(), path, contents));
+    checkContents(path, contents);
+    await this.#inTurn(async () => {
+      const link = await this.#live();
+      await naming(`Cannot write '${path}'`, this.#put(link, path, contents));
+    });
   }
 
   /** {@inheritDoc PythonSession.readFile} */
   async readFile(path: string): Promise<Uint8Array> {
     checkPath(path);
-    return await this.#inTurn(async () => await (await this.#live()).request(FrameKind.get, path));
+    return await this.#inTurn(async () => {
+      const link = await this.#live();
+      return await naming(`Cannot read '${path}'`, link.request(FrameKind.get, path));
+    });
   }
 
   /** {@inheritDoc PythonSession.reset} */
   async reset(options: ResetOptions = {}): Promise<void> {
     const { mode = "fresh", seed, signal } = options;
+    checkResetMode(mode);
     checkSeed(seed);
     await this.#inTurn(async () => {
       this.#seed = seed;
@@ -95,6 +103,7 @@ export class Session implements PythonSession {
     this.#restarted = false;
     if (link.alive && options.fetchFiles) result.files = await fetchFiles(link, options.fetchFiles);
     if (!link.alive && !this.#disposed) this.#lost();
+    if (end.failure) throw end.failure.error;
     if (end.stopped === "aborted") throw options.signal?.reason;
     return result;
   }
@@ -166,15 +175,25 @@ export class Session implements PythonSession {
     if (this.#disposed) throw new Error("Cannot use session as it is disposed");
     const before = this.#queue;
     const done = Promise.withResolvers<void>();
-    this.#queue = done.promise;
+    this.#queue = Promise.all([before, done.promise]);
     try {
-      await before;
+      await unlessAborted(before, signal);
       signal?.throwIfAborted();
       if (this.#disposed) throw new Error("Cannot use session as it is disposed");
       return await work();
     } finally {
       done.resolve();
     }
+  }
+}
+
+/** Puts what was tried before the words of a guest that refuses. */
+async function naming<T>(tried: string, work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (cause) {
+    if (!(cause instanceof Error) || cause.constructor !== Error) throw cause;
+    throw new Error(`${tried} as ${cause.message}`, { cause });
   }
 }
 

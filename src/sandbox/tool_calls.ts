@@ -1,5 +1,8 @@
 import type { HostTool } from "./host_tool.ts";
-import { parseCall } from "./guest_frames.ts";
+import { deeperThan, parseCall } from "./guest_frames.ts";
+
+/** Deeper than any honest argument. */
+const MAX_DEPTH = 64;
 
 /** Calls beyond the budget are answered by an error, up to this many times the budget. */
 const FLOOD_FACTOR = 4;
@@ -33,8 +36,7 @@ export class ToolCalls {
     this.#seen.add(call);
     this.#run(name, args).then(
       (value) => this.#reply(`{"call":${call},"value":${value}}`),
-      (error) =>
-        this.#reply(JSON.stringify({ call, error: error instanceof Error ? error.message : String(error) })),
+      (error) => this.#reply(JSON.stringify({ call, error: messageOf(error) })),
     );
   }
 
@@ -45,6 +47,7 @@ export class ToolCalls {
 
   /** The tool's result as JSON. */
   async #run(name: string, args: Record<string, unknown>): Promise<string> {
+    if (deeperThan(MAX_DEPTH, args)) throw new Error(`the arguments of '${name}' are nested too deep`);
     const tool = this.#tools.get(name);
     if (!tool) throw new Error(`no host tool '${name}' is granted to this block`);
     if (this.#seen.size > this.#budget) {
@@ -58,6 +61,15 @@ export class ToolCalls {
 
   #reply(text: string): void {
     if (!this.#controller.signal.aborted) this.#answer(text);
+  }
+}
+
+/** What was thrown, in words, whatever it is: a tool may throw what cannot be made a text. */
+function messageOf(thrown: unknown): string {
+  try {
+    return thrown instanceof Error ? `${thrown.message}` : `${thrown}`;
+  } catch {
+    return "the tool failed with an error that has no text";
   }
 }
 

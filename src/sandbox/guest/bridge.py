@@ -9,6 +9,7 @@ BRIDGE = 3  # the worker opens this descriptor before any block runs
 _write = os.write
 _read = os.read
 _pack = struct.pack
+_monotonic = _time.monotonic
 
 
 def wait(ms):
@@ -28,10 +29,12 @@ def take_reply():
 
 def sleep(seconds, /):
     """`time.sleep` that an interrupt can end."""
+    if seconds != seconds:
+        raise ValueError("Invalid value NaN (not a number)")
     if seconds < 0:
         raise ValueError("sleep length must be non-negative")
-    end = _time.monotonic() + seconds
-    while (left := end - _time.monotonic()) > 0:
+    end = _monotonic() + seconds
+    while (left := end - _monotonic()) > 0:
         pause(min(left, 3600.0) * 1000)
 
 

@@ -134,10 +134,11 @@ const NO_INITIALIZERS = { __wasm_call_ctors: () => {}, __wasm_apply_data_relocs:
 
 type InstanceReceiver = (instance: { exports: WebAssembly.Exports }, module: WebAssembly.Module) => void;
 
-/** Adds what Pyodide's loader would add, and points its functions for graphics, which none calls, at nothing. */
+/** Adds what Pyodide's loader would add, and points the graphics functions, which none calls, at nothing. */
 function completeImports(imports: WebAssembly.Imports): WebAssembly.Imports {
   const mark = Symbol("error");
   const nowhere = new WebAssembly.Global({ value: "i32", mutable: true }, 0);
+  const functions = imports["GOT.func"] as Record<string, WebAssembly.Global>;
   return {
     ...imports,
     env: {
@@ -145,11 +146,16 @@ function completeImports(imports: WebAssembly.Imports): WebAssembly.Imports {
       Jsv_GetError_import: () => mark,
       JsvError_Check: (value: unknown) => value === mark,
     },
-    "GOT.func": new Proxy({}, { get: () => nowhere }) as WebAssembly.ModuleImports,
+    "GOT.func": new Proxy(functions, {
+      get: (target, name: string) => name.startsWith("emscripten_gl") ? nowhere : target[name],
+    }) as WebAssembly.ModuleImports,
   };
 }
 
-/** The data and the few functions that are needed by name; see `lean_factory.ts` for what that spares. */
+/**
+ * The data and the few functions that are needed by name. For every function it is shown, Emscripten makes
+ * an entry in a table, which for all 8,000 takes a third of a start.
+ */
 function neededExports(exports: WebAssembly.Exports, names: readonly string[]): WebAssembly.Exports {
   return Object.fromEntries(names.map((name) => [name, exports[name] as WebAssembly.ExportValue]));
 }

@@ -100,10 +100,14 @@ export class Ring {
     Atomics.notify(this.words, WRITTEN);
   }
 
-  /** Resolves when the other side has written (`written`) or made room (`read`). */
-  async changed(what: "written" | "read", seen: number): Promise<void> {
+  /**
+   * Resolves when the other side has written (`written`) or made room (`read`). Says whether that took a
+   * wait, in which this thread did other things.
+   */
+  async changed(what: "written" | "read", seen: number): Promise<boolean> {
     const wait = Atomics.waitAsync(this.words, what === "written" ? WRITTEN : READ, seen);
     if (wait.async) await wait.value;
+    return wait.async;
   }
 
   /** The counter to hand to {@linkcode Ring.changed}, read before looking for work. */

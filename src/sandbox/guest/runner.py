@@ -37,7 +37,7 @@ def _run(request):
     _state.block += 1
     name = f"<block {_state.block}>"
     try:
-        _tools._begin(request.get("tools", ()))
+        _tools._begin(request.get("tools", ()), request.get("calls", 0))
         _signal(SIGINT, _on_interrupt)
         _prepare_streams(request.get("stdin"))
         outcome = _run_block(request["code"], name, request["valueCap"])
@@ -52,7 +52,7 @@ def _run(request):
 
 
 def _run_block(code, name, value_cap):
-    linecache.cache[name] = (len(code), None, code.splitlines(keepends=True), name)
+    linecache.cache[name] = (len(code), None, io.StringIO(code, newline=None).readlines(), name)
     _state.active = True
     try:
         value = _evaluate(code, name)
@@ -129,8 +129,8 @@ def _describe(error, name):
     report = _TracebackException(type(error), error, trace, compact=True)
     _drop_own_frames(report)
     return {
-        "type": _cap(type(error).__name__),
-        "message": _cap(str(error)),
+        "type": _cap(_class_name(error)),
+        "message": _cap(_text_of(error)),
         "traceback": _cap("".join(report.format())),
     }
 
@@ -148,8 +148,20 @@ def _drop_own_frames(report):
 
 def _describe_plainly(error):
     """For an exception that cannot be described without failing again."""
-    kind = type.__getattribute__(type(error), "__name__")
+    kind = _class_name(error)
     return {"type": kind, "message": "", "traceback": f"{kind}\n"}
+
+
+def _class_name(error):
+    """The name as the class has it, whatever its metaclass says."""
+    return type.__dict__["__name__"].__get__(type(error))
+
+
+def _text_of(error):
+    try:
+        return str(error)
+    except Exception:
+        return "<exception str() failed>"
 
 
 def _cap(text):

@@ -81,7 +81,10 @@ export class Session {
     } catch (error) {
       this.#parts.channel.send(
         FrameKind.done,
-        join([new Uint8Array([FAILED]), textBytes(thrownText(error))]),
+        join([
+          new Uint8Array([FAILED]),
+          textBytes(error instanceof Error ? error.message : thrownText(error)),
+        ]),
       );
     }
   }

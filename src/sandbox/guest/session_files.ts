@@ -46,7 +46,7 @@ export class SessionFiles {
   /** Removes what came since the start, closes what is open and goes back home. Throws when a device is gone. */
   restore(): void {
     this.#fs.ignorePermissions = true;
-    for (const stream of this.#fs.streams) if (stream && stream.fd > 2) closeQuietly(this.#fs, stream.fd);
+    for (const stream of this.#fs.streams) if (stream) closeQuietly(this.#fs, stream.fd);
     for (const [path, node] of this.#nodes(this.#fs.root, "").reverse()) {
       if (!this.#isOfStart(path, node)) this.#remove(path);
     }

@@ -64,10 +64,12 @@ _granted = {}
 _replies = {}
 _waiting = {}
 _calls = [0]
+_left = [0, 0]
 
 
-def _begin(specs):
-    """Called before each block with the tools it may use."""
+def _begin(specs, budget):
+    """Called before each block with the tools it may use, and how often."""
+    _left[:] = budget, budget
     _granted.clear()
     _replies.clear()
     _waiting.clear()
@@ -76,8 +78,11 @@ def _begin(specs):
 
 
 def _send(name, arguments):
+    if _left[0] <= 0:
+        raise ToolError(f"the budget of {_left[1]} host tool calls in one block is used up")
+    payload = _dumps({"call": _calls[0] + 1, "name": name, "arguments": arguments}, allow_nan=False)
+    _left[0] -= 1
     _calls[0] += 1
-    payload = _dumps({"call": _calls[0], "name": name, "arguments": arguments})
     _bridge.send_call(payload.encode())
     return _calls[0]
 

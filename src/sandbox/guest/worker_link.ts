@@ -4,6 +4,8 @@ import { Ring } from "./ring.ts";
 
 const RING_BYTES = 256 * 1024;
 const SIGINT = 2;
+/** How long a worker that never stops writing may keep the supervisor from hearing the host. */
+const BUSY_MS = 5;
 
 /** The supervisor's end of one session: a worker and two rings. */
 export class WorkerLink {
@@ -76,11 +78,15 @@ export class WorkerLink {
   async #passOn(): Promise<void> {
     const splitter = new FrameSplitter();
     const piece = new Uint8Array(RING_BYTES);
+    let idleAt = performance.now();
     while (this.#worker) {
       const seen = this.#outgoing.seen("written");
       const count = this.#outgoing.readSome(piece);
-      if (count === 0) await this.#outgoing.changed("written", seen);
-      else this.#forward(splitter, piece.subarray(0, count));
+      if (count > 0) this.#forward(splitter, piece.subarray(0, count));
+      else if (await this.#outgoing.changed("written", seen)) idleAt = performance.now();
+      if (performance.now() - idleAt < BUSY_MS) continue;
+      await new Promise((resolve) => setTimeout(resolve));
+      idleAt = performance.now();
     }
   }
 
