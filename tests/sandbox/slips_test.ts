@@ -1,0 +1,104 @@
+import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { z } from "zod";
+import { hostTool } from "../../src/sandbox/host_tool.ts";
+import { SandboxPool } from "../../src/sandbox/pool.ts";
+import { loadProfile } from "../../src/sandbox/profile.ts";
+import { Sandbox } from "../../src/sandbox/sandbox.ts";
+import type { Session } from "../../src/sandbox/session.ts";
+
+async function withSession(work: (session: Session) => Promise<void>): Promise<void> {
+  await using sandbox = await Sandbox.start({ profile: await loadProfile("tools") });
+  await work(await sandbox.openSession());
+}
+
+Deno.test("Session.exec() interrupts a program that does nothing but print", () =>
+  withSession(async (session) => {
+    const looped = await session.exec("kept = 1\nwhile True: print('a')", { timeoutMs: 500 });
+    assertEquals([looped.status, looped.stateKept], ["timeout", true]);
+    const after = await session.exec("kept");
+    assert(after.status === "ok" && after.value === "1");
+  }));
+
+Deno.test("Session.reset() by 'rewind' gives the standard streams back", () =>
+  withSession(async (session) => {
+    await session.exec(
+      "import os\nfile = os.open('x', os.O_CREAT | os.O_RDWR)\nos.dup2(file, 1)\nos.dup2(file, 2)",
+    );
+    await session.reset({ mode: "rewind" });
+    const { stdout, stderr } = await session.exec("import sys\nprint('out')\nprint('err', file=sys.stderr)");
+    assertEquals([stdout, stderr], ["out\n", "err\n"]);
+  }));
+
+Deno.test("Session.exec() survives a tool that throws what has no text", () =>
+  withSession(async (session) => {
+    const odd = hostTool({
+      name: "odd",
+      description: "",
+      parameters: z.object({}),
+      run: () => {
+        throw Object.create(null);
+      },
+    });
+    const result = await session.exec("from paddock import tools\ntools.odd()", { tools: [odd] });
+    assert(result.status === "error" && result.error.type === "ToolError");
+  }));
+
+Deno.test("Session.exec() raises in Python what a tool cannot be called with", () =>
+  withSession(async (session) => {
+    const take = hostTool({
+      name: "take",
+      description: "",
+      parameters: z.object({ x: z.any() }),
+      run: () => 1,
+    });
+    const call = (x: string) =>
+      session.exec(`from paddock import tools\n${x}\ntools.take(x=x)`, { tools: [take] });
+    const nan = await call("x = float('nan')");
+    assert(nan.status === "error" && nan.error.type === "ValueError" && nan.stateKept);
+    const deep = await call("x = []\nfor _ in range(200): x = [x]");
+    assert(deep.status === "error" && deep.stateKept);
+    assertStringIncludes(deep.error.message, "nested too deep");
+  }));
+
+Deno.test("Session.exec() rejects with what 'onOutput' threw, and keeps the state", () =>
+  withSession(async (session) => {
+    const onOutput = () => {
+      throw new RangeError("mine");
+    };
+    await assertRejects(() => session.exec("kept = 2\nprint(1)", { onOutput }), RangeError, "mine");
+    const after = await session.exec("kept");
+    assert(after.status === "ok" && after.value === "2");
+  }));
+
+Deno.test("Session.exec() shows the exception whose text cannot be had", () =>
+  withSession(async (session) => {
+    const result = await session.exec("class E(Exception):\n  def __str__(self): return 1 / 0\nraise E()");
+    assert(result.status === "error" && result.error.type === "E");
+    assertStringIncludes(result.error.traceback, "E: <exception str() failed>\n");
+  }));
+
+Deno.test("Session.exec() gives up its place in the queue when it is aborted", () =>
+  withSession(async (session) => {
+    const controller = new AbortController();
+    const first = session.exec("import time\ntime.sleep(60)", {
+      timeoutMs: 60_000,
+      signal: controller.signal,
+    });
+    const stopped = assertRejects(() => first, DOMException);
+    const second = new AbortController();
+    const queued = session.exec("2", { signal: second.signal });
+    second.abort();
+    await assertRejects(() => queued, DOMException);
+    controller.abort();
+    await stopped;
+  }));
+
+Deno.test("Lease stops what runs when it is given back", async () => {
+  await using pool = new SandboxPool({ profile: await loadProfile("python"), size: 1 });
+  const lease = await pool.acquire();
+  const running = lease.session.exec("while True: pass", { timeoutMs: 3_600_000 });
+  await lease[Symbol.asyncDispose]();
+  await assertRejects(() => running, Error, "its lease is over");
+  await using next = await pool.acquire();
+  assertEquals((await next.session.exec("1")).status, "ok");
+});
