@@ -9,7 +9,7 @@ export interface WatchLimits {
 /** What the watchdog saw. */
 export type Breach = "cpu" | "memory";
 
-const INTERVAL_MS = 50;
+const INTERVAL_MS = 200;
 const TICKS_PER_SECOND = 100;
 const PAGE_BYTES = 4096;
 
