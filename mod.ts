@@ -13,10 +13,20 @@
  *
  * @module
  */
-export { EpisodeError, GraderError, PolicyError, SandboxError, ToolError } from "./src/errors.ts";
-export { History, type Message } from "./src/history.ts";
+export {
+  DatasetError,
+  EpisodeError,
+  GraderError,
+  McpError,
+  PolicyError,
+  SandboxError,
+  ToolError,
+} from "./src/errors.ts";
+export { History } from "./src/history.ts";
+export { type ContentPart, type Message, messageText, type ToolCall } from "./src/message.ts";
+export { openaiTool, type ToolSpec } from "./src/tool_spec.ts";
 export { type OpenTask, readTasks, type ReadTasksOptions, type Task } from "./src/task.ts";
-export type { Policy, ReplyContext } from "./src/policy/policy.ts";
+export type { Policy, Reply, ReplyContext } from "./src/policy/policy.ts";
 export { calculatorPolicy } from "./src/policy/calculator.ts";
 export { scriptedPolicy } from "./src/policy/scripted.ts";
 export type {
@@ -39,8 +49,8 @@ export { Sandbox, type SandboxOptions } from "./src/sandbox/sandbox.ts";
 export type { Session } from "./src/sandbox/session.ts";
 export { pythonBlocks } from "./src/tools/python_blocks.ts";
 export { resultText } from "./src/tools/result_text.ts";
-export type { ToolResult } from "./src/tools/tool_result.ts";
-export type { GradeContext, Grader } from "./src/rewards/grader.ts";
+export type { ToolResult, ToolStatus } from "./src/tools/tool_result.ts";
+export type { GradeContext, Grader, Score } from "./src/rewards/grader.ts";
 export { numberMatch } from "./src/rewards/number_match.ts";
 export type {
   Action,
@@ -59,5 +69,5 @@ export { TransformedEnv } from "./src/transforms/transformed_env.ts";
 export { turnLimit, type TurnLimitOptions } from "./src/transforms/turn_limit.ts";
 export { rollout, type RolloutOptions } from "./src/rollout/rollout.ts";
 export { rolloutAll, type RolloutAllOptions } from "./src/rollout/rollout_all.ts";
-export type { EpisodeFailure, EpisodeTimes, ExecRecord, Trajectory } from "./src/rollout/trajectory.ts";
+export type { EpisodeFailure, EpisodeTimes, ToolRecord, Trajectory } from "./src/rollout/trajectory.ts";
 export { replyAction } from "./src/envs/env.ts";

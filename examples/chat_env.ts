@@ -4,6 +4,7 @@ import {
   endOnFinalReply,
   gradeEpisode,
   loadProfile,
+  messageText,
   numberMatch,
   type Policy,
   PythonInterpreter,
@@ -17,7 +18,7 @@ const policy: Policy = {
   reply: (history) =>
     Promise.resolve(
       history.last?.role === "tool"
-        ? `The answer is ${history.last.content.split("\n").at(1)}`
+        ? `The answer is ${messageText(history.last).split("\n").at(1)}`
         : "I shall count.\n```python\nprint(sum(1 for c in 'strawberry' if c == 'r'))\n```",
     ),
 };

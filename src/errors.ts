@@ -1,7 +1,7 @@
 /** An error at a boundary of an episode: recorded on it, never fatal to its siblings. */
 export abstract class EpisodeError extends Error {
   /** The boundary that failed, as it is written into trajectories. */
-  abstract readonly boundary: "sandbox" | "tool" | "policy" | "grader";
+  abstract readonly boundary: "sandbox" | "tool" | "policy" | "grader" | "mcp" | "dataset";
 
   override get name(): string {
     return this.constructor.name;
@@ -21,6 +21,16 @@ export class ToolError extends EpisodeError {
 /** The policy could not answer. */
 export class PolicyError extends EpisodeError {
   override readonly boundary = "policy";
+}
+
+/** A server of the Model Context Protocol could not be started, died, or answered what is no answer. */
+export class McpError extends EpisodeError {
+  override readonly boundary = "mcp";
+}
+
+/** A row of a dataset could not be read, or is no task. */
+export class DatasetError extends EpisodeError {
+  override readonly boundary = "dataset";
 }
 
 /** A grader could not give a score; the score is then `null`, never 0. */

@@ -1,9 +1,4 @@
-/** One turn of a conversation. */
-export interface Message {
-  /** Who speaks: `system`, `user`, `assistant`, or the name under which a tool answers. */
-  readonly role: string;
-  readonly content: string;
-}
+import { type Message, parseMessage } from "./message.ts";
 
 /** A conversation that never changes: what adds to it gives a new one. */
 export class History implements Iterable<Message> {
@@ -14,12 +9,12 @@ export class History implements Iterable<Message> {
   }
 
   /**
-   * Takes a chat as other programs write it: a list of `{ role, content }`.
+   * Takes a chat as other programs write it: a list of `{ role, content, … }`.
    *
-   * @throws {TypeError} when a message has no text as role or content.
+   * @throws {TypeError} when a message has no role or no content.
    */
   static fromChats(chats: Iterable<Message>): History {
-    return new History(Array.from(chats, checkedMessage));
+    return chats instanceof History ? chats : new History(Array.from(chats, parseMessage));
   }
 
   /** How many messages there are. */
@@ -32,39 +27,51 @@ export class History implements Iterable<Message> {
     return this.#messages.at(-1);
   }
 
-  /** This conversation and one more message. */
+  /**
+   * This conversation and one more message.
+   *
+   * @throws {TypeError} when it is given several.
+   */
   append(message: Message): History {
-    return new History([...this.#messages, checkedMessage(message, this.length)]);
+    if (Symbol.iterator in message) {
+      throw new TypeError(
+        "The new history to append must have one less dimension than self. Got a list of messages: extend it",
+      );
+    }
+    return new History([...this.#messages, parseMessage(message, this.length)]);
   }
 
-  /** This conversation followed by another one. */
+  /**
+   * This conversation followed by another one.
+   *
+   * @throws {TypeError} when it is given one message alone.
+   */
   extend(messages: Iterable<Message>): History {
-    const added = Array.from(messages, checkedMessage);
+    if (!(Symbol.iterator in messages)) {
+      throw new TypeError(
+        "The new history to extend must have as many dimensions as self. Got one message: append it",
+      );
+    }
+    const added = messages instanceof History ? messages.#messages : Array.from(messages, parseMessage);
     return added.length === 0 ? this : new History([...this.#messages, ...added]);
+  }
+
+  /** The messages from `start` up to `end`, which count as those of `Array.prototype.slice`. */
+  slice(start?: number, end?: number): History {
+    return new History(this.#messages.slice(start, end));
   }
 
   /** The messages as plain objects of the caller's own. */
   toChats(): Message[] {
-    return this.#messages.map(({ role, content }) => ({ role, content }));
+    return this.#messages.map((message) => structuredClone(message));
   }
 
   /** What `JSON.stringify` writes: the chat. */
-  toJSON(): Message[] {
-    return this.toChats();
+  toJSON(): readonly Message[] {
+    return this.#messages;
   }
 
   [Symbol.iterator](): Iterator<Message> {
     return this.#messages[Symbol.iterator]();
   }
-}
-
-function checkedMessage(message: Message, index: number): Message {
-  const { role, content } = message;
-  if (typeof role !== "string" || typeof content !== "string") {
-    throw new TypeError(
-      `Cannot take message ${index} as its role and content must be strings: ` +
-        `current value is ${typeof role} and ${typeof content}`,
-    );
-  }
-  return Object.freeze({ role, content });
 }

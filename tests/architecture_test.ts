@@ -4,6 +4,7 @@ import { assertEquals } from "@std/assert";
 const ROOMS = [
   "words",
   "chat",
+  "datasets",
   "policy",
   "sandbox",
   "tools",
@@ -18,7 +19,7 @@ const ROOMS = [
 /** In these, a file is one behaviour and knows no other: each stands on the room's contract alone. */
 const CONTRACTS: Readonly<Record<string, readonly string[]>> = {
   transforms: ["transform.ts"],
-  rewards: ["grader.ts"],
+  rewards: ["grader.ts", "final_reply.ts"],
 };
 
 interface Import {

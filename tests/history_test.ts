@@ -43,3 +43,15 @@ Deno.test("History.fromChats() refuses a message without text", () => {
   const chats = JSON.parse('[{"role":"user","content":"q"},{"role":"user"}]');
   assertThrows(() => History.fromChats(chats), TypeError, "Cannot take message 1");
 });
+
+Deno.test("History.append() takes one message and History.extend() several, and each says so", () => {
+  const history = History.fromChats([user]);
+  const several = history as unknown as typeof user;
+  assertThrows(() => history.append(several), TypeError, "must have one less dimension than self");
+  const one = assistant as unknown as (typeof user)[];
+  assertThrows(() => history.extend(one), TypeError, "must have as many dimensions as self");
+});
+
+Deno.test("History.slice() gives a part of the conversation", () => {
+  assertEquals(History.fromChats([user, assistant]).slice(1).toChats(), [assistant]);
+});

@@ -3,7 +3,7 @@ import type { EpisodeFailure, Trajectory } from "../rollout/trajectory.ts";
 /** What a run has come to so far, in numbers; trajectories themselves are not kept. */
 export class Summary {
   readonly #startMs = performance.now();
-  readonly #execs = new Map<string, number>();
+  readonly #calls = new Map<string, number>();
   #episodes = 0;
   #scored = 0;
   #right = 0;
@@ -31,7 +31,7 @@ export class Summary {
   }
 
   add(trajectory: Trajectory): void {
-    const { reward, error, execs } = trajectory;
+    const { reward, error, toolResults } = trajectory;
     this.#episodes++;
     if (error !== undefined) this.#failed++;
     this.#firstFailure ??= error;
@@ -40,7 +40,7 @@ export class Summary {
       this.#rewards += reward;
       if (reward >= 1) this.#right++;
     }
-    for (const { status } of execs) this.#execs.set(status, (this.#execs.get(status) ?? 0) + 1);
+    for (const { status } of toolResults) this.#calls.set(status, (this.#calls.get(status) ?? 0) + 1);
   }
 
   /** The table at the end of a run. */
@@ -54,14 +54,14 @@ export class Summary {
       ["unscored", `${this.#episodes - this.#scored}`],
       ["errors", `${this.#failed}`],
       ...(failure === undefined ? [] : [["first error", `${failure.boundary}: ${failure.message}`] as const]),
-      ["execs", this.#execTexts()],
+      ["tool calls", this.#callTexts()],
       ["episodes/s", this.episodesPerSecond.toFixed(1)],
     ];
     return rows.map(([name, value]) => `${name.padEnd(14)}${value}\n`).join("");
   }
 
-  #execTexts(): string {
-    const counts = [...this.#execs].sort(([, one], [, other]) => other - one);
+  #callTexts(): string {
+    const counts = [...this.#calls].sort(([, one], [, other]) => other - one);
     const total = counts.reduce((sum, [, count]) => sum + count, 0);
     const byStatus = counts.map(([status, count]) => `${count} ${status}`);
     return total === 0 ? "0" : `${total} (${byStatus.join(", ")})`;

@@ -1,13 +1,13 @@
-import type { Message } from "../history.ts";
+import { type Message, messageText } from "../message.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
 
 /** An episode as a person reads it. What a model wrote cannot steer the terminal. */
 export function transcript(trajectory: Trajectory): string {
-  const { taskId, messages, reward, times, error } = trajectory;
+  const { task, messages, reward, times, error } = trajectory;
   const end = error === undefined ? ending(trajectory) : `failed at ${error.boundary}: ${error.message}`;
-  const said = messages.map(({ role, content }: Message) => `${role}:\n${indented(content)}\n`);
+  const said = messages.map((message: Message) => `${message.role}:\n${indented(messageText(message))}\n`);
   const worth = reward === null ? "not scored" : `reward ${reward}`;
-  return printable(`── ${taskId} ──\n${said.join("")}${end}, ${worth}, ${Math.round(times.totalMs)} ms\n\n`);
+  return printable(`── ${task.id} ──\n${said.join("")}${end}, ${worth}, ${Math.round(times.totalMs)} ms\n\n`);
 }
 
 function ending({ terminated, turns }: Trajectory): string {

@@ -1,4 +1,5 @@
 import { History } from "../history.ts";
+import type { Message } from "../message.ts";
 import type { Task } from "../task.ts";
 import type { Action, Env, Observation, Step } from "./env.ts";
 import { fullHistory } from "./full_history.ts";
@@ -26,9 +27,8 @@ export class ChatEnv implements Env {
   // deno-lint-ignore require-await
   async reset(task: Task): Promise<Observation> {
     if (this.#disposed) throw new Error("Cannot reset env as it is disposed");
-    if (task.query === "") throw new TypeError(`Cannot reset env as the query of task '${task.id}' is empty`);
     const system = this.#systemPrompt === undefined ? [] : [{ role: "system", content: this.#systemPrompt }];
-    const prompt = History.fromChats([...system, { role: "user", content: task.query }]);
+    const prompt = History.fromChats([...system, ...queryMessages(task)]);
     return this.#observation = { task, history: { prompt } };
   }
 
@@ -47,4 +47,9 @@ export class ChatEnv implements Env {
     this.#disposed = true;
     this.#observation = undefined;
   }
+}
+
+function queryMessages({ id, query }: Task): Iterable<Message> {
+  if (query === "") throw new TypeError(`Cannot reset env as the query of task '${id}' is empty`);
+  return typeof query === "string" ? [{ role: "user", content: query }] : query;
 }

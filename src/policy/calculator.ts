@@ -1,4 +1,5 @@
 import type { History } from "../history.ts";
+import { messageText } from "../message.ts";
 import { calculationOf } from "./calculation.ts";
 import type { Policy } from "./policy.ts";
 import { assistantTurns } from "./turns.ts";
@@ -21,6 +22,8 @@ export function calculatorPolicy(): Policy {
 }
 
 function answerOf(history: History): string {
-  const printed = /= *(-?[\d.]+(?:e[-+]?\d+)?)\s*$/.exec(history.last?.content ?? "")?.[1];
+  const printed = /= *(-?[\d.]+(?:e[-+]?\d+)?)\s*$/.exec(
+    history.last === undefined ? "" : messageText(history.last),
+  )?.[1];
   return printed === undefined ? "I could not work it out." : `The answer is ${printed}`;
 }

@@ -9,9 +9,30 @@ export interface GradeContext {
   readonly signal?: AbortSignal | undefined;
 }
 
+/** A score with what it is made of. */
+export interface Score {
+  /** What the episode is worth; `null` when that cannot be said, which is not the same as 0. */
+  readonly score: number | null;
+  /** The parts of it, by name; they are written down and not added up. */
+  readonly parts?: Readonly<Record<string, number | null>>;
+}
+
 /** Gives an episode a score. */
 export interface Grader {
   readonly name: string;
-  /** From 0 to 1; `null` when no score can be given, which is not the same as 0. */
-  grade(context: GradeContext): number | null | Promise<number | null>;
+  /** Usually from 0 to 1; `null` when no score can be given, which is not the same as 0. */
+  grade(context: GradeContext): Score | number | null | Promise<Score | number | null>;
+}
+
+/**
+ * A score in its whole form.
+ *
+ * @throws {RangeError} when it is no finite number.
+ */
+export function wholeScore(given: Score | number | null): Score {
+  const whole = typeof given === "number" || given === null ? { score: given } : given;
+  if (whole.score !== null && !Number.isFinite(whole.score)) {
+    throw new RangeError(`the score must be a finite number or null: current value is ${whole.score}`);
+  }
+  return whole;
 }

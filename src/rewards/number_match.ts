@@ -1,4 +1,4 @@
-import type { History } from "../history.ts";
+import { finalReply } from "./final_reply.ts";
 import type { Grader } from "./grader.ts";
 
 const NUMBER =
@@ -24,10 +24,6 @@ export function numberMatch(): Grader {
       return given !== undefined && isSame(given, wanted) ? 1 : 0;
     },
   };
-}
-
-function finalReply(history: History): string {
-  return history.toChats().findLast(({ role }) => role === "assistant")?.content ?? "";
 }
 
 function statedNumber(reply: string): string | undefined {

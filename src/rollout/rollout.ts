@@ -1,10 +1,10 @@
 import { crossBoundary } from "../boundary.ts";
-import { type Action, type Env, replyAction, type Step } from "../envs/env.ts";
+import type { Action, Env, Observation, Step } from "../envs/env.ts";
 import { PolicyError } from "../errors.ts";
-import type { History } from "../history.ts";
-import type { Policy } from "../policy/policy.ts";
+import { History } from "../history.ts";
+import { type Policy, type Reply, wholeReply } from "../policy/policy.ts";
 import { type OpenTask, type Task, withoutAnswer } from "../task.ts";
-import { emptyTrajectory, execRecord, type Trajectory, withFailure } from "./trajectory.ts";
+import { emptyTrajectory, toolRecord, type Trajectory, withFailure } from "./trajectory.ts";
 
 /** How {@linkcode rollout} plays. */
 export interface RolloutOptions {
@@ -60,46 +60,50 @@ class Episode {
   #policyMs = 0;
   #envMs = 0;
   #history: History | undefined;
-  #played: Pick<Trajectory, "reward" | "turns" | "terminated" | "truncated" | "execs">;
+  #played: Partial<Trajectory> & Pick<Trajectory, "reward" | "turns" | "toolResults">;
 
   constructor(env: Env, policy: Policy, task: Task) {
     this.#env = env;
     this.#policy = policy;
     this.#task = task;
-    this.#played = emptyTrajectory(task.id);
+    this.#played = emptyTrajectory(task);
   }
 
   async play(options: RolloutOptions & { maxTurns: number }): Promise<void> {
     const { seed, signal, maxTurns } = options;
     const task = withoutAnswer(this.#task);
-    const { history } = await this.#inEnv(() => this.#env.reset(this.#task, { seed, signal }));
-    let { prompt } = history;
-    this.#history = prompt;
+    let observation = await this.#inEnv(() => this.#env.reset(this.#task, { seed, signal }));
+    this.#history = observation.history.prompt;
     while (!this.#played.terminated && !this.#played.truncated) {
       signal?.throwIfAborted();
-      const action = await this.#reply(prompt, task, signal);
-      this.#history = prompt.extend(action.history.response ?? []);
+      const action = await this.#reply(observation, task, signal);
+      this.#history = observation.history.prompt.extend(action.history?.response ?? []);
       const step = await this.#inEnv(() => this.#env.step(action, { signal }));
-      ({ prompt } = step.history);
-      this.#history = prompt;
+      observation = step;
+      this.#history = step.history.prompt;
       this.#record(step, maxTurns);
     }
   }
 
   trajectory(): Trajectory {
     return {
-      ...emptyTrajectory(this.#task.id),
+      ...emptyTrajectory(this.#task),
       ...this.#played,
       messages: this.#history?.toChats() ?? [],
       times: { totalMs: performance.now() - this.#startMs, policyMs: this.#policyMs, envMs: this.#envMs },
     };
   }
 
-  async #reply(prompt: History, task: OpenTask, signal: AbortSignal | undefined): Promise<Action> {
+  async #reply(
+    { history, tools, text, tokens }: Observation,
+    task: OpenTask,
+    signal: AbortSignal | undefined,
+  ): Promise<Action> {
+    const context = { task, tools, text: text?.prompt, tokens: tokens?.prompt, signal };
     const start = performance.now();
     try {
       return await crossBoundary(
-        async () => replyAction(await this.#policy.reply(prompt, { task, signal })),
+        async () => actionOf(wholeReply(await this.#policy.reply(history.prompt, context))),
         { error: PolicyError, failure: "Cannot get reply", signal },
       );
     } finally {
@@ -117,15 +121,26 @@ class Episode {
   }
 
   #record(step: Step, maxTurns: number): void {
-    const { reward, execs } = this.#played;
+    const { reward, toolResults, rewardParts } = this.#played;
     const turns = this.#played.turns + 1;
-    const { terminated } = step;
+    const { terminated, policyVersion } = step;
     this.#played = {
       turns,
       terminated,
       truncated: step.truncated || (!terminated && turns >= maxTurns),
       reward: step.reward === null ? reward : (reward ?? 0) + step.reward,
-      execs: [...execs, ...step.toolResults.map((result) => execRecord(turns, result))],
+      ...(rewardParts && { rewardParts }),
+      ...(step.rewardParts && { rewardParts: { ...rewardParts, ...step.rewardParts } }),
+      ...(policyVersion !== undefined && { policyVersion }),
+      toolResults: [...toolResults, ...step.toolResults.map((result) => toolRecord(turns, result))],
     };
   }
+}
+
+/** What an env is given of a reply. */
+function actionOf({ message, tokens }: Reply): Action {
+  const history = { response: History.fromChats([message]) };
+  if (tokens === undefined) return { history };
+  const { ids, logProbs } = tokens;
+  return { history, tokens: { response: ids, ...(logProbs && { logProbs }) } };
 }

@@ -47,7 +47,7 @@ async function playEpisode(
   options: RolloutAllOptions & { signal: AbortSignal },
 ): Promise<Trajectory> {
   const { makeEnv, policy, maxTurns, signal } = options;
-  let trajectory = emptyTrajectory(task.id);
+  let trajectory = emptyTrajectory(task);
   try {
     await using env = await makeEnv(task);
     trajectory = await rollout(env, policy, task, { maxTurns, signal });

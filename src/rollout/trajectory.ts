@@ -1,18 +1,20 @@
-import type { ExecStatus } from "../sandbox/exec.ts";
 import { EpisodeError } from "../errors.ts";
-import type { Message } from "../history.ts";
-import type { ToolResult } from "../tools/tool_result.ts";
+import type { Message } from "../message.ts";
+import type { Task } from "../task.ts";
+import type { ToolResult, ToolStatus } from "../tools/tool_result.ts";
 
-/** What became of one piece of code of an episode. */
-export interface ExecRecord {
-  /** The turn whose message held the code, from 1. */
+/** What became of one call of a tool, or one block of code, of an episode. */
+export interface ToolRecord {
+  /** The turn whose message held the call, from 1. */
   readonly turn: number;
   readonly call: number;
+  readonly callId: string;
   readonly tool: string;
-  readonly status: ExecStatus;
+  readonly status: ToolStatus;
   readonly durationMs: number;
-  readonly stateKept: boolean;
   readonly truncated: boolean;
+  /** False when the interpreter was lost; left out where none was in it. */
+  readonly stateKept?: boolean;
 }
 
 /** The failure that ended an episode. */
@@ -34,29 +36,33 @@ export interface EpisodeTimes {
 
 /** One episode written down: what was said, what it was worth, how it ended. Plain data. */
 export interface Trajectory {
-  readonly taskId: string;
+  readonly task: Task;
   readonly messages: readonly Message[];
   /** The sum of the steps' rewards; `null` when none was given, which is not the same as 0. */
   readonly reward: number | null;
+  /** What the rewards were made of, by name. */
+  readonly rewardParts?: Readonly<Record<string, number | null>>;
+  /** The version of the policy that played, where the env tells it. */
+  readonly policyVersion?: number | string;
   readonly turns: number;
   readonly terminated: boolean;
   readonly truncated: boolean;
   /** Set when the episode ended because something failed. */
   readonly error?: EpisodeFailure;
-  readonly execs: readonly ExecRecord[];
+  readonly toolResults: readonly ToolRecord[];
   readonly times: EpisodeTimes;
 }
 
 /** An episode of which nothing has been played. */
-export function emptyTrajectory(taskId: string): Trajectory {
+export function emptyTrajectory(task: Task): Trajectory {
   return {
-    taskId,
+    task,
     messages: [],
     reward: null,
     turns: 0,
     terminated: false,
     truncated: false,
-    execs: [],
+    toolResults: [],
     times: { totalMs: 0, policyMs: 0, envMs: 0 },
   };
 }
@@ -70,8 +76,8 @@ export function withFailure(trajectory: Trajectory, cause: unknown): Trajectory 
 }
 
 /** The record of what a tool did in a turn. */
-export function execRecord(turn: number, result: ToolResult): ExecRecord {
-  const { tool, call, exec } = result;
-  const { status, durationMs, stateKept, truncated } = exec;
-  return { turn, call, tool, status, durationMs, stateKept, truncated };
+export function toolRecord(turn: number, result: ToolResult): ToolRecord {
+  const { tool, call, callId, status, durationMs, truncated, exec } = result;
+  const state = exec === undefined ? {} : { stateKept: exec.stateKept };
+  return { turn, call, callId, tool, status, durationMs, truncated, ...state };
 }

@@ -1,7 +1,7 @@
 import { crossBoundary } from "../boundary.ts";
 import type { Step } from "../envs/env.ts";
 import { GraderError } from "../errors.ts";
-import type { Grader } from "../rewards/grader.ts";
+import { type Grader, type Score, wholeScore } from "../rewards/grader.ts";
 import type { Transform, TransformContext } from "./transform.ts";
 
 /** What {@linkcode gradeEpisode} needs. */
@@ -24,16 +24,17 @@ export function gradeEpisode(options: GradeEpisodeOptions): Transform {
         failure: `Cannot grade with '${grader.name}'`,
         signal: context.signal,
       });
-      return score === null ? step : { ...step, reward: (step.reward ?? 0) + score };
+      return withScore(step, score, grader.name);
     },
   };
 }
 
-async function scoreOf(step: Step, grader: Grader, context: TransformContext): Promise<number | null> {
+async function scoreOf(step: Step, grader: Grader, context: TransformContext): Promise<Score> {
   const { task, signal } = context;
-  const score = await grader.grade({ task, history: step.history.prompt, signal });
-  if (score !== null && !Number.isFinite(score)) {
-    throw new RangeError(`the score must be a finite number or null: current value is ${score}`);
-  }
-  return score;
+  return wholeScore(await grader.grade({ task, history: step.history.prompt, signal }));
+}
+
+function withScore(step: Step, { score, parts }: Score, name: string): Step {
+  const rewardParts = { ...step.rewardParts, [name]: score, ...parts };
+  return { ...step, rewardParts, reward: score === null ? step.reward : (step.reward ?? 0) + score };
 }

@@ -1,6 +1,7 @@
 import { crossBoundary } from "../boundary.ts";
 import type { Observation, Step } from "../envs/env.ts";
 import { SandboxError } from "../errors.ts";
+import { messageText } from "../message.ts";
 import type { ExecResult, SessionLease, SessionPool } from "../sandbox/exec.ts";
 import { pythonBlocks } from "../tools/python_blocks.ts";
 import { resultText } from "../tools/result_text.ts";
@@ -50,11 +51,11 @@ export class PythonInterpreter implements Transform {
     const { last } = step.history.prompt;
     if (last?.role !== "assistant") return step;
     const results: ToolResult[] = [];
-    for (const code of pythonBlocks(last.content)) {
+    for (const code of pythonBlocks(messageText(last))) {
       const exec = await this.#exec(code, context.signal);
-      results.push({ tool: this.#toolName, call: results.length + 1, code, exec });
+      results.push(toolResult(results.length + 1, code, { exec, turn: context.turn }));
     }
-    return results.length === 0 ? step : withResults(step, results);
+    return results.length === 0 ? step : withResults(step, results, this.#toolName);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -74,8 +75,25 @@ export class PythonInterpreter implements Transform {
   }
 }
 
-function withResults(step: Step, results: readonly ToolResult[]): Step {
-  const messages = results.map(({ tool, call, exec }) => ({ role: tool, content: resultText(call, exec) }));
+function toolResult(call: number, code: string, ran: { exec: ExecResult; turn: number }): ToolResult {
+  const { exec, turn } = ran;
+  const { status, durationMs, truncated } = exec;
+  const callId = `python-${turn}-${call}`;
+  return {
+    tool: "python",
+    call,
+    callId,
+    code,
+    exec,
+    status,
+    durationMs,
+    truncated,
+    text: resultText(call, exec),
+  };
+}
+
+function withResults(step: Step, results: readonly ToolResult[], role: string): Step {
+  const messages = results.map(({ text }) => ({ role, content: text }));
   return {
     ...step,
     history: { prompt: step.history.prompt.extend(messages) },

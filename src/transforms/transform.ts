@@ -4,6 +4,10 @@ import type { Task } from "../task.ts";
 /** What a hook is told beside what it transforms. */
 export interface TransformContext {
   readonly task: Task;
+  /** What the policy answered; nothing at reset. */
+  readonly observation?: Observation;
+  /** What the env was given, in a `step` hook. */
+  readonly action?: Action;
   /** How many steps of the episode there are, this one counted; 0 at reset. */
   readonly turn: number;
   readonly seed?: number | undefined;

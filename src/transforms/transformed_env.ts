@@ -27,6 +27,21 @@ export class TransformedEnv implements Env {
     return this;
   }
 
+  /**
+   * Puts a transform before the one at `index`.
+   *
+   * @throws {RangeError} when there is no such place.
+   */
+  insert(index: number, transform: Transform): this {
+    if (!Number.isInteger(index) || index < 0 || index > this.#transforms.length) {
+      throw new RangeError(
+        `Cannot insert transform as 'index' must be from 0 to ${this.#transforms.length}: current value is ${index}`,
+      );
+    }
+    this.#transforms.splice(index, 0, transform);
+    return this;
+  }
+
   async reset(task: Task, options: ResetOptions = {}): Promise<Observation> {
     this.#refuseDisposed("reset");
     const { seed, signal } = options;
@@ -46,9 +61,10 @@ export class TransformedEnv implements Env {
     if (this.#observation === undefined) {
       throw new Error("Cannot step as no episode is going on: reset the env first");
     }
-    const { task, history } = this.#observation;
+    const before = this.#observation;
     const context: TransformContext = {
-      task,
+      task: before.task,
+      observation: before,
       turn: this.#turn + 1,
       seed: this.#seed,
       signal: options.signal,
@@ -56,11 +72,12 @@ export class TransformedEnv implements Env {
     for (const transform of this.#transforms.toReversed()) {
       action = await transform.action?.(action, context) ?? action;
     }
-    const full = fullHistory(history.prompt, action);
+    const whole = action.skip ? action : completed(action, before);
     this.#observation = undefined;
     this.#turn++;
-    let step = await this.#base.step({ history: { full } }, options);
-    for (const transform of this.#transforms) step = await transform.step?.(step, context) ?? step;
+    let step = action.skip ? skipped(before) : await this.#base.step(whole, options);
+    const seen: TransformContext = { ...context, action: whole };
+    for (const transform of this.#transforms) step = await transform.step?.(step, seen) ?? step;
     if (!step.terminated && !step.truncated) this.#observation = step;
     return step;
   }
@@ -80,4 +97,15 @@ export class TransformedEnv implements Env {
   #refuseDisposed(what: string): void {
     if (this.#disposal !== undefined) throw new Error(`Cannot ${what} as the env is disposed`);
   }
+}
+
+/** The action with the whole history in it: transforms may have changed the prompt since the env gave it. */
+function completed(action: Action, { history }: Observation): Action {
+  if (action.history === undefined) return action;
+  return { ...action, history: { ...action.history, full: fullHistory(history.prompt, action) } };
+}
+
+/** The step of an env that did not take it. */
+function skipped(before: Observation): Step {
+  return { ...before, reward: null, terminated: false, truncated: false, toolResults: [] };
 }

@@ -62,7 +62,7 @@ Deno.test("playTasks() plays worked and scripted tasks and prints a table", asyn
   assertEquals({ code, stderr, alive: pool.alive }, { code: 0, stderr: "", alive: 0 });
   assertMatch(
     stdout,
-    /^episodes +3\nmean reward +0.5000\nright +1\nwrong +1\nunscored +1\nerrors +0\nexecs +2 \(2 ok\)\nepisodes\/s +\d/,
+    /^episodes +3\nmean reward +0.5000\nright +1\nwrong +1\nunscored +1\nerrors +0\ntool calls +2 \(2 ok\)\nepisodes\/s +\d/,
   );
 });
 

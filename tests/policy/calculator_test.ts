@@ -1,7 +1,10 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { History } from "../../src/history.ts";
+import { messageText } from "../../src/message.ts";
 import { calculationOf } from "../../src/policy/calculation.ts";
 import { calculatorPolicy } from "../../src/policy/calculator.ts";
+import { wholeReply } from "../../src/policy/policy.ts";
+import { wholeScore } from "../../src/rewards/grader.ts";
 import { numberMatch } from "../../src/rewards/number_match.ts";
 import { readTasks } from "../../src/task.ts";
 
@@ -36,10 +39,10 @@ Deno.test("calculatorPolicy() answers what was printed, not what the reference s
   const policy = calculatorPolicy();
   let history = History.fromChats([{ role: "user", content: "q" }]);
   for (const printed of ["v1 = 2\n", "v1 = 2\nv2 = 77\n"]) {
-    const content = await policy.reply(history, { task });
-    assertMatch(content, /^```python\n[^]*\n```$/);
+    const { message } = wholeReply(await policy.reply(history, { task }));
+    assertMatch(messageText(message), /^```python\n[^]*\n```$/);
     const told = { role: "tool", content: `Code block 1 executed successfully:\n${printed}` };
-    history = history.append({ role: "assistant", content }).append(told);
+    history = history.append(message).append(told);
   }
   assertEquals(await policy.reply(history, { task }), "The answer is 77");
 });
@@ -77,7 +80,7 @@ Deno.test({
       const calculation = calculationOf(task.reference ?? "");
       if (calculation === null) continue;
       const answer = { role: "assistant", content: `The answer is ${calculation.value}` };
-      right += await grader.grade({ task, history: History.fromChats([answer]) }) ?? 0;
+      right += wholeScore(await grader.grade({ task, history: History.fromChats([answer]) })).score ?? 0;
       assert(/v\d/.test(calculation.programs[1]));
     }
     assertEquals({ problems, right }, { problems: 1319, right: 1208 });

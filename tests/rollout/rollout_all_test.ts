@@ -1,5 +1,6 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { ChatEnv } from "../../src/envs/chat_env.ts";
+import { messageText } from "../../src/message.ts";
 import type { Policy } from "../../src/policy/policy.ts";
 import { rolloutAll } from "../../src/rollout/rollout_all.ts";
 import type { Trajectory } from "../../src/rollout/trajectory.ts";
@@ -25,12 +26,12 @@ Deno.test("rolloutAll() plays every task, no more at once than it may, and gives
     return ok(code);
   });
   const ended: string[] = [];
-  const onTrajectory = ({ taskId }: Trajectory) => void ended.push(taskId);
+  const onTrajectory = ({ task }: Trajectory) => void ended.push(task.id);
   const options = { makeEnv: envs(pool), policy, concurrency: 3, ordered: true, onTrajectory };
   const given = await Array.fromAsync(rolloutAll(tasks(20), options));
-  assertEquals(given.map(({ taskId }) => taskId), tasks(20).map(({ id }) => id));
+  assertEquals(given.map(({ task }) => task.id), tasks(20).map(({ id }) => id));
   assertEquals(
-    given.map(({ messages }) => messages.at(-1)?.content.split("\n")[1]),
+    given.map(({ messages }) => messages.slice(-1).map(messageText)[0]?.split("\n")[1]),
     tasks(20).map(({ id }) => id),
   );
   assertEquals(ended.toSorted(), tasks(20).map(({ id }) => id).toSorted());
@@ -74,7 +75,7 @@ Deno.test("rolloutAll() leaves nothing running when it is aborted or its caller 
       concurrency: 4,
       signal: abort?.signal,
     });
-    assertEquals((await given.next()).value?.taskId, "0");
+    assertEquals((await given.next()).value?.task.id, "0");
     abort?.abort(new TypeError("stop"));
     if (abort === undefined) await given.return(undefined);
     else await assertRejects(() => given.next(), TypeError, "stop");

@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { ChatEnv } from "../../src/envs/chat_env.ts";
 import { replyAction } from "../../src/envs/env.ts";
-import type { Message } from "../../src/history.ts";
+import { type Message, messageText } from "../../src/message.ts";
 import type { ExecResult } from "../../src/sandbox/exec.ts";
 import { PythonInterpreter } from "../../src/transforms/python_interpreter.ts";
 import { TransformedEnv } from "../../src/transforms/transformed_env.ts";
@@ -129,8 +129,8 @@ async function messagesAfter(reply: string, toolName: string, execs: ExecResult[
 }
 
 /** What a sandbox would have to say for the recorded text. */
-function execOf({ content }: Message): ExecResult {
-  const [, outcome, text = ""] = /^Code block \d+ (.*):\n([^]*)$/.exec(content) ?? [];
+function execOf(message: Message): ExecResult {
+  const [, outcome, text = ""] = /^Code block \d+ (.*):\n([^]*)$/.exec(messageText(message)) ?? [];
   if (outcome === "executed successfully") return ok(text);
   if (text.startsWith("Code execution timed out")) {
     return bad("timeout", { stateKept: !text.endsWith("restarted") });

@@ -26,7 +26,7 @@ Deno.test("PythonInterpreter runs the assistant's blocks in order, one message e
     { role: "tool", content: "Code block 2 failed:\nTraceback …\nValueError: bad\n" },
     { role: "tool", content: "Code block 3 executed successfully:\nc\n" },
   ]);
-  assertEquals(toolResults.map(({ call, code, exec }) => [call, code, exec.status]), [
+  assertEquals(toolResults.map(({ call, code, exec }) => [call, code, exec?.status]), [
     [1, "a", "ok"],
     [2, "b", "error"],
     [3, "c", "ok"],

@@ -1,4 +1,4 @@
-import { assertEquals, assertRejects } from "@std/assert";
+import { assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { ChatEnv } from "../../src/envs/chat_env.ts";
 import { replyAction } from "../../src/envs/env.ts";
 import type { Transform } from "../../src/transforms/transform.ts";
@@ -70,4 +70,27 @@ Deno.test("TransformedEnv disposes everything even if one of it fails, and once"
   await assertRejects(async () => await env[Symbol.asyncDispose](), Error, "stuck");
   assertEquals(log, ["dispose a"]);
   await assertRejects(() => env.reset(task), Error, "disposed");
+});
+
+Deno.test("TransformedEnv.step() runs forward hooks over a step that an action hook has skipped", async () => {
+  const seen: number[] = [];
+  const skip: Transform = { action: (action) => ({ ...action, skip: true }) };
+  const look: Transform = { step: (step) => (seen.push(step.history.prompt.length), { ...step, reward: 1 }) };
+  await using env = new TransformedEnv(new ChatEnv(), [skip, look]);
+  await env.reset({ id: "t", query: "q" });
+  assertEquals((await env.step(replyAction("a"))).reward, 1);
+  assertEquals(seen, [1]);
+});
+
+Deno.test("TransformedEnv.insert() puts a transform where it is told", async () => {
+  const add = (text: string): Transform => ({
+    reset: (it) => ({
+      ...it,
+      history: { prompt: it.history.prompt.append({ role: "user", content: text }) },
+    }),
+  });
+  await using env = new TransformedEnv(new ChatEnv(), [add("a"), add("c")]).insert(1, add("b"));
+  const { history } = await env.reset({ id: "t", query: "q" });
+  assertEquals([...history.prompt].map(({ content }) => content), ["q", "a", "b", "c"]);
+  assertThrows(() => env.insert(9, add("d")), RangeError, "from 0 to 3");
 });
