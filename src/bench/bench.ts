@@ -1,3 +1,4 @@
+import { envRows } from "./env_rows.ts";
 import { episodeRows } from "./episode_rows.ts";
 import type { Row } from "./row.ts";
 import { type BenchSetup, growthRow, ownProcessRows, poolRows, sharedProcessRows } from "./sandbox_rows.ts";
@@ -8,5 +9,6 @@ export async function* bench(setup: BenchSetup): AsyncGenerator<Row> {
   yield* await sharedProcessRows(setup);
   yield* await poolRows(setup);
   yield* await episodeRows(setup);
+  yield* await envRows(setup);
   yield await growthRow(setup);
 }

@@ -2,7 +2,7 @@
 export interface Row {
   readonly what: string;
   readonly value: number;
-  readonly unit: "ms" | "MB" | "×" | "%" | "/s";
+  readonly unit: "ms" | "µs" | "MB" | "×" | "%" | "/s";
   /** The most, or for a rate or a ratio the least, that will do; a row without one is for comparison. */
   readonly bound?: number;
 }
