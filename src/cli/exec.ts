@@ -28,7 +28,7 @@ Examples:
   echo 'print(1)' | paddock exec --json -
   echo 21 | paddock exec -e 'print(2 * int(input()))'
 
-A program that has the word "input" or "stdin" in it reads the standard input, unless that is a terminal.
+A program that calls input() or names stdin reads the standard input to its end, unless that is a terminal.
 `;
 
 /** The command `exec`: runs one program and prints what it prints. */

@@ -25,6 +25,8 @@ export const MAX_STDIN_BYTES = 16 * 1024 * 1024;
 
 const MAX_BYTES_PER_CHARACTER = 4;
 
+const READS_INPUT = /\binput\s*\(|\bstdin\b|\bfileinput\b|\bopen\(0\b/;
+
 /**
  * Reads a program, and its input where there is one.
  *
@@ -51,5 +53,5 @@ function stdinPath(code: string, { file, stdin, isTerminal }: ProgramSource): st
   }
   if (stdin !== undefined) return stdin;
   // A pipe that nobody closes would be waited for in vain, so only a program that can read it has it.
-  return !isTerminal && /input|stdin/.test(code) ? STDIN : undefined;
+  return !isTerminal && READS_INPUT.test(code) ? STDIN : undefined;
 }

@@ -104,7 +104,7 @@ async function runBuild(
   const child = new Child(buildCommand(profile, options.directory), ({ kind, payload }: Frame) => {
     if (kind === FrameKind.image) pieces.push(payload);
     else if (kind === FrameKind.opened) resolve(JSON.parse(new TextDecoder().decode(payload)));
-    else if (kind === FrameKind.lost || kind === FrameKind.damaged) failed(new TextDecoder().decode(payload));
+    else if (kind === FrameKind.lost || kind === FrameKind.damaged) failed(lastLine(payload));
   });
   const timer = setTimeout(() => failed(`not done after ${BUILD_TIMEOUT_MS} ms`), BUILD_TIMEOUT_MS);
   child.ended.then(({ code, stderr }) => failed(`its process ended with code ${code}: ${stderr.trim()}`));
@@ -128,4 +128,9 @@ function buildCommand(profile: Profile, directory: string): ConstructorParameter
     layers: new Set(),
   });
   return { ...command, env: childEnvironment() };
+}
+
+/** What a traceback ends in. */
+function lastLine(payload: Uint8Array): string {
+  return new TextDecoder().decode(payload).trim().split("\n").at(-1) ?? "";
 }

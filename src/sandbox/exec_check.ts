@@ -56,6 +56,14 @@ export function checkSeed(seed: number | undefined): void {
   throw new RangeError(`Cannot seed session as 'seed' must be a safe integer: current value is ${seed}`);
 }
 
+/** Throws unless there is a profile: a pool would otherwise hear of it too late to tell anybody. */
+export function checkProfile(profile: unknown): void {
+  if (typeof profile === "object" && profile !== null && "limits" in profile) return;
+  throw new TypeError(
+    `Cannot create pool as 'profile' must be one that 'loadProfile' gave: current value is ${typeof profile}`,
+  );
+}
+
 /** Throws unless the mode is one of the words there are: a slip must not take a wall away. */
 export function checkResetMode(mode: unknown): void {
   if (mode === undefined || mode === "fresh" || mode === "rewind") return;

@@ -154,7 +154,8 @@ export class ExecRun {
   #watch(): AsyncDisposable | undefined {
     const { residentBytes, limits } = this.#options;
     if (residentBytes === undefined) return undefined;
-    const watchLimits = { cpuSeconds: limits.cpuSeconds, memoryBytes: residentBytes };
+    const { thread } = this.#link;
+    const watchLimits = { cpuSeconds: limits.cpuSeconds, memoryBytes: residentBytes, thread };
     return watchProcess(this.#link.pid, watchLimits, (breach) => {
       if (breach === "cpu") this.#stop("cpu");
       else {this.#link.lose({

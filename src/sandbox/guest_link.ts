@@ -4,8 +4,11 @@ import { type Frame, FrameKind } from "./protocol.ts";
 
 /** Why an interpreter is gone. */
 export interface Loss {
-  readonly reason: "killed" | "memory" | "cpu" | "protocol" | "crashed";
+  /** `closed`: its owner wants it no more; `killed`: it did not stop. */
+  readonly reason: "closed" | "killed" | "memory" | "cpu" | "protocol" | "crashed";
   readonly message: string;
+  /** True when the guest has ended by itself, and its process may live on. */
+  readonly ended?: true;
 }
 
 /** How long the guest may take for what is no exec: a file, a rewind. */
@@ -14,10 +17,19 @@ const ANSWER_TIMEOUT_MS = 10_000;
 const MAX_REASON_BYTES = 1000;
 const decoder = new TextDecoder();
 
+/** What a {@linkcode GuestLink} needs of its sandbox. */
+export interface GuestLinkOptions {
+  /** Ends the interpreter that is lost. */
+  kill: (loss: Loss) => void;
+  thread?: string | undefined;
+}
+
 /** The host's end of one interpreter in a child: frames out, frames in, until it is lost. */
 export class GuestLink {
   /** Resolves when the interpreter takes execs; rejects when it is lost before. */
   readonly opened: Promise<void>;
+  /** The name of its thread, where the process has others that run guests. */
+  readonly thread: string | undefined;
   readonly #child: Child;
   readonly #session: number;
   readonly #open = Promise.withResolvers<void>();
@@ -26,10 +38,11 @@ export class GuestLink {
   #loss: Loss | undefined;
   #onFrame: ((frame: Frame) => void) | undefined;
 
-  constructor(child: Child, session: number, options: { kill: (loss: Loss) => void }) {
+  constructor(child: Child, session: number, options: GuestLinkOptions) {
     this.#child = child;
     this.#session = session;
     this.#kill = options.kill;
+    this.thread = options.thread;
     this.opened = this.#open.promise;
     this.opened.catch(() => {}); // whoever waits for it hears of it
   }
@@ -129,12 +142,13 @@ export class GuestLink {
   }
 }
 
-const OUT_OF_MEMORY =
-  /out of memory|allocation failed|OOM|Cannot allocate|Failed to reserve|WebAssembly\.Memory/i;
+/** What V8 says when a process ends for want of memory. */
+const OUT_OF_MEMORY = /out of memory|allocation failed|OOM|Cannot allocate|Failed to reserve/i;
 
+/** The words are the guest's own, so that they are no reason to believe anything but that it is gone. */
 function lossOfInterpreter(payload: Uint8Array): Loss {
-  const text = decoder.decode(payload.subarray(0, MAX_REASON_BYTES));
-  return { reason: OUT_OF_MEMORY.test(text) ? "memory" : "crashed", message: text };
+  const message = decoder.decode(payload.subarray(0, MAX_REASON_BYTES));
+  return { reason: "crashed", message, ended: true };
 }
 
 /** What the host makes of the end of a process that it did not kill itself. */

@@ -12,6 +12,7 @@ import protocol from "./protocol.ts" with { type: "text" };
 import python from "./guest/python.ts" with { type: "text" };
 import readOnlyFiles from "./guest/read_only_files.ts" with { type: "text" };
 import realm from "./guest/realm.ts" with { type: "text" };
+import recursion from "./guest/recursion.py" with { type: "text" };
 import ring from "./guest/ring.ts" with { type: "text" };
 import runner from "./guest/runner.py" with { type: "text" };
 import session from "./guest/session.ts" with { type: "text" };
@@ -55,6 +56,6 @@ export const PYTHON_SOURCES: {
   readonly modules: Readonly<Record<string, string>>;
   readonly prepare: string;
 } = {
-  modules: { bridge, tools, event_loop: eventLoop, runner },
+  modules: { bridge, recursion, tools, event_loop: eventLoop, runner },
   prepare,
 };

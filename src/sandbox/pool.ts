@@ -1,5 +1,5 @@
 import type { SessionPool } from "./exec.ts";
-import { checkResetMode, checkSeed } from "./exec_check.ts";
+import { checkProfile, checkResetMode, checkSeed } from "./exec_check.ts";
 import { detectLayers, type LayerReport } from "./layers.ts";
 import { Lease } from "./lease.ts";
 import { Sandbox, type SandboxOptions } from "./sandbox.ts";
@@ -45,6 +45,7 @@ export class SandboxPool implements SessionPool, AsyncDisposable {
    * Starts to warm up at once.
    *
    * @throws {RangeError} when the size is not a whole number of sessions.
+   * @throws {TypeError} when the profile is none.
    */
   constructor(options: SandboxPoolOptions) {
     const { size = navigator.hardwareConcurrency } = options;
@@ -53,6 +54,7 @@ export class SandboxPool implements SessionPool, AsyncDisposable {
         `Cannot create pool as 'size' must be from 1 to ${MAX_SIZE}: current value is ${size}`,
       );
     }
+    checkProfile(options.profile);
     checkResetMode(options.resetMode);
     this.size = size;
     this.#options = options;

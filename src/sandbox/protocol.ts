@@ -52,6 +52,8 @@ export const FrameKind = {
   damaged: 40,
   /** Guest: a piece of a base image that is being built. Bytes. */
   image: 41,
+  /** Guest: the session that was told to close has ended. */
+  closed: 42,
 } as const;
 
 /** One of the numbers in {@linkcode FrameKind}. */

@@ -6,7 +6,7 @@ export interface Rlimits {
   readonly dataKib: number;
   /** RLIMIT_NOFILE. */
   readonly openFiles: number;
-  /** RLIMIT_CPU, in seconds over the life of the process: a backstop behind the limit of each exec. */
+  /** RLIMIT_CPU, in seconds over the life of the process: far behind the limit of each exec. */
   readonly cpuSeconds: number;
 }
 
@@ -21,8 +21,10 @@ const SESSION_BYTES = 100_000_000;
 const BASE_FILES = 48;
 const SESSION_FILES = 16;
 
-/** How many execs at their limit of CPU time a process may live through. */
-const CPU_EXECS = 100;
+/** The CPU time of a process that is watched from outside but should not outlive every watcher. */
+const LIFE_CPU_SECONDS = 7 * 86_400;
+/** Between the signal that tells why a process ends, and the one that ends it for certain. */
+const CPU_GRACE_SECONDS = 5;
 
 /** How large the Wasm heap of an interpreter may grow, in pages. */
 export function wasmPages(limits: Limits): number {
@@ -32,11 +34,13 @@ export function wasmPages(limits: Limits): number {
 /** The resource limits of a process with `sessions` interpreters. */
 export function resourceLimits(limits: Limits, sessions: number): Rlimits {
   const sessionBytes = limits.memoryBytes + limits.fileBytes + SESSION_BYTES;
-  const bytes = BASE_BYTES + FURTHER_WORKER_BYTES * (sessions - 1) + sessionBytes * sessions;
+  // a session that is replaced and the one in its place may be there together for a moment
+  const held = sessions === 1 ? 1 : sessions + 1;
+  const bytes = BASE_BYTES + FURTHER_WORKER_BYTES * (held - 1) + sessionBytes * held;
   return {
     dataKib: Math.ceil(bytes / 1024),
-    openFiles: BASE_FILES + SESSION_FILES * sessions,
-    cpuSeconds: limits.cpuSeconds * CPU_EXECS,
+    openFiles: BASE_FILES + SESSION_FILES * held,
+    cpuSeconds: Math.max(limits.cpuSeconds, LIFE_CPU_SECONDS),
   };
 }
 
@@ -47,7 +51,8 @@ export function rlimitScript({ dataKib, openFiles, cpuSeconds }: Rlimits): strin
     "ulimit -f 0",
     `ulimit -n ${openFiles}`,
     `ulimit -d ${dataKib}`,
-    `ulimit -t ${cpuSeconds}`,
+    `ulimit -H -t ${cpuSeconds + CPU_GRACE_SECONDS}`,
+    `ulimit -S -t ${cpuSeconds}`,
     'exec "$@"',
   ].join(" && ");
 }

@@ -4,6 +4,7 @@ import { type BaseImage, baseImage, dropBaseImage } from "./base_image.ts";
 import { SUPERVISOR } from "./base_image_build.ts";
 import { defaultCacheDir } from "./cache_dir.ts";
 import { Child } from "./child.ts";
+import { Closings } from "./closings.ts";
 import { childCommand, childEnvironment } from "./command.ts";
 import { GuestLink, type Loss, lossOfChild } from "./guest_link.ts";
 import { activeLayers, detectLayers, type Layer, type LayerReport } from "./layers.ts";
@@ -28,9 +29,15 @@ export interface SandboxOptions {
 interface Running {
   readonly child: Child;
   readonly links: Map<number, GuestLink>;
+  readonly closings: Closings;
+  /** How many interpreters were started in it. */
+  started: number;
 }
 
 const START_TIMEOUT_MS = 30_000;
+/** How long an idle session may take to end; on a busy machine its thread waits for its turn. */
+const CLOSE_TIMEOUT_MS = 5_000;
+const OPEN_ATTEMPTS = 3;
 
 /**
  * One permission-scoped process in which sessions run. A process that is lost, to a limit or to a guest,
@@ -103,13 +110,14 @@ export class Sandbox implements AsyncDisposable, LinkSource {
    * @throws {SandboxError} when it does not start.
    */
   async openLink(seed: number | undefined): Promise<GuestLink> {
-    try {
-      return await this.#openOnce(seed);
-    } catch (error) {
-      if (!(error instanceof DamagedImage)) throw error;
-      await dropBaseImage(this.#image);
-      this.#image = await baseImage(this.profile, this.#options);
-      return await this.#openOnce(seed);
+    for (let attempt = 1;; attempt++) {
+      try {
+        return await this.#openOnce(seed);
+      } catch (error) {
+        const passing = error instanceof DamagedImage || error instanceof NeighbourStuck;
+        if (!passing || attempt === OPEN_ATTEMPTS) throw error;
+        if (error instanceof DamagedImage) await this.#rebuildImage();
+      }
     }
   }
 
@@ -122,11 +130,20 @@ export class Sandbox implements AsyncDisposable, LinkSource {
     await this.#ended;
   }
 
+  async #rebuildImage(): Promise<void> {
+    await dropBaseImage(this.#image);
+    this.#image = await baseImage(this.profile, this.#options);
+  }
+
   async #openOnce(seed: number | undefined): Promise<GuestLink> {
+    await this.#running?.closings.settled;
     if (this.#disposed) throw new SandboxError("Cannot open session as the sandbox is disposed");
     const running = this.#process();
     const number = this.#lastSession = this.#lastSession % 65535 + 1;
-    const link = new GuestLink(running.child, number, { kill: (loss) => this.#end(running, number, loss) });
+    const link = new GuestLink(running.child, number, {
+      kill: (loss) => this.#end(running, number, loss),
+      thread: this.profile.sessionsPerProcess > 1 ? `worker-${++running.started}` : undefined,
+    });
     running.links.set(number, link);
     link.send(FrameKind.open, JSON.stringify({ seed }));
     const timer = setTimeout(
@@ -139,7 +156,10 @@ export class Sandbox implements AsyncDisposable, LinkSource {
     } catch (cause) {
       const stderr = this.#running === running ? "" : (await running.child.ended).stderr;
       if (this.#disposed) throw new SandboxError("Cannot open session as the sandbox is disposed");
-      if (cause instanceof Error && cause.message === DAMAGED) throw new DamagedImage();
+      if (cause instanceof Error && cause.message === DAMAGED) throw new DamagedImage(DAMAGED);
+      if (cause instanceof Error && cause.message === NEIGHBOUR.message) {
+        throw new NeighbourStuck(`Cannot start session: ${cause.message}`);
+      }
       throw new SandboxError(`Cannot start session: ${describe(cause)}${stderr && `: ${stderr.trim()}`}`, {
         cause,
       });
@@ -153,7 +173,8 @@ export class Sandbox implements AsyncDisposable, LinkSource {
     if (this.#running) return this.#running;
     const links = new Map<number, GuestLink>();
     const child = new Child(this.#command(), (frame) => this.#route(running, frame));
-    const running: Running = { child, links };
+    const closings = new Closings();
+    const running: Running = { child, links, closings, started: 0 };
     const { manifest } = this.#image;
     const mounts = this.profile.mounts.map(({ guestPath, hostPath }) => ({
       guest: guestPath,
@@ -162,6 +183,7 @@ export class Sandbox implements AsyncDisposable, LinkSource {
     child.send(FrameKind.boot, 0, JSON.stringify({ ...manifest, mounts, limits: this.profile.limits }));
     child.ended.then((end) => {
       this.#forget(running);
+      closings.takeAll();
       for (const link of links.values()) link.lose(lossOfChild(end));
     });
     return this.#running = running;
@@ -180,21 +202,39 @@ export class Sandbox implements AsyncDisposable, LinkSource {
 
   #route(running: Running, frame: Frame): void {
     if (frame.kind === FrameKind.booted) return;
+    if (frame.kind === FrameKind.closed && running.closings.take(frame.session)) return;
     const link = running.links.get(frame.session);
     if (link) return link.receive(frame);
+    if (running.closings.has(frame.session)) return;
     const damaged = frame.kind === FrameKind.damaged && frame.session === 0;
     const message = damaged ? DAMAGED : `the child sent frame ${frame.kind} for no session`;
-    for (const other of running.links.values()) other.lose({ reason: "protocol", message });
-    running.child.kill();
+    this.#kill(running, { reason: "protocol", message });
   }
 
-  /** Ends one interpreter: by its worker where others may live beside it, else with its process. */
+  /**
+   * Ends one interpreter. Where others live beside it, one that can still hear is told to close. One that
+   * cannot ends with its process, and so do the others: nothing else stops a thread for certain.
+   */
   #end(running: Running, number: number, loss: Loss): void {
     running.links.delete(number);
     const shared = this.profile.sessionsPerProcess > 1 && this.#running === running;
-    if (shared && loss.reason !== "protocol") return running.child.send(FrameKind.close, number);
-    running.child.kill();
+    if (shared && loss.ended) return;
+    if (!shared || loss.reason !== "closed") return this.#kill(running, NEIGHBOUR);
+    running.closings.add(number, {
+      graceMs: CLOSE_TIMEOUT_MS,
+      onStuck: () => this.#kill(running, NEIGHBOUR),
+    });
+    running.child.send(FrameKind.interrupt, number);
+    running.child.send(FrameKind.close, number);
+  }
+
+  /** Ends a process and all that lives in it. */
+  #kill(running: Running, loss: Loss): void {
+    const lost = [...running.links.values()];
+    running.links.clear();
     this.#forget(running);
+    running.child.kill();
+    for (const link of lost) link.lose(loss);
   }
 
   #forget(running: Running): void {
@@ -204,9 +244,16 @@ export class Sandbox implements AsyncDisposable, LinkSource {
   }
 }
 
+const NEIGHBOUR: Loss = {
+  reason: "crashed",
+  message: "another session of its process did not stop, and the process was killed",
+};
+
 const DAMAGED = "the base image is damaged";
 
 class DamagedImage extends SandboxError {}
+
+class NeighbourStuck extends SandboxError {}
 
 function describe(cause: unknown): string {
   return cause instanceof Error ? cause.message : String(cause);

@@ -87,7 +87,7 @@ export class Session implements PythonSession {
     this.#disposed = true;
     this.#onDispose();
     const link = await this.#link.catch(() => undefined); // one that never started is gone already
-    link?.lose({ reason: "killed", message: "the session was disposed" });
+    link?.lose({ reason: "closed", message: "the session was disposed" });
     await this.#queue;
   }
 
@@ -95,7 +95,9 @@ export class Session implements PythonSession {
     const { limits } = this.#source.profile;
     const { timeoutMs = limits.timeoutMs } = options;
     const link = await this.#live();
-    for (const [path, contents] of Object.entries(options.files ?? {})) await this.#put(link, path, contents);
+    for (const [path, contents] of Object.entries(options.files ?? {})) {
+      await naming(`Cannot write '${path}'`, this.#put(link, path, contents));
+    }
     const run = new ExecRun(link, { ...options, timeoutMs, limits, residentBytes: this.#residentBytes() });
     const end = await run.run(code);
     const result = execResult(end, { timeoutMs, limits });
@@ -130,7 +132,7 @@ export class Session implements PythonSession {
 
   async #replace(): Promise<void> {
     const link = await this.#link.catch(() => undefined); // one that never started needs no end
-    link?.lose({ reason: "killed", message: "the session was reset" });
+    link?.lose({ reason: "closed", message: "the session was reset" });
     this.#link = this.#open();
     await this.#link;
   }

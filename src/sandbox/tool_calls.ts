@@ -4,6 +4,9 @@ import { deeperThan, parseCall } from "./guest_frames.ts";
 /** Deeper than any honest argument. */
 const MAX_DEPTH = 64;
 
+/** So that a result fits into a frame, whatever characters it is made of. */
+const MAX_RESULT_CHARACTERS = 16 * 1024 * 1024;
+
 /** Calls beyond the budget are answered by an error, up to this many times the budget. */
 const FLOOD_FACTOR = 4;
 
@@ -56,7 +59,11 @@ export class ToolCalls {
     const parsed = tool.parameters.safeParse(args);
     if (!parsed.success) throw new Error(`wrong arguments for '${name}': ${explain(parsed.error.issues)}`);
     const value = await tool.run(parsed.data, { signal: this.#controller.signal });
-    return JSON.stringify(value) ?? "null";
+    const text = JSON.stringify(value) ?? "null";
+    if (text.length <= MAX_RESULT_CHARACTERS) return text;
+    throw new Error(
+      `the result of '${name}' must have at most ${MAX_RESULT_CHARACTERS} characters: it has ${text.length}`,
+    );
   }
 
   #reply(text: string): void {

@@ -4,6 +4,8 @@ export interface WatchLimits {
   readonly cpuSeconds: number;
   /** Resident memory that the process shares with no other. */
   readonly memoryBytes: number;
+  /** The thread whose CPU time counts; that of the whole process unless given. */
+  readonly thread?: string | undefined;
 }
 
 /** What the watchdog saw. */
@@ -25,7 +27,7 @@ export function watchProcess(
   let cpuAtStart: number | undefined;
   let looking = Promise.resolve();
   const check = async () => {
-    const seen = await look(pid);
+    const seen = await look(pid, limits.thread);
     if (!seen) return;
     cpuAtStart ??= seen.cpuSeconds;
     if (seen.memoryBytes > limits.memoryBytes) onBreach("memory");
@@ -41,11 +43,14 @@ export function watchProcess(
 }
 
 /** What a process uses now; nothing when it is gone or this host does not say. */
-async function look(started: number): Promise<{ cpuSeconds: number; memoryBytes: number } | undefined> {
+async function look(
+  started: number,
+  thread: string | undefined,
+): Promise<{ cpuSeconds: number; memoryBytes: number } | undefined> {
   try {
     const pid = await innermost(started);
     const [stat, statm] = await Promise.all([
-      Deno.readTextFile(`/proc/${pid}/stat`),
+      thread === undefined ? Deno.readTextFile(`/proc/${pid}/stat`) : threadStat(pid, thread),
       Deno.readTextFile(`/proc/${pid}/statm`),
     ]);
     const times = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
@@ -57,6 +62,15 @@ async function look(started: number): Promise<{ cpuSeconds: number; memoryBytes:
   } catch {
     return undefined; // the process ended between two looks
   }
+}
+
+/** What the kernel says of the one thread that has this name. */
+async function threadStat(pid: number, name: string): Promise<string> {
+  for await (const { name: id } of Deno.readDir(`/proc/${pid}/task`)) {
+    const stat = await Deno.readTextFile(`/proc/${pid}/task/${id}/stat`);
+    if (stat.includes(`(${name})`)) return stat;
+  }
+  throw new Deno.errors.NotFound(`there is no thread '${name}'`);
 }
 
 /** The process that does the work: the one that was started, or the one that its wrappers started. */

@@ -25,10 +25,9 @@ Deno.test("readProgram() takes a program from an option or from a file", async (
 });
 
 Deno.test("readProgram() leaves the standard input alone when the program cannot read it", async () => {
-  assertEquals(await readProgram({ code: "print(1)", isTerminal: false }), {
-    code: "print(1)",
-    stdin: undefined,
-  });
+  for (const code of ["print(1)", "user_input = 3", "input_data = [1]", "inputs = open('a').read()"]) {
+    assertEquals(await readProgram({ code, isTerminal: false }), { code, stdin: undefined });
+  }
 });
 
 Deno.test("readProgram() wants one program, and one use of the standard input", async () => {

@@ -46,8 +46,11 @@ Deno.test("childCommand() asks setpriv for what is on", () => {
 Deno.test("childCommand() grows the limits with the sessions of a process", () => {
   const script = (sessionsPerProcess: number) =>
     childCommand(profile({ sessionsPerProcess }), options("rlimits")).args[1];
-  assertStringIncludes(script(1) ?? "", "ulimit -n 64 && ulimit -d 1743696 && ulimit -t 3000 &&");
-  assertStringIncludes(script(4) ?? "", "ulimit -n 112 && ulimit -d 4777517 && ulimit -t 3000 &&");
+  assertStringIncludes(
+    script(1) ?? "",
+    "ulimit -n 64 && ulimit -d 1743696 && ulimit -H -t 604805 && ulimit -S -t 604800 &&",
+  );
+  assertStringIncludes(script(4) ?? "", "ulimit -n 128 && ulimit -d 5788791 && ulimit -H -t 604805");
 });
 
 Deno.test("childCommand() lets the child read mounts, and binds them under bubblewrap", () => {

@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertRejects, assertStringIncludes, assertThrows } from "@std/assert";
 import { z } from "zod";
 import { hostTool } from "../../src/sandbox/host_tool.ts";
 import { SandboxPool } from "../../src/sandbox/pool.ts";
@@ -55,10 +55,65 @@ Deno.test("Session.exec() raises in Python what a tool cannot be called with", (
       session.exec(`from paddock import tools\n${x}\ntools.take(x=x)`, { tools: [take] });
     const nan = await call("x = float('nan')");
     assert(nan.status === "error" && nan.error.type === "ValueError" && nan.stateKept);
-    const deep = await call("x = []\nfor _ in range(200): x = [x]");
-    assert(deep.status === "error" && deep.stateKept);
-    assertStringIncludes(deep.error.message, "nested too deep");
+    for (const depth of [200, 5_000, 15_000]) {
+      const deep = await call(`x = []\nfor _ in range(${depth}): x = [x]`);
+      assert(deep.status === "error" && deep.stateKept, `${depth}: ${deep.status}`);
+      assertStringIncludes(deep.error.message, "nested too deep");
+    }
   }));
+
+Deno.test("Session.exec() raises in Python what is too large to be given back by a tool", () =>
+  withSession(async (session) => {
+    const repeat = hostTool({
+      name: "repeat",
+      description: "",
+      parameters: z.object({ self: z.int() }),
+      run: ({ self }) => "x".repeat(self),
+    });
+    const call = (n: number) =>
+      session.exec(`from paddock import tools\nlen(tools.repeat(self=${n}))`, { tools: [repeat] });
+    const large = await call(70_000_000);
+    assert(large.status === "error" && large.stateKept && large.error.type === "ToolError");
+    assertStringIncludes(large.error.message, "must have at most");
+    const fitting = await call(1_000_000);
+    assert(fitting.status === "ok" && fitting.value === "1000000");
+  }));
+
+Deno.test("Session.exec() raises RecursionError however high the limit is set", () =>
+  withSession(async (session) => {
+    const deep = "import sys\nsys.setrecursionlimit(10**9)\ndef f(n=0): return f(n + 1)\n";
+    for (const code of [`${deep}f()`, `${deep}try: f()\nexcept RecursionError: raise`]) {
+      const result = await session.exec(code);
+      assert(result.status === "error" && result.error.type === "RecursionError", result.status);
+      assert(result.stateKept);
+    }
+    assert((await session.exec("sys.setrecursionlimit('no')")).status === "error");
+  }));
+
+Deno.test("Session.exec() shows a warning of the runner's making as one of the block", () =>
+  withSession(async (session) => {
+    const { stderr } = await session.exec("async def f(): pass\nf()");
+    assertStringIncludes(stderr, "<block 1>:2: RuntimeWarning: coroutine 'f' was never awaited");
+  }));
+
+Deno.test("Session.exec() does not take a guest's word for the cause of its crash", () =>
+  withSession(async (session) => {
+    const result = await session.exec(
+      "import ctypes\nctypes.CDLL(None).emscripten_throw_string(b'out of memory')",
+    );
+    assertEquals(result.status, "crashed");
+  }));
+
+Deno.test("Session.exec() names the file that cannot be written", () =>
+  withSession(async (session) => {
+    const files = { a: "1", "a/b": "2" };
+    await assertRejects(() => session.exec("1", { files }), Error, "Cannot write 'a/b' as not a directory");
+  }));
+
+Deno.test("SandboxPool refuses a profile that is none, before anything starts", () => {
+  const none = undefined as unknown as Awaited<ReturnType<typeof loadProfile>>;
+  assertThrows(() => new SandboxPool({ profile: none }), TypeError, "'profile' must be one");
+});
 
 Deno.test("Session.exec() rejects with what 'onOutput' threw, and keeps the state", () =>
   withSession(async (session) => {

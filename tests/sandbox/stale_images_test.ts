@@ -11,7 +11,7 @@ Deno.test("removeStaleImages() removes what was not used for a month, and nothin
     await folder(cache, IMAGE, OLD);
     await Deno.writeTextFile(join(cache, `${IMAGE}.lock`), "");
     await folder(cache, IMAGE.replace("0", "f"), NOW);
-    await folder(cache, "building-left", OLD);
+    await folder(cache, "building-left", new Date(NOW.getTime() - 2 * 3_600_000));
     await folder(cache, "somebody's own", OLD);
     await removeStaleImages(cache, NOW);
     assertEquals(await names(cache), [IMAGE.replace("0", "f"), "somebody's own"]);

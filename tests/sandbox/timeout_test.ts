@@ -1,4 +1,4 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "@std/assert";
 import { limited, value, withSession } from "./started.ts";
 
 /** Programs that end when they are interrupted. */
@@ -7,11 +7,14 @@ const STOPPABLE: Record<string, string> = {
   "a sleep": "import time\ntime.sleep(60)",
   "an await": "import asyncio\nawait asyncio.sleep(60)",
   "a future of nobody": "import asyncio\nawait asyncio.get_running_loop().create_future()",
+  "a busy loop of awaits": "import asyncio\nwhile True: await asyncio.sleep(0)",
   "asyncio.run": "import asyncio\nasyncio.run(asyncio.sleep(60))",
   "an interrupt that is caught once":
     "try:\n    while True: pass\nexcept KeyboardInterrupt:\n    caught = True\nwhile True: pass",
   "an interrupt taken for an answer": "try:\n    while True: pass\nexcept KeyboardInterrupt:\n    'went on'",
 };
+
+const AWAITS = "import asyncio\nawait asyncio.sleep(0)\nprint('went on')";
 
 /** Programs that do not. */
 const UNSTOPPABLE: Record<string, string> = {
@@ -31,8 +34,32 @@ Deno.test("Session.exec() interrupts at the timeout and keeps the state", async 
         assertEquals(result.error.message, "the block ran longer than 100 ms");
         const next = await session.exec("kept");
         assertEquals([value(next), next.restarted], ["1", undefined]);
+        assertEquals((await session.exec(AWAITS)).stdout, "went on\n");
+        assertEquals((await session.exec("asyncio.run(asyncio.sleep(0))")).status, "ok");
       });
     }
+  });
+});
+
+Deno.test("Session.exec() shows where an await was interrupted, and runs the block's clean-up there", async () => {
+  await withSession(async (session) => {
+    const code = "import asyncio\ntry:\n  await asyncio.sleep(60)\nfinally:\n  print('cleaned')";
+    const result = await session.exec(code, { timeoutMs: 100 });
+    assert(result.status === "timeout" && result.stateKept, result.status);
+    assertEquals(result.stdout, "cleaned\n");
+    assertMatch(
+      result.error.traceback,
+      /File "<block 1>", line 3, in <module>\n {4}await asyncio\.sleep\(60\)/,
+    );
+    assertEquals((await session.exec("await asyncio.sleep(0)\nprint('quiet')")).stdout, "quiet\n");
+  });
+});
+
+Deno.test("Session.exec() keeps the exit of one block's task out of the next block", async () => {
+  await withSession(async (session) => {
+    await session.exec("import asyncio, sys\nasync def leave(): sys.exit(4)");
+    assertEquals((await session.exec("await asyncio.gather(leave(), asyncio.sleep(1))")).status, "exited");
+    assertEquals((await session.exec(AWAITS)).stdout, "went on\n");
   });
 });
 

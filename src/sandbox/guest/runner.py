@@ -10,16 +10,19 @@ import signal
 import sys
 import traceback
 import types
+import warnings
 
 FLAGS = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 CO_COROUTINE = 0x80
 TEXT_CAP = 65536
+SETTLE_TRIES = 3
 
 SIGINT = signal.SIGINT
 _signal = signal.signal
 _dumps = json.dumps
 _loads = json.loads
 _TracebackException = traceback.TracebackException
+_plain_format = warnings.formatwarning
 _main = sys.modules["__main__"]
 _state = types.SimpleNamespace(block=0, active=False, loop=None, no_input=None)
 
@@ -39,6 +42,8 @@ def _run(request):
     try:
         _tools._begin(request.get("tools", ()), request.get("calls", 0))
         _signal(SIGINT, _on_interrupt)
+        _loops.drop_interrupt()
+        asyncio._set_running_loop(None)
         _prepare_streams(request.get("stdin"))
         outcome = _run_block(request["code"], name, request["valueCap"])
     except BaseException as error:
@@ -63,7 +68,9 @@ def _run_block(code, name, value_cap):
     except SystemExit as error:
         return _describe_exit(error.code)
     except BaseException as error:
-        return {"status": _status_of(error), "error": _describe(error, name)}
+        if type(error) is KeyboardInterrupt:
+            _state.active = False  # it has stopped: a further interrupt would only cut the report short
+        return {"status": _status_of(error), "error": _describe(error)}
 
 
 def _evaluate(code, name):
@@ -88,8 +95,27 @@ def _run_in_loop(parts):
     task = _state.loop.create_task(_evaluate_async(parts))
     try:
         return _state.loop.run_until_complete(task)
-    finally:
+    except BaseException as error:
+        if task.done():
+            raise
+        raise error.with_traceback(_settle(_state.loop, task))
+
+
+def _settle(loop, task):
+    """Lets a block that was cut short end now, so that nothing of it runs in the next; gives where it stood."""
+    trace = None
+    for _ in range(SETTLE_TRIES):
         task.cancel()
+        try:
+            loop.run_until_complete(task)
+        except BaseException as error:
+            trace = trace or _from_block(error.__traceback__)
+        if task.done():
+            return trace
+    for left in asyncio.all_tasks(loop):
+        left._log_destroy_pending = False
+    _state.loop = None
+    return trace
 
 
 async def _evaluate_async(parts):
@@ -100,8 +126,8 @@ async def _evaluate_async(parts):
     return value
 
 
-def _on_interrupt(_signal, _frame):
-    if _state.active:
+def _on_interrupt(_signal, frame):
+    if _state.active and not _loops.hold_interrupt(frame):
         raise KeyboardInterrupt
 
 
@@ -122,17 +148,21 @@ def _describe_exit(code):
     return {"status": "exited", "exitCode": 1}
 
 
-def _describe(error, name):
-    trace = error.__traceback__
-    while trace and not trace.tb_frame.f_code.co_filename.startswith("<block "):
-        trace = trace.tb_next
-    report = _TracebackException(type(error), error, trace, compact=True)
+def _describe(error):
+    report = _TracebackException(type(error), error, _from_block(error.__traceback__), compact=True)
     _drop_own_frames(report)
     return {
         "type": _cap(_class_name(error)),
         "message": _cap(_text_of(error)),
         "traceback": _cap("".join(report.format())),
     }
+
+
+def _from_block(trace):
+    """The part of a traceback from the first line of a block on; nothing when no block is in it."""
+    while trace and not trace.tb_frame.f_code.co_filename.startswith("<block "):
+        trace = trace.tb_next
+    return trace
 
 
 def _drop_own_frames(report):
@@ -193,5 +223,14 @@ def _finish_streams():
             flush()
 
 
+def _formatwarning(message, category, filename, lineno, line=None):
+    """A warning of what dies in the runner's hands, such as a coroutine nobody awaited, is one of the block."""
+    if not filename.startswith("<paddock "):
+        return _plain_format(message, category, filename, lineno, line)
+    name = f"<block {_state.block}>"
+    return _plain_format(message, category, name, len(linecache.getlines(name)), line)
+
+
+warnings.formatwarning = _formatwarning
 sys.stdout = sys.__stdout__ = _open_stream(1, "strict")
 sys.stderr = sys.__stderr__ = _open_stream(2, "backslashreplace")

@@ -26,10 +26,11 @@ export class Session {
     this.#stackPointer = Number(parts.python.exports.__stack_pointer.value);
   }
 
-  /** Serves until the interpreter fails; that error is thrown on. */
-  run(): never {
+  /** Serves until it is told to close; when the interpreter fails, that error is thrown on. */
+  run(): void {
     for (;;) {
       const { kind, payload } = this.#parts.channel.receive();
+      if (kind === FrameKind.close) return;
       if (kind === FrameKind.exec) this.#exec(payload);
       else if (kind === FrameKind.put) this.#answer(() => this.#put(payload));
       else if (kind === FrameKind.get) this.#answer(() => this.#files.get(decoder.decode(payload)));

@@ -27,10 +27,8 @@ function handle({ kind, session, payload }: Frame): void {
   if (kind === FrameKind.boot) boot(JSON.parse(decoder.decode(payload)));
   else if (kind === FrameKind.open) open(session, JSON.parse(decoder.decode(payload)));
   else if (kind === FrameKind.interrupt) link?.interrupt();
-  else if (kind === FrameKind.close) {
-    link?.end();
-    sessions.delete(session);
-  } else link?.send(encodeFrame(kind as FrameKind, 0, payload));
+  else link?.send(encodeFrame(kind as FrameKind, 0, payload));
+  if (kind === FrameKind.close) sessions.delete(session);
 }
 
 async function boot(plan: BootPlan): Promise<void> {

@@ -3,6 +3,7 @@
 import asyncio
 import json
 
+MAX_DEPTH = 64
 _dumps = json.dumps
 _loads = json.loads
 
@@ -22,13 +23,13 @@ class Tool:
     def __repr__(self):
         return f"<host tool {self.__name__}({', '.join(self._names())})>"
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, /, *args, **kwargs):
         number = _send(self.__name__, self._arguments(args, kwargs))
         while number not in _replies:
             _collect(3_600_000.0)
         return _result(_replies.pop(number))
 
-    async def call_async(self, *args, **kwargs):
+    async def call_async(self, /, *args, **kwargs):
         """Calls the tool without blocking other tasks."""
         number = _send(self.__name__, self._arguments(args, kwargs))
         future = _waiting[number] = asyncio.get_running_loop().create_future()
@@ -80,11 +81,28 @@ def _begin(specs, budget):
 def _send(name, arguments):
     if _left[0] <= 0:
         raise ToolError(f"the budget of {_left[1]} host tool calls in one block is used up")
+    if _deeper_than(MAX_DEPTH, arguments):
+        raise ToolError(f"the arguments of {name!r} are nested too deep")
     payload = _dumps({"call": _calls[0] + 1, "name": name, "arguments": arguments}, allow_nan=False)
     _left[0] -= 1
     _calls[0] += 1
     _bridge.send_call(payload.encode())
     return _calls[0]
+
+
+def _deeper_than(limit, value):
+    level = [value]
+    for _ in range(limit):
+        level = [part for whole in level for part in _parts(whole)]
+        if not level:
+            return False
+    return True
+
+
+def _parts(value):
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, (list, tuple)) else ()
 
 
 def _collect(ms):

@@ -89,6 +89,7 @@ async function serve(assets: PythonAssets, image: HeapImage): Promise<void> {
   session.seed(start.seed);
   channel.send(FrameKind.opened, textBytes("{}"));
   session.run();
+  channel.send(FrameKind.closed, new Uint8Array(0));
 }
 
 async function build(assets: PythonAssets, plan: ImagePlan): Promise<void> {

@@ -32,6 +32,7 @@ export class WorkerLink {
     this.#worker = worker;
     worker.addEventListener("error", (event) => {
       event.preventDefault();
+      this.#end();
       this.#sendToHost(encodeFrame(FrameKind.lost, this.#session, event.message));
     });
     worker.postMessage({
@@ -56,8 +57,8 @@ export class WorkerLink {
     this.#incoming.wake();
   }
 
-  /** Ends the worker, whatever it does. */
-  end(): void {
+  /** Lets go of the worker. One that still runs is not stopped by it: only the end of the process does that. */
+  #end(): void {
     this.#worker?.terminate();
     this.#worker = undefined;
   }
@@ -98,6 +99,7 @@ export class WorkerLink {
       if (last?.kind === frame.kind && isOutput(frame)) last.payload = join([last.payload, frame.payload]);
       else merged.push(frame);
     }
+    if (merged.some(({ kind }) => kind === FrameKind.closed || kind === FrameKind.lost)) this.#end();
     const bytes = merged.map(({ kind, payload }) => encodeFrame(kind as FrameKind, this.#session, payload));
     if (bytes.length > 0) this.#sendToHost(bytes.length === 1 && bytes[0] ? bytes[0] : join(bytes));
   }
