@@ -35,20 +35,25 @@ const MERGES = [
   "Ġ the",
 ];
 
+/** How models of today cut text before they merge bytes: line breaks stay together, words begin with their space. */
+const WORDS =
+  "[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+";
+
 /** The files of a byte-level BPE tokenizer: 256 bytes, a dozen merges, and eight special tokens. */
 export function tinyTokenizerFiles(
   options: TinyTokenizerOptions = {},
 ): { tokenizer: object; config: object } {
   const { name = "tiny", bosToken = "<s>", eosToken = "</s>", chatTemplate } = options;
-  const words = [...byteCharacters(), ...MERGES.map((merge) => merge.replace(" ", ""))];
-  const vocab = Object.fromEntries(words.map((word, id) => [word, id]));
-  const byteLevel = { type: "ByteLevel", add_prefix_space: false, trim_offsets: true, use_regex: true };
+  const pieces = [...byteCharacters(), ...MERGES.map((merge) => merge.replace(" ", ""))];
+  const vocab = Object.fromEntries(pieces.map((piece, id) => [piece, id]));
+  const byteLevel = { type: "ByteLevel", add_prefix_space: false, trim_offsets: true, use_regex: false };
+  const words = { type: "Split", pattern: { Regex: WORDS }, behavior: "Isolated", invert: false };
   const flags = { single_word: false, lstrip: false, rstrip: false, normalized: false, special: true };
   const tokenizer = {
     version: "1.0",
-    added_tokens: SPECIALS.map((content, index) => ({ id: words.length + index, content, ...flags })),
+    added_tokens: SPECIALS.map((content, index) => ({ id: pieces.length + index, content, ...flags })),
     normalizer: null,
-    pre_tokenizer: byteLevel,
+    pre_tokenizer: { type: "Sequence", pretokenizers: [words, byteLevel] },
     post_processor: byteLevel,
     decoder: byteLevel,
     model: { type: "BPE", vocab, merges: MERGES, ignore_merges: false },

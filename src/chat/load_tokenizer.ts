@@ -40,11 +40,9 @@ export async function loadTokenizer(
 ): Promise<Tokenizer> {
   const root = `${directory instanceof URL ? decodeURIComponent(directory.pathname) : directory}`
     .replace(/\/+$/, "");
-  const [json, config, ownTemplate] = await Promise.all([
-    readJson(`${root}/tokenizer.json`, modelSchema),
-    readJson(`${root}/tokenizer_config.json`, configSchema),
-    readOptional(`${root}/chat_template.jinja`),
-  ]);
+  const json = await readJson(`${root}/tokenizer.json`, modelSchema);
+  const config = await readJson(`${root}/tokenizer_config.json`, configSchema);
+  const ownTemplate = await readOptional(`${root}/chat_template.jinja`);
   const model = openModel(`${root}/tokenizer.json`, json, config);
   const bosToken = config.bos_token ?? undefined;
   const eosToken = config.eos_token ?? undefined;
