@@ -72,16 +72,13 @@ export class IncrementalTokenizer implements Transform {
     }
     const [reply, ...messages] = newMessages(shown.history, prompt);
     if (reply === undefined) return withTokens(step, shown);
-    const before = shown.rendered === undefined ? undefined : shown.history;
+    const watched = shown.rendered !== undefined;
+    const rendered = watched ? this.#unchanged(shown.rendered, prompt, tools) : undefined;
     const sampled = action.skip ? undefined : sampledIds(action, shown.ids);
+    const before = watched ? shown.history : undefined;
     const turn = turnTokens({ reply, sampled, messages, tools, before }, this.#format);
-    this.#shown = {
-      history: prompt,
-      tools,
-      text: shown.text + turn.text,
-      ids: [...shown.ids, ...turn.ids],
-      rendered: shown.rendered === undefined ? undefined : this.#unchanged(shown.rendered, prompt, tools),
-    };
+    const text = shown.text + turn.text;
+    this.#shown = { history: prompt, tools, text, ids: [...shown.ids, ...turn.ids], rendered };
     return withTokens(step, this.#shown);
   }
 
