@@ -54,7 +54,7 @@ export function tokensMode(format: ChatFormat, tokenizer: Tokenizer): ChatMode {
       const { full, response } = action.tokens ?? {};
       if (full === undefined) {
         const ids = response ?? tokenizer.encode(saidInHistory("tokens", before, action));
-        return { view: { tokens: { prompt: [...prompt, ...ids] } }, said: tokenizer.decode(ids) };
+        return { view: { tokens: { prompt: prompt.concat(ids) } }, said: tokenizer.decode(ids) };
       }
       if (prompt.some((id, at) => id !== full[at])) throw rewritten("tokens.full");
       return { view: { tokens: { prompt: full } }, said: tokenizer.decode(full.slice(prompt.length)) };

@@ -78,7 +78,7 @@ export class IncrementalTokenizer implements Transform {
     const before = watched ? shown.history : undefined;
     const turn = turnTokens({ reply, sampled, messages, tools, before }, this.#format);
     const text = shown.text + turn.text;
-    this.#shown = { history: prompt, tools, text, ids: [...shown.ids, ...turn.ids], rendered };
+    this.#shown = { history: prompt, tools, text, ids: shown.ids.concat(turn.ids), rendered };
     return withTokens(step, this.#shown);
   }
 
