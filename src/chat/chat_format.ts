@@ -7,6 +7,7 @@ import { neutraliser } from "./neutralise.ts";
 import { shownRole } from "./shown_role.ts";
 import { templateMessages, templateTools } from "./template_messages.ts";
 import type { Tokenizer } from "./tokenizer.ts";
+import { turnMarkers } from "./turn_markers.ts";
 
 /** What makes a {@linkcode ChatFormat}. */
 export interface ChatFormatOptions extends ChooseTemplateOptions {
@@ -37,8 +38,10 @@ export interface RenderOptions {
  * The way chats are written for one model: a template, a tokenizer's special tokens, and variables.
  *
  * Whatever a message says, it cannot open or close a turn: control tokens in contents, names, arguments of calls
- * and descriptions of tools are broken by a zero-width space. A token that ends a turn is taken off the end of
- * what an assistant says, since the template writes one. Parts of a message that are not text are left out.
+ * and descriptions of tools are broken by a zero-width space, and so are words that a template writes between
+ * turns, such as `[/INST]`, and `User:` at the start of a line where speakers are named so. A token that ends a turn is taken off the end of
+ * what an assistant says, since the template writes one. Parts of a message that are not text are left out; of the
+ * families, qwen alone writes `tool_calls`.
  */
 export class ChatFormat {
   readonly tokenizer: Tokenizer | undefined;
@@ -49,6 +52,7 @@ export class ChatFormat {
   readonly #variables: Readonly<Record<string, unknown>>;
   readonly #trusted: readonly string[];
   readonly #neutralise: (text: string) => string;
+  readonly #neutraliseOthers: (text: string) => string;
   readonly #shownRoles = new Map<string, string>();
 
   /**
@@ -69,10 +73,15 @@ export class ChatFormat {
     };
     const { bos_token: bos, eos_token: eos } = this.#variables;
     const tokens = [bos, eos].filter((token) => typeof token === "string" && token !== "").map(String);
-    const { controls = [], speakers } = this.template;
+    const { controls = [], speakers = [] } = this.template;
     const marks = [...controls, ...tokenizer?.specialTokens ?? [], ...tokens];
-    this.#neutralise = neutraliser({ controls: marks, speakers });
     this.ends = [...new Set([...this.#turnEnd(marks), ...tokens.slice(-1)])];
+    const found = turnMarkers(this.#jinja, this.#variables, marks);
+    this.#neutralise = neutraliser({ controls: marks, speakers });
+    this.#neutraliseOthers = neutraliser({
+      controls: [...marks, ...found.controls],
+      speakers: [...speakers, ...found.speakers],
+    });
   }
 
   /** True when the template says which part is the assistant's own. */
@@ -90,22 +99,25 @@ export class ChatFormat {
     const { addGenerationPrompt = false, tools = [], marks } = options;
     const variables = {
       messages: templateMessages(messages, {
-        neutralise: this.#neutralise,
+        neutralise: (text, role) => this.neutralise(text, role),
         cutEnd: (text) => this.cutEnd(text),
         tagsResponses: this.template.source.includes("<tool_response>"),
         trusted: this.#trusted,
         shownRole: (role) => this.#shownRole(role),
       }),
-      tools: tools.length === 0 ? null : templateTools(tools, { neutralise: this.#neutralise }),
+      tools: tools.length === 0 ? null : templateTools(tools, this.#neutraliseOthers),
       add_generation_prompt: addGenerationPrompt,
       ...this.#variables,
     };
     return this.#jinja.render(variables, marks);
   }
 
-  /** The text with its control tokens broken, as messages are rendered. */
-  neutralise(text: string): string {
-    return this.#neutralise(text);
+  /**
+   * The text with its control tokens broken, as messages of the role are rendered. What all but the assistant say
+   * is also freed of the words that the template writes between turns.
+   */
+  neutralise(text: string, role: string): string {
+    return role === "assistant" ? this.#neutralise(text) : this.#neutraliseOthers(text);
   }
 
   /** What an assistant said, without the token that ends its turn. */

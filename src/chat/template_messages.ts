@@ -15,8 +15,8 @@ export interface TemplateMessage {
 
 /** How messages are made ready for a template. */
 export interface TemplateMessagesOptions {
-  /** Makes text harmless. */
-  neutralise(text: string): string;
+  /** Makes harmless what someone of a role says. */
+  neutralise(text: string, role: string): string;
   /** Takes off the token that ends an assistant's turn, should its text carry it. */
   cutEnd(text: string): string;
   /** True when the template writes each answer of a tool apart, between `<tool_response>` tags. */
@@ -48,10 +48,7 @@ export function templateMessages(
 }
 
 /** The tools as templates expect them; their words may be a stranger's, so they are made harmless too. */
-export function templateTools(
-  tools: readonly ToolSpec[],
-  { neutralise }: Pick<TemplateMessagesOptions, "neutralise">,
-): unknown {
+export function templateTools(tools: readonly ToolSpec[], neutralise: (text: string) => string): unknown {
   return mapTexts(tools.map(openaiTool), neutralise);
 }
 
@@ -61,7 +58,7 @@ function templateMessage(
   options: TemplateMessagesOptions,
 ): TemplateMessage {
   const { role, name, tool_call_id, tool_calls } = message;
-  const harmless = options.trusted.includes(role) ? (text: string) => text : options.neutralise;
+  const harmless = (text: string) => options.trusted.includes(role) ? text : options.neutralise(text, role);
   return {
     role: isTool(role) ? options.shownRole(role) : role,
     content: harmless(role === "assistant" ? options.cutEnd(content) : content),
@@ -92,7 +89,7 @@ function openaiCall({ id, name, arguments: given }: NonNullable<Message["tool_ca
 }
 
 function requireName(role: string, { neutralise }: TemplateMessagesOptions): void {
-  if (role !== "" && !/[\n\r]/.test(role) && neutralise(role) === role) return;
+  if (role !== "" && !/[\n\r]/.test(role) && neutralise(role, role) === role) return;
   throw new TypeError(
     `Cannot render message as its role must be a name without control tokens: current value is ${
       JSON.stringify(role)

@@ -83,7 +83,7 @@ function searched(
   for (const [index, message] of messages.entries()) {
     if (message.role !== "assistant") continue;
     const prompt = format.render(messages.slice(0, index), { ...options, addGenerationPrompt: true });
-    const content = format.neutralise(format.cutEnd(messageText(message))).trim();
+    const content = format.neutralise(format.cutEnd(messageText(message)), "assistant").trim();
     const start = plain.indexOf(content, Math.max(at, sharedLength(prompt, plain)));
     if (start === -1) {
       throw new Error(

@@ -1,16 +1,26 @@
 import type { Message, ToolCall } from "../message.ts";
 
-const CALL = /<tool_call>\n(.*?)\n<\/tool_call>/gs;
-const RESPONSE = /<tool_response>\n(.*?)\n<\/tool_response>/gs;
-
 /** The calls and answers of tools that a message's text holds between tags; the text keeps them. */
 export function toolTags(content: string): Pick<Message, "tool_calls" | "tool_responses"> {
-  const calls = [...content.matchAll(CALL)].flatMap(([, json = ""]) => toolCall(json) ?? []);
-  const responses = [...content.matchAll(RESPONSE)].map(([, body = ""]) => body);
+  const calls = bodies(content, "tool_call").flatMap((json) => toolCall(json) ?? []);
+  const responses = bodies(content, "tool_response");
   return {
     ...(calls.length > 0 && { tool_calls: calls }),
     ...(responses.length > 0 && { tool_responses: responses }),
   };
+}
+
+/** What stands between the lines of a tag; read in one pass, for the text may be long and hostile. */
+function bodies(content: string, tag: string): string[] {
+  const [open, close] = [`<${tag}>\n`, `\n</${tag}>`];
+  const found: string[] = [];
+  for (let at = content.indexOf(open); at !== -1;) {
+    const end = content.indexOf(close, at + open.length);
+    if (end === -1) break;
+    found.push(content.slice(at + open.length, end));
+    at = content.indexOf(open, end + close.length);
+  }
+  return found;
 }
 
 function toolCall(json: string): ToolCall | undefined {

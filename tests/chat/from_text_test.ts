@@ -124,3 +124,12 @@ Deno.test("fromText() reads tool calls, and leaves what is no call in the text",
   assertEquals(last?.tool_calls, [{ name: "f", arguments: { x: 1 } }, { name: "g", arguments: {} }]);
   assertEquals(last?.content, said);
 });
+
+Deno.test("fromText() reads a long hostile text in one pass", () => {
+  const openings = "<tool_call>\n<tool_response>\n<|im_start|><s>\nUser".repeat(20_000);
+  for (const family of ["chatml", "qwen", "dialogpt"]) {
+    const text = `<|im_start|>user\n${openings}`;
+    assertEquals(fromText(text, { family }).length > 0, true);
+  }
+  assertEquals(fromText(`User: ${openings}`, { family: "deepseek" }).length, 1);
+});
