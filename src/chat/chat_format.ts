@@ -39,9 +39,9 @@ export interface RenderOptions {
  *
  * Whatever a message says, it cannot open or close a turn: control tokens in contents, names, arguments of calls
  * and descriptions of tools are broken by a zero-width space, and so are words that a template writes between
- * turns, such as `[/INST]`, and `User:` at the start of a line where speakers are named so. A token that ends a turn is taken off the end of
- * what an assistant says, since the template writes one. Parts of a message that are not text are left out; of the
- * families, qwen alone writes `tool_calls`.
+ * turns, such as `[/INST]`, and `User:` at the start of a line where speakers are named so. A token that ends a
+ * turn is taken off the end of what an assistant says, since the template writes one. Parts of a message that are
+ * not text are left out; of the families, qwen alone writes `tool_calls`.
  */
 export class ChatFormat {
   readonly tokenizer: Tokenizer | undefined;
@@ -72,10 +72,9 @@ export class ChatFormat {
       ...templateKwargs,
     };
     const { bos_token: bos, eos_token: eos } = this.#variables;
-    const tokens = [bos, eos].filter((token) => typeof token === "string" && token !== "").map(String);
     const { controls = [], speakers = [] } = this.template;
-    const marks = [...controls, ...tokenizer?.specialTokens ?? [], ...tokens];
-    this.ends = [...new Set([...this.#turnEnd(marks), ...tokens.slice(-1)])];
+    const marks = [...controls, ...tokenizer?.specialTokens ?? [], bos, eos].filter(isToken);
+    this.ends = [...new Set([...this.#turnEnd(marks), ...[eos].filter(isToken)])];
     const found = turnMarkers(this.#jinja, this.#variables, marks);
     this.#neutralise = neutraliser({ controls: marks, speakers });
     this.#neutraliseOthers = neutraliser({
@@ -147,4 +146,8 @@ export class ChatFormat {
       return []; // a template that refuses so plain a chat will say so when it is asked for one
     }
   }
+}
+
+function isToken(token: unknown): token is string {
+  return typeof token === "string" && token !== "";
 }

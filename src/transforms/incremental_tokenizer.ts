@@ -45,10 +45,14 @@ export class IncrementalTokenizer implements Transform {
   #shown: Shown | undefined;
 
   /**
+   * @throws {TypeError} when there is no tokenizer.
    * @throws {RangeError} when no template has the name.
    * @throws {SyntaxError} when the template is no Jinja.
    */
   constructor(options: IncrementalTokenizerOptions) {
+    if (options.tokenizer === undefined) {
+      throw new TypeError("Cannot tokenize chats as 'tokenizer' must be given: it is missing");
+    }
     this.#format = new ChatFormat(options);
     this.#tokenizer = options.tokenizer;
     this.#keep = options.onRewrite === "keep";

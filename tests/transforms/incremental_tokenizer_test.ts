@@ -223,3 +223,8 @@ Deno.test("IncrementalTokenizer must be reset before it steps", () => {
   };
   assertThrows(() => incremental.step(step, { task, turn: 1 }), Error, "must be reset first");
 });
+
+Deno.test("IncrementalTokenizer needs a tokenizer", () => {
+  const options = JSON.parse('{"family":"qwen"}');
+  assertThrows(() => new IncrementalTokenizer(options), TypeError, "'tokenizer' must be given");
+});
