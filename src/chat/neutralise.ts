@@ -3,7 +3,7 @@ const BREAK = "\u200b";
 
 /** What {@linkcode neutraliser} makes harmless. */
 export interface NeutraliserOptions {
-  /** Texts that open, close or separate turns, wherever they stand. */
+  /** Texts that open, close or separate turns, wherever they stand. White space alone is left as it is. */
   controls: Iterable<string>;
   /** Words that, before a colon, open a turn at the start of a line. */
   speakers?: readonly string[] | undefined;
@@ -17,7 +17,7 @@ export interface NeutraliserOptions {
  * Text without control tokens comes out as it went in, and neutralised text stays as it is.
  */
 export function neutraliser(options: NeutraliserOptions): (text: string) => string {
-  const controls = [...new Set(options.controls)].filter((control) => control !== "");
+  const controls = [...new Set(options.controls)].filter((control) => control.trim() !== "");
   const single = controls.filter((control) => [...control].length === 1);
   const steps: ((text: string) => string)[] = [];
   if (single.length > 0) steps.push((text) => text.replace(new RegExp(oneOf(single), "gu"), "\ufffd"));

@@ -13,7 +13,7 @@ const NO_TOKEN = "(?!)";
 /**
  * Reads turns that begin with `User:`, `Assistant:` or `Tool:`, at the start of a line or behind the token that
  * ends an assistant's turn. What stands before the first is the system's. An assistant's turn that nothing ends,
- * neither such a token nor a line break, was cut off.
+ * neither such a token nor a line break, was cut off; of a text from which all tokens were taken nobody can tell.
  *
  * @throws {SyntaxError} when nobody speaks.
  */
@@ -22,6 +22,7 @@ export function parseSpeakers(text: string, options: ParseSpeakersOptions = {}):
   const opening = bounded ? tokenPattern(bosToken) : NO_TOKEN;
   const end = bounded ? tokenPattern(eosToken) : NO_TOKEN;
   const turns = text.replace(new RegExp(`^${opening}`), "");
+  const tellsEnds = !bounded || eosToken !== undefined || turns.length < text.length;
   const starts = [...turns.matchAll(new RegExp(`(?:^|\\n|(${end}))(User|Assistant|Tool):`, "g"))];
   const [first] = starts;
   if (first === undefined) throw new SyntaxError(`Couldn't get a single item out of text ${text}.`);
@@ -32,7 +33,8 @@ export function parseSpeakers(text: string, options: ParseSpeakersOptions = {}):
     const next = starts[index + 1];
     // What ends a turn, the token or the line break, was read with the start of the next.
     const stop = next === undefined ? turns.length : next.index + (next[1]?.length ?? 1);
-    messages.push(turn(speaker.toLowerCase(), turns.slice(start.index + prefix.length, stop), end));
+    const body = turns.slice(start.index + prefix.length, stop);
+    messages.push(turn(speaker.toLowerCase(), tellsEnds ? body : `${body}\n`, end));
   });
   return messages;
 }

@@ -26,7 +26,7 @@ const REPLY = "\ue000";
  *
  * Only the new messages are rendered and only they are encoded; tokens are never changed. The result equals the
  * tokens of the whole text when the template writes a turn the same way wherever it stands, and the tokenizer
- * merges nothing over the border of a generation prompt or of a sampled reply.
+ * neither merges over the border of a generation prompt or of a sampled reply nor puts a space before each text.
  *
  * @throws {TypeError} when the format has no tokenizer, or the reply is not the assistant's.
  * @throws {Error} when the template does not put the reply behind its generation prompt.
