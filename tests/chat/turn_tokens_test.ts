@@ -126,14 +126,16 @@ Deno.test("keepsTurns() tells templates that write turns apart from those that l
   const tools = [{ name: "f", description: "d", parameters: {} }];
   const numbered = "{% for m in messages %}{{ loop.index }} {{ m.content }}</s>{% endfor %}" +
     "{% if add_generation_prompt %}{{ messages | length + 1 }} {% endif %}";
-  const deaf =
-    "{% for m in messages %}{% if m.role == 'tool' %}{{ raise_exception('no') }}{% endif %}{% endfor %}";
+  const strict =
+    "{% for m in messages %}{% if m.role == 'tool' or m.role == 'system' %}{{ raise_exception('no') }}" +
+    "{% endif %}<s>{{ m.role }} {{ m.content }}</s>{% endfor %}{% if add_generation_prompt %}<s>assistant {% endif %}";
   for (const family of ["chatml", "qwen", "llama", "deepseek", "falcon"]) {
     assertEquals(keepsTurns(new ChatFormat({ tokenizer, family })), true, family);
     assertEquals(keepsTurns(new ChatFormat({ tokenizer, family }), tools), true, family);
   }
   assertEquals(keepsTurns(new ChatFormat({ tokenizer, family: "dialogpt" })), false);
-  for (const chatTemplate of [FORGETFUL, numbered, deaf]) {
+  assertEquals(keepsTurns(new ChatFormat({ tokenizer, chatTemplate: strict })), true);
+  for (const chatTemplate of [FORGETFUL, numbered, strict.replace("<s>{{ m.role }} ", "")]) {
     assertEquals(keepsTurns(new ChatFormat({ tokenizer, chatTemplate })), false, chatTemplate);
   }
 });
