@@ -1,0 +1,109 @@
+import { Tokenizer as HuggingFaceTokenizer } from "@huggingface/tokenizers";
+import { z } from "zod";
+import type { Tokenizer } from "./tokenizer.ts";
+
+const tokenText = z.union([
+  z.string(),
+  z.object({ content: z.string() }).transform(({ content }) => content),
+]);
+
+const namedTemplates = z.array(z.object({ name: z.string(), template: z.string() }));
+
+const configSchema = z.looseObject({
+  name_or_path: z.string().optional(),
+  bos_token: tokenText.nullish(),
+  eos_token: tokenText.nullish(),
+  chat_template: z.union([z.string(), namedTemplates]).nullish(),
+});
+
+const modelSchema = z.looseObject({
+  model: z.looseObject({}),
+  added_tokens: z.array(z.looseObject({ content: z.string(), special: z.boolean().optional() })).default([]),
+});
+
+/** How {@linkcode loadTokenizer} loads. */
+export interface LoadTokenizerOptions {
+  /** The model's name, where neither its files nor its directory tell it. */
+  name?: string | undefined;
+}
+
+/**
+ * Loads a tokenizer from a directory with `tokenizer.json` and `tokenizer_config.json`, as models are published.
+ * A `chat_template.jinja` beside them goes before the template in the configuration.
+ *
+ * @throws {Deno.errors.NotFound} when one of the two files is missing.
+ * @throws {SyntaxError} when one of them is not JSON, or describes no tokenizer.
+ */
+export async function loadTokenizer(
+  directory: string | URL,
+  options: LoadTokenizerOptions = {},
+): Promise<Tokenizer> {
+  const root = `${directory instanceof URL ? decodeURIComponent(directory.pathname) : directory}`
+    .replace(/\/+$/, "");
+  const json = await readJson(`${root}/tokenizer.json`, modelSchema);
+  const config = await readJson(`${root}/tokenizer_config.json`, configSchema);
+  const ownTemplate = await readOptional(`${root}/chat_template.jinja`);
+  const model = openModel(`${root}/tokenizer.json`, json, config);
+  const bosToken = config.bos_token ?? undefined;
+  const eosToken = config.eos_token ?? undefined;
+  const special = json.added_tokens.filter(({ special }) => special).map(({ content }) => content);
+  return {
+    name: options.name ?? config.name_or_path ?? root.slice(root.lastIndexOf("/") + 1),
+    bosToken,
+    eosToken,
+    chatTemplate: ownTemplate ?? onlyTemplate(config.chat_template),
+    specialTokens: [...new Set([...special, bosToken, eosToken].filter((text) => text !== undefined))],
+    encode: (text) => text === "" ? [] : model.encode(text, { add_special_tokens: false }).ids,
+    decode: (ids) => ids.length === 0 ? "" : model.decode([...ids], DECODING),
+  };
+}
+
+const DECODING = { skip_special_tokens: false, clean_up_tokenization_spaces: false };
+
+function openModel(path: string, json: object, config: object): HuggingFaceTokenizer {
+  try {
+    return new HuggingFaceTokenizer(json, config);
+  } catch (cause) {
+    throw new SyntaxError(`Cannot load tokenizer as '${path}' must describe one: ${reason(cause)}`, {
+      cause,
+    });
+  }
+}
+
+async function readJson<T>(path: string, schema: z.ZodType<T>): Promise<T> {
+  const text = await readOptional(path);
+  if (text === undefined) {
+    throw new Deno.errors.NotFound(`Cannot load tokenizer as '${path}' must exist: there is no such file`);
+  }
+  const parsed = schema.safeParse(parsedJson(path, text));
+  if (parsed.success) return parsed.data;
+  const faults = parsed.error.issues.map(({ path, message }) => `'${path.join(".")}': ${message}`);
+  throw new SyntaxError(`Cannot load tokenizer as '${path}' must describe one: ${faults.join("; ")}`);
+}
+
+function parsedJson(path: string, text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new SyntaxError(`Cannot load tokenizer as '${path}' must be JSON: ${reason(cause)}`, { cause });
+  }
+}
+
+async function readOptional(path: string): Promise<string | undefined> {
+  try {
+    return await Deno.readTextFile(path);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory) return undefined;
+    throw error;
+  }
+}
+
+/** Some models publish several templates, one of them the default. */
+function onlyTemplate(given: z.infer<typeof configSchema>["chat_template"]): string | undefined {
+  if (typeof given === "string") return given;
+  return (given?.find(({ name }) => name === "default") ?? given?.[0])?.template;
+}
+
+function reason(cause: unknown): string {
+  return cause instanceof Error ? cause.message : String(cause);
+}

@@ -1,0 +1,112 @@
+import { assertEquals, assertThrows } from "@std/assert";
+import fc from "fast-check";
+import { ChatFormat } from "../../src/chat/chat_format.ts";
+import { ChatTemplates } from "../../src/chat/chat_templates.ts";
+import { tokenizeChat } from "../../src/chat/tokenize_chat.ts";
+import type { Message } from "../../src/message.ts";
+import { tinyTokenizer } from "../tiny_tokenizer.ts";
+
+const tokenizer = await tinyTokenizer();
+const FAMILIES = ["chatml", "qwen", "dialogpt", "falcon", "deepseek", "llama"];
+const CHAT: Message[] = [
+  { role: "system", content: "s" },
+  { role: "user", content: "a1" },
+  { role: "assistant", content: "a1" },
+  { role: "tool", content: "a1" },
+  { role: "assistant", content: "hello 🦊 wörld" },
+  { role: "assistant", content: "" },
+  { role: "user", content: "a1" },
+];
+
+/** What each run of masked tokens says. */
+function masked(messages: readonly Message[], format: ChatFormat): string[] {
+  const { ids, assistantMask } = tokenizeChat(messages, format);
+  const runs: number[][] = [];
+  ids.forEach((id, at) => {
+    if (assistantMask[at] === 0) return;
+    if (assistantMask[at - 1] === 1) runs.at(-1)?.push(id);
+    else runs.push([id]);
+  });
+  return runs.map((run) => tokenizer.decode(run));
+}
+
+Deno.test("tokenizeChat() masks the assistant's content and nothing else, in each family", () => {
+  for (const family of FAMILIES) {
+    const format = new ChatFormat({ family, tokenizer });
+    assertEquals(masked(CHAT, format), ["a1", "hello 🦊 wörld"], family);
+    const { text, ids, assistantMask } = tokenizeChat(CHAT, format, { addGenerationPrompt: true });
+    assertEquals(text, format.render(CHAT, { addGenerationPrompt: true }));
+    assertEquals(tokenizer.decode(ids), text);
+    assertEquals(assistantMask.length, ids.length);
+  }
+});
+
+Deno.test("tokenizeChat() counts the calls that an assistant writes as its own", () => {
+  const call: Message = { role: "assistant", content: "A", tool_calls: [{ name: "f", arguments: {} }] };
+  const said = 'A\n<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>';
+  assertEquals(masked([call], new ChatFormat({ family: "qwen", tokenizer })), [said]);
+});
+
+Deno.test("tokenizeChat() gives the tokens of the whole text where turns are bounded by special tokens", () => {
+  const words = fc.string({ maxLength: 20 }).map((text) => `w${text.trim()}`);
+  const turn = fc.record({ role: fc.constantFrom("user", "assistant", "tool"), content: words });
+  const law = fc.property(fc.array(turn), fc.constantFrom("chatml", "qwen", "llama"), (messages, family) => {
+    const format = new ChatFormat({ family, tokenizer });
+    const { text, ids, assistantMask } = tokenizeChat(messages, format);
+    assertEquals(ids, tokenizer.encode(text));
+    const said = messages.filter(({ role }) => role === "assistant").map(({ content }) => content).join("");
+    assertEquals(tokenizer.decode(ids.filter((_id, at) => assistantMask[at] === 1)), said);
+  });
+  fc.assert(law, { numRuns: 200 });
+});
+
+Deno.test("tokenizeChat() falls back for a template without {% generation %}", async (t) => {
+  const templates = {
+    plain: "{% for m in messages %}<s>{{ m.role }}\n{{ m.content }}</s>\n{% endfor %}",
+    trimming: "{% for m in messages %}<s>{{ m.role }}\n{{ m.content | trim }}</s>\n{% endfor %}",
+    splitting:
+      "{% for m in messages %}<s>{{ m.role }}\n{{ m.content.split('</think>')[-1] | trim }}</s>{% endfor %}",
+  };
+  for (const [name, chatTemplate] of Object.entries(templates)) {
+    await t.step(name, () => {
+      const format = new ChatFormat({ chatTemplate, tokenizer });
+      assertEquals(masked(CHAT, format), ["a1", "hello 🦊 wörld"]);
+    });
+  }
+  await t.step("trimming, with contents to trim", () => {
+    const format = new ChatFormat({ chatTemplate: templates.trimming, tokenizer });
+    const chat = [
+      ...[{ role: "user", content: " x \n" }, { role: "assistant", content: "\n x " }],
+      ...[{ role: "user", content: "x" }, { role: "assistant", content: " x" }],
+    ];
+    assertEquals(masked(chat, format), ["x", "x"]);
+  });
+  await t.step("one that changes what is said", () => {
+    const format = new ChatFormat({
+      chatTemplate: "{% for m in messages %}{{ m.content[1:] }}{% endfor %}",
+      tokenizer,
+    });
+    const chat = [{ role: "assistant", content: "word" }];
+    assertThrows(() => tokenizeChat(chat, format), Error, "message 0 is not in the text");
+  });
+});
+
+Deno.test("tokenizeChat() reads generation tags with and without whitespace control, as the library does", () => {
+  const source = "{% for m in messages %}\n  {% generation %}\n  [{{ m.content }}]\n  {% endgeneration %}\n" +
+    "{%- generation -%}  {{ m.content }}{%- endgeneration %}.\n{% endfor %}\n";
+  const templates = new ChatTemplates().addChatTemplate("x", source);
+  const format = new ChatFormat({ family: "x", templates, tokenizer });
+  assertEquals(format.render([{ role: "assistant", content: "a" }]), "  [a]\na.\n");
+  assertEquals(masked([{ role: "assistant", content: "a" }], format), ["  [a]\na"]);
+});
+
+Deno.test("tokenizeChat() is not misled by private characters in a message", () => {
+  const format = new ChatFormat({ family: "chatml", tokenizer });
+  const chat = [{ role: "user", content: "\ue000x\ue001" }, { role: "assistant", content: "\ue001\ue002" }];
+  assertEquals(masked(chat, format), ["\ue001\ue002"]);
+});
+
+Deno.test("tokenizeChat() needs a tokenizer", () => {
+  const format = new ChatFormat({ family: "chatml" });
+  assertThrows(() => tokenizeChat([], format), TypeError, "the format must have a tokenizer");
+});

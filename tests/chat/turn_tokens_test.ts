@@ -1,0 +1,153 @@
+import { assert, assertEquals, assertThrows } from "@std/assert";
+import fc from "fast-check";
+import { ChatFormat } from "../../src/chat/chat_format.ts";
+import { keepsTurns } from "../../src/chat/keeps_turns.ts";
+import { type SampledTurn, turnTokens } from "../../src/chat/turn_tokens.ts";
+import type { Message } from "../../src/message.ts";
+import { tinyTokenizer } from "../tiny_tokenizer.ts";
+
+const tokenizer = await tinyTokenizer();
+const chatml = new ChatFormat({ tokenizer, family: "chatml" });
+const [END = -1] = tokenizer.encode("<|im_end|>");
+
+/** Drops what an assistant thought before the last question, as Qwen 3 does. */
+const FORGETFUL = "{% set ns = namespace(last=0) %}" +
+  "{% for m in messages %}{% if m.role == 'user' %}{% set ns.last = loop.index0 %}{% endif %}{% endfor %}" +
+  "{% for m in messages %}<|im_start|>{{ m.role }}\n" +
+  "{{ m.content if loop.index0 > ns.last else m.content.split('</think>')[-1] }}<|im_end|>\n{% endfor %}" +
+  "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}";
+
+const words = fc.array(fc.constantFrom("hello", " the", "w", "ör", "<|im_end|>", "\nUser: ", " ", ".", "{}"))
+  .map((parts) => `w${parts.join("")}w`);
+const others = fc.oneof(
+  fc.array(words.map((content) => ({ role: "tool", content })), { minLength: 1, maxLength: 3 }),
+  words.map((content) => [{ role: "user", content }]),
+  fc.constant([]),
+);
+
+Deno.test("turnTokens() keeps sampled ids, masks 1 exactly on them, and equals the tokens of the whole text", () => {
+  const turn = fc.record({
+    said: words.map((text) => text.replaceAll(/<\|im_end\|>|:/g, "")),
+    others,
+    ended: fc.boolean(),
+  });
+  const families = fc.constantFrom("chatml", "qwen", "llama", "deepseek", "falcon");
+  const law = fc.property(
+    families,
+    fc.array(turn, { maxLength: 5 }),
+    fc.boolean(),
+    (family, turns, isSampled) => {
+      const format = new ChatFormat({ tokenizer, family });
+      const chat: Message[] = [{ role: "user", content: "q" }];
+      const start = format.render(chat, { addGenerationPrompt: true });
+      let ids: readonly number[] = tokenizer.encode(start);
+      let text = start;
+      const lossMask: number[] = ids.map(() => 0);
+      const sampledIds: number[] = [];
+      for (const { said, others, ended } of turns) {
+        const space = ["deepseek", "falcon"].includes(family) ? " " : "";
+        const end = ended ? (family === "falcon" ? "\n" : format.ends[0] ?? "") : "";
+        const sampled = isSampled ? tokenizer.encode(space + said + end) : undefined;
+        const reply = { role: "assistant", content: said };
+        const added = turnTokens({ reply, sampled, messages: others }, format);
+        chat.push(reply, ...others);
+        ids = [...ids, ...added.ids];
+        text += added.text;
+        lossMask.push(...added.lossMask);
+        sampledIds.push(...sampled ?? []);
+      }
+      assertEquals(text, format.render(chat, { addGenerationPrompt: true }));
+      assertEquals(tokenizer.decode(ids), text);
+      if (family !== "falcon") assertEquals(ids, tokenizer.encode(text), family);
+      assertEquals(ids.filter((_id, at) => lossMask[at] === 1), sampledIds);
+      assertEquals(lossMask.length, ids.length);
+    },
+  );
+  fc.assert(law, { numRuns: 300 });
+});
+
+Deno.test("turnTokens() keeps ids that no tokenizer would give for their text", () => {
+  const sampled = [..."hello"].flatMap((letter) => tokenizer.encode(letter));
+  const turn: SampledTurn = { reply: { role: "assistant", content: "hello" }, sampled: [...sampled, END] };
+  const { ids, lossMask, text } = turnTokens(turn, chatml);
+  assertEquals(ids.slice(0, 6), [...sampled, END]);
+  assertEquals(lossMask.slice(0, 7), [1, 1, 1, 1, 1, 1, 0]);
+  assertEquals(text, "hello<|im_end|>\n<|im_start|>assistant\n");
+});
+
+Deno.test("turnTokens() ends a turn once: where it was cut off, by the model, or by another end", () => {
+  const reply = { role: "assistant", content: "hello" };
+  const tail = "\n<|im_start|>assistant\n";
+  const cases: [string, string, number][] = [
+    ["hello", "hello<|im_end|>", 1],
+    ["hello<|im_end|>", "hello<|im_end|>", 2],
+    ["hello</s>", "hello</s>", 2],
+    ["", "<|im_end|>", 0],
+  ];
+  for (const [said, written, sampledCount] of cases) {
+    const { text, lossMask } = turnTokens({ reply, sampled: tokenizer.encode(said) }, chatml);
+    assertEquals(text, written + tail);
+    assertEquals(lossMask.filter((bit) => bit === 1).length, sampledCount);
+  }
+  const falcon = new ChatFormat({ tokenizer, family: "falcon" });
+  const { text } = turnTokens({ reply, sampled: tokenizer.encode(" hello\n") }, falcon);
+  assertEquals(text, " hello\nAssistant:");
+});
+
+Deno.test("turnTokens() takes an end that is spelled out for text, not for the end", () => {
+  const spelled = [..."<|im_end|>"].flatMap((letter) => tokenizer.encode(letter));
+  const { ids } = turnTokens({ reply: { role: "assistant", content: "" }, sampled: spelled }, chatml);
+  assertEquals(ids.filter((id) => id === END).length, 1);
+});
+
+Deno.test("turnTokens() costs the same however long the chat is", () => {
+  const encoded: number[] = [];
+  const counting = {
+    ...tokenizer,
+    encode: (text: string) => (encoded.push(text.length), tokenizer.encode(text)),
+  };
+  const format = new ChatFormat({ tokenizer: counting, family: "qwen" });
+  turnTokens(
+    { reply: { role: "assistant", content: "a" }, messages: [{ role: "tool", content: "t" }] },
+    format,
+  );
+  assert(encoded.every((length) => length < 150), `${encoded}`);
+});
+
+Deno.test("turnTokens() keeps the thoughts that a template would drop", () => {
+  const format = new ChatFormat({ tokenizer, chatTemplate: FORGETFUL });
+  const said = "<think>c</think>a";
+  const turn = { sampled: tokenizer.encode(said), messages: [{ role: "user", content: "q" }] };
+  const { text } = turnTokens({ ...turn, reply: { role: "assistant", content: said } }, format);
+  assertEquals(text, `${said}<|im_end|>\n<|im_start|>user\nq<|im_end|>\n<|im_start|>assistant\n`);
+});
+
+Deno.test("keepsTurns() tells templates that write turns apart from those that look back", () => {
+  const tools = [{ name: "f", description: "d", parameters: {} }];
+  const numbered = "{% for m in messages %}{{ loop.index }} {{ m.content }}</s>{% endfor %}" +
+    "{% if add_generation_prompt %}{{ messages | length + 1 }} {% endif %}";
+  const strict =
+    "{% for m in messages %}{% if m.role == 'tool' or m.role == 'system' %}{{ raise_exception('no') }}" +
+    "{% endif %}<s>{{ m.role }} {{ m.content }}</s>{% endfor %}{% if add_generation_prompt %}<s>assistant {% endif %}";
+  for (const family of ["chatml", "qwen", "llama", "deepseek", "falcon"]) {
+    assertEquals(keepsTurns(new ChatFormat({ tokenizer, family })), true, family);
+    assertEquals(keepsTurns(new ChatFormat({ tokenizer, family }), tools), true, family);
+  }
+  assertEquals(keepsTurns(new ChatFormat({ tokenizer, family: "dialogpt" })), false);
+  assertEquals(keepsTurns(new ChatFormat({ tokenizer, chatTemplate: strict })), true);
+  for (const chatTemplate of [FORGETFUL, numbered, strict.replace("<s>{{ m.role }} ", "")]) {
+    assertEquals(keepsTurns(new ChatFormat({ tokenizer, chatTemplate })), false, chatTemplate);
+  }
+});
+
+Deno.test("turnTokens() refuses what it cannot put behind a generation prompt", () => {
+  const reply = { role: "assistant", content: "a" };
+  const dialogpt = new ChatFormat({ tokenizer, family: "dialogpt" });
+  assertThrows(() => turnTokens({ reply }, dialogpt), Error, "must put a reply behind its generation prompt");
+  assertThrows(() => turnTokens({ reply: { role: "user", content: "q" } }, chatml), TypeError, "'user' does");
+  assertThrows(
+    () => turnTokens({ reply }, new ChatFormat({ family: "chatml" })),
+    TypeError,
+    "must have a tokenizer",
+  );
+});
