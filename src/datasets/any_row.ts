@@ -19,7 +19,7 @@ export function anyTask(row: Row, options: { place: string; dataKey: string }): 
       `Cannot read task at ${place} as it must have a field '${dataKey}': it has [${keys}]`,
     );
   }
-  const query = checked(z.object({ [dataKey]: queryField }), row, place)[dataKey] ?? "";
+  const query = checked(queryField, row[dataKey], `${place}: ${dataKey}`);
   const said = Object.fromEntries(
     Object.entries(named.shape).map(([key, field]) => [key, field.safeParse(row[key]).data])
       .filter(([key, value]) => value !== undefined && key !== dataKey),

@@ -5,13 +5,15 @@ import { checked } from "./checked.ts";
 /** A row as data: its fields by name. */
 export type Row = Readonly<Record<string, unknown>>;
 
+const anyRow = z.looseObject({});
+
 /**
  * A row as data.
  *
  * @throws {SyntaxError} when it is no object.
  */
 export function requireRow(value: unknown, place: string): Row {
-  return checked(z.looseObject({}), value, place);
+  return checked(anyRow, value, place);
 }
 
 /** A task as a row tells it, which need not name it. */

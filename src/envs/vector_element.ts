@@ -18,7 +18,7 @@ export class VectorElement implements AsyncDisposable {
   constructor(index: number, makeEnv: (index: number) => Env | Promise<Env>) {
     this.#index = index;
     this.#makeEnv = makeEnv;
-    this.#stand = { error: this.#unready("stand anywhere") };
+    this.#stand = { error: this.#unready("observe") };
   }
 
   /** What the policy is to answer; `null` when no episode is going on. */
@@ -48,7 +48,7 @@ export class VectorElement implements AsyncDisposable {
 
   /** Steps the episode that is going on. */
   async step(action: Action, options: StepOptions): Promise<StepOutcome> {
-    if (!this.#isGoing) return { error: this.#unready("be stepped") };
+    if (!this.#isGoing) return { error: this.#unready("step") };
     this.#isGoing = false;
     try {
       const step = await (await this.#env()).step(action, options);
@@ -96,7 +96,7 @@ export class VectorElement implements AsyncDisposable {
 
   #unready(what: string): EpisodeFailure {
     return episodeFailure(
-      new Error(`Cannot ${what} as no episode is going on in element ${this.#index}: reset it first`),
+      new Error(`Cannot ${what} element ${this.#index} as no episode is going on in it: reset it first`),
     );
   }
 }
