@@ -11,13 +11,13 @@ const humanevalRow = z.object({
 
 /**
  * HumanEval: `{ task_id, prompt, entry_point, canonical_solution, test }`; tests and solution are in the task's
- * fields, where no policy sees them.
+ * fields, where no policy sees them, and with them the prompt, which a program may go on from.
  */
 export const humanevalShape: RowShape = {
   fits: (row) => hasFields(row, ["task_id", "prompt", "entry_point", "test"]),
   queryKey: "prompt",
   task(row, place) {
     const { task_id, prompt } = checked(humanevalRow, row, place);
-    return { id: task_id, query: prompt, ...otherFields(row, ["task_id", "prompt"]) };
+    return { id: task_id, query: prompt, ...otherFields(row, ["task_id"]) };
   },
 };

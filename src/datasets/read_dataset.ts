@@ -17,7 +17,7 @@ export interface ReadDatasetOptions extends DatasetFilesOptions, CollatedOptions
 }
 
 /**
- * The tasks of a dataset, once through and one at a time: rows of our own, of GSM8K, IFEval, HumanEval or MATH, or
+ * The tasks of a dataset, once through and one at a time: rows of our own, of GSM8K, IFEval, HumanEval, MBPP or MATH, or
  * any with a field to ask. Fields that a task has no place for are in its `fields`.
  *
  * @throws {SyntaxError} at a row that is no task, with its file and number, or a file that is broken.

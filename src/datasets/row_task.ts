@@ -4,6 +4,7 @@ import { gsm8kShape } from "./gsm8k_shape.ts";
 import { humanevalShape } from "./humaneval_shape.ts";
 import { ifevalShape } from "./ifeval_shape.ts";
 import { mathShape } from "./math_shape.ts";
+import { mbppShape } from "./mbpp_shape.ts";
 import { isOwnRow, ownTask } from "./own_row.ts";
 import { requireRow, type Row, type RowShape, type RowTask } from "./row_shape.ts";
 
@@ -17,10 +18,10 @@ export interface RowTaskOptions {
   dataKey?: string | undefined;
 }
 
-const SHAPES: readonly RowShape[] = [gsm8kShape, ifevalShape, humanevalShape, mathShape];
+const SHAPES: readonly RowShape[] = [gsm8kShape, ifevalShape, humanevalShape, mbppShape, mathShape];
 
 /**
- * The task of a row: one of our own, of GSM8K, IFEval, HumanEval or MATH, or any that has the field to ask.
+ * The task of a row: one of our own, of GSM8K, IFEval, HumanEval, MBPP or MATH, or any that has the field to ask.
  *
  * @throws {SyntaxError} when it is none, with its place.
  */

@@ -1,5 +1,6 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { readTasks } from "../../src/datasets/read_tasks.ts";
+import { gzipped, lines, withFiles } from "./scratch.ts";
 
 async function read(content: string | Uint8Array, limit?: number) {
   const path = await Deno.makeTempFile({ prefix: "tasks", suffix: ".jsonl" });
@@ -37,6 +38,34 @@ Deno.test("readTasks() reads a row that is longer than a piece of the file", asy
   const query = "ä".repeat(100_000);
   const { tasks } = await read(JSON.stringify({ query }) + "\n");
   assertEquals(tasks[0]?.query === query, true);
+});
+
+Deno.test("readTasks() reads fields for graders, conversations, and null for what is left out", async () => {
+  const chat = [{ role: "user", content: "hi" }];
+  const { tasks, path } = await read(
+    `${JSON.stringify({ query: chat, answer: null, fields: { tests: ["assert f()"] } })}\n`,
+  );
+  const name = path.replace(/^.*\//, "").replace(".jsonl", "");
+  assertEquals(tasks, [{ id: `${name}:1`, query: chat, fields: { tests: ["assert f()"] } }]);
+});
+
+Deno.test("readTasks() reads CSV, Parquet, packed lines and folders of rows it knows", async () => {
+  const row = { task_id: "HumanEval/0", prompt: "def f():", entry_point: "f", test: "def check(f): pass" };
+  const files = {
+    "a/1.jsonl.gz": await gzipped(lines(row)),
+    "a/2.csv": "id,query,answer\nb,2+2?,4\n",
+  };
+  await withFiles(files, async (folder) => {
+    const tasks = await Array.fromAsync(readTasks(`${folder}/a`));
+    const { task_id: id, ...fields } = row;
+    assertEquals(tasks, [{ id, query: "def f():", fields }, { id: "b", query: "2+2?", answer: "4" }]);
+  });
+  const parquet = new URL("./files/rows_zstd.parquet", import.meta.url).pathname;
+  await assertRejects(
+    () => Array.fromAsync(readTasks(parquet)),
+    SyntaxError,
+    'rows_zstd.parquet:1: Unrecognized keys: "big"',
+  );
 });
 
 const faults = [

@@ -17,10 +17,18 @@ Deno.test("rowTask() knows a row of IFEval, the instructions in its fields", () 
 });
 
 Deno.test("rowTask() knows a row of HumanEval and keeps its solution from policies", () => {
-  const fields = { entry_point: "f", canonical_solution: "return 1", test: "def check(f): pass" };
-  const task = rowTask({ task_id: "HumanEval/0", prompt: "def f():", ...fields }, at);
+  const tests = { entry_point: "f", canonical_solution: "return 1", test: "def check(f): pass" };
+  const fields = { prompt: "def f():", ...tests };
+  const task = rowTask({ task_id: "HumanEval/0", ...fields }, at);
   assertEquals(task, { id: "HumanEval/0", query: "def f():", fields });
   assertEquals(withoutAnswer(task), { id: "HumanEval/0", query: "def f():" });
+});
+
+Deno.test("rowTask() knows a row of MBPP and keeps its solution from policies", () => {
+  const fields = { code: "def f(): return 1", test_list: ["assert f() == 1"], test_setup_code: "" };
+  const task = rowTask({ task_id: 11, text: "Write f.", ...fields }, at);
+  assertEquals(task, { id: "11", query: "Write f.", fields });
+  assertEquals(withoutAnswer(task), { id: "11", query: "Write f." });
 });
 
 Deno.test("rowTask() knows a row of MATH, its solution the answer unless there is one apart", () => {
