@@ -52,7 +52,8 @@ const ANSWER_END = "</answer>";
 /**
  * Has a policy think again after a step that it should not end with, such as one with a wrong answer.
  *
- * Append it behind what grades the episode and ends it.
+ * Append it behind what grades the episode and ends it. It edits the history: where a policy deals in token ids,
+ * which nobody can edit once they are sampled, have the sentence appended (`editLastTurn: false`).
  */
 export class AddThinkingPrompt implements Transform {
   readonly #options: AddThinkingPromptOptions;

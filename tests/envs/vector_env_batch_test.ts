@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { loadProfile, SandboxPool } from "../../mod.ts";
 import { ChatEnv } from "../../src/envs/chat_env.ts";
-import { replyAction } from "../../src/envs/env.ts";
+import { type Action, replyAction } from "../../src/envs/env.ts";
 import { VectorEnv } from "../../src/envs/vector_env.ts";
 import { PythonInterpreter } from "../../src/transforms/python_interpreter.ts";
 import { TransformedEnv } from "../../src/transforms/transformed_env.ts";
@@ -17,20 +17,24 @@ function program(index: number): string {
   return `print(${index} * ${index})`;
 }
 
+function python(code: string): Action {
+  return replyAction(`\`\`\`python\n${code}\n\`\`\``);
+}
+
 Deno.test("VectorEnv steps 64 sandboxes with an endless loop and a memory bomb among them in no longer than the timeout plus two seconds, and the other 62 are right", async () => {
   const profile = { ...await loadProfile("python"), sessionsPerProcess: 8 };
   await using pool = new SandboxPool({ profile, size: SIZE, resetMode: "rewind" });
-  const python = () => new PythonInterpreter({ pool, timeoutMs: TIMEOUT_MS });
   await using env = new VectorEnv({
-    makeEnv: () => new TransformedEnv(new ChatEnv(), [python()]),
+    makeEnv: () =>
+      new TransformedEnv(new ChatEnv(), [new PythonInterpreter({ pool, timeoutMs: TIMEOUT_MS })]),
     batchSize: SIZE,
   });
-  for (const { error } of await env.reset("q")) assertEquals(error, undefined);
+  await env.reset("q");
+  const ready = await env.step(Array.from({ length: SIZE }, () => python("pass")));
+  assertEquals(ready.map((outcome) => outcome?.error), new Array(SIZE).fill(undefined));
 
   const start = performance.now();
-  const outcomes = await env.step(
-    Array.from({ length: SIZE }, (_, index) => replyAction(`\`\`\`python\n${program(index)}\n\`\`\``)),
-  );
+  const outcomes = await env.step(Array.from({ length: SIZE }, (_, index) => python(program(index))));
   const tookMs = performance.now() - start;
 
   const right = outcomes.filter((outcome, index) =>
