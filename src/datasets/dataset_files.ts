@@ -6,11 +6,12 @@ export interface DatasetFilesOptions {
   split?: string | undefined;
 }
 
-const READABLE = /\.(?:jsonl|ndjson|json|csv|parquet)(?:\.gz)?$/i;
+const READABLE = /\.(?:(?:jsonl|ndjson|csv)(?:\.gz)?|parquet)$/i;
 
 /**
  * The files that a dataset is made of, sorted by their paths: the file itself, or those JSON lines, CSV and
  * Parquet files of a folder that belong to the split. Without a split it is `train` if there is one, else all.
+ * Names that start with a dot, and links to folders, are passed over.
  *
  * @throws {RangeError} when there is no such file.
  * @throws {Deno.errors.NotFound} when there is no such path.
@@ -36,8 +37,8 @@ async function filesUnder(folder: string): Promise<string[]> {
   const found: string[] = [];
   for await (const entry of Deno.readDir(folder)) {
     const path = `${folder}/${entry.name}`;
-    const { isDirectory } = entry.isSymlink ? await Deno.stat(path) : entry;
-    if (isDirectory) found.push(...await filesUnder(path));
+    if (entry.name.startsWith(".")) continue;
+    if (entry.isDirectory) found.push(...await filesUnder(path));
     else if (READABLE.test(entry.name)) found.push(path);
   }
   return found.sort();

@@ -7,7 +7,7 @@ const PIECE_BYTES = 64 * 1024;
  * @throws {SyntaxError} when a file is not gzip that says it is.
  */
 export function filePieces(path: string): AsyncGenerator<Uint8Array<ArrayBuffer>> {
-  return path.endsWith(".gz") ? unpackedPieces(path) : plainPieces(path);
+  return /\.gz$/i.test(path) ? unpackedPieces(path) : plainPieces(path);
 }
 
 async function* plainPieces(path: string): AsyncGenerator<Uint8Array<ArrayBuffer>> {

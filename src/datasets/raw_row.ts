@@ -21,5 +21,5 @@ export class RawRow {
 
 /** A file's name without its folders and its ending. */
 function stem(path: string): string {
-  return path.replace(/^.*[/\\]/, "").replace(/\.gz$/, "").replace(/(?<=.)\.[^.]+$/, "");
+  return path.replace(/^.*[/\\]/, "").replace(/\.gz$/i, "").replace(/(?<=.)\.[^.]+$/, "");
 }

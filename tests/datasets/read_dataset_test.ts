@@ -126,6 +126,8 @@ Deno.test("readDataset() takes the files of a folder in order, and of them 'trai
     "d/main/train-00000-of-00002.jsonl": lines({ query: "a" }),
     "d/main/test/part.jsonl": lines({ query: "c" }),
     "d/main/README.md": "no rows",
+    "d/main/dataset_infos.json": "no rows either",
+    "e/.cache/0.jsonl": "nor here",
     "d/training.csv": "query\nd\n",
     "e/2.csv": "query\nf\n",
     "e/1.jsonl": lines({ query: "e" }),
