@@ -55,9 +55,11 @@ Deno.test("VectorEnv batch: multi-dim allowed, its elements one after the other"
 });
 
 Deno.test("VectorEnv batch: ragged content per element, and the order kept", async () => {
+  const lastIsDone = Promise.withResolvers<void>();
   const late: Transform = {
     step: async (step, { task }) => {
-      await new Promise((resolve) => setTimeout(resolve, task.id === "query:0" ? 20 : 0));
+      if (task.id === "t") lastIsDone.resolve();
+      else await lastIsDone.promise;
       return step;
     },
   };
