@@ -10,8 +10,8 @@ import {
   PythonInterpreter,
   rollout,
   SandboxPool,
+  StepCounter,
   TransformedEnv,
-  turnLimit,
 } from "@paddock/paddock";
 
 const policy: Policy = {
@@ -27,7 +27,7 @@ await using pool = new SandboxPool({ profile: await loadProfile("python"), size:
 await using env = new TransformedEnv(new ChatEnv(), [
   new PythonInterpreter({ pool, timeoutMs: 2_000 }),
   endOnFinalReply(),
-  turnLimit({ turns: 4 }),
+  new StepCounter({ maxSteps: 4 }),
   gradeEpisode({ grader: numberMatch() }),
 ]);
 const trajectory = await rollout(env, policy, {

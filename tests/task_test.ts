@@ -1,66 +1,8 @@
-import { assertEquals, assertRejects } from "@std/assert";
-import { readTasks, withoutAnswer } from "../src/task.ts";
+import { assertEquals } from "@std/assert";
+import { withoutAnswer } from "../src/task.ts";
 
-async function read(content: string | Uint8Array, limit?: number) {
-  const path = await Deno.makeTempFile({ prefix: "tasks", suffix: ".jsonl" });
-  try {
-    await Deno.writeFile(path, typeof content === "string" ? new TextEncoder().encode(content) : content);
-    return { path, tasks: await Array.fromAsync(readTasks(path, { limit })) };
-  } finally {
-    await Deno.remove(path);
-  }
-}
-
-Deno.test("readTasks() reads rows of our own, with CRLF, empty lines and no newline at the end", async () => {
-  const { tasks } = await read(
-    '\uFEFF{"id":7,"query":"q","answer":3,"replies":["r"]}\r\n\r\n{"id":"b","query":"p","reference":"<<1=1>>"}',
-  );
-  assertEquals(tasks, [
-    { id: "7", query: "q", answer: "3", replies: ["r"] },
-    { id: "b", query: "p", reference: "<<1=1>>" },
-  ]);
-});
-
-Deno.test("readTasks() keeps the answer of a GSM8K row apart from its solution", async () => {
-  const row = { question: "q", answer: "It is 1+1=<<1+1=2>>2\n#### 2,125" };
-  const { tasks: [task], path } = await read(JSON.stringify(row));
-  const name = path.replace(/^.*\//, "").replace(".jsonl", "");
-  assertEquals(task, { id: `${name}:1`, query: "q", answer: "2,125", reference: "It is 1+1=<<1+1=2>>2" });
-});
-
-Deno.test("readTasks() stops at its limit without reading what is behind it", async () => {
-  const { tasks } = await read('{"query":"a"}\n{"query":"b"}\nbroken', 2);
-  assertEquals(tasks.map(({ query }) => query), ["a", "b"]);
-});
-
-Deno.test("readTasks() reads a row that is longer than a piece of the file", async () => {
-  const query = "ä".repeat(100_000);
-  const { tasks } = await read(JSON.stringify({ query }) + "\n");
-  assertEquals(tasks[0]?.query === query, true);
-});
-
-const faults = [
-  { what: "a line that is not JSON", content: '{"query":"a"}\n{oops', says: ".jsonl:2 as it must be JSON" },
-  { what: "a row that is not an object", content: "[1]", says: ".jsonl:1: Invalid input" },
-  { what: "a row without a query", content: '\n{"answer":"1"}', says: ".jsonl:2: query: " },
-  { what: "an unknown key", content: '{"query":"a","reply":"b"}', says: "reply" },
-  { what: "a GSM8K row without ####", content: '{"question":"a","answer":"2"}', says: "#### number" },
-  { what: "a file that is not UTF-8", content: new Uint8Array([123, 255, 10]), says: "must be UTF-8" },
-  { what: "a file cut off within a character", content: new Uint8Array([0xc3]), says: "must be UTF-8" },
-];
-
-for (const { what, content, says } of faults) {
-  Deno.test(`readTasks() refuses ${what}, saying where`, async () => {
-    await assertRejects(() => read(content), SyntaxError, says);
-  });
-}
-
-Deno.test("readTasks() refuses a limit that is not a whole number of at least 1", async () => {
-  for (const limit of [0, -1, 1.5, NaN]) await assertRejects(() => read("", limit), RangeError, "'limit'");
-});
-
-Deno.test("withoutAnswer() leaves out the answer and nothing else", () => {
-  assertEquals(withoutAnswer({ id: "a", query: "q", answer: "1", reference: "r" }), {
+Deno.test("withoutAnswer() leaves out the answer and the fields, and nothing else", () => {
+  assertEquals(withoutAnswer({ id: "a", query: "q", answer: "1", reference: "r", fields: { a: 1 } }), {
     id: "a",
     query: "q",
     reference: "r",

@@ -7,12 +7,12 @@ import { numberMatch } from "../rewards/number_match.ts";
 import { rolloutAll } from "../rollout/rollout_all.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
 import type { SessionPool } from "../sandbox/exec.ts";
-import { readTasks } from "../task.ts";
+import { readTasks } from "../datasets/read_tasks.ts";
 import { endOnFinalReply } from "../transforms/end_on_final_reply.ts";
 import { gradeEpisode } from "../transforms/grade_episode.ts";
 import { PythonInterpreter } from "../transforms/python_interpreter.ts";
+import { StepCounter } from "../transforms/step_counter.ts";
 import { TransformedEnv } from "../transforms/transformed_env.ts";
-import { turnLimit } from "../transforms/turn_limit.ts";
 import { countLines } from "./count_lines.ts";
 import { Progress } from "./progress.ts";
 import { Summary } from "./summary.ts";
@@ -97,7 +97,7 @@ function pythonEnv(pool: SessionPool, options: PlayTasksOptions): Env {
   return new TransformedEnv(new ChatEnv(), [
     new PythonInterpreter({ pool, timeoutMs }),
     endOnFinalReply(),
-    turnLimit({ turns: maxTurns }),
+    new StepCounter({ maxSteps: maxTurns }),
     gradeEpisode({ grader: numberMatch() }),
   ]);
 }

@@ -11,7 +11,7 @@ export interface RolloutOptions {
   /** Goes to the env's reset. */
   seed?: number | undefined;
   /**
-   * Cuts off an episode that its env would let go on. A graded env needs a `turnLimit` below it, for what is
+   * Cuts off an episode that its env would let go on. A graded env needs a `StepCounter` below it, for what is
    * cut off here is not graded.
    */
   maxTurns?: number | undefined;

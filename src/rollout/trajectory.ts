@@ -1,7 +1,9 @@
-import { EpisodeError } from "../errors.ts";
+import { type EpisodeFailure, episodeFailure } from "../episode_failure.ts";
 import type { Message } from "../message.ts";
 import type { Task } from "../task.ts";
 import type { ToolResult, ToolStatus } from "../tools/tool_result.ts";
+
+export type { EpisodeFailure };
 
 /** What became of one call of a tool, or one block of code, of an episode. */
 export interface ToolRecord {
@@ -15,14 +17,6 @@ export interface ToolRecord {
   readonly truncated: boolean;
   /** False when the interpreter was lost; left out where none was in it. */
   readonly stateKept?: boolean;
-}
-
-/** The failure that ended an episode. */
-export interface EpisodeFailure {
-  /** Where it happened; `env` when no boundary claims it. */
-  readonly boundary: EpisodeError["boundary"] | "env";
-  readonly name: string;
-  readonly message: string;
 }
 
 /** Where an episode's time went. */
@@ -70,9 +64,7 @@ export function emptyTrajectory(task: Task): Trajectory {
 /** The trajectory with what failed written on it; what failed first stays. */
 export function withFailure(trajectory: Trajectory, cause: unknown): Trajectory {
   if (trajectory.error !== undefined) return trajectory;
-  const boundary = cause instanceof EpisodeError ? cause.boundary : "env";
-  const { name, message } = cause instanceof Error ? cause : { name: typeof cause, message: String(cause) };
-  return { ...trajectory, error: { boundary, name, message } };
+  return { ...trajectory, error: episodeFailure(cause) };
 }
 
 /** The record of what a tool did in a turn. */

@@ -6,7 +6,7 @@ import { calculatorPolicy } from "../../src/policy/calculator.ts";
 import { wholeReply } from "../../src/policy/policy.ts";
 import { wholeScore } from "../../src/rewards/grader.ts";
 import { numberMatch } from "../../src/rewards/number_match.ts";
-import { readTasks } from "../../src/task.ts";
+import { readTasks } from "../../src/datasets/read_tasks.ts";
 
 Deno.test("calculationOf() uses the variables of the first program in the second", () => {
   const calculation = calculationOf(

@@ -6,8 +6,8 @@ import { rolloutAll } from "../../src/rollout/rollout_all.ts";
 import type { Trajectory } from "../../src/rollout/trajectory.ts";
 import type { Task } from "../../src/task.ts";
 import { PythonInterpreter } from "../../src/transforms/python_interpreter.ts";
+import { StepCounter } from "../../src/transforms/step_counter.ts";
 import { TransformedEnv } from "../../src/transforms/transformed_env.ts";
-import { turnLimit } from "../../src/transforms/turn_limit.ts";
 import { FakePool, ok } from "../fake_pool.ts";
 
 const policy: Policy = { reply: (_, { task }) => Promise.resolve(`\`\`\`python\n${task.id}\n\`\`\``) };
@@ -17,7 +17,8 @@ function tasks(count: number): Task[] {
 }
 
 function envs(pool: FakePool) {
-  return () => new TransformedEnv(new ChatEnv(), [new PythonInterpreter({ pool }), turnLimit({ turns: 1 })]);
+  return () =>
+    new TransformedEnv(new ChatEnv(), [new PythonInterpreter({ pool }), new StepCounter({ maxSteps: 1 })]);
 }
 
 Deno.test("rolloutAll() plays every task, no more at once than it may, and gives all leases back", async () => {
@@ -57,7 +58,7 @@ Deno.test("rolloutAll() lets no episode that fails disturb another", async () =>
 Deno.test("rolloutAll() keeps an episode whose env cannot be disposed, saying so", async () => {
   const makeEnv = () => {
     const stuck = { [Symbol.asyncDispose]: () => Promise.reject(new Error("stuck")) };
-    return new TransformedEnv(new ChatEnv(), [turnLimit({ turns: 1 }), stuck]);
+    return new TransformedEnv(new ChatEnv(), [new StepCounter({ maxSteps: 1 }), stuck]);
   };
   const [trajectory] = await Array.fromAsync(rolloutAll(tasks(1), { makeEnv, policy }));
   assertEquals([trajectory?.truncated, trajectory?.error?.message], [true, "stuck"]);

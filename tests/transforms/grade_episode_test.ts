@@ -4,12 +4,15 @@ import { replyAction } from "../../src/envs/env.ts";
 import { GraderError } from "../../src/errors.ts";
 import type { Grader } from "../../src/rewards/grader.ts";
 import { gradeEpisode } from "../../src/transforms/grade_episode.ts";
+import { StepCounter } from "../../src/transforms/step_counter.ts";
 import { TransformedEnv } from "../../src/transforms/transformed_env.ts";
-import { turnLimit } from "../../src/transforms/turn_limit.ts";
 
 async function rewards(grade: Grader["grade"]): Promise<(number | null)[]> {
   const grader = { name: "test", grade };
-  await using env = new TransformedEnv(new ChatEnv(), [turnLimit({ turns: 2 }), gradeEpisode({ grader })]);
+  await using env = new TransformedEnv(new ChatEnv(), [
+    new StepCounter({ maxSteps: 2 }),
+    gradeEpisode({ grader }),
+  ]);
   await env.reset({ id: "t", query: "q" });
   return [(await env.step(replyAction("a"))).reward, (await env.step(replyAction("b"))).reward];
 }

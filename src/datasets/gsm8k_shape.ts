@@ -1,0 +1,27 @@
+import { z } from "zod";
+import { checked } from "./checked.ts";
+import { otherFields, type RowShape, textField } from "./row_shape.ts";
+
+const gsm8kRow = z.object({
+  id: textField.optional(),
+  question: z.string().min(1),
+  answer: z.string().regex(/\n?####[^\n]*\d/, "must end in a line '#### number'"),
+});
+
+/** GSM8K: `{ question, answer }`, the answer a worked solution that ends in `#### number`. */
+export const gsm8kShape: RowShape = {
+  fits: ({ question, answer }) =>
+    question !== undefined && typeof answer === "string" && answer.includes("####"),
+  queryKey: "question",
+  task(row, place) {
+    const { id, question, answer } = checked(gsm8kRow, row, place);
+    const cut = answer.lastIndexOf("####");
+    return {
+      ...(id !== undefined && { id }),
+      query: question,
+      answer: answer.slice(cut + 4).trim(),
+      reference: answer.slice(0, cut).trimEnd(),
+      ...otherFields(row, ["id", "question", "answer"]),
+    };
+  },
+};

@@ -1,0 +1,20 @@
+import { z } from "zod";
+import { checked } from "./checked.ts";
+import { hasFields, otherFields, type RowShape, textField } from "./row_shape.ts";
+
+const ifevalRow = z.object({
+  key: textField.optional(),
+  prompt: z.string().min(1),
+  instruction_id_list: z.array(z.string()),
+  kwargs: z.array(z.unknown()),
+});
+
+/** IFEval: `{ key, prompt, instruction_id_list, kwargs }`; the instructions are in the task's fields. */
+export const ifevalShape: RowShape = {
+  fits: (row) => hasFields(row, ["prompt", "instruction_id_list", "kwargs"]),
+  queryKey: "prompt",
+  task(row, place) {
+    const { key, prompt } = checked(ifevalRow, row, place);
+    return { ...(key !== undefined && { id: key }), query: prompt, ...otherFields(row, ["prompt"]) };
+  },
+};

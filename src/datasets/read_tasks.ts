@@ -1,0 +1,41 @@
+import type { Task } from "../task.ts";
+import { gsm8kShape } from "./gsm8k_shape.ts";
+import { ownTask } from "./own_row.ts";
+import type { RawRow } from "./raw_row.ts";
+import { readRows } from "./read_rows.ts";
+import { requireRow } from "./row_shape.ts";
+import { knownShape } from "./row_task.ts";
+
+/** How {@linkcode readTasks} reads. */
+export interface ReadTasksOptions {
+  /** Stops after so many tasks. */
+  limit?: number | undefined;
+}
+
+/**
+ * Reads a file of tasks, one at a time: rows of our own `{ query, id?, answer?, replies?, reference?, fields? }`,
+ * in which an unknown field is an error, or rows of GSM8K, IFEval, HumanEval, MBPP or MATH. The file is JSON lines,
+ * CSV or Parquet; empty lines are passed over.
+ *
+ * @throws {SyntaxError} at a row that is no task, with the file and the row's number.
+ * @throws {RangeError} when the limit is not a whole number of at least 1.
+ */
+export async function* readTasks(path: string, options: ReadTasksOptions = {}): AsyncGenerator<Task> {
+  const { limit = Infinity } = options;
+  if (!(limit >= 1) || (limit !== Infinity && !Number.isInteger(limit))) {
+    throw new RangeError(
+      `Cannot read tasks as 'limit' must be a whole number >= 1: current value is ${limit}`,
+    );
+  }
+  let given = 0;
+  for await (const row of readRows(path)) {
+    yield strictTask(row);
+    if (++given >= limit) return;
+  }
+}
+
+function strictTask({ place, id, value }: RawRow): Task {
+  const row = requireRow(value(), place);
+  const shape = "question" in row ? gsm8kShape : knownShape(row);
+  return { id, ...(shape === undefined ? ownTask(row, place) : shape.task(row, place)) };
+}

@@ -1,0 +1,62 @@
+import { RawRow } from "./raw_row.ts";
+
+/** Rows, or batches of rows: lists of them, or objects whose fields are columns. */
+export type Rows = Iterable<unknown> | AsyncIterable<unknown>;
+
+/** The rows of what a data loader gives, its batches taken apart. What is no row says so when it is looked at. */
+export async function* unboundRows(items: Rows): AsyncGenerator<RawRow> {
+  let number = 0;
+  for await (const item of items) {
+    if (item instanceof RawRow) yield item;
+    else for (const row of unbound(item)) yield loadedRow(row, ++number);
+  }
+}
+
+function loadedRow(row: unknown, number: number): RawRow {
+  const value = () => {
+    if (isMapping(row)) return row;
+    throw new TypeError(
+      `Data loader must return a mapping, a list of mappings or a mapping of columns: item ${number} is ${
+        said(row)
+      }`,
+    );
+  };
+  return new RawRow({ place: `item ${number} of the data loader`, id: `item:${number}`, value });
+}
+
+function unbound(item: unknown): readonly unknown[] {
+  if (Array.isArray(item)) return item;
+  return isMapping(item) && isBatch(item) ? rowsOf(item) : [item];
+}
+
+/** Whether each field is a column: lists of one length, of which some hold texts and none is a conversation. */
+function isBatch(item: Mapping): item is Readonly<Record<string, readonly unknown[]>> {
+  const columns = Object.values(item);
+  const [first] = columns;
+  return Array.isArray(first) && first.length > 0 &&
+    columns.every((column) => Array.isArray(column) && column.length === first.length) &&
+    columns.some((column) => Array.isArray(column) && column.every((cell) => typeof cell === "string")) &&
+    !columns.some((column) =>
+      Array.isArray(column) && column.some((cell) => isMapping(cell) && "role" in cell)
+    );
+}
+
+function rowsOf(batch: Readonly<Record<string, readonly unknown[]>>): unknown[] {
+  const columns = Object.entries(batch);
+  const length = columns[0]?.[1].length ?? 0;
+  return Array.from(
+    { length },
+    (_, index) => Object.fromEntries(columns.map(([key, cells]) => [key, cells[index]])),
+  );
+}
+
+type Mapping = Readonly<Record<string, unknown>>;
+
+function isMapping(value: unknown): value is Mapping {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function said(value: unknown): string {
+  if (value === null || Array.isArray(value)) return value === null ? "null" : "a list";
+  return `${typeof value} ${String(value)}`.slice(0, 80);
+}

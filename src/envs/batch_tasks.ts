@@ -1,0 +1,60 @@
+import { crossBoundary } from "../boundary.ts";
+import type { TaskSource } from "../datasets/task_source.ts";
+import { DatasetError } from "../errors.ts";
+import { History } from "../history.ts";
+import type { Message } from "../message.ts";
+import type { Task } from "../task.ts";
+import { type BatchShape, requireSize } from "./batch_shape.ts";
+
+/** What an element is asked: a task, or its query alone. */
+export type BatchTask = Task | string | History | readonly Message[];
+
+/** What a batch is asked: one thing for all its elements, or a list with one for each. */
+export type BatchTasks = BatchTask | readonly BatchTask[];
+
+/**
+ * Gives the task of an element: from a source, for which it is then this element's turn, or from what the batch is
+ * asked.
+ *
+ * @throws {TypeError} when that is nothing at all.
+ * @throws {RangeError} when it is a list of another size than the batch.
+ */
+export function taskTaker(
+  tasks: BatchTasks | TaskSource,
+  shape: BatchShape,
+  signal: AbortSignal | undefined,
+): (index: number) => Task | Promise<Task> {
+  if (tasks === null || tasks === undefined) {
+    throw new TypeError(`Cannot reset batch as it expects tasks as input: current value is ${tasks}`);
+  }
+  if (isSource(tasks)) {
+    const options = { error: DatasetError, failure: "Cannot take task", signal };
+    return (index) => crossBoundary(() => tasks.take(index), options);
+  }
+  if (!isList(tasks)) return (index) => taskOf(tasks, index);
+  requireSize(tasks, { shape, what: "tasks" });
+  return (index) => taskOf(tasks[index], index);
+}
+
+function taskOf(task: BatchTask | undefined, index: number): Task {
+  if (typeof task === "string" || task instanceof History || isChat(task)) {
+    return { id: `query:${index}`, query: task };
+  }
+  if (typeof task === "object" && task !== null && "query" in task) return task;
+  const keys = task === null || task === undefined ? `${task}` : `keys [${Object.keys(task).join(", ")}]`;
+  throw new TypeError(`Cannot reset element ${index} as it expects a task with a 'query', got ${keys}`);
+}
+
+function isSource(tasks: BatchTasks | TaskSource): tasks is TaskSource {
+  return typeof tasks === "object" && "take" in tasks && typeof tasks.take === "function";
+}
+
+function isList(tasks: BatchTasks): tasks is readonly BatchTask[] {
+  return Array.isArray(tasks) && !isChat(tasks);
+}
+
+/** Whether it is one conversation, not a list of what to ask. */
+function isChat(value: unknown): value is readonly Message[] {
+  return Array.isArray(value) && value.length > 0 &&
+    value.every((item) => typeof item === "object" && item !== null && "role" in item && !("query" in item));
+}

@@ -1,0 +1,184 @@
+import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { DataLoadingPrimer, type DataLoadingPrimerOptions } from "../../src/datasets/data_loading_primer.ts";
+
+function rows(count: number): { query: string }[] {
+  return Array.from({ length: count }, (_, n) => ({ query: `q${n}` }));
+}
+
+function primerOf(count: number, options: DataLoadingPrimerOptions = {}): DataLoadingPrimer {
+  return new DataLoadingPrimer({ dataloader: rows(count), ...options });
+}
+
+/** What the slots of a batch get when all of them, or those given, are reset. */
+async function taken(primer: DataLoadingPrimer, slots: number | number[]): Promise<unknown[]> {
+  const asked = typeof slots === "number" ? Array.from({ length: slots }, (_, slot) => slot) : slots;
+  return (await Promise.all(asked.map((slot) => primer.take(slot)))).map(({ query }) => query);
+}
+
+Deno.test("DataLoadingPrimer order: FIFO, endless wrap, one item per reset slot", async () => {
+  await using primer = primerOf(5);
+  assertEquals(await taken(primer, 2), ["q0", "q1"]);
+  assertEquals(await taken(primer, 2), ["q2", "q3"]);
+  assertEquals(await taken(primer, 2), ["q4", "q0"]);
+  assertEquals(await taken(primer, 2), ["q1", "q2"]);
+});
+
+Deno.test("DataLoadingPrimer order: 'repeats' consecutive", async () => {
+  await using one = primerOf(3, { repeats: 2 });
+  for (const query of ["q0", "q0", "q1", "q1", "q2", "q2", "q0"]) assertEquals(await taken(one, 1), [query]);
+  await using two = primerOf(3, { repeats: 2 });
+  assertEquals([await taken(two, 2), await taken(two, 2)], [["q0", "q0"], ["q1", "q1"]]);
+  await using none = primerOf(3, { repeats: 0 });
+  assertEquals(await taken(none, 2), ["q0", "q1"]);
+});
+
+Deno.test("DataLoadingPrimer order: only masked slots consume", async () => {
+  await using primer = primerOf(9);
+  assertEquals(await taken(primer, 3), ["q0", "q1", "q2"]);
+  assertEquals(await taken(primer, [1]), ["q3"]);
+  assertEquals(await taken(primer, [0, 2]), ["q4", "q5"]);
+});
+
+Deno.test("DataLoadingPrimer group_repeats: batch × repeats, groups adjacent", async () => {
+  await using primer = primerOf(5, { repeats: 3, groupRepeats: true });
+  assertEquals(await taken(primer, 6), ["q0", "q0", "q0", "q1", "q1", "q1"]);
+  assertEquals(await taken(primer, 6), ["q2", "q2", "q2", "q3", "q3", "q3"]);
+});
+
+Deno.test("DataLoadingPrimer group_repeats: a group shares its items even if its slots end apart", async () => {
+  await using primer = primerOf(5, { repeats: 2, groupRepeats: true });
+  assertEquals(await taken(primer, 4), ["q0", "q0", "q1", "q1"]);
+  assertEquals(await taken(primer, [0]), ["q2"]);
+  assertEquals(await taken(primer, [0]), ["q3"]);
+  assertEquals(await taken(primer, [2]), ["q4"]);
+  assertEquals(await taken(primer, [1, 3, 1]), ["q2", "q4", "q3"]);
+});
+
+Deno.test("DataLoadingPrimer reset_dataloader: must rewind, whatever was read before", async () => {
+  for (const options of [{}, { repeats: 2 }, { batchSizeDl: 3 }, { repeats: 2, groupRepeats: true }]) {
+    await using primer = primerOf(5, options);
+    const first = await taken(primer, 3);
+    await taken(primer, 2);
+    primer.reset();
+    assertEquals(await taken(primer, 3), first);
+  }
+});
+
+Deno.test("DataLoadingPrimer starts a factory anew for each pass, and from pass 0 after a reset", async () => {
+  const passes: number[] = [];
+  const dataloaderFactory = (pass: number) => {
+    passes.push(pass);
+    return [{ query: `p${pass}` }];
+  };
+  await using primer = new DataLoadingPrimer({ dataloaderFactory });
+  assertEquals(await taken(primer, 3), ["p0", "p1", "p2"]);
+  primer.reset();
+  assertEquals(await taken(primer, 1), ["p0"]);
+  assertEquals(passes, [0, 1, 2, 0]);
+});
+
+Deno.test("DataLoadingPrimer takes batches apart, whether lists or columns", async () => {
+  const dataloader = [[{ query: "a" }, { query: "b" }], { text: ["c", "d"], answer: ["1", "2"] }];
+  await using primer = new DataLoadingPrimer({ dataloader });
+  assertEquals(await taken(primer, 5), ["a", "b", "c", "d", "a"]);
+});
+
+Deno.test("DataLoadingPrimer loads no more than a batch ahead", async () => {
+  let loaded = 0;
+  function* loader() {
+    for (const row of rows(100)) {
+      loaded++;
+      yield row;
+    }
+  }
+  await using primer = new DataLoadingPrimer({ dataloaderFactory: loader, batchSizeDl: 4 });
+  await taken(primer, 1);
+  assertEquals(loaded, 4);
+  await taken(primer, 3);
+  assertEquals(loaded, 4);
+});
+
+Deno.test("DataLoadingPrimer refuses an item that is not a mapping, and goes on behind it", async () => {
+  await using primer = new DataLoadingPrimer({
+    dataloader: [{ query: "a" }, 7, { query: "b" }, { other: 1 }],
+  });
+  assertEquals(await taken(primer, 1), ["a"]);
+  await assertRejects(() => primer.take(), TypeError, "Data loader must return a mapping");
+  assertEquals(await taken(primer, 1), ["b"]);
+  await assertRejects(() => primer.take(), SyntaxError, "must have a field 'query': it has [other]");
+  assertEquals(await taken(primer, 1), ["a"]);
+});
+
+Deno.test("DataLoadingPrimer refuses an empty loader instead of looking for ever", async () => {
+  await using primer = primerOf(0);
+  await assertRejects(() => primer.take(), TypeError, "must give at least one item: it gives none");
+  await using dropping = primerOf(3, { collate: () => [] });
+  await assertRejects(() => dropping.take(), TypeError, "must give at least one item");
+});
+
+Deno.test("DataLoadingPrimer says that a generator cannot be started over", async () => {
+  function* once() {
+    yield* rows(2);
+  }
+  await using primer = new DataLoadingPrimer({ dataloader: once() });
+  assertEquals(await taken(primer, 2), ["q0", "q1"]);
+  await assertRejects(() => primer.take(), TypeError, "give a list or 'dataloaderFactory'");
+});
+
+Deno.test("DataLoadingPrimer does not try a loader again that broke, until it is reset", async () => {
+  let opened = 0;
+  async function* breaking() {
+    opened++;
+    yield await Promise.resolve({ query: "a" });
+    if (opened === 1) throw new Error("disk gone");
+  }
+  await using primer = new DataLoadingPrimer({ dataloaderFactory: breaking });
+  assertEquals(await taken(primer, 1), ["a"]);
+  for (let n = 0; n < 2; n++) await assertRejects(() => primer.take(), Error, "disk gone");
+  primer.reset();
+  assertEquals({ tasks: await taken(primer, 2), opened }, { tasks: ["a", "a"], opened: 3 });
+});
+
+Deno.test("DataLoadingPrimer fails each row of a batch whose 'collate' fails, and goes on", async () => {
+  let calls = 0;
+  const collate = (batch: readonly Record<string, unknown>[]) => {
+    if (calls++ === 0) throw new Error("no such field");
+    return batch;
+  };
+  await using primer = primerOf(4, { batchSizeDl: 2, collate });
+  for (let n = 0; n < 2; n++) await assertRejects(() => primer.take(), Error, "no such field");
+  assertEquals(await taken(primer, 2), ["q2", "q3"]);
+});
+
+Deno.test("DataLoadingPrimer must be given one loader, and numbers that it can use", () => {
+  assertThrows(() => new DataLoadingPrimer({}), TypeError, "Must provide exactly one of 'dataloader'");
+  const both = { dataloader: [], dataloaderFactory: () => [] };
+  assertThrows(() => new DataLoadingPrimer(both), TypeError, "Choose one");
+  for (const repeats of [-1, 0.5]) assertThrows(() => primerOf(1, { repeats }), RangeError, "'repeats'");
+  for (const batchSizeDl of [0, 1.5]) {
+    assertThrows(() => primerOf(1, { batchSizeDl }), RangeError, "'batchSizeDl'");
+  }
+});
+
+Deno.test("DataLoadingPrimer closes its loader, waits for none that hangs, and gives nothing afterwards", async () => {
+  let closed = false;
+  function* loader() {
+    try {
+      yield* rows(3);
+    } finally {
+      closed = true;
+    }
+  }
+  const primer = new DataLoadingPrimer({ dataloaderFactory: loader });
+  await primer.take();
+  await primer[Symbol.asyncDispose]();
+  await primer[Symbol.asyncDispose]();
+  assert(closed);
+  await assertRejects(() => primer.take(), Error, "disposed");
+  const hanging = new DataLoadingPrimer({
+    dataloader: { [Symbol.asyncIterator]: () => ({ next: () => new Promise(() => {}) }) },
+  });
+  const waiting = assertRejects(() => hanging.take(), Error, "disposed");
+  await hanging[Symbol.asyncDispose]();
+  await waiting;
+});

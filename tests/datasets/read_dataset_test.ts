@@ -1,0 +1,335 @@
+import { assertEquals, assertMatch, assertNotEquals, assertRejects } from "@std/assert";
+import { readDataset, type ReadDatasetOptions } from "../../src/datasets/read_dataset.ts";
+import type { RowSource } from "../../src/datasets/read_rows.ts";
+import { History } from "../../src/history.ts";
+import { gzipped, lines, withFiles } from "./scratch.ts";
+
+const SHARED = new URL("../../../shared/data/", import.meta.url);
+const hasShared = await Deno.stat(SHARED).then(() => true, () => false);
+
+async function queries(source: RowSource, options: ReadDatasetOptions = {}) {
+  return (await Array.fromAsync(readDataset(source, options))).map(({ query }) => query);
+}
+
+Deno.test("readDataset() keeps what a task has no place for in its fields", async () => {
+  const rows = [{ query: "q", answer: 3, level: "5", tags: ["a"], reference: "r" }, { text: "t", id: 7 }];
+  assertEquals(await Array.fromAsync(readDataset(rows)), [
+    { id: "item:1", query: "q", answer: "3", fields: { level: "5", tags: ["a"], reference: "r" } },
+    { id: "7", query: "t" },
+  ]);
+});
+
+Deno.test("readDataset() takes tasks, and null for what is left out", async () => {
+  const task = { id: "a", query: "q", answer: "1", replies: ["r"], reference: "s", fields: { x: 1 } };
+  assertEquals(await Array.fromAsync(readDataset([task])), [task]);
+  assertEquals(await Array.fromAsync(readDataset([{ query: "q", id: null, answer: null }])), [
+    { id: "item:1", query: "q" },
+  ]);
+});
+
+Deno.test("readDataset() asks the field that is called the data key", async () => {
+  const rows = [{ question: "q", answer: "Paris" }];
+  const [task] = await Array.fromAsync(readDataset(rows, { dataKey: "question" }));
+  assertEquals(task, { id: "item:1", query: "q", answer: "Paris" });
+  await assertRejects(
+    () => queries(rows),
+    SyntaxError,
+    "item 1 of the data loader as it must have a field 'query': it has [question, answer]",
+  );
+});
+
+Deno.test("readDataset() takes a conversation as a query, as messages or a History", async () => {
+  const chat = [{ role: "user", content: "hi" }, { role: "assistant", content: "ho" }];
+  const [list, history] = await queries([{ query: chat }, { query: History.fromChats(chat) }]);
+  assertEquals(list, chat);
+  assertEquals(JSON.stringify(history), JSON.stringify(chat));
+  const says = "query: Cannot take message 0";
+  await assertRejects(() => queries([{ query: [{ content: "no role" }] }]), SyntaxError, says);
+});
+
+Deno.test("readDataset() reads rows, batches of rows, and columns, from whatever can be gone through", async () => {
+  const batches = [[{ query: "a" }, { text: "b" }], { query: ["c", "d"], answer: [1, 2] }, { query: "e" }];
+  const all = ["a", "b", "c", "d", "e"];
+  assertEquals(await queries(batches), all);
+  assertEquals(await queries(() => batches), all);
+  async function* slowly() {
+    yield* await Promise.resolve(batches);
+  }
+  assertEquals(await queries(slowly()), all);
+});
+
+Deno.test("readDataset() does not take a row whose fields are lists for a batch", async () => {
+  const chat = [{ role: "user", content: "hi" }];
+  const [task] = await Array.fromAsync(readDataset([{ query: chat, tags: ["a"] }]));
+  assertEquals(task, { id: "item:1", query: chat, fields: { tags: ["a"] } });
+});
+
+Deno.test("readDataset() has 'collate' rename, drop and add rows, a batch at a time", async () => {
+  const rows = [{ q: "a" }, { q: "b" }, { q: "c" }];
+  const seen: number[] = [];
+  const tasks = await Array.fromAsync(readDataset(rows, {
+    batchSizeDl: 2,
+    collate: (batch) => {
+      seen.push(batch.length);
+      return batch.flatMap(({ q }) => q === "b" ? [] : [{ query: `${q}?` }]);
+    },
+  }));
+  assertEquals(seen, [2, 1]);
+  assertEquals(tasks, [{ id: "item:1.1", query: "a?" }, { id: "item:3", query: "c?" }]);
+});
+
+Deno.test("readDataset() reads packed JSON lines and CSV, with quotes, newlines and the mark of UTF-8", async () => {
+  const csv = '\uFEFFquery,answer,level\r\n"a ""b"", \nc",1,x\r\nd,,y\r\n';
+  const files = {
+    "a.jsonl.gz": await gzipped(lines({ query: "a" })),
+    "b.csv": csv,
+    "c.csv.gz": await gzipped(csv),
+  };
+  await withFiles(files, async (folder) => {
+    assertEquals(await Array.fromAsync(readDataset(`${folder}/a.jsonl.gz`)), [{ id: "a:1", query: "a" }]);
+    const tasks = (name: string) => [
+      { id: `${name}:2`, query: 'a "b", \nc', answer: "1", fields: { level: "x" } },
+      { id: `${name}:3`, query: "d", answer: "", fields: { level: "y" } },
+    ];
+    assertEquals(await Array.fromAsync(readDataset(`${folder}/b.csv`)), tasks("b"));
+    assertEquals(await Array.fromAsync(readDataset(new URL(`file://${folder}/c.csv.gz`))), tasks("c"));
+  });
+});
+
+for (const codec of ["none", "snappy", "zstd", "gzip", "brotli", "lz4"]) {
+  Deno.test(`readDataset() reads Parquet (${codec}), with nulls, nested fields and 64-bit numbers`, async () => {
+    const path = new URL(`./files/rows_${codec}.parquet`, import.meta.url); // written by pyarrow 25
+    const tasks = await Array.fromAsync(readDataset(path));
+    assertEquals(tasks.map(({ query, answer }) => [query, answer]), [
+      ...[["q0 ä", "0"], ["q1 ä", "1"], ["q2 ä", undefined], ["q3 ä", "3"], ["q4 ä", "4"], ["q5 ä", "5"]],
+    ]);
+    assertEquals(tasks[5], {
+      id: `rows_${codec}:6`,
+      query: "q5 ä",
+      answer: "5",
+      fields: {
+        big: "1152921504606846981",
+        tags: ["a", "b"],
+        meta: { level: 5, name: "n5" },
+        when: "2024-01-06T00:00:00.000Z",
+        score: 2.5,
+        flag: false,
+      },
+    });
+    assertEquals(JSON.parse(JSON.stringify(tasks[5])), tasks[5]);
+  });
+}
+
+Deno.test("readDataset() takes the files of a folder in order, and of them 'train' if there is one", async () => {
+  const files = {
+    "d/main/train-00001-of-00002.jsonl": lines({ query: "b" }),
+    "d/main/train-00000-of-00002.jsonl": lines({ query: "a" }),
+    "d/main/test/part.jsonl": lines({ query: "c" }),
+    "d/main/README.md": "no rows",
+    "d/main/dataset_infos.json": "no rows either",
+    "e/.cache/0.jsonl": "nor here",
+    "d/training.csv": "query\nd\n",
+    "e/2.csv": "query\nf\n",
+    "e/1.jsonl": lines({ query: "e" }),
+  };
+  await withFiles(files, async (folder) => {
+    assertEquals(await queries(`${folder}/d`), ["a", "b"]);
+    assertEquals(await queries(`${folder}/d`, { name: "main", split: "test" }), ["c"]);
+    assertEquals(await queries(`${folder}/d`, { split: "training" }), ["d"]);
+    assertEquals(await queries(`${folder}/e`), ["e", "f"]);
+    const missing = () => queries(`${folder}/d`, { split: "dev" });
+    await assertRejects(missing, RangeError, "must have a split 'dev': its files are [");
+    await assertRejects(() => queries(`${folder}/x`), Deno.errors.NotFound);
+    await Deno.mkdir(`${folder}/empty`);
+    await assertRejects(() => queries(`${folder}/empty`), RangeError, "must hold a file of JSON lines");
+  });
+});
+
+const BROKEN = new Uint8Array([
+  ...new TextEncoder().encode("PAR1 this is no Parquet"),
+  9,
+  0,
+  0,
+  0,
+  80,
+  65,
+  82,
+  49,
+]);
+const faults = [
+  {
+    what: "a row that is not an object",
+    name: "a.jsonl",
+    content: "{}\n[1]".slice(3),
+    says: /a\.jsonl:1: .*object/,
+  },
+  {
+    what: "a line that is no JSON",
+    name: "a.jsonl",
+    content: '{"query":"a"}\n{',
+    says: /a\.jsonl:2 as it must be JSON/,
+  },
+  {
+    what: "a row without a query",
+    name: "a.csv",
+    content: "a,b\n1,2\n",
+    says: /a\.csv:2 as it must have a field 'query'/,
+  },
+  {
+    what: "an empty query",
+    name: "a.csv",
+    content: 'query,b\n"",2\n',
+    says: /a\.csv:2: query: must be a text/,
+  },
+  {
+    what: "a CSV row with a field too many",
+    name: "a.csv",
+    content: "query\n1,2\n",
+    says: /a\.csv:2 as it must be CSV/,
+  },
+  {
+    what: "a quote that is not closed",
+    name: "a.csv",
+    content: 'query\n"a\n',
+    says: /a\.csv:2 as it must be CSV/,
+  },
+  {
+    what: "a CSV file that is not UTF-8",
+    name: "a.csv",
+    content: new Uint8Array([255]),
+    says: /must be UTF-8/,
+  },
+  {
+    what: "a broken Parquet file",
+    name: "a.parquet",
+    content: BROKEN,
+    says: /a\.parquet as it must be Parquet/,
+  },
+  { what: "an empty Parquet file", name: "a.parquet", content: "", says: /a\.parquet as it must be Parquet/ },
+  {
+    what: "a packed file that is none",
+    name: "a.jsonl.gz",
+    content: "plain",
+    says: /a\.jsonl\.gz as it must be gzip/,
+  },
+];
+
+for (const { what, name, content, says } of faults) {
+  Deno.test(`readDataset() refuses ${what}, saying where`, async () => {
+    await withFiles({ [name]: content }, async (folder) => {
+      const error = await assertRejects(() => queries(`${folder}/${name}`), SyntaxError);
+      assertMatch(error.message, says);
+    });
+  });
+}
+
+Deno.test("readDataset() refuses Parquet that is cut off or has a broken page", async () => {
+  const whole = await Deno.readFile(new URL("./files/rows_zstd.parquet", import.meta.url));
+  const torn = whole.slice();
+  torn.fill(0xff, 4, 1000);
+  await withFiles({ "cut.parquet": whole.subarray(0, 3000), "torn.parquet": torn }, async (folder) => {
+    for (const name of ["cut.parquet", "torn.parquet"]) {
+      await assertRejects(() => queries(`${folder}/${name}`), SyntaxError, `${name} as it must be Parquet`);
+    }
+  });
+});
+
+Deno.test("readDataset() closes its file when nobody reads on", async () => {
+  const many = Array.from({ length: 5_000 }, (_, n) => ({ query: `${n}`, pad: "x".repeat(100) }));
+  const csv = "query\n" + many.map(({ query, pad }) => `${query}${pad}\n`).join("");
+  const files = { "a.jsonl": lines(...many), "b.jsonl.gz": await gzipped(lines(...many)), "c.csv": csv };
+  await withFiles({ ...files, "d.csv.gz": await gzipped(csv) }, async (folder) => {
+    for (const name of ["a.jsonl", "b.jsonl.gz", "c.csv", "d.csv.gz"]) {
+      const tasks = readDataset(`${folder}/${name}`);
+      assertEquals((await tasks.next()).done, false);
+      await tasks.return(undefined);
+    }
+  });
+});
+
+Deno.test("readDataset() shuffles by its seed, and loses and doubles nothing", async () => {
+  const rows = Array.from({ length: 30_000 }, (_, n) => ({ query: `${n}` }));
+  const shuffled = await queries(rows, { shuffle: true, seed: 1 });
+  assertNotEquals(shuffled.slice(0, 20), rows.slice(0, 20).map(({ query }) => query));
+  assertEquals(new Set(shuffled).size, rows.length);
+  assertEquals(await queries(rows, { shuffle: true, seed: 1 }), shuffled);
+  assertNotEquals(await queries(rows, { shuffle: true, seed: 2 }), shuffled);
+});
+
+Deno.test("readDataset() reads no further ahead than 10,000 rows to shuffle, and one row without", async () => {
+  let read = 0;
+  function* rows() {
+    for (let n = 0; n < 1_000_000; n++) {
+      read++;
+      yield { query: `${n}` };
+    }
+  }
+  for (const { shuffle, ahead } of [{ shuffle: true, ahead: 10_001 }, { shuffle: false, ahead: 1 }]) {
+    read = 0;
+    let given = 0;
+    for await (const _ of readDataset(rows, { shuffle, seed: 1 })) {
+      if (read - ++given > ahead) throw new Error(`${read} rows were read for ${given} tasks`);
+      if (given === 50_000) break;
+    }
+  }
+});
+
+Deno.test("readDataset() reads a large Parquet file a row group at a time", async () => {
+  const path = new URL("./files/rows_none.parquet", import.meta.url);
+  const ids: string[] = [];
+  for await (const { id } of readDataset(path)) {
+    ids.push(id);
+    if (ids.length === 5) break;
+  }
+  assertEquals(ids, [1, 2, 3, 4, 5].map((row) => `rows_none:${row}`));
+});
+
+/** Reads a file to its end in a process whose heap holds 128 MB; gives how many tasks there were. */
+async function countedInSmallHeap(path: string): Promise<string> {
+  const program = `import { readDataset } from "./src/datasets/read_dataset.ts";
+    let count = 0;
+    for await (const _ of readDataset(Deno.args[0] ?? "", { shuffle: true, seed: 1 })) count++;
+    console.log(count);`;
+  const { stdout } = await new Deno.Command(Deno.execPath(), {
+    args: ["eval", "--v8-flags=--max-old-space-size=128", program, path],
+    cwd: new URL("../../", import.meta.url),
+  }).output();
+  return new TextDecoder().decode(stdout).trim();
+}
+
+const isHeavy = Deno.env.get("PADDOCK_HEAVY") !== undefined;
+Deno.test({
+  name: isHeavy
+    ? "readDataset() shuffles a file of a million rows, 220 MB of it, in a heap of 128 MB"
+    : "readDataset() over a file of a million rows: not run, as PADDOCK_HEAVY is not set",
+  ignore: !isHeavy,
+  fn: async () => {
+    const path = await Deno.makeTempFile({ suffix: ".jsonl" });
+    try {
+      const row = `${JSON.stringify({ query: "?", pad: "x".repeat(200) })}\n`;
+      const piece = row.repeat(10_000);
+      for (let n = 0; n < 100; n++) await Deno.writeTextFile(path, piece, { append: true });
+      assertEquals(await countedInSmallHeap(path), "1000000");
+    } finally {
+      await Deno.remove(path);
+    }
+  },
+});
+
+Deno.test({
+  name: hasShared
+    ? "readDataset() reads all rows of IFEval, HumanEval and GSM8K"
+    : "IFEval: ../shared/data is not there",
+  ignore: !hasShared,
+  fn: async () => {
+    const counts = {
+      "ifeval/input_data.jsonl": 541,
+      "humaneval/HumanEval.jsonl.gz": 164,
+      "gsm8k/test.jsonl": 1319,
+    };
+    for (const [path, count] of Object.entries(counts)) {
+      const tasks = await Array.fromAsync(readDataset(new URL(path, SHARED)));
+      assertEquals(new Set(tasks.map(({ id }) => id)).size, count, path);
+    }
+  },
+});

@@ -1,0 +1,177 @@
+import { assertEquals, assertNotEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import { ChatEnv } from "../../src/envs/chat_env.ts";
+import { DatasetChatEnv, type DatasetChatEnvOptions } from "../../src/envs/dataset_chat_env.ts";
+import { replyAction } from "../../src/envs/env.ts";
+import type { ResetOutcome } from "../../src/envs/vector_outcome.ts";
+import { endOnFinalReply } from "../../src/transforms/end_on_final_reply.ts";
+import { PythonInterpreter } from "../../src/transforms/python_interpreter.ts";
+import { TransformedEnv } from "../../src/transforms/transformed_env.ts";
+import { lines, withFiles } from "../datasets/scratch.ts";
+import { FakePool, ok } from "../fake_pool.ts";
+
+const ROWS = Array.from({ length: 5 }, (_, n) => ({ query: `q${n}`, answer: `${n}`, level: n }));
+
+function asked(outcomes: readonly ResetOutcome[]): unknown[] {
+  return outcomes.map(({ observation, error }) =>
+    error?.message ?? observation?.history.prompt.last?.content
+  );
+}
+
+function inOrder(options: Partial<DatasetChatEnvOptions> = {}): DatasetChatEnv {
+  return new DatasetChatEnv({ dataset: ROWS, shuffle: false, ...options });
+}
+
+Deno.test("DatasetChatEnv asks the rows of its dataset, and keeps their fields with the task", async () => {
+  await using env = inOrder({ numEnvs: 2, systemPrompt: "s" });
+  const [first] = await env.reset();
+  assertEquals(first?.observation?.history.prompt.toChats(), [
+    { role: "system", content: "s" },
+    { role: "user", content: "q0" },
+  ]);
+  assertEquals(first?.observation?.task, { id: "item:1", query: "q0", answer: "0", fields: { level: 0 } });
+  const [outcome] = await env.step([replyAction("a"), replyAction("b")]);
+  assertEquals(outcome?.step?.task, first?.observation?.task);
+});
+
+Deno.test("DatasetChatEnv order: FIFO, endless wrap, one item per reset slot, only masked slots consume", async () => {
+  await using env = inOrder({ numEnvs: 2 });
+  assertEquals(asked(await env.reset()), ["q0", "q1"]);
+  assertEquals(asked(await env.reset({ mask: [false, true] })), ["q0", "q2"]);
+  assertEquals(asked(await env.reset()), ["q3", "q4"]);
+  assertEquals(asked(await env.reset()), ["q0", "q1"]);
+});
+
+Deno.test("DatasetChatEnv group_repeats: batch × repeats, groups adjacent", async () => {
+  await using env = inOrder({ numEnvs: 2, repeats: 3, groupRepeats: true });
+  assertEquals({ batchSize: env.batchSize, size: env.size }, { batchSize: [6], size: 6 });
+  assertEquals(asked(await env.reset()), ["q0", "q0", "q0", "q1", "q1", "q1"]);
+  assertEquals(inOrder({ numEnvs: [2, 2], repeats: 3, groupRepeats: true }).batchSize, [2, 6]);
+  assertEquals(inOrder({ numEnvs: 2, repeats: 3 }).batchSize, [2]);
+});
+
+Deno.test("DatasetChatEnv.resetDataloader() must rewind, and gives the env", async () => {
+  for (const shuffle of [false, true]) {
+    await using env = inOrder({ numEnvs: 2, shuffle });
+    const first = asked(await env.reset());
+    await env.reset();
+    assertEquals(env.resetDataloader() === env, true);
+    assertEquals(asked(await env.reset()), first);
+  }
+});
+
+Deno.test("DatasetChatEnv shuffles by its seed, in another order each time through", async () => {
+  const dataset = Array.from({ length: 50 }, (_, n) => ({ query: `q${n}` }));
+  const orders = async (seed: number) => {
+    await using env = new DatasetChatEnv({ dataset, seed, numEnvs: 50 });
+    return [asked(await env.reset()), asked(await env.reset())];
+  };
+  const [first, second] = await orders(1);
+  assertNotEquals(first, second);
+  assertEquals(first?.toSorted(), second?.toSorted());
+  assertEquals(await orders(1), [first, second]);
+  assertNotEquals(await orders(2), [first, second]);
+});
+
+Deno.test("DatasetChatEnv reads a folder, its train split unless told otherwise", async () => {
+  const files = { "d/train.jsonl": lines({ text: "a" }), "d/test.csv": "question\nb\n" };
+  await withFiles(files, async (folder) => {
+    await using train = new DatasetChatEnv({ dataset: `${folder}/d` });
+    assertEquals(asked(await train.reset()), ["a"]);
+    await using test = new DatasetChatEnv({ dataset: `${folder}/d`, split: "test", dataKey: "question" });
+    assertEquals(asked(await test.reset()), ["b"]);
+  });
+});
+
+Deno.test("DatasetChatEnv fails the element whose row is no task, and the others go on", async () => {
+  const rows = `${lines({ query: "a" })}[1]\n{"query":\n${lines({ query: "b" })}`;
+  await withFiles({ "d.jsonl": rows }, async (folder) => {
+    await using env = new DatasetChatEnv({ dataset: `${folder}/d.jsonl`, shuffle: false, numEnvs: 4 });
+    const outcomes = await env.reset();
+    assertEquals(outcomes.map(({ error }) => error?.boundary), [undefined, "dataset", "dataset", undefined]);
+    assertStringIncludes(outcomes[1]?.error?.message ?? "", "d.jsonl:2: Invalid input");
+    assertStringIncludes(outcomes[2]?.error?.message ?? "", "d.jsonl:3 as it must be JSON");
+    assertEquals(asked(await env.reset({ mask: [false, true, false, false] }))[1], "a");
+  });
+});
+
+Deno.test("DatasetChatEnv says what is wrong with a file that is missing or broken", async () => {
+  await withFiles({ "d.parquet": "PAR1 broken" }, async (folder) => {
+    for (const [name, says] of [["no.jsonl", "No such file"], ["d.parquet", "must be Parquet"]] as const) {
+      await using env = new DatasetChatEnv({ dataset: `${folder}/${name}`, numEnvs: 2 });
+      for (const { error } of await env.reset()) {
+        assertEquals(error?.boundary, "dataset");
+        assertStringIncludes(error?.message ?? "", says);
+      }
+    }
+  });
+});
+
+Deno.test("DatasetChatEnv.stepAndMaybeReset() asks the next row where an episode ended", async () => {
+  const ending = (_index: number, options: object) => {
+    return new TransformedEnv(new ChatEnv(options), [
+      { step: (step) => ({ ...step, terminated: step.history.prompt.last?.content === "ends" }) },
+    ]);
+  };
+  await using env = inOrder({ numEnvs: 3, makeEnv: ending, systemPrompt: "s" });
+  await env.reset();
+  const { next } = await env.stepAndMaybeReset(["ends", "goes on", "ends"].map(replyAction));
+  assertEquals(asked(next), ["q3", "goes on", "q4"]);
+  assertEquals(next.map(({ observation }) => observation?.history.prompt.length), [2, 3, 2]);
+});
+
+Deno.test("DatasetChatEnv reset mask must reach all transforms: no other interpreter restarts", async () => {
+  const pool = new FakePool((_code, globals) => {
+    globals.set("n", (globals.get("n") ?? 0) + 1);
+    return ok(`${globals.get("n")}`);
+  });
+  const makeEnv = () =>
+    new TransformedEnv(new ChatEnv(), [new PythonInterpreter({ pool }), endOnFinalReply()]);
+  await using env = inOrder({ numEnvs: 2, makeEnv });
+  const code = replyAction("```python\nx\n```");
+  await env.reset();
+  await env.step([code, code]);
+  await env.reset({ mask: [true, false] });
+  const outcomes = await env.step([code, code]);
+  assertEquals(outcomes.map((outcome) => outcome?.step?.history.prompt.last?.content), [
+    "Code block 1 executed successfully:\n1",
+    "Code block 1 executed successfully:\n2",
+  ]);
+});
+
+class Riddles extends DatasetChatEnv {
+  static override readonly SYSTEM_PROMPT = "Solve the riddle.";
+
+  constructor(options: Partial<DatasetChatEnvOptions> = {}) {
+    super({ dataset: ROWS, ...options });
+  }
+}
+
+Deno.test("DatasetChatEnv has its class's system prompt unless it is given one", async () => {
+  const systems = async (env: DatasetChatEnv) => {
+    await using owned = env;
+    return (await owned.reset()).map(({ observation }) =>
+      observation?.history.prompt.slice(0, 1).last?.content
+    );
+  };
+  assertEquals(await systems(new Riddles()), ["Solve the riddle."]);
+  assertEquals(await systems(new Riddles({ systemPrompt: "own" })), ["own"]);
+});
+
+Deno.test("DatasetChatEnv.fromDataloader() asks the items of any loader, in their own order", async () => {
+  await using env = DatasetChatEnv.fromDataloader([[{ text: "a" }, { text: "b" }], { text: "c" }], {
+    batchSize: [2, 1],
+    repeats: 2,
+    groupRepeats: true,
+  });
+  assertEquals(env.batchSize, [2, 2]);
+  assertEquals(asked(await env.reset()), ["a", "a", "b", "b"]);
+  await using made = DatasetChatEnv.fromDataloader((pass) => [{ query: `pass ${pass}` }]);
+  assertEquals([asked(await made.reset()), asked(await made.reset())], [["pass 0"], ["pass 1"]]);
+});
+
+Deno.test("DatasetChatEnv refuses numbers that it cannot use", () => {
+  assertThrows(() => inOrder({ numEnvs: [] }), RangeError, "must have at least one dimension");
+  assertThrows(() => inOrder({ numEnvs: 0, groupRepeats: true }), RangeError, "'batchSize'");
+  assertThrows(() => inOrder({ repeats: -1 }), RangeError, "'repeats'");
+  assertThrows(() => inOrder({ batchSizeDl: 0 }), RangeError, "'batchSizeDl'");
+});

@@ -1,0 +1,47 @@
+import { assert, assertEquals } from "@std/assert";
+import { loadProfile, SandboxPool } from "../../mod.ts";
+import { ChatEnv } from "../../src/envs/chat_env.ts";
+import { type Action, replyAction } from "../../src/envs/env.ts";
+import { VectorEnv } from "../../src/envs/vector_env.ts";
+import { PythonInterpreter } from "../../src/transforms/python_interpreter.ts";
+import { TransformedEnv } from "../../src/transforms/transformed_env.ts";
+
+const SIZE = 64;
+const TIMEOUT_MS = 5_000;
+const LOOP = 7;
+const BOMB = 31;
+
+function program(index: number): string {
+  if (index === LOOP) return "while True: pass";
+  if (index === BOMB) return "held = []\nwhile True: held.append(bytearray(10_000_000))";
+  return `print(${index} * ${index})`;
+}
+
+function python(code: string): Action {
+  return replyAction(`\`\`\`python\n${code}\n\`\`\``);
+}
+
+Deno.test("VectorEnv steps 64 sandboxes with an endless loop and a memory bomb among them in no longer than the timeout plus two seconds, and the other 62 are right", async () => {
+  const profile = { ...await loadProfile("python"), sessionsPerProcess: 8 };
+  await using pool = new SandboxPool({ profile, size: SIZE, resetMode: "rewind" });
+  await using env = new VectorEnv({
+    makeEnv: () =>
+      new TransformedEnv(new ChatEnv(), [new PythonInterpreter({ pool, timeoutMs: TIMEOUT_MS })]),
+    batchSize: SIZE,
+  });
+  await env.reset("q");
+  const ready = await env.step(Array.from({ length: SIZE }, () => python("pass")));
+  assertEquals(ready.map((outcome) => outcome?.error), new Array(SIZE).fill(undefined));
+
+  const start = performance.now();
+  const outcomes = await env.step(Array.from({ length: SIZE }, (_, index) => python(program(index))));
+  const tookMs = performance.now() - start;
+
+  const right = outcomes.filter((outcome, index) =>
+    outcome?.step?.history.prompt.last?.content === `Code block 1 executed successfully:\n${index * index}\n`
+  );
+  const status = (index: number) => outcomes[index]?.step?.toolResults[0]?.status;
+  assertEquals({ right: right.length, loop: status(LOOP) }, { right: SIZE - 2, loop: "timeout" });
+  assert(status(BOMB) === "memory" || status(BOMB) === "timeout", status(BOMB));
+  assert(tookMs < TIMEOUT_MS + 2_000, `it took ${tookMs} ms`);
+});
