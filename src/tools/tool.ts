@@ -25,6 +25,8 @@ export interface Tool extends Partial<AsyncDisposable> {
   readonly parameters: z.ZodObject | JsonSchema;
   /** Milliseconds that a call of this tool may take; the limit of its transform unless given. */
   readonly timeoutMs?: number | undefined;
+  /** True for a tool that checks its arguments itself: its parameters are then only shown to the model. */
+  readonly checksItself?: boolean | undefined;
   /** True for a tool whose success ends the episode. */
   readonly endsEpisode?: boolean | undefined;
   /**

@@ -22,6 +22,7 @@ export function checkArguments(tool: Tool, args: Readonly<Record<string, unknown
   if (deeperThan(MAX_DEPTH, args)) {
     return { wrong: `arguments must not be nested more than ${MAX_DEPTH} deep` };
   }
+  if (tool.checksItself) return { arguments: { ...args } };
   try {
     return isZod(tool.parameters) ? byZod(tool.parameters, args) : byJsonSchema(tool.parameters, args);
   } catch (error) {

@@ -73,9 +73,7 @@ export class ToolCaller {
   async answer(message: Message, context: AnswerContext): Promise<AnsweredCalls | null> {
     const { parser = TAG_CALLS, toolName = "tool" } = this.#options;
     const reader = (message.tool_calls?.length ?? 0) > 0 ? NATIVE_CALLS : parser;
-    const calls = reader.parse(message).calls.filter(({ name }) =>
-      this.#find(name) !== undefined || !context.others?.has(name)
-    );
+    const calls = reader.parse(message).calls.filter(({ name }) => !context.others?.has(name));
     if (calls.length === 0) return null;
     const runner = new ToolRunner(this.#find, { ...this.#options, errorKeyFails: reader.errorKeyFails });
     const outcomes = await runner.run(calls, {
