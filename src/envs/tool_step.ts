@@ -11,6 +11,15 @@ export function offerTools<Seen extends Observation>(observation: Seen, specs: r
   return fresh.length === 0 ? observation : { ...observation, tools: [...offered, ...fresh] };
 }
 
+/** The names of the tools that the policy was offered, but for these. */
+export function offeredByOthers(
+  observation: Observation | undefined,
+  specs: readonly ToolSpec[],
+): ReadonlySet<string> {
+  const names = observation?.tools?.map(({ name }) => name) ?? [];
+  return new Set(names.filter((name) => !specs.some((spec) => spec.name === name)));
+}
+
 /** What the assistant said in a step; nothing when the env did not take it. */
 export function stepReply(
   step: Step,

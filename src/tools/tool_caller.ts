@@ -7,7 +7,7 @@ import { tagCalls } from "./tag_calls.ts";
 import type { Tool } from "./tool.ts";
 import { requireToolName } from "./tool.ts";
 import { toolSpec } from "./tool_arguments.ts";
-import type { ResultStyle, ToolAnswer, ToolCallParser } from "./tool_call_parser.ts";
+import type { ParsedCall, ResultStyle, ToolAnswer, ToolCallParser } from "./tool_call_parser.ts";
 import { faultStatus, thrownText, type ToolFault } from "./tool_fault.ts";
 import { ToolParts } from "./tool_parts.ts";
 import type { ToolResult } from "./tool_result.ts";
@@ -41,8 +41,10 @@ export interface AnswerContext {
   /** How ids that have to be made begin. */
   readonly idPrefix: string;
   readonly state: Record<string, unknown>;
-  /** Names that somebody else answers. */
-  readonly others?: ReadonlySet<string> | undefined;
+  /** Names of tools that somebody else offers and answers for. */
+  readonly others: ReadonlySet<string>;
+  /** What has been answered in this step already. */
+  readonly answered: readonly ToolResult[];
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -73,15 +75,17 @@ export class ToolCaller {
   async answer(message: Message, context: AnswerContext): Promise<AnsweredCalls | null> {
     const { parser = TAG_CALLS, toolName = "tool" } = this.#options;
     const reader = (message.tool_calls?.length ?? 0) > 0 ? NATIVE_CALLS : parser;
-    const calls = reader.parse(message).calls.filter(({ name }) => !context.others?.has(name));
+    const calls = reader.parse(message).calls
+      .map((call, at) => ({ call, number: at + 1 }))
+      .filter(({ call, number }) => !context.others.has(call.name) && !isAnswered(call, number, context));
     if (calls.length === 0) return null;
     const runner = new ToolRunner(this.#find, { ...this.#options, errorKeyFails: reader.errorKeyFails });
     const outcomes = await runner.run(calls, {
       state: context.state,
-      callId: (call, number) => call.callId ?? `${context.idPrefix}-${number}`,
+      idPrefix: context.idPrefix,
       signal: context.signal,
     });
-    const told = outcomes.map((outcome, at) => this.#tell(outcome, at + 1, reader));
+    const told = outcomes.map((outcome) => this.#tell(outcome, reader));
     return {
       messages: reader.render(told.map(({ answer }) => answer), toolName),
       toolResults: told.map(({ result }) => result),
@@ -89,8 +93,8 @@ export class ToolCaller {
     };
   }
 
-  #tell(outcome: ToolOutcome, number: number, parser: ToolCallParser): Told {
-    const { call, callId, tried, durationMs, arguments: args } = outcome;
+  #tell(outcome: ToolOutcome, parser: ToolCallParser): Told {
+    const { call, number, callId, tried, durationMs, arguments: args } = outcome;
     const { maxResultCharacters = MAX_RESULT_CHARACTERS } = this.#options;
     const name = outcome.tool?.name ?? call.name;
     const { text, fault, value } = this.#worded(outcome, name, parser);
@@ -147,6 +151,11 @@ export function toolIndex(tools: Iterable<Tool>): { byName: ReadonlyMap<string, 
     byName.set(tool.name, tool);
   }
   return { byName, specs: [...byName.values()].map(toolSpec) };
+}
+
+/** Whether an earlier transform took the call for its own, under its name or with a server's before it. */
+function isAnswered({ name }: ParsedCall, number: number, { answered }: AnswerContext): boolean {
+  return answered.some(({ call, tool }) => call === number && (tool === name || tool.endsWith(`.${name}`)));
 }
 
 interface Told {

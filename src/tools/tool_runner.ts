@@ -23,13 +23,19 @@ export interface ToolRunnerOptions {
 /** What the calls of one message have in common. */
 export interface RunContext {
   readonly state: Record<string, unknown>;
-  readonly callId: (call: ParsedCall, number: number) => string;
+  /** How ids that have to be made begin. */
+  readonly idPrefix: string;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What became of a call. */
-export interface ToolOutcome {
+/** A call, and which of its message's calls it is, from 1. */
+export interface NumberedCall {
   readonly call: ParsedCall;
+  readonly number: number;
+}
+
+/** What became of a call. */
+export interface ToolOutcome extends NumberedCall {
   /** The tool that was found. */
   readonly tool?: Tool | undefined;
   readonly callId: string;
@@ -61,21 +67,20 @@ export class ToolRunner {
   }
 
   /** Gives the outcomes in the order of the calls; rejects when the signal is aborted, and only then. */
-  async run(calls: readonly ParsedCall[], context: RunContext): Promise<ToolOutcome[]> {
-    if (!this.#options.stopOnError) {
-      return await Promise.all(calls.map((call, at) => this.#run(call, at + 1, context)));
-    }
+  async run(calls: readonly NumberedCall[], context: RunContext): Promise<ToolOutcome[]> {
+    if (!this.#options.stopOnError) return await Promise.all(calls.map((call) => this.#run(call, context)));
     const outcomes: ToolOutcome[] = [];
-    for (const [at, call] of calls.entries()) {
+    for (const call of calls) {
       const failed = outcomes.some(({ fault }) => fault !== undefined);
-      outcomes.push(failed ? untried(call, at + 1, context) : await this.#run(call, at + 1, context));
+      outcomes.push(failed ? untried(call, context) : await this.#run(call, context));
     }
     return outcomes;
   }
 
-  async #run(call: ParsedCall, number: number, context: RunContext): Promise<ToolOutcome> {
+  async #run(numbered: NumberedCall, context: RunContext): Promise<ToolOutcome> {
     const { signal } = context;
-    const known = { call, callId: context.callId(call, number), tried: true, durationMs: 0 };
+    const { call } = numbered;
+    const known = { ...numbered, callId: idOf(numbered, context), tried: true, durationMs: 0 };
     if (call.fault !== undefined) return { ...known, fault: { kind: "unreadable", reason: call.fault } };
     const tool = this.#find(call.name);
     if (tool === undefined) return { ...known, fault: { kind: "unknown_tool" } };
@@ -126,9 +131,13 @@ export class ToolRunner {
   }
 }
 
-function untried(call: ParsedCall, number: number, context: RunContext): ToolOutcome {
+function untried(numbered: NumberedCall, context: RunContext): ToolOutcome {
   const fault: ToolFault = { kind: "refused", reason: "an earlier call of the message failed" };
-  return { call, callId: context.callId(call, number), tried: false, durationMs: 0, fault };
+  return { ...numbered, callId: idOf(numbered, context), tried: false, durationMs: 0, fault };
+}
+
+function idOf({ call, number }: NumberedCall, { idPrefix }: RunContext): string {
+  return call.callId ?? `${idPrefix}-${number}`;
 }
 
 function unexpected(reason: string): ToolFault {

@@ -1,5 +1,5 @@
 import type { Observation, Step } from "../envs/env.ts";
-import { answeredStep, offerTools, stepReply } from "../envs/tool_step.ts";
+import { answeredStep, offeredByOthers, offerTools, stepReply } from "../envs/tool_step.ts";
 import type { ToolSpec } from "../tool_spec.ts";
 import { mcpFaultText } from "../tools/fault_words.ts";
 import { McpClients, type McpClientsOptions } from "../tools/mcp/mcp_clients.ts";
@@ -58,7 +58,8 @@ export class MCPToolTransform implements Transform {
     const answered = await this.#caller.answer(reply, {
       idPrefix: `mcp-${context.turn}`,
       state: this.#state,
-      others: this.#others(step, context),
+      others: offeredByOthers(context.observation, this.#specs),
+      answered: step.toolResults,
       signal: context.signal,
     });
     return answered === null ? offered : answeredStep(offered, answered);
@@ -66,13 +67,5 @@ export class MCPToolTransform implements Transform {
 
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.#owned) await this.#clients[Symbol.asyncDispose]();
-  }
-
-  /** The names that somebody else offers, or has answered already. */
-  #others({ toolResults }: Step, { observation }: TransformContext): ReadonlySet<string> {
-    const offered = observation?.tools?.map(({ name }) => name) ?? [];
-    const own = new Set(this.#specs.map(({ name }) => name));
-    const told = toolResults.filter(({ status }) => status === "unknown_tool").map(({ tool }) => tool);
-    return new Set([...offered.filter((name) => !own.has(name)), ...told]);
   }
 }

@@ -1,4 +1,4 @@
-import { answeredStep, offerTools, stepReply } from "../envs/tool_step.ts";
+import { answeredStep, offeredByOthers, offerTools, stepReply } from "../envs/tool_step.ts";
 import type { Observation, Step } from "../envs/env.ts";
 import type { ToolSpec } from "../tool_spec.ts";
 import type { Tool } from "../tools/tool.ts";
@@ -25,7 +25,6 @@ export interface ToolTransformOptions extends ToolCallerOptions {
  */
 export class ToolTransform implements Transform {
   readonly #caller: ToolCaller;
-  readonly #names: ReadonlyMap<string, Tool>;
   readonly #specs: readonly ToolSpec[];
   #state: Record<string, unknown> = {};
 
@@ -35,7 +34,6 @@ export class ToolTransform implements Transform {
    */
   constructor(options: ToolTransformOptions) {
     const { byName, specs } = toolIndex(options.tools);
-    this.#names = byName;
     this.#specs = specs;
     this.#caller = new ToolCaller((name) => byName.get(name), options);
   }
@@ -52,16 +50,10 @@ export class ToolTransform implements Transform {
     const answered = await this.#caller.answer(reply, {
       idPrefix: `call-${context.turn}`,
       state: this.#state,
-      others: this.#others(step, context),
+      others: offeredByOthers(context.observation, this.#specs),
+      answered: step.toolResults,
       signal: context.signal,
     });
     return answered === null ? offered : answeredStep(offered, answered);
-  }
-
-  /** The tools that the policy was offered by others, and the names that an earlier transform told it are none. */
-  #others({ toolResults }: Step, { observation }: TransformContext): ReadonlySet<string> {
-    const offered = observation?.tools?.map(({ name }) => name) ?? [];
-    const told = toolResults.filter(({ status }) => status === "unknown_tool").map(({ tool }) => tool);
-    return new Set([...offered, ...told].filter((name) => !this.#names.has(name)));
   }
 }

@@ -101,7 +101,7 @@ export class ChildTransport implements Transport {
       this.onmessage?.(deserializeMessage(line));
     } catch (error) {
       this.#firstGarbage ||= line.slice(0, 200);
-      if (++this.#garbage > MAX_GARBAGE_LINES) this.#kill();
+      if (++this.#garbage > MAX_GARBAGE_LINES) throw error;
       this.onerror?.(error instanceof Error ? error : new Error(String(error)));
     }
   }
