@@ -1,3 +1,5 @@
+import { matchAt } from "./match_at.ts";
+
 /** A JSON value that was read, and where the text goes on behind it. */
 export interface ScannedJson {
   readonly value: unknown;
@@ -165,8 +167,7 @@ class JsonScanner {
   }
 
   #skip(pattern: RegExp): string {
-    pattern.lastIndex = this.#at;
-    const [seen = ""] = pattern.exec(this.#text) ?? [];
+    const seen = matchAt(pattern, this.#text, this.#at) ?? "";
     this.#at += seen.length;
     return seen;
   }

@@ -1,11 +1,13 @@
 import { type Message, messageText, type ToolCall } from "../message.ts";
 import { agenticFaultText } from "./fault_words.ts";
 import { scanJson } from "./json_scan.ts";
+import { matchAt } from "./match_at.ts";
 import { objectArguments, readArguments } from "./read_arguments.ts";
 import type { ParsedCall, ParsedMessage, ToolAnswer, ToolCallParser } from "./tool_call_parser.ts";
 
 const OPEN = "<tool_call>";
 const CLOSE = "</tool_call>";
+const CLOSING = /\s*(?:<\/tool_call>|$)/y;
 
 /**
  * Calls in a message's `tool_calls`, as OpenAI's API gives them, or else in its text as
@@ -51,7 +53,7 @@ function parseText(text: string): ParsedMessage {
 function textCall(text: string, body: number): { call?: ParsedCall; end: number } {
   try {
     const { value, end } = scanJson(text, body);
-    const [behind] = /^\s*(?:<\/tool_call>|$)/.exec(text.slice(end, end + 64)) ?? [];
+    const behind = matchAt(CLOSING, text, end);
     if (behind !== undefined) return { call: namedCall(value), end: end + behind.length };
   } catch (error) {
     const close = text.indexOf(CLOSE, body);

@@ -1,6 +1,7 @@
 import { type Message, messageText } from "../message.ts";
 import { simpleFaultText } from "./fault_words.ts";
 import { scanJson } from "./json_scan.ts";
+import { matchAt } from "./match_at.ts";
 import { readArguments } from "./read_arguments.ts";
 import type { ParsedCall, ParsedMessage, ToolAnswer, ToolCallParser } from "./tool_call_parser.ts";
 
@@ -12,6 +13,7 @@ export interface TagCallsOptions {
 
 const OPEN = "<tool>";
 const CLOSE = "</tool>";
+const CLOSING = /\s*(?:<\/tool>|$)/y;
 /** No tool has a longer name. */
 const MAX_NAME = 256;
 
@@ -39,11 +41,12 @@ export function tagCalls(options: TagCallsOptions = {}): ToolCallParser {
 function parse(message: Message): ParsedMessage {
   const text = messageText(message);
   const calls: ParsedCall[] = [];
+  const lastClose = text.lastIndexOf(CLOSE);
   let rest = "";
   let at = 0;
   for (let start = text.indexOf(OPEN); start >= 0; start = text.indexOf(OPEN, start + OPEN.length)) {
     if (start < at) continue;
-    const tag = readTag(text, start);
+    const tag = readTag(text, start, lastClose);
     if (tag === undefined) continue;
     const { name, arguments: args, fault } = tag;
     calls.push({ name, arguments: args, ...(fault !== undefined && { fault }) });
@@ -53,7 +56,7 @@ function parse(message: Message): ParsedMessage {
   return { text: (rest + text.slice(at)).trim(), calls };
 }
 
-function readTag(text: string, start: number): Tag | undefined {
+function readTag(text: string, start: number, lastClose: number): Tag | undefined {
   const [head = "", written = ""] = /^<tool>([^\n<]*)(?:\n|(?=<\/tool>))/.exec(
     text.slice(start, start + OPEN.length + MAX_NAME + 1),
   ) ?? [];
@@ -61,12 +64,12 @@ function readTag(text: string, start: number): Tag | undefined {
   if (name === "") return undefined;
   const body = start + head.length;
   const end = jsonEnd(text, body);
-  const whole = end === undefined ? undefined : /^\s*(<\/tool>|$)/.exec(text.slice(end, end + MAX_NAME));
-  if (end !== undefined && whole) {
-    return { name, ...readArguments(text.slice(body, end)), start, end: end + whole[0].length };
+  const behind = end === undefined ? undefined : matchAt(CLOSING, text, end);
+  if (end !== undefined && behind !== undefined) {
+    return { name, ...readArguments(text.slice(body, end)), start, end: end + behind.length };
   }
+  if (body > lastClose) return undefined;
   const close = text.indexOf(CLOSE, body);
-  if (close < 0) return undefined;
   return { name, ...readArguments(text.slice(body, close)), start, end: close + CLOSE.length };
 }
 

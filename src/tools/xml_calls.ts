@@ -1,10 +1,12 @@
 import { type Message, messageText } from "../message.ts";
 import { scanJson } from "./json_scan.ts";
+import { matchAt } from "./match_at.ts";
 import { readArguments } from "./read_arguments.ts";
 import { registryStyle, type RegistryStyleOptions } from "./registry_style.ts";
 import type { ParsedCall, ParsedMessage, ToolCallParser } from "./tool_call_parser.ts";
 
 const CLOSE = "</tool>";
+const CLOSING = /\s*<\/tool>/y;
 const OPEN = /<tool((?:\s+(?:name|tag)\s*=\s*(?:"[^"<>]*"|'[^'<>]*'))+)\s*>/g;
 const ATTRIBUTE = /(name|tag)\s*=\s*(?:"([^"]*)"|'([^']*)')/g;
 
@@ -57,8 +59,8 @@ function readAttributes(text: string): Record<string, string> {
 function closing(text: string, body: number): number {
   try {
     const { end } = scanJson(text, body);
-    const space = /^\s*/.exec(text.slice(end, end + 64))?.[0].length ?? 0;
-    if (text.startsWith(CLOSE, end + space)) return end + space;
+    const behind = matchAt(CLOSING, text, end);
+    if (behind !== undefined) return end + behind.length - CLOSE.length;
   } catch {
     // what stands there is told to the model, up to the closing tag
   }
