@@ -89,7 +89,8 @@ export async function fetchModules(
   }).output();
   signal?.throwIfAborted();
   if (success) return;
-  throw new SandboxError(`Cannot fetch '${module}': ${new TextDecoder().decode(stderr).trim()}`);
+  const [complaint = ""] = new TextDecoder().decode(stderr).trim().split("\n\n");
+  throw new SandboxError(`Cannot fetch '${module}': ${complaint}`);
 }
 
 /** Where Deno cannot make its folder, it has no localStorage and no Cache API. */

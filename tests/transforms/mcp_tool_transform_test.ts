@@ -174,7 +174,7 @@ Deno.test("MCPToolTransform: garbage on stdout is passed over, a flood of it end
 Deno.test("MCPToolTransform.reset() rejects with an McpError when a server cannot be started", async (t) => {
   const bad: Readonly<Record<string, [server: McpServer, why: string]>> = {
     "it dies": [fake("dies"), "no licence found"],
-    "it says nothing": [fake("mute"), "MCP server 'fake' not connected: "],
+    "it says nothing": [fake("mute"), "it did not answer within 400 ms"],
     "it writes garbage": [fake("garbage"), "it wrote what is no message: 'hello?'"],
     "its pages never end": [fake("endless-pages"), "MCP server 'fake' not connected: "],
     "there is no such program": [{ command: "/nowhere/server" }, "MCP server 'fake' not connected: "],

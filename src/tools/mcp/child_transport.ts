@@ -112,11 +112,16 @@ export class ChildTransport implements Transport {
     }
   }
 
+  /** Kills the server and what it has started; where there are no groups of processes, the server alone. */
   #kill(): void {
-    try {
-      if (this.#process !== undefined) Deno.kill(-this.#process.pid, "SIGKILL");
-    } catch {
-      // the whole group is gone already
+    const process = this.#process;
+    if (process === undefined) return;
+    for (const kill of [() => Deno.kill(-process.pid, "SIGKILL"), () => process.kill("SIGKILL")]) {
+      try {
+        return kill();
+      } catch {
+        // it is gone already, or this system cannot do that
+      }
     }
   }
 }

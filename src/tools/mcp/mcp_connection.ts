@@ -55,10 +55,11 @@ export class McpConnection implements AsyncDisposable {
     let closed = false;
     client.onclose = () => closed = true;
     client.onerror = () => {}; // what is no message was counted where it was read
-    const limits = {
-      timeout: startTimeoutMs,
-      signal: AbortSignal.any([AbortSignal.timeout(startTimeoutMs), ...(signal ? [signal] : [])]),
-    };
+    const slow = new Error(`it did not answer within ${startTimeoutMs} ms`);
+    const stop = new AbortController();
+    const timer = setTimeout(() => stop.abort(slow), startTimeoutMs);
+    const either = signal ? AbortSignal.any([stop.signal, signal]) : stop.signal;
+    const limits = { timeout: NO_TIMEOUT_MS, signal: either };
     try {
       await client.connect(transport, limits);
       const { tools } = await client.listTools(undefined, limits);
@@ -70,7 +71,10 @@ export class McpConnection implements AsyncDisposable {
       await client.close().catch(() => {}); // the first failure is the one to tell
       await transport.close().catch(() => {});
       signal?.throwIfAborted();
-      throw new McpError(`MCP server '${name}' not connected: ${reasonOf(cause, transport)}`, { cause });
+      const reason = reasonOf(stop.signal.aborted ? slow : cause, transport);
+      throw new McpError(`MCP server '${name}' not connected: ${reason}`, { cause });
+    } finally {
+      clearTimeout(timer);
     }
   }
 
