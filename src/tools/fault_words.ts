@@ -1,4 +1,5 @@
 import { pythonFloat } from "./python_repr.ts";
+import { UNNAMED } from "./tool_call_parser.ts";
 import type { ToolFault } from "./tool_fault.ts";
 
 /** What a model is told of a call that went wrong, as TorchRL's simple tools word it. */
@@ -39,7 +40,9 @@ export function agenticFaultText(fault: ToolFault, name: string): string {
     case "unknown_tool":
       return `unknown tool: '${name}'`;
     case "unreadable":
-      return `failed to parse the arguments of '${name}': ${fault.reason}`;
+      return name === UNNAMED
+        ? `failed to parse the call: ${fault.reason}`
+        : `failed to parse the arguments of '${name}': ${fault.reason}`;
     case "bad_arguments":
       return `argument validation failed for '${name}': ${fault.reason}`;
     case "timeout":

@@ -2,7 +2,7 @@ import { type Message, messageText } from "../message.ts";
 import { parseJson } from "./json_scan.ts";
 import { objectArguments, readArguments } from "./read_arguments.ts";
 import { registryStyle, type RegistryStyleOptions } from "./registry_style.ts";
-import type { ParsedCall, ParsedMessage, ToolCallParser } from "./tool_call_parser.ts";
+import { type ParsedCall, type ParsedMessage, type ToolCallParser, UNNAMED } from "./tool_call_parser.ts";
 
 /**
  * Replies that are JSON as a whole: `{"message": "…", "tools": [{"tool": "n", "args": {…}, "tag": "x"}]}`, in a
@@ -41,7 +41,7 @@ function call(entry: unknown): ParsedCall {
     : {};
   const callId = typeof tag === "string" && tag !== "" ? { callId: tag } : {};
   if (typeof tool !== "string") {
-    return { name: "?", arguments: {}, fault: "a call must name its 'tool' as a text", ...callId };
+    return { name: UNNAMED, arguments: {}, fault: "a call must name its 'tool' as a text", ...callId };
   }
   const read = typeof args === "string" ? readArguments(args) : objectArguments(args);
   return { name: tool.trim(), ...read, ...callId };

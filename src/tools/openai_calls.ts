@@ -3,7 +3,13 @@ import { agenticFaultText } from "./fault_words.ts";
 import { scanJson } from "./json_scan.ts";
 import { matchAt } from "./match_at.ts";
 import { objectArguments, readArguments } from "./read_arguments.ts";
-import type { ParsedCall, ParsedMessage, ToolAnswer, ToolCallParser } from "./tool_call_parser.ts";
+import {
+  type ParsedCall,
+  type ParsedMessage,
+  type ToolAnswer,
+  type ToolCallParser,
+  UNNAMED,
+} from "./tool_call_parser.ts";
 
 const OPEN = "<tool_call>";
 const CLOSE = "</tool_call>";
@@ -31,7 +37,8 @@ function parse(message: Message): ParsedMessage {
 }
 
 function nativeCall({ id, name, arguments: args }: ToolCall): ParsedCall {
-  const read = typeof args === "string" ? readArguments(args) : { arguments: args };
+  // a tool may change what it is given, and the message must not change with it
+  const read = typeof args === "string" ? readArguments(args) : { arguments: structuredClone(args) };
   return { name, ...read, ...(id !== undefined && { callId: id }) };
 }
 
@@ -58,12 +65,12 @@ function textCall(text: string, body: number): { call?: ParsedCall; end: number 
   } catch (error) {
     const close = text.indexOf(CLOSE, body);
     const fault = error instanceof Error ? error.message : String(error);
-    if (close >= 0) return { call: { name: "?", arguments: {}, fault }, end: close + CLOSE.length };
+    if (close >= 0) return { call: { name: UNNAMED, arguments: {}, fault }, end: close + CLOSE.length };
   }
   const close = text.indexOf(CLOSE, body);
   if (close < 0) return { end: text.length };
   const fault = "there must be one JSON object in a call and nothing behind it";
-  return { call: { name: "?", arguments: {}, fault }, end: close + CLOSE.length };
+  return { call: { name: UNNAMED, arguments: {}, fault }, end: close + CLOSE.length };
 }
 
 function namedCall(value: unknown): ParsedCall {
@@ -74,7 +81,7 @@ function namedCall(value: unknown): ParsedCall {
     ? inner as Record<string, unknown>
     : outer;
   if (typeof name !== "string") {
-    return { name: "?", arguments: {}, fault: "a call must be a JSON object with a text as 'name'" };
+    return { name: UNNAMED, arguments: {}, fault: "a call must be a JSON object with a text as 'name'" };
   }
   const given = args ?? parameters;
   const read = typeof given === "string" ? readArguments(given) : objectArguments(given);

@@ -1,6 +1,9 @@
 import type { ContentPart, Message } from "../message.ts";
 import type { ToolFault } from "./tool_fault.ts";
 
+/** The name of a call that names no tool; its fault says why. */
+export const UNNAMED = "?";
+
 /** A call of a tool as a model wrote it. */
 export interface ParsedCall {
   readonly name: string;

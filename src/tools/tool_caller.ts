@@ -4,17 +4,17 @@ import { openaiCalls } from "./openai_calls.ts";
 import { pythonStr } from "./python_repr.ts";
 import { resultJson } from "./result_json.ts";
 import { tagCalls } from "./tag_calls.ts";
-import type { Tool } from "./tool.ts";
-import { requireToolName } from "./tool.ts";
+import { requireToolName, type Tool } from "./tool.ts";
 import { toolSpec } from "./tool_arguments.ts";
 import type { ParsedCall, ResultStyle, ToolAnswer, ToolCallParser } from "./tool_call_parser.ts";
 import { faultStatus, thrownText, type ToolFault } from "./tool_fault.ts";
 import { ToolParts } from "./tool_parts.ts";
 import type { ToolResult } from "./tool_result.ts";
 import { type ToolOutcome, ToolRunner, type ToolRunnerOptions } from "./tool_runner.ts";
+import { requireTimeout } from "./within_time.ts";
 
 /** How the calls of a message are read, run and answered. */
-export interface ToolCallerOptions extends Omit<ToolRunnerOptions, "errorKeyFails"> {
+export interface ToolCallerOptions extends ToolRunnerOptions {
   /**
    * How the model writes calls; {@linkcode tagCalls} unless given. A message that has `tool_calls` is read by
    * these, whatever the parser.
@@ -55,7 +55,7 @@ const CUT = "\n... [truncated]";
 
 /** Reads the calls of a message, has them run, and words the answers. */
 export class ToolCaller {
-  readonly #find: (name: string) => Tool | undefined;
+  readonly #runner: ToolRunner;
   readonly #options: ToolCallerOptions;
 
   /** @throws {RangeError} when a limit is none. */
@@ -66,9 +66,8 @@ export class ToolCaller {
         `Cannot call tools as 'maxResultCharacters' must be >= 1: current value is ${maxResultCharacters}`,
       );
     }
-    this.#find = find;
+    this.#runner = new ToolRunner(find, options);
     this.#options = options;
-    new ToolRunner(find, options); // its limits are wrong now, or never
   }
 
   /** Answers the calls of a message; `null` when there are none. Rejects only when the signal is aborted. */
@@ -79,12 +78,8 @@ export class ToolCaller {
       .map((call, at) => ({ call, number: at + 1 }))
       .filter(({ call, number }) => !context.others.has(call.name) && !isAnswered(call, number, context));
     if (calls.length === 0) return null;
-    const runner = new ToolRunner(this.#find, { ...this.#options, errorKeyFails: reader.errorKeyFails });
-    const outcomes = await runner.run(calls, {
-      state: context.state,
-      idPrefix: context.idPrefix,
-      signal: context.signal,
-    });
+    const { errorKeyFails } = reader;
+    const outcomes = await this.#runner.run(calls, { ...context, errorKeyFails });
     const told = outcomes.map((outcome) => this.#tell(outcome, reader));
     return {
       messages: reader.render(told.map(({ answer }) => answer), toolName),
@@ -140,11 +135,13 @@ export class ToolCaller {
  * The tools by name, and what a model is told of them.
  *
  * @throws {TypeError} when two have one name, when a name cannot be called, or a schema cannot be told.
+ * @throws {RangeError} when a tool's time limit is none.
  */
 export function toolIndex(tools: Iterable<Tool>): { byName: ReadonlyMap<string, Tool>; specs: ToolSpec[] } {
   const byName = new Map<string, Tool>();
   for (const tool of tools) {
     requireToolName(tool.name);
+    if (tool.timeoutMs !== undefined) requireTimeout(tool.timeoutMs, `offer tool '${tool.name}'`);
     if (byName.has(tool.name)) {
       throw new TypeError(`Cannot offer tools as each name must be there once: '${tool.name}' is twice`);
     }
@@ -155,7 +152,9 @@ export function toolIndex(tools: Iterable<Tool>): { byName: ReadonlyMap<string, 
 
 /** Whether an earlier transform took the call for its own, under its name or with a server's before it. */
 function isAnswered({ name }: ParsedCall, number: number, { answered }: AnswerContext): boolean {
-  return answered.some(({ call, tool }) => call === number && (tool === name || tool.endsWith(`.${name}`)));
+  return answered.some(({ call, tool, code }) =>
+    code === undefined && call === number && (tool === name || tool.endsWith(`.${name}`))
+  );
 }
 
 interface Told {

@@ -1,8 +1,8 @@
 import { ToolError } from "../errors.ts";
-import type { RateLimiter } from "./rate_limiter.ts";
+import { RateLimiter } from "./rate_limiter.ts";
 import type { Tool } from "./tool.ts";
 import { checkArguments } from "./tool_arguments.ts";
-import type { ParsedCall } from "./tool_call_parser.ts";
+import { type ParsedCall, UNNAMED } from "./tool_call_parser.ts";
 import { thrownText, type ToolFault } from "./tool_fault.ts";
 import { requireTimeout, TimeIsUp, withinTime } from "./within_time.ts";
 
@@ -16,8 +16,8 @@ export interface ToolRunnerOptions {
   stopOnError?: boolean | undefined;
   /** Gives each tool the episode's state as the argument `_state` too. */
   passState?: boolean | undefined;
-  /** Whether a result `{ error: … }` counts as a failure. */
-  errorKeyFails?: boolean | undefined;
+  /** Calls that one message may make; 128 unless given. Those behind are refused. */
+  maxCalls?: number | undefined;
 }
 
 /** What the calls of one message have in common. */
@@ -25,6 +25,8 @@ export interface RunContext {
   readonly state: Record<string, unknown>;
   /** How ids that have to be made begin. */
   readonly idPrefix: string;
+  /** Whether a result `{ error: … }` counts as a failure. */
+  readonly errorKeyFails?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -50,6 +52,7 @@ export interface ToolOutcome extends NumberedCall {
 }
 
 const DEFAULT_TIMEOUT_MS = 10_000;
+const DEFAULT_MAX_CALLS = 128;
 
 /** Runs the calls of a message: checked, limited, each within its time. What a tool does never makes it reject. */
 export class ToolRunner {
@@ -57,10 +60,13 @@ export class ToolRunner {
   readonly #options: ToolRunnerOptions;
   readonly #timeoutMs: number;
 
-  /** @throws {RangeError} when the time limit is none. */
+  /** @throws {RangeError} when a limit is none. */
   constructor(find: (name: string) => Tool | undefined, options: ToolRunnerOptions = {}) {
-    const { timeoutMs = DEFAULT_TIMEOUT_MS } = options;
+    const { timeoutMs = DEFAULT_TIMEOUT_MS, maxCalls = DEFAULT_MAX_CALLS } = options;
     requireTimeout(timeoutMs, "run tools");
+    if (!(maxCalls >= 1)) {
+      throw new RangeError(`Cannot run tools as 'maxCalls' must be >= 1: current value is ${maxCalls}`);
+    }
     this.#find = find;
     this.#options = options;
     this.#timeoutMs = timeoutMs;
@@ -81,9 +87,11 @@ export class ToolRunner {
     const { signal } = context;
     const { call } = numbered;
     const known = { ...numbered, callId: idOf(numbered, context), tried: true, durationMs: 0 };
-    if (call.fault !== undefined) return { ...known, fault: { kind: "unreadable", reason: call.fault } };
     const tool = this.#find(call.name);
-    if (tool === undefined) return { ...known, fault: { kind: "unknown_tool" } };
+    const fault = this.#faultBefore(numbered, tool);
+    if (tool === undefined || fault !== undefined) {
+      return { ...known, tool, fault: fault ?? { kind: "unknown_tool" } };
+    }
     const checked = checkArguments(tool, call.arguments);
     if ("broken" in checked) return { ...known, tool, fault: unexpected(checked.broken) };
     if ("wrong" in checked) {
@@ -97,14 +105,14 @@ export class ToolRunner {
       ? { ...checked.arguments, _state: context.state }
       : checked.arguments;
     const start = performance.now();
-    const end = await this.#call(tool, args, { state: context.state, callId: known.callId, signal });
+    const end = await this.#call(tool, args, { ...context, callId: known.callId });
     return { ...known, tool, arguments: checked.arguments, durationMs: performance.now() - start, ...end };
   }
 
   async #call(
     tool: Tool,
     args: Record<string, unknown>,
-    context: { state: Record<string, unknown>; callId: string; signal: AbortSignal | undefined },
+    context: RunContext & { callId: string },
   ): Promise<{ value: unknown } | { fault: ToolFault }> {
     const { state, callId, signal } = context;
     const timeoutMs = tool.timeoutMs ?? this.#timeoutMs;
@@ -113,7 +121,7 @@ export class ToolRunner {
         timeoutMs,
         signal,
       });
-      return this.#options.errorKeyFails && hasError(value)
+      return context.errorKeyFails && hasError(value)
         ? { fault: { kind: "error", reason: errorText(value.error), expected: true } }
         : { value };
     } catch (error) {
@@ -124,9 +132,17 @@ export class ToolRunner {
     }
   }
 
+  /** What is wrong with a call before its arguments are looked at. */
+  #faultBefore({ call, number }: NumberedCall, tool: Tool | undefined): ToolFault | undefined {
+    const { maxCalls = DEFAULT_MAX_CALLS } = this.#options;
+    if (number > maxCalls) return { kind: "refused", reason: `a message may make ${maxCalls} calls` };
+    if (tool === undefined && call.name !== UNNAMED) return { kind: "unknown_tool" };
+    return call.fault === undefined ? undefined : { kind: "unreadable", reason: call.fault };
+  }
+
   #limiter(name: string): RateLimiter | undefined {
     const { rateLimits } = this.#options;
-    if (rateLimits === undefined || "acquire" in rateLimits) return rateLimits as RateLimiter | undefined;
+    if (rateLimits === undefined || rateLimits instanceof RateLimiter) return rateLimits;
     return Object.hasOwn(rateLimits, name) ? rateLimits[name] : undefined;
   }
 }

@@ -394,3 +394,34 @@ Deno.test("async pool: tool messages of many envs land in the right env", async 
   );
   assert(answers.length === 16);
 });
+
+Deno.test("ToolTransform refuses calls beyond what a message may make", async () => {
+  const { toolResults, history } = await stepWithTools("<tool>echo\n</tool>".repeat(5), [echo], {
+    maxCalls: 3,
+  });
+  assertEquals(toolResults.map(({ status }) => status), ["ok", "ok", "ok", "refused", "refused"]);
+  assertEquals(
+    history.prompt.last?.content,
+    "Tool echo failed:\nTool was not executed: a message may make 3 calls",
+  );
+});
+
+Deno.test("ToolTransform lets no tool change the conversation", async () => {
+  const grow = anyTool("grow", ({ list }) => (list as number[]).push(9));
+  await using env = new TransformedEnv(new ChatEnv(), [new ToolTransform({ tools: [grow] })]);
+  await env.reset({ id: "t", query: "q" });
+  const calls = [{ id: "1", name: "grow", arguments: { list: [1] } }];
+  const response = History.fromChats([{ role: "assistant", content: "", tool_calls: calls }]);
+  const { history } = await env.step({ history: { response } });
+  assertEquals(history.prompt.toChats()[1]?.tool_calls, calls);
+});
+
+Deno.test("ToolTransform: an unknown tool is told before arguments that cannot be read", async () => {
+  assertEquals(await answersTo("<tool>nope\n{oops</tool>", [add]), [
+    "Tool nope failed:\nTool nope not found",
+  ]);
+  const parser = openaiCalls();
+  assertEquals(await answersTo("<tool_call>{oops}</tool_call>", [add], { parser }), [
+    "failed to parse the call: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)",
+  ]);
+});
