@@ -18,7 +18,7 @@ export async function acquireWithin(pool: SessionPool, options: AcquireWithinOpt
   const { timeoutMs, seed, signal } = options;
   const stop = new AbortController();
   const tooLong = new SandboxError(
-    `Cannot acquire session as none was free within ${timeoutMs} ms: the pool must have one for each episode that holds one and goes on`,
+    `Cannot acquire session as none was free within ${timeoutMs} ms: the pool must have one for each episode that has run code and goes on`,
   );
   const timer = setTimeout(() => stop.abort(tooLong), timeoutMs);
   try {

@@ -27,11 +27,11 @@ export interface PythonInterpreterOptions {
   persistent?: boolean | undefined;
   /** `compat` words results like TorchRL; `json` gives records. `compat` unless given. */
   format?: "compat" | "json" | undefined;
-  /** Milliseconds to wait for an interpreter before the episode fails; 120,000 unless given. */
+  /** Milliseconds to wait for an interpreter before the episode fails; 300,000 unless given. */
   acquireTimeoutMs?: number | undefined;
 }
 
-const ACQUIRE_TIMEOUT_MS = 120_000;
+const ACQUIRE_TIMEOUT_MS = 300_000;
 
 /**
  * Runs the Python blocks of the assistant's newest message, in order, and puts one message per block behind it.
