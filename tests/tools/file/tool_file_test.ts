@@ -49,7 +49,7 @@ Deno.test("toolFile() lets a file reach nothing by itself", async (t) => {
     "reading a file": "return await Deno.readTextFile('/etc/passwd')",
     "reading a file as Node": "return (await import('node:fs')).readFileSync('/etc/passwd', 'utf8')",
     "reading its own code": "return await Deno.readTextFile(new URL(import.meta.url))",
-    "writing a file": "await Deno.writeTextFile('/tmp/paddock-escape', 'x')",
+    "writing a file": "await Deno.writeTextFile('/paddock-escape', 'x')",
     "the environment": "return Deno.env.toObject()",
     "the network": "return await (await fetch('http://127.0.0.1:1/')).text()",
     "a socket": "return await Deno.connect({ port: 1 })",
