@@ -73,7 +73,8 @@ function rlimitPrefix({ limits, sessionsPerProcess }: Profile): string[] {
   return [LAYER_PROGRAMS.rlimits, "-c", script, "sh"];
 }
 
-function setprivPrefix(layers: ReadonlySet<Layer>): string[] {
+/** Runs what follows without a way to more privileges, and not longer than its parent. */
+export function setprivPrefix(layers: ReadonlySet<Layer>): string[] {
   const flags = [
     ...(layers.has("noNewPrivs") ? ["--no-new-privs"] : []),
     ...(layers.has("parentDeath") ? ["--pdeathsig", "KILL"] : []),

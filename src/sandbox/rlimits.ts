@@ -8,6 +8,8 @@ export interface Rlimits {
   readonly openFiles: number;
   /** RLIMIT_CPU, in seconds over the life of the process: far behind the limit of each exec. */
   readonly cpuSeconds: number;
+  /** Whether it may write to files; no file of its own may be larger than nothing unless it may. */
+  readonly writes?: boolean;
 }
 
 /** Main thread and one worker: V8 counts 550 MB for each isolate before any code runs, and aborts below. */
@@ -45,10 +47,10 @@ export function resourceLimits(limits: Limits, sessions: number): Rlimits {
 }
 
 /** A shell script that takes on the limits and becomes the command in its arguments, or fails. */
-export function rlimitScript({ dataKib, openFiles, cpuSeconds }: Rlimits): string {
+export function rlimitScript({ dataKib, openFiles, cpuSeconds, writes = false }: Rlimits): string {
   return [
     "ulimit -c 0",
-    "ulimit -f 0",
+    ...(writes ? [] : ["ulimit -f 0"]),
     `ulimit -n ${openFiles}`,
     `ulimit -d ${dataKib}`,
     `ulimit -H -t ${cpuSeconds + CPU_GRACE_SECONDS}`,

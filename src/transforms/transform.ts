@@ -24,4 +24,6 @@ export interface Transform extends Partial<AsyncDisposable> {
   reset?(observation: Observation, context: TransformContext): Observation | Promise<Observation>;
   action?(action: Action, context: TransformContext): Action | Promise<Action>;
   step?(step: Step, context: TransformContext): Step | Promise<Step>;
+  /** Called when a step has ended the episode, behind all `step` hooks: what only it needed may be given back. */
+  end?(step: Step, context: TransformContext): void | Promise<void>;
 }

@@ -79,6 +79,7 @@ export class TransformedEnv implements Env {
     const seen: TransformContext = { ...context, action: whole };
     for (const transform of this.#transforms) step = await transform.step?.(step, seen) ?? step;
     if (!step.terminated && !step.truncated) this.#observation = step;
+    else for (const transform of this.#transforms) await transform.end?.(step, seen);
     return step;
   }
 

@@ -114,14 +114,19 @@ async function play(golden: GoldenCase, fault: Fault | undefined): Promise<void>
       content: `Code block ${at + 1} ${text}`,
     }));
     const expected = texts === undefined ? recorded : [...recorded.slice(0, 2), ...texts];
-    assertEquals(await messagesAfter(reply, toolName, execs), expected);
+    const persistent = golden.name.startsWith("persist");
+    assertEquals(await messagesAfter(reply, { toolName, persistent }, execs), expected);
   }
 }
 
-async function messagesAfter(reply: string, toolName: string, execs: ExecResult[]): Promise<Message[]> {
+async function messagesAfter(
+  reply: string,
+  options: { toolName: string; persistent: boolean },
+  execs: ExecResult[],
+): Promise<Message[]> {
   const left = [...execs];
   const pool = new FakePool(() => left.shift() ?? ok("one exec too many"));
-  await using env = new TransformedEnv(new ChatEnv(), [new PythonInterpreter({ pool, toolName })]);
+  await using env = new TransformedEnv(new ChatEnv(), [new PythonInterpreter({ pool, ...options })]);
   await env.reset({ id: "t", query: "q" });
   const { history } = await env.step(replyAction(reply));
   assertEquals(left, []);

@@ -1,10 +1,12 @@
-import { assertEquals, assertRejects, assertStrictEquals } from "@std/assert";
+import { assertEquals, assertRejects, assertStrictEquals, assertThrows } from "@std/assert";
 import { ChatEnv } from "../../src/envs/chat_env.ts";
 import { replyAction } from "../../src/envs/env.ts";
 import { SandboxError } from "../../src/errors.ts";
 import { History } from "../../src/history.ts";
+import type { SessionPool } from "../../src/sandbox/exec.ts";
 import { PythonInterpreter, type PythonInterpreterOptions } from "../../src/transforms/python_interpreter.ts";
 import { TransformedEnv } from "../../src/transforms/transformed_env.ts";
+import { turnLimit } from "../../src/transforms/turn_limit.ts";
 import { bad, FakePool, ok } from "../fake_pool.ts";
 
 const task = { id: "t", query: "```python\nfrom_the_query\n```" };
@@ -71,15 +73,99 @@ Deno.test("PythonInterpreter does not run what a user or a tool says", async () 
   assertEquals(pool.ran, []);
 });
 
-Deno.test("PythonInterpreter takes a fresh session at reset and gives the old one back", async () => {
+Deno.test("PythonInterpreter takes a session at the first block and gives it back at reset and disposal", async () => {
   const pool = new FakePool();
   {
     await using env = pythonEnv({ pool });
-    await env.reset(task);
-    await env.reset(task);
-    assertEquals(pool.alive, 1);
+    for (const _episode of [1, 2]) {
+      await env.reset(task);
+      assertEquals(pool.alive, 0);
+      await env.step(replyAction("no code"));
+      assertEquals(pool.alive, 0);
+      await env.step(replyAction("```python\n1\n```"));
+      await env.step(replyAction("```python\n2\n```"));
+      assertEquals(pool.alive, 1);
+    }
   }
   assertEquals({ alive: pool.alive, most: pool.most }, { alive: 0, most: 1 });
+});
+
+Deno.test("PythonInterpreter gives its session back when another transform ends the episode", async () => {
+  const pool = new FakePool();
+  await using env = pythonEnv({ pool }).append(turnLimit({ turns: 2 }));
+  await env.reset(task);
+  await env.step(replyAction("```python\n1\n```"));
+  assertEquals(pool.alive, 1);
+  await env.step(replyAction("done"));
+  assertEquals(pool.alive, 0);
+});
+
+Deno.test("PythonInterpreter, not persistent, has a fresh namespace per block and holds no session between steps", async () => {
+  const pool = new FakePool((_code, globals) => {
+    globals.set("n", (globals.get("n") ?? 0) + 1);
+    return bad("timeout", { stdout: `${globals.get("n")}\n`, stateKept: false });
+  });
+  await using env = pythonEnv({ pool, persistent: false });
+  await env.reset(task);
+  const { history } = await env.step(replyAction("```python\na\n```\n```python\nb\n```"));
+  assertEquals(history.prompt.toChats().slice(2).map(({ content }) => content), [
+    "Code block 1 failed:\n1\nCode execution timed out",
+    "Code block 2 failed:\n1\nCode execution timed out",
+  ]);
+  assertEquals({ alive: pool.alive, most: pool.most }, { alive: 0, most: 1 });
+});
+
+Deno.test("PythonInterpreter fails an episode that waits too long for a session, and no other", async () => {
+  const pool = new FakePool();
+  const full: SessionPool = {
+    acquire: (options = {}) =>
+      pool.alive === 0 ? pool.acquire(options) : new Promise((_resolve, reject) => {
+        options.signal?.addEventListener("abort", () => reject(options.signal?.reason));
+      }),
+  };
+  await using first = pythonEnv({ pool: full });
+  await using second = pythonEnv({ pool: full, acquireTimeoutMs: 10 });
+  for (const env of [first, second]) await env.reset(task);
+  await first.step(replyAction("```python\n1\n```"));
+  await assertRejects(
+    () => second.step(replyAction("```python\n1\n```")),
+    SandboxError,
+    "Cannot acquire session as none was free within 10 ms: the pool must have one for each episode",
+  );
+  await first.step(replyAction("```python\n2\n```"));
+  await first.reset(task);
+  await second.reset(task);
+  await second.step(replyAction("```python\n3\n```"));
+  assertEquals(pool.ran, ["1", "2", "3"]);
+});
+
+Deno.test("PythonInterpreter writes records where it is told to", async () => {
+  const pool = new FakePool((code) => code === "a" ? ok("x", { value: "1" }) : bad("error"));
+  await using env = pythonEnv({ pool, format: "json" });
+  await env.reset(task);
+  const { history } = await env.step(replyAction("```python\na\n```\n```python\nb\n```"));
+  const records = history.prompt.toChats().slice(2).map(({ content }) => JSON.parse(String(content)));
+  const common = { stderr: "", truncated: false, state_kept: true };
+  const error = { type: "ValueError", message: "bad", traceback: "Traceback …\nValueError: bad\n" };
+  assertEquals(records, [
+    { ...common, block: 1, status: "ok", stdout: "x", value: "1" },
+    { ...common, block: 2, status: "error", stdout: "", error },
+  ]);
+});
+
+Deno.test("PythonInterpreter does not run a reply again when a step is skipped", async () => {
+  const pool = new FakePool();
+  await using env = pythonEnv({ pool });
+  const query = History.fromChats([{ role: "assistant", content: "```python\nx\n```" }]);
+  await env.reset({ id: "t", query });
+  await env.step({ skip: true });
+  assertEquals(pool.ran, []);
+});
+
+Deno.test("PythonInterpreter refuses times that no timer can keep", () => {
+  const pool = new FakePool();
+  assertThrows(() => new PythonInterpreter({ pool, timeoutMs: 0 }), RangeError, "current value is 0");
+  assertThrows(() => new PythonInterpreter({ pool, acquireTimeoutMs: NaN }), RangeError, "is NaN");
 });
 
 Deno.test("PythonInterpreter hands on its timeout and the signal", async () => {
@@ -106,6 +192,8 @@ Deno.test("PythonInterpreter turns a failing sandbox into a SandboxError, and le
     "Cannot run code: pipe broken",
   );
   const reason = new TypeError("cancelled");
-  await assertRejects(() => env.reset(task, { signal: AbortSignal.abort(reason) }), TypeError, "cancelled");
+  const signal = AbortSignal.abort(reason);
+  await env.reset(task);
+  await assertRejects(() => env.step(replyAction("```python\nx\n```"), { signal }), TypeError, "cancelled");
   assertEquals(pool.alive, 0);
 });

@@ -82,6 +82,19 @@ Deno.test("TransformedEnv.step() runs forward hooks over a step that an action h
   assertEquals(seen, [1]);
 });
 
+Deno.test("TransformedEnv.step() tells every transform of the end of an episode, whichever ended it", async () => {
+  const log: string[] = [];
+  const telling = (name: string): Transform => ({
+    step: (step) => (log.push(`step ${name}`), step),
+    end: ({ terminated, truncated }) => void log.push(`end ${name} ${terminated} ${truncated}`),
+  });
+  const cut: Transform = { step: (step, { turn }) => ({ ...step, truncated: turn === 2 }) };
+  await using env = new TransformedEnv(new ChatEnv(), [telling("a"), telling("b"), cut]);
+  await env.reset(task);
+  for (const reply of ["x", "y"]) await env.step(replyAction(reply));
+  assertEquals(log, ["step a", "step b", "step a", "step b", "end a false true", "end b false true"]);
+});
+
 Deno.test("TransformedEnv.insert() puts a transform where it is told", async () => {
   const add = (text: string): Transform => ({
     reset: (it) => ({

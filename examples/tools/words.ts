@@ -1,0 +1,12 @@
+/** A tool in a file of its own: it runs in a process that may reach nothing. */
+export const description = "Counts the words of a text.";
+
+export const parameters = {
+  type: "object",
+  properties: { text: { type: "string" } },
+  required: ["text"],
+};
+
+export function run({ text }: { text: string }): { words: number } {
+  return { words: text.split(/\s+/).filter((word) => word !== "").length };
+}

@@ -1,0 +1,55 @@
+import { pythonFloat } from "./python_repr.ts";
+import { UNNAMED } from "./tool_call_parser.ts";
+import type { ToolFault } from "./tool_fault.ts";
+
+/** What a model is told of a call that went wrong, as TorchRL's simple tools word it. */
+export function simpleFaultText(fault: ToolFault, name: string): string {
+  switch (fault.kind) {
+    case "unknown_tool":
+      return `Tool ${name} not found`;
+    case "unreadable":
+      return `Failed to parse tool arguments: ${fault.reason}`;
+    case "bad_arguments":
+      return `Tool arguments are not valid: ${fault.reason}`;
+    case "timeout":
+      return `Tool execution timed out after ${pythonFloat(fault.timeoutMs / 1000)} seconds`;
+    case "error":
+      return `Tool execution failed: ${fault.reason}`;
+    case "refused":
+      return `Tool was not executed: ${fault.reason}`;
+  }
+}
+
+/** The same as TorchRL's tools of the Model Context Protocol word it. */
+export function mcpFaultText(fault: ToolFault, name: string): string {
+  if (fault.kind === "timeout") {
+    return `Tool execution timed out after ${pythonFloat(fault.timeoutMs / 1000)}s`;
+  }
+  return fault.kind === "error" ? fault.reason : simpleFaultText(fault, name);
+}
+
+/** The same as TorchRL's registry of tools words it: the tool's own error stands alone. */
+export function registryFaultText(fault: ToolFault, name: string): string {
+  if (fault.kind === "unknown_tool") return `'Unknown tool: ${name}'`;
+  return fault.kind === "error" ? fault.reason : agenticFaultText(fault, name);
+}
+
+/** The same as TorchRL's agentic tools word it. */
+export function agenticFaultText(fault: ToolFault, name: string): string {
+  switch (fault.kind) {
+    case "unknown_tool":
+      return `unknown tool: '${name}'`;
+    case "unreadable":
+      return name === UNNAMED
+        ? `failed to parse the call: ${fault.reason}`
+        : `failed to parse the arguments of '${name}': ${fault.reason}`;
+    case "bad_arguments":
+      return `argument validation failed for '${name}': ${fault.reason}`;
+    case "timeout":
+      return `tool '${name}' timed out after ${pythonFloat(fault.timeoutMs / 1000)}s`;
+    case "error":
+      return `tool '${name}' failed: ${fault.reason}`;
+    case "refused":
+      return `tool '${name}' was not run: ${fault.reason}`;
+  }
+}

@@ -1,0 +1,48 @@
+import { type Message, messageText } from "../message.ts";
+import { parseJson } from "./json_scan.ts";
+import { objectArguments, readArguments } from "./read_arguments.ts";
+import { registryStyle, type RegistryStyleOptions } from "./registry_style.ts";
+import { type ParsedCall, type ParsedMessage, type ToolCallParser, UNNAMED } from "./tool_call_parser.ts";
+
+/**
+ * Replies that are JSON as a whole: `{"message": "…", "tools": [{"tool": "n", "args": {…}, "tag": "x"}]}`, in a
+ * code fence or not, answered by one `<tool_results>` block.
+ *
+ * Any other reply is plain text without calls. An entry of `tools` that names no tool is told to the model.
+ */
+export function jsonCalls(options: RegistryStyleOptions = {}): ToolCallParser {
+  return { parse, ...registryStyle(options) };
+}
+
+function parse(message: Message): ParsedMessage {
+  const text = messageText(message);
+  const reply = replyObject(text);
+  if (reply === undefined) return { text, calls: [] };
+  const { message: said, tools } = reply;
+  return {
+    text: typeof said === "string" ? said : "",
+    calls: Array.isArray(tools) ? tools.map(call) : [],
+  };
+}
+
+function replyObject(text: string): Record<string, unknown> | undefined {
+  const [, fenced] = /^\s*```(?:json)?\s*\n([^]*?)\n\s*```\s*$/.exec(text) ?? [];
+  try {
+    const value = parseJson(fenced ?? text);
+    return typeof value === "object" && value !== null && !Array.isArray(value) ? { ...value } : undefined;
+  } catch {
+    return undefined; // a reply that is no JSON is plain text
+  }
+}
+
+function call(entry: unknown): ParsedCall {
+  const { tool, args, tag } = typeof entry === "object" && entry !== null
+    ? entry as Record<string, unknown>
+    : {};
+  const callId = typeof tag === "string" && tag !== "" ? { callId: tag } : {};
+  if (typeof tool !== "string") {
+    return { name: UNNAMED, arguments: {}, fault: "a call must name its 'tool' as a text", ...callId };
+  }
+  const read = typeof args === "string" ? readArguments(args) : objectArguments(args);
+  return { name: tool.trim(), ...read, ...callId };
+}

@@ -1,0 +1,36 @@
+import { StreamableHTTPClientTransport, type Transport } from "@modelcontextprotocol/client";
+import { resolve } from "node:path";
+import { setprivPrefix } from "../../sandbox/command.ts";
+import { type DenoCommand, denoCommand, fetchModules } from "../../sandbox/deno_program.ts";
+import type { Layer } from "../../sandbox/layer.ts";
+import { ChildTransport } from "./child_transport.ts";
+import type { McpCommand, McpModule, McpServer } from "./mcp_server.ts";
+
+/** Makes the way to a server; what a module imports is fetched before. */
+export async function mcpTransport(
+  server: McpServer,
+  options: { layers: ReadonlySet<Layer>; signal?: AbortSignal | undefined },
+): Promise<Transport> {
+  const { layers, signal } = options;
+  if ("url" in server) {
+    return new StreamableHTTPClientTransport(new URL(server.url), {
+      requestInit: { headers: { ...server.headers } },
+    });
+  }
+  if ("command" in server) return new ChildTransport(plainCommand(server, layers), server.cwd);
+  const program = moduleProgram(server, layers);
+  await fetchModules(program, signal);
+  return new ChildTransport(await denoCommand(program), server.cwd);
+}
+
+/** Whoever starts a program for its user does not take privileges from it; it still ends with its parent. */
+function plainCommand({ command, args = [], env = {} }: McpCommand, layers: ReadonlySet<Layer>): DenoCommand {
+  const prefix = layers.has("parentDeath") ? setprivPrefix(new Set<Layer>(["parentDeath"])) : [];
+  const [program = command, ...rest] = [...prefix, command, ...args];
+  return { program, args: rest, env };
+}
+
+function moduleProgram({ module, ...rest }: McpModule, layers: ReadonlySet<Layer>) {
+  const specifier = /^[a-z]+:/.test(module) ? module : resolve(rest.cwd ?? "", module);
+  return { ...rest, module: specifier, layers };
+}

@@ -1,0 +1,88 @@
+import { type Message, messageText } from "../message.ts";
+import { simpleFaultText } from "./fault_words.ts";
+import { scanJson } from "./json_scan.ts";
+import { matchAt } from "./match_at.ts";
+import { readArguments } from "./read_arguments.ts";
+import type { ParsedCall, ParsedMessage, ToolAnswer, ToolCallParser } from "./tool_call_parser.ts";
+
+/** How {@linkcode tagCalls} words what went wrong. */
+export interface TagCallsOptions {
+  /** What the model is told; TorchRL's words for simple tools unless given. */
+  faultText?: ToolCallParser["faultText"] | undefined;
+}
+
+const OPEN = "<tool>";
+const CLOSE = "</tool>";
+const CLOSING = /\s*(?:<\/tool>|$)/y;
+/** No tool has a longer name. */
+const MAX_NAME = 256;
+
+interface Tag extends ParsedCall {
+  readonly start: number;
+  readonly end: number;
+}
+
+/**
+ * Calls written as `<tool>name`, a line end, JSON arguments, `</tool>`: TorchRL's simple tools.
+ *
+ * Spaces around the name are taken off. A `</tool>` in a JSON string closes nothing. A last call whose closing
+ * tag is missing counts when its arguments are whole, as many servers cut a reply there. Each call is answered
+ * by a message of its own.
+ */
+export function tagCalls(options: TagCallsOptions = {}): ToolCallParser {
+  const { faultText = simpleFaultText } = options;
+  return {
+    parse,
+    faultText,
+    render: (answers, role) => answers.map((answer) => answerMessage(answer, role)),
+  };
+}
+
+function parse(message: Message): ParsedMessage {
+  const text = messageText(message);
+  const calls: ParsedCall[] = [];
+  const lastClose = text.lastIndexOf(CLOSE);
+  let rest = "";
+  let at = 0;
+  for (let start = text.indexOf(OPEN); start >= 0; start = text.indexOf(OPEN, start + OPEN.length)) {
+    if (start < at) continue;
+    const tag = readTag(text, start, lastClose);
+    if (tag === undefined) continue;
+    const { name, arguments: args, fault } = tag;
+    calls.push({ name, arguments: args, ...(fault !== undefined && { fault }) });
+    rest += text.slice(at, tag.start);
+    at = tag.end;
+  }
+  return { text: (rest + text.slice(at)).trim(), calls };
+}
+
+function readTag(text: string, start: number, lastClose: number): Tag | undefined {
+  const [head = "", written = ""] = /^<tool>([^\n<]*)(?:\n|(?=<\/tool>))/.exec(
+    text.slice(start, start + OPEN.length + MAX_NAME + 1),
+  ) ?? [];
+  const name = written.trim();
+  if (name === "") return undefined;
+  const body = start + head.length;
+  const end = jsonEnd(text, body);
+  const behind = end === undefined ? undefined : matchAt(CLOSING, text, end);
+  if (end !== undefined && behind !== undefined) {
+    return { name, ...readArguments(text.slice(body, end)), start, end: end + behind.length };
+  }
+  if (body > lastClose) return undefined;
+  const close = text.indexOf(CLOSE, body);
+  return { name, ...readArguments(text.slice(body, close)), start, end: close + CLOSE.length };
+}
+
+function jsonEnd(text: string, body: number): number | undefined {
+  try {
+    return scanJson(text, body).end;
+  } catch {
+    return undefined; // what stands there is told to the model, up to the closing tag
+  }
+}
+
+function answerMessage({ name, ok, text, parts }: ToolAnswer, role: string): Message {
+  const head = ok ? `Tool ${name} executed successfully:\n` : `Tool ${name} failed:\n`;
+  if (parts === undefined) return { role, content: head + text };
+  return { role, content: [{ type: "text", text: head }, ...parts] };
+}

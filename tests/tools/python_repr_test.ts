@@ -1,0 +1,49 @@
+import { assertEquals } from "@std/assert";
+import { pythonFloat, pythonStr } from "../../src/tools/python_repr.ts";
+
+interface Golden {
+  dict_str: { json: string; out: string }[];
+}
+
+const goldens = readGoldens();
+
+Deno.test({
+  name: `pythonStr() matches the recorded str(dict)${goldens === null ? " (skipped: no goldens here)" : ""}`,
+  ignore: goldens === null,
+  fn() {
+    for (const { json, out } of goldens?.dict_str ?? []) assertEquals(pythonStr(JSON.parse(json)), out);
+  },
+});
+
+Deno.test("pythonStr() writes values as Python does", () => {
+  const cases: readonly [value: unknown, text: string][] = [
+    ["plain 'text'", "plain 'text'"],
+    [undefined, "None"],
+    [[], "[]"],
+    [{}, "{}"],
+    [["it's", 'say "x"', "both ' and \""], `["it's", 'say "x"', 'both \\' and "']`],
+    [["a\n\t\\\u0000\u007f\u200b\u00a0é😀"], "['a\\n\\t\\\\\\x00\\x7f\\u200b\\xa0é😀']"],
+    [
+      [1e-5, 0.0001, 1e16, 1e15, 1.5e300, -0, 0.1, 123456789.123],
+      "[1e-05, 0.0001, 1e+16, 1000000000000000, 1.5e+300, -0.0, 0.1, 123456789.123]",
+    ],
+    [[NaN, Infinity, -Infinity], "[nan, inf, -inf]"],
+    [{ "a'b": undefined, c: [true, false, null] }, "{'c': [True, False, None]}"],
+  ];
+  for (const [value, text] of cases) assertEquals(pythonStr(value), text);
+});
+
+Deno.test("pythonFloat() always has a point or an exponent", () => {
+  assertEquals([10, 0.5, 0.02, 1e16, -3].map(pythonFloat), ["10.0", "0.5", "0.02", "1e+16", "-3.0"]);
+});
+
+function readGoldens(): Golden | null {
+  try {
+    return JSON.parse(
+      Deno.readTextFileSync(new URL("../../../shared/goldens/py_semantics.json", import.meta.url)),
+    );
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return null;
+    throw error;
+  }
+}

@@ -1,0 +1,215 @@
+import { assert, assertEquals } from "@std/assert";
+import fc from "fast-check";
+import type { Message, ToolCall } from "../../src/message.ts";
+import { jsonCalls } from "../../src/tools/json_calls.ts";
+import { openaiCalls } from "../../src/tools/openai_calls.ts";
+import { tagCalls } from "../../src/tools/tag_calls.ts";
+import type { ToolAnswer, ToolCallParser } from "../../src/tools/tool_call_parser.ts";
+import { xmlCalls } from "../../src/tools/xml_calls.ts";
+
+const parsers: Readonly<Record<string, ToolCallParser>> = {
+  tagCalls: tagCalls(),
+  xmlCalls: xmlCalls(),
+  jsonCalls: jsonCalls(),
+  openaiCalls: openaiCalls(),
+};
+
+function said(content: string, calls?: readonly ToolCall[]): Message {
+  return { role: "assistant", content, ...(calls && { tool_calls: calls }) };
+}
+
+const cases: readonly {
+  parser: keyof typeof parsers;
+  what: string;
+  text: string;
+  calls: readonly unknown[];
+  rest: string;
+}[] = [
+  {
+    parser: "tagCalls",
+    what: "reads calls between prose",
+    text: 'a\n<tool>x\n{"n":1}</tool>\nb <tool>y-z.w\n</tool>',
+    calls: [{ name: "x", arguments: { n: 1 } }, { name: "y-z.w", arguments: {} }],
+    rest: "a\n\nb",
+  },
+  {
+    parser: "tagCalls",
+    what: "takes a last call that was cut behind its arguments",
+    text: '<tool>x\n{"n":"</tool>"}',
+    calls: [{ name: "x", arguments: { n: "</tool>" } }],
+    rest: "",
+  },
+  {
+    parser: "tagCalls",
+    what: "leaves a call alone that was cut in its arguments",
+    text: '<tool>x\n{"n":',
+    calls: [],
+    rest: '<tool>x\n{"n":',
+  },
+  {
+    parser: "tagCalls",
+    what: "tells of arguments with something behind them",
+    text: "<tool>x\n{} {}</tool>",
+    calls: [{ name: "x", arguments: {}, fault: "Extra data: line 1 column 4 (char 3)" }],
+    rest: "",
+  },
+  {
+    parser: "tagCalls",
+    what: "reads a call behind one that is none",
+    text: "<tool> <tool>x\n{}</tool>",
+    calls: [{ name: "x", arguments: {} }],
+    rest: "<tool>",
+  },
+  {
+    parser: "tagCalls",
+    what: "reads a name without a line end",
+    text: "<tool>x</tool>",
+    calls: [{ name: "x", arguments: {} }],
+    rest: "",
+  },
+  {
+    parser: "xmlCalls",
+    what: "keeps tags, and what is no JSON as raw",
+    text: '<tool name="a" tag="T">oh</tool>',
+    calls: [{
+      name: "a",
+      arguments: { raw: "oh" },
+      fault: "Expecting value: line 1 column 1 (char 0)",
+      callId: "T",
+    }],
+    rest: "",
+  },
+  {
+    parser: "xmlCalls",
+    what: "leaves a closing tag in a string alone",
+    text: '<tool name="a">{"s":"</tool>"}</tool>',
+    calls: [{ name: "a", arguments: { s: "</tool>" } }],
+    rest: "",
+  },
+  {
+    parser: "xmlCalls",
+    what: "passes over a block that nobody closed",
+    text: '<tool name="a">{}',
+    calls: [],
+    rest: '<tool name="a">{}',
+  },
+  {
+    parser: "jsonCalls",
+    what: "reads a reply in a code fence",
+    text: '```json\n{"message":"m","tools":[{"tool":"a","args":{"x":1},"tag":"T"}]}\n```',
+    calls: [{ name: "a", arguments: { x: 1 }, callId: "T" }],
+    rest: "m",
+  },
+  { parser: "jsonCalls", what: "takes text as text", text: "hello", calls: [], rest: "hello" },
+  { parser: "jsonCalls", what: "takes a list as text", text: "[1]", calls: [], rest: "[1]" },
+  {
+    parser: "jsonCalls",
+    what: "takes null tools as none",
+    text: '{"message":"m","tools":null,"odd":1}',
+    calls: [],
+    rest: "m",
+  },
+  {
+    parser: "jsonCalls",
+    what: "tells of entries that are no calls",
+    text: '{"tools":[1,{"tool":"a","args":[1]}]}',
+    calls: [
+      { name: "?", arguments: {}, fault: "a call must name its 'tool' as a text" },
+      { name: "a", arguments: {}, fault: "they must be a JSON object and are a list" },
+    ],
+    rest: "",
+  },
+  {
+    parser: "openaiCalls",
+    what: "reads Hermes calls, arguments as text and wrapped ones",
+    text:
+      '<think>x</think><tool_call>\n{"name": "a", "arguments": {"x": 1}}\n</tool_call>\n<tool_call>{"function":{"name":"b","arguments":"{\\"y\\":2}"}}',
+    calls: [{ name: "a", arguments: { x: 1 } }, { name: "b", arguments: { y: 2 } }],
+    rest: "<think>x</think>",
+  },
+  {
+    parser: "openaiCalls",
+    what: "tells of calls that are none",
+    text: '<tool_call>{oops}</tool_call><tool_call>{"arguments":{}}</tool_call><tool_call>{} x</tool_call>',
+    calls: [
+      {
+        name: "?",
+        arguments: {},
+        fault: "Expecting property name enclosed in double quotes: line 1 column 2 (char 1)",
+      },
+      { name: "?", arguments: {}, fault: "a call must be a JSON object with a text as 'name'" },
+      { name: "?", arguments: {}, fault: "there must be one JSON object in a call and nothing behind it" },
+    ],
+    rest: "",
+  },
+];
+
+for (const { parser, what, text, calls, rest } of cases) {
+  Deno.test(`${parser}() ${what}`, () => {
+    assertEquals<unknown>(parsers[parser]?.parse(said(text)), { text: rest, calls });
+  });
+}
+
+Deno.test("openaiCalls() reads a message's own calls before its text", () => {
+  const calls = [{ id: "1", name: "a", arguments: { x: 1 } }, { name: "b", arguments: "[1]" }];
+  assertEquals<unknown>(openaiCalls().parse(said("<tool_call>{}</tool_call>", calls)).calls, [
+    { name: "a", arguments: { x: 1 }, callId: "1" },
+    { name: "b", arguments: {}, fault: "they must be a JSON object and are a list" },
+  ]);
+});
+
+Deno.test("xmlCalls() answers in one block, a tag only where a call went well, nothing for what was not tried", () => {
+  const answer = { name: "a", number: 1, callId: "T", tag: "T", ok: true, tried: true, text: "1" };
+  const answers: ToolAnswer[] = [
+    answer,
+    { ...answer, number: 2, ok: false, text: "kaput" },
+    { ...answer, number: 3, tried: false, ok: false },
+  ];
+  assertEquals(xmlCalls().render(answers, "tool"), [{
+    role: "tool",
+    content:
+      "<tool_results>\nTool a (call 1) [tag: T] succeeded:\n  Result: 1\nTool a (call 2) failed:\n  Error: kaput\n</tool_results>",
+  }]);
+});
+
+const bits = fc.constantFrom(
+  ...[
+    "<tool>",
+    "</tool>",
+    "<tool_call>",
+    "</tool_call>",
+    '<tool name="a">',
+    "\n",
+    "{",
+    "}",
+    "[",
+    "]",
+    '"',
+    ":",
+  ],
+  ...["\\", ",", "1", "a", " ", '{"a":1}', '{"name":"x"}', "'", "=", "tag", "<", ">", "\u2028", "😀", "-"],
+);
+
+for (const [name, parser] of Object.entries(parsers)) {
+  Deno.test(`${name}() throws at nothing that a model writes`, () => {
+    fc.assert(fc.property(fc.array(bits, { maxLength: 40 }), (pieces) => {
+      const { calls } = parser.parse(said(pieces.join("")));
+      for (const { name, arguments: args } of calls) {
+        assert(name !== "" && typeof args === "object" && args !== null);
+      }
+    }));
+  });
+
+  Deno.test(`${name}() takes time in proportion to the text, however it is made`, () => {
+    const start = performance.now();
+    for (
+      const piece of [
+        ...["<tool>", "<tool>a\n", '<tool>a\n{"', "<tool>a\n[1,", "<tool_call>", '<tool_call>{"a":'],
+        ...['<tool name="a">', "<tool name='a'>[", '<tool name="', "{", "[", '"', "\\", "<tool>a\n</tool>"],
+      ]
+    ) {
+      parser.parse(said(piece.repeat(30_000)));
+    }
+    assert(performance.now() - start < 10_000);
+  });
+}

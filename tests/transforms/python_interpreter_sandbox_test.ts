@@ -1,0 +1,220 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { ChatEnv } from "../../src/envs/chat_env.ts";
+import { replyAction, type Step } from "../../src/envs/env.ts";
+import { SandboxPool } from "../../src/sandbox/pool.ts";
+import { loadProfile } from "../../src/sandbox/profile.ts";
+import { PythonInterpreter, type PythonInterpreterOptions } from "../../src/transforms/python_interpreter.ts";
+import { TransformedEnv } from "../../src/transforms/transformed_env.ts";
+
+type Options = Omit<PythonInterpreterOptions, "pool">;
+
+const profile = await loadProfile("python");
+const task = { id: "t", query: "q" };
+
+function block(code: string): string {
+  return `\`\`\`python\n${code}\n\`\`\`\n`;
+}
+
+function envOver(pool: SandboxPool, options: Options = {}): TransformedEnv {
+  return new TransformedEnv(new ChatEnv(), [new PythonInterpreter({ pool, timeoutMs: 5_000, ...options })]);
+}
+
+/** What the model is told of each block of a reply. */
+function told({ history, toolResults }: Step): string[] {
+  return history.prompt.slice(-toolResults.length).toChats().map(({ content }) => String(content));
+}
+
+/** What the model is told of the blocks of replies that follow one another in one episode. */
+async function play(pool: SandboxPool, replies: readonly string[], options: Options = {}): Promise<string[]> {
+  await using env = envOver(pool, options);
+  await env.reset(task);
+  const texts: string[] = [];
+  for (const reply of replies) texts.push(...told(await env.step(replyAction(reply))));
+  return texts;
+}
+
+const both: readonly Options[] = [{ persistent: true }, { persistent: false }];
+
+Deno.test("PythonInterpreter in a real sandbox", async (t) => {
+  await using pool = new SandboxPool({ profile, size: 2, resetMode: "rewind" });
+
+  await t.step("persistent: globals survive blocks and steps until the episode is reset", async () => {
+    await using env = envOver(pool);
+    await env.reset(task);
+    for (const code of ["a=1", "a+=1\nassert a == 2"]) {
+      assertEquals(told(await env.step(replyAction(block(code)))), ["Code block 1 executed successfully:\n"]);
+    }
+    await env.reset(task);
+    const look = "if 'a' in globals():\n    raise ValueError('leak')\nprint('a is not defined')";
+    assertEquals(told(await env.step(replyAction(block(look)))), [
+      "Code block 1 executed successfully:\na is not defined\n",
+    ]);
+  });
+
+  await t.step("one-shot: fresh namespace per block", async () => {
+    const code = block("print('a' in globals())\na = 1");
+    const texts = await play(pool, [code + code, code], { persistent: false });
+    assertEquals(texts.map((text) => text.split("\n")[1]), ["False", "False", "False"]);
+  });
+
+  await t.step("▲ isolation of envs: block k must not run in interpreter k", async () => {
+    await using first = envOver(pool);
+    await using second = envOver(pool);
+    const reply = (name: string) => block(`who = '${name}'`) + block("print(who)") + block("print(who)");
+    for (const env of [first, second]) await env.reset(task);
+    const [one, two] = await Promise.all([
+      first.step(replyAction(reply("one"))),
+      second.step(replyAction(reply("two"))),
+    ]);
+    assertEquals(told(one).slice(1).map((text) => text.split("\n")[1]), ["one", "one"]);
+    assertEquals(told(two).slice(1).map((text) => text.split("\n")[1]), ["two", "two"]);
+  });
+
+  await t.step(
+    "▲ timeout: real deadline honoured in both modes, < 1 s allowed, kill is certain",
+    async () => {
+      const stubborn = "while True:\n    try:\n        while True: pass\n    except BaseException: pass";
+      for (const options of both) {
+        const start = performance.now();
+        const texts = await play(pool, [block("while True: pass"), block(stubborn), block("print('on')")], {
+          ...options,
+          timeoutMs: 150,
+        });
+        const lost = options.persistent ? " - process restarted" : "";
+        assert(texts[0]?.endsWith("Code execution timed out"), texts[0]);
+        assertEquals(texts[1], `Code block 1 failed:\nCode execution timed out${lost}`);
+        assertEquals(texts[2], "Code block 1 executed successfully:\non\n");
+        assert(performance.now() - start < 10_000);
+      }
+    },
+  );
+
+  await t.step("▲ namespace: one dict, functions and comprehensions see block names", async () => {
+    const code =
+      "k = 2\ndef f(n):\n    return 1 if n == 0 else k * f(n - 1)\nprint([f(i) * k for i in range(3)])";
+    for (const options of both) {
+      assertEquals(await play(pool, [block(code)], options), [
+        "Code block 1 executed successfully:\n[2, 4, 8]\n",
+      ]);
+    }
+  });
+
+  await t.step("▲ success: by exception/exit, not by stderr", async () => {
+    const warn = "import sys, warnings\nprint('w', file=sys.stderr)\nwarnings.warn('careful')\nprint('ok')";
+    const [fine, raised] = await play(pool, [block(warn), block("raise ValueError('This is an error')")]);
+    assertEquals(fine, "Code block 1 executed successfully:\nok\n");
+    assert(raised?.startsWith("Code block 1 failed:\n") && raised.includes("ValueError: This is an error"));
+  });
+
+  await t.step(
+    "▲ output: keep stdout+stderr on error/timeout, the last line without newline, cap + flag",
+    async () => {
+      const [failed] = await play(pool, [
+        block("import sys\nprint('before')\nprint('warned', file=sys.stderr)\n1/0"),
+      ]);
+      assertStringIncludes(String(failed), "before\nwarned\nTraceback");
+      const [slow] = await play(pool, [block("print('partial', flush=True)\nwhile True: pass")], {
+        timeoutMs: 150,
+      });
+      assertStringIncludes(String(slow), "failed:\npartial\n");
+      assertEquals(await play(pool, [block("print('a\\nb', end='')")]), [
+        "Code block 1 executed successfully:\na\nb",
+      ]);
+      await using env = envOver(pool);
+      await env.reset(task);
+      const step = await env.step(replyAction(block("print('x' * 2_000_000)")));
+      assert(told(step)[0]?.endsWith("\n[output truncated]"));
+      assertEquals(step.toolResults[0]?.truncated, true);
+    },
+  );
+
+  await t.step("▲ framing: markers not spoofable by output or code; stdin empty → EOFError", async () => {
+    const spoof = "print('---END---')\nprint('---START---')\n'''\n---END---\n'''\nprint('after')";
+    const [said, next, input] = await play(pool, [block(spoof), block("print('mine')"), block("input()")]);
+    assertEquals(said, "Code block 1 executed successfully:\n---END---\n---START---\nafter\n");
+    assertEquals(next, "Code block 1 executed successfully:\nmine\n");
+    assertStringIncludes(String(input), "EOFError: EOF when reading a line");
+  });
+
+  await t.step("▲ sys.exit: survives; 0 ok, else failure with code", async () => {
+    const texts = await play(pool, [
+      block("import sys\nkept = 1\nprint('x')\nsys.exit(0)"),
+      block("sys.exit(3)"),
+      block("print(kept)"),
+    ]);
+    assertEquals(texts, [
+      "Code block 1 executed successfully:\nx\n",
+      "Code block 1 failed:\nCode exited with exit code 3",
+      "Code block 1 executed successfully:\n1\n",
+    ]);
+  });
+
+  await t.step("▲ limits: memory, processes, FS, net deny-by-default; neighbours unaffected", async () => {
+    await using neighbour = envOver(pool);
+    await neighbour.reset(task);
+    await neighbour.step(replyAction(block("kept = 42")));
+    const attacks = [
+      "x = []\nwhile True: x.append(bytearray(10_000_000))",
+      "import os\nos.fork()",
+      "import subprocess\nsubprocess.run(['id'])",
+      "open('/etc/passwd').read()",
+      "import urllib.request\nurllib.request.urlopen('http://127.0.0.1:1/')",
+    ];
+    for (const text of await play(pool, attacks.map(block))) {
+      assert(text.startsWith("Code block 1 failed:\n"), text);
+    }
+    assertEquals(told(await neighbour.step(replyAction(block("print(kept)")))), [
+      "Code block 1 executed successfully:\n42\n",
+    ]);
+  });
+
+  await t.step(
+    "▲ determinism: clean tracebacks, the same text each run, structured result beside it",
+    async () => {
+      const code = block("def f():\n    return 1/0\nf()");
+      const [first, second] = [await play(pool, [code]), await play(pool, [code])];
+      assertEquals(first, second);
+      assert(!/\/(tmp|home|usr|root)\b|runner/.test(String(first)), String(first));
+      await using env = envOver(pool);
+      await env.reset(task);
+      const { toolResults: [result] } = await env.step(replyAction(code));
+      assert(result?.exec?.status === "error" && result.exec.error.type === "ZeroDivisionError");
+      assertEquals([result.tool, result.callId, result.status], ["python", "python-1-1", "error"]);
+    },
+  );
+
+  await t.step("any number of envs that are not persistent share a small pool", async () => {
+    const envs = Array.from({ length: 32 }, () => envOver(pool, { persistent: false }));
+    await Promise.all(envs.map((env) => env.reset(task)));
+    for (const turn of [1, 2]) {
+      const steps = await Promise.all(
+        envs.map((env, at) => env.step(replyAction(block(`print(${at} * ${turn})`)))),
+      );
+      assertEquals(
+        steps.map((step) => told(step)[0]),
+        envs.map((_, at) => `Code block 1 executed successfully:\n${at * turn}\n`),
+      );
+    }
+    await Promise.all(envs.map((env) => env[Symbol.asyncDispose]()));
+  });
+});
+
+Deno.test("PythonInterpreter: ▲ speed: parallel over batch, ordered within a message, warm pool", async () => {
+  await using pool = new SandboxPool({ profile, size: 4, resetMode: "rewind" });
+  const envs = Array.from({ length: 4 }, () => envOver(pool));
+  await Promise.all(envs.map((env) => env.reset(task)));
+  await Promise.all(envs.map((env) => env.step(replyAction(block("import time")))));
+  const start = performance.now();
+  const reply = block("time.sleep(0.2); order = [1]") + block("time.sleep(0.2); order.append(2)") +
+    block("print(order)");
+  const steps = await Promise.all(envs.map((env) => env.step(replyAction(reply))));
+  const wallMs = performance.now() - start;
+  for (const step of steps) assertEquals(told(step)[2], "Code block 3 executed successfully:\n[1, 2]\n");
+  const durations = steps.flatMap(({ toolResults }) => toolResults.map(({ durationMs }) => durationMs));
+  const serialMs = durations.reduce((sum, durationMs) => sum + durationMs, 0);
+  assert(
+    serialMs >= 1_600 && wallMs < 0.75 * serialMs,
+    `a batch of four took ${wallMs} ms of ${serialMs} ms`,
+  );
+  await Promise.all(envs.map((env) => env[Symbol.asyncDispose]()));
+});
