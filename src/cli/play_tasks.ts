@@ -1,135 +1,161 @@
-import { ChatEnv } from "../envs/chat_env.ts";
-import type { Env } from "../envs/env.ts";
-import { calculatorPolicy } from "../policy/calculator.ts";
+import { DatasetError } from "../errors.ts";
 import type { Policy } from "../policy/policy.ts";
-import { scriptedPolicy } from "../policy/scripted.ts";
-import { numberMatch } from "../rewards/number_match.ts";
 import { rolloutAll } from "../rollout/rollout_all.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
-import type { SessionPool } from "../sandbox/exec.ts";
-import { readTasks } from "../task.ts";
-import { endOnFinalReply } from "../transforms/end_on_final_reply.ts";
-import { gradeEpisode } from "../transforms/grade_episode.ts";
-import { PythonInterpreter } from "../transforms/python_interpreter.ts";
-import { TransformedEnv } from "../transforms/transformed_env.ts";
-import { turnLimit } from "../transforms/turn_limit.ts";
+import { readTasks, type Task } from "../task.ts";
 import { countLines } from "./count_lines.ts";
+import type { MakeEnv } from "./envs.ts";
+import { EpisodeGroups } from "./episode_groups.ts";
+import { EXIT } from "./exit_code.ts";
 import { Progress } from "./progress.ts";
-import { Summary } from "./summary.ts";
+import type { Summary } from "./summary.ts";
+import type { TrajectoryFile } from "./trajectory_file.ts";
 import { transcript } from "./transcript.ts";
 import { type TextSink, writeText } from "./write_text.ts";
+
+/** A place that text goes to, which may be a terminal. */
+export type Screen = TextSink & { isTerminal(): boolean };
 
 /** What is played and what is shown of it. */
 export interface PlayTasksOptions {
   /** The file of JSON lines. */
   tasks: string;
   limit?: number | undefined;
+  policy: Policy;
+  makeEnv: MakeEnv;
+  /** Told of each task, in the order of the file, before it is played. */
+  onTask?: ((task: Task) => void) | undefined;
+  /** Episodes of each task. */
+  samples: number;
+  seed?: number | undefined;
   concurrency: number;
-  timeoutMs: number;
   maxTurns: number;
+  /** Counts what is played; it may know of an earlier run. */
+  summary: Summary;
   /** One JSON line per trajectory on stdout; the table then goes to stderr. */
   json?: boolean | undefined;
-  /** The JSON lines go to this file too. */
-  out?: string | undefined;
+  /** The JSON lines go to this file too, and what it holds already is not played. */
+  out?: TrajectoryFile | undefined;
   /** Each episode's messages on stdout, in the order of the tasks. */
   show?: boolean | undefined;
+  colour?: boolean | undefined;
   stdout: TextSink;
-  stderr: TextSink & { isTerminal(): boolean };
+  stderr: Screen;
+  columns?: (() => number) | undefined;
   signal: AbortSignal;
 }
 
 /**
- * Plays the tasks of a file over a pool and prints what came of it.
+ * Plays the tasks of a file and prints what came of it. The episodes of one task stand together in what is
+ * written.
  *
  * Gives the exit code: 0, 1 when an episode failed at a boundary, 2 when the tasks cannot be read, 130 when it
  * was interrupted.
  */
-export async function playTasks(pool: SessionPool, options: PlayTasksOptions): Promise<number> {
-  const { json, stdout, stderr } = options;
-  const summary = new Summary();
+export async function playTasks(options: PlayTasksOptions): Promise<number> {
+  const { json, stdout, stderr, summary } = options;
   try {
-    const stopped = await playAll(pool, summary, options);
-    if (stopped !== 2 || summary.episodes > 0) await writeText(json ? stderr : stdout, summary.table());
-    return stopped || (summary.failed > 0 ? 1 : 0);
+    const stopped = await new TaskRun(options).play();
+    if (stopped !== EXIT.usage || summary.episodes > 0) {
+      await writeText(json ? stderr : stdout, summary.table());
+    }
+    return stopped || (summary.failed > 0 ? EXIT.error : EXIT.ok);
   } catch (error) {
     // Whoever read the output wants no more of it.
-    if (error instanceof Deno.errors.BrokenPipe) return 0;
+    if (error instanceof Deno.errors.BrokenPipe) return EXIT.ok;
     throw error;
   }
 }
 
-/** Gives the exit code that says why playing stopped early; 0 when it did not. */
-async function playAll(pool: SessionPool, summary: Summary, options: PlayTasksOptions): Promise<number> {
-  const { json, show, out, signal, stderr } = options;
-  try {
-    using file = out === undefined ? undefined : await Deno.create(out);
-    await using progress = await progressOf(options);
-    for await (const trajectory of trajectories(pool, options)) {
-      summary.add(trajectory);
-      if (json || show) await progress?.clear();
-      await writeTrajectory(trajectory, options, file);
-      await progress?.draw(summary);
+class TaskRun {
+  readonly #options: PlayTasksOptions;
+  /** The samples of a task that are not played, as an earlier run played them. */
+  readonly #finished = new WeakMap<Task, ReadonlySet<number>>();
+  /** How many episodes of a task are to come, where that is not all of them. */
+  readonly #left = new Map<string, number>();
+
+  constructor(options: PlayTasksOptions) {
+    this.#options = options;
+  }
+
+  /** Gives the exit code that says why playing stopped early; 0 when it did not. */
+  async play(): Promise<number> {
+    const { signal, stderr } = this.#options;
+    try {
+      await this.#playAll();
+      return EXIT.ok;
+    } catch (error) {
+      if (error instanceof Deno.errors.BrokenPipe) throw error;
+      if (signal.aborted) return EXIT.interrupted;
+      if (!isUnreadable(error)) throw error;
+      await writeText(stderr, `error: ${error.message}\n`);
+      return EXIT.usage;
     }
-    return 0;
-  } catch (error) {
-    if (error instanceof Deno.errors.BrokenPipe) throw error;
-    if (signal.aborted) return 130;
-    if (!isUnreadable(error)) throw error;
-    await writeText(stderr, `error: ${error.message}\n`);
-    return 2;
+  }
+
+  async #playAll(): Promise<void> {
+    const { tasks, limit, samples, summary, stderr, columns, signal } = this.#options;
+    const lines = await countLines(tasks, limit);
+    const total = lines === undefined ? undefined : lines * samples;
+    const groups = new EpisodeGroups((id) => this.#left.get(id) ?? samples);
+    await using progress = new Progress({
+      ...{ summary, total, columns },
+      sink: stderr,
+      isTerminal: stderr.isTerminal(),
+    });
+    const say = () => void progress.aside(() => writeText(stderr, interruption(summary))).catch(() => {});
+    signal.addEventListener("abort", say, { once: true });
+    try {
+      for await (const trajectory of this.#trajectories()) {
+        for (const next of groups.add(trajectory)) await this.#write(next, progress);
+        progress.update();
+      }
+    } finally {
+      signal.removeEventListener("abort", say);
+      for (const next of groups.rest()) await this.#write(next, progress);
+    }
+  }
+
+  #trajectories(): AsyncGenerator<Trajectory> {
+    const { policy, makeEnv, samples, seed, concurrency, show, maxTurns, summary, signal } = this.#options;
+    return rolloutAll(this.#tasks(), {
+      ...{ policy, makeEnv, samples, seed, concurrency, maxTurns, signal },
+      skip: (task, sample) => this.#finished.get(task)?.has(sample) ?? false,
+      ordered: show,
+      onStart: () => summary.start(),
+      onTrajectory: (trajectory) => summary.end(trajectory),
+    });
+  }
+
+  async *#tasks(): AsyncGenerator<Task> {
+    const { tasks, limit, samples, out, onTask } = this.#options;
+    for await (const task of readTasks(tasks, { limit })) {
+      onTask?.(task);
+      const finished = new Set<number>();
+      for (let sample = 1; out !== undefined && sample <= samples; sample++) {
+        if (out.takeFinished(task, sample)) finished.add(sample);
+      }
+      if (finished.size > 0) this.#finished.set(task, finished);
+      if (finished.size > 0 && finished.size < samples) this.#left.set(task.id, samples - finished.size);
+      yield task;
+    }
+  }
+
+  async #write(trajectory: Trajectory, progress: Progress): Promise<void> {
+    const { json, show, colour, out, stdout } = this.#options;
+    await out?.write(trajectory);
+    if (!json && !show) return;
+    const text = json ? `${JSON.stringify(trajectory)}\n` : transcript(trajectory, { colour });
+    await progress.aside(() => writeText(stdout, text));
   }
 }
 
-function trajectories(pool: SessionPool, options: PlayTasksOptions): AsyncGenerator<Trajectory> {
-  const { tasks, limit, concurrency, show, maxTurns, signal } = options;
-  return rolloutAll(readTasks(tasks, { limit }), {
-    makeEnv: () => pythonEnv(pool, options),
-    policy: ownPolicy(),
-    concurrency,
-    ordered: show,
-    maxTurns,
-    signal,
-  });
-}
-
-function pythonEnv(pool: SessionPool, options: PlayTasksOptions): Env {
-  const { timeoutMs, maxTurns } = options;
-  return new TransformedEnv(new ChatEnv(), [
-    new PythonInterpreter({ pool, timeoutMs }),
-    endOnFinalReply(),
-    turnLimit({ turns: maxTurns }),
-    gradeEpisode({ grader: numberMatch() }),
-  ]);
-}
-
-/** Tasks with replies are played by them, the others worked out from their reference solution. */
-function ownPolicy(): Policy {
-  const scripted = scriptedPolicy();
-  const calculator = calculatorPolicy();
-  return {
-    reply: (history, context) =>
-      (context.task.replies === undefined ? calculator : scripted).reply(history, context),
-  };
-}
-
-async function progressOf({ tasks, limit, stderr }: PlayTasksOptions): Promise<Progress | undefined> {
-  if (!stderr.isTerminal()) return undefined;
-  return new Progress({ total: await countLines(tasks, limit), sink: stderr });
-}
-
-async function writeTrajectory(
-  trajectory: Trajectory,
-  options: PlayTasksOptions,
-  file: TextSink | undefined,
-): Promise<void> {
-  const { json, show, stdout } = options;
-  const line = `${JSON.stringify(trajectory)}\n`;
-  if (file !== undefined) await writeText(file, line);
-  if (json) await writeText(stdout, line);
-  else if (show) await writeText(stdout, transcript(trajectory));
+function interruption({ running }: Summary): string {
+  return `Interrupted: ending ${running} episodes. Ctrl-C again ends at once.\n`;
 }
 
 function isUnreadable(error: unknown): error is Error {
-  const kinds = [SyntaxError, Deno.errors.NotFound, Deno.errors.PermissionDenied, Deno.errors.IsADirectory];
+  const { NotFound, PermissionDenied, IsADirectory, NotADirectory } = Deno.errors;
+  const kinds = [SyntaxError, DatasetError, NotFound, PermissionDenied, IsADirectory, NotADirectory];
   return kinds.some((kind) => error instanceof kind);
 }

@@ -2,14 +2,18 @@ import { crossBoundary } from "../boundary.ts";
 import type { Action, Env, Observation, Step } from "../envs/env.ts";
 import { PolicyError } from "../errors.ts";
 import { History } from "../history.ts";
+import { parseMessage } from "../message.ts";
 import { type Policy, type Reply, wholeReply } from "../policy/policy.ts";
 import { type OpenTask, type Task, withoutAnswer } from "../task.ts";
 import { emptyTrajectory, toolRecord, type Trajectory, withFailure } from "./trajectory.ts";
+import { type TurnRecord, turnRecord } from "./turn_record.ts";
 
 /** How {@linkcode rollout} plays. */
 export interface RolloutOptions {
-  /** Goes to the env's reset. */
+  /** Goes to the env's reset and to the policy. */
   seed?: number | undefined;
+  /** Which of the task's episodes it is, from 1; it is written down. */
+  sample?: number | undefined;
   /**
    * Cuts off an episode that its env would let go on. A graded env needs a `turnLimit` below it, for what is
    * cut off here is not graded.
@@ -32,9 +36,9 @@ export async function rollout(
 ): Promise<Trajectory> {
   const { maxTurns = 64, signal } = options;
   requireMaxTurns(maxTurns);
-  const episode = new Episode(env, policy, task);
+  const episode = new Episode(env, { policy, task, options });
   try {
-    await episode.play({ ...options, maxTurns });
+    await episode.play(maxTurns);
   } catch (error) {
     if (signal?.aborted) throw error;
     return withFailure(episode.trajectory(), error);
@@ -56,27 +60,32 @@ class Episode {
   readonly #env: Env;
   readonly #policy: Policy;
   readonly #task: Task;
+  readonly #options: RolloutOptions;
   readonly #startMs = performance.now();
+  readonly #steps: TurnRecord[] = [];
   #policyMs = 0;
   #envMs = 0;
   #history: History | undefined;
-  #played: Partial<Trajectory> & Pick<Trajectory, "reward" | "turns" | "toolResults">;
+  #played: Trajectory;
 
-  constructor(env: Env, policy: Policy, task: Task) {
+  constructor(env: Env, game: { policy: Policy; task: Task; options: RolloutOptions }) {
+    const { policy, task, options } = game;
     this.#env = env;
     this.#policy = policy;
     this.#task = task;
-    this.#played = emptyTrajectory(task);
+    this.#options = options;
+    this.#played = emptyTrajectory(task, { ...options, policy: policy.name });
   }
 
-  async play(options: RolloutOptions & { maxTurns: number }): Promise<void> {
-    const { seed, signal, maxTurns } = options;
+  async play(maxTurns: number): Promise<void> {
+    const { seed, signal } = this.#options;
     const task = withoutAnswer(this.#task);
     let observation = await this.#inEnv(() => this.#env.reset(this.#task, { seed, signal }));
     this.#history = observation.history.prompt;
     while (!this.#played.terminated && !this.#played.truncated) {
       signal?.throwIfAborted();
-      const action = await this.#reply(observation, task, signal);
+      const reply = await this.#reply(observation, task);
+      const action = actionOf(reply);
       this.#history = observation.history.prompt.extend(action.history?.response ?? []);
       const step = await this.#inEnv(() => this.#env.step(action, { signal }));
       observation = step;
@@ -87,25 +96,26 @@ class Episode {
 
   trajectory(): Trajectory {
     return {
-      ...emptyTrajectory(this.#task),
       ...this.#played,
       messages: this.#history?.toChats() ?? [],
+      steps: this.#steps,
       times: { totalMs: performance.now() - this.#startMs, policyMs: this.#policyMs, envMs: this.#envMs },
     };
   }
 
-  async #reply(
-    { history, tools, text, tokens }: Observation,
-    task: OpenTask,
-    signal: AbortSignal | undefined,
-  ): Promise<Action> {
-    const context = { task, tools, text: text?.prompt, tokens: tokens?.prompt, signal };
+  async #reply({ history, tools, text, tokens }: Observation, task: OpenTask): Promise<Reply> {
+    const { seed, signal } = this.#options;
+    const context = { task, tools, text: text?.prompt, tokens: tokens?.prompt, seed, signal };
     const start = performance.now();
     try {
-      return await crossBoundary(
-        async () => actionOf(wholeReply(await this.#policy.reply(history.prompt, context))),
+      const reply = await crossBoundary(
+        async () => checkedReply(wholeReply(await this.#policy.reply(history.prompt, context))),
         { error: PolicyError, failure: "Cannot get reply", signal },
       );
+      this.#steps.push(turnRecord(this.#steps.length + 1, performance.now() - start, reply));
+      const { weightVersion: weights } = reply;
+      if (weights) this.#played = { ...this.#played, versions: { ...this.#played.versions, weights } };
+      return reply;
     } finally {
       this.#policyMs += performance.now() - start;
     }
@@ -116,7 +126,9 @@ class Episode {
     try {
       return await run();
     } finally {
-      this.#envMs += performance.now() - start;
+      const tookMs = performance.now() - start;
+      this.#envMs += tookMs;
+      this.#mendStep({ envMs: tookMs });
     }
   }
 
@@ -124,17 +136,30 @@ class Episode {
     const { reward, toolResults, rewardParts } = this.#played;
     const turns = this.#played.turns + 1;
     const { terminated, policyVersion } = step;
+    this.#mendStep({ reward: step.reward });
     this.#played = {
+      ...this.#played,
       turns,
       terminated,
       truncated: step.truncated || (!terminated && turns >= maxTurns),
       reward: step.reward === null ? reward : (reward ?? 0) + step.reward,
-      ...(rewardParts && { rewardParts }),
       ...(step.rewardParts && { rewardParts: { ...rewardParts, ...step.rewardParts } }),
       ...(policyVersion !== undefined && { policyVersion }),
       toolResults: [...toolResults, ...step.toolResults.map((result) => toolRecord(turns, result))],
     };
   }
+
+  /** Writes what came of the newest turn on its record. */
+  #mendStep(outcome: Partial<TurnRecord>): void {
+    const record = this.#steps.pop();
+    if (record !== undefined) this.#steps.push({ ...record, ...outcome });
+  }
+}
+
+/** The reply, when it is one that an episode can go on with. */
+function checkedReply(reply: Reply): Reply {
+  if (reply.finishReason !== "abort") return { ...reply, message: parseMessage(reply.message, 0) };
+  throw new PolicyError("Cannot go on as the server aborted its reply", { fault: "aborted" });
 }
 
 /** What an env is given of a reply. */

@@ -1,7 +1,9 @@
-import { EpisodeError } from "../errors.ts";
+import { EpisodeError, PolicyError, type PolicyFault } from "../errors.ts";
 import type { Message } from "../message.ts";
 import type { Task } from "../task.ts";
 import type { ToolResult, ToolStatus } from "../tools/tool_result.ts";
+import { PADDOCK_VERSION } from "../version.ts";
+import type { TurnRecord } from "./turn_record.ts";
 
 /** What became of one call of a tool, or one block of code, of an episode. */
 export interface ToolRecord {
@@ -17,12 +19,23 @@ export interface ToolRecord {
   readonly stateKept?: boolean;
 }
 
+/** What played an episode. */
+export interface Versions {
+  readonly paddock: string;
+  /** The policy's name, such as that of its model. */
+  readonly policy?: string;
+  /** The weights that sampled the last reply, where the server tells it. */
+  readonly weights?: string;
+}
+
 /** The failure that ended an episode. */
 export interface EpisodeFailure {
   /** Where it happened; `env` when no boundary claims it. */
   readonly boundary: EpisodeError["boundary"] | "env";
   readonly name: string;
   readonly message: string;
+  /** Why the policy's server gave no answer. */
+  readonly fault?: PolicyFault;
 }
 
 /** Where an episode's time went. */
@@ -37,6 +50,11 @@ export interface EpisodeTimes {
 /** One episode written down: what was said, what it was worth, how it ended. Plain data. */
 export interface Trajectory {
   readonly task: Task;
+  /** Which of the task's episodes it is, from 1. */
+  readonly sample: number;
+  /** What the episode's chance was seeded with. */
+  readonly seed?: number;
+  readonly versions: Versions;
   readonly messages: readonly Message[];
   /** The sum of the steps' rewards; `null` when none was given, which is not the same as 0. */
   readonly reward: number | null;
@@ -49,19 +67,34 @@ export interface Trajectory {
   readonly truncated: boolean;
   /** Set when the episode ended because something failed. */
   readonly error?: EpisodeFailure;
+  /** Turn by turn, the one that failed included. */
+  readonly steps: readonly TurnRecord[];
   readonly toolResults: readonly ToolRecord[];
   readonly times: EpisodeTimes;
 }
 
+/** Which episode of a task it is, and who plays it. */
+export interface EpisodeStart {
+  sample?: number | undefined;
+  seed?: number | undefined;
+  /** The policy's name. */
+  policy?: string | undefined;
+}
+
 /** An episode of which nothing has been played. */
-export function emptyTrajectory(task: Task): Trajectory {
+export function emptyTrajectory(task: Task, start: EpisodeStart = {}): Trajectory {
+  const { sample = 1, seed, policy } = start;
   return {
     task,
+    sample,
+    ...(seed !== undefined && { seed }),
+    versions: { paddock: PADDOCK_VERSION, ...(policy !== undefined && { policy }) },
     messages: [],
     reward: null,
     turns: 0,
     terminated: false,
     truncated: false,
+    steps: [],
     toolResults: [],
     times: { totalMs: 0, policyMs: 0, envMs: 0 },
   };
@@ -72,7 +105,8 @@ export function withFailure(trajectory: Trajectory, cause: unknown): Trajectory 
   if (trajectory.error !== undefined) return trajectory;
   const boundary = cause instanceof EpisodeError ? cause.boundary : "env";
   const { name, message } = cause instanceof Error ? cause : { name: typeof cause, message: String(cause) };
-  return { ...trajectory, error: { boundary, name, message } };
+  const fault = cause instanceof PolicyError ? cause.fault : undefined;
+  return { ...trajectory, error: { boundary, name, message, ...(fault && { fault }) } };
 }
 
 /** The record of what a tool did in a turn. */

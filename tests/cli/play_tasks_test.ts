@@ -1,7 +1,15 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { ENVS, type MakeEnv } from "../../src/cli/envs.ts";
+import { named } from "../../src/cli/named.ts";
 import { playTasks, type PlayTasksOptions } from "../../src/cli/play_tasks.ts";
+import { chosenPolicy } from "../../src/cli/policies.ts";
+import { Summary } from "../../src/cli/summary.ts";
+import { TrajectoryFile } from "../../src/cli/trajectory_file.ts";
+import { numberMatch } from "../../src/rewards/number_match.ts";
+import type { Trajectory } from "../../src/rollout/trajectory.ts";
 import { fakeArithmetic } from "../fake_arithmetic.ts";
 import { FakePool, ok } from "../fake_pool.ts";
+import { FakeSink } from "./fake_sink.ts";
 
 const WORKED = { question: "q", answer: "<<48/2=24>> <<24*3=72>>\n#### 72" };
 const WRONG = { query: "q", answer: "5", replies: ["The answer is 4"] };
@@ -15,21 +23,33 @@ interface Played {
   pool: FakePool;
 }
 
+interface PlayOptions extends Partial<Omit<PlayTasksOptions, "out">> {
+  /** Where the episodes are written. */
+  out?: string;
+  resume?: boolean;
+}
+
 async function play(
   rows: readonly unknown[],
-  options: Partial<PlayTasksOptions> = {},
+  options: PlayOptions = {},
   pool = new FakePool(fakeArithmetic),
 ): Promise<Played> {
   const tasks = await Deno.makeTempFile({ suffix: ".jsonl" });
   const stdout = new FakeSink();
   const stderr = new FakeSink();
+  const { samples = 1, maxTurns = 4, out: path, resume, ...rest } = options;
+  const summary = new Summary({ samples });
+  const onKept = (trajectory: Trajectory) => summary.addEarlier(trajectory);
   const lines = rows.map((row) => typeof row === "string" ? row : JSON.stringify(row));
+  const { policy } = await chosenPolicy("scripted", {});
   try {
+    using out = path === undefined ? undefined : await TrajectoryFile.open(path, { resume, onKept });
     await Deno.writeTextFile(tasks, lines.join("\n"));
-    const code = await playTasks(pool, {
-      ...{ tasks, concurrency: 2, timeoutMs: 100, maxTurns: 4, stdout, stderr },
+    const code = await playTasks({
+      ...{ tasks, policy, samples, summary, maxTurns, out, stdout, stderr, concurrency: 2 },
+      makeEnv: await makeEnv(pool, maxTurns),
       signal: new AbortController().signal,
-      ...options,
+      ...rest,
     });
     return { code, stdout: stdout.text, stderr: stderr.text, pool };
   } finally {
@@ -37,24 +57,10 @@ async function play(
   }
 }
 
-class FakeSink {
-  text = "";
-  readonly #terminal: boolean;
-
-  constructor(terminal = false) {
-    this.#terminal = terminal;
-  }
-
-  /** Takes a few bytes at a time, as a pipe may. */
-  write(bytes: Uint8Array): Promise<number> {
-    const taken = bytes.subarray(0, 1000);
-    this.text += new TextDecoder("latin1").decode(taken);
-    return Promise.resolve(taken.length);
-  }
-
-  isTerminal(): boolean {
-    return this.#terminal;
-  }
+async function makeEnv(pool: FakePool, maxTurns: number): Promise<MakeEnv> {
+  await using stack = new AsyncDisposableStack();
+  const setup = { pool: () => pool, stack, grader: numberMatch(), timeoutMs: 100, maxTurns };
+  return await named(ENVS, "python", "env").open(setup);
 }
 
 Deno.test("playTasks() plays worked and scripted tasks and prints a table", async () => {
@@ -91,7 +97,7 @@ Deno.test("playTasks() shows messages in the order of the tasks, and no control 
 Deno.test("playTasks() draws its progress on a terminal only", async () => {
   const stderr = new FakeSink(true);
   await play([WRONG, WRONG], { stderr });
-  assertMatch(stderr.text, /1\/2 {2}reward 0.000/);
+  assertMatch(stderr.text, /1\/2 {2}\d running {2}0 failed {2}reward 0.000/);
   assertEquals(stderr.text.endsWith("\r\x1b[K"), true);
 });
 
