@@ -151,7 +151,7 @@ class TaskRun {
 }
 
 function interruption({ running }: Summary): string {
-  return `Interrupted: ending ${running} episodes. Ctrl-C again ends at once.\n`;
+  return `Interrupted: ending what runs (${running}). Ctrl-C again ends at once.\n`;
 }
 
 function isUnreadable(error: unknown): error is Error {

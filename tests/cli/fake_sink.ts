@@ -1,6 +1,7 @@
 /** Takes text, a few bytes at a time, as a pipe may; says whether it is a terminal. */
 export class FakeSink {
   text = "";
+  readonly #decoder = new TextDecoder();
   readonly #terminal: boolean;
 
   constructor(terminal = false) {
@@ -9,7 +10,7 @@ export class FakeSink {
 
   write(bytes: Uint8Array): Promise<number> {
     const taken = bytes.subarray(0, 1000);
-    this.text += new TextDecoder("latin1").decode(taken);
+    this.text += this.#decoder.decode(taken, { stream: true });
     return Promise.resolve(taken.length);
   }
 

@@ -148,3 +148,74 @@ Deno.test("playTasks() cuts off and grades what takes too many turns", async () 
   const { truncated, reward, turns } = JSON.parse(stdout);
   assertEquals({ truncated, reward, turns }, { truncated: true, reward: 0, turns: 2 });
 });
+
+Deno.test("playTasks() writes the episodes of one task together, in whatever order they end", async () => {
+  const ends = new Map([["a", 20], ["b", 0]]);
+  let calls = 0;
+  const pool = new FakePool(async (code) => {
+    await new Promise((resolve) => setTimeout(resolve, (ends.get(code) ?? 0) / ++calls));
+    return ok("1\n");
+  });
+  const rows = ["a", "b"].map((id) => ({
+    id,
+    query: "q",
+    answer: "1",
+    replies: [`\`\`\`python\n${id}\n\`\`\``, "1"],
+  }));
+  const { stdout, stderr } = await play(rows, { samples: 3, concurrency: 6, json: true }, pool);
+  const written = stdout.trimEnd().split("\n").map((line) => JSON.parse(line));
+  const order = written.map(({ task, sample }) => `${task.id}${sample}`).join(" ");
+  assertEquals(order, order.startsWith("a") ? "a1 a2 a3 b1 b2 b3" : "b1 b2 b3 a1 a2 a3");
+  assertMatch(stderr, /pass@3 +2 of 2\n/);
+});
+
+Deno.test("playTasks() goes on where an earlier run stopped, and plays nothing twice", async () => {
+  const out = await Deno.makeTempFile();
+  try {
+    const rows = ["a", "b"].map((id) => ({ ...WRONG, id }));
+    await play(rows.slice(0, 1), { out, samples: 2 });
+    const again = await play(rows, { out, samples: 3, resume: true });
+    assertMatch(again.stdout, /^episodes +6 \(2 of an earlier run\)\n[^]*pass@3 +0 of 2\n/);
+    const keys = (await Deno.readTextFile(out)).trimEnd().split("\n").map((line) => {
+      const { task, sample } = JSON.parse(line);
+      return `${task.id}${sample}`;
+    });
+    assertEquals(keys, ["a1", "a2", "a3", "b1", "b2", "b3"]);
+    const done = await play(rows, { out, samples: 3, resume: true });
+    assertMatch(done.stdout, /^episodes +6 \(6 of an earlier run\)/);
+  } finally {
+    await Deno.remove(out);
+  }
+});
+
+Deno.test("playTasks() keeps whole lines of what ended before Ctrl-C, incomplete groups too", async () => {
+  const out = await Deno.makeTempFile();
+  const abort = new AbortController();
+  const pool = new FakePool((code) => {
+    if (code === "1") return ok("1\n");
+    abort.abort(new Error("Ctrl-C"));
+    return Promise.reject(abort.signal.reason);
+  });
+  const rows = ["1", "2"].map((id) => ({ id, query: "q", replies: [`\`\`\`python\n${id}\n\`\`\``, "1"] }));
+  try {
+    const options = { out, signal: abort.signal, concurrency: 1, samples: 1 };
+    const { code, stderr } = await play(rows, options, pool);
+    assertEquals(code, 130);
+    assertStringIncludes(stderr, "Interrupted: ending what runs (1). Ctrl-C again ends at once.\n");
+    const kept = (await Deno.readTextFile(out)).split("\n");
+    assertEquals([kept.length, JSON.parse(kept[0] ?? "").task.id], [2, "1"]);
+  } finally {
+    await Deno.remove(out);
+  }
+});
+
+Deno.test("playTasks() records each episode whose policy failed, and plays all", async () => {
+  const rows = Array.from(
+    { length: 3 },
+    (_, at) => ({ id: `${at}`, query: "q", replies: at === 1 ? [] : ["1"] }),
+  );
+  const { code, stdout, stderr } = await play(rows, { json: true });
+  const failures = stdout.trimEnd().split("\n").map((line) => JSON.parse(line).error?.boundary);
+  assertEquals([code, failures.toSorted()], [1, ["policy", undefined, undefined]]);
+  assertStringIncludes(stderr, "first error   policy: Cannot play task '1'");
+});
