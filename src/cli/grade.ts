@@ -3,6 +3,7 @@ import type { Grader } from "../rewards/grader.ts";
 import { gradeTrajectory } from "../rollout/grade_trajectory.ts";
 import { mapConcurrently } from "../rollout/map_concurrently.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
+import { EpisodeTable } from "./episode_table.ts";
 import { EXIT } from "./exit_code.ts";
 import { GRADERS } from "./graders.ts";
 import { lazyPool } from "./lazy_pool.ts";
@@ -65,8 +66,8 @@ async function runGrade(file: string, flags: GradeFlags, signal: AbortSignal): P
   await using stack = new AsyncDisposableStack();
   const grader = kind.make({ pool: lazyPool({ profile, size, resetMode: "fresh", cacheDir, stack }) });
   const sinks = { out, stdout: flags.json ? Deno.stdout : undefined };
-  const summary = await gradeFile(file, { grader, concurrency: size, signal, ...sinks });
-  await writeText(flags.json ? Deno.stderr : Deno.stdout, summary.table());
+  const { summary, table } = await gradeFile(file, { grader, concurrency: size, signal, ...sinks });
+  await writeText(flags.json ? Deno.stderr : Deno.stdout, table.text() + summary.table());
   return summary.failed > 0 ? EXIT.error : EXIT.ok;
 }
 
@@ -87,9 +88,10 @@ async function gradeFile(
     stdout: TextSink | undefined;
     signal: AbortSignal;
   },
-): Promise<Summary> {
+): Promise<{ summary: Summary; table: EpisodeTable }> {
   const { grader, concurrency, out, stdout, signal } = options;
   const summary = new Summary();
+  const table = new EpisodeTable();
   const grade = (trajectory: Trajectory, signal: AbortSignal) =>
     gradeTrajectory(trajectory, grader, { signal });
   const graded = mapConcurrently(savedEpisodes(file), grade, {
@@ -97,8 +99,9 @@ async function gradeFile(
   });
   for await (const trajectory of graded) {
     summary.add(trajectory);
+    table.add(trajectory);
     await out?.write(trajectory);
     if (stdout !== undefined) await writeText(stdout, `${JSON.stringify(trajectory)}\n`);
   }
-  return summary;
+  return { summary, table };
 }

@@ -6,6 +6,7 @@ import { readTasks, type Task } from "../task.ts";
 import { countLines } from "./count_lines.ts";
 import type { MakeEnv } from "./envs.ts";
 import { EpisodeGroups } from "./episode_groups.ts";
+import { EpisodeTable } from "./episode_table.ts";
 import { EXIT } from "./exit_code.ts";
 import { Progress } from "./progress.ts";
 import type { Summary } from "./summary.ts";
@@ -36,8 +37,8 @@ export interface PlayTasksOptions {
   json?: boolean | undefined;
   /** The JSON lines go to this file too, and what it holds already is not played. */
   out?: TrajectoryFile | undefined;
-  /** Each episode's messages on stdout, in the order of the tasks. */
-  show?: boolean | undefined;
+  /** The messages of so many episodes on stdout, in the order of the tasks. */
+  show?: number | undefined;
   colour?: boolean | undefined;
   stdout: TextSink;
   stderr: Screen;
@@ -55,9 +56,10 @@ export interface PlayTasksOptions {
 export async function playTasks(options: PlayTasksOptions): Promise<number> {
   const { json, stdout, stderr, summary } = options;
   try {
-    const stopped = await new TaskRun(options).play();
+    const run = new TaskRun(options);
+    const stopped = await run.play();
     if (stopped !== EXIT.usage || summary.episodes > 0) {
-      await writeText(json ? stderr : stdout, summary.table());
+      await writeText(json ? stderr : stdout, run.table.text() + summary.table());
     }
     return stopped || (summary.failed > 0 ? EXIT.error : EXIT.ok);
   } catch (error) {
@@ -69,6 +71,9 @@ export async function playTasks(options: PlayTasksOptions): Promise<number> {
 
 class TaskRun {
   readonly #options: PlayTasksOptions;
+  /** What was written, line by line. */
+  readonly table = new EpisodeTable();
+  #shown = 0;
   /** The samples of a task that are not played, as an earlier run played them. */
   readonly #finished = new WeakMap<Task, ReadonlySet<number>>();
   /** How many episodes of a task are to come, where that is not all of them. */
@@ -121,7 +126,7 @@ class TaskRun {
     return rolloutAll(this.#tasks(), {
       ...{ policy, makeEnv, samples, seed, concurrency, maxTurns, signal },
       skip: (task, sample) => this.#finished.get(task)?.has(sample) ?? false,
-      ordered: show,
+      ordered: show !== undefined,
       onStart: () => summary.start(),
       onTrajectory: (trajectory) => summary.end(trajectory),
     });
@@ -144,7 +149,8 @@ class TaskRun {
   async #write(trajectory: Trajectory, progress: Progress): Promise<void> {
     const { json, show, colour, out, stdout } = this.#options;
     await out?.write(trajectory);
-    if (!json && !show) return;
+    this.table.add(trajectory);
+    if (!json && (show === undefined || ++this.#shown > show)) return;
     const text = json ? `${JSON.stringify(trajectory)}\n` : transcript(trajectory, { colour });
     await progress.aside(() => writeText(stdout, text));
   }

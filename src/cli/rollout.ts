@@ -37,6 +37,7 @@ interface RolloutFlags extends SandboxFlags {
   resume?: boolean;
   force?: boolean;
   show?: boolean;
+  showFirst?: number;
 }
 
 const NOTES = `
@@ -88,12 +89,16 @@ export function rolloutCommand(): Command {
     .option("--timeout-ms <n>", "milliseconds that a block of code may take", wholeNumber(1), 2000)
     .option("--max-turns <n>", "replies that an episode may take", wholeNumber(1), 8)
     .addOption(
-      new Option("--json", "one JSON line per episode on stdout, the table on stderr").conflicts("show"),
+      new Option("--json", "one JSON line per episode on stdout, the table on stderr").conflicts([
+        "show",
+        "showFirst",
+      ]),
     )
     .option("--out <file>", "write the JSON lines to a file")
     .addOption(new Option("--resume", "go on with the file of --out").conflicts("force"))
     .option("--force", "throw away what the file of --out holds")
     .option("--show", "print each episode's messages")
+    .option("--show-first <n>", "print the messages of the first n episodes", wholeNumber(1))
     .addHelpText("after", namesText("Envs", ENVS) + namesText("Policies", POLICIES))
     .addHelpText("after", namesText("Graders", GRADERS) + NOTES)
     .action(async (_flags: unknown, command: Command) => {
@@ -105,7 +110,8 @@ async function runRollout(flags: RolloutFlags, signal: AbortSignal): Promise<num
   if (flags.resume && flags.out === undefined) {
     throw new UsageError("Cannot resume as there must be a file to go on with: give --out FILE");
   }
-  const { tasks, limit, n: samples, seed, maxTurns, timeoutMs, json, show } = flags;
+  const { tasks, limit, n: samples, seed, maxTurns, timeoutMs, json } = flags;
+  const show = flags.showFirst ?? (flags.show ? Infinity : undefined);
   const kind = named(ENVS, flags.env, "env");
   const graderKind = flags.grader === "none" ? undefined : named(GRADERS, flags.grader, "grader");
   const chosen = await policyOf(flags);

@@ -68,7 +68,7 @@ Deno.test("playTasks() plays worked and scripted tasks and prints a table", asyn
   assertEquals({ code, stderr, alive: pool.alive }, { code: 0, stderr: "", alive: 0 });
   assertMatch(
     stdout,
-    /^episodes +3\nmean reward +0.5000\nright +1\nwrong +1\nunscored +1\nerrors +0\ntool calls +2 \(2 ok\)\nepisodes\/s +\d/,
+    /\n\nepisodes +3\nmean reward +0.5000\nright +1\nwrong +1\nunscored +1\nerrors +0\ntool calls +2 \(2 ok\)\nepisodes\/s +\d/,
   );
 });
 
@@ -85,7 +85,7 @@ Deno.test("playTasks() writes one JSON line per episode, and the table elsewhere
 });
 
 Deno.test("playTasks() shows messages in the order of the tasks, and no control characters", async () => {
-  const { stdout } = await play([WORKED, UNSCORED], { show: true });
+  const { stdout } = await play([WORKED, UNSCORED], { show: Infinity });
   assertMatch(
     stdout,
     /v1 = 48 \/ 2[^]*tool:\n {2}Code block 1 executed[^]*The answer is 72[^]*reward 1[^]*hello/,
@@ -175,7 +175,7 @@ Deno.test("playTasks() goes on where an earlier run stopped, and plays nothing t
     const rows = ["a", "b"].map((id) => ({ ...WRONG, id }));
     await play(rows.slice(0, 1), { out, samples: 2 });
     const again = await play(rows, { out, samples: 3, resume: true });
-    assertMatch(again.stdout, /^episodes +6 \(2 of an earlier run\)\n[^]*pass@3 +0 of 2\n/);
+    assertMatch(again.stdout, /\n\nepisodes +6 \(2 of an earlier run\)\n[^]*pass@3 +0 of 2\n/);
     const keys = (await Deno.readTextFile(out)).trimEnd().split("\n").map((line) => {
       const { task, sample } = JSON.parse(line);
       return `${task.id}${sample}`;

@@ -57,7 +57,7 @@ Deno.test("Progress writes whole lines where there is no terminal, and none in a
     await using long = new Progress({ ...options, intervalMs: 0 });
     long.update();
   }
-  assertMatch(sink.text, /^(6 done {2}2 running [^\r\x1b\n]*\n)+$/);
+  assertMatch(sink.text, /^(6 done {2}2 running [\w. /-]*\n)+$/);
 });
 
 Deno.test("Progress.aside() keeps a bar out of what is written meanwhile", async () => {
@@ -70,7 +70,7 @@ Deno.test("Progress.aside() keeps a bar out of what is written meanwhile", async
     await sink.write(new TextEncoder().encode("episode\n"));
     progress.update();
   });
-  assertMatch(sink.text, /\r\x1b\[Kepisode\n$/);
+  assertEquals(sink.text.endsWith("\r\x1b[Kepisode\n"), true);
 });
 
 Deno.test("Progress does not mind when nobody looks at it", async () => {

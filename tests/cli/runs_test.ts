@@ -60,7 +60,7 @@ Deno.test("paddock rollout asks a server, groups, grades; grade and view read wh
     chat(folder, server.url, "--n", "3", "--concurrency", "4"),
   );
   assertEquals({ code, stderr }, { code: 0, stderr: "" });
-  assertMatch(stdout, /^episodes +15\nmean reward +1\.0000\n[^]*pass@3 +5 of 5\n/);
+  assertMatch(stdout, /\n\nepisodes +15\nmean reward +1\.0000\n[^]*pass@3 +5 of 5\n/);
   const episodes = await folder.episodes();
   assertEquals(episodes.map(({ sample }) => sample), [1, 2, 3, 1, 2, 3, 1, 2, 3, 1, 2, 3, 1, 2, 3]);
 
@@ -124,7 +124,7 @@ Deno.test("paddock rollout ends cleanly at Ctrl-C, and --resume plays the rest",
   stuck.resolve(new Response());
   assertEquals(code, 130);
   const text = new TextDecoder();
-  assertMatch(text.decode(stdout), /^episodes +3\n/);
+  assertMatch(text.decode(stdout), /\n\nepisodes +3\n/);
   assertStringIncludes(text.decode(stderr), "Interrupted: ending what runs (2)");
   assertEquals((await folder.episodes()).length, 3);
 
