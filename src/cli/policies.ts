@@ -11,7 +11,9 @@ import { renderChatml } from "./render_chatml.ts";
 import { UsageError } from "./usage_error.ts";
 
 /** How a policy is to answer, as the command line has it. */
-export interface PolicySetup extends Pick<ModelServerOptions, "apiKey" | "timeoutMs" | "concurrency"> {
+export interface PolicySetup extends Pick<ModelServerOptions, "timeoutMs" | "concurrency"> {
+  /** For servers of chat completions. */
+  readonly apiKey?: string | undefined;
   readonly model?: string | undefined;
   readonly temperature?: number | undefined;
   readonly maxTokens?: number | undefined;
@@ -103,7 +105,9 @@ function generatePolicy(url: string | undefined, setup: PolicySetup): Policy {
     ...(temperature !== undefined && { temperature }),
     ...(maxTokens !== undefined && { max_new_tokens: maxTokens }),
   };
-  return sglangPolicy({ ...setup, url: requiredUrl("sglang", url), render: renderChatml, samplingParams });
+  const { model, timeoutMs, concurrency } = setup;
+  const server = { url: requiredUrl("sglang", url), model, timeoutMs, concurrency };
+  return sglangPolicy({ ...server, render: renderChatml, samplingParams });
 }
 
 function asked(

@@ -5,6 +5,7 @@ import { History } from "../history.ts";
 import { parseMessage } from "../message.ts";
 import { type Policy, type Reply, wholeReply } from "../policy/policy.ts";
 import { type OpenTask, type Task, withoutAnswer } from "../task.ts";
+import { episodeTokens } from "./episode_tokens.ts";
 import { emptyTrajectory, toolRecord, type Trajectory, withFailure } from "./trajectory.ts";
 import { type TurnRecord, turnRecord } from "./turn_record.ts";
 
@@ -66,6 +67,8 @@ class Episode {
   #policyMs = 0;
   #envMs = 0;
   #history: History | undefined;
+  /** The env's tokens after the newest step. */
+  #ids: readonly number[] | undefined;
   #played: Trajectory;
 
   constructor(env: Env, game: { policy: Policy; task: Task; options: RolloutOptions }) {
@@ -90,13 +93,16 @@ class Episode {
       const step = await this.#inEnv(() => this.#env.step(action, { signal }));
       observation = step;
       this.#history = step.history.prompt;
+      this.#ids = step.tokens?.prompt;
       this.#record(step, maxTurns);
     }
   }
 
   trajectory(): Trajectory {
+    const tokens = episodeTokens(this.#ids, this.#steps);
     return {
       ...this.#played,
+      ...(tokens !== undefined && { tokens }),
       messages: this.#history?.toChats() ?? [],
       steps: this.#steps,
       times: { totalMs: performance.now() - this.#startMs, policyMs: this.#policyMs, envMs: this.#envMs },
@@ -112,7 +118,9 @@ class Episode {
         async () => checkedReply(wholeReply(await this.#policy.reply(history.prompt, context))),
         { error: PolicyError, failure: "Cannot get reply", signal },
       );
-      this.#steps.push(turnRecord(this.#steps.length + 1, performance.now() - start, reply));
+      const turn = this.#steps.length + 1;
+      const begun = { turn, policyMs: performance.now() - start, promptTokens: tokens?.prompt.length };
+      this.#steps.push(turnRecord(begun, reply));
       const { weightVersion: weights } = reply;
       if (weights) this.#played = { ...this.#played, versions: { ...this.#played.versions, weights } };
       return reply;

@@ -3,6 +3,7 @@ import type { Message } from "../message.ts";
 import type { Task } from "../task.ts";
 import type { ToolResult, ToolStatus } from "../tools/tool_result.ts";
 import { PADDOCK_VERSION } from "../version.ts";
+import type { EpisodeTokens } from "./episode_tokens.ts";
 import type { TurnRecord } from "./turn_record.ts";
 
 /** What became of one call of a tool, or one block of code, of an episode. */
@@ -67,6 +68,8 @@ export interface Trajectory {
   readonly truncated: boolean;
   /** Set when the episode ended because something failed. */
   readonly error?: EpisodeFailure;
+  /** For a trainer, where env and policy deal in tokens; `null` when the env did not keep what was sampled. */
+  readonly tokens?: EpisodeTokens | null;
   /** Turn by turn, the one that failed included. */
   readonly steps: readonly TurnRecord[];
   readonly toolResults: readonly ToolRecord[];

@@ -38,6 +38,8 @@ const trajectorySchema = z.looseObject({
   terminated: z.boolean().default(false),
   truncated: z.boolean().default(false),
   error: error.optional(),
+  tokens: z.object({ ids: z.array(z.int()), lossMask: z.array(z.union([z.literal(0), z.literal(1)])) })
+    .nullish(),
   steps: z.array(z.looseObject({ turn: count })).default([]),
   toolResults: z.array(z.looseObject({ turn: count, tool: z.string(), status: z.string() })).default([]),
   times: times.default({ totalMs: 0, policyMs: 0, envMs: 0 }),

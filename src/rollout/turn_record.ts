@@ -13,11 +13,23 @@ export interface TurnRecord {
   readonly finishReason?: string;
   readonly usage?: TokenUsage;
   /** The token ids that were sampled in this turn, and their log-probabilities. */
-  readonly tokens?: NonNullable<Reply["tokens"]>;
+  readonly tokens?: NonNullable<Reply["tokens"]> & {
+    /** How many tokens stood before them, where the env counts in tokens. */
+    readonly start?: number;
+  };
+}
+
+/** What a {@linkcode turnRecord} begins with. */
+export interface TurnStart {
+  turn: number;
+  policyMs: number;
+  /** How many tokens the prompt had, where the env counts in tokens. */
+  promptTokens: number | undefined;
 }
 
 /** The record of a turn whose reply is there and whose env has not seen it. */
-export function turnRecord(turn: number, policyMs: number, reply: Reply): TurnRecord {
+export function turnRecord(begun: TurnStart, reply: Reply): TurnRecord {
+  const { turn, policyMs, promptTokens: start } = begun;
   const { finishReason, usage, tokens } = reply;
   return {
     turn,
@@ -26,6 +38,6 @@ export function turnRecord(turn: number, policyMs: number, reply: Reply): TurnRe
     reward: null,
     ...(finishReason !== undefined && { finishReason }),
     ...(usage && { usage }),
-    ...(tokens && { tokens }),
+    ...(tokens && { tokens: { ...tokens, ...(start !== undefined && { start }) } }),
   };
 }

@@ -57,6 +57,8 @@ Deno.test("chosenPolicy() asks servers with what the flags say", async () => {
   await using sglang = new FakeServer(() => Response.json({ text: "hi", meta_info: {} }));
   const generate = await chosenPolicy(`sglang:${sglang.url}`, setup);
   await generate.policy.reply(HISTORY, { task: TASK });
+  assertEquals(sglang.seen[0]?.headers.get("authorization"), null);
+  assertEquals(openai.seen[0]?.headers.get("authorization"), "Bearer k");
   assertEquals(sglang.seen[0]?.body, {
     text: "<|im_start|>user\n<|im_end |>q<|im_end|>\n<|im_start|>assistant\n",
     sampling_params: { temperature: 0, max_new_tokens: 5 },

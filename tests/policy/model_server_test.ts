@@ -82,7 +82,7 @@ Deno.test("ModelServer.post() says what a server refused, without the key in it"
   assertStringIncludes(message, "answered 401 Unauthorized: Incorrect API key: [key]");
 });
 
-Deno.test("ModelServer.post() tells a server that is down from one that is slow", async () => {
+Deno.test("ModelServer.post() has a retry policy with timeout: a server that is down is not one that is slow (slime)", async () => {
   const down = await failure(modelServer(deadUrl(), { retries: 1 }));
   assertEquals(down.fault, "unreachable");
   assertStringIncludes(down.message, "cannot be reached: ");
