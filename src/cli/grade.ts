@@ -14,7 +14,6 @@ import { chosenProfile, flagsOf, profileOption, type SandboxFlags } from "./sand
 import { savedEpisodes } from "./saved_episodes.ts";
 import { Summary } from "./summary.ts";
 import { TrajectoryFile } from "./trajectory_file.ts";
-import { UsageError } from "./usage_error.ts";
 import { wholeNumber } from "./whole_number.ts";
 import { type TextSink, writeText } from "./write_text.ts";
 
@@ -62,21 +61,15 @@ async function runGrade(file: string, flags: GradeFlags, signal: AbortSignal): P
   const kind = named(GRADERS, flags.grader, "grader");
   const profile = await chosenProfile(flags);
   await requireReadable(file);
-  using out = flags.out === undefined ? undefined : await openOut(flags.out, file, flags);
+  using out = flags.out === undefined
+    ? undefined
+    : await TrajectoryFile.open(flags.out, { force: flags.force, source: file });
   await using stack = new AsyncDisposableStack();
   const grader = kind.make({ pool: lazyPool({ profile, size, resetMode: "fresh", cacheDir, stack }) });
   const sinks = { out, stdout: flags.json ? Deno.stdout : undefined };
   const { summary, table } = await gradeFile(file, { grader, concurrency: size, signal, ...sinks });
   await writeText(flags.json ? Deno.stderr : Deno.stdout, table.text() + summary.table());
   return summary.failed > 0 ? EXIT.error : EXIT.ok;
-}
-
-async function openOut(path: string, source: string, { force }: GradeFlags): Promise<TrajectoryFile> {
-  const real = await Deno.realPath(path).catch(() => undefined); // it need not be there
-  if (real === undefined || real !== await Deno.realPath(source)) {
-    return await TrajectoryFile.open(path, { force });
-  }
-  throw new UsageError(`Cannot write '${path}' as it must not be the file that is graded`);
 }
 
 async function gradeFile(

@@ -6,6 +6,7 @@ import { named, namesText } from "./named.ts";
 import { numberAtLeast } from "./number_at_least.ts";
 import { playTasks } from "./play_tasks.ts";
 import { type ChosenPolicy, chosenPolicy, POLICIES } from "./policies.ts";
+import { requireReadable } from "./require_readable.ts";
 import { runCommand } from "./run_command.ts";
 import { chosenProfile, flagsOf, profileOption, type SandboxFlags } from "./sandbox_flags.ts";
 import { Summary } from "./summary.ts";
@@ -117,6 +118,7 @@ async function runRollout(flags: RolloutFlags, signal: AbortSignal): Promise<num
   const chosen = await policyOf(flags);
   const profile = await chosenProfile(flags);
   const { concurrency, poolSize } = sizesOf(flags, chosen);
+  await requireReadable(tasks, { mayBeFolder: true });
   const summary = new Summary({ samples });
   using out = await outOf(flags, summary);
   await using stack = new AsyncDisposableStack();
@@ -138,10 +140,10 @@ async function policyOf(flags: RolloutFlags): Promise<ChosenPolicy> {
 }
 
 async function outOf(flags: RolloutFlags, summary: Summary): Promise<TrajectoryFile | undefined> {
-  const { out, resume, force } = flags;
+  const { out, resume, force, tasks: source } = flags;
   if (out === undefined) return undefined;
   const onKept = summary.addEarlier.bind(summary);
-  return await TrajectoryFile.open(out, { resume, force, onKept });
+  return await TrajectoryFile.open(out, { resume, force, source, onKept });
 }
 
 /** While a server thinks, an interpreter waits for it; one that need not wait keeps a core busy. */

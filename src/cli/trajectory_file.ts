@@ -11,6 +11,8 @@ export interface TrajectoryFileOptions {
   resume?: boolean | undefined;
   /** They are thrown away. Without this or `resume`, a file that holds something is refused. */
   force?: boolean | undefined;
+  /** The file that is read while this one is written. */
+  source?: string | undefined;
   /** Told of each episode that stays. */
   onKept?: ((trajectory: Trajectory) => void) | undefined;
 }
@@ -28,12 +30,13 @@ export class TrajectoryFile implements Disposable {
   /**
    * Opens a file, and makes the folder that it is in.
    *
-   * @throws {UsageError} when it cannot be written, holds something, or cannot be gone on with.
+   * @throws {UsageError} when it cannot be written, holds something, is the source, or cannot be gone on with.
    */
   static async open(path: string, options: TrajectoryFileOptions = {}): Promise<TrajectoryFile> {
-    const { resume = false, force = false, onKept } = options;
+    const { resume = false, force = false, source, onKept } = options;
     const finished = new Map<string, number>();
     try {
+      if (source !== undefined) await requireOther(path, source);
       await Deno.mkdir(dirname(path), { recursive: true });
       const holdsSomething = await sizeOf(path) > 0;
       if (holdsSomething && !resume && !force) {
@@ -74,6 +77,12 @@ export class TrajectoryFile implements Disposable {
   [Symbol.dispose](): void {
     this.#file[Symbol.dispose]();
   }
+}
+
+async function requireOther(path: string, source: string): Promise<void> {
+  const real = await Deno.realPath(path).catch(() => undefined); // it need not be there
+  if (real === undefined || real !== await Deno.realPath(source)) return;
+  throw new UsageError(`Cannot write '${path}' as it must not be the file that is read`);
 }
 
 function keyOf({ id }: Task, sample: number): string {
