@@ -12,6 +12,7 @@ import { Progress } from "./progress.ts";
 import type { Summary } from "./summary.ts";
 import type { TrajectoryFile } from "./trajectory_file.ts";
 import { transcript } from "./transcript.ts";
+import { Unfinished } from "./unfinished.ts";
 import { type TextSink, writeText } from "./write_text.ts";
 
 /** A place that text goes to, which may be a terminal. */
@@ -73,14 +74,14 @@ class TaskRun {
   readonly #options: PlayTasksOptions;
   /** What was written, line by line. */
   readonly table = new EpisodeTable();
+  readonly #unfinished: Unfinished;
+  /** Episodes that are over and whose turn to be written has not come. */
+  readonly #ended = new Set<Trajectory>();
   #shown = 0;
-  /** The samples of a task that are not played, as an earlier run played them. */
-  readonly #finished = new WeakMap<Task, ReadonlySet<number>>();
-  /** How many episodes of a task are to come, where that is not all of them. */
-  readonly #left = new Map<string, number>();
 
   constructor(options: PlayTasksOptions) {
     this.#options = options;
+    this.#unfinished = new Unfinished(options.out, options.samples);
   }
 
   /** Gives the exit code that says why playing stopped early; 0 when it did not. */
@@ -102,7 +103,7 @@ class TaskRun {
     const { tasks, limit, samples, summary, stderr, columns, signal } = this.#options;
     const lines = await countLines(tasks, limit);
     const total = lines === undefined ? undefined : lines * samples;
-    const groups = new EpisodeGroups((id) => this.#left.get(id) ?? samples);
+    const groups = new EpisodeGroups((id) => this.#unfinished.left(id));
     await using progress = new Progress({
       ...{ summary, total, columns },
       sink: stderr,
@@ -112,11 +113,15 @@ class TaskRun {
     signal.addEventListener("abort", say, { once: true });
     try {
       for await (const trajectory of this.#trajectories()) {
+        this.#ended.delete(trajectory);
         for (const next of groups.add(trajectory)) await this.#write(next, progress);
         progress.update();
       }
     } finally {
       signal.removeEventListener("abort", say);
+      for (const trajectory of this.#ended) {
+        for (const next of groups.add(trajectory)) await this.#write(next, progress);
+      }
       for (const next of groups.rest()) await this.#write(next, progress);
     }
   }
@@ -125,23 +130,21 @@ class TaskRun {
     const { policy, makeEnv, samples, seed, concurrency, show, maxTurns, summary, signal } = this.#options;
     return rolloutAll(this.#tasks(), {
       ...{ policy, makeEnv, samples, seed, concurrency, maxTurns, signal },
-      skip: (task, sample) => this.#finished.get(task)?.has(sample) ?? false,
+      skip: (task, sample) => this.#unfinished.isFinished(task, sample),
       ordered: show !== undefined,
       onStart: () => summary.start(),
-      onTrajectory: (trajectory) => summary.end(trajectory),
+      onTrajectory: (trajectory) => {
+        summary.end(trajectory);
+        this.#ended.add(trajectory);
+      },
     });
   }
 
   async *#tasks(): AsyncGenerator<Task> {
-    const { tasks, limit, samples, out, onTask } = this.#options;
+    const { tasks, limit, onTask } = this.#options;
     for await (const task of readTasks(tasks, { limit })) {
       onTask?.(task);
-      const finished = new Set<number>();
-      for (let sample = 1; out !== undefined && sample <= samples; sample++) {
-        if (out.takeFinished(task, sample)) finished.add(sample);
-      }
-      if (finished.size > 0) this.#finished.set(task, finished);
-      if (finished.size > 0 && finished.size < samples) this.#left.set(task.id, samples - finished.size);
+      this.#unfinished.add(task);
       yield task;
     }
   }

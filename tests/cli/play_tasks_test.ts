@@ -219,3 +219,23 @@ Deno.test("playTasks() records each episode whose policy failed, and plays all",
   assertEquals([code, failures.toSorted()], [1, ["policy", undefined, undefined]]);
   assertStringIncludes(stderr, "first error   policy: Cannot play task '1'");
 });
+
+Deno.test("playTasks() writes at Ctrl-C what is over and whose turn has not come", async () => {
+  const abort = new AbortController();
+  const summary = new Summary();
+  const pool = new FakePool(async (code, _globals, { signal }) => {
+    if (code === "quick") return ok("1\n");
+    while (summary.episodes < 1) await new Promise((resolve) => setTimeout(resolve, 1));
+    abort.abort(new Error("Ctrl-C"));
+    throw signal?.reason;
+  });
+  const rows = ["slow", "quick"].map((id) => ({
+    id,
+    query: "q",
+    replies: [`\`\`\`python\n${id}\n\`\`\``, "1"],
+  }));
+  // What is shown comes in the order of the tasks, so the second one waits for the first.
+  const { code, stdout } = await play(rows, { signal: abort.signal, show: 9, summary }, pool);
+  assertEquals(code, 130);
+  assertMatch(stdout, /── quick ──[^]*\nepisodes +1\n/);
+});
