@@ -1,5 +1,6 @@
 import type { EpisodeFailure, Trajectory } from "../rollout/trajectory.ts";
 import { GroupScores } from "./group_scores.ts";
+import { printable } from "./printable.ts";
 
 /** What a run has come to so far, in numbers; trajectories themselves are not kept. */
 export class Summary {
@@ -96,7 +97,7 @@ export class Summary {
       ["unscored", `${this.#episodes - this.#scored}`],
       ...(this.#samples > 1 ? this.#groups.rows() : []),
       ["errors", `${this.#failed}`],
-      ...(failure === undefined ? [] : [["first error", `${failure.boundary}: ${failure.message}`] as const]),
+      ...(failure === undefined ? [] : [["first error", failureText(failure)] as const]),
       ["tool calls", this.#callTexts()],
       ["episodes/s", this.episodesPerSecond.toFixed(1)],
     ];
@@ -109,4 +110,9 @@ export class Summary {
     const byStatus = counts.map(([status, count]) => `${count} ${status}`);
     return total === 0 ? "0" : `${total} (${byStatus.join(", ")})`;
   }
+}
+
+/** A failure in one line; a server's words may be in it. */
+function failureText({ boundary, message }: EpisodeFailure): string {
+  return printable(`${boundary}: ${message.trim().replace(/\s+/g, " ")}`);
 }

@@ -1,9 +1,10 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { ENVS, type MakeEnv } from "../../src/cli/envs.ts";
 import { named } from "../../src/cli/named.ts";
-import { playTasks, type PlayTasksOptions } from "../../src/cli/play_tasks.ts";
+import { playTasks } from "../../src/cli/play_tasks.ts";
 import { chosenPolicy } from "../../src/cli/policies.ts";
 import { Summary } from "../../src/cli/summary.ts";
+import type { TaskRunOptions } from "../../src/cli/task_run.ts";
 import { TrajectoryFile } from "../../src/cli/trajectory_file.ts";
 import { numberMatch } from "../../src/rewards/number_match.ts";
 import type { Trajectory } from "../../src/rollout/trajectory.ts";
@@ -23,7 +24,7 @@ interface Played {
   pool: FakePool;
 }
 
-interface PlayOptions extends Partial<Omit<PlayTasksOptions, "out">> {
+interface PlayOptions extends Partial<Omit<TaskRunOptions, "out">> {
   /** Where the episodes are written. */
   out?: string;
   resume?: boolean;

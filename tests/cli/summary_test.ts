@@ -1,6 +1,6 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { Summary } from "../../src/cli/summary.ts";
-import { emptyTrajectory, type Trajectory } from "../../src/rollout/trajectory.ts";
+import { emptyTrajectory, type Trajectory, withFailure } from "../../src/rollout/trajectory.ts";
 
 function episode(id: string, reward: number | null): Trajectory {
   return { ...emptyTrajectory({ id, query: "q" }), reward };
@@ -20,7 +20,7 @@ Deno.test("Summary tells groups that were solved from those that can teach somet
     ["open", 1],
   ];
   for (const [id, reward] of rewards) summary.add(episode(id, reward));
-  assertMatch(summary.table(), /pass@2 +3 of 4\nmixed groups +1 of 4\n/);
+  assertMatch(summary.table(), /pass@2 +3 of 4\nmixed groups +1 of 4\ngroup spread +0\.1875\n/);
 });
 
 Deno.test("Summary says nothing of groups where a task has one episode", () => {
@@ -38,4 +38,10 @@ Deno.test("Summary counts an earlier run, but not for the speed", () => {
   summary.end(episode("b", 0));
   assertEquals(summary.running, 0);
   assertStringIncludes(summary.table(), "episodes      2 (1 of an earlier run)\nmean reward   0.5000");
+});
+
+Deno.test("Summary keeps what a server said to one line that steers no terminal", () => {
+  const summary = new Summary();
+  summary.add(withFailure(episode("a", null), new Error("busy\n\x1b[2J now")));
+  assertStringIncludes(summary.table(), "\nfirst error   env: busy \\x1b[2J now\n");
 });
