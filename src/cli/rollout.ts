@@ -1,4 +1,6 @@
 import { Command, Option } from "commander";
+import type { Policy } from "../policy/policy.ts";
+import type { Trajectory } from "../rollout/trajectory.ts";
 import { ENVS } from "./envs.ts";
 import { GRADERS } from "./graders.ts";
 import { lazyPool } from "./lazy_pool.ts";
@@ -120,7 +122,7 @@ async function runRollout(flags: RolloutFlags, signal: AbortSignal): Promise<num
   const { concurrency, poolSize } = sizesOf(flags, chosen);
   await requireReadable(tasks, { mayBeFolder: true });
   const summary = new Summary({ samples });
-  using out = await outOf(flags, summary);
+  using out = await outOf(flags, summary, chosen.policy);
   await using stack = new AsyncDisposableStack();
   const interpreters = { profile, size: poolSize, cacheDir: flags.cacheDir, stack };
   const pool = lazyPool({ ...interpreters, resetMode: flags.reset });
@@ -139,10 +141,22 @@ async function policyOf(flags: RolloutFlags): Promise<ChosenPolicy> {
   return await chosenPolicy(flags.policy, { model, temperature, maxTokens, timeoutMs, concurrency, apiKey });
 }
 
-async function outOf(flags: RolloutFlags, summary: Summary): Promise<TrajectoryFile | undefined> {
+async function outOf(
+  flags: RolloutFlags,
+  summary: Summary,
+  { name }: Policy,
+): Promise<TrajectoryFile | undefined> {
   const { out, resume, force, tasks: source } = flags;
   if (out === undefined) return undefined;
-  const onKept = summary.addEarlier.bind(summary);
+  const onKept = (trajectory: Trajectory) => {
+    const { policy } = trajectory.versions;
+    if (policy !== undefined && policy !== name) {
+      throw new UsageError(
+        `Cannot resume '${out}' as it must hold episodes of '${name}': it has one of '${policy}'`,
+      );
+    }
+    summary.addEarlier(trajectory);
+  };
   return await TrajectoryFile.open(out, { resume, force, source, onKept });
 }
 

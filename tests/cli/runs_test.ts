@@ -70,6 +70,10 @@ Deno.test("paddock rollout asks a server, groups, grades; grade and view read wh
   assertStringIncludes(grade.stdout, "right         15\n");
   assertEquals((await Deno.readTextFile(graded)).split("\n").length, 16);
 
+  const other = await runPaddock([...chat(folder, server.url, "--resume"), "--model", "n"]);
+  assertEquals(other.code, 2);
+  assertStringIncludes(other.stderr, "as it must hold episodes of 'n': it has one of 'm'");
+
   const view = await runPaddock(["view", graded, "--id", "t3", "--n", "1"]);
   assertEquals(view.code, 0);
   assertMatch(
