@@ -10,8 +10,6 @@ Deno.test("the demo's problems are solved but for the one that goes wrong, and t
     "--tasks",
     TASKS,
     "--json",
-    "--timeout-ms",
-    "4000",
   ]);
   assertEquals(code, 0);
   const episodes: Trajectory[] = stdout.trimEnd().split("\n").map((line) => JSON.parse(line));
