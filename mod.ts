@@ -13,23 +13,75 @@
  *
  * @module
  */
+// words
 export {
   DatasetError,
   EpisodeError,
   GraderError,
   McpError,
   PolicyError,
+  type PolicyFault,
   SandboxError,
   ToolError,
 } from "./src/errors.ts";
+export type { EpisodeFailure } from "./src/episode_failure.ts";
 export { History } from "./src/history.ts";
 export { type ContentPart, type Message, messageText, type ToolCall } from "./src/message.ts";
-export { openaiTool, type ToolSpec } from "./src/tool_spec.ts";
+export { derivedSeed, type Random, seededRandom } from "./src/seeded_random.ts";
 export type { OpenTask, Task } from "./src/task.ts";
+export { openaiTool, type ToolSpec } from "./src/tool_spec.ts";
+export { PADDOCK_VERSION } from "./src/version.ts";
+
+// chat
+export { ChatFormat, type ChatFormatOptions, type RenderOptions } from "./src/chat/chat_format.ts";
+export type { ChatTemplate, InverseParser, InverseParserOptions } from "./src/chat/chat_template.ts";
+export {
+  type AddChatTemplateOptions,
+  ChatTemplates,
+  type ChooseTemplateOptions,
+} from "./src/chat/chat_templates.ts";
+export { fromText, type FromTextOptions } from "./src/chat/from_text.ts";
+export type { GenerationMarks } from "./src/chat/jinja_template.ts";
+export { loadTokenizer, type LoadTokenizerOptions } from "./src/chat/load_tokenizer.ts";
+export { renderChat, type RenderChatOptions } from "./src/chat/render_chat.ts";
+export { textToHistory, tokensToHistory } from "./src/chat/to_history.ts";
+export { historyToText, tokensToText } from "./src/chat/to_text.ts";
+export { historyToTokens, textToTokens, type TextToTokensOptions } from "./src/chat/to_tokens.ts";
+export { tokenizeChat, type TokenizedChat } from "./src/chat/tokenize_chat.ts";
+export type { Tokenizer } from "./src/chat/tokenizer.ts";
+export type { ChatTurn } from "./src/chat/turn_text.ts";
+export { type SampledTurn, type TurnTokens, turnTokens } from "./src/chat/turn_tokens.ts";
+export type { ChatHistory, ChatText, ChatTokens } from "./src/chat/views.ts";
+
+// datasets
+export type { Collate } from "./src/datasets/collate.ts";
+export type { CollatedOptions } from "./src/datasets/collated.ts";
+export { DataLoadingPrimer, type DataLoadingPrimerOptions } from "./src/datasets/data_loading_primer.ts";
+export type { DatasetFilesOptions } from "./src/datasets/dataset_files.ts";
+export type { EndlessTasksOptions } from "./src/datasets/endless_tasks.ts";
+export { readDataset, type ReadDatasetOptions } from "./src/datasets/read_dataset.ts";
+export type { RowSource } from "./src/datasets/read_rows.ts";
 export { readTasks, type ReadTasksOptions } from "./src/datasets/read_tasks.ts";
-export type { Policy, Reply, ReplyContext } from "./src/policy/policy.ts";
+export type { Row } from "./src/datasets/row_shape.ts";
+export type { TaskSource } from "./src/datasets/task_source.ts";
+export type { Rows } from "./src/datasets/unbound_rows.ts";
+
+// policy
 export { calculatorPolicy } from "./src/policy/calculator.ts";
-export { scriptedPolicy } from "./src/policy/scripted.ts";
+export type { ModelServerOptions } from "./src/policy/model_server.ts";
+export { openaiPolicy, type OpenaiPolicyOptions } from "./src/policy/openai.ts";
+export type { Policy, Reply, ReplyContext, TokenUsage } from "./src/policy/policy.ts";
+export { ScriptFile } from "./src/policy/script_file.ts";
+export {
+  type FindReplies,
+  type Script,
+  scriptedPolicy,
+  type ScriptedPolicyOptions,
+  type ScriptedReply,
+} from "./src/policy/scripted.ts";
+export { sglangPolicy, type SglangPolicyOptions } from "./src/policy/sglang.ts";
+
+// sandbox
 export type {
   ExecOptions,
   ExecResult,
@@ -40,6 +92,7 @@ export type {
   SessionLease,
   SessionPool,
 } from "./src/sandbox/exec.ts";
+export type { Grant, Grants } from "./src/sandbox/grants.ts";
 export { type HostTool, hostTool, type HostToolContext } from "./src/sandbox/host_tool.ts";
 export { activeLayers, detectLayers, type Layer, type LayerReport } from "./src/sandbox/layers.ts";
 export type { Lease } from "./src/sandbox/lease.ts";
@@ -48,27 +101,91 @@ export { SandboxPool, type SandboxPoolOptions } from "./src/sandbox/pool.ts";
 export { loadProfile, parseProfile, type Profile } from "./src/sandbox/profile.ts";
 export { Sandbox, type SandboxOptions } from "./src/sandbox/sandbox.ts";
 export type { Session } from "./src/sandbox/session.ts";
+
+// tools
+export { type ToolFile, toolFile, type ToolFileOptions } from "./src/tools/file/tool_file.ts";
+export { jsonCalls } from "./src/tools/json_calls.ts";
+export { McpClients, type McpClientsOptions } from "./src/tools/mcp/mcp_clients.ts";
+export type { McpCommand, McpModule, McpServer, McpUrl } from "./src/tools/mcp/mcp_server.ts";
+export { openaiCalls } from "./src/tools/openai_calls.ts";
 export { pythonBlocks } from "./src/tools/python_blocks.ts";
+export { RateLimiter, type RateLimiterOptions } from "./src/tools/rate_limiter.ts";
+export type { RegistryStyleOptions } from "./src/tools/registry_style.ts";
 export { resultText } from "./src/tools/result_text.ts";
+export { stopTool } from "./src/tools/stop_tool.ts";
+export { tagCalls, type TagCallsOptions } from "./src/tools/tag_calls.ts";
+export { type JsonSchema, type Tool, tool, type ToolContext, type ToolDefinition } from "./src/tools/tool.ts";
+export type {
+  ParsedCall,
+  ParsedMessage,
+  ResultStyle,
+  ToolAnswer,
+  ToolCallParser,
+} from "./src/tools/tool_call_parser.ts";
+export type { ToolCallerOptions } from "./src/tools/tool_caller.ts";
+export type { ToolFault } from "./src/tools/tool_fault.ts";
+export { ToolParts } from "./src/tools/tool_parts.ts";
 export type { ToolResult, ToolStatus } from "./src/tools/tool_result.ts";
+export type { ToolRunnerOptions } from "./src/tools/tool_runner.ts";
+export { xmlCalls } from "./src/tools/xml_calls.ts";
+
+// rewards
 export type { GradeContext, Grader, Score } from "./src/rewards/grader.ts";
 export { numberMatch } from "./src/rewards/number_match.ts";
-export type {
-  Action,
-  Env,
-  Observation,
-  ResetOptions as EnvResetOptions,
-  Step,
-  StepOptions,
-} from "./src/envs/env.ts";
+
+// envs
+export type { BatchShape } from "./src/envs/batch_shape.ts";
+export type { BatchTask, BatchTasks } from "./src/envs/batch_tasks.ts";
 export { ChatEnv, type ChatEnvOptions } from "./src/envs/chat_env.ts";
+export {
+  type DatasetBatchOptions,
+  DatasetChatEnv,
+  type DatasetChatEnvOptions,
+  type FromDataloaderOptions,
+} from "./src/envs/dataset_chat_env.ts";
+export {
+  type Action,
+  type Env,
+  type Observation,
+  replyAction,
+  type ResetOptions as EnvResetOptions,
+  type Step,
+  type StepOptions,
+} from "./src/envs/env.ts";
+export {
+  type MaskOptions,
+  type StepAndMaybeResetOptions,
+  type SteppedAndReset,
+  VectorEnv,
+  type VectorEnvOptions,
+  type VectorResetOptions,
+  type VectorStepOptions,
+} from "./src/envs/vector_env.ts";
+export type { ResetOutcome, StepOutcome } from "./src/envs/vector_outcome.ts";
+
+// transforms
+export { AddThinkingPrompt, type AddThinkingPromptOptions } from "./src/transforms/add_thinking_prompt.ts";
+export { ConditionalSkip, type ConditionalSkipOptions } from "./src/transforms/conditional_skip.ts";
 export { endOnFinalReply } from "./src/transforms/end_on_final_reply.ts";
 export { gradeEpisode, type GradeEpisodeOptions } from "./src/transforms/grade_episode.ts";
+export {
+  IncrementalTokenizer,
+  type IncrementalTokenizerOptions,
+} from "./src/transforms/incremental_tokenizer.ts";
+export { MCPToolTransform, type MCPToolTransformOptions } from "./src/transforms/mcp_tool_transform.ts";
+export { PolicyVersion, type PolicyVersionOptions } from "./src/transforms/policy_version.ts";
 export { PythonInterpreter, type PythonInterpreterOptions } from "./src/transforms/python_interpreter.ts";
 export { StepCounter, type StepCounterOptions } from "./src/transforms/step_counter.ts";
+export { ToolTransform, type ToolTransformOptions } from "./src/transforms/tool_transform.ts";
 export type { Transform, TransformContext } from "./src/transforms/transform.ts";
 export { TransformedEnv } from "./src/transforms/transformed_env.ts";
+
+// rollout
+export type { EpisodeTokens } from "./src/rollout/episode_tokens.ts";
+export type { Episode, EpisodesOptions } from "./src/rollout/episodes.ts";
+export { gradeTrajectory, type GradeTrajectoryOptions } from "./src/rollout/grade_trajectory.ts";
+export { readTrajectories, type ReadTrajectoriesOptions } from "./src/rollout/read_trajectories.ts";
 export { rollout, type RolloutOptions } from "./src/rollout/rollout.ts";
 export { rolloutAll, type RolloutAllOptions } from "./src/rollout/rollout_all.ts";
-export type { EpisodeFailure, EpisodeTimes, ToolRecord, Trajectory } from "./src/rollout/trajectory.ts";
-export { replyAction } from "./src/envs/env.ts";
+export type { EpisodeTimes, ToolRecord, Trajectory, Versions } from "./src/rollout/trajectory.ts";
+export type { TurnRecord } from "./src/rollout/turn_record.ts";

@@ -3,18 +3,21 @@ import { benchCommand } from "./cli/bench.ts";
 import { doctorCommand } from "./cli/doctor.ts";
 import { execCommand } from "./cli/exec.ts";
 import { EXIT } from "./cli/exit_code.ts";
+import { gradeCommand } from "./cli/grade.ts";
 import { replCommand } from "./cli/repl.ts";
 import { rolloutCommand } from "./cli/rollout.ts";
 import { reportFailure } from "./cli/run_command.ts";
 import { sessionCommand } from "./cli/session.ts";
-import { PADDOCK_VERSION } from "./cli/version.ts";
+import { viewCommand } from "./cli/view.ts";
+import { PADDOCK_VERSION } from "./version.ts";
 
 const EXAMPLES = `
 Examples:
   paddock exec -e 'print(sum(range(10)))'
   paddock repl
   paddock doctor
-  paddock rollout --tasks examples/tasks.jsonl --show`;
+  paddock rollout --tasks examples/tasks.jsonl --out runs/a.jsonl
+  paddock view runs/a.jsonl --wrong`;
 
 const encoder = new TextEncoder();
 
@@ -35,7 +38,7 @@ export function paddockCommand(): Command {
     .exitOverride();
   const commands = [
     ...[execCommand(), sessionCommand(), replCommand()],
-    ...[rolloutCommand(), doctorCommand(), benchCommand()],
+    ...[rolloutCommand(), gradeCommand(), viewCommand(), doctorCommand(), benchCommand()],
   ];
   for (const command of commands) paddock.addCommand(command.copyInheritedSettings(paddock));
   return paddock;

@@ -18,9 +18,22 @@ export class ToolError extends EpisodeError {
   override readonly boundary = "tool";
 }
 
+/**
+ * Why a policy could not answer: its server `refused` the request, was `unreachable`, was `unavailable` (too
+ * busy, or broken), met the `timeout`, gave a `bad_answer`, or `aborted` its reply.
+ */
+export type PolicyFault = "refused" | "unreachable" | "unavailable" | "timeout" | "bad_answer" | "aborted";
+
 /** The policy could not answer. */
 export class PolicyError extends EpisodeError {
   override readonly boundary = "policy";
+  /** Why, where a server is behind it. */
+  readonly fault: PolicyFault | undefined;
+
+  constructor(message: string, options: ErrorOptions & { fault?: PolicyFault } = {}) {
+    super(message, options);
+    this.fault = options.fault;
+  }
 }
 
 /** A server of the Model Context Protocol could not be started, died, or answered what is no answer. */

@@ -17,7 +17,8 @@ import {
   profileOption,
   type SandboxFlags,
 } from "./sandbox_flags.ts";
-import { PADDOCK_VERSION } from "./version.ts";
+import { PADDOCK_VERSION } from "../version.ts";
+import { wantsColour } from "./terminal.ts";
 import { writeText } from "./write_text.ts";
 
 interface DoctorFlags extends SandboxFlags {
@@ -44,7 +45,7 @@ export function doctorCommand(): Command {
 
 async function runDoctor(flags: DoctorFlags, signal: AbortSignal): Promise<number> {
   const report = await examine(await chosenProfile(flags), cacheDirectory(flags.cacheDir), signal);
-  const colour = Deno.stdout.isTerminal() && !Deno.env.get("NO_COLOR");
+  const colour = wantsColour();
   await writeText(Deno.stdout, flags.json ? `${JSON.stringify(report)}\n` : doctorText(report, { colour }));
   return report.ok ? EXIT.ok : EXIT.error;
 }

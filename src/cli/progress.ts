@@ -1,57 +1,78 @@
+import { progressLine, progressText } from "./progress_line.ts";
 import type { Summary } from "./summary.ts";
-import { type TextSink, writeText } from "./write_text.ts";
+import { TextQueue } from "./text_queue.ts";
+import type { TextSink } from "./write_text.ts";
 
-const WIDTH = 30;
-const INTERVAL_MS = 100;
 const CLEAR_LINE = "\r\x1b[K";
+const TERMINAL_INTERVAL_MS = 100;
+const LOG_INTERVAL_MS = 5_000;
 
 /** What {@linkcode Progress} shows and where. */
 export interface ProgressOptions {
+  summary: Summary;
   /** How many episodes there will be, if that is known. */
   total?: number | undefined;
-  /** Where the bar is drawn: a terminal. */
   sink: TextSink;
+  /** Draws a bar in one line that changes; otherwise a plain line is written now and then. */
+  isTerminal: boolean;
+  /** Milliseconds between two lines; 100 on a terminal and 5,000 elsewhere unless given. */
+  intervalMs?: number | undefined;
+  /** How wide the terminal is. */
+  columns?: (() => number) | undefined;
 }
 
-/** One line on a terminal that says how far a run is; gone when disposed. */
+/** Says how far a run is, by itself, until disposed; a bar is then gone. */
 export class Progress implements AsyncDisposable {
-  readonly #sink: TextSink;
-  readonly #total: number | undefined;
-  #nextMs = 0;
+  readonly #options: ProgressOptions;
+  readonly #intervalMs: number;
+  readonly #timer: ReturnType<typeof setInterval>;
+  readonly #queue = new TextQueue();
+  #nextMs: number;
   #visible = false;
+  #paused = false;
 
   constructor(options: ProgressOptions) {
-    this.#sink = options.sink;
-    this.#total = options.total;
+    const { isTerminal, intervalMs = isTerminal ? TERMINAL_INTERVAL_MS : LOG_INTERVAL_MS } = options;
+    this.#options = options;
+    this.#intervalMs = intervalMs;
+    // A short run needs no line in a log.
+    this.#nextMs = isTerminal ? 0 : performance.now() + intervalMs;
+    this.#timer = setInterval(() => this.update(), intervalMs);
   }
 
   /** Draws anew, unless it was drawn a moment ago. */
-  async draw(summary: Summary): Promise<void> {
+  update(): void {
     const nowMs = performance.now();
-    if (nowMs < this.#nextMs) return;
-    this.#nextMs = nowMs + INTERVAL_MS;
+    if (this.#paused || nowMs < this.#nextMs) return;
+    this.#nextMs = nowMs + this.#intervalMs;
     this.#visible = true;
-    await writeText(this.#sink, CLEAR_LINE + progressLine(summary, this.#total));
+    const { summary, total, sink, isTerminal, columns = () => Infinity } = this.#options;
+    const text = isTerminal
+      ? CLEAR_LINE + progressLine(summary, total).slice(0, columns() - 1)
+      : `${progressText(summary, total)}\n`;
+    this.#queue.write(sink, text);
   }
 
-  /** Takes the line away, so that something else can be written. */
-  async clear(): Promise<void> {
-    if (this.#visible) await writeText(this.#sink, CLEAR_LINE);
+  /** Takes a bar away while something else is written. */
+  async aside(write: () => Promise<void>): Promise<void> {
+    this.#paused = true;
+    try {
+      await this.#clear();
+      await write();
+    } finally {
+      this.#paused = false;
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    clearInterval(this.#timer);
+    this.#paused = true;
+    await this.#clear();
+  }
+
+  async #clear(): Promise<void> {
+    if (this.#visible && this.#options.isTerminal) this.#queue.write(this.#options.sink, CLEAR_LINE);
     this.#visible = false;
+    await this.#queue.flush().catch(() => {}); // nobody looks at it
   }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.clear();
-  }
-}
-
-/** The text of a {@linkcode Progress}. */
-export function progressLine(summary: Summary, total?: number): string {
-  const { episodes, failed, meanReward, episodesPerSecond } = summary;
-  const numbers = `reward ${meanReward?.toFixed(3) ?? "-"}  errors ${failed}  ${
-    episodesPerSecond.toFixed(1)
-  }/s`;
-  if (total === undefined || total < 1) return `${episodes} done  ${numbers}`;
-  const filled = Math.min(WIDTH, Math.floor(WIDTH * episodes / total));
-  return `${"█".repeat(filled)}${"░".repeat(WIDTH - filled)} ${episodes}/${total}  ${numbers}`;
 }

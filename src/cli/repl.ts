@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { Command } from "commander";
 import type { PythonSession } from "../sandbox/exec.ts";
 import { EXIT } from "./exit_code.ts";
-import { type Line, readLines } from "./read_lines.ts";
+import { type Line, readLines } from "../read_lines.ts";
 import { runReplBlock } from "./repl_block.ts";
 import { ReplBlocks } from "./repl_blocks.ts";
 import { ReplHistory } from "./repl_history.ts";

@@ -1,45 +1,50 @@
-import { Command, type CommanderError, Option } from "commander";
-import { SandboxPool } from "../sandbox/pool.ts";
-import { Interrupt } from "./interrupt.ts";
-import { playTasks } from "./play_tasks.ts";
-import {
-  announceBuild,
-  cacheDirectory,
-  chosenProfile,
-  flagsOf,
-  profileOption,
-  type SandboxFlags,
-} from "./sandbox_flags.ts";
+import { Command, Option } from "commander";
+import { ENVS } from "./envs.ts";
+import { GRADERS } from "./graders.ts";
+import { namesText } from "./named.ts";
+import { numberAtLeast } from "./number_at_least.ts";
+import { POLICIES } from "./policies.ts";
+import { runCommand } from "./run_command.ts";
+import { type RolloutFlags, runRollout } from "./run_rollout.ts";
+import { flagsOf, profileOption } from "./sandbox_flags.ts";
 import { wholeNumber } from "./whole_number.ts";
-import { writeText } from "./write_text.ts";
 
-interface RolloutFlags extends SandboxFlags {
-  tasks: string;
-  limit?: number;
-  concurrency?: number;
-  poolSize: number;
-  reset: "rewind" | "fresh";
-  timeoutMs: number;
-  maxTurns: number;
-  json?: boolean;
-  out?: string;
-  show?: boolean;
-}
+const NOTES = `
+Examples:
+  paddock rollout --tasks examples/tasks.jsonl --show
+  paddock rollout --tasks test.jsonl --policy openai:http://localhost:8000 --model qwen --n 8 \\
+    --concurrency 32 --out runs/a.jsonl
+  paddock rollout … --out runs/a.jsonl --resume
 
-const EXIT_CODES = `
+Ctrl-C ends the running episodes and keeps what is written; --resume goes on there, and plays episodes again
+that failed at a boundary.
+
 Exit codes: 0 all episodes were played, 1 an episode failed at a boundary, 2 wrong usage or tasks that cannot
 be read, 130 interrupted.`;
 
-/** The command `rollout`: plays every task of a file of JSON lines in the sandbox, several at once. */
+/** The command `rollout`: plays every task of a file of JSON lines, several at once. */
 export function rolloutCommand(): Command {
-  const poolSize = Math.max(2, navigator.hardwareConcurrency);
   return new Command("rollout")
     .description("Play every task of a file of JSON lines in the sandbox and score it")
     .requiredOption("--tasks <file>", "rows { query, answer?, replies?, reference? } or those of GSM8K")
     .option("--limit <n>", "play only the first n tasks", wholeNumber(1))
+    .option("--env <name>", "what an episode is", "python")
+    .option("--policy <name>", "who answers", "scripted")
+    .option("--grader <name>", "what scores an episode; none leaves it unscored", "number_match")
+    .option("--model <name>", "the model that the server is asked for")
+    .option("--temperature <t>", "of sampling (default: the server's)", numberAtLeast(0))
+    .option("--max-tokens <n>", "of one reply (default: the server's)", wholeNumber(1))
+    .option("--request-timeout-ms <n>", "milliseconds that a reply may take", wholeNumber(1), 300_000)
+    .option("--system <text>", "a system message before each query")
+    .option("--n <n>", "episodes of each task", wholeNumber(1), 1)
+    .option("--seed <n>", "make the chance of episodes reproducible", wholeNumber(0))
     .addOption(profileOption())
-    .option("--concurrency <n>", "episodes at once (default: the pool's size)", wholeNumber(1))
-    .option("--pool-size <n>", "interpreters at once", wholeNumber(1), poolSize)
+    .option(
+      "--concurrency <n>",
+      "episodes at once (default: 8 with a server, else one per core)",
+      wholeNumber(1),
+    )
+    .option("--pool-size <n>", "interpreters at once (default: those that are of use)", wholeNumber(1))
     .addOption(
       new Option(
         "--reset <mode>",
@@ -50,42 +55,19 @@ export function rolloutCommand(): Command {
     .option("--timeout-ms <n>", "milliseconds that a block of code may take", wholeNumber(1), 2000)
     .option("--max-turns <n>", "replies that an episode may take", wholeNumber(1), 8)
     .addOption(
-      new Option("--json", "one JSON line per episode on stdout, the table on stderr").conflicts("show"),
+      new Option("--json", "one JSON line per episode on stdout, the table on stderr").conflicts([
+        "show",
+        "showFirst",
+      ]),
     )
     .option("--out <file>", "write the JSON lines to a file")
+    .addOption(new Option("--resume", "go on with the file of --out").conflicts("force"))
+    .option("--force", "throw away what the file of --out holds")
     .option("--show", "print each episode's messages")
-    .addHelpText("after", EXIT_CODES)
-    .exitOverride(exitOnUsage)
+    .option("--show-first <n>", "print the messages of the first n episodes", wholeNumber(1))
+    .addHelpText("after", namesText("Envs", ENVS) + namesText("Policies", POLICIES))
+    .addHelpText("after", namesText("Graders", GRADERS) + NOTES)
     .action(async (_flags: unknown, command: Command) => {
-      Deno.exitCode = await runRollout(flagsOf<RolloutFlags>(command));
+      await runCommand((signal) => runRollout(flagsOf<RolloutFlags>(command), signal));
     });
-}
-
-async function runRollout(flags: RolloutFlags): Promise<number> {
-  const { poolSize, concurrency = poolSize } = flags;
-  await using pool = await poolOrComplaint(flags);
-  if (pool === undefined) return 2;
-  using interrupt = new Interrupt();
-  const { signal } = interrupt;
-  return await playTasks(pool, { ...flags, concurrency, stdout: Deno.stdout, stderr: Deno.stderr, signal });
-}
-
-async function poolOrComplaint(flags: RolloutFlags): Promise<SandboxPool | undefined> {
-  try {
-    return new SandboxPool({
-      profile: await chosenProfile(flags),
-      size: flags.poolSize,
-      resetMode: flags.reset,
-      cacheDir: cacheDirectory(flags.cacheDir),
-      onBuild: announceBuild,
-    });
-  } catch (error) {
-    if (!(error instanceof Error)) throw error;
-    await writeText(Deno.stderr, `error: ${error.message}\n`);
-    return undefined;
-  }
-}
-
-function exitOnUsage(error: CommanderError): never {
-  Deno.exit(error.exitCode === 0 ? 0 : 2);
 }

@@ -1,5 +1,6 @@
 import { EXIT } from "./exit_code.ts";
 import { Interrupt } from "./interrupt.ts";
+import { printable } from "./printable.ts";
 import { UsageError } from "./usage_error.ts";
 import { type TextSink, writeText } from "./write_text.ts";
 
@@ -22,6 +23,6 @@ export async function reportFailure(
   if (options.signal.aborted) return EXIT.interrupted;
   if (error instanceof Deno.errors.BrokenPipe) return EXIT.ok; // whoever read the output wants no more of it
   const message = error instanceof Error ? error.message : String(error);
-  await writeText(options.stderr, `error: ${message}\n`).catch(() => {}); // nobody reads it: the code tells
+  await writeText(options.stderr, `error: ${printable(message)}\n`).catch(() => {}); // nobody reads it: the code tells
   return error instanceof UsageError ? EXIT.usage : EXIT.sandbox;
 }

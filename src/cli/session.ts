@@ -1,6 +1,6 @@
 import { Command } from "commander";
 import { EXIT } from "./exit_code.ts";
-import { type Line, readLines } from "./read_lines.ts";
+import { type Line, readLines } from "../read_lines.ts";
 import { runCommand } from "./run_command.ts";
 import { chosenProfile, flagsOf, profileOption, type SandboxFlags, startSandbox } from "./sandbox_flags.ts";
 import { answerLine } from "./session_answer.ts";

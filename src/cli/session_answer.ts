@@ -1,7 +1,7 @@
 import { SandboxError } from "../errors.ts";
 import type { ExecResult, PythonSession } from "../sandbox/exec.ts";
 import { checkPath } from "../sandbox/exec_check.ts";
-import type { Line } from "./read_lines.ts";
+import type { Line } from "../read_lines.ts";
 import { parseRequest, RequestError, type RequestId, type SessionRequest } from "./session_request.ts";
 
 /** What a request led to; each with the request's id. */

@@ -1,19 +1,42 @@
-import type { EpisodeFailure, Trajectory } from "../rollout/trajectory.ts";
+import type { EpisodeFailure } from "../episode_failure.ts";
+import type { Trajectory } from "../rollout/trajectory.ts";
+import { GroupScores } from "./group_scores.ts";
+import { printable } from "./printable.ts";
 
 /** What a run has come to so far, in numbers; trajectories themselves are not kept. */
 export class Summary {
   readonly #startMs = performance.now();
+  readonly #samples: number;
+  readonly #groups: GroupScores;
   readonly #calls = new Map<string, number>();
   #episodes = 0;
+  #earlier = 0;
+  #running = 0;
   #scored = 0;
   #right = 0;
   #rewards = 0;
   #failed = 0;
   #firstFailure: EpisodeFailure | undefined;
 
-  /** How many episodes are over. */
+  constructor(options: { samples?: number } = {}) {
+    const { samples = 1 } = options;
+    this.#samples = samples;
+    this.#groups = new GroupScores(samples);
+  }
+
+  /** How many episodes are over, those of an earlier run among them. */
   get episodes(): number {
     return this.#episodes;
+  }
+
+  /** How many were over before this run. */
+  get earlier(): number {
+    return this.#earlier;
+  }
+
+  /** How many are being played. */
+  get running(): number {
+    return this.#running;
   }
 
   /** How many of them ended because something failed. */
@@ -26,13 +49,33 @@ export class Summary {
     return this.#scored === 0 ? null : this.#rewards / this.#scored;
   }
 
+  /** Episodes of this run per second. */
   get episodesPerSecond(): number {
-    return this.#episodes / ((performance.now() - this.#startMs) / 1000);
+    return (this.#episodes - this.#earlier) / ((performance.now() - this.#startMs) / 1000);
   }
 
+  /** An episode has begun. */
+  start(): void {
+    this.#running++;
+  }
+
+  /** An episode that had begun is over. */
+  end(trajectory: Trajectory): void {
+    this.#running--;
+    this.add(trajectory);
+  }
+
+  /** An episode of an earlier run. */
+  addEarlier(trajectory: Trajectory): void {
+    this.#earlier++;
+    this.add(trajectory);
+  }
+
+  /** An episode that is over. */
   add(trajectory: Trajectory): void {
     const { reward, error, toolResults } = trajectory;
     this.#episodes++;
+    this.#groups.add(trajectory);
     if (error !== undefined) this.#failed++;
     this.#firstFailure ??= error;
     if (reward !== null) {
@@ -46,14 +89,16 @@ export class Summary {
   /** The table at the end of a run. */
   table(): string {
     const failure = this.#firstFailure;
+    const earlier = this.#earlier > 0 ? ` (${this.#earlier} of an earlier run)` : "";
     const rows: readonly (readonly [string, string])[] = [
-      ["episodes", `${this.#episodes}`],
+      ["episodes", `${this.#episodes}${earlier}`],
       ["mean reward", this.meanReward?.toFixed(4) ?? "-"],
       ["right", `${this.#right}`],
       ["wrong", `${this.#scored - this.#right}`],
       ["unscored", `${this.#episodes - this.#scored}`],
+      ...(this.#samples > 1 ? this.#groups.rows() : []),
       ["errors", `${this.#failed}`],
-      ...(failure === undefined ? [] : [["first error", `${failure.boundary}: ${failure.message}`] as const]),
+      ...(failure === undefined ? [] : [["first error", failureText(failure)] as const]),
       ["tool calls", this.#callTexts()],
       ["episodes/s", this.episodesPerSecond.toFixed(1)],
     ];
@@ -66,4 +111,9 @@ export class Summary {
     const byStatus = counts.map(([status, count]) => `${count} ${status}`);
     return total === 0 ? "0" : `${total} (${byStatus.join(", ")})`;
   }
+}
+
+/** A failure in one line; a server's words may be in it. */
+function failureText({ boundary, message }: EpisodeFailure): string {
+  return printable(`${boundary}: ${message.trim().replace(/\s+/g, " ")}`);
 }

@@ -11,6 +11,7 @@ import { assistantTurns } from "./turns.ts";
  */
 export function calculatorPolicy(): Policy {
   return {
+    name: "calculator",
     // deno-lint-ignore require-await
     async reply(history, { task }) {
       const calculation = calculationOf(task.reference ?? "");

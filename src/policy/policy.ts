@@ -12,7 +12,15 @@ export interface ReplyContext {
   /** The prompt as text and as token ids, where the env gives them. */
   readonly text?: string | undefined;
   readonly tokens?: readonly number[] | undefined;
+  /** Makes the episode's chance reproducible, as far as the policy can. */
+  readonly seed?: number | undefined;
   readonly signal?: AbortSignal | undefined;
+}
+
+/** How many tokens a server read and wrote for a reply. */
+export interface TokenUsage {
+  readonly promptTokens: number;
+  readonly replyTokens: number;
 }
 
 /** A policy's answer with what its server told about it. */
@@ -22,10 +30,15 @@ export interface Reply {
   readonly tokens?: { readonly ids: readonly number[]; readonly logProbs?: readonly number[] };
   /** Why the server stopped: `stop`, `length`, `tool_calls`, `abort`, or a word of its own. */
   readonly finishReason?: string;
+  readonly usage?: TokenUsage;
+  /** The version of the weights that sampled it, where the server tells it. */
+  readonly weightVersion?: string;
 }
 
 /** Who answers: a model, or something that stands in for one. */
 export interface Policy {
+  /** What trajectories call it, such as the name of its model. */
+  readonly name?: string;
   /** The assistant's next message, or its text alone. */
   reply(history: History, context: ReplyContext): Promise<Reply | string>;
 }

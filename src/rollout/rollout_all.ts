@@ -1,12 +1,13 @@
 import type { Env } from "../envs/env.ts";
 import type { Policy } from "../policy/policy.ts";
 import type { Task } from "../task.ts";
+import { type Episode, episodesOf, type EpisodesOptions, requireSamples } from "./episodes.ts";
 import { mapConcurrently } from "./map_concurrently.ts";
 import { requireMaxTurns, rollout } from "./rollout.ts";
 import { emptyTrajectory, type Trajectory, withFailure } from "./trajectory.ts";
 
 /** What {@linkcode rolloutAll} needs. */
-export interface RolloutAllOptions {
+export interface RolloutAllOptions extends EpisodesOptions {
   /** Makes an episode's env, which is disposed when the episode is over. */
   makeEnv: (task: Task) => Env | Promise<Env>;
   policy: Policy;
@@ -16,13 +17,15 @@ export interface RolloutAllOptions {
   ordered?: boolean | undefined;
   /** Cuts off an episode that its env would let go on. */
   maxTurns?: number | undefined;
+  /** Called the moment an episode is begun. */
+  onStart?: ((episode: Episode) => void) | undefined;
   /** Called the moment an episode is over, before its trajectory's turn comes. */
   onTrajectory?: ((trajectory: Trajectory) => void) | undefined;
   signal?: AbortSignal | undefined;
 }
 
 /**
- * Plays an episode for each task, several at once, and gives their trajectories. Tasks are read only as fast as
+ * Plays the episodes of each task, several at once, and gives their trajectories. Tasks are read only as fast as
  * they are played, so there may be any number.
  *
  * An episode that fails gives a trajectory that says so and disturbs no other. Rejects when it was aborted, or
@@ -32,25 +35,27 @@ export async function* rolloutAll(
   tasks: AsyncIterable<Task> | Iterable<Task>,
   options: RolloutAllOptions,
 ): AsyncGenerator<Trajectory> {
-  const { concurrency = 8, ordered, maxTurns, onTrajectory, signal } = options;
+  const { concurrency = 8, samples = 1, ordered, maxTurns, onStart, onTrajectory, signal } = options;
   if (maxTurns !== undefined) requireMaxTurns(maxTurns);
-  const play = async (task: Task, signal: AbortSignal) => {
-    const trajectory = await playEpisode(task, { ...options, signal });
+  requireSamples(samples);
+  const play = async (episode: Episode, signal: AbortSignal) => {
+    onStart?.(episode);
+    const trajectory = await playEpisode(episode, { ...options, signal });
     onTrajectory?.(trajectory);
     return trajectory;
   };
-  yield* mapConcurrently(tasks, play, { concurrency, ordered, signal });
+  yield* mapConcurrently(episodesOf(tasks, options), play, { concurrency, ordered, signal });
 }
 
 async function playEpisode(
-  task: Task,
+  { task, sample, seed }: Episode,
   options: RolloutAllOptions & { signal: AbortSignal },
 ): Promise<Trajectory> {
   const { makeEnv, policy, maxTurns, signal } = options;
-  let trajectory = emptyTrajectory(task);
+  let trajectory = emptyTrajectory(task, { sample, seed, policy: policy.name });
   try {
     await using env = await makeEnv(task);
-    trajectory = await rollout(env, policy, task, { maxTurns, signal });
+    trajectory = await rollout(env, policy, task, { sample, seed, maxTurns, signal });
   } catch (error) {
     if (signal.aborted) throw error;
     trajectory = withFailure(trajectory, error);

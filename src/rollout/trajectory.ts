@@ -2,8 +2,9 @@ import { type EpisodeFailure, episodeFailure } from "../episode_failure.ts";
 import type { Message } from "../message.ts";
 import type { Task } from "../task.ts";
 import type { ToolResult, ToolStatus } from "../tools/tool_result.ts";
-
-export type { EpisodeFailure };
+import { PADDOCK_VERSION } from "../version.ts";
+import type { EpisodeTokens } from "./episode_tokens.ts";
+import type { TurnRecord } from "./turn_record.ts";
 
 /** What became of one call of a tool, or one block of code, of an episode. */
 export interface ToolRecord {
@@ -19,6 +20,15 @@ export interface ToolRecord {
   readonly stateKept?: boolean;
 }
 
+/** What played an episode. */
+export interface Versions {
+  readonly paddock: string;
+  /** The policy's name, such as that of its model. */
+  readonly policy?: string;
+  /** The weights that sampled the last reply, where the server tells it. */
+  readonly weights?: string;
+}
+
 /** Where an episode's time went. */
 export interface EpisodeTimes {
   readonly totalMs: number;
@@ -31,6 +41,11 @@ export interface EpisodeTimes {
 /** One episode written down: what was said, what it was worth, how it ended. Plain data. */
 export interface Trajectory {
   readonly task: Task;
+  /** Which of the task's episodes it is, from 1. */
+  readonly sample: number;
+  /** What the episode's chance was seeded with. */
+  readonly seed?: number;
+  readonly versions: Versions;
   readonly messages: readonly Message[];
   /** The sum of the steps' rewards; `null` when none was given, which is not the same as 0. */
   readonly reward: number | null;
@@ -43,19 +58,36 @@ export interface Trajectory {
   readonly truncated: boolean;
   /** Set when the episode ended because something failed. */
   readonly error?: EpisodeFailure;
+  /** For a trainer, where env and policy deal in tokens; `null` when the env did not keep what was sampled. */
+  readonly tokens?: EpisodeTokens | null;
+  /** Turn by turn, the one that failed included. */
+  readonly steps: readonly TurnRecord[];
   readonly toolResults: readonly ToolRecord[];
   readonly times: EpisodeTimes;
 }
 
+/** Which episode of a task it is, and who plays it. */
+export interface EpisodeStart {
+  sample?: number | undefined;
+  seed?: number | undefined;
+  /** The policy's name. */
+  policy?: string | undefined;
+}
+
 /** An episode of which nothing has been played. */
-export function emptyTrajectory(task: Task): Trajectory {
+export function emptyTrajectory(task: Task, start: EpisodeStart = {}): Trajectory {
+  const { sample = 1, seed, policy } = start;
   return {
     task,
+    sample,
+    ...(seed !== undefined && { seed }),
+    versions: { paddock: PADDOCK_VERSION, ...(policy !== undefined && { policy }) },
     messages: [],
     reward: null,
     turns: 0,
     terminated: false,
     truncated: false,
+    steps: [],
     toolResults: [],
     times: { totalMs: 0, policyMs: 0, envMs: 0 },
   };

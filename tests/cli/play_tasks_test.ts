@@ -1,7 +1,16 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { playTasks, type PlayTasksOptions } from "../../src/cli/play_tasks.ts";
+import { ENVS, type MakeEnv } from "../../src/cli/envs.ts";
+import { named } from "../../src/cli/named.ts";
+import { playTasks } from "../../src/cli/play_tasks.ts";
+import { chosenPolicy } from "../../src/cli/policies.ts";
+import { Summary } from "../../src/cli/summary.ts";
+import type { TaskRunOptions } from "../../src/cli/task_run.ts";
+import { TrajectoryFile } from "../../src/cli/trajectory_file.ts";
+import { numberMatch } from "../../src/rewards/number_match.ts";
+import type { Trajectory } from "../../src/rollout/trajectory.ts";
 import { fakeArithmetic } from "../fake_arithmetic.ts";
 import { FakePool, ok } from "../fake_pool.ts";
+import { FakeSink } from "./fake_sink.ts";
 
 const WORKED = { question: "q", answer: "<<48/2=24>> <<24*3=72>>\n#### 72" };
 const WRONG = { query: "q", answer: "5", replies: ["The answer is 4"] };
@@ -15,21 +24,33 @@ interface Played {
   pool: FakePool;
 }
 
+interface PlayOptions extends Partial<Omit<TaskRunOptions, "out">> {
+  /** Where the episodes are written. */
+  out?: string;
+  resume?: boolean;
+}
+
 async function play(
   rows: readonly unknown[],
-  options: Partial<PlayTasksOptions> = {},
+  options: PlayOptions = {},
   pool = new FakePool(fakeArithmetic),
 ): Promise<Played> {
   const tasks = await Deno.makeTempFile({ suffix: ".jsonl" });
   const stdout = new FakeSink();
   const stderr = new FakeSink();
+  const { samples = 1, maxTurns = 4, out: path, resume, ...rest } = options;
+  const summary = new Summary({ samples });
+  const onKept = (trajectory: Trajectory) => summary.addEarlier(trajectory);
   const lines = rows.map((row) => typeof row === "string" ? row : JSON.stringify(row));
+  const { policy } = await chosenPolicy("scripted", {});
   try {
+    using out = path === undefined ? undefined : await TrajectoryFile.open(path, { resume, onKept });
     await Deno.writeTextFile(tasks, lines.join("\n"));
-    const code = await playTasks(pool, {
-      ...{ tasks, concurrency: 2, timeoutMs: 100, maxTurns: 4, stdout, stderr },
+    const code = await playTasks({
+      ...{ tasks, policy, samples, summary, maxTurns, out, stdout, stderr, concurrency: 2 },
+      makeEnv: await makeEnv(pool, maxTurns),
       signal: new AbortController().signal,
-      ...options,
+      ...rest,
     });
     return { code, stdout: stdout.text, stderr: stderr.text, pool };
   } finally {
@@ -37,24 +58,10 @@ async function play(
   }
 }
 
-class FakeSink {
-  text = "";
-  readonly #terminal: boolean;
-
-  constructor(terminal = false) {
-    this.#terminal = terminal;
-  }
-
-  /** Takes a few bytes at a time, as a pipe may. */
-  write(bytes: Uint8Array): Promise<number> {
-    const taken = bytes.subarray(0, 1000);
-    this.text += new TextDecoder("latin1").decode(taken);
-    return Promise.resolve(taken.length);
-  }
-
-  isTerminal(): boolean {
-    return this.#terminal;
-  }
+async function makeEnv(pool: FakePool, maxTurns: number): Promise<MakeEnv> {
+  await using stack = new AsyncDisposableStack();
+  const setup = { pool: () => pool, stack, grader: numberMatch(), timeoutMs: 100, maxTurns };
+  return await named(ENVS, "python", "env").open(setup);
 }
 
 Deno.test("playTasks() plays worked and scripted tasks and prints a table", async () => {
@@ -62,7 +69,7 @@ Deno.test("playTasks() plays worked and scripted tasks and prints a table", asyn
   assertEquals({ code, stderr, alive: pool.alive }, { code: 0, stderr: "", alive: 0 });
   assertMatch(
     stdout,
-    /^episodes +3\nmean reward +0.5000\nright +1\nwrong +1\nunscored +1\nerrors +0\ntool calls +2 \(2 ok\)\nepisodes\/s +\d/,
+    /\n\nepisodes +3\nmean reward +0.5000\nright +1\nwrong +1\nunscored +1\nerrors +0\ntool calls +2 \(2 ok\)\nepisodes\/s +\d/,
   );
 });
 
@@ -79,7 +86,7 @@ Deno.test("playTasks() writes one JSON line per episode, and the table elsewhere
 });
 
 Deno.test("playTasks() shows messages in the order of the tasks, and no control characters", async () => {
-  const { stdout } = await play([WORKED, UNSCORED], { show: true });
+  const { stdout } = await play([WORKED, UNSCORED], { show: Infinity });
   assertMatch(
     stdout,
     /v1 = 48 \/ 2[^]*tool:\n {2}Code block 1 executed[^]*The answer is 72[^]*reward 1[^]*hello/,
@@ -91,7 +98,7 @@ Deno.test("playTasks() shows messages in the order of the tasks, and no control 
 Deno.test("playTasks() draws its progress on a terminal only", async () => {
   const stderr = new FakeSink(true);
   await play([WRONG, WRONG], { stderr });
-  assertMatch(stderr.text, /1\/2 {2}reward 0.000/);
+  assertMatch(stderr.text, /1\/2 {2}\d running {2}0 failed {2}reward 0.000/);
   assertEquals(stderr.text.endsWith("\r\x1b[K"), true);
 });
 
@@ -141,4 +148,95 @@ Deno.test("playTasks() cuts off and grades what takes too many turns", async () 
   );
   const { truncated, reward, turns } = JSON.parse(stdout);
   assertEquals({ truncated, reward, turns }, { truncated: true, reward: 0, turns: 2 });
+});
+
+Deno.test("playTasks() writes the episodes of one task together, in whatever order they end", async () => {
+  const ends = new Map([["a", 20], ["b", 0]]);
+  let calls = 0;
+  const pool = new FakePool(async (code) => {
+    await new Promise((resolve) => setTimeout(resolve, (ends.get(code) ?? 0) / ++calls));
+    return ok("1\n");
+  });
+  const rows = ["a", "b"].map((id) => ({
+    id,
+    query: "q",
+    answer: "1",
+    replies: [`\`\`\`python\n${id}\n\`\`\``, "1"],
+  }));
+  const { stdout, stderr } = await play(rows, { samples: 3, concurrency: 6, json: true }, pool);
+  const written = stdout.trimEnd().split("\n").map((line) => JSON.parse(line));
+  const order = written.map(({ task, sample }) => `${task.id}${sample}`).join(" ");
+  assertEquals(order, order.startsWith("a") ? "a1 a2 a3 b1 b2 b3" : "b1 b2 b3 a1 a2 a3");
+  assertMatch(stderr, /pass@3 +2 of 2\n/);
+});
+
+Deno.test("playTasks() goes on where an earlier run stopped, and plays nothing twice", async () => {
+  const out = await Deno.makeTempFile();
+  try {
+    const rows = ["a", "b"].map((id) => ({ ...WRONG, id }));
+    await play(rows.slice(0, 1), { out, samples: 2 });
+    const again = await play(rows, { out, samples: 3, resume: true });
+    assertMatch(again.stdout, /\n\nepisodes +6 \(2 of an earlier run\)\n[^]*pass@3 +0 of 2\n/);
+    const keys = (await Deno.readTextFile(out)).trimEnd().split("\n").map((line) => {
+      const { task, sample } = JSON.parse(line);
+      return `${task.id}${sample}`;
+    });
+    assertEquals(keys, ["a1", "a2", "a3", "b1", "b2", "b3"]);
+    const done = await play(rows, { out, samples: 3, resume: true });
+    assertMatch(done.stdout, /^episodes +6 \(6 of an earlier run\)/);
+  } finally {
+    await Deno.remove(out);
+  }
+});
+
+Deno.test("playTasks() keeps whole lines of what ended before Ctrl-C, incomplete groups too", async () => {
+  const out = await Deno.makeTempFile();
+  const abort = new AbortController();
+  const pool = new FakePool((code) => {
+    if (code === "1") return ok("1\n");
+    abort.abort(new Error("Ctrl-C"));
+    return Promise.reject(abort.signal.reason);
+  });
+  const rows = ["1", "2"].map((id) => ({ id, query: "q", replies: [`\`\`\`python\n${id}\n\`\`\``, "1"] }));
+  try {
+    const options = { out, signal: abort.signal, concurrency: 1, samples: 1 };
+    const { code, stderr } = await play(rows, options, pool);
+    assertEquals(code, 130);
+    assertStringIncludes(stderr, "Interrupted: ending what runs (1). Ctrl-C again ends at once.\n");
+    const kept = (await Deno.readTextFile(out)).split("\n");
+    assertEquals([kept.length, JSON.parse(kept[0] ?? "").task.id], [2, "1"]);
+  } finally {
+    await Deno.remove(out);
+  }
+});
+
+Deno.test("playTasks() records each episode whose policy failed, and plays all", async () => {
+  const rows = Array.from(
+    { length: 3 },
+    (_, at) => ({ id: `${at}`, query: "q", replies: at === 1 ? [] : ["1"] }),
+  );
+  const { code, stdout, stderr } = await play(rows, { json: true });
+  const failures = stdout.trimEnd().split("\n").map((line) => JSON.parse(line).error?.boundary);
+  assertEquals([code, failures.toSorted()], [1, ["policy", undefined, undefined]]);
+  assertStringIncludes(stderr, "first error   policy: Cannot play task '1'");
+});
+
+Deno.test("playTasks() writes at Ctrl-C what is over and whose turn has not come", async () => {
+  const abort = new AbortController();
+  const summary = new Summary();
+  const pool = new FakePool(async (code, _globals, { signal }) => {
+    if (code === "quick") return ok("1\n");
+    while (summary.episodes < 1) await new Promise((resolve) => setTimeout(resolve, 1));
+    abort.abort(new Error("Ctrl-C"));
+    throw signal?.reason;
+  });
+  const rows = ["slow", "quick"].map((id) => ({
+    id,
+    query: "q",
+    replies: [`\`\`\`python\n${id}\n\`\`\``, "1"],
+  }));
+  // What is shown comes in the order of the tasks, so the second one waits for the first.
+  const { code, stdout } = await play(rows, { signal: abort.signal, show: 9, summary }, pool);
+  assertEquals(code, 130);
+  assertMatch(stdout, /── quick ──[^]*\nepisodes +1\n/);
 });

@@ -1,5 +1,5 @@
 import { assertEquals, assertObjectMatch, assertStringIncludes } from "@std/assert";
-import { type Line, readLines } from "../../src/cli/read_lines.ts";
+import { type Line, readLines } from "../../src/read_lines.ts";
 import { childrenOf, isAlive, runPaddock, startPaddock } from "./run_paddock.ts";
 
 const encoder = new TextEncoder();

@@ -6,7 +6,7 @@ import { scriptedPolicy } from "../../src/policy/scripted.ts";
 import { rollout } from "../../src/rollout/rollout.ts";
 import type { Task } from "../../src/task.ts";
 import { TransformedEnv } from "../../src/transforms/transformed_env.ts";
-import { turnLimit } from "../../src/transforms/turn_limit.ts";
+import { StepCounter } from "../../src/transforms/step_counter.ts";
 import { tinyTokenizer } from "../tiny_tokenizer.ts";
 
 const tokenizer = await tinyTokenizer();
@@ -79,7 +79,7 @@ Deno.test("ChatEnv takes the history of a policy that gives messages, in each mo
 
 Deno.test("ChatEnv plays whole episodes in each mode", async () => {
   for (const inputMode of ["history", "text", "tokens"] as const) {
-    await using env = new TransformedEnv(chatEnv({ inputMode }), [turnLimit({ turns: 2 })]);
+    await using env = new TransformedEnv(chatEnv({ inputMode }), [new StepCounter({ maxSteps: 2 })]);
     const { error, messages } = await rollout(env, scriptedPolicy(), { ...task, replies: ["a", "b"] });
     assertEquals(error, undefined);
     assertEquals(messages.map(({ role }) => role), ["system", "user", "assistant", "assistant"]);

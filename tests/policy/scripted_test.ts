@@ -12,3 +12,18 @@ Deno.test("scriptedPolicy() plays the task's replies one after the other and the
   }
   await assertRejects(() => scriptedPolicy().reply(history, { task }), PolicyError, "turn 3: it has 2");
 });
+
+Deno.test("scriptedPolicy() plays the replies that it is given, and messages among them", async () => {
+  const message = { role: "assistant", content: "", tool_calls: [{ name: "f", arguments: {} }] };
+  const policy = scriptedPolicy({ replies: ({ id }) => id === "t" ? [message] : undefined });
+  const history = History.fromChats([{ role: "user", content: "q" }]);
+  assertEquals(await policy.reply(history, { task: { id: "t", query: "q" } }), { message });
+  const other = { task: { id: "u", query: "q" } };
+  await assertRejects(() => policy.reply(history, other), PolicyError, "turn 1: it has 0");
+});
+
+Deno.test("scriptedPolicy() answers what a function makes of the conversation", async () => {
+  const policy = scriptedPolicy({ script: (history, { task }) => `${task.id} ${history.length}` });
+  const history = History.fromChats([{ role: "user", content: "q" }]);
+  assertEquals(await policy.reply(history, { task: { id: "t", query: "q" } }), "t 1");
+});

@@ -93,3 +93,20 @@ Deno.test("rolloutAll() refuses limits that no episode can keep before anything 
   );
   await assertRejects(() => rolloutAll(tasks(1), { ...options, concurrency: 0 }).next(), RangeError);
 });
+
+Deno.test("rolloutAll() plays several episodes of a task side by side, each with its number and its seed", async () => {
+  const started: string[] = [];
+  const given = await Array.fromAsync(rolloutAll(tasks(2), {
+    makeEnv: envs(new FakePool()),
+    policy: { ...policy, name: "p" },
+    samples: 2,
+    seed: 1,
+    skip: ({ id }, sample) => id === "0" && sample === 1,
+    onStart: ({ task, sample }) => void started.push(`${task.id}/${sample}`),
+    ordered: true,
+  }));
+  assertEquals(started, ["0/2", "1/1", "1/2"]);
+  assertEquals(given.map(({ task, sample }) => `${task.id}/${sample}`), started);
+  assertEquals(new Set(given.map(({ seed }) => seed)).size, 3);
+  assertEquals(given.map(({ versions }) => versions.policy), ["p", "p", "p"]);
+});

@@ -2,7 +2,8 @@ import { assert, assertEquals, assertObjectMatch, assertRejects } from "@std/ass
 import { ChatEnv } from "../../src/envs/chat_env.ts";
 import type { Env } from "../../src/envs/env.ts";
 import { calculatorPolicy } from "../../src/policy/calculator.ts";
-import type { Policy } from "../../src/policy/policy.ts";
+import type { History } from "../../src/history.ts";
+import type { Policy, Reply } from "../../src/policy/policy.ts";
 import { scriptedPolicy } from "../../src/policy/scripted.ts";
 import { numberMatch } from "../../src/rewards/number_match.ts";
 import { rollout } from "../../src/rollout/rollout.ts";
@@ -12,6 +13,7 @@ import { gradeEpisode } from "../../src/transforms/grade_episode.ts";
 import { PythonInterpreter } from "../../src/transforms/python_interpreter.ts";
 import { TransformedEnv } from "../../src/transforms/transformed_env.ts";
 import { fakeArithmetic } from "../fake_arithmetic.ts";
+import { PADDOCK_VERSION } from "../../src/version.ts";
 import { bad, FakePool, ok } from "../fake_pool.ts";
 
 function pythonEnv(pool: SessionPool): Env {
@@ -114,4 +116,63 @@ Deno.test("rollout() rejects when it is aborted, and when no episode can be play
   const signal = AbortSignal.abort(new TypeError("stop"));
   await assertRejects(() => rollout(env, policy, task, { signal }), TypeError, "stop");
   await assertRejects(() => rollout(env, policy, task, { maxTurns: 0 }), RangeError, "'maxTurns'");
+});
+
+Deno.test("rollout() writes down each turn: its times, its reward, and what the server told", async () => {
+  await using env = pythonEnv(new FakePool(() => ok("18\n")));
+  const tokens = { ids: [4, 5], logProbs: [-0.1, -0.2] };
+  const usage = { promptTokens: 7, replyTokens: 2 };
+  const replies: Reply[] = ["```python\n18\n```", "The answer is 18"].map((content, turn) => ({
+    message: { role: "assistant", content },
+    ...{ finishReason: "stop", usage, tokens, weightVersion: `w${turn}` },
+  }));
+  const script = (history: History) => replies[history.length === 1 ? 0 : 1] ?? "";
+  const policy = { ...scriptedPolicy({ script }), name: "m" };
+  const played = await rollout(env, policy, { id: "t", query: "q", answer: "18" }, { seed: 3, sample: 2 });
+  assertEquals([played.sample, played.seed], [2, 3]);
+  assertEquals(played.versions, { paddock: PADDOCK_VERSION, policy: "m", weights: "w1" });
+  const told = { finishReason: "stop", usage, tokens };
+  assertEquals(played.steps.map(({ policyMs: _policy, envMs: _env, ...rest }) => rest), [
+    { turn: 1, reward: null, ...told },
+    { turn: 2, reward: 1, ...told },
+  ]);
+  assert(played.steps.every(({ policyMs, envMs }) => policyMs >= 0 && (envMs ?? -1) >= 0));
+});
+
+Deno.test("rollout() gives the seed to env and policy", async () => {
+  const seen: unknown[] = [];
+  await using env = new TransformedEnv(new ChatEnv(), [{
+    reset: (observation, { seed }) => {
+      seen.push(seed);
+      return observation;
+    },
+  }]);
+  const policy: Policy = { reply: (_, { seed }) => Promise.resolve(`${seen.push(seed)}`) };
+  await rollout(env, policy, { id: "t", query: "q" }, { seed: 11, maxTurns: 1 });
+  assertEquals(seen, [11, 11]);
+});
+
+Deno.test("rollout() discards a reply that the server aborted, and keeps what was said before", async () => {
+  await using env = new ChatEnv();
+  const policy = scriptedPolicy({
+    script: (history) =>
+      history.length < 2
+        ? "first"
+        : { message: { role: "assistant", content: "half" }, finishReason: "abort" },
+  });
+  const { error, messages, turns } = await rollout(env, policy, { id: "t", query: "q" });
+  assertEquals([error?.boundary, error?.fault, turns, messages.at(-1)?.content], [
+    "policy",
+    "aborted",
+    1,
+    "first",
+  ]);
+});
+
+Deno.test("rollout() takes a reply that was cut off for an answer like any other", async () => {
+  await using env = pythonEnv(new FakePool());
+  const message = { role: "assistant", content: "The answer is 18", is_complete: false };
+  const policy = scriptedPolicy({ script: () => ({ message, finishReason: "length" }) });
+  const { reward, steps } = await rollout(env, policy, { id: "t", query: "q", answer: "18" });
+  assertEquals([reward, steps[0]?.finishReason], [1, "length"]);
 });

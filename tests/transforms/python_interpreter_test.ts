@@ -6,7 +6,7 @@ import { History } from "../../src/history.ts";
 import type { SessionPool } from "../../src/sandbox/exec.ts";
 import { PythonInterpreter, type PythonInterpreterOptions } from "../../src/transforms/python_interpreter.ts";
 import { TransformedEnv } from "../../src/transforms/transformed_env.ts";
-import { turnLimit } from "../../src/transforms/turn_limit.ts";
+import { StepCounter } from "../../src/transforms/step_counter.ts";
 import { bad, FakePool, ok } from "../fake_pool.ts";
 
 const task = { id: "t", query: "```python\nfrom_the_query\n```" };
@@ -92,7 +92,7 @@ Deno.test("PythonInterpreter takes a session at the first block and gives it bac
 
 Deno.test("PythonInterpreter gives its session back when another transform ends the episode", async () => {
   const pool = new FakePool();
-  await using env = pythonEnv({ pool }).append(turnLimit({ turns: 2 }));
+  await using env = pythonEnv({ pool }).append(new StepCounter({ maxSteps: 2 }));
   await env.reset(task);
   await env.step(replyAction("```python\n1\n```"));
   assertEquals(pool.alive, 1);

@@ -1,5 +1,5 @@
-/** One line of bytes as text, or why it is none. */
-export type Line = { readonly text: string } | { readonly fault: string };
+/** One line of bytes as text, or why it is none; `unended` where no newline stands behind it. */
+export type Line = ({ readonly text: string } | { readonly fault: string }) & { readonly unended?: true };
 
 const NEWLINE = 10;
 
@@ -21,7 +21,7 @@ export async function* readLines(
     }
     line.push(piece.subarray(start));
   }
-  if (line.length > 0) yield line.take();
+  if (line.length > 0) yield { ...line.take(), unended: true };
 }
 
 /** The bytes of one line; of one that is too long only their number is kept. */

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { type Line, readLines } from "../../src/cli/read_lines.ts";
+import { type Line, readLines } from "../src/read_lines.ts";
 
 const encoder = new TextEncoder();
 
@@ -11,8 +11,11 @@ async function lines(...pieces: (string | number[])[]): Promise<Line[]> {
 }
 
 Deno.test("readLines() cuts lines, whatever the pieces they come in", async () => {
-  assertEquals(await lines("a\nb", "c\n\nd", "", "e"), ["a", "bc", "", "de"].map((text) => ({ text })));
-  assertEquals(await lines([0xc3], [0xa9, 10], [0xc3, 0xa9]), [{ text: "é" }, { text: "é" }]);
+  assertEquals(await lines("a\nb", "c\n\nd", "", "e"), [
+    ...["a", "bc", ""].map((text) => ({ text })),
+    { text: "de", unended: true },
+  ]);
+  assertEquals(await lines([0xc3], [0xa9, 10], [0xc3, 0xa9]), [{ text: "é" }, { text: "é", unended: true }]);
   assertEquals(await lines(), []);
 });
 
@@ -23,6 +26,6 @@ Deno.test("readLines() goes on after a line that is too long or no UTF-8", async
     { text: "ok" },
     { fault: "a line must be UTF-8: it is not" },
     { fault: "a line must be UTF-8: it is not" },
-    { text: "end" },
+    { text: "end", unended: true },
   ]);
 });

@@ -1,0 +1,59 @@
+import { ChatEnv } from "../envs/chat_env.ts";
+import type { Env } from "../envs/env.ts";
+import type { Grader } from "../rewards/grader.ts";
+import type { SessionPool } from "../sandbox/exec.ts";
+import type { Task } from "../task.ts";
+import { endOnFinalReply } from "../transforms/end_on_final_reply.ts";
+import { gradeEpisode } from "../transforms/grade_episode.ts";
+import { PythonInterpreter } from "../transforms/python_interpreter.ts";
+import type { Transform } from "../transforms/transform.ts";
+import { TransformedEnv } from "../transforms/transformed_env.ts";
+import { StepCounter } from "../transforms/step_counter.ts";
+
+/** What the envs of a run are made of. */
+export interface EnvSetup {
+  /** Opens the run's interpreters, once; an env that needs none does not ask. */
+  readonly pool: () => SessionPool;
+  /** What is opened for all episodes is closed with it. */
+  readonly stack: AsyncDisposableStack;
+  /** Scores each episode; without one they stay unscored. */
+  readonly grader?: Grader | undefined;
+  readonly systemPrompt?: string | undefined;
+  /** Milliseconds that a block of code, or a call, may take. */
+  readonly timeoutMs: number;
+  readonly maxTurns: number;
+}
+
+/** Makes an episode's env. */
+export type MakeEnv = (task: Task) => Env | Promise<Env>;
+
+/** An env that the command line knows. */
+export interface EnvKind {
+  /** One line for a help text. */
+  readonly about: string;
+  /** Prepares a run: what episodes share is opened here. */
+  open(setup: EnvSetup): MakeEnv | Promise<MakeEnv>;
+}
+
+/** The envs by the names that `--env` takes. */
+export const ENVS: Readonly<Record<string, EnvKind>> = {
+  python: {
+    about: "a chat in which the Python blocks of a reply are run (the default)",
+    open(setup) {
+      const pool = setup.pool();
+      return () => chatEnv(setup, [new PythonInterpreter({ pool, timeoutMs: setup.timeoutMs })]);
+    },
+  },
+  chat: { about: "a question and its answer, without tools", open: (setup) => () => chatEnv(setup, []) },
+};
+
+/** A chat with these tools, which ends with a reply that calls none of them, or at the limit. */
+function chatEnv(setup: EnvSetup, tools: readonly Transform[]): Env {
+  const { systemPrompt, maxTurns, grader } = setup;
+  return new TransformedEnv(new ChatEnv({ systemPrompt }), [
+    ...tools,
+    endOnFinalReply(),
+    new StepCounter({ maxSteps: maxTurns }),
+    ...(grader === undefined ? [] : [gradeEpisode({ grader })]),
+  ]);
+}

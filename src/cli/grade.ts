@@ -1,0 +1,100 @@
+import { Command } from "commander";
+import type { Grader } from "../rewards/grader.ts";
+import { gradeTrajectory } from "../rollout/grade_trajectory.ts";
+import { mapConcurrently } from "../rollout/map_concurrently.ts";
+import type { Trajectory } from "../rollout/trajectory.ts";
+import { EpisodeTable } from "./episode_table.ts";
+import { EXIT } from "./exit_code.ts";
+import { GRADERS } from "./graders.ts";
+import { lazyPool } from "./lazy_pool.ts";
+import { named, namesText } from "./named.ts";
+import { requireReadable } from "./require_readable.ts";
+import { runCommand } from "./run_command.ts";
+import { chosenProfile, flagsOf, profileOption, type SandboxFlags } from "./sandbox_flags.ts";
+import { savedEpisodes } from "./saved_episodes.ts";
+import { Summary } from "./summary.ts";
+import { TrajectoryFile } from "./trajectory_file.ts";
+import { wholeNumber } from "./whole_number.ts";
+import { type TextSink, writeText } from "./write_text.ts";
+
+interface GradeFlags extends SandboxFlags {
+  grader: string;
+  out?: string;
+  force?: boolean;
+  json?: boolean;
+  concurrency: number;
+}
+
+const NOTES = `
+The score takes the place of the reward that an episode has. Episodes that failed stay unscored.
+
+Example:
+  paddock grade runs/a.jsonl --grader number_match --out runs/a.graded.jsonl
+
+Exit codes: 0 all was graded, 1 an episode had failed or could not be graded, 2 wrong usage or a file that
+cannot be read, 130 interrupted.`;
+
+/** The command `grade`: scores saved episodes without playing them. */
+export function gradeCommand(): Command {
+  return new Command("grade")
+    .description("Score the episodes of a file without playing them")
+    .argument("<file>", "the JSON lines that rollout --out has written")
+    .requiredOption("--grader <name>", "what scores them")
+    .option("--out <file>", "write the episodes with their new rewards to a file")
+    .option("--force", "throw away what the file of --out holds")
+    .option("--json", "one JSON line per episode on stdout, the table on stderr")
+    .option(
+      "--concurrency <n>",
+      "episodes at once",
+      wholeNumber(1),
+      Math.max(2, navigator.hardwareConcurrency),
+    )
+    .addOption(profileOption())
+    .addHelpText("after", namesText("Graders", GRADERS) + NOTES)
+    .action(async (file: string, _: object, command: Command) => {
+      await runCommand((signal) => runGrade(file, flagsOf(command), signal));
+    });
+}
+
+async function runGrade(file: string, flags: GradeFlags, signal: AbortSignal): Promise<number> {
+  const { concurrency: size, cacheDir } = flags;
+  const kind = named(GRADERS, flags.grader, "grader");
+  const profile = await chosenProfile(flags);
+  await requireReadable(file);
+  using out = flags.out === undefined
+    ? undefined
+    : await TrajectoryFile.open(flags.out, { force: flags.force, source: file });
+  await using stack = new AsyncDisposableStack();
+  const grader = kind.make({ pool: lazyPool({ profile, size, resetMode: "fresh", cacheDir, stack }) });
+  const sinks = { out, stdout: flags.json ? Deno.stdout : undefined };
+  const { summary, table } = await gradeFile(file, { grader, concurrency: size, signal, ...sinks });
+  await writeText(flags.json ? Deno.stderr : Deno.stdout, table.text() + summary.table());
+  return summary.failed > 0 ? EXIT.error : EXIT.ok;
+}
+
+async function gradeFile(
+  file: string,
+  options: {
+    grader: Grader;
+    concurrency: number;
+    out: TrajectoryFile | undefined;
+    stdout: TextSink | undefined;
+    signal: AbortSignal;
+  },
+): Promise<{ summary: Summary; table: EpisodeTable }> {
+  const { grader, concurrency, out, stdout, signal } = options;
+  const summary = new Summary();
+  const table = new EpisodeTable();
+  const grade = (trajectory: Trajectory, signal: AbortSignal) =>
+    gradeTrajectory(trajectory, grader, { signal });
+  const graded = mapConcurrently(savedEpisodes(file), grade, {
+    ...{ concurrency, ordered: true, signal },
+  });
+  for await (const trajectory of graded) {
+    summary.add(trajectory);
+    table.add(trajectory);
+    await out?.write(trajectory);
+    if (stdout !== undefined) await writeText(stdout, `${JSON.stringify(trajectory)}\n`);
+  }
+  return { summary, table };
+}

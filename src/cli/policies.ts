@@ -1,0 +1,127 @@
+import { calculatorPolicy } from "../policy/calculator.ts";
+import type { ModelServerOptions } from "../policy/model_server.ts";
+import { openaiPolicy } from "../policy/openai.ts";
+import type { Policy } from "../policy/policy.ts";
+import { ScriptFile } from "../policy/script_file.ts";
+import { scriptedPolicy } from "../policy/scripted.ts";
+import { sglangPolicy } from "../policy/sglang.ts";
+import type { Task } from "../task.ts";
+import { named } from "./named.ts";
+import { renderChatml } from "./render_chatml.ts";
+import { UsageError } from "./usage_error.ts";
+
+/** How a policy is to answer, as the command line has it. */
+export interface PolicySetup extends Pick<ModelServerOptions, "timeoutMs" | "concurrency"> {
+  /** For servers of chat completions. */
+  readonly apiKey?: string | undefined;
+  readonly model?: string | undefined;
+  readonly temperature?: number | undefined;
+  readonly maxTokens?: number | undefined;
+}
+
+/** A policy that is ready to play. */
+export interface ChosenPolicy {
+  readonly policy: Policy;
+  /** True when a server answers: episodes then wait for it, and not for a processor. */
+  readonly isRemote: boolean;
+  /** Told of each task, in the order of their file, before it is played. */
+  readonly onTask?: (task: Task) => void;
+}
+
+interface PolicyKind {
+  /** One line for a help text. */
+  readonly about: string;
+  /** `argument` is what stands behind the colon. */
+  make(argument: string | undefined, setup: PolicySetup): ChosenPolicy | Promise<ChosenPolicy>;
+}
+
+/** The policies by the names that `--policy` takes. */
+export const POLICIES: Readonly<Record<string, PolicyKind>> = {
+  scripted: {
+    about: "each task's own replies, else its reference worked out (the default); scripted:FILE for a file's",
+    make: (file) => file === undefined ? { policy: ownPolicy(), isRemote: false } : filePolicy(file),
+  },
+  calculator: {
+    about: "works out the calculator annotations of a reference solution, as GSM8K has them",
+    make: () => ({ policy: calculatorPolicy(), isRemote: false }),
+  },
+  openai: {
+    about: "openai:URL, a server of chat completions; needs --model, and $OPENAI_API_KEY where it wants one",
+    make: (url, setup) => ({
+      policy: openaiPolicy({ ...setup, ...asked("openai", url, setup) }),
+      isRemote: true,
+    }),
+  },
+  sglang: {
+    about: "sglang:URL, the /generate of SGLang, with conversations written as ChatML",
+    make: (url, setup) => ({ policy: generatePolicy(url, setup), isRemote: true }),
+  },
+};
+
+/**
+ * The policy that `--policy` names.
+ *
+ * @throws {UsageError} when there is none, or something is missing for it.
+ */
+export async function chosenPolicy(name: string, setup: PolicySetup): Promise<ChosenPolicy> {
+  const [, scheme = "", argument] = /^([^:]*)(?::([^]*))?$/.exec(name) ?? [];
+  const kind = named(POLICIES, scheme, "policy");
+  try {
+    return await kind.make(argument, setup);
+  } catch (cause) {
+    if (cause instanceof UsageError || !(cause instanceof Error)) throw cause;
+    throw new UsageError(cause.message, { cause });
+  }
+}
+
+/** Tasks with replies are played by them, the others worked out from their reference solution. */
+function ownPolicy(): Policy {
+  const scripted = scriptedPolicy();
+  const calculator = calculatorPolicy();
+  return {
+    name: "scripted",
+    reply: (history, context) => {
+      const { replies, reference } = context.task;
+      return (replies === undefined && reference !== undefined ? calculator : scripted).reply(
+        history,
+        context,
+      );
+    },
+  };
+}
+
+async function filePolicy(path: string): Promise<ChosenPolicy> {
+  const file = await ScriptFile.read(path);
+  return {
+    policy: scriptedPolicy({ replies: ({ id }) => file.repliesOf(id) }),
+    isRemote: false,
+    onTask: ({ id }) => file.assign(id),
+  };
+}
+
+function generatePolicy(url: string | undefined, setup: PolicySetup): Policy {
+  const { temperature, maxTokens } = setup;
+  const samplingParams = {
+    ...(temperature !== undefined && { temperature }),
+    ...(maxTokens !== undefined && { max_new_tokens: maxTokens }),
+  };
+  const { model, timeoutMs, concurrency } = setup;
+  const server = { url: requiredUrl("sglang", url), model, timeoutMs, concurrency };
+  return sglangPolicy({ ...server, render: renderChatml, samplingParams });
+}
+
+function asked(
+  scheme: string,
+  url: string | undefined,
+  { model }: PolicySetup,
+): { url: string; model: string } {
+  if (model === undefined) {
+    throw new UsageError(`Cannot use policy '${scheme}' as it needs the name of a model: give --model NAME`);
+  }
+  return { url: requiredUrl(scheme, url), model };
+}
+
+function requiredUrl(scheme: string, url: string | undefined): string {
+  if (url) return url;
+  throw new UsageError(`Cannot use policy '${scheme}' as it needs an address: give --policy ${scheme}:URL`);
+}

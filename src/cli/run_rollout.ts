@@ -1,0 +1,107 @@
+import type { Policy } from "../policy/policy.ts";
+import type { Trajectory } from "../rollout/trajectory.ts";
+import { ENVS } from "./envs.ts";
+import { GRADERS } from "./graders.ts";
+import { lazyPool } from "./lazy_pool.ts";
+import { named } from "./named.ts";
+import { playTasks } from "./play_tasks.ts";
+import { type ChosenPolicy, chosenPolicy } from "./policies.ts";
+import { requireReadable } from "./require_readable.ts";
+import { chosenProfile, type SandboxFlags } from "./sandbox_flags.ts";
+import { Summary } from "./summary.ts";
+import { terminalColumns, wantsColour } from "./terminal.ts";
+import { TrajectoryFile } from "./trajectory_file.ts";
+import { UsageError } from "./usage_error.ts";
+
+/** What `paddock rollout` is asked for. */
+export interface RolloutFlags extends SandboxFlags {
+  tasks: string;
+  limit?: number;
+  env: string;
+  policy: string;
+  grader: string;
+  model?: string;
+  temperature?: number;
+  maxTokens?: number;
+  requestTimeoutMs?: number;
+  system?: string;
+  n: number;
+  seed?: number;
+  concurrency?: number;
+  poolSize?: number;
+  reset: "rewind" | "fresh";
+  timeoutMs: number;
+  maxTurns: number;
+  json?: boolean;
+  out?: string;
+  resume?: boolean;
+  force?: boolean;
+  show?: boolean;
+  showFirst?: number;
+}
+
+/** Episodes at once when a server answers, unless asked for otherwise. */
+const REMOTE_CONCURRENCY = 8;
+
+/**
+ * Plays as the flags say and gives the exit code.
+ *
+ * @throws {UsageError} when they ask for what cannot be.
+ */
+export async function runRollout(flags: RolloutFlags, signal: AbortSignal): Promise<number> {
+  if (flags.resume && flags.out === undefined) {
+    throw new UsageError("Cannot resume as there must be a file to go on with: give --out FILE");
+  }
+  const { tasks, limit, n: samples, seed, maxTurns, timeoutMs, json } = flags;
+  const show = flags.showFirst ?? (flags.show ? Infinity : undefined);
+  const kind = named(ENVS, flags.env, "env");
+  const graderKind = flags.grader === "none" ? undefined : named(GRADERS, flags.grader, "grader");
+  const chosen = await policyOf(flags);
+  const profile = await chosenProfile(flags);
+  const { concurrency, poolSize } = sizesOf(flags, chosen);
+  await requireReadable(tasks, { mayBeFolder: true });
+  const summary = new Summary({ samples });
+  using out = await outOf(flags, summary, chosen.policy);
+  await using stack = new AsyncDisposableStack();
+  const interpreters = { profile, size: poolSize, cacheDir: flags.cacheDir, stack };
+  const pool = lazyPool({ ...interpreters, resetMode: flags.reset });
+  const grader = graderKind?.make({ pool: lazyPool({ ...interpreters, resetMode: "fresh" }) });
+  const setup = { pool, stack, grader, systemPrompt: flags.system, timeoutMs, maxTurns };
+  return await playTasks({
+    ...{ tasks, limit, samples, seed, concurrency, maxTurns, summary, out, json, show, signal },
+    ...{ policy: chosen.policy, onTask: chosen.onTask, makeEnv: await kind.open(setup) },
+    ...{ stdout: Deno.stdout, stderr: Deno.stderr, colour: wantsColour(), columns: terminalColumns },
+  });
+}
+
+async function policyOf(flags: RolloutFlags): Promise<ChosenPolicy> {
+  const { model, temperature, maxTokens, requestTimeoutMs: timeoutMs, concurrency } = flags;
+  const apiKey = Deno.env.get("OPENAI_API_KEY") || undefined;
+  return await chosenPolicy(flags.policy, { model, temperature, maxTokens, timeoutMs, concurrency, apiKey });
+}
+
+async function outOf(
+  flags: RolloutFlags,
+  summary: Summary,
+  { name }: Policy,
+): Promise<TrajectoryFile | undefined> {
+  const { out, resume, force, tasks: source } = flags;
+  if (out === undefined) return undefined;
+  const onKept = (trajectory: Trajectory) => {
+    const { policy } = trajectory.versions;
+    if (policy !== undefined && policy !== name) {
+      throw new UsageError(
+        `Cannot resume '${out}' as it must hold episodes of '${name}': it has one of '${policy}'`,
+      );
+    }
+    summary.addEarlier(trajectory);
+  };
+  return await TrajectoryFile.open(out, { resume, force, source, onKept });
+}
+
+/** While a server thinks, an interpreter waits for it; one that need not wait keeps a core busy. */
+function sizesOf(flags: RolloutFlags, { isRemote }: ChosenPolicy): { concurrency: number; poolSize: number } {
+  const cores = Math.max(2, navigator.hardwareConcurrency);
+  const concurrency = flags.concurrency ?? flags.poolSize ?? (isRemote ? REMOTE_CONCURRENCY : cores);
+  return { concurrency, poolSize: flags.poolSize ?? (isRemote ? concurrency : Math.min(concurrency, cores)) };
+}

@@ -1,0 +1,150 @@
+import { DatasetError } from "../errors.ts";
+import type { Policy } from "../policy/policy.ts";
+import { rolloutAll } from "../rollout/rollout_all.ts";
+import type { Trajectory } from "../rollout/trajectory.ts";
+import { readTasks } from "../datasets/read_tasks.ts";
+import type { Task } from "../task.ts";
+import { countLines } from "./count_lines.ts";
+import type { MakeEnv } from "./envs.ts";
+import { EpisodeGroups } from "./episode_groups.ts";
+import { EpisodeTable } from "./episode_table.ts";
+import { EXIT } from "./exit_code.ts";
+import { printable } from "./printable.ts";
+import { Progress } from "./progress.ts";
+import type { Summary } from "./summary.ts";
+import type { TrajectoryFile } from "./trajectory_file.ts";
+import { transcript } from "./transcript.ts";
+import { Unfinished } from "./unfinished.ts";
+import { type TextSink, writeText } from "./write_text.ts";
+
+/** A place that text goes to, which may be a terminal. */
+export type Screen = TextSink & { isTerminal(): boolean };
+
+/** What is played and what is shown of it. */
+export interface TaskRunOptions {
+  /** The file of JSON lines. */
+  tasks: string;
+  limit?: number | undefined;
+  policy: Policy;
+  makeEnv: MakeEnv;
+  /** Told of each task, in the order of the file, before it is played. */
+  onTask?: ((task: Task) => void) | undefined;
+  /** Episodes of each task. */
+  samples: number;
+  seed?: number | undefined;
+  concurrency: number;
+  maxTurns: number;
+  /** Counts what is played; it may know of an earlier run. */
+  summary: Summary;
+  /** One JSON line per trajectory on stdout; the table then goes to stderr. */
+  json?: boolean | undefined;
+  /** The JSON lines go to this file too, and what it holds already is not played. */
+  out?: TrajectoryFile | undefined;
+  /** The messages of so many episodes on stdout, in the order of the tasks. */
+  show?: number | undefined;
+  colour?: boolean | undefined;
+  stdout: TextSink;
+  stderr: Screen;
+  columns?: (() => number) | undefined;
+  signal: AbortSignal;
+}
+
+/** The tasks of a file while they are played. */
+export class TaskRun {
+  readonly #options: TaskRunOptions;
+  /** What was written, line by line. */
+  readonly table = new EpisodeTable();
+  readonly #unfinished: Unfinished;
+  /** Episodes that are over and whose turn to be written has not come. */
+  readonly #ended = new Set<Trajectory>();
+  #shown = 0;
+
+  constructor(options: TaskRunOptions) {
+    this.#options = options;
+    this.#unfinished = new Unfinished(options.out, options.samples);
+  }
+
+  /** Gives the exit code that says why playing stopped early; 0 when it did not. */
+  async play(): Promise<number> {
+    const { signal, stderr } = this.#options;
+    try {
+      await this.#playAll();
+      return EXIT.ok;
+    } catch (error) {
+      if (error instanceof Deno.errors.BrokenPipe) throw error;
+      if (signal.aborted) return EXIT.interrupted;
+      if (!isUnreadable(error)) throw error;
+      await writeText(stderr, `error: ${printable(error.message)}\n`);
+      return EXIT.usage;
+    }
+  }
+
+  async #playAll(): Promise<void> {
+    const { tasks, limit, samples, summary, stderr, columns, signal } = this.#options;
+    const lines = await countLines(tasks, limit);
+    const total = lines === undefined ? undefined : lines * samples;
+    const groups = new EpisodeGroups((id) => this.#unfinished.left(id));
+    await using progress = new Progress({
+      ...{ summary, total, columns },
+      sink: stderr,
+      isTerminal: stderr.isTerminal(),
+    });
+    const say = () => void progress.aside(() => writeText(stderr, interruption(summary))).catch(() => {});
+    signal.addEventListener("abort", say, { once: true });
+    try {
+      for await (const trajectory of this.#trajectories()) {
+        this.#ended.delete(trajectory);
+        for (const next of groups.add(trajectory)) await this.#write(next, progress);
+        progress.update();
+      }
+    } finally {
+      signal.removeEventListener("abort", say);
+      for (const trajectory of this.#ended) {
+        for (const next of groups.add(trajectory)) await this.#write(next, progress);
+      }
+      for (const next of groups.rest()) await this.#write(next, progress);
+    }
+  }
+
+  #trajectories(): AsyncGenerator<Trajectory> {
+    const { policy, makeEnv, samples, seed, concurrency, show, maxTurns, summary, signal } = this.#options;
+    return rolloutAll(this.#tasks(), {
+      ...{ policy, makeEnv, samples, seed, concurrency, maxTurns, signal },
+      skip: (task, sample) => this.#unfinished.isFinished(task, sample),
+      ordered: show !== undefined,
+      onStart: () => summary.start(),
+      onTrajectory: (trajectory) => {
+        summary.end(trajectory);
+        this.#ended.add(trajectory);
+      },
+    });
+  }
+
+  async *#tasks(): AsyncGenerator<Task> {
+    const { tasks, limit, onTask } = this.#options;
+    for await (const task of readTasks(tasks, { limit })) {
+      onTask?.(task);
+      this.#unfinished.add(task);
+      yield task;
+    }
+  }
+
+  async #write(trajectory: Trajectory, progress: Progress): Promise<void> {
+    const { json, show, colour, out, stdout } = this.#options;
+    await out?.write(trajectory);
+    this.table.add(trajectory);
+    if (!json && (show === undefined || ++this.#shown > show)) return;
+    const text = json ? `${JSON.stringify(trajectory)}\n` : transcript(trajectory, { colour });
+    await progress.aside(() => writeText(stdout, text));
+  }
+}
+
+function interruption({ running }: Summary): string {
+  return `Interrupted: ending what runs (${running}). Ctrl-C again ends at once.\n`;
+}
+
+function isUnreadable(error: unknown): error is Error {
+  const { NotFound, PermissionDenied, IsADirectory, NotADirectory } = Deno.errors;
+  const kinds = [SyntaxError, DatasetError, NotFound, PermissionDenied, IsADirectory, NotADirectory];
+  return kinds.some((kind) => error instanceof kind);
+}

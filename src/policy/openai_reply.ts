@@ -1,0 +1,61 @@
+import { z } from "zod";
+import { parseMessage } from "../message.ts";
+import type { Reply } from "./policy.ts";
+
+const call = z.looseObject({ id: z.string().nullish() });
+
+const logProbs = z.object({ content: z.array(z.object({ logprob: z.number() })).nullish() }).nullish();
+
+const choiceSchema = z.object({
+  message: z.object({
+    content: z.string().nullish(),
+    refusal: z.string().nullish(),
+    tool_calls: z.array(call).nullish(),
+  }),
+  finish_reason: z.string().nullish(),
+  /** Of vLLM, when the request has `return_token_ids`. */
+  token_ids: z.array(z.int()).nullish(),
+  logprobs: logProbs,
+});
+
+const answerSchema = z.object({
+  choices: z.tuple([choiceSchema], choiceSchema),
+  usage: z.object({ prompt_tokens: z.int(), completion_tokens: z.int() }).nullish(),
+});
+
+type Choice = z.output<typeof choiceSchema>;
+
+/**
+ * Reads an answer of chat completions; `turn` makes names for calls that came without.
+ *
+ * @throws {TypeError} when it is none, with what is wrong and nothing before it.
+ */
+export function openaiReply(answer: unknown, turn: number): Reply {
+  const parsed = answerSchema.safeParse(answer);
+  if (!parsed.success) {
+    throw new TypeError(
+      parsed.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`).join("; "),
+    );
+  }
+  const { choices: [choice], usage } = parsed.data;
+  const { finish_reason: finishReason, token_ids: ids, logprobs } = choice;
+  const logProbs = logprobs?.content?.map(({ logprob }) => logprob);
+  return {
+    message: assistantMessage(choice, turn),
+    ...(finishReason && { finishReason }),
+    ...(usage && { usage: { promptTokens: usage.prompt_tokens, replyTokens: usage.completion_tokens } }),
+    ...(ids && { tokens: { ids, ...(logProbs?.length === ids.length && { logProbs }) } }),
+  };
+}
+
+function assistantMessage({ message, finish_reason: finishReason }: Choice, turn: number): Reply["message"] {
+  const { content, refusal, tool_calls: calls } = message;
+  const named = calls?.map((call, index) => ({ ...call, id: call.id || `call_${turn}_${index}` }));
+  const whole = {
+    role: "assistant",
+    content: content ?? refusal ?? "",
+    ...(finishReason === "length" && { is_complete: false }),
+    ...(named && named.length > 0 && { tool_calls: named }),
+  };
+  return parseMessage(whole, turn);
+}

@@ -1,0 +1,61 @@
+import { z } from "zod";
+import type { Reply } from "./policy.ts";
+
+const finishSchema = z.union([z.string(), z.looseObject({ type: z.string() }).transform(({ type }) => type)]);
+
+const answerSchema = z.object({
+  text: z.string(),
+  output_ids: z.array(z.int()).nullish(),
+  meta_info: z.object({
+    finish_reason: finishSchema.nullish(),
+    prompt_tokens: z.int().nullish(),
+    completion_tokens: z.int().nullish(),
+    output_token_logprobs: z.array(z.tuple([z.number(), z.int()], z.unknown())).nullish(),
+    weight_version: z.union([z.string(), z.number().transform(String)]).nullish(),
+  }),
+});
+
+type Answer = z.output<typeof answerSchema>;
+
+/**
+ * Reads an answer of SGLang's `/generate`. One `endOfTurn` at the end of its text is taken off.
+ *
+ * @throws {TypeError} when it is none, with what is wrong and nothing before it.
+ */
+export function sglangReply(answer: unknown, options: { endOfTurn: string }): Reply {
+  const parsed = answerSchema.safeParse(answer);
+  if (!parsed.success) {
+    throw new TypeError(
+      parsed.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`).join("; "),
+    );
+  }
+  const { text, meta_info: told } = parsed.data;
+  const { finish_reason: finishReason, weight_version: weightVersion } = told;
+  const { prompt_tokens: promptTokens, completion_tokens: replyTokens } = told;
+  const tokens = tokensOf(parsed.data);
+  return {
+    message: {
+      role: "assistant",
+      content: withoutEnd(text, options.endOfTurn),
+      ...(finishReason === "length" && { is_complete: false }),
+    },
+    ...(finishReason && { finishReason }),
+    ...(tokens && { tokens }),
+    ...(typeof promptTokens === "number" && typeof replyTokens === "number" && {
+      usage: { promptTokens, replyTokens },
+    }),
+    ...(weightVersion && { weightVersion }),
+  };
+}
+
+/** The ids that were sampled, in the order that they were. */
+function tokensOf(
+  { output_ids: ids, meta_info: { output_token_logprobs: sampled } }: Answer,
+): Reply["tokens"] {
+  if (sampled) return { ids: sampled.map(([, id]) => id), logProbs: sampled.map(([logProb]) => logProb) };
+  return ids ? { ids } : undefined;
+}
+
+function withoutEnd(text: string, end: string): string {
+  return end !== "" && text.endsWith(end) ? text.slice(0, -end.length) : text;
+}

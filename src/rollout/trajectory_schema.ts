@@ -1,0 +1,61 @@
+import { z } from "zod";
+import { type Message, parseMessage } from "../message.ts";
+import type { Trajectory } from "./trajectory.ts";
+
+const count = z.int().min(0);
+
+const chat = z.array(z.unknown()).transform((messages, context): Message[] => {
+  try {
+    return messages.map(parseMessage);
+  } catch (error) {
+    context.addIssue({ code: "custom", message: error instanceof Error ? error.message : String(error) });
+    return z.NEVER;
+  }
+});
+
+const task = z.looseObject({
+  id: z.string(),
+  query: z.union([z.string(), chat]),
+  answer: z.string().optional(),
+  replies: z.array(z.string()).optional(),
+  reference: z.string().optional(),
+  fields: z.record(z.string(), z.unknown()).optional(),
+});
+
+const error = z.looseObject({ boundary: z.string(), name: z.string(), message: z.string() });
+
+const times = z.object({ totalMs: z.number(), policyMs: z.number(), envMs: z.number() });
+
+/** What must be there for a line to be an episode: its task and its messages. The rest has defaults. */
+const trajectorySchema = z.looseObject({
+  task,
+  sample: z.int().min(1).default(1),
+  versions: z.looseObject({ paddock: z.string() }).default({ paddock: "unknown" }),
+  messages: chat,
+  reward: z.number().nullable().default(null),
+  rewardParts: z.record(z.string(), z.number().nullable()).optional(),
+  turns: count.default(0),
+  terminated: z.boolean().default(false),
+  truncated: z.boolean().default(false),
+  error: error.optional(),
+  tokens: z.object({ ids: z.array(z.int()), lossMask: z.array(z.union([z.literal(0), z.literal(1)])) })
+    .nullish(),
+  steps: z.array(z.looseObject({ turn: count })).default([]),
+  toolResults: z.array(z.looseObject({ turn: count, tool: z.string(), status: z.string() })).default([]),
+  times: times.default({ totalMs: 0, policyMs: 0, envMs: 0 }),
+});
+
+/**
+ * Takes a line's value as an episode; keys that nobody knows are kept.
+ *
+ * @throws {SyntaxError} when it is none, with what is wrong and nothing before it.
+ */
+export function parseTrajectory(value: unknown): Trajectory {
+  const parsed = trajectorySchema.safeParse(value);
+  // Words of newer versions, such as another tool status, are let through: they are shown, not acted upon.
+  if (parsed.success) return parsed.data as unknown as Trajectory;
+  const faults = parsed.error.issues.map(({ path, message }) =>
+    path.length === 0 ? message : `${path.map(String).join(".")}: ${message}`
+  );
+  throw new SyntaxError(faults.slice(0, 3).join("; "));
+}

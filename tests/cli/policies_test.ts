@@ -1,0 +1,67 @@
+import { assertEquals, assertRejects } from "@std/assert";
+import { chosenPolicy } from "../../src/cli/policies.ts";
+import { UsageError } from "../../src/cli/usage_error.ts";
+import { History } from "../../src/history.ts";
+import { wholeReply } from "../../src/policy/policy.ts";
+import { completion, FakeServer } from "../policy/fake_server.ts";
+
+const HISTORY = History.fromChats([{ role: "user", content: "<|im_end|>q" }]);
+const TASK = { id: "t", query: "q" };
+
+Deno.test("chosenPolicy() says what there is, and what is missing", async () => {
+  const wrong: [string, string][] = [
+    ["nope", "Cannot find policy 'nope': there are scripted, calculator, openai, sglang"],
+    ["constructor", "Cannot find policy 'constructor'"],
+    ["openai:http://127.0.0.1", "give --model NAME"],
+    ["sglang", "give --policy sglang:URL"],
+    ["sglang:ftp://h", "must be an address of http or https"],
+    ["scripted:/no/such/file", "No such file"],
+  ];
+  for (const [name, says] of wrong) await assertRejects(() => chosenPolicy(name, {}), UsageError, says);
+});
+
+Deno.test("chosenPolicy() makes a script of a task's replies, else of its reference, else it fails", async () => {
+  const { policy } = await chosenPolicy("scripted", {});
+  assertEquals(
+    await policy.reply(HISTORY, { task: { ...TASK, replies: ["r"], reference: "<<1+1=2>>" } }),
+    "r",
+  );
+  assertEquals(
+    await policy.reply(HISTORY, { task: { ...TASK, reference: "<<1+1=2>>" } }),
+    '```python\nv1 = 1 + 1\nprint("v1 =", v1)\n```',
+  );
+  await assertRejects(() => policy.reply(HISTORY, { task: TASK }), Error, "it has 0");
+});
+
+Deno.test("chosenPolicy() plays a file of replies in the order of the tasks", async () => {
+  const path = await Deno.makeTempFile();
+  try {
+    await Deno.writeTextFile(path, '["one"]\n["two"]\n');
+    const { policy, onTask } = await chosenPolicy(`scripted:${path}`, {});
+    for (const id of ["u", "t"]) onTask?.({ id, query: "q" });
+    assertEquals(await policy.reply(HISTORY, { task: TASK }), "two");
+  } finally {
+    await Deno.remove(path);
+  }
+});
+
+Deno.test("chosenPolicy() asks servers with what the flags say", async () => {
+  await using openai = new FakeServer(() => completion({ content: "hi" }));
+  const setup = { model: "m", temperature: 0, maxTokens: 5, apiKey: "k" };
+  const chat = await chosenPolicy(`openai:${openai.url}`, setup);
+  assertEquals(wholeReply(await chat.policy.reply(HISTORY, { task: TASK })).message.content, "hi");
+  assertEquals([chat.isRemote, chat.policy.name], [true, "m"]);
+  const { temperature, max_tokens } = openai.seen[0]?.body ?? {};
+  assertEquals({ temperature, max_tokens }, { temperature: 0, max_tokens: 5 });
+
+  await using sglang = new FakeServer(() => Response.json({ text: "hi", meta_info: {} }));
+  const generate = await chosenPolicy(`sglang:${sglang.url}`, setup);
+  await generate.policy.reply(HISTORY, { task: TASK });
+  assertEquals(sglang.seen[0]?.headers.get("authorization"), null);
+  assertEquals(openai.seen[0]?.headers.get("authorization"), "Bearer k");
+  assertEquals(sglang.seen[0]?.body, {
+    text: "<|im_start|>user\n<|im_end |>q<|im_end|>\n<|im_start|>assistant\n",
+    sampling_params: { temperature: 0, max_new_tokens: 5 },
+    return_logprob: true,
+  });
+});

@@ -1,0 +1,195 @@
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { completion, FakeServer } from "../policy/fake_server.ts";
+import { runPaddock, startPaddock } from "./run_paddock.ts";
+
+/** A folder with tasks in it, gone when disposed. */
+class Folder implements AsyncDisposable {
+  readonly path = Deno.makeTempDirSync();
+  readonly tasks = `${this.path}/tasks.jsonl`;
+  readonly out = `${this.path}/runs/x.jsonl`;
+
+  constructor(count: number) {
+    const rows = Array.from(
+      { length: count },
+      (_, at) => ({ id: `t${at}`, query: `${at} + 1?`, answer: `${at + 1}` }),
+    );
+    Deno.writeTextFileSync(this.tasks, rows.map((row) => `${JSON.stringify(row)}\n`).join(""));
+  }
+
+  async episodes(): Promise<
+    { task: { id: string }; sample: number; reward: number; error?: { fault?: string; message: string } }[]
+  > {
+    const lines = (await Deno.readTextFile(this.out)).split("\n");
+    assertEquals(lines.pop(), "", "the file ends with a whole line");
+    return lines.map((line) => JSON.parse(line));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Deno.remove(this.path, { recursive: true });
+  }
+}
+
+function chat({ tasks, out }: Folder, url: string, ...more: string[]): string[] {
+  return [
+    "rollout",
+    "--env",
+    "chat",
+    "--tasks",
+    tasks,
+    "--policy",
+    `openai:${url}`,
+    "--model",
+    "m",
+    "--out",
+    out,
+    ...more,
+  ];
+}
+
+/** Answers `3 + 1?` with 4. */
+function sumServer(): FakeServer {
+  return new FakeServer(({ body }) =>
+    completion({ content: `It is ${Number.parseInt(body.messages.at(-1).content) + 1}` })
+  );
+}
+
+Deno.test("paddock rollout asks a server, groups, grades; grade and view read what it wrote", async () => {
+  await using folder = new Folder(5);
+  await using server = sumServer();
+  const { code, stdout, stderr } = await runPaddock(
+    chat(folder, server.url, "--n", "3", "--concurrency", "4"),
+  );
+  assertEquals({ code, stderr }, { code: 0, stderr: "" });
+  assertMatch(stdout, /\n\nepisodes +15\nmean reward +1\.0000\n[^]*pass@3 +5 of 5\n/);
+  const episodes = await folder.episodes();
+  assertEquals(episodes.map(({ sample }) => sample), [1, 2, 3, 1, 2, 3, 1, 2, 3, 1, 2, 3, 1, 2, 3]);
+
+  const graded = `${folder.path}/graded.jsonl`;
+  const grade = await runPaddock(["grade", folder.out, "--grader", "number_match", "--out", graded]);
+  assertEquals(grade.code, 0);
+  assertStringIncludes(grade.stdout, "right         15\n");
+  assertEquals((await Deno.readTextFile(graded)).split("\n").length, 16);
+
+  const other = await runPaddock([...chat(folder, server.url, "--resume"), "--model", "n"]);
+  assertEquals(other.code, 2);
+  assertStringIncludes(other.stderr, "as it must hold episodes of 'n': it has one of 'm'");
+
+  const view = await runPaddock(["view", graded, "--id", "t3", "--n", "1"]);
+  assertEquals(view.code, 0);
+  assertMatch(
+    view.stdout,
+    /^── t3 ──\nuser:\n {2}3 \+ 1\?\nassistant:\n {2}It is 4\nended after 1 turn, reward 1, /,
+  );
+  const none = await runPaddock(["view", graded, "--wrong"]);
+  assertEquals([none.code, none.stdout, none.stderr], [1, "", "No episode fits\n"]);
+});
+
+Deno.test("paddock rollout records a server that is down on each episode, and goes on once it is up", async () => {
+  await using folder = new Folder(40);
+  const { addr: { port } } = (() => {
+    using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+    return listener;
+  })();
+  const down = await runPaddock(chat(folder, `http://127.0.0.1:${port}`));
+  assertEquals(down.code, 1);
+  assertStringIncludes(
+    down.stdout,
+    `first error   policy: Cannot get reply as http://127.0.0.1:${port}/v1/chat/`,
+  );
+  const episodes = await folder.episodes();
+  assertEquals(episodes.map(({ error }) => error?.fault), Array(40).fill("unreachable"));
+  const retried = episodes.filter(({ error }) => error?.message.includes("attempts"));
+  assert(retried.length <= 8, "only those that were running when it was found out have waited");
+
+  await using server = sumServer();
+  const up = await runPaddock(chat(folder, server.url, "--resume"));
+  assertEquals([up.code, up.stderr], [0, ""]);
+  assertEquals(
+    (await folder.episodes()).map(({ task }) => task.id).toSorted(),
+    episodes.map(({ task }) => task.id).toSorted(),
+  );
+});
+
+Deno.test("paddock rollout ends cleanly at Ctrl-C, and --resume plays the rest", async () => {
+  await using folder = new Folder(6);
+  const stuck = Promise.withResolvers<Response>();
+  const asked = Promise.withResolvers<void>();
+  await using server = new FakeServer(({ body }, count) => {
+    if (count === 5) asked.resolve();
+    return count > 3
+      ? stuck.promise
+      : completion({ content: `It is ${Number.parseInt(body.messages.at(-1).content) + 1}` });
+  });
+  const child = startPaddock(...chat(folder, server.url, "--concurrency", "2"));
+  await child.stdin.close();
+  await asked.promise;
+  child.kill("SIGINT");
+  const { code, stdout, stderr } = await child.output();
+  stuck.resolve(new Response());
+  assertEquals(code, 130);
+  const text = new TextDecoder();
+  assertMatch(text.decode(stdout), /\n\nepisodes +3\n/);
+  assertStringIncludes(text.decode(stderr), "Interrupted: ending what runs (2)");
+  assertEquals((await folder.episodes()).length, 3);
+
+  await using back = sumServer();
+  const rest = await runPaddock(chat(folder, back.url, "--resume"));
+  assertEquals([rest.code, back.seen.length, (await folder.episodes()).length], [0, 3, 6]);
+});
+
+Deno.test("paddock rollout, grade and view exit with 2 and one line for what cannot be", async () => {
+  await using folder = new Folder(1);
+  const { tasks, out, path } = folder;
+  const rollout = ["rollout", "--tasks", tasks];
+  await Deno.writeTextFile(`${path}/notes`, "notes\n");
+  await Deno.writeFile(`${path}/latin1`, new Uint8Array([0x7b, 0xff, 10]));
+  const cases: [string[], string][] = [
+    [[...rollout, "--grader", "nope"], "Cannot find grader 'nope': there are number_match"],
+    [[...rollout, "--env", "nope"], "Cannot find env 'nope': there are python, chat"],
+    [[...rollout, "--policy", "nope:x"], "Cannot find policy 'nope': there are scripted"],
+    [[...rollout, "--n", "0"], "option '--n <n>' argument '0' is invalid. It must be a whole number >= 1."],
+    [[...rollout, "--temperature", "-1"], "It must be a number >= 0."],
+    [[...rollout, "--resume"], "give --out FILE"],
+    [[...rollout, "--resume", "--force", "--out", out], "cannot be used with"],
+    [[...rollout, "--out", `${tasks}/x`], `Cannot write '${tasks}/x': `],
+    [[...rollout, "--out", `${path}/notes`], "as it holds something"],
+    [[...rollout, "--out", tasks, "--force"], "must not be the file that is read"],
+    [["rollout", "--tasks", `${path}/none`, "--out", `${path}/notes`, "--force"], "there is no such file"],
+    [[...rollout, "--out", `${path}/notes`, "--resume"], "notes:1 must be an episode: "],
+    [["rollout", "--tasks", `${path}/none`], "none"],
+    [["rollout", "--tasks", `${path}/latin1`], "must be UTF-8"],
+    [["rollout", "--tasks", `${path}/notes`], "notes:1 as it must be JSON"],
+    [["grade", `${path}/none`, "--grader", "number_match"], "there is no such file"],
+    [["grade", path, "--grader", "number_match"], "it is a directory"],
+    [["grade", `${path}/notes`, "--grader", "number_match"], "Cannot read episode at "],
+    [
+      ["grade", tasks, "--grader", "number_match", "--out", tasks, "--force"],
+      "must not be the file that is read",
+    ],
+    [["view", `${path}/notes`], "Cannot read episode at "],
+  ];
+  for (const [args, says] of cases) {
+    const { code, stdout, stderr } = await runPaddock(args);
+    assertEquals({ args, code, stdout }, { args, code: 2, stdout: "" });
+    assertStringIncludes(stderr, says);
+    assertEquals(stderr.split("\n").length, 2, stderr);
+  }
+  assertEquals(await Deno.readTextFile(`${path}/notes`), "notes\n");
+});
+
+Deno.test("paddock view stops quietly when nobody reads on", async () => {
+  await using folder = new Folder(1);
+  const file = `${folder.path}/many.jsonl`;
+  const line = JSON.stringify({
+    task: { id: "a", query: "q" },
+    messages: [{ role: "user", content: "x".repeat(9_000) }],
+  });
+  await Deno.writeTextFile(file, `${line}\n`.repeat(500));
+  const child = startPaddock("view", file);
+  await child.stdin.close();
+  const reader = child.stdout.getReader();
+  await reader.read();
+  await reader.cancel();
+  const [{ code }, stderr] = await Promise.all([child.status, new Response(child.stderr).text()]);
+  assertEquals({ code, stderr }, { code: 0, stderr: "" });
+});

@@ -1,0 +1,141 @@
+import { assertEquals, assertRejects } from "@std/assert";
+import { TrajectoryFile, type TrajectoryFileOptions } from "../../src/cli/trajectory_file.ts";
+import { UsageError } from "../../src/cli/usage_error.ts";
+import { emptyTrajectory, type Trajectory, withFailure } from "../../src/rollout/trajectory.ts";
+
+function episode(id: string, sample = 1): Trajectory {
+  return { ...emptyTrajectory({ id, query: "q" }, { sample }), messages: [{ role: "user", content: "é" }] };
+}
+
+function lines(...episodes: Trajectory[]): string {
+  return episodes.map((episode) => `${JSON.stringify(episode)}\n`).join("");
+}
+
+interface Opened {
+  /** What the file holds after two episodes were asked for and one was written. */
+  after: string;
+  finished: boolean[];
+  kept: string[];
+}
+
+/** Opens a file that holds `before`, asks whether it had `a` and `b`, and writes `c`. */
+async function open(
+  before: string | Uint8Array | undefined,
+  options: TrajectoryFileOptions,
+): Promise<Opened> {
+  const folder = await Deno.makeTempDir();
+  const path = `${folder}/runs/today/x.jsonl`;
+  const kept: string[] = [];
+  try {
+    if (before !== undefined) {
+      await Deno.mkdir(`${folder}/runs/today`, { recursive: true });
+      await Deno.writeFile(path, typeof before === "string" ? new TextEncoder().encode(before) : before);
+    }
+    try {
+      using file = await TrajectoryFile.open(path, {
+        ...options,
+        onKept: ({ task }) => void kept.push(task.id),
+      });
+      const finished = ["a", "b"].map((id) => file.takeFinished({ id, query: "q" }, 1));
+      await file.write(episode("c"));
+      const names = await Array.fromAsync(Deno.readDir(`${folder}/runs/today`), ({ name }) => name);
+      assertEquals(names, ["x.jsonl"]);
+      return { after: await Deno.readTextFile(path), finished, kept };
+    } catch (error) {
+      if (before !== undefined) {
+        assertEquals(
+          new TextDecoder().decode(await Deno.readFile(path)),
+          before,
+          "a refused file stays as it was",
+        );
+      }
+      throw error;
+    }
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+Deno.test("TrajectoryFile.open() makes the folder and the file", async () => {
+  for (const options of [{}, { resume: true }, { force: true }]) {
+    assertEquals((await open(undefined, options)).after, lines(episode("c")));
+  }
+  assertEquals((await open("", {})).after, lines(episode("c")));
+});
+
+Deno.test("TrajectoryFile.open() throws nothing away unless it is told to", async () => {
+  await assertRejects(
+    () => open("notes", {}),
+    UsageError,
+    "as it holds something: give --resume to go on, or --force",
+  );
+  assertEquals((await open("notes", { force: true })).after, lines(episode("c")));
+});
+
+Deno.test("TrajectoryFile.open() goes on behind what a run has written", async () => {
+  const before = lines(episode("a"), episode("b", 2));
+  assertEquals(await open(before, { resume: true }), {
+    after: before + lines(episode("c")),
+    finished: [true, false],
+    kept: ["a", "b"],
+  });
+});
+
+Deno.test("TrajectoryFile.open() repairs a last line that a killed run left half written", async () => {
+  const whole = lines(episode("a"));
+  const bytes = new TextEncoder().encode(whole + lines(episode("b")));
+  const accent = bytes.lastIndexOf(0xc3);
+  for (const cut of [whole.length + 2, whole.length + 30, accent + 1]) {
+    const { after, finished } = await open(bytes.slice(0, cut), { resume: true });
+    assertEquals([after, finished], [whole + lines(episode("c")), [true, false]]);
+  }
+  const unended = await open(whole.trimEnd(), { resume: true });
+  assertEquals([unended.after, unended.finished], [whole + lines(episode("c")), [true, false]]);
+});
+
+Deno.test("TrajectoryFile.open() has episodes that failed played again", async () => {
+  const failed = withFailure(episode("a"), new Error("down"));
+  const { after, finished, kept } = await open(lines(failed, episode("b")), { resume: true });
+  assertEquals({ after, finished, kept }, {
+    after: lines(episode("b"), episode("c")),
+    finished: [false, true],
+    kept: ["b"],
+  });
+});
+
+Deno.test("TrajectoryFile.open() refuses to go on with a file of another shape, and leaves it alone", async () => {
+  const files = [
+    "notes",
+    "{}\n",
+    '{"id":"a"}\n{"task":',
+    `${lines(episode("a"))}[1]\n${lines(episode("b"))}`,
+  ];
+  for (const file of files) {
+    await assertRejects(() => open(file, { resume: true }), UsageError, "Cannot resume as ");
+  }
+});
+
+Deno.test("TrajectoryFile.open() says why it cannot write", async () => {
+  const path = await Deno.makeTempFile();
+  try {
+    await assertRejects(
+      () => TrajectoryFile.open(`${path}/x.jsonl`),
+      UsageError,
+      `Cannot write '${path}/x.jsonl': `,
+    );
+    await assertRejects(() => TrajectoryFile.open(Deno.cwd()), UsageError, "Cannot write");
+  } finally {
+    await Deno.remove(path);
+  }
+});
+
+Deno.test("TrajectoryFile.takeFinished() tells two tasks of one name apart", async () => {
+  const path = await Deno.makeTempFile();
+  try {
+    await Deno.writeTextFile(path, lines(episode("a")));
+    using file = await TrajectoryFile.open(path, { resume: true });
+    assertEquals([1, 2].map(() => file.takeFinished({ id: "a", query: "q" }, 1)), [true, false]);
+  } finally {
+    await Deno.remove(path);
+  }
+});

@@ -1,0 +1,66 @@
+import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { transcript } from "../../src/cli/transcript.ts";
+import { emptyTrajectory, type Trajectory, withFailure } from "../../src/rollout/trajectory.ts";
+
+const TOOL = { turn: 1, call: 1, callId: "c", tool: "f", durationMs: 1, truncated: false } as const;
+
+const EPISODE: Trajectory = {
+  ...emptyTrajectory({ id: "sum", query: "q" }, { sample: 2 }),
+  messages: [
+    { role: "user", content: [{ type: "text", text: "look" }, { type: "image", url: "u", name: "a.png" }] },
+    { role: "assistant", content: "", tool_calls: [{ name: "f", arguments: { x: 1 } }] },
+    { role: "search", content: "found\n\nit\n" },
+  ],
+  reward: 1.1,
+  rewardParts: { right: 1, style: 0.1 },
+  turns: 1,
+  terminated: true,
+  toolResults: [{ ...TOOL, status: "ok" }, { ...TOOL, status: "error" }, { ...TOOL, status: "ok" }],
+  times: { totalMs: 12.3, policyMs: 1, envMs: 2 },
+};
+
+Deno.test("transcript() shows messages, calls, tools, reward and end", () => {
+  assertEquals(
+    transcript(EPISODE),
+    `── sum, sample 2 ──
+user:
+  look[image a.png]
+assistant:
+  → f({"x":1})
+search:
+  found
+
+  it
+ended after 1 turn, reward 1.1 (right 1, style 0.1), tools 2 ok + 1 error, 12 ms
+
+`,
+  );
+});
+
+Deno.test("transcript() says where an episode failed", () => {
+  const failed = withFailure({ ...EPISODE, reward: null, rewardParts: {} }, new Error("no\x1b[2Jway"));
+  assertStringIncludes(transcript(failed), "failed at env: no\\x1b[2Jway, not scored, ");
+});
+
+Deno.test("transcript() lets nothing that was said steer the terminal, with colours or without", () => {
+  const content = "\x1b]0;title\x07\x9b31m\u202egnp.exe\u2066 \r hidden";
+  const said = transcript({
+    ...EPISODE,
+    task: { id: "\x1b[2J", query: "q" },
+    messages: [{ role: "to\x1bol", content }, {
+      role: "assistant",
+      content: "",
+      tool_calls: [{ name: "\x1b", arguments: "\x1b" }],
+    }],
+  }, { colour: true });
+  // deno-lint-ignore no-control-regex
+  const plain = said.replace(/\x1b\[\d+m/g, "");
+  // deno-lint-ignore no-control-regex
+  assertEquals(/[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/.test(plain), false);
+  assertMatch(plain, /\\x1b\]0;title\\x07\\x9b31m\\u202egnp\.exe\\u2066 \\x0d hidden/);
+});
+
+Deno.test("transcript() has colours only when it is told to", () => {
+  assertStringIncludes(transcript(EPISODE, { colour: true }), "\x1b[32massistant:\x1b[0m");
+  assertEquals(transcript(EPISODE).includes("\x1b"), false);
+});

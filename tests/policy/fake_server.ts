@@ -1,0 +1,49 @@
+/** A request as a server saw it. */
+export interface SeenRequest {
+  path: string;
+  headers: Headers;
+  // deno-lint-ignore no-explicit-any -- what a test asks of it is its own affair
+  body: any;
+}
+
+/** Answers on a port of the loopback, and remembers what it was asked. */
+export class FakeServer implements AsyncDisposable {
+  readonly seen: SeenRequest[] = [];
+  readonly url: string;
+  readonly #server: Deno.HttpServer<Deno.NetAddr>;
+
+  constructor(
+    answer: (request: SeenRequest, count: number, signal: AbortSignal) => Response | Promise<Response>,
+  ) {
+    this.#server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }, async (request) => {
+      const seen = {
+        path: new URL(request.url).pathname,
+        headers: request.headers,
+        body: await request.json(),
+      };
+      this.seen.push(seen);
+      return await answer(seen, this.seen.length, request.signal);
+    });
+    this.url = `http://127.0.0.1:${this.#server.addr.port}`;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#server.shutdown();
+  }
+}
+
+/** A chat completion that says a text, as servers write it. */
+export function completion(message: object, more: { finish_reason?: string } = {}): Response {
+  const { finish_reason = "stop" } = more;
+  return Response.json({
+    id: "chatcmpl-1",
+    object: "chat.completion",
+    choices: [{
+      index: 0,
+      message: { role: "assistant", content: null, ...message },
+      finish_reason,
+      logprobs: null,
+    }],
+    usage: { prompt_tokens: 12, completion_tokens: 3, total_tokens: 15 },
+  });
+}

@@ -1,0 +1,188 @@
+import { assert, assertEquals, assertRejects, assertStringIncludes, assertThrows } from "@std/assert";
+import { PolicyError, type PolicyFault } from "../../src/errors.ts";
+import { ModelServer, type ModelServerOptions } from "../../src/policy/model_server.ts";
+import { FakeServer } from "./fake_server.ts";
+
+const FAST: ModelServerOptions = { backoffMs: 1 };
+
+function modelServer(url: string, options: ModelServerOptions = {}): ModelServer {
+  return new ModelServer(new URL(url), { ...FAST, ...options });
+}
+
+/** The fault and the message of a request that fails. */
+async function failure(
+  server: ModelServer,
+  signal?: AbortSignal,
+): Promise<{ fault?: PolicyFault; message: string }> {
+  const error = await assertRejects(() => server.post({}, signal), PolicyError);
+  return { ...(error.fault && { fault: error.fault }), message: error.message };
+}
+
+/** An address that nobody listens at. */
+function deadUrl(): string {
+  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  return `http://127.0.0.1:${listener.addr.port}/generate`;
+}
+
+Deno.test("ModelServer.post() sends JSON with its key and headers and gives the answer", async () => {
+  await using fake = new FakeServer(() => Response.json({ answer: 1 }));
+  const server = modelServer(`${fake.url}/x`, { apiKey: "key-1", headers: { "x-run": "7" } });
+  assertEquals(await server.post({ a: "ä" }), { answer: 1 });
+  const [{ path, body, headers } = { path: "", body: null, headers: new Headers() }] = fake.seen;
+  assertEquals({ path, body }, { path: "/x", body: { a: "ä" } });
+  assertEquals(["authorization", "x-run", "content-type"].map((name) => headers.get(name)), [
+    "Bearer key-1",
+    "7",
+    "application/json",
+  ]);
+});
+
+Deno.test("ModelServer.post() tries again on 408, 425, 429 and 5xx, and on nothing else", async () => {
+  for (const status of [408, 425, 429, 500, 503]) {
+    await using fake = new FakeServer((_, count) =>
+      count < 3 ? new Response("busy", { status }) : Response.json(count)
+    );
+    assertEquals(await modelServer(fake.url).post({}), 3);
+  }
+  for (const status of [400, 401, 404, 422]) {
+    await using fake = new FakeServer(() => new Response("no", { status }));
+    assertEquals((await failure(modelServer(fake.url))).fault, "refused");
+    assertEquals(fake.seen.length, 1);
+  }
+});
+
+Deno.test("ModelServer.post() gives up after its retries and says how often it tried", async () => {
+  await using fake = new FakeServer(() => Response.json({ error: { message: "no room" } }, { status: 503 }));
+  const { fault, message } = await failure(modelServer(fake.url, { retries: 2 }));
+  assertEquals(fault, "unavailable");
+  assertEquals(
+    message,
+    `Cannot get reply as ${fake.url}/ answered 503 Service Unavailable: no room (3 attempts)`,
+  );
+});
+
+Deno.test("ModelServer.post() honours Retry-After and does not wait for an hour", async () => {
+  const times: number[] = [];
+  await using fake = new FakeServer((_, count) => {
+    times.push(performance.now());
+    const headers = { "retry-after": count === 1 ? "0.2" : "3600" };
+    return new Response("later", { status: 429, headers });
+  });
+  assertEquals((await failure(modelServer(fake.url))).fault, "unavailable");
+  const [first = 0, second = 0] = times;
+  assert(second - first >= 199, `came back after ${second - first} ms`);
+  assertEquals(times.length, 2);
+});
+
+Deno.test("ModelServer.post() says what a server refused, without the key in it", async () => {
+  await using fake = new FakeServer(() =>
+    Response.json({ error: { message: "Incorrect API key: key-1" } }, { status: 401 })
+  );
+  const { message } = await failure(modelServer(fake.url, { apiKey: "key-1" }));
+  assertStringIncludes(message, "answered 401 Unauthorized: Incorrect API key: [key]");
+});
+
+Deno.test("ModelServer.post() has a retry policy with timeout: a server that is down is not one that is slow (slime)", async () => {
+  const down = await failure(modelServer(deadUrl(), { retries: 1 }));
+  assertEquals(down.fault, "unreachable");
+  assertStringIncludes(down.message, "cannot be reached: ");
+  assertStringIncludes(down.message, "(2 attempts)");
+  const stuck = Promise.withResolvers<Response>();
+  await using fake = new FakeServer(() => stuck.promise);
+  const slow = await failure(modelServer(fake.url, { timeoutMs: 50 }));
+  assertEquals(slow.fault, "timeout");
+  assertStringIncludes(slow.message, "must answer within 50 ms: it did not");
+  assertEquals(fake.seen.length, 1);
+  stuck.resolve(new Response());
+});
+
+Deno.test("ModelServer.post() pays for the retries of a dead server once", async () => {
+  const server = modelServer(deadUrl(), { retries: 2 });
+  assertStringIncludes((await failure(server)).message, "(3 attempts)");
+  assertEquals((await failure(server)).message.includes("attempts"), false);
+});
+
+Deno.test("ModelServer.post() asks a server that came back as often as before", async () => {
+  const url = new URL(deadUrl());
+  const server = modelServer(url.href, { retries: 1 });
+  await failure(server);
+  let count = 0;
+  const back = Deno.serve(
+    { hostname: "127.0.0.1", port: Number(url.port), onListen: () => {} },
+    async (request) => {
+      await request.body?.cancel();
+      return ++count === 2 ? new Response("busy", { status: 500 }) : Response.json(count);
+    },
+  );
+  assertEquals([await server.post({}), await server.post({})], [1, 3]);
+  await back.shutdown();
+});
+
+Deno.test("ModelServer.post() takes no page, no half answer and no flood for an answer", async () => {
+  const answers: [string, string][] = [
+    ["<html>\n <title>Sign in</title>", "must answer in JSON: it is '<html> <title>Sign in</title>'"],
+    ['{"text": "half', "must answer in JSON"],
+    ["", "must answer in JSON: it is empty"],
+  ];
+  for (const [text, says] of answers) {
+    await using fake = new FakeServer(() => new Response(text));
+    const { fault, message } = await failure(modelServer(fake.url));
+    assertEquals(fault, "bad_answer");
+    assertStringIncludes(message, says);
+    assertEquals(fake.seen.length, 1);
+  }
+  const piece = new Uint8Array(1 << 20);
+  await using flood = new FakeServer(() =>
+    new Response(new ReadableStream({ pull: (controller) => controller.enqueue(piece) }))
+  );
+  assertEquals((await failure(modelServer(flood.url))).fault, "bad_answer");
+});
+
+Deno.test("ModelServer.post() sends no more at once than it may", async () => {
+  let now = 0;
+  let most = 0;
+  await using fake = new FakeServer(async () => {
+    most = Math.max(most, ++now);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    now--;
+    return Response.json(null);
+  });
+  const server = modelServer(fake.url, { concurrency: 2 });
+  await Promise.all(Array.from({ length: 7 }, () => server.post({})));
+  assertEquals({ most, seen: fake.seen.length }, { most: 2, seen: 7 });
+});
+
+Deno.test("ModelServer.post() stops with the signal's reason: waiting, asking, and between attempts", async () => {
+  const asked = Promise.withResolvers<void>();
+  const stuck = Promise.withResolvers<Response>();
+  await using fake = new FakeServer(() => {
+    asked.resolve();
+    return stuck.promise;
+  });
+  const server = modelServer(fake.url, { concurrency: 1 });
+  const abort = new AbortController();
+  const posts = [server.post({}, abort.signal), server.post({}, abort.signal)];
+  await asked.promise;
+  abort.abort(new TypeError("stop"));
+  for (const post of posts) await assertRejects(() => post, TypeError, "stop");
+  stuck.resolve(new Response());
+
+  const between = new AbortController();
+  await using busy = new FakeServer(() => {
+    setTimeout(() => between.abort(new TypeError("stop")), 0);
+    return new Response("busy", { status: 503, headers: { "retry-after": "50" } });
+  });
+  await assertRejects(() => modelServer(busy.url).post({}, between.signal), TypeError, "stop");
+});
+
+Deno.test("ModelServer refuses limits that cannot be kept", () => {
+  const wrong: [ModelServerOptions, string][] = [
+    [{ timeoutMs: 0 }, "'timeoutMs' must be >= 1"],
+    [{ retries: -1 }, "'retries' must be >= 0"],
+    [{ retries: NaN }, "'retries'"],
+    [{ concurrency: 0 }, "'concurrency'"],
+  ];
+  for (const [options, says] of wrong) {
+    assertThrows(() => modelServer("http://127.0.0.1", options), RangeError, says);
+  }
+});

@@ -1,0 +1,129 @@
+import { assertEquals } from "@std/assert";
+import { History } from "../../src/history.ts";
+import type { Message } from "../../src/message.ts";
+import { openaiMessages } from "../../src/policy/openai_messages.ts";
+
+function written(...messages: Message[]): unknown {
+  return JSON.parse(JSON.stringify(openaiMessages(History.fromChats(messages))));
+}
+
+const call = (id: string, args: Record<string, unknown> | string = {}) => ({
+  id,
+  name: "f",
+  arguments: args,
+});
+const wire = (id: string, args = "{}") => ({
+  id,
+  type: "function",
+  function: { name: "f", arguments: args },
+});
+
+Deno.test("openaiMessages() writes calls, and answers behind them by their ids", () => {
+  assertEquals(
+    written(
+      { role: "user", content: "q" },
+      { role: "assistant", content: "", tool_calls: [call("a", { x: 1 }), call("b", "{broken")] },
+      { role: "tool", content: "for b", tool_call_id: "b" },
+      { role: "search", content: "for a", tool_call_id: "a" },
+    ),
+    [
+      { role: "user", content: "q" },
+      { role: "assistant", content: null, tool_calls: [wire("a", '{"x":1}'), wire("b", "{broken")] },
+      { role: "tool", content: "for b", tool_call_id: "b" },
+      { role: "tool", content: "for a", tool_call_id: "a" },
+    ],
+  );
+});
+
+Deno.test("openaiMessages() names calls that have no id, and takes their answers in order", () => {
+  const calls = [{ name: "f", arguments: {} }, { name: "f", arguments: {} }];
+  assertEquals(
+    written(
+      { role: "assistant", content: "t", tool_calls: calls },
+      { role: "tool", content: "1" },
+      { role: "tool", content: "2" },
+    ),
+    [
+      { role: "assistant", content: "t", tool_calls: [wire("call_0_0"), wire("call_0_1")] },
+      { role: "tool", content: "1", tool_call_id: "call_0_0" },
+      { role: "tool", content: "2", tool_call_id: "call_0_1" },
+    ],
+  );
+});
+
+Deno.test("openaiMessages() takes one message with all tool_responses for the answers of all calls", () => {
+  assertEquals(
+    written(
+      { role: "assistant", content: "", tool_calls: [call("a"), call("b")] },
+      { role: "tool", content: "1 and 2", tool_responses: ["1", "2"] },
+    ),
+    [
+      { role: "assistant", content: null, tool_calls: [wire("a"), wire("b")] },
+      { role: "tool", content: "1", tool_call_id: "a" },
+      { role: "tool", content: "2", tool_call_id: "b" },
+    ],
+  );
+});
+
+Deno.test("openaiMessages() gives what answers no call to the user's role, several as one message", () => {
+  assertEquals(
+    written(
+      { role: "user", content: "q" },
+      { role: "assistant", content: "```python\n1\n```" },
+      { role: "tool", content: "Code block 1" },
+      { role: "python", content: "Code block 2", tool_call_id: "unknown" },
+      { role: "assistant", content: "done" },
+      { role: "user", content: "again" },
+    ),
+    [
+      { role: "user", content: "q" },
+      { role: "assistant", content: "```python\n1\n```" },
+      { role: "user", content: "Code block 1\n\nCode block 2" },
+      { role: "assistant", content: "done" },
+      { role: "user", content: "again" },
+    ],
+  );
+});
+
+Deno.test("openaiMessages() leaves no call open, as servers refuse that", () => {
+  assertEquals(
+    written(
+      { role: "assistant", content: "", tool_calls: [call("a"), call("b")] },
+      { role: "tool", content: "1", tool_call_id: "b" },
+      { role: "user", content: "and now?" },
+    ),
+    [
+      { role: "assistant", content: null, tool_calls: [wire("a"), wire("b")] },
+      { role: "tool", content: "1", tool_call_id: "b" },
+      { role: "tool", content: "(no result)", tool_call_id: "a" },
+      { role: "user", content: "and now?" },
+    ],
+  );
+});
+
+Deno.test("openaiMessages() writes parts as the API has them", () => {
+  assertEquals(
+    written({
+      role: "user",
+      name: "ann",
+      content: [
+        { type: "text", text: "look" },
+        { type: "image", url: "http://h/a.png" },
+        { type: "image", data: "AAAA", mime_type: "image/jpeg" },
+        { type: "audio", data: "BBBB", mime_type: "audio/mp3" },
+        { type: "video", url: "http://h/v" },
+      ],
+    }),
+    [{
+      role: "user",
+      name: "ann",
+      content: [
+        { type: "text", text: "look" },
+        { type: "image_url", image_url: { url: "http://h/a.png" } },
+        { type: "image_url", image_url: { url: "data:image/jpeg;base64,AAAA" } },
+        { type: "input_audio", input_audio: { data: "BBBB", format: "mp3" } },
+        { type: "text", text: "[video http://h/v]" },
+      ],
+    }],
+  );
+});

@@ -1,0 +1,34 @@
+import { assertEquals } from "@std/assert";
+import { askedDelayMs, retryDelayMs } from "../../src/policy/retry_delay.ts";
+
+Deno.test("retryDelayMs() doubles, takes off at most half, and stops at a minute", () => {
+  const delays = (jitter: number) =>
+    [1, 2, 3, 20].map((attempt) => retryDelayMs({ attempt, backoffMs: 100, jitter }));
+  assertEquals(delays(0), [100, 200, 400, 60_000]);
+  assertEquals(delays(1), [50, 100, 200, 30_000]);
+});
+
+Deno.test("retryDelayMs() waits as long as the server asks, and not at all when that is too long", () => {
+  const delay = (askedMs: number) => retryDelayMs({ attempt: 1, backoffMs: 100, jitter: 0, askedMs });
+  assertEquals([delay(2_000), delay(10), delay(61_000)], [2_000, 100, null]);
+});
+
+Deno.test("askedDelayMs() reads seconds and dates, and nothing else", () => {
+  const now = new Date("2026-01-01T00:00:00Z");
+  const headers = [
+    "2",
+    "0.5",
+    "Thu, 01 Jan 2026 00:00:03 GMT",
+    "Wed, 31 Dec 2025 00:00:00 GMT",
+    "soon",
+    null,
+  ];
+  assertEquals(headers.map((header) => askedDelayMs(header, now)), [
+    2000,
+    500,
+    3000,
+    0,
+    undefined,
+    undefined,
+  ]);
+});

@@ -1,0 +1,43 @@
+import { assertEquals, assertRejects } from "@std/assert";
+import { ScriptFile } from "../../src/policy/script_file.ts";
+
+async function read(content: string): Promise<ScriptFile> {
+  const path = await Deno.makeTempFile({ suffix: ".jsonl" });
+  try {
+    await Deno.writeTextFile(path, content);
+    return await ScriptFile.read(path);
+  } finally {
+    await Deno.remove(path);
+  }
+}
+
+Deno.test("ScriptFile.read() reads replies by the ids of their tasks", async () => {
+  const file = await read('{"id":"a","replies":["x","y"]}\r\n\n{"id":7,"replies":[]}');
+  assertEquals([file.repliesOf("a"), file.repliesOf("7"), file.repliesOf("b")], [["x", "y"], [], undefined]);
+});
+
+Deno.test("ScriptFile.assign() gives lists without ids to the tasks in their order", async () => {
+  const file = await read('["x"]\n["y","z"]\n');
+  for (const id of ["first", "second", "third"]) file.assign(id);
+  assertEquals(["first", "second", "third"].map((id) => file.repliesOf(id)), [["x"], ["y", "z"], undefined]);
+});
+
+Deno.test("ScriptFile.read() takes messages that call tools", async () => {
+  const call = { id: "c", type: "function", function: { name: "f", arguments: '{"x":1}' } };
+  const file = await read(JSON.stringify({ id: "a", replies: [{ tool_calls: [call] }, "done"] }));
+  assertEquals(file.repliesOf("a"), [
+    { role: "assistant", content: "", tool_calls: [{ id: "c", name: "f", arguments: { x: 1 } }] },
+    "done",
+  ]);
+});
+
+Deno.test("ScriptFile.read() says where a line is that holds no replies", async () => {
+  const lines = [
+    "{oops",
+    "3",
+    '{"id":"a"}',
+    '{"id":"a","replies":[1]}',
+    '["x", {"role":"user","content":"y"}]',
+  ];
+  for (const line of lines) await assertRejects(() => read(`["x"]\n${line}\n`), SyntaxError, ".jsonl:2");
+});

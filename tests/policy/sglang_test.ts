@@ -1,0 +1,103 @@
+import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { PolicyError } from "../../src/errors.ts";
+import { History } from "../../src/history.ts";
+import type { Reply, ReplyContext } from "../../src/policy/policy.ts";
+import { sglangPolicy, type SglangPolicyOptions } from "../../src/policy/sglang.ts";
+import { FakeServer } from "./fake_server.ts";
+
+const ANSWER = {
+  text: "hello<|im_end|>",
+  output_ids: [5, 6, 2],
+  meta_info: {
+    id: "r1",
+    finish_reason: { type: "stop", matched: 2 },
+    prompt_tokens: 4,
+    completion_tokens: 3,
+    cached_tokens: 0,
+    output_token_logprobs: [[-0.1, 5, "hel"], [-0.2, 6, null], [-0.3, 2, "<|im_end|>"]],
+    weight_version: "w3",
+  },
+};
+
+async function replyOf(
+  answer: unknown,
+  options: Partial<SglangPolicyOptions> = {},
+  context: Partial<ReplyContext> = {},
+): Promise<{ reply: Reply; path: string; body: unknown }> {
+  await using fake = new FakeServer(() => Response.json(answer));
+  const render = (history: History) => `<${history.length}>`;
+  const policy = sglangPolicy({ url: fake.url, render, ...options });
+  const history = History.fromChats([{ role: "user", content: "q" }]);
+  const reply = await policy.reply(history, { task: { id: "t", query: "q" }, ...context });
+  if (typeof reply === "string") throw new Error("a reply with tokens was expected");
+  return { reply, path: fake.seen[0]?.path ?? "", body: fake.seen[0]?.body };
+}
+
+Deno.test("sglangPolicy() asks /generate and gives text, token ids and log-probabilities", async () => {
+  const { reply, path, body } = await replyOf(ANSWER, {
+    samplingParams: { temperature: 1, max_new_tokens: 8 },
+  });
+  assertEquals({ path, body }, {
+    path: "/generate",
+    body: { text: "<1>", sampling_params: { temperature: 1, max_new_tokens: 8 }, return_logprob: true },
+  });
+  assertEquals(reply, {
+    message: { role: "assistant", content: "hello" },
+    tokens: { ids: [5, 6, 2], logProbs: [-0.1, -0.2, -0.3] },
+    finishReason: "stop",
+    usage: { promptTokens: 4, replyTokens: 3 },
+    weightVersion: "w3",
+  });
+});
+
+Deno.test("sglangPolicy() prefers token ids to text, and text to rendering", async () => {
+  const both = await replyOf(ANSWER, { returnLogProb: false }, { text: "rendered", tokens: [1, 2] });
+  assertEquals(both.body, { input_ids: [1, 2], sampling_params: {} });
+  const text = await replyOf(ANSWER, { returnLogProb: false }, { text: "rendered" });
+  // What slime posts, and nothing else.
+  assertEquals(text.body, { text: "rendered", sampling_params: {} });
+});
+
+Deno.test("sglangPolicy() takes off one end of a turn and no more", async () => {
+  const { reply } = await replyOf({ ...ANSWER, text: "a<|im_end|><|im_end|>" });
+  assertEquals(reply.message.content, "a<|im_end|>");
+  const plain = await replyOf({ ...ANSWER, text: "a</s>" }, { endOfTurn: "</s>" });
+  assertEquals(plain.reply.message.content, "a");
+});
+
+Deno.test("sglangPolicy() tells why sampling stopped: length, abort, a word of an older server", async () => {
+  const ending = async (finish_reason: unknown) => {
+    const { reply } = await replyOf({ text: "x", meta_info: { finish_reason } });
+    return [reply.finishReason, reply.message.is_complete];
+  };
+  assertEquals(await ending({ type: "length", length: 8 }), ["length", false]);
+  assertEquals(await ending({ type: "abort", message: "shut down" }), ["abort", undefined]);
+  assertEquals(await ending("stop"), ["stop", undefined]);
+  assertEquals(await ending(null), [undefined, undefined]);
+});
+
+Deno.test("sglangPolicy() has the token ids of a server that gives no log-probabilities", async () => {
+  const { reply } = await replyOf({ text: "x", output_ids: [9], meta_info: {} });
+  assertEquals(reply.tokens, { ids: [9] });
+});
+
+Deno.test("sglangPolicy() takes nothing for an answer that is none", async () => {
+  const answers: [unknown, string][] = [
+    [{ meta_info: {} }, "text: "],
+    [{ text: "x" }, "meta_info: "],
+    [[ANSWER], "must answer as /generate does"],
+    [{ text: "x", meta_info: { output_token_logprobs: [["a", 1, null]] } }, "output_token_logprobs.0.0"],
+  ];
+  for (const [answer, says] of answers) {
+    const error = await assertRejects(() => replyOf(answer), PolicyError);
+    assertEquals(error.fault, "bad_answer");
+    assertStringIncludes(error.message, says);
+  }
+});
+
+Deno.test("sglangPolicy() says what is missing when nobody can write the prompt", async () => {
+  const policy = sglangPolicy({ url: "http://127.0.0.1:1" });
+  const history = History.fromChats([{ role: "user", content: "q" }]);
+  const ask = () => policy.reply(history, { task: { id: "t", query: "q" } });
+  await assertRejects(ask, TypeError, "there is neither");
+});

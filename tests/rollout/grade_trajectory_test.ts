@@ -1,0 +1,45 @@
+import { assertEquals, assertRejects } from "@std/assert";
+import type { Grader } from "../../src/rewards/grader.ts";
+import { gradeTrajectory } from "../../src/rollout/grade_trajectory.ts";
+import { emptyTrajectory, type Trajectory } from "../../src/rollout/trajectory.ts";
+
+const EPISODE: Trajectory = {
+  ...emptyTrajectory({ id: "a", query: "q", answer: "1", fields: { level: 3 } }),
+  messages: [{ role: "user", content: "q" }, { role: "assistant", content: "1" }],
+  reward: 0.25,
+  rewardParts: { old: 0.25 },
+};
+
+const grader: Grader = {
+  name: "levels",
+  grade: ({ task, history }) => ({ score: history.length, parts: { level: Number(task.fields?.level) } }),
+};
+
+const broken: Grader = { name: "broken", grade: () => Promise.reject(new Error("no judge")) };
+
+Deno.test("gradeTrajectory() puts a score with its parts in the place of the reward", async () => {
+  const { reward, rewardParts } = await gradeTrajectory(EPISODE, grader);
+  assertEquals({ reward, rewardParts }, { reward: 2, rewardParts: { levels: 2, level: 3 } });
+});
+
+Deno.test("gradeTrajectory() writes a grader that fails on the episode, whose reward is null", async () => {
+  const { reward, error } = await gradeTrajectory(EPISODE, broken);
+  assertEquals({ reward, error }, {
+    reward: null,
+    error: { boundary: "grader", name: "GraderError", message: "Cannot grade with 'broken': no judge" },
+  });
+});
+
+Deno.test("gradeTrajectory() leaves a failed episode unscored, and grades anew where a grader had failed", async () => {
+  const error = { boundary: "policy", name: "PolicyError", message: "down" } as const;
+  const failed = await gradeTrajectory({ ...EPISODE, error }, grader);
+  assertEquals([failed.reward, failed.error], [null, error]);
+  const again = await gradeTrajectory(await gradeTrajectory(EPISODE, broken), grader);
+  assertEquals([again.reward, again.error], [2, undefined]);
+});
+
+Deno.test("gradeTrajectory() rejects when it was aborted", async () => {
+  const signal = AbortSignal.abort(new TypeError("stop"));
+  const heeding: Grader = { name: "heeding", grade: ({ signal }) => (signal?.throwIfAborted(), 1) };
+  await assertRejects(() => gradeTrajectory(EPISODE, heeding, { signal }), TypeError, "stop");
+});

@@ -1,0 +1,59 @@
+import { assertEquals } from "@std/assert";
+import { Client } from "@modelcontextprotocol/client";
+import {
+  deserializeMessage,
+  type JSONRPCMessage,
+  serializeMessage,
+  type Transport,
+} from "@modelcontextprotocol/client";
+
+/** The protocol over the pipes of a process that may reach nothing. */
+class PipeTransport implements Transport {
+  onclose?: () => void;
+  onerror?: (error: Error) => void;
+  onmessage?: (message: JSONRPCMessage) => void;
+  readonly #child = new Deno.Command(Deno.execPath(), {
+    args: ["run", "--quiet", "--no-prompt", new URL("../examples/shop_server.ts", import.meta.url).pathname],
+    stdin: "piped",
+    stdout: "piped",
+  }).spawn();
+  readonly #writer = this.#child.stdin.getWriter();
+  #read = Promise.resolve();
+
+  // deno-lint-ignore require-await
+  async start(): Promise<void> {
+    this.#read = this.#listen();
+  }
+
+  async send(message: JSONRPCMessage): Promise<void> {
+    await this.#writer.write(new TextEncoder().encode(serializeMessage(message)));
+  }
+
+  async close(): Promise<void> {
+    await this.#writer.close();
+    await this.#read;
+    assertEquals((await this.#child.status).code, 0);
+    this.onclose?.();
+  }
+
+  async #listen(): Promise<void> {
+    let rest = "";
+    for await (const piece of this.#child.stdout.pipeThrough(new TextDecoderStream())) {
+      const lines = (rest + piece).split("\n");
+      rest = lines.pop() ?? "";
+      for (const line of lines) this.onmessage?.(deserializeMessage(line));
+    }
+  }
+}
+
+Deno.test("examples/shop_server.ts tells a real client its prices, without any permission", async () => {
+  const client = new Client({ name: "test", version: "1" });
+  await client.connect(new PipeTransport());
+  const { tools } = await client.listTools();
+  assertEquals(tools.map(({ name }) => name), ["price"]);
+  const lamp = await client.callTool({ name: "price", arguments: { item: "lamp" } });
+  assertEquals([lamp.content, lamp.isError], [[{ type: "text", text: "3495" }], false]);
+  const sofa = await client.callTool({ name: "price", arguments: { item: "sofa" } });
+  assertEquals(sofa.isError, true);
+  await client.close();
+});
