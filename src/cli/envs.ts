@@ -1,10 +1,14 @@
+import type { Tokenizer } from "../chat/tokenizer.ts";
 import { ChatEnv } from "../envs/chat_env.ts";
 import type { Env } from "../envs/env.ts";
 import type { Grader } from "../rewards/grader.ts";
 import type { SessionPool } from "../sandbox/exec.ts";
 import type { Task } from "../task.ts";
+import type { MakeTools } from "./episode_tools.ts";
+import { UsageError } from "./usage_error.ts";
 import { endOnFinalReply } from "../transforms/end_on_final_reply.ts";
 import { gradeEpisode } from "../transforms/grade_episode.ts";
+import { IncrementalTokenizer } from "../transforms/incremental_tokenizer.ts";
 import { PythonInterpreter } from "../transforms/python_interpreter.ts";
 import type { Transform } from "../transforms/transform.ts";
 import { TransformedEnv } from "../transforms/transformed_env.ts";
@@ -16,6 +20,10 @@ export interface EnvSetup {
   readonly pool: () => SessionPool;
   /** What is opened for all episodes is closed with it. */
   readonly stack: AsyncDisposableStack;
+  /** The tools that were asked for; none when none was. */
+  readonly tools?: MakeTools | undefined;
+  /** Gives each prompt as token ids too, and trajectories what a trainer needs of them. */
+  readonly tokenizer?: Tokenizer | undefined;
   /** Scores each episode; without one they stay unscored. */
   readonly grader?: Grader | undefined;
   readonly systemPrompt?: string | undefined;
@@ -40,8 +48,17 @@ export const ENVS: Readonly<Record<string, EnvKind>> = {
   python: {
     about: "a chat in which the Python blocks of a reply are run (the default)",
     open(setup) {
+      const { tools = () => [], timeoutMs } = setup;
       const pool = setup.pool();
-      return () => chatEnv(setup, [new PythonInterpreter({ pool, timeoutMs: setup.timeoutMs })]);
+      return () => chatEnv(setup, [...tools(), new PythonInterpreter({ pool, timeoutMs })]);
+    },
+  },
+  tools: {
+    about: "a chat in which the calls of a reply are run; needs --tool or --mcp",
+    open(setup) {
+      const { tools } = setup;
+      if (tools !== undefined) return () => chatEnv(setup, tools());
+      throw new UsageError("Cannot play env 'tools' as it needs tools: give --tool FILE or --mcp FILE");
     },
   },
   chat: { about: "a question and its answer, without tools", open: (setup) => () => chatEnv(setup, []) },
@@ -49,9 +66,10 @@ export const ENVS: Readonly<Record<string, EnvKind>> = {
 
 /** A chat with these tools, which ends with a reply that calls none of them, or at the limit. */
 function chatEnv(setup: EnvSetup, tools: readonly Transform[]): Env {
-  const { systemPrompt, maxTurns, grader } = setup;
+  const { systemPrompt, maxTurns, grader, tokenizer } = setup;
   return new TransformedEnv(new ChatEnv({ systemPrompt }), [
     ...tools,
+    ...(tokenizer === undefined ? [] : [new IncrementalTokenizer({ tokenizer, onRewrite: "keep" })]),
     endOnFinalReply(),
     new StepCounter({ maxSteps: maxTurns }),
     ...(grader === undefined ? [] : [gradeEpisode({ grader })]),

@@ -1,3 +1,4 @@
+import type { Tokenizer } from "../chat/tokenizer.ts";
 import { calculatorPolicy } from "../policy/calculator.ts";
 import type { ModelServerOptions } from "../policy/model_server.ts";
 import { openaiPolicy } from "../policy/openai.ts";
@@ -6,8 +7,8 @@ import { ScriptFile } from "../policy/script_file.ts";
 import { scriptedPolicy } from "../policy/scripted.ts";
 import { sglangPolicy } from "../policy/sglang.ts";
 import type { Task } from "../task.ts";
+import { chatRenderer } from "./chat_renderer.ts";
 import { named } from "./named.ts";
-import { renderChatml } from "./render_chatml.ts";
 import { UsageError } from "./usage_error.ts";
 
 /** How a policy is to answer, as the command line has it. */
@@ -17,6 +18,8 @@ export interface PolicySetup extends Pick<ModelServerOptions, "timeoutMs" | "con
   readonly model?: string | undefined;
   readonly temperature?: number | undefined;
   readonly maxTokens?: number | undefined;
+  /** Knows how the model's conversations are written. */
+  readonly tokenizer?: Tokenizer | undefined;
 }
 
 /** A policy that is ready to play. */
@@ -53,7 +56,7 @@ export const POLICIES: Readonly<Record<string, PolicyKind>> = {
     }),
   },
   sglang: {
-    about: "sglang:URL, the /generate of SGLang, with conversations written as ChatML",
+    about: "sglang:URL, the /generate of SGLang; sent token ids with --tokenizer, else text as ChatML",
     make: (url, setup) => ({ policy: generatePolicy(url, setup), isRemote: true }),
   },
 };
@@ -107,7 +110,7 @@ function generatePolicy(url: string | undefined, setup: PolicySetup): Policy {
   };
   const { model, timeoutMs, concurrency } = setup;
   const server = { url: requiredUrl("sglang", url), model, timeoutMs, concurrency };
-  return sglangPolicy({ ...server, render: renderChatml, samplingParams });
+  return sglangPolicy({ ...server, render: chatRenderer(setup.tokenizer), samplingParams });
 }
 
 function asked(

@@ -1,4 +1,5 @@
 import { Command, Option } from "commander";
+import { CALL_STYLES } from "./call_styles.ts";
 import { ENVS } from "./envs.ts";
 import { GRADERS } from "./graders.ts";
 import { namesText } from "./named.ts";
@@ -38,6 +39,14 @@ export function rolloutCommand(): Command {
     .option("--system <text>", "a system message before each query")
     .option("--n <n>", "episodes of each task", wholeNumber(1), 1)
     .option("--seed <n>", "make the chance of episodes reproducible", wholeNumber(0))
+    .option("--tokenizer <dir>", "a model's tokenizer.json and tokenizer_config.json: gives token ids too")
+    .option("--mcp <file>", "a JSONC file of MCP servers whose tools may be called")
+    .option(
+      "--tool <file>",
+      "a TypeScript file that may be called, and may reach nothing; repeatable",
+      collect,
+    )
+    .option("--calls <style>", "how calls are written", "tag")
     .addOption(profileOption())
     .option(
       "--concurrency <n>",
@@ -52,7 +61,12 @@ export function rolloutCommand(): Command {
       )
         .choices(["rewind", "fresh"]).default("rewind"),
     )
-    .option("--timeout-ms <n>", "milliseconds that a block of code may take", wholeNumber(1), 2000)
+    .option(
+      "--timeout-ms <n>",
+      "milliseconds that a block of code, or a call, may take",
+      wholeNumber(1),
+      2000,
+    )
     .option("--max-turns <n>", "replies that an episode may take", wholeNumber(1), 8)
     .addOption(
       new Option("--json", "one JSON line per episode on stdout, the table on stderr").conflicts([
@@ -66,8 +80,12 @@ export function rolloutCommand(): Command {
     .option("--show", "print each episode's messages")
     .option("--show-first <n>", "print the messages of the first n episodes", wholeNumber(1))
     .addHelpText("after", namesText("Envs", ENVS) + namesText("Policies", POLICIES))
-    .addHelpText("after", namesText("Graders", GRADERS) + NOTES)
+    .addHelpText("after", namesText("Graders", GRADERS) + namesText("Calls", CALL_STYLES) + NOTES)
     .action(async (_flags: unknown, command: Command) => {
       await runCommand((signal) => runRollout(flagsOf<RolloutFlags>(command), signal));
     });
+}
+
+function collect(value: string, earlier: readonly string[] = []): string[] {
+  return [...earlier, value];
 }

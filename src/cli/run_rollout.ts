@@ -1,6 +1,9 @@
+import { loadTokenizer } from "../chat/load_tokenizer.ts";
+import type { Tokenizer } from "../chat/tokenizer.ts";
 import type { Policy } from "../policy/policy.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
 import { ENVS } from "./envs.ts";
+import { openTools, type ToolFlags } from "./episode_tools.ts";
 import { GRADERS } from "./graders.ts";
 import { lazyPool } from "./lazy_pool.ts";
 import { named } from "./named.ts";
@@ -14,7 +17,7 @@ import { TrajectoryFile } from "./trajectory_file.ts";
 import { UsageError } from "./usage_error.ts";
 
 /** What `paddock rollout` is asked for. */
-export interface RolloutFlags extends SandboxFlags {
+export interface RolloutFlags extends SandboxFlags, ToolFlags {
   tasks: string;
   limit?: number;
   env: string;
@@ -27,10 +30,10 @@ export interface RolloutFlags extends SandboxFlags {
   system?: string;
   n: number;
   seed?: number;
+  tokenizer?: string;
   concurrency?: number;
   poolSize?: number;
   reset: "rewind" | "fresh";
-  timeoutMs: number;
   maxTurns: number;
   json?: boolean;
   out?: string;
@@ -56,7 +59,8 @@ export async function runRollout(flags: RolloutFlags, signal: AbortSignal): Prom
   const show = flags.showFirst ?? (flags.show ? Infinity : undefined);
   const kind = named(ENVS, flags.env, "env");
   const graderKind = flags.grader === "none" ? undefined : named(GRADERS, flags.grader, "grader");
-  const chosen = await policyOf(flags);
+  const tokenizer = await tokenizerOf(flags);
+  const chosen = await policyOf(flags, tokenizer);
   const profile = await chosenProfile(flags);
   const { concurrency, poolSize } = sizesOf(flags, chosen);
   await requireReadable(tasks, { mayBeFolder: true });
@@ -66,7 +70,9 @@ export async function runRollout(flags: RolloutFlags, signal: AbortSignal): Prom
   const interpreters = { profile, size: poolSize, cacheDir: flags.cacheDir, stack };
   const pool = lazyPool({ ...interpreters, resetMode: flags.reset });
   const grader = graderKind?.make({ pool: lazyPool({ ...interpreters, resetMode: "fresh" }) });
-  const setup = { pool, stack, grader, systemPrompt: flags.system, timeoutMs, maxTurns };
+  const wanted = flags.mcp !== undefined || flags.tool !== undefined;
+  const tools = wanted ? await openTools(flags, stack) : undefined;
+  const setup = { pool, stack, tools, tokenizer, grader, systemPrompt: flags.system, timeoutMs, maxTurns };
   return await playTasks({
     ...{ tasks, limit, samples, seed, concurrency, maxTurns, summary, out, json, show, signal },
     ...{ policy: chosen.policy, onTask: chosen.onTask, makeEnv: await kind.open(setup) },
@@ -74,10 +80,20 @@ export async function runRollout(flags: RolloutFlags, signal: AbortSignal): Prom
   });
 }
 
-async function policyOf(flags: RolloutFlags): Promise<ChosenPolicy> {
+async function tokenizerOf({ tokenizer }: RolloutFlags): Promise<Tokenizer | undefined> {
+  if (tokenizer === undefined) return undefined;
+  try {
+    return await loadTokenizer(tokenizer);
+  } catch (cause) {
+    throw new UsageError(cause instanceof Error ? cause.message : String(cause), { cause });
+  }
+}
+
+async function policyOf(flags: RolloutFlags, tokenizer: Tokenizer | undefined): Promise<ChosenPolicy> {
   const { model, temperature, maxTokens, requestTimeoutMs: timeoutMs, concurrency } = flags;
   const apiKey = Deno.env.get("OPENAI_API_KEY") || undefined;
-  return await chosenPolicy(flags.policy, { model, temperature, maxTokens, timeoutMs, concurrency, apiKey });
+  const server = { model, temperature, maxTokens, timeoutMs, concurrency, apiKey };
+  return await chosenPolicy(flags.policy, { ...server, tokenizer });
 }
 
 async function outOf(

@@ -1,6 +1,7 @@
-import { assertEquals, assertRejects } from "@std/assert";
+import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { CommanderError } from "commander";
 import { rolloutCommand } from "../../src/cli/rollout.ts";
+import { runPaddock } from "./run_paddock.ts";
 
 async function usageError(...args: string[]): Promise<string> {
   let written = "";
@@ -23,4 +24,28 @@ Deno.test("rolloutCommand() says what is wrong with its arguments", async () => 
     { args: ["--tasks", "x", "--nope"], says: "error: unknown option '--nope'\n" },
   ];
   for (const { args, says } of cases) assertEquals(await usageError(...args), says);
+});
+
+Deno.test("paddock rollout --env tools calls a file that may reach nothing, and says what it lacks", async () => {
+  const words = new URL("../../examples/tools/words.ts", import.meta.url).pathname;
+  const tasks = await Deno.makeTempFile({ suffix: ".jsonl" });
+  try {
+    const replies = ['<tool>words\n{"text": "sand in a box"}</tool>', "The answer is 4"];
+    await Deno.writeTextFile(tasks, JSON.stringify({ id: "w", query: "How many?", answer: 4, replies }));
+    const common = ["rollout", "--env", "tools", "--tasks", tasks, "--json"];
+    const { code, stdout } = await runPaddock([...common, "--tool", words]);
+    const { reward, toolResults } = JSON.parse(stdout);
+    assertEquals([code, reward, toolResults.map(({ status }: { status: string }) => status)], [0, 1, ["ok"]]);
+    const without = await runPaddock(common);
+    assertEquals(without.code, 2);
+    assertStringIncludes(without.stderr, "give --tool FILE or --mcp FILE");
+    const missing = await runPaddock([...common, "--tool", "no/such.ts"]);
+    assertEquals(missing.code, 2);
+    const odd = await runPaddock([...common, "--tool", words, "--calls", "smoke"]);
+    assertStringIncludes(odd.stderr, "there are tag, xml, json, openai");
+    const untold = await runPaddock([...common, "--tool", words, "--tokenizer", "no/such"]);
+    assertEquals(untold.code, 2);
+  } finally {
+    await Deno.remove(tasks);
+  }
 });

@@ -1,0 +1,21 @@
+import { jsonCalls } from "../tools/json_calls.ts";
+import { openaiCalls } from "../tools/openai_calls.ts";
+import { tagCalls } from "../tools/tag_calls.ts";
+import type { ToolCallParser } from "../tools/tool_call_parser.ts";
+import { xmlCalls } from "../tools/xml_calls.ts";
+
+/** A way in which models write calls that the command line knows. */
+export interface CallStyle {
+  /** One line for a help text. */
+  readonly about: string;
+  /** Reads such calls. */
+  readonly parser: () => ToolCallParser;
+}
+
+/** The ways to write a call by the names that `--calls` takes. Native `tool_calls` are read whichever is chosen. */
+export const CALL_STYLES: Readonly<Record<string, CallStyle>> = {
+  tag: { about: "<tool>name, a line end, JSON, </tool> (the default)", parser: () => tagCalls() },
+  xml: { about: '<tool name="…">JSON</tool>, answered in one block', parser: () => xmlCalls() },
+  json: { about: "the whole reply is JSON with its calls in 'tools'", parser: () => jsonCalls() },
+  openai: { about: "<tool_call>JSON</tool_call>, as Hermes and Qwen write it", parser: () => openaiCalls() },
+};

@@ -1,0 +1,69 @@
+import type { McpServer } from "../tools/mcp/mcp_server.ts";
+import type { Tool } from "../tools/tool.ts";
+import { ToolTransform } from "../transforms/tool_transform.ts";
+import type { Transform } from "../transforms/transform.ts";
+import { CALL_STYLES } from "./call_styles.ts";
+import { readMcpFile } from "./mcp_file.ts";
+import { named } from "./named.ts";
+import { UsageError } from "./usage_error.ts";
+
+/** Which tools a run has beside Python. */
+export interface ToolFlags {
+  /** A JSONC file of MCP servers. */
+  mcp?: string;
+  /** TypeScript files that are tools. */
+  tool?: readonly string[];
+  /** How calls are written. */
+  calls: string;
+  /** Milliseconds that a call may take. */
+  timeoutMs: number;
+}
+
+/** Makes the tool transforms of one episode. */
+export type MakeTools = () => readonly Transform[];
+
+/**
+ * Opens the tools that all episodes of a run share, and gives what makes each episode's transforms.
+ *
+ * @throws {UsageError} when they cannot be had.
+ */
+export async function openTools(flags: ToolFlags, stack: AsyncDisposableStack): Promise<MakeTools> {
+  const { timeoutMs } = flags;
+  const { parser } = named(CALL_STYLES, flags.calls, "way to write calls");
+  const tools = await openFiles(flags.tool ?? [], stack);
+  const servers = flags.mcp === undefined ? undefined : await readMcpFile(flags.mcp);
+  const mcp = servers && await openServers(servers, { parser: parser(), timeoutMs, stack });
+  return () => [
+    ...(mcp === undefined ? [] : [mcp()]),
+    ...(tools.length === 0 ? [] : [new ToolTransform({ tools, parser: parser(), timeoutMs })]),
+  ];
+}
+
+async function openFiles(paths: readonly string[], stack: AsyncDisposableStack): Promise<Tool[]> {
+  if (paths.length === 0) return [];
+  const { toolFile } = await import("../tools/file/tool_file.ts");
+  return await Promise.all(paths.map(async (path) => {
+    try {
+      return stack.use(await toolFile(path));
+    } catch (cause) {
+      throw new UsageError(cause instanceof Error ? cause.message : String(cause), { cause });
+    }
+  }));
+}
+
+/** The protocol's library is loaded only where it is of use: it takes longer to load than all the rest. */
+async function openServers(
+  servers: Record<string, McpServer>,
+  options: Omit<ConstructorParameters<typeof ToolTransform>[0], "tools"> & { stack: AsyncDisposableStack },
+): Promise<() => Transform> {
+  const { stack, ...calls } = options;
+  const { McpClients } = await import("../tools/mcp/mcp_clients.ts");
+  const { MCPToolTransform } = await import("../transforms/mcp_tool_transform.ts");
+  try {
+    const clients = stack.use(new McpClients({ servers }));
+    return () => new MCPToolTransform({ ...calls, clients });
+  } catch (cause) {
+    if (!(cause instanceof TypeError)) throw cause;
+    throw new UsageError(cause.message, { cause });
+  }
+}
