@@ -1,0 +1,68 @@
+"""Runs hidden tests. The candidate is elsewhere: a call of it crosses to the host, and data come back."""
+
+import ast
+import builtins
+
+from paddock import tools
+from paddock_plain_data import PlainDataError, decode, encode
+from paddock_prompt import compiled_prompt
+
+_space = {"__name__": "hidden_tests"}
+_tests = []
+
+
+class CandidateError(Exception):
+    """The candidate raised what Python has no built-in class for, or did not answer with plain data."""
+
+
+def prepare(prompt, setup, tests, names):
+    """Runs what the tests need beforehand and compiles them, so that a fault of theirs shows before any call."""
+    beginning = compiled_prompt(prompt)
+    if beginning is not None:
+        exec(beginning, _space)
+    exec(compile(setup, "<setup>", "exec"), _space)
+    trees = [ast.parse(source, "<test>") for source in tests]
+    _bind(names or _called(trees))
+    _tests.extend(compile(tree, "<test>", "exec") for tree in trees)
+
+
+def run(index):
+    exec(_tests[index], _space)
+
+
+def _bind(names):
+    for name in names:
+        _space[name] = _stub(name)
+    if names:
+        _space["candidate"] = _stub(names[0])
+
+
+def _called(trees):
+    """The names that tests call and that nobody defines."""
+    calls = [node.func for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    names = dict.fromkeys(func.id for func in calls if isinstance(func, ast.Name))
+    return [name for name in names if name not in _space and not hasattr(builtins, name)]
+
+
+def _stub(name):
+    def candidate(*args, **kwargs):
+        reply = tools.call_candidate(name=name, arguments=encode([args, kwargs]))
+        if "raised" in reply:
+            raise _exception(reply["raised"], reply["message"])
+        try:
+            return decode(reply["value"])
+        except PlainDataError as error:
+            raise CandidateError(str(error)) from None
+
+    candidate.__name__ = candidate.__qualname__ = name
+    return candidate
+
+
+def _exception(name, message):
+    kind = getattr(builtins, name, None)
+    if isinstance(kind, type) and issubclass(kind, Exception):
+        try:
+            return kind(message)
+        except TypeError:
+            pass  # it takes more than a message
+    return CandidateError(f"{name}: {message}")
