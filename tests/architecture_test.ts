@@ -19,7 +19,7 @@ const ROOMS = [
 /** In these, a file is one behaviour and knows no other: each stands on the room's contract and its own folder. */
 const CONTRACTS: Readonly<Record<string, readonly string[]>> = {
   transforms: ["transform.ts"],
-  rewards: ["grader.ts", "final_reply.ts"],
+  rewards: ["grader.ts", "final_reply.ts", "tagged_reply.ts", "plain_number.ts", "ladder.ts"],
 };
 
 interface Import {

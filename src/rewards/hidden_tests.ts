@@ -5,6 +5,7 @@ import { Candidate } from "./hidden_tests/candidate.ts";
 import { candidateProgram } from "./hidden_tests/candidate_program.ts";
 import { type TestProblem, testProblem } from "./hidden_tests/test_problem.ts";
 import { TestRun } from "./hidden_tests/test_run.ts";
+import { taggedReply } from "./tagged_reply.ts";
 
 /** What {@linkcode hiddenTests} needs. */
 export interface HiddenTestsOptions {
@@ -55,7 +56,7 @@ async function grade(context: GradeContext, pair: SessionPair, timeoutMs: number
   const { task, history, signal } = context;
   const problem = testProblem(task);
   if (problem === null) return null;
-  const program = candidateProgram(finalReply(history), problem);
+  const program = candidateProgram(taggedReply(finalReply(history)).spoken, problem);
   if (program === "") return scoreOf(0, problem);
   await using leases = new AsyncDisposableStack();
   const { forCandidate, forTests } = await pair.acquire(leases, signal);

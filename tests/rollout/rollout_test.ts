@@ -27,7 +27,13 @@ Deno.test("rollout() plays an episode to its end and writes it down", async () =
   const replies = ["```python\n1 / 0\n```\n```python\nprint(18)\n```", "The answer is 18"];
   await using env = pythonEnv(pool);
   const trajectory = await rollout(env, scriptedPolicy(), { id: "t", query: "q", answer: "18", replies });
-  assertObjectMatch(trajectory, { task: { id: "t" }, reward: 1, turns: 2, terminated: true, truncated: false });
+  assertObjectMatch(trajectory, {
+    task: { id: "t" },
+    reward: 1,
+    turns: 2,
+    terminated: true,
+    truncated: false,
+  });
   assertEquals(trajectory.error, undefined);
   assertEquals(trajectory.messages.map(({ role }) => role), [
     "user",
@@ -51,7 +57,7 @@ Deno.test("rollout() with calculatorPolicy() works a reference out over two turn
   assertEquals({ reward, turns, last: messages.at(-1)?.content }, {
     reward: 1,
     turns: 3,
-    last: "The answer is 12960",
+    last: "The answer is <answer>12960</answer>",
   });
 });
 
