@@ -39,7 +39,7 @@ export function countdown(options: LadderOptions = {}): Grader {
       const { thoughts, answers: [answer] } = taggedReply(finalReply(history));
       return scoreOf({
         right: answer !== undefined && solves(answer, puzzle),
-        hasAnswer: answer !== undefined,
+        hasAnswer: answer !== undefined && answer.trim() !== "",
         hasThought: thoughts.length > 0,
       });
     },

@@ -40,7 +40,7 @@ export function gsm8k(options: Gsm8kOptions = {}): Grader {
       const given = answer ?? (untagged === "stated" ? statedNumber(spoken) : undefined);
       return scoreOf({
         right: given !== undefined && isSameAnswer(given, truth),
-        hasAnswer: answer !== undefined,
+        hasAnswer: answer !== undefined && answer.trim() !== "",
         hasThought: thoughts.length > 0,
       });
     },

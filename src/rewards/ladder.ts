@@ -16,8 +16,9 @@ export interface LadderReply {
 }
 
 /**
- * Makes the function that scores replies by a ladder. Its parts are 1 or 0: `reward_answer` for an answer block,
- * `reward_think` for a thought, `reward_right` and `success` for the right answer.
+ * Makes the function that scores replies by a ladder. Its parts: `reward_answer`, `reward_think` and
+ * `success` are 1 where there is an answer block with something in it, a thought, the right answer, and else 0;
+ * `reward_right` is what it was worth.
  *
  * @throws {RangeError} when a reward is no finite number.
  */
@@ -29,13 +30,14 @@ export function ladder(options: LadderOptions): (reply: LadderReply) => Score {
       `Cannot score by a ladder as '${name}' must be a finite number: current value is ${reward}`,
     );
   }
-  return ({ right, hasAnswer, hasThought }) => ({
-    score: right ? correctReward : hasAnswer ? formatReward : 0,
-    parts: {
+  return ({ right, hasAnswer, hasThought }) => {
+    const score = right ? correctReward : hasAnswer ? formatReward : 0;
+    const parts = {
       reward_answer: Number(hasAnswer),
       reward_think: Number(hasThought),
-      reward_right: Number(right),
+      reward_right: score,
       success: Number(right),
-    },
-  });
+    };
+    return { score, parts };
+  };
 }

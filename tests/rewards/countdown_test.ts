@@ -30,7 +30,6 @@ const wrong = [
   "2 5 + 3",
   "25 // 3",
   "1/0",
-  "",
   "(25 + 3)(4)",
   "__import__('os')",
   "eval(112)",
@@ -51,9 +50,10 @@ Deno.test("countdown() holds to its tolerance, not to what floating point loses"
 
 Deno.test("countdown() gives 0 without an answer, and parts with one", () => {
   assertEquals(wholeScore(countdown().grade(said("(25 + 3) * 4", TRUTH)) as number).score, 0);
+  assertEquals(score(""), 0);
   assertEquals(countdown({ correctReward: 2 }).grade(said("<answer>(25 + 3) * 4</answer>", TRUTH)), {
     score: 2,
-    parts: { reward_answer: 1, reward_think: 0, reward_right: 1, success: 1 },
+    parts: { reward_answer: 1, reward_think: 0, reward_right: 2, success: 1 },
   });
 });
 

@@ -15,6 +15,7 @@ Deno.test("gsm8k() scores 1, 0.1 and 0", () => {
   assertEquals(score("<think>16 - 7</think><answer>18</answer>", "6 + 12 = 18\n#### 18"), 1);
   assertEquals(score("<think>16 - 7</think><answer>19</answer>", "#### 18"), 0.1);
   assertEquals(score("<think>16 - 7</think>18", "#### 18"), 0);
+  assertEquals(score("<think>16 - 7</think><answer> </answer>", "#### 18"), 0);
   assertEquals(score("<answer>18</answer>", "18", { correctReward: 2 }), 2);
   assertEquals(score("<answer>19</answer>", "18", { formatReward: 0.5 }), 0.5);
 });
@@ -26,7 +27,7 @@ Deno.test("gsm8k() tells what the score is made of", () => {
   });
   assertEquals(gsm8k().grade(said("<answer>1</answer>", "18")), {
     score: 0.1,
-    parts: { reward_answer: 1, reward_think: 0, reward_right: 0, success: 0 },
+    parts: { reward_answer: 1, reward_think: 0, reward_right: 0.1, success: 0 },
   });
 });
 
@@ -54,7 +55,7 @@ for (const [given, truth] of same) {
   });
 }
 
-for (const [given, truth] of [["3.15", "3.14"], ["18 or 19", "18"], ["", "18"], ["18", "1"], ["five", "5"]]) {
+for (const [given, truth] of [["3.15", "3.14"], ["18 or 19", "18"], ["18", "1"], ["five", "5"]]) {
   Deno.test(`gsm8k() does not take '${given}' for ${truth}`, () => {
     assertEquals(score(`<answer>${given}</answer>`, truth), 0.1);
   });
