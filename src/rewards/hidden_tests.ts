@@ -14,7 +14,7 @@ export interface HiddenTestsOptions {
   /**
    * Where tests run, behind a profile with `hostTools` and enough `hostToolCalls` for a test's calls of the
    * candidate. No model code may ever run in it. Without it the tests take a second session of `pool`, which then
-   * needs at least two of them and makes a fresh interpreter for each grade.
+   * needs two sessions, in processes of their own, and makes two fresh interpreters for each grade: that is slower.
    */
   testPool?: SessionPool | undefined;
   /** Milliseconds that a candidate's program may take in all. */
@@ -101,11 +101,20 @@ class SessionPair {
       await before;
       const forCandidate = leases.use(await this.#pool.acquire({ signal }));
       const forTests = leases.use(await (this.#testPool ?? this.#pool).acquire({ signal }));
-      // In a pool that rewinds, model code may have had this interpreter before.
-      if (this.#testPool === undefined) await forTests.session.reset({ mode: "fresh", signal });
+      if (this.#testPool === undefined) await this.#isolate(forTests, leases, signal);
       return { forCandidate, forTests };
     } finally {
       done.resolve();
     }
+  }
+
+  /** In a pool that rewinds, model code may have had this interpreter before, and may have it afterwards. */
+  async #isolate(
+    { session }: SessionLease,
+    leases: AsyncDisposableStack,
+    signal: AbortSignal | undefined,
+  ): Promise<void> {
+    await session.reset({ mode: "fresh", signal });
+    leases.defer(() => session.reset({ mode: "fresh" }));
   }
 }

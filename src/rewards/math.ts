@@ -18,8 +18,9 @@ const MAX_CHARACTERS = 2_000;
  *
  * Numbers and expressions are compared by value, exactly where they are fractions: `\frac12`, `0.5` and `1/2` are
  * one, and so are `\sqrt{8}` and `2\sqrt2`, `x(x+1)` and `x^2+x`. Sets and several answers may come in any order;
- * tuples, intervals and matrices may not. Money, degrees, per cent, units and `x =` say nothing. Nothing is run. What
- * is no expression, such as an inequality or an equation, is compared as text without spaces.
+ * tuples, intervals and matrices may not. Money, degrees, per cent, units and `x =` say nothing. Equations
+ * may be multiplied and have their sides changed. What is none of these, such as an inequality or a word, is
+ * compared as text without spaces. Nothing is run.
  *
  * @throws {RangeError} when a reward is no finite number.
  */

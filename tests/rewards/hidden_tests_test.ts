@@ -1,5 +1,5 @@
 import { assertEquals, assertRejects, assertThrows } from "@std/assert";
-import { loadProfile, SandboxPool } from "../../mod.ts";
+import { loadProfile, SandboxPool, type SessionPool } from "../../mod.ts";
 import { History } from "../../src/history.ts";
 import type { Score } from "../../src/rewards/grader.ts";
 import { hiddenTests } from "../../src/rewards/hidden_tests.ts";
@@ -18,6 +18,37 @@ function gradeWith(grader: ReturnType<typeof hiddenTests>): Grade {
 
 function code(text: string): string {
   return `Here it is.\n\`\`\`python\n${text}\n\`\`\`\nIt should work.`;
+}
+
+/** A pool that writes down what is done with its sessions, which are numbered. */
+function loggingPool(log: string[]): SessionPool {
+  let last = 0;
+  return {
+    // deno-lint-ignore require-await
+    async acquire() {
+      const number = ++last;
+      log.push(`acquire ${number}`);
+      return {
+        session: {
+          exec(code) {
+            log.push(`${code.includes("paddock_hidden_tests") ? "tests" : "program"} ${number}`);
+            return Promise.resolve(ok());
+          },
+          reset({ mode } = {}) {
+            log.push(`${mode} ${number}`);
+            return Promise.resolve();
+          },
+          writeFile: () => Promise.reject(new Error("no files here")),
+          readFile: () => Promise.reject(new Error("no files here")),
+          [Symbol.asyncDispose]: () => Promise.resolve(),
+        },
+        [Symbol.asyncDispose]() {
+          log.push(`back ${number}`);
+          return Promise.resolve();
+        },
+      };
+    },
+  };
 }
 
 function passed(share: number): Score {
@@ -86,6 +117,11 @@ Deno.test("hiddenTests() runs a candidate against tests", async (t) => {
   await t.step("taken from the last block that defines it", async () => {
     const reply = `${code("def add(a, b):\n    return 0")}\n${code(add)}\n${code("print(add(1, 2))")}`;
     assertEquals(await grade(reply, { entry_point: "add", tests }), passed(1));
+  });
+  await t.step("in a fence of no language, which one of another language is not", async () => {
+    const reply = `\`\`\`sh\npip list\n\`\`\`\n\`\`\`\n${add}\n\`\`\`\nSee \`\`\`x\`\`\`.`;
+    assertEquals(await grade(reply, { entry_point: "add", tests }), passed(1));
+    assertEquals(await grade(reply, { tests }), passed(1));
   });
   await t.step("whose main program is not run", async () => {
     const main = `${add}\nif __name__ == '__main__':\n    add(input(), 1)`;
@@ -163,6 +199,27 @@ Deno.test("hiddenTests() takes both sessions from one pool, and many grades at o
     [1, 2, 3, 4].map((n) => grade(code(`def f():\n    return ${n}`), { tests: ["assert f() == 2"] })),
   );
   assertEquals(scores, [passed(0), passed(1), passed(0), passed(0)]);
+});
+
+Deno.test("hiddenTests() gives tests a fresh interpreter in a pool that candidates use, and leaves none of them", async () => {
+  const log: string[] = [];
+  const shared = loggingPool(log);
+  const fields = { tests: ["assert f()"] };
+  await gradeWith(hiddenTests({ pool: shared }))(code("x = 1"), fields);
+  assertEquals(log, [
+    "acquire 1",
+    "acquire 2",
+    "fresh 2",
+    "tests 2",
+    "program 1",
+    "fresh 2",
+    "back 2",
+    "back 1",
+  ]);
+  log.length = 0;
+  const [pool, testPool] = [loggingPool(log), loggingPool(log)];
+  await gradeWith(hiddenTests({ pool, testPool }))(code("x = 1"), fields);
+  assertEquals(log.filter((entry) => entry.startsWith("fresh")), []);
 });
 
 Deno.test("hiddenTests() gives no score to a task without tests", async () => {

@@ -137,6 +137,18 @@ const SAME: readonly (readonly [string, string])[] = [
   ["1000000000000000000001", "10^{21}+1"],
   ["\\frac{1}{3}", "1/3."],
   ["\\alpha + 1", "1+\\alpha"],
+  ["0.\\overline{3}", "\\frac{1}{3}"],
+  ["1.1\\overline{6}", "7/6"],
+  ["-1 \\leq x \\leq 2", "-1\\le x\\le 2"],
+  ["x >= 3", "x \\ge 3"],
+  ["x+y=3", "3 = y + x"],
+  ["2x + 3y - 6 = 0", "y = 2 - \\frac{2x}{3}"],
+  ["a = 2, b = 3", "b=3, a=2"],
+  ["x = 1 \\text{ or } x = -1", "x=-1,1"],
+  ["(1,2) \\text{ and } (3,4)", "(3,4), (1,2)"],
+  ["\\$32,\\!348", "32348"],
+  ["70 \\text{ and } 110", "110, 70"],
+  ["1+2i", "2i+1"],
 ];
 
 for (const [given, truth] of SAME) {
@@ -180,6 +192,11 @@ const DIFFERENT: readonly (readonly [string, string])[] = [
   ["constructor", "__proto__"],
   ["42 \\text{ or } 41", "42"],
   ["\\frac{1}", "1"],
+  ["a = 2, b = 3", "a = 3, b = 2"],
+  ["x+y=3", "x+y=4"],
+  ["x=x", "y=y"],
+  ["x \\le 3", "x \\ge 3"],
+  ["0.\\overline{3}", "0.3"],
 ];
 
 for (const [given, truth] of DIFFERENT) {

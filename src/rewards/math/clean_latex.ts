@@ -6,6 +6,9 @@ const REPLACEMENTS: readonly Replacement[] = [
   [/[\u2212\u2013]/g, "-"],
   [/[×·⋅]|\\(?:cdot|times|ast)(?![a-zA-Z])/g, "*"],
   [/÷|\\div(?![a-zA-Z])/g, "/"],
+  [/\\leq(?:slant)?(?![a-zA-Z])|≤|<=/g, "\\le "],
+  [/\\geq(?:slant)?(?![a-zA-Z])|≥|>=/g, "\\ge "],
+  [/\\neq(?![a-zA-Z])|≠|!=/g, "\\ne "],
   [/π/g, "\\pi "],
   [/∞/g, "\\infty "],
   [/√/g, "\\sqrt "],
@@ -23,6 +26,7 @@ const REPLACEMENTS: readonly Replacement[] = [
   [/(?<![\w.^}\\)])(\d{1,30})\s?\\frac\{(\d{1,30})\}\{(\d{1,30})\}/g, "($1+\\frac{$2}{$3})"],
   [/(?<![\w.^}\\)])(\d{1,30}) (\d{1,30})\/(\d{1,30})(?![\d.])/g, "($1+$2/$3)"],
 ];
+const REPEATING = /(\d{0,15})\.(\d{0,15})\\overline\s?\{(\d{1,15})\}/g;
 const TEXT =
   /\\(?:text|mbox|mathrm|textbf|textit|textrm|mathbf|mathit|operatorname)\s?\{([^{}]*)\}(?:\s?\^\s?(?:\{\d\}|\d))?/g;
 const CONJUNCTION = /^\s*(?:or|and|,)\s*$/i;
@@ -36,7 +40,8 @@ const THOUSANDS = /^-?\d{1,3}(?:,\d{3})+(?:\.\d+)?$/;
  * spaces, units and words around a number; `\frac12` becomes `\frac{1}{2}` and `3\frac12` a sum.
  */
 export function cleanLatex(answer: string): string {
-  const texts = REPLACEMENTS.reduce((text, [pattern, by]) => text.replace(pattern, by), answer.trim());
+  const ended = answer.trim().replace(REPEATING, repeatingDecimal);
+  const texts = REPLACEMENTS.reduce((text, [pattern, by]) => text.replace(pattern, by), ended);
   const plain = withoutTexts(texts).replace(/\s+/g, " ").trim().replace(/[.;:]+$/, "").trim();
   const bare = UNIT.exec(plain)?.[1]?.trim() ?? plain;
   return THOUSANDS.test(bare) ? bare.replaceAll(",", "") : bare;
@@ -47,4 +52,11 @@ function withoutTexts(text: string): string {
   const parted = text.replace(TEXT, (whole, words: string) => CONJUNCTION.test(words) ? "," : whole);
   const rest = parted.replace(TEXT, " ");
   return /[\p{L}\p{N}\\]/u.test(rest) ? rest : parted.replace(TEXT, "$1");
+}
+
+/** `0.1\overline{6}` as a fraction. */
+function repeatingDecimal(_: string, whole: string, once: string, again: string): string {
+  const under = BigInt("9".repeat(again.length) + "0".repeat(once.length));
+  const over = BigInt(`${whole}${once}${again}`) - BigInt(`${whole}${once}` || "0");
+  return `(${over}/${under})`;
 }

@@ -16,7 +16,7 @@ const MAX_PARTS = 100;
 export function isSameAnswer(given: string, truth: string): boolean {
   const [first, second] = [given, truth].map((text) => cleanLatex(text.replace(PERCENT, "")));
   if (first === undefined || second === undefined || first === "") return false;
-  if (isSameShape(shapeOf(first), shapeOf(second))) return true;
+  if (isSamePlain(first, second) || isSameShape(shapeOf(first), shapeOf(second))) return true;
   const [hasPercent, shouldHave] = [given.includes("%"), truth.includes("%")];
   if (hasPercent === shouldHave) return false;
   return hasPercent ? isSamePlain(`(${first})/100`, second) : isSamePlain(first, `(${second})/100`);
@@ -41,12 +41,34 @@ function isSameShape(given: Shape, truth: Shape): boolean {
 
 function isSamePlain(given: string, truth: string): boolean {
   if (compact(given) === compact(truth)) return true;
-  const [first, second] = [parseExpression(given), parseExpression(truth)];
-  if (first === null || second === null) return false;
-  return POINTS.every((point, at) => {
-    const variables = valuesAt(point, at);
-    return isSame(first(variables), second(variables));
-  });
+  const [first, second] = [valuesOf(given), valuesOf(truth)];
+  if (first !== null && second !== null) return isSameAtAll(first, second);
+  const [left, right] = [sidesApart(given), sidesApart(truth)];
+  return left !== null && right !== null && isMultiple(left, right);
+}
+
+/** What an expression is worth at each of the points; `null` when it is none. */
+function valuesOf(text: string): Exact[] | null {
+  const expression = parseExpression(text);
+  return expression && POINTS.map((point, at) => expression(valuesAt(point, at)));
+}
+
+function isSameAtAll(first: readonly Exact[], second: readonly Exact[]): boolean {
+  return first.every((value, at) => isSame(value, second[at] ?? NaN));
+}
+
+/** By how much the sides of an equation differ at each of the points. */
+function sidesApart(text: string): Exact[] | null {
+  const [left = "", right = "", ...others] = text.split("=");
+  return others.length > 0 || right === "" ? null : valuesOf(`(${left})-(${right})`);
+}
+
+/** Whether two equations say the same: whether one is the other, multiplied by a number that is not 0. */
+function isMultiple(first: readonly Exact[], second: readonly Exact[]): boolean {
+  const [a, b] = [first[0] ?? NaN, second[0] ?? NaN];
+  const isNothing = [...first, ...second].some((value) => isSame(value, 0));
+  return !isNothing &&
+    isSameAtAll(first.map((value) => times(value, b)), second.map((value) => times(value, a)));
 }
 
 /** Each variable has a value of its own at each point. */

@@ -8,13 +8,13 @@ export type Shape =
   | { readonly kind: "unordered"; readonly parts: readonly Shape[] };
 
 const MATRIX = /^\\begin\{([pbvBV]?matrix|array)\}(?:\{[^{}]*\})?(.*)\\end\{\1\}$/s;
-const ASSIGNMENT = /^(?:[a-zA-Z]|[a-zA-Z]\([a-zA-Z]\))\s?(?:=|\\in(?![a-zA-Z]))\s?(.+)$/s;
+const ASSIGNMENT = /^([a-zA-Z]|[a-zA-Z]\([a-zA-Z]\))\s?(?:=|\\in(?![a-zA-Z]))\s?(.+)$/s;
 const MAX_DEPTH = 10;
 
 /** Takes a cleaned answer apart; `x = 5` is `5`, and `2 \pm 1` is two answers. */
 export function shapeOf(answer: string, depth = 0): Shape {
   const text = answer.trim();
-  const assigned = ASSIGNMENT.exec(text)?.[1];
+  const assigned = ASSIGNMENT.exec(text)?.[2];
   if (depth > MAX_DEPTH) return { kind: "plain", text };
   if (assigned !== undefined && !assigned.includes("=")) return shapeOf(assigned, depth + 1);
   const matrix = MATRIX.exec(text)?.[2];
@@ -34,7 +34,18 @@ function listShape(text: string, depth: number): Shape | undefined {
     return parts.length > 1 ? { kind: "ordered", brackets, parts: shapes(parts, depth) } : undefined;
   }
   const parts = commaParts(text);
-  return parts.length > 1 ? unordered(parts, depth) : undefined;
+  if (parts.length < 2) return undefined;
+  const names = parts.map((part) => ASSIGNMENT.exec(part.trim())?.[1]);
+  return new Set(names).size > 1 ? namedShape(parts, depth) : unordered(parts, depth);
+}
+
+/** `a = 2, b = 3`, where it counts which of them is what. */
+function namedShape(parts: readonly string[], depth: number): Shape {
+  const named = parts.map((part): Shape => {
+    const [, name = "", value = part] = ASSIGNMENT.exec(part.trim()) ?? [];
+    return { kind: "ordered", brackets: name, parts: shapes([value], depth) };
+  });
+  return { kind: "unordered", parts: named };
 }
 
 function signsShape(text: string, depth: number): Shape | undefined {
