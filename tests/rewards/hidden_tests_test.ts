@@ -154,6 +154,12 @@ Deno.test("hiddenTests() runs a candidate against tests", async (t) => {
     const test = "assert f() == [{'a': 2, 'b': 1}, (1, 2), 1] and type(f()[2]) is int";
     assertEquals(await grade(code(program), { tests: [test] }), passed(1));
   });
+  await t.step("whose result may be as deep as an argument of the next call, and no deeper", async () => {
+    const nest =
+      "def nest(inner, times):\n    for _ in range(times):\n        inner = [inner]\n    return inner";
+    const tests = ["assert nest(nest(1, 40), 0) == nest(1, 40)", "assert nest(nest(1, 40), 1)"];
+    assertEquals(await grade(code(nest), { entry_point: "nest", tests }), passed(0.5));
+  });
   await t.step("and keeps a test's arguments from being changed in place", async () => {
     const test = "items = [3, 1]\nassert f(items) == sorted(items)";
     assertEquals(

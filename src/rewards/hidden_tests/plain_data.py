@@ -3,14 +3,15 @@
 import json
 
 MAX_DEPTH = 40
+"""Of a result. An argument may be deeper, as a test may hand a result back."""
 
 
 class PlainDataError(Exception):
     """A value is not plain data, or the text is not."""
 
 
-def encode(value):
-    return json.dumps(_encoded(value, 0))
+def encode(value, depth=MAX_DEPTH):
+    return json.dumps(_encoded(value, depth))
 
 
 def decode(data):
@@ -27,8 +28,8 @@ def decode(data):
 
 def _encoded(value, depth):
     # The methods are those of the classes themselves, so that what a subclass overrides says nothing.
-    if depth > MAX_DEPTH:
-        raise PlainDataError(f"the value is nested deeper than {MAX_DEPTH}")
+    if depth < 0:
+        raise PlainDataError("the value is nested too deep")
     if value is None or value is True or value is False:
         return value
     if isinstance(value, str):
@@ -42,10 +43,10 @@ def _encoded(value, depth):
     if isinstance(value, bytes):
         return ["bytes", bytes.hex(value)]
     if isinstance(value, dict):
-        return ["dict", *([_encoded(part, depth + 1) for part in item] for item in dict.items(value))]
+        return ["dict", *([_encoded(part, depth - 1) for part in item] for item in dict.items(value))]
     for kind in (list, tuple, set, frozenset):
         if isinstance(value, kind):
-            return [kind.__name__, *(_encoded(item, depth + 1) for item in kind.__iter__(value))]
+            return [kind.__name__, *(_encoded(item, depth - 1) for item in kind.__iter__(value))]
     raise PlainDataError(f"a value of type {type(value).__name__!r} is no plain data")
 
 

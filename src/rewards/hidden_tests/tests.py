@@ -4,7 +4,7 @@ import ast
 import builtins
 
 from paddock import tools
-from paddock_plain_data import PlainDataError, decode, encode
+from paddock_plain_data import MAX_DEPTH, PlainDataError, decode, encode
 from paddock_prompt import compiled_prompt
 
 _space = {"__name__": "hidden_tests"}
@@ -46,7 +46,7 @@ def _called(trees):
 
 def _stub(name):
     def candidate(*args, **kwargs):
-        reply = tools.call_candidate(name=name, arguments=encode([args, kwargs]))
+        reply = tools.call_candidate(name=name, arguments=encode([args, kwargs], MAX_DEPTH + 5))
         if "raised" in reply:
             raise _exception(reply["raised"], reply["message"])
         try:

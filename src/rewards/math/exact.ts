@@ -39,6 +39,11 @@ export function inverse(a: Exact): Exact {
   return a.over === 0n ? NaN : reduced(a.under, a.over);
 }
 
+/** The number with the other sign. */
+export function negate(value: Exact): Exact {
+  return typeof value === "number" ? -value : { ...value, over: -value.over };
+}
+
 /** A power, which is exact for small whole exponents. */
 export function power(base: Exact, exponent: Exact): Exact {
   const times = floatOf(exponent);

@@ -1,4 +1,5 @@
-import { type Exact, exactOf, factorial, floatOf, inverse, plus, power, times } from "./exact.ts";
+import { type Exact, exactOf, factorial, floatOf, inverse, negate, plus, power, times } from "./exact.ts";
+import { binomial, FUNCTIONS, root } from "./functions.ts";
 import { isName, tokensOf } from "./tokens.ts";
 
 /** The value of an expression where its variables have these values. */
@@ -8,23 +9,6 @@ export type Expression = (variables: (name: string) => Exact) => Exact;
 const MAX_CHARACTERS = 1_000;
 const MAX_DEPTH = 60;
 const CLOSING: Readonly<Record<string, string>> = { "(": ")", "{": "}", "[": "]" };
-
-const FUNCTIONS: Readonly<Record<string, (x: number) => number>> = {
-  sin: Math.sin,
-  cos: Math.cos,
-  tan: Math.tan,
-  cot: (x) => 1 / Math.tan(x),
-  sec: (x) => 1 / Math.cos(x),
-  csc: (x) => 1 / Math.sin(x),
-  arcsin: Math.asin,
-  arccos: Math.acos,
-  arctan: Math.atan,
-  sinh: Math.sinh,
-  cosh: Math.cosh,
-  tanh: Math.tanh,
-  ln: Math.log,
-  exp: Math.exp,
-};
 
 /** Reads an expression of LaTeX or plain text; `null` when it is none. Nothing of it is run. */
 export function parseExpression(text: string): Expression | null {
@@ -197,42 +181,4 @@ function negative(inner: Expression): Expression {
 
 function negated(inner: Expression | null): Expression | null {
   return inner && negative(inner);
-}
-
-function negate(value: Exact): Exact {
-  return typeof value === "number" ? -value : { ...value, over: -value.over };
-}
-
-/** A root, exact where it is a whole number or a fraction of such. */
-function root(value: Exact, degree: Exact): Exact {
-  const [x, n] = [floatOf(value), floatOf(degree)];
-  const isOdd = Math.abs(n % 2) === 1;
-  const guess = x < 0 && isOdd ? -((-x) ** (1 / n)) : x ** (1 / n);
-  if (typeof value === "number" || !Number.isInteger(n)) return guess;
-  const exact = nearFraction(guess, value.under, n);
-  const again = exact && power(exact, degree);
-  const isExact = again !== null && typeof again !== "number" && again.over === value.over &&
-    again.under === value.under;
-  return exact !== null && isExact ? exact : guess;
-}
-
-/** The fraction next to a root, over the root of what is under the line. */
-function nearFraction(guess: number, under: bigint, degree: number): Exact | null {
-  const line = Math.round(Number(under) ** (1 / degree));
-  const over = Math.round(guess * line);
-  if (!Number.isSafeInteger(line) || !Number.isSafeInteger(over) || line === 0) return null;
-  const size = times(exactOf(String(Math.abs(over))), inverse(exactOf(String(line))));
-  return over < 0 ? negate(size) : size;
-}
-
-function binomial(n: Exact, k: Exact): Exact {
-  const [all, chosen] = [floatOf(n), floatOf(k)];
-  if (!Number.isInteger(all) || !Number.isInteger(chosen) || chosen < 0 || chosen > all || all > 1_000) {
-    return NaN;
-  }
-  let product: Exact = exactOf("1");
-  for (let i = 1; i <= chosen; i++) {
-    product = times(product, times(exactOf(String(all - chosen + i)), inverse(exactOf(String(i)))));
-  }
-  return product;
 }
