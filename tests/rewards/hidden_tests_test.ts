@@ -109,6 +109,21 @@ Deno.test("hiddenTests() runs a candidate against tests", async (t) => {
     assertEquals(await grade("```python\n    return math.pi * r ** 2\n```", fields), passed(1));
     assertEquals(await grade(code("def area(r):\n    return math.pi * r ** 2"), fields), passed(1));
   });
+  await t.step("whose prompt is the query, and whose test calls check itself", async () => {
+    const query = 'def add(a, b):\n    """The sum."""\n';
+    const fields = { entry_point: "add", test: "def check(f):\n    assert f(1, 2) == 3\n\ncheck(add)\n" };
+    const score = async (content: string) => {
+      const history = History.fromChats([{ role: "assistant", content }]);
+      return await hiddenTests({ pool, testPool }).grade({ task: { id: "t", query, fields }, history });
+    };
+    assertEquals(await score("    return a + b"), passed(1));
+    assertEquals(await score("    return a"), passed(0));
+  });
+  await t.step("whose tests define and import what else they call", async () => {
+    const test =
+      "from math import isclose as near\ndef twice(f):\n    return f(1, 2) + helper\nhelper = 1\nassert near(add(1, 2), 3)\nassert (lambda g: g(1, 1))(add) == 2";
+    assertEquals(await grade(code(add), { tests: [test, "assert candidate(1, 1) == 2"] }), passed(1));
+  });
   await t.step("that is a method", async () => {
     const method = "class Solution:\n    def run(self, n: int = 1) -> int:\n        return n * 2";
     const fields = { entry_point: "Solution().run", test: "assert candidate(n=4) == 8" };

@@ -23,11 +23,12 @@ const fieldsSchema = z.object({
 
 /**
  * The problem in a task's fields: those of HumanEval (`prompt`, `entry_point`, `test`), or asserts in a list
- * (`tests`, or MBPP's `test_list` with its `test_setup_code`). `null` when the task has no tests.
+ * (`tests`, or MBPP's `test_list` with its `test_setup_code`). Without a `prompt` the query is one. `null` when the
+ * task has no tests.
  *
  * @throws {TypeError} when a field is not of its type, or HumanEval's `check` has no `entry_point`.
  */
-export function testProblem({ id, fields = {} }: Task): TestProblem | null {
+export function testProblem({ id, query, fields = {} }: Task): TestProblem | null {
   const parsed = fieldsSchema.safeParse(fields);
   if (!parsed.success) {
     const faults = parsed.error.issues.map(({ path, message }) => `'${path.join(".")}': ${message}`);
@@ -36,11 +37,13 @@ export function testProblem({ id, fields = {} }: Task): TestProblem | null {
     );
   }
   const { prompt, entry_point, test, tests, test_list, test_setup_code } = parsed.data;
-  const common = { prompt: prompt ?? "", entryPoint: entry_point ?? undefined };
+  const asked = typeof query === "string" ? query : "";
+  const common = { prompt: prompt ?? asked, entryPoint: entry_point ?? undefined };
   const list = tests ?? test_list;
   if (list) return { ...common, setup: test_setup_code ?? "", tests: list };
   if (!test) return null;
-  if (!/^def check\b/m.test(test)) return { ...common, setup: test_setup_code ?? "", tests: [test] };
+  const isCalledFor = /^def check\b/m.test(test) && !/^check\(/m.test(test);
+  if (!isCalledFor) return { ...common, setup: test_setup_code ?? "", tests: [test] };
   if (common.entryPoint !== undefined) return { ...common, setup: test, tests: ["check(candidate)"] };
   throw new TypeError(`Cannot test task '${id}' as its fields must have an 'entry_point': there is none`);
 }

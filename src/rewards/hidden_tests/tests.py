@@ -39,9 +39,19 @@ def _bind(names):
 
 def _called(trees):
     """The names that tests call and that nobody defines."""
-    calls = [node.func for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    nodes = [node for tree in trees for node in ast.walk(tree)]
+    calls = [node.func for node in nodes if isinstance(node, ast.Call)]
     names = dict.fromkeys(func.id for func in calls if isinstance(func, ast.Name))
-    return [name for name in names if name not in _space and not hasattr(builtins, name)]
+    defined = {name for node in nodes for name in _defined(node)}
+    return [name for name in names if name not in {*_space, *defined, *dir(builtins)}]
+
+
+def _defined(node):
+    if isinstance(node, ast.alias):
+        return [node.asname or node.name]
+    if isinstance(node, ast.Name):
+        return [node.id] if isinstance(node.ctx, ast.Store) else []
+    return [name for name in (getattr(node, "name", None), getattr(node, "arg", None)) if name]
 
 
 def _stub(name):
