@@ -24,8 +24,11 @@ const SCRIPTS: readonly { readonly letters: RegExp; readonly language: string | 
 ];
 /** Chinese characters also write Japanese: with this share of kana among them they do. */
 const KANA_SHARE = 0.1;
-/** What a letter that others do not have is worth, against a word. */
+/** What a letter that others do not have is worth, against a word; and a word of one letter, in any two languages. */
 const LETTER_WEIGHT = 0.5;
+const SHORT_WEIGHT = 0.25;
+/** With less, nothing is told. */
+const LEAST_SCORE = 0.5;
 
 /** The codes of the languages that are told apart. */
 export const KNOWN_LANGUAGES: ReadonlySet<string> = new Set(
@@ -54,7 +57,7 @@ export function languageOf(text: string): string | undefined {
 function nearest(text: string, group: Group): string | undefined {
   const counts = wordCounts(text.toLowerCase());
   const [first] = Object.keys(group);
-  let best = { language: first, score: 0 };
+  let best = { language: first, score: LEAST_SCORE };
   for (const [language, profile] of Object.entries(group)) {
     const score = nearness(counts, profile);
     if (score > best.score) best = { language, score };
@@ -73,7 +76,7 @@ function nearness(counts: ReadonlyMap<string, number>, { words, letters = "" }: 
   const own = new Set(letters);
   let score = 0;
   for (const [word, count] of counts) {
-    if (common.has(word)) score += count;
+    if (common.has(word)) score += count * (word.length === 1 ? SHORT_WEIGHT : 1);
     if (own.size > 0 && [...word].some((letter) => own.has(letter))) score += LETTER_WEIGHT * count;
   }
   return score;

@@ -19,7 +19,7 @@ const STARTERS = words(
 /**
  * How many sentences a text has. A sentence ends at `.`, `?` or `!` before white space, unless the full stop
  * belongs to an abbreviation, an initial, or dots that a small letter follows; in other scripts it ends at their
- * own marks. What comes after the last end counts too, and so does the `1.` of a list, as in NLTK's splitter.
+ * own marks. Words after the last end count too, and so does the `1.` of a list, as in NLTK's splitter.
  *
  * Abbreviations are those of English; a rare one ends a sentence.
  */
@@ -32,7 +32,7 @@ export function countSentences(text: string): number {
     sentences++;
     start = end;
   }
-  return text.slice(start).trim() === "" ? sentences : sentences + 1;
+  return /[\p{L}\p{N}]/u.test(text.slice(start)) ? sentences + 1 : sentences;
 }
 
 function ends(before: string, mark: string, after: string): boolean {
@@ -42,9 +42,9 @@ function ends(before: string, mark: string, after: string): boolean {
   const last = /[\p{L}\p{N}.]{0,20}$/u.exec(before)?.[0] ?? "";
   const isInitial = /^\p{Lu}$/u.test(last);
   const word = last.toLowerCase();
-  if (TITLES.has(word) || (word === "no" && /^\d/.test(next))) return next === "";
+  if (TITLES.has(word) || (word === "no" && /^\d/.test(next))) return false;
   if (!isInitial && !SHORT.has(word)) return true;
-  return next === "" || (/^\p{Lu}/u.test(next) && STARTERS.has(next.toLowerCase()));
+  return /^\p{Lu}/u.test(next) && STARTERS.has(next.toLowerCase());
 }
 
 function words(text: string): ReadonlySet<string> {

@@ -1,7 +1,7 @@
-/** The marks of letters and digits as Python's `\w` has them: the vowel signs of Indic scripts are not among them. */
-const WORD = /[\p{L}\p{N}_]+/gu;
+/** Letters with the marks that belong to them, digits, and what joins them. */
+const WORD = /[\p{L}\p{M}\p{N}\p{Pc}]+/gu;
 /** What stands apart from words, as the Penn Treebank has it. */
-const APART = /[,;:@#$%&?!"“”()[\]{}<>]|--|\.{3}/g;
+const APART = /[*,;:@#$%&?!"“”()[\]{}<>]|--|\.{3}/g;
 const CLITIC = /([^'\s])('(?:s|m|d|ll|re|ve)|n't)(?=\s|$)/gi;
 const MERGED = /\b(can)(not)\b|\b(gon|wan)(na)\b|\b(got)(ta)\b|\b(gim|lem)(me)\b/gi;
 

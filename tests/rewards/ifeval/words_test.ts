@@ -8,6 +8,7 @@ import {
 
 Deno.test("countWords() counts runs of letters, digits and underscores", () => {
   assertEquals(countWords(""), 0);
+  assertEquals(countWords("हिन्दी भाषा"), 2);
   assertEquals(countWords("It's a well-known fact_1, naïve Ärger 42!"), 9);
 });
 
