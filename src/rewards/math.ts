@@ -14,7 +14,8 @@ const MAX_CHARACTERS = 2_000;
  * `MATHRewardParser`.
  *
  * The truth is what the last balanced `\boxed{…}` of the task's answer holds, or all of it. Of a reply the first
- * answer block counts, or a box in it; without a block the last box, outside of `<think>…</think>`.
+ * answer block counts, or a box in it; without a block the last box, and without a box the line behind the last `answer is`, all
+ * outside of `<think>…</think>`.
  *
  * Numbers and expressions are compared by value, exactly where they are fractions: `\frac12`, `0.5` and `1/2` are
  * one, and so are `\sqrt{8}` and `2\sqrt2`, `x(x+1)` and `x^2+x`. Sets and several answers may come in any order;
@@ -32,7 +33,7 @@ export function math(options: LadderOptions = {}): Grader {
       const truth = boxedOr(task.answer?.trim() ?? "");
       if (truth === "") return null;
       const { thoughts, answers: [answer], spoken } = taggedReply(finalReply(history));
-      const given = answer === undefined ? lastBoxed(spoken) : boxedOr(answer.trim());
+      const given = answer === undefined ? lastBoxed(spoken) ?? stated(spoken) : boxedOr(answer.trim());
       return scoreOf({
         right: given !== undefined && given.length <= MAX_CHARACTERS && isSameAnswer(given, truth),
         hasAnswer: answer !== undefined && answer.trim() !== "",
@@ -44,4 +45,9 @@ export function math(options: LadderOptions = {}): Grader {
 
 function boxedOr(text: string): string {
   return lastBoxed(text) ?? text;
+}
+
+function stated(text: string): string | undefined {
+  const statement = [...text.matchAll(/\banswer is\b:?/gi)].at(-1);
+  return statement && text.slice(statement.index + statement[0].length).split("\n", 1)[0]?.trim();
 }

@@ -28,6 +28,14 @@ Deno.test("math() takes the last box of a reply without an answer block", () => 
   assertEquals(score("<answer>1</answer>\\boxed{42}", "42"), 0.1);
 });
 
+Deno.test("math() takes what a reply without a block or a box says that the answer is", () => {
+  assertEquals(score("The answer is $\\frac{84}{2}$.", "42"), 1);
+  assertEquals(score("The answer is 41? No, the answer is: 42\nI checked.", "42"), 1);
+  assertEquals(score("The answer is 42, or 41", "42"), 0);
+  assertEquals(score("The answer is", "42"), 0);
+  assertEquals(score("The answer is 42. \\boxed{41}", "42"), 0);
+});
+
 Deno.test("math() tells what the score is made of, and takes other rewards", () => {
   assertEquals(math({ correctReward: 2, formatReward: 0.5 }).grade(said("<answer>1</answer>", "42")), {
     score: 0.5,

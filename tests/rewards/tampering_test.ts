@@ -39,7 +39,7 @@ Deno.test("tampering with a grader is worth 0, and does not harm the honest solu
     size: 1,
     resetMode: "rewind",
   });
-  const grader = hiddenTests({ pool, testPool, timeoutMs: 1_500 });
+  const grader = hiddenTests({ pool, testPool, timeoutMs: 2_500 });
   assertEquals(await scoreOf(grader, HONEST), 1);
   for (const { id, name, code } of payloads) {
     await t.step(`${id}: ${name}`, async () => {
