@@ -1,8 +1,9 @@
-import type { SessionLease, SessionPool } from "../sandbox/exec.ts";
+import type { SessionPool } from "../sandbox/exec.ts";
 import { finalReply } from "./final_reply.ts";
 import type { GradeContext, Grader, Score } from "./grader.ts";
 import { Candidate } from "./hidden_tests/candidate.ts";
 import { candidateProgram } from "./hidden_tests/candidate_program.ts";
+import { SessionPair } from "./hidden_tests/session_pair.ts";
 import { type TestProblem, testProblem } from "./hidden_tests/test_problem.ts";
 import { TestRun } from "./hidden_tests/test_run.ts";
 import { taggedReply } from "./tagged_reply.ts";
@@ -26,11 +27,12 @@ export interface HiddenTestsOptions {
  * when the task has no tests. The part `tests_passed` is the share that it passes.
  *
  * The tests are HumanEval's (`prompt`, `entry_point`, `test`) or a list of asserts (`tests`, or MBPP's
- * `test_list`). The program runs in one session, the tests in another one that it never touches. When a test calls
- * the candidate, arguments go over as copies and a result comes back as plain data: numbers, texts, bytes, lists,
- * tuples, dicts and sets, each as what its class was derived from. So a test cannot see that an argument was
- * changed in place, and a result of any other type raises in the test. An exception of the candidate is raised
- * in the test, which may expect it; a call that ends the interpreter or its time fails the test and the rest.
+ * `test_list`); without a `prompt` the query is one. The program runs in one session, the tests in another one
+ * that it never touches. When a test calls the candidate, arguments go over as copies and a result comes back as
+ * plain data: numbers, texts, bytes, lists, tuples, dicts and sets, each as what its class was derived from. So a
+ * test cannot see that an argument was changed in place, and a result of any other type raises in the test. An
+ * exception of the candidate is raised in the test, which may expect it; a call that ends the interpreter or its
+ * time fails the test and the rest.
  *
  * Grading throws when it is the tests that fail: when they do not run, or never call the candidate.
  *
@@ -77,44 +79,4 @@ async function grade(context: GradeContext, pair: SessionPair, timeoutMs: number
 
 function scoreOf(passed: number, { tests }: TestProblem): Score {
   return { score: passed === tests.length ? 1 : 0, parts: { tests_passed: passed / tests.length } };
-}
-
-/** Two sessions at a time: one grade waits for both before another waits for its first, so that none starves. */
-class SessionPair {
-  readonly #pool: SessionPool;
-  readonly #testPool: SessionPool | undefined;
-  #turn: Promise<unknown> = Promise.resolve();
-
-  constructor(pool: SessionPool, testPool: SessionPool | undefined) {
-    this.#pool = pool;
-    this.#testPool = testPool;
-  }
-
-  async acquire(
-    leases: AsyncDisposableStack,
-    signal: AbortSignal | undefined,
-  ): Promise<{ forCandidate: SessionLease; forTests: SessionLease }> {
-    const before = this.#turn;
-    const done = Promise.withResolvers<void>();
-    this.#turn = before.then(() => done.promise);
-    try {
-      await before;
-      const forCandidate = leases.use(await this.#pool.acquire({ signal }));
-      const forTests = leases.use(await (this.#testPool ?? this.#pool).acquire({ signal }));
-      if (this.#testPool === undefined) await this.#isolate(forTests, leases, signal);
-      return { forCandidate, forTests };
-    } finally {
-      done.resolve();
-    }
-  }
-
-  /** In a pool that rewinds, model code may have had this interpreter before, and may have it afterwards. */
-  async #isolate(
-    { session }: SessionLease,
-    leases: AsyncDisposableStack,
-    signal: AbortSignal | undefined,
-  ): Promise<void> {
-    await session.reset({ mode: "fresh", signal });
-    leases.defer(() => session.reset({ mode: "fresh" }));
-  }
 }

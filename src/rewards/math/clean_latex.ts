@@ -1,3 +1,5 @@
+import { isName } from "./tokens.ts";
+
 type Replacement = readonly [pattern: RegExp, by: string];
 
 /** Taken away or made plain, in this order. Each pattern reads a text once, however hostile it is. */
@@ -8,7 +10,7 @@ const REPLACEMENTS: readonly Replacement[] = [
   [/÷|\\div(?![a-zA-Z])/g, "/"],
   [/\\leq(?:slant)?(?![a-zA-Z])|≤|<=/g, "\\le "],
   [/\\geq(?:slant)?(?![a-zA-Z])|≥|>=/g, "\\ge "],
-  [/\\neq(?![a-zA-Z])|≠|!=/g, "\\ne "],
+  [/\\neq(?![a-zA-Z])|≠/g, "\\ne "],
   [/π/g, "\\pi "],
   [/∞/g, "\\infty "],
   [/√/g, "\\sqrt "],
@@ -16,7 +18,7 @@ const REPLACEMENTS: readonly Replacement[] = [
   [/±/g, "\\pm "],
   [/\\(?:left|right|bigg?[lr]?|Bigg?[lr]?)(?![a-zA-Z])/g, ""],
   [/\\(?:displaystyle|textstyle|limits|quad|qquad|hspace\{[^{}]{0,20}\})(?![a-zA-Z])/g, " "],
-  [/\\[()]|\\\[|\\\](?!\d)/g, " "],
+  [/(?<!\\)\\[()[\]]/g, " "],
   [/(?<!\\)\\[!,;: ]|~/g, ""],
   [/\{,\}/g, ""],
   [/\\[dtc]frac(?![a-zA-Z])/g, "\\frac"],
@@ -27,12 +29,15 @@ const REPLACEMENTS: readonly Replacement[] = [
   [/(?<![\w.^}\\)])(\d{1,30}) (\d{1,30})\/(\d{1,30})(?![\d.])/g, "($1+$2/$3)"],
 ];
 const REPEATING = /(\d{0,15})\.(\d{0,15})\\overline\s?\{(\d{1,15})\}/g;
+/** A letter or the name of a function in upright or bold type is that letter or name. */
+const TYPEFACE = /\\(?:mathrm|mathbf|mathit|operatorname)\s?\{\s?([a-zA-Z]|sin|cos|tan|log|ln|exp)\s?\}/g;
 const TEXT =
   /\\(?:text|mbox|mathrm|textbf|textit|textrm|mathbf|mathit|operatorname)\s?\{([^{}]*)\}(?:\s?\^\s?(?:\{\d\}|\d))?/g;
 const CONJUNCTION = /^\s*(?:or|and|,)\s*$/i;
-/** Words behind a number are its unit; a letter alone is a variable. */
-const UNIT =
-  /^(-?[\d.,/\\{}\s]*\d[\d.,/\\{}]*|.*\})\s*(?!pi\b|sqrt\b)([a-zA-Z]{2,20}(?:[ ./]+[a-zA-Z]{1,20}){0,4}\.?)(?:\^\{?\d\}?)?$/;
+/** A number or an expression, and the words behind it. */
+const WORDED = /^(.*[\d})])(\s*)([a-zA-Z][a-zA-Z ./]*)(?:\^\{?\d\}?)?$/;
+/** Units that could be products of letters. */
+const SHORT_UNITS = new Set("cm mm km kg mg ml cl ft mi yd lb oz hr in sq cu min sec deg mph rad".split(" "));
 const THOUSANDS = /^-?\d{1,3}(?:,\d{3})+(?:\.\d+)?$/;
 
 /**
@@ -41,9 +46,10 @@ const THOUSANDS = /^-?\d{1,3}(?:,\d{3})+(?:\.\d+)?$/;
  */
 export function cleanLatex(answer: string): string {
   const ended = answer.trim().replace(REPEATING, repeatingDecimal);
-  const texts = REPLACEMENTS.reduce((text, [pattern, by]) => text.replace(pattern, by), ended);
+  const texts = REPLACEMENTS.reduce((text, [pattern, by]) => text.replace(pattern, by), ended)
+    .replace(TYPEFACE, "$1");
   const plain = withoutTexts(texts).replace(/\s+/g, " ").trim().replace(/[.;:]+$/, "").trim();
-  const bare = UNIT.exec(plain)?.[1]?.trim() ?? plain;
+  const bare = withoutUnit(plain);
   return THOUSANDS.test(bare) ? bare.replaceAll(",", "") : bare;
 }
 
@@ -52,6 +58,16 @@ function withoutTexts(text: string): string {
   const parted = text.replace(TEXT, (whole, words: string) => CONJUNCTION.test(words) ? "," : whole);
   const rest = parted.replace(TEXT, " ");
   return /[\p{L}\p{N}\\]/u.test(rest) ? rest : parted.replace(TEXT, "$1");
+}
+
+/** `5 cm^2` is 5; letters right behind a number are variables unless they are a unit. */
+function withoutUnit(text: string): string {
+  const [, number = "", space = "", behind = ""] = WORDED.exec(text) ?? [];
+  const words = behind.toLowerCase().split(/[ ./]+/).filter((word) => word !== "");
+  const isUnit = words.every((word) =>
+    SHORT_UNITS.has(word) || (space !== "" && word.length > 2 && !isName(word))
+  );
+  return number !== "" && isUnit ? number.trim() : text;
 }
 
 /** `0.1\overline{6}` as a fraction. */

@@ -75,7 +75,9 @@ function isMultiple(first: readonly Exact[], second: readonly Exact[]): boolean 
 function valuesAt([over, under]: readonly [string, string], at: number): (name: string) => Exact {
   return (name) => {
     if (name === "e") return Math.E;
-    const own = exactOf(String(name.codePointAt(name.length - 1) ?? 0));
+    const own = exactOf(
+      String([...name].reduce((sum, letter) => (31 * sum + letter.charCodeAt(0)) % 9973, 0)),
+    );
     const slope = times(exactOf(over), inverse(exactOf(under)));
     return times(own, times(slope, exactOf(String(at + 1))));
   };

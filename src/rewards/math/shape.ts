@@ -8,7 +8,9 @@ export type Shape =
   | { readonly kind: "unordered"; readonly parts: readonly Shape[] };
 
 const MATRIX = /^\\begin\{([pbvBV]?matrix|array)\}(?:\{[^{}]*\})?(.*)\\end\{\1\}$/s;
-const ASSIGNMENT = /^([a-zA-Z]|[a-zA-Z]\([a-zA-Z]\))\s?(?:=|\\in(?![a-zA-Z]))\s?(.+)$/s;
+/** `x =`, `x_1 =`, `\theta =`, `f(x) =`, `(x, y) =`, `x \in`. */
+const ASSIGNMENT =
+  /^((?:\\[a-z]{2,8}|[a-zA-Z])(?:_\{?\w\}?)?(?:\([a-zA-Z]\))?|\([a-zA-Z](?:, ?[a-zA-Z]){1,3}\))\s?(?:=|\\in(?![a-zA-Z]))\s?(.+)$/s;
 const MAX_DEPTH = 10;
 
 /** Takes a cleaned answer apart; `x = 5` is `5`, and `2 \pm 1` is two answers. */
