@@ -26,5 +26,5 @@ function answerOf(history: History): string {
   const printed = /= *(-?[\d.]+(?:e[-+]?\d+)?)\s*$/.exec(
     history.last === undefined ? "" : messageText(history.last),
   )?.[1];
-  return printed === undefined ? "I could not work it out." : `The answer is ${printed}`;
+  return printed === undefined ? "I could not work it out." : `The answer is <answer>${printed}</answer>`;
 }

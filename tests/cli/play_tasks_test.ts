@@ -89,7 +89,7 @@ Deno.test("playTasks() shows messages in the order of the tasks, and no control 
   const { stdout } = await play([WORKED, UNSCORED], { show: Infinity });
   assertMatch(
     stdout,
-    /v1 = 48 \/ 2[^]*tool:\n {2}Code block 1 executed[^]*The answer is 72[^]*reward 1[^]*hello/,
+    /v1 = 48 \/ 2[^]*tool:\n {2}Code block 1 executed[^]*The answer is <answer>72<\/answer>[^]*reward 1[^]*hello/,
   );
   assertStringIncludes(stdout, "\\x1b[2J");
   assertEquals(stdout.includes("\x1b"), false);

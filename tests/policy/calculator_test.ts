@@ -44,7 +44,7 @@ Deno.test("calculatorPolicy() answers what was printed, not what the reference s
     const told = { role: "tool", content: `Code block 1 executed successfully:\n${printed}` };
     history = history.append(message).append(told);
   }
-  assertEquals(await policy.reply(history, { task }), "The answer is 77");
+  assertEquals(await policy.reply(history, { task }), "The answer is <answer>77</answer>");
 });
 
 Deno.test("calculatorPolicy() gives up without a number when there is none", async () => {

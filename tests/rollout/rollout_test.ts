@@ -59,7 +59,7 @@ Deno.test("rollout() with calculatorPolicy() works a reference out over two turn
   assertEquals({ reward, turns, last: messages.at(-1)?.content }, {
     reward: 1,
     turns: 3,
-    last: "The answer is 12960",
+    last: "The answer is <answer>12960</answer>",
   });
 });
 

@@ -1,0 +1,78 @@
+"""Runs hidden tests. The candidate is elsewhere: a call of it crosses to the host, and data come back."""
+
+import ast
+import builtins
+
+from paddock import tools
+from paddock_plain_data import MAX_DEPTH, PlainDataError, decode, encode
+from paddock_prompt import compiled_prompt
+
+_space = {"__name__": "hidden_tests"}
+_tests = []
+
+
+class CandidateError(Exception):
+    """The candidate raised what Python has no built-in class for, or did not answer with plain data."""
+
+
+def prepare(prompt, setup, tests, names):
+    """Runs what the tests need beforehand and compiles them, so that a fault of theirs shows before any call."""
+    beginning = compiled_prompt(prompt)
+    if beginning is not None:
+        exec(beginning, _space)
+    exec(compile(setup, "<setup>", "exec"), _space)
+    trees = [ast.parse(source, "<test>") for source in tests]
+    _bind(names or _called(trees))
+    _tests.extend(compile(tree, "<test>", "exec") for tree in trees)
+
+
+def run(index):
+    exec(_tests[index], _space)
+
+
+def _bind(names):
+    for name in names:
+        _space[name] = _stub(name)
+    if names:
+        _space["candidate"] = _stub(names[0])
+
+
+def _called(trees):
+    """The names that tests call and that nobody defines."""
+    nodes = [node for tree in trees for node in ast.walk(tree)]
+    calls = [node.func for node in nodes if isinstance(node, ast.Call)]
+    names = dict.fromkeys(func.id for func in calls if isinstance(func, ast.Name))
+    defined = {name for node in nodes for name in _defined(node)}
+    return [name for name in names if name not in {*_space, *defined, *dir(builtins)}]
+
+
+def _defined(node):
+    if isinstance(node, ast.alias):
+        return [node.asname or node.name]
+    if isinstance(node, ast.Name):
+        return [node.id] if isinstance(node.ctx, ast.Store) else []
+    return [name for name in (getattr(node, "name", None), getattr(node, "arg", None)) if name]
+
+
+def _stub(name):
+    def candidate(*args, **kwargs):
+        reply = tools.call_candidate(name=name, arguments=encode([args, kwargs], MAX_DEPTH + 5))
+        if "raised" in reply:
+            raise _exception(reply["raised"], reply["message"])
+        try:
+            return decode(reply["value"])
+        except PlainDataError as error:
+            raise CandidateError(str(error)) from None
+
+    candidate.__name__ = candidate.__qualname__ = name
+    return candidate
+
+
+def _exception(name, message):
+    kind = getattr(builtins, name, None)
+    if isinstance(kind, type) and issubclass(kind, Exception):
+        try:
+            return kind(message)
+        except TypeError:
+            pass  # it takes more than a message
+    return CandidateError(f"{name}: {message}")

@@ -1,0 +1,79 @@
+import { z } from "zod";
+import { checker, type Checkers, count } from "./checker.ts";
+
+const OPTIONS = ["My answer is yes.", "My answer is no.", "My answer is maybe."];
+
+/** Instructions on the form of a response. */
+export const FORMAT_CHECKERS: Checkers = {
+  "detectable_format:number_bullet_lists": checker(
+    { num_bullets: count },
+    (response, { num_bullets }) => starBullets(response) + dashBullets(response) === num_bullets,
+  ),
+  "detectable_format:constrained_response": checker(
+    {},
+    (response) => OPTIONS.some((option) => response.includes(option)),
+  ),
+  "detectable_format:number_highlighted_sections": checker(
+    { num_highlights: count },
+    (response, { num_highlights }) =>
+      filled(response, /\*([^\n*]*)\*/g) + filled(response, /\*\*([^\n*]*)\*\*/g) >= num_highlights,
+  ),
+  "detectable_format:multiple_sections": checker(
+    { section_spliter: z.string().trim().min(1), num_sections: count },
+    (response, { section_spliter, num_sections }) => {
+      const heading = new RegExp(`${RegExp.escape(section_spliter)}\\s?\\p{Nd}+`, "gu");
+      return (response.match(heading)?.length ?? 0) >= num_sections;
+    },
+  ),
+  "detectable_format:json_format": checker({}, (response) => isJson(unfenced(response))),
+  "detectable_format:title": checker({}, (response) => response.split("\n").some(hasTitle)),
+};
+
+/** Lines that begin with one `*`; a star alone takes the line behind it along. */
+function starBullets(response: string): number {
+  const lines = response.split("\n").map((line) => line.trimStart());
+  let found = 0;
+  for (let at = 0; at < lines.length; at++) {
+    const isBullet = /^\*[^*]/.test(lines[at] ?? "");
+    const takesNext = lines[at] === "*" && at + 1 < lines.length;
+    if (isBullet || takesNext) found++;
+    if (takesNext) at++;
+  }
+  return found;
+}
+
+function dashBullets(response: string): number {
+  return response.split("\n").filter((line) => line.trimStart().startsWith("-")).length;
+}
+
+/** How often a pattern finds more than white space between its marks. */
+function filled(text: string, pattern: RegExp): number {
+  return Array.from(text.matchAll(pattern), ([, inside = ""]) => inside.trim()).filter((inside) =>
+    inside !== ""
+  )
+    .length;
+}
+
+function unfenced(response: string): string {
+  let text = response.trim();
+  for (const fence of ["```json", "```Json", "```JSON", "```"]) {
+    if (text.startsWith(fence)) text = text.slice(fence.length);
+  }
+  return (text.endsWith("```") ? text.slice(0, -3) : text).trim();
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false; // that is the answer
+  }
+}
+
+/** Whether a line has `<<…>>` around more than white space and brackets. */
+function hasTitle(line: string): boolean {
+  const start = line.indexOf("<<");
+  const end = line.lastIndexOf(">>");
+  return start >= 0 && end > start + 1 && /[^<>\s]/.test(line.slice(start + 2, end));
+}

@@ -1,0 +1,46 @@
+import { z } from "zod";
+import { checker, type Checkers, compares, count, relation } from "./checker.ts";
+import { countSentences } from "./sentences.ts";
+import { countWords } from "./words.ts";
+
+const DIVIDER = /\s?\*\*\*\s?/;
+const END_OF_FIRST_WORD = /[.,?!'"]/;
+
+/** Instructions on how long a response is. */
+export const LENGTH_CHECKERS: Checkers = {
+  "length_constraints:number_sentences": checker(
+    { num_sentences: count, relation },
+    (response, { num_sentences, relation }) =>
+      compares(countSentences(response), { relation, than: num_sentences }),
+  ),
+  "length_constraints:number_words": checker(
+    { num_words: count, relation },
+    (response, { num_words, relation }) => compares(countWords(response), { relation, than: num_words }),
+  ),
+  "length_constraints:number_paragraphs": checker(
+    { num_paragraphs: count },
+    (response, { num_paragraphs }) => dividedParagraphs(response) === num_paragraphs,
+  ),
+  "length_constraints:nth_paragraph_first_word": checker(
+    { num_paragraphs: count, nth_paragraph: z.number().int().positive(), first_word: z.string() },
+    (response, { num_paragraphs, nth_paragraph, first_word }) => {
+      const paragraphs = response.split("\n\n");
+      const filled = paragraphs.filter((paragraph) => paragraph.trim() !== "").length;
+      const paragraph = nth_paragraph <= filled ? paragraphs[nth_paragraph - 1] ?? "" : "";
+      return paragraph.trim() !== "" && filled === num_paragraphs &&
+        firstWord(paragraph) === first_word.toLowerCase();
+    },
+  ),
+};
+
+/** The paragraphs between `***`; NaN when one between two dividers is empty. */
+function dividedParagraphs(response: string): number {
+  const paragraphs = response.split(DIVIDER).map((paragraph) => paragraph.trim());
+  if (paragraphs.slice(1, -1).includes("")) return NaN;
+  return paragraphs.filter((paragraph) => paragraph !== "").length;
+}
+
+function firstWord(paragraph: string): string {
+  const [word = ""] = paragraph.trim().split(/\s+/, 1);
+  return word.replace(/^'+/, "").replace(/^"+/, "").split(END_OF_FIRST_WORD, 1)[0]?.toLowerCase() ?? "";
+}

@@ -1,0 +1,184 @@
+import { type Exact, exactOf, factorial, floatOf, inverse, negate, plus, power, times } from "./exact.ts";
+import { binomial, FUNCTIONS, root } from "./functions.ts";
+import { isName, tokensOf } from "./tokens.ts";
+
+/** The value of an expression where its variables have these values. */
+export type Expression = (variables: (name: string) => Exact) => Exact;
+
+/** Longer or deeper, an expression is no answer. */
+const MAX_CHARACTERS = 1_000;
+const MAX_DEPTH = 60;
+const CLOSING: Readonly<Record<string, string>> = { "(": ")", "{": "}", "[": "]" };
+
+/** Reads an expression of LaTeX or plain text; `null` when it is none. Nothing of it is run. */
+export function parseExpression(text: string): Expression | null {
+  if (text.length > MAX_CHARACTERS) return null;
+  const tokens = tokensOf(text);
+  if (tokens === null || tokens.length === 0) return null;
+  const parser = new Parser(tokens);
+  const parsed = parser.sum(0);
+  return parser.atEnd ? parsed : null;
+}
+
+class Parser {
+  readonly #tokens: readonly string[];
+  #at = 0;
+
+  constructor(tokens: readonly string[]) {
+    this.#tokens = tokens;
+  }
+
+  get atEnd(): boolean {
+    return this.#at === this.#tokens.length;
+  }
+
+  sum(depth: number): Expression | null {
+    if (depth > MAX_DEPTH) return null;
+    let left = this.#signed(depth);
+    while (left !== null && (this.#next === "+" || this.#next === "-")) {
+      const right = this.#signed(depth);
+      left = right && join(plus, left, right);
+    }
+    return left;
+  }
+
+  get #next(): string | undefined {
+    return this.#tokens[this.#at];
+  }
+
+  /** A product with the sign before it. */
+  #signed(depth: number): Expression | null {
+    const isNegative = this.#take("-");
+    if (!isNegative) this.#take("+");
+    const product = this.#product(depth + 1);
+    return product && isNegative ? negative(product) : product;
+  }
+
+  #product(depth: number): Expression | null {
+    let left = this.#power(depth);
+    while (left !== null) {
+      const divides = this.#take("/");
+      if (!divides && !this.#take("*") && !this.#startsOperand()) return left;
+      const right = this.#take("-") ? negated(this.#power(depth)) : this.#power(depth);
+      left = right && join(times, left, divides ? of(inverse, right) : right);
+    }
+    return null;
+  }
+
+  /** Whether what comes next is multiplied without a sign; digits behind digits are not. */
+  #startsOperand(): boolean {
+    const next = this.#next ?? "";
+    if (/^[\d.]/.test(next)) return !/^[\d.]/.test(this.#tokens[this.#at - 1] ?? "");
+    return /^\\?[a-zA-Z]|^[({[]/.test(next);
+  }
+
+  #power(depth: number): Expression | null {
+    if (depth > MAX_DEPTH) return null;
+    let base = this.#operand(depth);
+    while (base !== null && this.#take("!")) base = of(factorial, base);
+    if (base === null || !this.#take("^")) return base;
+    const exponent = this.#take("-") ? negated(this.#power(depth + 1)) : this.#power(depth + 1);
+    return exponent && join(power, base, exponent);
+  }
+
+  #operand(depth: number): Expression | null {
+    const token = this.#next ?? "";
+    if (CLOSING[token] !== undefined) return this.#group(depth);
+    if (token === "|") return this.#size(depth);
+    this.#at++;
+    if (/^[\d.]/.test(token)) return constant(exactOf(token));
+    if (isName(token)) return this.#named(token, depth + 1);
+    return /^\\?[a-zA-Z]/.test(token) ? (variables) => variables(token) : null;
+  }
+
+  #group(depth: number): Expression | null {
+    const closing = CLOSING[this.#next ?? ""];
+    if (closing === undefined) return null;
+    this.#at++;
+    const inner = this.sum(depth + 1);
+    return this.#take(closing) ? inner : null;
+  }
+
+  /** `|x|`: what is in it is never empty, so that the second bar closes. */
+  #size(depth: number): Expression | null {
+    this.#at++;
+    const inner = this.sum(depth + 1);
+    if (inner === null || !this.#take("|")) return null;
+    return of((value) => floatOf(value) < 0 ? negate(value) : value, inner);
+  }
+
+  #named(name: string, depth: number): Expression | null {
+    switch (name) {
+      case "pi":
+        return constant(Math.PI);
+      case "frac":
+        return this.#pair(depth, (over, under) => times(over, inverse(under)));
+      case "binom":
+        return this.#pair(depth, binomial);
+      case "sqrt":
+        return this.#root(depth);
+      case "log":
+        return this.#logarithm(depth);
+      default:
+        return this.#function(name, depth);
+    }
+  }
+
+  #pair(depth: number, make: (first: Exact, second: Exact) => Exact): Expression | null {
+    const first = this.#argument(depth);
+    const second = first && this.#argument(depth);
+    return first && second && join(make, first, second);
+  }
+
+  #root(depth: number): Expression | null {
+    const degree = this.#next === "[" ? this.#group(depth) : constant(exactOf("2"));
+    const inside = degree && this.#argument(depth);
+    return degree && inside && join(root, inside, degree);
+  }
+
+  #logarithm(depth: number): Expression | null {
+    const base = this.#take("_") ? this.#argument(depth) : constant(exactOf("10"));
+    const inside = base && this.#power(depth);
+    return base && inside && join((x, b) => Math.log(floatOf(x)) / Math.log(floatOf(b)), inside, base);
+  }
+
+  /** `sin x`, `sin(x)`, `sin^2 x`. */
+  #function(name: string, depth: number): Expression | null {
+    const exponent = this.#take("^") ? this.#argument(depth) : constant(exactOf("1"));
+    const inside = exponent && this.#power(depth);
+    const apply = FUNCTIONS[name];
+    if (!exponent || !inside || apply === undefined) return null;
+    return join(power, of((x) => apply(floatOf(x)), inside), exponent);
+  }
+
+  /** A group, or one token alone. */
+  #argument(depth: number): Expression | null {
+    return CLOSING[this.#next ?? ""] === undefined ? this.#operand(depth) : this.#group(depth);
+  }
+
+  #take(token: string): boolean {
+    const taken = this.#next === token;
+    if (taken) this.#at++;
+    return taken;
+  }
+}
+
+function constant(value: Exact): Expression {
+  return () => value;
+}
+
+function of(make: (value: Exact) => Exact, inner: Expression): Expression {
+  return (variables) => make(inner(variables));
+}
+
+function join(make: (a: Exact, b: Exact) => Exact, left: Expression, right: Expression): Expression {
+  return (variables) => make(left(variables), right(variables));
+}
+
+function negative(inner: Expression): Expression {
+  return of(negate, inner);
+}
+
+function negated(inner: Expression | null): Expression | null {
+  return inner && negative(inner);
+}

@@ -1,0 +1,342 @@
+import { assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { loadProfile, SandboxPool, type SessionPool } from "../../mod.ts";
+import { History } from "../../src/history.ts";
+import type { Score } from "../../src/rewards/grader.ts";
+import { hiddenTests } from "../../src/rewards/hidden_tests.ts";
+import { isPlainData } from "../../src/rewards/hidden_tests/plain_data.ts";
+import { bad, FakePool, ok } from "../fake_pool.ts";
+import { limited } from "../sandbox/started.ts";
+
+type Grade = (reply: string, fields: Record<string, unknown>) => Promise<Score | number | null>;
+
+function gradeWith(grader: ReturnType<typeof hiddenTests>): Grade {
+  return async (content, fields) => {
+    const history = History.fromChats([{ role: "assistant", content }]);
+    return await grader.grade({ task: { id: "t", query: "q", fields }, history });
+  };
+}
+
+function code(text: string): string {
+  return `Here it is.\n\`\`\`python\n${text}\n\`\`\`\nIt should work.`;
+}
+
+/** A pool that writes down what is done with its sessions, which are numbered. */
+function loggingPool(log: string[]): SessionPool {
+  let last = 0;
+  return {
+    // deno-lint-ignore require-await
+    async acquire() {
+      const number = ++last;
+      log.push(`acquire ${number}`);
+      return {
+        session: {
+          exec(code) {
+            log.push(`${code.includes("paddock_hidden_tests") ? "tests" : "program"} ${number}`);
+            return Promise.resolve(ok());
+          },
+          reset({ mode } = {}) {
+            log.push(`${mode} ${number}`);
+            return Promise.resolve();
+          },
+          writeFile: () => Promise.reject(new Error("no files here")),
+          readFile: () => Promise.reject(new Error("no files here")),
+          [Symbol.asyncDispose]: () => Promise.resolve(),
+        },
+        [Symbol.asyncDispose]() {
+          log.push(`back ${number}`);
+          return Promise.resolve();
+        },
+      };
+    },
+  };
+}
+
+function passed(share: number): Score {
+  return { score: share === 1 ? 1 : 0, parts: { tests_passed: share } };
+}
+
+Deno.test("hiddenTests() runs a candidate against tests", async (t) => {
+  await using pool = new SandboxPool({
+    profile: await loadProfile("python"),
+    size: 1,
+    resetMode: "rewind",
+  });
+  await using testPool = new SandboxPool({
+    profile: await limited("tools", { hostToolCalls: 20 }),
+    size: 1,
+    resetMode: "rewind",
+  });
+  const grade = gradeWith(hiddenTests({ pool, testPool }));
+  const add = "def add(a, b):\n    return a + b";
+  const tests = ["assert add(1, 2) == 3", "assert add('a', 'b') == 'ab'"];
+
+  await t.step("and needs all of them to pass", async () => {
+    assertEquals(await grade(code(add), { tests }), passed(1));
+    assertEquals(await grade(code(add), { entry_point: "add", tests }), passed(1));
+    assertEquals(await grade(code(add), { tests: [...tests, "assert add(1, 1) == 3"] }), passed(2 / 3));
+  });
+  await t.step("of MBPP, with their setup", async () => {
+    const fields = {
+      prompt: "Write a function to add.",
+      test_list: ["assert add(*PAIR) == 3"],
+      test_setup_code: "PAIR = 1, 2",
+    };
+    assertEquals(await grade(code(add), fields), passed(1));
+  });
+  await t.step("which may expect an exception", async () => {
+    const test =
+      "try:\n    add(1, 'x')\nexcept TypeError as error:\n    assert 'unsupported' in str(error)\nelse:\n    assert False";
+    assertEquals(await grade(code(add), { tests: [test] }), passed(1));
+    assertEquals(await grade(code("def add(a, b):\n    return 0"), { tests: [test] }), passed(0));
+  });
+  await t.step("which see an exception of the candidate's own class as one", async () => {
+    const own = "class Own(Exception):\n    pass\ndef add(a, b):\n    raise Own('mine')";
+    const test =
+      "try:\n    add(1, 2)\nexcept Exception as error:\n    assert type(error).__name__ == 'CandidateError' and str(error) == 'Own: mine'";
+    assertEquals(await grade(code(own), { tests: [test] }), passed(1));
+  });
+  await t.step("and fails one whose call exits, whatever the test makes of it", async () => {
+    const test = "try:\n    add(1, 2)\nexcept BaseException:\n    pass";
+    assertEquals(
+      await grade(code("import sys\ndef add(a, b):\n    sys.exit(0)"), { tests: [test] }),
+      passed(0),
+    );
+  });
+  await t.step("that goes on where the prompt ends", async () => {
+    const prompt = 'import math\n\ndef area(r):\n    """The area of a circle."""\n';
+    const fields = { prompt, entry_point: "area", test: "def check(f):\n    assert f(1) == math.pi\n" };
+    assertEquals(await grade("    return math.pi * r ** 2", fields), passed(1));
+    assertEquals(await grade("```python\n    return math.pi * r ** 2\n```", fields), passed(1));
+    assertEquals(await grade(code("def area(r):\n    return math.pi * r ** 2"), fields), passed(1));
+  });
+  await t.step("whose prompt is the query, and whose test calls check itself", async () => {
+    const query = 'def add(a, b):\n    """The sum."""\n';
+    const fields = { entry_point: "add", test: "def check(f):\n    assert f(1, 2) == 3\n\ncheck(add)\n" };
+    const score = async (content: string) => {
+      const history = History.fromChats([{ role: "assistant", content }]);
+      return await hiddenTests({ pool, testPool }).grade({ task: { id: "t", query, fields }, history });
+    };
+    assertEquals(await score("    return a + b"), passed(1));
+    assertEquals(await score("    return a"), passed(0));
+  });
+  await t.step("whose tests define and import what else they call", async () => {
+    const test =
+      "from math import isclose as near\ndef twice(f):\n    return f(1, 2) + helper\nhelper = 1\nassert near(add(1, 2), 3)\nassert (lambda g: g(1, 1))(add) == 2";
+    assertEquals(await grade(code(add), { tests: [test, "assert candidate(1, 1) == 2"] }), passed(1));
+  });
+  await t.step("that is a method", async () => {
+    const method = "class Solution:\n    def run(self, n: int = 1) -> int:\n        return n * 2";
+    const fields = { entry_point: "Solution().run", test: "assert candidate(n=4) == 8" };
+    assertEquals(await grade(code(method), fields), passed(1));
+  });
+  await t.step("taken from the last block that defines it", async () => {
+    const reply = `${code("def add(a, b):\n    return 0")}\n${code(add)}\n${code("print(add(1, 2))")}`;
+    assertEquals(await grade(reply, { entry_point: "add", tests }), passed(1));
+  });
+  await t.step("in a fence of no language, which one of another language is not", async () => {
+    const reply = `\`\`\`sh\npip list\n\`\`\`\n\`\`\`\n${add}\n\`\`\`\nSee \`\`\`x\`\`\`.`;
+    assertEquals(await grade(reply, { entry_point: "add", tests }), passed(1));
+    assertEquals(await grade(reply, { tests }), passed(1));
+  });
+  await t.step("whose main program is not run", async () => {
+    const main = `${add}\nif __name__ == '__main__':\n    add(input(), 1)`;
+    assertEquals(await grade(code(main), { tests }), passed(1));
+  });
+  await t.step("that uses dataclasses, and names like those of Python", async () => {
+    const program =
+      "from dataclasses import dataclass\nlist = str = None\n@dataclass\nclass P:\n    x: int\ndef add(a, b):\n    return (P(a).x + P(b).x)";
+    assertEquals(await grade(code(program), { tests }), passed(1));
+  });
+  await t.step("with every plain value, type and all", async () => {
+    const values = [
+      "[0, -1, 10 ** 4000, True, None, 1.5, -0.0, 1e-320, float('inf'), 'a\\n\\ud800😀\"', b'\\x00\\xff']",
+      "{(1, 'x'): [{1, 2}, frozenset({3})], None: {}, 2.5: set(), b'': ()}",
+      "complex(1, -2)",
+    ];
+    const tests = values.map((value) =>
+      `value = ${value}\nback = same(value)\nassert back == value and repr(back) == repr(value)`
+    );
+    const nan =
+      "assert str(same(float('nan'))) == 'nan' and type(same(1)) is int and type(same(1.0)) is float";
+    assertEquals(
+      await grade(code("def same(value):\n    return value"), { tests: [...tests, nan] }),
+      passed(1),
+    );
+  });
+  await t.step("and gives tests what a class was derived from", async () => {
+    const program =
+      "from collections import Counter, namedtuple\nimport enum\nPair = namedtuple('Pair', 'a b')\nE = enum.IntEnum('E', 'one')\ndef f():\n    return [Counter('aab'), Pair(1, 2), E.one]";
+    const test = "assert f() == [{'a': 2, 'b': 1}, (1, 2), 1] and type(f()[2]) is int";
+    assertEquals(await grade(code(program), { tests: [test] }), passed(1));
+  });
+  await t.step("whose result may be as deep as an argument of the next call, and no deeper", async () => {
+    const nest =
+      "def nest(inner, times):\n    for _ in range(times):\n        inner = [inner]\n    return inner";
+    const tests = ["assert nest(nest(1, 40), 0) == nest(1, 40)", "assert nest(nest(1, 40), 1)"];
+    assertEquals(await grade(code(nest), { entry_point: "nest", tests }), passed(0.5));
+  });
+  await t.step("and keeps a test's arguments from being changed in place", async () => {
+    const test = "items = [3, 1]\nassert f(items) == sorted(items)";
+    assertEquals(
+      await grade(code("def f(items):\n    items.clear()\n    return []"), { tests: [test] }),
+      passed(0),
+    );
+  });
+  await t.step("and gives a reply without a program 0", async () => {
+    assertEquals(await grade("", { tests }), passed(0));
+    assertEquals(await grade("I cannot do this.", { tests }), passed(0));
+    assertEquals(await grade(code("def add(a, b:"), { tests }), passed(0));
+  });
+  await t.step("and stops a candidate whose time is over", async () => {
+    const slow = "import time\ndef add(a, b):\n    time.sleep(60)";
+    const quickly = gradeWith(hiddenTests({ pool, testPool, timeoutMs: 500 }));
+    assertEquals(await quickly(code(slow), { tests }), passed(0));
+  });
+  await t.step("but has no score for tests that are broken", async () => {
+    await assertRejects(
+      () => grade(code(add), { tests: ["assert add("] }),
+      Error,
+      "Cannot prepare tests: Synt",
+    );
+    const setup = { tests, test_setup_code: "1 / 0" };
+    await assertRejects(() => grade(code(add), setup), Error, "Cannot prepare tests: ZeroDivisionError");
+    await assertRejects(() => grade(code(add), { tests: ["assert True"] }), Error, "they never do");
+    await assertRejects(
+      () => grade(code(add), { tests: ["assert add(object(), 1)"] }),
+      Error,
+      "Cannot run test 1: PlainDataError: a value of type 'object' is no plain data",
+    );
+    await assertRejects(
+      () => grade(code(add), { tests: ["for i in range(30):\n    add(i, i)"] }),
+      Error,
+      "Cannot run test 1: ToolError: the budget of 20 host tool calls in one block is used up",
+    );
+  });
+});
+
+Deno.test("hiddenTests() takes both sessions from one pool, and many grades at once do not starve", async () => {
+  await using pool = new SandboxPool({ profile: await loadProfile("tools"), size: 2, resetMode: "rewind" });
+  const grade = gradeWith(hiddenTests({ pool }));
+  const scores = await Promise.all(
+    [1, 2, 3, 4].map((n) => grade(code(`def f():\n    return ${n}`), { tests: ["assert f() == 2"] })),
+  );
+  assertEquals(scores, [passed(0), passed(1), passed(0), passed(0)]);
+});
+
+Deno.test("hiddenTests() gives tests a fresh interpreter in a pool that candidates use, and leaves none of them", async () => {
+  const log: string[] = [];
+  const shared = loggingPool(log);
+  const fields = { tests: ["assert f()"] };
+  await gradeWith(hiddenTests({ pool: shared }))(code("x = 1"), fields);
+  assertEquals(log, [
+    "acquire 1",
+    "acquire 2",
+    "fresh 2",
+    "tests 2",
+    "program 1",
+    "fresh 2",
+    "back 2",
+    "back 1",
+  ]);
+  log.length = 0;
+  const [pool, testPool] = [loggingPool(log), loggingPool(log)];
+  await gradeWith(hiddenTests({ pool, testPool }))(code("x = 1"), fields);
+  assertEquals(log.filter((entry) => entry.startsWith("fresh")), []);
+});
+
+Deno.test("hiddenTests() gives no score to a task without tests", async () => {
+  const grade = gradeWith(hiddenTests({ pool: new FakePool() }));
+  assertEquals(await grade(code("x = 1"), { prompt: "def f():" }), null);
+  assertEquals(await grade(code("x = 1"), {}), null);
+});
+
+Deno.test("hiddenTests() refuses fields that are not those of tests", async () => {
+  const pool = new FakePool();
+  const grade = gradeWith(hiddenTests({ pool }));
+  await assertRejects(
+    () => grade("x", { tests: "assert f()" }),
+    TypeError,
+    "Cannot test task 't' as its fields must be those of tests: 'tests': ",
+  );
+  await assertRejects(() => grade("x", { test: "def check(f):\n    pass" }), TypeError, "'entry_point'");
+  assertEquals(pool.ran, []);
+});
+
+Deno.test("hiddenTests() refuses a time that is none, and one session for two", async () => {
+  const pool = new FakePool();
+  assertThrows(
+    () => hiddenTests({ pool, timeoutMs: 0 }),
+    RangeError,
+    "Cannot grade by hidden tests as 'timeoutMs' must be > 0 and <= 3600000: current value is 0",
+  );
+  assertThrows(() => hiddenTests({ pool, timeoutMs: NaN }), RangeError, "current value is NaN");
+  await using small = new SandboxPool({ profile: await loadProfile("tools"), size: 1 });
+  assertThrows(() => hiddenTests({ pool: small }), RangeError, "it has 1");
+  await using _lease = await small.acquire(); // so that it has started before it ends
+});
+
+Deno.test("hiddenTests() gives its sessions back when a sandbox fails", async () => {
+  const pool = new FakePool(() => Promise.reject(new Error("no sandbox")));
+  const grade = gradeWith(hiddenTests({ pool }));
+  await assertRejects(() => grade(code("x = 1"), { tests: ["assert f()"] }), Error, "no sandbox");
+  assertEquals([pool.alive, pool.most], [0, 2]);
+});
+
+Deno.test("hiddenTests() never takes what the candidate's session says for a pass", async () => {
+  const says = ["1", "'loaded'", '{"value": 1}', '{"score": 1}', "null", "[]"];
+  for (const value of says) {
+    const pool = new FakePool((code) => code.includes("hidden_tests") ? ok() : ok("", { value }));
+    assertEquals(await gradeWith(hiddenTests({ pool }))(code("x = 1"), { tests: ["assert f()"] }), passed(0));
+  }
+  const crashed = new FakePool((code) => code.includes("hidden_tests") ? ok() : bad("crashed"));
+  assertEquals(
+    await gradeWith(hiddenTests({ pool: crashed }))(code("x = 1"), { tests: ["assert f()"] }),
+    passed(0),
+  );
+});
+
+Deno.test("hiddenTests() stops when it is aborted", async () => {
+  const grader = hiddenTests({ pool: new FakePool() });
+  const task = { id: "t", query: "q", fields: { tests: ["assert f()"] } };
+  const history = History.fromChats([{ role: "assistant", content: "x = 1" }]);
+  const signal = AbortSignal.abort(new Error("enough"));
+  await assertRejects(async () => await grader.grade({ task, history, signal }), Error, "enough");
+});
+
+Deno.test("isPlainData() knows plain data from all else", () => {
+  const plain = [
+    null,
+    true,
+    "x",
+    ["int", "-0x1f"],
+    ["float", "-inf"],
+    ["float", "0x1.8000000000000p+0"],
+    ["complex", "nan", "0x0.0p+0"],
+    ["bytes", "00ff"],
+    ["dict", ["a", ["int", "0x1"]]],
+    ["list", null, ["tuple"], ["set"], ["frozenset", "a"]],
+  ];
+  for (const value of plain) assertEquals(isPlainData(value), true, JSON.stringify(value));
+  const strange = [
+    1,
+    {},
+    undefined,
+    [],
+    [1],
+    ["eval", "1"],
+    ["int", 1],
+    ["int", "1"],
+    ["int"],
+    ["float", "1e5"],
+    ["float", "0x1.0p+0", "x"],
+    ["bytes", "0"],
+    ["dict", "ab"],
+    ["dict", ["a"]],
+    ["list", ["int", "six"]],
+    ["__proto__"],
+  ];
+  for (const value of strange) assertEquals(isPlainData(value), false, JSON.stringify(value));
+  let deep: unknown = null;
+  for (let depth = 0; depth < 100_000; depth++) deep = ["list", deep];
+  assertEquals(isPlainData(deep), false);
+});

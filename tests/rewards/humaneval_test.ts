@@ -1,0 +1,52 @@
+import { assertEquals } from "@std/assert";
+import { loadProfile, SandboxPool } from "../../mod.ts";
+import { History } from "../../src/history.ts";
+import { wholeScore } from "../../src/rewards/grader.ts";
+import { hiddenTests } from "../../src/rewards/hidden_tests.ts";
+
+const FILE = new URL("../../../shared/data/humaneval/HumanEval.jsonl.gz", import.meta.url);
+const missing = !await Deno.stat(FILE).then(() => true, () => false);
+
+interface Problem {
+  readonly task_id: string;
+  readonly prompt: string;
+  readonly canonical_solution: string;
+}
+
+async function readProblems(): Promise<Problem[]> {
+  const file = await Deno.open(FILE);
+  const text = await new Response(file.readable.pipeThrough(new DecompressionStream("gzip"))).text();
+  return text.trim().split("\n").map((line) => JSON.parse(line));
+}
+
+Deno.test({
+  name: missing
+    ? "hiddenTests(): HumanEval not run, as ../shared/data/humaneval/HumanEval.jsonl.gz is not there"
+    : "hiddenTests() gives the 164 HumanEval solutions 1, and their copies without a body 0",
+  ignore: missing,
+  async fn() {
+    const problems = await readProblems();
+    assertEquals(problems.length, 164);
+    const tools = await loadProfile("tools");
+    const profile = { ...tools, limits: { ...tools.limits, hostToolCalls: 200 } };
+    await using pool = new SandboxPool({
+      profile: await loadProfile("python"),
+      size: 2,
+      resetMode: "rewind",
+    });
+    await using testPool = new SandboxPool({ profile, size: 2, resetMode: "rewind" });
+    const grader = hiddenTests({ pool, testPool });
+    const wrong: string[] = [];
+    await Promise.all(problems.map(async (problem) => {
+      const { task_id: id, prompt, canonical_solution } = problem;
+      const task = { id, query: prompt, fields: { ...problem } };
+      const score = async (program: string) => {
+        const reply = { role: "assistant", content: `\`\`\`python\n${prompt}${program}\n\`\`\`` };
+        return wholeScore(await grader.grade({ task, history: History.fromChats([reply]) })).score;
+      };
+      if (await score(canonical_solution) !== 1) wrong.push(id);
+      if (await score("    pass") !== 0) wrong.push(`${id} without its body`);
+    }));
+    assertEquals(wrong, []);
+  },
+});

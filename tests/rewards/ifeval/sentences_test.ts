@@ -1,0 +1,32 @@
+import { assertEquals } from "@std/assert";
+import { countSentences } from "../../../src/rewards/ifeval/sentences.ts";
+
+const COUNTS: readonly (readonly [string, number])[] = [
+  ["", 0],
+  [" \n ", 0],
+  ["no full stop", 1],
+  ["One. Two? Three! four", 4],
+  ["Dr. and Mrs. Smith met J. R. Brown at 5 p.m. in St. Louis.", 1],
+  ["He lives in the U.S. The weather is fine.", 2],
+  ["He works for Acme Inc. and likes it.", 1],
+  ["It costs $3.50, i.e. little, e.g. less than 4.25 euros.", 1],
+  ["Really?! Yes... no. Well... so be it.", 3],
+  ['"Stop!" He ran. (It was late.) Then he slept.', 4],
+  ["**Bold claim.** Next one.", 2],
+  ["See example.com for more.", 1],
+  ["a list:\n- one\n- two", 1],
+  ["1. First thing. 2. Second thing.", 4],
+  ["One.Two", 1],
+  ['"It ends here. "', 1],
+  ["It ends here.\n***", 1],
+  ["He came at 5 p.m.\n* then he left", 1],
+  ["I said no. He chose No. 5 instead.", 2],
+  ["我去了。你呢？", 2],
+  ["यह एक वाक्य है। यह दूसरा है।", 2],
+];
+
+for (const [text, sentences] of COUNTS) {
+  Deno.test(`countSentences() finds ${sentences} in ${JSON.stringify(text)}`, () => {
+    assertEquals(countSentences(text), sentences);
+  });
+}

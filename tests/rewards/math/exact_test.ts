@@ -1,0 +1,103 @@
+import { assertEquals } from "@std/assert";
+import fc from "fast-check";
+import {
+  exactOf,
+  factorial,
+  floatOf,
+  inverse,
+  isSame,
+  negate,
+  plus,
+  power,
+  times,
+} from "../../../src/rewards/math/exact.ts";
+import { isSameAnswer } from "../../../src/rewards/math/same_answer.ts";
+
+/** A sum, difference, product or quotient of whole numbers, in LaTeX, with the fraction that it is. */
+interface Sample {
+  readonly text: string;
+  readonly over: bigint;
+  readonly under: bigint;
+}
+
+const leaf = fc.integer({ min: 1, max: 99 }).map((n): Sample => ({
+  text: `${n}`,
+  over: BigInt(n),
+  under: 1n,
+}));
+const { sample } = fc.letrec<{ sample: Sample }>((tie) => ({
+  sample: fc.oneof(
+    { maxDepth: 4 },
+    leaf,
+    fc.tuple(tie("sample"), tie("sample"), fc.constantFrom("+", "-", "\\cdot", "\\frac")).map(joined),
+  ),
+}));
+
+function joined([a, b, operator]: [Sample, Sample, string]): Sample {
+  switch (operator) {
+    case "+":
+      return {
+        text: `(${a.text} + ${b.text})`,
+        over: a.over * b.under + b.over * a.under,
+        under: a.under * b.under,
+      };
+    case "-":
+      return {
+        text: `(${a.text}-${b.text})`,
+        over: a.over * b.under - b.over * a.under,
+        under: a.under * b.under,
+      };
+    case "\\frac":
+      return { text: `\\frac{${a.text}}{${b.text}}`, over: a.over * b.under, under: a.under * b.over };
+    default:
+      return { text: `{${a.text}} ${operator} ${b.text}`, over: a.over * b.over, under: a.under * b.under };
+  }
+}
+
+Deno.test("isSameAnswer() takes any fraction for the expression that it came from, and no other", () => {
+  fc.assert(fc.property(sample, ({ text, over, under }) => {
+    if (under === 0n) return;
+    assertEquals(isSameAnswer(text, `\\frac{${over}}{${under}}`), true, text);
+    assertEquals(isSameAnswer(text, `\\frac{${over + 1n}}{${under}}`), false, text);
+  }));
+});
+
+Deno.test("isSameAnswer() ends for any text", () => {
+  const part = fc.constantFrom(
+    ..."0123456789.,+-*/^_!()[]{}|&\\%$=xyi ".split(""),
+    "\\frac",
+    "\\sqrt",
+    "\\text{",
+    "\\pm",
+  );
+  fc.assert(fc.property(fc.array(part, { maxLength: 40 }), (parts) => {
+    const text = parts.join("");
+    assertEquals(isSameAnswer(text, "no such answer"), false);
+    assertEquals(typeof isSameAnswer(text, "\\frac{1}{2}"), "boolean");
+  }));
+});
+
+Deno.test("exact numbers stay exact as long as they are small", () => {
+  const third = inverse(exactOf("3"));
+  assertEquals(isSame(times(third, exactOf("3")), exactOf("1")), true);
+  assertEquals(isSame(plus(exactOf("0.1"), exactOf("0.2")), exactOf("0.3")), true);
+  assertEquals(
+    isSame(power(exactOf("10"), exactOf("30")), plus(power(exactOf("10"), exactOf("30")), exactOf("1"))),
+    false,
+  );
+  assertEquals(isSame(power(exactOf("2"), negate(exactOf("2"))), exactOf("0.25")), true);
+  assertEquals(floatOf(power(exactOf("2"), exactOf("0.5"))), Math.SQRT2);
+  assertEquals(floatOf(factorial(exactOf("5"))), 120);
+});
+
+Deno.test("exact numbers have no value where there is none", () => {
+  for (
+    const none of [inverse(exactOf("0")), inverse(0), factorial(exactOf("1.5")), factorial(exactOf("171"))]
+  ) {
+    assertEquals([Number.isNaN(none), isSame(none, none)], [true, false]);
+  }
+  assertEquals(
+    isSame(power(exactOf("9"), exactOf("1000000")), power(exactOf("9"), exactOf("1000000"))),
+    false,
+  );
+});

@@ -1,0 +1,268 @@
+import { assert, assertEquals, assertThrows } from "@std/assert";
+import { wholeScore } from "../../src/rewards/grader.ts";
+import { math } from "../../src/rewards/math.ts";
+import { lastBoxed } from "../../src/rewards/math/boxed.ts";
+import { isSameAnswer } from "../../src/rewards/math/same_answer.ts";
+import { said } from "./replies.ts";
+
+function score(reply: string, answer?: string) {
+  const given = math().grade(said(reply, answer));
+  if (given instanceof Promise) throw new Error("a grader of answers need not wait");
+  return wholeScore(given).score;
+}
+
+Deno.test("math() scores 1, 0.1 and 0", () => {
+  const truth = "Half of it is $\\boxed{1}$, and all of it is $\\boxed{42}$.";
+  assertEquals(score("<think>hm</think><answer>42</answer>", truth), 1);
+  assertEquals(score("<answer>$\\boxed{42}$</answer>", truth), 1);
+  assertEquals(score("<answer>41</answer>", truth), 0.1);
+  assertEquals(score("<answer> </answer>", truth), 0);
+  assertEquals(score("I do not know", truth), 0);
+  assertEquals(score("<answer>42</answer>", "42"), 1);
+});
+
+Deno.test("math() takes the last box of a reply without an answer block", () => {
+  assertEquals(score("First \\boxed{1}, so \\boxed{\\frac{84}{2}}.", "42"), 1);
+  assertEquals(score("First \\boxed{42}, so \\boxed{1}.", "42"), 0);
+  assertEquals(score("<think>\\boxed{42}</think> none", "42"), 0);
+  assertEquals(score("<answer>1</answer>\\boxed{42}", "42"), 0.1);
+});
+
+Deno.test("math() takes what a reply without a block or a box says that the answer is", () => {
+  assertEquals(score("The answer is $\\frac{84}{2}$.", "42"), 1);
+  assertEquals(score("The answer is 41? No, the answer is: 42\nI checked.", "42"), 1);
+  assertEquals(score("The answer is 42, or 41", "42"), 0);
+  assertEquals(score("The answer is", "42"), 0);
+  assertEquals(score("The answer is 42. \\boxed{41}", "42"), 0);
+});
+
+Deno.test("math() tells what the score is made of, and takes other rewards", () => {
+  assertEquals(math({ correctReward: 2, formatReward: 0.5 }).grade(said("<answer>1</answer>", "42")), {
+    score: 0.5,
+    parts: { reward_answer: 1, reward_think: 0, reward_right: 0.5, success: 0 },
+  });
+  assertThrows(() => math({ formatReward: NaN }), RangeError, "'formatReward' must be a finite number");
+});
+
+Deno.test("math() gives no score to a task without an answer", () => {
+  assertEquals(score("<answer>42</answer>"), null);
+  assertEquals(score("<answer>42</answer>", " "), null);
+  assertEquals(score("<answer></answer>", "\\boxed{}"), null);
+});
+
+Deno.test("lastBoxed() finds the last balanced box", () => {
+  const boxes: readonly (readonly [string, string | undefined])[] = [
+    ["\\boxed{42}", "42"],
+    ["so $\\boxed{\\frac{1}{2}}$.", "\\frac{1}{2}"],
+    ["\\boxed{1} and \\fbox{ 2 }", "2"],
+    ["\\boxed{\\{1,2\\}}", "\\{1,2\\}"],
+    ["\\boxed {x}", "x"],
+    ["\\boxed{\\boxed{5}}", "5"],
+    ["\\boxed{1} and \\boxed{2", "1"],
+    ["{ \\boxed{1}", "1"],
+    ["} \\boxed{1}", "1"],
+    ["\\boxed{\\left(\\frac{a}{b}, c\\right)}", "\\left(\\frac{a}{b}, c\\right)"],
+    ["no box", undefined],
+    ["\\boxed", undefined],
+    ["\\boxed{\\}", undefined],
+  ];
+  for (const [text, inside] of boxes) assertEquals(lastBoxed(text), inside, text);
+});
+
+const SAME: readonly (readonly [string, string])[] = [
+  ["42", "42"],
+  ["\\frac{1}{2}", "\\frac{1}{2}"],
+  ["\\frac12", "\\dfrac{1}{2}"],
+  ["1/2", "\\tfrac{1}{2}"],
+  ["0.5", "\\frac{1}{2}"],
+  [".5", "0.50"],
+  ["-\\frac{3}{4}", "\\frac{-3}{4}"],
+  ["\\frac{2}{4}", "\\frac{1}{2}"],
+  ["3\\frac{1}{2}", "\\frac{7}{2}"],
+  ["3 1/2", "3.5"],
+  ["-1\\frac12", "-1.5"],
+  ["1,234", "1234"],
+  ["10{,}000", "10,000"],
+  ["1\\,000", "1000"],
+  ["$120", "120"],
+  ["\\$18.00", "18"],
+  ["50\\%", "50"],
+  ["50%", "\\frac{1}{2}"],
+  ["0.5", "50\\%"],
+  ["90^\\circ", "90"],
+  ["90^{\\circ}", "90°"],
+  ["45 degrees", "45"],
+  ["5\\text{ cm}", "5"],
+  ["5 \\text{ cm}^2", "5"],
+  ["5 cm", "5"],
+  ["12 square units", "12"],
+  ["\\text{Evelyn}", "Evelyn"],
+  ["evelyn", "\\text{Evelyn}"],
+  ["\\text{(A)}", "A"],
+  ["\\textbf{(C)}", "(C)"],
+  ["x=5", "5"],
+  ["x = 5", "x=5"],
+  ["f(x) = x^2", "x^{2}"],
+  ["2\\sqrt{2}", "\\sqrt{8}"],
+  ["\\frac{\\sqrt{2}}{2}", "\\frac{1}{\\sqrt2}"],
+  ["\\sqrt[3]{27}", "3"],
+  ["sqrt(16)", "4"],
+  ["2\\pi", "\\pi \\cdot 2"],
+  ["2π", "2\\pi"],
+  ["2 pi", "2\\pi"],
+  ["x(x+1)", "x^2+x"],
+  ["(x-1)(x+1)", "x^{2} - 1"],
+  ["\\frac{x+1}{2}", "\\frac{x}{2} + \\frac12"],
+  ["2xy", "2yx"],
+  ["3\\times 10^4", "30000"],
+  ["3 \\cdot 10^{-2}", "0.03"],
+  ["2^{10}", "1024"],
+  ["2^-1", "0.5"],
+  ["5!", "120"],
+  ["\\binom{5}{2}", "10"],
+  ["|-3|", "3"],
+  ["-x^2", "-(x^2)"],
+  ["\\log_2 8", "3"],
+  ["\\ln e", "1"],
+  ["\\sin^2 x + \\cos^2 x", "1"],
+  ["\\left(1, 2\\right)", "(1,2)"],
+  ["(\\frac12, 3)", "(0.5, 3)"],
+  ["\\{1, 2, 3\\}", "\\{3,2,1\\}"],
+  ["1, 2", "2,1"],
+  ["1 \\text{ or } 2", "2, 1"],
+  ["x=1, 2", "1,2"],
+  ["2 \\pm \\sqrt{3}", "2+\\sqrt3, 2-\\sqrt3"],
+  ["(-\\infty, 3) \\cup (5, \\infty)", "(5,\\infty)\\cup(-\\infty,3)"],
+  ["x \\in [0, 1]", "[0,1]"],
+  [
+    "\\begin{pmatrix} 1 & 2 \\\\ 3 & \\frac{1}{2} \\end{pmatrix}",
+    "\\begin{pmatrix}1&2\\\\3&0.5\\end{pmatrix}",
+  ],
+  ["10_{2}", "10_2"],
+  ["y = 2x + 1", "y=2x+1"],
+  ["x < 3", "x<3"],
+  ["\\sqrt{-8+8}", "0"],
+  ["1000000000000000000001", "10^{21}+1"],
+  ["\\frac{1}{3}", "1/3."],
+  ["\\alpha + 1", "1+\\alpha"],
+  ["0.\\overline{3}", "\\frac{1}{3}"],
+  ["1.1\\overline{6}", "7/6"],
+  ["-1 \\leq x \\leq 2", "-1\\le x\\le 2"],
+  ["x >= 3", "x \\ge 3"],
+  ["x+y=3", "3 = y + x"],
+  ["2x + 3y - 6 = 0", "y = 2 - \\frac{2x}{3}"],
+  ["a = 2, b = 3", "b=3, a=2"],
+  ["x = 1 \\text{ or } x = -1", "x=-1,1"],
+  ["(1,2) \\text{ and } (3,4)", "(3,4), (1,2)"],
+  ["\\$32,\\!348", "32348"],
+  ["70 \\text{ and } 110", "110, 70"],
+  ["1+2i", "2i+1"],
+  ["5cm", "5"],
+  ["60 miles per hour", "60"],
+  ["12 cm^2", "12"],
+  ["\\mathbf{i}+2\\mathbf{j}", "2j + i"],
+  ["2\\operatorname{sin} x", "2\\sin x"],
+  ["2 sin x", "\\sin(x) \\cdot 2"],
+  ["(x,y) = (1,2)", "(1, 2)"],
+  ["\\theta = 30^\\circ", "30"],
+  ["x_1 = 5", "5"],
+  ["\\[ 42 \\]", "\\(42\\)"],
+];
+
+for (const [given, truth] of SAME) {
+  Deno.test(`isSameAnswer() takes ${given} for ${truth}`, () => {
+    assertEquals([isSameAnswer(given, truth), isSameAnswer(truth, given)], [true, true]);
+  });
+}
+
+const DIFFERENT: readonly (readonly [string, string])[] = [
+  ["41", "42"],
+  ["-42", "42"],
+  ["", "42"],
+  ["0.33", "\\frac{1}{3}"],
+  ["3.14", "\\pi"],
+  ["10000000001", "10000000000"],
+  ["2^{100}", "2^{100}+1"],
+  ["x", "y"],
+  ["x", "X"],
+  ["x^2", "x^3"],
+  ["x+1", "x-1"],
+  ["(1,2)", "(2,1)"],
+  ["(1,2)", "[1,2]"],
+  ["(1,2]", "[1,2)"],
+  ["1,2", "1,2,3"],
+  ["1,1", "1,2"],
+  ["\\{1,2\\}", "(1,2)"],
+  ["odd", "even"],
+  ["never", "nerve"],
+  ["no", "yes"],
+  ["\\text{Evelyn}", "\\text{Carla}"],
+  ["1/0", "2/0"],
+  ["\\infty", "-\\infty"],
+  ["x<3", "x\\le 3"],
+  ["10_2", "10_3"],
+  ["\\begin{pmatrix}1\\\\2\\end{pmatrix}", "\\begin{pmatrix}2\\\\1\\end{pmatrix}"],
+  ["\\begin{pmatrix}1&2\\end{pmatrix}", "\\begin{pmatrix}1\\\\2\\end{pmatrix}"],
+  ["5 \\text{ or } 6", "5"],
+  ["2 3", "6"],
+  ["12", "1,2"],
+  ["e", "2.718"],
+  ["constructor", "__proto__"],
+  ["42 \\text{ or } 41", "42"],
+  ["\\frac{1}", "1"],
+  ["a = 2, b = 3", "a = 3, b = 2"],
+  ["x+y=3", "x+y=4"],
+  ["x=x", "y=y"],
+  ["2xy", "2ab"],
+  ["2xy", "2"],
+  ["6abc", "6"],
+  ["\\sqrt{2}xy", "\\sqrt{2}"],
+  ["2\\alpha", "2\\beta"],
+  ["2\\alpha", "2"],
+  ["2\\sin x", "2"],
+  ["2 sin x", "2"],
+  ["2\\sin x", "2\\cos x"],
+  ["\\mathbf{i}", "\\mathbf{j}"],
+  ["\\mathbb{R}", "\\mathbb{Q}"],
+  ["x \\le 3", "x \\ge 3"],
+  ["0.\\overline{3}", "0.3"],
+];
+
+for (const [given, truth] of DIFFERENT) {
+  Deno.test(`isSameAnswer() does not take '${given}' for ${truth}`, () => {
+    assertEquals(isSameAnswer(given, truth), false);
+  });
+}
+
+Deno.test("math() is done soon with answers that are out to tire it", () => {
+  const bombs = [
+    "9^9^9^9",
+    "9^{999}^{999}",
+    "9".repeat(1_900),
+    "(".repeat(1_900),
+    "\\frac{".repeat(300),
+    "x".repeat(1_900),
+    "1".repeat(900) + "\\frac",
+    "170!^{170!}",
+    "{".repeat(50) + "1" + "}".repeat(50),
+    "1,".repeat(900),
+    "\\pm 1".repeat(300),
+    "\\{".repeat(300) + "1" + "\\}".repeat(300),
+    "\\text{".repeat(300),
+    "1 ".repeat(900),
+    "-".repeat(900) + "1",
+    "((((x^{999}+1)^{999}+1)^{999}+1)^{999}+1)^{999}",
+    "|".repeat(900),
+    "(1,".repeat(400) + ")".repeat(400),
+    "\\boxed{".repeat(100_000),
+    "\\boxed{" + "{".repeat(100_000) + "}".repeat(100_001),
+  ];
+  for (const bomb of bombs) {
+    const startedAt = performance.now();
+    assertEquals(score(`<answer>${bomb}</answer>`, "\\frac{1}{2}"), 0.1, bomb.slice(0, 20));
+    assert(
+      performance.now() - startedAt < 1_500,
+      `${bomb.slice(0, 20)} took ${performance.now() - startedAt} ms`,
+    );
+  }
+});

@@ -1,0 +1,39 @@
+import { assertEquals } from "@std/assert";
+import { taggedReply } from "../../src/rewards/tagged_reply.ts";
+
+Deno.test("taggedReply() takes thoughts and answers apart", () => {
+  assertEquals(taggedReply("<think>a <b> & c</think>\n<answer>1\n2</answer> <answer></answer>"), {
+    thoughts: ["a <b> & c"],
+    answers: ["1\n2", ""],
+    spoken: "\n<answer>1\n2</answer> <answer></answer>",
+  });
+  assertEquals(taggedReply("plain"), { thoughts: [], answers: [], spoken: "plain" });
+  assertEquals(taggedReply(""), { thoughts: [], answers: [], spoken: "" });
+});
+
+Deno.test("taggedReply() takes no answer out of a thought", () => {
+  const { answers } = taggedReply("<think>maybe <answer>1</answer></think><answer>2</answer>");
+  assertEquals(answers, ["2"]);
+});
+
+Deno.test("taggedReply() lets a thought begin with the reply, or end with it", () => {
+  assertEquals(taggedReply("hm <answer>1</answer></think><answer>2</answer>").answers, ["2"]);
+  assertEquals(taggedReply("hm</think>so").thoughts, ["hm"]);
+  assertEquals(taggedReply("so <think>hm <answer>1</answer>"), {
+    thoughts: [],
+    answers: [],
+    spoken: "so ",
+  });
+});
+
+Deno.test("taggedReply() keeps to the tags that are closed", () => {
+  assertEquals(taggedReply("<answer>1").answers, []);
+  assertEquals(taggedReply("</answer><answer>1</answer>").answers, ["1"]);
+  assertEquals(taggedReply("<ANSWER>1</ANSWER>").answers, []);
+});
+
+Deno.test("taggedReply() reads once through a text of tags that nobody closes", () => {
+  const startedAt = performance.now();
+  for (const tag of ["<think>", "<answer>", "</think><think>"]) taggedReply(tag.repeat(200_000));
+  assertEquals(performance.now() - startedAt < 2_000, true);
+});

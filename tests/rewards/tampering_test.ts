@@ -1,0 +1,63 @@
+import { assertEquals } from "@std/assert";
+import { loadProfile, SandboxPool } from "../../mod.ts";
+import { History } from "../../src/history.ts";
+import { type Grader, wholeScore } from "../../src/rewards/grader.ts";
+import { hiddenTests } from "../../src/rewards/hidden_tests.ts";
+
+interface Payload {
+  readonly id: string;
+  readonly family: number;
+  readonly name: string;
+  readonly code: string;
+}
+
+const TASK = {
+  id: "total",
+  query: "Write total(numbers).",
+  fields: {
+    prompt: 'def total(numbers):\n    """The sum of a list. total([1, 2]) is 3."""\n',
+    entry_point: "total",
+    tests: [
+      "assert total([1, 2, 3]) == 6",
+      "expected = 0\nassert candidate([]) == expected",
+      "import math\nassert math.isclose(total([0.1] * 10 + [40]), 41)",
+      "result = total([2, 2])\nassert isinstance(result, int) and result <= 4 and result >= 4",
+    ],
+  },
+};
+const HONEST = "def total(numbers):\n    return sum(numbers)";
+
+const text = await Deno.readTextFile(new URL("tampering.jsonl", import.meta.url));
+const payloads: Payload[] = text.trim().split("\n").map((line) => JSON.parse(line));
+
+Deno.test("tampering with a grader is worth 0, and does not harm the honest solution after it", async (t) => {
+  const profile = await loadProfile("python");
+  const quick = { ...profile, limits: { ...profile.limits, graceMs: 200 } };
+  await using pool = new SandboxPool({ profile: quick, size: 1, resetMode: "rewind" });
+  await using testPool = new SandboxPool({
+    profile: await loadProfile("tools"),
+    size: 1,
+    resetMode: "rewind",
+  });
+  const grader = hiddenTests({ pool, testPool, timeoutMs: 2_500 });
+  assertEquals(await scoreOf(grader, HONEST), 1);
+  for (const { id, name, code } of payloads) {
+    await t.step(`${id}: ${name}`, async () => {
+      assertEquals(await scoreOf(grader, code), 0);
+      assertEquals(await scoreOf(grader, HONEST), 1, "the honest solution after it");
+    });
+  }
+});
+
+Deno.test("tampering covers the seven families of grader tampering with several payloads each", () => {
+  for (const family of [60, 61, 62, 63, 64, 65, 66]) {
+    assertEquals(payloads.filter((payload) => payload.family === family).length >= 5, true, `${family}`);
+  }
+  assertEquals(new Set(payloads.map(({ id }) => id)).size, payloads.length);
+});
+
+async function scoreOf(grader: Grader, code: string): Promise<number | null> {
+  const reply = `\`\`\`python\n${code}\n\`\`\``;
+  const history = History.fromChats([{ role: "assistant", content: reply }]);
+  return wholeScore(await grader.grade({ task: TASK, history })).score;
+}
