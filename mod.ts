@@ -131,7 +131,18 @@ export { xmlCalls } from "./src/tools/xml_calls.ts";
 
 // rewards
 export type { GradeContext, Grader, Score } from "./src/rewards/grader.ts";
+export { countdown } from "./src/rewards/countdown.ts";
+export { countdownTasks, type CountdownTasksOptions } from "./src/rewards/countdown_tasks.ts";
+export { exactMatch } from "./src/rewards/exact_match.ts";
+export { gsm8k, type Gsm8kOptions } from "./src/rewards/gsm8k.ts";
+export { hiddenTests, type HiddenTestsOptions } from "./src/rewards/hidden_tests.ts";
+export { ifeval, type IfevalOptions } from "./src/rewards/ifeval.ts";
+export { judge, type JudgeOptions } from "./src/rewards/judge.ts";
+export type { LadderOptions } from "./src/rewards/ladder.ts";
+export { math } from "./src/rewards/math.ts";
 export { numberMatch } from "./src/rewards/number_match.ts";
+export { patternMatch, type PatternMatchOptions } from "./src/rewards/pattern_match.ts";
+export { rubric, type RubricItem, type RubricOptions } from "./src/rewards/rubric.ts";
 
 // envs
 export type { BatchShape } from "./src/envs/batch_shape.ts";
@@ -166,6 +177,7 @@ export type { ResetOutcome, StepOutcome } from "./src/envs/vector_outcome.ts";
 // transforms
 export { AddThinkingPrompt, type AddThinkingPromptOptions } from "./src/transforms/add_thinking_prompt.ts";
 export { ConditionalSkip, type ConditionalSkipOptions } from "./src/transforms/conditional_skip.ts";
+export { endOnAnswer } from "./src/transforms/end_on_answer.ts";
 export { endOnFinalReply } from "./src/transforms/end_on_final_reply.ts";
 export { gradeEpisode, type GradeEpisodeOptions } from "./src/transforms/grade_episode.ts";
 export {

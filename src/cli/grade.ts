@@ -5,8 +5,8 @@ import { mapConcurrently } from "../rollout/map_concurrently.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
 import { EpisodeTable } from "./episode_table.ts";
 import { EXIT } from "./exit_code.ts";
+import { type GraderFlags, graderSetup } from "./grader_setup.ts";
 import { GRADERS } from "./graders.ts";
-import { lazyPool } from "./lazy_pool.ts";
 import { named, namesText } from "./named.ts";
 import { requireReadable } from "./require_readable.ts";
 import { runCommand } from "./run_command.ts";
@@ -17,7 +17,7 @@ import { TrajectoryFile } from "./trajectory_file.ts";
 import { wholeNumber } from "./whole_number.ts";
 import { type TextSink, writeText } from "./write_text.ts";
 
-interface GradeFlags extends SandboxFlags {
+interface GradeFlags extends SandboxFlags, GraderFlags {
   grader: string;
   out?: string;
   force?: boolean;
@@ -40,6 +40,8 @@ export function gradeCommand(): Command {
     .description("Score the episodes of a file without playing them")
     .argument("<file>", "the JSON lines that rollout --out has written")
     .requiredOption("--grader <name>", "what scores them")
+    .option("--judge <policy>", "who judges, for the grader of that name: openai:URL, sglang:URL")
+    .option("--judge-model <name>", "the model that its server is asked for")
     .option("--out <file>", "write the episodes with their new rewards to a file")
     .option("--force", "throw away what the file of --out holds")
     .option("--json", "one JSON line per episode on stdout, the table on stderr")
@@ -57,7 +59,7 @@ export function gradeCommand(): Command {
 }
 
 async function runGrade(file: string, flags: GradeFlags, signal: AbortSignal): Promise<number> {
-  const { concurrency: size, cacheDir } = flags;
+  const { concurrency: size } = flags;
   const kind = named(GRADERS, flags.grader, "grader");
   const profile = await chosenProfile(flags);
   await requireReadable(file);
@@ -65,7 +67,7 @@ async function runGrade(file: string, flags: GradeFlags, signal: AbortSignal): P
     ? undefined
     : await TrajectoryFile.open(flags.out, { force: flags.force, source: file });
   await using stack = new AsyncDisposableStack();
-  const grader = kind.make({ pool: lazyPool({ profile, size, resetMode: "fresh", cacheDir, stack }) });
+  const grader = kind.make(await graderSetup(flags, { profile, size, stack }));
   const sinks = { out, stdout: flags.json ? Deno.stdout : undefined };
   const { summary, table } = await gradeFile(file, { grader, concurrency: size, signal, ...sinks });
   await writeText(flags.json ? Deno.stderr : Deno.stdout, table.text() + summary.table());

@@ -32,6 +32,8 @@ export function rolloutCommand(): Command {
     .option("--env <name>", "what an episode is", "python")
     .option("--policy <name>", "who answers", "scripted")
     .option("--grader <name>", "what scores an episode; none leaves it unscored", "number_match")
+    .option("--judge <policy>", "who judges, for the grader of that name: openai:URL, sglang:URL")
+    .option("--judge-model <name>", "the model that its server is asked for")
     .option("--model <name>", "the model that the server is asked for")
     .option("--temperature <t>", "of sampling (default: the server's)", numberAtLeast(0))
     .option("--max-tokens <n>", "of one reply (default: the server's)", wholeNumber(1))

@@ -4,6 +4,7 @@ import type { Policy } from "../policy/policy.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
 import { ENVS } from "./envs.ts";
 import { openTools, type ToolFlags } from "./episode_tools.ts";
+import { type GraderFlags, graderSetup } from "./grader_setup.ts";
 import { GRADERS } from "./graders.ts";
 import { lazyPool } from "./lazy_pool.ts";
 import { named } from "./named.ts";
@@ -17,7 +18,7 @@ import { TrajectoryFile } from "./trajectory_file.ts";
 import { UsageError } from "./usage_error.ts";
 
 /** What `paddock rollout` is asked for. */
-export interface RolloutFlags extends SandboxFlags, ToolFlags {
+export interface RolloutFlags extends SandboxFlags, ToolFlags, GraderFlags {
   tasks: string;
   limit?: number;
   env: string;
@@ -69,7 +70,7 @@ export async function runRollout(flags: RolloutFlags, signal: AbortSignal): Prom
   await using stack = new AsyncDisposableStack();
   const interpreters = { profile, size: poolSize, cacheDir: flags.cacheDir, stack };
   const pool = lazyPool({ ...interpreters, resetMode: flags.reset });
-  const grader = graderKind?.make({ pool: lazyPool({ ...interpreters, resetMode: "fresh" }) });
+  const grader = graderKind?.make(await graderSetup(flags, { profile, size: poolSize, stack }));
   const wanted = flags.mcp !== undefined || flags.tool !== undefined;
   const tools = wanted ? await openTools(flags, stack) : undefined;
   const setup = { pool, stack, tools, tokenizer, grader, systemPrompt: flags.system, timeoutMs, maxTurns };

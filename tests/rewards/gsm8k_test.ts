@@ -2,7 +2,7 @@ import { assertEquals, assertThrows } from "@std/assert";
 import { calculationOf } from "../../src/policy/calculation.ts";
 import { wholeScore } from "../../src/rewards/grader.ts";
 import { gsm8k, type Gsm8kOptions } from "../../src/rewards/gsm8k.ts";
-import { readTasks } from "../../src/task.ts";
+import { readTasks } from "../../src/datasets/read_tasks.ts";
 import { said } from "./replies.ts";
 
 function score(reply: string, answer?: string, options?: Gsm8kOptions) {
