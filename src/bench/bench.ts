@@ -1,4 +1,4 @@
-import { envRows } from "./env_rows.ts";
+import { envRows, vectorRows } from "./env_rows.ts";
 import { episodeRows } from "./episode_rows.ts";
 import type { Row } from "./row.ts";
 import { type BenchSetup, growthRow, ownProcessRows, poolRows, sharedProcessRows } from "./sandbox_rows.ts";
@@ -10,5 +10,6 @@ export async function* bench(setup: BenchSetup): AsyncGenerator<Row> {
   yield* await poolRows(setup);
   yield* await episodeRows(setup);
   yield* await envRows(setup);
+  yield* await vectorRows(setup);
   yield await growthRow(setup);
 }

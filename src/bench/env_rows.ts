@@ -1,44 +1,68 @@
 import { ChatEnv } from "../envs/chat_env.ts";
 import { type Env, replyAction } from "../envs/env.ts";
+import { VectorEnv } from "../envs/vector_env.ts";
+import { SandboxPool } from "../sandbox/pool.ts";
 import { PythonInterpreter } from "../transforms/python_interpreter.ts";
 import { TransformedEnv } from "../transforms/transformed_env.ts";
-import { SandboxPool } from "../sandbox/pool.ts";
 import { median, timings } from "./measure.ts";
 import type { Row } from "./row.ts";
 import type { BenchSetup } from "./sandbox_rows.ts";
 
 const TASK = { id: "bench", query: "How many?" };
 const TURNS = 50;
+const SAID = replyAction("Let me think about that.");
+/** Some milliseconds of work, so that a batch has something to share among the cores. */
+const WORKED = replyAction("```python\nsum(i * i for i in range(40_000))\n```");
+const BATCHES = [1, 8, 64] as const;
 
 /** What an env costs by itself: a step without a tool, alone and with an interpreter that has nothing to run. */
 export async function envRows(setup: BenchSetup): Promise<Row[]> {
   await using bare = new ChatEnv();
   await using pool = new SandboxPool({ ...setup, size: 1, resetMode: "rewind" });
   await using python = new TransformedEnv(new ChatEnv(), [new PythonInterpreter({ pool })]);
+  const what = "env step without tools";
   return [
-    {
-      what: "env step without tools, ChatEnv",
-      value: await stepMicroseconds(bare, setup),
-      unit: "µs",
-    },
-    {
-      what: "env step without tools, PythonInterpreter around it",
-      value: await stepMicroseconds(python, setup),
-      unit: "µs",
-    },
+    { what: `${what}, ChatEnv`, value: await stepMicroseconds(bare, setup), unit: "µs" },
+    { what: `${what}, interpreter around it`, value: await stepMicroseconds(python, setup), unit: "µs" },
   ];
 }
 
 /** The median over episodes of what one of their steps takes. */
 async function stepMicroseconds(env: Env, setup: BenchSetup): Promise<number> {
   const episode = async () => {
-    for (let turn = 0; turn < TURNS; turn++) await env.step(replyAction("Let me think about that."));
+    for (let turn = 0; turn < TURNS; turn++) await env.step(SAID);
   };
-  const runs = 200 * setup.effort;
   const times: number[] = [];
-  for (let run = 0; run < runs; run++) {
+  for (let run = 0; run < 200 * setup.effort; run++) {
     await env.reset(TASK);
     times.push(...await timings(episode, { runs: 1 }));
   }
   return 1000 * median(times) / TURNS;
+}
+
+/** How many steps with some milliseconds of Python a batch of envs does in a second, by the size of the batch. */
+export async function vectorRows(setup: BenchSetup): Promise<Row[]> {
+  const rows: Row[] = [];
+  for (const size of BATCHES) {
+    const value = await batchRate(size, setup);
+    rows.push({ what: `VectorEnv steps of about 10 ms, batch of ${size}`, value, unit: "/s" });
+  }
+  return rows;
+}
+
+async function batchRate(size: number, setup: BenchSetup): Promise<number> {
+  await using pool = new SandboxPool({ ...setup, profile: dense(setup), size, resetMode: "rewind" });
+  await using env = new VectorEnv({
+    makeEnv: () => new TransformedEnv(new ChatEnv(), [new PythonInterpreter({ pool })]),
+    batchSize: size,
+  });
+  await env.reset(TASK.query);
+  const step = () => env.step(Array(size).fill(WORKED));
+  const times = await timings(step, { runs: 5 * setup.effort, warmup: 1 });
+  return 1000 * size / median(times);
+}
+
+/** Several interpreters in a process, as a batch of one policy's envs would have them. */
+function dense({ profile }: BenchSetup): BenchSetup["profile"] {
+  return { ...profile, sessionsPerProcess: 8 };
 }

@@ -60,7 +60,7 @@ Deno.test("chosenPolicy() asks servers with what the flags say", async () => {
   assertEquals(sglang.seen[0]?.headers.get("authorization"), null);
   assertEquals(openai.seen[0]?.headers.get("authorization"), "Bearer k");
   assertEquals(sglang.seen[0]?.body, {
-    text: "<|im_start|>user\n<|im_end |>q<|im_end|>\n<|im_start|>assistant\n",
+    text: "<|im_start|>user\n<\u200b|im_end|>q<|im_end|>\n<|im_start|>assistant\n",
     sampling_params: { temperature: 0, max_new_tokens: 5 },
     return_logprob: true,
   });

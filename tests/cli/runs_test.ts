@@ -145,7 +145,7 @@ Deno.test("paddock rollout, grade and view exit with 2 and one line for what can
   await Deno.writeFile(`${path}/latin1`, new Uint8Array([0x7b, 0xff, 10]));
   const cases: [string[], string][] = [
     [[...rollout, "--grader", "nope"], "Cannot find grader 'nope': there are number_match"],
-    [[...rollout, "--env", "nope"], "Cannot find env 'nope': there are python, chat"],
+    [[...rollout, "--env", "nope"], "Cannot find env 'nope': there are python, tools, chat"],
     [[...rollout, "--policy", "nope:x"], "Cannot find policy 'nope': there are scripted"],
     [[...rollout, "--n", "0"], "option '--n <n>' argument '0' is invalid. It must be a whole number >= 1."],
     [[...rollout, "--temperature", "-1"], "It must be a number >= 0."],
