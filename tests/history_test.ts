@@ -4,7 +4,7 @@ import { History } from "../src/history.ts";
 const user = { role: "user", content: "q" };
 const assistant = { role: "assistant", content: "a" };
 
-Deno.test("History.append() gives a new conversation and leaves the old one", () => {
+Deno.test("History append/extend: ▲ copy-on-write, a new conversation that leaves the old one", () => {
   const before = History.fromChats([user]);
   const after = before.append(assistant);
   assertEquals(before.toChats(), [user]);

@@ -76,6 +76,18 @@ for (const { what, text, blocks } of cases) {
   Deno.test(`pythonBlocks() ${what}`, () => assertEquals(pythonBlocks(text), blocks));
 }
 
+Deno.test("PythonInterpreter extraction: ▲ tolerant fence scanner (py, spaces, CRLF, unclosed)", () => {
+  assertEquals(
+    pythonBlocks("```py\n1\n```\n  ```Python  \n  2\n  ```\n```python\r\n3\r\n```\r\n```python3\n4"),
+    [
+      "1",
+      "2",
+      "3",
+      "4",
+    ],
+  );
+});
+
 Deno.test("pythonBlocks() takes time in proportion to the text, however it is made", () => {
   const start = performance.now();
   pythonBlocks('```python\n\\"""\n```\n'.repeat(20_000));
