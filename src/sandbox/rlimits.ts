@@ -53,7 +53,7 @@ export function rlimitScript({ dataKib, openFiles, cpuSeconds, writes = false }:
     ...(writes ? [] : ["ulimit -f 0"]),
     `ulimit -n ${openFiles}`,
     `ulimit -d ${dataKib}`,
-    `ulimit -H -t ${cpuSeconds + CPU_GRACE_SECONDS}`,
+    `ulimit -t ${cpuSeconds + CPU_GRACE_SECONDS}`,
     `ulimit -S -t ${cpuSeconds}`,
     'exec "$@"',
   ].join(" && ");

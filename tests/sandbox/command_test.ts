@@ -48,9 +48,9 @@ Deno.test("childCommand() grows the limits with the sessions of a process", () =
     childCommand(profile({ sessionsPerProcess }), options("rlimits")).args[1];
   assertStringIncludes(
     script(1) ?? "",
-    "ulimit -n 64 && ulimit -d 1743696 && ulimit -H -t 604805 && ulimit -S -t 604800 &&",
+    "ulimit -n 64 && ulimit -d 1743696 && ulimit -t 604805 && ulimit -S -t 604800 &&",
   );
-  assertStringIncludes(script(4) ?? "", "ulimit -n 128 && ulimit -d 5788791 && ulimit -H -t 604805");
+  assertStringIncludes(script(4) ?? "", "ulimit -n 128 && ulimit -d 5788791 && ulimit -t 604805");
 });
 
 Deno.test("childCommand() lets the child read mounts, and binds them under bubblewrap", () => {

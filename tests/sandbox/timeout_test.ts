@@ -43,13 +43,14 @@ Deno.test("Session.exec() interrupts at the timeout and keeps the state", async 
 
 Deno.test("Session.exec() shows where an await was interrupted, and runs the block's clean-up there", async () => {
   await withSession(async (session) => {
-    const code = "import asyncio\ntry:\n  await asyncio.sleep(60)\nfinally:\n  print('cleaned')";
+    await session.exec("import asyncio");
+    const code = "try:\n  await asyncio.sleep(60)\nfinally:\n  print('cleaned')";
     const result = await session.exec(code, { timeoutMs: 100 });
     assert(result.status === "timeout" && result.stateKept, result.status);
     assertEquals(result.stdout, "cleaned\n");
     assertMatch(
       result.error.traceback,
-      /File "<block 1>", line 3, in <module>\n {4}await asyncio\.sleep\(60\)/,
+      /File "<block 2>", line 2, in <module>\n {4}await asyncio\.sleep\(60\)/,
     );
     assertEquals((await session.exec("await asyncio.sleep(0)\nprint('quiet')")).stdout, "quiet\n");
   });

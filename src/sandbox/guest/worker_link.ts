@@ -1,4 +1,4 @@
-import { encodeFrame, type Frame, FrameKind, FrameSplitter, join } from "../protocol.ts";
+import { encodeFrame, FrameKind, FrameSplitter, join } from "../protocol.ts";
 import type { Assets } from "./assets.ts";
 import { Ring } from "./ring.ts";
 
@@ -93,18 +93,22 @@ export class WorkerLink {
 
   /** Sends on whole frames under the session's number; neighbours that are output travel as one. */
   #forward(splitter: FrameSplitter, piece: Uint8Array): void {
-    const merged: Frame[] = [];
-    for (const frame of splitter.push(piece)) {
-      const last = merged.at(-1);
-      if (last?.kind === frame.kind && isOutput(frame)) last.payload = join([last.payload, frame.payload]);
-      else merged.push(frame);
+    const groups: { kind: number; payloads: Uint8Array[] }[] = [];
+    for (const { kind, payload } of splitter.push(piece)) {
+      const last = groups.at(-1);
+      if (last?.kind === kind && isOutput(kind)) last.payloads.push(payload);
+      else groups.push({ kind, payloads: [payload] });
     }
-    if (merged.some(({ kind }) => kind === FrameKind.closed || kind === FrameKind.lost)) this.#end();
-    const bytes = merged.map(({ kind, payload }) => encodeFrame(kind as FrameKind, this.#session, payload));
-    if (bytes.length > 0) this.#sendToHost(bytes.length === 1 && bytes[0] ? bytes[0] : join(bytes));
+    if (groups.some(({ kind }) => kind === FrameKind.closed || kind === FrameKind.lost)) this.#end();
+    if (groups.length > 0) this.#sendToHost(join(groups.map((group) => this.#frameOf(group))));
+  }
+
+  #frameOf({ kind, payloads }: { kind: number; payloads: Uint8Array[] }): Uint8Array {
+    const payload = payloads.length === 1 && payloads[0] ? payloads[0] : join(payloads);
+    return encodeFrame(kind as FrameKind, this.#session, payload);
   }
 }
 
-function isOutput({ kind }: Frame): boolean {
+function isOutput(kind: number): boolean {
   return kind === FrameKind.stdout || kind === FrameKind.stderr;
 }
