@@ -172,8 +172,19 @@ def _drop_own_frames(report):
         part = waiting.pop()
         if part is None:
             continue
-        part.stack[:] = [frame for frame in part.stack if not frame.filename.startswith("<paddock ")]
+        part.stack = _Stack(frame for frame in part.stack if not frame.filename.startswith("<paddock "))
         waiting += [part.__cause__, part.__context__, *(part.exceptions or ())]
+
+
+class _Stack(traceback.StackSummary):
+    """Words the frames of one place once: a recursion goes through it thousands of times."""
+
+    def format_frame_summary(self, frame, **options):
+        place = (frame.filename, frame.lineno, frame.end_lineno, frame.colno, frame.end_colno, frame.name)
+        worded = self.__dict__.setdefault("worded", {})
+        if place not in worded:
+            worded[place] = super().format_frame_summary(frame, **options)
+        return worded[place]
 
 
 def _describe_plainly(error):
