@@ -157,3 +157,10 @@ Deno.test("Lease stops what runs when it is given back", async () => {
   await using next = await pool.acquire();
   assertEquals((await next.session.exec("1")).status, "ok");
 });
+
+Deno.test("Session.exec() goes on when a block has spoilt the cache of source lines", () =>
+  withSession(async (session) => {
+    await session.exec("import io, linecache\nlinecache.cache = io.StringIO = None");
+    const after = await session.exec("6 * 7");
+    assert(after.status === "ok" && after.value === "42");
+  }));

@@ -22,6 +22,8 @@ _signal = signal.signal
 _dumps = json.dumps
 _loads = json.loads
 _TracebackException = traceback.TracebackException
+_StringIO = io.StringIO
+_TextIOWrapper = io.TextIOWrapper
 _plain_format = warnings.formatwarning
 _main = sys.modules["__main__"]
 _state = types.SimpleNamespace(block=0, active=False, loop=None, no_input=None)
@@ -57,7 +59,7 @@ def _run(request):
 
 
 def _run_block(code, name, value_cap):
-    linecache.cache[name] = (len(code), None, io.StringIO(code, newline=None).readlines(), name)
+    _remember_lines(code, name)
     _state.active = True
     try:
         value = _evaluate(code, name)
@@ -71,6 +73,13 @@ def _run_block(code, name, value_cap):
         if type(error) is KeyboardInterrupt:
             _state.active = False  # it has stopped: a further interrupt would only cut the report short
         return {"status": _status_of(error), "error": _describe(error)}
+
+
+def _remember_lines(code, name):
+    """Keeps the block's source for tracebacks, now and in later blocks."""
+    if type(linecache.cache) is not dict:
+        linecache.cache = {}  # a block put something else in its place
+    linecache.cache[name] = (len(code), None, _StringIO(code, newline=None).readlines(), name)
 
 
 def _evaluate(code, name):
@@ -215,7 +224,7 @@ def _cap(text):
 def _prepare_streams(stdin):
     if stdin or sys.stdin is not _state.no_input or sys.stdin.closed:
         data = (stdin or "").encode("utf-8", "surrogatepass")
-        sys.stdin = io.TextIOWrapper(io.BytesIO(data), "utf-8", "surrogateescape")
+        sys.stdin = _TextIOWrapper(io.BytesIO(data), "utf-8", "surrogateescape")
         _state.no_input = None if stdin else sys.stdin
     for name, fd, errors in (("stdout", 1, "strict"), ("stderr", 2, "backslashreplace")):
         if getattr(getattr(sys, name), "closed", True):
@@ -224,7 +233,7 @@ def _prepare_streams(stdin):
 
 def _open_stream(fd, errors):
     raw = io.FileIO(fd, "w", closefd=False)
-    return io.TextIOWrapper(raw, "utf-8", errors, newline="\n", write_through=True)
+    return _TextIOWrapper(raw, "utf-8", errors, newline="\n", write_through=True)
 
 
 def _finish_streams():
