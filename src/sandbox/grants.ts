@@ -1,4 +1,4 @@
-import { resolve } from "node:path";
+import { resolve, sep as SEPARATOR } from "node:path";
 import type { PermissionName } from "./permissions.ts";
 
 /** What of a permission is granted: all, nothing, or what is named. */
@@ -36,6 +36,26 @@ export function grantFlags(grants: Grants): string[] {
 export function grantsAny(grant: Grant | undefined): boolean {
   const allow = grant === undefined || isScope(grant) ? grant : grant.allow;
   return allow === true || (Array.isArray(allow) && allow.length > 0);
+}
+
+/** Whether a path lies in what may be read. */
+export function mayRead(read: Grant | undefined, path: string): boolean {
+  const { allow = false, deny = false } = read === undefined || isScope(read) ? { allow: read } : read;
+  const names = (scope: boolean | readonly string[]) =>
+    typeof scope === "boolean" ? scope : scope.some((named) => isWithin(path, resolve(named)));
+  return names(allow) && !names(deny);
+}
+
+/** Whether a path is a folder or lies in it. */
+export function isWithin(path: string, folder: string): boolean {
+  return path === folder || path.startsWith(folder.endsWith(SEPARATOR) ? folder : `${folder}${SEPARATOR}`);
+}
+
+/** The same permissions, and that to read a folder. */
+export function alsoReading(grants: Grants | undefined, folder: string): Grants {
+  const { read = false } = grants ?? {};
+  const { allow = false, deny = false } = isScope(read) ? { allow: read } : read;
+  return { ...grants, read: { allow: [...(typeof allow === "boolean" ? [] : allow), folder], deny } };
 }
 
 function flag(verb: "allow" | "deny", name: string, scope: boolean | readonly string[]): string[] {

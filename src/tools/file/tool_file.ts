@@ -1,8 +1,8 @@
-import { basename, join, resolve } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { SandboxError } from "../../errors.ts";
 import { denoCommand, type DenoProgram, fetchModules } from "../../sandbox/deno_program.ts";
-import { grantFlags, type Grants } from "../../sandbox/grants.ts";
+import { alsoReading, grantFlags, type Grants, mayRead } from "../../sandbox/grants.ts";
 import { detectLayers, type LayerReport } from "../../sandbox/layers.ts";
 import { requireToolName, type Tool, type ToolContext } from "../tool.ts";
 import { requireTimeout } from "../within_time.ts";
@@ -43,7 +43,8 @@ const ANYTHING = { type: "object" };
  * Runs a TypeScript file as a tool, in a Deno process of its own that may reach nothing but what is granted.
  *
  * The file exports `run` (or a default function), which gets the arguments and `{ signal, callId }` and gives a
- * value of JSON; `parameters`, a JSON Schema or a zod object; and, where it likes, `description` and `name`:
+ * value of JSON; `parameters`, a JSON Schema or a zod object; and, where it likes, `description` and `name`. What it
+ * imports lies in its folder, which it may read while it is loaded and not later, or where `read` is granted:
  *
  * ```ts ignore
  * // search.ts
@@ -141,12 +142,14 @@ class FileTool implements Tool {
 
 /** Starts the processes of one file, and ends them all. */
 class ProcessStarter implements AsyncDisposable {
+  readonly #path: string;
   readonly #program: DenoProgram;
   readonly #modules: AsyncDisposable;
   readonly #processes = new Set<ToolProcess>();
   #disposed = false;
 
-  private constructor(program: DenoProgram, modules: AsyncDisposable) {
+  private constructor(path: string, program: DenoProgram, modules: AsyncDisposable) {
+    this.#path = path;
     this.#program = program;
     this.#modules = modules;
   }
@@ -155,11 +158,19 @@ class ProcessStarter implements AsyncDisposable {
     const { permissions, env, memoryBytes, signal } = options;
     const detected = options.detected ?? await detectLayers({ signal });
     const layers = new Set(detected.filter(({ works }) => works).map(({ layer }) => layer));
-    const modules = await writeToolModules(pathToFileURL(path));
-    const program = { module: join(modules.directory, "main.js"), permissions, env, memoryBytes, layers };
+    const modules = await writeToolModules();
+    const folder = mayRead(permissions?.read, dirname(path)) ? undefined : dirname(path);
+    const program = {
+      module: join(modules.directory, "main.js"),
+      args: [pathToFileURL(path).href, ...(folder === undefined ? [] : [folder])],
+      permissions: folder === undefined ? permissions : alsoReading(permissions, folder),
+      env,
+      memoryBytes,
+      layers,
+    };
     try {
-      await fetchModules(program, signal);
-      return new ProcessStarter(program, modules);
+      await fetchModules({ ...program, module: path }, signal);
+      return new ProcessStarter(path, program, modules);
     } catch (error) {
       await modules[Symbol.asyncDispose]();
       throw error;
@@ -183,7 +194,7 @@ class ProcessStarter implements AsyncDisposable {
     } catch (cause) {
       signal?.throwIfAborted();
       const reason = cause instanceof Error ? cause.message : String(cause);
-      throw new SandboxError(`Cannot start tool file: ${reason}`, { cause });
+      throw new SandboxError(`Cannot start tool file '${this.#path}': ${reason}`, { cause });
     } finally {
       clearTimeout(timer);
       signal?.removeEventListener("abort", onAbort);

@@ -14,7 +14,10 @@ export interface McpCommand {
 export interface McpModule {
   readonly module: string;
   readonly args?: readonly string[] | undefined;
-  /** What is granted to it, as in Deno's permission sets; nothing unless given. */
+  /**
+   * What is granted to it, as in Deno's permission sets; nothing unless given. What a file imports lies in its
+   * folder or where `read` is granted, else the server is not started.
+   */
   readonly permissions?: Grants | undefined;
   /** Its whole environment, which it may read where the permission `env` says so. */
   readonly env?: Readonly<Record<string, string>> | undefined;

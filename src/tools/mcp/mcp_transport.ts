@@ -1,5 +1,6 @@
 import { StreamableHTTPClientTransport, type Transport } from "@modelcontextprotocol/client";
 import { resolve } from "node:path";
+import { requireOwnModules } from "../../sandbox/own_modules.ts";
 import { setprivPrefix } from "../../sandbox/command.ts";
 import { type DenoCommand, denoCommand, fetchModules } from "../../sandbox/deno_program.ts";
 import type { Layer } from "../../sandbox/layer.ts";
@@ -20,6 +21,7 @@ export async function mcpTransport(
   if ("command" in server) return new ChildTransport(plainCommand(server, layers), server.cwd);
   const program = moduleProgram(server, layers);
   await fetchModules(program, signal);
+  await requireOwnModules(program, signal);
   return new ChildTransport(await denoCommand(program), server.cwd);
 }
 
