@@ -58,7 +58,7 @@ async function batchRate(size: number, setup: BenchSetup): Promise<number> {
   });
   await env.reset(TASK.query);
   const step = () => env.step(Array(size).fill(WORKED));
-  const times = await timings(step, { runs: 5 * setup.effort, warmup: 1 });
+  const times = await timings(step, { runs: 5 * setup.effort, warmup: 3 });
   return 1000 * size / median(times);
 }
 
