@@ -23,6 +23,7 @@ export {
   type PolicyFault,
   SandboxError,
   ToolError,
+  UserError,
 } from "./src/errors.ts";
 export type { EpisodeFailure } from "./src/episode_failure.ts";
 export { History } from "./src/history.ts";
@@ -80,6 +81,16 @@ export {
   type ScriptedReply,
 } from "./src/policy/scripted.ts";
 export { sglangPolicy, type SglangPolicyOptions } from "./src/policy/sglang.ts";
+
+// users
+export { scriptedUser, type UserLines } from "./src/users/scripted_user.ts";
+export {
+  type MakeUser,
+  STOP,
+  type UserSimulator,
+  type UserTask,
+  type UserTurnOptions,
+} from "./src/users/user_simulator.ts";
 
 // sandbox
 export type {
@@ -163,6 +174,20 @@ export {
   type Step,
   type StepOptions,
 } from "./src/envs/env.ts";
+export {
+  isToolUserEnv,
+  RESPOND,
+  respondAction,
+  type RewardInfo,
+  type ToolInfo,
+  type ToolUserAction,
+  type ToolUserEnv,
+  type ToolUserInfo,
+  type ToolUserReset,
+  type ToolUserResetOptions,
+  type ToolUserStep,
+  type ToolUserStepOptions,
+} from "./src/envs/tool_user_env.ts";
 export {
   type MaskOptions,
   type StepAndMaybeResetOptions,

@@ -1,7 +1,7 @@
 /** An error at a boundary of an episode: recorded on it, never fatal to its siblings. */
 export abstract class EpisodeError extends Error {
   /** The boundary that failed, as it is written into trajectories. */
-  abstract readonly boundary: "sandbox" | "tool" | "policy" | "grader" | "mcp" | "dataset";
+  abstract readonly boundary: "sandbox" | "tool" | "policy" | "grader" | "mcp" | "dataset" | "user";
 
   override get name(): string {
     return this.constructor.name;
@@ -39,6 +39,11 @@ export class PolicyError extends EpisodeError {
 /** A server of the Model Context Protocol could not be started, died, or answered what is no answer. */
 export class McpError extends EpisodeError {
   override readonly boundary = "mcp";
+}
+
+/** The simulated user of an episode could not answer. */
+export class UserError extends EpisodeError {
+  override readonly boundary = "user";
 }
 
 /** A row of a dataset could not be read, or is no task. */
