@@ -1,9 +1,9 @@
 import type { ChatFormat } from "../../chat/chat_format.ts";
-import { keepsTurns } from "../../chat/keeps_turns.ts";
 import { turnRest } from "../../chat/turn_rest.ts";
 import { TokenError } from "../../errors.ts";
 import { messageText } from "../../message.ts";
 import type { ToolSpec } from "../../tool_spec.ts";
+import type { TokenFormat } from "./token_format.ts";
 import type { Turn, TurnEnd, TurnWriter, WrittenTurn } from "./turn_writer.ts";
 
 /** How an {@linkcode AppendWriter} writes. */
@@ -25,11 +25,12 @@ export class AppendWriter implements TurnWriter {
   readonly #tools: readonly ToolSpec[];
   readonly #isWatched: boolean;
 
-  constructor(format: ChatFormat, options: AppendWriterOptions) {
+  constructor(format: TokenFormat, options: AppendWriterOptions) {
     const { tools, onRewrite = "error" } = options;
-    this.#format = format;
-    this.#isWatched = onRewrite === "error" && !keepsTurns(format, tools);
-    this.#tools = this.#isWatched || !keepsTurns(format) ? tools : [];
+    this.#format = format.chat;
+    this.#isWatched = onRewrite === "error" && !format.keepsTurns(tools);
+    // a turn that is written the same way wherever it stands is so without tools too, and costs less
+    this.#tools = !this.#isWatched && format.keepsTurns([]) ? [] : tools;
   }
 
   write(turn: Turn, { addGenerationPrompt }: TurnEnd): WrittenTurn {

@@ -6,7 +6,8 @@ import { TokenError } from "../../../src/errors.ts";
 import { History } from "../../../src/history.ts";
 import type { Message } from "../../../src/message.ts";
 import type { Reply } from "../../../src/policy/policy.ts";
-import { EpisodeWriter, tokenFormat, type TokenOptions } from "../../../src/rollout/tokens/episode_writer.ts";
+import { EpisodeWriter, type TokenOptions } from "../../../src/rollout/tokens/episode_writer.ts";
+import { TokenFormat } from "../../../src/rollout/tokens/token_format.ts";
 import { byteTokenizer } from "../../byte_tokenizer.ts";
 import { tinyTokenizer } from "../../tiny_tokenizer.ts";
 
@@ -110,7 +111,7 @@ for (const mode of ["append", "rerender"] as const) {
       const written = write(options, plays, hasIds);
       const { ids, lossMask, promptLength, logProbs } = written.writer.tokens();
       const isAsked = plays.length === 0;
-      const rendered = tokenFormat(options).render(written.chat, { addGenerationPrompt: isAsked });
+      const rendered = new TokenFormat(options).chat.render(written.chat, { addGenerationPrompt: isAsked });
       assertEquals(bytes.decode(ids), rendered.toWellFormed());
       assertEquals(lossMask.length, ids.length);
       assertEquals(sampledTexts(written, bytes), saidTexts(plays).map((text) => text.toWellFormed()));
@@ -119,7 +120,7 @@ for (const mode of ["append", "rerender"] as const) {
       logProbs?.forEach((logProb, at) => assertEquals(logProb, lossMask[at] === 1 ? -1 : 0));
       assertEquals(
         bytes.decode(written.writer.prompt.ids),
-        tokenFormat(options).render(written.chat, { addGenerationPrompt: true }).toWellFormed(),
+        new TokenFormat(options).chat.render(written.chat, { addGenerationPrompt: true }).toWellFormed(),
       );
     });
     fc.assert(law, { numRuns: 200 });
