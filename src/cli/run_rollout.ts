@@ -74,7 +74,7 @@ export async function runRollout(flags: RolloutFlags, signal: AbortSignal): Prom
   const summary = new Summary({ samples });
   using out = await outOf(flags, summary, chosen.policy);
   await using stack = new AsyncDisposableStack();
-  const training = await trainingOf(flags, tokenizer, stack);
+  const training = await trainingOf(flags, { tokenizer, editPrompt: kind.editPrompt, stack });
   const interpreters = { profile, size: poolSize, cacheDir: flags.cacheDir, stack };
   const pool = lazyPool({ ...interpreters, resetMode: flags.reset });
   const grader = graderKind?.make(await graderSetup(flags, { profile, size: poolSize, stack }));
@@ -134,23 +134,23 @@ async function outOf(
   return await TrajectoryFile.open(out, { resume, force, source, onKept });
 }
 
-async function trainingOf(
-  { trainOut, resume, force, tasks: source, tokenMode: mode }: RolloutFlags,
-  tokenizer: Tokenizer | undefined,
-  stack: AsyncDisposableStack,
-): Promise<Training | undefined> {
+interface TrainingSetup extends Pick<TokenOptions, "editPrompt"> {
+  readonly tokenizer: Tokenizer | undefined;
+  readonly stack: AsyncDisposableStack;
+}
+
+async function trainingOf(flags: RolloutFlags, setup: TrainingSetup): Promise<Training | undefined> {
+  const { trainOut, resume, force, tasks: source, tokenMode: mode } = flags;
+  const { tokenizer, editPrompt, stack } = setup;
   if (trainOut === undefined) return undefined;
   if (tokenizer === undefined) {
     throw new UsageError(
       "Cannot write episodes for a trainer as their tokens are needed: give --tokenizer DIR",
     );
   }
-  const tokens: TokenOptions = { tokenizer, mode, onRewrite: "keep" };
-  const format = new TokenFormat(tokens);
-  return new Training(stack.use(await TrainingFile.open(trainOut, { resume, force, source })), {
-    ...tokens,
-    format,
-  });
+  const tokens: TokenOptions = { tokenizer, mode, onRewrite: "keep", editPrompt };
+  const file = stack.use(await TrainingFile.open(trainOut, { resume, force, source }));
+  return new Training(file, { ...tokens, format: new TokenFormat(tokens) });
 }
 
 /** While a server thinks, an interpreter waits for it; one that need not wait keeps a core busy. */
