@@ -192,3 +192,36 @@ Deno.test("EpisodeWriter refuses a mode that there is not", () => {
   const mode = "other" as "append";
   assertThrows(() => new EpisodeWriter({ tokenizer: bytes, mode }), RangeError, "'append' or 'rerender'");
 });
+
+/** The template of slime's own tests: turns in tags, and no thoughts but those of the newest message. */
+const TAGS = "{% for m in messages %}<{{ m.role }}>" +
+  "{{ m.content if loop.last or m.role != 'assistant' else m.content.split('</think>')[-1] }}</{{ m.role }}>" +
+  "{% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}";
+
+Deno.test("EpisodeWriter, rerender: slime's cases of a token delta, the headers masked", () => {
+  const marks = ["<assistant>", "</assistant>", "<user>", "</user>"];
+  const tokenizer = {
+    ...byteTokenizer({ specialTokens: marks, chatTemplate: TAGS }),
+    eosToken: "</assistant>",
+  };
+  const writer = new EpisodeWriter({ tokenizer, mode: "rerender" });
+  let history = History.fromChats([{ role: "user", content: "first user" }]);
+  writer.start({ task, history: { prompt: history } });
+  let expected = "";
+  for (let turn = 1; turn <= 6; turn++) {
+    const message = { role: "assistant", content: `<think>reasoning ${turn}</think>answer ${turn}` };
+    writer.reply({ message });
+    history = history.append(message).append({ role: "user", content: `user ${turn} must remain complete` });
+    writer.step(history);
+    expected += `[${message.content}</assistant>]<user>user ${turn} must remain complete</user><assistant>`;
+  }
+  const { ids, lossMask, promptLength = 0 } = writer.tokens();
+  let shown = "";
+  for (const [at, id] of ids.entries()) {
+    if (at < promptLength) continue;
+    if (lossMask[at] === 1 && lossMask[at - 1] === 0) shown += "[";
+    shown += tokenizer.decode([id]);
+    if (lossMask[at] === 1 && lossMask[at + 1] !== 1) shown += "]";
+  }
+  assertEquals(shown, expected.replace(/<assistant>$/, ""));
+});
