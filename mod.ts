@@ -16,13 +16,17 @@
 // words
 export {
   DatasetError,
+  EnvError,
   EpisodeError,
   GraderError,
   McpError,
+  ParserError,
   PolicyError,
   type PolicyFault,
   SandboxError,
+  TokenError,
   ToolError,
+  UserError,
 } from "./src/errors.ts";
 export type { EpisodeFailure } from "./src/episode_failure.ts";
 export { History } from "./src/history.ts";
@@ -81,6 +85,21 @@ export {
 } from "./src/policy/scripted.ts";
 export { sglangPolicy, type SglangPolicyOptions } from "./src/policy/sglang.ts";
 
+// users
+export { humanUser, type HumanUserOptions } from "./src/users/human_user.ts";
+export { llmUser, type LlmUserOptions } from "./src/users/llm_user.ts";
+export { resumedUser } from "./src/users/resumed_user.ts";
+export { scriptedUser, type UserLines } from "./src/users/scripted_user.ts";
+export {
+  type MakeUser,
+  STOP,
+  type UserHeard,
+  type UserSimulator,
+  type UserTask,
+  type UserTurnOptions,
+} from "./src/users/user_simulator.ts";
+export type { UserStrategyName } from "./src/users/user_strategy.ts";
+
 // sandbox
 export type {
   ExecOptions,
@@ -107,7 +126,11 @@ export { type ToolFile, toolFile, type ToolFileOptions } from "./src/tools/file/
 export { jsonCalls } from "./src/tools/json_calls.ts";
 export { McpClients, type McpClientsOptions } from "./src/tools/mcp/mcp_clients.ts";
 export type { McpCommand, McpModule, McpServer, McpUrl } from "./src/tools/mcp/mcp_server.ts";
+export { llama3JsonCalls } from "./src/tools/llama3_json_calls.ts";
+export { mistralCalls } from "./src/tools/mistral_calls.ts";
 export { openaiCalls } from "./src/tools/openai_calls.ts";
+export { pythonicCalls } from "./src/tools/pythonic_calls.ts";
+export { qwen25Calls } from "./src/tools/qwen25_calls.ts";
 export { pythonBlocks } from "./src/tools/python_blocks.ts";
 export { RateLimiter, type RateLimiterOptions } from "./src/tools/rate_limiter.ts";
 export type { RegistryStyleOptions } from "./src/tools/registry_style.ts";
@@ -163,6 +186,21 @@ export {
   type Step,
   type StepOptions,
 } from "./src/envs/env.ts";
+export { ToolUserChat, type ToolUserChatOptions, toolUserTask } from "./src/envs/tool_user_chat.ts";
+export {
+  isToolUserEnv,
+  RESPOND,
+  respondAction,
+  type RewardInfo,
+  type ToolInfo,
+  type ToolUserAction,
+  type ToolUserEnv,
+  type ToolUserInfo,
+  type ToolUserReset,
+  type ToolUserResetOptions,
+  type ToolUserStep,
+  type ToolUserStepOptions,
+} from "./src/envs/tool_user_env.ts";
 export {
   type MaskOptions,
   type StepAndMaybeResetOptions,
@@ -197,7 +235,20 @@ export type { EpisodeTokens } from "./src/rollout/episode_tokens.ts";
 export type { Episode, EpisodesOptions } from "./src/rollout/episodes.ts";
 export { gradeTrajectory, type GradeTrajectoryOptions } from "./src/rollout/grade_trajectory.ts";
 export { readTrajectories, type ReadTrajectoriesOptions } from "./src/rollout/read_trajectories.ts";
+export {
+  type InteractionCall,
+  type InteractionResult,
+  interactionResult,
+  type InteractionStatus,
+  type InteractionTurn,
+} from "./src/rollout/interaction_result.ts";
+export { oneCallInstruction } from "./src/rollout/one_call_instruction.ts";
+export { parseInteraction } from "./src/rollout/parse_interaction.ts";
+export { resumedPolicy } from "./src/rollout/resumed_policy.ts";
 export { rollout, type RolloutOptions } from "./src/rollout/rollout.ts";
 export { rolloutAll, type RolloutAllOptions } from "./src/rollout/rollout_all.ts";
+export type { TokenMode, TokenOptions } from "./src/rollout/tokens/episode_writer.ts";
+export { TokenFormat, type TokenFormatOptions } from "./src/rollout/tokens/token_format.ts";
+export { trainingRollout, type TrainingRolloutOptions } from "./src/rollout/training_rollout.ts";
 export type { EpisodeTimes, ToolRecord, Trajectory, Versions } from "./src/rollout/trajectory.ts";
 export type { TurnRecord } from "./src/rollout/turn_record.ts";

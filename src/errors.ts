@@ -1,7 +1,17 @@
 /** An error at a boundary of an episode: recorded on it, never fatal to its siblings. */
 export abstract class EpisodeError extends Error {
   /** The boundary that failed, as it is written into trajectories. */
-  abstract readonly boundary: "sandbox" | "tool" | "policy" | "grader" | "mcp" | "dataset";
+  abstract readonly boundary:
+    | "sandbox"
+    | "tool"
+    | "policy"
+    | "grader"
+    | "mcp"
+    | "dataset"
+    | "user"
+    | "parser"
+    | "tokens"
+    | "env";
 
   override get name(): string {
     return this.constructor.name;
@@ -39,6 +49,26 @@ export class PolicyError extends EpisodeError {
 /** A server of the Model Context Protocol could not be started, died, or answered what is no answer. */
 export class McpError extends EpisodeError {
   override readonly boundary = "mcp";
+}
+
+/** The simulated user of an episode could not answer. */
+export class UserError extends EpisodeError {
+  override readonly boundary = "user";
+}
+
+/** An env did not do what it did before, so an episode that was saved cannot go on. */
+export class EnvError extends EpisodeError {
+  override readonly boundary = "env";
+}
+
+/** What reads the calls in a reply broke on it; what a model writes never makes one of ours do so. */
+export class ParserError extends EpisodeError {
+  override readonly boundary = "parser";
+}
+
+/** The tokens of an episode could not be kept: template, tokenizer and server do not agree on a turn. */
+export class TokenError extends EpisodeError {
+  override readonly boundary = "tokens";
 }
 
 /** A row of a dataset could not be read, or is no task. */

@@ -6,6 +6,7 @@ const ROOMS = [
   "chat",
   "datasets",
   "policy",
+  "users",
   "sandbox",
   "tools",
   "rewards",

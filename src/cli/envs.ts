@@ -39,6 +39,8 @@ export type MakeEnv = (task: Task) => Env | Promise<Env>;
 export interface EnvKind {
   /** One line for a help text. */
   readonly about: string;
+  /** Changes the prompts that are written for a trainer, where the env wants that. */
+  readonly editPrompt?: (text: string) => string;
   /** Prepares a run: what episodes share is opened here. */
   open(setup: EnvSetup): MakeEnv | Promise<MakeEnv>;
 }

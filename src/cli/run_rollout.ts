@@ -1,6 +1,8 @@
 import { loadTokenizer } from "../chat/load_tokenizer.ts";
 import type { Tokenizer } from "../chat/tokenizer.ts";
 import type { Policy } from "../policy/policy.ts";
+import type { TokenMode, TokenOptions } from "../rollout/tokens/episode_writer.ts";
+import { TokenFormat } from "../rollout/tokens/token_format.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
 import { ENVS } from "./envs.ts";
 import { openTools, type ToolFlags } from "./episode_tools.ts";
@@ -15,6 +17,8 @@ import { chosenProfile, type SandboxFlags } from "./sandbox_flags.ts";
 import { Summary } from "./summary.ts";
 import { terminalColumns, wantsColour } from "./terminal.ts";
 import { TrajectoryFile } from "./trajectory_file.ts";
+import { Training } from "./training.ts";
+import { TrainingFile } from "./training_file.ts";
 import { UsageError } from "./usage_error.ts";
 
 /** What `paddock rollout` is asked for. */
@@ -38,6 +42,8 @@ export interface RolloutFlags extends SandboxFlags, ToolFlags, GraderFlags {
   maxTurns: number;
   json?: boolean;
   out?: string;
+  trainOut?: string;
+  tokenMode: TokenMode;
   resume?: boolean;
   force?: boolean;
   show?: boolean;
@@ -53,7 +59,7 @@ const REMOTE_CONCURRENCY = 8;
  * @throws {UsageError} when they ask for what cannot be.
  */
 export async function runRollout(flags: RolloutFlags, signal: AbortSignal): Promise<number> {
-  if (flags.resume && flags.out === undefined) {
+  if (flags.resume && flags.out === undefined && flags.trainOut === undefined) {
     throw new UsageError("Cannot resume as there must be a file to go on with: give --out FILE");
   }
   const { tasks, limit, n: samples, seed, maxTurns, timeoutMs, json } = flags;
@@ -68,14 +74,26 @@ export async function runRollout(flags: RolloutFlags, signal: AbortSignal): Prom
   const summary = new Summary({ samples });
   using out = await outOf(flags, summary, chosen.policy);
   await using stack = new AsyncDisposableStack();
+  const training = await trainingOf(flags, { tokenizer, editPrompt: kind.editPrompt, stack });
   const interpreters = { profile, size: poolSize, cacheDir: flags.cacheDir, stack };
   const pool = lazyPool({ ...interpreters, resetMode: flags.reset });
   const grader = graderKind?.make(await graderSetup(flags, { profile, size: poolSize, stack }));
   const wanted = flags.mcp !== undefined || flags.tool !== undefined;
   const tools = wanted ? await openTools(flags, stack) : undefined;
-  const setup = { pool, stack, tools, tokenizer, grader, systemPrompt: flags.system, timeoutMs, maxTurns };
+  // what is written for a trainer need not be written by the env too
+  const shown = training === undefined ? tokenizer : undefined;
+  const setup = {
+    pool,
+    stack,
+    tools,
+    tokenizer: shown,
+    grader,
+    systemPrompt: flags.system,
+    timeoutMs,
+    maxTurns,
+  };
   return await playTasks({
-    ...{ tasks, limit, samples, seed, concurrency, maxTurns, summary, out, json, show, signal },
+    ...{ tasks, limit, samples, seed, concurrency, maxTurns, summary, out, training, json, show, signal },
     ...{ policy: chosen.policy, onTask: chosen.onTask, makeEnv: await kind.open(setup) },
     ...{ stdout: Deno.stdout, stderr: Deno.stderr, colour: wantsColour(), columns: terminalColumns },
   });
@@ -114,6 +132,25 @@ async function outOf(
     summary.addEarlier(trajectory);
   };
   return await TrajectoryFile.open(out, { resume, force, source, onKept });
+}
+
+interface TrainingSetup extends Pick<TokenOptions, "editPrompt"> {
+  readonly tokenizer: Tokenizer | undefined;
+  readonly stack: AsyncDisposableStack;
+}
+
+async function trainingOf(flags: RolloutFlags, setup: TrainingSetup): Promise<Training | undefined> {
+  const { trainOut, resume, force, tasks: source, tokenMode: mode } = flags;
+  const { tokenizer, editPrompt, stack } = setup;
+  if (trainOut === undefined) return undefined;
+  if (tokenizer === undefined) {
+    throw new UsageError(
+      "Cannot write episodes for a trainer as their tokens are needed: give --tokenizer DIR",
+    );
+  }
+  const tokens: TokenOptions = { tokenizer, mode, onRewrite: "keep", editPrompt };
+  const file = stack.use(await TrainingFile.open(trainOut, { resume, force, source }));
+  return new Training(file, { ...tokens, format: new TokenFormat(tokens) });
 }
 
 /** While a server thinks, an interpreter waits for it; one that need not wait keeps a core busy. */

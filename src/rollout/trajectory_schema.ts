@@ -1,17 +1,8 @@
 import { z } from "zod";
-import { type Message, parseMessage } from "../message.ts";
+import { chatSchema as chat, faultsText } from "./line_schema.ts";
 import type { Trajectory } from "./trajectory.ts";
 
 const count = z.int().min(0);
-
-const chat = z.array(z.unknown()).transform((messages, context): Message[] => {
-  try {
-    return messages.map(parseMessage);
-  } catch (error) {
-    context.addIssue({ code: "custom", message: error instanceof Error ? error.message : String(error) });
-    return z.NEVER;
-  }
-});
 
 const task = z.looseObject({
   id: z.string(),
@@ -38,7 +29,7 @@ const trajectorySchema = z.looseObject({
   terminated: z.boolean().default(false),
   truncated: z.boolean().default(false),
   error: error.optional(),
-  tokens: z.object({ ids: z.array(z.int()), lossMask: z.array(z.union([z.literal(0), z.literal(1)])) })
+  tokens: z.looseObject({ ids: z.array(z.int()), lossMask: z.array(z.union([z.literal(0), z.literal(1)])) })
     .nullish(),
   steps: z.array(z.looseObject({ turn: count })).default([]),
   toolResults: z.array(z.looseObject({ turn: count, tool: z.string(), status: z.string() })).default([]),
@@ -54,8 +45,5 @@ export function parseTrajectory(value: unknown): Trajectory {
   const parsed = trajectorySchema.safeParse(value);
   // Words of newer versions, such as another tool status, are let through: they are shown, not acted upon.
   if (parsed.success) return parsed.data as unknown as Trajectory;
-  const faults = parsed.error.issues.map(({ path, message }) =>
-    path.length === 0 ? message : `${path.map(String).join(".")}: ${message}`
-  );
-  throw new SyntaxError(faults.slice(0, 3).join("; "));
+  throw new SyntaxError(faultsText(parsed.error));
 }
