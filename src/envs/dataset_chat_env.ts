@@ -52,7 +52,8 @@ export interface FromDataloaderOptions extends DatasetBatchOptions {
 /**
  * A batch of chats whose queries come from a dataset, first in, first out and without end.
  *
- * A row that is no task fails the element whose turn it was; the others, and the next reset, go on.
+ * A row that is no task fails the element whose turn it was; the others go on, and so does it when it is reset or
+ * stepped by {@linkcode DatasetChatEnv.stepAndMaybeReset}.
  */
 export class DatasetChatEnv implements AsyncDisposable {
   /** The system prompt of those who give none; for classes that stand for a dataset. */
