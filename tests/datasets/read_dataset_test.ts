@@ -1,6 +1,7 @@
-import { assertEquals, assertMatch, assertNotEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertNotEquals, assertRejects } from "@std/assert";
+import { DataLoadingPrimer } from "../../src/datasets/data_loading_primer.ts";
 import { readDataset, type ReadDatasetOptions } from "../../src/datasets/read_dataset.ts";
-import type { RowSource } from "../../src/datasets/read_rows.ts";
+import { readRows, type RowSource } from "../../src/datasets/read_rows.ts";
 import { History } from "../../src/history.ts";
 import { gzipped, lines, withFiles } from "./scratch.ts";
 
@@ -231,6 +232,31 @@ Deno.test("readDataset() refuses Parquet that is cut off or has a broken page", 
     for (const name of ["cut.parquet", "torn.parquet"]) {
       await assertRejects(() => queries(`${folder}/${name}`), SyntaxError, `${name} as it must be Parquet`);
     }
+  });
+});
+
+Deno.test("readDataset() reads JSON lines of any making, and refuses one that is too long or no UTF-8 by itself", async () => {
+  const query = "ä".repeat(10 * 1024 * 1024);
+  const files = { "a.jsonl": lines({ query }, { query: "b" }), "c.jsonl": "" };
+  await withFiles(files, async (folder) => {
+    const startMs = performance.now();
+    assertEquals((await queries(`${folder}/a.jsonl`)).map((text) => String(text).length), [query.length, 1]);
+    const tookMs = performance.now() - startMs;
+    assert(tookMs < 30_000, `it took ${tookMs} ms`);
+    {
+      using file = await Deno.open(`${folder}/c.jsonl`, { write: true });
+      await file.truncate(64 * 1024 * 1024 + 1);
+      await file.seek(0, Deno.SeekMode.End);
+      await file.write(new Uint8Array([10, 255, 10, ...new TextEncoder().encode('{"query":"b"}')]));
+    }
+    await using primer = new DataLoadingPrimer({ dataloader: readRows(`${folder}/c.jsonl`) });
+    await assertRejects(
+      () => primer.take(0),
+      SyntaxError,
+      "c.jsonl:1 as a line must have at most 67108864 bytes",
+    );
+    await assertRejects(() => primer.take(0), SyntaxError, "c.jsonl:2 as a line must be UTF-8");
+    assertEquals((await primer.take(0)).query, "b");
   });
 });
 
