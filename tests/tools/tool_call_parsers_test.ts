@@ -100,6 +100,20 @@ const cases: readonly {
     calls: [{ name: "a", arguments: { x: 1 }, callId: "T" }],
     rest: "m",
   },
+  {
+    parser: "jsonCalls",
+    what: "reads a fence with blanks around its lines and fences within",
+    text: ' \n``` \r\n\n{"message":"```\\n```"}\n \n``` \n',
+    calls: [],
+    rest: "```\n```",
+  },
+  {
+    parser: "jsonCalls",
+    what: "takes a fence of one line as text",
+    text: "```json\n```",
+    calls: [],
+    rest: "```json\n```",
+  },
   { parser: "jsonCalls", what: "takes text as text", text: "hello", calls: [], rest: "hello" },
   { parser: "jsonCalls", what: "takes a list as text", text: "[1]", calls: [], rest: "[1]" },
   {
@@ -170,6 +184,18 @@ Deno.test("xmlCalls() answers in one block, a tag only where a call went well, n
     content:
       "<tool_results>\nTool a (call 1) [tag: T] succeeded:\n  Result: 1\nTool a (call 2) failed:\n  Error: kaput\n</tool_results>",
   }]);
+});
+
+Deno.test("jsonCalls() takes time in proportion to a code fence, ended or not", () => {
+  const start = performance.now();
+  for (const blanks of ["\n", " ", " \n"].map((blank) => blank.repeat(4_000))) {
+    for (
+      const text of ["```", "```json\n"].flatMap((open) => [`${open}${blanks}x`, `${open}x${blanks}\`\`\`x`])
+    ) {
+      assertEquals(jsonCalls().parse(said(text)), { text, calls: [] });
+    }
+  }
+  assert(performance.now() - start < 30_000);
 });
 
 const bits = fc.constantFrom(
