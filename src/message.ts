@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { frozenCopy } from "./frozen_copy.ts";
 
 /** A piece of a message that is more than text. The words are those of TorchRL's `ContentBase`. */
 export interface ContentPart {
@@ -74,13 +75,14 @@ const messageSchema = z.object({
 
 /**
  * Takes a message as other programs write it. A `function` around a tool call is taken off, keys that say
- * nothing are left out, and keys that nobody knows are dropped.
+ * nothing are left out, and keys that nobody knows are dropped. What is given can be changed afterwards, what comes
+ * out cannot.
  *
  * @throws {TypeError} when it is no message; `index` says which one it was.
  */
 export function parseMessage(message: unknown, index: number): Message {
   const parsed = messageSchema.safeParse(message);
-  if (parsed.success) return Object.freeze(present(parsed.data)) as Message;
+  if (parsed.success) return frozenCopy(present(parsed.data)) as Message;
   const faults = parsed.error.issues.map(({ path, message }) => `'${path.join(".")}': ${message}`);
   throw new TypeError(
     `Cannot take message ${index} as it must have a string as role and text as content: ${faults.join("; ")}`,
