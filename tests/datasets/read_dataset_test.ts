@@ -97,6 +97,29 @@ Deno.test("readDataset() reads packed JSON lines and CSV, with quotes, newlines 
   });
 });
 
+Deno.test("readDataset() reads CSV whose lines end in CR, however it is cut, and keeps one in quotes", async () => {
+  for (const padding of [0, 65_510, 65_511, 65_512, 65_513, 65_514]) {
+    const csv = `query,answer\r${"x".repeat(padding)}q,"a\r""\rb"\r\r\nw,2\rlast,\r`;
+    await withFiles({ "a.csv": csv }, async (folder) => {
+      const tasks = await Array.fromAsync(readDataset(`${folder}/a.csv`));
+      assertEquals(tasks.map(({ query, answer }) => [String(query).replace(/x+/, ""), answer]), [
+        ...[["q", 'a\r"\rb'], ["w", "2"], ["last", ""]],
+      ]);
+    });
+  }
+});
+
+Deno.test("readDataset() fails a CSV row with too few fields alone", async () => {
+  await withFiles({ "a.csv": "query,answer\na,1\nb\nc,3,4\nd,4\n" }, async (folder) => {
+    await using primer = new DataLoadingPrimer({ dataloader: readRows(`${folder}/a.csv`) });
+    const queries = Array.from({ length: 4 }, () => primer.take(0).then(({ query }) => query, String));
+    const [a, b, c, d] = await Promise.all(queries);
+    assertEquals([a, d], ["a", "d"]);
+    assertMatch(String(b), /a\.csv:3 as it must be CSV with 2 fields: it has 1/);
+    assertMatch(String(c), /a\.csv:4 as it must be CSV with 2 fields: it has 3/);
+  });
+});
+
 for (const codec of ["none", "snappy", "zstd", "gzip", "brotli", "lz4"]) {
   Deno.test(`readDataset() reads Parquet (${codec}), with nulls, nested fields and 64-bit numbers`, async () => {
     const path = new URL(`./files/rows_${codec}.parquet`, import.meta.url); // written by pyarrow 25
@@ -187,6 +210,30 @@ const faults = [
     name: "a.csv",
     content: "query\n1,2\n",
     says: /a\.csv:2 as it must be CSV/,
+  },
+  {
+    what: "a CSV row with a field too few",
+    name: "a.csv",
+    content: "query,answer\nq\n",
+    says: /a\.csv:2 as it must be CSV with 2 fields: it has 1/,
+  },
+  {
+    what: "a CSV file with two fields of one name",
+    name: "a.csv",
+    content: "query,a,a\nq,1,2\n",
+    says: /a\.csv:1 as each field must have its own name: 'a' is twice/,
+  },
+  {
+    what: "an answer that is a list, in a row of our own",
+    name: "a.jsonl",
+    content: '{"query":"q","answer":["x"]}',
+    says: /a\.jsonl:1: answer: must be a text or a number/,
+  },
+  {
+    what: "an answer that is an object, in a row of any kind",
+    name: "a.jsonl",
+    content: '{"query":"q","answer":{"x":1},"z":1}',
+    says: /a\.jsonl:1: answer: must be a text or a number/,
   },
   {
     what: "a quote that is not closed",
