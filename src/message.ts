@@ -30,6 +30,11 @@ export interface Message {
   /** Who speaks: `system`, `user`, `assistant`, or the name under which a tool answers. */
   readonly role: string;
   readonly content: string | readonly ContentPart[];
+  /**
+   * What an assistant thought before it spoke, where its server tells that apart. It is kept with the episode, and
+   * no one is shown it: neither the model in a later turn, nor graders.
+   */
+  readonly reasoning_content?: string;
   /** False for a turn that was cut off; left out otherwise. */
   readonly is_complete?: boolean;
   /** The tools that an assistant calls, where they are not part of its text. */
@@ -66,6 +71,7 @@ const wrappedCall = z.object({
 const messageSchema = z.object({
   role: z.string(),
   content: z.union([z.string(), z.array(partSchema), z.null().transform(() => "")]),
+  reasoning_content: z.string().nullish(),
   is_complete: z.boolean().nullish().transform((complete) => complete === false ? false : null),
   tool_calls: z.array(z.union([wrappedCall, plainCall]).transform(present)).nullish(),
   tool_responses: z.array(z.string()).nullish(),
