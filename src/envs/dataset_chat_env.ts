@@ -33,7 +33,7 @@ export interface DatasetBatchOptions extends ChatEnvOptions, CollatedOptions {
 
 /** What a {@linkcode DatasetChatEnv} asks, and how. */
 export interface DatasetChatEnvOptions extends DatasetBatchOptions, DatasetFilesOptions {
-  /** A file or folder of JSON lines, CSV or Parquet, rows, or a function that gives the rows of a pass. */
+  /** A file or folder of JSON lines, CSV or Parquet, a file of one JSON list, rows, or a function that gives the rows of a pass. */
   dataset: RowSource;
   /** Asks in an order of chance, another one each time through; of more than 10,000 rows, each drawn from so many. */
   shuffle?: boolean | undefined;

@@ -120,6 +120,30 @@ Deno.test("readDataset() fails a CSV row with too few fields alone", async () =>
   });
 });
 
+Deno.test("readDataset() reads a file in .json as one list of rows, or as JSON lines", async () => {
+  const rows = [{ query: "a", answer: 1 }, { query: "b" }];
+  const files = {
+    "a.json": `\uFEFF${" ".repeat(70_000)}\n${JSON.stringify(rows, null, 2)}\n`,
+    "b.json.gz": await gzipped(JSON.stringify(rows)),
+    "c.json": lines(...rows),
+    "d.json": "",
+    "e.json": "[]",
+    "f.json": '[{"query":"a"}, 5, {"query":"b"}]',
+  };
+  await withFiles(files, async (folder) => {
+    assertEquals(await Array.fromAsync(readDataset(`${folder}/a.json`)), [
+      { id: "a:1", query: "a", answer: "1" },
+      { id: "a:2", query: "b" },
+    ]);
+    for (const name of ["b.json.gz", "c.json"]) assertEquals(await queries(`${folder}/${name}`), ["a", "b"]);
+    for (const name of ["d.json", "e.json"]) assertEquals(await queries(`${folder}/${name}`), []);
+    await using primer = new DataLoadingPrimer({ dataloader: readRows(`${folder}/f.json`) });
+    assertEquals((await primer.take(0)).query, "a");
+    await assertRejects(() => primer.take(0), SyntaxError, "f.json:2: Invalid input");
+    assertEquals((await primer.take(0)).query, "b");
+  });
+});
+
 for (const codec of ["none", "snappy", "zstd", "gzip", "brotli", "lz4"]) {
   Deno.test(`readDataset() reads Parquet (${codec}), with nulls, nested fields and 64-bit numbers`, async () => {
     const path = new URL(`./files/rows_${codec}.parquet`, import.meta.url); // written by pyarrow 25
@@ -192,6 +216,12 @@ const faults = [
     name: "a.jsonl",
     content: '{"query":"a"}\n{',
     says: /a\.jsonl:2 as it must be JSON/,
+  },
+  {
+    what: "a list of JSON that is cut off",
+    name: "a.json",
+    content: '[{"query":"a"},',
+    says: /a\.json as it must be a JSON list/,
   },
   {
     what: "a row without a query",
