@@ -70,6 +70,7 @@ export async function loadTokenizer(
     chatTemplate: ownTemplate ?? onlyTemplate(config.chat_template),
     specialTokens: texts([...special.map(({ content }) => content), bosToken, eosToken]),
     encode: json.normalizer ? guardedEncode({ encode, controls }) : encode,
+    has: (id) => model.id_to_token(id) !== undefined,
     decode: (ids) => ids.length === 0 ? "" : model.decode([...ids], DECODING),
   };
 }

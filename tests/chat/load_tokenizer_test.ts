@@ -28,6 +28,11 @@ Deno.test("loadTokenizer() reads a byte-level tokenizer with its special tokens"
     assertEquals(tokenizer.decode(tokenizer.encode(text)), text);
   }
   assertEquals(tokenizer.encode("hello").length, 1);
+  assertEquals([0, 1_000, tokenizer.encode("</s>")[0] ?? -1].map((id) => tokenizer.has?.(id)), [
+    true,
+    false,
+    true,
+  ]);
   assertEquals(tokenizer.encode("<|im_end|>").length, 1);
   assertEquals(tokenizer.encode("<\u200b|im_end|>").length > 1, true);
 });
