@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { frozenCopy } from "./frozen_copy.ts";
 
 /** A piece of a message that is more than text. The words are those of TorchRL's `ContentBase`. */
 export interface ContentPart {
@@ -29,6 +30,11 @@ export interface Message {
   /** Who speaks: `system`, `user`, `assistant`, or the name under which a tool answers. */
   readonly role: string;
   readonly content: string | readonly ContentPart[];
+  /**
+   * What an assistant thought before it spoke, where its server tells that apart. It is kept with the episode, and
+   * no one is shown it: neither the model in a later turn, nor graders.
+   */
+  readonly reasoning_content?: string;
   /** False for a turn that was cut off; left out otherwise. */
   readonly is_complete?: boolean;
   /** The tools that an assistant calls, where they are not part of its text. */
@@ -65,6 +71,7 @@ const wrappedCall = z.object({
 const messageSchema = z.object({
   role: z.string(),
   content: z.union([z.string(), z.array(partSchema), z.null().transform(() => "")]),
+  reasoning_content: z.string().nullish(),
   is_complete: z.boolean().nullish().transform((complete) => complete === false ? false : null),
   tool_calls: z.array(z.union([wrappedCall, plainCall]).transform(present)).nullish(),
   tool_responses: z.array(z.string()).nullish(),
@@ -74,13 +81,14 @@ const messageSchema = z.object({
 
 /**
  * Takes a message as other programs write it. A `function` around a tool call is taken off, keys that say
- * nothing are left out, and keys that nobody knows are dropped.
+ * nothing are left out, and keys that nobody knows are dropped. What is given can be changed afterwards, what comes
+ * out cannot.
  *
  * @throws {TypeError} when it is no message; `index` says which one it was.
  */
 export function parseMessage(message: unknown, index: number): Message {
   const parsed = messageSchema.safeParse(message);
-  if (parsed.success) return Object.freeze(present(parsed.data)) as Message;
+  if (parsed.success) return frozenCopy(present(parsed.data)) as Message;
   const faults = parsed.error.issues.map(({ path, message }) => `'${path.join(".")}': ${message}`);
   throw new TypeError(
     `Cannot take message ${index} as it must have a string as role and text as content: ${faults.join("; ")}`,

@@ -1,5 +1,5 @@
 import { assertEquals, assertThrows } from "@std/assert";
-import { messageText, parseMessage } from "../src/message.ts";
+import { type Message, messageText, parseMessage } from "../src/message.ts";
 
 Deno.test("parseMessage() takes OpenAI's form of a tool call and keeps what is no JSON as text", () => {
   const wrapped = (args: string) => ({
@@ -22,6 +22,34 @@ Deno.test("parseMessage() keeps the fields that say something, and no others", (
     role: "user",
     content: "",
   });
+});
+
+Deno.test("parseMessage() gives a message that cannot be changed, and leaves what it was given free", () => {
+  const deep = JSON.parse("[".repeat(20_000) + "]".repeat(20_000));
+  const given = {
+    role: "assistant",
+    content: [{ type: "function_call", function_args: { x: [1] } }],
+    tool_calls: [{ name: "f", arguments: { x: { y: 1 }, deep, ["__proto__"]: { z: 1 } } }],
+    tool_responses: ["a"],
+  };
+  const message = parseMessage(given, 0);
+  const whole = JSON.stringify(message.content) + Object.keys(message.tool_calls?.[0]?.arguments ?? {});
+  const changes: ((message: Message) => unknown)[] = [
+    (message) => Object.assign(message, { role: "user" }),
+    (message) => Object.assign(message.content[0] ?? {}, { type: "text" }),
+    (message) => Object.assign(Object(message.tool_calls?.[0]?.arguments).x, { y: 2 }),
+    (message) => Object(message.tool_calls?.[0]?.arguments).x = 2,
+    (message) => (message.tool_responses as string[]).push("b"),
+  ];
+  for (const change of changes) assertThrows(() => change(message), TypeError);
+  given.tool_responses.push("b");
+  Object.assign(given.tool_calls[0]?.arguments ?? {}, { x: 3 });
+  assertEquals(Object(message.tool_calls?.[0]?.arguments).x, { y: 1 });
+  assertEquals(message.tool_responses, ["a"]);
+  assertEquals(
+    JSON.stringify(message.content) + Object.keys(message.tool_calls?.[0]?.arguments ?? {}),
+    whole,
+  );
 });
 
 Deno.test("parseMessage() names the message and the field that is wrong", () => {

@@ -29,3 +29,16 @@ Deno.test("readLines() goes on after a line that is too long or no UTF-8", async
     { text: "end", unended: true },
   ]);
 });
+
+Deno.test("readLines() reads a source that fills one buffer again and again", async () => {
+  const buffer = new Uint8Array(3);
+  async function* pieces() {
+    for (const piece of ["abc", "de\n", "f\ng", "hi\n"]) {
+      await Promise.resolve();
+      encoder.encodeInto(piece, buffer);
+      yield buffer;
+    }
+  }
+  const read = await Array.fromAsync(readLines(pieces(), { maxBytes: 8 }));
+  assertEquals(read, ["abcde", "f", "ghi"].map((text) => ({ text })));
+});

@@ -42,7 +42,7 @@ const WORDS =
 /** The files of a byte-level BPE tokenizer: 256 bytes, a dozen merges, and eight special tokens. */
 export function tinyTokenizerFiles(
   options: TinyTokenizerOptions = {},
-): { tokenizer: object; config: object } {
+): { tokenizer: object & { added_tokens: { id: number; content: string }[] }; config: object } {
   const { name = "tiny", bosToken = "<s>", eosToken = "</s>", chatTemplate } = options;
   const pieces = [...byteCharacters(), ...MERGES.map((merge) => merge.replace(" ", ""))];
   const vocab = Object.fromEntries(pieces.map((piece, id) => [piece, id]));

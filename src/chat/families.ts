@@ -11,6 +11,10 @@ import llama from "./templates/llama.jinja" with { type: "text" };
 import qwen from "./templates/qwen.jinja" with { type: "text" };
 
 const CHATML_CONTROLS = ["<|im_start|>", "<|im_end|>", "<|endoftext|>"];
+const DEEPSEEK_BOUNDS = [
+  { bosToken: "<｜begin▁of▁sentence｜>", eosToken: "<｜end▁of▁sentence｜>" },
+  { bosToken: "<s>", eosToken: "</s>" },
+] as const;
 const SPEAKERS = ["User", "Assistant", "Tool", "System"];
 
 /** The family of models that nobody recognises. */
@@ -50,9 +54,9 @@ export const FAMILIES: readonly ChatTemplate[] = [
     name: "deepseek",
     source: deepseek,
     keywords: ["deepseek"],
-    controls: ["<｜begin▁of▁sentence｜>", "<｜end▁of▁sentence｜>"],
+    controls: Object.values(DEEPSEEK_BOUNDS[0]),
     speakers: SPEAKERS,
-    inverseParser: (text, tokens) => parseSpeakers(text, { ...tokens, bounded: true }),
+    inverseParser: (text, tokens) => parseSpeakers(text, { ...tokens, bounds: DEEPSEEK_BOUNDS }),
   },
   {
     name: "llama",

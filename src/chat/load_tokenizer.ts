@@ -1,5 +1,6 @@
 import { Tokenizer as HuggingFaceTokenizer } from "@huggingface/tokenizers";
 import { z } from "zod";
+import { guardedEncode } from "./guarded_encode.ts";
 import type { Tokenizer } from "./tokenizer.ts";
 
 const tokenText = z.union([
@@ -13,12 +14,20 @@ const configSchema = z.looseObject({
   name_or_path: z.string().optional(),
   bos_token: tokenText.nullish(),
   eos_token: tokenText.nullish(),
+  unk_token: tokenText.nullish(),
   chat_template: z.union([z.string(), namedTemplates]).nullish(),
 });
 
+const addedToken = z.looseObject({
+  id: z.number(),
+  content: z.string().min(1),
+  special: z.boolean().optional(),
+});
+
 const modelSchema = z.looseObject({
-  model: z.looseObject({}),
-  added_tokens: z.array(z.looseObject({ content: z.string(), special: z.boolean().optional() })).default([]),
+  normalizer: z.unknown().optional(),
+  model: z.looseObject({ unk_token: tokenText.nullish() }),
+  added_tokens: z.array(addedToken).default([]),
 });
 
 /** How {@linkcode loadTokenizer} loads. */
@@ -29,7 +38,8 @@ export interface LoadTokenizerOptions {
 
 /**
  * Loads a tokenizer from a directory with `tokenizer.json` and `tokenizer_config.json`, as models are published.
- * A `chat_template.jinja` beside them goes before the template in the configuration.
+ * A `chat_template.jinja` beside them goes before the template in the configuration. Whatever its normalizer makes
+ * of a text, special tokens come out where they stand in it letter by letter, and nowhere else.
  *
  * @throws {Deno.errors.NotFound} when one of the two files is missing.
  * @throws {SyntaxError} when one of them is not JSON, or describes no tokenizer.
@@ -46,16 +56,27 @@ export async function loadTokenizer(
   const model = openModel(`${root}/tokenizer.json`, json, config);
   const bosToken = config.bos_token ?? undefined;
   const eosToken = config.eos_token ?? undefined;
-  const special = json.added_tokens.filter(({ special }) => special).map(({ content }) => content);
+  const special = json.added_tokens.filter(({ special }) => special);
+  // The token of what is unknown comes out of texts that do not hold it, and opens nothing.
+  const unknown = [config.unk_token, json.model.unk_token];
+  const controls = new Map(
+    special.filter(({ content }) => !unknown.includes(content)).map(({ content, id }) => [content, id]),
+  );
+  const encode = (text: string) => text === "" ? [] : model.encode(text, { add_special_tokens: false }).ids;
   return {
     name: options.name ?? config.name_or_path ?? root.slice(root.lastIndexOf("/") + 1),
     bosToken,
     eosToken,
     chatTemplate: ownTemplate ?? onlyTemplate(config.chat_template),
-    specialTokens: [...new Set([...special, bosToken, eosToken].filter((text) => text !== undefined))],
-    encode: (text) => text === "" ? [] : model.encode(text, { add_special_tokens: false }).ids,
+    specialTokens: texts([...special.map(({ content }) => content), bosToken, eosToken]),
+    encode: json.normalizer ? guardedEncode({ encode, controls }) : encode,
+    has: (id) => model.id_to_token(id) !== undefined,
     decode: (ids) => ids.length === 0 ? "" : model.decode([...ids], DECODING),
   };
+}
+
+function texts(given: readonly (string | undefined)[]): string[] {
+  return [...new Set(given.filter((text) => text !== undefined))];
 }
 
 const DECODING = { skip_special_tokens: false, clean_up_tokenization_spaces: false };

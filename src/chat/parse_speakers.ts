@@ -3,11 +3,19 @@ import type { InverseParserOptions } from "./chat_template.ts";
 
 /** How {@linkcode parseSpeakers} reads. */
 export interface ParseSpeakersOptions extends InverseParserOptions {
-  /** A token opens the text and another ends each turn of the assistant; any `<…>` where neither is known. */
-  bounded?: boolean | undefined;
+  /**
+   * Pairs of tokens of which one opens the text and the other ends each turn of the assistant. Where the tokenizer
+   * does not tell its own, they are those of the pair that opens the text, or else of the first.
+   */
+  bounds?: readonly SpeakerBounds[] | undefined;
 }
 
-const ANY_TOKEN = "<[^<>\\s]+>";
+/** The token that opens a text, and the one that ends each turn of the assistant. */
+export interface SpeakerBounds {
+  readonly bosToken: string;
+  readonly eosToken: string;
+}
+
 const NO_TOKEN = "(?!)";
 
 /**
@@ -18,11 +26,12 @@ const NO_TOKEN = "(?!)";
  * @throws {SyntaxError} when nobody speaks.
  */
 export function parseSpeakers(text: string, options: ParseSpeakersOptions = {}): Message[] {
-  const { bounded, bosToken, eosToken } = options;
-  const opening = bounded ? tokenPattern(bosToken) : NO_TOKEN;
-  const end = bounded ? tokenPattern(eosToken) : NO_TOKEN;
+  const { bounds = [], bosToken, eosToken } = options;
+  const own = bounds.find(({ bosToken }) => text.startsWith(bosToken)) ?? bounds[0];
+  const opening = own ? tokenPattern(bosToken || own.bosToken) : NO_TOKEN;
+  const end = own ? tokenPattern(eosToken || own.eosToken) : NO_TOKEN;
   const turns = text.replace(new RegExp(`^${opening}`), "");
-  const tellsEnds = !bounded || eosToken !== undefined || turns.length < text.length;
+  const tellsEnds = own === undefined || eosToken !== undefined || turns.length < text.length;
   const starts = [...turns.matchAll(new RegExp(`(?:^|\\n|(${end}))(User|Assistant|Tool):`, "g"))];
   const [first] = starts;
   if (first === undefined) throw new SyntaxError(`Couldn't get a single item out of text ${text}.`);
@@ -45,6 +54,6 @@ function turn(role: string, body: string, end: string): Message {
   return role === "assistant" && !ended.endsWith("\n") ? { ...message, is_complete: false } : message;
 }
 
-function tokenPattern(token: string | undefined): string {
-  return token ? token.replace(/[.*+?^${}()|[\]\\]/g, "\\$&") : ANY_TOKEN;
+function tokenPattern(token: string): string {
+  return token.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 }

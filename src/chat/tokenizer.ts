@@ -10,6 +10,8 @@ export interface Tokenizer {
   readonly specialTokens: readonly string[];
   /** The ids of a text; a special token in it becomes its id, and none is added. */
   encode(text: string): number[];
+  /** Whether there is a token of that id; any is taken where this cannot be asked. */
+  has?(id: number): boolean;
   /** The text of ids, special tokens included. */
   decode(ids: readonly number[]): string;
 }

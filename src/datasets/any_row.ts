@@ -4,12 +4,13 @@ import { queryField } from "./query_field.ts";
 import { otherFields, type Row, type RowTask, textField } from "./row_shape.ts";
 
 const named = z.object({ id: textField, answer: textField, replies: z.array(z.string()) }).partial();
+const answered = z.looseObject({ answer: textField.nullish() });
 
 /**
- * The task of a row of any dataset: what stands under `dataKey` is asked, `id`, `answer` and `replies` are taken
- * where they hold what a task's do, and all else is in the task's fields.
+ * The task of a row of any dataset: what stands under `dataKey` is asked, `answer` is its answer, `id` and `replies`
+ * are taken where they hold what a task's do, and all else is in the task's fields.
  *
- * @throws {SyntaxError} when there is nothing to ask.
+ * @throws {SyntaxError} when there is nothing to ask, or the answer is neither text nor a number.
  */
 export function anyTask(row: Row, options: { place: string; dataKey: string }): RowTask {
   const { place, dataKey } = options;
@@ -19,6 +20,7 @@ export function anyTask(row: Row, options: { place: string; dataKey: string }): 
       `Cannot read task at ${place} as it must have a field '${dataKey}': it has [${keys}]`,
     );
   }
+  if (dataKey !== "answer") checked(answered, row, place);
   const query = checked(queryField, row[dataKey], `${place}: ${dataKey}`);
   const said = Object.fromEntries(
     Object.entries(named.shape).map(([key, field]) => [key, field.safeParse(row[key]).data])

@@ -1,51 +1,40 @@
-import { CsvParseStream } from "@std/csv";
+import { csvRecords } from "./csv_records.ts";
 import { RawRow } from "./raw_row.ts";
-import { textPieces } from "./text_pieces.ts";
 
 /**
- * The rows of a CSV file, as RFC 4180 has it, by the names in its first row; each value is text. Rows count
- * from 1, that of the names among them.
+ * The rows of a CSV file by the names in its first row; each value is text. Rows count from 1, that of the names
+ * among them. A row that has more or fewer fields than there are names throws a `SyntaxError` when it is looked at.
  *
- * @throws {SyntaxError} when it is no CSV: a quote is not closed, a row has more or fewer fields than names.
+ * @throws {SyntaxError} when it is no CSV, or a name is there twice.
  */
 export async function* readCsv(path: string): AsyncGenerator<RawRow> {
-  let number = 1;
-  const text = new Text(textPieces(path, () => `${path}:${number}`));
-  const rows = ReadableStream.from(text).pipeThrough(new CsvParseStream({ skipFirstRow: true })).getReader();
-  try {
-    for (let read = await rows.read(); !read.done; read = await rows.read()) {
-      const { value } = read;
-      yield RawRow.inFile(path, ++number, () => value);
-    }
-  } catch (cause) {
-    if (text.failure !== undefined) throw text.failure.error;
-    throw new SyntaxError(`Cannot read task at ${path}:${number + 1} as it must be CSV: ${said(cause)}`, {
-      cause,
-    });
-  } finally {
-    await rows.cancel().catch(() => {}); // a stream that broke was told of where it did
+  let number = 0;
+  let names: readonly string[] | undefined;
+  for await (const fields of csvRecords(path)) {
+    const place = `${path}:${++number}`;
+    if (names !== undefined) yield csvRow(fields, { names, path, number });
+    else names = requireNames(fields, place);
   }
 }
 
-/** Text that remembers why it broke, so that this is not taken for a fault of what is in it. */
-class Text implements AsyncIterable<string> {
-  readonly #pieces: AsyncIterable<string>;
-  failure: { readonly error: unknown } | undefined;
-
-  constructor(pieces: AsyncIterable<string>) {
-    this.#pieces = pieces;
-  }
-
-  async *[Symbol.asyncIterator](): AsyncGenerator<string> {
-    try {
-      yield* this.#pieces;
-    } catch (error) {
-      this.failure = { error };
-      throw error;
-    }
-  }
+function requireNames(names: readonly string[], place: string): readonly string[] {
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  if (twice === undefined) return names;
+  throw new SyntaxError(
+    `Cannot read tasks at ${place} as each field must have its own name: '${twice}' is twice`,
+  );
 }
 
-function said(cause: unknown): string {
-  return cause instanceof Error ? cause.message : String(cause);
+function csvRow(
+  fields: readonly string[],
+  { names, path, number }: { names: readonly string[]; path: string; number: number },
+): RawRow {
+  return RawRow.inFile(path, number, () => {
+    if (fields.length === names.length) {
+      return Object.fromEntries(names.map((name, at) => [name, fields[at]]));
+    }
+    throw new SyntaxError(
+      `Cannot read task at ${path}:${number} as it must be CSV with ${names.length} fields: it has ${fields.length}`,
+    );
+  });
 }

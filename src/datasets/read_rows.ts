@@ -1,5 +1,6 @@
 import { readCsv } from "./csv_rows.ts";
 import { datasetFiles, type DatasetFilesOptions } from "./dataset_files.ts";
+import { readJsonFile } from "./json_file.ts";
 import { readJsonLines } from "./json_lines.ts";
 import { readParquet } from "./parquet_rows.ts";
 import type { RawRow } from "./raw_row.ts";
@@ -16,7 +17,8 @@ export interface ReadRowsOptions extends DatasetFilesOptions {
 
 /**
  * The rows of a dataset, one after the other, read no faster than they are used up. Files ending in `.csv` and
- * `.parquet` are read as such, all others as JSON lines; JSON lines and CSV may be packed (`.gz`).
+ * `.parquet` are read as such, those in `.json` may be one list of rows, and all others are JSON lines. All but
+ * Parquet may be packed (`.gz`).
  */
 export async function* readRows(
   source: RowSource,
@@ -32,7 +34,8 @@ export async function* readRows(
 
 function readFile(path: string): AsyncGenerator<RawRow> {
   if (/\.parquet$/i.test(path)) return readParquet(path);
-  return /\.csv(?:\.gz)?$/i.test(path) ? readCsv(path) : readJsonLines(path);
+  if (/\.csv(?:\.gz)?$/i.test(path)) return readCsv(path);
+  return /\.json(?:\.gz)?$/i.test(path) ? readJsonFile(path) : readJsonLines(path);
 }
 
 function filePath({ protocol, pathname, href }: URL): string {

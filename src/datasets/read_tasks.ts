@@ -15,7 +15,7 @@ export interface ReadTasksOptions {
 /**
  * Reads a file of tasks, one at a time: rows of our own `{ query, id?, answer?, replies?, reference?, fields? }`,
  * in which an unknown field is an error, or rows of GSM8K, IFEval, HumanEval, MBPP or MATH. The file is JSON lines,
- * CSV or Parquet; empty lines are passed over.
+ * one list of JSON (`.json`), CSV or Parquet; empty lines are passed over.
  *
  * @throws {SyntaxError} at a row that is no task, with the file and the row's number.
  * @throws {RangeError} when the limit is not a whole number of at least 1.

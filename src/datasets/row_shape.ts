@@ -39,7 +39,8 @@ export function hasFields(row: Row, keys: readonly string[]): boolean {
 }
 
 /** Text, or a number that is taken as text. */
-export const textField = z.union([z.string(), z.number()]).transform(String);
+export const textField = z.union([z.string(), z.number()], { error: "must be a text or a number" })
+  .transform(String);
 
 /** The fields of a row that its task does not say elsewhere, for graders. */
 export function otherFields(row: Row, said: readonly string[]): Pick<RowTask, "fields"> {

@@ -1,4 +1,5 @@
 import type { ChatFormat } from "../chat/chat_format.ts";
+import { requireIds } from "../chat/require_ids.ts";
 import type { Tokenizer } from "../chat/tokenizer.ts";
 import type { History } from "../history.ts";
 import { messageText } from "../message.ts";
@@ -54,9 +55,11 @@ export function tokensMode(format: ChatFormat, tokenizer: Tokenizer): ChatMode {
       const { full, response } = action.tokens ?? {};
       if (full === undefined) {
         const ids = response ?? tokenizer.encode(saidInHistory("tokens", before, action));
+        requireIds(ids, tokenizer, "tokens.response");
         return { view: { tokens: { prompt: prompt.concat(ids) } }, said: tokenizer.decode(ids) };
       }
       if (prompt.some((id, at) => id !== full[at])) throw rewritten("tokens.full");
+      requireIds(full, tokenizer, "tokens.full");
       return { view: { tokens: { prompt: full } }, said: tokenizer.decode(full.slice(prompt.length)) };
     },
   };

@@ -33,7 +33,7 @@ export interface DatasetBatchOptions extends ChatEnvOptions, CollatedOptions {
 
 /** What a {@linkcode DatasetChatEnv} asks, and how. */
 export interface DatasetChatEnvOptions extends DatasetBatchOptions, DatasetFilesOptions {
-  /** A file or folder of JSON lines, CSV or Parquet, rows, or a function that gives the rows of a pass. */
+  /** A file or folder of JSON lines, CSV or Parquet, a file of one JSON list, rows, or a function that gives the rows of a pass. */
   dataset: RowSource;
   /** Asks in an order of chance, another one each time through; of more than 10,000 rows, each drawn from so many. */
   shuffle?: boolean | undefined;
@@ -52,7 +52,8 @@ export interface FromDataloaderOptions extends DatasetBatchOptions {
 /**
  * A batch of chats whose queries come from a dataset, first in, first out and without end.
  *
- * A row that is no task fails the element whose turn it was; the others, and the next reset, go on.
+ * A row that is no task fails the element whose turn it was; the others go on, and so does it when it is reset or
+ * stepped by {@linkcode DatasetChatEnv.stepAndMaybeReset}.
  */
 export class DatasetChatEnv implements AsyncDisposable {
   /** The system prompt of those who give none; for classes that stand for a dataset. */

@@ -100,7 +100,10 @@ export class VectorEnv implements AsyncDisposable {
     });
   }
 
-  /** Steps, and starts the next episode where one ended, by its own end or by a failure. */
+  /**
+   * Steps, and starts the next episode where one ended, by its own end or by a failure, in the elements of the
+   * mask. One that could not be started is tried again with the next task at the next call, whatever its action.
+   */
   async stepAndMaybeReset(
     actions: readonly (Action | null)[],
     options: StepAndMaybeResetOptions,
@@ -108,7 +111,10 @@ export class VectorEnv implements AsyncDisposable {
     const { tasks, signal } = options;
     taskTaker(tasks, this.batchSize, signal); // refuses what it cannot use before anything starts
     const steps = await this.step(actions, options);
-    const mask = steps.map((outcome, index) => outcome !== null && this.observations[index] === null);
+    const mask = this.#elements.map((element, index) => {
+      const stopped = steps[index] !== null || element.stand.error !== undefined;
+      return (options.mask?.[index] ?? true) && element.observation === null && stopped;
+    });
     return { steps, next: await this.reset(tasks, { mask, signal }) };
   }
 

@@ -24,7 +24,8 @@ export interface OpenaiPolicyOptions extends ModelServerOptions {
  * A policy behind a server of OpenAI's chat completions: vLLM, SGLang, llama.cpp, Ollama, OpenAI and others.
  *
  * The env's tools are offered as functions, and calls of them become the message's `tool_calls`. With vLLM and
- * `body: { return_token_ids: true, logprobs: true }` the reply carries its token ids.
+ * `body: { return_token_ids: true, logprobs: true }` the reply carries its token ids. Reasoning that the server tells
+ * apart is kept in the message's `reasoning_content`.
  *
  * @throws {TypeError} when the url is none of http or https.
  * @throws {RangeError} when a limit cannot be kept.

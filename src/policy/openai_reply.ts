@@ -4,11 +4,18 @@ import type { Reply } from "./policy.ts";
 
 const call = z.looseObject({ id: z.string().nullish() });
 
-const logProbs = z.object({ content: z.array(z.object({ logprob: z.number() })).nullish() }).nullish();
+const logProbs = z.object({ content: z.array(z.object({ logprob: z.number().nullable() })).nullish() })
+  .nullish();
+
+const textParts = z.array(z.object({ type: z.literal("text"), text: z.string() }))
+  .transform((parts) => parts.map(({ text }) => text).join(""));
 
 const choiceSchema = z.object({
   message: z.object({
-    content: z.string().nullish(),
+    content: z.union([z.string(), textParts]).nullish(),
+    /** Of vLLM, SGLang, DeepSeek and others; newer ones leave out the second word. */
+    reasoning_content: z.string().nullish(),
+    reasoning: z.string().nullish(),
     refusal: z.string().nullish(),
     tool_calls: z.array(call).nullish(),
   }),
@@ -39,21 +46,25 @@ export function openaiReply(answer: unknown, turn: number): Reply {
   }
   const { choices: [choice], usage } = parsed.data;
   const { finish_reason: finishReason, token_ids: ids, logprobs } = choice;
-  const logProbs = logprobs?.content?.map(({ logprob }) => logprob);
+  const scored = logprobs?.content ?? [];
+  const logProbs = scored.flatMap(({ logprob }) => logprob ?? []);
+  const isComplete = scored.length === ids?.length && logProbs.length === ids.length;
   return {
     message: assistantMessage(choice, turn),
     ...(finishReason && { finishReason }),
     ...(usage && { usage: { promptTokens: usage.prompt_tokens, replyTokens: usage.completion_tokens } }),
-    ...(ids && { tokens: { ids, ...(logProbs?.length === ids.length && { logProbs }) } }),
+    ...(ids && { tokens: { ids, ...(isComplete && { logProbs }) } }),
   };
 }
 
 function assistantMessage({ message, finish_reason: finishReason }: Choice, turn: number): Reply["message"] {
-  const { content, refusal, tool_calls: calls } = message;
+  const { content, refusal, reasoning_content, reasoning, tool_calls: calls } = message;
+  const thought = reasoning_content || reasoning;
   const named = calls?.map((call, index) => ({ ...call, id: call.id || `call_${turn}_${index}` }));
   const whole = {
     role: "assistant",
     content: content ?? refusal ?? "",
+    ...(thought && { reasoning_content: thought }),
     ...(finishReason === "length" && { is_complete: false }),
     ...(named && named.length > 0 && { tool_calls: named }),
   };

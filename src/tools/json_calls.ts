@@ -26,14 +26,24 @@ function parse(message: Message): ParsedMessage {
 }
 
 function replyObject(text: string): Record<string, unknown> | undefined {
-  const [, fenced] = /^\s*```(?:json)?\s*\n([^]*?)\n\s*```\s*$/.exec(text) ?? [];
   try {
-    const value = parseJson(fenced ?? text);
+    const value = parseJson(unfenced(text));
     return typeof value === "object" && value !== null && !Array.isArray(value) ? { ...value } : undefined;
   } catch {
     return undefined; // a reply that is no JSON is plain text
   }
 }
+
+/** What stands between the lines of a code fence, where the text is one. */
+function unfenced(text: string): string {
+  const fence = text.trim();
+  const first = fence.indexOf("\n");
+  const last = fence.lastIndexOf("\n");
+  const opens = OPENINGS.includes(fence.slice(0, first).trim());
+  return first < last && opens && fence.slice(last).trim() === "```" ? fence.slice(first + 1, last) : text;
+}
+
+const OPENINGS = ["```", "```json"];
 
 function call(entry: unknown): ParsedCall {
   const { tool, args, tag } = typeof entry === "object" && entry !== null

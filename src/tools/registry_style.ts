@@ -9,7 +9,10 @@ export interface RegistryStyleOptions {
   errorKeyFails?: boolean | undefined;
 }
 
-/** Answers all calls of a message in one `<tool_results>` block, results as indented JSON in ASCII. */
+/**
+ * Answers all calls of a message in one `<tool_results>` block, results as indented JSON in ASCII. What a tool says
+ * cannot end the block or begin another: its tags are broken by a zero-width space.
+ */
 export function registryStyle(options: RegistryStyleOptions): Omit<ToolCallParser, "parse"> {
   const { errorKeyFails = true } = options;
   return {
@@ -26,8 +29,12 @@ function block(answers: readonly ToolAnswer[], role: string): Message {
   return { role, content: parts.length === 0 ? text : [{ type: "text", text }, ...parts] };
 }
 
+const BLOCK_TAG = /<(?=\/?tool_results)/gi;
+
 function line({ name, number, tag, ok, text }: ToolAnswer): string {
   const call = `Tool ${name} (call ${number})`;
-  if (!ok) return `${call} failed:\n  Error: ${text}`;
-  return `${call}${tag === undefined ? "" : ` [tag: ${tag}]`} succeeded:\n  Result: ${text}`;
+  const told = ok
+    ? `${call}${tag === undefined ? "" : ` [tag: ${tag}]`} succeeded:\n  Result: ${text}`
+    : `${call} failed:\n  Error: ${text}`;
+  return told.replace(BLOCK_TAG, "<\u200b");
 }

@@ -1,5 +1,6 @@
 import { ChatFormat, type ChatFormatOptions } from "../chat/chat_format.ts";
 import { keepsTurns } from "../chat/keeps_turns.ts";
+import { requireIds } from "../chat/require_ids.ts";
 import type { Tokenizer } from "../chat/tokenizer.ts";
 import { turnTokens } from "../chat/turn_tokens.ts";
 import type { Action, Observation, Step } from "../envs/env.ts";
@@ -66,7 +67,10 @@ export class IncrementalTokenizer implements Transform {
     return withTokens(observation, this.#shown);
   }
 
-  /** @throws {Error} when the new prompt does not go on where the last one ended. */
+  /**
+   * @throws {TypeError} when a sampled id is none of the tokenizer's.
+   * @throws {Error} when the new prompt does not go on where the last one ended.
+   */
   step(step: Step, { action = {} }: TransformContext): Step {
     const shown = this.#shown;
     if (shown === undefined) throw new Error("Cannot tokenize step as the transform must be reset first");
@@ -79,6 +83,7 @@ export class IncrementalTokenizer implements Transform {
     const watched = shown.rendered !== undefined;
     const rendered = watched ? this.#unchanged(shown.rendered, prompt, tools) : undefined;
     const sampled = action.skip ? undefined : sampledIds(action, shown.ids);
+    if (sampled !== undefined) requireIds(sampled, this.#tokenizer, "tokens.response");
     const before = watched ? shown.history : undefined;
     const turn = turnTokens({ reply, sampled, messages, tools, before }, this.#format);
     const text = shown.text + turn.text;

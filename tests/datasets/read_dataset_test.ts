@@ -1,6 +1,7 @@
-import { assertEquals, assertMatch, assertNotEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertNotEquals, assertRejects } from "@std/assert";
+import { DataLoadingPrimer } from "../../src/datasets/data_loading_primer.ts";
 import { readDataset, type ReadDatasetOptions } from "../../src/datasets/read_dataset.ts";
-import type { RowSource } from "../../src/datasets/read_rows.ts";
+import { readRows, type RowSource } from "../../src/datasets/read_rows.ts";
 import { History } from "../../src/history.ts";
 import { gzipped, lines, withFiles } from "./scratch.ts";
 
@@ -96,6 +97,53 @@ Deno.test("readDataset() reads packed JSON lines and CSV, with quotes, newlines 
   });
 });
 
+Deno.test("readDataset() reads CSV whose lines end in CR, however it is cut, and keeps one in quotes", async () => {
+  for (const padding of [0, 65_510, 65_511, 65_512, 65_513, 65_514]) {
+    const csv = `query,answer\r${"x".repeat(padding)}q,"a\r""\rb"\r\r\nw,2\rlast,\r`;
+    await withFiles({ "a.csv": csv }, async (folder) => {
+      const tasks = await Array.fromAsync(readDataset(`${folder}/a.csv`));
+      assertEquals(tasks.map(({ query, answer }) => [String(query).replace(/x+/, ""), answer]), [
+        ...[["q", 'a\r"\rb'], ["w", "2"], ["last", ""]],
+      ]);
+    });
+  }
+});
+
+Deno.test("readDataset() fails a CSV row with too few fields alone", async () => {
+  await withFiles({ "a.csv": "query,answer\na,1\nb\nc,3,4\nd,4\n" }, async (folder) => {
+    await using primer = new DataLoadingPrimer({ dataloader: readRows(`${folder}/a.csv`) });
+    const queries = Array.from({ length: 4 }, () => primer.take(0).then(({ query }) => query, String));
+    const [a, b, c, d] = await Promise.all(queries);
+    assertEquals([a, d], ["a", "d"]);
+    assertMatch(String(b), /a\.csv:3 as it must be CSV with 2 fields: it has 1/);
+    assertMatch(String(c), /a\.csv:4 as it must be CSV with 2 fields: it has 3/);
+  });
+});
+
+Deno.test("readDataset() reads a file in .json as one list of rows, or as JSON lines", async () => {
+  const rows = [{ query: "a", answer: 1 }, { query: "b" }];
+  const files = {
+    "a.json": `\uFEFF${" ".repeat(70_000)}\n${JSON.stringify(rows, null, 2)}\n`,
+    "b.json.gz": await gzipped(JSON.stringify(rows)),
+    "c.json": lines(...rows),
+    "d.json": "",
+    "e.json": "[]",
+    "f.json": '[{"query":"a"}, 5, {"query":"b"}]',
+  };
+  await withFiles(files, async (folder) => {
+    assertEquals(await Array.fromAsync(readDataset(`${folder}/a.json`)), [
+      { id: "a:1", query: "a", answer: "1" },
+      { id: "a:2", query: "b" },
+    ]);
+    for (const name of ["b.json.gz", "c.json"]) assertEquals(await queries(`${folder}/${name}`), ["a", "b"]);
+    for (const name of ["d.json", "e.json"]) assertEquals(await queries(`${folder}/${name}`), []);
+    await using primer = new DataLoadingPrimer({ dataloader: readRows(`${folder}/f.json`) });
+    assertEquals((await primer.take(0)).query, "a");
+    await assertRejects(() => primer.take(0), SyntaxError, "f.json:2: Invalid input");
+    assertEquals((await primer.take(0)).query, "b");
+  });
+});
+
 for (const codec of ["none", "snappy", "zstd", "gzip", "brotli", "lz4"]) {
   Deno.test(`readDataset() reads Parquet (${codec}), with nulls, nested fields and 64-bit numbers`, async () => {
     const path = new URL(`./files/rows_${codec}.parquet`, import.meta.url); // written by pyarrow 25
@@ -170,6 +218,12 @@ const faults = [
     says: /a\.jsonl:2 as it must be JSON/,
   },
   {
+    what: "a list of JSON that is cut off",
+    name: "a.json",
+    content: '[{"query":"a"},',
+    says: /a\.json as it must be a JSON list/,
+  },
+  {
     what: "a row without a query",
     name: "a.csv",
     content: "a,b\n1,2\n",
@@ -186,6 +240,30 @@ const faults = [
     name: "a.csv",
     content: "query\n1,2\n",
     says: /a\.csv:2 as it must be CSV/,
+  },
+  {
+    what: "a CSV row with a field too few",
+    name: "a.csv",
+    content: "query,answer\nq\n",
+    says: /a\.csv:2 as it must be CSV with 2 fields: it has 1/,
+  },
+  {
+    what: "a CSV file with two fields of one name",
+    name: "a.csv",
+    content: "query,a,a\nq,1,2\n",
+    says: /a\.csv:1 as each field must have its own name: 'a' is twice/,
+  },
+  {
+    what: "an answer that is a list, in a row of our own",
+    name: "a.jsonl",
+    content: '{"query":"q","answer":["x"]}',
+    says: /a\.jsonl:1: answer: must be a text or a number/,
+  },
+  {
+    what: "an answer that is an object, in a row of any kind",
+    name: "a.jsonl",
+    content: '{"query":"q","answer":{"x":1},"z":1}',
+    says: /a\.jsonl:1: answer: must be a text or a number/,
   },
   {
     what: "a quote that is not closed",
@@ -231,6 +309,31 @@ Deno.test("readDataset() refuses Parquet that is cut off or has a broken page", 
     for (const name of ["cut.parquet", "torn.parquet"]) {
       await assertRejects(() => queries(`${folder}/${name}`), SyntaxError, `${name} as it must be Parquet`);
     }
+  });
+});
+
+Deno.test("readDataset() reads JSON lines of any making, and refuses one that is too long or no UTF-8 by itself", async () => {
+  const query = "ä".repeat(10 * 1024 * 1024);
+  const files = { "a.jsonl": lines({ query }, { query: "b" }), "c.jsonl": "" };
+  await withFiles(files, async (folder) => {
+    const startMs = performance.now();
+    assertEquals((await queries(`${folder}/a.jsonl`)).map((text) => String(text).length), [query.length, 1]);
+    const tookMs = performance.now() - startMs;
+    assert(tookMs < 30_000, `it took ${tookMs} ms`);
+    {
+      using file = await Deno.open(`${folder}/c.jsonl`, { write: true });
+      await file.truncate(64 * 1024 * 1024 + 1);
+      await file.seek(0, Deno.SeekMode.End);
+      await file.write(new Uint8Array([10, 255, 10, ...new TextEncoder().encode('{"query":"b"}')]));
+    }
+    await using primer = new DataLoadingPrimer({ dataloader: readRows(`${folder}/c.jsonl`) });
+    await assertRejects(
+      () => primer.take(0),
+      SyntaxError,
+      "c.jsonl:1 as a line must have at most 67108864 bytes",
+    );
+    await assertRejects(() => primer.take(0), SyntaxError, "c.jsonl:2 as a line must be UTF-8");
+    assertEquals((await primer.take(0)).query, "b");
   });
 });
 

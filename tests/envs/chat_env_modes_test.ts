@@ -114,6 +114,21 @@ Deno.test("ChatEnv.step() refuses to change what was said, and goes on after it"
   );
 });
 
+Deno.test("ChatEnv.step() refuses ids that the tokenizer does not know, and goes on after it", async () => {
+  await using env = chatEnv({ inputMode: "tokens" });
+  const { tokens: { prompt = [] } = {} } = await env.reset(task);
+  for (const id of [999_999, -1, 1.5, "1", null]) {
+    const message = `as it must be a list of ids of tokenizer 'tiny': id 1 is ${JSON.stringify(id)}`;
+    const response = [1, id] as number[];
+    await assertRejects(() => env.step({ tokens: { response } }), TypeError, message);
+  }
+  const unknown = { tokens: { full: [...prompt, 999_999] } };
+  await assertRejects(() => env.step(unknown), TypeError, `'tokens.full' as it must be`);
+  const text = { tokens: { response: Object("abc") } };
+  await assertRejects(() => env.step(text), TypeError, 'current value is "abc"');
+  assertEquals((await env.step({ tokens: { response: [1] } })).tokens?.prompt, [...prompt, 1]);
+});
+
 Deno.test("ChatEnv renders with the template and the variables that it is given", async () => {
   const options = { inputMode: "text", family: "falcon", systemPrompt: undefined } as const;
   await using falcon = chatEnv(options);

@@ -5,6 +5,7 @@ import { replyAction } from "../../src/envs/env.ts";
 import type { ResetOutcome } from "../../src/envs/vector_outcome.ts";
 import { endOnFinalReply } from "../../src/transforms/end_on_final_reply.ts";
 import { PythonInterpreter } from "../../src/transforms/python_interpreter.ts";
+import { StepCounter } from "../../src/transforms/step_counter.ts";
 import { TransformedEnv } from "../../src/transforms/transformed_env.ts";
 import { lines, withFiles } from "../datasets/scratch.ts";
 import { FakePool, ok } from "../fake_pool.ts";
@@ -117,6 +118,25 @@ Deno.test("DatasetChatEnv.stepAndMaybeReset() asks the next row where an episode
   const { next } = await env.stepAndMaybeReset(["ends", "goes on", "ends"].map(replyAction));
   assertEquals(asked(next), ["q3", "goes on", "q4"]);
   assertEquals(next.map(({ observation }) => observation?.history.prompt.length), [2, 3, 2]);
+});
+
+Deno.test("DatasetChatEnv.stepAndMaybeReset() loses no element to a row that is no task, and starts none outside its mask", async () => {
+  const rows = [...["a", "b"].map((query) => ({ query })), { bad: 1 }, { bad: 2 }];
+  const dataset = [...rows, ...["c", "d", "e"].map((query) => ({ query }))];
+  const makeEnv = () => new TransformedEnv(new ChatEnv(), [new StepCounter({ maxSteps: 1 })]);
+  await using env = new DatasetChatEnv({ dataset, shuffle: false, numEnvs: 2, makeEnv });
+  await env.reset();
+  const step = (mask?: boolean[]) => {
+    const actions = env.observations.map((observation) => observation && replyAction("x"));
+    return env.stepAndMaybeReset(actions, { mask });
+  };
+  const failed = await step();
+  assertEquals(failed.next.map(({ error }) => error?.boundary), ["dataset", "dataset"]);
+  const partly = await step([true, false]);
+  assertEquals(partly.steps, [null, null]);
+  assertEquals(partly.next.map(({ observation }) => observation?.task.query), ["c", undefined]);
+  const both = await step();
+  assertEquals(both.next.map(({ observation }) => observation?.task.query), ["d", "e"]);
 });
 
 Deno.test("DatasetChatEnv reset mask must reach all transforms: no other interpreter restarts", async () => {

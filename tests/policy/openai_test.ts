@@ -84,6 +84,42 @@ Deno.test("openaiPolicy() marks a reply that was cut off, and keeps a refusal as
   assertEquals(typeof refused.reply === "string" ? null : refused.reply.message.content, "I will not");
 });
 
+Deno.test("openaiPolicy() keeps what the model thought apart from what it said", async () => {
+  for (const key of ["reasoning_content", "reasoning"]) {
+    const cut = await replyOf(completion({ content: null, [key]: "hm" }, { finish_reason: "length" }));
+    assertEquals(typeof cut.reply === "string" ? null : cut.reply.message, {
+      role: "assistant",
+      content: "",
+      reasoning_content: "hm",
+      is_complete: false,
+    });
+  }
+  const said = await replyOf(completion({ content: "a", reasoning: null, reasoning_content: "" }));
+  assertEquals(typeof said.reply === "string" ? null : said.reply.message, {
+    role: "assistant",
+    content: "a",
+  });
+  await using fake = new FakeServer(() => completion({ content: "b" }));
+  const thought = { role: "assistant", content: "a", reasoning_content: "hm" };
+  await openaiPolicy({ url: fake.url, model: "m" }).reply(History.fromChats([thought]), { task: TASK });
+  assertEquals(fake.seen[0]?.body.messages, [{ role: "assistant", content: "a" }]);
+});
+
+Deno.test("openaiPolicy() takes content in parts of text, and no others", async () => {
+  const parts = ["a ", "b"].map((text) => ({ type: "text", text }));
+  const { reply } = await replyOf(completion({ content: parts }));
+  assertEquals(typeof reply === "string" ? null : reply.message.content, "a b");
+  const image = completion({ content: [{ type: "image_url", image_url: { url: "x" } }] });
+  await assertRejects(() => replyOf(image), PolicyError, "choices.0.message.content");
+});
+
+Deno.test("openaiPolicy() leaves out log-probabilities of which one is null", async () => {
+  const logprobs = { content: [{ logprob: -0.5 }, { logprob: null }] };
+  const answer = Response.json({ choices: [{ message: { content: "ab" }, token_ids: [1, 2], logprobs }] });
+  const { reply } = await replyOf(answer);
+  assertEquals(typeof reply === "string" ? null : reply.tokens, { ids: [1, 2] });
+});
+
 Deno.test("openaiPolicy() takes the token ids that vLLM gives, each with its log-probability", async () => {
   const { reply } = await replyOf(Response.json({
     choices: [{

@@ -55,6 +55,13 @@ Deno.test("IncrementalTokenizer gives at reset the tokens of the whole prompt", 
   assertEquals(observation.tokens?.prompt, wholeTokens(observation));
 });
 
+Deno.test("IncrementalTokenizer refuses sampled ids that the tokenizer does not know", async () => {
+  await using env = tokenizing([]);
+  await env.reset(task);
+  const action = { ...replyAction("a"), tokens: { response: [1, 999_999] } };
+  await assertRejects(() => env.step(action), Error, "id 1 is 999999");
+});
+
 Deno.test("IncrementalTokenizer gives the tokens of the whole prompt over many turns, sampled or not", async () => {
   const text = fc.string({ maxLength: 12 }).map((said) => `w${said.trim().replaceAll("<", "")}`);
   const answers = fc.oneof(

@@ -5,12 +5,11 @@ import {
   type Transport,
 } from "@modelcontextprotocol/client";
 import type { DenoCommand } from "../../sandbox/deno_program.ts";
+import { messageLines } from "./message_lines.ts";
 
 /** How long a server may take to end by itself when its input is closed. */
 const GRACE_MS = 500;
 const STDERR_CAP = 4_000;
-/** No message may be longer; a server that goes on is killed. */
-const MAX_LINE_CHARACTERS = 64 * 1024 * 1024;
 /** Lines that are no message; a server that writes more of them is killed. */
 const MAX_GARBAGE_LINES = 1_000;
 
@@ -86,13 +85,8 @@ export class ChildTransport implements Transport {
   }
 
   async #readLines(stdout: ReadableStream<Uint8Array<ArrayBuffer>>): Promise<void> {
-    let rest = "";
-    for await (const piece of stdout.pipeThrough(new TextDecoderStream())) {
-      const lines = (rest + piece).split("\n");
-      rest = lines.pop() ?? "";
-      if (rest.length > MAX_LINE_CHARACTERS) throw new RangeError("a message of the server is too long");
-      for (const line of lines) this.#receive(line);
-    }
+    const pieces = stdout.pipeThrough(new TextDecoderStream());
+    for await (const line of messageLines(pieces)) this.#receive(line);
   }
 
   #receive(line: string): void {

@@ -71,7 +71,7 @@ export class McpClient implements AsyncDisposable {
       const lost = connection.isLoss(error);
       const harmless = isUnknownSession(error) || isHarmless(connection.tools.get(tool));
       if (lost && harmless && mayRepeat && !started) return await this.#call(call, false);
-      const reason = lost ? "the server ended before it answered" : reasonOf(error);
+      const reason = lost ? connection.loss : reasonOf(error);
       throw new McpError(`MCP tool call failed: ${reason}`, { cause: error });
     }
   }

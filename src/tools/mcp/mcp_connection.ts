@@ -10,6 +10,7 @@ import {
 } from "@modelcontextprotocol/client";
 import { McpError } from "../../errors.ts";
 import { ChildTransport } from "./child_transport.ts";
+import { HttpTransport } from "./http_transport.ts";
 
 /** How a connection is made. */
 export interface McpConnectionOptions {
@@ -33,10 +34,12 @@ const BELIEVE: jsonSchemaValidator = {
 export class McpConnection implements AsyncDisposable {
   readonly tools: ReadonlyMap<string, McpTool>;
   readonly #client: Client;
+  readonly #transport: Transport;
   #alive = true;
 
-  private constructor(client: Client, tools: readonly McpTool[]) {
+  private constructor(client: Client, transport: Transport, tools: readonly McpTool[]) {
     this.#client = client;
+    this.#transport = transport;
     this.tools = new Map(tools.map((tool) => [tool.name, tool]));
   }
 
@@ -64,7 +67,7 @@ export class McpConnection implements AsyncDisposable {
       await client.connect(transport, limits);
       const { tools } = await client.listTools(undefined, limits);
       if (closed) throw new Error("it ended behind its handshake");
-      const connection = new McpConnection(client, tools);
+      const connection = new McpConnection(client, transport, tools);
       client.onclose = () => connection.#alive = false;
       return connection;
     } catch (cause) {
@@ -81,6 +84,12 @@ export class McpConnection implements AsyncDisposable {
   /** Whether the server can be asked. */
   get alive(): boolean {
     return this.#alive;
+  }
+
+  /** Why there is no connection any more, to be told behind a call that did not survive it. */
+  get loss(): string {
+    const complaint = this.#transport instanceof HttpTransport ? this.#transport.complaint : "";
+    return complaint || "the server ended before it answered";
   }
 
   /** Calls a tool; whether it went well is in the answer. Rejects when there is none. */
@@ -125,6 +134,7 @@ function isNetwork(error: unknown): boolean {
 
 function reasonOf(cause: unknown, transport: Transport): string {
   const reason = cause instanceof Error ? cause.message : String(cause);
-  const complaint = transport instanceof ChildTransport ? transport.complaint : "";
+  const tells = transport instanceof ChildTransport || transport instanceof HttpTransport;
+  const complaint = tells ? transport.complaint : "";
   return complaint === "" ? reason : `${reason}: ${complaint}`;
 }

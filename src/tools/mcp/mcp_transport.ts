@@ -1,10 +1,11 @@
-import { StreamableHTTPClientTransport, type Transport } from "@modelcontextprotocol/client";
+import type { Transport } from "@modelcontextprotocol/client";
 import { resolve } from "node:path";
 import { requireOwnModules } from "../../sandbox/own_modules.ts";
 import { setprivPrefix } from "../../sandbox/command.ts";
 import { type DenoCommand, denoCommand, fetchModules } from "../../sandbox/deno_program.ts";
 import type { Layer } from "../../sandbox/layer.ts";
 import { ChildTransport } from "./child_transport.ts";
+import { HttpTransport } from "./http_transport.ts";
 import type { McpCommand, McpModule, McpServer } from "./mcp_server.ts";
 
 /** Makes the way to a server; what a module imports is fetched before. */
@@ -13,11 +14,7 @@ export async function mcpTransport(
   options: { layers: ReadonlySet<Layer>; signal?: AbortSignal | undefined },
 ): Promise<Transport> {
   const { layers, signal } = options;
-  if ("url" in server) {
-    return new StreamableHTTPClientTransport(new URL(server.url), {
-      requestInit: { headers: { ...server.headers } },
-    });
-  }
+  if ("url" in server) return new HttpTransport(server);
   if ("command" in server) return new ChildTransport(plainCommand(server, layers), server.cwd);
   const program = moduleProgram(server, layers);
   await fetchModules(program, signal);
