@@ -78,13 +78,13 @@ Deno.test("PythonInterpreter in a real sandbox", async (t) => {
         const start = performance.now();
         const texts = await play(pool, [block("while True: pass"), block(stubborn), block("print('on')")], {
           ...options,
-          timeoutMs: 150,
+          timeoutMs: 900,
         });
         const lost = options.persistent ? " - process restarted" : "";
         assert(texts[0]?.endsWith("Code execution timed out"), texts[0]);
         assertEquals(texts[1], `Code block 1 failed:\nCode execution timed out${lost}`);
         assertEquals(texts[2], "Code block 1 executed successfully:\non\n");
-        assert(performance.now() - start < 10_000);
+        assert(performance.now() - start < 30_000);
       }
     },
   );
@@ -114,7 +114,7 @@ Deno.test("PythonInterpreter in a real sandbox", async (t) => {
       ]);
       assertStringIncludes(String(failed), "before\nwarned\nTraceback");
       const [slow] = await play(pool, [block("print('partial', flush=True)\nwhile True: pass")], {
-        timeoutMs: 150,
+        timeoutMs: 900,
       });
       assertStringIncludes(String(slow), "failed:\npartial\n");
       assertEquals(await play(pool, [block("print('a\\nb', end='')")]), [
