@@ -9,6 +9,8 @@ from paddock_prompt import compiled_prompt
 
 _space = {"__name__": "hidden_tests"}
 _tests = []
+_ENDINGS = (StopIteration, StopAsyncIteration)
+"""Would end a loop of the test that calls the candidate, as if everything had been looked at."""
 
 
 class CandidateError(Exception):
@@ -70,7 +72,7 @@ def _stub(name):
 
 def _exception(name, message):
     kind = getattr(builtins, name, None)
-    if isinstance(kind, type) and issubclass(kind, Exception):
+    if isinstance(kind, type) and issubclass(kind, Exception) and not issubclass(kind, _ENDINGS):
         try:
             return kind(message)
         except TypeError:
