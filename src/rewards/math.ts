@@ -19,7 +19,8 @@ const MAX_CHARACTERS = 2_000;
  *
  * Numbers and expressions are compared by value, exactly where they are fractions: `\frac12`, `0.5` and `1/2` are
  * one, and so are `\sqrt{8}` and `2\sqrt2`, `x(x+1)` and `x^2+x`. Sets and several answers may come in any order;
- * tuples, intervals and matrices may not. Money, degrees, per cent, units and `x =` say nothing. Equations
+ * tuples, intervals and matrices may not. With variables, expressions are one when they are so at many points, some
+ * of them below 0, of which some must give both a value: `|x|` is not `x`. Money, degrees, per cent, units and `x =` say nothing. Equations
  * may be multiplied and have their sides changed. What is none of these, such as an inequality or a word, is
  * compared as text without spaces. Nothing is run.
  *
