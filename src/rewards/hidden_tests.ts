@@ -14,7 +14,7 @@ export interface HiddenTestsOptions {
   pool: SessionPool;
   /**
    * Where tests run, behind a profile with `hostTools` and enough `hostToolCalls` for a test's calls of the
-   * candidate. No model code may ever run in it. Without it the tests take a second session of `pool`, which then
+   * candidate: a test that makes more is failed. No model code may ever run in it. Without it the tests take a second session of `pool`, which then
    * needs two sessions, in processes of their own, and makes two fresh interpreters for each grade: that is slower.
    */
   testPool?: SessionPool | undefined;

@@ -3,11 +3,15 @@
 import json
 
 MAX_DEPTH = 40
-"""Of a result. An argument may be deeper, as a test may hand a result back."""
+"""Of a result, which the host holds to it too. An argument may be deeper, as a test may hand a result back."""
 
 
 class PlainDataError(Exception):
     """A value is not plain data, or the text is not."""
+
+
+class TooDeepError(PlainDataError):
+    """A value is nested deeper than any honest one."""
 
 
 def encode(value, depth=MAX_DEPTH):
@@ -29,7 +33,7 @@ def decode(data):
 def _encoded(value, depth):
     # The methods are those of the classes themselves, so that what a subclass overrides says nothing.
     if depth < 0:
-        raise PlainDataError("the value is nested too deep")
+        raise TooDeepError("the value is nested too deep")
     if value is None or value is True or value is False:
         return value
     if isinstance(value, str):

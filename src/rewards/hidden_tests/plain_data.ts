@@ -1,8 +1,8 @@
 /** A value of Python as it crosses: `null`, a boolean, a text, or a list whose first element says what it is. */
 export type PlainData = null | boolean | string | readonly PlainData[];
 
-/** Deeper than anything that the encoding gives. */
-const MAX_DEPTH = 130;
+/** Deeper than anything that the encoding gives a result. */
+const MAX_DEPTH = 40;
 const HEX_INTEGER = /^-?0x[0-9a-f]+$/;
 const HEX_FLOAT = /^(?:nan|-?inf|-?0x[01]\.[0-9a-f]+p[-+]\d{1,4})$/;
 const HEX_BYTES = /^(?:[0-9a-f]{2})*$/;

@@ -3,12 +3,13 @@
 import ast
 import builtins
 
-from paddock import tools
+from paddock import ToolError, tools
 from paddock_plain_data import MAX_DEPTH, PlainDataError, decode, encode
 from paddock_prompt import compiled_prompt
 
 _space = {"__name__": "hidden_tests"}
 _tests = []
+_refusals = []
 _ENDINGS = (StopIteration, StopAsyncIteration)
 """Would end a loop of the test that calls the candidate, as if everything had been looked at."""
 
@@ -29,7 +30,11 @@ def prepare(prompt, setup, tests, names):
 
 
 def run(index):
+    """Runs a test. One that goes on although a call was refused has not seen what it is to judge."""
+    _refusals.clear()
     exec(_tests[index], _space)
+    if _refusals:
+        raise _refusals[0]
 
 
 def _bind(names):
@@ -58,7 +63,12 @@ def _defined(node):
 
 def _stub(name):
     def candidate(*args, **kwargs):
-        reply = tools.call_candidate(name=name, arguments=encode([args, kwargs], MAX_DEPTH + 5))
+        arguments = encode([args, kwargs], 2 * MAX_DEPTH)
+        try:
+            reply = tools.call_candidate(name=name, arguments=arguments)
+        except ToolError as error:
+            _refusals.append(error)
+            raise
         if "raised" in reply:
             raise _exception(reply["raised"], reply["message"])
         try:
