@@ -31,7 +31,8 @@ export interface HiddenTestsOptions {
  * that it never touches. When a test calls the candidate, arguments go over as copies and a result comes back as
  * plain data: numbers, texts, bytes, lists, tuples, dicts and sets, each as what its class was derived from. So a
  * test cannot see that an argument was changed in place, and a result of any other type raises in the test. An
- * exception of the candidate is raised in the test, which may expect it; a call that ends the interpreter or its
+ * exception of the candidate is raised in the test, which may expect it, as the built-in class that it is or is
+ * derived from; a call that ends the interpreter or its
  * time fails the test and the rest.
  *
  * Grading throws when it is the tests that fail: when they do not run, or never call the candidate.

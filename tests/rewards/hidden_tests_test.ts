@@ -95,6 +95,22 @@ Deno.test("hiddenTests() runs a candidate against tests", async (t) => {
       "try:\n    add(1, 2)\nexcept Exception as error:\n    assert type(error).__name__ == 'CandidateError' and str(error) == 'Own: mine'";
     assertEquals(await grade(code(own), { tests: [test] }), passed(1));
   });
+  await t.step("which see one of a class derived from a built-in one as that", async () => {
+    const program = (base: string) =>
+      `class Base(${base}):\n    pass\nclass Own(Base):\n    pass\ndef add(a, b):\n    raise Own('mine')`;
+    const test = (kind: string) =>
+      `try:\n    add(1, 2)\n    assert False\nexcept ${kind} as error:\n    assert str(error) == 'mine'`;
+    assertEquals(
+      await grade(code(program("ValueError")), { tests: [test("ValueError"), test("TypeError")] }),
+      passed(1 / 2),
+    );
+    const mixed = `class ValueError(Exception):\n    pass\ndef add(a, b):\n    raise ValueError('mine')`;
+    assertEquals(await grade(code(mixed), { tests: [test("ValueError")] }), passed(0));
+    assertEquals(
+      await grade(code(program("RuntimeError, OSError")), { tests: [test("RuntimeError"), test("OSError")] }),
+      passed(1 / 2),
+    );
+  });
   await t.step("and fails one whose call exits, whatever the test makes of it", async () => {
     const test = "try:\n    add(1, 2)\nexcept BaseException:\n    pass";
     assertEquals(
