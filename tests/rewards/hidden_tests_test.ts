@@ -140,6 +140,19 @@ Deno.test("hiddenTests() runs a candidate against tests", async (t) => {
       "from math import isclose as near\ndef twice(f):\n    return f(1, 2) + helper\nhelper = 1\nassert near(add(1, 2), 3)\nassert (lambda g: g(1, 1))(add) == 2";
     assertEquals(await grade(code(add), { tests: [test, "assert candidate(1, 1) == 2"] }), passed(1));
   });
+  await t.step("whose name is that of a built-in function, when the tests call no other", async () => {
+    const tests = ["assert sum(10, 15) == 6", "assert sum(8, 12) == 7"];
+    const divisors =
+      "def sum(a, b):\n    s = 0\n    for n in range(1, min(a, b) + 1):\n        s += n * (a % n == b % n == 0)\n    return s";
+    assertEquals(await grade(code(divisors), { tests }), passed(1));
+    assertEquals(await grade(code("def sum(a, b):\n    return 6"), { tests }), passed(1 / 2));
+    assertEquals(await grade(code("x = 1"), { tests: ["assert max(1, 2) == 2"] }), passed(0));
+  });
+  await t.step("which does not replace what the tests compare with", async () => {
+    const program = "def add(a, b):\n    return []\ndef set(x):\n    return 1\ndef len(x):\n    return 1";
+    const tests = ["assert set(add([1], [2])) == set([1, 2])", "assert len(add([1], [2])) == 2"];
+    assertEquals(await grade(code(program), { tests }), passed(0));
+  });
   await t.step("that is a method", async () => {
     const method = "class Solution:\n    def run(self, n: int = 1) -> int:\n        return n * 2";
     const fields = { entry_point: "Solution().run", test: "assert candidate(n=4) == 8" };

@@ -34,10 +34,13 @@ def load(prompt, program):
 
 
 def call(name, arguments):
-    """Calls what the program defines under a name, or under an expression such as `Solution().run`."""
+    """
+    Calls what the program defines under a name, or under an expression such as `Solution().run`. A built-in
+    function is none of them.
+    """
     try:
         args, kwargs = decode(_loads(arguments))
-        result = eval(name, _module.__dict__)(*args, **kwargs)
+        result = eval(name, {"__builtins__": {}}, _module.__dict__)(*args, **kwargs)
         return Answer(f'{{"value": {encode(result)}}}')
     except Exception as error:
         kind = type(error)

@@ -45,12 +45,18 @@ def _bind(names):
 
 
 def _called(trees):
-    """The names that tests call and that nobody defines."""
+    """
+    The names that tests call and that nobody defines; where there are none, the one built-in name that they call.
+
+    The program has no say in this, or it would replace what the tests compare with.
+    """
     nodes = [node for tree in trees for node in ast.walk(tree)]
     calls = [node.func for node in nodes if isinstance(node, ast.Call)]
     names = dict.fromkeys(func.id for func in calls if isinstance(func, ast.Name))
     defined = {name for node in nodes for name in _defined(node)}
-    return [name for name in names if name not in {*_space, *defined, *dir(builtins)}]
+    open_names = [name for name in names if name not in {*_space, *defined}]
+    unknown = [name for name in open_names if not hasattr(builtins, name)]
+    return unknown or (open_names if len(open_names) == 1 else [])
 
 
 def _defined(node):
