@@ -32,6 +32,13 @@ Deno.test("math() takes what a reply without a block or a box says that the answ
   assertEquals(score("The answer is $\\frac{84}{2}$.", "42"), 1);
   assertEquals(score("The answer is 41? No, the answer is: 42\nI checked.", "42"), 1);
   assertEquals(score("The answer is 42, or 41", "42"), 0);
+  assertEquals(score("The final answer is **42**.", "42"), 1);
+  assertEquals(score("**The answer is: 42**", "42"), 1);
+  assertEquals(score("**The answer is:** $42$", "42"), 1);
+  assertEquals(score("The answer is ***42***, as you see", "42"), 1);
+  assertEquals(score("The answer is **41** or 42", "42"), 0);
+  assertEquals(score("<answer>**42**</answer>", "42"), 1);
+  assertEquals(score("The answer is 6*7", "42"), 1);
   assertEquals(score("The answer is", "42"), 0);
   assertEquals(score("The answer is 42. \\boxed{41}", "42"), 0);
 });
@@ -48,6 +55,9 @@ Deno.test("math() gives no score to a task without an answer", () => {
   assertEquals(score("<answer>42</answer>"), null);
   assertEquals(score("<answer>42</answer>", " "), null);
   assertEquals(score("<answer></answer>", "\\boxed{}"), null);
+  assertEquals(score("<answer>42</answer>", "It is \\boxed{42"), null);
+  assertEquals(score("<answer>42</answer>", "It is $\\boxed$."), null);
+  assertEquals(score("<answer>2</answer>", "It is $\\boxed 2$."), 1);
 });
 
 Deno.test("lastBoxed() finds the last balanced box", () => {
@@ -62,6 +72,15 @@ Deno.test("lastBoxed() finds the last balanced box", () => {
     ["{ \\boxed{1}", "1"],
     ["} \\boxed{1}", "1"],
     ["\\boxed{\\left(\\frac{a}{b}, c\\right)}", "\\left(\\frac{a}{b}, c\\right)"],
+    ["It is $\\boxed 2$.", "2"],
+    ["It is $\\boxed2$, or $\\boxed x$", "x"],
+    ["\\boxed{1} and \\boxed 2 of 3", "2"],
+    ["\\boxed 2 and \\boxed{1}", "1"],
+    ["\\boxed\\frac{1}{2}$", "\\frac{1}{2}"],
+    ["\\boxed\\boxed 5", "5"],
+    ["{\\boxed 2}", "2"],
+    ["\\boxedx 2", undefined],
+    ["\\boxed{5}, in \\boxed as you asked", "5"],
     ["no box", undefined],
     ["\\boxed", undefined],
     ["\\boxed{\\}", undefined],
@@ -314,6 +333,10 @@ Deno.test("math() is done soon with answers that are out to tire it", () => {
     "|".repeat(900),
     "(1,".repeat(400) + ")".repeat(400),
     "\\boxed{".repeat(100_000),
+    "\\boxed".repeat(100_000),
+    "\\boxed a{".repeat(100_000),
+    `${"\\boxed ".repeat(100_000)}${"a".repeat(100_000)}`,
+    `**${"*".repeat(100_000)}1`,
     "1/0+(" + "(x/7)^{150}+".repeat(75) + "1)",
     "x/0+(" + "(x/7)^{300}y^{300}+".repeat(45) + "1)",
     "\\boxed{" + "{".repeat(100_000) + "}".repeat(100_001),
