@@ -181,14 +181,26 @@ Deno.test("hiddenTests() runs a candidate against tests", async (t) => {
       "[0, -1, 10 ** 4000, True, None, 1.5, -0.0, 1e-320, float('inf'), 'a\\n\\ud800😀\"', b'\\x00\\xff']",
       "{(1, 'x'): [{1, 2}, frozenset({3})], None: {}, 2.5: set(), b'': ()}",
       "complex(1, -2)",
+      "[range(3), range(9, -1, -2), bytearray(b'\\x00a'), deque([1, [2]]), deque()]",
+      "[Fraction(-1, 3), Decimal('1.50'), Decimal('-Infinity'), Decimal('1E+400'), Decimal('-0')]",
+      "[date(2020, 1, 3), datetime(2020, 1, 3, 4, 5, 6, 7), time(1, 2), timedelta(-1, 5, 7)]",
+      "[datetime(2020, 1, 3, tzinfo=timezone(timedelta(hours=-3))), time(1, 2, 3, 4, tzinfo=timezone.utc)]",
     ];
+    const test_setup_code =
+      "from collections import deque\nfrom datetime import date, datetime, time, timedelta, timezone\nfrom decimal import Decimal\nfrom fractions import Fraction";
     const tests = values.map((value) =>
       `value = ${value}\nback = same(value)\nassert back == value and repr(back) == repr(value)`
     );
     const nan =
       "assert str(same(float('nan'))) == 'nan' and type(same(1)) is int and type(same(1.0)) is float";
     assertEquals(
-      await grade(code("def same(value):\n    return value"), { tests: [...tests, nan] }),
+      await grade(code("def same(value):\n    return value"), { tests: [...tests, nan], test_setup_code }),
+      passed(1),
+    );
+    const views =
+      "back = f({'a': 1, 'b': [2]})\nassert back[0] == {'a', 'b'} and list(back[1]) == [1, [2]]\nassert [*back[2]] == [('a', 1), ('b', [2])] and [type(v).__name__ for v in back] == ['dict_keys', 'dict_values', 'dict_items']";
+    assertEquals(
+      await grade(code("def f(d):\n    return [d.keys(), d.values(), d.items()]"), { tests: [views] }),
       passed(1),
     );
   });
@@ -354,6 +366,12 @@ Deno.test("isPlainData() knows plain data from all else", () => {
     ["complex", "nan", "0x0.0p+0"],
     ["bytes", "00ff"],
     ["dict", ["a", ["int", "0x1"]]],
+    ["range", "0x0", "0x3", "-0x1"],
+    ["Fraction", "0x1", "0x0"],
+    ["Decimal", "-1.5E+30"],
+    ["datetime", "2020-01-03T04:05:06.000007-03:00"],
+    ["deque", ["date", "2020-01-03"], ["time", "01:02:03"]],
+    ["dict_items", ["a", null]],
     ["list", null, ["tuple"], ["set"], ["frozenset", "a"]],
   ];
   for (const value of plain) assertEquals(isPlainData(value), true, JSON.stringify(value));
@@ -371,6 +389,11 @@ Deno.test("isPlainData() knows plain data from all else", () => {
     ["float", "0x1.0p+0", "x"],
     ["bytes", "0"],
     ["dict", "ab"],
+    ["range", "0x1"],
+    ["Fraction", "1", "2"],
+    ["Decimal", "__import__('os')"],
+    ["date", "today"],
+    ["dict_items", "ab"],
     ["dict", ["a"]],
     ["list", ["int", "six"]],
     ["__proto__"],
