@@ -1,8 +1,9 @@
-import { assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { loadProfile, SandboxPool, type SessionPool } from "../../mod.ts";
 import { History } from "../../src/history.ts";
 import type { Score } from "../../src/rewards/grader.ts";
 import { hiddenTests } from "../../src/rewards/hidden_tests.ts";
+import { candidateProgram } from "../../src/rewards/hidden_tests/candidate_program.ts";
 import { isPlainData } from "../../src/rewards/hidden_tests/plain_data.ts";
 import { bad, FakePool, ok } from "../fake_pool.ts";
 import { limited } from "../sandbox/started.ts";
@@ -123,6 +124,8 @@ Deno.test("hiddenTests() runs a candidate against tests", async (t) => {
     const fields = { prompt, entry_point: "area", test: "def check(f):\n    assert f(1) == math.pi\n" };
     assertEquals(await grade("    return math.pi * r ** 2", fields), passed(1));
     assertEquals(await grade("```python\n    return math.pi * r ** 2\n```", fields), passed(1));
+    const square = `${code("def square(x):\n    return x * x")}\n${code("    return math.pi * square(r)")}`;
+    assertEquals(await grade(square, fields), passed(1));
     assertEquals(await grade(code("def area(r):\n    return math.pi * r ** 2"), fields), passed(1));
   });
   await t.step("whose prompt is the query, and whose test calls check itself", async () => {
@@ -166,6 +169,29 @@ Deno.test("hiddenTests() runs a candidate against tests", async (t) => {
     const reply = `\`\`\`sh\npip list\n\`\`\`\n\`\`\`\n${add}\n\`\`\`\nSee \`\`\`x\`\`\`.`;
     assertEquals(await grade(reply, { entry_point: "add", tests }), passed(1));
     assertEquals(await grade(reply, { tests }), passed(1));
+  });
+  await t.step("in a fence of no language, which one of Python only uses", async () => {
+    const reply = `\`\`\`\n${add}\n\`\`\`\nUse it:\n${code("print(add(1, 2))")}`;
+    assertEquals(await grade(reply, { entry_point: "add", tests }), passed(1));
+    assertEquals(await grade(reply, { tests }), passed(1));
+    const both = `\`\`\`\ndef add(a, b):\n    return 0\n\`\`\`\n${code(add)}`;
+    assertEquals(await grade(both, { entry_point: "add", tests }), passed(1));
+  });
+  await t.step("with the helpers that earlier blocks define", async () => {
+    const blocks = [
+      "from operator import add as plus, mul",
+      "def broken():\n    return plus(1, 2",
+      "def helper(a, b):\n    return plus(a, b)",
+      "def add(a, b):\n    return helper(a, b)",
+      "print(add(1, 2))",
+    ];
+    const reply = blocks.map(code).join("\n");
+    assertEquals(await grade(reply, { entry_point: "add", tests }), passed(1));
+    assertEquals(await grade(reply, { tests }), passed(1));
+    const again = `${code("def helper(a, b):\n    return 0")}\n${
+      code("def helper(a, b):\n    return a + b\nadd = helper")
+    }`;
+    assertEquals(await grade(again, { entry_point: "add", tests }), passed(1));
   });
   await t.step("whose main program is not run", async () => {
     const main = `${add}\nif __name__ == '__main__':\n    add(input(), 1)`;
@@ -353,6 +379,24 @@ Deno.test("hiddenTests() stops when it is aborted", async () => {
   const history = History.fromChats([{ role: "assistant", content: "x = 1" }]);
   const signal = AbortSignal.abort(new Error("enough"));
   await assertRejects(async () => await grader.grade({ task, history, signal }), Error, "enough");
+});
+
+Deno.test("candidateProgram() reads a reply once, however long its lines are", () => {
+  const problem = { prompt: "", entryPoint: "f", setup: "", tests: [] };
+  const long = "a".repeat(1_000_000);
+  const startedAt = performance.now();
+  for (
+    const line of [
+      `import ${long}.`,
+      `import ${" ".repeat(1_000_000)}.`,
+      `from ${long}(`,
+      `import a${" ,".repeat(300_000)}`,
+    ]
+  ) {
+    const reply = `${code(line)}\n${code("def f():\n    return 1")}`;
+    assertEquals(candidateProgram(reply, problem), "def f():\n    return 1");
+  }
+  assert(performance.now() - startedAt < 30_000);
 });
 
 Deno.test("isPlainData() knows plain data from all else", () => {
