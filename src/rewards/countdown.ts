@@ -67,17 +67,18 @@ function numbersOf(parsed: Arithmetic): number[] {
     case "number":
       return [parsed.value];
     case "negative":
-      return numbersOf(parsed.operand);
+      return parsed.operand.kind === "number" ? [parsed.value] : numbersOf(parsed.operand);
     case "binary":
       return [...numbersOf(parsed.left), ...numbersOf(parsed.right)];
   }
 }
 
-/** Whether each number is used no more often than it is given. */
+/** Whether each number is used no more often than it is given; `-2` uses a -2, or else a 2. */
 function isWithin(used: readonly number[], given: readonly number[]): boolean {
   const left = [...given];
   return used.every((number) => {
-    const at = left.indexOf(number);
+    const own = left.indexOf(number);
+    const at = own < 0 && number < 0 ? left.indexOf(-number) : own;
     if (at >= 0) left.splice(at, 1);
     return at >= 0;
   });

@@ -14,7 +14,7 @@ export interface HiddenTestsOptions {
   pool: SessionPool;
   /**
    * Where tests run, behind a profile with `hostTools` and enough `hostToolCalls` for a test's calls of the
-   * candidate. No model code may ever run in it. Without it the tests take a second session of `pool`, which then
+   * candidate: a test that makes more is failed. No model code may ever run in it. Without it the tests take a second session of `pool`, which then
    * needs two sessions, in processes of their own, and makes two fresh interpreters for each grade: that is slower.
    */
   testPool?: SessionPool | undefined;
@@ -29,9 +29,11 @@ export interface HiddenTestsOptions {
  * The tests are HumanEval's (`prompt`, `entry_point`, `test`) or a list of asserts (`tests`, or MBPP's
  * `test_list`); without a `prompt` the query is one. The program runs in one session, the tests in another one
  * that it never touches. When a test calls the candidate, arguments go over as copies and a result comes back as
- * plain data: numbers, texts, bytes, lists, tuples, dicts and sets, each as what its class was derived from. So a
+ * plain data: numbers, fractions, decimals, dates and times, texts, bytes, lists, tuples, ranges, deques, dicts
+ * with their views, and sets, each as what its class was derived from. So a
  * test cannot see that an argument was changed in place, and a result of any other type raises in the test. An
- * exception of the candidate is raised in the test, which may expect it; a call that ends the interpreter or its
+ * exception of the candidate is raised in the test, which may expect it, as the built-in class that it is or is
+ * derived from; a call that ends the interpreter or its
  * time fails the test and the rest.
  *
  * Grading throws when it is the tests that fail: when they do not run, or never call the candidate.

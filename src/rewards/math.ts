@@ -1,7 +1,7 @@
 import { finalReply } from "./final_reply.ts";
 import type { Grader } from "./grader.ts";
 import { ladder, type LadderOptions } from "./ladder.ts";
-import { lastBoxed } from "./math/boxed.ts";
+import { hasBox, lastBoxed } from "./math/boxed.ts";
 import { isSameAnswer } from "./math/same_answer.ts";
 import { taggedReply } from "./tagged_reply.ts";
 
@@ -13,15 +13,16 @@ const MAX_CHARACTERS = 2_000;
  * `<answer>…</answer>`, else 0; `null` when the task has no answer. The ladder is that of TorchRL's
  * `MATHRewardParser`.
  *
- * The truth is what the last balanced `\boxed{…}` of the task's answer holds, or all of it. Of a reply the first
- * answer block counts, or a box in it; without a block the last box, and without a box the line behind the last `answer is`, all
- * outside of `<think>…</think>`.
+ * The truth is what the last balanced `\boxed{…}`, or `\boxed 2`, of the task's answer holds, or all of it; a box
+ * that cannot be read gives `null`. Of a reply the first answer block counts, or a box in it; without a block the
+ * last box, and without a box the line behind the last `answer is`, all outside of `<think>…</think>`.
  *
  * Numbers and expressions are compared by value, exactly where they are fractions: `\frac12`, `0.5` and `1/2` are
- * one, and so are `\sqrt{8}` and `2\sqrt2`, `x(x+1)` and `x^2+x`. Sets and several answers may come in any order;
- * tuples, intervals and matrices may not. Money, degrees, per cent, units and `x =` say nothing. Equations
- * may be multiplied and have their sides changed. What is none of these, such as an inequality or a word, is
- * compared as text without spaces. Nothing is run.
+ * one, and so are `\sqrt{8}` and `2\sqrt2`, `x(x+1)` and `x^2+x`. With variables they are one when they are so at
+ * many points, some of them below 0; those where one has no value say nothing. Sets and several answers may come in
+ * any order; tuples, intervals and matrices may not. Money, degrees, per cent, units and `x =` say nothing.
+ * Equations may be multiplied and have their sides changed. What is none of these, such as an inequality or a
+ * word, is compared as text without spaces. Nothing is run.
  *
  * @throws {RangeError} when a reward is no finite number.
  */
@@ -30,10 +31,12 @@ export function math(options: LadderOptions = {}): Grader {
   return {
     name: "math",
     grade({ task, history }) {
-      const truth = boxedOr(task.answer?.trim() ?? "");
-      if (truth === "") return null;
+      const truth = truthOf(task.answer?.trim() ?? "");
+      if (truth === undefined || truth === "") return null;
       const { thoughts, answers: [answer], spoken } = taggedReply(finalReply(history));
-      const given = answer === undefined ? lastBoxed(spoken) ?? stated(spoken) : boxedOr(answer.trim());
+      const given = answer === undefined
+        ? lastBoxed(spoken) ?? stated(spoken)
+        : lastBoxed(answer) ?? plain(answer);
       return scoreOf({
         right: given !== undefined && given.length <= MAX_CHARACTERS && isSameAnswer(given, truth),
         hasAnswer: answer !== undefined && answer.trim() !== "",
@@ -43,11 +46,18 @@ export function math(options: LadderOptions = {}): Grader {
   };
 }
 
-function boxedOr(text: string): string {
-  return lastBoxed(text) ?? text;
+function truthOf(answer: string): string | undefined {
+  return hasBox(answer) ? lastBoxed(answer) : answer;
 }
 
 function stated(text: string): string | undefined {
   const statement = [...text.matchAll(/\banswer is\b:?/gi)].at(-1);
-  return statement && text.slice(statement.index + statement[0].length).split("\n", 1)[0]?.trim();
+  return statement && plain(text.slice(statement.index + statement[0].length).split("\n", 1)[0] ?? "");
+}
+
+/** Without the stars of Markdown; what they are around at the beginning is all of the answer. */
+function plain(answer: string): string {
+  const text = answer.trim();
+  const strong = /^(\*{1,3})([^*]+)\1/.exec(text)?.[2];
+  return strong?.trim() ?? text.replace(/^\*+|(?<!\*)\*+\.?$/g, "").trim();
 }

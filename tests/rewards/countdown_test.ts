@@ -48,6 +48,20 @@ Deno.test("countdown() holds to its tolerance, not to what floating point loses"
   assertEquals(score("1 / 3 * 3", "target=1, numbers=1,3,3"), 1);
 });
 
+Deno.test("countdown() counts a number below 0 as the one that is given", () => {
+  const right = [
+    ["5 + (-2)", "target=3, numbers=5,-2"],
+    ["5 - -2", "target=7, numbers=5,-2"],
+    ["5 - -2", "target=7, numbers=5,2"],
+    ["-(-2) * 5", "target=10, numbers=5,-2"],
+    ["-2 - 2", "target=-4, numbers=-2,2"],
+    ["-2 + -2", "target=-4, numbers=-2,2"],
+  ] as const;
+  for (const [expression, truth] of right) assertEquals(score(expression, truth), 1, expression);
+  assertEquals(score("5 - 2", "target=3, numbers=5,-2"), 0.1);
+  assertEquals(score("-2 + -2", "target=-4, numbers=-2,5"), 0.1);
+});
+
 Deno.test("countdown() gives 0 without an answer, and parts with one", () => {
   assertEquals(wholeScore(countdown().grade(said("(25 + 3) * 4", TRUTH)) as number).score, 0);
   assertEquals(score(""), 0);

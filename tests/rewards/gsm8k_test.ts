@@ -55,8 +55,17 @@ for (const [given, truth] of same) {
   });
 }
 
-for (const [given, truth] of [["3.15", "3.14"], ["18 or 19", "18"], ["18", "1"], ["five", "5"]]) {
-  Deno.test(`gsm8k() does not take '${given}' for ${truth}`, () => {
+for (
+  const [given, truth] of [
+    ["12345678902.5", "12345678901"],
+    ["0.5", `#### 1${"0".repeat(400)}`],
+    ["3.15", "3.14"],
+    ["18 or 19", "18"],
+    ["18", "1"],
+    ["five", "5"],
+  ]
+) {
+  Deno.test(`gsm8k() does not take '${given}' for ${truth?.slice(0, 20)}`, () => {
     assertEquals(score(`<answer>${given}</answer>`, truth), 0.1);
   });
 }

@@ -1,8 +1,9 @@
-import { assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { loadProfile, SandboxPool, type SessionPool } from "../../mod.ts";
 import { History } from "../../src/history.ts";
 import type { Score } from "../../src/rewards/grader.ts";
 import { hiddenTests } from "../../src/rewards/hidden_tests.ts";
+import { candidateProgram } from "../../src/rewards/hidden_tests/candidate_program.ts";
 import { isPlainData } from "../../src/rewards/hidden_tests/plain_data.ts";
 import { bad, FakePool, ok } from "../fake_pool.ts";
 import { limited } from "../sandbox/started.ts";
@@ -95,6 +96,22 @@ Deno.test("hiddenTests() runs a candidate against tests", async (t) => {
       "try:\n    add(1, 2)\nexcept Exception as error:\n    assert type(error).__name__ == 'CandidateError' and str(error) == 'Own: mine'";
     assertEquals(await grade(code(own), { tests: [test] }), passed(1));
   });
+  await t.step("which see one of a class derived from a built-in one as that", async () => {
+    const program = (base: string) =>
+      `class Base(${base}):\n    pass\nclass Own(Base):\n    pass\ndef add(a, b):\n    raise Own('mine')`;
+    const test = (kind: string) =>
+      `try:\n    add(1, 2)\n    assert False\nexcept ${kind} as error:\n    assert str(error) == 'mine'`;
+    assertEquals(
+      await grade(code(program("ValueError")), { tests: [test("ValueError"), test("TypeError")] }),
+      passed(1 / 2),
+    );
+    const mixed = `class ValueError(Exception):\n    pass\ndef add(a, b):\n    raise ValueError('mine')`;
+    assertEquals(await grade(code(mixed), { tests: [test("ValueError")] }), passed(0));
+    assertEquals(
+      await grade(code(program("RuntimeError, OSError")), { tests: [test("RuntimeError"), test("OSError")] }),
+      passed(1 / 2),
+    );
+  });
   await t.step("and fails one whose call exits, whatever the test makes of it", async () => {
     const test = "try:\n    add(1, 2)\nexcept BaseException:\n    pass";
     assertEquals(
@@ -107,6 +124,8 @@ Deno.test("hiddenTests() runs a candidate against tests", async (t) => {
     const fields = { prompt, entry_point: "area", test: "def check(f):\n    assert f(1) == math.pi\n" };
     assertEquals(await grade("    return math.pi * r ** 2", fields), passed(1));
     assertEquals(await grade("```python\n    return math.pi * r ** 2\n```", fields), passed(1));
+    const square = `${code("def square(x):\n    return x * x")}\n${code("    return math.pi * square(r)")}`;
+    assertEquals(await grade(square, fields), passed(1));
     assertEquals(await grade(code("def area(r):\n    return math.pi * r ** 2"), fields), passed(1));
   });
   await t.step("whose prompt is the query, and whose test calls check itself", async () => {
@@ -124,6 +143,19 @@ Deno.test("hiddenTests() runs a candidate against tests", async (t) => {
       "from math import isclose as near\ndef twice(f):\n    return f(1, 2) + helper\nhelper = 1\nassert near(add(1, 2), 3)\nassert (lambda g: g(1, 1))(add) == 2";
     assertEquals(await grade(code(add), { tests: [test, "assert candidate(1, 1) == 2"] }), passed(1));
   });
+  await t.step("whose name is that of a built-in function, when the tests call no other", async () => {
+    const tests = ["assert sum(10, 15) == 6", "assert sum(8, 12) == 7"];
+    const divisors =
+      "def sum(a, b):\n    s = 0\n    for n in range(1, min(a, b) + 1):\n        s += n * (a % n == b % n == 0)\n    return s";
+    assertEquals(await grade(code(divisors), { tests }), passed(1));
+    assertEquals(await grade(code("def sum(a, b):\n    return 6"), { tests }), passed(1 / 2));
+    assertEquals(await grade(code("x = 1"), { tests: ["assert max(1, 2) == 2"] }), passed(0));
+  });
+  await t.step("which does not replace what the tests compare with", async () => {
+    const program = "def add(a, b):\n    return []\ndef set(x):\n    return 1\ndef len(x):\n    return 1";
+    const tests = ["assert set(add([1], [2])) == set([1, 2])", "assert len(add([1], [2])) == 2"];
+    assertEquals(await grade(code(program), { tests }), passed(0));
+  });
   await t.step("that is a method", async () => {
     const method = "class Solution:\n    def run(self, n: int = 1) -> int:\n        return n * 2";
     const fields = { entry_point: "Solution().run", test: "assert candidate(n=4) == 8" };
@@ -137,6 +169,29 @@ Deno.test("hiddenTests() runs a candidate against tests", async (t) => {
     const reply = `\`\`\`sh\npip list\n\`\`\`\n\`\`\`\n${add}\n\`\`\`\nSee \`\`\`x\`\`\`.`;
     assertEquals(await grade(reply, { entry_point: "add", tests }), passed(1));
     assertEquals(await grade(reply, { tests }), passed(1));
+  });
+  await t.step("in a fence of no language, which one of Python only uses", async () => {
+    const reply = `\`\`\`\n${add}\n\`\`\`\nUse it:\n${code("print(add(1, 2))")}`;
+    assertEquals(await grade(reply, { entry_point: "add", tests }), passed(1));
+    assertEquals(await grade(reply, { tests }), passed(1));
+    const both = `\`\`\`\ndef add(a, b):\n    return 0\n\`\`\`\n${code(add)}`;
+    assertEquals(await grade(both, { entry_point: "add", tests }), passed(1));
+  });
+  await t.step("with the helpers that earlier blocks define", async () => {
+    const blocks = [
+      "from operator import add as plus, mul",
+      "def broken():\n    return plus(1, 2",
+      "def helper(a, b):\n    return plus(a, b)",
+      "def add(a, b):\n    return helper(a, b)",
+      "print(add(1, 2))",
+    ];
+    const reply = blocks.map(code).join("\n");
+    assertEquals(await grade(reply, { entry_point: "add", tests }), passed(1));
+    assertEquals(await grade(reply, { tests }), passed(1));
+    const again = `${code("def helper(a, b):\n    return 0")}\n${
+      code("def helper(a, b):\n    return a + b\nadd = helper")
+    }`;
+    assertEquals(await grade(again, { entry_point: "add", tests }), passed(1));
   });
   await t.step("whose main program is not run", async () => {
     const main = `${add}\nif __name__ == '__main__':\n    add(input(), 1)`;
@@ -152,14 +207,26 @@ Deno.test("hiddenTests() runs a candidate against tests", async (t) => {
       "[0, -1, 10 ** 4000, True, None, 1.5, -0.0, 1e-320, float('inf'), 'a\\n\\ud800😀\"', b'\\x00\\xff']",
       "{(1, 'x'): [{1, 2}, frozenset({3})], None: {}, 2.5: set(), b'': ()}",
       "complex(1, -2)",
+      "[range(3), range(9, -1, -2), bytearray(b'\\x00a'), deque([1, [2]]), deque()]",
+      "[Fraction(-1, 3), Decimal('1.50'), Decimal('-Infinity'), Decimal('1E+400'), Decimal('-0')]",
+      "[date(2020, 1, 3), datetime(2020, 1, 3, 4, 5, 6, 7), time(1, 2), timedelta(-1, 5, 7)]",
+      "[datetime(2020, 1, 3, tzinfo=timezone(timedelta(hours=-3))), time(1, 2, 3, 4, tzinfo=timezone.utc)]",
     ];
+    const test_setup_code =
+      "from collections import deque\nfrom datetime import date, datetime, time, timedelta, timezone\nfrom decimal import Decimal\nfrom fractions import Fraction";
     const tests = values.map((value) =>
       `value = ${value}\nback = same(value)\nassert back == value and repr(back) == repr(value)`
     );
     const nan =
       "assert str(same(float('nan'))) == 'nan' and type(same(1)) is int and type(same(1.0)) is float";
     assertEquals(
-      await grade(code("def same(value):\n    return value"), { tests: [...tests, nan] }),
+      await grade(code("def same(value):\n    return value"), { tests: [...tests, nan], test_setup_code }),
+      passed(1),
+    );
+    const views =
+      "back = f({'a': 1, 'b': [2]})\nassert back[0] == {'a', 'b'} and list(back[1]) == [1, [2]]\nassert [*back[2]] == [('a', 1), ('b', [2])] and [type(v).__name__ for v in back] == ['dict_keys', 'dict_values', 'dict_items']";
+    assertEquals(
+      await grade(code("def f(d):\n    return [d.keys(), d.values(), d.items()]"), { tests: [views] }),
       passed(1),
     );
   });
@@ -192,6 +259,15 @@ Deno.test("hiddenTests() runs a candidate against tests", async (t) => {
     const quickly = gradeWith(hiddenTests({ pool, testPool, timeoutMs: 500 }));
     assertEquals(await quickly(code(slow), { tests }), passed(0));
   });
+  await t.step("and fails a test that calls it without end, whatever the test makes of it", async () => {
+    const tests = [
+      "n = 0\nwhile not add(n, 0):\n    n += 1",
+      "for n in range(30):\n    try:\n        add(n, n)\n    except Exception:\n        pass",
+      "value = 0\nfor _ in range(19):\n    if add(value, []):\n        break\n    value = [[[[[[value]]]]]]",
+      "assert not add(1, 2)",
+    ];
+    assertEquals(await grade(code("def add(a, b):\n    return False"), { tests }), passed(1 / 4));
+  });
   await t.step("but has no score for tests that are broken", async () => {
     await assertRejects(
       () => grade(code(add), { tests: ["assert add("] }),
@@ -205,11 +281,6 @@ Deno.test("hiddenTests() runs a candidate against tests", async (t) => {
       () => grade(code(add), { tests: ["assert add(object(), 1)"] }),
       Error,
       "Cannot run test 1: PlainDataError: a value of type 'object' is no plain data",
-    );
-    await assertRejects(
-      () => grade(code(add), { tests: ["for i in range(30):\n    add(i, i)"] }),
-      Error,
-      "Cannot run test 1: ToolError: the budget of 20 host tool calls in one block is used up",
     );
   });
 });
@@ -295,12 +366,37 @@ Deno.test("hiddenTests() never takes what the candidate's session says for a pas
   );
 });
 
+Deno.test("hiddenTests() lets a test call its candidate often in the usual profile of tools", async () => {
+  await using pool = new SandboxPool({ profile: await loadProfile("tools"), size: 2, resetMode: "rewind" });
+  const grade = gradeWith(hiddenTests({ pool, timeoutMs: 60_000 }));
+  const tests = ["for n in range(300):\n    assert same(n) == n"];
+  assertEquals(await grade(code("def same(n):\n    return n"), { tests }), passed(1));
+});
+
 Deno.test("hiddenTests() stops when it is aborted", async () => {
   const grader = hiddenTests({ pool: new FakePool() });
   const task = { id: "t", query: "q", fields: { tests: ["assert f()"] } };
   const history = History.fromChats([{ role: "assistant", content: "x = 1" }]);
   const signal = AbortSignal.abort(new Error("enough"));
   await assertRejects(async () => await grader.grade({ task, history, signal }), Error, "enough");
+});
+
+Deno.test("candidateProgram() reads a reply once, however long its lines are", () => {
+  const problem = { prompt: "", entryPoint: "f", setup: "", tests: [] };
+  const long = "a".repeat(1_000_000);
+  const startedAt = performance.now();
+  for (
+    const line of [
+      `import ${long}.`,
+      `import ${" ".repeat(1_000_000)}.`,
+      `from ${long}(`,
+      `import a${" ,".repeat(300_000)}`,
+    ]
+  ) {
+    const reply = `${code(line)}\n${code("def f():\n    return 1")}`;
+    assertEquals(candidateProgram(reply, problem), "def f():\n    return 1");
+  }
+  assert(performance.now() - startedAt < 30_000);
 });
 
 Deno.test("isPlainData() knows plain data from all else", () => {
@@ -314,6 +410,12 @@ Deno.test("isPlainData() knows plain data from all else", () => {
     ["complex", "nan", "0x0.0p+0"],
     ["bytes", "00ff"],
     ["dict", ["a", ["int", "0x1"]]],
+    ["range", "0x0", "0x3", "-0x1"],
+    ["Fraction", "0x1", "0x0"],
+    ["Decimal", "-1.5E+30"],
+    ["datetime", "2020-01-03T04:05:06.000007-03:00"],
+    ["deque", ["date", "2020-01-03"], ["time", "01:02:03"]],
+    ["dict_items", ["a", null]],
     ["list", null, ["tuple"], ["set"], ["frozenset", "a"]],
   ];
   for (const value of plain) assertEquals(isPlainData(value), true, JSON.stringify(value));
@@ -331,6 +433,11 @@ Deno.test("isPlainData() knows plain data from all else", () => {
     ["float", "0x1.0p+0", "x"],
     ["bytes", "0"],
     ["dict", "ab"],
+    ["range", "0x1"],
+    ["Fraction", "1", "2"],
+    ["Decimal", "__import__('os')"],
+    ["date", "today"],
+    ["dict_items", "ab"],
     ["dict", ["a"]],
     ["list", ["int", "six"]],
     ["__proto__"],
@@ -339,4 +446,6 @@ Deno.test("isPlainData() knows plain data from all else", () => {
   let deep: unknown = null;
   for (let depth = 0; depth < 100_000; depth++) deep = ["list", deep];
   assertEquals(isPlainData(deep), false);
+  const nested = (depth: number): unknown => depth === 0 ? null : ["dict", ["key", nested(depth - 1)]];
+  assertEquals([isPlainData(nested(40)), isPlainData(nested(41))], [true, false]);
 });

@@ -32,6 +32,13 @@ Deno.test("math() takes what a reply without a block or a box says that the answ
   assertEquals(score("The answer is $\\frac{84}{2}$.", "42"), 1);
   assertEquals(score("The answer is 41? No, the answer is: 42\nI checked.", "42"), 1);
   assertEquals(score("The answer is 42, or 41", "42"), 0);
+  assertEquals(score("The final answer is **42**.", "42"), 1);
+  assertEquals(score("**The answer is: 42**", "42"), 1);
+  assertEquals(score("**The answer is:** $42$", "42"), 1);
+  assertEquals(score("The answer is ***42***, as you see", "42"), 1);
+  assertEquals(score("The answer is **41** or 42", "42"), 0);
+  assertEquals(score("<answer>**42**</answer>", "42"), 1);
+  assertEquals(score("The answer is 6*7", "42"), 1);
   assertEquals(score("The answer is", "42"), 0);
   assertEquals(score("The answer is 42. \\boxed{41}", "42"), 0);
 });
@@ -48,6 +55,9 @@ Deno.test("math() gives no score to a task without an answer", () => {
   assertEquals(score("<answer>42</answer>"), null);
   assertEquals(score("<answer>42</answer>", " "), null);
   assertEquals(score("<answer></answer>", "\\boxed{}"), null);
+  assertEquals(score("<answer>42</answer>", "It is \\boxed{42"), null);
+  assertEquals(score("<answer>42</answer>", "It is $\\boxed$."), null);
+  assertEquals(score("<answer>2</answer>", "It is $\\boxed 2$."), 1);
 });
 
 Deno.test("lastBoxed() finds the last balanced box", () => {
@@ -62,6 +72,15 @@ Deno.test("lastBoxed() finds the last balanced box", () => {
     ["{ \\boxed{1}", "1"],
     ["} \\boxed{1}", "1"],
     ["\\boxed{\\left(\\frac{a}{b}, c\\right)}", "\\left(\\frac{a}{b}, c\\right)"],
+    ["It is $\\boxed 2$.", "2"],
+    ["It is $\\boxed2$, or $\\boxed x$", "x"],
+    ["\\boxed{1} and \\boxed 2 of 3", "2"],
+    ["\\boxed 2 and \\boxed{1}", "1"],
+    ["\\boxed\\frac{1}{2}$", "\\frac{1}{2}"],
+    ["\\boxed\\boxed 5", "5"],
+    ["{\\boxed 2}", "2"],
+    ["\\boxedx 2", undefined],
+    ["\\boxed{5}, in \\boxed as you asked", "5"],
     ["no box", undefined],
     ["\\boxed", undefined],
     ["\\boxed{\\}", undefined],
@@ -167,6 +186,30 @@ const SAME: readonly (readonly [string, string])[] = [
   ["\\theta = 30^\\circ", "30"],
   ["x_1 = 5", "5"],
   ["\\[ 42 \\]", "\\(42\\)"],
+  ["e^{2x}", "(e^x)^2"],
+  ["2^{5k}", "32^k"],
+  ["x^{2n}", "(x^n)^2"],
+  ["x^n", "x^{n+0}"],
+  ["a^{m+n}", "a^m a^n"],
+  ["\\cosh x", "\\frac{e^x+e^{-x}}{2}"],
+  ["\\sqrt{x-5}+1", "1+\\sqrt{x-5}"],
+  ["\\sqrt{x-120}+1", "1+\\sqrt{x-120}"],
+  ["\\ln(\\ln x)+1", "1+\\ln(\\ln x)"],
+  ["\\ln x^2", "2\\ln x"],
+  ["\\arcsin x+\\arccos x", "\\frac{\\pi}{2}"],
+  ["\\sqrt[3]{x^3}", "x"],
+  ["\\sqrt{x^2}", "|x|"],
+  ["\\binom{n}{2}", "\\frac{n(n-1)}{2}"],
+  ["n!", "n(n-1)!"],
+  ["(-1)^n+1", "1+(-1)^{3n}"],
+  ["x^{50}-1", "(x^{25}-1)(x^{25}+1)"],
+  ["\\sqrt[3]{2+\\sqrt5}+\\sqrt[3]{2-\\sqrt5}", "1"],
+  ["(2+\\sqrt3)^{50}(2-\\sqrt3)^{50}", "1"],
+  ["\\sin\\pi", "0"],
+  ["3.141592653589793", "\\pi"],
+  ["3x-4y=0", "8y=6x"],
+  ["xy=2z^2", "z^2=\\frac{xy}{2}"],
+  ["x^2+y^2-2x=0", "(x-1)^2+y^2=1"],
 ];
 
 for (const [given, truth] of SAME) {
@@ -226,6 +269,41 @@ const DIFFERENT: readonly (readonly [string, string])[] = [
   ["\\mathbb{R}", "\\mathbb{Q}"],
   ["x \\le 3", "x \\ge 3"],
   ["0.\\overline{3}", "0.3"],
+  ["y=3x", "3y=2x+y"],
+  ["a=0", "3x-4y=0"],
+  ["q=0", "3x-4y=0"],
+  ["a=b", "x+y+z=0"],
+  ["a^2=0", "x^2=y^2+z^2"],
+  ["x^2+y^2=z^2", "x^2+y^2=25z^2"],
+  ["4x+3y=0", "3x+4y=0"],
+  ["xy=z^2", "xy=2z^2"],
+  ["y=-x", "y+x=2x"],
+  ["1=2", "5=7"],
+  ["97/98", "\\frac{a}{b}"],
+  ["\\frac{241x}{240}", "\\frac{x+y}{2}"],
+  ["2^k", "2^k-1"],
+  ["2^m", "2^m-1"],
+  ["2^t+1", "2^t"],
+  ["n^k+1", "n^k"],
+  ["1", "1-\\frac{1}{2^k}"],
+  ["0", "\\frac{1}{2^k}"],
+  ["0", "e^{-x}"],
+  ["0", "e^{-30}"],
+  ["0", "10^{-999}"],
+  ["e^x", "e^x+x"],
+  ["\\frac{e^x}{2}", "\\cosh x"],
+  ["e^{25}+1", "e^{25}"],
+  ["x^{100}", "0"],
+  ["x-2", "|x-2|"],
+  ["x", "\\sqrt{x^2}"],
+  ["xy", "|xy|"],
+  ["(-1)^n", "1"],
+  ["n!", "(n+1)!"],
+  ["10^{20}\\pi-10^{20}\\pi", "7"],
+  ["x+10^{20}\\pi-10^{20}\\pi", "y"],
+  ["10^9\\pi-10^9\\pi", "10^{-8}"],
+  ["\\tan\\frac{\\pi}{2}", "10^{16}"],
+  ["\\sqrt{-1-x^2}", "\\sqrt{-2-x^2}"],
 ];
 
 for (const [given, truth] of DIFFERENT) {
@@ -255,6 +333,12 @@ Deno.test("math() is done soon with answers that are out to tire it", () => {
     "|".repeat(900),
     "(1,".repeat(400) + ")".repeat(400),
     "\\boxed{".repeat(100_000),
+    "\\boxed".repeat(100_000),
+    "\\boxed a{".repeat(100_000),
+    `${"\\boxed ".repeat(100_000)}${"a".repeat(100_000)}`,
+    `**${"*".repeat(100_000)}1`,
+    "1/0+(" + "(x/7)^{150}+".repeat(75) + "1)",
+    "x/0+(" + "(x/7)^{300}y^{300}+".repeat(45) + "1)",
     "\\boxed{" + "{".repeat(100_000) + "}".repeat(100_001),
   ];
   for (const bomb of bombs) {

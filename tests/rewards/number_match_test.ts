@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { History } from "../../src/history.ts";
 import { numberMatch } from "../../src/rewards/number_match.ts";
 
@@ -6,6 +6,10 @@ function score(reply: string, answer?: string) {
   const task = { id: "t", query: "q", ...(answer !== undefined && { answer }) };
   const said = [{ role: "user", content: "q" }, { role: "assistant", content: reply }];
   return numberMatch().grade({ task, history: History.fromChats(said) });
+}
+
+function short(text: string): string {
+  return text.replace("\n", " ").replace(/0{20,}/, "0…0");
 }
 
 const right = [
@@ -26,10 +30,18 @@ const right = [
   ["#### 4\nI checked 3 times", "4"],
   ["The answer is 5? No, the answer is 6, of 10", "6"],
   ["18 is what the answer is", "18"],
+  ["18 <think>20</think>", "18"],
+  ["<think>The answer is 20</think> so 18", "18"],
+  ["1e400", `1${"0".repeat(400)}`],
+  [`1${"0".repeat(400)}.0`, `1${"0".repeat(400)}`],
+  ["0.30000000000000004", "0.3"],
+  ["12345678901.0000001", "12345678901"],
+  ["1.80e1", "18"],
+  ["0.00e7", "0"],
 ] as const;
 
 for (const [reply, answer] of right) {
-  Deno.test(`numberMatch() takes '${reply.replace("\n", " ")}' for ${answer}`, () => {
+  Deno.test(`numberMatch() takes '${short(reply)}' for ${short(answer)}`, () => {
     assertEquals(score(reply, answer), 1);
   });
 }
@@ -43,10 +55,18 @@ const wrong = [
   ["10000000001", "10000000000"],
   ["1.001", "1"],
   ["1e999", "1"],
+  ["<think>The answer is 18?</think>\nMy result: 7.", "18"],
+  ["<think>18", "18"],
+  ["0.5", `1${"0".repeat(400)}`],
+  ["1e999", "1e998"],
+  ["1e9999999999", `1${"0".repeat(400)}`],
+  ["12345678902.5", "12345678901"],
+  ["1234567890123456.5", "1234567890123456"],
+  ["0.00000000001", "0"],
 ] as const;
 
 for (const [reply, answer] of wrong) {
-  Deno.test(`numberMatch() does not take '${reply}' for ${answer}`, () =>
+  Deno.test(`numberMatch() does not take '${short(reply)}' for ${short(answer)}`, () =>
     assertEquals(score(reply, answer), 0));
 }
 
@@ -59,4 +79,13 @@ Deno.test("numberMatch() looks at the assistant's words only", () => {
   const task = { id: "t", query: "q", answer: "18" };
   const said = [{ role: "assistant", content: "I print it" }, { role: "tool", content: "18" }];
   assertEquals(numberMatch().grade({ task, history: History.fromChats(said) }), 0);
+});
+
+Deno.test("numberMatch() reads a number once, however long it is", () => {
+  const startedAt = performance.now();
+  const zeros = "0".repeat(1_000_000);
+  for (const number of [`0.${zeros}1`, `1${zeros}.${zeros}1`, `1e${zeros}1`]) {
+    assertEquals(score(number, "18"), 0);
+  }
+  assert(performance.now() - startedAt < 30_000);
 });

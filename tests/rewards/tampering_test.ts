@@ -9,6 +9,8 @@ interface Payload {
   readonly family: number;
   readonly name: string;
   readonly code: string;
+  /** What it beats, where that is not the usual tests. */
+  readonly tests?: readonly string[];
 }
 
 const TASK = {
@@ -41,9 +43,10 @@ Deno.test("tampering with a grader is worth 0, and does not harm the honest solu
   });
   const grader = hiddenTests({ pool, testPool, timeoutMs: 2_500 });
   assertEquals(await scoreOf(grader, HONEST), 1);
-  for (const { id, name, code } of payloads) {
+  for (const { id, name, code, tests } of payloads) {
     await t.step(`${id}: ${name}`, async () => {
-      assertEquals(await scoreOf(grader, code), 0);
+      assertEquals(await scoreOf(grader, code, tests), 0);
+      if (tests) assertEquals(await scoreOf(grader, HONEST, tests), 1, "the honest solution of these tests");
       assertEquals(await scoreOf(grader, HONEST), 1, "the honest solution after it");
     });
   }
@@ -56,8 +59,13 @@ Deno.test("tampering covers the seven families of grader tampering with several 
   assertEquals(new Set(payloads.map(({ id }) => id)).size, payloads.length);
 });
 
-async function scoreOf(grader: Grader, code: string): Promise<number | null> {
+async function scoreOf(
+  grader: Grader,
+  code: string,
+  tests: readonly string[] = TASK.fields.tests,
+): Promise<number | null> {
   const reply = `\`\`\`python\n${code}\n\`\`\``;
   const history = History.fromChats([{ role: "assistant", content: reply }]);
-  return wholeScore(await grader.grade({ task: TASK, history })).score;
+  const task = { ...TASK, fields: { ...TASK.fields, tests } };
+  return wholeScore(await grader.grade({ task, history })).score;
 }

@@ -1,5 +1,6 @@
 """Holds the candidate's program and calls it. What the program changes in here is its own loss."""
 
+import builtins
 import json
 import sys
 import types
@@ -33,10 +34,15 @@ def load(prompt, program):
 
 
 def call(name, arguments):
-    """Calls what the program defines under a name, or under an expression such as `Solution().run`."""
+    """
+    Calls what the program defines under a name, or under an expression such as `Solution().run`. A built-in
+    function is none of them.
+    """
     try:
         args, kwargs = decode(_loads(arguments))
-        result = eval(name, _module.__dict__)(*args, **kwargs)
+        result = eval(name, {"__builtins__": {}}, _module.__dict__)(*args, **kwargs)
         return Answer(f'{{"value": {encode(result)}}}')
     except Exception as error:
-        return Answer(_dumps({"raised": type(error).__name__, "message": str(error)[:1000]}))
+        kind = type(error)
+        names = (base.__name__ for base in kind.__mro__ if getattr(builtins, base.__name__, None) is base)
+        return Answer(_dumps({"raised": kind.__name__, "base": next(names), "message": str(error)[:1000]}))

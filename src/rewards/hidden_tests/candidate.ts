@@ -1,3 +1,4 @@
+import { z } from "zod";
 import type { ExecResult, PythonSession } from "../../sandbox/exec.ts";
 import source from "./candidate.py" with { type: "text" };
 import { isPlainData, type PlainData } from "./plain_data.ts";
@@ -6,10 +7,11 @@ import { definingModule, moduleCall } from "./python_code.ts";
 /** What came of a call of the candidate, as data. */
 export type CandidateReply =
   | { readonly value: PlainData }
-  /** The name of the exception's class, and its text. */
-  | { readonly raised: string; readonly message: string };
+  /** The name of the exception's class, of the built-in one that it is or is derived from, and its text. */
+  | { readonly raised: string; readonly base: string; readonly message: string };
 
 const MODULE = "paddock_candidate";
+const exceptionSchema = z.object({ raised: z.string(), base: z.string(), message: z.string() });
 
 /** The candidate in a session of its own. Nothing that it does or says is believed beyond being data. */
 export class Candidate {
@@ -46,13 +48,13 @@ export class Candidate {
   async call(name: string, args: string): Promise<CandidateReply> {
     this.#calls++;
     if (this.#lost === undefined && this.#leftMs <= 0) this.#lost = "the candidate has used up its time";
-    if (this.#lost !== undefined) return { raised: "CandidateError", message: this.#lost };
+    if (this.#lost !== undefined) return noAnswer(this.#lost);
     const result = await this.#exec(moduleCall(MODULE, "call", [name, args]));
     const reply = result.status === "ok" && result.value !== undefined ? parseReply(result.value) : undefined;
     if (reply !== undefined) return reply;
     const message = endOf(result);
     if (!result.truncated || result.status !== "ok") this.#lost = message;
-    return { raised: "CandidateError", message };
+    return noAnswer(message);
   }
 
   async #exec(code: string): Promise<ExecResult> {
@@ -62,14 +64,17 @@ export class Candidate {
   }
 }
 
+function noAnswer(message: string): CandidateReply {
+  return { raised: "CandidateError", base: "Exception", message };
+}
+
 function parseReply(text: string): CandidateReply | undefined {
   try {
     const reply: unknown = JSON.parse(text);
     if (typeof reply !== "object" || reply === null) return undefined;
     if ("value" in reply && isPlainData(reply.value)) return { value: reply.value };
-    if (!("raised" in reply) || !("message" in reply)) return undefined;
-    const { raised, message } = reply;
-    return typeof raised === "string" && typeof message === "string" ? { raised, message } : undefined;
+    const { data } = exceptionSchema.safeParse(reply);
+    return data;
   } catch {
     return undefined; // the candidate answered what is no JSON
   }

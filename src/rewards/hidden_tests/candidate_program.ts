@@ -1,18 +1,53 @@
 import { pythonBlocks } from "../../tools/python_blocks.ts";
 import type { TestProblem } from "./test_problem.ts";
 
+/** What a line without indent defines: a function, a class, or what it imports. */
+const DEFINITION =
+  /^(?:(?:async[ \t]+)?def|class)[ \t]+(\w+)|^(?:from[ \t]+[\w.]+[ \t]+)?import[ \t]+([^\n#]+)/gm;
+const USED = /(?<![.\w])[a-zA-Z_]\w*/g;
+
 /**
- * The program of a reply: its last Python block that defines the entry point, else its last block, else the reply
- * itself. Where no block says that it is Python, those that say nothing are. What does not define the entry point
- * goes on where the prompt ends.
+ * The program of a reply: its last block that defines the entry point, else its last block, else the reply itself.
+ * A block of Python comes before one that does not say what it is. What a block uses and only an earlier one
+ * defines or imports brings that one along. What does not define the entry point goes on where the prompt ends.
  */
 export function candidateProgram(reply: string, { prompt, entryPoint }: TestProblem): string {
-  const named = pythonBlocks(reply);
-  const blocks = named.length > 0 ? named : namelessBlocks(reply);
-  const defining = blocks.findLast((block) => defines(block, entryPoint));
-  const program = defining ?? blocks.at(-1) ?? reply;
-  if (program.trim() === "") return "";
-  return defines(program, entryPoint) ? program : prompt + program;
+  const [nameless, named] = [namelessBlocks(reply), pythonBlocks(reply)];
+  const blocks = [...nameless, ...named];
+  const defining = blocks.findLastIndex((block) => defines(block, entryPoint));
+  const chosen = defining < 0 ? blocks.length - 1 : defining;
+  const block = blocks[chosen] ?? reply;
+  if (block.trim() === "") return "";
+  const helpers = helpersOf(block, blocks.slice(0, Math.max(chosen, 0)));
+  return [...helpers, defines(block, entryPoint) ? block : prompt + block].join("\n");
+}
+
+/** Those of the blocks before it that define what a block lacks. */
+function helpersOf(last: string, before: readonly string[]): string[] {
+  const helpers: string[] = [];
+  const defined = new Set(definitionsOf(last));
+  const used = new Set(last.match(USED));
+  for (const block of before.toReversed()) {
+    const names = definitionsOf(block);
+    if (!names.some((name) => used.has(name) && !defined.has(name))) continue;
+    helpers.unshift(block);
+    for (const name of names) defined.add(name);
+    for (const name of block.match(USED) ?? []) used.add(name);
+  }
+  return helpers;
+}
+
+function definitionsOf(block: string): string[] {
+  return Array.from(
+    block.matchAll(DEFINITION),
+    ([, name, imports = ""]) => name === undefined ? imports.split(",").map(importedName) : [name],
+  ).flat();
+}
+
+/** `b` of `a as b`, `a` of `a.b`. */
+function importedName(part: string): string {
+  const [name = ""] = part.replace(/[()]/g, "").trim().split(/\s+/).slice(-1);
+  return name.split(".", 1)[0] ?? "";
 }
 
 /** The fenced blocks without a language. */

@@ -5,7 +5,7 @@ import type { Task } from "../../task.ts";
 export interface TestProblem {
   /** The beginning of the program, or prose. */
   readonly prompt: string;
-  /** What the candidate must define; without it, the functions that the tests call and nobody defines. */
+  /** What the candidate must define; without it, what the tests call and nobody defines, if need be as a built-in. */
   readonly entryPoint?: string | undefined;
   /** Runs before the tests. */
   readonly setup: string;

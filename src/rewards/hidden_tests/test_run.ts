@@ -15,8 +15,8 @@ export interface TestRunOptions {
 }
 
 const MODULE = "paddock_hidden_tests";
-/** What is raised in the tests' session when the tests themselves, or its profile, are at fault. */
-const OWN_FAULTS = ["ToolError", "PlainDataError"];
+/** What is raised in the tests' session when they call the candidate with what is no plain data. */
+const OWN_FAULT = "PlainDataError";
 
 /** The tests in a session that the candidate's program never sees. */
 export class TestRun {
@@ -44,28 +44,40 @@ export class TestRun {
   }
 
   /**
-   * Whether the candidate passes the test with this number.
+   * Whether the candidate passes the test with this number. One that calls it more often than the profile's
+   * `hostToolCalls` is failed: it may be the candidate that keeps it going.
    *
-   * @throws {Error} when the test calls the candidate more often than its profile's `hostToolCalls`, or with what
-   * is no plain data.
+   * @throws {Error} when the test calls the candidate with what is no plain data, or the candidate's session fails.
    */
   async passes(index: number, candidate: Candidate): Promise<boolean> {
     const { timeoutMs, signal } = this.#options;
     const code = moduleCall(MODULE, "run", [index]);
-    const result = await this.#session.exec(code, { timeoutMs, signal, tools: [callOf(candidate)] });
-    if (result.status === "error" && OWN_FAULTS.includes(result.error.type)) {
+    const failures: unknown[] = [];
+    const tools = [callOf(candidate, (error) => failures.push(error))];
+    const result = await this.#session.exec(code, { timeoutMs, signal, tools });
+    if (failures.length > 0) {
+      throw new Error(`Cannot run test ${index + 1}: ${failures[0]}`, { cause: failures[0] });
+    }
+    if (result.status === "error" && result.error.type === OWN_FAULT) {
       throw new Error(`Cannot run test ${index + 1}: ${faultOf(result)}`);
     }
     return result.status === "ok" && !candidate.isLost;
   }
 }
 
-function callOf(candidate: Candidate) {
+function callOf(candidate: Candidate, onFailure: (error: unknown) => void) {
   return hostTool({
     name: "call_candidate",
     description: "Calls the candidate with plain data.",
     parameters: z.object({ name: z.string(), arguments: z.string() }),
-    run: ({ name, arguments: args }) => candidate.call(name, args),
+    async run({ name, arguments: args }) {
+      try {
+        return await candidate.call(name, args);
+      } catch (error) {
+        onFailure(error);
+        throw error;
+      }
+    },
   });
 }
 

@@ -3,12 +3,15 @@
 import ast
 import builtins
 
-from paddock import tools
+from paddock import ToolError, tools
 from paddock_plain_data import MAX_DEPTH, PlainDataError, decode, encode
 from paddock_prompt import compiled_prompt
 
 _space = {"__name__": "hidden_tests"}
 _tests = []
+_refusals = []
+_ENDINGS = (StopIteration, StopAsyncIteration)
+"""Would end a loop of the test that calls the candidate, as if everything had been looked at."""
 
 
 class CandidateError(Exception):
@@ -27,7 +30,11 @@ def prepare(prompt, setup, tests, names):
 
 
 def run(index):
+    """Runs a test. One that goes on although a call was refused has not seen what it is to judge."""
+    _refusals.clear()
     exec(_tests[index], _space)
+    if _refusals:
+        raise _refusals[0]
 
 
 def _bind(names):
@@ -38,12 +45,18 @@ def _bind(names):
 
 
 def _called(trees):
-    """The names that tests call and that nobody defines."""
+    """
+    The names that tests call and that nobody defines; where there are none, the one built-in name that they call.
+
+    The program has no say in this, or it would replace what the tests compare with.
+    """
     nodes = [node for tree in trees for node in ast.walk(tree)]
     calls = [node.func for node in nodes if isinstance(node, ast.Call)]
     names = dict.fromkeys(func.id for func in calls if isinstance(func, ast.Name))
     defined = {name for node in nodes for name in _defined(node)}
-    return [name for name in names if name not in {*_space, *defined, *dir(builtins)}]
+    open_names = [name for name in names if name not in {*_space, *defined}]
+    unknown = [name for name in open_names if not hasattr(builtins, name)]
+    return unknown or (open_names if len(open_names) == 1 else [])
 
 
 def _defined(node):
@@ -56,9 +69,14 @@ def _defined(node):
 
 def _stub(name):
     def candidate(*args, **kwargs):
-        reply = tools.call_candidate(name=name, arguments=encode([args, kwargs], MAX_DEPTH + 5))
+        arguments = encode([args, kwargs], 2 * MAX_DEPTH)
+        try:
+            reply = tools.call_candidate(name=name, arguments=arguments)
+        except ToolError as error:
+            _refusals.append(error)
+            raise
         if "raised" in reply:
-            raise _exception(reply["raised"], reply["message"])
+            raise _exception(**reply)
         try:
             return decode(reply["value"])
         except PlainDataError as error:
@@ -68,11 +86,13 @@ def _stub(name):
     return candidate
 
 
-def _exception(name, message):
-    kind = getattr(builtins, name, None)
-    if isinstance(kind, type) and issubclass(kind, Exception):
+def _exception(raised, base, message):
+    """As the built-in class that the candidate's own one is derived from, so that a test may expect it."""
+    kind = getattr(builtins, base, None)
+    is_fit = isinstance(kind, type) and issubclass(kind, Exception) and not issubclass(kind, _ENDINGS)
+    if is_fit and (raised == base or kind is not Exception):
         try:
             return kind(message)
         except TypeError:
             pass  # it takes more than a message
-    return CandidateError(f"{name}: {message}")
+    return CandidateError(f"{raised}: {message}")

@@ -1,5 +1,8 @@
-/** Terminators with the quotes and brackets that belong to them, before white space or the end. */
-const END = /(?:[.?!…]+["'”’»)\]}*_]*(?=\s|$)|[。！？।॥۔؟]["'”’»)\]}」』]*)/gu;
+/**
+ * Terminators with the quotes and brackets that belong to them, before white space or the end. A run of them is
+ * read from its beginning alone, so that a long one takes no longer than it must.
+ */
+const END = /(?:(?<![.?!…])[.?!…]+["'”’»)\]}*_]*(?=\s|$)|[。！？।॥۔؟]["'”’»)\]}」』]*)/gu;
 /** Never the end of a sentence: what they stand before is a name or a number. */
 const TITLES = words(
   "mr mrs ms messrs mme dr drs prof st mt ft gen col maj capt cmdr lt sgt cpl adm gov sen rep " +
@@ -39,7 +42,7 @@ function ends(before: string, mark: string, after: string): boolean {
   if (!/^(?:\.+|…)/.test(mark) || /[?!]/.test(mark)) return true;
   const next = /^\s+["'“‘(*_]*([\p{L}\p{N}]*)/u.exec(after)?.[1] ?? "";
   if (/^(?:\.{2,}|…)/.test(mark)) return !/^\p{Ll}/u.test(next);
-  const last = /[\p{L}\p{N}.]{0,20}$/u.exec(before)?.[0] ?? "";
+  const last = /[\p{L}\p{N}.]{0,20}$/u.exec(before.slice(-40))?.[0] ?? "";
   const isInitial = /^\p{Lu}$/u.test(last);
   const word = last.toLowerCase();
   if (TITLES.has(word) || (word === "no" && /^\d/.test(next))) return false;

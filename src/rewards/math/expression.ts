@@ -1,4 +1,15 @@
-import { type Exact, exactOf, factorial, floatOf, inverse, negate, plus, power, times } from "./exact.ts";
+import {
+  apply,
+  type Exact,
+  exactOf,
+  factorial,
+  floatOf,
+  inverse,
+  negate,
+  plus,
+  power,
+  times,
+} from "./exact.ts";
 import { binomial, FUNCTIONS, root } from "./functions.ts";
 import { isName, tokensOf } from "./tokens.ts";
 
@@ -139,16 +150,16 @@ class Parser {
   #logarithm(depth: number): Expression | null {
     const base = this.#take("_") ? this.#argument(depth) : constant(exactOf("10"));
     const inside = base && this.#power(depth);
-    return base && inside && join((x, b) => Math.log(floatOf(x)) / Math.log(floatOf(b)), inside, base);
+    return base && inside && join(logarithm, inside, base);
   }
 
   /** `sin x`, `sin(x)`, `sin^2 x`. */
   #function(name: string, depth: number): Expression | null {
     const exponent = this.#take("^") ? this.#argument(depth) : constant(exactOf("1"));
     const inside = exponent && this.#power(depth);
-    const apply = FUNCTIONS[name];
-    if (!exponent || !inside || apply === undefined) return null;
-    return join(power, of((x) => apply(floatOf(x)), inside), exponent);
+    const make = FUNCTIONS[name];
+    if (!exponent || !inside || make === undefined) return null;
+    return join(power, of((x) => apply(make, x), inside), exponent);
   }
 
   /** A group, or one token alone. */
@@ -161,6 +172,10 @@ class Parser {
     if (taken) this.#at++;
     return taken;
   }
+}
+
+function logarithm(value: Exact, base: Exact): Exact {
+  return times(apply(Math.log, value), inverse(apply(Math.log, base)));
 }
 
 function constant(value: Exact): Expression {

@@ -1,4 +1,4 @@
-import { type Exact, exactOf, floatOf, inverse, negate, power, times } from "./exact.ts";
+import { type Exact, exactOf, floatOf, inverse, isFraction, negate, power, times } from "./exact.ts";
 
 /** The functions of one number that are never exact, by name. */
 export const FUNCTIONS: Readonly<Record<string, (x: number) => number>> = {
@@ -22,11 +22,12 @@ export const FUNCTIONS: Readonly<Record<string, (x: number) => number>> = {
 export function root(value: Exact, degree: Exact): Exact {
   const [x, n] = [floatOf(value), floatOf(degree)];
   const isOdd = Math.abs(n % 2) === 1;
-  const guess = x < 0 && isOdd ? -((-x) ** (1 / n)) : x ** (1 / n);
-  if (typeof value === "number" || !Number.isInteger(n)) return guess;
-  const exact = nearFraction(guess, value.under, n);
+  const [size, share] = [x < 0 && isOdd ? negate(value) : value, inverse(degree)];
+  const guess = size === value ? power(size, share) : negate(power(size, share));
+  if (!isFraction(value) || !Number.isInteger(n)) return guess;
+  const exact = nearFraction(floatOf(guess), value.under, n);
   const again = exact && power(exact, degree);
-  const isExact = again !== null && typeof again !== "number" && again.over === value.over &&
+  const isExact = again !== null && isFraction(again) && again.over === value.over &&
     again.under === value.under;
   return exact !== null && isExact ? exact : guess;
 }

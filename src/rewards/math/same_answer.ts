@@ -1,10 +1,11 @@
 import { cleanLatex } from "./clean_latex.ts";
-import { type Exact, exactOf, inverse, isSame, times } from "./exact.ts";
-import { parseExpression } from "./expression.ts";
+import { type Exact, isKnown, isSame, times } from "./exact.ts";
+import { type Expression, parseExpression } from "./expression.ts";
+import { POINTS } from "./points.ts";
 import { type Shape, shapeOf } from "./shape.ts";
 
-/** Where expressions with variables are compared: three points that no identity is made for. */
-const POINTS: readonly (readonly [over: string, under: string])[] = [["17", "7"], ["29", "11"], ["43", "31"]];
+/** At how many points both of two expressions must have a value to be compared by it. */
+const ENOUGH = 3;
 const PERCENT = /\\?%/g;
 /** More parts in one answer than any has. */
 const MAX_PARTS = 100;
@@ -41,46 +42,52 @@ function isSameShape(given: Shape, truth: Shape): boolean {
 
 function isSamePlain(given: string, truth: string): boolean {
   if (compact(given) === compact(truth)) return true;
-  const [first, second] = [valuesOf(given), valuesOf(truth)];
-  if (first !== null && second !== null) return isSameAtAll(first, second);
+  const [first, second] = [parseExpression(given), parseExpression(truth)];
+  if (first !== null && second !== null) return isSameEverywhere(first, second);
   const [left, right] = [sidesApart(given), sidesApart(truth)];
   return left !== null && right !== null && isMultiple(left, right);
 }
 
-/** What an expression is worth at each of the points; `null` when it is none. */
-function valuesOf(text: string): Exact[] | null {
-  const expression = parseExpression(text);
-  return expression && POINTS.map((point, at) => expression(valuesAt(point, at)));
+function isSameEverywhere(first: Expression, second: Expression): boolean {
+  let points = 0;
+  for (const { a, b, isConstant } of valuesOf(first, second)) {
+    if (!isSame(a, b)) return false;
+    if (isConstant) return true;
+    points++;
+  }
+  return points >= ENOUGH;
 }
 
-function isSameAtAll(first: readonly Exact[], second: readonly Exact[]): boolean {
-  return first.every((value, at) => isSame(value, second[at] ?? NaN));
+/** What two expressions are worth at the points where both have a value; once, if they are so everywhere. */
+function* valuesOf(
+  first: Expression,
+  second: Expression,
+): Generator<{ readonly a: Exact; readonly b: Exact; readonly isConstant: boolean }> {
+  for (const point of POINTS) {
+    let isConstant = true;
+    const variables = (name: string) => {
+      if (name === "e") return Math.E;
+      isConstant = false;
+      return point(name);
+    };
+    const [a, b] = [first(variables), second(variables)];
+    if (isKnown(a) && isKnown(b)) yield { a, b, isConstant };
+    if (isConstant) return;
+  }
 }
 
-/** By how much the sides of an equation differ at each of the points. */
-function sidesApart(text: string): Exact[] | null {
+/** By how much the sides of an equation differ. */
+function sidesApart(text: string): Expression | null {
   const [left = "", right = "", ...others] = text.split("=");
-  return others.length > 0 || right === "" ? null : valuesOf(`(${left})-(${right})`);
+  return others.length > 0 || right === "" ? null : parseExpression(`(${left})-(${right})`);
 }
 
 /** Whether two equations say the same: whether one is the other, multiplied by a number that is not 0. */
-function isMultiple(first: readonly Exact[], second: readonly Exact[]): boolean {
-  const [a, b] = [first[0] ?? NaN, second[0] ?? NaN];
-  const isNothing = [...first, ...second].some((value) => isSame(value, 0));
-  return !isNothing &&
-    isSameAtAll(first.map((value) => times(value, b)), second.map((value) => times(value, a)));
-}
-
-/** Each variable has a value of its own at each point. */
-function valuesAt([over, under]: readonly [string, string], at: number): (name: string) => Exact {
-  return (name) => {
-    if (name === "e") return Math.E;
-    const own = exactOf(
-      String([...name].reduce((sum, letter) => (31 * sum + letter.charCodeAt(0)) % 9973, 0)),
-    );
-    const slope = times(exactOf(over), inverse(exactOf(under)));
-    return times(own, times(slope, exactOf(String(at + 1))));
-  };
+function isMultiple(first: Expression, second: Expression): boolean {
+  const values = [...valuesOf(first, second)];
+  const some = values.find(({ a, b }) => !isSame(a, 0) && !isSame(b, 0));
+  return some !== undefined && values.length >= ENOUGH &&
+    values.every(({ a, b }) => isSame(times(a, some.b), times(b, some.a)));
 }
 
 /** Without spaces; words without their case too, and braces that hold one character. */

@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { countSentences } from "../../../src/rewards/ifeval/sentences.ts";
 
 const COUNTS: readonly (readonly [string, number])[] = [
@@ -20,6 +20,8 @@ const COUNTS: readonly (readonly [string, number])[] = [
   ['"It ends here. "', 1],
   ["It ends here.\n***", 1],
   ["He came at 5 p.m.\n* then he left", 1],
+  ["Wait...what?!no.", 1],
+  ['He said ".a" and "b?c".', 1],
   ["I said no. He chose No. 5 instead.", 2],
   ["我去了。你呢？", 2],
   ["यह एक वाक्य है। यह दूसरा है।", 2],
@@ -30,3 +32,18 @@ for (const [text, sentences] of COUNTS) {
     assertEquals(countSentences(text), sentences);
   });
 }
+
+Deno.test("countSentences() reads a text once, however many ends it seems to have", () => {
+  const length = 1_000_000;
+  const hard: readonly (readonly [string, number])[] = [
+    [".".repeat(length) + "x", 1],
+    [`Well${".".repeat(40)}ok `.repeat(length / 40), 1],
+    [`.${'"'.repeat(length)}x`, 1],
+    ["Mr. ".repeat(length / 10), 1],
+    ["B. ".repeat(length / 10), 1],
+    ["... a".repeat(length / 10), 1],
+  ];
+  const startedAt = performance.now();
+  for (const [text, sentences] of hard) assertEquals(countSentences(text), sentences, text.slice(0, 50));
+  assert(performance.now() - startedAt < 30_000);
+});
