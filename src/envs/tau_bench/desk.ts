@@ -56,7 +56,7 @@ const taskSchema: z.ZodType<DomainTask> = z.object({
   outputs: z.array(z.string()),
 });
 
-const toolSchema: z.ZodType<ToolInfo> = z.object({
+const toolShape = z.object({
   type: z.literal("function"),
   function: z.object({
     name: z.string(),
@@ -64,6 +64,9 @@ const toolSchema: z.ZodType<ToolInfo> = z.object({
     parameters: z.record(z.string(), z.unknown()),
   }),
 });
+
+/** A tool as it is: chat templates show its keys in their order, those that nobody knows among them. */
+const toolSchema = z.custom<ToolInfo>((value) => toolShape.safeParse(value).success, "must be a tool");
 
 const descriptionSchema: z.ZodType<DomainDescription> = z.object({
   tools_info: z.array(toolSchema),

@@ -37,13 +37,17 @@ export interface TaskTruth {
 export class TauBenchDomain implements AsyncDisposable {
   readonly name: string;
   readonly description: DomainDescription;
+  readonly #data: DomainData;
   readonly #pool: SandboxPool;
   readonly #truths = new Map<string, TaskTruth>();
-  #data: DomainData | undefined;
 
-  private constructor(name: string, parts: { description: DomainDescription; pool: SandboxPool }) {
+  private constructor(
+    name: string,
+    parts: { description: DomainDescription; data: DomainData; pool: SandboxPool },
+  ) {
     this.name = name;
     this.description = parts.description;
+    this.#data = parts.data;
     this.#pool = parts.pool;
   }
 
@@ -61,9 +65,11 @@ export class TauBenchDomain implements AsyncDisposable {
       new SandboxPool({ profile, size: sessions, resetMode: "rewind", cacheDir, onBuild }),
     );
     await using lease = await pool.acquire({ signal });
-    const description = await new Desk(lease.session).describe({ signal });
+    const desk = new Desk(lease.session);
+    const description = await desk.describe({ signal });
+    const data = new DomainData(await desk.everything({ signal }));
     started.move();
-    return new TauBenchDomain(domain, { description, pool });
+    return new TauBenchDomain(domain, { description, data, pool });
   }
 
   /** The domain's splits, such as `test` and `train`. */
@@ -94,31 +100,24 @@ export class TauBenchDomain implements AsyncDisposable {
     const key = `${task.split}/${task.index}`;
     const known = this.#truths.get(key);
     if (known) return known;
-    const data = await this.#startData(desk);
     await desk.rewind();
     const records = await desk.truth(task);
     const truth = {
       changes: changesText(records),
-      dataHash: await data.hash(records),
+      dataHash: await this.dataHash(records),
       changesNothing: records.records.length === 0,
     };
     this.#truths.set(key, truth);
     return truth;
   }
 
-  /** tau-bench's hash of the data that differ by these records from those at the start. Its desk is rewound. */
-  async dataHash(records: DomainRecords, desk: Desk): Promise<string> {
-    return await (await this.#startData(desk)).hash(records);
+  /** tau-bench's hash of the data that differ by these records from those at the start. */
+  async dataHash(changes: DomainRecords): Promise<string> {
+    return await this.#data.hash(changes);
   }
 
   /** Ends the domain's sandboxes, and with them every episode. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#pool[Symbol.asyncDispose]();
-  }
-
-  async #startData(desk: Desk): Promise<DomainData> {
-    if (this.#data) return this.#data;
-    await desk.rewind();
-    return this.#data ??= new DomainData(await desk.everything());
   }
 }

@@ -135,11 +135,7 @@ export class TauBenchEnv implements ToolUserEnv {
 
   /** tau-bench's hash of the episode's data as they are now, or were at its end. Costs a reading of all data. */
   async dataHash(): Promise<string> {
-    const episode = this.#episode ?? notStarted();
-    const changes = await this.#changes(episode);
-    const hash = await this.#options.domain.dataHash(changes, this.#desk);
-    if (!episode.done) await this.#restore(episode);
-    return hash;
+    return await this.#options.domain.dataHash(await this.#changes(this.#episode ?? notStarted()));
   }
 
   /** Gives the session back. */
