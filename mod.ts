@@ -19,9 +19,11 @@ export {
   EpisodeError,
   GraderError,
   McpError,
+  ParserError,
   PolicyError,
   type PolicyFault,
   SandboxError,
+  TokenError,
   ToolError,
   UserError,
 } from "./src/errors.ts";

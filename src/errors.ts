@@ -1,7 +1,16 @@
 /** An error at a boundary of an episode: recorded on it, never fatal to its siblings. */
 export abstract class EpisodeError extends Error {
   /** The boundary that failed, as it is written into trajectories. */
-  abstract readonly boundary: "sandbox" | "tool" | "policy" | "grader" | "mcp" | "dataset" | "user";
+  abstract readonly boundary:
+    | "sandbox"
+    | "tool"
+    | "policy"
+    | "grader"
+    | "mcp"
+    | "dataset"
+    | "user"
+    | "parser"
+    | "tokens";
 
   override get name(): string {
     return this.constructor.name;
@@ -44,6 +53,16 @@ export class McpError extends EpisodeError {
 /** The simulated user of an episode could not answer. */
 export class UserError extends EpisodeError {
   override readonly boundary = "user";
+}
+
+/** What reads the calls in a reply broke on it; what a model writes never makes one of ours do so. */
+export class ParserError extends EpisodeError {
+  override readonly boundary = "parser";
+}
+
+/** The tokens of an episode could not be kept: template, tokenizer and server do not agree on a turn. */
+export class TokenError extends EpisodeError {
+  override readonly boundary = "tokens";
 }
 
 /** A row of a dataset could not be read, or is no task. */

@@ -15,7 +15,8 @@ export interface ChatTurn {
   readonly before?: Iterable<Message> | undefined;
 }
 
-const QUESTION: readonly Message[] = [{ role: "user", content: "-" }];
+/** The chat that stands for whatever led to a turn. */
+export const QUESTION: readonly Message[] = [{ role: "user", content: "-" }];
 
 /**
  * The text of a turn, from behind one generation prompt to the end of the next.

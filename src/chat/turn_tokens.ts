@@ -1,6 +1,5 @@
-import { messageText } from "../message.ts";
 import type { ChatFormat } from "./chat_format.ts";
-import type { Tokenizer } from "./tokenizer.ts";
+import { turnRest } from "./turn_rest.ts";
 import { type ChatTurn, turnText } from "./turn_text.ts";
 
 /** A turn whose reply may have been sampled as ids. */
@@ -16,9 +15,6 @@ export interface TurnTokens {
   /** 1 on each id that was sampled, 0 on all others. */
   readonly lossMask: readonly (0 | 1)[];
 }
-
-/** Stands for a reply whose tokens are known. */
-const REPLY = "\ue000";
 
 /**
  * What to put behind the tokens of a chat that ends in a generation prompt: the sampled ids as they are, the end
@@ -47,30 +43,11 @@ export function turnTokens(turn: SampledTurn, format: ChatFormat): TurnTokens {
     const ids = tokenizer.encode(text);
     return { text, ids, lossMask: ids.map(() => 0) };
   }
-  const rendered = turnText({ ...turn, reply: { role: "assistant", content: REPLY } }, format);
-  const said = tokenizer.decode(sampled);
-  const tail = rendered.slice(rendered.indexOf(REPLY) + REPLY.length);
-  const rest = isEnded(sampled, format.ends, tokenizer)
-    ? tail.slice(format.ends.find((end) => tail.startsWith(end))?.length ?? 0)
-    : unsaid(tail, said, messageText(reply));
+  const rest = turnRest({ ...turn, sampled }, format);
   const added = tokenizer.encode(rest);
   return {
-    text: said + rest,
+    text: tokenizer.decode(sampled) + rest,
     ids: [...sampled, ...added],
     lossMask: [...sampled.map(() => 1 as const), ...added.map(() => 0 as const)],
   };
-}
-
-/** True when the model ended its turn itself, by any token that does. */
-function isEnded(sampled: readonly number[], ends: readonly string[], tokenizer: Tokenizer): boolean {
-  return ends.map((end) => tokenizer.encode(end)).some((ids) =>
-    ids.length > 0 && ids.every((id, at) => id === sampled[sampled.length - ids.length + at])
-  );
-}
-
-/** The tail without its start, should that have been sampled behind the content, as where a line break ends a turn. */
-function unsaid(tail: string, said: string, content: string): string {
-  const at = content === "" ? -1 : said.lastIndexOf(content);
-  const beyond = at === -1 ? "" : said.slice(at + content.length);
-  return tail.startsWith(beyond) ? tail.slice(beyond.length) : tail;
 }

@@ -18,6 +18,8 @@ export interface Observation {
   readonly tools?: readonly ToolSpec[];
   /** How many steps there have been, where a `StepCounter` counts them. */
   readonly stepCount?: number;
+  /** What else the env tells of the episode, for a trainer; plain data that no policy sees. */
+  readonly info?: Readonly<Record<string, unknown>>;
   /** The version of the policy that acts now, where a `PolicyVersion` tells it. */
   readonly policyVersion?: number | string;
 }

@@ -1,11 +1,12 @@
 import { crossBoundary } from "../boundary.ts";
 import type { Action, Env, Observation, Step } from "../envs/env.ts";
-import { PolicyError } from "../errors.ts";
+import { ParserError, PolicyError } from "../errors.ts";
 import { History } from "../history.ts";
 import { parseMessage } from "../message.ts";
 import { type Policy, type Reply, wholeReply } from "../policy/policy.ts";
 import { type OpenTask, type Task, withoutAnswer } from "../task.ts";
 import { episodeTokens } from "./episode_tokens.ts";
+import type { EpisodeWriter } from "./tokens/episode_writer.ts";
 import { emptyTrajectory, toolRecord, type Trajectory } from "./trajectory.ts";
 import { type TurnRecord, turnRecord } from "./turn_record.ts";
 
@@ -18,6 +19,8 @@ export interface Game {
     readonly sample?: number | undefined;
     readonly signal?: AbortSignal | undefined;
   };
+  /** Writes the tokens of the episode, and gives the policy its prompts; without it the env does, if it can. */
+  readonly writer?: EpisodeWriter | undefined;
 }
 
 /** One episode while it is played, and what is written of it so far. */
@@ -26,6 +29,7 @@ export class EpisodeRun {
   readonly #policy: Policy;
   readonly #task: Task;
   readonly #options: Game["options"];
+  readonly #writer: EpisodeWriter | undefined;
   readonly #startMs = performance.now();
   readonly #steps: TurnRecord[] = [];
   #policyMs = 0;
@@ -35,11 +39,12 @@ export class EpisodeRun {
   #ids: readonly number[] | undefined;
   #played: Trajectory;
 
-  constructor(env: Env, { policy, task, options }: Game) {
+  constructor(env: Env, { policy, task, options, writer }: Game) {
     this.#env = env;
     this.#policy = policy;
     this.#task = task;
     this.#options = options;
+    this.#writer = writer;
     this.#played = emptyTrajectory(task, { ...options, policy: policy.name });
   }
 
@@ -49,12 +54,16 @@ export class EpisodeRun {
     const task = withoutAnswer(this.#task);
     let observation = await this.#inEnv(() => this.#env.reset(this.#task, { seed, signal }));
     this.#history = observation.history.prompt;
+    this.#tell(observation);
+    this.#writer?.start(observation);
+    if (maxTurns < 1) this.#played = { ...this.#played, truncated: true };
     while (!this.#played.terminated && !this.#played.truncated) {
       signal?.throwIfAborted();
       const reply = await this.#reply(observation, task);
       const action = actionOf(reply);
       this.#history = observation.history.prompt.extend(action.history?.response ?? []);
-      const step = await this.#inEnv(() => this.#env.step(action, { signal }));
+      const step = await this.#step(action, observation);
+      this.#writer?.step(step.history.prompt);
       observation = step;
       this.#history = step.history.prompt;
       this.#ids = step.tokens?.prompt;
@@ -64,7 +73,7 @@ export class EpisodeRun {
 
   /** The episode as far as it was played. */
   trajectory(): Trajectory {
-    const tokens = episodeTokens(this.#ids, this.#steps);
+    const tokens = this.#writer?.tokens() ?? episodeTokens(this.#ids, this.#steps);
     return {
       ...this.#played,
       ...(tokens !== undefined && { tokens }),
@@ -76,7 +85,8 @@ export class EpisodeRun {
 
   async #reply({ history, tools, text, tokens }: Observation, task: OpenTask): Promise<Reply> {
     const { seed, signal } = this.#options;
-    const context = { task, tools, text: text?.prompt, tokens: tokens?.prompt, seed, signal };
+    const prompt = this.#writer?.prompt ?? { text: text?.prompt, ids: tokens?.prompt };
+    const context = { task, tools, text: prompt.text, tokens: prompt.ids, seed, signal };
     const start = performance.now();
     try {
       const reply = await crossBoundary(
@@ -84,14 +94,33 @@ export class EpisodeRun {
         { error: PolicyError, failure: "Cannot get reply", signal },
       );
       const turn = this.#steps.length + 1;
-      const begun = { turn, policyMs: performance.now() - start, promptTokens: tokens?.prompt.length };
+      const begun = { turn, policyMs: performance.now() - start, promptTokens: prompt.ids?.length };
       this.#steps.push(turnRecord(begun, reply));
+      if (this.#writer !== undefined) this.#mendStep({ tokens: sampledTokens(this.#writer.reply(reply)) });
       const { weightVersion: weights } = reply;
       if (weights) this.#played = { ...this.#played, versions: { ...this.#played.versions, weights } };
       return reply;
     } finally {
       this.#policyMs += performance.now() - start;
     }
+  }
+
+  async #step(action: Action, { history }: Observation): Promise<Step> {
+    const { signal } = this.#options;
+    try {
+      return await this.#inEnv(() => this.#env.step(action, { signal }));
+    } catch (error) {
+      if (error instanceof ParserError) {
+        // nobody can say what was said, so it counts as not said
+        this.#history = history.prompt;
+        this.#writer?.drop();
+      }
+      throw error;
+    }
+  }
+
+  #tell({ info }: Observation): void {
+    if (info !== undefined) this.#played = { ...this.#played, info: { ...this.#played.info, ...info } };
   }
 
   async #inEnv<T>(run: () => Promise<T>): Promise<T> {
@@ -110,6 +139,7 @@ export class EpisodeRun {
     const turns = this.#played.turns + 1;
     const { terminated, policyVersion } = step;
     this.#mendStep({ reward: step.reward });
+    this.#tell(step);
     this.#played = {
       ...this.#played,
       turns,
@@ -133,6 +163,13 @@ export class EpisodeRun {
 function checkedReply(reply: Reply): Reply {
   if (reply.finishReason !== "abort") return { ...reply, message: parseMessage(reply.message, 0) };
   throw new PolicyError("Cannot go on as the server aborted its reply", { fault: "aborted" });
+}
+
+/** What is written down of what was sampled. */
+function sampledTokens(
+  { ids, logProbs, start }: ReturnType<EpisodeWriter["reply"]>,
+): NonNullable<TurnRecord["tokens"]> {
+  return { ids, start, ...(logProbs && { logProbs }) };
 }
 
 /** What an env is given of a reply. */

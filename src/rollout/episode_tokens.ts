@@ -6,6 +6,13 @@ export interface EpisodeTokens {
   readonly ids: readonly number[];
   /** For each of the ids: 1 when the policy sampled it, else 0. */
   readonly lossMask: readonly (0 | 1)[];
+  /** The first prompt, and how many of the ids are its own. */
+  readonly promptText?: string;
+  readonly promptLength?: number;
+  /** For each of the ids: the log-probability of what was sampled, else 0; left out where a reply had none. */
+  readonly logProbs?: readonly number[];
+  /** How many prompts after the first were not what stands in the ids, as the template wrote them anew. */
+  readonly rewrittenPrompts?: number;
 }
 
 /**

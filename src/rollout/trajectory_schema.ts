@@ -38,7 +38,7 @@ const trajectorySchema = z.looseObject({
   terminated: z.boolean().default(false),
   truncated: z.boolean().default(false),
   error: error.optional(),
-  tokens: z.object({ ids: z.array(z.int()), lossMask: z.array(z.union([z.literal(0), z.literal(1)])) })
+  tokens: z.looseObject({ ids: z.array(z.int()), lossMask: z.array(z.union([z.literal(0), z.literal(1)])) })
     .nullish(),
   steps: z.array(z.looseObject({ turn: count })).default([]),
   toolResults: z.array(z.looseObject({ turn: count, tool: z.string(), status: z.string() })).default([]),

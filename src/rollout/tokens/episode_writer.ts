@@ -1,0 +1,205 @@
+import { ChatFormat, type ChatFormatOptions } from "../../chat/chat_format.ts";
+import type { Tokenizer } from "../../chat/tokenizer.ts";
+import type { Observation } from "../../envs/env.ts";
+import { TokenError } from "../../errors.ts";
+import type { History } from "../../history.ts";
+import type { Message } from "../../message.ts";
+import type { Reply } from "../../policy/policy.ts";
+import type { EpisodeTokens } from "../episode_tokens.ts";
+import { AppendWriter } from "./append_writer.ts";
+import { RerenderWriter } from "./rerender_writer.ts";
+import { type SampledReply, sampledReply } from "./sampled_reply.ts";
+import { type Mark, TokenBuffer } from "./token_buffer.ts";
+import type { Turn, TurnWriter } from "./turn_writer.ts";
+
+/**
+ * How the tokens of an episode come about. `append` keeps each token where it was put and encodes what is new
+ * alone; `rerender` goes along with templates that write earlier turns anew, and renders the whole chat each turn.
+ */
+export type TokenMode = "append" | "rerender";
+
+/** How the tokens of episodes are written. */
+export interface TokenOptions extends ChatFormatOptions {
+  tokenizer: Tokenizer;
+  /** `append` unless given. */
+  mode?: TokenMode | undefined;
+  /**
+   * In `append`, what to do when the template writes earlier turns anew: fail with an `error`, which is what
+   * happens unless given, or `keep` what was sampled and shown.
+   */
+  onRewrite?: "error" | "keep" | undefined;
+  /** Changes each whole prompt that the template writes, before it is encoded. */
+  editPrompt?: ((text: string) => string) | undefined;
+}
+
+/** What the policy is to answer. */
+export interface Prompt {
+  readonly text: string;
+  readonly ids: readonly number[];
+}
+
+/** A reply and what stands behind it, of which the end is still open. */
+interface OpenTurn {
+  readonly turn: Turn;
+  readonly sampled: SampledReply;
+  /** Where it begins. */
+  readonly mark: Mark;
+}
+
+/**
+ * Writes the tokens of one episode while it is played: the prompt, and behind it turn after turn what was sampled,
+ * with loss mask 1, and what the env and the template put around it, with 0.
+ *
+ * Each turn is checked: the ids of what was sampled say what the policy says it said, the ids of everything else
+ * decode to the text that was encoded, and the chat goes on where it ended. A breach is a `TokenError`, and what
+ * was written before stays.
+ */
+export class EpisodeWriter {
+  readonly #options: TokenOptions;
+  readonly #format: ChatFormat;
+  readonly #buffer: TokenBuffer;
+  #writer: TurnWriter | undefined;
+  #history: readonly Message[] = [];
+  #first: Prompt = { text: "", ids: [] };
+  /** The prompt where it is not what was written so far. */
+  #asked: Prompt | undefined;
+  #rewritten = 0;
+  /** A reply that the env has not answered. */
+  #reply: OpenTurn | undefined;
+  #last: OpenTurn | undefined;
+
+  /**
+   * `format` is what {@linkcode tokenFormat} makes of the options, which many episodes may share.
+   *
+   * @throws {RangeError} when there is no such mode, or no template has the name.
+   * @throws {SyntaxError} when the template is no Jinja.
+   */
+  constructor(options: TokenOptions, format: ChatFormat = tokenFormat(options)) {
+    const { mode = "append", tokenizer } = options;
+    if (mode !== "append" && mode !== "rerender") {
+      throw new RangeError(
+        `Cannot write tokens as 'mode' must be 'append' or 'rerender': current value is '${mode}'`,
+      );
+    }
+    this.#options = options;
+    this.#format = format;
+    this.#buffer = new TokenBuffer(tokenizer);
+  }
+
+  get prompt(): Prompt {
+    return this.#asked ?? { text: this.#buffer.text, ids: this.#buffer.ids.slice() };
+  }
+
+  /** Begins the episode. */
+  start({ history: { prompt }, tools = [] }: Observation): void {
+    const { mode = "append", onRewrite } = this.#options;
+    this.#history = [...prompt];
+    this.#writer = mode === "append"
+      ? new AppendWriter(this.#format, { tools, onRewrite })
+      : new RerenderWriter(this.#format, { tools });
+    this.#buffer.addText(
+      this.#edited(this.#format.render(prompt, { addGenerationPrompt: true, tools })),
+    );
+    this.#first = this.prompt;
+  }
+
+  /** Takes the reply to the prompt, and tells where its tokens begin and what they are. */
+  reply(reply: Reply): SampledReply & { readonly start: number } {
+    const { message } = reply;
+    if (message.role !== "assistant") {
+      throw new TokenError(`Cannot take reply as the assistant must speak: '${message.role}' does`);
+    }
+    const sampled = sampledReply(reply, this.#format, this.#options.tokenizer);
+    const turn = { before: this.#history, reply: message, sampled: sampled.ids, messages: [] };
+    const open = { turn, sampled, mark: this.#buffer.mark };
+    const { opening } = this.#turnWriter.write(turn, { addGenerationPrompt: false });
+    this.#reply = open;
+    return { ...sampled, start: open.mark.ids + this.#options.tokenizer.encode(opening).length };
+  }
+
+  /** Forgets the reply, as the episode did not take it. */
+  drop(): void {
+    this.#reply = undefined;
+  }
+
+  /** Takes the chat as the env left it: with the reply, and what was said behind it. */
+  step(history: History): void {
+    const open = this.#reply;
+    if (open === undefined) {
+      throw new TypeError("Cannot write step as there must be a reply: there is none");
+    }
+    const [reply, ...messages] = newMessages(this.#history, history);
+    if (reply === undefined) return this.drop();
+    const turn = { ...open.turn, reply, messages };
+    const written = this.#turnWriter.write(turn, { addGenerationPrompt: true });
+    const prompt = this.#turnWriter.prompt?.([...history]);
+    this.#buffer.addTurn(written, open.sampled);
+    this.#last = { ...open, turn };
+    this.#reply = undefined;
+    this.#history = [...history];
+    this.#ask(prompt);
+  }
+
+  /** The episode as far as it was written, ended behind its last message. */
+  tokens(): EpisodeTokens {
+    const { ids, lossMask, logProbs, hasLogProbs } = this.#ended();
+    return {
+      ids,
+      lossMask,
+      promptText: this.#first.text,
+      promptLength: this.#first.ids.length,
+      ...(hasLogProbs && { logProbs }),
+      rewrittenPrompts: this.#rewritten,
+    };
+  }
+
+  #ended(): TokenBuffer {
+    for (const open of [this.#reply, this.#last]) {
+      if (open === undefined) continue;
+      const buffer = this.#buffer.upTo(open.mark);
+      try {
+        buffer.addTurn(this.#turnWriter.write(open.turn, { addGenerationPrompt: false }), open.sampled);
+        return buffer;
+      } catch (error) {
+        if (!(error instanceof TokenError)) throw error; // the turn that broke the episode is left out
+      }
+    }
+    return this.#buffer.upTo({ ids: this.#first.ids.length, text: this.#first.text.length });
+  }
+
+  #ask(rendered: string | undefined): void {
+    if (rendered === undefined) return;
+    const text = this.#edited(rendered);
+    this.#asked = { text, ids: this.#options.tokenizer.encode(text) };
+    if (text !== this.#buffer.text) this.#rewritten++;
+  }
+
+  #edited(text: string): string {
+    return this.#options.editPrompt?.(text) ?? text;
+  }
+
+  get #turnWriter(): TurnWriter {
+    if (this.#writer !== undefined) return this.#writer;
+    throw new TypeError("Cannot write tokens before the episode is started");
+  }
+}
+
+/** The way in which chats are written for tokens: what an assistant says stays as it was said. */
+export function tokenFormat(options: TokenOptions): ChatFormat {
+  return new ChatFormat({ ...options, trusted: ["assistant", ...options.trusted ?? []] });
+}
+
+/** What the chat has more than before, of which nothing may have changed. */
+function newMessages(before: readonly Message[], history: History): Message[] {
+  const messages = [...history];
+  for (const [index, message] of before.entries()) {
+    const now = messages[index];
+    if (now === message || JSON.stringify(now) === JSON.stringify(message)) continue;
+    throw new TokenError(
+      `Cannot write step as the chat must start with what it was: message ${index} is ${
+        now === undefined ? "gone" : "another"
+      }`,
+    );
+  }
+  return messages.slice(before.length);
+}

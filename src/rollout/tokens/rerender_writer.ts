@@ -1,0 +1,79 @@
+import type { ChatFormat } from "../../chat/chat_format.ts";
+import { turnRest } from "../../chat/turn_rest.ts";
+import { TokenError } from "../../errors.ts";
+import { type Message, messageText } from "../../message.ts";
+import type { ToolSpec } from "../../tool_spec.ts";
+import type { Turn, TurnEnd, TurnWriter, WrittenTurn } from "./turn_writer.ts";
+
+/**
+ * Writes a turn as the difference of the whole chat rendered before and behind it: slime's token delta.
+ *
+ * It goes along with templates that write earlier turns anew, as Qwen3's does to leave out old thoughts: each
+ * prompt is the chat as the template writes it then, and the episode's tokens keep every turn as it was when it
+ * was the newest. A turn costs as much as the chat is long.
+ */
+export class RerenderWriter implements TurnWriter {
+  readonly #format: ChatFormat;
+  readonly #tools: readonly ToolSpec[];
+
+  constructor(format: ChatFormat, options: { tools: readonly ToolSpec[] }) {
+    this.#format = format;
+    this.#tools = options.tools;
+  }
+
+  prompt(messages: readonly Message[]): string {
+    return this.#format.render(messages, { addGenerationPrompt: true, tools: this.#tools });
+  }
+
+  write(turn: Turn, { addGenerationPrompt }: TurnEnd): WrittenTurn {
+    const { before, reply, messages } = turn;
+    const written = this.#render([...before, reply]);
+    const whole = messages.length === 0 ? written : this.#render([...before, reply, ...messages]);
+    const { opening, end } = this.#reply(turn, written);
+    const rest = end !== undefined && whole.startsWith(written)
+      ? end + whole.slice(written.length)
+      : this.#standalone(turn, whole);
+    if (!addGenerationPrompt) return { opening, rest };
+    return { opening, rest: rest + this.#header([...before, reply, ...messages], whole) };
+  }
+
+  /** What the template puts before the reply, and behind it; no end where the reply has no text to find it by. */
+  #reply(turn: Turn, written: string): { opening: string; end?: string } {
+    const { before, reply, sampled } = turn;
+    const prompt = this.#format.render(before, { addGenerationPrompt: true });
+    const text = messageText(reply);
+    if (!written.startsWith(prompt)) this.#refuse("the reply must extend its generation prompt: it does not");
+    if (text === "") return { opening: "" };
+    const delta = written.slice(prompt.length);
+    const at = delta.indexOf(text);
+    if (at === -1) this.#refuse("the reply must be written as it was said: it is rewritten");
+    const end = delta.slice(at + text.length);
+    const said = this.#format.tokenizer?.decode(sampled) ?? "";
+    const sampledEnd = this.#format.ends.find((end) => said.endsWith(end)) ?? "";
+    return {
+      opening: delta.slice(0, at),
+      end: end.startsWith(sampledEnd) ? end.slice(sampledEnd.length) : end,
+    };
+  }
+
+  /** The turn's text rendered on its own, where the template wrote something before it anew. */
+  #standalone({ reply, sampled, messages }: Turn, whole: string): string {
+    const rest = turnRest({ reply, sampled, messages }, this.#format, { addGenerationPrompt: false });
+    if (whole.endsWith(rest)) return rest;
+    return this.#refuse("the newest messages must end the chat as they would alone: they do not");
+  }
+
+  #header(messages: readonly Message[], whole: string): string {
+    const text = this.#format.render(messages, { addGenerationPrompt: true });
+    if (text.startsWith(whole)) return text.slice(whole.length);
+    return this.#refuse("a generation prompt must leave the chat as it is: it rewrites it");
+  }
+
+  #render(messages: readonly Message[]): string {
+    return this.#format.render(messages);
+  }
+
+  #refuse(reason: string): never {
+    throw new TokenError(`Cannot write turn with template '${this.#format.template.name}' as ${reason}`);
+  }
+}

@@ -1,0 +1,82 @@
+import type { Tokenizer } from "../../chat/tokenizer.ts";
+import { TokenError } from "../../errors.ts";
+import type { SampledReply } from "./sampled_reply.ts";
+import { sameText } from "./same_text.ts";
+import type { WrittenTurn } from "./turn_writer.ts";
+
+/** How far a {@linkcode TokenBuffer} was written. */
+export interface Mark {
+  readonly ids: number;
+  readonly text: number;
+}
+
+/** The tokens of an episode, which are only ever added to, and the text that they are. */
+export class TokenBuffer {
+  readonly #tokenizer: Tokenizer;
+  readonly ids: number[] = [];
+  readonly lossMask: (0 | 1)[] = [];
+  /** 0 for what was not sampled; meaningless once a reply came without them. */
+  readonly logProbs: number[] = [];
+  text = "";
+  /** False once a reply came without log-probabilities. */
+  hasLogProbs = true;
+
+  constructor(tokenizer: Tokenizer) {
+    this.#tokenizer = tokenizer;
+  }
+
+  get mark(): Mark {
+    return { ids: this.ids.length, text: this.text.length };
+  }
+
+  /** A buffer of its own with what was written up to a mark. */
+  upTo({ ids, text }: Mark): TokenBuffer {
+    const copy = new TokenBuffer(this.#tokenizer);
+    for (const [at, id] of this.ids.slice(0, ids).entries()) {
+      copy.#push(id, this.lossMask[at] ?? 0, this.logProbs[at] ?? 0);
+    }
+    copy.text = this.text.slice(0, text);
+    copy.hasLogProbs = this.hasLogProbs;
+    return copy;
+  }
+
+  /** Adds text that was not sampled. */
+  addText(text: string): void {
+    if (text === "") return;
+    const ids = this.#tokenizer.encode(text);
+    const decoded = this.#tokenizer.decode(ids);
+    if (!sameText(decoded, text)) {
+      throw new TokenError(
+        `Cannot encode text as tokenizer '${this.#tokenizer.name}' must decode to what it encoded: ` +
+          differenceOf(text, decoded),
+      );
+    }
+    for (const id of ids) this.#push(id, 0, 0);
+    this.text += text;
+  }
+
+  /** Adds a turn: what was sampled, and the texts around it. */
+  addTurn({ opening, rest }: WrittenTurn, { ids, text, logProbs }: SampledReply): void {
+    this.addText(opening);
+    for (const [at, id] of ids.entries()) this.#push(id, 1, logProbs?.[at] ?? 0);
+    this.text += text;
+    this.hasLogProbs &&= logProbs !== undefined;
+    this.addText(rest);
+  }
+
+  #push(id: number, mask: 0 | 1, logProb: number): void {
+    this.ids.push(id);
+    this.lossMask.push(mask);
+    this.logProbs.push(logProb);
+  }
+}
+
+const SHOWN = 40;
+
+/** Where two texts part, in words. */
+function differenceOf(wanted: string, found: string): string {
+  let at = 0;
+  while (at < wanted.length && wanted[at] === found[at]) at++;
+  const shown = (text: string) => JSON.stringify(text.slice(at, at + SHOWN));
+  return `at character ${at} it gives ${shown(found)} for ${shown(wanted)}`;
+}

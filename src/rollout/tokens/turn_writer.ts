@@ -1,0 +1,33 @@
+import type { Message } from "../../message.ts";
+
+/** A turn that is to be written behind the tokens of an episode. */
+export interface Turn {
+  /** The messages that the reply answers. */
+  readonly before: readonly Message[];
+  readonly reply: Message;
+  /** What was sampled, the token that ended it included where it was sampled too. */
+  readonly sampled: readonly number[];
+  /** What was said behind the reply: answers of tools, the user's next words. */
+  readonly messages: readonly Message[];
+}
+
+/** How a turn goes on. */
+export interface TurnEnd {
+  /** True when the assistant is asked again: the text then ends with the header of its next turn. */
+  readonly addGenerationPrompt: boolean;
+}
+
+/** The texts that a turn puts around what was sampled. */
+export interface WrittenTurn {
+  /** What the template puts between its generation prompt and the reply; nearly always nothing. */
+  readonly opening: string;
+  /** All that is behind the reply. */
+  readonly rest: string;
+}
+
+/** One way to know what a turn adds to an episode's tokens. It throws a `TokenError` when it cannot be known. */
+export interface TurnWriter {
+  write(turn: Turn, end: TurnEnd): WrittenTurn;
+  /** The prompt that the policy is to answer next; nothing when it is what was written so far. */
+  prompt?(messages: readonly Message[]): string;
+}

@@ -1,0 +1,45 @@
+import { type Message, messageText } from "../message.ts";
+import { answerByCallId } from "./answer_by_call_id.ts";
+import { agenticFaultText } from "./fault_words.ts";
+import { scanJson } from "./json_scan.ts";
+import { matchAt } from "./match_at.ts";
+import { nativeCalls } from "./native_calls.ts";
+import type { ParsedCall, ParsedMessage, ToolCallParser } from "./tool_call_parser.ts";
+import { unreadableCall, valueCalls } from "./value_calls.ts";
+
+const TAG = "<|python_tag|>";
+const BETWEEN = /[\s;,]*(?:<\|python_tag\|>)?\s*/y;
+/** A reply that is JSON from its start is one of calls when it names one. */
+const BARE = /^\s*\[?\s*\{\s*"(?:name|type|function|parameters|arguments)"\s*:/;
+
+/**
+ * Calls as Llama 3 writes them: `{"name": "n", "parameters": {…}}`, behind `<|python_tag|>` or as the whole reply,
+ * several with `;` between. The text is what stands before the tag.
+ */
+export function llama3JsonCalls(): ToolCallParser {
+  return { parse, faultText: agenticFaultText, render: answerByCallId };
+}
+
+function parse(message: Message): ParsedMessage {
+  return nativeCalls(message) ?? parseText(messageText(message));
+}
+
+function parseText(text: string): ParsedMessage {
+  const tag = text.indexOf(TAG);
+  if (tag >= 0) return { text: text.slice(0, tag).trim(), calls: callsFrom(text, tag + TAG.length) };
+  return BARE.test(text) ? { text: "", calls: callsFrom(text, 0) } : { text, calls: [] };
+}
+
+function callsFrom(text: string, start: number): ParsedCall[] {
+  const calls: ParsedCall[] = [];
+  for (let at = start; at < text.length;) {
+    try {
+      const { value, end } = scanJson(text, at);
+      calls.push(...valueCalls(value));
+      at = end + (matchAt(BETWEEN, text, end)?.length ?? 0);
+    } catch (error) {
+      return [...calls, unreadableCall(error)];
+    }
+  }
+  return calls;
+}

@@ -1,0 +1,49 @@
+import { type Message, messageText } from "../message.ts";
+import { answerByCallId } from "./answer_by_call_id.ts";
+import { agenticFaultText } from "./fault_words.ts";
+import { scanJson } from "./json_scan.ts";
+import { nativeCalls } from "./native_calls.ts";
+import { objectArguments } from "./read_arguments.ts";
+import type { ParsedCall, ParsedMessage, ToolCallParser } from "./tool_call_parser.ts";
+import { unreadableCall, valueCalls } from "./value_calls.ts";
+
+const TAG = "[TOOL_CALLS]";
+/** A name with its arguments behind it, as newer models write it, with or without an id. */
+const NAMED = /^\s*([^\s[{]{1,256})\s*(?:\[CALL_ID\]([^\s[{]{1,256})\s*)?(?:\[ARGS\])?\s*(?=\{|$)/;
+
+/**
+ * Calls as Mistral's models write them: `[TOOL_CALLS] [{"name": "n", "arguments": {…}}, …]`, or, one tag for each,
+ * `[TOOL_CALLS]n[ARGS]{…}`. The text is what stands before the first tag.
+ */
+export function mistralCalls(): ToolCallParser {
+  return { parse, faultText: agenticFaultText, render: answerByCallId };
+}
+
+function parse(message: Message): ParsedMessage {
+  return nativeCalls(message) ?? parseText(messageText(message));
+}
+
+function parseText(text: string): ParsedMessage {
+  const calls: ParsedCall[] = [];
+  const first = text.indexOf(TAG);
+  for (let start = first; start >= 0;) {
+    const { found, end } = callsAt(text, start + TAG.length);
+    calls.push(...found);
+    start = text.indexOf(TAG, end);
+  }
+  return { text: first < 0 ? text : text.slice(0, first).trim(), calls };
+}
+
+/** A tag in a JSON string opens nothing, so the next one is looked for behind the value. */
+function callsAt(text: string, start: number): { found: ParsedCall[]; end: number } {
+  const [head = "", name, callId] = NAMED.exec(text.slice(start, start + 600)) ?? [];
+  const body = start + head.length;
+  try {
+    const { value, end } = scanJson(text, body);
+    if (name === undefined) return { found: valueCalls(value), end };
+    return { found: [{ name, ...objectArguments(value), ...(callId && { callId }) }], end };
+  } catch (error) {
+    const call = unreadableCall(error);
+    return { found: [name === undefined ? call : { ...call, name }], end: body };
+  }
+}

@@ -1,0 +1,160 @@
+import { matchAt } from "./match_at.ts";
+import type { ParsedCall } from "./tool_call_parser.ts";
+
+/** Calls that were read, and where the text goes on behind them. */
+export interface ScannedCalls {
+  readonly calls: readonly ParsedCall[];
+  readonly end: number;
+}
+
+/** Deeper than any honest argument; far from what the stack can hold. */
+const MAX_DEPTH = 200;
+
+const SPACE = /[ \t\n\r]*/y;
+const NAME = /[A-Za-z_][\w.-]{0,255}/y;
+const NUMBER = /[-+]?(?:\d[\d_]*\.?[\d_]*|\.\d[\d_]*)(?:[eE][+-]?\d+)?/y;
+const WORDS: Readonly<Record<string, unknown>> = {
+  True: true,
+  False: false,
+  None: null,
+  true: true,
+  false: false,
+  null: null,
+};
+const ESCAPES: Readonly<Record<string, string>> = { n: "\n", r: "\r", t: "\t", b: "\b", f: "\f", "\n": "" };
+const CODES: Readonly<Record<string, number>> = { x: 2, u: 4, U: 8 };
+
+/**
+ * Reads a list of Python calls with named literal arguments that starts at `start`.
+ *
+ * @throws {SyntaxError} when it is none, with what is wrong and where, counted from `start`.
+ */
+export function scanPythonCalls(text: string, start = 0): ScannedCalls {
+  return new PythonScanner(text, start).scan();
+}
+
+class PythonScanner {
+  readonly #text: string;
+  readonly #start: number;
+  #at: number;
+
+  constructor(text: string, start: number) {
+    this.#text = text;
+    this.#start = start;
+    this.#at = start;
+  }
+
+  scan(): ScannedCalls {
+    this.#expect("[");
+    const calls = this.#items("]", () => this.#call());
+    return { calls, end: this.#at };
+  }
+
+  #call(): ParsedCall {
+    const name = this.#name();
+    this.#expect("(");
+    const entries = this.#items(")", (): [string, unknown] => {
+      const key = this.#name();
+      this.#expect("=");
+      return [key, this.#value(0)];
+    });
+    return { name, arguments: Object.fromEntries(entries) };
+  }
+
+  #value(depth: number): unknown {
+    if (depth > MAX_DEPTH) this.#fail("a value must not be nested so deeply");
+    this.#skip(SPACE);
+    const first = this.#text[this.#at];
+    if (first === "'" || first === '"') return this.#string();
+    if (first === "[" || first === "(") {
+      this.#at++;
+      return this.#items(first === "[" ? "]" : ")", () => this.#value(depth + 1));
+    }
+    if (first === "{") return this.#dict(depth);
+    return this.#word();
+  }
+
+  #dict(depth: number): Record<string, unknown> {
+    this.#at++;
+    const entries = this.#items("}", (): [string, unknown] => {
+      const key = this.#value(depth + 1);
+      this.#expect(":");
+      return [String(key), this.#value(depth + 1)];
+    });
+    return Object.fromEntries(entries);
+  }
+
+  #word(): unknown {
+    const name = this.#skip(NAME);
+    if (Object.hasOwn(WORDS, name)) return WORDS[name];
+    const digits = name === "" ? this.#skip(NUMBER) : "";
+    if (digits !== "") return Number(digits.replaceAll("_", ""));
+    return this.#fail("an argument must be a literal");
+  }
+
+  #string(): string {
+    const quote = this.#text[this.#at] ?? "";
+    const fence = this.#text.startsWith(quote.repeat(3), this.#at) ? quote.repeat(3) : quote;
+    this.#at += fence.length;
+    let value = "";
+    while (!this.#text.startsWith(fence, this.#at)) {
+      const next = this.#text[this.#at];
+      if (next === undefined || (next === "\n" && fence.length === 1)) this.#fail("a text must be closed");
+      this.#at++;
+      value += next === "\\" ? this.#escaped() : next;
+    }
+    this.#at += fence.length;
+    return value;
+  }
+
+  #escaped(): string {
+    const letter = this.#text[this.#at++] ?? "";
+    const digits = CODES[letter];
+    if (digits === undefined) return ESCAPES[letter] ?? (/['"\\]/.test(letter) ? letter : `\\${letter}`);
+    const code = this.#text.slice(this.#at, this.#at + digits);
+    const point = Number.parseInt(code, 16);
+    const isCode = code.length === digits && /^[\da-f]+$/i.test(code) && point <= 0x10ffff;
+    if (!isCode) this.#fail("an escape must be the number of a character");
+    this.#at += digits;
+    return String.fromCodePoint(point);
+  }
+
+  /** Items with commas between, one more allowed behind the last, up to what closes them. */
+  #items<T>(close: string, read: () => T): T[] {
+    const items: T[] = [];
+    while (!this.#take(close)) {
+      if (items.length > 0) {
+        this.#expect(",");
+        if (this.#take(close)) break;
+      }
+      items.push(read());
+    }
+    return items;
+  }
+
+  #name(): string {
+    this.#skip(SPACE);
+    return this.#skip(NAME) || this.#fail("there must be a name");
+  }
+
+  #expect(sign: string): void {
+    if (!this.#take(sign)) this.#fail(`there must be '${sign}'`);
+  }
+
+  #take(sign: string): boolean {
+    this.#skip(SPACE);
+    if (!this.#text.startsWith(sign, this.#at)) return false;
+    this.#at += sign.length;
+    return true;
+  }
+
+  #skip(pattern: RegExp): string {
+    const found = matchAt(pattern, this.#text, this.#at) ?? "";
+    this.#at += found.length;
+    return found;
+  }
+
+  #fail(reason: string): never {
+    throw new SyntaxError(`${reason} at character ${this.#at - this.#start}`);
+  }
+}

@@ -1,0 +1,35 @@
+import { type Message, messageText } from "../message.ts";
+import { answerByCallId } from "./answer_by_call_id.ts";
+import { agenticFaultText } from "./fault_words.ts";
+import { nativeCalls } from "./native_calls.ts";
+import { scanPythonCalls } from "./python_scan.ts";
+import type { ParsedMessage, ToolCallParser } from "./tool_call_parser.ts";
+import { unreadableCall } from "./value_calls.ts";
+
+const TAGS = /<\|python_(?:start|end)\|>/g;
+const LIST = /\[\s*[A-Za-z_][\w.-]{0,255}\s*\(/;
+
+/**
+ * Calls as a list of Python's: `[search(query="a", limit=3), done()]`, as Llama 4 and others write them, between
+ * `<|python_start|>` and `<|python_end|>` or not. Arguments are named and are literals. The text is what stands
+ * before and behind the list.
+ */
+export function pythonicCalls(): ToolCallParser {
+  return { parse, faultText: agenticFaultText, render: answerByCallId };
+}
+
+function parse(message: Message): ParsedMessage {
+  return nativeCalls(message) ?? parseText(messageText(message));
+}
+
+function parseText(whole: string): ParsedMessage {
+  const text = whole.replaceAll(TAGS, "");
+  const start = LIST.exec(text)?.index;
+  if (start === undefined) return { text: whole, calls: [] };
+  try {
+    const { calls, end } = scanPythonCalls(text, start);
+    return { text: `${text.slice(0, start)}${text.slice(end)}`.trim(), calls };
+  } catch (error) {
+    return { text: text.slice(0, start).trim(), calls: [unreadableCall(error)] };
+  }
+}

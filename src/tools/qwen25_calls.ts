@@ -1,0 +1,44 @@
+import { type Message, messageText } from "../message.ts";
+import { agenticFaultText } from "./fault_words.ts";
+import { answerByCallId } from "./answer_by_call_id.ts";
+import { parseJson } from "./json_scan.ts";
+import { nativeCalls } from "./native_calls.ts";
+import { unreadableCall, valueCalls } from "./value_calls.ts";
+import type { ParsedCall, ParsedMessage, ToolCallParser } from "./tool_call_parser.ts";
+
+const OPEN = "<tool_call>\n";
+const CLOSE = "\n</tool_call>";
+
+/**
+ * Calls as SGLang's detector `qwen25` reads them: `<tool_call>`, a line end, a JSON object or a list of them, a
+ * line end, `</tool_call>`. The text is what stands before the first call.
+ *
+ * A call without its closing tag is none. One that is no JSON is told to whoever asks, and nothing throws.
+ */
+export function qwen25Calls(): ToolCallParser {
+  return { parse, faultText: agenticFaultText, render: answerByCallId };
+}
+
+function parse(message: Message): ParsedMessage {
+  return nativeCalls(message) ?? parseText(messageText(message));
+}
+
+function parseText(text: string): ParsedMessage {
+  const calls: ParsedCall[] = [];
+  const first = text.indexOf(OPEN);
+  for (let start = first; start >= 0;) {
+    const end = text.indexOf(CLOSE, start + OPEN.length);
+    if (end < 0) break;
+    calls.push(...blockCalls(text.slice(start + OPEN.length, end)));
+    start = text.indexOf(OPEN, end + CLOSE.length);
+  }
+  return { text: first < 0 ? text : text.slice(0, first).trim(), calls };
+}
+
+function blockCalls(json: string): ParsedCall[] {
+  try {
+    return valueCalls(parseJson(json.trim()));
+  } catch (error) {
+    return [unreadableCall(error)];
+  }
+}

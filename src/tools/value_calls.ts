@@ -1,0 +1,28 @@
+import { objectArguments, readArguments } from "./read_arguments.ts";
+import { type ParsedCall, UNNAMED } from "./tool_call_parser.ts";
+
+/** The calls in a JSON value: an object with a `name` and `arguments` or `parameters`, or a list of such. */
+export function valueCalls(value: unknown): ParsedCall[] {
+  return (Array.isArray(value) ? value : [value]).map(valueCall);
+}
+
+/** A call of which nothing but its fault is known. */
+export function unreadableCall(fault: unknown): ParsedCall {
+  return { name: UNNAMED, arguments: {}, fault: fault instanceof Error ? fault.message : String(fault) };
+}
+
+/** The call that a JSON value is. */
+export function valueCall(value: unknown): ParsedCall {
+  const { function: inner, id, ...outer } = fieldsOf(value);
+  const { name, arguments: args, parameters } = typeof inner === "object" ? fieldsOf(inner) : outer;
+  if (typeof name !== "string") {
+    return unreadableCall("a call must be a JSON object with a text as 'name'");
+  }
+  const given = args ?? parameters;
+  const read = typeof given === "string" ? readArguments(given) : objectArguments(given);
+  return { name: name.trim(), ...read, ...(typeof id === "string" && { callId: id }) };
+}
+
+function fieldsOf(value: unknown): Record<string, unknown> {
+  return typeof value === "object" && value !== null ? { ...value } : {};
+}
