@@ -13,6 +13,31 @@ export interface CheckoutDomain {
  * @throws {Deno.errors.NotFound} when the path is no checkout, or has no such domain.
  */
 export async function findDomain(path: string, domain: string): Promise<CheckoutDomain> {
+  const packagePath = await findPackage(path);
+  if (/^[A-Za-z_]\w*$/.test(domain) && await isFile(join(packagePath, "envs", domain, "env.py"))) {
+    return { packagePath, domain };
+  }
+  const known = (await findDomains(path)).join(", ") || "none";
+  throw new Deno.errors.NotFound(
+    `Cannot open domain '${domain}' of the tau-bench at '${path}' as it must be one that is there: there are ${known}`,
+  );
+}
+
+/**
+ * The names of the domains that a checkout has.
+ *
+ * @throws {Deno.errors.NotFound} when the path is no checkout.
+ */
+export async function findDomains(path: string): Promise<string[]> {
+  const envs = join(await findPackage(path), "envs");
+  const found: string[] = [];
+  for await (const { name, isDirectory } of Deno.readDir(envs)) {
+    if (isDirectory && await isFile(join(envs, name, "env.py"))) found.push(name);
+  }
+  return found.sort();
+}
+
+async function findPackage(path: string): Promise<string> {
   const packagePath = join(resolve(path), "tau_bench");
   for (const file of ["envs/base.py", "types.py"]) {
     if (await isFile(join(packagePath, file))) continue;
@@ -20,21 +45,7 @@ export async function findDomain(path: string, domain: string): Promise<Checkout
       `Cannot open tau-bench at '${path}' as it must be a checkout of it: there is no file 'tau_bench/${file}'`,
     );
   }
-  if (/^[A-Za-z_]\w*$/.test(domain) && await isFile(join(packagePath, "envs", domain, "env.py"))) {
-    return { packagePath, domain };
-  }
-  const known = (await domains(join(packagePath, "envs"))).join(", ") || "none";
-  throw new Deno.errors.NotFound(
-    `Cannot open domain '${domain}' of the tau-bench at '${path}' as it must be one that is there: there are ${known}`,
-  );
-}
-
-async function domains(envs: string): Promise<string[]> {
-  const found: string[] = [];
-  for await (const { name, isDirectory } of Deno.readDir(envs)) {
-    if (isDirectory && await isFile(join(envs, name, "env.py"))) found.push(name);
-  }
-  return found.sort();
+  return packagePath;
 }
 
 async function isFile(path: string): Promise<boolean> {
