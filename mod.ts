@@ -16,6 +16,7 @@
 // words
 export {
   DatasetError,
+  EnvError,
   EpisodeError,
   GraderError,
   McpError,

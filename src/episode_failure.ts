@@ -3,7 +3,7 @@ import { EpisodeError, PolicyError, type PolicyFault } from "./errors.ts";
 /** The failure that ended an episode. Plain data. */
 export interface EpisodeFailure {
   /** Where it happened; `env` when no boundary claims it. */
-  readonly boundary: EpisodeError["boundary"] | "env";
+  readonly boundary: EpisodeError["boundary"];
   readonly name: string;
   readonly message: string;
   /** Why the policy's server gave no answer. */

@@ -10,7 +10,8 @@ export abstract class EpisodeError extends Error {
     | "dataset"
     | "user"
     | "parser"
-    | "tokens";
+    | "tokens"
+    | "env";
 
   override get name(): string {
     return this.constructor.name;
@@ -53,6 +54,11 @@ export class McpError extends EpisodeError {
 /** The simulated user of an episode could not answer. */
 export class UserError extends EpisodeError {
   override readonly boundary = "user";
+}
+
+/** An env did not do what it did before, so an episode that was saved cannot go on. */
+export class EnvError extends EpisodeError {
+  override readonly boundary = "env";
 }
 
 /** What reads the calls in a reply broke on it; what a model writes never makes one of ours do so. */

@@ -14,6 +14,8 @@ export interface ModelServerOptions {
   timeoutMs?: number | undefined;
   /** Further attempts when there is no connection, or the status is 408, 425, 429 or 5xx; 4 unless given. */
   retries?: number | undefined;
+  /** What is tried again: all of these, which is the default, or a failed `connection` alone. */
+  retryOn?: "connection" | "busy" | undefined;
   /** Milliseconds before the second attempt, twice as many before each further one; 250 unless given. */
   backoffMs?: number | undefined;
   /** Requests at once, above which a reply waits; 64 unless given. */
@@ -34,14 +36,22 @@ export class ModelServer {
   readonly #apiKey: string | undefined;
   readonly #timeoutMs: number;
   readonly #attempts: number;
+  readonly #retriesBusy: boolean;
   readonly #backoffMs: number;
   readonly #slots: Slots;
   #reachable = true;
 
   /** @throws {RangeError} when a limit cannot be kept. */
   constructor(url: URL, options: ModelServerOptions = {}) {
-    const { apiKey, headers = {}, timeoutMs = 300_000, retries = 4, backoffMs = 250, concurrency = 64 } =
-      options;
+    const {
+      apiKey,
+      headers = {},
+      timeoutMs = 300_000,
+      retries = 4,
+      retryOn,
+      backoffMs = 250,
+      concurrency = 64,
+    } = options;
     requireAtLeast("timeoutMs", timeoutMs, 1);
     requireAtLeast("retries", retries, 0);
     requireAtLeast("backoffMs", backoffMs, 0);
@@ -50,6 +60,7 @@ export class ModelServer {
     this.#headers = { ...(apiKey ? { authorization: `Bearer ${apiKey}` } : {}), ...headers };
     this.#timeoutMs = timeoutMs;
     this.#attempts = retries + 1;
+    this.#retriesBusy = retryOn !== "connection";
     this.#backoffMs = backoffMs;
     this.#slots = new Slots(concurrency);
   }
@@ -80,7 +91,8 @@ export class ModelServer {
   }
 
   #delayMs({ fault, askedMs }: Failed, attempt: number): number | null {
-    const ends = (fault !== "unreachable" && fault !== "unavailable") || attempt >= this.#attempts;
+    const passes = fault === "unreachable" || (fault === "unavailable" && this.#retriesBusy);
+    const ends = !passes || attempt >= this.#attempts;
     if (fault !== "unreachable") this.#reachable = true;
     else if (!this.#reachable) return null;
     else if (ends) this.#reachable = false;

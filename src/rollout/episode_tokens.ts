@@ -9,6 +9,8 @@ export interface EpisodeTokens {
   /** The first prompt, and how many of the ids are its own. */
   readonly promptText?: string;
   readonly promptLength?: number;
+  /** How many messages the first prompt was made of. */
+  readonly promptMessages?: number;
   /** For each of the ids: the log-probability of what was sampled, else 0; left out where a reply had none. */
   readonly logProbs?: readonly number[];
   /** How many prompts after the first were not what stands in the ids, as the template wrote them anew. */

@@ -35,22 +35,15 @@ export class AppendWriter implements TurnWriter {
   write(turn: Turn, { addGenerationPrompt }: TurnEnd): WrittenTurn {
     const { before, ...added } = turn;
     const context = this.#isWatched ? { before } : {};
-    try {
-      if (this.#isWatched) this.#requireKept(turn);
-      const rest = turnRest({ ...added, ...context, tools: this.#tools }, this.#format, {
-        addGenerationPrompt,
-      });
-      return { opening: "", rest };
-    } catch (cause) {
-      const reason = cause instanceof Error ? cause.message : String(cause);
-      throw new TokenError(reason, { cause });
-    }
+    if (this.#isWatched) this.#requireKept(turn);
+    const whole = { ...added, ...context, tools: this.#tools };
+    return { opening: "", rest: turnRest(whole, this.#format, { addGenerationPrompt }) };
   }
 
   #requireKept({ before, reply, messages }: Turn): void {
     const written = this.#render(before);
     if (this.#render([...before, reply, ...messages]).startsWith(written)) return;
-    throw new Error(
+    throw new TokenError(
       `Cannot append turn as template '${this.#format.template.name}' must keep what it wrote before: it ` +
         "rewrites it, so set 'onRewrite' to 'keep', or take the token mode 'rerender'",
     );

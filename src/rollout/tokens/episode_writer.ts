@@ -10,7 +10,7 @@ import { AppendWriter } from "./append_writer.ts";
 import { RerenderWriter } from "./rerender_writer.ts";
 import { type SampledReply, sampledReply } from "./sampled_reply.ts";
 import { type Mark, TokenBuffer } from "./token_buffer.ts";
-import type { Turn, TurnWriter } from "./turn_writer.ts";
+import type { Turn, TurnEnd, TurnWriter, WrittenTurn } from "./turn_writer.ts";
 
 /**
  * How the tokens of an episode come about. `append` keeps each token where it was put and encodes what is new
@@ -60,6 +60,7 @@ export class EpisodeWriter {
   readonly #buffer: TokenBuffer;
   #writer: TurnWriter | undefined;
   #history: readonly Message[] = [];
+  #promptMessages = 0;
   #first: Prompt = { text: "", ids: [] };
   /** The prompt where it is not what was written so far. */
   #asked: Prompt | undefined;
@@ -97,10 +98,10 @@ export class EpisodeWriter {
     this.#writer = mode === "append"
       ? new AppendWriter(this.#format, { tools, onRewrite })
       : new RerenderWriter(this.#format, { tools });
-    this.#buffer.addText(
-      this.#edited(this.#format.render(prompt, { addGenerationPrompt: true, tools })),
-    );
+    const text = asTokens(() => this.#format.render(prompt, { addGenerationPrompt: true, tools }));
+    this.#buffer.addText(this.#edited(text));
     this.#first = this.prompt;
+    this.#promptMessages = prompt.length;
   }
 
   /** Takes the reply to the prompt, and tells where its tokens begin and what they are. */
@@ -112,7 +113,7 @@ export class EpisodeWriter {
     const sampled = sampledReply(reply, this.#format, this.#options.tokenizer);
     const turn = { before: this.#history, reply: message, sampled: sampled.ids, messages: [] };
     const open = { turn, sampled, mark: this.#buffer.mark };
-    const { opening } = this.#turnWriter.write(turn, { addGenerationPrompt: false });
+    const { opening } = this.#write(turn, { addGenerationPrompt: false });
     this.#reply = open;
     return { ...sampled, start: open.mark.ids + this.#options.tokenizer.encode(opening).length };
   }
@@ -131,8 +132,8 @@ export class EpisodeWriter {
     const [reply, ...messages] = newMessages(this.#history, history);
     if (reply === undefined) return this.drop();
     const turn = { ...open.turn, reply, messages };
-    const written = this.#turnWriter.write(turn, { addGenerationPrompt: true });
-    const prompt = this.#turnWriter.prompt?.([...history]);
+    const written = this.#write(turn, { addGenerationPrompt: true });
+    const prompt = asTokens(() => this.#writer?.prompt?.([...history]));
     this.#buffer.addTurn(written, open.sampled);
     this.#last = { ...open, turn };
     this.#reply = undefined;
@@ -148,6 +149,7 @@ export class EpisodeWriter {
       lossMask,
       promptText: this.#first.text,
       promptLength: this.#first.ids.length,
+      promptMessages: this.#promptMessages,
       ...(hasLogProbs && { logProbs }),
       rewrittenPrompts: this.#rewritten,
     };
@@ -158,7 +160,7 @@ export class EpisodeWriter {
       if (open === undefined) continue;
       const buffer = this.#buffer.upTo(open.mark);
       try {
-        buffer.addTurn(this.#turnWriter.write(open.turn, { addGenerationPrompt: false }), open.sampled);
+        buffer.addTurn(this.#write(open.turn, { addGenerationPrompt: false }), open.sampled);
         return buffer;
       } catch (error) {
         if (!(error instanceof TokenError)) throw error; // the turn that broke the episode is left out
@@ -178,9 +180,20 @@ export class EpisodeWriter {
     return this.#options.editPrompt?.(text) ?? text;
   }
 
-  get #turnWriter(): TurnWriter {
-    if (this.#writer !== undefined) return this.#writer;
-    throw new TypeError("Cannot write tokens before the episode is started");
+  #write(turn: Turn, end: TurnEnd): WrittenTurn {
+    const writer = this.#writer;
+    if (writer === undefined) throw new TypeError("Cannot write tokens before the episode is started");
+    return asTokens(() => writer.write(turn, end));
+  }
+}
+
+/** Runs what a template may refuse. */
+function asTokens<T>(run: () => T): T {
+  try {
+    return run();
+  } catch (cause) {
+    if (cause instanceof TokenError) throw cause;
+    throw new TokenError(cause instanceof Error ? cause.message : String(cause), { cause });
   }
 }
 

@@ -1,0 +1,70 @@
+import { EnvError } from "../errors.ts";
+import type { History } from "../history.ts";
+import type { Message } from "../message.ts";
+import type { Policy, Reply } from "../policy/policy.ts";
+import type { InteractionResult } from "./interaction_result.ts";
+
+/**
+ * A policy for one episode that was saved before its end: it says again what was said, with the very tokens, and
+ * then lets the other policy go on.
+ *
+ * The env has to be reset as it was, and to do again what it did: where it does not, the episode fails with an
+ * `EnvError`, since what was said then answers something else.
+ */
+export function resumedPolicy(saved: InteractionResult, policy: Policy): Policy {
+  let replies: readonly Reply[] | undefined;
+  let turn = 0;
+  return {
+    ...(policy.name !== undefined && { name: policy.name }),
+    async reply(history, context): Promise<Reply | string> {
+      replies ??= savedReplies(saved, history.length);
+      const reply = replies[turn];
+      if (turn++ > replies.length) return await policy.reply(history, context);
+      requireSame(history, saved.messages);
+      return reply ?? await policy.reply(history, context);
+    },
+  };
+}
+
+function savedReplies(saved: InteractionResult, promptLength: number): Reply[] {
+  return saved.messages.slice(promptLength)
+    .filter(({ role }) => role === "assistant")
+    .map((message, at) => savedReply(saved, message, at));
+}
+
+function savedReply(
+  { turns, tokens, log_probs, loss_mask }: InteractionResult,
+  message: Message,
+  at: number,
+) {
+  const { sampled, finish_reason: finishReason } = turns[at] ?? {};
+  const promptLength = tokens.length - loss_mask.length;
+  const place = sampled && { from: sampled.start, to: sampled.start + sampled.length };
+  return {
+    message,
+    ...(finishReason !== undefined && { finishReason }),
+    ...(place && {
+      tokens: {
+        ids: tokens.slice(place.from, place.to),
+        ...(log_probs && { logProbs: log_probs.slice(place.from - promptLength, place.to - promptLength) }),
+      },
+    }),
+  };
+}
+
+function requireSame(history: History, saved: readonly Message[]): void {
+  for (const [at, message] of [...history].entries()) {
+    const before = saved[at];
+    if (before === undefined || JSON.stringify(before) === JSON.stringify(message)) continue;
+    throw new EnvError(
+      `Cannot resume episode as the env must say again what it said: message ${at} is ${
+        shown(message)
+      }, it was ${shown(before)}`,
+    );
+  }
+}
+
+function shown({ role, content }: Message): string {
+  const text = JSON.stringify(content);
+  return `${role} ${text.length > 60 ? `${text.slice(0, 60)}…` : text}`;
+}
