@@ -177,6 +177,7 @@ export {
   type Step,
   type StepOptions,
 } from "./src/envs/env.ts";
+export { ToolUserChat, type ToolUserChatOptions, toolUserTask } from "./src/envs/tool_user_chat.ts";
 export {
   isToolUserEnv,
   RESPOND,

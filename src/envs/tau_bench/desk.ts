@@ -111,7 +111,10 @@ export class Desk {
    * Lets a tool work on the data and gives what it answers. What is wrong with the tool or its arguments is told
    * in the answer, which then begins with `Error:`; `ended` is false when the tool had to be stopped.
    */
-  async step(call: DeskCall, options: DeskOptions = {}): Promise<{ observation: string; ended: boolean }> {
+  async step(
+    call: DeskCall,
+    options: DeskOptions & { timeoutMs?: number | undefined } = {},
+  ): Promise<{ observation: string; ended: boolean }> {
     const { name, kwargs } = call;
     const result = await this.#exec({ do: "step", name, kwargs }, options);
     if (result.status === "ok") return { ...this.#read(result, observationSchema), ended: true };
@@ -157,7 +160,10 @@ export class Desk {
     throw new SandboxError(`Cannot ask the domain as its code must answer: ${reason(result)}`);
   }
 
-  async #exec(request: object, options: DeskOptions & { timeoutMs?: number }): Promise<ExecResult> {
+  async #exec(
+    request: object,
+    options: DeskOptions & { timeoutMs?: number | undefined },
+  ): Promise<ExecResult> {
     const result = await this.#session.exec(`import ${DESK}\n${DESK}.answer()`, {
       ...options,
       stdin: JSON.stringify(request),

@@ -24,6 +24,8 @@ export interface TauBenchEnvOptions {
   readonly split: string;
   /** Who plays the user; the env disposes of it. */
   readonly user: UserSimulator;
+  /** How long a tool may take; 10 seconds unless given. */
+  readonly toolTimeoutMs?: number | undefined;
   /** Cancels the wait for a session. */
   signal?: AbortSignal | undefined;
 }
@@ -162,7 +164,11 @@ export class TauBenchEnv implements ToolUserEnv {
     const kwargs = argumentsText(action);
     if (typeof kwargs !== "string") return `Error: ${kwargs.fault}`;
     const call = { name: action.name, kwargs };
-    const { observation, ended } = await this.#onItsData(episode, () => this.#desk.step(call, options));
+    const { toolTimeoutMs: timeoutMs } = this.#options;
+    const { observation, ended } = await this.#onItsData(
+      episode,
+      () => this.#desk.step(call, { ...options, timeoutMs }),
+    );
     if (ended) episode.played.push(call);
     return observation;
   }
