@@ -97,7 +97,11 @@ Deno.test("TauBenchEnv answers what is wrong with a call, and the episode goes o
   const cases: [string, unknown, string][] = [
     ["no_such_tool", {}, "Unknown action no_such_tool"],
     ["__class__", {}, "Unknown action __class__"],
-    ["lend_book", { member_id: "M01" }, "Error: LendBook.invoke() missing 1 required positional argument: 'book_id'"],
+    [
+      "lend_book",
+      { member_id: "M01" },
+      "Error: LendBook.invoke() missing 1 required positional argument: 'book_id'",
+    ],
     ["pay_fees", { member_id: "M02", amount: "all" }, "Error: '<' not supported between instances of"],
     ["lend_book", { member_id: ["M01"], book_id: {} }, "Error: "],
     ["find_member", { data: {}, who: "M01" }, "Error: "],
