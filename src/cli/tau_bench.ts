@@ -76,7 +76,7 @@ async function runDomain(
     await using domain = await opened({ ...options, sessions: lanes });
     const splits = flags.split === undefined ? domain.splits : [flags.split];
     [split = ""] = splits.includes("test") ? ["test"] : splits;
-    domain.tasks(split);
+    await asUsage(() => domain.tasks(split));
     for (const each of flags.replay ? splits : []) {
       if (await replayOne(domain, { path, lanes, split: each })) differs = true;
     }
@@ -118,12 +118,12 @@ async function opened(options: Parameters<typeof TauBenchDomain.open>[0]): Promi
   return await asUsage(() => TauBenchDomain.open(options));
 }
 
-/** A path or a domain that is not there is wrong usage. */
-async function asUsage<T>(work: () => Promise<T>): Promise<T> {
+/** A path, a domain or a split that is not there is wrong usage. */
+async function asUsage<T>(work: () => T | Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (cause) {
-    if (!(cause instanceof Deno.errors.NotFound)) throw cause;
+    if (!(cause instanceof Deno.errors.NotFound || cause instanceof RangeError)) throw cause;
     throw new UsageError(cause.message, { cause });
   }
 }
