@@ -86,6 +86,8 @@ export {
 export { sglangPolicy, type SglangPolicyOptions } from "./src/policy/sglang.ts";
 
 // users
+export { humanUser, type HumanUserOptions } from "./src/users/human_user.ts";
+export { llmUser, type LlmUserOptions } from "./src/users/llm_user.ts";
 export { scriptedUser, type UserLines } from "./src/users/scripted_user.ts";
 export {
   type MakeUser,
@@ -94,6 +96,7 @@ export {
   type UserTask,
   type UserTurnOptions,
 } from "./src/users/user_simulator.ts";
+export type { UserStrategyName } from "./src/users/user_strategy.ts";
 
 // sandbox
 export type {
@@ -228,7 +231,20 @@ export type { EpisodeTokens } from "./src/rollout/episode_tokens.ts";
 export type { Episode, EpisodesOptions } from "./src/rollout/episodes.ts";
 export { gradeTrajectory, type GradeTrajectoryOptions } from "./src/rollout/grade_trajectory.ts";
 export { readTrajectories, type ReadTrajectoriesOptions } from "./src/rollout/read_trajectories.ts";
+export {
+  type InteractionCall,
+  type InteractionResult,
+  interactionResult,
+  type InteractionStatus,
+  type InteractionTurn,
+} from "./src/rollout/interaction_result.ts";
+export { oneCallInstruction } from "./src/rollout/one_call_instruction.ts";
+export { parseInteraction } from "./src/rollout/parse_interaction.ts";
+export { resumedPolicy } from "./src/rollout/resumed_policy.ts";
 export { rollout, type RolloutOptions } from "./src/rollout/rollout.ts";
 export { rolloutAll, type RolloutAllOptions } from "./src/rollout/rollout_all.ts";
+export type { TokenMode, TokenOptions } from "./src/rollout/tokens/episode_writer.ts";
+export { TokenFormat, type TokenFormatOptions } from "./src/rollout/tokens/token_format.ts";
+export { trainingRollout, type TrainingRolloutOptions } from "./src/rollout/training_rollout.ts";
 export type { EpisodeTimes, ToolRecord, Trajectory, Versions } from "./src/rollout/trajectory.ts";
 export type { TurnRecord } from "./src/rollout/turn_record.ts";

@@ -63,11 +63,11 @@ export class EpisodeRun {
       const action = actionOf(reply);
       this.#history = observation.history.prompt.extend(action.history?.response ?? []);
       const step = await this.#step(action, observation);
+      this.#record(step, maxTurns);
       this.#writer?.step(step.history.prompt);
       observation = step;
       this.#history = step.history.prompt;
       this.#ids = step.tokens?.prompt;
-      this.#record(step, maxTurns);
     }
   }
 
@@ -94,7 +94,11 @@ export class EpisodeRun {
         { error: PolicyError, failure: "Cannot get reply", signal },
       );
       const turn = this.#steps.length + 1;
-      const begun = { turn, policyMs: performance.now() - start, promptTokens: prompt.ids?.length };
+      const begun = {
+        turn,
+        policyMs: performance.now() - start,
+        promptTokens: this.#writer ? undefined : prompt.ids?.length,
+      };
       this.#steps.push(turnRecord(begun, reply));
       if (this.#writer !== undefined) this.#mendStep({ tokens: sampledTokens(this.#writer.reply(reply)) });
       const { weightVersion: weights } = reply;

@@ -2,6 +2,7 @@ import type { Env } from "../envs/env.ts";
 import type { Policy } from "../policy/policy.ts";
 import type { Task } from "../task.ts";
 import { EpisodeRun } from "./episode_run.ts";
+import { EpisodeWriter, type TokenOptions } from "./tokens/episode_writer.ts";
 import { type Trajectory, withFailure } from "./trajectory.ts";
 
 /** How {@linkcode rollout} plays. */
@@ -15,6 +16,13 @@ export interface RolloutOptions {
    * cut off here is not graded.
    */
   maxTurns?: number | undefined;
+  /**
+   * Writes the episode's tokens, and gives the policy its prompts as text and ids; without it the env does, if it
+   * can. `interactionResult` then gives what a trainer reads.
+   */
+  tokens?: TokenOptions | undefined;
+  /** Given what there is of an episode that was aborted. */
+  onAborted?: ((trajectory: Trajectory) => void) | undefined;
   signal?: AbortSignal | undefined;
 }
 
@@ -30,13 +38,17 @@ export async function rollout(
   task: Task,
   options: RolloutOptions = {},
 ): Promise<Trajectory> {
-  const { maxTurns = 64, signal } = options;
+  const { maxTurns = 64, tokens, onAborted, signal } = options;
   requireMaxTurns(maxTurns);
-  const episode = new EpisodeRun(env, { policy, task, options });
+  const writer = tokens && new EpisodeWriter(tokens);
+  const episode = new EpisodeRun(env, { policy, task, options, writer });
   try {
     await episode.play(maxTurns);
   } catch (error) {
-    if (signal?.aborted) throw error;
+    if (signal?.aborted) {
+      onAborted?.(episode.trajectory());
+      throw error;
+    }
     return withFailure(episode.trajectory(), error);
   }
   return episode.trajectory();

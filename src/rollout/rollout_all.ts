@@ -4,6 +4,8 @@ import type { Task } from "../task.ts";
 import { type Episode, episodesOf, type EpisodesOptions, requireSamples } from "./episodes.ts";
 import { mapConcurrently } from "./map_concurrently.ts";
 import { requireMaxTurns, rollout } from "./rollout.ts";
+import type { TokenOptions } from "./tokens/episode_writer.ts";
+import { TokenFormat } from "./tokens/token_format.ts";
 import { emptyTrajectory, type Trajectory, withFailure } from "./trajectory.ts";
 
 /** What {@linkcode rolloutAll} needs. */
@@ -11,6 +13,10 @@ export interface RolloutAllOptions extends EpisodesOptions {
   /** Makes an episode's env, which is disposed when the episode is over. */
   makeEnv: (task: Task) => Env | Promise<Env>;
   policy: Policy;
+  /** Makes the policy of an episode, where it is not the same for all, as where one goes on from what was saved. */
+  policyOf?: ((episode: Episode) => Policy) | undefined;
+  /** Writes the tokens of each episode. */
+  tokens?: TokenOptions | undefined;
   /** How many episodes may be going on at once. */
   concurrency?: number | undefined;
   /** Gives trajectories in the order of the tasks, not in that in which episodes end. */
@@ -21,6 +27,8 @@ export interface RolloutAllOptions extends EpisodesOptions {
   onStart?: ((episode: Episode) => void) | undefined;
   /** Called the moment an episode is over, before its trajectory's turn comes. */
   onTrajectory?: ((trajectory: Trajectory) => void) | undefined;
+  /** Given what there is of an episode that was aborted. */
+  onAborted?: ((trajectory: Trajectory) => void) | undefined;
   signal?: AbortSignal | undefined;
 }
 
@@ -36,11 +44,12 @@ export async function* rolloutAll(
   options: RolloutAllOptions,
 ): AsyncGenerator<Trajectory> {
   const { concurrency = 8, samples = 1, ordered, maxTurns, onStart, onTrajectory, signal } = options;
+  const tokens = options.tokens && { format: new TokenFormat(options.tokens), ...options.tokens };
   if (maxTurns !== undefined) requireMaxTurns(maxTurns);
   requireSamples(samples);
   const play = async (episode: Episode, signal: AbortSignal) => {
     onStart?.(episode);
-    const trajectory = await playEpisode(episode, { ...options, signal });
+    const trajectory = await playEpisode(episode, { ...options, tokens, signal });
     onTrajectory?.(trajectory);
     return trajectory;
   };
@@ -48,14 +57,16 @@ export async function* rolloutAll(
 }
 
 async function playEpisode(
-  { task, sample, seed }: Episode,
+  episode: Episode,
   options: RolloutAllOptions & { signal: AbortSignal },
 ): Promise<Trajectory> {
-  const { makeEnv, policy, maxTurns, signal } = options;
+  const { task, sample, seed } = episode;
+  const { makeEnv, policyOf, maxTurns, tokens, onAborted, signal } = options;
+  const policy = policyOf?.(episode) ?? options.policy;
   let trajectory = emptyTrajectory(task, { sample, seed, policy: policy.name });
   try {
     await using env = await makeEnv(task);
-    trajectory = await rollout(env, policy, task, { sample, seed, maxTurns, signal });
+    trajectory = await rollout(env, policy, task, { sample, seed, maxTurns, tokens, onAborted, signal });
   } catch (error) {
     if (signal.aborted) throw error;
     trajectory = withFailure(trajectory, error);

@@ -56,9 +56,6 @@ export async function trainingRollout(
 ): Promise<InteractionResult> {
   const { maxSteps = MAX_STEPS, tokenMode: mode, resume, signal } = options;
   requireMaxSteps(maxSteps);
-  if (tokenizer === undefined) {
-    throw new TypeError("Cannot roll out for training as 'tokenizer' must be given: it is missing");
-  }
   const writer = new EpisodeWriter({ ...options, ...editOf(env, options), tokenizer, mode });
   const played = resume === undefined ? policy : resumedPolicy(resume, policy);
   const game = { policy: played, task: taskOf(env, options), options, writer };

@@ -1,17 +1,8 @@
 import { z } from "zod";
-import { type Message, parseMessage } from "../message.ts";
+import { chatSchema as chat, faultsText } from "./line_schema.ts";
 import type { Trajectory } from "./trajectory.ts";
 
 const count = z.int().min(0);
-
-const chat = z.array(z.unknown()).transform((messages, context): Message[] => {
-  try {
-    return messages.map(parseMessage);
-  } catch (error) {
-    context.addIssue({ code: "custom", message: error instanceof Error ? error.message : String(error) });
-    return z.NEVER;
-  }
-});
 
 const task = z.looseObject({
   id: z.string(),
@@ -54,8 +45,5 @@ export function parseTrajectory(value: unknown): Trajectory {
   const parsed = trajectorySchema.safeParse(value);
   // Words of newer versions, such as another tool status, are let through: they are shown, not acted upon.
   if (parsed.success) return parsed.data as unknown as Trajectory;
-  const faults = parsed.error.issues.map(({ path, message }) =>
-    path.length === 0 ? message : `${path.map(String).join(".")}: ${message}`
-  );
-  throw new SyntaxError(faults.slice(0, 3).join("; "));
+  throw new SyntaxError(faultsText(parsed.error));
 }

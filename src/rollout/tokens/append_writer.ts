@@ -1,9 +1,9 @@
 import type { ChatFormat } from "../../chat/chat_format.ts";
-import { keepsTurns } from "../../chat/keeps_turns.ts";
 import { turnRest } from "../../chat/turn_rest.ts";
 import { TokenError } from "../../errors.ts";
-import type { Message } from "../../message.ts";
+import { messageText } from "../../message.ts";
 import type { ToolSpec } from "../../tool_spec.ts";
+import type { TokenFormat } from "./token_format.ts";
 import type { Turn, TurnEnd, TurnWriter, WrittenTurn } from "./turn_writer.ts";
 
 /** How an {@linkcode AppendWriter} writes. */
@@ -25,11 +25,12 @@ export class AppendWriter implements TurnWriter {
   readonly #tools: readonly ToolSpec[];
   readonly #isWatched: boolean;
 
-  constructor(format: ChatFormat, options: AppendWriterOptions) {
+  constructor(format: TokenFormat, options: AppendWriterOptions) {
     const { tools, onRewrite = "error" } = options;
-    this.#format = format;
-    this.#isWatched = onRewrite === "error" && !keepsTurns(format, tools);
-    this.#tools = this.#isWatched || !keepsTurns(format) ? tools : [];
+    this.#format = format.chat;
+    this.#isWatched = onRewrite === "error" && !format.keepsTurns(tools);
+    // a turn that is written the same way wherever it stands is so without tools too, and costs less
+    this.#tools = !this.#isWatched && format.keepsTurns([]) ? [] : tools;
   }
 
   write(turn: Turn, { addGenerationPrompt }: TurnEnd): WrittenTurn {
@@ -40,16 +41,17 @@ export class AppendWriter implements TurnWriter {
     return { opening: "", rest: turnRest(whole, this.#format, { addGenerationPrompt }) };
   }
 
+  /** Prefix and delta must be the whole: what was written, the reply as it was said, and what is behind it. */
   #requireKept({ before, reply, messages }: Turn): void {
-    const written = this.#render(before);
-    if (this.#render([...before, reply, ...messages]).startsWith(written)) return;
+    const tools = this.#tools;
+    const prefix = this.#format.render(before, { addGenerationPrompt: true, tools });
+    const said = this.#format.cutEnd(messageText(reply));
+    const turn = { before, reply, messages, tools, sampled: [] };
+    const delta = said + turnRest(turn, this.#format, { addGenerationPrompt: false });
+    if (this.#format.render([...before, reply, ...messages], { tools }) === prefix + delta) return;
     throw new TokenError(
       `Cannot append turn as template '${this.#format.template.name}' must keep what it wrote before: it ` +
         "rewrites it, so set 'onRewrite' to 'keep', or take the token mode 'rerender'",
     );
-  }
-
-  #render(messages: readonly Message[]): string {
-    return this.#format.render(messages, { tools: this.#tools });
   }
 }

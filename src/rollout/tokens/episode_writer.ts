@@ -1,5 +1,3 @@
-import { ChatFormat, type ChatFormatOptions } from "../../chat/chat_format.ts";
-import type { Tokenizer } from "../../chat/tokenizer.ts";
 import type { Observation } from "../../envs/env.ts";
 import { TokenError } from "../../errors.ts";
 import type { History } from "../../history.ts";
@@ -10,6 +8,7 @@ import { AppendWriter } from "./append_writer.ts";
 import { RerenderWriter } from "./rerender_writer.ts";
 import { type SampledReply, sampledReply } from "./sampled_reply.ts";
 import { type Mark, TokenBuffer } from "./token_buffer.ts";
+import { TokenFormat, type TokenFormatOptions } from "./token_format.ts";
 import type { Turn, TurnEnd, TurnWriter, WrittenTurn } from "./turn_writer.ts";
 
 /**
@@ -19,8 +18,7 @@ import type { Turn, TurnEnd, TurnWriter, WrittenTurn } from "./turn_writer.ts";
 export type TokenMode = "append" | "rerender";
 
 /** How the tokens of episodes are written. */
-export interface TokenOptions extends ChatFormatOptions {
-  tokenizer: Tokenizer;
+export interface TokenOptions extends TokenFormatOptions {
   /** `append` unless given. */
   mode?: TokenMode | undefined;
   /**
@@ -30,6 +28,8 @@ export interface TokenOptions extends ChatFormatOptions {
   onRewrite?: "error" | "keep" | undefined;
   /** Changes each whole prompt that the template writes, before it is encoded. */
   editPrompt?: ((text: string) => string) | undefined;
+  /** What these options make, where there is one already: many episodes may share it. */
+  format?: TokenFormat | undefined;
 }
 
 /** What the policy is to answer. */
@@ -56,7 +56,7 @@ interface OpenTurn {
  */
 export class EpisodeWriter {
   readonly #options: TokenOptions;
-  readonly #format: ChatFormat;
+  readonly #format: TokenFormat;
   readonly #buffer: TokenBuffer;
   #writer: TurnWriter | undefined;
   #history: readonly Message[] = [];
@@ -70,13 +70,12 @@ export class EpisodeWriter {
   #last: OpenTurn | undefined;
 
   /**
-   * `format` is what {@linkcode tokenFormat} makes of the options, which many episodes may share.
-   *
+   * @throws {TypeError} when there is no tokenizer.
    * @throws {RangeError} when there is no such mode, or no template has the name.
    * @throws {SyntaxError} when the template is no Jinja.
    */
-  constructor(options: TokenOptions, format: ChatFormat = tokenFormat(options)) {
-    const { mode = "append", tokenizer } = options;
+  constructor(options: TokenOptions) {
+    const { mode = "append", format = new TokenFormat(options), tokenizer } = options;
     if (mode !== "append" && mode !== "rerender") {
       throw new RangeError(
         `Cannot write tokens as 'mode' must be 'append' or 'rerender': current value is '${mode}'`,
@@ -98,7 +97,7 @@ export class EpisodeWriter {
     this.#writer = mode === "append"
       ? new AppendWriter(this.#format, { tools, onRewrite })
       : new RerenderWriter(this.#format, { tools });
-    const text = asTokens(() => this.#format.render(prompt, { addGenerationPrompt: true, tools }));
+    const text = asTokens(() => this.#format.chat.render(prompt, { addGenerationPrompt: true, tools }));
     this.#buffer.addText(this.#edited(text));
     this.#first = this.prompt;
     this.#promptMessages = prompt.length;
@@ -110,7 +109,7 @@ export class EpisodeWriter {
     if (message.role !== "assistant") {
       throw new TokenError(`Cannot take reply as the assistant must speak: '${message.role}' does`);
     }
-    const sampled = sampledReply(reply, this.#format, this.#options.tokenizer);
+    const sampled = sampledReply(reply, this.#format.chat, this.#options.tokenizer);
     const turn = { before: this.#history, reply: message, sampled: sampled.ids, messages: [] };
     const open = { turn, sampled, mark: this.#buffer.mark };
     const { opening } = this.#write(turn, { addGenerationPrompt: false });
@@ -195,11 +194,6 @@ function asTokens<T>(run: () => T): T {
     if (cause instanceof TokenError) throw cause;
     throw new TokenError(cause instanceof Error ? cause.message : String(cause), { cause });
   }
-}
-
-/** The way in which chats are written for tokens: what an assistant says stays as it was said. */
-export function tokenFormat(options: TokenOptions): ChatFormat {
-  return new ChatFormat({ ...options, trusted: ["assistant", ...options.trusted ?? []] });
 }
 
 /** What the chat has more than before, of which nothing may have changed. */

@@ -3,6 +3,7 @@ import { turnRest } from "../../chat/turn_rest.ts";
 import { TokenError } from "../../errors.ts";
 import { type Message, messageText } from "../../message.ts";
 import type { ToolSpec } from "../../tool_spec.ts";
+import type { TokenFormat } from "./token_format.ts";
 import type { Turn, TurnEnd, TurnWriter, WrittenTurn } from "./turn_writer.ts";
 
 /**
@@ -16,8 +17,8 @@ export class RerenderWriter implements TurnWriter {
   readonly #format: ChatFormat;
   readonly #tools: readonly ToolSpec[];
 
-  constructor(format: ChatFormat, options: { tools: readonly ToolSpec[] }) {
-    this.#format = format;
+  constructor(format: TokenFormat, options: { tools: readonly ToolSpec[] }) {
+    this.#format = format.chat;
     this.#tools = options.tools;
   }
 

@@ -1,0 +1,22 @@
+import { z } from "zod";
+import { type Message, parseMessage } from "../message.ts";
+
+/** The messages of a line that holds an episode. */
+export const chatSchema: z.ZodType<Message[]> = z.array(z.unknown()).transform(
+  (messages, context): Message[] => {
+    try {
+      return messages.map(parseMessage);
+    } catch (error) {
+      context.addIssue({ code: "custom", message: error instanceof Error ? error.message : String(error) });
+      return z.NEVER;
+    }
+  },
+);
+
+/** What is wrong with a line's value, the first few faults of it. */
+export function faultsText({ issues }: z.ZodError): string {
+  const faults = issues.map(({ path, message }) =>
+    path.length === 0 ? message : `${path.map(String).join(".")}: ${message}`
+  );
+  return faults.slice(0, 3).join("; ");
+}

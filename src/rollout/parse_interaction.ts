@@ -1,0 +1,60 @@
+import { z } from "zod";
+import type { InteractionResult } from "./interaction_result.ts";
+import { chatSchema, faultsText } from "./line_schema.ts";
+
+const count = z.int().min(0);
+const scores = z.record(z.string(), z.number().nullable());
+
+const turn = z.looseObject({
+  turn: count,
+  sampled: z.object({ start: count, length: count }).optional(),
+  finish_reason: z.string().optional(),
+  reward: z.number().nullable(),
+});
+
+const interactionSchema = z.looseObject({
+  prompt: z.string(),
+  reward: z.number().nullable(),
+  messages: chatSchema,
+  info: z.record(z.string(), z.unknown()),
+  response: z.string(),
+  loss_mask: z.array(z.union([z.literal(0), z.literal(1)])),
+  tokens: z.array(z.int()),
+  status: z.enum(["completed", "truncated", "aborted"]),
+  response_length: count,
+  log_probs: z.array(z.number()).nullable(),
+  reward_parts: scores,
+  errors: z.array(z.looseObject({ boundary: z.string(), name: z.string(), message: z.string() })),
+  task_id: z.string(),
+  sample: z.int().min(1),
+  seed: z.int().optional(),
+  turns: z.array(turn),
+}).superRefine(({ loss_mask, tokens, response_length, log_probs, turns }, context) => {
+  const lengths = [loss_mask.length, ...log_probs ? [log_probs.length] : []];
+  if (lengths.some((length) => length !== response_length) || response_length > tokens.length) {
+    context.addIssue({
+      code: "custom",
+      message: `'loss_mask' and 'log_probs' must have ${response_length} items: they have ${
+        lengths.join(", ")
+      }`,
+    });
+  }
+  const outside = turns.find(({ sampled: { start, length } = { start: 0, length: 0 } }) =>
+    start + length > tokens.length
+  );
+  if (outside !== undefined) {
+    context.addIssue({ code: "custom", message: `turn ${outside.turn} must be within 'tokens': it is not` });
+  }
+});
+
+/**
+ * Takes a line's value as an episode that a trainer reads, such as one that is to be gone on with.
+ *
+ * @throws {SyntaxError} when it is none, with what is wrong and nothing before it.
+ */
+export function parseInteraction(value: unknown): InteractionResult {
+  const parsed = interactionSchema.safeParse(value);
+  // Words of newer versions, such as another status of a call, are let through: they are shown, not acted upon.
+  if (parsed.success) return parsed.data as unknown as InteractionResult;
+  throw new SyntaxError(faultsText(parsed.error));
+}
