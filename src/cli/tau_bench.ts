@@ -11,11 +11,12 @@ import { EXIT } from "./exit_code.ts";
 import { printable } from "./printable.ts";
 import { runCommand } from "./run_command.ts";
 import { announceBuild, cacheDirectory, flagsOf } from "./sandbox_flags.ts";
+import { asUsage } from "./tau_bench_run.ts";
 import { UsageError } from "./usage_error.ts";
 import { wholeNumber } from "./whole_number.ts";
 import { writeText } from "./write_text.ts";
 
-interface TauBenchFlags {
+interface Flags {
   path: string;
   domain?: string;
   split?: string;
@@ -48,12 +49,10 @@ export function tauBenchCommand(): Command {
     .option("--seconds <n>", "how long speed is measured, per domain", wholeNumber(1), 5)
     .option("--lanes <n>", "sessions that replay at once", wholeNumber(1), 2)
     .addHelpText("after", NOTES)
-    .action((_flags: unknown, command: Command) =>
-      runCommand(() => runTauBench(flagsOf<TauBenchFlags>(command)))
-    );
+    .action((_flags: unknown, command: Command) => runCommand(() => runTauBench(flagsOf<Flags>(command))));
 }
 
-async function runTauBench(flags: TauBenchFlags): Promise<number> {
+async function runTauBench(flags: Flags): Promise<number> {
   const rows: Row[] = [];
   let differs = false;
   for (const domain of flags.domain === undefined ? await domainsOf(flags.path) : [flags.domain]) {
@@ -65,7 +64,7 @@ async function runTauBench(flags: TauBenchFlags): Promise<number> {
 
 /** Gives whether anything was not the same. */
 async function runDomain(
-  flags: TauBenchFlags,
+  flags: Flags,
   { domain: name, rows }: { domain: string; rows: Row[] },
 ): Promise<boolean> {
   const { path, lanes, episodes, seconds } = flags;
@@ -116,16 +115,6 @@ async function domainsOf(path: string): Promise<string[]> {
 
 async function opened(options: Parameters<typeof TauBenchDomain.open>[0]): Promise<TauBenchDomain> {
   return await asUsage(() => TauBenchDomain.open(options));
-}
-
-/** A path, a domain or a split that is not there is wrong usage. */
-async function asUsage<T>(work: () => T | Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (cause) {
-    if (!(cause instanceof Deno.errors.NotFound || cause instanceof RangeError)) throw cause;
-    throw new UsageError(cause.message, { cause });
-  }
 }
 
 async function say(line: string): Promise<void> {
