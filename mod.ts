@@ -124,7 +124,11 @@ export { type ToolFile, toolFile, type ToolFileOptions } from "./src/tools/file/
 export { jsonCalls } from "./src/tools/json_calls.ts";
 export { McpClients, type McpClientsOptions } from "./src/tools/mcp/mcp_clients.ts";
 export type { McpCommand, McpModule, McpServer, McpUrl } from "./src/tools/mcp/mcp_server.ts";
+export { llama3JsonCalls } from "./src/tools/llama3_json_calls.ts";
+export { mistralCalls } from "./src/tools/mistral_calls.ts";
 export { openaiCalls } from "./src/tools/openai_calls.ts";
+export { pythonicCalls } from "./src/tools/pythonic_calls.ts";
+export { qwen25Calls } from "./src/tools/qwen25_calls.ts";
 export { pythonBlocks } from "./src/tools/python_blocks.ts";
 export { RateLimiter, type RateLimiterOptions } from "./src/tools/rate_limiter.ts";
 export type { RegistryStyleOptions } from "./src/tools/registry_style.ts";

@@ -1,5 +1,9 @@
+import { llama3JsonCalls } from "../tools/llama3_json_calls.ts";
+import { mistralCalls } from "../tools/mistral_calls.ts";
 import { jsonCalls } from "../tools/json_calls.ts";
 import { openaiCalls } from "../tools/openai_calls.ts";
+import { pythonicCalls } from "../tools/pythonic_calls.ts";
+import { qwen25Calls } from "../tools/qwen25_calls.ts";
 import { tagCalls } from "../tools/tag_calls.ts";
 import type { ToolCallParser } from "../tools/tool_call_parser.ts";
 import { xmlCalls } from "../tools/xml_calls.ts";
@@ -18,4 +22,14 @@ export const CALL_STYLES: Readonly<Record<string, CallStyle>> = {
   xml: { about: '<tool name="…">JSON</tool>, answered in one block', parser: () => xmlCalls() },
   json: { about: "the whole reply is JSON with its calls in 'tools'", parser: () => jsonCalls() },
   openai: { about: "<tool_call>JSON</tool_call>, as Hermes and Qwen write it", parser: () => openaiCalls() },
+  qwen25: {
+    about: "the same as SGLang reads it: each tag on a line of its own",
+    parser: () => qwen25Calls(),
+  },
+  "llama3-json": {
+    about: '{"name": …, "parameters": {…}}, as Llama 3 writes it',
+    parser: () => llama3JsonCalls(),
+  },
+  mistral: { about: "[TOOL_CALLS] and a JSON list, as Mistral writes it", parser: () => mistralCalls() },
+  pythonic: { about: '[name(key="value")], as Llama 4 writes it', parser: () => pythonicCalls() },
 };

@@ -22,6 +22,13 @@ export interface ModelServerOptions {
   concurrency?: number | undefined;
 }
 
+/** What a post may be given beside its body. */
+export interface PostOptions {
+  signal?: AbortSignal | undefined;
+  /** Called, and waited for, when the signal is aborted while the server is at it. */
+  onAborted?: (() => Promise<void>) | undefined;
+}
+
 type Failed = Exclude<Posted, { answer: unknown }>;
 
 /**
@@ -66,15 +73,12 @@ export class ModelServer {
   }
 
   /** What the server answers; rejects with a `PolicyError`, or with the signal's reason. */
-  async post(body: object, signal?: AbortSignal): Promise<unknown> {
+  async post(body: object, options: PostOptions = {}): Promise<unknown> {
+    const { signal } = options;
     const text = JSON.stringify(body);
     using _slot = await this.#slots.take(signal);
     for (let attempt = 1;; attempt++) {
-      const posted = await postJson(this.#url, text, {
-        headers: this.#headers,
-        timeoutMs: this.#timeoutMs,
-        signal,
-      });
+      const posted = await this.#ask(text, options);
       if (!("fault" in posted)) {
         this.#reachable = true;
         return posted.answer;
@@ -82,6 +86,16 @@ export class ModelServer {
       const delayMs = this.#delayMs(posted, attempt);
       if (delayMs === null) throw this.#error(posted, attempt);
       await pause(delayMs, signal);
+    }
+  }
+
+  async #ask(text: string, { signal, onAborted }: PostOptions): Promise<Posted> {
+    const timeoutMs = this.#timeoutMs;
+    try {
+      return await postJson(this.#url, text, { headers: this.#headers, timeoutMs, signal });
+    } catch (error) {
+      await onAborted?.();
+      throw error;
     }
   }
 

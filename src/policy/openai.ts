@@ -34,7 +34,7 @@ export function openaiPolicy(options: OpenaiPolicyOptions): Policy {
   return {
     name: options.model,
     async reply(history, context): Promise<Reply> {
-      const answer = await server.post(requestOf(history, context, options), context.signal);
+      const answer = await server.post(requestOf(history, context, options), { signal: context.signal });
       try {
         return openaiReply(answer, assistantTurns(history) + 1);
       } catch (error) {

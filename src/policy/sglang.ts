@@ -79,12 +79,8 @@ async function answerOf(
 ): Promise<unknown> {
   if (signal === undefined) return await server.post(request);
   const rid = crypto.randomUUID();
-  try {
-    return await server.post({ ...request, rid }, signal);
-  } catch (error) {
-    if (signal.aborted) await abortRequest(endpoint, rid, options);
-    throw error;
-  }
+  const onAborted = () => abortRequest(endpoint, rid, options);
+  return await server.post({ ...request, rid }, { signal, onAborted });
 }
 
 function promptOf(history: History, context: ReplyContext, options: SglangPolicyOptions): object {

@@ -42,7 +42,10 @@ Deno.test("paddock rollout --env tools calls a file that may reach nothing, and 
     const missing = await runPaddock([...common, "--tool", "no/such.ts"]);
     assertEquals(missing.code, 2);
     const odd = await runPaddock([...common, "--tool", words, "--calls", "smoke"]);
-    assertStringIncludes(odd.stderr, "there are tag, xml, json, openai");
+    assertStringIncludes(
+      odd.stderr,
+      "there are tag, xml, json, openai, qwen25, llama3-json, mistral, pythonic",
+    );
     const untold = await runPaddock([...common, "--tool", words, "--tokenizer", "no/such"]);
     assertEquals(untold.code, 2);
   } finally {

@@ -2,6 +2,8 @@
 export interface SeenRequest {
   path: string;
   headers: Headers;
+  /** The port that the client speaks from, which is that of its connection. */
+  port: number;
   // deno-lint-ignore no-explicit-any -- what a test asks of it is its own affair
   body: any;
 }
@@ -15,15 +17,19 @@ export class FakeServer implements AsyncDisposable {
   constructor(
     answer: (request: SeenRequest, count: number, signal: AbortSignal) => Response | Promise<Response>,
   ) {
-    this.#server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }, async (request) => {
-      const seen = {
-        path: new URL(request.url).pathname,
-        headers: request.headers,
-        body: await request.json(),
-      };
-      this.seen.push(seen);
-      return await answer(seen, this.seen.length, request.signal);
-    });
+    this.#server = Deno.serve(
+      { hostname: "127.0.0.1", port: 0, onListen: () => {} },
+      async (request, info) => {
+        const seen = {
+          path: new URL(request.url).pathname,
+          headers: request.headers,
+          port: info.remoteAddr.port,
+          body: await request.json(),
+        };
+        this.seen.push(seen);
+        return await answer(seen, this.seen.length, request.signal);
+      },
+    );
     this.url = `http://127.0.0.1:${this.#server.addr.port}`;
   }
 

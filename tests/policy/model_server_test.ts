@@ -14,7 +14,7 @@ async function failure(
   server: ModelServer,
   signal?: AbortSignal,
 ): Promise<{ fault?: PolicyFault; message: string }> {
-  const error = await assertRejects(() => server.post({}, signal), PolicyError);
+  const error = await assertRejects(() => server.post({}, { signal }), PolicyError);
   return { ...(error.fault && { fault: error.fault }), message: error.message };
 }
 
@@ -161,7 +161,7 @@ Deno.test("ModelServer.post() stops with the signal's reason: waiting, asking, a
   });
   const server = modelServer(fake.url, { concurrency: 1 });
   const abort = new AbortController();
-  const posts = [server.post({}, abort.signal), server.post({}, abort.signal)];
+  const posts = [server.post({}, { signal: abort.signal }), server.post({}, { signal: abort.signal })];
   await asked.promise;
   abort.abort(new TypeError("stop"));
   for (const post of posts) await assertRejects(() => post, TypeError, "stop");
@@ -172,7 +172,7 @@ Deno.test("ModelServer.post() stops with the signal's reason: waiting, asking, a
     setTimeout(() => between.abort(new TypeError("stop")), 0);
     return new Response("busy", { status: 503, headers: { "retry-after": "50" } });
   });
-  await assertRejects(() => modelServer(busy.url).post({}, between.signal), TypeError, "stop");
+  await assertRejects(() => modelServer(busy.url).post({}, { signal: between.signal }), TypeError, "stop");
 });
 
 Deno.test("ModelServer refuses limits that cannot be kept", () => {

@@ -1,4 +1,4 @@
-import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { PolicyError } from "../../src/errors.ts";
 import { History } from "../../src/history.ts";
 import type { Reply, ReplyContext } from "../../src/policy/policy.ts";
@@ -93,6 +93,90 @@ Deno.test("sglangPolicy() takes nothing for an answer that is none", async () =>
     assertEquals(error.fault, "bad_answer");
     assertStringIncludes(error.message, says);
   }
+});
+
+Deno.test("sglangPolicy() sends the text where it is told to, though there are ids", async () => {
+  const { body } = await replyOf(ANSWER, { input: "text", returnLogProb: false }, {
+    text: "rendered",
+    tokens: [1],
+  });
+  assertEquals(body, { text: "rendered", sampling_params: {} });
+});
+
+const QUESTION = History.fromChats([{ role: "user", content: "q" }]);
+const ASKED: ReplyContext = { task: { id: "t", query: "q" }, tokens: [1, 2] };
+
+Deno.test("sglangPolicy() tries a failed connection again, and takes every answer for an answer", async () => {
+  const answers: [() => Response, string, string][] = [
+    [() => Response.json({ error: { message: "no memory" } }, { status: 500 }), "unavailable", "500"],
+    [() => new Response("busy", { status: 503 }), "unavailable", "503 Service Unavailable: busy"],
+    [() => new Response("<html>oh</html>"), "bad_answer", "must answer in JSON: it is '<html>oh</html>'"],
+    [() => new Response('{"text": "hal'), "bad_answer", "must answer in JSON"],
+    [() => new Response("", { status: 400 }), "refused", "400"],
+  ];
+  for (const [answer, fault, says] of answers) {
+    await using fake = new FakeServer(answer);
+    const policy = sglangPolicy({ url: fake.url, backoffMs: 1 });
+    const error = await assertRejects(() => policy.reply(QUESTION, ASKED), PolicyError, says);
+    assertEquals([error.fault, fake.seen.length], [fault, 1]);
+  }
+  const closed = new FakeServer(() => Response.json(ANSWER));
+  await closed[Symbol.asyncDispose]();
+  const policy = sglangPolicy({ url: closed.url, retries: 2, backoffMs: 1 });
+  const error = await assertRejects(() => policy.reply(QUESTION, ASKED), PolicyError, "(3 attempts)");
+  assertEquals(error.fault, "unreachable");
+});
+
+Deno.test("sglangPolicy() keeps its connections, and asks so many at once and no more", async () => {
+  let running = 0;
+  let most = 0;
+  const waiting: (() => void)[] = [];
+  const ports = new Set<number>();
+  await using fake = new FakeServer(async ({ port }) => {
+    ports.add(port);
+    most = Math.max(most, ++running);
+    if (running < 4 && fake.seen.length < 16) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      waiting.push(resolve);
+      await promise;
+    }
+    for (const resolve of waiting.splice(0)) resolve();
+    running--;
+    return Response.json(ANSWER);
+  });
+  const policy = sglangPolicy({ url: fake.url, concurrency: 4 });
+  await Promise.all(Array.from({ length: 16 }, () => policy.reply(QUESTION, ASKED)));
+  assertEquals([fake.seen.length, most], [16, 4]);
+  for (let turn = 0; turn < 8; turn++) await policy.reply(QUESTION, ASKED);
+  assert(ports.size <= 8, `${ports.size} connections for 24 requests`);
+});
+
+Deno.test("sglangPolicy() tells the server that an aborted reply is not wanted, by the id of its request", async () => {
+  const stop = new AbortController();
+  const told = Promise.withResolvers<Response>();
+  await using fake = new FakeServer(({ path }) => {
+    if (path === "/abort_request") {
+      told.resolve(Response.json(ANSWER));
+      return new Response();
+    }
+    stop.abort(new DOMException("stopped", "AbortError"));
+    return told.promise;
+  });
+  const policy = sglangPolicy({ url: fake.url, apiKey: "k" });
+  await assertRejects(
+    () => policy.reply(QUESTION, { ...ASKED, signal: stop.signal }),
+    DOMException,
+    "stopped",
+  );
+  const [asked, abort] = fake.seen;
+  assertEquals(abort?.body, { rid: asked?.body.rid });
+  assertEquals(abort?.headers.get("authorization"), "Bearer k");
+  await assertRejects(
+    () => policy.reply(QUESTION, { ...ASKED, signal: stop.signal }),
+    DOMException,
+    "stopped",
+  );
+  assertEquals(fake.seen.length, 2, "what was never asked is not taken back");
 });
 
 Deno.test("sglangPolicy() says what is missing when nobody can write the prompt", async () => {

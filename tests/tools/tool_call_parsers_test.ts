@@ -2,7 +2,11 @@ import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import type { Message, ToolCall } from "../../src/message.ts";
 import { jsonCalls } from "../../src/tools/json_calls.ts";
+import { llama3JsonCalls } from "../../src/tools/llama3_json_calls.ts";
+import { mistralCalls } from "../../src/tools/mistral_calls.ts";
 import { openaiCalls } from "../../src/tools/openai_calls.ts";
+import { pythonicCalls } from "../../src/tools/pythonic_calls.ts";
+import { qwen25Calls } from "../../src/tools/qwen25_calls.ts";
 import { tagCalls } from "../../src/tools/tag_calls.ts";
 import type { ToolAnswer, ToolCallParser } from "../../src/tools/tool_call_parser.ts";
 import { xmlCalls } from "../../src/tools/xml_calls.ts";
@@ -12,6 +16,10 @@ const parsers: Readonly<Record<string, ToolCallParser>> = {
   xmlCalls: xmlCalls(),
   jsonCalls: jsonCalls(),
   openaiCalls: openaiCalls(),
+  qwen25Calls: qwen25Calls(),
+  llama3JsonCalls: llama3JsonCalls(),
+  mistralCalls: mistralCalls(),
+  pythonicCalls: pythonicCalls(),
 };
 
 function said(content: string, calls?: readonly ToolCall[]): Message {
@@ -142,6 +150,115 @@ const cases: readonly {
     ],
     rest: "",
   },
+  {
+    parser: "qwen25Calls",
+    what: "reads blocks and lists, and what stands before them as text",
+    text: ' pre <tool_call>\n{"name":"a","arguments":{"x":"é"}}\n</tool_call> mid <tool_call>\n' +
+      '[{"name":"b","parameters":{"y":2}},{"name":"c"}]\n</tool_call> post',
+    calls: [{ name: "a", arguments: { x: "é" } }, { name: "b", arguments: { y: 2 } }, {
+      name: "c",
+      arguments: {},
+    }],
+    rest: "pre",
+  },
+  {
+    parser: "qwen25Calls",
+    what: "wants each tag on a line of its own, and a closing one",
+    text: '<tool_call>{"name":"a"}</tool_call> <tool_call>\n{"name":"a"}\n',
+    calls: [],
+    rest: '<tool_call>{"name":"a"}</tool_call>',
+  },
+  {
+    parser: "qwen25Calls",
+    what: "passes over what is no JSON and goes on behind it",
+    text: '<tool_call>\n{bad}\n</tool_call><tool_call>\n{"name":"a","arguments":[1]}\n</tool_call>',
+    calls: [
+      {
+        name: "?",
+        arguments: {},
+        fault: "Expecting property name enclosed in double quotes: line 1 column 2 (char 1)",
+      },
+      { name: "a", arguments: {}, fault: "they must be a JSON object and are a list" },
+    ],
+    rest: "",
+  },
+  {
+    parser: "llama3JsonCalls",
+    what: "reads calls behind the tag, several with a semicolon",
+    text: 'Well. <|python_tag|>{"name":"a","parameters":{"x":1}}; {"name":"b","arguments":{}}',
+    calls: [{ name: "a", arguments: { x: 1 } }, { name: "b", arguments: {} }],
+    rest: "Well.",
+  },
+  {
+    parser: "llama3JsonCalls",
+    what: "reads a reply that is a call as a whole, and no other JSON",
+    text: '{"name": "a", "parameters": {"x": 1}}',
+    calls: [{ name: "a", arguments: { x: 1 } }],
+    rest: "",
+  },
+  {
+    parser: "llama3JsonCalls",
+    what: "takes other JSON as text",
+    text: '{"x": 1}',
+    calls: [],
+    rest: '{"x": 1}',
+  },
+  {
+    parser: "llama3JsonCalls",
+    what: "tells of a call that was cut off",
+    text: '<|python_tag|>{"name":"a"',
+    calls: [{ name: "?", arguments: {}, fault: "Expecting ',' delimiter: line 1 column 12 (char 11)" }],
+    rest: "",
+  },
+  {
+    parser: "mistralCalls",
+    what: "reads a list behind the tag",
+    text:
+      'hm [TOOL_CALLS] [{"name":"a","arguments":{"x":"[TOOL_CALLS]"}},{"name":"b","arguments":{},"id":"i"}]',
+    calls: [{ name: "a", arguments: { x: "[TOOL_CALLS]" } }, { name: "b", arguments: {}, callId: "i" }],
+    rest: "hm",
+  },
+  {
+    parser: "mistralCalls",
+    what: "reads a name with its arguments behind it",
+    text: '[TOOL_CALLS]a[ARGS]{"x":1}[TOOL_CALLS]b[CALL_ID]i9[ARGS]{}[TOOL_CALLS]c{oops}',
+    calls: [
+      { name: "a", arguments: { x: 1 } },
+      { name: "b", arguments: {}, callId: "i9" },
+      {
+        name: "c",
+        arguments: {},
+        fault: "Expecting property name enclosed in double quotes: line 1 column 2 (char 1)",
+      },
+    ],
+    rest: "",
+  },
+  {
+    parser: "pythonicCalls",
+    what: "reads a list of calls with literals of Python",
+    text:
+      "Now: <|python_start|>[a(x=1, y='it\\'s', z=[True, None, -2.5e1, (1,)],), b.c(d={'k': \"v\\n\"})]<|python_end|>",
+    calls: [
+      { name: "a", arguments: { x: 1, y: "it's", z: [true, null, -25, [1]] } },
+      { name: "b.c", arguments: { d: { k: "v\n" } } },
+    ],
+    rest: "Now:",
+  },
+  {
+    parser: "pythonicCalls",
+    what: "tells of arguments that are no literals",
+    text: "[a(x=open('f'))]",
+    calls: [{ name: "?", arguments: {}, fault: "an argument must be a literal at character 9" }],
+    rest: "",
+  },
+  {
+    parser: "pythonicCalls",
+    what: "takes a list of words as text",
+    text: "[see (1)]",
+    calls: [{ name: "?", arguments: {}, fault: "there must be a name at character 6" }],
+    rest: "",
+  },
+  { parser: "pythonicCalls", what: "takes other lists as text", text: "[1, 2]", calls: [], rest: "[1, 2]" },
 ];
 
 for (const { parser, what, text, calls, rest } of cases) {
@@ -187,6 +304,18 @@ const bits = fc.constantFrom(
     '"',
     ":",
   ],
+  ...[
+    "<tool_call>\n",
+    "\n</tool_call>",
+    "<|python_tag|>",
+    "[TOOL_CALLS]",
+    "[ARGS]",
+    "[a(",
+    "x=",
+    ")]",
+    "(",
+    "\\x",
+  ],
   ...["\\", ",", "1", "a", " ", '{"a":1}', '{"name":"x"}', "'", "=", "tag", "<", ">", "\u2028", "😀", "-"],
 );
 
@@ -205,6 +334,16 @@ for (const [name, parser] of Object.entries(parsers)) {
     for (
       const piece of [
         ...["<tool>", "<tool>a\n", '<tool>a\n{"', "<tool>a\n[1,", "<tool_call>", '<tool_call>{"a":'],
+        ...[
+          "<tool_call>\n",
+          '<tool_call>\n{"',
+          "<|python_tag|>",
+          '{"name":',
+          "[TOOL_CALLS]",
+          '[TOOL_CALLS]["',
+          "[TOOL_CALLS]a",
+        ],
+        ...["[a(", "[a(x='", "[a(x=[", "[a()", "\n</tool_call>", "[ a", "[TOOL_CALLS]["],
         ...['<tool name="a">', "<tool name='a'>[", '<tool name="', "{", "[", '"', "\\", "<tool>a\n</tool>"],
       ]
     ) {
