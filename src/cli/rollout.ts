@@ -9,6 +9,7 @@ import { runCommand } from "./run_command.ts";
 import { type RolloutFlags, runRollout } from "./run_rollout.ts";
 import { flagsOf, profileOption } from "./sandbox_flags.ts";
 import { TAU_BENCH } from "./tau_bench_run.ts";
+import { USER_STRATEGIES, USERS } from "./users.ts";
 import { wholeNumber } from "./whole_number.ts";
 
 const NOTES = `
@@ -51,15 +52,16 @@ export function rolloutCommand(): Command {
       "a TypeScript file that may be called, and may reach nothing; repeatable",
       collect,
     )
-    .option("--calls <style>", "how calls are written (default: tag, in tau-bench openai)")
+    .option("--calls <style>", "how calls are written (default: tag, in tau-bench qwen25)")
     .option("--path <dir>", "for tau-bench: a checkout of it, or a folder with the same layout")
     .option("--domain <name>", "for tau-bench: such as retail or airline")
     .option("--split <name>", "for tau-bench: such as test or train", "test")
-    .option(
-      "--user <name>",
-      "for tau-bench: scripted:FILE, or a policy that plays the user, such as openai:URL",
-    )
+    .option("--user <name>", "for tau-bench: who plays the user")
     .option("--user-model <name>", "the model that its server is asked for")
+    .addOption(
+      new Option("--user-strategy <name>", "how a model finds its user's words").choices(USER_STRATEGIES)
+        .default("llm"),
+    )
     .addOption(profileOption())
     .option(
       "--concurrency <n>",
@@ -96,7 +98,10 @@ export function rolloutCommand(): Command {
     .option("--force", "throw away what the file of --out holds")
     .option("--show", "print each episode's messages")
     .option("--show-first <n>", "print the messages of the first n episodes", wholeNumber(1))
-    .addHelpText("after", namesText("Envs", ENVS) + namesText("Policies", POLICIES))
+    .addHelpText(
+      "after",
+      namesText("Envs", ENVS) + namesText("Policies", POLICIES) + namesText("Users", USERS),
+    )
     .addHelpText("after", namesText("Graders", GRADERS) + namesText("Calls", CALL_STYLES) + NOTES)
     .action(async ({ tasks, env }: RolloutFlags, command: Command) => {
       if (tasks === undefined && env !== TAU_BENCH) {

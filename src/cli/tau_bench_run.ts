@@ -38,7 +38,7 @@ export async function openTauBench(
   flags: TauBenchFlags,
   options: { sessions: number; stack: AsyncDisposableStack; signal: AbortSignal },
 ): Promise<TauBenchRun> {
-  const { path, domain: name, split, calls = "openai" } = flags;
+  const { path, domain: name, split, calls = "qwen25" } = flags;
   if (path === undefined || name === undefined) {
     throw new UsageError(
       "Cannot play env 'tau-bench' as it needs a domain of a checkout: give --path DIR --domain NAME",

@@ -1,15 +1,18 @@
 import { TauBenchDomain, type TauBenchDomainOptions } from "../../envs/tau_bench/tau_bench_domain.ts";
 import { TauBenchEnv } from "../../envs/tau_bench/tau_bench_env.ts";
+import { respondAction } from "../../envs/tool_user_env.ts";
 import { scriptedUser } from "../../users/scripted_user.ts";
+import { STOP } from "../../users/user_simulator.ts";
 import { privateBytes } from "../measure.ts";
 import type { Row } from "../row.ts";
+import { ownCalls } from "./own_calls.ts";
 
 const MB = 1_000_000;
 const BOUND_MB = 4_000;
 
 /**
- * What episodes take that go on at the same time, this process included: each has done what its task asks for.
- * Gives no row where the host does not say what its processes take.
+ * What episodes take that go on at the same time, this process included: each session has played one to its reward,
+ * and done in the next what its task asks for. Gives no row where the host does not say what its processes take.
  */
 export async function memoryRows(
   options: TauBenchDomainOptions & { split: string; episodes: number },
@@ -17,13 +20,15 @@ export async function memoryRows(
   const { split, episodes } = options;
   await using stack = new AsyncDisposableStack();
   const domain = stack.use(await TauBenchDomain.open({ ...options, sessions: episodes }));
-  const tasks = domain.tasks(split);
   await Promise.all(Array.from({ length: episodes }, async (_, number) => {
-    const env = stack.use(await TauBenchEnv.open({ domain, split, user: scriptedUser(["Hello"]) }));
-    const index = number % tasks.length;
-    await env.reset(index);
-    const calls = tasks[index]?.actions.filter(({ name }) => !env.terminateTools.includes(name)) ?? [];
-    for (const action of calls) await env.step(action);
+    const env = stack.use(await TauBenchEnv.open({ domain, split, user: scriptedUser(["Hello", STOP]) }));
+    const play = async (index: number) => {
+      await env.reset(index % env.taskCount);
+      for (const action of ownCalls(domain, { split, index })) await env.step(action);
+    };
+    await play(number);
+    await env.step(respondAction("That is all."));
+    await play(number + 1);
   }));
   const sizes = await Promise.all([Deno.pid, ...await children(Deno.pid)].map(privateBytes));
   const bytes = sizes.reduce<number>((sum, size) => sum + (size ?? 0), 0);

@@ -1,10 +1,11 @@
 import type { TauBenchDomain } from "../../envs/tau_bench/tau_bench_domain.ts";
 import { TauBenchEnv } from "../../envs/tau_bench/tau_bench_env.ts";
-import { respondAction } from "../../envs/tool_user_env.ts";
+import { respondAction, type ToolUserAction } from "../../envs/tool_user_env.ts";
 import { scriptedUser } from "../../users/scripted_user.ts";
 import { STOP } from "../../users/user_simulator.ts";
 import { median } from "../measure.ts";
 import type { Row } from "../row.ts";
+import { ownCalls } from "./own_calls.ts";
 
 /** What one lane did. */
 interface Played {
@@ -48,36 +49,26 @@ async function playLane(
   domain: TauBenchDomain,
   { split, lane, until }: { split: string; lane: number; until: number },
 ): Promise<Played> {
-  const tasks = domain.tasks(split);
   const played: Played = { steps: 0, stepMs: 0, resets: [], rewards: [] };
   await using env = await TauBenchEnv.open({ domain, split, user: scriptedUser(["Hello", STOP]) });
   for (let index = lane; performance.now() < until; index++) {
-    await playTask(env, {
-      index: index % tasks.length,
-      actions: tasks[index % tasks.length]?.actions ?? [],
-      played,
-    });
+    await playTask(env, { index: index % env.taskCount, calls: ownCalls(domain, { split, index }), played });
   }
   return played;
 }
 
 async function playTask(
   env: TauBenchEnv,
-  { index, actions, played }: {
-    index: number;
-    actions: ReturnType<TauBenchDomain["tasks"]>[number]["actions"];
-    played: Played;
-  },
+  { index, calls, played }: { index: number; calls: readonly ToolUserAction[]; played: Played },
 ): Promise<void> {
   const startedAt = performance.now();
   await env.reset(index);
   const resetAt = performance.now();
-  played.resets.push(resetAt - startedAt);
-  const calls = actions.filter(({ name }) => !env.terminateTools.includes(name));
   for (const action of calls) await env.step(action);
   const steppedAt = performance.now();
+  await env.step(respondAction("That is all."));
+  played.resets.push(resetAt - startedAt);
   played.steps += calls.length;
   played.stepMs += steppedAt - resetAt;
-  await env.step(respondAction("That is all."));
   played.rewards.push(performance.now() - steppedAt);
 }
