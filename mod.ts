@@ -88,10 +88,12 @@ export { sglangPolicy, type SglangPolicyOptions } from "./src/policy/sglang.ts";
 // users
 export { humanUser, type HumanUserOptions } from "./src/users/human_user.ts";
 export { llmUser, type LlmUserOptions } from "./src/users/llm_user.ts";
+export { resumedUser } from "./src/users/resumed_user.ts";
 export { scriptedUser, type UserLines } from "./src/users/scripted_user.ts";
 export {
   type MakeUser,
   STOP,
+  type UserHeard,
   type UserSimulator,
   type UserTask,
   type UserTurnOptions,

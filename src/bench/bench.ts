@@ -2,6 +2,7 @@ import { envRows, vectorRows } from "./env_rows.ts";
 import { episodeRows } from "./episode_rows.ts";
 import type { Row } from "./row.ts";
 import { type BenchSetup, growthRow, ownProcessRows, poolRows, sharedProcessRows } from "./sandbox_rows.ts";
+import { trainingRows } from "./training_rows.ts";
 
 /** Measures everything the README claims, part after part, each with its peers in the same run. */
 export async function* bench(setup: BenchSetup): AsyncGenerator<Row> {
@@ -11,5 +12,6 @@ export async function* bench(setup: BenchSetup): AsyncGenerator<Row> {
   yield* await episodeRows(setup);
   yield* await envRows(setup);
   yield* await vectorRows(setup);
+  yield* await trainingRows(setup);
   yield await growthRow(setup);
 }

@@ -2,15 +2,19 @@
 export interface Row {
   readonly what: string;
   readonly value: number;
-  readonly unit: "ms" | "µs" | "MB" | "×" | "%" | "/s";
-  /** The most, or for a rate or a ratio the least, that will do; a row without one is for comparison. */
+  readonly unit: "ms" | "µs" | "MB" | "×" | "%" | "/s" | "calls";
+  /** The most, or for a rate, a ratio or calls the least, that will do; a row without one is for comparison. */
   readonly bound?: number;
 }
 
 /** Whether a row reaches its bound; a row without one is neither. */
 export function reaches({ value, unit, bound }: Row): boolean | undefined {
   if (bound === undefined) return undefined;
-  return unit === "×" || unit === "/s" ? value >= bound : value <= bound;
+  return isAtLeast(unit) ? value >= bound : value <= bound;
+}
+
+function isAtLeast(unit: Row["unit"]): boolean {
+  return unit === "×" || unit === "/s" || unit === "calls";
 }
 
 /** The rows as a table for people. */
@@ -34,7 +38,7 @@ function figure({ value, unit }: Row): string {
 
 function boundText(row: Row): string {
   if (row.bound === undefined) return "";
-  return `${row.unit === "×" || row.unit === "/s" ? "≥" : "≤"} ${row.bound} ${row.unit}`;
+  return `${isAtLeast(row.unit) ? "≥" : "≤"} ${row.bound} ${row.unit}`;
 }
 
 function verdict(row: Row): string {

@@ -5,6 +5,7 @@ import type { Grader } from "../rewards/grader.ts";
 import type { SessionPool } from "../sandbox/exec.ts";
 import type { Task } from "../task.ts";
 import type { MakeTools } from "./episode_tools.ts";
+import { oneCallInstruction } from "../rollout/one_call_instruction.ts";
 import type { TauBenchRun } from "./tau_bench_run.ts";
 import { UsageError } from "./usage_error.ts";
 import { endOnFinalReply } from "../transforms/end_on_final_reply.ts";
@@ -44,6 +45,8 @@ export interface EnvKind {
   readonly about: string;
   /** Replies that an episode may take unless told otherwise. */
   readonly maxTurns?: number;
+  /** Changes the prompts that are written for a trainer, where the env wants that. */
+  readonly editPrompt?: (text: string) => string;
   /** Prepares a run: what episodes share is opened here. */
   open(setup: EnvSetup): MakeEnv | Promise<MakeEnv>;
 }
@@ -70,6 +73,7 @@ export const ENVS: Readonly<Record<string, EnvKind>> = {
   "tau-bench": {
     about: "a talk with a user who wants something done; needs --path, --domain and --user, and no --tasks",
     maxTurns: 30,
+    editPrompt: oneCallInstruction,
     open: (setup) => async () => await toolUserEnv(setup),
   },
 };

@@ -1,38 +1,57 @@
 import { type Line, readLines } from "../read_lines.ts";
-import type { Trajectory } from "../rollout/trajectory.ts";
-import { parseTrajectory } from "../rollout/trajectory_schema.ts";
 import { UsageError } from "./usage_error.ts";
 import { writeText } from "./write_text.ts";
 
 const MAX_LINE_BYTES = 256 * 1024 * 1024;
-/** How each line of ours begins: what does not may be somebody's notes, and is not thrown away. */
-const BEGINNING = '{"task":';
 
-interface Kept {
+/** What the lines of a file of episodes are. */
+export interface EpisodeKind<T> {
+  /** How each line of ours begins: what does not may be somebody's notes, and is not thrown away. */
+  readonly beginning: string;
+  /** Takes a line's value, or throws. */
+  parse(value: unknown): T;
+  /** False for an episode that failed, as it is to be played again. */
+  keeps(episode: T): boolean;
+}
+
+/** Who is told of the episodes of a file. */
+export interface ResumeOptions<T> {
+  /** Told of each that stays. */
+  onKept: (episode: T) => void;
+  /** Told of each that goes. */
+  onDropped?: ((episode: T) => void) | undefined;
+}
+
+interface ReadLine<T> {
   readonly text: string;
-  readonly trajectory: Trajectory;
+  readonly episode: T;
 }
 
 /**
  * Makes a file of episodes ready to be gone on with: a last line that was cut off goes, and so do episodes that
- * failed, for they are to be played again. `onKept` is told of each that stays.
+ * failed, for they are to be played again.
  *
  * @throws {UsageError} when a line is no episode; the file is then as it was.
  */
-export async function prepareResume(path: string, onKept: (trajectory: Trajectory) => void): Promise<void> {
+export async function prepareResume<T>(
+  path: string,
+  kind: EpisodeKind<T>,
+  { onKept, onDropped }: ResumeOptions<T>,
+): Promise<void> {
   let isWhole = true;
   for await (const line of linesOf(path)) {
-    const kept = keptOf(line);
-    if (kept === undefined || line.unended) isWhole = false;
-    if (kept !== undefined) onKept(kept.trajectory);
+    const read = readLine(line, kind);
+    const isKept = read !== undefined && kind.keeps(read.episode);
+    if (!isKept || line.unended) isWhole = false;
+    if (read !== undefined) (isKept ? onKept : onDropped)?.(read.episode);
   }
   if (isWhole) return;
   const copy = `${path}.resume`;
   try {
     using target = await Deno.create(copy);
     for await (const line of linesOf(path)) {
-      const kept = keptOf(line);
-      if (kept !== undefined) await writeText(target, `${kept.text}\n`);
+      const read = readLine(line, kind);
+      if (read !== undefined && kind.keeps(read.episode)) await writeText(target, `${read.text}\n`);
     }
     await Deno.rename(copy, path);
   } finally {
@@ -49,20 +68,19 @@ async function* linesOf(path: string): AsyncGenerator<Line & { place: string }> 
   }
 }
 
-/** What stays of a line; `undefined` when nothing does. */
-function keptOf(line: Line & { place: string }): Kept | undefined {
+/** The episode of a line; `undefined` for one that was cut off. */
+function readLine<T>(line: Line & { place: string }, kind: EpisodeKind<T>): ReadLine<T> | undefined {
   try {
     if ("fault" in line) throw new SyntaxError(line.fault);
-    const trajectory = parseTrajectory(JSON.parse(line.text));
-    return trajectory.error === undefined ? { text: line.text, trajectory } : undefined;
+    return { text: line.text, episode: kind.parse(JSON.parse(line.text)) };
   } catch (cause) {
-    if (line.unended && isTorn(line)) return undefined;
+    if (line.unended && isTorn(line, kind)) return undefined;
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new UsageError(`Cannot resume as ${line.place} must be an episode: ${reason}`, { cause });
   }
 }
 
-function isTorn(line: Line): boolean {
+function isTorn<T>(line: Line, { beginning }: EpisodeKind<T>): boolean {
   // Cut off within a character, a line is no UTF-8 and its text is not there to be looked at.
-  return "fault" in line || line.text.startsWith(BEGINNING) || BEGINNING.startsWith(line.text);
+  return "fault" in line || line.text.startsWith(beginning) || beginning.startsWith(line.text);
 }

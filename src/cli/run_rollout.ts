@@ -1,6 +1,8 @@
 import { loadTokenizer } from "../chat/load_tokenizer.ts";
 import type { Tokenizer } from "../chat/tokenizer.ts";
 import type { Policy } from "../policy/policy.ts";
+import type { TokenMode, TokenOptions } from "../rollout/tokens/episode_writer.ts";
+import { TokenFormat } from "../rollout/tokens/token_format.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
 import { ENVS, MAX_TURNS } from "./envs.ts";
 import { openTools, type ToolFlags } from "./episode_tools.ts";
@@ -16,6 +18,8 @@ import { Summary } from "./summary.ts";
 import { openTauBench, TAU_BENCH, type TauBenchFlags } from "./tau_bench_run.ts";
 import { terminalColumns, wantsColour } from "./terminal.ts";
 import { TrajectoryFile } from "./trajectory_file.ts";
+import { Training } from "./training.ts";
+import { TrainingFile } from "./training_file.ts";
 import { UsageError } from "./usage_error.ts";
 
 /** What `paddock rollout` is asked for. */
@@ -39,6 +43,8 @@ export interface RolloutFlags extends SandboxFlags, ToolFlags, GraderFlags, TauB
   maxTurns?: number;
   json?: boolean;
   out?: string;
+  trainOut?: string;
+  tokenMode: TokenMode;
   resume?: boolean;
   force?: boolean;
   show?: boolean;
@@ -54,7 +60,7 @@ const REMOTE_CONCURRENCY = 8;
  * @throws {UsageError} when they ask for what cannot be.
  */
 export async function runRollout(flags: RolloutFlags, signal: AbortSignal): Promise<number> {
-  if (flags.resume && flags.out === undefined) {
+  if (flags.resume && flags.out === undefined && flags.trainOut === undefined) {
     throw new UsageError("Cannot resume as there must be a file to go on with: give --out FILE");
   }
   const { limit, n: samples, seed, timeoutMs, json } = flags;
@@ -73,16 +79,19 @@ export async function runRollout(flags: RolloutFlags, signal: AbortSignal): Prom
     ? await openTauBench(flags, { sessions: concurrency, stack, signal })
     : undefined;
   const tasks = tauBench?.tasks ?? flags.tasks ?? [];
+  const training = await trainingOf(flags, { tokenizer, editPrompt: kind.editPrompt, stack });
   const interpreters = { profile, size: poolSize, cacheDir: flags.cacheDir, stack };
   const pool = lazyPool({ ...interpreters, resetMode: flags.reset });
   const grader = graderKind?.make(await graderSetup(flags, { profile, size: poolSize, stack }));
   const wanted = flags.mcp !== undefined || flags.tool !== undefined;
   const tools = wanted ? await openTools(flags, stack) : undefined;
+  // what is written for a trainer need not be written by the env too
+  const shown = training === undefined ? tokenizer : undefined;
   const maxTurns = flags.maxTurns ?? kind.maxTurns ?? MAX_TURNS;
-  const limits = { timeoutMs, maxTurns };
-  const setup = { pool, stack, tools, tokenizer, grader, systemPrompt: flags.system, tauBench, ...limits };
+  const given = { tools, tokenizer: shown, grader, systemPrompt: flags.system, tauBench };
+  const setup = { pool, stack, ...given, timeoutMs, maxTurns };
   return await playTasks({
-    ...{ tasks, limit, samples, seed, concurrency, maxTurns, summary, out, json, show, signal },
+    ...{ tasks, limit, samples, seed, concurrency, maxTurns, summary, out, training, json, show, signal },
     ...{ policy: chosen.policy, onTask: chosen.onTask, makeEnv: await kind.open(setup) },
     ...{ stdout: Deno.stdout, stderr: Deno.stderr, colour: wantsColour(), columns: terminalColumns },
   });
@@ -121,6 +130,25 @@ async function outOf(
     summary.addEarlier(trajectory);
   };
   return await TrajectoryFile.open(out, { resume, force, source, onKept });
+}
+
+interface TrainingSetup extends Pick<TokenOptions, "editPrompt"> {
+  readonly tokenizer: Tokenizer | undefined;
+  readonly stack: AsyncDisposableStack;
+}
+
+async function trainingOf(flags: RolloutFlags, setup: TrainingSetup): Promise<Training | undefined> {
+  const { trainOut, resume, force, tasks: source, tokenMode: mode } = flags;
+  const { tokenizer, editPrompt, stack } = setup;
+  if (trainOut === undefined) return undefined;
+  if (tokenizer === undefined) {
+    throw new UsageError(
+      "Cannot write episodes for a trainer as their tokens are needed: give --tokenizer DIR",
+    );
+  }
+  const tokens: TokenOptions = { tokenizer, mode, onRewrite: "keep", editPrompt };
+  const file = stack.use(await TrainingFile.open(trainOut, { resume, force, source }));
+  return new Training(file, { ...tokens, format: new TokenFormat(tokens) });
 }
 
 /** While a server thinks, an interpreter waits for it; one that need not wait keeps a core busy. */

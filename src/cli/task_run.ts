@@ -13,6 +13,7 @@ import { printable } from "./printable.ts";
 import { Progress } from "./progress.ts";
 import type { Summary } from "./summary.ts";
 import type { TrajectoryFile } from "./trajectory_file.ts";
+import type { Training } from "./training.ts";
 import { transcript } from "./transcript.ts";
 import { Unfinished } from "./unfinished.ts";
 import { type TextSink, writeText } from "./write_text.ts";
@@ -40,6 +41,8 @@ export interface TaskRunOptions {
   json?: boolean | undefined;
   /** The JSON lines go to this file too, and what it holds already is not played. */
   out?: TrajectoryFile | undefined;
+  /** Has tokens written, and takes each episode as a trainer reads it. */
+  training?: Training | undefined;
   /** The messages of so many episodes on stdout, in the order of the tasks. */
   show?: number | undefined;
   colour?: boolean | undefined;
@@ -61,7 +64,7 @@ export class TaskRun {
 
   constructor(options: TaskRunOptions) {
     this.#options = options;
-    this.#unfinished = new Unfinished(options.out, options.samples);
+    this.#unfinished = new Unfinished(options.out ?? options.training?.file, options.samples);
   }
 
   /** Gives the exit code that says why playing stopped early; 0 when it did not. */
@@ -105,13 +108,18 @@ export class TaskRun {
         for (const next of groups.add(trajectory)) await this.#write(next, progress);
       }
       for (const next of groups.rest()) await this.#write(next, progress);
+      await this.#options.training?.writeAborted();
     }
   }
 
   #trajectories(): AsyncGenerator<Trajectory> {
     const { policy, makeEnv, samples, seed, concurrency, show, maxTurns, summary, signal } = this.#options;
+    const { training } = this.#options;
     return rolloutAll(this.#tasks(), {
       ...{ policy, makeEnv, samples, seed, concurrency, maxTurns, signal },
+      tokens: training?.tokens,
+      policyOf: (episode) => training?.policyOf(episode, policy) ?? policy,
+      onAborted: (trajectory) => training?.add(trajectory),
       skip: (task, sample) => this.#unfinished.isFinished(task, sample),
       ordered: show !== undefined,
       onStart: () => summary.start(),
@@ -134,8 +142,9 @@ export class TaskRun {
   }
 
   async #write(trajectory: Trajectory, progress: Progress): Promise<void> {
-    const { json, show, colour, out, stdout } = this.#options;
+    const { json, show, colour, out, training, stdout } = this.#options;
     await out?.write(trajectory);
+    await training?.write(trajectory);
     this.table.add(trajectory);
     if (!json && (show === undefined || ++this.#shown > show)) return;
     const text = json ? `${JSON.stringify(trajectory)}\n` : transcript(trajectory, { colour });

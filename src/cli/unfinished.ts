@@ -1,9 +1,14 @@
 import type { Task } from "../task.ts";
-import type { TrajectoryFile } from "./trajectory_file.ts";
+
+/** Whoever knows which episodes an earlier run has played. */
+export interface Earlier {
+  /** Whether it was played; where two tasks have one id, each is asked for on its own. */
+  takeFinished(task: Task, sample: number): boolean;
+}
 
 /** What a run has still to play, where an earlier run has played a part of it. */
 export class Unfinished {
-  readonly #out: TrajectoryFile | undefined;
+  readonly #out: Earlier | undefined;
   readonly #samples: number;
   /** The samples of a task that an earlier run has played. */
   readonly #finished = new WeakMap<Task, ReadonlySet<number>>();
@@ -11,7 +16,7 @@ export class Unfinished {
   readonly #left = new Map<string, number>();
 
   /** `out` knows what is played already; `samples` is how many episodes a task has in all. */
-  constructor(out: TrajectoryFile | undefined, samples: number) {
+  constructor(out: Earlier | undefined, samples: number) {
     this.#out = out;
     this.#samples = samples;
   }

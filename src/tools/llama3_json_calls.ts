@@ -15,6 +15,8 @@ const BARE = /^\s*\[?\s*\{\s*"(?:name|type|function|parameters|arguments)"\s*:/;
 /**
  * Calls as Llama 3 writes them: `{"name": "n", "parameters": {…}}`, behind `<|python_tag|>` or as the whole reply,
  * several with `;` between. The text is what stands before the tag.
+ *
+ * The tag is a special token: a server must be told to leave those in its text (`skip_special_tokens: false`).
  */
 export function llama3JsonCalls(): ToolCallParser {
   return { parse, faultText: agenticFaultText, render: answerByCallId };

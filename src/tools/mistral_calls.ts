@@ -14,6 +14,8 @@ const NAMED = /^\s*([^\s[{]{1,256})\s*(?:\[CALL_ID\]([^\s[{]{1,256})\s*)?(?:\[AR
 /**
  * Calls as Mistral's models write them: `[TOOL_CALLS] [{"name": "n", "arguments": {…}}, …]`, or, one tag for each,
  * `[TOOL_CALLS]n[ARGS]{…}`. The text is what stands before the first tag.
+ *
+ * The tag is a special token: a server must be told to leave those in its text (`skip_special_tokens: false`).
  */
 export function mistralCalls(): ToolCallParser {
   return { parse, faultText: agenticFaultText, render: answerByCallId };

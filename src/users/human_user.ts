@@ -22,6 +22,13 @@ export function humanUser(options: HumanUserOptions = {}): UserSimulator {
   const lines = readLines(input, { maxBytes: MAX_LINE_BYTES });
   /** A line that an episode did not wait for is the next one's. */
   let typed: Promise<IteratorResult<Line>> | undefined;
+  /** What was said before, to be shown with what comes next. */
+  let recalled = "";
+  const tell = async (text: string) => {
+    const before = recalled;
+    recalled = "";
+    await show(`${before}${plainText(text)}\n`);
+  };
   const ask = async ({ signal }: UserTurnOptions = {}): Promise<string> => {
     await show("> ");
     const { done, value } = await untilAborted(typed ??= lines.next(), signal);
@@ -30,12 +37,16 @@ export function humanUser(options: HumanUserOptions = {}): UserSimulator {
   };
   return {
     cost: 0,
+    recall(said, heard) {
+      const shown = "task" in heard ? heard.task.instruction : `agent: ${heard.content}`;
+      recalled += `${plainText(shown)}\n> ${plainText(said)}\n`;
+    },
     async reset({ instruction }, turn) {
-      await show(`${plainText(instruction)}\n`);
+      await tell(instruction);
       return await ask(turn);
     },
     async step(content, turn) {
-      await show(`agent: ${plainText(content)}\n`);
+      await tell(`agent: ${content}`);
       return await ask(turn);
     },
     async [Symbol.asyncDispose]() {

@@ -3,7 +3,7 @@ import { History } from "../history.ts";
 import { messageText } from "../message.ts";
 import { type Policy, type Reply, type TokenUsage, wholeReply } from "../policy/policy.ts";
 import { type UserStrategy, userStrategy, type UserStrategyName } from "./user_strategy.ts";
-import type { UserSimulator, UserTask, UserTurnOptions } from "./user_simulator.ts";
+import type { UserHeard, UserSimulator, UserTask, UserTurnOptions } from "./user_simulator.ts";
 
 /** Who plays a user, and how. */
 export interface LlmUserOptions {
@@ -46,11 +46,7 @@ class LlmUser implements UserSimulator {
   }
 
   async reset(task: UserTask, options: UserTurnOptions = {}): Promise<string> {
-    const { greeting = GREETING } = this.#options;
-    this.#task = task;
-    this.cost = 0;
-    this.#talk = History.fromChats([{ role: "system", content: this.#strategy.prompt(task.instruction) }]);
-    return await this.step(greeting, options);
+    return await this.step(this.#begin(task), options);
   }
 
   async step(content: string, { signal }: UserTurnOptions = {}): Promise<string> {
@@ -61,6 +57,19 @@ class LlmUser implements UserSimulator {
     });
     this.#talk = talk.append({ role: "assistant", content: raw });
     return said;
+  }
+
+  recall(said: string, heard: UserHeard): void {
+    const content = "task" in heard ? this.#begin(heard.task) : heard.content;
+    this.#talk = this.#talk.extend([{ role: "user", content }, { role: "assistant", content: said }]);
+  }
+
+  /** Begins a talk, and gives what the agent is taken to have said. */
+  #begin(task: UserTask): string {
+    this.#task = task;
+    this.cost = 0;
+    this.#talk = History.fromChats([{ role: "system", content: this.#strategy.prompt(task.instruction) }]);
+    return this.#options.greeting ?? GREETING;
   }
 
   async #ask(history: History, signal: AbortSignal | undefined): Promise<string> {

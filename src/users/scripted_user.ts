@@ -13,6 +13,11 @@ export function scriptedUser(lines: UserLines): UserSimulator {
   let script: readonly string[] = [];
   let said = 0;
   let index = 0;
+  const begin = (task: UserTask) => {
+    script = (typeof lines === "function" ? lines(task) : lines) ?? [];
+    said = 0;
+    index = task.index;
+  };
   const next = () => {
     const line = script[said++];
     if (line !== undefined) return line;
@@ -24,12 +29,14 @@ export function scriptedUser(lines: UserLines): UserSimulator {
     cost: 0,
     // deno-lint-ignore require-await
     async reset(task) {
-      script = (typeof lines === "function" ? lines(task) : lines) ?? [];
-      said = 0;
-      index = task.index;
+      begin(task);
       return next();
     },
     // deno-lint-ignore require-await
     step: async () => next(),
+    recall(_said, heard) {
+      if ("task" in heard) begin(heard.task);
+      said++;
+    },
   };
 }

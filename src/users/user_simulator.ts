@@ -11,6 +11,9 @@ export interface UserTurnOptions {
   signal?: AbortSignal | undefined;
 }
 
+/** What a user answers: at first a task, and then the agent's words. */
+export type UserHeard = { readonly task: UserTask } | { readonly content: string };
+
 /** What a user says, alone or with other text, when there is nothing left to want. */
 export const STOP = "###STOP###";
 
@@ -27,6 +30,8 @@ export interface UserSimulator extends Partial<AsyncDisposable> {
   reset(task: UserTask, options?: UserTurnOptions): Promise<string>;
   /** What the user answers to the agent's words; it holds {@linkcode STOP} when the user is done. */
   step(content: string, options?: UserTurnOptions): Promise<string>;
+  /** Takes it that this was said to what was heard, without asking anybody: a saved episode goes on behind it. */
+  recall?(said: string, heard: UserHeard): void;
 }
 
 /** Makes the simulator of one episode, as each env needs one of its own. */

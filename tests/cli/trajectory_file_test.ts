@@ -1,5 +1,6 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { TrajectoryFile, type TrajectoryFileOptions } from "../../src/cli/trajectory_file.ts";
+import type { EpisodeFileOptions } from "../../src/cli/episode_file.ts";
+import { TrajectoryFile } from "../../src/cli/trajectory_file.ts";
 import { UsageError } from "../../src/cli/usage_error.ts";
 import { emptyTrajectory, type Trajectory, withFailure } from "../../src/rollout/trajectory.ts";
 
@@ -21,7 +22,7 @@ interface Opened {
 /** Opens a file that holds `before`, asks whether it had `a` and `b`, and writes `c`. */
 async function open(
   before: string | Uint8Array | undefined,
-  options: TrajectoryFileOptions,
+  options: EpisodeFileOptions<Trajectory>,
 ): Promise<Opened> {
   const folder = await Deno.makeTempDir();
   const path = `${folder}/runs/today/x.jsonl`;

@@ -285,3 +285,23 @@ Deno.test("trainingRollout() tells a stopped episode's server to sample no more"
   assertEquals([asked?.path, abort?.path], ["/generate", "/abort_request"]);
   assertEquals(abort?.body, { rid: asked?.body.rid });
 });
+
+Deno.test("trainingRollout() tells of a server that gives no answer, and of one that gives half of one", async () => {
+  const answers: [() => Response, string][] = [
+    [
+      () => new Response("out of memory", { status: 500 }),
+      "answered 500 Internal Server Error: out of memory",
+    ],
+    [() => new Response("<html></html>"), "must answer in JSON: it is '<html></html>'"],
+    [() => new Response('{"text": "hal'), 'must answer in JSON: it is \'{"text": "hal\''],
+    [() => Response.json({ text: "no more" }), "must answer as /generate does: meta_info"],
+  ];
+  for (const [answer, says] of answers) {
+    await using server = new FakeServer(answer);
+    const { result } = await play({ observations: [] }, sglangPolicy({ url: server.url }));
+    consistent(result);
+    assertEquals([result.status, result.response_length, server.seen.length], ["aborted", 0, 1]);
+    assertEquals(result.errors[0]?.boundary, "policy");
+    assertStringIncludes(result.errors[0]?.message ?? "", says);
+  }
+});

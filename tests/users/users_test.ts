@@ -5,6 +5,7 @@ import { openaiPolicy } from "../../src/policy/openai.ts";
 import type { Policy } from "../../src/policy/policy.ts";
 import { humanUser } from "../../src/users/human_user.ts";
 import { llmUser } from "../../src/users/llm_user.ts";
+import { resumedUser } from "../../src/users/resumed_user.ts";
 import { scriptedUser } from "../../src/users/scripted_user.ts";
 import { STOP } from "../../src/users/user_simulator.ts";
 import type { UserStrategyName } from "../../src/users/user_strategy.ts";
@@ -141,4 +142,29 @@ Deno.test("humanUser() waits no longer than the episode", async () => {
   assertEquals(await next, "yes");
   await writer.close();
   await user[Symbol.asyncDispose]?.();
+});
+
+Deno.test("resumedUser() says again what was said, and the other goes on knowing it", async () => {
+  const policy = saying("the blue one");
+  const user = resumedUser(["Hi", "a book"], llmUser({ policy }));
+  const said = [await user.reset(TASK), await user.step("What?"), await user.step("Which?")];
+  assertEquals(said, ["Hi", "a book", "the blue one"]);
+  const [_system, ...talk] = [...policy.seen[0] ?? []].map(({ role, content }) => [role, content]);
+  assertEquals(talk, [
+    ["user", "Hi! How can I help you today?"],
+    ["assistant", "Hi"],
+    ["user", "What?"],
+    ["assistant", "a book"],
+    ["user", "Which?"],
+  ]);
+  const scripted = resumedUser(["one"], scriptedUser(["one", "two"]));
+  assertEquals([await scripted.reset(TASK), await scripted.step("?")], ["one", "two"]);
+  const shown: string[] = [];
+  const input = new Blob(["three\n"]).stream();
+  const human = resumedUser(["one"], humanUser({ input, show: (text) => void shown.push(text) }));
+  assertEquals([await human.reset(TASK), await human.step("two?")], ["one", "three"]);
+  assertEquals(shown, [`${TASK.instruction}\n> one\nagent: two?\n`, "> "]);
+  await human[Symbol.asyncDispose]?.();
+  const { recall: _recall, ...forgetful } = scriptedUser([]);
+  assertThrows(() => resumedUser([], forgetful), TypeError, "'recall'");
 });

@@ -4,7 +4,7 @@ import { TokenError } from "../../errors.ts";
 import { messageText } from "../../message.ts";
 import type { ToolSpec } from "../../tool_spec.ts";
 import type { TokenFormat } from "./token_format.ts";
-import type { Turn, TurnEnd, TurnWriter, WrittenTurn } from "./turn_writer.ts";
+import type { Turn, TurnEnd, TurnWriter } from "./turn_writer.ts";
 
 /** How an {@linkcode AppendWriter} writes. */
 export interface AppendWriterOptions {
@@ -33,12 +33,12 @@ export class AppendWriter implements TurnWriter {
     this.#tools = !this.#isWatched && format.keepsTurns([]) ? [] : tools;
   }
 
-  write(turn: Turn, { addGenerationPrompt }: TurnEnd): WrittenTurn {
+  write(turn: Turn, { addGenerationPrompt }: TurnEnd): string {
     const { before, ...added } = turn;
     const context = this.#isWatched ? { before } : {};
     if (this.#isWatched) this.#requireKept(turn);
     const whole = { ...added, ...context, tools: this.#tools };
-    return { opening: "", rest: turnRest(whole, this.#format, { addGenerationPrompt }) };
+    return turnRest(whole, this.#format, { addGenerationPrompt });
   }
 
   /** Prefix and delta must be the whole: what was written, the reply as it was said, and what is behind it. */

@@ -9,7 +9,7 @@ import { RerenderWriter } from "./rerender_writer.ts";
 import { type SampledReply, sampledReply } from "./sampled_reply.ts";
 import { type Mark, TokenBuffer } from "./token_buffer.ts";
 import { TokenFormat, type TokenFormatOptions } from "./token_format.ts";
-import type { Turn, TurnEnd, TurnWriter, WrittenTurn } from "./turn_writer.ts";
+import type { Turn, TurnEnd, TurnWriter } from "./turn_writer.ts";
 
 /**
  * How the tokens of an episode come about. `append` keeps each token where it was put and encodes what is new
@@ -112,9 +112,9 @@ export class EpisodeWriter {
     const sampled = sampledReply(reply, this.#format.chat, this.#options.tokenizer);
     const turn = { before: this.#history, reply: message, sampled: sampled.ids, messages: [] };
     const open = { turn, sampled, mark: this.#buffer.mark };
-    const { opening } = this.#write(turn, { addGenerationPrompt: false });
+    this.#write(turn, { addGenerationPrompt: false });
     this.#reply = open;
-    return { ...sampled, start: open.mark.ids + this.#options.tokenizer.encode(opening).length };
+    return { ...sampled, start: open.mark.ids };
   }
 
   /** Forgets the reply, as the episode did not take it. */
@@ -131,9 +131,9 @@ export class EpisodeWriter {
     const [reply, ...messages] = newMessages(this.#history, history);
     if (reply === undefined) return this.drop();
     const turn = { ...open.turn, reply, messages };
-    const written = this.#write(turn, { addGenerationPrompt: true });
+    const rest = this.#write(turn, { addGenerationPrompt: true });
     const prompt = asTokens(() => this.#writer?.prompt?.([...history]));
-    this.#buffer.addTurn(written, open.sampled);
+    this.#buffer.addTurn(open.sampled, rest);
     this.#last = { ...open, turn };
     this.#reply = undefined;
     this.#history = [...history];
@@ -159,7 +159,7 @@ export class EpisodeWriter {
       if (open === undefined) continue;
       const buffer = this.#buffer.upTo(open.mark);
       try {
-        buffer.addTurn(this.#write(open.turn, { addGenerationPrompt: false }), open.sampled);
+        buffer.addTurn(open.sampled, this.#write(open.turn, { addGenerationPrompt: false }));
         return buffer;
       } catch (error) {
         if (!(error instanceof TokenError)) throw error; // the turn that broke the episode is left out
@@ -179,7 +179,7 @@ export class EpisodeWriter {
     return this.#options.editPrompt?.(text) ?? text;
   }
 
-  #write(turn: Turn, end: TurnEnd): WrittenTurn {
+  #write(turn: Turn, end: TurnEnd): string {
     const writer = this.#writer;
     if (writer === undefined) throw new TypeError("Cannot write tokens before the episode is started");
     return asTokens(() => writer.write(turn, end));

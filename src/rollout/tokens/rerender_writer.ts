@@ -4,14 +4,15 @@ import { TokenError } from "../../errors.ts";
 import { type Message, messageText } from "../../message.ts";
 import type { ToolSpec } from "../../tool_spec.ts";
 import type { TokenFormat } from "./token_format.ts";
-import type { Turn, TurnEnd, TurnWriter, WrittenTurn } from "./turn_writer.ts";
+import type { Turn, TurnEnd, TurnWriter } from "./turn_writer.ts";
 
 /**
  * Writes a turn as the difference of the whole chat rendered before and behind it: slime's token delta.
  *
  * It goes along with templates that write earlier turns anew, as Qwen3's does to leave out old thoughts: each
  * prompt is the chat as the template writes it then, and the episode's tokens keep every turn as it was when it
- * was the newest. A turn costs as much as the chat is long.
+ * was the newest. What a template puts between a generation prompt and a reply, as an empty thought, is left out,
+ * for the reply was sampled without it. A turn costs as much as the chat is long.
  */
 export class RerenderWriter implements TurnWriter {
   readonly #format: ChatFormat;
@@ -26,35 +27,30 @@ export class RerenderWriter implements TurnWriter {
     return this.#format.render(messages, { addGenerationPrompt: true, tools: this.#tools });
   }
 
-  write(turn: Turn, { addGenerationPrompt }: TurnEnd): WrittenTurn {
+  write(turn: Turn, { addGenerationPrompt }: TurnEnd): string {
     const { before, reply, messages } = turn;
     const written = this.#render([...before, reply]);
     const whole = messages.length === 0 ? written : this.#render([...before, reply, ...messages]);
-    const { opening, end } = this.#reply(turn, written);
+    const end = this.#endOf(turn, written);
     const rest = end !== undefined && whole.startsWith(written)
       ? end + whole.slice(written.length)
       : this.#standalone(turn, whole);
-    if (!addGenerationPrompt) return { opening, rest };
-    return { opening, rest: rest + this.#header([...before, reply, ...messages], whole) };
+    if (!addGenerationPrompt) return rest;
+    return rest + this.#header([...before, reply, ...messages], whole);
   }
 
-  /** What the template puts before the reply, and behind it; no end where the reply has no text to find it by. */
-  #reply(turn: Turn, written: string): { opening: string; end?: string } {
-    const { before, reply, sampled } = turn;
+  /** What the template puts behind the reply; nothing where the reply has no text to find it by. */
+  #endOf({ before, reply, sampled }: Turn, written: string): string | undefined {
     const prompt = this.#format.render(before, { addGenerationPrompt: true });
     const text = messageText(reply);
     if (!written.startsWith(prompt)) this.#refuse("the reply must extend its generation prompt: it does not");
-    if (text === "") return { opening: "" };
-    const delta = written.slice(prompt.length);
-    const at = delta.indexOf(text);
+    if (text === "") return undefined;
+    const at = written.indexOf(text, prompt.length);
     if (at === -1) this.#refuse("the reply must be written as it was said: it is rewritten");
-    const end = delta.slice(at + text.length);
+    const end = written.slice(at + text.length);
     const said = this.#format.tokenizer?.decode(sampled) ?? "";
     const sampledEnd = this.#format.ends.find((end) => said.endsWith(end)) ?? "";
-    return {
-      opening: delta.slice(0, at),
-      end: end.startsWith(sampledEnd) ? end.slice(sampledEnd.length) : end,
-    };
+    return end.startsWith(sampledEnd) ? end.slice(sampledEnd.length) : end;
   }
 
   /** The turn's text rendered on its own, where the template wrote something before it anew. */

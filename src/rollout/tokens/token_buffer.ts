@@ -2,7 +2,6 @@ import type { Tokenizer } from "../../chat/tokenizer.ts";
 import { TokenError } from "../../errors.ts";
 import type { SampledReply } from "./sampled_reply.ts";
 import { sameText } from "./same_text.ts";
-import type { WrittenTurn } from "./turn_writer.ts";
 
 /** How far a {@linkcode TokenBuffer} was written. */
 export interface Mark {
@@ -55,9 +54,8 @@ export class TokenBuffer {
     this.text += text;
   }
 
-  /** Adds a turn: what was sampled, and the texts around it. */
-  addTurn({ opening, rest }: WrittenTurn, { ids, text, logProbs }: SampledReply): void {
-    this.addText(opening);
+  /** Adds a turn: what was sampled, and the text behind it. */
+  addTurn({ ids, text, logProbs }: SampledReply, rest: string): void {
     for (const [at, id] of ids.entries()) this.#push(id, 1, logProbs?.[at] ?? 0);
     this.text += text;
     this.hasLogProbs &&= logProbs !== undefined;

@@ -3,7 +3,10 @@ import { keepsTurns } from "../../chat/keeps_turns.ts";
 import type { Tokenizer } from "../../chat/tokenizer.ts";
 import type { ToolSpec } from "../../tool_spec.ts";
 
-/** How a model's chats are written as tokens. */
+/**
+ * How a model's chats are written as tokens. Unless a template or a family is given, the tokenizer's own template
+ * is the one, as that is what the model was trained with.
+ */
 export interface TokenFormatOptions extends ChatFormatOptions {
   tokenizer: Tokenizer;
 }
@@ -23,7 +26,8 @@ export class TokenFormat {
     if (options.tokenizer === undefined) {
       throw new TypeError("Cannot write tokens as 'tokenizer' must be given: it is missing");
     }
-    this.chat = new ChatFormat({ ...options, trusted: ["assistant", ...options.trusted ?? []] });
+    const trusted = ["assistant", ...options.trusted ?? []];
+    this.chat = new ChatFormat({ ...options, family: familyOf(options), trusted });
   }
 
   /** Whether the template writes a turn the same way wherever it stands. */
@@ -35,4 +39,9 @@ export class TokenFormat {
     this.#keeps.set(key, keeps);
     return keeps;
   }
+}
+
+function familyOf({ family, chatTemplate, tokenizer }: TokenFormatOptions): string | undefined {
+  if (family !== undefined || chatTemplate !== undefined) return family;
+  return tokenizer.chatTemplate === undefined ? undefined : "tokenizer";
 }

@@ -17,17 +17,10 @@ export interface TurnEnd {
   readonly addGenerationPrompt: boolean;
 }
 
-/** The texts that a turn puts around what was sampled. */
-export interface WrittenTurn {
-  /** What the template puts between its generation prompt and the reply; nearly always nothing. */
-  readonly opening: string;
-  /** All that is behind the reply. */
-  readonly rest: string;
-}
-
 /** One way to know what a turn adds to an episode's tokens. It throws a `TokenError` when it cannot be known. */
 export interface TurnWriter {
-  write(turn: Turn, end: TurnEnd): WrittenTurn;
+  /** The text behind what was sampled: the end of the turn unless it was sampled too, and the other messages. */
+  write(turn: Turn, end: TurnEnd): string;
   /** The prompt that the policy is to answer next; nothing when it is what was written so far. */
   prompt?(messages: readonly Message[]): string;
 }

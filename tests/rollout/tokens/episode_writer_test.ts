@@ -1,7 +1,6 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import fc from "fast-check";
 import { ChatFormat } from "../../../src/chat/chat_format.ts";
-import type { Tokenizer } from "../../../src/chat/tokenizer.ts";
 import { TokenError } from "../../../src/errors.ts";
 import { History } from "../../../src/history.ts";
 import type { Message } from "../../../src/message.ts";
@@ -10,10 +9,8 @@ import { EpisodeWriter, type TokenOptions } from "../../../src/rollout/tokens/ep
 import { TokenFormat } from "../../../src/rollout/tokens/token_format.ts";
 import { byteTokenizer } from "../../byte_tokenizer.ts";
 import { tinyTokenizer } from "../../tiny_tokenizer.ts";
+import { END, HEADER, type Played, plays, replyOf, saidTexts, sampledTexts, task, write } from "./played.ts";
 
-const END = "<|im_end|>";
-const HEADER = "<|im_start|>assistant\n";
-const task = { id: "t", query: "q" };
 const bytes = byteTokenizer();
 
 /** Drops what an assistant thought before the last question, as Qwen 3 does. */
@@ -22,86 +19,6 @@ const FORGETFUL = "{% set ns = namespace(last=0) %}" +
   "{% for m in messages %}<|im_start|>{{ m.role }}\n" +
   "{{ m.content if m.role != 'assistant' or loop.index0 > ns.last else m.content.split('</think>')[-1] }}<|im_end|>\n{% endfor %}" +
   "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}";
-
-/** What a policy says and what comes back. */
-interface Played {
-  readonly said: string;
-  /** False for a reply that was cut off. */
-  readonly ended: boolean;
-  readonly messages: readonly Message[];
-}
-
-const text = fc.array(
-  fc.oneof(
-    fc.string({ unit: "grapheme", maxLength: 6 }),
-    fc.constantFrom(
-      END,
-      HEADER,
-      "<think>",
-      "</think>",
-      "<tool_call>\n",
-      "é",
-      "e\u0301",
-      "\ue000",
-      "\n",
-      "{{ x }}",
-    ),
-  ),
-  { maxLength: 5 },
-).map((parts) => parts.join(""));
-/** What is rendered is compared with what was said, and a template takes an end off that is said as text. */
-const said = text.filter((said) => !said.endsWith(END) && !said.endsWith("</s>"));
-const others = fc.oneof(
-  text.map((content): Message[] => [{ role: "user", content }]),
-  fc.array(text.map((content): Message => ({ role: "tool", name: "f", content })), {
-    minLength: 1,
-    maxLength: 3,
-  }),
-);
-const plays: fc.Arbitrary<Played[]> = fc.array(
-  fc.record({ said, ended: fc.boolean(), messages: others }),
-  { maxLength: 4 },
-);
-
-function replyOf({ said, ended }: Played, tokenizer: Tokenizer, hasIds: boolean): Reply {
-  const ids = tokenizer.encode(ended ? said + END : said);
-  const message = { role: "assistant", content: said, ...(!ended && { is_complete: false }) };
-  return { message, ...(hasIds && { tokens: { ids, logProbs: ids.map(() => -1) } }) };
-}
-
-interface Written {
-  readonly writer: EpisodeWriter;
-  readonly chat: readonly Message[];
-}
-
-function write(options: TokenOptions, plays: readonly Played[], hasIds: boolean): Written {
-  const writer = new EpisodeWriter(options);
-  let history = History.fromChats([{ role: "system", content: "s" }, { role: "user", content: "q" }]);
-  writer.start({ task, history: { prompt: history } });
-  for (const play of plays) {
-    const reply = replyOf(play, options.tokenizer, hasIds);
-    writer.reply(reply);
-    history = history.append(reply.message).extend(play.messages);
-    writer.step(history);
-  }
-  return { writer, chat: [...history] };
-}
-
-/** The pieces with loss mask 1, as text. */
-function sampledTexts({ writer }: Written, tokenizer: Tokenizer): string[] {
-  const { ids, lossMask } = writer.tokens();
-  const pieces: number[][] = [];
-  for (const [at, id] of ids.entries()) {
-    if (lossMask[at] !== 1) continue;
-    if (lossMask[at - 1] === 1) pieces.at(-1)?.push(id);
-    else pieces.push([id]);
-  }
-  return pieces.map((ids) => tokenizer.decode(ids));
-}
-
-function saidTexts(plays: readonly Played[]): string[] {
-  return plays.map(({ said, ended }) => ended ? said + END : said).filter((text) => text !== "");
-}
 
 for (const mode of ["append", "rerender"] as const) {
   Deno.test(`EpisodeWriter, ${mode}: ids decode to the rendered text, and 1 is on what was said alone`, () => {
@@ -274,4 +191,37 @@ Deno.test("EpisodeWriter neutralises what tools and users say", () => {
 Deno.test("EpisodeWriter refuses a mode that there is not", () => {
   const mode = "other" as "append";
   assertThrows(() => new EpisodeWriter({ tokenizer: bytes, mode }), RangeError, "'append' or 'rerender'");
+});
+
+/** The template of slime's own tests: turns in tags, and no thoughts but those of the newest message. */
+const TAGS = "{% for m in messages %}<{{ m.role }}>" +
+  "{{ m.content if loop.last or m.role != 'assistant' else m.content.split('</think>')[-1] }}</{{ m.role }}>" +
+  "{% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}";
+
+Deno.test("EpisodeWriter, rerender: slime's cases of a token delta, the headers masked", () => {
+  const marks = ["<assistant>", "</assistant>", "<user>", "</user>"];
+  const tokenizer = {
+    ...byteTokenizer({ specialTokens: marks, chatTemplate: TAGS }),
+    eosToken: "</assistant>",
+  };
+  const writer = new EpisodeWriter({ tokenizer, mode: "rerender" });
+  let history = History.fromChats([{ role: "user", content: "first user" }]);
+  writer.start({ task, history: { prompt: history } });
+  let expected = "";
+  for (let turn = 1; turn <= 6; turn++) {
+    const message = { role: "assistant", content: `<think>reasoning ${turn}</think>answer ${turn}` };
+    writer.reply({ message });
+    history = history.append(message).append({ role: "user", content: `user ${turn} must remain complete` });
+    writer.step(history);
+    expected += `[${message.content}</assistant>]<user>user ${turn} must remain complete</user><assistant>`;
+  }
+  const { ids, lossMask, promptLength = 0 } = writer.tokens();
+  let shown = "";
+  for (const [at, id] of ids.entries()) {
+    if (at < promptLength) continue;
+    if (lossMask[at] === 1 && lossMask[at - 1] === 0) shown += "[";
+    shown += tokenizer.decode([id]);
+    if (lossMask[at] === 1 && lossMask[at + 1] !== 1) shown += "]";
+  }
+  assertEquals(shown, expected.replace(/<assistant>$/, ""));
 });

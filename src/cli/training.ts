@@ -1,0 +1,40 @@
+import type { Policy } from "../policy/policy.ts";
+import type { Episode } from "../rollout/episodes.ts";
+import { interactionResult } from "../rollout/interaction_result.ts";
+import { resumedPolicy } from "../rollout/resumed_policy.ts";
+import type { TokenOptions } from "../rollout/tokens/episode_writer.ts";
+import type { Trajectory } from "../rollout/trajectory.ts";
+import type { TrainingFile } from "./training_file.ts";
+
+/** Episodes that are played for a trainer: their tokens are written, and each becomes a line of its file. */
+export class Training {
+  readonly file: TrainingFile;
+  readonly tokens: TokenOptions;
+  readonly #aborted: Trajectory[] = [];
+
+  constructor(file: TrainingFile, tokens: TokenOptions) {
+    this.file = file;
+    this.tokens = tokens;
+  }
+
+  /** The policy of an episode: one that an earlier run left behind goes on from what it had said. */
+  policyOf({ task, sample }: Episode, policy: Policy): Policy {
+    const partial = this.file.takePartial(task, sample);
+    return partial === undefined ? policy : resumedPolicy(partial, policy);
+  }
+
+  /** Takes what there is of an episode that was stopped; it is written in the end. */
+  add(trajectory: Trajectory): void {
+    this.#aborted.push(trajectory);
+  }
+
+  /** Writes an episode; one whose env could not be made has no tokens, and no line. */
+  async write(trajectory: Trajectory): Promise<void> {
+    if (trajectory.tokens?.promptLength === undefined) return;
+    await this.file.write(interactionResult(trajectory));
+  }
+
+  async writeAborted(): Promise<void> {
+    for (const trajectory of this.#aborted.splice(0)) await this.write(trajectory);
+  }
+}
