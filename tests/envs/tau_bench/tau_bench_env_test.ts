@@ -1,5 +1,12 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
-import { respondAction, type TauBenchEnv, type ToolUserStep } from "../../../mod.ts";
+import {
+  respondAction,
+  scriptedPolicy,
+  type TauBenchEnv,
+  type ToolUserStep,
+  trainingRollout,
+} from "../../../mod.ts";
+import { byteTokenizer } from "../../byte_tokenizer.ts";
 import { openEnv, openLibrary } from "./library_desk.ts";
 
 const END = respondAction("That is all.");
@@ -135,4 +142,29 @@ Deno.test("TauBenchEnv gives each episode data of its own", async () => {
   assertEquals(await two.dataHash(), atStart);
   await one.reset(0);
   assertEquals(await one.dataHash(), atStart);
+});
+
+Deno.test("trainingRollout() plays TauBenchEnv and gives its reward, parts and tokens", async () => {
+  const tokenizer = byteTokenizer();
+  await using domain = await openLibrary();
+  await using env = await openEnv(domain, { lines: ["I pay 1 of my fees", "###STOP###"], split: "train" });
+  const replies = [
+    '<tool_call>\n{"name": "pay_fees", "arguments": {"member_id": "M02", "amount": 1}}\n</tool_call>',
+    "You owe 0.50 now.",
+  ];
+  const policy = scriptedPolicy({ replies: () => replies });
+  const result = await trainingRollout(env, policy, tokenizer, { taskIndex: 1, family: "chatml" });
+  assertEquals([result.errors, result.status, result.reward], [[], "completed", 1]);
+  assertEquals(result.reward_parts, { database: 1, outputs: null });
+  assertEquals(result.messages.map(({ role }) => role), [
+    "system",
+    "user",
+    "assistant",
+    "tool",
+    "assistant",
+    "user",
+  ]);
+  assertEquals((result.info.reward_info as { trivial: boolean }).trivial, false);
+  assertEquals(result.loss_mask.length, result.response_length);
+  assertStringIncludes(tokenizer.decode(result.tokens), '"fees": 0.5');
 });
