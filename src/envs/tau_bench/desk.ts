@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { SandboxError } from "../../errors.ts";
 import type { ExecResult, PythonSession } from "../../sandbox/exec.ts";
-import type { ToolInfo, ToolUserAction } from "../tool_user_env.ts";
+import { descriptionSchema, type DomainDescription } from "./domain_description.ts";
 import { DESK } from "./domain_profile.ts";
 
 /** Which task is meant. */
@@ -15,26 +15,6 @@ export interface DeskOptions {
   signal?: AbortSignal | undefined;
 }
 
-/** A task as its domain has it. */
-export interface DomainTask {
-  readonly user_id: string;
-  readonly instruction: string;
-  /** What is to be done; the text of the arguments is Python's own. */
-  readonly actions: readonly (ToolUserAction & { readonly kwargsText: string })[];
-  /** What the user wants to hear. */
-  readonly outputs: readonly string[];
-}
-
-/** What a domain says of itself. */
-export interface DomainDescription {
-  readonly tools_info: readonly ToolInfo[];
-  readonly wiki: string;
-  readonly rules: readonly string[];
-  readonly terminate_tools: readonly string[];
-  /** The tasks of each split. */
-  readonly tasks: Readonly<Record<string, readonly DomainTask[]>>;
-}
-
 /** Records of a domain's data. */
 export interface DomainRecords {
   /** All tables in their order: the name, Python's `repr` of it, and whether the table has rows. */
@@ -42,39 +22,6 @@ export interface DomainRecords {
   /** Table, key (`null` for a table without rows), and normal form (`null` for a record that is gone). */
   readonly records: readonly (readonly [string, string | null, string | null])[];
 }
-
-const actionSchema = z.object({ name: z.string(), kwargs: z.string() }).transform(({ name, kwargs }) => ({
-  name,
-  kwargs: z.record(z.string(), z.unknown()).parse(JSON.parse(kwargs)),
-  kwargsText: kwargs,
-}));
-
-const taskSchema: z.ZodType<DomainTask> = z.object({
-  user_id: z.string(),
-  instruction: z.string(),
-  actions: z.array(actionSchema),
-  outputs: z.array(z.string()),
-});
-
-const toolShape = z.object({
-  type: z.literal("function"),
-  function: z.object({
-    name: z.string(),
-    description: z.string(),
-    parameters: z.record(z.string(), z.unknown()),
-  }),
-});
-
-/** A tool as it is: chat templates show its keys in their order, those that nobody knows among them. */
-const toolSchema = z.custom<ToolInfo>((value) => toolShape.safeParse(value).success, "must be a tool");
-
-const descriptionSchema: z.ZodType<DomainDescription> = z.object({
-  tools_info: z.array(toolSchema),
-  wiki: z.string(),
-  rules: z.array(z.string()),
-  terminate_tools: z.array(z.string()),
-  tasks: z.record(z.string(), z.array(taskSchema)),
-});
 
 const recordsSchema: z.ZodType<DomainRecords> = z.object({
   tables: z.array(z.tuple([z.string(), z.string(), z.boolean()])),

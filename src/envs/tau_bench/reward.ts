@@ -1,6 +1,6 @@
 import type { RewardInfo } from "../tool_user_env.ts";
 import { RESPOND } from "../tool_user_env.ts";
-import type { DomainTask } from "./desk.ts";
+import type { DomainTask } from "./domain_description.ts";
 import type { TaskTruth } from "./tau_bench_domain.ts";
 
 /** What an episode came to. */

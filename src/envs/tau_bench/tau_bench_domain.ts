@@ -1,7 +1,8 @@
 import type { SessionLease } from "../../sandbox/exec.ts";
 import { SandboxPool } from "../../sandbox/pool.ts";
 import { findDomain } from "./checkout.ts";
-import { Desk, type DomainDescription, type DomainRecords, type DomainTask, type TaskPlace } from "./desk.ts";
+import { Desk, type DomainRecords, type TaskPlace } from "./desk.ts";
+import type { DomainDescription, DomainTask } from "./domain_description.ts";
 import { changesText, DomainData } from "./domain_data.ts";
 import { domainProfile } from "./domain_profile.ts";
 

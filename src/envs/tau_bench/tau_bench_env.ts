@@ -12,7 +12,8 @@ import {
   type ToolUserStepOptions,
 } from "../tool_user_env.ts";
 import { argumentsText } from "./arguments_text.ts";
-import { Desk, type DeskCall, type DomainRecords, type DomainTask } from "./desk.ts";
+import { Desk, type DeskCall, type DomainRecords } from "./desk.ts";
+import type { DomainTask } from "./domain_description.ts";
 import { changesText } from "./domain_data.ts";
 import { type EpisodeEnd, rewardOf } from "./reward.ts";
 import type { TauBenchDomain } from "./tau_bench_domain.ts";

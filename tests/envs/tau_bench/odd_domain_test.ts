@@ -48,12 +48,12 @@ Deno.test("TauBenchEnv lives through tools that do what no tool should", async (
   await using checkout = await makeOddCheckout();
   await using domain = await TauBenchDomain.open({ path: checkout.path, domain: "odd" });
   assertEquals(domain.splits, ["test"]);
-  await using env = await openEnv(domain, { toolTimeoutMs: 2_000 });
+  await using env = await openEnv(domain, { toolTimeoutMs: 10_000 });
   const observe = async (name: string, kwargs = {}) => (await env.step({ name, kwargs })).observation;
   const says: Record<string, string> = {
     loud: "said",
     nothing: "Error: nothing must answer with text: it gave NoneType",
-    forever: "Error: forever did not end: TimeoutError: the block ran longer than 2000 ms",
+    forever: "Error: forever did not end: TimeoutError: the block ran longer than 10000 ms",
     leave: "Error: leave did not end: it exited with code 3",
     vanish: "Error: vanish did not end: InterpreterLost",
     hoard: "Error:",
