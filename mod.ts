@@ -117,7 +117,7 @@ export { activeLayers, detectLayers, type Layer, type LayerReport } from "./src/
 export type { Lease } from "./src/sandbox/lease.ts";
 export type { Limits } from "./src/sandbox/limits.ts";
 export { SandboxPool, type SandboxPoolOptions } from "./src/sandbox/pool.ts";
-export { loadProfile, parseProfile, type Profile } from "./src/sandbox/profile.ts";
+export { loadProfile, parseProfile, type Preload, type Profile } from "./src/sandbox/profile.ts";
 export { Sandbox, type SandboxOptions } from "./src/sandbox/sandbox.ts";
 export type { Session } from "./src/sandbox/session.ts";
 
@@ -201,6 +201,8 @@ export {
   type ToolUserStep,
   type ToolUserStepOptions,
 } from "./src/envs/tool_user_env.ts";
+export { TauBenchDomain, type TauBenchDomainOptions } from "./src/envs/tau_bench/tau_bench_domain.ts";
+export { TauBenchEnv, type TauBenchEnvOptions } from "./src/envs/tau_bench/tau_bench_env.ts";
 export {
   type MaskOptions,
   type StepAndMaybeResetOptions,

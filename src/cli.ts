@@ -8,6 +8,7 @@ import { replCommand } from "./cli/repl.ts";
 import { rolloutCommand } from "./cli/rollout.ts";
 import { reportFailure } from "./cli/run_command.ts";
 import { sessionCommand } from "./cli/session.ts";
+import { tauBenchCommand } from "./cli/tau_bench.ts";
 import { viewCommand } from "./cli/view.ts";
 import { PADDOCK_VERSION } from "./version.ts";
 
@@ -39,6 +40,7 @@ export function paddockCommand(): Command {
   const commands = [
     ...[execCommand(), sessionCommand(), replCommand()],
     ...[rolloutCommand(), gradeCommand(), viewCommand(), doctorCommand(), benchCommand()],
+    tauBenchCommand(),
   ];
   for (const command of commands) paddock.addCommand(command.copyInheritedSettings(paddock));
   return paddock;

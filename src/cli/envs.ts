@@ -5,6 +5,8 @@ import type { Grader } from "../rewards/grader.ts";
 import type { SessionPool } from "../sandbox/exec.ts";
 import type { Task } from "../task.ts";
 import type { MakeTools } from "./episode_tools.ts";
+import { oneCallInstruction } from "../rollout/one_call_instruction.ts";
+import type { TauBenchRun } from "./tau_bench_run.ts";
 import { UsageError } from "./usage_error.ts";
 import { endOnFinalReply } from "../transforms/end_on_final_reply.ts";
 import { gradeEpisode } from "../transforms/grade_episode.ts";
@@ -30,6 +32,8 @@ export interface EnvSetup {
   /** Milliseconds that a block of code, or a call, may take. */
   readonly timeoutMs: number;
   readonly maxTurns: number;
+  /** The domain of tau-bench that is played, where one is. */
+  readonly tauBench?: TauBenchRun | undefined;
 }
 
 /** Makes an episode's env. */
@@ -39,6 +43,8 @@ export type MakeEnv = (task: Task) => Env | Promise<Env>;
 export interface EnvKind {
   /** One line for a help text. */
   readonly about: string;
+  /** Replies that an episode may take unless told otherwise. */
+  readonly maxTurns?: number;
   /** Changes the prompts that are written for a trainer, where the env wants that. */
   readonly editPrompt?: (text: string) => string;
   /** Prepares a run: what episodes share is opened here. */
@@ -64,16 +70,40 @@ export const ENVS: Readonly<Record<string, EnvKind>> = {
     },
   },
   chat: { about: "a question and its answer, without tools", open: (setup) => () => chatEnv(setup, []) },
+  "tau-bench": {
+    about: "a talk with a user who wants something done; needs --path, --domain and --user, and no --tasks",
+    maxTurns: 30,
+    editPrompt: oneCallInstruction,
+    open: (setup) => async () => await toolUserEnv(setup),
+  },
 };
+
+/** Replies that an episode may take where its env does not say. */
+export const MAX_TURNS = 8;
+
+/** A talk with a user, which ends when they are done, or at the limit. */
+async function toolUserEnv({ tauBench, maxTurns, tokenizer }: EnvSetup): Promise<Env> {
+  if (tauBench === undefined) {
+    throw new UsageError("Cannot play env 'tau-bench' as it must be opened: it is not");
+  }
+  return new TransformedEnv(await tauBench.openEnv(), [
+    ...tokenTransforms(tokenizer),
+    new StepCounter({ maxSteps: maxTurns }),
+  ]);
+}
 
 /** A chat with these tools, which ends with a reply that calls none of them, or at the limit. */
 function chatEnv(setup: EnvSetup, tools: readonly Transform[]): Env {
   const { systemPrompt, maxTurns, grader, tokenizer } = setup;
   return new TransformedEnv(new ChatEnv({ systemPrompt }), [
     ...tools,
-    ...(tokenizer === undefined ? [] : [new IncrementalTokenizer({ tokenizer, onRewrite: "keep" })]),
+    ...tokenTransforms(tokenizer),
     endOnFinalReply(),
     new StepCounter({ maxSteps: maxTurns }),
     ...(grader === undefined ? [] : [gradeEpisode({ grader })]),
   ]);
+}
+
+function tokenTransforms(tokenizer: Tokenizer | undefined): Transform[] {
+  return tokenizer === undefined ? [] : [new IncrementalTokenizer({ tokenizer, onRewrite: "keep" })];
 }

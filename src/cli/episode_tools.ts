@@ -14,7 +14,7 @@ export interface ToolFlags {
   /** TypeScript files that are tools. */
   tool?: readonly string[];
   /** How calls are written. */
-  calls: string;
+  calls?: string;
   /** Milliseconds that a call may take. */
   timeoutMs: number;
 }
@@ -29,7 +29,7 @@ export type MakeTools = () => readonly Transform[];
  */
 export async function openTools(flags: ToolFlags, stack: AsyncDisposableStack): Promise<MakeTools> {
   const { timeoutMs } = flags;
-  const { parser } = named(CALL_STYLES, flags.calls, "way to write calls");
+  const { parser } = named(CALL_STYLES, flags.calls ?? "tag", "way to write calls");
   const tools = await openFiles(flags.tool ?? [], stack);
   const servers = flags.mcp === undefined ? undefined : await readMcpFile(flags.mcp);
   const mcp = servers && await openServers(servers, { parser: parser(), timeoutMs, stack });

@@ -8,6 +8,8 @@ import { POLICIES } from "./policies.ts";
 import { runCommand } from "./run_command.ts";
 import { type RolloutFlags, runRollout } from "./run_rollout.ts";
 import { flagsOf, profileOption } from "./sandbox_flags.ts";
+import { TAU_BENCH } from "./tau_bench_run.ts";
+import { USER_STRATEGIES, USERS } from "./users.ts";
 import { wholeNumber } from "./whole_number.ts";
 
 const NOTES = `
@@ -16,6 +18,8 @@ Examples:
   paddock rollout --tasks test.jsonl --policy openai:http://localhost:8000 --model qwen --n 8 \\
     --concurrency 32 --out runs/a.jsonl
   paddock rollout … --out runs/a.jsonl --resume
+  paddock rollout --env tau-bench --path ~/tau-bench --domain retail --user openai:http://localhost:8001 \\
+    --user-model gpt --policy openai:http://localhost:8000 --model qwen
 
 Ctrl-C ends the running episodes and keeps what is written; --resume goes on there, and plays episodes again
 that failed at a boundary.
@@ -26,8 +30,8 @@ be read, 130 interrupted.`;
 /** The command `rollout`: plays every task of a file of JSON lines, several at once. */
 export function rolloutCommand(): Command {
   return new Command("rollout")
-    .description("Play every task of a file of JSON lines in the sandbox and score it")
-    .requiredOption("--tasks <file>", "rows { query, answer?, replies?, reference? } or those of GSM8K")
+    .description("Play every task of a file of JSON lines, or of tau-bench, in the sandbox and score it")
+    .option("--tasks <file>", "rows { query, answer?, replies?, reference? } or those of GSM8K")
     .option("--limit <n>", "play only the first n tasks", wholeNumber(1))
     .option("--env <name>", "what an episode is", "python")
     .option("--policy <name>", "who answers", "scripted")
@@ -48,7 +52,16 @@ export function rolloutCommand(): Command {
       "a TypeScript file that may be called, and may reach nothing; repeatable",
       collect,
     )
-    .option("--calls <style>", "how calls are written", "tag")
+    .option("--calls <style>", "how calls are written (default: tag, in tau-bench qwen25)")
+    .option("--path <dir>", "for tau-bench: a checkout of it, or a folder with the same layout")
+    .option("--domain <name>", "for tau-bench: such as retail or airline")
+    .option("--split <name>", "for tau-bench: such as test or train", "test")
+    .option("--user <name>", "for tau-bench: who plays the user")
+    .option("--user-model <name>", "the model that its server is asked for")
+    .addOption(
+      new Option("--user-strategy <name>", "how a model finds its user's words").choices(USER_STRATEGIES)
+        .default("llm"),
+    )
     .addOption(profileOption())
     .option(
       "--concurrency <n>",
@@ -69,7 +82,11 @@ export function rolloutCommand(): Command {
       wholeNumber(1),
       2000,
     )
-    .option("--max-turns <n>", "replies that an episode may take", wholeNumber(1), 8)
+    .option(
+      "--max-turns <n>",
+      "replies that an episode may take (default: 8, in tau-bench 30)",
+      wholeNumber(1),
+    )
     .addOption(
       new Option("--json", "one JSON line per episode on stdout, the table on stderr").conflicts([
         "show",
@@ -86,9 +103,15 @@ export function rolloutCommand(): Command {
     .option("--force", "throw away what the file of --out holds")
     .option("--show", "print each episode's messages")
     .option("--show-first <n>", "print the messages of the first n episodes", wholeNumber(1))
-    .addHelpText("after", namesText("Envs", ENVS) + namesText("Policies", POLICIES))
+    .addHelpText(
+      "after",
+      namesText("Envs", ENVS) + namesText("Policies", POLICIES) + namesText("Users", USERS),
+    )
     .addHelpText("after", namesText("Graders", GRADERS) + namesText("Calls", CALL_STYLES) + NOTES)
-    .action(async (_flags: unknown, command: Command) => {
+    .action(async ({ tasks, env }: RolloutFlags, command: Command) => {
+      if (tasks === undefined && env !== TAU_BENCH) {
+        command.error("error: required option '--tasks <file>' not specified");
+      }
       await runCommand((signal) => runRollout(flagsOf<RolloutFlags>(command), signal));
     });
 }

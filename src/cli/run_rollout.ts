@@ -4,7 +4,7 @@ import type { Policy } from "../policy/policy.ts";
 import type { TokenMode, TokenOptions } from "../rollout/tokens/episode_writer.ts";
 import { TokenFormat } from "../rollout/tokens/token_format.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
-import { ENVS } from "./envs.ts";
+import { ENVS, MAX_TURNS } from "./envs.ts";
 import { openTools, type ToolFlags } from "./episode_tools.ts";
 import { type GraderFlags, graderSetup } from "./grader_setup.ts";
 import { GRADERS } from "./graders.ts";
@@ -15,6 +15,7 @@ import { type ChosenPolicy, chosenPolicy } from "./policies.ts";
 import { requireReadable } from "./require_readable.ts";
 import { chosenProfile, type SandboxFlags } from "./sandbox_flags.ts";
 import { Summary } from "./summary.ts";
+import { openTauBench, TAU_BENCH, type TauBenchFlags } from "./tau_bench_run.ts";
 import { terminalColumns, wantsColour } from "./terminal.ts";
 import { TrajectoryFile } from "./trajectory_file.ts";
 import { Training } from "./training.ts";
@@ -22,8 +23,8 @@ import { TrainingFile } from "./training_file.ts";
 import { UsageError } from "./usage_error.ts";
 
 /** What `paddock rollout` is asked for. */
-export interface RolloutFlags extends SandboxFlags, ToolFlags, GraderFlags {
-  tasks: string;
+export interface RolloutFlags extends SandboxFlags, ToolFlags, GraderFlags, TauBenchFlags {
+  tasks?: string;
   limit?: number;
   env: string;
   policy: string;
@@ -39,7 +40,7 @@ export interface RolloutFlags extends SandboxFlags, ToolFlags, GraderFlags {
   concurrency?: number;
   poolSize?: number;
   reset: "rewind" | "fresh";
-  maxTurns: number;
+  maxTurns?: number;
   json?: boolean;
   out?: string;
   trainOut?: string;
@@ -62,7 +63,7 @@ export async function runRollout(flags: RolloutFlags, signal: AbortSignal): Prom
   if (flags.resume && flags.out === undefined && flags.trainOut === undefined) {
     throw new UsageError("Cannot resume as there must be a file to go on with: give --out FILE");
   }
-  const { tasks, limit, n: samples, seed, maxTurns, timeoutMs, json } = flags;
+  const { limit, n: samples, seed, timeoutMs, json } = flags;
   const show = flags.showFirst ?? (flags.show ? Infinity : undefined);
   const kind = named(ENVS, flags.env, "env");
   const graderKind = flags.grader === "none" ? undefined : named(GRADERS, flags.grader, "grader");
@@ -70,10 +71,14 @@ export async function runRollout(flags: RolloutFlags, signal: AbortSignal): Prom
   const chosen = await policyOf(flags, tokenizer);
   const profile = await chosenProfile(flags);
   const { concurrency, poolSize } = sizesOf(flags, chosen);
-  await requireReadable(tasks, { mayBeFolder: true });
+  if (flags.tasks !== undefined) await requireReadable(flags.tasks, { mayBeFolder: true });
   const summary = new Summary({ samples });
   using out = await outOf(flags, summary, chosen.policy);
   await using stack = new AsyncDisposableStack();
+  const tauBench = flags.env === TAU_BENCH
+    ? await openTauBench(flags, { sessions: concurrency, stack, signal })
+    : undefined;
+  const tasks = tauBench?.tasks ?? flags.tasks ?? [];
   const training = await trainingOf(flags, { tokenizer, editPrompt: kind.editPrompt, stack });
   const interpreters = { profile, size: poolSize, cacheDir: flags.cacheDir, stack };
   const pool = lazyPool({ ...interpreters, resetMode: flags.reset });
@@ -82,16 +87,9 @@ export async function runRollout(flags: RolloutFlags, signal: AbortSignal): Prom
   const tools = wanted ? await openTools(flags, stack) : undefined;
   // what is written for a trainer need not be written by the env too
   const shown = training === undefined ? tokenizer : undefined;
-  const setup = {
-    pool,
-    stack,
-    tools,
-    tokenizer: shown,
-    grader,
-    systemPrompt: flags.system,
-    timeoutMs,
-    maxTurns,
-  };
+  const maxTurns = flags.maxTurns ?? kind.maxTurns ?? MAX_TURNS;
+  const given = { tools, tokenizer: shown, grader, systemPrompt: flags.system, tauBench };
+  const setup = { pool, stack, ...given, timeoutMs, maxTurns };
   return await playTasks({
     ...{ tasks, limit, samples, seed, concurrency, maxTurns, summary, out, training, json, show, signal },
     ...{ policy: chosen.policy, onTask: chosen.onTask, makeEnv: await kind.open(setup) },

@@ -23,8 +23,8 @@ export type Screen = TextSink & { isTerminal(): boolean };
 
 /** What is played and what is shown of it. */
 export interface TaskRunOptions {
-  /** The file of JSON lines. */
-  tasks: string;
+  /** The file of JSON lines, or the tasks themselves. */
+  tasks: string | readonly Task[];
   limit?: number | undefined;
   policy: Policy;
   makeEnv: MakeEnv;
@@ -84,8 +84,10 @@ export class TaskRun {
 
   async #playAll(): Promise<void> {
     const { tasks, limit, samples, summary, stderr, columns, signal } = this.#options;
-    const lines = await countLines(tasks, limit);
-    const total = lines === undefined ? undefined : lines * samples;
+    const count = typeof tasks === "string"
+      ? await countLines(tasks, limit)
+      : Math.min(tasks.length, limit ?? Infinity);
+    const total = count === undefined ? undefined : count * samples;
     const groups = new EpisodeGroups((id) => this.#unfinished.left(id));
     await using progress = new Progress({
       ...{ summary, total, columns },
@@ -130,7 +132,9 @@ export class TaskRun {
 
   async *#tasks(): AsyncGenerator<Task> {
     const { tasks, limit, onTask } = this.#options;
-    for await (const task of readTasks(tasks, { limit })) {
+    for await (
+      const task of typeof tasks === "string" ? readTasks(tasks, { limit }) : tasks.slice(0, limit)
+    ) {
       onTask?.(task);
       this.#unfinished.add(task);
       yield task;

@@ -24,7 +24,8 @@ export function chosenAction(
   const call = calls[at];
   if (call === undefined) return { action: respondAction(messageText(reply)) };
   if (call.fault !== undefined) return { action: respondAction(text) };
-  return { action: { name: call.name, kwargs: call.arguments }, call: at + 1 };
+  const { name, arguments: kwargs, argumentsText: kwargsText } = call;
+  return { action: { name, kwargs, ...(kwargsText !== undefined && { kwargsText }) }, call: at + 1 };
 }
 
 /** What is recorded of the calls that were not run. */

@@ -6,6 +6,8 @@ export interface ToolUserAction {
   readonly name: string;
   /** The arguments by name, as the model wrote them: the env has to expect anything. */
   readonly kwargs: Readonly<Record<string, unknown>>;
+  /** The same as JSON text, where it is at hand: it tells 50.0 from 50, and an env in Python does so too. */
+  readonly kwargsText?: string;
 }
 
 /** A tool in the words of OpenAI's API, its keys in the order in which a chat template writes them. */

@@ -2,6 +2,7 @@ import { dirname, join } from "node:path";
 import { SandboxError } from "../errors.ts";
 import { buildBaseImage, type ImageManifest } from "./base_image_build.ts";
 import { PYTHON_SOURCES, supervisorModules, workerModules } from "./guest_sources.ts";
+import { mountDigests } from "./mount_digests.ts";
 import type { Profile } from "./profile.ts";
 import { PYODIDE_VERSION } from "./pyodide_files.ts";
 import { sha256 } from "./sha256.ts";
@@ -95,6 +96,7 @@ async function imageKey(profile: Profile): Promise<string> {
     python: PYTHON_SOURCES,
     preimports: profile.preimports,
     packages: profile.packages.map(({ name, sha256 }) => [name, sha256]),
+    ...(profile.preload && { preload: profile.preload, mounts: await mountDigests(profile.mounts) }),
   };
   return (await sha256(JSON.stringify(inputs))).slice(0, 32);
 }

@@ -7,6 +7,7 @@ import { CALLED_BY_GUEST } from "./guest/emscripten.ts";
 import type { HeapImage } from "./guest/python.ts";
 import { PYTHON_SOURCES, supervisorModules, workerModules } from "./guest_sources.ts";
 import { leanWasm } from "./lean_wasm.ts";
+import { bootMounts } from "./mounts.ts";
 import { packageFiles } from "./package_files.ts";
 import type { Profile } from "./profile.ts";
 import { type Frame, FrameKind, join } from "./protocol.ts";
@@ -61,11 +62,12 @@ export async function buildBaseImage(
     sources: PYTHON_SOURCES.modules,
     prepare: PYTHON_SOURCES.prepare,
     preimports: profile.preimports,
+    ...(profile.preload && { preload: profile.preload }),
   };
   const { about, data } = await runBuild(profile, options, {
     ...base,
     plan,
-    mounts: [],
+    mounts: profile.preload ? bootMounts(profile.mounts) : [],
     limits: profile.limits,
   });
   await Deno.remove(joinPath(directory, base.wasm.path));

@@ -9,6 +9,11 @@ export interface Mount {
   readonly hostPath: string;
 }
 
+/** Mounts as a child is told them. */
+export function bootMounts(mounts: readonly Mount[]): { guest: string; host: string }[] {
+  return mounts.map(({ guestPath, hostPath }) => ({ guest: guestPath, host: hostPath }));
+}
+
 /** Folders that belong to the interpreter: nothing is mounted in them. */
 const CLOSED = ["/lib", "/dev", "/proc", "/tmp"];
 

@@ -8,6 +8,19 @@ import { parseProfileText } from "./profile_text.ts";
 export interface Profile extends ProfileSettings {
   /** What it was loaded by, for messages. */
   readonly name: string;
+  /** Given by programs alone: a profile file has none. */
+  readonly preload?: Preload | undefined;
+}
+
+/**
+ * A Python module that runs once, when the base image is built, with the profile's mounts in place. Every session
+ * finds it imported, with all that it holds, and a rewind goes back to that. The image is built again when the
+ * source, or a file that is mounted, is another.
+ */
+export interface Preload {
+  /** The name to import it by. */
+  readonly module: string;
+  readonly source: string;
 }
 
 /** Where the text of a profile comes from. */

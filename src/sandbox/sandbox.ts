@@ -8,6 +8,7 @@ import { Closings } from "./closings.ts";
 import { childCommand, childEnvironment } from "./command.ts";
 import { GuestLink, type Loss, lossOfChild } from "./guest_link.ts";
 import { activeLayers, detectLayers, type Layer, type LayerReport } from "./layers.ts";
+import { bootMounts } from "./mounts.ts";
 import type { Profile } from "./profile.ts";
 import { type Frame, FrameKind } from "./protocol.ts";
 import { type LinkSource, Session } from "./session.ts";
@@ -176,10 +177,7 @@ export class Sandbox implements AsyncDisposable, LinkSource {
     const closings = new Closings();
     const running: Running = { child, links, closings, started: 0 };
     const { manifest } = this.#image;
-    const mounts = this.profile.mounts.map(({ guestPath, hostPath }) => ({
-      guest: guestPath,
-      host: hostPath,
-    }));
+    const mounts = bootMounts(this.profile.mounts);
     child.send(FrameKind.boot, 0, JSON.stringify({ ...manifest, mounts, limits: this.profile.limits }));
     child.ended.then((end) => {
       this.#forget(running);

@@ -1,4 +1,5 @@
 import { type Message, messageText } from "../message.ts";
+import { exactArguments } from "./exact_arguments.ts";
 import { agenticFaultText } from "./fault_words.ts";
 import { answerByCallId } from "./answer_by_call_id.ts";
 import { parseJson } from "./json_scan.ts";
@@ -37,7 +38,11 @@ function parseText(text: string): ParsedMessage {
 
 function blockCalls(json: string): ParsedCall[] {
   try {
-    return valueCalls(parseJson(json.trim()));
+    const texts = exactArguments(json);
+    return valueCalls(parseJson(json.trim())).map((call, at) => {
+      const argumentsText = texts[at];
+      return argumentsText === undefined ? call : { ...call, argumentsText };
+    });
   } catch (error) {
     return [unreadableCall(error)];
   }

@@ -9,6 +9,8 @@ export interface ParsedCall {
   readonly name: string;
   /** The arguments by name; `{}`, or what the syntax makes of it, where they could not be read. */
   readonly arguments: Readonly<Record<string, unknown>>;
+  /** The same as JSON text, where that tells more, such as 50.0 from 50. */
+  readonly argumentsText?: string | undefined;
   /** Why the arguments could not be read; the model is told. */
   readonly fault?: string | undefined;
   /** What the model or its server calls this call: a tag, or an id. One is made where there is none. */

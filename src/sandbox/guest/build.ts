@@ -15,6 +15,7 @@ export interface ImagePlan {
   readonly sources: Readonly<Record<string, string>>;
   readonly prepare: string;
   readonly preimports: readonly string[];
+  readonly preload?: { readonly module: string; readonly source: string };
 }
 
 /** Starts Pyodide the long way, prepares it, and takes its heap. */
@@ -64,9 +65,12 @@ function prepare(pyodide: Pyodide, plan: ImagePlan): number {
   const scope = pyodide.toPy({});
   pyodide.runPython(plan.prepare, { globals: scope });
   const run = scope.get("prepare");
-  const [sources, preimports] = [pyodide.toPy(plan.sources), pyodide.toPy(plan.preimports)];
-  const handle = run(sources, preimports);
-  for (const proxy of [run, sources, preimports, scope]) proxy.destroy();
+  const { module, source } = plan.preload ?? {};
+  const given = [plan.sources, plan.preimports, module ? [module, source] : []].map((part) =>
+    pyodide.toPy(part)
+  );
+  const handle = run(...given);
+  for (const proxy of [run, ...given, scope]) proxy.destroy();
   return handle;
 }
 

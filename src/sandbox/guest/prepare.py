@@ -9,7 +9,7 @@ import types
 PRIVATE = ("_pyodide", "pyodide", "js", "pyodide_js", "_pyodide_core")
 
 
-def prepare(sources, preimports):
+def prepare(sources, preimports, preload):
     for name in preimports:
         importlib.import_module(name)
     modules = {name: types.ModuleType(name) for name in sources}
@@ -18,6 +18,8 @@ def prepare(sources, preimports):
         exec(compile(source, f"<paddock {name}>", "exec", dont_inherit=True), modules[name].__dict__)
     _publish_tools(modules["tools"])
     _close_javascript()
+    if preload:
+        _run_module(*preload)
     _clear_main()
     for name in ("LD_LIBRARY_PATH", "PYTHONINSPECT", "_"):
         os.environ.pop(name, None)
@@ -41,6 +43,11 @@ def _close_javascript():
     for name in list(sys.modules):
         if name.split(".")[0] in PRIVATE:
             sys.modules[name] = None
+
+
+def _run_module(name, source):
+    module = sys.modules[name] = types.ModuleType(name)
+    exec(compile(source, f"<{name}>", "exec", dont_inherit=True), module.__dict__)
 
 
 def _clear_main():

@@ -1,0 +1,36 @@
+/** Plays the twelve tasks of a small domain in tau-bench's layout, with a policy and users that follow scripts. */
+import {
+  openaiCalls,
+  rollout,
+  scriptedPolicy,
+  scriptedUser,
+  ScriptFile,
+  TauBenchDomain,
+  TauBenchEnv,
+  ToolUserChat,
+  toolUserTask,
+} from "@paddock/paddock";
+
+const path = new URL("library_desk", import.meta.url).pathname;
+const policy = await ScriptFile.read(`${path}/policy.jsonl`);
+const users = await ScriptFile.read(`${path}/users.jsonl`);
+
+await using domain = await TauBenchDomain.open({ path, domain: "library_desk" });
+for (const split of domain.splits) {
+  const user = scriptedUser(({ index }) =>
+    users.repliesOf(`library_desk/${split}/${index}`)?.filter((line) => typeof line === "string")
+  );
+  const env = await TauBenchEnv.open({ domain, split, user });
+  await using chat = new ToolUserChat(env, { toolCalls: openaiCalls() });
+  for (let index = 0; index < env.taskCount; index++) {
+    const task = toolUserTask(env, index);
+    const { reward, rewardParts } = await rollout(
+      chat,
+      scriptedPolicy({ replies: ({ id }) => policy.repliesOf(id) }),
+      task,
+    );
+    if (reward !== 1) {
+      throw new Error(`the reward of ${task.id} is ${reward}: ${JSON.stringify(rewardParts)}`);
+    }
+  }
+}

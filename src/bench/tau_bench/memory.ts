@@ -1,0 +1,60 @@
+import { TauBenchDomain, type TauBenchDomainOptions } from "../../envs/tau_bench/tau_bench_domain.ts";
+import { TauBenchEnv } from "../../envs/tau_bench/tau_bench_env.ts";
+import { respondAction } from "../../envs/tool_user_env.ts";
+import { scriptedUser } from "../../users/scripted_user.ts";
+import { STOP } from "../../users/user_simulator.ts";
+import { privateBytes } from "../measure.ts";
+import type { Row } from "../row.ts";
+import { ownCalls } from "./own_calls.ts";
+
+const MB = 1_000_000;
+const BOUND_MB = 4_000;
+
+/**
+ * What episodes take that go on at the same time, this process included: each session has played one to its reward,
+ * and done in the next what its task asks for. Gives no row where the host does not say what its processes take.
+ */
+export async function memoryRows(
+  options: TauBenchDomainOptions & { split: string; episodes: number },
+): Promise<Row[]> {
+  const { split, episodes } = options;
+  await using stack = new AsyncDisposableStack();
+  const domain = stack.use(await TauBenchDomain.open({ ...options, sessions: episodes }));
+  await Promise.all(Array.from({ length: episodes }, async (_, number) => {
+    const env = stack.use(await TauBenchEnv.open({ domain, split, user: scriptedUser(["Hello", STOP]) }));
+    const play = async (index: number) => {
+      await env.reset(index % env.taskCount);
+      for (const action of ownCalls(domain, { split, index })) await env.step(action);
+    };
+    await play(number);
+    await env.step(respondAction("That is all."));
+    await play(number + 1);
+  }));
+  const sizes = await Promise.all([Deno.pid, ...await children(Deno.pid)].map(privateBytes));
+  const bytes = sizes.reduce<number>((sum, size) => sum + (size ?? 0), 0);
+  if (bytes === 0) return [];
+  const what = `${domain.name}/${split}: memory of ${episodes} episodes at once, ${sizes.length} processes`;
+  return [{ what, value: bytes / MB, unit: "MB", bound: BOUND_MB }];
+}
+
+/** The processes that were started by one, as Linux tells it. */
+async function children(parent: number): Promise<number[]> {
+  const found: number[] = [];
+  try {
+    for await (const { name } of Deno.readDir("/proc")) {
+      if (/^\d+$/.test(name) && await parentOf(name) === parent) found.push(Number(name));
+    }
+  } catch {
+    // no such folder on this host
+  }
+  return found;
+}
+
+async function parentOf(pid: string): Promise<number | undefined> {
+  try {
+    const stat = await Deno.readTextFile(`/proc/${pid}/stat`);
+    return Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1]);
+  } catch {
+    return undefined; // it has ended meanwhile
+  }
+}

@@ -1,0 +1,13 @@
+import type { TauBenchDomain } from "../../envs/tau_bench/tau_bench_domain.ts";
+import type { ToolUserAction } from "../../envs/tool_user_env.ts";
+
+/** What a task asks for, without what would end its episode; the index may be any number from 0. */
+export function ownCalls(
+  domain: TauBenchDomain,
+  { split, index }: { split: string; index: number },
+): readonly ToolUserAction[] {
+  const tasks = domain.tasks(split);
+  const { terminate_tools } = domain.description;
+  const actions = tasks[index % tasks.length]?.actions ?? [];
+  return actions.filter(({ name }) => !terminate_tools.includes(name));
+}

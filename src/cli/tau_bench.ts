@@ -1,0 +1,122 @@
+import { Command } from "commander";
+import { formatRows, type Row } from "../bench/row.ts";
+import { findPython } from "../bench/peers.ts";
+import { memoryRows } from "../bench/tau_bench/memory.ts";
+import { nativeReplay } from "../bench/tau_bench/native_replay.ts";
+import { replaySplit, type SplitReplay } from "../bench/tau_bench/replay_split.ts";
+import { speedRows } from "../bench/tau_bench/speed.ts";
+import { findDomains } from "../envs/tau_bench/checkout.ts";
+import { TauBenchDomain } from "../envs/tau_bench/tau_bench_domain.ts";
+import { EXIT } from "./exit_code.ts";
+import { printable } from "./printable.ts";
+import { runCommand } from "./run_command.ts";
+import { announceBuild, cacheDirectory, flagsOf } from "./sandbox_flags.ts";
+import { asUsage } from "./tau_bench_run.ts";
+import { UsageError } from "./usage_error.ts";
+import { wholeNumber } from "./whole_number.ts";
+import { writeText } from "./write_text.ts";
+
+interface Flags {
+  path: string;
+  domain?: string;
+  split?: string;
+  replay?: boolean;
+  episodes?: number;
+  seconds: number;
+  lanes: number;
+  cacheDir?: string;
+}
+
+/** Of one split, the differences that are printed. */
+const SHOWN_DIFFERENCES = 10;
+const MAX_DIFFERENCE_CHARACTERS = 400;
+
+const NOTES = `
+--replay does each task's own actions twice, in the sandbox and with the host's python3, and compares every
+observation and the hash of the data that is left. That python3 runs the checkout's code with all that you may do.
+
+Exit codes: 0 all is the same, 1 something differs, 2 wrong usage.`;
+
+/** The command `tau-bench`: holds a checkout of tau-bench against the sandbox that runs it. */
+export function tauBenchCommand(): Command {
+  return new Command("tau-bench")
+    .description("Compare a checkout of tau-bench in the sandbox with real Python, and measure it")
+    .requiredOption("--path <dir>", "a checkout of tau-bench, or a folder with the same layout")
+    .option("--domain <name>", "one of its domains (default: all)")
+    .option("--split <name>", "one split (default: all)")
+    .option("--replay", "do each task's own actions here and with python3, and compare")
+    .option("--episodes <n>", "measure the memory of so many episodes at once", wholeNumber(1))
+    .option("--seconds <n>", "how long speed is measured, per domain", wholeNumber(1), 5)
+    .option("--lanes <n>", "sessions that replay at once", wholeNumber(1), 2)
+    .addHelpText("after", NOTES)
+    .action((_flags: unknown, command: Command) => runCommand(() => runTauBench(flagsOf<Flags>(command))));
+}
+
+async function runTauBench(flags: Flags): Promise<number> {
+  const rows: Row[] = [];
+  let differs = false;
+  for (const domain of flags.domain === undefined ? await domainsOf(flags.path) : [flags.domain]) {
+    if (await runDomain(flags, { domain, rows })) differs = true;
+  }
+  if (rows.length > 0) await say(`\n${formatRows(rows)}`);
+  return differs ? EXIT.error : EXIT.ok;
+}
+
+/** Gives whether anything was not the same. */
+async function runDomain(
+  flags: Flags,
+  { domain: name, rows }: { domain: string; rows: Row[] },
+): Promise<boolean> {
+  const { path, lanes, episodes, seconds } = flags;
+  const options = { path, domain: name, onBuild: announceBuild, cacheDir: cacheDirectory(flags.cacheDir) };
+  let split: string;
+  let differs = false;
+  {
+    await using domain = await opened({ ...options, sessions: lanes });
+    const splits = flags.split === undefined ? domain.splits : [flags.split];
+    [split = ""] = splits.includes("test") ? ["test"] : splits;
+    await asUsage(() => domain.tasks(split));
+    for (const each of flags.replay ? splits : []) {
+      if (await replayOne(domain, { path, lanes, split: each })) differs = true;
+    }
+    rows.push(...await speedRows(domain, { split, lanes, ms: 1000 * seconds }));
+  }
+  if (episodes !== undefined) rows.push(...await memoryRows({ ...options, split, episodes }));
+  return differs;
+}
+
+async function replayOne(
+  domain: TauBenchDomain,
+  { path, lanes, split }: { path: string; lanes: number; split: string },
+): Promise<boolean> {
+  const python = await findPython();
+  if (python === undefined) throw new UsageError("Cannot compare as there must be a python3: there is none");
+  const expected = nativeReplay(python, { path, domain: domain.name, split });
+  const replay = await replaySplit(domain, { split, lanes, expected });
+  await say(replayLine(domain.name, replay));
+  for (const difference of replay.differences.slice(0, SHOWN_DIFFERENCES)) {
+    await say(`    ${printable(difference.slice(0, MAX_DIFFERENCE_CHARACTERS))}`);
+  }
+  return replay.differences.length > 0;
+}
+
+function replayLine(domain: string, replay: SplitReplay): string {
+  const { split, tasks, observations, hashes, differences, seconds } = replay;
+  const verdict = differences.length === 0 ? "all the same" : `${differences.length} DIFFER`;
+  return `${
+    `${domain}/${split}`.padEnd(20)
+  } ${tasks} tasks  ${observations} observations  ${hashes} hashes  ` +
+    `${seconds.toFixed(1)} s  ${verdict}`;
+}
+
+async function domainsOf(path: string): Promise<string[]> {
+  return await asUsage(() => findDomains(path));
+}
+
+async function opened(options: Parameters<typeof TauBenchDomain.open>[0]): Promise<TauBenchDomain> {
+  return await asUsage(() => TauBenchDomain.open(options));
+}
+
+async function say(line: string): Promise<void> {
+  await writeText(Deno.stdout, `${line}\n`);
+}

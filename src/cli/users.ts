@@ -1,0 +1,91 @@
+import { messageText } from "../message.ts";
+import { ScriptFile } from "../policy/script_file.ts";
+import { humanUser } from "../users/human_user.ts";
+import { llmUser } from "../users/llm_user.ts";
+import { scriptedUser } from "../users/scripted_user.ts";
+import type { MakeUser } from "../users/user_simulator.ts";
+import type { UserStrategyName } from "../users/user_strategy.ts";
+import { named } from "./named.ts";
+import { chosenPolicy } from "./policies.ts";
+import { UsageError } from "./usage_error.ts";
+
+/** Who plays the users of a run. */
+export interface UserFlags {
+  user?: string;
+  /** The model that its server is asked for. */
+  userModel?: string;
+  userStrategy?: UserStrategyName;
+  concurrency?: number;
+}
+
+/** How models that play a user find their words. */
+export const USER_STRATEGIES: readonly UserStrategyName[] = ["llm", "react", "verify", "reflection"];
+
+interface UserKind {
+  /** One line for a help text. */
+  readonly about: string;
+  /** `argument` is what stands behind the colon, `envName` is what the ids of the env's tasks begin with. */
+  make(argument: string, options: UserFlags & { envName: string }): MakeUser | Promise<MakeUser>;
+}
+
+/** The users by the names that `--user` takes. */
+export const USERS: Readonly<Record<string, UserKind>> = {
+  scripted: {
+    about: "scripted:FILE, JSON lines { id, replies }: what the user of a task says, turn by turn",
+    make: scriptedUsers,
+  },
+  openai: { about: "openai:URL, a server of chat completions; needs --user-model", make: modelUsers },
+  human: { about: "a person on this terminal; needs --concurrency 1", make: (_, options) => person(options) },
+};
+
+/**
+ * Who plays the users of an env, made anew for each episode.
+ *
+ * @throws {UsageError} when nobody is named, there is no such user, or something is missing for it.
+ */
+export async function chosenUser(flags: UserFlags, envName: string): Promise<MakeUser> {
+  if (flags.user === undefined) {
+    throw new UsageError(
+      "Cannot play as somebody must play the user: give --user scripted:FILE or openai:URL",
+    );
+  }
+  const [, scheme = "", argument = ""] = /^([^:]*):?([^]*)$/.exec(flags.user) ?? [];
+  return await named(USERS, scheme, "user").make(argument, { ...flags, envName });
+}
+
+/** The lines of a script are found by the task's id, which is the env's name, a slash and the index. */
+async function scriptedUsers(path: string, { envName }: { envName: string }): Promise<MakeUser> {
+  const file = await readScript(path);
+  return () =>
+    scriptedUser(({ index }) => {
+      const lines = file.repliesOf(`${envName}/${index}`);
+      return lines?.map((line) => typeof line === "string" ? line : messageText(line));
+    });
+}
+
+async function readScript(path: string): Promise<ScriptFile> {
+  try {
+    return await ScriptFile.read(path);
+  } catch (cause) {
+    throw new UsageError(cause instanceof Error ? cause.message : String(cause), { cause });
+  }
+}
+
+async function modelUsers(url: string, { userModel, userStrategy }: UserFlags): Promise<MakeUser> {
+  if (url === "") throw new UsageError("Cannot play the user as it needs an address: give --user openai:URL");
+  if (userModel === undefined) {
+    throw new UsageError("Cannot play the user as its server needs a model's name: give --user-model NAME");
+  }
+  const apiKey = Deno.env.get("OPENAI_API_KEY") || undefined;
+  const { policy } = await chosenPolicy(`openai:${url}`, { model: userModel, apiKey });
+  return () => llmUser({ policy, strategy: userStrategy });
+}
+
+/** One person plays one episode after the other, so an env does not end them. */
+function person({ concurrency }: UserFlags): MakeUser {
+  if (concurrency !== 1) {
+    throw new UsageError("Cannot play as a person plays one user at a time: give --concurrency 1");
+  }
+  const { cost, reset, step } = humanUser();
+  return () => ({ cost, reset, step });
+}

@@ -1,0 +1,23 @@
+import { deeperThan } from "../../sandbox/guest_frames.ts";
+import type { ToolUserAction } from "../tool_user_env.ts";
+
+/** Deeper than any honest argument; Python would lose its interpreter over much deeper ones. */
+const MAX_DEPTH = 64;
+
+/** The arguments of a call as JSON text, or why they cannot be given to a tool. */
+export function argumentsText({ name, kwargs, kwargsText }: ToolUserAction): string | { fault: string } {
+  try {
+    const value: unknown = kwargsText === undefined ? kwargs : JSON.parse(kwargsText);
+    if (typeof value !== "object" || value === null || Array.isArray(value)) {
+      return {
+        fault: `the arguments of ${name} must be an object: current value is ${JSON.stringify(value)}`,
+      };
+    }
+    if (deeperThan(MAX_DEPTH, value)) return { fault: `the arguments of ${name} are nested too deep` };
+    return kwargsText ?? JSON.stringify(value);
+  } catch (cause) {
+    return {
+      fault: `the arguments of ${name} must be JSON: ${cause instanceof Error ? cause.message : cause}`,
+    };
+  }
+}

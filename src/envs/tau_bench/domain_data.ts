@@ -1,0 +1,63 @@
+import { sha256 } from "../../sandbox/sha256.ts";
+import type { DomainRecords } from "./desk.ts";
+
+type Rows = ReadonlyMap<string | null, string>;
+
+/** The data of a domain at the start, as the text that tau-bench hashes; what changed is put over it. */
+export class DomainData {
+  readonly #tables: ReadonlyMap<string, Rows>;
+
+  constructor(everything: DomainRecords) {
+    const tables = new Map<string, Map<string | null, string>>();
+    for (const [table, key, text] of everything.records) addRow(tables, table, [key, text]);
+    this.#tables = tables;
+  }
+
+  /** The hash of the data with these changes: that of Python's text of nested tuples, sorted by key. */
+  async hash({ tables, records }: DomainRecords): Promise<string> {
+    const changed = new Map<string, Map<string | null, string>>();
+    for (const [table] of tables) changed.set(table, new Map(this.#tables.get(table)));
+    for (const [table, key, text] of records) addRow(changed, table, [key, text]);
+    const texts = tables.map(([table, repr, hasRows]) => {
+      const rows = changed.get(table) ?? new Map();
+      return hasRows ? `(${repr}, ${tupleText(sortedRows(rows))})` : rows.get(null) ?? "";
+    });
+    return await sha256(tupleText(texts));
+  }
+}
+
+/** A text that is the same for the same changes, and for no others. */
+export function changesText({ tables, records }: DomainRecords): string {
+  const sorted = records.map((record) => JSON.stringify(record)).sort();
+  return JSON.stringify([tables, sorted]);
+}
+
+function addRow(
+  tables: Map<string, Map<string | null, string>>,
+  table: string,
+  [key, text]: [string | null, string | null],
+): void {
+  const rows = tables.get(table) ?? new Map<string | null, string>();
+  if (text === null) rows.delete(key);
+  else rows.set(key, text);
+  tables.set(table, rows);
+}
+
+function sortedRows(rows: Rows): string[] {
+  const keyed = [...rows].map(([key, text]) => ({ key: key ?? "", text }));
+  return keyed.sort((one, other) => compareCodePoints(one.key, other.key)).map(({ text }) => text);
+}
+
+/** Python's order of texts, which is not that of UTF-16. */
+function compareCodePoints(one: string, other: string): number {
+  if (/[\ud800-\udfff]/.test(one + other)) {
+    const [left, right] = [one, other].map((text) => Array.from(text, (point) => point.codePointAt(0) ?? 0));
+    const at = left?.findIndex((point, index) => point !== right?.[index]) ?? -1;
+    return at < 0 ? one.length - other.length : (left?.[at] ?? 0) - (right?.[at] ?? -1);
+  }
+  return one < other ? -1 : one > other ? 1 : 0;
+}
+
+function tupleText(items: readonly string[]): string {
+  return items.length === 1 ? `(${items[0]},)` : `(${items.join(", ")})`;
+}

@@ -1,0 +1,193 @@
+"""Serves one domain of a tau-bench checkout: its tools, its tasks, and what became of its data.
+
+Runs when the base image is built, with the checkout mounted, so that each session finds the data loaded and a
+rewind brings them back. A request is JSON on stdin, its answer JSON on stdout.
+"""
+
+import gc
+import importlib
+import inspect
+import io
+import json
+import marshal
+import os
+import re
+import sys
+
+CHECKOUT = "/checkout"
+RESPOND = "respond"
+
+
+class Desk:
+    def __init__(self, domain):
+        package = importlib.import_module(f"tau_bench.envs.{domain}")
+        base = importlib.import_module("tau_bench.envs.base")
+        self.to_hashable = base.to_hashable
+        make = _env_class(package, base.Env)
+        envs = _envs(make, _split_names(os.path.dirname(package.__file__)))
+        env = next(iter(envs.values()))
+        self.tools_info, self.wiki, self.rules = env.tools_info, env.wiki, env.rules
+        self.tools, self.data = env.tools_map, env.data
+        self.terminate_tools = list(env.terminate_tools)
+        self.tasks = {split: env.tasks for split, env in envs.items()}
+        self.start = {place: _frozen(record) for place, record in _records(self.data)}
+
+    def describe(self, _request):
+        tasks = {split: [_plain_task(task) for task in tasks] for split, tasks in self.tasks.items()}
+        return {
+            "tools_info": self.tools_info,
+            "wiki": self.wiki,
+            "rules": self.rules,
+            "terminate_tools": self.terminate_tools,
+            "tasks": tasks,
+        }
+
+    def step(self, request):
+        return {"observation": self._act(request["name"], request["kwargs"], json.loads)}
+
+    def changes(self, _request):
+        """The records whose normal form is not that of the start."""
+        now = dict(_records(self.data))
+        found = [[*place, None] for place in self.start if place not in now]
+        for place, record in now.items():
+            text = self._changed_text(place, record)
+            if text is not None:
+                found.append([*place, text])
+        return {"tables": self._tables(), "records": found}
+
+    def everything(self, _request):
+        """The normal form of all data."""
+        records = [[*place, self._text(place, record)] for place, record in _records(self.data)]
+        return {"tables": self._tables(), "records": records}
+
+    def truth(self, request):
+        """Does what a task asks for, on the data as they are, and tells the changes."""
+        for action in self._task(request).actions:
+            if action.name != RESPOND and action.name not in self.terminate_tools:
+                self._act(action.name, action.kwargs, dict)
+        return self.changes(request)
+
+    def outputs(self, request):
+        """Which of a task's outputs were said."""
+        said = [text.lower().replace(",", "") for text in request["said"]]
+        wanted = self._task(request).outputs
+        return {"outputs": {output: any(output.lower() in text for text in said) for output in wanted}}
+
+    def _act(self, name, kwargs, read):
+        if name not in self.tools:
+            return f"Unknown action {name}"
+        try:
+            observation = self.tools[name].invoke(data=self.data, **read(kwargs))
+        except Exception as error:
+            return f"Error: {error}"
+        if isinstance(observation, str):
+            return observation
+        return f"Error: {name} must answer with text: it gave {type(observation).__name__}"
+
+    def _task(self, request):
+        return self.tasks[request["split"]][request["index"]]
+
+    def _tables(self):
+        return [[name, repr(name), _has_rows(rows)] for name, rows in sorted(self.data.items())]
+
+    def _changed_text(self, place, record):
+        before = self.start.get(place)
+        if before is not None and before == _frozen(record):
+            return None
+        text = self._text(place, record)
+        if before is not None and text == self._text(place, marshal.loads(before)):
+            return None
+        return text
+
+    def _text(self, place, record):
+        """The record as it stands in the text that tau-bench hashes."""
+        table, key = place
+        return str((table if key is None else key, self.to_hashable(record)))
+
+
+def _env_class(package, base):
+    modules = (package, importlib.import_module(f"{package.__name__}.env"))
+    for value in (value for module in modules for value in vars(module).values()):
+        if inspect.isclass(value) and issubclass(value, base) and value is not base:
+            return value
+    raise ImportError(f"{package.__name__} has no class of {base.__name__}")
+
+
+def _split_names(folder):
+    found = (re.fullmatch(r"tasks_(\w+)\.py", name) for name in os.listdir(folder))
+    return sorted(match[1] for match in found if match)
+
+
+def _envs(make, splits):
+    """An env of each split that the domain knows, all over the data of the first."""
+    envs = {}
+    for split in splits:
+        try:
+            env = make(user_strategy="human", task_split=split, task_index=0)
+        except ValueError:
+            continue  # a file of tasks that the domain does not offer
+        if envs:
+            env.data = next(iter(envs.values())).data
+        envs[split] = env
+        gc.collect()
+    if not envs:
+        raise ImportError(f"{make.__name__} offers none of the splits {', '.join(splits) or 'of no file'}")
+    return envs
+
+
+def _has_rows(rows):
+    return type(rows) is dict and all(type(key) is str for key in rows)
+
+
+def _records(data):
+    """Each record by its table and key; a table that is no dict of texts is one record, without a key."""
+    for table, rows in data.items():
+        if not _has_rows(rows):
+            yield (table, None), rows
+            continue
+        for key, record in rows.items():
+            yield (table, key), record
+
+
+def _frozen(record):
+    """Bytes that differ when the record does; None when they cannot be had."""
+    try:
+        return marshal.dumps(record, 2)
+    except ValueError:
+        return None
+
+
+def _plain_task(task):
+    actions = [{"name": action.name, "kwargs": json.dumps(action.kwargs)} for action in task.actions]
+    return {
+        "user_id": task.user_id,
+        "instruction": task.instruction,
+        "actions": actions,
+        "outputs": task.outputs,
+    }
+
+
+def answer():
+    """Answers the request on stdin; what a tool prints meanwhile is nobody's."""
+    request = json.loads(sys.stdin.read())
+    streams = sys.stdout, sys.stderr
+    sys.stdout = sys.stderr = io.StringIO()
+    try:
+        reply = REQUESTS[request["do"]](request)
+    finally:
+        sys.stdout, sys.stderr = streams
+    sys.stdout.write(json.dumps(reply))
+
+
+def open_domain(name):
+    global REQUESTS
+    sys.path.insert(0, CHECKOUT)
+    desk = Desk(name)
+    REQUESTS = {
+        "describe": desk.describe,
+        "step": desk.step,
+        "changes": desk.changes,
+        "everything": desk.everything,
+        "truth": desk.truth,
+        "outputs": desk.outputs,
+    }

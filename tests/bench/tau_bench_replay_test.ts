@@ -1,0 +1,87 @@
+import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { findPython } from "../../src/bench/peers.ts";
+import { nativeReplay, type Replayed } from "../../src/bench/tau_bench/native_replay.ts";
+import { replaySplit } from "../../src/bench/tau_bench/replay_split.ts";
+import { LIBRARY_DESK, openLibrary } from "../envs/tau_bench/library_desk.ts";
+import { runPaddock } from "../cli/run_paddock.ts";
+
+const python = await findPython();
+const desk = { path: LIBRARY_DESK, domain: "library_desk", split: "test" };
+
+function nativeTest(name: string, fn: (python: string) => Promise<void>): void {
+  Deno.test({
+    name: python === undefined ? `${name}: not run, as there is no python3` : name,
+    ignore: python === undefined,
+    fn: () => fn(python ?? ""),
+  });
+}
+
+nativeTest(
+  "replaySplit() finds the library's desk the same in the sandbox and in real Python",
+  async (python) => {
+    await using domain = await openLibrary();
+    const replay = await replaySplit(domain, {
+      split: "test",
+      lanes: 2,
+      expected: nativeReplay(python, desk),
+    });
+    assertEquals(
+      [replay.tasks, replay.observations, replay.hashes, replay.differences],
+      [8, 21, 8, []],
+    );
+  },
+);
+
+nativeTest("replaySplit() tells every kind of difference", async (python) => {
+  await using domain = await openLibrary();
+  async function* changed(): AsyncGenerator<Replayed> {
+    for await (const replayed of nativeReplay(python, desk)) {
+      const { index, observations, hash } = replayed;
+      if (index === 0) yield { index, observations: ["Other", ...observations.slice(1)], hash };
+      else if (index === 1) yield { index, observations, hash: "0" };
+      else if (index === 2) yield { index, observations: [...observations, "More"], hash };
+      else if (index < 7) yield replayed;
+    }
+  }
+  const { differences } = await replaySplit(domain, { split: "test", lanes: 1, expected: changed() });
+  assertEquals(differences.length, 4);
+  for (
+    const [at, says] of ["python3 has 7 tasks, not 8", 'not "Other"', ", not 0", "3 observations, not 4"]
+      .entries()
+  ) {
+    assertStringIncludes(differences[at] ?? "", says);
+  }
+});
+
+nativeTest("nativeReplay() tells what its Python says when it fails", async (python) => {
+  const replay = nativeReplay(python, { ...desk, split: "no_such" });
+  await assertRejects(() => Array.fromAsync(replay), Error, "Unknown task split: no_such");
+});
+
+nativeTest("paddock tau-bench --replay prints what it compared and measured", async () => {
+  const { code, stdout, stderr } = await runPaddock(
+    ["tau-bench", "--path", LIBRARY_DESK, "--replay", "--seconds", "1", "--episodes", "3"],
+  );
+  assertEquals([code, stderr], [0, ""]);
+  assert(
+    /library_desk\/test +8 tasks {2}21 observations {2}8 hashes {2}[\d.]+ s {2}all the same/.test(stdout),
+    stdout,
+  );
+  for (const row of ["steps, 2 at once", "library_desk/test: reset", "memory of 3 episodes"]) {
+    assertStringIncludes(stdout, row);
+  }
+});
+
+Deno.test("paddock tau-bench says what is wrong with its path, domain and split", async () => {
+  const cases: [string[], string][] = [
+    [["--path", "/no/such"], "must be a checkout of it"],
+    [["--path", LIBRARY_DESK, "--domain", "airport"], "there are library_desk"],
+    [["--path", LIBRARY_DESK, "--split", "dev"], "must be one of test, train"],
+    [[], "required option '--path <dir>'"],
+  ];
+  for (const [args, says] of cases) {
+    const { code, stderr } = await runPaddock(["tau-bench", ...args]);
+    assertEquals(code, 2, stderr);
+    assertStringIncludes(stderr, says);
+  }
+});

@@ -1,0 +1,70 @@
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { runPaddock } from "./run_paddock.ts";
+
+const DESK = new URL("../../examples/library_desk", import.meta.url).pathname;
+const PLAYED = ["--path", DESK, "--domain", "library_desk"];
+const USER = ["--user", `scripted:${DESK}/users.jsonl`];
+const POLICY = ["--policy", `scripted:${DESK}/policy.jsonl`];
+
+function rollout(...args: string[]): ReturnType<typeof runPaddock> {
+  return runPaddock(["rollout", "--env", "tau-bench", ...args]);
+}
+
+Deno.test("paddock rollout --env tau-bench plays the tasks of a split with scripted users", async () => {
+  const { code, stdout } = await rollout(...PLAYED, ...USER, ...POLICY, "--split", "train", "--json");
+  const played = stdout.trim().split("\n").map((line) => JSON.parse(line));
+  assertEquals([code, played.length], [0, 4]);
+  for (const { task, reward, rewardParts, terminated, messages } of played) {
+    assertStringIncludes(task.id, "library_desk/train/");
+    assertEquals([reward, rewardParts, terminated], [1, { database: 1, outputs: null }, true]);
+    assertEquals(messages.slice(0, 2).map(({ role }: { role: string }) => role), ["system", "user"]);
+  }
+});
+
+Deno.test("paddock rollout --env tau-bench records a user without lines on that episode alone", async () => {
+  const users = await Deno.makeTempFile({ suffix: ".jsonl" });
+  try {
+    await Deno.writeTextFile(users, '{"id": "library_desk/test/0", "replies": ["Hello", "###STOP###"]}\n');
+    const { code, stdout } = await rollout(
+      ...[
+        ...PLAYED,
+        ...POLICY,
+        "--user",
+        `scripted:${users}`,
+        "--limit",
+        "2",
+        "--json",
+        "--concurrency",
+        "1",
+      ],
+    );
+    const [one, two] = stdout.trim().split("\n").map((line) => JSON.parse(line));
+    assertEquals([code, one.reward, one.error], [1, 1, undefined]);
+    assertEquals([two.reward, two.error.boundary], [null, "user"]);
+  } finally {
+    await Deno.remove(users);
+  }
+});
+
+Deno.test("paddock rollout --env tau-bench says what it lacks", async () => {
+  const cases: [string[], string][] = [
+    [[], "give --path DIR --domain NAME"],
+    [["--path", DESK], "give --path DIR --domain NAME"],
+    [PLAYED, "give --user scripted:FILE"],
+    [[...PLAYED, "--user", "nobody"], "Cannot find user 'nobody': there are scripted, openai, human"],
+    [[...PLAYED, "--user", "openai:http://localhost:1"], "give --user-model NAME"],
+    [[...PLAYED, "--user", "openai:", "--user-model", "m"], "give --user openai:URL"],
+    [[...PLAYED, "--user", "human"], "give --concurrency 1"],
+    [[...PLAYED, "--user", "scripted:no/such"], "no/such"],
+    [[...PLAYED, ...USER, "--tasks", "x"], "x"],
+    [[...PLAYED, ...USER, "--split", "dev"], "must be one of test, train"],
+    [["--path", "/no/such", "--domain", "retail", ...USER], "must be a checkout of it"],
+    [["--path", DESK, "--domain", "retail", ...USER], "there are library_desk"],
+    [[...PLAYED, ...USER, "--calls", "smoke"], "way to write calls 'smoke'"],
+  ];
+  for (const [args, says] of cases) {
+    const { code, stderr } = await rollout(...args);
+    assertEquals(code, 2, stderr);
+    assertStringIncludes(stderr, says);
+  }
+});

@@ -1,0 +1,66 @@
+import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { loadProfile, parseProfile, type Profile, SandboxError } from "../../mod.ts";
+import { traceback, value, withSession } from "./started.ts";
+
+const SOURCE = `
+with open("/data/words.txt") as file:
+    words = file.read().split()
+
+def fail():
+    raise ValueError("so it is")
+`;
+
+async function withData(test: (profile: Profile, file: string) => Promise<void>): Promise<void> {
+  const directory = await Deno.makeTempDir();
+  try {
+    await Deno.writeTextFile(`${directory}/words.txt`, "one two");
+    const profile = parseProfile(JSON.stringify({ mounts: { "/data": directory } }), { source: "preload" });
+    const preload = { module: "shelf", source: SOURCE };
+    await test({ ...profile, preload }, `${directory}/words.txt`);
+  } finally {
+    await Deno.remove(directory, { recursive: true });
+  }
+}
+
+Deno.test("Profile.preload is imported in every session with what it read, and a rewind goes back to that", async () => {
+  await withData(async (profile) => {
+    await withSession(async (session) => {
+      assertEquals(value(await session.exec("import shelf\nshelf.words")), "['one', 'two']");
+      await session.exec("shelf.words.append('three')\nshelf.more = 1");
+      assertEquals(value(await session.exec("len(shelf.words)")), "3");
+      await session.reset({ mode: "rewind" });
+      assertEquals(
+        value(await session.exec("import shelf\n(shelf.words, hasattr(shelf, 'more'))")),
+        "(['one', 'two'], False)",
+      );
+      assertStringIncludes(traceback(await session.exec("shelf.fail()")), 'File "<shelf>", line 6, in fail');
+    }, { profile });
+  });
+});
+
+Deno.test("Profile.preload runs again when a mounted file is another", async () => {
+  await withData(async (profile, file) => {
+    const words = async () => {
+      let found: string | undefined;
+      await withSession(async (session) => {
+        found = value(await session.exec("import shelf\nlen(shelf.words)"));
+      }, { profile });
+      return found;
+    };
+    await Deno.writeTextFile(file, "one two three");
+    assertEquals(await words(), "3");
+  });
+});
+
+Deno.test("Profile.preload has no more rights than a session, and its failure is told", async () => {
+  const profile = await loadProfile("python");
+  const sources = {
+    "import js": "ModuleNotFoundError",
+    "open('/etc/passwd')": "FileNotFoundError",
+    "raise ValueError('no data')": "ValueError: no data",
+  };
+  for (const [source, says] of Object.entries(sources)) {
+    const broken = { ...profile, preload: { module: "broken", source } };
+    await assertRejects(() => withSession(() => Promise.resolve(), { profile: broken }), SandboxError, says);
+  }
+});
