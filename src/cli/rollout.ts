@@ -20,6 +20,8 @@ Examples:
 Ctrl-C ends the running episodes and keeps what is written; --resume goes on there, and plays episodes again
 that failed at a boundary.
 
+A row that is no task is an episode that failed; the others are played.
+
 Exit codes: 0 all episodes were played, 1 an episode failed at a boundary, 2 wrong usage or tasks that cannot
 be read, 130 interrupted.`;
 

@@ -1,4 +1,5 @@
 import { DatasetError } from "../errors.ts";
+import type { Env } from "../envs/env.ts";
 import type { Policy } from "../policy/policy.ts";
 import { rolloutAll } from "../rollout/rollout_all.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
@@ -57,6 +58,8 @@ export class TaskRun {
   readonly #unfinished: Unfinished;
   /** Episodes that are over and whose turn to be written has not come. */
   readonly #ended = new Set<Trajectory>();
+  /** What was wrong with the rows that are no tasks. */
+  readonly #faults = new WeakMap<Task, DatasetError>();
   #shown = 0;
 
   constructor(options: TaskRunOptions) {
@@ -107,9 +110,10 @@ export class TaskRun {
   }
 
   #trajectories(): AsyncGenerator<Trajectory> {
-    const { policy, makeEnv, samples, seed, concurrency, show, maxTurns, summary, signal } = this.#options;
+    const { policy, samples, seed, concurrency, show, maxTurns, summary, signal } = this.#options;
     return rolloutAll(this.#tasks(), {
-      ...{ policy, makeEnv, samples, seed, concurrency, maxTurns, signal },
+      ...{ policy, samples, seed, concurrency, maxTurns, signal },
+      makeEnv: (task) => this.#makeEnv(task),
       skip: (task, sample) => this.#unfinished.isFinished(task, sample),
       ordered: show !== undefined,
       onStart: () => summary.start(),
@@ -120,9 +124,17 @@ export class TaskRun {
     });
   }
 
+  /** A row that is no task fails here, each time that it is to be played. */
+  #makeEnv(task: Task): Env | Promise<Env> {
+    const fault = this.#faults.get(task);
+    if (fault !== undefined) throw fault;
+    return this.#options.makeEnv(task);
+  }
+
   async *#tasks(): AsyncGenerator<Task> {
     const { tasks, limit, onTask } = this.#options;
-    for await (const task of readTasks(tasks, { limit })) {
+    const onFault = (task: Task, error: DatasetError) => void this.#faults.set(task, error);
+    for await (const task of readTasks(tasks, { limit, onFault })) {
       onTask?.(task);
       this.#unfinished.add(task);
       yield task;

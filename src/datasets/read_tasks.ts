@@ -1,3 +1,4 @@
+import { DatasetError } from "../errors.ts";
 import type { Task } from "../task.ts";
 import { gsm8kShape } from "./gsm8k_shape.ts";
 import { ownTask } from "./own_row.ts";
@@ -10,6 +11,8 @@ import { knownShape } from "./row_task.ts";
 export interface ReadTasksOptions {
   /** Stops after so many tasks. */
   limit?: number | undefined;
+  /** Told of a row that is no task; in its place comes a task with its id and nothing else, which cannot be played. */
+  onFault?: ((task: Task, error: DatasetError) => void) | undefined;
 }
 
 /**
@@ -17,11 +20,12 @@ export interface ReadTasksOptions {
  * in which an unknown field is an error, or rows of GSM8K, IFEval, HumanEval, MBPP or MATH. The file is JSON lines,
  * CSV or Parquet; empty lines are passed over.
  *
- * @throws {SyntaxError} at a row that is no task, with the file and the row's number.
+ * @throws {SyntaxError} at a row that is no task, with the file and the row's number, unless there is an `onFault`;
+ * at a file that is broken.
  * @throws {RangeError} when the limit is not a whole number of at least 1.
  */
 export async function* readTasks(path: string, options: ReadTasksOptions = {}): AsyncGenerator<Task> {
-  const { limit = Infinity } = options;
+  const { limit = Infinity, onFault } = options;
   if (!(limit >= 1) || (limit !== Infinity && !Number.isInteger(limit))) {
     throw new RangeError(
       `Cannot read tasks as 'limit' must be a whole number >= 1: current value is ${limit}`,
@@ -29,8 +33,19 @@ export async function* readTasks(path: string, options: ReadTasksOptions = {}): 
   }
   let given = 0;
   for await (const row of readRows(path)) {
-    yield strictTask(row);
+    yield onFault === undefined ? strictTask(row) : taskOrFault(row, onFault);
     if (++given >= limit) return;
+  }
+}
+
+function taskOrFault(row: RawRow, onFault: (task: Task, error: DatasetError) => void): Task {
+  try {
+    return strictTask(row);
+  } catch (cause) {
+    if (!(cause instanceof SyntaxError)) throw cause;
+    const task = { id: row.id, query: "" };
+    onFault(task, new DatasetError(cause.message, { cause }));
+    return task;
   }
 }
 

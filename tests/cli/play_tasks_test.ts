@@ -116,10 +116,33 @@ Deno.test("playTasks() gives 2 and one error for tasks that cannot be read", asy
   const missing = await play([], { tasks: "no/such/file" });
   assertEquals({ code: missing.code, stdout: missing.stdout }, { code: 2, stdout: "" });
   assertMatch(missing.stderr, /^error: .*no\/such\/file.*\n$/);
-  const broken = await play([WRONG, "{oops"]);
-  assertEquals(broken.code, 2);
-  assertMatch(broken.stderr, /^error: Cannot read task at .*:2 .*\n$/);
-  assertMatch(broken.stdout, /episodes +1/);
+});
+
+Deno.test("playTasks() records a row that is no task on its episodes, and plays those behind it", async () => {
+  const out = await Deno.makeTempFile();
+  try {
+    const [first, last] = [{ ...WRONG, id: "a" }, { ...WRONG, id: "b" }];
+    const rows = [first, '{"id":', { query: null }, "5", last];
+    const { code, stdout, stderr } = await play(rows, { out, samples: 2, concurrency: 1 });
+    assertEquals({ code, stderr }, { code: 1, stderr: "" });
+    const episodes: Trajectory[] = (await Deno.readTextFile(out)).trimEnd().split("\n").map((line) =>
+      JSON.parse(line)
+    );
+    assertEquals(episodes.map(({ reward }) => reward), [0, 0, null, null, null, null, null, null, 0, 0]);
+    const [, , broken, , empty, , number] = episodes;
+    assertEquals([broken?.error?.boundary, broken?.error?.name], ["dataset", "DatasetError"]);
+    assertMatch(broken?.task.id ?? "", /:2$/);
+    assertMatch(broken?.error?.message ?? "", /^Cannot read task at .*:2 as it must be JSON: /);
+    assertMatch(empty?.error?.message ?? "", /:3: query: must be a text or a list of messages/);
+    assertMatch(number?.error?.message ?? "", /:4: .*expected object, received number/);
+    assertMatch(stdout, /errors +6\nfirst error +dataset: Cannot read task at /);
+
+    const mended = [first, { query: "q", answer: "1", replies: ["1"] }, last];
+    const again = await play(mended, { out, samples: 2, concurrency: 1, resume: true });
+    assertMatch(again.stdout, /episodes +6 \(4 of an earlier run\)\n[^]*right +2\n/);
+  } finally {
+    await Deno.remove(out);
+  }
 });
 
 Deno.test("playTasks() gives 130 and the table of what ran when it is interrupted", async () => {
