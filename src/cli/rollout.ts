@@ -17,7 +17,7 @@ Examples:
     --concurrency 32 --out runs/a.jsonl
   paddock rollout … --out runs/a.jsonl --resume
 
-Ctrl-C ends the running episodes and keeps what is written; --resume goes on there, and plays episodes again
+Ctrl-C, SIGTERM or a terminal that goes away end the running episodes and keep those that are over; --resume goes on there, and plays episodes again
 that failed at a boundary.
 
 A row that is no task is an episode that failed; the others are played.

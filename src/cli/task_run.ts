@@ -39,7 +39,7 @@ export interface TaskRunOptions {
   summary: Summary;
   /** One JSON line per trajectory on stdout; the table then goes to stderr. */
   json?: boolean | undefined;
-  /** The JSON lines go to this file too, and what it holds already is not played. */
+  /** Each episode goes to this file the moment it is over, and what it holds already is not played. */
   out?: TrajectoryFile | undefined;
   /** The messages of so many episodes on stdout, in the order of the tasks. */
   show?: number | undefined;
@@ -53,10 +53,10 @@ export interface TaskRunOptions {
 /** The tasks of a file while they are played. */
 export class TaskRun {
   readonly #options: TaskRunOptions;
-  /** What was written, line by line. */
+  /** What was shown, line by line. */
   readonly table = new EpisodeTable();
   readonly #unfinished: Unfinished;
-  /** Episodes that are over and whose turn to be written has not come. */
+  /** Episodes that are over and whose turn to be shown has not come. */
   readonly #ended = new Set<Trajectory>();
   /** What was wrong with the rows that are no tasks. */
   readonly #faults = new WeakMap<Task, DatasetError>();
@@ -97,29 +97,30 @@ export class TaskRun {
     try {
       for await (const trajectory of this.#trajectories()) {
         this.#ended.delete(trajectory);
-        for (const next of groups.add(trajectory)) await this.#write(next, progress);
+        for (const next of groups.add(trajectory)) await this.#show(next, progress);
         progress.update();
       }
     } finally {
       signal.removeEventListener("abort", say);
       for (const trajectory of this.#ended) {
-        for (const next of groups.add(trajectory)) await this.#write(next, progress);
+        for (const next of groups.add(trajectory)) await this.#show(next, progress);
       }
-      for (const next of groups.rest()) await this.#write(next, progress);
+      for (const next of groups.rest()) await this.#show(next, progress);
     }
   }
 
   #trajectories(): AsyncGenerator<Trajectory> {
-    const { policy, samples, seed, concurrency, show, maxTurns, summary, signal } = this.#options;
+    const { policy, samples, seed, concurrency, show, maxTurns, summary, out, signal } = this.#options;
     return rolloutAll(this.#tasks(), {
       ...{ policy, samples, seed, concurrency, maxTurns, signal },
       makeEnv: (task) => this.#makeEnv(task),
       skip: (task, sample) => this.#unfinished.isFinished(task, sample),
       ordered: show !== undefined,
       onStart: () => summary.start(),
-      onTrajectory: (trajectory) => {
+      onTrajectory: async (trajectory) => {
         summary.end(trajectory);
         this.#ended.add(trajectory);
+        await out?.write(trajectory);
       },
     });
   }
@@ -141,9 +142,8 @@ export class TaskRun {
     }
   }
 
-  async #write(trajectory: Trajectory, progress: Progress): Promise<void> {
-    const { json, show, colour, out, stdout } = this.#options;
-    await out?.write(trajectory);
+  async #show(trajectory: Trajectory, progress: Progress): Promise<void> {
+    const { json, show, colour, stdout } = this.#options;
     this.table.add(trajectory);
     if (!json && (show === undefined || ++this.#shown > show)) return;
     const text = json ? `${JSON.stringify(trajectory)}\n` : transcript(trajectory, { colour });

@@ -21,6 +21,8 @@ export interface TrajectoryFileOptions {
 export class TrajectoryFile implements Disposable {
   readonly #file: Deno.FsFile;
   readonly #finished: Map<string, number>;
+  /** Settled when what was to be written is. */
+  #written: Promise<void> = Promise.resolve();
 
   private constructor(file: Deno.FsFile, finished: Map<string, number>) {
     this.#file = file;
@@ -70,8 +72,10 @@ export class TrajectoryFile implements Disposable {
   }
 
   /** Writes an episode behind the others. */
-  async write(trajectory: Trajectory): Promise<void> {
-    await writeText(this.#file, `${JSON.stringify(trajectory)}\n`);
+  write(trajectory: Trajectory): Promise<void> {
+    const written = this.#written.then(() => writeText(this.#file, `${JSON.stringify(trajectory)}\n`));
+    this.#written = written.catch(() => {}); // whoever wrote it is told
+    return written;
   }
 
   [Symbol.dispose](): void {

@@ -1,4 +1,5 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { isHangupIgnored } from "../../src/cli/interrupt.ts";
 import { completion, FakeServer } from "../policy/fake_server.ts";
 import { runPaddock, startPaddock } from "./run_paddock.ts";
 
@@ -62,7 +63,8 @@ Deno.test("paddock rollout asks a server, groups, grades; grade and view read wh
   assertEquals({ code, stderr }, { code: 0, stderr: "" });
   assertMatch(stdout, /\n\nepisodes +15\nmean reward +1\.0000\n[^]*pass@3 +5 of 5\n/);
   const episodes = await folder.episodes();
-  assertEquals(episodes.map(({ sample }) => sample), [1, 2, 3, 1, 2, 3, 1, 2, 3, 1, 2, 3, 1, 2, 3]);
+  const names = episodes.map(({ task, sample }) => `${task.id} ${sample}`);
+  assertEquals(names.toSorted(), [0, 1, 2, 3, 4].flatMap((at) => [1, 2, 3].map((of) => `t${at} ${of}`)));
 
   const graded = `${folder.path}/graded.jsonl`;
   const grade = await runPaddock(["grade", folder.out, "--grader", "number_match", "--out", graded]);
@@ -74,11 +76,11 @@ Deno.test("paddock rollout asks a server, groups, grades; grade and view read wh
   assertEquals(other.code, 2);
   assertStringIncludes(other.stderr, "as it must hold episodes of 'n': it has one of 'm'");
 
-  const view = await runPaddock(["view", graded, "--id", "t3", "--n", "1"]);
+  const view = await runPaddock(["view", graded, "--id", "t3"]);
   assertEquals(view.code, 0);
   assertMatch(
     view.stdout,
-    /^── t3 ──\nuser:\n {2}3 \+ 1\?\nassistant:\n {2}It is 4\nended after 1 turn, reward 1, /,
+    /^── t3(?:, sample \d)? ──\nuser:\n {2}3 \+ 1\?\nassistant:\n {2}It is 4\nended after 1 turn, reward 1, /,
   );
   const none = await runPaddock(["view", graded, "--wrong"]);
   assertEquals([none.code, none.stdout, none.stderr], [1, "", "No episode fits\n"]);
@@ -136,6 +138,54 @@ Deno.test("paddock rollout ends cleanly at Ctrl-C, and --resume plays the rest",
   const rest = await runPaddock(chat(folder, back.url, "--resume"));
   assertEquals([rest.code, back.seen.length, (await folder.episodes()).length], [0, 3, 6]);
 });
+
+for (const name of ["SIGTERM", "SIGHUP"] as const) {
+  const ignore = name === "SIGHUP" && isHangupIgnored(); // the children of these tests then ignore it too
+  Deno.test(`paddock rollout keeps each episode that was over at ${name}`, { ignore }, async () => {
+    await using folder = new Folder(2);
+    const stuck = Promise.withResolvers<Response>();
+    await using server = new FakeServer((_, count) =>
+      count > 3 ? stuck.promise : completion({ content: "It is 1" })
+    );
+    const child = startPaddock(...chat(folder, server.url, "--n", "4", "--concurrency", "3"));
+    await child.stdin.close();
+    while (await countEpisodes(folder.out) < 3) await new Promise((resolve) => setTimeout(resolve, 20));
+    child.kill(name);
+    const { code, stdout, stderr } = await child.output();
+    stuck.resolve(new Response());
+    const text = new TextDecoder();
+    assertEquals([code, (await folder.episodes()).length], [130, 3], text.decode(stderr));
+    assertMatch(text.decode(stdout), /\n\nepisodes +3\n/);
+  });
+}
+
+Deno.test({
+  name: "paddock rollout goes on below nohup when its terminal goes away",
+  ignore: Deno.build.os !== "linux",
+  async fn() {
+    await using folder = new Folder(1);
+    const hungUp = Promise.withResolvers<void>();
+    await using server = new FakeServer(async () => {
+      await hungUp.promise;
+      return completion({ content: "It is 1" });
+    });
+    const cli = new URL("../../src/cli.ts", import.meta.url).pathname;
+    const child = new Deno.Command("nohup", {
+      args: [Deno.execPath(), "run", "-A", cli, ...chat(folder, server.url)],
+      ...{ stdin: "null", stdout: "piped", stderr: "null" },
+    }).spawn();
+    while (server.seen.length === 0) await new Promise((resolve) => setTimeout(resolve, 20));
+    child.kill("SIGHUP");
+    hungUp.resolve();
+    const { code } = await child.output();
+    assertEquals([code, (await folder.episodes()).length], [0, 1]);
+  },
+});
+
+/** How many whole lines a file has. */
+async function countEpisodes(path: string): Promise<number> {
+  return (await Deno.readTextFile(path).catch(() => "")).split("\n").length - 1;
+}
 
 Deno.test("paddock rollout, grade and view exit with 2 and one line for what cannot be", async () => {
   await using folder = new Folder(1);
