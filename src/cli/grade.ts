@@ -14,6 +14,7 @@ import { chosenProfile, flagsOf, profileOption, type SandboxFlags } from "./sand
 import { savedEpisodes } from "./saved_episodes.ts";
 import { Summary } from "./summary.ts";
 import { TrajectoryFile } from "./trajectory_file.ts";
+import { untilClosed } from "./until_closed.ts";
 import { wholeNumber } from "./whole_number.ts";
 import { type TextSink, writeText } from "./write_text.ts";
 
@@ -68,9 +69,10 @@ async function runGrade(file: string, flags: GradeFlags, signal: AbortSignal): P
     : await TrajectoryFile.open(flags.out, { force: flags.force, source: file });
   await using stack = new AsyncDisposableStack();
   const grader = kind.make(await graderSetup(flags, { profile, size, stack }));
-  const sinks = { out, stdout: flags.json ? Deno.stdout : undefined };
+  const stdout = out === undefined ? Deno.stdout : untilClosed(Deno.stdout);
+  const sinks = { out, stdout: flags.json ? stdout : undefined };
   const { summary, table } = await gradeFile(file, { grader, concurrency: size, signal, ...sinks });
-  await writeText(flags.json ? Deno.stderr : Deno.stdout, table.text() + summary.table());
+  await writeText(flags.json ? Deno.stderr : stdout, table.text() + summary.table());
   return summary.failed > 0 ? EXIT.error : EXIT.ok;
 }
 

@@ -15,6 +15,7 @@ import { chosenProfile, type SandboxFlags } from "./sandbox_flags.ts";
 import { Summary } from "./summary.ts";
 import { terminalColumns, wantsColour } from "./terminal.ts";
 import { TrajectoryFile } from "./trajectory_file.ts";
+import { untilClosed } from "./until_closed.ts";
 import { UsageError } from "./usage_error.ts";
 
 /** What `paddock rollout` is asked for. */
@@ -74,10 +75,12 @@ export async function runRollout(flags: RolloutFlags, signal: AbortSignal): Prom
   const wanted = flags.mcp !== undefined || flags.tool !== undefined;
   const tools = wanted ? await openTools(flags, stack) : undefined;
   const setup = { pool, stack, tools, tokenizer, grader, systemPrompt: flags.system, timeoutMs, maxTurns };
+  // The file is what a run with one is for: that nobody reads what is printed must not end it.
+  const stdout = out === undefined ? Deno.stdout : untilClosed(Deno.stdout);
   return await playTasks({
     ...{ tasks, limit, samples, seed, concurrency, maxTurns, summary, out, json, show, signal },
     ...{ policy: chosen.policy, onTask: chosen.onTask, makeEnv: await kind.open(setup) },
-    ...{ stdout: Deno.stdout, stderr: Deno.stderr, colour: wantsColour(), columns: terminalColumns },
+    ...{ stdout, stderr: Deno.stderr, colour: wantsColour(), columns: terminalColumns },
   });
 }
 

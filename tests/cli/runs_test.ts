@@ -226,6 +226,29 @@ Deno.test("paddock rollout, grade and view exit with 2 and one line for what can
   assertEquals(await Deno.readTextFile(`${path}/notes`), "notes\n");
 });
 
+Deno.test("paddock rollout and grade write the whole of --out though nobody reads on", async () => {
+  await using folder = new Folder(12);
+  const { tasks, out, path } = folder;
+  const rollout = ["rollout", "--env", "chat", "--tasks", tasks, "--policy", `scripted:${path}/replies`];
+  await Deno.writeTextFile(`${path}/replies`, '["It is 1"]\n'.repeat(12));
+  for (const shown of ["--show", "--json"]) {
+    assertEquals(await unread(...rollout, shown, "--out", out, "--force"), { code: 0, failure: undefined });
+    assertEquals((await folder.episodes()).length, 12);
+  }
+  const graded = `${path}/graded.jsonl`;
+  const grade = ["grade", out, "--grader", "exact_match", "--json", "--out", graded];
+  assertEquals(await unread(...grade), { code: 0, failure: undefined });
+  assertEquals(await countEpisodes(graded), 12);
+});
+
+/** Runs the command line with a stdout that is closed before anything is written. */
+async function unread(...args: string[]): Promise<{ code: number; failure: string | undefined }> {
+  const child = startPaddock(...args);
+  await Promise.all([child.stdin.close(), child.stdout.cancel()]);
+  const [{ code }, stderr] = await Promise.all([child.status, new Response(child.stderr).text()]);
+  return { code, failure: /^error: .*/m.exec(stderr)?.[0] };
+}
+
 Deno.test("paddock view stops quietly when nobody reads on", async () => {
   await using folder = new Folder(1);
   const file = `${folder.path}/many.jsonl`;
