@@ -49,3 +49,24 @@ Deno.test("paddock rollout --env tools calls a file that may reach nothing, and 
     await Deno.remove(tasks);
   }
 });
+
+Deno.test("paddock rollout --grader hidden_tests finds the program of an episode whose blocks were run", async () => {
+  const tasks = await Deno.makeTempFile({ suffix: ".jsonl" });
+  try {
+    const test = "def check(candidate):\n    assert candidate(1, 2) == 3\n";
+    const replies = ["```python\ndef add(a, b): return a + b\n```", "done"];
+    const row = { id: "add", query: "Write add(a, b)", fields: { entry_point: "add", test }, replies };
+    await Deno.writeTextFile(tasks, JSON.stringify(row));
+    const { code, stdout } = await runPaddock([
+      "rollout",
+      "--tasks",
+      tasks,
+      "--grader",
+      "hidden_tests",
+      "--json",
+    ]);
+    assertEquals([code, JSON.parse(stdout).reward], [0, 1]);
+  } finally {
+    await Deno.remove(tasks);
+  }
+});
