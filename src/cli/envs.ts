@@ -48,9 +48,8 @@ export const ENVS: Readonly<Record<string, EnvKind>> = {
   python: {
     about: "a chat in which the Python blocks of a reply are run (the default)",
     open(setup) {
-      const { tools = () => [], timeoutMs } = setup;
-      const pool = setup.pool();
-      return () => chatEnv(setup, [...tools(), new PythonInterpreter({ pool, timeoutMs })]);
+      const { tools = () => [], pool, timeoutMs } = setup;
+      return () => chatEnv(setup, [...tools(), new PythonInterpreter({ pool: pool(), timeoutMs })]);
     },
   },
   tools: {

@@ -67,19 +67,21 @@ export async function runRollout(flags: RolloutFlags, signal: AbortSignal): Prom
   const { concurrency, poolSize } = sizesOf(flags, chosen);
   await requireReadable(tasks, { mayBeFolder: true });
   const summary = new Summary({ samples });
-  using out = await outOf(flags, summary, chosen.policy);
   await using stack = new AsyncDisposableStack();
   const interpreters = { profile, size: poolSize, cacheDir: flags.cacheDir, stack };
   const pool = lazyPool({ ...interpreters, resetMode: flags.reset });
   const grader = graderKind?.make(await graderSetup(flags, { profile, size: poolSize, stack }));
   const wanted = flags.mcp !== undefined || flags.tool !== undefined;
-  const tools = wanted ? await openTools(flags, stack) : undefined;
+  const tools = wanted ? await openTools(flags, { stack, signal }) : undefined;
   const setup = { pool, stack, tools, tokenizer, grader, systemPrompt: flags.system, timeoutMs, maxTurns };
+  const makeEnv = await kind.open(setup);
+  // What would be thrown away for it stays until all else is known to be there.
+  using out = await outOf(flags, summary, chosen.policy);
   // The file is what a run with one is for: that nobody reads what is printed must not end it.
   const stdout = out === undefined ? Deno.stdout : untilClosed(Deno.stdout);
   return await playTasks({
     ...{ tasks, limit, samples, seed, concurrency, maxTurns, summary, out, json, show, signal },
-    ...{ policy: chosen.policy, onTask: chosen.onTask, makeEnv: await kind.open(setup) },
+    ...{ policy: chosen.policy, onTask: chosen.onTask, makeEnv },
     ...{ stdout, stderr: Deno.stderr, colour: wantsColour(), columns: terminalColumns },
   });
 }

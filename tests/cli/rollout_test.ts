@@ -1,4 +1,4 @@
-import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
 import { CommanderError } from "commander";
 import { rolloutCommand } from "../../src/cli/rollout.ts";
 import { runPaddock } from "./run_paddock.ts";
@@ -47,6 +47,26 @@ Deno.test("paddock rollout --env tools calls a file that may reach nothing, and 
     assertEquals(untold.code, 2);
   } finally {
     await Deno.remove(tasks);
+  }
+});
+
+Deno.test("paddock rollout --mcp finds out before it plays that a server does not start", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const server = new URL("../tools/mcp/fake_server.js", import.meta.url).pathname;
+    const [tasks, mcp, out] = [`${folder}/tasks.jsonl`, `${folder}/mcp.jsonc`, `${folder}/out.jsonl`];
+    await Deno.writeTextFile(tasks, '{"query":"q","replies":["1"]}\n'.repeat(3));
+    await Deno.writeTextFile(
+      mcp,
+      JSON.stringify({ mcpServers: { shop: { module: server, args: ["dies"] } } }),
+    );
+    const args = ["rollout", "--tasks", tasks, "--env", "tools", "--mcp", mcp, "--out", out, "--force"];
+    await Deno.writeTextFile(out, "kept");
+    const { code, stdout, stderr } = await runPaddock(args);
+    assertEquals([code, stdout, await Deno.readTextFile(out)], [2, "", "kept"]);
+    assertMatch(stderr, /^error: MCP server 'shop' not connected: .*no licence found\n$/);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
   }
 });
 
