@@ -13,19 +13,29 @@ interface Kept {
   readonly trajectory: Trajectory;
 }
 
+/** Who is asked before {@linkcode prepareResume} changes anything; what they throw keeps it from doing so. */
+export interface PrepareResumeOptions {
+  /** Told of each episode that stays. */
+  onKept: (trajectory: Trajectory) => void;
+  /** Called when all were read. */
+  onRead?: (() => Promise<void>) | undefined;
+}
+
 /**
  * Makes a file of episodes ready to be gone on with: a last line that was cut off goes, and so do episodes that
- * failed, for they are to be played again. `onKept` is told of each that stays.
+ * failed, for they are to be played again.
  *
  * @throws {UsageError} when a line is no episode; the file is then as it was.
  */
-export async function prepareResume(path: string, onKept: (trajectory: Trajectory) => void): Promise<void> {
+export async function prepareResume(path: string, options: PrepareResumeOptions): Promise<void> {
+  const { onKept, onRead } = options;
   let isWhole = true;
   for await (const line of linesOf(path)) {
     const kept = keptOf(line);
     if (kept === undefined || line.unended) isWhole = false;
     if (kept !== undefined) onKept(kept.trajectory);
   }
+  await onRead?.();
   if (isWhole) return;
   const copy = `${path}.resume`;
   try {

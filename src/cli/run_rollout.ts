@@ -1,7 +1,9 @@
 import { loadTokenizer } from "../chat/load_tokenizer.ts";
 import type { Tokenizer } from "../chat/tokenizer.ts";
+import { readTasks } from "../datasets/read_tasks.ts";
 import type { Policy } from "../policy/policy.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
+import type { Task } from "../task.ts";
 import { ENVS } from "./envs.ts";
 import { openTools, type ToolFlags } from "./episode_tools.ts";
 import { type GraderFlags, graderSetup } from "./grader_setup.ts";
@@ -11,6 +13,7 @@ import { named } from "./named.ts";
 import { playTasks } from "./play_tasks.ts";
 import { type ChosenPolicy, chosenPolicy } from "./policies.ts";
 import { requireReadable } from "./require_readable.ts";
+import { requireSameRun } from "./require_same_run.ts";
 import { chosenProfile, type SandboxFlags } from "./sandbox_flags.ts";
 import { Summary } from "./summary.ts";
 import { terminalColumns, wantsColour } from "./terminal.ts";
@@ -107,18 +110,27 @@ async function outOf(
   summary: Summary,
   { name }: Policy,
 ): Promise<TrajectoryFile | undefined> {
-  const { out, resume, force, tasks: source } = flags;
+  const { out, resume, force, grader, tasks: source } = flags;
   if (out === undefined) return undefined;
   const onKept = (trajectory: Trajectory) => {
-    const { policy } = trajectory.versions;
-    if (policy !== undefined && policy !== name) {
-      throw new UsageError(
-        `Cannot resume '${out}' as it must hold episodes of '${name}': it has one of '${policy}'`,
-      );
-    }
+    requireSameRun(trajectory, { out, policy: name, grader });
     summary.addEarlier(trajectory);
   };
-  return await TrajectoryFile.open(out, { resume, force, source, onKept });
+  return await TrajectoryFile.open(out, { resume, force, source, tasks: soundTasks(source), onKept });
+}
+
+/** The rows that are tasks, as far as they can be read; what can be read only once, as a pipe, is left alone. */
+async function* soundTasks(path: string): AsyncGenerator<Task> {
+  const { isFile, isDirectory } = await Deno.stat(path);
+  if (!isFile && !isDirectory) return;
+  const faulty = new Set<Task>();
+  try {
+    for await (const task of readTasks(path, { onFault: (task) => void faulty.add(task) })) {
+      if (!faulty.delete(task)) yield task;
+    }
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error; // it is told where the tasks are played
+  }
 }
 
 /** While a server thinks, an interpreter waits for it; one that need not wait keeps a core busy. */

@@ -1,6 +1,7 @@
 import { dirname } from "node:path";
 import type { Trajectory } from "../rollout/trajectory.ts";
 import type { Task } from "../task.ts";
+import { FinishedEpisodes } from "./finished_episodes.ts";
 import { prepareResume } from "./resume.ts";
 import { UsageError } from "./usage_error.ts";
 import { writeText } from "./write_text.ts";
@@ -13,6 +14,8 @@ export interface TrajectoryFileOptions {
   force?: boolean | undefined;
   /** The file that is read while this one is written. */
   source?: string | undefined;
+  /** The tasks that are to be played: those of episodes that stay must be among them, where they have their ids. */
+  tasks?: AsyncIterable<Task> | undefined;
   /** Told of each episode that stays. */
   onKept?: ((trajectory: Trajectory) => void) | undefined;
 }
@@ -20,11 +23,11 @@ export interface TrajectoryFileOptions {
 /** A file that episodes are written to, one JSON line each. */
 export class TrajectoryFile implements Disposable {
   readonly #file: Deno.FsFile;
-  readonly #finished: Map<string, number>;
+  readonly #finished: FinishedEpisodes;
   /** Settled when what was to be written is. */
   #written: Promise<void> = Promise.resolve();
 
-  private constructor(file: Deno.FsFile, finished: Map<string, number>) {
+  private constructor(file: Deno.FsFile, finished: FinishedEpisodes) {
     this.#file = file;
     this.#finished = finished;
   }
@@ -35,8 +38,8 @@ export class TrajectoryFile implements Disposable {
    * @throws {UsageError} when it cannot be written, holds something, is the source, or cannot be gone on with.
    */
   static async open(path: string, options: TrajectoryFileOptions = {}): Promise<TrajectoryFile> {
-    const { resume = false, force = false, source, onKept } = options;
-    const finished = new Map<string, number>();
+    const { resume = false, force = false, source } = options;
+    const finished = new FinishedEpisodes();
     try {
       if (source !== undefined) await requireOther(path, source);
       await Deno.mkdir(dirname(path), { recursive: true });
@@ -46,13 +49,7 @@ export class TrajectoryFile implements Disposable {
           `Cannot write '${path}' as it holds something: give --resume to go on, or --force`,
         );
       }
-      if (holdsSomething && resume) {
-        await prepareResume(path, (trajectory) => {
-          const key = keyOf(trajectory.task, trajectory.sample);
-          finished.set(key, (finished.get(key) ?? 0) + 1);
-          onKept?.(trajectory);
-        });
-      }
+      if (holdsSomething && resume) await goOn(path, finished, options);
       const file = await Deno.open(path, { create: true, append: resume, write: true, truncate: !resume });
       return new TrajectoryFile(file, finished);
     } catch (cause) {
@@ -62,13 +59,9 @@ export class TrajectoryFile implements Disposable {
     }
   }
 
-  /** Whether the file held this episode; where two tasks have one id, each is asked for on its own. */
+  /** Whether the file held this episode; where two tasks are the same, each is asked for on its own. */
   takeFinished(task: Task, sample: number): boolean {
-    const key = keyOf(task, sample);
-    const count = this.#finished.get(key) ?? 0;
-    if (count > 1) this.#finished.set(key, count - 1);
-    else this.#finished.delete(key);
-    return count > 0;
+    return this.#finished.take(task, sample);
   }
 
   /** Writes an episode behind the others. */
@@ -89,8 +82,18 @@ async function requireOther(path: string, source: string): Promise<void> {
   throw new UsageError(`Cannot write '${path}' as it must not be the file that is read`);
 }
 
-function keyOf({ id }: Task, sample: number): string {
-  return `${sample} ${id}`;
+async function goOn(
+  path: string,
+  finished: FinishedEpisodes,
+  { tasks, onKept }: TrajectoryFileOptions,
+): Promise<void> {
+  await prepareResume(path, {
+    onKept(trajectory) {
+      finished.add(trajectory);
+      onKept?.(trajectory);
+    },
+    onRead: async () => tasks && await finished.requireSame(tasks),
+  });
 }
 
 /** The bytes of a file; 0 for what is none, such as a pipe. */

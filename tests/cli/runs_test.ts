@@ -76,6 +76,14 @@ Deno.test("paddock rollout asks a server, groups, grades; grade and view read wh
   assertEquals(other.code, 2);
   assertStringIncludes(other.stderr, "as it must hold episodes of 'n': it has one of 'm'");
 
+  const scored = await runPaddock([...chat(folder, server.url, "--resume"), "--grader", "exact_match"]);
+  assertEquals(scored.code, 2);
+  assertStringIncludes(scored.stderr, "must be scored by 'exact_match': one is scored by 'number_match'");
+  await Deno.writeTextFile(folder.tasks, '{"id":"t3","query":"other","answer":"1"}\n');
+  const edited = await runPaddock(chat(folder, server.url, "--resume"));
+  assertEquals(edited.code, 2);
+  assertStringIncludes(edited.stderr, "Cannot resume as task 't3' must be the one that was played");
+
   const view = await runPaddock(["view", graded, "--id", "t3"]);
   assertEquals(view.code, 0);
   assertMatch(

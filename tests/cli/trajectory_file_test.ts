@@ -1,6 +1,8 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { TrajectoryFile, type TrajectoryFileOptions } from "../../src/cli/trajectory_file.ts";
 import { UsageError } from "../../src/cli/usage_error.ts";
+import { History } from "../../src/history.ts";
+import type { Task } from "../../src/task.ts";
 import { emptyTrajectory, type Trajectory, withFailure } from "../../src/rollout/trajectory.ts";
 
 function episode(id: string, sample = 1): Trajectory {
@@ -127,6 +129,25 @@ Deno.test("TrajectoryFile.open() says why it cannot write", async () => {
   } finally {
     await Deno.remove(path);
   }
+});
+
+Deno.test("TrajectoryFile.open() refuses tasks that only have the ids of what was played, and leaves the file alone", async () => {
+  const chat = [{ role: "user", content: "q" }, { role: "assistant", content: "a" }];
+  const task = { id: "a", query: chat, answer: "1" };
+  const before = lines({ ...episode("a"), task }, withFailure(episode("b"), new Error("down")));
+  async function* of(...tasks: Task[]): AsyncGenerator<Task> {
+    yield* tasks;
+  }
+  for (const other of [{ ...task, query: "q" }, { ...task, answer: "2" }]) {
+    await assertRejects(
+      () => open(before, { resume: true, tasks: of({ id: "b", query: "new" }, other) }),
+      UsageError,
+      "Cannot resume as task 'a' must be the one that was played: its query or its answer is another",
+    );
+  }
+  const query = History.fromChats(chat).toChats();
+  const two = of({ ...task, query: "the other of that name" }, { ...task, query }, { id: "c", query: "q" });
+  assertEquals((await open(before, { resume: true, tasks: two })).kept, ["a"]);
 });
 
 Deno.test("TrajectoryFile.takeFinished() tells two tasks of one name apart", async () => {
