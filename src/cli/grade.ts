@@ -33,7 +33,7 @@ Example:
   paddock grade runs/a.jsonl --grader number_match --out runs/a.graded.jsonl
 
 Exit codes: 0 all was graded, 1 an episode had failed or could not be graded, 2 wrong usage or a file that
-cannot be read, 130 interrupted.`;
+cannot be read, 74 the file of --out cannot be written any more, 125 the sandbox itself failed, 130 interrupted.`;
 
 /** The command `grade`: scores saved episodes without playing them. */
 export function gradeCommand(): Command {

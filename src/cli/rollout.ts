@@ -23,7 +23,7 @@ that failed at a boundary.
 A row that is no task is an episode that failed; the others are played.
 
 Exit codes: 0 all episodes were played, 1 an episode failed at a boundary, 2 wrong usage or tasks that cannot
-be read, 130 interrupted.`;
+be read, 74 the file of --out cannot be written any more, 125 the sandbox itself failed, 130 interrupted.`;
 
 /** The command `rollout`: plays every task of a file of JSON lines, several at once. */
 export function rolloutCommand(): Command {

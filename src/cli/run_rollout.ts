@@ -1,6 +1,7 @@
 import { loadTokenizer } from "../chat/load_tokenizer.ts";
 import type { Tokenizer } from "../chat/tokenizer.ts";
 import { readTasks } from "../datasets/read_tasks.ts";
+import { DatasetError } from "../errors.ts";
 import type { Policy } from "../policy/policy.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
 import type { Task } from "../task.ts";
@@ -129,7 +130,7 @@ async function* soundTasks(path: string): AsyncGenerator<Task> {
       if (!faulty.delete(task)) yield task;
     }
   } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error; // it is told where the tasks are played
+    if (!(error instanceof SyntaxError || error instanceof DatasetError)) throw error; // it is told where the tasks are played
   }
 }
 

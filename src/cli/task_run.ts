@@ -13,7 +13,7 @@ import { EXIT } from "./exit_code.ts";
 import { printable } from "./printable.ts";
 import { Progress } from "./progress.ts";
 import type { Summary } from "./summary.ts";
-import type { TrajectoryFile } from "./trajectory_file.ts";
+import { type TrajectoryFile, UnwrittenError } from "./trajectory_file.ts";
 import { transcript } from "./transcript.ts";
 import { Unfinished } from "./unfinished.ts";
 import { type TextSink, writeText } from "./write_text.ts";
@@ -75,10 +75,10 @@ export class TaskRun {
       return EXIT.ok;
     } catch (error) {
       if (error instanceof Deno.errors.BrokenPipe) throw error;
-      if (signal.aborted) return EXIT.interrupted;
-      if (!isUnreadable(error)) throw error;
+      if (signal.aborted && !(error instanceof UnwrittenError)) return EXIT.interrupted;
+      if (!(error instanceof UnwrittenError || isUnreadable(error))) throw error;
       await writeText(stderr, `error: ${printable(error.message)}\n`);
-      return EXIT.usage;
+      return error instanceof UnwrittenError ? EXIT.unwritten : EXIT.usage;
     }
   }
 

@@ -20,14 +20,21 @@ export interface TrajectoryFileOptions {
   onKept?: ((trajectory: Trajectory) => void) | undefined;
 }
 
+/** An episode could not be written: what was played is not to be played for nothing, so the run ends. */
+export class UnwrittenError extends Error {
+  override readonly name = "UnwrittenError";
+}
+
 /** A file that episodes are written to, one JSON line each. */
 export class TrajectoryFile implements Disposable {
+  readonly #path: string;
   readonly #file: Deno.FsFile;
   readonly #finished: FinishedEpisodes;
   /** Settled when what was to be written is. */
   #written: Promise<void> = Promise.resolve();
 
-  private constructor(file: Deno.FsFile, finished: FinishedEpisodes) {
+  private constructor(path: string, file: Deno.FsFile, finished: FinishedEpisodes) {
+    this.#path = path;
     this.#file = file;
     this.#finished = finished;
   }
@@ -51,7 +58,7 @@ export class TrajectoryFile implements Disposable {
       }
       if (holdsSomething && resume) await goOn(path, finished, options);
       const file = await Deno.open(path, { create: true, append: resume, write: true, truncate: !resume });
-      return new TrajectoryFile(file, finished);
+      return new TrajectoryFile(path, file, finished);
     } catch (cause) {
       if (cause instanceof UsageError) throw cause;
       const reason = cause instanceof Error ? cause.message : String(cause);
@@ -64,11 +71,24 @@ export class TrajectoryFile implements Disposable {
     return this.#finished.take(task, sample);
   }
 
-  /** Writes an episode behind the others. */
+  /**
+   * Writes an episode behind the others.
+   *
+   * @throws {UnwrittenError} when it cannot, as on a disk that is full.
+   */
   write(trajectory: Trajectory): Promise<void> {
-    const written = this.#written.then(() => writeText(this.#file, `${JSON.stringify(trajectory)}\n`));
+    const written = this.#written.then(() => this.#writeLine(`${JSON.stringify(trajectory)}\n`));
     this.#written = written.catch(() => {}); // whoever wrote it is told
     return written;
+  }
+
+  async #writeLine(line: string): Promise<void> {
+    try {
+      await writeText(this.#file, line);
+    } catch (cause) {
+      const reason = cause instanceof Error ? cause.message : String(cause);
+      throw new UnwrittenError(`Cannot write '${this.#path}': ${reason}`, { cause });
+    }
   }
 
   [Symbol.dispose](): void {

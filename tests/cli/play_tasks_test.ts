@@ -145,6 +145,17 @@ Deno.test("playTasks() records a row that is no task on its episodes, and plays 
   }
 });
 
+Deno.test({
+  name: "playTasks() gives 74, one error and the table when the disk is full",
+  ignore: Deno.build.os !== "linux",
+  async fn() {
+    const { code, stdout, stderr } = await play([WRONG, WRONG], { out: "/dev/full", concurrency: 1 });
+    assertEquals(code, 74);
+    assertMatch(stderr, /^error: Cannot write '\/dev\/full': No space left on device .*\n$/);
+    assertMatch(stdout, /\nepisodes +1\n/);
+  },
+});
+
 Deno.test("playTasks() gives 130 and the table of what ran when it is interrupted", async () => {
   const abort = new AbortController();
   const pool = new FakePool(() => {
