@@ -39,6 +39,8 @@ export type MakeEnv = (task: Task) => Env | Promise<Env>;
 export interface EnvKind {
   /** One line for a help text. */
   readonly about: string;
+  /** Whether its episodes run Python, for which a base image is made ready. */
+  readonly runsPython?: boolean;
   /** Prepares a run: what episodes share is opened here. */
   open(setup: EnvSetup): MakeEnv | Promise<MakeEnv>;
 }
@@ -47,6 +49,7 @@ export interface EnvKind {
 export const ENVS: Readonly<Record<string, EnvKind>> = {
   python: {
     about: "a chat in which the Python blocks of a reply are run (the default)",
+    runsPython: true,
     open(setup) {
       const { tools = () => [], pool, timeoutMs } = setup;
       return () => chatEnv(setup, [...tools(), new PythonInterpreter({ pool: pool(), timeoutMs })]);

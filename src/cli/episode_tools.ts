@@ -6,7 +6,7 @@ import type { Transform } from "../transforms/transform.ts";
 import { CALL_STYLES } from "./call_styles.ts";
 import { readMcpFile } from "./mcp_file.ts";
 import { named } from "./named.ts";
-import { UsageError } from "./usage_error.ts";
+import { requireUsable, UsageError } from "./usage_error.ts";
 
 /** Which tools a run has beside Python. */
 export interface ToolFlags {
@@ -37,6 +37,7 @@ export async function openTools(
   const { timeoutMs } = flags;
   const { parser } = named(CALL_STYLES, flags.calls, "way to write calls");
   const tools = await openFiles(flags.tool ?? [], stack);
+  requireUsable(() => new ToolTransform({ tools, parser: parser(), timeoutMs }));
   const servers = flags.mcp === undefined ? undefined : await readMcpFile(flags.mcp);
   const mcp = servers && await openServers(servers, { parser: parser(), timeoutMs, stack, signal });
   return () => [

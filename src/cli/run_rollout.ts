@@ -15,7 +15,7 @@ import { playTasks } from "./play_tasks.ts";
 import { type ChosenPolicy, chosenPolicy } from "./policies.ts";
 import { requireReadable } from "./require_readable.ts";
 import { requireSameRun } from "./require_same_run.ts";
-import { chosenProfile, type SandboxFlags } from "./sandbox_flags.ts";
+import { chosenProfile, prepareImage, type SandboxFlags } from "./sandbox_flags.ts";
 import { Summary } from "./summary.ts";
 import { terminalColumns, wantsColour } from "./terminal.ts";
 import { TrajectoryFile } from "./trajectory_file.ts";
@@ -79,6 +79,7 @@ export async function runRollout(flags: RolloutFlags, signal: AbortSignal): Prom
   const tools = wanted ? await openTools(flags, { stack, signal }) : undefined;
   const setup = { pool, stack, tools, tokenizer, grader, systemPrompt: flags.system, timeoutMs, maxTurns };
   const makeEnv = await kind.open(setup);
+  if (kind.runsPython) await prepareImage(profile, { cacheDir: flags.cacheDir, signal });
   // What would be thrown away for it stays until all else is known to be there.
   using out = await outOf(flags, summary, chosen.policy);
   // The file is what a run with one is for: that nobody reads what is printed must not end it.

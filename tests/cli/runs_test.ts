@@ -209,6 +209,7 @@ Deno.test("paddock rollout, grade and view exit with 2 and one line for what can
     [[...rollout, "--n", "0"], "option '--n <n>' argument '0' is invalid. It must be a whole number >= 1."],
     [[...rollout, "--temperature", "-1"], "It must be a number >= 0."],
     [[...rollout, "--resume"], "give --out FILE"],
+    [["--cache-dir", `${path}/notes/x`, ...rollout], `Cannot cache base images in '${path}/notes/x': `],
     [[...rollout, "--resume", "--force", "--out", out], "cannot be used with"],
     [[...rollout, "--out", `${tasks}/x`], `Cannot write '${tasks}/x': `],
     [[...rollout, "--out", `${path}/notes`], "as it holds something"],
