@@ -63,7 +63,13 @@ export const ENVS: Readonly<Record<string, EnvKind>> = {
       throw new UsageError("Cannot play env 'tools' as it needs tools: give --tool FILE or --mcp FILE");
     },
   },
-  chat: { about: "a question and its answer, without tools", open: (setup) => () => chatEnv(setup, []) },
+  chat: {
+    about: "a question and its answer, without tools",
+    open(setup) {
+      if (setup.tools === undefined) return () => chatEnv(setup, []);
+      throw new UsageError("Cannot play env 'chat' with tools as it calls none: leave --tool and --mcp out");
+    },
+  },
 };
 
 /** A chat with these tools, which ends with a reply that calls none of them, or at the limit. */

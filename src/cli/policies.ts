@@ -46,7 +46,12 @@ export const POLICIES: Readonly<Record<string, PolicyKind>> = {
   },
   calculator: {
     about: "works out the calculator annotations of a reference solution, as GSM8K has them",
-    make: () => ({ policy: calculatorPolicy(), isRemote: false }),
+    make(argument) {
+      if (argument === undefined) return { policy: calculatorPolicy(), isRemote: false };
+      throw new UsageError(
+        `Cannot use policy 'calculator' with '${argument}' as it takes nothing behind a colon`,
+      );
+    },
   },
   openai: {
     about: "openai:URL, a server of chat completions; needs --model, and $OPENAI_API_KEY where it wants one",

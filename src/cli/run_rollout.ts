@@ -5,6 +5,7 @@ import { DatasetError } from "../errors.ts";
 import type { Policy } from "../policy/policy.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
 import type { Task } from "../task.ts";
+import { CALL_STYLES } from "./call_styles.ts";
 import { ENVS } from "./envs.ts";
 import { openTools, type ToolFlags } from "./episode_tools.ts";
 import { type GraderFlags, graderSetup } from "./grader_setup.ts";
@@ -64,6 +65,7 @@ export async function runRollout(flags: RolloutFlags, signal: AbortSignal): Prom
   const { tasks, limit, n: samples, seed, maxTurns, timeoutMs, json } = flags;
   const show = flags.showFirst ?? (flags.show ? Infinity : undefined);
   const kind = named(ENVS, flags.env, "env");
+  named(CALL_STYLES, flags.calls, "way to write calls");
   const graderKind = flags.grader === "none" ? undefined : named(GRADERS, flags.grader, "grader");
   const tokenizer = await tokenizerOf(flags);
   const chosen = await policyOf(flags, tokenizer);

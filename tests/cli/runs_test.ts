@@ -202,12 +202,16 @@ Deno.test("paddock rollout, grade and view exit with 2 and one line for what can
   await Deno.writeTextFile(`${path}/notes`, "notes\n");
   await Deno.mkdir(`${path}/empty`);
   await Deno.writeFile(`${path}/latin1`, new Uint8Array([0x7b, 0xff, 10]));
+  const mcp = new URL("../../examples/mcp.jsonc", import.meta.url).pathname;
   const cases: [string[], string][] = [
     [[...rollout, "--grader", "nope"], "Cannot find grader 'nope': there are number_match"],
     [[...rollout, "--env", "nope"], "Cannot find env 'nope': there are python, tools, chat"],
     [[...rollout, "--policy", "nope:x"], "Cannot find policy 'nope': there are scripted"],
     [[...rollout, "--n", "0"], "option '--n <n>' argument '0' is invalid. It must be a whole number >= 1."],
     [[...rollout, "--temperature", "-1"], "It must be a number >= 0."],
+    [[...rollout, "--calls", "nope"], "Cannot find way to write calls 'nope': there are tag"],
+    [[...rollout, "--env", "chat", "--mcp", mcp], "Cannot play env 'chat' with tools as it calls none"],
+    [[...rollout, "--policy", "calculator:x"], "'calculator' with 'x' as it takes nothing behind a colon"],
     [[...rollout, "--resume"], "give --out FILE"],
     [["--cache-dir", `${path}/notes/x`, ...rollout], `Cannot cache base images in '${path}/notes/x': `],
     [[...rollout, "--resume", "--force", "--out", out], "cannot be used with"],
