@@ -64,11 +64,12 @@ async function runGrade(file: string, flags: GradeFlags, signal: AbortSignal): P
   const kind = named(GRADERS, flags.grader, "grader");
   const profile = await chosenProfile(flags);
   await requireReadable(file);
+  await using stack = new AsyncDisposableStack();
+  const grader = kind.make(await graderSetup(flags, { profile, size, stack }));
+  // What would be thrown away for it stays until all else is known to be there.
   using out = flags.out === undefined
     ? undefined
     : await TrajectoryFile.open(flags.out, { force: flags.force, source: file });
-  await using stack = new AsyncDisposableStack();
-  const grader = kind.make(await graderSetup(flags, { profile, size, stack }));
   const stdout = out === undefined ? Deno.stdout : untilClosed(Deno.stdout);
   const sinks = { out, stdout: flags.json ? stdout : undefined };
   const { summary, table } = await gradeFile(file, { grader, concurrency: size, signal, ...sinks });

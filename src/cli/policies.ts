@@ -18,9 +18,13 @@ export interface PolicySetup extends Pick<ModelServerOptions, "timeoutMs" | "con
   readonly model?: string | undefined;
   readonly temperature?: number | undefined;
   readonly maxTokens?: number | undefined;
+  /** The flags that name the policy and its model, for messages; `--policy` and `--model` unless given. */
+  readonly asked?: { readonly policy: string; readonly model: string } | undefined;
   /** Knows how the model's conversations are written. */
   readonly tokenizer?: Tokenizer | undefined;
 }
+
+const FLAGS = { policy: "--policy", model: "--model" };
 
 /** A policy that is ready to play. */
 export interface ChosenPolicy {
@@ -114,22 +118,23 @@ function generatePolicy(url: string | undefined, setup: PolicySetup): Policy {
     ...(maxTokens !== undefined && { max_new_tokens: maxTokens }),
   };
   const { model, timeoutMs, concurrency } = setup;
-  const server = { url: requiredUrl("sglang", url), model, timeoutMs, concurrency };
+  const server = { url: requiredUrl("sglang", url, setup), model, timeoutMs, concurrency };
   return sglangPolicy({ ...server, render: chatRenderer(setup.tokenizer), samplingParams });
 }
 
 function asked(
   scheme: string,
   url: string | undefined,
-  { model }: PolicySetup,
+  setup: PolicySetup,
 ): { url: string; model: string } {
-  if (model === undefined) {
-    throw new UsageError(`Cannot use policy '${scheme}' as it needs the name of a model: give --model NAME`);
-  }
-  return { url: requiredUrl(scheme, url), model };
+  const { model, asked: { model: flag } = FLAGS } = setup;
+  if (model !== undefined) return { url: requiredUrl(scheme, url, setup), model };
+  throw new UsageError(`Cannot use policy '${scheme}' as it needs the name of a model: give ${flag} NAME`);
 }
 
-function requiredUrl(scheme: string, url: string | undefined): string {
+function requiredUrl(scheme: string, url: string | undefined, { asked = FLAGS }: PolicySetup): string {
   if (url) return url;
-  throw new UsageError(`Cannot use policy '${scheme}' as it needs an address: give --policy ${scheme}:URL`);
+  throw new UsageError(
+    `Cannot use policy '${scheme}' as it needs an address: give ${asked.policy} ${scheme}:URL`,
+  );
 }

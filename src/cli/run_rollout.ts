@@ -120,7 +120,14 @@ async function outOf(
     requireSameRun(trajectory, { out, policy: name, grader });
     summary.addEarlier(trajectory);
   };
-  return await TrajectoryFile.open(out, { resume, force, source, tasks: soundTasks(source), onKept });
+  return await TrajectoryFile.open(out, {
+    resume,
+    force,
+    mayResume: true,
+    source,
+    tasks: soundTasks(source),
+    onKept,
+  });
 }
 
 /** The rows that are tasks, as far as they can be read; what can be read only once, as a pipe, is left alone. */

@@ -12,6 +12,8 @@ export interface TrajectoryFileOptions {
   resume?: boolean | undefined;
   /** They are thrown away. Without this or `resume`, a file that holds something is refused. */
   force?: boolean | undefined;
+  /** Whether its command has a `--resume`, for messages. */
+  mayResume?: boolean | undefined;
   /** The file that is read while this one is written. */
   source?: string | undefined;
   /** The tasks that are to be played: those of episodes that stay must be among them, where they have their ids. */
@@ -45,16 +47,15 @@ export class TrajectoryFile implements Disposable {
    * @throws {UsageError} when it cannot be written, holds something, is the source, or cannot be gone on with.
    */
   static async open(path: string, options: TrajectoryFileOptions = {}): Promise<TrajectoryFile> {
-    const { resume = false, force = false, source } = options;
+    const { resume = false, force = false, mayResume = false, source } = options;
     const finished = new FinishedEpisodes();
     try {
       if (source !== undefined) await requireOther(path, source);
       await Deno.mkdir(dirname(path), { recursive: true });
       const holdsSomething = await sizeOf(path) > 0;
       if (holdsSomething && !resume && !force) {
-        throw new UsageError(
-          `Cannot write '${path}' as it holds something: give --resume to go on, or --force`,
-        );
+        const ways = mayResume ? "--resume to go on, or --force" : "--force to throw that away";
+        throw new UsageError(`Cannot write '${path}' as it holds something: give ${ways}`);
       }
       if (holdsSomething && resume) await goOn(path, finished, options);
       const file = await Deno.open(path, { create: true, append: resume, write: true, truncate: !resume });

@@ -230,6 +230,10 @@ Deno.test("paddock rollout, grade and view exit with 2 and one line for what can
       ["grade", tasks, "--grader", "number_match", "--out", tasks, "--force"],
       "must not be the file that is read",
     ],
+    [["grade", tasks, "--grader", "math", "--out", `${path}/notes`], "give --force to throw that away"],
+    [["grade", tasks, "--grader", "judge", "--judge", "openai:http://x"], "give --judge-model NAME"],
+    [["grade", tasks, "--grader", "judge", "--out", `${path}/notes`, "--force"], "give --judge POLICY"],
+    [["grade", tasks, "--grader", "judge", "--judge", "sglang"], "give --judge sglang:URL"],
     [["view", `${path}/notes`], "Cannot read episode at "],
   ];
   for (const [args, says] of cases) {

@@ -67,10 +67,11 @@ Deno.test("TrajectoryFile.open() makes the folder and the file", async () => {
 
 Deno.test("TrajectoryFile.open() throws nothing away unless it is told to", async () => {
   await assertRejects(
-    () => open("notes", {}),
+    () => open("notes", { mayResume: true }),
     UsageError,
     "as it holds something: give --resume to go on, or --force",
   );
+  await assertRejects(() => open("notes", {}), UsageError, "something: give --force to throw that away");
   assertEquals((await open("notes", { force: true })).after, lines(episode("c")));
 });
 
