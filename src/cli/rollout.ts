@@ -20,16 +20,21 @@ Examples:
 Ctrl-C, SIGTERM or a terminal that goes away end the running episodes and keep those that are over; --resume goes on there, and plays episodes again
 that failed at a boundary.
 
-A row that is no task is an episode that failed; the others are played.
+A row is { query, id?, answer?, replies?, reference?, fields? }, or one of GSM8K, IFEval, HumanEval, MBPP or MATH;
+\`fields\` are what graders and envs need beside the answer, such as hidden tests. A row that is no task is an episode that failed; the others are played.
 
 Exit codes: 0 all episodes were played, 1 an episode failed at a boundary, 2 wrong usage or tasks that cannot
 be read, 74 the file of --out cannot be written any more, 125 the sandbox itself failed, 130 interrupted.`;
 
-/** The command `rollout`: plays every task of a file of JSON lines, several at once. */
+/** The command `rollout`: plays every task of a file, several at once. */
 export function rolloutCommand(): Command {
   return new Command("rollout")
-    .description("Play every task of a file of JSON lines in the sandbox and score it")
-    .requiredOption("--tasks <file>", "rows { query, answer?, replies?, reference? } or those of GSM8K")
+    .description("Play every task of a file in the sandbox and score it")
+    .requiredOption(
+      "--tasks <file>",
+      "rows to play: JSON lines or CSV (.gz too), Parquet, or a folder of these",
+    )
+    .option("--split <name>", "which files of a folder (default: train if there is one, else all)")
     .option("--limit <n>", "play only the first n tasks", wholeNumber(1))
     .option("--env <name>", "what an episode is", "python")
     .option("--policy <name>", "who answers", "scripted")

@@ -1,10 +1,6 @@
 import { loadTokenizer } from "../chat/load_tokenizer.ts";
 import type { Tokenizer } from "../chat/tokenizer.ts";
-import { readTasks } from "../datasets/read_tasks.ts";
-import { DatasetError } from "../errors.ts";
-import type { Policy } from "../policy/policy.ts";
-import type { Trajectory } from "../rollout/trajectory.ts";
-import type { Task } from "../task.ts";
+import { datasetFiles } from "../datasets/dataset_files.ts";
 import { CALL_STYLES } from "./call_styles.ts";
 import { ENVS } from "./envs.ts";
 import { openTools, type ToolFlags } from "./episode_tools.ts";
@@ -14,18 +10,20 @@ import { lazyPool } from "./lazy_pool.ts";
 import { named } from "./named.ts";
 import { playTasks } from "./play_tasks.ts";
 import { type ChosenPolicy, chosenPolicy } from "./policies.ts";
+import { printable } from "./printable.ts";
 import { requireReadable } from "./require_readable.ts";
-import { requireSameRun } from "./require_same_run.ts";
+import { rolloutFile } from "./rollout_file.ts";
 import { chosenProfile, prepareImage, type SandboxFlags } from "./sandbox_flags.ts";
 import { Summary } from "./summary.ts";
 import { terminalColumns, wantsColour } from "./terminal.ts";
-import { TrajectoryFile } from "./trajectory_file.ts";
 import { untilClosed } from "./until_closed.ts";
 import { UsageError } from "./usage_error.ts";
+import { writeText } from "./write_text.ts";
 
 /** What `paddock rollout` is asked for. */
 export interface RolloutFlags extends SandboxFlags, ToolFlags, GraderFlags {
   tasks: string;
+  split?: string;
   limit?: number;
   env: string;
   policy: string;
@@ -62,7 +60,7 @@ export async function runRollout(flags: RolloutFlags, signal: AbortSignal): Prom
   if (flags.resume && flags.out === undefined) {
     throw new UsageError("Cannot resume as there must be a file to go on with: give --out FILE");
   }
-  const { tasks, limit, n: samples, seed, maxTurns, timeoutMs, json } = flags;
+  const { tasks, split, limit, n: samples, seed, maxTurns, timeoutMs, json } = flags;
   const show = flags.showFirst ?? (flags.show ? Infinity : undefined);
   const kind = named(ENVS, flags.env, "env");
   named(CALL_STYLES, flags.calls, "way to write calls");
@@ -83,14 +81,23 @@ export async function runRollout(flags: RolloutFlags, signal: AbortSignal): Prom
   const makeEnv = await kind.open(setup);
   if (kind.runsPython) await prepareImage(profile, { cacheDir: flags.cacheDir, signal });
   // What would be thrown away for it stays until all else is known to be there.
-  using out = await outOf(flags, summary, chosen.policy);
+  using out = await rolloutFile(flags, { summary, policy: chosen.policy });
+  await announceFiles(flags);
   // The file is what a run with one is for: that nobody reads what is printed must not end it.
   const stdout = out === undefined ? Deno.stdout : untilClosed(Deno.stdout);
   return await playTasks({
-    ...{ tasks, limit, samples, seed, concurrency, maxTurns, summary, out, json, show, signal },
+    ...{ tasks, split, limit, samples, seed, concurrency, maxTurns, summary, out, json, show, signal },
     ...{ policy: chosen.policy, onTask: chosen.onTask, makeEnv },
     ...{ stdout, stderr: Deno.stderr, colour: wantsColour(), columns: terminalColumns },
   });
+}
+
+/** Says on stderr which files of a folder are played. */
+async function announceFiles({ tasks, split }: RolloutFlags): Promise<void> {
+  if (!(await Deno.stat(tasks)).isDirectory) return;
+  const files = await datasetFiles(tasks, { split }).catch(() => []); // it is told where the tasks are played
+  if (files.length === 0) return;
+  await writeText(Deno.stderr, `Playing ${printable(files.join(", "))}\n`).catch(() => {}); // nobody reads it
 }
 
 async function tokenizerOf({ tokenizer }: RolloutFlags): Promise<Tokenizer | undefined> {
@@ -107,41 +114,6 @@ async function policyOf(flags: RolloutFlags, tokenizer: Tokenizer | undefined): 
   const apiKey = Deno.env.get("OPENAI_API_KEY") || undefined;
   const server = { model, temperature, maxTokens, timeoutMs, concurrency, apiKey };
   return await chosenPolicy(flags.policy, { ...server, tokenizer });
-}
-
-async function outOf(
-  flags: RolloutFlags,
-  summary: Summary,
-  { name }: Policy,
-): Promise<TrajectoryFile | undefined> {
-  const { out, resume, force, grader, tasks: source } = flags;
-  if (out === undefined) return undefined;
-  const onKept = (trajectory: Trajectory) => {
-    requireSameRun(trajectory, { out, policy: name, grader });
-    summary.addEarlier(trajectory);
-  };
-  return await TrajectoryFile.open(out, {
-    resume,
-    force,
-    mayResume: true,
-    source,
-    tasks: soundTasks(source),
-    onKept,
-  });
-}
-
-/** The rows that are tasks, as far as they can be read; what can be read only once, as a pipe, is left alone. */
-async function* soundTasks(path: string): AsyncGenerator<Task> {
-  const { isFile, isDirectory } = await Deno.stat(path);
-  if (!isFile && !isDirectory) return;
-  const faulty = new Set<Task>();
-  try {
-    for await (const task of readTasks(path, { onFault: (task) => void faulty.add(task) })) {
-      if (!faulty.delete(task)) yield task;
-    }
-  } catch (error) {
-    if (!(error instanceof SyntaxError || error instanceof DatasetError)) throw error; // it is told where the tasks are played
-  }
 }
 
 /** While a server thinks, an interpreter waits for it; one that need not wait keeps a core busy. */

@@ -23,8 +23,10 @@ export type Screen = TextSink & { isTerminal(): boolean };
 
 /** What is played and what is shown of it. */
 export interface TaskRunOptions {
-  /** The file of JSON lines. */
+  /** The file of tasks, or a folder of such. */
   tasks: string;
+  /** Which files of a folder. */
+  split?: string | undefined;
   limit?: number | undefined;
   policy: Policy;
   makeEnv: MakeEnv;
@@ -133,9 +135,9 @@ export class TaskRun {
   }
 
   async *#tasks(): AsyncGenerator<Task> {
-    const { tasks, limit, onTask } = this.#options;
+    const { tasks, limit, split, onTask } = this.#options;
     const onFault = (task: Task, error: DatasetError) => void this.#faults.set(task, error);
-    for await (const task of readTasks(tasks, { limit, onFault })) {
+    for await (const task of readTasks(tasks, { limit, split, onFault })) {
       onTask?.(task);
       this.#unfinished.add(task);
       yield task;

@@ -245,6 +245,27 @@ Deno.test("paddock rollout, grade and view exit with 2 and one line for what can
   assertEquals(await Deno.readTextFile(`${path}/notes`), "notes\n");
 });
 
+Deno.test("paddock rollout plays a split of a folder, and says which files that are", async () => {
+  await using folder = new Folder(1);
+  for (const [name, id] of [["train.jsonl", "a"], ["test.csv", "b"]] as const) {
+    const row = name.endsWith("csv")
+      ? `id,question,answer\n${id},q,#### 1\n`
+      : `{"id":"${id}","query":"q"}\n`;
+    await Deno.mkdir(`${folder.path}/set`, { recursive: true });
+    await Deno.writeTextFile(`${folder.path}/set/${name}`, row);
+  }
+  const rollout = ["rollout", "--tasks", `${folder.path}/set`, "--env", "chat", "--json"];
+  const cases = [[[], "train.jsonl", "a"], [["--split", "test"], "test.csv", "b"]] as const;
+  for (const [more, file, id] of cases) {
+    const { stdout, stderr } = await runPaddock([...rollout, ...more]);
+    assertEquals(JSON.parse(stdout).task.id, id);
+    assertMatch(stderr, new RegExp(`^Playing ${folder.path}/set/${file}\n`));
+  }
+  const none = await runPaddock([...rollout, "--split", "dev"]);
+  assertEquals([none.code, none.stdout], [2, ""]);
+  assertStringIncludes(none.stderr, "must have a split 'dev'");
+});
+
 Deno.test("paddock rollout and grade write the whole of --out though nobody reads on", async () => {
   await using folder = new Folder(12);
   const { tasks, out, path } = folder;
