@@ -1,5 +1,5 @@
 import type { SessionPool } from "../sandbox/exec.ts";
-import type { GradeContext, Grader, Score } from "./grader.ts";
+import { type GradeContext, type Grader, type Score, unscored } from "./grader.ts";
 import { Candidate } from "./hidden_tests/candidate.ts";
 import { candidateProgram } from "./hidden_tests/candidate_program.ts";
 import { programReply } from "./hidden_tests/program_reply.ts";
@@ -53,10 +53,10 @@ export function hiddenTests(options: HiddenTestsOptions): Grader {
   return { name: "hidden_tests", grade: (context) => grade(context, pair, timeoutMs) };
 }
 
-async function grade(context: GradeContext, pair: SessionPair, timeoutMs: number): Promise<Score | null> {
+async function grade(context: GradeContext, pair: SessionPair, timeoutMs: number): Promise<Score> {
   const { task, history, signal } = context;
   const problem = testProblem(task);
-  if (problem === null) return null;
+  if (problem === null) return unscored("the task has no tests");
   const program = candidateProgram(programReply(history, task, problem.entryPoint), problem);
   if (program === "") return scoreOf(0, problem);
   await using leases = new AsyncDisposableStack();

@@ -51,6 +51,8 @@ export interface Trajectory {
   readonly reward: number | null;
   /** What the rewards were made of, by name. */
   readonly rewardParts?: Readonly<Record<string, number | null>>;
+  /** Why a grader gave no score. */
+  readonly unscored?: string;
   /** The version of the policy that played, where the env tells it. */
   readonly policyVersion?: number | string;
   readonly turns: number;

@@ -6,6 +6,7 @@ import { chosenPolicy } from "../../src/cli/policies.ts";
 import { Summary } from "../../src/cli/summary.ts";
 import type { TaskRunOptions } from "../../src/cli/task_run.ts";
 import { TrajectoryFile } from "../../src/cli/trajectory_file.ts";
+import { ifeval } from "../../src/rewards/ifeval.ts";
 import { numberMatch } from "../../src/rewards/number_match.ts";
 import type { Trajectory } from "../../src/rollout/trajectory.ts";
 import { fakeArithmetic } from "../fake_arithmetic.ts";
@@ -93,6 +94,15 @@ Deno.test("playTasks() shows messages in the order of the tasks, and no control 
   );
   assertStringIncludes(stdout, "\\x1b[2J");
   assertEquals(stdout.includes("\x1b"), false);
+});
+
+Deno.test("playTasks() writes down why an episode has no score, and prints the first reason", async () => {
+  await using stack = new AsyncDisposableStack();
+  const setup = { pool: () => new FakePool(fakeArithmetic), stack, timeoutMs: 100, maxTurns: 4 };
+  const makeEnv = await named(ENVS, "chat", "env").open({ ...setup, grader: ifeval() });
+  const { code, stdout, stderr } = await play([WRONG], { makeEnv, json: true });
+  assertEquals([code, JSON.parse(stdout).unscored], [0, "the task has no instructions"]);
+  assertMatch(stderr, /unscored +1 \(first: the task has no instructions\)\n/);
 });
 
 Deno.test("playTasks() draws its progress on a terminal only", async () => {
