@@ -36,9 +36,13 @@ export async function chosenProfile({ profile }: SandboxFlags): Promise<Profile>
   }
 }
 
-/** Starts a sandbox; says on stderr when that takes long. */
-export async function startSandbox(profile: Profile, { cacheDir }: SandboxFlags): Promise<Sandbox> {
-  return await Sandbox.start({ profile, cacheDir: cacheDirectory(cacheDir), onBuild: announceBuild });
+/** Starts a sandbox; says on stderr when that takes long, and gives up when told to. */
+export async function startSandbox(
+  profile: Profile,
+  options: { cacheDir?: string | undefined; signal: AbortSignal },
+): Promise<Sandbox> {
+  const { cacheDir, signal } = options;
+  return await Sandbox.start({ profile, cacheDir: cacheDirectory(cacheDir), onBuild: announceBuild, signal });
 }
 
 /**
