@@ -1,4 +1,5 @@
 import type { Tokenizer } from "../chat/tokenizer.ts";
+import { PolicyError } from "../errors.ts";
 import { calculatorPolicy } from "../policy/calculator.ts";
 import type { ModelServerOptions } from "../policy/model_server.ts";
 import { openaiPolicy } from "../policy/openai.ts";
@@ -45,7 +46,7 @@ interface PolicyKind {
 /** The policies by the names that `--policy` takes. */
 export const POLICIES: Readonly<Record<string, PolicyKind>> = {
   scripted: {
-    about: "each task's own replies, else its reference worked out (the default); scripted:FILE for a file's",
+    about: "each task's `replies`, else its `reference` worked out (the default); scripted:FILE for a file's",
     make: (file) => file === undefined ? { policy: ownPolicy(), isRemote: false } : filePolicy(file),
   },
   calculator: {
@@ -92,12 +93,14 @@ function ownPolicy(): Policy {
   const calculator = calculatorPolicy();
   return {
     name: "scripted",
-    reply: (history, context) => {
-      const { replies, reference } = context.task;
-      return (replies === undefined && reference !== undefined ? calculator : scripted).reply(
-        history,
-        context,
-      );
+    async reply(history, context) {
+      const { id, replies, reference } = context.task;
+      if (replies === undefined && reference === undefined) {
+        throw new PolicyError(
+          `Cannot play task '${id}' with policy 'scripted' as it needs 'replies' or a 'reference': it has neither`,
+        );
+      }
+      return await (replies === undefined ? calculator : scripted).reply(history, context);
     },
   };
 }

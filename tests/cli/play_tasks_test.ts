@@ -265,6 +265,12 @@ Deno.test("playTasks() records each episode whose policy failed, and plays all",
   assertStringIncludes(stderr, "first error   policy: Cannot play task '1'");
 });
 
+Deno.test("playTasks() says what a task lacks that the policy of the command line is to play", async () => {
+  const { code, stdout } = await play([{ id: "a", query: "q" }]);
+  assertEquals(code, 1);
+  assertStringIncludes(stdout, "Cannot play task 'a' with policy 'scripted' as it needs 'replies' or a");
+});
+
 Deno.test("playTasks() writes at Ctrl-C what is over and whose turn has not come", async () => {
   const abort = new AbortController();
   const summary = new Summary();
