@@ -7,6 +7,7 @@ import { EpisodeTable } from "./episode_table.ts";
 import { EXIT } from "./exit_code.ts";
 import { type GraderFlags, graderSetup } from "./grader_setup.ts";
 import { GRADERS } from "./graders.ts";
+import { inputPath } from "./input_path.ts";
 import { named, namesText } from "./named.ts";
 import { requireReadable } from "./require_readable.ts";
 import { runCommand } from "./run_command.ts";
@@ -39,7 +40,7 @@ cannot be read, 74 the file of --out cannot be written any more, 125 the sandbox
 export function gradeCommand(): Command {
   return new Command("grade")
     .description("Score the episodes of a file without playing them")
-    .argument("<file>", "the JSON lines that rollout --out has written")
+    .argument("<file>", "the JSON lines that rollout --out has written; - is the standard input")
     .requiredOption("--grader <name>", "what scores them")
     .option("--judge <policy>", "who judges, for the grader of that name: openai:URL, sglang:URL")
     .option("--judge-model <name>", "the model that its server is asked for")
@@ -55,7 +56,7 @@ export function gradeCommand(): Command {
     .addOption(profileOption())
     .addHelpText("after", namesText("Graders", GRADERS) + NOTES)
     .action(async (file: string, _: object, command: Command) => {
-      await runCommand((signal) => runGrade(file, flagsOf(command), signal));
+      await runCommand((signal) => runGrade(inputPath(file), flagsOf(command), signal));
     });
 }
 

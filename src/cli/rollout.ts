@@ -32,7 +32,7 @@ export function rolloutCommand(): Command {
     .description("Play every task of a file in the sandbox and score it")
     .requiredOption(
       "--tasks <file>",
-      "rows to play: JSON lines or CSV (.gz too), Parquet, or a folder of these",
+      "rows to play: JSON lines or CSV (.gz too), Parquet, a folder of these; - is stdin",
     )
     .option("--split <name>", "which files of a folder (default: train if there is one, else all)")
     .option("--limit <n>", "play only the first n tasks", wholeNumber(1))

@@ -6,6 +6,7 @@ import { ENVS } from "./envs.ts";
 import { openTools, type ToolFlags } from "./episode_tools.ts";
 import { type GraderFlags, graderSetup } from "./grader_setup.ts";
 import { GRADERS } from "./graders.ts";
+import { inputPath } from "./input_path.ts";
 import { lazyPool } from "./lazy_pool.ts";
 import { named } from "./named.ts";
 import { playTasks } from "./play_tasks.ts";
@@ -56,7 +57,8 @@ const REMOTE_CONCURRENCY = 8;
  *
  * @throws {UsageError} when they ask for what cannot be.
  */
-export async function runRollout(flags: RolloutFlags, signal: AbortSignal): Promise<number> {
+export async function runRollout(asked: RolloutFlags, signal: AbortSignal): Promise<number> {
+  const flags = { ...asked, tasks: inputPath(asked.tasks) };
   if (flags.resume && flags.out === undefined) {
     throw new UsageError("Cannot resume as there must be a file to go on with: give --out FILE");
   }

@@ -99,7 +99,8 @@ export class TrajectoryFile implements Disposable {
 
 async function requireOther(path: string, source: string): Promise<void> {
   const real = await Deno.realPath(path).catch(() => undefined); // it need not be there
-  if (real === undefined || real !== await Deno.realPath(source)) return;
+  const read = await Deno.realPath(source).catch(() => undefined); // a pipe has no path
+  if (real === undefined || real !== read) return;
   throw new UsageError(`Cannot write '${path}' as it must not be the file that is read`);
 }
 

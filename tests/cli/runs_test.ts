@@ -245,6 +245,23 @@ Deno.test("paddock rollout, grade and view exit with 2 and one line for what can
   assertEquals(await Deno.readTextFile(`${path}/notes`), "notes\n");
 });
 
+Deno.test("paddock rollout, grade and view read the standard input", async () => {
+  const row = JSON.stringify({ id: "a", query: "q", answer: "1", replies: ["It is 1"] });
+  const rollout = ["rollout", "--tasks", "-", "--env", "chat", "--json", "--grader", "none"];
+  const played = await runPaddock(rollout, `${row}\n`);
+  assertEquals([played.code, JSON.parse(played.stdout).reward], [0, null]);
+  const graded = await runPaddock(["grade", "-", "--grader", "number_match", "--json"], played.stdout);
+  assertEquals([graded.code, JSON.parse(graded.stdout).reward], [0, 1]);
+  const viewed = await runPaddock(["view", "-"], graded.stdout);
+  assertMatch(viewed.stdout, /^── a ──\n[^]*reward 1, /);
+  await using folder = new Folder(1);
+  for (const more of [[], ["--resume"]]) {
+    const { code, stderr } = await runPaddock([...rollout, "--out", folder.out, ...more], `${row}\n`);
+    assertEquals([code, stderr.includes("error:")], [0, false], stderr);
+  }
+  assertEquals((await folder.episodes()).length, 1);
+});
+
 Deno.test("paddock rollout plays a split of a folder, and says which files that are", async () => {
   await using folder = new Folder(1);
   for (const [name, id] of [["train.jsonl", "a"], ["test.csv", "b"]] as const) {
