@@ -49,12 +49,16 @@ class LineBytes {
       return { fault: `a line must have at most ${this.#maxBytes} bytes: it has ${length}` };
     }
     try {
-      const decoder = new TextDecoder("utf-8", { fatal: true });
-      return {
-        text: pieces.map((piece) => decoder.decode(piece, { stream: true })).join("") + decoder.decode(),
-      };
+      return { text: textOf(pieces) };
     } catch {
       return { fault: "a line must be UTF-8: it is not" };
     }
   }
+}
+
+function textOf(pieces: readonly Uint8Array[]): string {
+  const decoder = new TextDecoder("utf-8", { fatal: true });
+  const [only] = pieces;
+  if (only !== undefined && pieces.length === 1) return decoder.decode(only);
+  return pieces.map((piece) => decoder.decode(piece, { stream: true })).join("") + decoder.decode();
 }

@@ -87,14 +87,20 @@ for (const { what, content, says } of faults) {
 }
 
 Deno.test("readTasks() goes on behind a row that is no task where somebody is told of it", async () => {
-  await withFiles({ "x.jsonl": '{"query":"a"}\n{oops\n5\n{"query":"b"}\n' }, async (folder) => {
+  const bytes = new TextEncoder().encode('{"query":"a"}\n{oops\n5\n{"query":"~"}\n{"query":"b"}\n');
+  bytes[bytes.indexOf("~".charCodeAt(0))] = 0xff;
+  await withFiles({ "x.jsonl": bytes }, async (folder) => {
     const faults: string[] = [];
     const onFault = ({ id }: Task, error: DatasetError) => void faults.push(`${id} ${error.message}`);
-    const tasks = await Array.fromAsync(readTasks(`${folder}/x.jsonl`, { limit: 3, onFault }));
-    assertEquals(tasks.map(({ id, query }) => [id, query]), [["x:1", "a"], ["x:2", ""], ["x:3", ""]]);
-    assertEquals(faults.length, 2);
+    const tasks = await Array.fromAsync(readTasks(`${folder}/x.jsonl`, { limit: 4, onFault }));
+    assertEquals(tasks.map(({ id, query }) => [id, query]), [["x:1", "a"], ["x:2", ""], ["x:3", ""], [
+      "x:4",
+      "",
+    ]]);
+    assertEquals(faults.length, 3);
     assertStringIncludes(faults[0] ?? "", "x:2 Cannot read task at ");
     assertStringIncludes(faults[1] ?? "", "x:3 Cannot read task at ");
+    assertStringIncludes(faults[2] ?? "", "x.jsonl:4: a line must be UTF-8: it is not");
   });
 });
 
