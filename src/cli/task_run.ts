@@ -7,6 +7,7 @@ import { readTasks } from "../datasets/read_tasks.ts";
 import type { Task } from "../task.ts";
 import { countLines } from "./count_lines.ts";
 import type { MakeEnv } from "./envs.ts";
+import { EarlyFailures } from "./early_failures.ts";
 import { EpisodeGroups } from "./episode_groups.ts";
 import { EpisodeTable } from "./episode_table.ts";
 import { EXIT } from "./exit_code.ts";
@@ -97,7 +98,10 @@ export class TaskRun {
     const say = () => void progress.aside(() => writeText(stderr, interruption(summary))).catch(() => {});
     signal.addEventListener("abort", say, { once: true });
     try {
+      const early = new EarlyFailures();
       for await (const trajectory of this.#trajectories()) {
+        const warning = early.add(trajectory);
+        if (warning !== undefined) await progress.aside(() => writeText(stderr, warning).catch(() => {})); // nobody reads it
         this.#ended.delete(trajectory);
         for (const next of groups.add(trajectory)) await this.#show(next, progress);
         progress.update();

@@ -106,6 +106,7 @@ Deno.test("paddock rollout records a server that is down on each episode, and go
     down.stdout,
     `first error   policy: Cannot get reply as http://127.0.0.1:${port}/v1/chat/`,
   );
+  assertMatch(down.stderr, /^warning: the first 8 episodes all failed: Cannot get reply as /);
   const episodes = await folder.episodes();
   assertEquals(episodes.map(({ error }) => error?.fault), Array(40).fill("unreachable"));
   const retried = episodes.filter(({ error }) => error?.message.includes("attempts"));
