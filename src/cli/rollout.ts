@@ -17,11 +17,12 @@ Examples:
     --concurrency 32 --out runs/a.jsonl
   paddock rollout … --out runs/a.jsonl --resume
 
-Ctrl-C, SIGTERM or a terminal that goes away end the running episodes and keep those that are over; --resume goes on there, and plays episodes again
-that failed at a boundary.
+Ctrl-C, SIGTERM or a terminal that goes away end the running episodes and keep those that are over; --resume
+goes on there, and plays episodes again that failed at a boundary.
 
-A row is { query, id?, answer?, replies?, reference?, fields? }, or one of GSM8K, IFEval, HumanEval, MBPP or MATH;
-\`fields\` are what graders and envs need beside the answer, such as hidden tests. A row that is no task is an episode that failed; the others are played.
+A row is { query, id?, answer?, replies?, reference?, fields? }, or one of GSM8K, IFEval, HumanEval, MBPP or
+MATH; \`fields\` are what graders and envs need beside the answer, such as hidden tests. A row that is no task
+is an episode that failed; the others are played.
 
 Exit codes: 0 all episodes were played, 1 an episode failed at a boundary, 2 wrong usage or tasks that cannot
 be read, 74 the file of --out cannot be written any more, 125 the sandbox itself failed, 130 interrupted.`;
