@@ -5,7 +5,8 @@ const NEWLINE = 10;
 
 /**
  * Cuts bytes into lines of UTF-8, without their newlines. A line that is longer than `maxBytes`, or no
- * UTF-8, is given as a fault, and the next one is read as if nothing had been.
+ * UTF-8, is given as a fault, and the next one is read as if nothing had been. What holds a piece of the source may
+ * be used anew for the next one.
  */
 export async function* readLines(
   source: AsyncIterable<Uint8Array>,
@@ -19,7 +20,7 @@ export async function* readLines(
       yield line.take();
       start = end + 1;
     }
-    line.push(piece.subarray(start));
+    line.push(piece.slice(start));
   }
   if (line.length > 0) yield { ...line.take(), unended: true };
 }
@@ -28,6 +29,7 @@ export async function* readLines(
 class LineBytes {
   length = 0;
   readonly #maxBytes: number;
+  readonly #decoder = new TextDecoder("utf-8", { fatal: true });
   #pieces: Uint8Array[] = [];
 
   constructor(maxBytes: number) {
@@ -49,16 +51,21 @@ class LineBytes {
       return { fault: `a line must have at most ${this.#maxBytes} bytes: it has ${length}` };
     }
     try {
-      return { text: textOf(pieces) };
+      return { text: this.#decoder.decode(joined(pieces, length)) };
     } catch {
       return { fault: "a line must be UTF-8: it is not" };
     }
   }
 }
 
-function textOf(pieces: readonly Uint8Array[]): string {
-  const decoder = new TextDecoder("utf-8", { fatal: true });
+function joined(pieces: readonly Uint8Array[], length: number): Uint8Array {
   const [only] = pieces;
-  if (only !== undefined && pieces.length === 1) return decoder.decode(only);
-  return pieces.map((piece) => decoder.decode(piece, { stream: true })).join("") + decoder.decode();
+  if (only !== undefined && pieces.length === 1) return only;
+  const bytes = new Uint8Array(length);
+  let at = 0;
+  for (const piece of pieces) {
+    bytes.set(piece, at);
+    at += piece.length;
+  }
+  return bytes;
 }
