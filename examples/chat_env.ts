@@ -1,3 +1,4 @@
+// deno-lint-ignore-file no-console -- an example shows what it does
 /** Plays one chat episode whose reply runs Python, with a policy that stands in for a model. */
 import {
   ChatEnv,
@@ -35,4 +36,6 @@ const trajectory = await rollout(env, policy, {
   query: "How many times does the letter r stand in 'strawberry'?",
   answer: "3",
 });
+for (const message of trajectory.messages) console.log(`${message.role}: ${messageText(message)}\n`);
+console.log(`reward ${trajectory.reward}`);
 if (trajectory.reward !== 1) throw new Error(`the reward is ${trajectory.reward}`);

@@ -1,3 +1,4 @@
+// deno-lint-ignore-file no-console -- an example shows what it does
 /** Plays the twelve tasks of a small domain in tau-bench's layout, with a policy and users that follow scripts. */
 import {
   openaiCalls,
@@ -29,6 +30,7 @@ for (const split of domain.splits) {
       scriptedPolicy({ replies: ({ id }) => policy.repliesOf(id) }),
       task,
     );
+    console.log(`${task.id} reward ${reward} ${JSON.stringify(rewardParts)}`);
     if (reward !== 1) {
       throw new Error(`the reward of ${task.id} is ${reward}: ${JSON.stringify(rewardParts)}`);
     }

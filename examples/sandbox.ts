@@ -1,3 +1,4 @@
+// deno-lint-ignore-file no-console -- an example shows what it does
 /** Runs Python in a sandbox: state, a deadline, a file, a tool of the host. */
 import { hostTool, loadProfile, SandboxPool } from "@paddock/paddock";
 import { z } from "zod";
@@ -14,20 +15,25 @@ await using lease = await pool.acquire({ seed: 7 });
 const { session } = lease;
 
 const looped = await session.exec("basket = ['apple', 'pear', 'pear']\nwhile True: pass", { timeoutMs: 300 });
+console.log(`an endless loop: ${looped.status} after ${Math.round(looped.durationMs)} ms`);
 check(looped.status === "timeout" && looped.stateKept);
 
 const total = await session.exec(
   "from paddock import tools\nsum(tools.price(fruit=fruit) for fruit in basket)",
   { tools: [lookUp] },
 );
+console.log(`three fruits, by a tool of the host: ${total.status === "ok" && total.value} cents`);
 check(total.status === "ok" && total.value === "150");
 
 const written = await session.exec("open('receipt.txt', 'w').write('150 cents')", {
   fetchFiles: ["receipt.txt"],
 });
-check(new TextDecoder().decode(written.files?.["receipt.txt"]) === "150 cents");
+const receipt = new TextDecoder().decode(written.files?.["receipt.txt"]);
+console.log(`a file that it wrote: ${receipt}`);
+check(receipt === "150 cents");
 
 const forbidden = await session.exec("open('/etc/passwd')");
+console.log(`a file of the host: ${forbidden.status === "error" && forbidden.error.type}`);
 check(forbidden.status === "error" && forbidden.error.type === "FileNotFoundError");
 
 function check(holds: boolean): void {

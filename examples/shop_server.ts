@@ -60,6 +60,10 @@ async function serve(line: string): Promise<void> {
   }
 }
 
+if (Deno.stdin.isTerminal()) {
+  // deno-lint-ignore no-console -- its standard output is for messages alone
+  console.error("This waits for JSON-RPC messages: `paddock rollout --mcp examples/mcp.jsonc` sends them.");
+}
 let rest = "";
 for await (const piece of Deno.stdin.readable.pipeThrough(new TextDecoderStream())) {
   const lines = (rest + piece).split("\n");

@@ -1,6 +1,8 @@
+// deno-lint-ignore-file no-console -- an example shows what it does
 /** Plays an episode in which the assistant calls a tool of the host, a file that may reach nothing, and a stop tool. */
 import {
   ChatEnv,
+  messageText,
   RateLimiter,
   rollout,
   scriptedPolicy,
@@ -35,5 +37,6 @@ const { messages, toolResults, terminated } = await rollout(env, scriptedPolicy(
     '<tool>stop\n{"reason": "2 + 2 is 4"}</tool>',
   ],
 });
+for (const message of messages) console.log(`${message.role}: ${messageText(message)}\n`);
 const statuses = toolResults.map(({ status }) => status).join(" ");
 if (statuses !== "bad_arguments ok ok ok" || !terminated) throw new Error(JSON.stringify(messages, null, 2));

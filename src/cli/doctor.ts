@@ -83,7 +83,7 @@ async function tryOut(
   };
   const { directory } = await baseImage(profile, { cacheDir, onBuild });
   const startedAt = performance.now();
-  await using sandbox = await Sandbox.start({ profile: attemptProfile(profile), cacheDir, detected });
+  await using sandbox = await Sandbox.start({ profile: attemptProfile(profile), cacheDir, detected, signal });
   const session = await sandbox.openSession({ signal });
   const startMs = performance.now() - startedAt;
   const times = { startMs, ...await measure(session, signal) };

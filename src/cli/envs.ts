@@ -47,6 +47,8 @@ export interface EnvKind {
   readonly maxTurns?: number;
   /** Changes the prompts that are written for a trainer, where the env wants that. */
   readonly editPrompt?: (text: string) => string;
+  /** Whether its episodes run Python, for which a base image is made ready. */
+  readonly runsPython?: boolean;
   /** Prepares a run: what episodes share is opened here. */
   open(setup: EnvSetup): MakeEnv | Promise<MakeEnv>;
 }
@@ -55,10 +57,10 @@ export interface EnvKind {
 export const ENVS: Readonly<Record<string, EnvKind>> = {
   python: {
     about: "a chat in which the Python blocks of a reply are run (the default)",
+    runsPython: true,
     open(setup) {
-      const { tools = () => [], timeoutMs } = setup;
-      const pool = setup.pool();
-      return () => chatEnv(setup, [...tools(), new PythonInterpreter({ pool, timeoutMs })]);
+      const { tools = () => [], pool, timeoutMs } = setup;
+      return () => chatEnv(setup, [...tools(), new PythonInterpreter({ pool: pool(), timeoutMs })]);
     },
   },
   tools: {
@@ -69,7 +71,13 @@ export const ENVS: Readonly<Record<string, EnvKind>> = {
       throw new UsageError("Cannot play env 'tools' as it needs tools: give --tool FILE or --mcp FILE");
     },
   },
-  chat: { about: "a question and its answer, without tools", open: (setup) => () => chatEnv(setup, []) },
+  chat: {
+    about: "a question and its answer, without tools",
+    open(setup) {
+      if (setup.tools === undefined) return () => chatEnv(setup, []);
+      throw new UsageError("Cannot play env 'chat' with tools as it calls none: leave --tool and --mcp out");
+    },
+  },
   "tau-bench": {
     about: "a talk with a user who wants something done; needs --path, --domain and --user, and no --tasks",
     maxTurns: 30,

@@ -10,47 +10,57 @@ export interface EpisodeFileOptions<T> {
   resume?: boolean | undefined;
   /** They are thrown away. Without this or `resume`, a file that holds something is refused. */
   force?: boolean | undefined;
+  /** Whether its command has a `--resume`, for messages. */
+  mayResume?: boolean | undefined;
   /** The file that is read while this one is written. */
   source?: string | undefined;
   /** Told of each episode that stays. */
   onKept?: ((episode: T) => void) | undefined;
 }
 
-/** The episodes that a file holds, by what names them: their sample and their task's id. */
-export type Finished = Map<string, number>;
+/** An episode could not be written: what was played is not to be played for nothing, so the run ends. */
+export class UnwrittenError extends Error {
+  override readonly name = "UnwrittenError";
+}
 
 /** A file that episodes are written to, one JSON line each. */
 export abstract class EpisodeFile<T> implements Disposable {
+  readonly #path: string;
   readonly #file: Deno.FsFile;
-  readonly #finished: Finished;
+  /** Settled when what was to be written is. */
+  #written: Promise<void> = Promise.resolve();
 
-  constructor(file: Deno.FsFile, finished: Finished) {
+  constructor(path: string, file: Deno.FsFile) {
+    this.#path = path;
     this.#file = file;
-    this.#finished = finished;
   }
 
-  /** Whether the file held this episode; where two tasks have one id, each is asked for on its own. */
-  takeFinished(task: Task, sample: number): boolean {
-    const key = episodeKey(task.id, sample);
-    const count = this.#finished.get(key) ?? 0;
-    if (count > 1) this.#finished.set(key, count - 1);
-    else this.#finished.delete(key);
-    return count > 0;
+  /** Whether the file held this episode; where two tasks are the same, each is asked for on its own. */
+  abstract takeFinished(task: Task, sample: number): boolean;
+
+  /**
+   * Writes an episode behind the others.
+   *
+   * @throws {UnwrittenError} when it cannot, as on a disk that is full.
+   */
+  write(episode: T): Promise<void> {
+    const written = this.#written.then(() => this.#writeLine(`${JSON.stringify(episode)}\n`));
+    this.#written = written.catch(() => {}); // whoever wrote it is told
+    return written;
   }
 
-  /** Writes an episode behind the others. */
-  async write(episode: T): Promise<void> {
-    await writeText(this.#file, `${JSON.stringify(episode)}\n`);
+  async #writeLine(line: string): Promise<void> {
+    try {
+      await writeText(this.#file, line);
+    } catch (cause) {
+      const reason = cause instanceof Error ? cause.message : String(cause);
+      throw new UnwrittenError(`Cannot write '${this.#path}': ${reason}`, { cause });
+    }
   }
 
   [Symbol.dispose](): void {
     this.#file[Symbol.dispose]();
   }
-}
-
-/** What names an episode in a run. */
-export function episodeKey(id: string, sample: number): string {
-  return `${sample} ${id}`;
 }
 
 /**
@@ -63,15 +73,14 @@ export async function openEpisodeFile<T>(
   kind: EpisodeKind<T>,
   options: Omit<EpisodeFileOptions<T>, "onKept"> & ResumeOptions<T>,
 ): Promise<Deno.FsFile> {
-  const { resume = false, force = false, source } = options;
+  const { resume = false, force = false, mayResume = false, source } = options;
   try {
     if (source !== undefined) await requireOther(path, source);
     await Deno.mkdir(dirname(path), { recursive: true });
     const holdsSomething = await sizeOf(path) > 0;
     if (holdsSomething && !resume && !force) {
-      throw new UsageError(
-        `Cannot write '${path}' as it holds something: give --resume to go on, or --force`,
-      );
+      const ways = mayResume ? "--resume to go on, or --force" : "--force to throw that away";
+      throw new UsageError(`Cannot write '${path}' as it holds something: give ${ways}`);
     }
     if (holdsSomething && resume) await prepareResume(path, kind, options);
     return await Deno.open(path, { create: true, append: resume, write: true, truncate: !resume });
@@ -84,7 +93,8 @@ export async function openEpisodeFile<T>(
 
 async function requireOther(path: string, source: string): Promise<void> {
   const real = await Deno.realPath(path).catch(() => undefined); // it need not be there
-  if (real === undefined || real !== await Deno.realPath(source)) return;
+  const read = await Deno.realPath(source).catch(() => undefined); // a pipe has no path
+  if (real === undefined || real !== read) return;
   throw new UsageError(`Cannot write '${path}' as it must not be the file that is read`);
 }
 

@@ -1,5 +1,5 @@
 import type { Trajectory } from "../rollout/trajectory.ts";
-import { printable } from "./printable.ts";
+import { printableLine } from "./printable.ts";
 
 /** A run of more episodes has no table of them: the file has. */
 const MAX_ROWS = 24;
@@ -45,7 +45,7 @@ function rowOf({ task, sample, turns, reward, times, error, toolResults }: Traje
   const name = sample > 1 ? `${task.id} #${sample}` : task.id;
   const tools = toolResults.map(({ status }) => status).join(", ");
   return [
-    printable(name).slice(0, MAX_NAME),
+    printableLine(name).slice(0, MAX_NAME),
     `${turns}`,
     reward === null ? "-" : `${Math.round(reward * 1e4) / 1e4}`,
     times.totalMs.toFixed(0),

@@ -1,3 +1,4 @@
+import { McpError } from "../errors.ts";
 import type { McpServer } from "../tools/mcp/mcp_server.ts";
 import type { Tool } from "../tools/tool.ts";
 import { ToolTransform } from "../transforms/tool_transform.ts";
@@ -5,7 +6,7 @@ import type { Transform } from "../transforms/transform.ts";
 import { CALL_STYLES } from "./call_styles.ts";
 import { readMcpFile } from "./mcp_file.ts";
 import { named } from "./named.ts";
-import { UsageError } from "./usage_error.ts";
+import { requireUsable, UsageError } from "./usage_error.ts";
 
 /** Which tools a run has beside Python. */
 export interface ToolFlags {
@@ -23,16 +24,22 @@ export interface ToolFlags {
 export type MakeTools = () => readonly Transform[];
 
 /**
- * Opens the tools that all episodes of a run share, and gives what makes each episode's transforms.
+ * Opens the tools that all episodes of a run share, and gives what makes each episode's transforms. Servers are
+ * started, so that one that cannot be is found out here, and not by each episode.
  *
  * @throws {UsageError} when they cannot be had.
  */
-export async function openTools(flags: ToolFlags, stack: AsyncDisposableStack): Promise<MakeTools> {
+export async function openTools(
+  flags: ToolFlags,
+  options: { stack: AsyncDisposableStack; signal: AbortSignal },
+): Promise<MakeTools> {
+  const { stack, signal } = options;
   const { timeoutMs } = flags;
   const { parser } = named(CALL_STYLES, flags.calls ?? "tag", "way to write calls");
   const tools = await openFiles(flags.tool ?? [], stack);
+  requireUsable(() => new ToolTransform({ tools, parser: parser(), timeoutMs }));
   const servers = flags.mcp === undefined ? undefined : await readMcpFile(flags.mcp);
-  const mcp = servers && await openServers(servers, { parser: parser(), timeoutMs, stack });
+  const mcp = servers && await openServers(servers, { parser: parser(), timeoutMs, stack, signal });
   return () => [
     ...(mcp === undefined ? [] : [mcp()]),
     ...(tools.length === 0 ? [] : [new ToolTransform({ tools, parser: parser(), timeoutMs })]),
@@ -54,16 +61,20 @@ async function openFiles(paths: readonly string[], stack: AsyncDisposableStack):
 /** The protocol's library is loaded only where it is of use: it takes longer to load than all the rest. */
 async function openServers(
   servers: Record<string, McpServer>,
-  options: Omit<ConstructorParameters<typeof ToolTransform>[0], "tools"> & { stack: AsyncDisposableStack },
+  options: Omit<ConstructorParameters<typeof ToolTransform>[0], "tools"> & {
+    stack: AsyncDisposableStack;
+    signal: AbortSignal;
+  },
 ): Promise<() => Transform> {
-  const { stack, ...calls } = options;
+  const { stack, signal, ...calls } = options;
   const { McpClients } = await import("../tools/mcp/mcp_clients.ts");
   const { MCPToolTransform } = await import("../transforms/mcp_tool_transform.ts");
   try {
     const clients = stack.use(new McpClients({ servers }));
+    await clients.tools(signal);
     return () => new MCPToolTransform({ ...calls, clients });
   } catch (cause) {
-    if (!(cause instanceof TypeError)) throw cause;
+    if (!(cause instanceof TypeError || cause instanceof McpError)) throw cause;
     throw new UsageError(cause.message, { cause });
   }
 }

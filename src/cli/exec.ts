@@ -54,7 +54,7 @@ async function runExec(file: string | undefined, flags: ExecFlags, signal: Abort
   const source = { code: flags.eval, file, stdin: flags.stdin, isTerminal: Deno.stdin.isTerminal() };
   const { code, stdin } = await unlessAborted(readProgram(source), signal);
   requireUsable(() => checkExec(code, { timeoutMs }, profile));
-  await using sandbox = await startSandbox(profile, flags);
+  await using sandbox = await startSandbox(profile, { cacheDir: flags.cacheDir, signal });
   const session = await sandbox.openSession({ signal });
   const output = new TextQueue();
   const result = await session.exec(code, {

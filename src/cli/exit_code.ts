@@ -5,6 +5,7 @@ export const EXIT = {
   ok: 0,
   error: 1,
   usage: 2,
+  unwritten: 74,
   timeout: 124,
   sandbox: 125,
   interrupted: 130,

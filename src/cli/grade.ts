@@ -7,6 +7,7 @@ import { EpisodeTable } from "./episode_table.ts";
 import { EXIT } from "./exit_code.ts";
 import { type GraderFlags, graderSetup } from "./grader_setup.ts";
 import { GRADERS } from "./graders.ts";
+import { inputPath } from "./input_path.ts";
 import { named, namesText } from "./named.ts";
 import { requireReadable } from "./require_readable.ts";
 import { runCommand } from "./run_command.ts";
@@ -14,6 +15,7 @@ import { chosenProfile, flagsOf, profileOption, type SandboxFlags } from "./sand
 import { savedEpisodes } from "./saved_episodes.ts";
 import { Summary } from "./summary.ts";
 import { TrajectoryFile } from "./trajectory_file.ts";
+import { untilClosed } from "./until_closed.ts";
 import { wholeNumber } from "./whole_number.ts";
 import { type TextSink, writeText } from "./write_text.ts";
 
@@ -32,13 +34,13 @@ Example:
   paddock grade runs/a.jsonl --grader number_match --out runs/a.graded.jsonl
 
 Exit codes: 0 all was graded, 1 an episode had failed or could not be graded, 2 wrong usage or a file that
-cannot be read, 130 interrupted.`;
+cannot be read, 74 the file of --out cannot be written any more, 125 the sandbox itself failed, 130 interrupted.`;
 
 /** The command `grade`: scores saved episodes without playing them. */
 export function gradeCommand(): Command {
   return new Command("grade")
     .description("Score the episodes of a file without playing them")
-    .argument("<file>", "the JSON lines that rollout --out has written")
+    .argument("<file>", "the JSON lines that rollout --out has written; - is the standard input")
     .requiredOption("--grader <name>", "what scores them")
     .option("--judge <policy>", "who judges, for the grader of that name: openai:URL, sglang:URL")
     .option("--judge-model <name>", "the model that its server is asked for")
@@ -54,7 +56,7 @@ export function gradeCommand(): Command {
     .addOption(profileOption())
     .addHelpText("after", namesText("Graders", GRADERS) + NOTES)
     .action(async (file: string, _: object, command: Command) => {
-      await runCommand((signal) => runGrade(file, flagsOf(command), signal));
+      await runCommand((signal) => runGrade(inputPath(file), flagsOf(command), signal));
     });
 }
 
@@ -63,14 +65,16 @@ async function runGrade(file: string, flags: GradeFlags, signal: AbortSignal): P
   const kind = named(GRADERS, flags.grader, "grader");
   const profile = await chosenProfile(flags);
   await requireReadable(file);
+  await using stack = new AsyncDisposableStack();
+  const grader = kind.make(await graderSetup(flags, { profile, size, stack }));
+  // What would be thrown away for it stays until all else is known to be there.
   using out = flags.out === undefined
     ? undefined
     : await TrajectoryFile.open(flags.out, { force: flags.force, source: file });
-  await using stack = new AsyncDisposableStack();
-  const grader = kind.make(await graderSetup(flags, { profile, size, stack }));
-  const sinks = { out, stdout: flags.json ? Deno.stdout : undefined };
+  const stdout = out === undefined ? Deno.stdout : untilClosed(Deno.stdout);
+  const sinks = { out, stdout: flags.json ? stdout : undefined };
   const { summary, table } = await gradeFile(file, { grader, concurrency: size, signal, ...sinks });
-  await writeText(flags.json ? Deno.stderr : Deno.stdout, table.text() + summary.table());
+  await writeText(flags.json ? Deno.stderr : stdout, table.text() + summary.table());
   return summary.failed > 0 ? EXIT.error : EXIT.ok;
 }
 

@@ -28,6 +28,7 @@ export async function graderSetup(
     model: flags.judgeModel,
     apiKey: Deno.env.get("OPENAI_API_KEY") || undefined,
     temperature: 0,
+    asked: { policy: "--judge", model: "--judge-model" },
   });
   return {
     pool: lazyPool({ profile, size, resetMode: "fresh", cacheDir, stack }),

@@ -4,10 +4,10 @@ import { writeText } from "./write_text.ts";
 
 /**
  * Plays the tasks of a file and prints what came of it. The episodes of one task stand together in what is
- * written.
+ * printed; a file holds them in the order in which they ended.
  *
- * Gives the exit code: 0, 1 when an episode failed at a boundary, 2 when the tasks cannot be read, 130 when it
- * was interrupted.
+ * Gives the exit code: 0, 1 when an episode failed at a boundary, 2 when the tasks cannot be read, 74 when an
+ * episode cannot be written, 130 when it was interrupted.
  */
 export async function playTasks(options: TaskRunOptions): Promise<number> {
   const { json, stdout, stderr, summary } = options;

@@ -1,4 +1,5 @@
 import type { Tokenizer } from "../chat/tokenizer.ts";
+import { PolicyError } from "../errors.ts";
 import { calculatorPolicy } from "../policy/calculator.ts";
 import type { ModelServerOptions } from "../policy/model_server.ts";
 import { openaiPolicy } from "../policy/openai.ts";
@@ -18,9 +19,13 @@ export interface PolicySetup extends Pick<ModelServerOptions, "timeoutMs" | "con
   readonly model?: string | undefined;
   readonly temperature?: number | undefined;
   readonly maxTokens?: number | undefined;
+  /** The flags that name the policy and its model, for messages; `--policy` and `--model` unless given. */
+  readonly asked?: { readonly policy: string; readonly model: string } | undefined;
   /** Knows how the model's conversations are written. */
   readonly tokenizer?: Tokenizer | undefined;
 }
+
+const FLAGS = { policy: "--policy", model: "--model" };
 
 /** A policy that is ready to play. */
 export interface ChosenPolicy {
@@ -41,12 +46,17 @@ interface PolicyKind {
 /** The policies by the names that `--policy` takes. */
 export const POLICIES: Readonly<Record<string, PolicyKind>> = {
   scripted: {
-    about: "each task's own replies, else its reference worked out (the default); scripted:FILE for a file's",
+    about: "each task's `replies`, else its `reference` worked out (the default); scripted:FILE for a file's",
     make: (file) => file === undefined ? { policy: ownPolicy(), isRemote: false } : filePolicy(file),
   },
   calculator: {
     about: "works out the calculator annotations of a reference solution, as GSM8K has them",
-    make: () => ({ policy: calculatorPolicy(), isRemote: false }),
+    make(argument) {
+      if (argument === undefined) return { policy: calculatorPolicy(), isRemote: false };
+      throw new UsageError(
+        `Cannot use policy 'calculator' with '${argument}' as it takes nothing behind a colon`,
+      );
+    },
   },
   openai: {
     about: "openai:URL, a server of chat completions; needs --model, and $OPENAI_API_KEY where it wants one",
@@ -83,12 +93,14 @@ function ownPolicy(): Policy {
   const calculator = calculatorPolicy();
   return {
     name: "scripted",
-    reply: (history, context) => {
-      const { replies, reference } = context.task;
-      return (replies === undefined && reference !== undefined ? calculator : scripted).reply(
-        history,
-        context,
-      );
+    async reply(history, context) {
+      const { id, replies, reference } = context.task;
+      if (replies === undefined && reference === undefined) {
+        throw new PolicyError(
+          `Cannot play task '${id}' with policy 'scripted' as it needs 'replies' or a 'reference': it has neither`,
+        );
+      }
+      return await (replies === undefined ? calculator : scripted).reply(history, context);
     },
   };
 }
@@ -109,22 +121,23 @@ function generatePolicy(url: string | undefined, setup: PolicySetup): Policy {
     ...(maxTokens !== undefined && { max_new_tokens: maxTokens }),
   };
   const { model, timeoutMs, concurrency } = setup;
-  const server = { url: requiredUrl("sglang", url), model, timeoutMs, concurrency };
+  const server = { url: requiredUrl("sglang", url, setup), model, timeoutMs, concurrency };
   return sglangPolicy({ ...server, render: chatRenderer(setup.tokenizer), samplingParams });
 }
 
 function asked(
   scheme: string,
   url: string | undefined,
-  { model }: PolicySetup,
+  setup: PolicySetup,
 ): { url: string; model: string } {
-  if (model === undefined) {
-    throw new UsageError(`Cannot use policy '${scheme}' as it needs the name of a model: give --model NAME`);
-  }
-  return { url: requiredUrl(scheme, url), model };
+  const { model, asked: { model: flag } = FLAGS } = setup;
+  if (model !== undefined) return { url: requiredUrl(scheme, url, setup), model };
+  throw new UsageError(`Cannot use policy '${scheme}' as it needs the name of a model: give ${flag} NAME`);
 }
 
-function requiredUrl(scheme: string, url: string | undefined): string {
+function requiredUrl(scheme: string, url: string | undefined, { asked = FLAGS }: PolicySetup): string {
   if (url) return url;
-  throw new UsageError(`Cannot use policy '${scheme}' as it needs an address: give --policy ${scheme}:URL`);
+  throw new UsageError(
+    `Cannot use policy '${scheme}' as it needs an address: give ${asked.policy} ${scheme}:URL`,
+  );
 }

@@ -42,7 +42,7 @@ export function replCommand(): Command {
 
 async function runRepl(flags: SandboxFlags, signal: AbortSignal): Promise<number> {
   const profile = await chosenProfile(flags);
-  await using sandbox = await startSandbox(profile, flags);
+  await using sandbox = await startSandbox(profile, { cacheDir: flags.cacheDir, signal });
   const session = await sandbox.openSession({ signal });
   if (!Deno.stdin.isTerminal() || !Deno.stdout.isTerminal()) return await runPiped(session, signal);
   const history = await ReplHistory.load(join(cacheDirectory(flags.cacheDir), HISTORY_FILE));

@@ -14,12 +14,14 @@ export interface EpisodeKind<T> {
   keeps(episode: T): boolean;
 }
 
-/** Who is told of the episodes of a file. */
+/** Who is told of the episodes of a file before it is changed; what they throw keeps it as it is. */
 export interface ResumeOptions<T> {
   /** Told of each that stays. */
   onKept: (episode: T) => void;
   /** Told of each that goes. */
   onDropped?: ((episode: T) => void) | undefined;
+  /** Called when all were read. */
+  onRead?: (() => Promise<void>) | undefined;
 }
 
 interface ReadLine<T> {
@@ -36,7 +38,7 @@ interface ReadLine<T> {
 export async function prepareResume<T>(
   path: string,
   kind: EpisodeKind<T>,
-  { onKept, onDropped }: ResumeOptions<T>,
+  { onKept, onDropped, onRead }: ResumeOptions<T>,
 ): Promise<void> {
   let isWhole = true;
   for await (const line of linesOf(path)) {
@@ -45,6 +47,7 @@ export async function prepareResume<T>(
     if (!isKept || line.unended) isWhole = false;
     if (read !== undefined) (isKept ? onKept : onDropped)?.(read.episode);
   }
+  await onRead?.();
   if (isWhole) return;
   const copy = `${path}.resume`;
   try {

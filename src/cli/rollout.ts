@@ -21,17 +21,28 @@ Examples:
   paddock rollout --env tau-bench --path ~/tau-bench --domain retail --user openai:http://localhost:8001 \\
     --user-model gpt --policy openai:http://localhost:8000 --model qwen
 
-Ctrl-C ends the running episodes and keeps what is written; --resume goes on there, and plays episodes again
-that failed at a boundary.
+Ctrl-C, SIGTERM or a terminal that goes away end the running episodes and keep those that are over; --resume
+goes on there, and plays episodes again that failed at a boundary.
+
+A row is { query, id?, answer?, replies?, reference?, fields? }, or one of GSM8K, IFEval, HumanEval, MBPP or
+MATH; \`fields\` are what graders and envs need beside the answer, such as hidden tests. A row that is no task
+is an episode that failed; the others are played.
 
 Exit codes: 0 all episodes were played, 1 an episode failed at a boundary, 2 wrong usage or tasks that cannot
-be read, 130 interrupted.`;
+be read, 74 the file of --out cannot be written any more, 125 the sandbox itself failed, 130 interrupted.`;
 
-/** The command `rollout`: plays every task of a file of JSON lines, several at once. */
+/** The command `rollout`: plays every task of a file, several at once. */
 export function rolloutCommand(): Command {
   return new Command("rollout")
-    .description("Play every task of a file of JSON lines, or of tau-bench, in the sandbox and score it")
-    .option("--tasks <file>", "rows { query, answer?, replies?, reference? } or those of GSM8K")
+    .description("Play every task of a file, or of tau-bench, in the sandbox and score it")
+    .option(
+      "--tasks <file>",
+      "rows to play: JSON lines or CSV (.gz too), Parquet, a folder of these; - is stdin",
+    )
+    .option(
+      "--split <name>",
+      "which files of a folder (default: train if there is one, else all), or tasks of tau-bench (default: test)",
+    )
     .option("--limit <n>", "play only the first n tasks", wholeNumber(1))
     .option("--env <name>", "what an episode is", "python")
     .option("--policy <name>", "who answers", "scripted")
@@ -55,7 +66,6 @@ export function rolloutCommand(): Command {
     .option("--calls <style>", "how calls are written (default: tag, in tau-bench qwen25)")
     .option("--path <dir>", "for tau-bench: a checkout of it, or a folder with the same layout")
     .option("--domain <name>", "for tau-bench: such as retail or airline")
-    .option("--split <name>", "for tau-bench: such as test or train", "test")
     .option("--user <name>", "for tau-bench: who plays the user")
     .option("--user-model <name>", "the model that its server is asked for")
     .addOption(

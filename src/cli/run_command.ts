@@ -1,6 +1,7 @@
 import { EXIT } from "./exit_code.ts";
 import { Interrupt } from "./interrupt.ts";
 import { printable } from "./printable.ts";
+import { UnwrittenError } from "./episode_file.ts";
 import { UsageError } from "./usage_error.ts";
 import { type TextSink, writeText } from "./write_text.ts";
 
@@ -24,5 +25,6 @@ export async function reportFailure(
   if (error instanceof Deno.errors.BrokenPipe) return EXIT.ok; // whoever read the output wants no more of it
   const message = error instanceof Error ? error.message : String(error);
   await writeText(options.stderr, `error: ${printable(message)}\n`).catch(() => {}); // nobody reads it: the code tells
-  return error instanceof UsageError ? EXIT.usage : EXIT.sandbox;
+  if (error instanceof UsageError) return EXIT.usage;
+  return error instanceof UnwrittenError ? EXIT.unwritten : EXIT.sandbox;
 }

@@ -1,30 +1,33 @@
 import { loadTokenizer } from "../chat/load_tokenizer.ts";
 import type { Tokenizer } from "../chat/tokenizer.ts";
-import type { Policy } from "../policy/policy.ts";
+import { datasetFiles } from "../datasets/dataset_files.ts";
 import type { TokenMode, TokenOptions } from "../rollout/tokens/episode_writer.ts";
 import { TokenFormat } from "../rollout/tokens/token_format.ts";
-import type { Trajectory } from "../rollout/trajectory.ts";
+import { CALL_STYLES } from "./call_styles.ts";
 import { ENVS, MAX_TURNS } from "./envs.ts";
 import { openTools, type ToolFlags } from "./episode_tools.ts";
 import { type GraderFlags, graderSetup } from "./grader_setup.ts";
 import { GRADERS } from "./graders.ts";
+import { inputPath } from "./input_path.ts";
 import { lazyPool } from "./lazy_pool.ts";
 import { named } from "./named.ts";
 import { playTasks } from "./play_tasks.ts";
 import { type ChosenPolicy, chosenPolicy } from "./policies.ts";
+import { printable } from "./printable.ts";
 import { requireReadable } from "./require_readable.ts";
-import { chosenProfile, type SandboxFlags } from "./sandbox_flags.ts";
+import { rolloutFile } from "./rollout_file.ts";
+import { chosenProfile, prepareImage, type SandboxFlags } from "./sandbox_flags.ts";
 import { Summary } from "./summary.ts";
 import { openTauBench, TAU_BENCH, type TauBenchFlags } from "./tau_bench_run.ts";
 import { terminalColumns, wantsColour } from "./terminal.ts";
-import { TrajectoryFile } from "./trajectory_file.ts";
 import { Training } from "./training.ts";
 import { TrainingFile } from "./training_file.ts";
+import { untilClosed } from "./until_closed.ts";
 import { UsageError } from "./usage_error.ts";
+import { writeText } from "./write_text.ts";
 
 /** What `paddock rollout` is asked for. */
 export interface RolloutFlags extends SandboxFlags, ToolFlags, GraderFlags, TauBenchFlags {
-  tasks?: string;
   limit?: number;
   env: string;
   policy: string;
@@ -59,13 +62,20 @@ const REMOTE_CONCURRENCY = 8;
  *
  * @throws {UsageError} when they ask for what cannot be.
  */
-export async function runRollout(flags: RolloutFlags, signal: AbortSignal): Promise<number> {
+export async function runRollout(asked: RolloutFlags, signal: AbortSignal): Promise<number> {
+  const flags = { ...asked, ...(asked.tasks !== undefined && { tasks: inputPath(asked.tasks) }) };
   if (flags.resume && flags.out === undefined && flags.trainOut === undefined) {
     throw new UsageError("Cannot resume as there must be a file to go on with: give --out FILE");
   }
-  const { limit, n: samples, seed, timeoutMs, json } = flags;
+  if (flags.trainOut !== undefined && flags.tokenizer === undefined) {
+    throw new UsageError(
+      "Cannot write episodes for a trainer as their tokens are needed: give --tokenizer DIR",
+    );
+  }
+  const { split, limit, n: samples, seed, timeoutMs, json } = flags;
   const show = flags.showFirst ?? (flags.show ? Infinity : undefined);
   const kind = named(ENVS, flags.env, "env");
+  if (flags.calls !== undefined) named(CALL_STYLES, flags.calls, "way to write calls");
   const graderKind = flags.grader === "none" ? undefined : named(GRADERS, flags.grader, "grader");
   const tokenizer = await tokenizerOf(flags);
   const chosen = await policyOf(flags, tokenizer);
@@ -73,28 +83,41 @@ export async function runRollout(flags: RolloutFlags, signal: AbortSignal): Prom
   const { concurrency, poolSize } = sizesOf(flags, chosen);
   if (flags.tasks !== undefined) await requireReadable(flags.tasks, { mayBeFolder: true });
   const summary = new Summary({ samples });
-  using out = await outOf(flags, summary, chosen.policy);
   await using stack = new AsyncDisposableStack();
   const tauBench = flags.env === TAU_BENCH
     ? await openTauBench(flags, { sessions: concurrency, stack, signal })
     : undefined;
   const tasks = tauBench?.tasks ?? flags.tasks ?? [];
-  const training = await trainingOf(flags, { tokenizer, editPrompt: kind.editPrompt, stack });
   const interpreters = { profile, size: poolSize, cacheDir: flags.cacheDir, stack };
   const pool = lazyPool({ ...interpreters, resetMode: flags.reset });
   const grader = graderKind?.make(await graderSetup(flags, { profile, size: poolSize, stack }));
   const wanted = flags.mcp !== undefined || flags.tool !== undefined;
-  const tools = wanted ? await openTools(flags, stack) : undefined;
+  const tools = wanted ? await openTools(flags, { stack, signal }) : undefined;
   // what is written for a trainer need not be written by the env too
-  const shown = training === undefined ? tokenizer : undefined;
+  const shown = flags.trainOut === undefined ? tokenizer : undefined;
   const maxTurns = flags.maxTurns ?? kind.maxTurns ?? MAX_TURNS;
   const given = { tools, tokenizer: shown, grader, systemPrompt: flags.system, tauBench };
-  const setup = { pool, stack, ...given, timeoutMs, maxTurns };
+  const makeEnv = await kind.open({ pool, stack, ...given, timeoutMs, maxTurns });
+  if (kind.runsPython) await prepareImage(profile, { cacheDir: flags.cacheDir, signal });
+  // What would be thrown away for them stays until all else is known to be there.
+  using out = await rolloutFile(flags, { summary, policy: chosen.policy });
+  const training = await trainingOf(flags, { tokenizer, editPrompt: kind.editPrompt, stack });
+  await announceFiles(flags);
+  // The file is what a run with one is for: that nobody reads what is printed must not end it.
+  const stdout = out === undefined && training === undefined ? Deno.stdout : untilClosed(Deno.stdout);
   return await playTasks({
-    ...{ tasks, limit, samples, seed, concurrency, maxTurns, summary, out, training, json, show, signal },
-    ...{ policy: chosen.policy, onTask: chosen.onTask, makeEnv: await kind.open(setup) },
-    ...{ stdout: Deno.stdout, stderr: Deno.stderr, colour: wantsColour(), columns: terminalColumns },
+    ...{ tasks, split, limit, samples, seed, concurrency, maxTurns, summary, out, training, json, show },
+    ...{ policy: chosen.policy, onTask: chosen.onTask, makeEnv, signal },
+    ...{ stdout, stderr: Deno.stderr, colour: wantsColour(), columns: terminalColumns },
   });
+}
+
+/** Says on stderr which files of a folder are played. */
+async function announceFiles({ tasks, split }: RolloutFlags): Promise<void> {
+  if (tasks === undefined || !(await Deno.stat(tasks)).isDirectory) return;
+  const files = await datasetFiles(tasks, { split }).catch(() => []); // it is told where the tasks are played
+  if (files.length === 0) return;
+  await writeText(Deno.stderr, `Playing ${printable(files.join(", "))}\n`).catch(() => {}); // nobody reads it
 }
 
 async function tokenizerOf({ tokenizer }: RolloutFlags): Promise<Tokenizer | undefined> {
@@ -113,25 +136,6 @@ async function policyOf(flags: RolloutFlags, tokenizer: Tokenizer | undefined): 
   return await chosenPolicy(flags.policy, { ...server, tokenizer });
 }
 
-async function outOf(
-  flags: RolloutFlags,
-  summary: Summary,
-  { name }: Policy,
-): Promise<TrajectoryFile | undefined> {
-  const { out, resume, force, tasks: source } = flags;
-  if (out === undefined) return undefined;
-  const onKept = (trajectory: Trajectory) => {
-    const { policy } = trajectory.versions;
-    if (policy !== undefined && policy !== name) {
-      throw new UsageError(
-        `Cannot resume '${out}' as it must hold episodes of '${name}': it has one of '${policy}'`,
-      );
-    }
-    summary.addEarlier(trajectory);
-  };
-  return await TrajectoryFile.open(out, { resume, force, source, onKept });
-}
-
 interface TrainingSetup extends Pick<TokenOptions, "editPrompt"> {
   readonly tokenizer: Tokenizer | undefined;
   readonly stack: AsyncDisposableStack;
@@ -140,14 +144,10 @@ interface TrainingSetup extends Pick<TokenOptions, "editPrompt"> {
 async function trainingOf(flags: RolloutFlags, setup: TrainingSetup): Promise<Training | undefined> {
   const { trainOut, resume, force, tasks: source, tokenMode: mode } = flags;
   const { tokenizer, editPrompt, stack } = setup;
-  if (trainOut === undefined) return undefined;
-  if (tokenizer === undefined) {
-    throw new UsageError(
-      "Cannot write episodes for a trainer as their tokens are needed: give --tokenizer DIR",
-    );
-  }
+  if (trainOut === undefined || tokenizer === undefined) return undefined;
   const tokens: TokenOptions = { tokenizer, mode, onRewrite: "keep", editPrompt };
-  const file = stack.use(await TrainingFile.open(trainOut, { resume, force, source }));
+  const options = { resume, force, mayResume: true, source };
+  const file = stack.use(await TrainingFile.open(trainOut, options));
   return new Training(file, { ...tokens, format: new TokenFormat(tokens) });
 }
 

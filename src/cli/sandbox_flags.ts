@@ -1,5 +1,6 @@
 import { join, resolve } from "node:path";
 import { type Command, Option } from "commander";
+import { baseImage } from "../sandbox/base_image.ts";
 import { defaultCacheDir } from "../sandbox/cache_dir.ts";
 import { loadProfile, type Profile } from "../sandbox/profile.ts";
 import { Sandbox } from "../sandbox/sandbox.ts";
@@ -35,9 +36,31 @@ export async function chosenProfile({ profile }: SandboxFlags): Promise<Profile>
   }
 }
 
-/** Starts a sandbox; says on stderr when that takes long. */
-export async function startSandbox(profile: Profile, { cacheDir }: SandboxFlags): Promise<Sandbox> {
-  return await Sandbox.start({ profile, cacheDir: cacheDirectory(cacheDir), onBuild: announceBuild });
+/** Starts a sandbox; says on stderr when that takes long, and gives up when told to. */
+export async function startSandbox(
+  profile: Profile,
+  options: { cacheDir?: string | undefined; signal: AbortSignal },
+): Promise<Sandbox> {
+  const { cacheDir, signal } = options;
+  return await Sandbox.start({ profile, cacheDir: cacheDirectory(cacheDir), onBuild: announceBuild, signal });
+}
+
+/**
+ * Has the base image of a profile ready before anything is played, so that one that cannot be had is one error, and
+ * not one of each episode.
+ *
+ * @throws {UsageError} when there can be no such cache.
+ * @throws {SandboxError} when the image cannot be built.
+ */
+export async function prepareImage(
+  profile: Profile,
+  options: { cacheDir?: string | undefined; signal: AbortSignal },
+): Promise<void> {
+  const cacheDir = cacheDirectory(options.cacheDir);
+  await Deno.mkdir(cacheDir, { recursive: true, mode: 0o700 }).catch((cause) => {
+    throw new UsageError(`Cannot cache base images in '${cacheDir}': ${cause.message}`, { cause });
+  });
+  await baseImage(profile, { cacheDir, onBuild: announceBuild, signal: options.signal });
 }
 
 /** Says on stderr that a base image is being built. */

@@ -44,7 +44,7 @@ export function sessionCommand(): Command {
 
 async function runSession(flags: SessionFlags, signal: AbortSignal): Promise<number> {
   const profile = await chosenProfile(flags);
-  await using sandbox = await startSandbox(profile, flags);
+  await using sandbox = await startSandbox(profile, { cacheDir: flags.cacheDir, signal });
   const session = await sandbox.openSession({ seed: flags.seed, signal });
   const lines = readLines(Deno.stdin.readable, { maxBytes: MAX_LINE_BYTES });
   for (;;) {

@@ -17,6 +17,7 @@ export class Summary {
   #rewards = 0;
   #failed = 0;
   #firstFailure: EpisodeFailure | undefined;
+  #firstUnscored: string | undefined;
 
   constructor(options: { samples?: number } = {}) {
     const { samples = 1 } = options;
@@ -73,11 +74,12 @@ export class Summary {
 
   /** An episode that is over. */
   add(trajectory: Trajectory): void {
-    const { reward, error, toolResults } = trajectory;
+    const { reward, error, unscored, toolResults } = trajectory;
     this.#episodes++;
     this.#groups.add(trajectory);
     if (error !== undefined) this.#failed++;
     this.#firstFailure ??= error;
+    this.#firstUnscored ??= unscored;
     if (reward !== null) {
       this.#scored++;
       this.#rewards += reward;
@@ -90,12 +92,13 @@ export class Summary {
   table(): string {
     const failure = this.#firstFailure;
     const earlier = this.#earlier > 0 ? ` (${this.#earlier} of an earlier run)` : "";
+    const reason = this.#firstUnscored === undefined ? "" : ` (first: ${inLine(this.#firstUnscored)})`;
     const rows: readonly (readonly [string, string])[] = [
       ["episodes", `${this.#episodes}${earlier}`],
       ["mean reward", this.meanReward?.toFixed(4) ?? "-"],
       ["right", `${this.#right}`],
       ["wrong", `${this.#scored - this.#right}`],
-      ["unscored", `${this.#episodes - this.#scored}`],
+      ["unscored", `${this.#episodes - this.#scored}${reason}`],
       ...(this.#samples > 1 ? this.#groups.rows() : []),
       ["errors", `${this.#failed}`],
       ...(failure === undefined ? [] : [["first error", failureText(failure)] as const]),
@@ -115,5 +118,9 @@ export class Summary {
 
 /** A failure in one line; a server's words may be in it. */
 function failureText({ boundary, message }: EpisodeFailure): string {
-  return printable(`${boundary}: ${message.trim().replace(/\s+/g, " ")}`);
+  return inLine(`${boundary}: ${message}`);
+}
+
+function inLine(text: string): string {
+  return printable(text.trim().replace(/\s+/g, " "));
 }

@@ -1,4 +1,5 @@
 import { DatasetError } from "../errors.ts";
+import type { Env } from "../envs/env.ts";
 import type { Policy } from "../policy/policy.ts";
 import { rolloutAll } from "../rollout/rollout_all.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
@@ -6,12 +7,14 @@ import { readTasks } from "../datasets/read_tasks.ts";
 import type { Task } from "../task.ts";
 import { countLines } from "./count_lines.ts";
 import type { MakeEnv } from "./envs.ts";
+import { EarlyFailures } from "./early_failures.ts";
 import { EpisodeGroups } from "./episode_groups.ts";
 import { EpisodeTable } from "./episode_table.ts";
 import { EXIT } from "./exit_code.ts";
 import { printable } from "./printable.ts";
 import { Progress } from "./progress.ts";
 import type { Summary } from "./summary.ts";
+import { UnwrittenError } from "./episode_file.ts";
 import type { TrajectoryFile } from "./trajectory_file.ts";
 import type { Training } from "./training.ts";
 import { transcript } from "./transcript.ts";
@@ -23,8 +26,10 @@ export type Screen = TextSink & { isTerminal(): boolean };
 
 /** What is played and what is shown of it. */
 export interface TaskRunOptions {
-  /** The file of JSON lines, or the tasks themselves. */
+  /** The file of tasks, or a folder of such, or the tasks themselves. */
   tasks: string | readonly Task[];
+  /** Which files of a folder. */
+  split?: string | undefined;
   limit?: number | undefined;
   policy: Policy;
   makeEnv: MakeEnv;
@@ -39,7 +44,7 @@ export interface TaskRunOptions {
   summary: Summary;
   /** One JSON line per trajectory on stdout; the table then goes to stderr. */
   json?: boolean | undefined;
-  /** The JSON lines go to this file too, and what it holds already is not played. */
+  /** Each episode goes to this file the moment it is over, and what it holds already is not played. */
   out?: TrajectoryFile | undefined;
   /** Has tokens written, and takes each episode as a trainer reads it. */
   training?: Training | undefined;
@@ -55,11 +60,13 @@ export interface TaskRunOptions {
 /** The tasks of a file while they are played. */
 export class TaskRun {
   readonly #options: TaskRunOptions;
-  /** What was written, line by line. */
+  /** What was shown, line by line. */
   readonly table = new EpisodeTable();
   readonly #unfinished: Unfinished;
-  /** Episodes that are over and whose turn to be written has not come. */
+  /** Episodes that are over and whose turn to be shown has not come. */
   readonly #ended = new Set<Trajectory>();
+  /** What was wrong with the rows that are no tasks. */
+  readonly #faults = new WeakMap<Task, DatasetError>();
   #shown = 0;
 
   constructor(options: TaskRunOptions) {
@@ -75,10 +82,10 @@ export class TaskRun {
       return EXIT.ok;
     } catch (error) {
       if (error instanceof Deno.errors.BrokenPipe) throw error;
-      if (signal.aborted) return EXIT.interrupted;
-      if (!isUnreadable(error)) throw error;
+      if (signal.aborted && !(error instanceof UnwrittenError)) return EXIT.interrupted;
+      if (!(error instanceof UnwrittenError || isUnreadable(error))) throw error;
       await writeText(stderr, `error: ${printable(error.message)}\n`);
-      return EXIT.usage;
+      return error instanceof UnwrittenError ? EXIT.unwritten : EXIT.usage;
     }
   }
 
@@ -97,54 +104,69 @@ export class TaskRun {
     const say = () => void progress.aside(() => writeText(stderr, interruption(summary))).catch(() => {});
     signal.addEventListener("abort", say, { once: true });
     try {
+      const early = new EarlyFailures();
       for await (const trajectory of this.#trajectories()) {
+        const warning = early.add(trajectory);
+        if (warning !== undefined) await progress.aside(() => writeText(stderr, warning).catch(() => {})); // nobody reads it
         this.#ended.delete(trajectory);
-        for (const next of groups.add(trajectory)) await this.#write(next, progress);
+        for (const next of groups.add(trajectory)) await this.#show(next, progress);
         progress.update();
       }
     } finally {
       signal.removeEventListener("abort", say);
       for (const trajectory of this.#ended) {
-        for (const next of groups.add(trajectory)) await this.#write(next, progress);
+        for (const next of groups.add(trajectory)) await this.#show(next, progress);
       }
-      for (const next of groups.rest()) await this.#write(next, progress);
+      for (const next of groups.rest()) await this.#show(next, progress);
       await this.#options.training?.writeAborted();
     }
   }
 
   #trajectories(): AsyncGenerator<Trajectory> {
-    const { policy, makeEnv, samples, seed, concurrency, show, maxTurns, summary, signal } = this.#options;
-    const { training } = this.#options;
+    const { policy, samples, seed, concurrency, show, maxTurns, summary, out, training, signal } =
+      this.#options;
     return rolloutAll(this.#tasks(), {
-      ...{ policy, makeEnv, samples, seed, concurrency, maxTurns, signal },
+      ...{ policy, samples, seed, concurrency, maxTurns, signal },
+      makeEnv: (task) => this.#makeEnv(task),
       tokens: training?.tokens,
       policyOf: (episode) => training?.policyOf(episode, policy) ?? policy,
       onAborted: (trajectory) => training?.add(trajectory),
       skip: (task, sample) => this.#unfinished.isFinished(task, sample),
       ordered: show !== undefined,
       onStart: () => summary.start(),
-      onTrajectory: (trajectory) => {
+      onTrajectory: async (trajectory) => {
         summary.end(trajectory);
         this.#ended.add(trajectory);
+        await out?.write(trajectory);
+        await training?.write(trajectory);
       },
     });
   }
 
+  /** A row that is no task fails here, each time that it is to be played. */
+  #makeEnv(task: Task): Env | Promise<Env> {
+    const fault = this.#faults.get(task);
+    if (fault !== undefined) throw fault;
+    return this.#options.makeEnv(task);
+  }
+
   async *#tasks(): AsyncGenerator<Task> {
-    const { tasks, limit, onTask } = this.#options;
-    for await (
-      const task of typeof tasks === "string" ? readTasks(tasks, { limit }) : tasks.slice(0, limit)
-    ) {
-      onTask?.(task);
+    for await (const task of this.#source()) {
+      this.#options.onTask?.(task);
       this.#unfinished.add(task);
       yield task;
     }
   }
 
-  async #write(trajectory: Trajectory, progress: Progress): Promise<void> {
-    const { json, show, colour, out, training, stdout } = this.#options;
-    await out?.write(trajectory);
-    await training?.write(trajectory);
+  #source(): Iterable<Task> | AsyncIterable<Task> {
+    const { tasks, limit, split } = this.#options;
+    if (typeof tasks !== "string") return tasks.slice(0, limit);
+    const onFault = (task: Task, error: DatasetError) => void this.#faults.set(task, error);
+    return readTasks(tasks, { limit, split, onFault });
+  }
+
+  async #show(trajectory: Trajectory, progress: Progress): Promise<void> {
+    const { json, show, colour, stdout } = this.#options;
     this.table.add(trajectory);
     if (!json && (show === undefined || ++this.#shown > show)) return;
     const text = json ? `${JSON.stringify(trajectory)}\n` : transcript(trajectory, { colour });

@@ -17,7 +17,7 @@ export interface TauBenchFlags extends UserFlags {
   tasks?: string;
   path?: string;
   domain?: string;
-  split: string;
+  split?: string;
   calls?: string;
   cacheDir?: string;
 }
@@ -38,7 +38,7 @@ export async function openTauBench(
   flags: TauBenchFlags,
   options: { sessions: number; stack: AsyncDisposableStack; signal: AbortSignal },
 ): Promise<TauBenchRun> {
-  const { path, domain: name, split, calls = "qwen25" } = flags;
+  const { path, domain: name, split = "test", calls = "qwen25" } = flags;
   if (path === undefined || name === undefined) {
     throw new UsageError(
       "Cannot play env 'tau-bench' as it needs a domain of a checkout: give --path DIR --domain NAME",

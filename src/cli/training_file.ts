@@ -1,13 +1,8 @@
 import type { InteractionResult } from "../rollout/interaction_result.ts";
 import { parseInteraction } from "../rollout/parse_interaction.ts";
 import type { Task } from "../task.ts";
-import {
-  EpisodeFile,
-  type EpisodeFileOptions,
-  episodeKey,
-  type Finished,
-  openEpisodeFile,
-} from "./episode_file.ts";
+import { EpisodeFile, type EpisodeFileOptions, openEpisodeFile } from "./episode_file.ts";
+import { Tally } from "./tally.ts";
 
 const INTERACTIONS = {
   beginning: '{"prompt":',
@@ -20,11 +15,17 @@ const PASSING = ["policy", "user"];
 
 /** The file of `--train-out`: each episode as a trainer reads it, those that were stopped included. */
 export class TrainingFile extends EpisodeFile<InteractionResult> {
+  readonly #finished: Tally;
   readonly #partial: Map<string, InteractionResult>;
 
-  private constructor(file: Deno.FsFile, finished: Finished, partial: Map<string, InteractionResult>) {
-    super(file, finished);
-    this.#partial = partial;
+  private constructor(
+    path: string,
+    file: Deno.FsFile,
+    earlier: { finished: Tally; partial: Map<string, InteractionResult> },
+  ) {
+    super(path, file);
+    this.#finished = earlier.finished;
+    this.#partial = earlier.partial;
   }
 
   /** @throws {UsageError} when it cannot be written, or cannot be gone on with. */
@@ -32,11 +33,10 @@ export class TrainingFile extends EpisodeFile<InteractionResult> {
     path: string,
     options: EpisodeFileOptions<InteractionResult> = {},
   ): Promise<TrainingFile> {
-    const finished: Finished = new Map();
+    const finished = new Tally();
     const partial = new Map<string, InteractionResult>();
     const onKept = (result: InteractionResult) => {
-      const key = episodeKey(result.task_id, result.sample);
-      finished.set(key, (finished.get(key) ?? 0) + 1);
+      finished.add(episodeKey(result.task_id, result.sample));
       options.onKept?.(result);
     };
     const onDropped = (result: InteractionResult) => {
@@ -44,7 +44,11 @@ export class TrainingFile extends EpisodeFile<InteractionResult> {
       if (isGood) partial.set(episodeKey(result.task_id, result.sample), result);
     };
     const file = await openEpisodeFile(path, INTERACTIONS, { ...options, onKept, onDropped });
-    return new TrainingFile(file, finished, partial);
+    return new TrainingFile(path, file, { finished, partial });
+  }
+
+  takeFinished({ id }: Task, sample: number): boolean {
+    return this.#finished.take(episodeKey(id, sample));
   }
 
   /** What the file held of an episode that was stopped, once. */
@@ -54,4 +58,9 @@ export class TrainingFile extends EpisodeFile<InteractionResult> {
     this.#partial.delete(key);
     return result;
   }
+}
+
+/** What names an episode in a run. */
+function episodeKey(id: string, sample: number): string {
+  return `${sample} ${id}`;
 }

@@ -1,12 +1,14 @@
 import type { Trajectory } from "../rollout/trajectory.ts";
 import { parseTrajectory } from "../rollout/trajectory_schema.ts";
-import {
-  EpisodeFile,
-  type EpisodeFileOptions,
-  episodeKey,
-  type Finished,
-  openEpisodeFile,
-} from "./episode_file.ts";
+import type { Task } from "../task.ts";
+import { EpisodeFile, type EpisodeFileOptions, openEpisodeFile } from "./episode_file.ts";
+import { FinishedEpisodes } from "./finished_episodes.ts";
+
+/** What becomes of the episodes that a file holds already, and what they must be. */
+export interface TrajectoryFileOptions extends EpisodeFileOptions<Trajectory> {
+  /** The tasks that are to be played: those of episodes that stay must be among them, where they have their ids. */
+  tasks?: AsyncIterable<Task> | undefined;
+}
 
 const TRAJECTORIES = {
   beginning: '{"task":',
@@ -16,14 +18,29 @@ const TRAJECTORIES = {
 
 /** The file of `--out`: each episode as it was played. */
 export class TrajectoryFile extends EpisodeFile<Trajectory> {
+  readonly #finished: FinishedEpisodes;
+
+  private constructor(path: string, file: Deno.FsFile, finished: FinishedEpisodes) {
+    super(path, file);
+    this.#finished = finished;
+  }
+
   /** @throws {UsageError} when it cannot be written, or cannot be gone on with. */
-  static async open(path: string, options: EpisodeFileOptions<Trajectory> = {}): Promise<TrajectoryFile> {
-    const finished: Finished = new Map();
-    const onKept = (trajectory: Trajectory) => {
-      const key = episodeKey(trajectory.task.id, trajectory.sample);
-      finished.set(key, (finished.get(key) ?? 0) + 1);
-      options.onKept?.(trajectory);
-    };
-    return new TrajectoryFile(await openEpisodeFile(path, TRAJECTORIES, { ...options, onKept }), finished);
+  static async open(path: string, options: TrajectoryFileOptions = {}): Promise<TrajectoryFile> {
+    const { tasks, onKept } = options;
+    const finished = new FinishedEpisodes();
+    const file = await openEpisodeFile(path, TRAJECTORIES, {
+      ...options,
+      onKept(trajectory) {
+        finished.add(trajectory);
+        onKept?.(trajectory);
+      },
+      onRead: async () => tasks && await finished.requireSame(tasks),
+    });
+    return new TrajectoryFile(path, file, finished);
+  }
+
+  takeFinished(task: Task, sample: number): boolean {
+    return this.#finished.take(task, sample);
   }
 }

@@ -1,6 +1,6 @@
 import type { ContentPart, Message, ToolCall } from "../message.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
-import { printable } from "./printable.ts";
+import { printable, printableLine } from "./printable.ts";
 
 const ROLE_COLOURS: Readonly<Record<string, string>> = { system: "35", user: "34", assistant: "32" };
 const TOOL_COLOUR = "36";
@@ -20,13 +20,13 @@ export function transcript(trajectory: Trajectory, options: TranscriptOptions = 
   const paint: Paint = (text, colour) => options.colour ? `\x1b[${colour}m${text}\x1b[0m` : text;
   const name = sample > 1 ? `${task.id}, sample ${sample}` : task.id;
   const said = messages.map((message) => messageLines(message, paint)).join("");
-  return `${paint(`── ${printable(name)} ──`, "1")}\n${said}${ending(trajectory, paint)}\n\n`;
+  return `${paint(`── ${printableLine(name)} ──`, "1")}\n${said}${ending(trajectory, paint)}\n\n`;
 }
 
 function messageLines({ role, content, tool_calls: calls = [] }: Message, paint: Paint): string {
   const text = typeof content === "string" ? content : content.map(partText).join("");
   const lines = [text, ...calls.map(callText)].filter((part) => part !== "").join("\n");
-  const head = paint(`${printable(role)}:`, ROLE_COLOURS[role] ?? TOOL_COLOUR);
+  const head = paint(`${printableLine(role)}:`, ROLE_COLOURS[role] ?? TOOL_COLOUR);
   return `${head}\n${indented(printable(lines))}\n`;
 }
 

@@ -1,6 +1,7 @@
 import { Command } from "commander";
 import type { Trajectory } from "../rollout/trajectory.ts";
 import { EXIT } from "./exit_code.ts";
+import { inputPath } from "./input_path.ts";
 import { requireReadable } from "./require_readable.ts";
 import { runCommand } from "./run_command.ts";
 import { flagsOf } from "./sandbox_flags.ts";
@@ -28,14 +29,14 @@ Exit codes: 0 something was shown, 1 no episode fits, 2 wrong usage or a file th
 export function viewCommand(): Command {
   return new Command("view")
     .description("Show the episodes of a file")
-    .argument("<file>", "the JSON lines that rollout --out has written")
+    .argument("<file>", "the JSON lines that rollout --out has written; - is the standard input")
     .option("--id <id>", "only the episodes of this task")
     .option("--failed", "only episodes that failed at a boundary")
     .option("--wrong", "only episodes whose reward is below 1")
     .option("--n <n>", "no more than n of them", wholeNumber(1))
     .addHelpText("after", NOTES)
     .action(async (file: string, _: object, command: Command) => {
-      await runCommand((signal) => runView(file, flagsOf(command), signal));
+      await runCommand((signal) => runView(inputPath(file), flagsOf(command), signal));
     });
 }
 

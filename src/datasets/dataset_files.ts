@@ -1,3 +1,5 @@
+import { DatasetError } from "../errors.ts";
+
 /** Which files of a folder {@linkcode datasetFiles} takes. */
 export interface DatasetFilesOptions {
   /** A folder in the folder, where a dataset comes in several forms: `main`. */
@@ -13,7 +15,7 @@ const READABLE = /\.(?:(?:jsonl|ndjson|csv)(?:\.gz)?|parquet)$/i;
  * Parquet files of a folder that belong to the split. Without a split it is `train` if there is one, else all.
  * Names that start with a dot, and links to folders, are passed over.
  *
- * @throws {RangeError} when there is no such file.
+ * @throws {DatasetError} when there is no such file.
  * @throws {Deno.errors.NotFound} when there is no such path.
  */
 export async function datasetFiles(path: string, options: DatasetFilesOptions = {}): Promise<string[]> {
@@ -26,7 +28,9 @@ export async function datasetFiles(path: string, options: DatasetFilesOptions = 
   const chosen = split === undefined ? orAll(belonging("train"), files) : belonging(split);
   if (chosen.length > 0) return chosen;
   const what = split === undefined ? "hold a file of JSON lines, CSV or Parquet" : `have a split '${split}'`;
-  throw new RangeError(`Cannot open dataset as '${root}' must ${what}: its files are [${files.join(", ")}]`);
+  throw new DatasetError(
+    `Cannot open dataset as '${root}' must ${what}: its files are [${files.join(", ")}]`,
+  );
 }
 
 function orAll(chosen: string[], files: string[]): string[] {

@@ -21,7 +21,7 @@ export interface ReadDatasetOptions extends DatasetFilesOptions, CollatedOptions
  * any with a field to ask. Fields that a task has no place for are in its `fields`.
  *
  * @throws {SyntaxError} at a row that is no task, with its file and number, or a file that is broken.
- * @throws {RangeError} when there is no such split.
+ * @throws {DatasetError} when there is no such split.
  */
 export async function* readDataset(
   dataset: RowSource,

@@ -51,6 +51,8 @@ export interface Step extends Observation {
   readonly reward: number | null;
   /** What the reward was made of, by name; `null` for a part that could not be scored. */
   readonly rewardParts?: Readonly<Record<string, number | null>>;
+  /** Why a grader gave no score. */
+  readonly unscored?: string;
   /** The episode reached an end of its own. */
   readonly terminated: boolean;
   /** The episode was cut off by a limit. */

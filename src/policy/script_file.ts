@@ -32,11 +32,15 @@ export class ScriptFile {
    * Reads JSON lines: `{ id, replies }` with the id of a task, or one list of replies per task, in the order of
    * the tasks. A reply is a text, or a message with `tool_calls`.
    *
+   * @throws {Error} when the file cannot be opened.
    * @throws {SyntaxError} at a line that is neither, with the file and the line's number.
    */
   static async read(path: string): Promise<ScriptFile> {
     const file = new ScriptFile();
-    using source = await Deno.open(path);
+    using source = await Deno.open(path).catch((cause) => {
+      const reason = cause instanceof Deno.errors.NotFound ? "there is no such file" : cause.message;
+      throw new Error(`Cannot read '${path}': ${reason}`, { cause });
+    });
     let number = 0;
     for await (const line of readLines(source.readable, { maxBytes: MAX_LINE_BYTES })) {
       const place = `${path}:${++number}`;

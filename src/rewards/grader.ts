@@ -15,6 +15,13 @@ export interface Score {
   readonly score: number | null;
   /** The parts of it, by name; they are written down and not added up. */
   readonly parts?: Readonly<Record<string, number | null>>;
+  /** Why there is no score, in a few words: `the task has no tests`. */
+  readonly reason?: string;
+}
+
+/** No score, and why. */
+export function unscored(reason: string): Score {
+  return { score: null, reason };
 }
 
 /** Gives an episode a score. */

@@ -1,12 +1,11 @@
 import type { SessionPool } from "../sandbox/exec.ts";
-import { finalReply } from "./final_reply.ts";
-import type { GradeContext, Grader, Score } from "./grader.ts";
+import { type GradeContext, type Grader, type Score, unscored } from "./grader.ts";
 import { Candidate } from "./hidden_tests/candidate.ts";
 import { candidateProgram } from "./hidden_tests/candidate_program.ts";
+import { programReply } from "./hidden_tests/program_reply.ts";
 import { SessionPair } from "./hidden_tests/session_pair.ts";
 import { type TestProblem, testProblem } from "./hidden_tests/test_problem.ts";
 import { TestRun } from "./hidden_tests/test_run.ts";
-import { taggedReply } from "./tagged_reply.ts";
 
 /** What {@linkcode hiddenTests} needs. */
 export interface HiddenTestsOptions {
@@ -23,7 +22,7 @@ export interface HiddenTestsOptions {
 }
 
 /**
- * Scores 1 when the program of the final reply passes every hidden test of the task's `fields`, else 0; `null`
+ * Scores 1 when the program of the newest reply that has one passes every hidden test of the task's `fields`, else 0; `null`
  * when the task has no tests. The part `tests_passed` is the share that it passes.
  *
  * The tests are HumanEval's (`prompt`, `entry_point`, `test`) or a list of asserts (`tests`, or MBPP's
@@ -56,11 +55,11 @@ export function hiddenTests(options: HiddenTestsOptions): Grader {
   return { name: "hidden_tests", grade: (context) => grade(context, pair, timeoutMs) };
 }
 
-async function grade(context: GradeContext, pair: SessionPair, timeoutMs: number): Promise<Score | null> {
+async function grade(context: GradeContext, pair: SessionPair, timeoutMs: number): Promise<Score> {
   const { task, history, signal } = context;
   const problem = testProblem(task);
-  if (problem === null) return null;
-  const program = candidateProgram(taggedReply(finalReply(history)).spoken, problem);
+  if (problem === null) return unscored("the task has no tests");
+  const program = candidateProgram(programReply(history, task, problem.entryPoint), problem);
   if (program === "") return scoreOf(0, problem);
   await using leases = new AsyncDisposableStack();
   const { forCandidate, forTests } = await pair.acquire(leases, signal);

@@ -1,5 +1,5 @@
 import { finalReply } from "./final_reply.ts";
-import type { Grader, Score } from "./grader.ts";
+import { type Grader, type Score, unscored } from "./grader.ts";
 import { instructionChecks } from "./ifeval/instructions.ts";
 import { looseVariants } from "./ifeval/variants.ts";
 import { type TaggedReply, taggedReply } from "./tagged_reply.ts";
@@ -41,7 +41,7 @@ export function ifeval(options: IfevalOptions = {}): Grader {
     name: "ifeval",
     grade({ task, history }) {
       const checks = instructionChecks(task);
-      if (checks === null) return null;
+      if (checks === null) return unscored("the task has no instructions");
       const reply = taggedReply(finalReply(history));
       const response = responseOf(reply);
       const variants = looseVariants(response);

@@ -4,7 +4,7 @@ import { type Message, messageText } from "../message.ts";
 import { type Policy, wholeReply } from "../policy/policy.ts";
 import type { Task } from "../task.ts";
 import { finalReply } from "./final_reply.ts";
-import type { GradeContext, Grader } from "./grader.ts";
+import { type GradeContext, type Grader, type Score, unscored } from "./grader.ts";
 import { taggedReply } from "./tagged_reply.ts";
 
 /** How a {@linkcode judge} judges. */
@@ -17,6 +17,8 @@ export interface JudgeOptions {
 
 const CRITERIA =
   "The answer is correct and answers the question. It agrees with the reference, where there is one.";
+/** So much of a last line is told, in characters. */
+const MAX_QUOTE = 120;
 const SCORE_LINE =
   /^[\s*_#>]{0,8}score[\s*_:=]{0,8}(\d{1,9}(?:\.\d{1,9})?)(?:\s{0,4}\/\s{0,4}(\d{1,9}))?[\s*_.]{0,8}$/i;
 
@@ -89,9 +91,13 @@ async function verdict(policy: Policy, messages: Message[], { task, signal }: Gr
 }
 
 /** The score of the last line: a judge may speak of scores, or quote them, before. */
-function scoreIn(verdict: string, scale: number): number | null {
+function scoreIn(verdict: string, scale: number): Score | number {
   const last = taggedReply(verdict).spoken.trimEnd().split("\n").at(-1)?.trim() ?? "";
   const [, given, outOf] = SCORE_LINE.exec(last) ?? [];
-  if (given === undefined || (outOf !== undefined && Number(outOf) !== scale)) return null;
-  return Number(given) <= scale ? Number(given) / scale : null;
+  if (given === undefined || (outOf !== undefined && Number(outOf) !== scale)) return unjudged(last);
+  return Number(given) <= scale ? Number(given) / scale : unjudged(last);
+}
+
+function unjudged(last: string): Score {
+  return unscored(`the judge must end with a score: it ended with '${last.slice(0, MAX_QUOTE)}'`);
 }

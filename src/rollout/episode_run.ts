@@ -141,7 +141,7 @@ export class EpisodeRun {
   #record(step: Step, maxTurns: number): void {
     const { reward, toolResults, rewardParts } = this.#played;
     const turns = this.#played.turns + 1;
-    const { terminated, policyVersion } = step;
+    const { terminated, policyVersion, unscored } = step;
     this.#mendStep({ reward: step.reward });
     this.#tell(step);
     this.#played = {
@@ -151,6 +151,7 @@ export class EpisodeRun {
       truncated: step.truncated || (!terminated && turns >= maxTurns),
       reward: step.reward === null ? reward : (reward ?? 0) + step.reward,
       ...(step.rewardParts && { rewardParts: { ...rewardParts, ...step.rewardParts } }),
+      ...(unscored !== undefined && { unscored }),
       ...(policyVersion !== undefined && { policyVersion }),
       toolResults: [...toolResults, ...step.toolResults.map((result) => toolRecord(turns, result))],
     };

@@ -20,16 +20,17 @@ export async function gradeTrajectory(
   grader: Grader,
   options: GradeTrajectoryOptions = {},
 ): Promise<Trajectory> {
-  const { error, rewardParts: _parts, ...played } = { ...trajectory, reward: null };
+  const { error, rewardParts: _parts, unscored: _reason, ...played } = { ...trajectory, reward: null };
   if (error !== undefined && error.boundary !== "grader") return { ...played, error };
   const { signal } = options;
   const history = History.fromChats(trajectory.messages);
   try {
-    const { score, parts } = await crossBoundary(
+    const { score, parts, reason } = await crossBoundary(
       async () => wholeScore(await grader.grade({ task: trajectory.task, history, signal })),
       { error: GraderError, failure: `Cannot grade with '${grader.name}'`, signal },
     );
-    return { ...played, reward: score, rewardParts: { [grader.name]: score, ...parts } };
+    const graded = { ...played, reward: score, rewardParts: { [grader.name]: score, ...parts } };
+    return score === null && reason !== undefined ? { ...graded, unscored: reason } : graded;
   } catch (error) {
     if (signal?.aborted) throw error;
     return withFailure(played, error);

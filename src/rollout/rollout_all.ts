@@ -25,8 +25,11 @@ export interface RolloutAllOptions extends EpisodesOptions {
   maxTurns?: number | undefined;
   /** Called the moment an episode is begun. */
   onStart?: ((episode: Episode) => void) | undefined;
-  /** Called the moment an episode is over, before its trajectory's turn comes. */
-  onTrajectory?: ((trajectory: Trajectory) => void) | undefined;
+  /**
+   * Called the moment an episode is over, before its trajectory's turn comes, and waited for. When it fails, all
+   * ends with its error.
+   */
+  onTrajectory?: ((trajectory: Trajectory) => void | Promise<void>) | undefined;
   /** Given what there is of an episode that was aborted. */
   onAborted?: ((trajectory: Trajectory) => void) | undefined;
   signal?: AbortSignal | undefined;
@@ -50,7 +53,7 @@ export async function* rolloutAll(
   const play = async (episode: Episode, signal: AbortSignal) => {
     onStart?.(episode);
     const trajectory = await playEpisode(episode, { ...options, tokens, signal });
-    onTrajectory?.(trajectory);
+    await onTrajectory?.(trajectory);
     return trajectory;
   };
   yield* mapConcurrently(episodesOf(tasks, options), play, { concurrency, ordered, signal });

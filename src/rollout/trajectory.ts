@@ -53,6 +53,8 @@ export interface Trajectory {
   readonly rewardParts?: Readonly<Record<string, number | null>>;
   /** What the env told beside, what it told later over what it told before. */
   readonly info?: Readonly<Record<string, unknown>>;
+  /** Why a grader gave no score. */
+  readonly unscored?: string;
   /** The version of the policy that played, where the env tells it. */
   readonly policyVersion?: number | string;
   readonly turns: number;

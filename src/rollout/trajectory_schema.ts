@@ -25,6 +25,7 @@ const trajectorySchema = z.looseObject({
   messages: chat,
   reward: z.number().nullable().default(null),
   rewardParts: z.record(z.string(), z.number().nullable()).optional(),
+  unscored: z.string().optional(),
   turns: count.default(0),
   terminated: z.boolean().default(false),
   truncated: z.boolean().default(false),

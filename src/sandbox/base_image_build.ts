@@ -101,6 +101,7 @@ async function runBuild(
 ): Promise<{ about: Omit<HeapImage, "data">; data: Uint8Array }> {
   const pieces: Uint8Array[] = [];
   const { promise, resolve, reject } = Promise.withResolvers<Omit<HeapImage, "data">>();
+  promise.catch(() => {}); // a build that was given up before it began is waited for by nobody
   const failed = (reason: string) =>
     reject(new SandboxError(`Cannot build the base image of profile '${profile.name}': ${reason}`));
   const child = new Child(buildCommand(profile, options.directory), ({ kind, payload }: Frame) => {

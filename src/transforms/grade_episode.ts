@@ -34,7 +34,8 @@ async function scoreOf(step: Step, grader: Grader, context: TransformContext): P
   return wholeScore(await grader.grade({ task, history: step.history.prompt, signal }));
 }
 
-function withScore(step: Step, { score, parts }: Score, name: string): Step {
+function withScore(step: Step, { score, parts, reason }: Score, name: string): Step {
   const rewardParts = { ...step.rewardParts, [name]: score, ...parts };
-  return { ...step, rewardParts, reward: score === null ? step.reward : (step.reward ?? 0) + score };
+  if (score !== null) return { ...step, rewardParts, reward: (step.reward ?? 0) + score };
+  return { ...step, rewardParts, ...(reason !== undefined && { unscored: reason }) };
 }

@@ -16,12 +16,12 @@ function episode(id: string, sample = 1): Trajectory {
 Deno.test("EpisodeTable.text() has a line for each episode of a short run", () => {
   const table = new EpisodeTable();
   table.add(episode("paint"));
-  table.add(withFailure({ ...episode("\x1b[2J", 2), reward: null }, new Error("no")));
+  table.add(withFailure({ ...episode("\x1b[2J\nx", 2), reward: null }, new Error("no")));
   assertEquals(
     table.text(),
-    `task        turns  reward    ms  tools
-paint           2     0.3  1235  timeout, ok
-\\x1b[2J #2      2       -  1235  failed: env
+    `task           turns  reward    ms  tools
+paint              2     0.3  1235  timeout, ok
+\\x1b[2J\\nx #2      2       -  1235  failed: env
 
 `,
   );

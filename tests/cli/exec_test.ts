@@ -110,3 +110,19 @@ Deno.test("paddock exec leaves nothing behind when it is interrupted", async () 
   assertEquals(await Promise.all(sandboxes.map(isAlive)), [false]);
   await Promise.all([reader.cancel(), child.stderr.cancel(), child.stdin.abort().catch(() => {})]);
 });
+
+Deno.test("paddock exec and rollout give up the first base image when they are interrupted", async () => {
+  const tasks = new URL("../../examples/tasks.jsonl", import.meta.url).pathname;
+  for (const work of [["exec", "-e", "1"], ["rollout", "--tasks", tasks]]) {
+    const cache = await Deno.makeTempDir();
+    const child = startPaddock("--cache-dir", cache, ...work);
+    const reader = child.stderr.getReader();
+    assertStringIncludes(new TextDecoder().decode((await reader.read()).value), "Building the base image");
+    child.kill("SIGINT");
+    assertEquals((await child.status).code, 130);
+    const left = await Array.fromAsync(Deno.readDir(cache), ({ name }) => name);
+    assertEquals(left.filter((name) => !name.endsWith(".lock")), [], "it was not built to its end");
+    await Promise.all([reader.cancel(), child.stdout.cancel(), child.stdin.abort().catch(() => {})]);
+    await Deno.remove(cache, { recursive: true });
+  }
+});

@@ -6,6 +6,7 @@ import { chosenPolicy } from "../../src/cli/policies.ts";
 import { Summary } from "../../src/cli/summary.ts";
 import type { TaskRunOptions } from "../../src/cli/task_run.ts";
 import { TrajectoryFile } from "../../src/cli/trajectory_file.ts";
+import { ifeval } from "../../src/rewards/ifeval.ts";
 import { numberMatch } from "../../src/rewards/number_match.ts";
 import type { Trajectory } from "../../src/rollout/trajectory.ts";
 import { fakeArithmetic } from "../fake_arithmetic.ts";
@@ -95,6 +96,15 @@ Deno.test("playTasks() shows messages in the order of the tasks, and no control 
   assertEquals(stdout.includes("\x1b"), false);
 });
 
+Deno.test("playTasks() writes down why an episode has no score, and prints the first reason", async () => {
+  await using stack = new AsyncDisposableStack();
+  const setup = { pool: () => new FakePool(fakeArithmetic), stack, timeoutMs: 100, maxTurns: 4 };
+  const makeEnv = await named(ENVS, "chat", "env").open({ ...setup, grader: ifeval() });
+  const { code, stdout, stderr } = await play([WRONG], { makeEnv, json: true });
+  assertEquals([code, JSON.parse(stdout).unscored], [0, "the task has no instructions"]);
+  assertMatch(stderr, /unscored +1 \(first: the task has no instructions\)\n/);
+});
+
 Deno.test("playTasks() draws its progress on a terminal only", async () => {
   const stderr = new FakeSink(true);
   await play([WRONG, WRONG], { stderr });
@@ -116,10 +126,44 @@ Deno.test("playTasks() gives 2 and one error for tasks that cannot be read", asy
   const missing = await play([], { tasks: "no/such/file" });
   assertEquals({ code: missing.code, stdout: missing.stdout }, { code: 2, stdout: "" });
   assertMatch(missing.stderr, /^error: .*no\/such\/file.*\n$/);
-  const broken = await play([WRONG, "{oops"]);
-  assertEquals(broken.code, 2);
-  assertMatch(broken.stderr, /^error: Cannot read task at .*:2 .*\n$/);
-  assertMatch(broken.stdout, /episodes +1/);
+});
+
+Deno.test("playTasks() records a row that is no task on its episodes, and plays those behind it", async () => {
+  const out = await Deno.makeTempFile();
+  try {
+    const [first, last] = [{ ...WRONG, id: "a" }, { ...WRONG, id: "b" }];
+    const rows = [first, '{"id":', { query: null }, "5", last];
+    const { code, stdout, stderr } = await play(rows, { out, samples: 2, concurrency: 1 });
+    assertEquals({ code, stderr }, { code: 1, stderr: "" });
+    const episodes: Trajectory[] = (await Deno.readTextFile(out)).trimEnd().split("\n").map((line) =>
+      JSON.parse(line)
+    );
+    assertEquals(episodes.map(({ reward }) => reward), [0, 0, null, null, null, null, null, null, 0, 0]);
+    const [, , broken, , empty, , number] = episodes;
+    assertEquals([broken?.error?.boundary, broken?.error?.name], ["dataset", "DatasetError"]);
+    assertMatch(broken?.task.id ?? "", /:2$/);
+    assertMatch(broken?.error?.message ?? "", /^Cannot read task at .*:2 as it must be JSON: /);
+    assertMatch(empty?.error?.message ?? "", /:3: query: must be a text or a list of messages/);
+    assertMatch(number?.error?.message ?? "", /:4: .*expected object, received number/);
+    assertMatch(stdout, /errors +6\nfirst error +dataset: Cannot read task at /);
+
+    const mended = [first, { query: "q", answer: "1", replies: ["1"] }, last];
+    const again = await play(mended, { out, samples: 2, concurrency: 1, resume: true });
+    assertMatch(again.stdout, /episodes +6 \(4 of an earlier run\)\n[^]*right +2\n/);
+  } finally {
+    await Deno.remove(out);
+  }
+});
+
+Deno.test({
+  name: "playTasks() gives 74, one error and the table when the disk is full",
+  ignore: Deno.build.os !== "linux",
+  async fn() {
+    const { code, stdout, stderr } = await play([WRONG, WRONG], { out: "/dev/full", concurrency: 1 });
+    assertEquals(code, 74);
+    assertMatch(stderr, /^error: Cannot write '\/dev\/full': No space left on device .*\n$/);
+    assertMatch(stdout, /\nepisodes +1\n/);
+  },
 });
 
 Deno.test("playTasks() gives 130 and the table of what ran when it is interrupted", async () => {
@@ -181,7 +225,7 @@ Deno.test("playTasks() goes on where an earlier run stopped, and plays nothing t
       const { task, sample } = JSON.parse(line);
       return `${task.id}${sample}`;
     });
-    assertEquals(keys, ["a1", "a2", "a3", "b1", "b2", "b3"]);
+    assertEquals(keys.toSorted(), ["a1", "a2", "a3", "b1", "b2", "b3"]);
     const done = await play(rows, { out, samples: 3, resume: true });
     assertMatch(done.stdout, /^episodes +6 \(6 of an earlier run\)/);
   } finally {
@@ -219,6 +263,12 @@ Deno.test("playTasks() records each episode whose policy failed, and plays all",
   const failures = stdout.trimEnd().split("\n").map((line) => JSON.parse(line).error?.boundary);
   assertEquals([code, failures.toSorted()], [1, ["policy", undefined, undefined]]);
   assertStringIncludes(stderr, "first error   policy: Cannot play task '1'");
+});
+
+Deno.test("playTasks() says what a task lacks that the policy of the command line is to play", async () => {
+  const { code, stdout } = await play([{ id: "a", query: "q" }]);
+  assertEquals(code, 1);
+  assertStringIncludes(stdout, "Cannot play task 'a' with policy 'scripted' as it needs 'replies' or a");
 });
 
 Deno.test("playTasks() writes at Ctrl-C what is over and whose turn has not come", async () => {

@@ -1,6 +1,7 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { chosenPolicy } from "../../src/cli/policies.ts";
 import { UsageError } from "../../src/cli/usage_error.ts";
+import { PolicyError } from "../../src/errors.ts";
 import { History } from "../../src/history.ts";
 import { wholeReply } from "../../src/policy/policy.ts";
 import { completion, FakeServer } from "../policy/fake_server.ts";
@@ -15,7 +16,7 @@ Deno.test("chosenPolicy() says what there is, and what is missing", async () => 
     ["openai:http://127.0.0.1", "give --model NAME"],
     ["sglang", "give --policy sglang:URL"],
     ["sglang:ftp://h", "must be an address of http or https"],
-    ["scripted:/no/such/file", "No such file"],
+    ["scripted:/no/such/file", "there is no such file"],
   ];
   for (const [name, says] of wrong) await assertRejects(() => chosenPolicy(name, {}), UsageError, says);
 });
@@ -30,7 +31,7 @@ Deno.test("chosenPolicy() makes a script of a task's replies, else of its refere
     await policy.reply(HISTORY, { task: { ...TASK, reference: "<<1+1=2>>" } }),
     '```python\nv1 = 1 + 1\nprint("v1 =", v1)\n```',
   );
-  await assertRejects(() => policy.reply(HISTORY, { task: TASK }), Error, "it has 0");
+  await assertRejects(() => policy.reply(HISTORY, { task: TASK }), PolicyError, "it has neither");
 });
 
 Deno.test("chosenPolicy() plays a file of replies in the order of the tasks", async () => {

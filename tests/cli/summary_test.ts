@@ -23,6 +23,15 @@ Deno.test("Summary tells groups that were solved from those that can teach somet
   assertMatch(summary.table(), /pass@2 +3 of 4\nmixed groups +1 of 4\ngroup spread +0\.1875\n/);
 });
 
+Deno.test("Summary says why the first episode without a score has none", () => {
+  const summary = new Summary();
+  summary.add(episode("a", null));
+  assertStringIncludes(summary.table(), "\nunscored      1\n");
+  summary.add({ ...episode("b", null), unscored: "it ended with '\x1b[2J\n'" });
+  summary.add({ ...episode("c", null), unscored: "another" });
+  assertStringIncludes(summary.table(), "\nunscored      3 (first: it ended with '\\x1b[2J ')\n");
+});
+
 Deno.test("Summary says nothing of groups where a task has one episode", () => {
   const summary = new Summary();
   summary.add(episode("a", 1));

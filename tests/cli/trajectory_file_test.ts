@@ -1,7 +1,8 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import type { EpisodeFileOptions } from "../../src/cli/episode_file.ts";
-import { TrajectoryFile } from "../../src/cli/trajectory_file.ts";
+import { TrajectoryFile, type TrajectoryFileOptions } from "../../src/cli/trajectory_file.ts";
 import { UsageError } from "../../src/cli/usage_error.ts";
+import { History } from "../../src/history.ts";
+import type { Task } from "../../src/task.ts";
 import { emptyTrajectory, type Trajectory, withFailure } from "../../src/rollout/trajectory.ts";
 
 function episode(id: string, sample = 1): Trajectory {
@@ -22,7 +23,7 @@ interface Opened {
 /** Opens a file that holds `before`, asks whether it had `a` and `b`, and writes `c`. */
 async function open(
   before: string | Uint8Array | undefined,
-  options: EpisodeFileOptions<Trajectory>,
+  options: TrajectoryFileOptions,
 ): Promise<Opened> {
   const folder = await Deno.makeTempDir();
   const path = `${folder}/runs/today/x.jsonl`;
@@ -66,10 +67,11 @@ Deno.test("TrajectoryFile.open() makes the folder and the file", async () => {
 
 Deno.test("TrajectoryFile.open() throws nothing away unless it is told to", async () => {
   await assertRejects(
-    () => open("notes", {}),
+    () => open("notes", { mayResume: true }),
     UsageError,
     "as it holds something: give --resume to go on, or --force",
   );
+  await assertRejects(() => open("notes", {}), UsageError, "something: give --force to throw that away");
   assertEquals((await open("notes", { force: true })).after, lines(episode("c")));
 });
 
@@ -128,6 +130,25 @@ Deno.test("TrajectoryFile.open() says why it cannot write", async () => {
   } finally {
     await Deno.remove(path);
   }
+});
+
+Deno.test("TrajectoryFile.open() refuses tasks that only have the ids of what was played, and leaves the file alone", async () => {
+  const chat = [{ role: "user", content: "q" }, { role: "assistant", content: "a" }];
+  const task = { id: "a", query: chat, answer: "1" };
+  const before = lines({ ...episode("a"), task }, withFailure(episode("b"), new Error("down")));
+  async function* of(...tasks: Task[]): AsyncGenerator<Task> {
+    yield* tasks;
+  }
+  for (const other of [{ ...task, query: "q" }, { ...task, answer: "2" }]) {
+    await assertRejects(
+      () => open(before, { resume: true, tasks: of({ id: "b", query: "new" }, other) }),
+      UsageError,
+      "Cannot resume as task 'a' must be the one that was played: its query or its answer is another",
+    );
+  }
+  const query = History.fromChats(chat).toChats();
+  const two = of({ ...task, query: "the other of that name" }, { ...task, query }, { id: "c", query: "q" });
+  assertEquals((await open(before, { resume: true, tasks: two })).kept, ["a"]);
 });
 
 Deno.test("TrajectoryFile.takeFinished() tells two tasks of one name apart", async () => {

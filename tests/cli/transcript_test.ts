@@ -19,6 +19,11 @@ const EPISODE: Trajectory = {
   times: { totalMs: 12.3, policyMs: 1, envMs: 2 },
 };
 
+Deno.test("transcript() keeps a name to its line", () => {
+  const task = { id: "a ──\nreward 1", query: "q" };
+  assertMatch(transcript({ ...EPISODE, task }), /^── a ──\\nreward 1, sample 2 ──\n/);
+});
+
 Deno.test("transcript() shows messages, calls, tools, reward and end", () => {
   assertEquals(
     transcript(EPISODE),

@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertMatch, assertNotEquals, assertRejects } from "@std/assert";
 import { DataLoadingPrimer } from "../../src/datasets/data_loading_primer.ts";
+import { DatasetError } from "../../src/errors.ts";
 import { readDataset, type ReadDatasetOptions } from "../../src/datasets/read_dataset.ts";
 import { readRows, type RowSource } from "../../src/datasets/read_rows.ts";
 import { History } from "../../src/history.ts";
@@ -186,10 +187,10 @@ Deno.test("readDataset() takes the files of a folder in order, and of them 'trai
     assertEquals(await queries(`${folder}/d`, { split: "training" }), ["d"]);
     assertEquals(await queries(`${folder}/e`), ["e", "f"]);
     const missing = () => queries(`${folder}/d`, { split: "dev" });
-    await assertRejects(missing, RangeError, "must have a split 'dev': its files are [");
+    await assertRejects(missing, DatasetError, "must have a split 'dev': its files are [");
     await assertRejects(() => queries(`${folder}/x`), Deno.errors.NotFound);
     await Deno.mkdir(`${folder}/empty`);
-    await assertRejects(() => queries(`${folder}/empty`), RangeError, "must hold a file of JSON lines");
+    await assertRejects(() => queries(`${folder}/empty`), DatasetError, "must hold a file of JSON lines");
   });
 });
 

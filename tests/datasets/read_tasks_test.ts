@@ -1,5 +1,7 @@
-import { assertEquals, assertRejects } from "@std/assert";
+import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { readTasks } from "../../src/datasets/read_tasks.ts";
+import type { DatasetError } from "../../src/errors.ts";
+import type { Task } from "../../src/task.ts";
 import { gzipped, lines, withFiles } from "./scratch.ts";
 
 async function read(content: string | Uint8Array, limit?: number) {
@@ -83,6 +85,24 @@ for (const { what, content, says } of faults) {
     await assertRejects(() => read(content), SyntaxError, says);
   });
 }
+
+Deno.test("readTasks() goes on behind a row that is no task where somebody is told of it", async () => {
+  const bytes = new TextEncoder().encode('{"query":"a"}\n{oops\n5\n{"query":"~"}\n{"query":"b"}\n');
+  bytes[bytes.indexOf("~".charCodeAt(0))] = 0xff;
+  await withFiles({ "x.jsonl": bytes }, async (folder) => {
+    const faults: string[] = [];
+    const onFault = ({ id }: Task, error: DatasetError) => void faults.push(`${id} ${error.message}`);
+    const tasks = await Array.fromAsync(readTasks(`${folder}/x.jsonl`, { limit: 4, onFault }));
+    assertEquals(tasks.map(({ id, query }) => [id, query]), [["x:1", "a"], ["x:2", ""], ["x:3", ""], [
+      "x:4",
+      "",
+    ]]);
+    assertEquals(faults.length, 3);
+    assertStringIncludes(faults[0] ?? "", "x:2 Cannot read task at ");
+    assertStringIncludes(faults[1] ?? "", "x:3 Cannot read task at ");
+    assertStringIncludes(faults[2] ?? "", "a line must be UTF-8: it is not");
+  });
+});
 
 Deno.test("readTasks() refuses a limit that is not a whole number of at least 1", async () => {
   for (const limit of [0, -1, 1.5, NaN]) await assertRejects(() => read("", limit), RangeError, "'limit'");

@@ -31,6 +31,14 @@ Deno.test("ScriptFile.read() takes messages that call tools", async () => {
   ]);
 });
 
+Deno.test("ScriptFile.read() says which file it cannot open", async () => {
+  await assertRejects(
+    () => ScriptFile.read("no/such"),
+    Error,
+    "Cannot read 'no/such': there is no such file",
+  );
+});
+
 Deno.test("ScriptFile.read() says where a line is that holds no replies", async () => {
   const lines = [
     "{oops",

@@ -317,8 +317,9 @@ Deno.test("hiddenTests() gives tests a fresh interpreter in a pool that candidat
 
 Deno.test("hiddenTests() gives no score to a task without tests", async () => {
   const grade = gradeWith(hiddenTests({ pool: new FakePool() }));
-  assertEquals(await grade(code("x = 1"), { prompt: "def f():" }), null);
-  assertEquals(await grade(code("x = 1"), {}), null);
+  const none = { score: null, reason: "the task has no tests" };
+  assertEquals(await grade(code("x = 1"), { prompt: "def f():" }), none);
+  assertEquals(await grade(code("x = 1"), {}), none);
 });
 
 Deno.test("hiddenTests() refuses fields that are not those of tests", async () => {

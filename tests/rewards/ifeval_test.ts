@@ -85,8 +85,9 @@ Deno.test("ifeval() takes kwargs that are null, missing, or full of nulls", () =
 });
 
 Deno.test("ifeval() gives no score to a task without instructions", () => {
-  assertEquals(ifeval().grade(said("yes")), null);
-  assertEquals(ifeval().grade(said("yes", undefined, { instruction_id_list: null })), null);
+  const none = { score: null, reason: "the task has no instructions" };
+  assertEquals(ifeval().grade(said("yes")), none);
+  assertEquals(ifeval().grade(said("yes", undefined, { instruction_id_list: null })), none);
 });
 
 Deno.test("ifeval() says which instruction or argument it does not know", () => {

@@ -26,9 +26,18 @@ const verdicts: readonly (readonly [string, number | null])[] = [
 
 for (const [verdict, score] of verdicts) {
   Deno.test(`judge() reads ${JSON.stringify(verdict)} as ${score}`, async () => {
-    assertEquals(await judge(judging(verdict)).grade(said("18", "18")), score);
+    const given = await judge(judging(verdict)).grade(said("18", "18"));
+    assertEquals(typeof given === "number" ? given : given?.score, score);
   });
 }
+
+Deno.test("judge() says how a verdict without a score ended", async () => {
+  const given = await judge(judging("Well.\nA solid 9!")).grade(said("18", "18"));
+  assertEquals(given, {
+    score: null,
+    reason: "the judge must end with a score: it ended with 'A solid 9!'",
+  });
+});
 
 Deno.test("judge() shows question, reference and answer, and nothing else of the episode", async () => {
   const seen: { text: string; context: ReplyContext }[] = [];

@@ -22,6 +22,13 @@ Deno.test("gradeTrajectory() puts a score with its parts in the place of the rew
   assertEquals({ reward, rewardParts }, { reward: 2, rewardParts: { levels: 2, level: 3 } });
 });
 
+Deno.test("gradeTrajectory() keeps why there is no score, until there is one", async () => {
+  const without: Grader = { name: "without", grade: () => ({ score: null, reason: "no tests" }) };
+  const graded = await gradeTrajectory(EPISODE, without);
+  assertEquals([graded.reward, graded.unscored], [null, "no tests"]);
+  assertEquals("unscored" in await gradeTrajectory(graded, grader), false);
+});
+
 Deno.test("gradeTrajectory() writes a grader that fails on the episode, whose reward is null", async () => {
   const { reward, error } = await gradeTrajectory(EPISODE, broken);
   assertEquals({ reward, error }, {

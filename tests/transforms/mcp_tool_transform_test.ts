@@ -192,6 +192,16 @@ Deno.test("MCPToolTransform.reset() rejects with an McpError when a server canno
   assertEquals(await childrenOf(Deno.pid, "fake_server"), []);
 });
 
+Deno.test("McpClients.tools() tells all who waited for one start of its failure, and tries anew for the next", async () => {
+  await using clients = new McpClients({ servers: { fake: fake("mute") }, detected, startTimeoutMs: 300 });
+  const waited = await Promise.allSettled([1, 2, 3].map(() => clients.tools()));
+  const failures = waited.map((outcome) => outcome.status === "rejected" ? outcome.reason : undefined);
+  assert(failures[0] instanceof McpError);
+  assert(failures.every((failure) => failure === failures[0]), "they waited for the same start");
+  const next = await assertRejects(() => clients.tools(), McpError, "it did not answer within 300 ms");
+  assert(next !== failures[0]);
+});
+
 Deno.test("MCPToolTransform.reset() waits for a slow server, and lets a cancellation pass", async () => {
   await withServers({ fake: fake("slow") }, async (ask) => {
     assertStringIncludes(await told(ask, call("fake.counts")), "start 1, call 1");

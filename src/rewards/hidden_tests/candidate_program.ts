@@ -68,7 +68,8 @@ function namelessBlocks(reply: string): string[] {
   return blocks;
 }
 
-function defines(program: string, entryPoint: string | undefined): boolean {
+/** Whether a program defines what is to be tested; any does where that is not said. */
+export function defines(program: string, entryPoint: string | undefined): boolean {
   if (entryPoint === undefined) return true;
   const name = /^\w+/.exec(entryPoint)?.[0] ?? entryPoint;
   return new RegExp(`^(?:(?:async[ \\t]+)?def|class)[ \\t]+${name}\\b|^${name}[ \\t]*[:=]`, "m").test(

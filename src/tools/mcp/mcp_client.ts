@@ -30,7 +30,8 @@ interface Call {
 export class McpClient implements AsyncDisposable {
   readonly #options: McpClientOptions;
   readonly #stop = new AbortController();
-  #connection: Promise<McpConnection> | undefined;
+  #connection: McpConnection | undefined;
+  #starting: Promise<McpConnection> | undefined;
   #closing: Promise<unknown> = Promise.resolve();
 
   constructor(options: McpClientOptions) {
@@ -79,40 +80,33 @@ export class McpClient implements AsyncDisposable {
   /** Ends the server and waits until it is gone. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stop.abort(new McpError(`MCP server '${this.#options.name}' not connected: it is disposed`));
-    const connection = await this.#connection?.catch(() => undefined); // one that did not start is gone
-    await connection?.[Symbol.asyncDispose]();
+    await this.#starting?.catch(() => {}); // one that did not start is gone
+    await this.#connection?.[Symbol.asyncDispose]();
     await this.#closing;
   }
 
-  /** The connection, a new one in place of one that is lost; `started` when this is what made it. */
+  /**
+   * The connection, a new one in place of one that is lost; `started` when this is what made it. Who comes while it
+   * is being made waits for the same one, and shares its failure.
+   */
   async #connected(
     signal: AbortSignal | undefined,
   ): Promise<{ connection: McpConnection; started: boolean }> {
     this.#stop.signal.throwIfAborted();
-    const current = this.#connection;
-    const known = await this.#ready(current, signal);
+    const known = this.#connection;
     if (known?.alive) return { connection: known, started: false };
-    // Whoever waited for the same connection may have made the next one already.
-    const next = this.#connection !== current && this.#connection ? this.#connection : this.#reopen(known);
-    return { connection: await unlessAborted(next, signal), started: true };
+    const started = this.#starting === undefined;
+    this.#starting ??= this.#start(known);
+    this.#starting.catch(() => {}); // whoever needs it hears of it
+    return { connection: await unlessAborted(this.#starting, signal), started };
   }
 
-  #reopen(lost: McpConnection | undefined): Promise<McpConnection> {
+  async #start(lost: McpConnection | undefined): Promise<McpConnection> {
     if (lost) this.#closing = Promise.all([this.#closing, lost[Symbol.asyncDispose]().catch(() => {})]);
-    const next = this.#connection = this.#open();
-    next.catch(() => {}); // whoever needs it hears of it
-    return next;
-  }
-
-  async #ready(
-    connection: Promise<McpConnection> | undefined,
-    signal: AbortSignal | undefined,
-  ): Promise<McpConnection | undefined> {
     try {
-      return connection && await unlessAborted(connection, signal);
-    } catch {
-      signal?.throwIfAborted();
-      return undefined; // one that did not start is tried again
+      return this.#connection = await this.#open();
+    } finally {
+      this.#starting = undefined;
     }
   }
 

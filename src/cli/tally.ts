@@ -1,0 +1,17 @@
+/** How often something was put there by its name, and not taken yet. */
+export class Tally {
+  readonly #counts = new Map<string, number>();
+
+  /** Counts one more. */
+  add(name: string): void {
+    this.#counts.set(name, (this.#counts.get(name) ?? 0) + 1);
+  }
+
+  /** Takes one away, and says whether there was one. */
+  take(name: string): boolean {
+    const count = this.#counts.get(name) ?? 0;
+    if (count > 1) this.#counts.set(name, count - 1);
+    else this.#counts.delete(name);
+    return count > 0;
+  }
+}

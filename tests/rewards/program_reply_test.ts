@@ -1,0 +1,37 @@
+import { assertEquals } from "@std/assert";
+import { History } from "../../src/history.ts";
+import { programReply } from "../../src/rewards/hidden_tests/program_reply.ts";
+import type { Task } from "../../src/task.ts";
+
+const ADD = "Here:\n```python\ndef add(a, b):\n    return a + b\n```";
+const OTHER = "```python\nprint(add(1, 2))\n```";
+
+function reply(entryPoint: string | undefined, said: readonly string[], query: Task["query"] = "q"): string {
+  const prompt = typeof query === "string" ? [{ role: "user", content: query }] : [...query];
+  const turns = said.flatMap((content) => [{ role: "assistant", content }, { role: "tool", content: "ran" }]);
+  const history = History.fromChats([...prompt, ...turns]);
+  return programReply(history, { id: "t", query }, entryPoint);
+}
+
+Deno.test("programReply() finds the program of an episode that ended without a block", () => {
+  assertEquals(reply("add", [ADD, "done"]), ADD);
+  assertEquals(reply(undefined, [ADD, "done"]), ADD);
+  assertEquals(reply("sub", [ADD, "done"]), ADD);
+});
+
+Deno.test("programReply() takes the newest reply that defines the entry point", () => {
+  const bare = "def add(a, b):\n    return b + a";
+  assertEquals(reply("add", ["```python\ndef add(): 0\n```", ADD, OTHER, "done"]), ADD);
+  assertEquals(reply("add", [ADD, bare]), bare);
+  assertEquals(reply(undefined, [ADD, OTHER, "done"]), OTHER);
+});
+
+Deno.test("programReply() finds no program in thoughts, nor in what the query says", () => {
+  const shown = [{ role: "user", content: "q" }, { role: "assistant", content: ADD }, {
+    role: "user",
+    content: "r",
+  }];
+  assertEquals(reply("add", [`<think>${ADD}</think>`, "    return a + b"]), "    return a + b");
+  assertEquals(reply("add", ["    return a + b"], shown), "    return a + b");
+  assertEquals(reply("add", []), "");
+});
