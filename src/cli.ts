@@ -7,6 +7,7 @@ import { gradeCommand } from "./cli/grade.ts";
 import { replCommand } from "./cli/repl.ts";
 import { rolloutCommand } from "./cli/rollout.ts";
 import { reportFailure } from "./cli/run_command.ts";
+import { serveCommand } from "./cli/serve.ts";
 import { sessionCommand } from "./cli/session.ts";
 import { viewCommand } from "./cli/view.ts";
 import { PADDOCK_VERSION } from "./version.ts";
@@ -16,6 +17,7 @@ Examples:
   paddock exec -e 'print(sum(range(10)))'
   paddock repl
   paddock doctor
+  paddock serve
   paddock rollout --tasks examples/tasks.jsonl --out runs/a.jsonl
   paddock view runs/a.jsonl --wrong`;
 
@@ -38,7 +40,7 @@ export function paddockCommand(): Command {
     .exitOverride();
   const commands = [
     ...[execCommand(), sessionCommand(), replCommand()],
-    ...[rolloutCommand(), gradeCommand(), viewCommand(), doctorCommand(), benchCommand()],
+    ...[rolloutCommand(), gradeCommand(), viewCommand(), serveCommand(), doctorCommand(), benchCommand()],
   ];
   for (const command of commands) paddock.addCommand(command.copyInheritedSettings(paddock));
   return paddock;

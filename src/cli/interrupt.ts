@@ -1,13 +1,17 @@
 /** A signal that Ctrl-C aborts, until disposed. A second Ctrl-C ends the program as if this were not there. */
 export class Interrupt implements Disposable {
   readonly #abort = new AbortController();
+  readonly #cause: "SIGINT" | "SIGTERM";
   readonly #listener = () => {
     this[Symbol.dispose]();
-    this.#abort.abort(new DOMException("Interrupted by Ctrl-C", "AbortError"));
+    const by = this.#cause === "SIGINT" ? "Ctrl-C" : this.#cause;
+    this.#abort.abort(new DOMException(`Interrupted by ${by}`, "AbortError"));
   };
 
-  constructor() {
-    Deno.addSignalListener("SIGINT", this.#listener);
+  /** Listens for Ctrl-C, or for the word of whoever runs services. */
+  constructor(cause: "SIGINT" | "SIGTERM" = "SIGINT") {
+    this.#cause = cause;
+    Deno.addSignalListener(cause, this.#listener);
   }
 
   get signal(): AbortSignal {
@@ -15,6 +19,6 @@ export class Interrupt implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    Deno.removeSignalListener("SIGINT", this.#listener);
+    Deno.removeSignalListener(this.#cause, this.#listener);
   }
 }

@@ -1,4 +1,5 @@
 import { OpenAPIHono } from "@hono/zod-openapi";
+import { SandboxError } from "../errors.ts";
 import { PADDOCK_VERSION } from "../version.ts";
 import { access, type AccessOptions } from "./access.ts";
 import type { AppEnv } from "./app_env.ts";
@@ -40,7 +41,7 @@ export function paddockApp(options: PaddockAppOptions): Api {
   });
   app.onError((thrown) => {
     const error = asServerError(thrown);
-    if (error.fault === "internal" || error.fault === "unavailable") onFault(error.cause ?? error);
+    if (error.fault === "internal" || error.cause instanceof SandboxError) onFault(error.cause);
     return errorAnswer(error);
   });
   app.notFound(() => errorAnswer(new ServerError("not_found", "There is no such path")));
@@ -49,7 +50,7 @@ export function paddockApp(options: PaddockAppOptions): Api {
     metrics.request(c.res.status);
     c.res.headers.set("x-content-type-options", "nosniff");
   });
-  app.use(access(options), requestLimits({ ...REQUEST_LIMITS, ...options.limits }), noticeDisconnect());
+  app.use(access(options), noticeDisconnect(), requestLimits({ ...REQUEST_LIMITS, ...options.limits }));
   app.use("/v1/*", sameAnswer());
   sessionRoutes(app, sessions);
   streamRoutes(app, sessions);

@@ -20,6 +20,8 @@ export interface LiveSessionOptions {
   readonly metrics: Metrics;
   /** Milliseconds without use after which it ends. */
   readonly idleMs: number;
+  /** Aborted when everything stops, with what those who wait are told. */
+  readonly stop: AbortSignal;
   /** Called once, when it ends. */
   readonly onEnd: () => Promise<void>;
 }
@@ -103,7 +105,8 @@ export class LiveSession implements AsyncDisposable {
     try {
       return await work(this.#options);
     } catch (error) {
-      throw sessionError(error);
+      const { stop } = this.#options;
+      throw sessionError(stop.aborted ? stop.reason : error);
     } finally {
       this.#using--;
       this.#usedAt = new Date();

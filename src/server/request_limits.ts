@@ -32,7 +32,12 @@ export function requestLimits(limits: RequestLimits): MiddlewareHandler<AppEnv> 
     if (raw.body !== null) {
       const body = await readBody(raw.body, Number(raw.headers.get("content-length")), limits);
       checkDepth(body, limits.depth);
-      c.req.raw = new Request(raw, { body });
+      c.req.raw = new Request(raw.url, {
+        method: raw.method,
+        headers: raw.headers,
+        body,
+        signal: c.get("signal"),
+      });
     }
     await next();
   };

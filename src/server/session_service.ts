@@ -68,7 +68,10 @@ export class SessionService implements AsyncDisposable {
         either,
       );
       const onEnd = () => this.#end(session, lease, place);
-      const session: LiveSession = new LiveSession({ session: lease.session, owner, metrics, idleMs, onEnd });
+      const session: LiveSession = new LiveSession({
+        ...{ session: lease.session, owner, metrics, idleMs, onEnd },
+        stop: this.#stop.signal,
+      });
       this.#open.add(session);
       return session;
     } catch (error) {
