@@ -2,6 +2,11 @@ import { OpenAPIHono } from "@hono/zod-openapi";
 import { SandboxError } from "../errors.ts";
 import { PADDOCK_VERSION } from "../version.ts";
 import { access, type AccessOptions } from "./access.ts";
+import { e2b } from "./adapters/e2b.ts";
+import { nemoSkills } from "./adapters/nemo_skills.ts";
+import { openEnv } from "./adapters/openenv.ts";
+import { piston } from "./adapters/piston.ts";
+import { sandboxFusion } from "./adapters/sandbox_fusion.ts";
 import type { AppEnv } from "./app_env.ts";
 import { noticeDisconnect } from "./disconnect.ts";
 import { docsPage } from "./docs_page.ts";
@@ -18,6 +23,9 @@ import { gradeRoutes, type Graders } from "./v1/grade.ts";
 import type { Api } from "./v1/route.ts";
 import { sessionRoutes } from "./v1/sessions.ts";
 import { streamRoutes } from "./v1/stream.ts";
+
+/** The systems whose clients are served as they are; two ask at `/execute`, and the first takes what is its own. */
+const ADAPTERS = [sandboxFusion, nemoSkills, e2b, piston, openEnv];
 
 /** What a server is made of. */
 export interface PaddockAppOptions extends AccessOptions {
@@ -48,7 +56,7 @@ export function paddockApp(options: PaddockAppOptions): Api {
   app.use(async (c, next) => {
     await next();
     metrics.request(c.res.status);
-    c.res.headers.set("x-content-type-options", "nosniff");
+    if (c.res.status !== 101) c.res.headers.set("x-content-type-options", "nosniff");
   });
   app.use(access(options), noticeDisconnect(), requestLimits({ ...REQUEST_LIMITS, ...options.limits }));
   app.use("/v1/*", sameAnswer());
@@ -58,6 +66,7 @@ export function paddockApp(options: PaddockAppOptions): Api {
   batchRoutes(app, sessions);
   gradeRoutes(app, graders, new Gate({ places: sessions.maxSessions, queue: 64, waitMs: 30_000 }));
   aboutRoutes(app, metrics);
+  for (const adapter of ADAPTERS) app.route("/", adapter(sessions));
   return app;
 }
 

@@ -17,6 +17,8 @@ export interface LiveSessionOptions {
   readonly session: PythonSession;
   /** Who may use it. */
   readonly owner: string;
+  /** What its owner calls it, where it has a name. */
+  readonly name?: string | undefined;
   readonly metrics: Metrics;
   /** Milliseconds without use after which it ends. */
   readonly idleMs: number;
@@ -36,6 +38,7 @@ export class LiveSession implements AsyncDisposable {
   /** Names it, and cannot be guessed. */
   readonly id: string = crypto.getRandomValues(new Uint8Array(24)).toBase64({ alphabet: "base64url" });
   readonly owner: string;
+  readonly name: string | undefined;
   readonly createdAt: Date = new Date();
   readonly #options: LiveSessionOptions;
   #usedAt = new Date();
@@ -46,6 +49,7 @@ export class LiveSession implements AsyncDisposable {
 
   constructor(options: LiveSessionOptions) {
     this.owner = options.owner;
+    this.name = options.name;
     this.#options = options;
     this.#rest();
   }

@@ -23,6 +23,8 @@ export interface SessionServiceOptions {
 export interface OpenOptions {
   /** Who asks: nobody else finds the session. */
   owner: string;
+  /** What the owner calls it, for one that is found by its name. */
+  name?: string | undefined;
   seed?: number | undefined;
   signal: AbortSignal;
 }
@@ -33,6 +35,7 @@ export class SessionService implements AsyncDisposable {
   readonly #options: Pick<SessionServiceOptions, "pool" | "metrics"> & { idleMs: number };
   readonly #gate: Gate;
   readonly #kept = new Map<string, LiveSession>();
+  readonly #named = new Map<string, Promise<LiveSession>>();
   readonly #open = new Set<LiveSession>();
   readonly #stop = new AbortController();
 
@@ -58,7 +61,7 @@ export class SessionService implements AsyncDisposable {
   }
 
   /** Opens a session for one use: nobody finds it, and the caller ends it. */
-  async borrow({ owner, seed, signal }: OpenOptions): Promise<LiveSession> {
+  async borrow({ owner, name, seed, signal }: OpenOptions): Promise<LiveSession> {
     if (this.#stop.signal.aborted) throw new ServerError("unavailable", "The server stops");
     const { pool, metrics, idleMs } = this.#options;
     const either = AbortSignal.any([signal, this.#stop.signal]);
@@ -69,13 +72,32 @@ export class SessionService implements AsyncDisposable {
       );
       const onEnd = () => this.#end(session, lease, place);
       const session: LiveSession = new LiveSession({
-        ...{ session: lease.session, owner, metrics, idleMs, onEnd },
+        ...{ session: lease.session, owner, name, metrics, idleMs, onEnd },
         stop: this.#stop.signal,
       });
       this.#open.add(session);
       return session;
     } catch (error) {
       throw sessionError(error);
+    }
+  }
+
+  /**
+   * The session that an owner calls by a name, opened when there is none.
+   *
+   * @throws {ServerError} when there are too many.
+   */
+  async named(name: string, options: OpenOptions): Promise<{ session: LiveSession; isNew: boolean }> {
+    const key = nameKey(options.owner, name);
+    const found = this.#named.get(key);
+    if (found) return { session: await found, isNew: false };
+    const opening = this.create({ ...options, name });
+    this.#named.set(key, opening);
+    try {
+      return { session: await opening, isNew: true };
+    } catch (error) {
+      this.#named.delete(key);
+      throw error;
     }
   }
 
@@ -103,8 +125,13 @@ export class SessionService implements AsyncDisposable {
 
   async #end(session: LiveSession, lease: SessionLease, place: Disposable): Promise<void> {
     this.#kept.delete(session.id);
+    if (session.name !== undefined) this.#named.delete(nameKey(session.owner, session.name));
     this.#open.delete(session);
     await lease[Symbol.asyncDispose]();
     place[Symbol.dispose]();
   }
+}
+
+function nameKey(owner: string, name: string): string {
+  return JSON.stringify([owner, name]);
 }

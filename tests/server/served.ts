@@ -1,3 +1,4 @@
+import { loadProfile, SandboxPool } from "../../mod.ts";
 import { Metrics } from "../../src/server/metrics.ts";
 import { paddockApp, type PaddockAppOptions } from "../../src/server/app.ts";
 import { SessionService, type SessionServiceOptions } from "../../src/server/session_service.ts";
@@ -44,6 +45,18 @@ export function served(
     },
     [Symbol.asyncDispose]: () => sessions[Symbol.asyncDispose](),
   };
+}
+
+/** Serves real interpreters to a test. */
+export async function withPython(
+  test: (server: Served) => Promise<void>,
+  options: Partial<PaddockAppOptions> & Partial<SessionServiceOptions> = {},
+): Promise<void> {
+  const { maxSessions = 2 } = options;
+  const profile = await loadProfile("serve");
+  await using pool = new SandboxPool({ profile, size: maxSessions, resetMode: "rewind" });
+  await using server = served({ pool, maxSessions, ...options });
+  await test(server);
 }
 
 function jsonRequest(method: string, body: unknown, headers?: HeadersInit): RequestInit {
