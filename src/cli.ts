@@ -4,6 +4,7 @@ import { doctorCommand } from "./cli/doctor.ts";
 import { execCommand } from "./cli/exec.ts";
 import { EXIT } from "./cli/exit_code.ts";
 import { gradeCommand } from "./cli/grade.ts";
+import { mcpCommand } from "./cli/mcp.ts";
 import { replCommand } from "./cli/repl.ts";
 import { rolloutCommand } from "./cli/rollout.ts";
 import { reportFailure } from "./cli/run_command.ts";
@@ -40,7 +41,15 @@ export function paddockCommand(): Command {
     .exitOverride();
   const commands = [
     ...[execCommand(), sessionCommand(), replCommand()],
-    ...[rolloutCommand(), gradeCommand(), viewCommand(), serveCommand(), doctorCommand(), benchCommand()],
+    ...[
+      rolloutCommand(),
+      gradeCommand(),
+      viewCommand(),
+      serveCommand(),
+      mcpCommand(),
+      doctorCommand(),
+      benchCommand(),
+    ],
   ];
   for (const command of commands) paddock.addCommand(command.copyInheritedSettings(paddock));
   return paddock;

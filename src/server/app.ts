@@ -12,6 +12,7 @@ import { noticeDisconnect } from "./disconnect.ts";
 import { docsPage } from "./docs_page.ts";
 import { asServerError, errorAnswer, invalidRequest } from "./error_answer.ts";
 import { Gate } from "./gate.ts";
+import { mcpRoute } from "./mcp/mcp_route.ts";
 import type { Metrics } from "./metrics.ts";
 import { REQUEST_LIMITS, type RequestLimits, requestLimits } from "./request_limits.ts";
 import { sameAnswer } from "./same_answer.ts";
@@ -66,6 +67,7 @@ export function paddockApp(options: PaddockAppOptions): Api {
   batchRoutes(app, sessions);
   gradeRoutes(app, graders, new Gate({ places: sessions.maxSessions, queue: 64, waitMs: 30_000 }));
   aboutRoutes(app, metrics);
+  app.all("/mcp", mcpRoute(sessions));
   for (const adapter of ADAPTERS) app.route("/", adapter(sessions));
   return app;
 }

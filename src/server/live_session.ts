@@ -58,6 +58,11 @@ export class LiveSession implements AsyncDisposable {
     return this.#usedAt;
   }
 
+  /** Whether it is over. */
+  get ended(): boolean {
+    return this.#ended !== undefined;
+  }
+
   /** How many programs it has run. */
   get execs(): number {
     return this.#execs;
