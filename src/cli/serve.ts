@@ -6,6 +6,7 @@ import { SessionService } from "../server/session_service.ts";
 import { EXIT } from "./exit_code.ts";
 import { Interrupt } from "./interrupt.ts";
 import { lazyPool } from "./lazy_pool.ts";
+import { printable } from "./printable.ts";
 import { runCommand } from "./run_command.ts";
 import { chosenProfile, flagsOf, profileOption, type SandboxFlags } from "./sandbox_flags.ts";
 import { serveAddress } from "./serve_address.ts";
@@ -81,7 +82,7 @@ async function runServe(flags: ServeFlags, interrupted: AbortSignal): Promise<nu
 /** Tells whoever runs the server what its users are not told. */
 function report(error: unknown): void {
   const text = error instanceof Error ? error.stack ?? error.message : String(error);
-  writeText(Deno.stderr, `${text}\n`).catch(() => {}); // nobody reads it
+  writeText(Deno.stderr, `${printable(text)}\n`).catch(() => {}); // nobody reads it
 }
 
 async function aborted(signal: AbortSignal): Promise<void> {

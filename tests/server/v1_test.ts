@@ -101,6 +101,21 @@ Deno.test("/v1/exec:batch answers in order, each item with its own status", asyn
   assertEquals([server.pool.alive, server.pool.most], [1, 2]);
 });
 
+Deno.test("/v1/exec:batch runs nothing more when its answer is too large, and waits in line but once", async () => {
+  const large = "x".repeat(40 << 20);
+  await using server = served({ python: () => ok(large), maxSessions: 1, waitMs: 50 });
+  const statuses = async (items: object[]) => {
+    const { body } = await server.ask("POST", "/v1/exec:batch", { items });
+    return body.results.map(({ status }: { status: number }) => status);
+  };
+  assertEquals(await statuses(Array.from({ length: 4 }, () => ({ code: "1" }))), [200, 200, 413, 413]);
+  const { body: { id } } = await server.ask("POST", "/v1/sessions", {});
+  const startedAt = performance.now();
+  const items = [...Array.from({ length: 1000 }, () => ({ code: "1" })), { code: "1", session: id }];
+  assertEquals(new Set(await statuses(items)), new Set([504, 200]));
+  assertEquals(performance.now() - startedAt < 40_000, true);
+});
+
 Deno.test("/v1/grade gives the score of a grader, null included, and names the graders it has", async () => {
   await using server = served({ graders: new Map([["number_match", () => numberMatch()]]) });
   const grade = (grader: string, answer?: string) =>

@@ -17,6 +17,8 @@ import { answerMessage } from "./openenv/env_messages.ts";
 /** More messages than this may not wait on one connection, and none may be longer. */
 const MAX_WAITING = 16;
 const MAX_CHARACTERS = 32 * 1024 * 1024;
+/** A client that has so much to read, and reads it not, is cut off. */
+const MAX_UNREAD_BYTES = 64 * 1024 * 1024;
 const POLICY_VIOLATION = 1008;
 
 const METADATA = {
@@ -76,7 +78,8 @@ function converse(socket: WebSocket, env: CodingEnv): void {
   let waiting = 0;
   socket.onmessage = ({ data }) => {
     const fits = typeof data === "string" && data.length <= MAX_CHARACTERS;
-    if (!fits || waiting >= MAX_WAITING) return socket.close(POLICY_VIOLATION, "too much at once");
+    const isSlow = socket.bufferedAmount > MAX_UNREAD_BYTES;
+    if (!fits || isSlow || waiting >= MAX_WAITING) return socket.close(POLICY_VIOLATION, "too much at once");
     waiting++;
     turn = turn.then(async () => {
       const answer = await answerMessage(env, data);

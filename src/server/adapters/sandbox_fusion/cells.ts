@@ -1,8 +1,12 @@
 import type { z } from "zod";
 import type { ExecResult } from "../../../sandbox/exec.ts";
 import type { LiveSession } from "../../live_session.ts";
+import { ServerError } from "../../server_error.ts";
 import { getFiles, putFiles } from "./files.ts";
 import { type cellsRequest, type CommandRunResult, type RunStatus, runStatus } from "./messages.ts";
+
+/** Output that one answer may carry; beyond it there is none. */
+const MAX_OUTPUT_CHARACTERS = 64 * 1024 * 1024;
 
 /** What became of one cell. */
 interface CellResult {
@@ -37,12 +41,17 @@ export async function runCells(
   const cells: CellResult[] = [];
   const startedAt = performance.now();
   let late = false;
+  let characters = 0;
   for (const code of request.cells) {
     const timeoutMs = request.total_timeout * 1000 - (performance.now() - startedAt);
     late = timeoutMs <= 0;
     if (late) break;
     const result = await session.exec(code, { timeoutMs, signal });
     cells.push(cellResult(result));
+    characters += result.stdout.length + result.stderr.length;
+    if (characters > MAX_OUTPUT_CHARACTERS) {
+      throw new ServerError("invalid", `Cells may print ${MAX_OUTPUT_CHARACTERS} characters in all`);
+    }
     late = result.status === "timeout";
     if (late) break;
   }
