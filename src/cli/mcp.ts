@@ -18,7 +18,8 @@ const IDLE_MS = 24 * 3_600_000;
 
 const NOTES = `
 Tools: run_python_code, reset_session, read_file, write_file, list_files. A client starts it with:
-  {"mcpServers": {"python": {"command": "npx", "args": ["-y", "deno@2.9.6", "task", "--quiet", "paddock", "mcp"]}}}
+  {"mcpServers": {"python": {"command": "npx", "args":
+    ["-y", "deno@2.9.6", "task", "--quiet", "--cwd", "/path/to/paddock", "paddock", "mcp"]}}}
 
 Exit codes: 0 the client has gone, 2 wrong usage, 125 the sandbox could not be started, 130 interrupted.`;
 

@@ -1,3 +1,5 @@
+import { impatient } from "./impatient.ts";
+
 /** Where a {@linkcode HttpServer} listens, and how it stops. */
 export interface HttpServerOptions {
   hostname: string;
@@ -5,6 +7,8 @@ export interface HttpServerOptions {
   port: number;
   /** Milliseconds that requests have to end when the server stops; what is left is cut short. */
   graceMs?: number | undefined;
+  /** Milliseconds that a reader may take over the next piece of an answer; a slower one is cut off. */
+  readMs?: number | undefined;
   /** Called when that time is over: ends whatever requests wait for. */
   onGraceOver: () => Promise<void>;
 }
@@ -21,11 +25,11 @@ export class HttpServer implements AsyncDisposable {
 
   /** @throws {Deno.errors.AddrInUse} when somebody else listens there. */
   constructor(fetch: (request: Request) => Response | Promise<Response>, options: HttpServerOptions) {
-    const { hostname, port } = options;
+    const { hostname, port, readMs = 60_000 } = options;
     this.#options = options;
     this.#server = Deno.serve(
       { hostname, port, signal: this.#cut.signal, onListen() {} },
-      (request) => fetch(request),
+      async (request) => await impatient(await fetch(request), readMs),
     );
   }
 

@@ -76,7 +76,9 @@ export class SessionService implements AsyncDisposable {
         stop: this.#stop.signal,
       });
       this.#open.add(session);
-      return session;
+      if (!either.aborted) return session;
+      await session[Symbol.asyncDispose](); // nobody would ever end it
+      throw either.reason;
     } catch (error) {
       throw sessionError(error);
     }

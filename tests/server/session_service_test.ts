@@ -41,6 +41,21 @@ Deno.test("SessionService.create() leaves the line when whoever waits goes away"
   await sessions.create({ owner: "", signal });
 });
 
+Deno.test("SessionService.create() keeps nothing for whoever has gone when a session is there", async () => {
+  const pool = new FakePool();
+  const gone = new AbortController();
+  const late = {
+    async acquire() {
+      const lease = await pool.acquire();
+      gone.abort();
+      return lease;
+    },
+  };
+  await using sessions = service({ pool: late });
+  assertEquals(await fault(sessions.create({ owner: "", signal: gone.signal })), ["unavailable", undefined]);
+  assertEquals([pool.alive, sessions.list("").length], [0, 0]);
+});
+
 Deno.test("SessionService.find() gives a session to nobody but its owner", async () => {
   await using sessions = service();
   const { id } = await sessions.create({ owner: "a", signal });

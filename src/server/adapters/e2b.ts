@@ -112,7 +112,8 @@ async function execute(execution: Execution, send: (text: string) => void): Prom
   const onOutput = (type: string, text: string) => tell({ type, text, timestamp: new Date().toISOString() });
   tell({ type: "number_of_executions", execution_count: ++context.executions });
   try {
-    if (variables) await session.exec(variables.set, { signal });
+    const set = variables && await session.exec(variables.set, { signal });
+    if (set && set.status !== "ok") return outcome(set).forEach(tell);
     const result = await session.exec(code, { timeoutMs: TIMEOUT_MS, signal, onOutput });
     outcome(result).forEach(tell);
     if (variables) await session.exec(variables.unset, { signal });

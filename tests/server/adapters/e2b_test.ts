@@ -33,6 +33,8 @@ Deno.test("/execute tells each output, the result and the error as lines, as E2B
     const env_vars = { PADDOCK_A: 'it\'s "α" 😀' };
     assertEquals((await execute(server, { code: environ, env_vars })).at(-1).text, `'it\\'s "α" 😀'`);
     assertEquals((await execute(server, { code: environ })).length, 1);
+    const wrong = await execute(server, { code: "1", env_vars: { "A=B\0": "c" } });
+    assertEquals([wrong.length, wrong.at(-1).name], [2, "ValueError"]);
     assertEquals((await execute(server, { code: "raise SystemExit(3)" })).at(-1).name, "SystemExit");
   });
 });
