@@ -12,16 +12,23 @@ export interface ServeAddress {
 
 const LOOPBACK_NAMES = ["localhost", "127.0.0.1", "[::1]"];
 
+const MAX_PORT = 65_535;
+
 /**
  * Reads where to listen. On the loopback the server answers to loopback names alone, as a page of a stranger's
  * could else reach it by a name of its own; elsewhere the token decides.
  *
- * @throws {UsageError} when it is to be reached from outside without a token, or a token is empty.
+ * @throws {UsageError} when it is to be reached from outside without a token, a token is empty, or there is no such port.
  */
 export function serveAddress(
-  flags: { host: string; token?: readonly string[] },
+  flags: { host: string; port: number; token?: readonly string[] },
   environment: string | undefined,
 ): ServeAddress {
+  if (flags.port > MAX_PORT) {
+    throw new UsageError(
+      `Cannot serve as 'port' must be at most ${MAX_PORT}: current value is ${flags.port}`,
+    );
+  }
   const hostname = flags.host.replace(/^\[(.*)\]$/, "$1");
   const tokens = [...flags.token ?? [], ...environment ? environment.split(",") : []];
   if (tokens.some((token) => token.trim() === "")) throw new UsageError("Cannot serve as a token is empty");

@@ -5,11 +5,17 @@ import { type Served, withPython } from "../served.ts";
 async function execute({ ask }: Served, body: object): Promise<any[]> {
   const answer = await ask("POST", "/execute", body);
   assertEquals(answer.headers.get("content-type"), "application/x-ndjson");
-  return answer.body.trimEnd().split("\n").map((line: string) => {
-    const { timestamp, ...rest } = JSON.parse(line);
+  // deno-lint-ignore no-explicit-any
+  const lines: any[] = [];
+  for (const text of answer.body.trimEnd().split("\n")) {
+    const { timestamp, ...line } = JSON.parse(text);
+    const last = lines.at(-1);
     if (timestamp !== undefined) assertMatch(timestamp, /^\d{4}-\d\d-\d\dT/);
-    return rest;
-  });
+    // a stream comes in whatever pieces it is written
+    if (timestamp !== undefined && last?.type === line.type) last.text += line.text;
+    else lines.push(line);
+  }
+  return lines;
 }
 
 Deno.test("/execute tells each output, the result and the error as lines, as E2B does", async () => {

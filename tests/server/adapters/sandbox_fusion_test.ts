@@ -26,7 +26,7 @@ Deno.test("/run_code answers as SandboxFusion does", async () => {
     assertEquals([exited.status, exited.run_result.return_code], ["Failed", 3]);
     const eof = await run({ code: "input()", stdin: null });
     assertStringIncludes(eof.run_result.stderr, "EOFError");
-    const late = await run({ code: "print('part', flush=True)\nwhile True: pass", run_timeout: 0.3 });
+    const late = await run({ code: "print('part', flush=True)\nwhile True: pass", run_timeout: 3 });
     const { execution_time: _, ...lateResult } = late.run_result;
     assertEquals(late.status, "Failed");
     assertEquals(lateResult, {
@@ -72,7 +72,7 @@ Deno.test("/run_jupyter goes on behind a cell that raises, and shows the last ex
     ]);
     assertEquals(cells[1].error[0].traceback.at(-1), "ZeroDivisionError: division by zero");
     assertEquals(cells[2], { stdout: "hi\n", stderr: "", display: [{ "text/plain": "3" }], error: [] });
-    const late = await run({ cells: ["1", "while True: pass", "2"], total_timeout: 0.4 });
+    const late = await run({ cells: ["1", "while True: pass", "2"], total_timeout: 3 });
     assertEquals([late.status, late.driver.status, late.cells.length], ["Failed", "TimeLimitExceeded", 2]);
     assertEquals((await run({ cells: [], kernel: "bash" })).status, "SandboxError");
   });
