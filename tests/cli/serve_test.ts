@@ -75,11 +75,17 @@ Deno.test("paddock serve runs programs for whoever asks, and leaves nothing when
   const after = await serving.ask(`/v1/sessions/${id}/exec`, { code: "7" });
   assertEquals((after as { value: string }).value, "7");
   const sandboxes = await childrenOf(pid);
-  const long = serving.ask(`/v1/sessions/${id}/exec`, { code: "while True: pass", timeoutMs: 600_000 });
-  const told = long.catch((error) => error);
-  await new Promise((resolve) => setTimeout(resolve, 200));
+  const stream = await fetch(`${serving.url}/v1/sessions/${id}/stream`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ code: "print('on')\nwhile True: pass", timeoutMs: 600_000 }),
+  });
+  const events = stream.body?.pipeThrough(new TextDecoderStream()).getReader();
+  assertStringIncludes((await events?.read())?.value ?? "", "event: stdout");
   const { code, log } = await serving.end("SIGTERM");
-  assertEquals((await told as { error?: { type: string } }).error?.type, "unavailable");
+  let rest = "";
+  for (let piece = await events?.read(); piece?.value; piece = await events?.read()) rest += piece.value;
+  assertStringIncludes(rest, `event: error\ndata: {"type":"unavailable","message":"The server stops"}`);
   assertEquals([code, log], [0, ""]);
   assertEquals(await Promise.all(sandboxes.map(isAlive)), sandboxes.map(() => false));
 });
