@@ -41,15 +41,8 @@ export function paddockCommand(): Command {
     .exitOverride();
   const commands = [
     ...[execCommand(), sessionCommand(), replCommand()],
-    ...[
-      rolloutCommand(),
-      gradeCommand(),
-      viewCommand(),
-      serveCommand(),
-      mcpCommand(),
-      doctorCommand(),
-      benchCommand(),
-    ],
+    ...[serveCommand(), mcpCommand()],
+    ...[rolloutCommand(), gradeCommand(), viewCommand(), doctorCommand(), benchCommand()],
   ];
   for (const command of commands) paddock.addCommand(command.copyInheritedSettings(paddock));
   return paddock;

@@ -7,7 +7,6 @@ import { unlessAborted } from "../sandbox/unless_aborted.ts";
 import { Metrics } from "../server/metrics.ts";
 import { SessionService } from "../server/session_service.ts";
 import { EXIT } from "./exit_code.ts";
-import { Interrupt } from "./interrupt.ts";
 import { lazyPool } from "./lazy_pool.ts";
 import { runCommand } from "./run_command.ts";
 import { chosenProfile, flagsOf, profileOption, type SandboxFlags } from "./sandbox_flags.ts";
@@ -35,7 +34,6 @@ export function mcpCommand(): Command {
 }
 
 async function runMcp(flags: SandboxFlags, interrupted: AbortSignal): Promise<number> {
-  using termination = new Interrupt("SIGTERM");
   const profile = await chosenProfile(flags);
   await using stack = new AsyncDisposableStack();
   const pool = lazyPool({ profile, size: 1, resetMode: "fresh", cacheDir: flags.cacheDir, stack })();
@@ -49,6 +47,6 @@ async function runMcp(flags: SandboxFlags, interrupted: AbortSignal): Promise<nu
     write: (text) => writeText(Deno.stdout, text),
   });
   serveStdio(() => pythonServer(client), { transport });
-  await unlessAborted(transport.ended, AbortSignal.any([interrupted, termination.signal]));
+  await unlessAborted(transport.ended, interrupted);
   return EXIT.ok;
 }

@@ -4,7 +4,6 @@ import { HttpServer } from "../server/http_server.ts";
 import { Metrics } from "../server/metrics.ts";
 import { SessionService } from "../server/session_service.ts";
 import { EXIT } from "./exit_code.ts";
-import { Interrupt } from "./interrupt.ts";
 import { lazyPool } from "./lazy_pool.ts";
 import { printable } from "./printable.ts";
 import { runCommand } from "./run_command.ts";
@@ -54,9 +53,7 @@ export function serveCommand(): Command {
     });
 }
 
-async function runServe(flags: ServeFlags, interrupted: AbortSignal): Promise<number> {
-  using termination = new Interrupt("SIGTERM");
-  const signal = AbortSignal.any([interrupted, termination.signal]);
+async function runServe(flags: ServeFlags, signal: AbortSignal): Promise<number> {
   const { maxSessions, queue } = flags;
   const address = serveAddress(flags, Deno.env.get("PADDOCK_TOKEN"));
   const profile = await chosenProfile(flags);
