@@ -4,9 +4,11 @@ import { doctorCommand } from "./cli/doctor.ts";
 import { execCommand } from "./cli/exec.ts";
 import { EXIT } from "./cli/exit_code.ts";
 import { gradeCommand } from "./cli/grade.ts";
+import { mcpCommand } from "./cli/mcp.ts";
 import { replCommand } from "./cli/repl.ts";
 import { rolloutCommand } from "./cli/rollout.ts";
 import { reportFailure } from "./cli/run_command.ts";
+import { serveCommand } from "./cli/serve.ts";
 import { sessionCommand } from "./cli/session.ts";
 import { tauBenchCommand } from "./cli/tau_bench.ts";
 import { viewCommand } from "./cli/view.ts";
@@ -17,6 +19,7 @@ Examples:
   paddock exec -e 'print(sum(range(10)))'
   paddock repl
   paddock doctor
+  paddock serve
   paddock rollout --tasks examples/tasks.jsonl --out runs/a.jsonl
   paddock view runs/a.jsonl --wrong`;
 
@@ -39,6 +42,7 @@ export function paddockCommand(): Command {
     .exitOverride();
   const commands = [
     ...[execCommand(), sessionCommand(), replCommand()],
+    ...[serveCommand(), mcpCommand()],
     ...[rolloutCommand(), gradeCommand(), viewCommand(), doctorCommand(), benchCommand()],
     tauBenchCommand(),
   ];

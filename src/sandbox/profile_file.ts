@@ -1,10 +1,12 @@
 import { dirname, resolve } from "node:path/posix";
 import python from "../../sandboxes/python.jsonc" with { type: "text" };
+import serve from "../../sandboxes/serve.jsonc" with { type: "text" };
 import strict from "../../sandboxes/strict.jsonc" with { type: "text" };
 import tools from "../../sandboxes/tools.jsonc" with { type: "text" };
 
 const SHIPPED: ReadonlyMap<string, string> = new Map([
   ["python", python],
+  ["serve", serve],
   ["strict", strict],
   ["tools", tools],
 ]);

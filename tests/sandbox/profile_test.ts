@@ -380,7 +380,7 @@ Deno.test("loadProfile() names the profiles there are when there is none of that
     const error = await assertRejects(() => loadProfile(name), Deno.errors.NotFound);
     assertEquals(
       error.message,
-      `Cannot find profile '${name}': it must be one of python, strict, tools, or a path to a .jsonc file`,
+      `Cannot find profile '${name}': it must be one of python, serve, strict, tools, or a path to a .jsonc file`,
     );
   }
 });
@@ -390,7 +390,7 @@ Deno.test("loadProfile() names the file and the profiles there are when there is
   assertEquals(
     error.message,
     "Cannot find profile '/none/mine.jsonc': there is no file '/none/mine.jsonc'; " +
-      "profiles that need no file are python, strict, tools",
+      "profiles that need no file are python, serve, strict, tools",
   );
 });
 

@@ -1,0 +1,52 @@
+import { serveStdio } from "@modelcontextprotocol/server/stdio";
+import { Command } from "commander";
+import { ClientSession } from "../server/mcp/client_session.ts";
+import { LineTransport } from "../server/mcp/line_transport.ts";
+import { pythonServer } from "../server/mcp/python_server.ts";
+import { unlessAborted } from "../sandbox/unless_aborted.ts";
+import { Metrics } from "../server/metrics.ts";
+import { SessionService } from "../server/session_service.ts";
+import { EXIT } from "./exit_code.ts";
+import { lazyPool } from "./lazy_pool.ts";
+import { runCommand } from "./run_command.ts";
+import { chosenProfile, flagsOf, profileOption, type SandboxFlags } from "./sandbox_flags.ts";
+import { writeText } from "./write_text.ts";
+
+/** The client has its session until it goes. */
+const IDLE_MS = 24 * 3_600_000;
+
+const NOTES = `
+Tools: run_python_code, reset_session, read_file, write_file, list_files. A client starts it with:
+  {"mcpServers": {"python": {"command": "npx", "args":
+    ["-y", "deno@2.9.6", "task", "--quiet", "--cwd", "/path/to/paddock", "paddock", "mcp"]}}}
+
+Exit codes: 0 the client has gone, 2 wrong usage, 125 the sandbox could not be started, 130 interrupted.`;
+
+/** The command `mcp`: one Python session for a client of the Model Context Protocol. */
+export function mcpCommand(): Command {
+  return new Command("mcp")
+    .description("Serve a Python session over the Model Context Protocol on stdin and stdout")
+    .addOption(profileOption().default("serve"))
+    .addHelpText("after", NOTES)
+    .action(async (_: object, command: Command) => {
+      await runCommand((signal) => runMcp(flagsOf(command), signal));
+    });
+}
+
+async function runMcp(flags: SandboxFlags, interrupted: AbortSignal): Promise<number> {
+  const profile = await chosenProfile(flags);
+  await using stack = new AsyncDisposableStack();
+  const pool = lazyPool({ profile, size: 1, resetMode: "fresh", cacheDir: flags.cacheDir, stack })();
+  const sessions = stack.use(
+    new SessionService({ pool, metrics: new Metrics(), maxSessions: 1, idleMs: IDLE_MS }),
+  );
+  const { signal } = new AbortController();
+  const client = stack.use(new ClientSession(() => sessions.create({ owner: "", signal })));
+  const transport = new LineTransport({
+    readable: Deno.stdin.readable,
+    write: (text) => writeText(Deno.stdout, text),
+  });
+  serveStdio(() => pythonServer(client), { transport });
+  await unlessAborted(transport.ended, interrupted);
+  return EXIT.ok;
+}

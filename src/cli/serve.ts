@@ -1,0 +1,90 @@
+import { Command } from "commander";
+import { paddockApp } from "../server/app.ts";
+import { HttpServer } from "../server/http_server.ts";
+import { Metrics } from "../server/metrics.ts";
+import { SessionService } from "../server/session_service.ts";
+import { EXIT } from "./exit_code.ts";
+import { lazyPool } from "./lazy_pool.ts";
+import { printable } from "./printable.ts";
+import { runCommand } from "./run_command.ts";
+import { chosenProfile, flagsOf, profileOption, type SandboxFlags } from "./sandbox_flags.ts";
+import { serveAddress } from "./serve_address.ts";
+import { servedGraders } from "./served_graders.ts";
+import { wholeNumber } from "./whole_number.ts";
+import { writeText } from "./write_text.ts";
+
+interface ServeFlags extends SandboxFlags {
+  port: number;
+  host: string;
+  token?: string[];
+  maxSessions: number;
+  queue: number;
+}
+
+const NOTES = `
+Tokens may also stand in $PADDOCK_TOKEN, divided by commas, where no list of processes shows them. Each token
+has sessions of its own. With several of them a used interpreter is replaced; with one, or none, its heap is
+put back, which is faster and for those who trust one another.
+
+Examples:
+  paddock serve
+  PADDOCK_TOKEN=$(openssl rand -hex 32) paddock serve --host 0.0.0.0
+
+Exit codes: 0 stopped by Ctrl-C or SIGTERM, 2 wrong usage, 125 the sandbox or the server could not be started.`;
+
+/** The command `serve`: sessions over HTTP. */
+export function serveCommand(): Command {
+  return new Command("serve")
+    .description("Serve Python sessions over HTTP")
+    .option("--port <n>", "where to listen; 0 is any that is free", wholeNumber(0), 8471)
+    .option("--host <name>", "the address to listen on; others than loopback need a token", "127.0.0.1")
+    .option("--token <text...>", "who asks must have one of these")
+    .addOption(profileOption().default("serve"))
+    .option(
+      "--max-sessions <n>",
+      "sessions at once",
+      wholeNumber(1),
+      Math.max(4, navigator.hardwareConcurrency),
+    )
+    .option("--queue <n>", "requests that may wait for a session", wholeNumber(0), 256)
+    .addHelpText("after", NOTES)
+    .action(async (_: object, command: Command) => {
+      await runCommand((signal) => runServe(flagsOf(command), signal));
+    });
+}
+
+async function runServe(flags: ServeFlags, signal: AbortSignal): Promise<number> {
+  const { maxSessions, queue } = flags;
+  const address = serveAddress(flags, Deno.env.get("PADDOCK_TOKEN"));
+  const profile = await chosenProfile(flags);
+  await using stack = new AsyncDisposableStack();
+  const resetMode = address.tokens.length > 1 ? "fresh" as const : "rewind" as const;
+  const pool = lazyPool({ profile, size: maxSessions, resetMode, cacheDir: flags.cacheDir, stack })();
+  const metrics = new Metrics();
+  const sessions = stack.use(new SessionService({ pool, metrics, maxSessions, queue }));
+  const graders = await servedGraders(flags, { profile, stack });
+  const app = paddockApp({ ...address, sessions, metrics, graders, onFault: report });
+  await using _first = await pool.acquire({ signal }); // nobody is told of a server that cannot serve
+  await _first[Symbol.asyncDispose]();
+  await using server = new HttpServer((request) => app.fetch(request), {
+    ...{ hostname: address.hostname, port: flags.port },
+    onGraceOver: () => sessions[Symbol.asyncDispose](),
+  });
+  const guard = address.tokens.length > 0 ? "a token is needed" : "no token is needed";
+  await writeText(Deno.stderr, `Serving at http://${address.name}:${server.port} (${guard}); Ctrl-C stops\n`);
+  await aborted(signal);
+  return EXIT.ok;
+}
+
+/** Tells whoever runs the server what its users are not told. */
+function report(error: unknown): void {
+  const text = error instanceof Error ? error.stack ?? error.message : String(error);
+  writeText(Deno.stderr, `${printable(text)}\n`).catch(() => {}); // nobody reads it
+}
+
+async function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  signal.addEventListener("abort", () => resolve(), { once: true });
+  await promise;
+}

@@ -1,0 +1,151 @@
+import { Hono } from "hono";
+import { z } from "zod";
+import type { ExecResult } from "../../sandbox/exec.ts";
+import { pythonStr } from "../../tools/python_repr.ts";
+import type { AppContext, AppEnv } from "../app_env.ts";
+import { liveBody } from "../live_body.ts";
+import type { LiveSession } from "../live_session.ts";
+import { ServerError, sessionError } from "../server_error.ts";
+import type { SessionService } from "../session_service.ts";
+import { detailAnswer, detailBody } from "./detail_error.ts";
+import { environment } from "./environment.ts";
+
+/** Its clients end a program by going away; this is for those who do not. */
+const TIMEOUT_MS = 300_000;
+const HOME = "/home/pyodide";
+const DEFAULT = "e2b:default";
+
+const executeRequest = z.object({
+  code: z.string(),
+  context_id: z.string().nullish(),
+  language: z.string().nullish(),
+  env_vars: z.record(z.string(), z.string()).nullish(),
+});
+
+const contextRequest = z.object({ cwd: z.string().nullish(), language: z.string().nullish() });
+
+/** What is known of a context beside its session. */
+interface Context {
+  readonly cwd: string;
+  executions: number;
+}
+
+/**
+ * What clients of E2B's code interpreter ask for: `/execute`, answered line by line while the program runs, and
+ * `/contexts`. A context is a session; one without a name is kept for each token.
+ */
+export function e2b(sessions: SessionService): Hono<AppEnv> {
+  const contexts = new WeakMap<LiveSession, Context>();
+  const app = new Hono<AppEnv>();
+  app.onError(detailAnswer);
+  app.post("/execute", async (c) => {
+    const request = await detailBody(c, executeRequest);
+    const session = await chosen(c, request);
+    const context = contexts.get(session) ?? { cwd: HOME, executions: 0 };
+    contexts.set(session, context);
+    const variables = environment(request.env_vars ?? {});
+    const body = liveBody(async (send, signal) => {
+      await execute({ session, context, code: request.code, variables, signal }, send);
+    }, c.get("signal"));
+    return c.body(body, 200, { "content-type": "application/x-ndjson" });
+  });
+  app.post("/contexts", async (c) => {
+    const { cwd, language } = await detailBody(c, contextRequest);
+    requirePython(language);
+    const session = await sessions.create({ owner: c.get("owner"), signal: c.get("signal") });
+    contexts.set(session, { cwd: cwd ?? HOME, executions: 0 });
+    await enter(session, cwd ?? HOME);
+    return c.json(contextAnswer(session));
+  });
+  app.get("/contexts", (c) => {
+    const own = sessions.list(c.get("owner")).filter((session) => contexts.has(session));
+    return c.json(own.map(contextAnswer));
+  });
+  app.post("/contexts/:id/restart", async (c) => {
+    const session = known(c, c.req.param("id"));
+    await session.reset({ signal: c.get("signal") });
+    const { cwd } = contexts.get(session) ?? { cwd: HOME };
+    contexts.set(session, { cwd, executions: 0 });
+    await enter(session, cwd);
+    return c.body(null, 204);
+  });
+  app.delete("/contexts/:id", async (c) => {
+    await known(c, c.req.param("id"))[Symbol.asyncDispose]();
+    return c.body(null, 204);
+  });
+  return app;
+
+  async function chosen(c: AppContext, request: z.output<typeof executeRequest>): Promise<LiveSession> {
+    const { context_id: id, language } = request;
+    if (id && language) {
+      throw new ServerError("malformed", "Only one of context_id or language can be provided");
+    }
+    requirePython(language);
+    if (id) return known(c, id);
+    const options = { owner: c.get("owner"), signal: c.get("signal") };
+    return (await sessions.named(DEFAULT, options)).session;
+  }
+
+  function known(c: AppContext, id: string): LiveSession {
+    const session = sessions.find(id, c.get("owner"));
+    if (contexts.has(session)) return session;
+    throw new ServerError("not_found", `Context ${id} not found`);
+  }
+
+  function contextAnswer(session: LiveSession): { id: string; language: string; cwd: string } {
+    return { id: session.id, language: "python", cwd: contexts.get(session)?.cwd ?? HOME };
+  }
+}
+
+interface Execution {
+  readonly session: LiveSession;
+  readonly context: Context;
+  readonly code: string;
+  readonly variables: { readonly set: string; readonly unset: string } | undefined;
+  readonly signal: AbortSignal;
+}
+
+/** Runs a program and sends each thing that comes of it as a line. */
+async function execute(execution: Execution, send: (text: string) => void): Promise<void> {
+  const { session, context, code, variables, signal } = execution;
+  const tell = (line: object) => send(`${JSON.stringify(line)}\n`);
+  const onOutput = (type: string, text: string) => tell({ type, text, timestamp: new Date().toISOString() });
+  tell({ type: "number_of_executions", execution_count: ++context.executions });
+  try {
+    const set = variables && await session.exec(variables.set, { signal });
+    if (set && set.status !== "ok") return outcome(set).forEach(tell);
+    const result = await session.exec(code, { timeoutMs: TIMEOUT_MS, signal, onOutput });
+    outcome(result).forEach(tell);
+    if (variables) await session.exec(variables.unset, { signal });
+  } catch (error) {
+    const { message } = sessionError(error);
+    tell({ type: "error", name: "SandboxError", value: message, traceback: message });
+  }
+}
+
+function outcome(result: ExecResult): object[] {
+  if (result.status === "exited") {
+    const value = String(result.exitCode);
+    return [{ type: "error", name: "SystemExit", value, traceback: `SystemExit: ${value}\n` }];
+  }
+  if ("error" in result) {
+    const { type: name, message: value, traceback } = result.error;
+    return [{ type: "error", name, value, traceback }];
+  }
+  return result.value === undefined ? [] : [{ type: "result", text: result.value, is_main_result: true }];
+}
+
+/** Makes a folder of the session's and goes there. */
+async function enter(session: LiveSession, cwd: string): Promise<void> {
+  if (cwd === HOME) return;
+  const [os, paths] = [`__import__("os")`, pythonStr([cwd])];
+  const result = await session.exec(`${os}.makedirs(*${paths}, exist_ok=True); ${os}.chdir(*${paths})`);
+  if (result.status === "ok") return;
+  await session[Symbol.asyncDispose]();
+  throw new ServerError("malformed", "cwd must be a folder that can be made");
+}
+
+function requirePython(language: string | null | undefined): void {
+  if (!language || language === "python") return;
+  throw new ServerError("malformed", `language '${language}' is not available here: it must be python`);
+}

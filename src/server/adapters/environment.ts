@@ -1,0 +1,13 @@
+import { pythonStr } from "../../tools/python_repr.ts";
+
+/** Python that gives a program environment variables, and takes them back; nothing when there are none. */
+export function environment(
+  variables: Readonly<Record<string, string>>,
+): { set: string; unset: string } | undefined {
+  const names = Object.keys(variables);
+  if (names.length === 0) return undefined;
+  return {
+    set: `__import__("os").environ.update(${pythonStr(variables)})`,
+    unset: `[__import__("os").environ.pop(name, None) for name in ${pythonStr(names)}] and None`,
+  };
+}

@@ -1,0 +1,51 @@
+import { Hono } from "hono";
+import type { AppContext, AppEnv } from "../app_env.ts";
+import { asServerError } from "../error_answer.ts";
+import type { LiveSession } from "../live_session.ts";
+import { ServerError } from "../server_error.ts";
+import type { SessionService } from "../session_service.ts";
+import { detailAnswer, detailBody } from "./detail_error.ts";
+import { runCells } from "./sandbox_fusion/cells.ts";
+import { cellsRequest, programRequest, refusal } from "./sandbox_fusion/messages.ts";
+import { runProgram } from "./sandbox_fusion/program.ts";
+
+/**
+ * What clients of SandboxFusion ask for: `/run_code`, `/run_jupyter`, `/v1/ping`. Each request has an interpreter
+ * of its own. Its memory limit is the profile's. Who comes when all are in use is answered by 504, which is the
+ * status at which its clients ask again.
+ */
+export function sandboxFusion(sessions: SessionService): Hono<AppEnv> {
+  const app = new Hono<AppEnv>();
+  app.onError((thrown) => {
+    const error = asServerError(thrown);
+    const { retryAfter } = error;
+    if (error.fault !== "busy") return detailAnswer(error);
+    return detailAnswer(new ServerError("timeout", error.message, { ...retryAfter && { retryAfter } }));
+  });
+  app.get("/v1/ping", (c) => c.json("pong"));
+  app.post("/run_code", async (c) => {
+    const request = await detailBody(c, programRequest);
+    return c.json(await inSession(c, sessions, (session) => runProgram(session, request, c.get("signal"))));
+  });
+  app.post("/run_jupyter", async (c) => {
+    const request = await detailBody(c, cellsRequest);
+    return c.json(await inSession(c, sessions, (session) => runCells(session, request, c.get("signal"))));
+  });
+  return app;
+}
+
+/** Runs something in a session of its own; a sandbox that fails is told in the answer, and not by its status. */
+async function inSession<T extends object>(
+  c: AppContext,
+  sessions: SessionService,
+  run: (session: LiveSession) => Promise<T>,
+): Promise<T | ReturnType<typeof refusal>> {
+  try {
+    await using session = await sessions.borrow({ owner: c.get("owner"), signal: c.get("signal") });
+    return await run(session);
+  } catch (thrown) {
+    const error = asServerError(thrown);
+    if (error.fault === "unavailable" || error.fault === "invalid") return refusal(error.message);
+    throw error;
+  }
+}

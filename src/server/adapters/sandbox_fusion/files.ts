@@ -1,0 +1,41 @@
+import type { LiveSession } from "../../live_session.ts";
+import { ServerError } from "../../server_error.ts";
+import { jailedPath } from "../jailed_path.ts";
+import { writtenFiles } from "./messages.ts";
+
+/**
+ * Writes the files of a request.
+ *
+ * @throws {ServerError} `invalid` when one would lie outside of the working directory.
+ */
+export async function putFiles(
+  session: LiveSession,
+  files: Readonly<Record<string, string | null>>,
+): Promise<void> {
+  for (const [path, contents] of writtenFiles(files)) {
+    const inside = jailedPath(path);
+    if (inside === undefined) {
+      throw new ServerError("invalid", `Cannot write '${path}': it must lie under the working directory`);
+    }
+    await session.writeFile(inside, Uint8Array.fromBase64(contents));
+  }
+}
+
+/** Reads files back, in base64, by the names that were asked for. A missing one is left out. */
+export async function getFiles(
+  session: LiveSession,
+  paths: readonly string[],
+): Promise<Record<string, string>> {
+  const found: [string, string][] = [];
+  for (const path of paths) {
+    const inside = jailedPath(path);
+    if (inside === undefined) continue;
+    const contents = await session.readFile(inside).catch(missing);
+    if (contents) found.push([path, contents.toBase64()]);
+  }
+  return Object.fromEntries(found);
+}
+
+function missing(error: unknown): undefined {
+  if (!(error instanceof ServerError) || error.fault !== "not_found") throw error;
+}

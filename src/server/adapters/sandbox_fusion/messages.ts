@@ -1,0 +1,83 @@
+import { z } from "zod";
+import type { ExecResult } from "../../../sandbox/exec.ts";
+import { scriptOutcome } from "../../script_outcome.ts";
+
+const MAX_SECONDS = 3_600;
+/** In a name it says that the file is not to be written. */
+const IGNORED = "IGNORE_THIS_FILE";
+
+const seconds = z.number().positive().max(MAX_SECONDS);
+const files = z.record(z.string(), z.base64().nullable()).default({});
+const fetchFiles = z.array(z.string()).max(1_000).default([]);
+
+/** The body of `/run_code`. What it may hold beside this is passed over. */
+export const programRequest = z.object({
+  code: z.string(),
+  language: z.string().default("python"),
+  run_timeout: seconds.default(10),
+  stdin: z.string().nullable().default(null),
+  files,
+  fetch_files: fetchFiles,
+});
+
+/** The body of `/run_jupyter`. What it may hold beside this is passed over. */
+export const cellsRequest = z.object({
+  cells: z.array(z.string()).max(1_000),
+  total_timeout: seconds.default(45),
+  kernel: z.string().default("python3"),
+  files,
+  fetch_files: fetchFiles,
+});
+
+/** What became of one run. */
+export interface CommandRunResult {
+  readonly status: "Finished" | "Error" | "TimeLimitExceeded";
+  /** Seconds. */
+  readonly execution_time: number | null;
+  readonly return_code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** The word for a whole request. */
+export type RunStatus = "Success" | "Failed" | "SandboxError";
+
+/** A result in the words of this system. */
+export function commandResult(result: ExecResult): CommandRunResult {
+  const { stdout, stderr, exitCode } = scriptOutcome(result);
+  return {
+    status: exitCode === null ? "TimeLimitExceeded" : "Finished",
+    execution_time: result.durationMs / 1000,
+    return_code: exitCode,
+    stdout,
+    stderr,
+  };
+}
+
+/** The word that a run's end makes of its request. */
+export function runStatus({ status, return_code }: CommandRunResult): RunStatus {
+  if (status === "Error") return "SandboxError";
+  return status === "Finished" && return_code === 0 ? "Success" : "Failed";
+}
+
+/** The answer to what cannot be run here. */
+export function refusal(message: string): {
+  status: RunStatus;
+  message: string;
+  compile_result: null;
+  run_result: null;
+  executor_pod_name: null;
+  files: Record<string, string>;
+} {
+  return {
+    ...{ status: "SandboxError", message, compile_result: null, run_result: null },
+    ...{ executor_pod_name: null, files: {} },
+  };
+}
+
+/** The files of a request that are to be written. */
+export function writtenFiles(files: Readonly<Record<string, string | null>>): [string, string][] {
+  return Object.entries(files).flatMap(([path, contents]) =>
+    contents === null || path.includes(IGNORED) ? [] : [[path, contents] as [string, string]]
+  );
+}

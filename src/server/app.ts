@@ -1,0 +1,85 @@
+import { OpenAPIHono } from "@hono/zod-openapi";
+import { SandboxError } from "../errors.ts";
+import { PADDOCK_VERSION } from "../version.ts";
+import { access, type AccessOptions } from "./access.ts";
+import { e2b } from "./adapters/e2b.ts";
+import { nemoSkills } from "./adapters/nemo_skills.ts";
+import { openEnv } from "./adapters/openenv.ts";
+import { piston } from "./adapters/piston.ts";
+import { sandboxFusion } from "./adapters/sandbox_fusion.ts";
+import type { AppEnv } from "./app_env.ts";
+import { noticeDisconnect } from "./disconnect.ts";
+import { docsPage } from "./docs_page.ts";
+import { asServerError, errorAnswer, invalidRequest } from "./error_answer.ts";
+import { Gate } from "./gate.ts";
+import { mcpRoute } from "./mcp/mcp_route.ts";
+import type { Metrics } from "./metrics.ts";
+import { REQUEST_LIMITS, type RequestLimits, requestLimits } from "./request_limits.ts";
+import { sameAnswer } from "./same_answer.ts";
+import { ServerError } from "./server_error.ts";
+import type { SessionService } from "./session_service.ts";
+import { batchRoutes } from "./v1/batch.ts";
+import { fileRoutes } from "./v1/files.ts";
+import { gradeRoutes, type Graders } from "./v1/grade.ts";
+import type { Api } from "./v1/route.ts";
+import { sessionRoutes } from "./v1/sessions.ts";
+import { streamRoutes } from "./v1/stream.ts";
+
+/** The systems whose clients are served as they are; two ask at `/execute`, and the first takes what is its own. */
+const ADAPTERS = [sandboxFusion, nemoSkills, e2b, piston, openEnv];
+
+/** What a server is made of. */
+export interface PaddockAppOptions extends AccessOptions {
+  /** Where programs run. It stays its owner's. */
+  sessions: SessionService;
+  metrics: Metrics;
+  /** What `/v1/grade` offers. */
+  graders?: Graders | undefined;
+  limits?: Partial<RequestLimits> | undefined;
+  /** Told of what failed in the server, which nobody who asks is told. */
+  onFault?: ((error: unknown) => void) | undefined;
+}
+
+/** The whole server as a function of requests; it needs no socket. */
+export function paddockApp(options: PaddockAppOptions): Api {
+  const { sessions, metrics, graders = new Map(), onFault = () => {} } = options;
+  const app = new OpenAPIHono<AppEnv>({
+    defaultHook(result) {
+      if (!result.success) throw invalidRequest(result.error);
+    },
+  });
+  app.onError((thrown) => {
+    const error = asServerError(thrown);
+    if (error.fault === "internal" || error.cause instanceof SandboxError) onFault(error.cause);
+    return errorAnswer(error);
+  });
+  app.notFound(() => errorAnswer(new ServerError("not_found", "There is no such path")));
+  app.use(async (c, next) => {
+    await next();
+    metrics.request(c.res.status);
+    if (c.res.status !== 101) c.res.headers.set("x-content-type-options", "nosniff");
+  });
+  app.use(access(options), noticeDisconnect(), requestLimits({ ...REQUEST_LIMITS, ...options.limits }));
+  app.use("/v1/*", sameAnswer());
+  sessionRoutes(app, sessions);
+  streamRoutes(app, sessions);
+  fileRoutes(app, sessions);
+  batchRoutes(app, sessions);
+  gradeRoutes(app, graders, new Gate({ places: sessions.maxSessions, queue: 64, waitMs: 30_000 }));
+  aboutRoutes(app, metrics);
+  app.all("/mcp", mcpRoute(sessions));
+  for (const adapter of ADAPTERS) app.route("/", adapter(sessions));
+  return app;
+}
+
+/** What the server says of itself. */
+function aboutRoutes(app: Api, metrics: Metrics): void {
+  const about = { openapi: "3.1.0", info: { title: "Paddock", version: PADDOCK_VERSION } };
+  app.get("/v1/health", (c) => c.json({ status: "ok", version: PADDOCK_VERSION }));
+  app.get("/metrics", (c) => c.text(metrics.text(), 200, { "content-type": "text/plain; version=0.0.4" }));
+  app.doc31("/openapi.json", about);
+  app.get("/docs", (c) => {
+    c.header("content-security-policy", "default-src 'none'; style-src 'unsafe-inline'");
+    return c.html(docsPage(app.getOpenAPI31Document(about)));
+  });
+}

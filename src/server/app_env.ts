@@ -1,0 +1,14 @@
+import type { Context } from "hono";
+
+/** What every route of the server finds in its context. */
+export interface AppEnv {
+  Variables: {
+    /** Who asks, as the token tells; the same for everybody where no token is needed. */
+    owner: string;
+    /** Aborted when whoever asked has gone, or the answer is not to wait for them. */
+    signal: AbortSignal;
+  };
+}
+
+/** The context of a request to the server. */
+export type AppContext = Context<AppEnv>;

@@ -1,0 +1,44 @@
+import { HTTPException } from "hono/http-exception";
+import type { z } from "zod";
+import { type Fault, HTTP_STATUS, ServerError } from "./server_error.ts";
+
+/** The answer to a request that failed, in the words of the server's own API. */
+export function errorAnswer(error: ServerError): Response {
+  const body = { error: { type: error.fault, message: error.message } };
+  return Response.json(body, { status: error.status, headers: errorHeaders(error) });
+}
+
+/** The headers that go with a failure. */
+export function errorHeaders({ fault, retryAfter }: ServerError): Record<string, string> {
+  return {
+    ...(retryAfter !== undefined && { "retry-after": String(retryAfter) }),
+    ...(fault === "unauthorized" && { "www-authenticate": "Bearer" }),
+  };
+}
+
+/** Whatever was thrown, as whoever asked may see it: nothing of the host's is in it. */
+export function asServerError(error: unknown): ServerError {
+  if (error instanceof ServerError) return error;
+  if (error instanceof HTTPException) {
+    const fault = faultOf(error.status);
+    return new ServerError(
+      fault,
+      fault === "malformed" ? "The body must be JSON" : "The request is refused",
+      {
+        cause: error,
+      },
+    );
+  }
+  return new ServerError("internal", "The server failed; its log says why", { cause: error });
+}
+
+/** What is wrong with a request, one line for each fault. */
+export function invalidRequest(error: z.core.$ZodError): ServerError {
+  const lines = error.issues.map(({ path, message }) => `${path.join(".") || "the request"}: ${message}`);
+  return new ServerError("invalid", lines.slice(0, 16).join("; "));
+}
+
+function faultOf(status: number): Fault {
+  const found = Object.entries(HTTP_STATUS).find(([, known]) => known === status);
+  return (found?.[0] ?? "malformed") as Fault;
+}

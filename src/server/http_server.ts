@@ -1,0 +1,64 @@
+import { impatient } from "./impatient.ts";
+
+/** Where a {@linkcode HttpServer} listens, and how it stops. */
+export interface HttpServerOptions {
+  hostname: string;
+  /** 0 is any that is free. */
+  port: number;
+  /** Milliseconds that requests have to end when the server stops; what is left is cut short. */
+  graceMs?: number | undefined;
+  /** Milliseconds that a reader may take over the next piece of an answer; a slower one is cut off. */
+  readMs?: number | undefined;
+  /** Called when that time is over: ends whatever requests wait for. */
+  onGraceOver: () => Promise<void>;
+}
+
+/** How long answers may take to leave when what they waited for has ended. */
+const LEAVE_MS = 1_000;
+
+/** Serves a function of requests at an address, until disposed. */
+export class HttpServer implements AsyncDisposable {
+  readonly #server: Deno.HttpServer<Deno.NetAddr>;
+  readonly #options: HttpServerOptions;
+  readonly #cut = new AbortController();
+  #stopped: Promise<void> | undefined;
+
+  /** @throws {Deno.errors.AddrInUse} when somebody else listens there. */
+  constructor(fetch: (request: Request) => Response | Promise<Response>, options: HttpServerOptions) {
+    const { hostname, port, readMs = 60_000 } = options;
+    this.#options = options;
+    this.#server = Deno.serve(
+      { hostname, port, signal: this.#cut.signal, onListen() {} },
+      async (request) => await impatient(await fetch(request), readMs),
+    );
+  }
+
+  /** The port that it listens on. */
+  get port(): number {
+    return this.#server.addr.port;
+  }
+
+  /** Takes no further request, lets those there are end within the grace, and cuts short what is left. */
+  [Symbol.asyncDispose](): Promise<void> {
+    this.#stopped ??= this.#stop();
+    return this.#stopped;
+  }
+
+  async #stop(): Promise<void> {
+    const { graceMs = 5_000, onGraceOver } = this.#options;
+    const ended = this.#server.shutdown();
+    await within(graceMs, ended);
+    await onGraceOver();
+    if (!await within(LEAVE_MS, ended)) this.#cut.abort();
+    await ended;
+  }
+}
+
+/** Waits for an end, or for as long as it may take; says whether it came. */
+async function within(ms: number, ended: Promise<unknown>): Promise<boolean> {
+  const over = Promise.withResolvers<false>();
+  const timer = setTimeout(() => over.resolve(false), ms);
+  const came = await Promise.race([ended.then(() => true), over.promise]);
+  clearTimeout(timer);
+  return came;
+}

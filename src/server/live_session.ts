@@ -1,0 +1,138 @@
+import { z } from "zod";
+import type { ExecOptions, ExecResult, PythonSession, ResetOptions } from "../sandbox/exec.ts";
+import LIST_FILES from "./list_files.py" with { type: "text" };
+import type { Metrics } from "./metrics.ts";
+import { ServerError, sessionError } from "./server_error.ts";
+
+/** A file of a session's. */
+export interface SessionFile {
+  readonly path: string;
+  readonly bytes: number;
+  /** When the session's clock says that it was written, in nanoseconds; a guest may set it to anything. */
+  readonly writtenNs: number;
+}
+
+/** What a {@linkcode LiveSession} is made of. */
+export interface LiveSessionOptions {
+  readonly session: PythonSession;
+  /** Who may use it. */
+  readonly owner: string;
+  /** What its owner calls it, where it has a name. */
+  readonly name?: string | undefined;
+  readonly metrics: Metrics;
+  /** Milliseconds without use after which it ends. */
+  readonly idleMs: number;
+  /** Aborted when everything stops, with what those who wait are told. */
+  readonly stop: AbortSignal;
+  /** Called once, when it ends. */
+  readonly onEnd: () => Promise<void>;
+}
+
+/** More requests than this may not wait for one session. */
+const MAX_WAITING = 64;
+
+const listed = z.array(z.tuple([z.string().max(4096), z.number().nonnegative(), z.number()])).max(10_000);
+
+/** An interpreter that somebody drives from afar. It ends when it is disposed, or is used no more. */
+export class LiveSession implements AsyncDisposable {
+  /** Names it, and cannot be guessed. */
+  readonly id: string = crypto.getRandomValues(new Uint8Array(24)).toBase64({ alphabet: "base64url" });
+  readonly owner: string;
+  readonly name: string | undefined;
+  readonly createdAt: Date = new Date();
+  readonly #options: LiveSessionOptions;
+  #usedAt = new Date();
+  #execs = 0;
+  #using = 0;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #ended: Promise<void> | undefined;
+
+  constructor(options: LiveSessionOptions) {
+    this.owner = options.owner;
+    this.name = options.name;
+    this.#options = options;
+    this.#rest();
+  }
+
+  get usedAt(): Date {
+    return this.#usedAt;
+  }
+
+  /** Whether it is over. */
+  get ended(): boolean {
+    return this.#ended !== undefined;
+  }
+
+  /** How many programs it has run. */
+  get execs(): number {
+    return this.#execs;
+  }
+
+  /** Runs a program; see {@linkcode PythonSession}. Everything here throws a {@linkcode ServerError} only. */
+  async exec(code: string, options: ExecOptions = {}): Promise<ExecResult> {
+    return await this.#use(async ({ session, metrics }) => {
+      const result = await session.exec(code, options);
+      this.#execs++;
+      metrics.exec(result.status, result.durationMs);
+      return result;
+    });
+  }
+
+  async reset(options: ResetOptions = {}): Promise<void> {
+    await this.#use(({ session }) => session.reset(options));
+  }
+
+  async writeFile(path: string, contents: Uint8Array | string): Promise<void> {
+    await this.#use(({ session }) => session.writeFile(path, contents));
+  }
+
+  async readFile(path: string): Promise<Uint8Array> {
+    return await this.#use(({ session }) => session.readFile(path));
+  }
+
+  /** The files under the working directory, as the guest tells them. */
+  async listFiles(signal?: AbortSignal): Promise<SessionFile[]> {
+    return await this.#use(async ({ session }) => {
+      const result = await session.exec(LIST_FILES, { timeoutMs: 5_000, signal });
+      return parseListing(result);
+    });
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#ended ??= this.#options.onEnd();
+    return this.#ended;
+  }
+
+  async #use<T>(work: (options: LiveSessionOptions) => Promise<T>): Promise<T> {
+    if (this.#ended) throw new ServerError("conflict", "The session has ended");
+    if (this.#using >= MAX_WAITING) {
+      throw new ServerError("busy", `${MAX_WAITING} requests wait for the session`, { retryAfter: 1 });
+    }
+    clearTimeout(this.#timer);
+    this.#using++;
+    try {
+      return await work(this.#options);
+    } catch (error) {
+      const { stop } = this.#options;
+      throw sessionError(stop.aborted ? stop.reason : error);
+    } finally {
+      this.#using--;
+      this.#usedAt = new Date();
+      if (this.#using === 0 && !this.#ended) this.#rest();
+    }
+  }
+
+  #rest(): void {
+    this.#timer = setTimeout(() => this[Symbol.asyncDispose](), this.#options.idleMs);
+  }
+}
+
+function parseListing(result: ExecResult): SessionFile[] {
+  try {
+    const rows = listed.parse(JSON.parse(result.stdout));
+    return rows.map(([path, bytes, writtenNs]) => ({ path, bytes, writtenNs }));
+  } catch (cause) {
+    throw new ServerError("conflict", "The session cannot list its files", { cause });
+  }
+}

@@ -1,0 +1,72 @@
+import { WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/server";
+import type { AppContext } from "../app_env.ts";
+import { ServerError } from "../server_error.ts";
+import type { SessionService } from "../session_service.ts";
+import { ClientSession } from "./client_session.ts";
+import { pythonServer } from "./python_server.ts";
+
+const HEADER = "mcp-session-id";
+const MAX_CLIENTS = 1024;
+const MAX_BODY_BYTES = 32 * 1024 * 1024;
+/** A client that asks for nothing for so long has gone. */
+const IDLE_MS = 3_600_000;
+
+/** One client that is connected. */
+interface Connection {
+  readonly owner: string;
+  readonly transport: WebStandardStreamableHTTPServerTransport;
+  readonly client: ClientSession;
+  usedAt: number;
+}
+
+/** The Model Context Protocol over HTTP: each client that introduces itself has a session of its own. */
+export function mcpRoute(sessions: SessionService): (c: AppContext) => Promise<Response> {
+  const connections = new Map<string, Connection>();
+
+  async function end(id: string): Promise<void> {
+    const connection = connections.get(id);
+    connections.delete(id);
+    await connection?.client[Symbol.asyncDispose]();
+    await connection?.transport.close();
+  }
+
+  async function connect(owner: string): Promise<WebStandardStreamableHTTPServerTransport> {
+    for (const [id, { usedAt }] of connections) if (Date.now() - usedAt > IDLE_MS) await end(id);
+    if (connections.size >= MAX_CLIENTS) {
+      throw new ServerError("busy", `${MAX_CLIENTS} clients are connected`, { retryAfter: 60 });
+    }
+    const { signal } = new AbortController(); // a session outlives the request that opens it
+    const client = new ClientSession(() => sessions.create({ owner, signal }));
+    const transport = new WebStandardStreamableHTTPServerTransport({
+      sessionIdGenerator: () => crypto.randomUUID(),
+      onsessioninitialized(id) {
+        connections.set(id, { owner, transport, client, usedAt: Date.now() });
+      },
+      onsessionclosed: end,
+      maxRequestBodySize: MAX_BODY_BYTES,
+    });
+    await pythonServer(client).connect(transport);
+    return transport;
+  }
+
+  return async (c) => {
+    const owner = c.get("owner");
+    const id = c.req.header(HEADER);
+    if (id !== undefined) {
+      const connection = connections.get(id);
+      if (connection?.owner !== owner) return unknownSession();
+      connection.usedAt = Date.now();
+      return await connection.transport.handleRequest(c.req.raw);
+    }
+    const transport = await connect(owner);
+    const response = await transport.handleRequest(c.req.raw);
+    if (transport.sessionId === undefined) await transport.close(); // it did not introduce itself
+    return response;
+  };
+}
+
+/** What makes a client introduce itself anew. */
+function unknownSession(): Response {
+  const error = { code: -32001, message: "Session not found" };
+  return Response.json({ jsonrpc: "2.0", error, id: null }, { status: 404 });
+}

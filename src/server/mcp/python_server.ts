@@ -1,0 +1,114 @@
+import { type CallToolResult, McpServer } from "@modelcontextprotocol/server";
+import { z } from "zod";
+import { pythonStr } from "../../tools/python_repr.ts";
+import { PADDOCK_VERSION } from "../../version.ts";
+import { sessionError } from "../server_error.ts";
+import { type ClientSession, isPng } from "./client_session.ts";
+import { runText } from "./run_text.ts";
+
+const FRESH = "The interpreter is a fresh one: variables of earlier calls are gone.";
+
+const path = z.string().describe("relative to the working directory");
+
+const runArguments = z.strictObject({
+  python_code: z.string().describe("Python code to run"),
+  global_variables: z.record(z.string(), z.unknown()).default({})
+    .describe("Map of global variables in context when the code is executed"),
+});
+
+/** A server of the Model Context Protocol whose tools drive one client's session. */
+export function pythonServer(client: ClientSession): McpServer {
+  const server = new McpServer({ name: "paddock", version: PADDOCK_VERSION });
+  server.registerTool("run_python_code", {
+    description: "Run Python code in a sandbox and return what it prints and the value of its last " +
+      "expression. Variables and files are kept between calls. There is no network.",
+    inputSchema: runArguments,
+  }, ({ python_code, global_variables }, { mcpReq }) => {
+    return answered(() => run(client, python_code, { variables: global_variables, signal: mcpReq.signal }));
+  });
+  server.registerTool("reset_session", {
+    description: "Forget all variables and files.",
+    inputSchema: z.strictObject({}),
+  }, (_, { mcpReq }) =>
+    answered(async () => {
+      await (await client.current()).reset({ signal: mcpReq.signal });
+      return text("reset");
+    }));
+  server.registerTool("read_file", {
+    description: "Read a file of the working directory: a text, an image, or base64.",
+    inputSchema: z.strictObject({ path }),
+  }, ({ path }) => answered(async () => contents(await (await client.current()).readFile(path))));
+  server.registerTool("write_file", {
+    description: "Write a file in the working directory.",
+    inputSchema: z.strictObject({
+      path,
+      content: z.string(),
+      encoding: z.enum(["utf8", "base64"]).default("utf8"),
+    }),
+  }, ({ path, content, encoding }) =>
+    answered(async () => {
+      const bytes = encoding === "utf8" ? content : fromBase64(content);
+      await (await client.current()).writeFile(path, bytes);
+      return text(`wrote ${path}`);
+    }));
+  server.registerTool("list_files", {
+    description: "List the files of the working directory, with their sizes in bytes.",
+    inputSchema: z.strictObject({}),
+  }, (_, { mcpReq }) =>
+    answered(async () => {
+      const files = await (await client.current()).listFiles(mcpReq.signal);
+      return text(files.map(({ path, bytes }) => `${path}\t${bytes}`).join("\n"));
+    }));
+  return server;
+}
+
+async function run(
+  client: ClientSession,
+  code: string,
+  { variables, signal }: { variables: Record<string, unknown>; signal: AbortSignal },
+): Promise<CallToolResult> {
+  const isSet = Object.keys(variables).length > 0;
+  const before = isSet ? `globals().update(${pythonStr(variables)})` : undefined;
+  const { result, output, images, isFresh } = await client.run(code, { before, signal });
+  return {
+    content: [
+      ...text(runText(result, output)).content,
+      ...(isFresh ? text(FRESH).content : []),
+      ...images.map(image),
+    ],
+  };
+}
+
+/** What a tool gives, or what the client may know of why it gives nothing. */
+async function answered(work: () => Promise<CallToolResult>): Promise<CallToolResult> {
+  try {
+    return await work();
+  } catch (error) {
+    return { ...text(sessionError(error).message), isError: true };
+  }
+}
+
+function contents(bytes: Uint8Array): CallToolResult {
+  if (isPng(bytes)) return { content: [image(bytes)] };
+  try {
+    return text(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes));
+  } catch {
+    return text(bytes.toBase64()); // it is no text
+  }
+}
+
+function image(bytes: Uint8Array): { type: "image"; data: string; mimeType: string } {
+  return { type: "image", data: bytes.toBase64(), mimeType: "image/png" };
+}
+
+function text(words: string): { content: { type: "text"; text: string }[] } {
+  return { content: [{ type: "text", text: words }] };
+}
+
+function fromBase64(content: string): Uint8Array {
+  try {
+    return Uint8Array.fromBase64(content);
+  } catch (cause) {
+    throw new TypeError("Cannot write file as its content must be base64: it is not", { cause });
+  }
+}

@@ -1,0 +1,139 @@
+import type { SessionLease, SessionPool } from "../sandbox/exec.ts";
+import { Gate } from "./gate.ts";
+import { LiveSession } from "./live_session.ts";
+import type { Metrics } from "./metrics.ts";
+import { ServerError, sessionError } from "./server_error.ts";
+
+/** What a {@linkcode SessionService} is made of. */
+export interface SessionServiceOptions {
+  /** Where interpreters come from. It must have `maxSessions` of them, and stays its owner's. */
+  pool: SessionPool;
+  metrics: Metrics;
+  /** Sessions at once, those of a single program included. */
+  maxSessions: number;
+  /** Requests that may wait for a session. */
+  queue?: number | undefined;
+  /** Milliseconds that a request waits for a session. */
+  waitMs?: number | undefined;
+  /** Milliseconds after which a session that nobody uses ends. */
+  idleMs?: number | undefined;
+}
+
+/** What is asked for with a session. */
+export interface OpenOptions {
+  /** Who asks: nobody else finds the session. */
+  owner: string;
+  /** What the owner calls it, for one that is found by its name. */
+  name?: string | undefined;
+  seed?: number | undefined;
+  signal: AbortSignal;
+}
+
+/** Sessions for whoever is served: opened, found again by their ids, and ended when nobody uses them. */
+export class SessionService implements AsyncDisposable {
+  readonly maxSessions: number;
+  readonly #options: Pick<SessionServiceOptions, "pool" | "metrics"> & { idleMs: number };
+  readonly #gate: Gate;
+  readonly #kept = new Map<string, LiveSession>();
+  readonly #named = new Map<string, Promise<LiveSession>>();
+  readonly #open = new Set<LiveSession>();
+  readonly #stop = new AbortController();
+
+  /** @throws {RangeError} when there is not at least one session. */
+  constructor(options: SessionServiceOptions) {
+    const { pool, metrics, maxSessions, queue = 64, waitMs = 30_000, idleMs = 600_000 } = options;
+    this.maxSessions = maxSessions;
+    this.#options = { pool, metrics, idleMs };
+    this.#gate = new Gate({ places: maxSessions, queue, waitMs });
+    metrics.gauge("paddock_sessions", "Sessions in use.", () => this.#open.size);
+    metrics.gauge("paddock_waiting", "Requests that wait for a session.", () => this.#gate.waiting);
+  }
+
+  /**
+   * Opens a session that is found again by its id.
+   *
+   * @throws {ServerError} when there are too many.
+   */
+  async create(options: OpenOptions): Promise<LiveSession> {
+    const session = await this.borrow(options);
+    this.#kept.set(session.id, session);
+    return session;
+  }
+
+  /** Opens a session for one use: nobody finds it, and the caller ends it. */
+  async borrow({ owner, name, seed, signal }: OpenOptions): Promise<LiveSession> {
+    if (this.#stop.signal.aborted) throw new ServerError("unavailable", "The server stops");
+    const { pool, metrics, idleMs } = this.#options;
+    const either = AbortSignal.any([signal, this.#stop.signal]);
+    try {
+      const { entered: lease, place } = await this.#gate.pass(
+        (signal) => pool.acquire({ seed, signal }),
+        either,
+      );
+      const onEnd = () => this.#end(session, lease, place);
+      const session: LiveSession = new LiveSession({
+        ...{ session: lease.session, owner, name, metrics, idleMs, onEnd },
+        stop: this.#stop.signal,
+      });
+      this.#open.add(session);
+      if (!either.aborted) return session;
+      await session[Symbol.asyncDispose](); // nobody would ever end it
+      throw either.reason;
+    } catch (error) {
+      throw sessionError(error);
+    }
+  }
+
+  /**
+   * The session that an owner calls by a name, opened when there is none.
+   *
+   * @throws {ServerError} when there are too many.
+   */
+  async named(name: string, options: OpenOptions): Promise<{ session: LiveSession; isNew: boolean }> {
+    const key = nameKey(options.owner, name);
+    const found = this.#named.get(key);
+    if (found) return { session: await found, isNew: false };
+    const opening = this.create({ ...options, name });
+    this.#named.set(key, opening);
+    try {
+      return { session: await opening, isNew: true };
+    } catch (error) {
+      this.#named.delete(key);
+      throw error;
+    }
+  }
+
+  /**
+   * The session of an id; one of somebody else's is as good as none.
+   *
+   * @throws {ServerError} `not_found`.
+   */
+  find(id: string, owner: string): LiveSession {
+    const session = this.#kept.get(id);
+    if (session?.owner === owner) return session;
+    throw new ServerError("not_found", "There is no such session");
+  }
+
+  /** The sessions of an owner's, oldest first. */
+  list(owner: string): LiveSession[] {
+    return [...this.#kept.values()].filter((session) => session.owner === owner);
+  }
+
+  /** Ends every session; what runs in one is cut short, and who waits for one is told. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort(new ServerError("unavailable", "The server stops"));
+    await Promise.all([...this.#open].map((session) => session[Symbol.asyncDispose]()));
+  }
+
+  async #end(session: LiveSession, lease: SessionLease, place: Disposable): Promise<void> {
+    this.#kept.delete(session.id);
+    if (session.name !== undefined) this.#named.delete(nameKey(session.owner, session.name));
+    this.#open.delete(session);
+    await lease[Symbol.asyncDispose]();
+    place[Symbol.dispose]();
+  }
+}
+
+function nameKey(owner: string, name: string): string {
+  return JSON.stringify([owner, name]);
+}

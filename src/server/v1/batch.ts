@@ -1,0 +1,105 @@
+import { createRoute } from "@hono/zod-openapi";
+import { z } from "zod";
+import { mapConcurrently } from "../../rollout/map_concurrently.ts";
+import type { ExecResult } from "../../sandbox/exec.ts";
+import { ServerError, sessionError } from "../server_error.ts";
+import type { SessionService } from "../session_service.ts";
+import { type Api, failures, jsonAnswer, jsonBody } from "./route.ts";
+import { execAnswer, execOptions, execRequest, execResult, failure } from "./schemas.ts";
+
+const MAX_ITEMS = 4096;
+/** Output that one answer may carry; items behind it do not run. */
+const MAX_OUTPUT_CHARACTERS = 64 * 1024 * 1024;
+const TOO_LARGE = `Programs of a batch may print ${MAX_OUTPUT_CHARACTERS} characters in all`;
+
+const item = execRequest.extend({
+  session: z.string().max(64).optional().describe("a session's id; an interpreter of its own unless given"),
+}).meta({ id: "BatchItem" });
+
+const outcome = z.object({
+  status: z.int().describe("the HTTP status that the item would have had alone"),
+  result: execResult.optional(),
+  error: failure.shape.error.optional(),
+}).meta({ id: "BatchOutcome" });
+
+const batch = createRoute({
+  method: "post",
+  path: "/v1/exec:batch",
+  tags: ["sessions"],
+  summary: "Run many programs, in many sessions or in none",
+  request: { body: jsonBody(z.strictObject({ items: z.array(item).max(MAX_ITEMS) })) },
+  responses: {
+    200: jsonAnswer(z.object({ results: z.array(outcome) }), "One for each item, in their order"),
+    ...failures,
+  },
+});
+
+type Item = z.output<typeof item>;
+type Outcome = z.output<typeof outcome>;
+
+/** Many programs in one request. Those of one session run one after the other, as they stand in the batch. */
+export function batchRoutes(app: Api, sessions: SessionService): void {
+  app.openapi(batch, async (c) => {
+    const run = new BatchRun(sessions, c.get("owner"));
+    return c.json({ results: await run.all(c.req.valid("json").items, c.get("signal")) }, 200);
+  });
+}
+
+/** The programs of one batch, and what they have used up together. */
+class BatchRun {
+  readonly #sessions: SessionService;
+  readonly #owner: string;
+  #characters = 0;
+  /** Set when no session was free for too long: the rest would wait as long, one after the other. */
+  #full: Outcome | undefined;
+
+  constructor(sessions: SessionService, owner: string) {
+    this.#sessions = sessions;
+    this.#owner = owner;
+  }
+
+  /** Runs all, and gives their outcomes in their order. */
+  async all(items: readonly Item[], signal: AbortSignal): Promise<Outcome[]> {
+    const outcomes: Outcome[] = [];
+    const lanes = Map.groupBy(items.entries(), ([at, { session }]) => session ?? at).values();
+    const runLane = async (lane: readonly [number, Item][], signal: AbortSignal) => {
+      for (const [at, item] of lane) outcomes[at] = await this.#outcome(item, signal);
+    };
+    const options = { concurrency: this.#sessions.maxSessions, signal };
+    for await (const _ of mapConcurrently(lanes, runLane, options));
+    return outcomes;
+  }
+
+  async #outcome(item: Item, signal: AbortSignal): Promise<Outcome> {
+    if (this.#characters > MAX_OUTPUT_CHARACTERS) return failed(new ServerError("too_large", TOO_LARGE));
+    if (item.session === undefined && this.#full) return this.#full;
+    try {
+      const result = execAnswer(await this.#run(item, signal));
+      this.#characters += outputOf(result);
+      return { status: 200, result };
+    } catch (thrown) {
+      const error = sessionError(thrown);
+      if (error.fault === "timeout") this.#full = failed(error);
+      return failed(error);
+    }
+  }
+
+  async #run(item: Item, signal: AbortSignal): Promise<ExecResult> {
+    const options = execOptions(item, signal);
+    const owner = this.#owner;
+    if (item.session !== undefined) {
+      return await this.#sessions.find(item.session, owner).exec(item.code, options);
+    }
+    await using session = await this.#sessions.borrow({ owner, signal });
+    return await session.exec(item.code, options);
+  }
+}
+
+function outputOf({ stdout, stderr, value = "", files = {} }: z.output<typeof execResult>): number {
+  const fileCharacters = Object.values(files).reduce((sum, file) => sum + file.length, 0);
+  return stdout.length + stderr.length + value.length + fileCharacters;
+}
+
+function failed({ status, fault, message }: ServerError): Outcome {
+  return { status, error: { type: fault, message } };
+}

@@ -1,0 +1,53 @@
+import { createRoute } from "@hono/zod-openapi";
+import { z } from "zod";
+import type { SessionService } from "../session_service.ts";
+import { type Api, failures, jsonAnswer, jsonBody, sessionPath } from "./route.ts";
+import { fileList, filesBody } from "./schemas.ts";
+import { named } from "./sessions.ts";
+
+const tags = ["files"];
+
+const list = createRoute({
+  ...{ method: "get", path: "/v1/sessions/{id}/files", tags, summary: "List the files of a session" },
+  request: { params: sessionPath },
+  responses: { 200: jsonAnswer(fileList, "The files, as the session tells them"), ...failures },
+});
+
+const read = createRoute({
+  ...{ method: "get", path: "/v1/sessions/{id}/file", tags, summary: "Read a file of a session" },
+  request: { params: sessionPath, query: z.object({ path: z.string().min(1).max(1024) }) },
+  responses: {
+    200: {
+      description: "Its contents",
+      content: { "application/octet-stream": { schema: z.string().meta({ format: "binary" }) } },
+    },
+    ...failures,
+  },
+});
+
+const write = createRoute({
+  ...{ method: "post", path: "/v1/sessions/{id}/files", tags, summary: "Write files into a session" },
+  request: { params: sessionPath, body: jsonBody(filesBody) },
+  responses: { 200: jsonAnswer(z.object({ written: z.int() }), "How many were written"), ...failures },
+});
+
+/** Files into sessions and out of them. */
+export function fileRoutes(app: Api, sessions: SessionService): void {
+  app.openapi(list, async (c) => {
+    const files = await named(sessions, c).listFiles(c.get("signal"));
+    return c.json({ files: files.map(({ path, bytes }) => ({ path, bytes })) }, 200);
+  });
+  app.openapi(read, async (c) => {
+    const contents = await named(sessions, c).readFile(c.req.valid("query").path);
+    return c.body(new Uint8Array(contents), 200, {
+      "content-type": "application/octet-stream",
+      "content-disposition": "attachment",
+    });
+  });
+  app.openapi(write, async (c) => {
+    const session = named(sessions, c);
+    const files = Object.entries(c.req.valid("json").files);
+    for (const [path, text] of files) await session.writeFile(path, Uint8Array.fromBase64(text));
+    return c.json({ written: files.length }, 200);
+  });
+}

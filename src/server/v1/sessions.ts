@@ -1,0 +1,84 @@
+import { createRoute } from "@hono/zod-openapi";
+import { z } from "zod";
+import type { AppContext } from "../app_env.ts";
+import type { LiveSession } from "../live_session.ts";
+import type { SessionService } from "../session_service.ts";
+import { type Api, failures, jsonAnswer, jsonBody, sessionPath } from "./route.ts";
+import {
+  createRequest,
+  execAnswer,
+  execOptions,
+  execRequest,
+  execResult,
+  resetRequest,
+  sessionAnswer,
+  sessionInfo,
+} from "./schemas.ts";
+
+const params = sessionPath;
+const tags = ["sessions"];
+const gone = { 204: { description: "It is done" }, ...failures };
+
+const create = createRoute({
+  ...{ method: "post", path: "/v1/sessions", tags, summary: "Open a Python session" },
+  request: { body: jsonBody(createRequest) },
+  responses: { 201: jsonAnswer(sessionInfo, "The session"), ...failures },
+});
+
+const list = createRoute({
+  ...{ method: "get", path: "/v1/sessions", tags, summary: "List your sessions" },
+  responses: { 200: jsonAnswer(z.object({ sessions: z.array(sessionInfo) }), "Oldest first"), ...failures },
+});
+
+const show = createRoute({
+  ...{ method: "get", path: "/v1/sessions/{id}", tags, summary: "Look at a session" },
+  request: { params },
+  responses: { 200: jsonAnswer(sessionInfo, "The session"), ...failures },
+});
+
+const end = createRoute({
+  ...{ method: "delete", path: "/v1/sessions/{id}", tags, summary: "End a session" },
+  request: { params },
+  responses: gone,
+});
+
+const exec = createRoute({
+  ...{ method: "post", path: "/v1/sessions/{id}/exec", tags, summary: "Run a program in a session" },
+  request: { params, body: jsonBody(execRequest) },
+  responses: { 200: jsonAnswer(execResult, "What became of it"), ...failures },
+});
+
+const reset = createRoute({
+  ...{ method: "post", path: "/v1/sessions/{id}/reset", tags, summary: "Put a session back to its start" },
+  request: { params, body: jsonBody(resetRequest) },
+  responses: gone,
+});
+
+/** Sessions: opened, driven, put back, ended. */
+export function sessionRoutes(app: Api, sessions: SessionService): void {
+  app.openapi(create, async (c) => {
+    const { seed } = c.req.valid("json");
+    const session = await sessions.create({ owner: c.get("owner"), seed, signal: c.get("signal") });
+    return c.json(sessionAnswer(session), 201);
+  });
+  app.openapi(list, (c) => c.json({ sessions: sessions.list(c.get("owner")).map(sessionAnswer) }, 200));
+  app.openapi(show, (c) => c.json(sessionAnswer(named(sessions, c)), 200));
+  app.openapi(end, async (c) => {
+    await named(sessions, c)[Symbol.asyncDispose]();
+    return c.body(null, 204);
+  });
+  app.openapi(exec, async (c) => {
+    const request = c.req.valid("json");
+    const result = await named(sessions, c).exec(request.code, execOptions(request, c.get("signal")));
+    return c.json(execAnswer(result), 200);
+  });
+  app.openapi(reset, async (c) => {
+    await named(sessions, c).reset({ ...c.req.valid("json"), signal: c.get("signal") });
+    return c.body(null, 204);
+  });
+}
+
+/** The session that a path names. */
+export function named(sessions: SessionService, c: AppContext): LiveSession {
+  return sessions.find(c.req.param("id") ?? "", c.get("owner"));
+}

@@ -1,0 +1,46 @@
+import { createRoute } from "@hono/zod-openapi";
+import { z } from "zod";
+import { liveBody } from "../live_body.ts";
+import { sessionError } from "../server_error.ts";
+import type { SessionService } from "../session_service.ts";
+import { type Api, failures, jsonBody, sessionPath } from "./route.ts";
+import { execAnswer, execOptions, execRequest } from "./schemas.ts";
+import { named } from "./sessions.ts";
+
+const stream = createRoute({
+  method: "post",
+  path: "/v1/sessions/{id}/stream",
+  tags: ["sessions"],
+  summary: "Run a program and read its output as it comes",
+  request: { params: sessionPath, body: jsonBody(execRequest) },
+  responses: {
+    200: {
+      description: "Events 'stdout' and 'stderr' with {text}, then one 'result' or 'error'",
+      content: { "text/event-stream": { schema: z.string() } },
+    },
+    ...failures,
+  },
+});
+
+/** Programs whose output is read while they run, as server-sent events. */
+export function streamRoutes(app: Api, sessions: SessionService): void {
+  app.openapi(stream, (c) => {
+    const session = named(sessions, c);
+    const request = c.req.valid("json");
+    const body = liveBody(async (send, signal) => {
+      const onOutput = (stream: string, text: string) => send(event(stream, { text }));
+      try {
+        const result = await session.exec(request.code, { ...execOptions(request, signal), onOutput });
+        send(event("result", execAnswer(result)));
+      } catch (error) {
+        const { fault, message } = sessionError(error);
+        send(event("error", { type: fault, message }));
+      }
+    }, c.get("signal"));
+    return c.body(body, 200, { "content-type": "text/event-stream", "cache-control": "no-store" });
+  });
+}
+
+function event(name: string, value: unknown): string {
+  return `event: ${name}\ndata: ${JSON.stringify(value)}\n\n`;
+}

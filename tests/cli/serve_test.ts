@@ -1,0 +1,97 @@
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { readLines } from "../../src/read_lines.ts";
+import { childrenOf, isAlive, runPaddock, startPaddock } from "./run_paddock.ts";
+
+/** The real `paddock serve`, on a port that was free. */
+class Serving {
+  readonly child: Deno.ChildProcess;
+  readonly url: string;
+  readonly #log: Promise<string>;
+
+  static async start(...args: string[]): Promise<Serving> {
+    const child = startPaddock("serve", "--port", "0", ...args);
+    await child.stdin.close();
+    await child.stdout.cancel();
+    const lines = readLines(child.stderr, { maxBytes: 1 << 20 });
+    for (;;) {
+      const { done, value } = await lines.next();
+      if (done) throw new Error("the server ended before it served");
+      const url = "text" in value ? value.text.match(/^Serving at (\S+) /)?.[1] : undefined;
+      if (url !== undefined) return new Serving(child, url, lines);
+    }
+  }
+
+  constructor(child: Deno.ChildProcess, url: string, lines: ReturnType<typeof readLines>) {
+    this.child = child;
+    this.url = url;
+    this.#log = Array.fromAsync(lines, (line) => "text" in line ? line.text : "").then((all) =>
+      all.join("\n")
+    );
+  }
+
+  async ask(path: string, body: unknown, init: RequestInit = {}): Promise<unknown> {
+    const headers = { "content-type": "application/json" };
+    const response = await fetch(this.url + path, {
+      ...{ method: "POST", headers, body: JSON.stringify(body) },
+      ...init,
+    });
+    return await response.json();
+  }
+
+  /** Ends it, and gives the exit code and what it said since it served. */
+  async end(signal: Deno.Signal): Promise<{ code: number; log: string }> {
+    this.child.kill(signal);
+    const { code } = await this.child.status;
+    return { code, log: await this.#log };
+  }
+}
+
+interface Outcome {
+  result: { status: string; stdout: string; value?: string };
+}
+
+Deno.test("paddock serve runs programs for whoever asks, and leaves nothing when SIGTERM stops it", async () => {
+  const serving = await Serving.start("--max-sessions", "2");
+  const { pid } = serving.child;
+  const { results } = await serving.ask("/v1/exec:batch", {
+    items: [{ code: "print('x' * 2_000_000)" }, { code: "1 + 1" }],
+  }) as { results: Outcome[] };
+  assertEquals(results.map(({ result }) => [result.status, result.stdout.length, result.value]), [
+    ["ok", 2_000_001, undefined],
+    ["ok", 0, "2"],
+  ]);
+  const { id } = await serving.ask("/v1/sessions", {}) as { id: string };
+  await serving.ask(`/v1/sessions/${id}/exec`, {
+    code: "import os; os.mkdir('d'); open('d/a', 'w').write('hi')",
+  });
+  const listing = await fetch(`${serving.url}/v1/sessions/${id}/files`);
+  assertEquals(await listing.json(), { files: [{ path: "d/a", bytes: 2 }] });
+  const leaver = new AbortController();
+  const left = serving.ask(`/v1/sessions/${id}/exec`, { code: "while True: pass" }, {
+    signal: leaver.signal,
+  });
+  setTimeout(() => leaver.abort(), 200);
+  await left.catch(() => {});
+  const after = await serving.ask(`/v1/sessions/${id}/exec`, { code: "7" });
+  assertEquals((after as { value: string }).value, "7");
+  const sandboxes = await childrenOf(pid);
+  const stream = await fetch(`${serving.url}/v1/sessions/${id}/stream`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ code: "print('on')\nwhile True: pass", timeoutMs: 600_000 }),
+  });
+  const events = stream.body?.pipeThrough(new TextDecoderStream()).getReader();
+  assertStringIncludes((await events?.read())?.value ?? "", "event: stdout");
+  const { code, log } = await serving.end("SIGTERM");
+  let rest = "";
+  for (let piece = await events?.read(); piece?.value; piece = await events?.read()) rest += piece.value;
+  assertStringIncludes(rest, `event: error\ndata: {"type":"unavailable","message":"The server stops"}`);
+  assertEquals([code, log], [0, ""]);
+  assertEquals(await Promise.all(sandboxes.map(isAlive)), sandboxes.map(() => false));
+});
+
+Deno.test("paddock serve refuses to be reached from outside without a token", async () => {
+  const { code, stderr } = await runPaddock(["serve", "--host", "0.0.0.0", "--port", "0"]);
+  assertEquals(code, 2);
+  assertStringIncludes(stderr, "needs a token");
+});

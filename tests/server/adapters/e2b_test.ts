@@ -1,0 +1,76 @@
+import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { type Served, withPython } from "../served.ts";
+
+// deno-lint-ignore no-explicit-any
+async function execute({ ask }: Served, body: object): Promise<any[]> {
+  const answer = await ask("POST", "/execute", body);
+  assertEquals(answer.headers.get("content-type"), "application/x-ndjson");
+  // deno-lint-ignore no-explicit-any
+  const lines: any[] = [];
+  for (const text of answer.body.trimEnd().split("\n")) {
+    const { timestamp, ...line } = JSON.parse(text);
+    const last = lines.at(-1);
+    if (timestamp !== undefined) assertMatch(timestamp, /^\d{4}-\d\d-\d\dT/);
+    // a stream comes in whatever pieces it is written
+    if (timestamp !== undefined && last?.type === line.type) last.text += line.text;
+    else lines.push(line);
+  }
+  return lines;
+}
+
+Deno.test("/execute tells each output, the result and the error as lines, as E2B does", async () => {
+  await withPython(async (server) => {
+    assertEquals(
+      await execute(server, { code: "import sys\nprint('out')\nprint('err', file=sys.stderr)\nx = 41" }),
+      [
+        { type: "number_of_executions", execution_count: 1 },
+        { type: "stdout", text: "out\n" },
+        { type: "stderr", text: "err\n" },
+      ],
+    );
+    assertEquals(await execute(server, { code: "x + 1", language: "python" }), [
+      { type: "number_of_executions", execution_count: 2 },
+      { type: "result", text: "42", is_main_result: true },
+    ]);
+    const [, error] = await execute(server, { code: "raise ValueError('no')" });
+    assertEquals([error.type, error.name, error.value], ["error", "ValueError", "no"]);
+    assertStringIncludes(error.traceback, "Traceback (most recent call last):");
+    const environ = "import os; os.environ.get('PADDOCK_A')";
+    const env_vars = { PADDOCK_A: 'it\'s "α" 😀' };
+    assertEquals((await execute(server, { code: environ, env_vars })).at(-1).text, `'it\\'s "α" 😀'`);
+    assertEquals((await execute(server, { code: environ })).length, 1);
+    const wrong = await execute(server, { code: "1", env_vars: { "A=B\0": "c" } });
+    assertEquals([wrong.length, wrong.at(-1).name], [2, "ValueError"]);
+    assertEquals((await execute(server, { code: "raise SystemExit(3)" })).at(-1).name, "SystemExit");
+  });
+});
+
+Deno.test("/contexts are sessions of their own, which start anew and end", async () => {
+  await withPython(async (server) => {
+    const { ask } = server;
+    const { body: context } = await ask("POST", "/contexts", { cwd: "/home/pyodide/work" });
+    assertEquals(context, { id: context.id, language: "python", cwd: "/home/pyodide/work" });
+    const here = { code: "import os; os.getcwd()", context_id: context.id };
+    assertEquals((await execute(server, here)).at(-1).text, "'/home/pyodide/work'");
+    await execute(server, { code: "x = 1", context_id: context.id });
+    assertEquals((await execute(server, { code: "x" })).at(-1).name, "NameError");
+    assertEquals((await ask("GET", "/contexts")).body.length, 2);
+    assertEquals((await ask("POST", `/contexts/${context.id}/restart`)).status, 204);
+    assertEquals((await execute(server, { code: "x", context_id: context.id })).at(-1).name, "NameError");
+    assertEquals((await execute(server, here)).at(-1).text, "'/home/pyodide/work'");
+    assertEquals((await ask("DELETE", `/contexts/${context.id}`)).status, 204);
+    assertEquals((await ask("DELETE", `/contexts/${context.id}`)).status, 404);
+    assertEquals((await ask("POST", "/execute", here)).status, 404);
+  });
+});
+
+Deno.test("/execute refuses a context with a language, other languages, and what has no code", async () => {
+  await withPython(async ({ ask }) => {
+    const both = await ask("POST", "/execute", { code: "1", context_id: "a", language: "python" });
+    assertEquals(both.status, 400);
+    assertEquals(both.body, { detail: "Only one of context_id or language can be provided" });
+    assertEquals((await ask("POST", "/execute", { code: "1", language: "r" })).status, 400);
+    assertEquals((await ask("POST", "/execute", {})).body.detail[0].loc, ["body", "code"]);
+    assertEquals((await ask("POST", "/contexts", { cwd: "/dev/null/a" })).status, 400);
+  });
+});

@@ -1,0 +1,55 @@
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { withPython } from "../served.ts";
+
+Deno.test("/api/v2/execute answers as Piston does", async () => {
+  await withPython(async ({ ask }) => {
+    const [runtime] = (await ask("GET", "/api/v2/runtimes")).body;
+    const { language, version } = runtime;
+    const run = async (content: string, more: object = {}) => {
+      const body = { language, version, files: [{ content }], ...more };
+      return (await ask("POST", "/api/v2/execute", body)).body;
+    };
+    assertEquals(await run("import sys\nprint('a')\nprint('b', file=sys.stderr)"), {
+      run: { stdout: "a\n", stderr: "b\n", output: "a\nb\n", code: 0, signal: null },
+      ...{ language: "python", version },
+    });
+    const platform = "import platform; print(platform.python_version())";
+    assertEquals((await run(platform, { version: "*" })).run.stdout, `${version}\n`);
+    const files = [
+      { name: "main.py", content: "import sys, other; print(sys.argv, other.x, input())" },
+      { name: "other.py", content: btoa("x = 7"), encoding: "base64" },
+    ];
+    assertEquals(
+      (await run("", { files, args: ["it's"], stdin: "hi" })).run.stdout,
+      `['main.py', "it's"] 7 hi\n`,
+    );
+    const raised = (await run("1 / 0")).run;
+    assertEquals([raised.code, raised.signal], [1, null]);
+    assertStringIncludes(raised.output, "ZeroDivisionError");
+    const late = (await run("while True: pass", { run_timeout: 300 })).run;
+    assertEquals([late.code, late.signal], [null, "SIGKILL"]);
+    assertEquals((await run("import sys; sys.exit(200)")).run.code, 200);
+  });
+});
+
+Deno.test("/api/v2/execute says what is wrong as Piston does", async () => {
+  await withPython(async ({ ask }) => {
+    const told = async (body: unknown) => {
+      const { status, body: answer } = await ask("POST", "/api/v2/execute", body);
+      return [status, answer.message];
+    };
+    const files = [{ content: "1" }];
+    assertEquals(await told("{"), [400, "language is required as a string"]);
+    assertEquals(await told({ language: "python" }), [400, "version is required as a string"]);
+    assertEquals(await told({ language: "python", version: "3.x" }), [400, "files is required as an array"]);
+    assertEquals(await told({ language: "c", version: "10", files }), [400, "c-10 runtime is unknown"]);
+    assertEquals(await told({ language: "python", version: "2.7", files }), [
+      400,
+      "python-2.7 runtime is unknown",
+    ]);
+    assertEquals(
+      await told({ language: "py", version: "3", files: [...files, { name: "../x", content: "" }] }),
+      [400, "files: '../x' is no name of a file"],
+    );
+  });
+});

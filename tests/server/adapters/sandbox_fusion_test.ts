@@ -1,0 +1,101 @@
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { SandboxError } from "../../../src/errors.ts";
+import { served, withPython } from "../served.ts";
+
+const nothing = { compile_result: null, executor_pod_name: null, files: {} };
+
+Deno.test("/run_code answers as SandboxFusion does", async () => {
+  await withPython(async ({ ask }) => {
+    const run = async (body: object) => (await ask("POST", "/run_code", body)).body;
+    const { run_result, ...fine } = await run({
+      ...{ code: "print(input())", stdin: "hi", language: "python", compile_timeout: 10, run_timeout: 10 },
+      ...{ memory_limit_MB: -1, files: {}, fetch_files: [], more: 1 },
+    });
+    assertEquals(fine, { status: "Success", message: "", ...nothing });
+    const { execution_time, ...result } = run_result;
+    assertEquals(result, { status: "Finished", return_code: 0, stdout: "hi\n", stderr: "" });
+    assertEquals(execution_time > 0 && execution_time < 60, true);
+
+    const raised = await run({ code: "print(1)\n1 / 0" });
+    assertEquals([raised.status, raised.message], ["Failed", ""]);
+    assertEquals([raised.run_result.return_code, raised.run_result.stdout], [1, "1\n"]);
+    assertStringIncludes(raised.run_result.stderr, "Traceback (most recent call last):");
+    assertStringIncludes(raised.run_result.stderr, "ZeroDivisionError: division by zero\n");
+
+    const exited = await run({ code: "import sys; sys.exit(3)" });
+    assertEquals([exited.status, exited.run_result.return_code], ["Failed", 3]);
+    const eof = await run({ code: "input()", stdin: null });
+    assertStringIncludes(eof.run_result.stderr, "EOFError");
+    const late = await run({ code: "print('part', flush=True)\nwhile True: pass", run_timeout: 3 });
+    const { execution_time: _, ...lateResult } = late.run_result;
+    assertEquals(late.status, "Failed");
+    assertEquals(lateResult, {
+      ...{ status: "TimeLimitExceeded", return_code: null, stdout: "part\n", stderr: "" },
+    });
+    const large = await run({ code: "print('x' * 5_000_000)" });
+    assertEquals(large.run_result.stdout.length, 5_000_001);
+  });
+});
+
+Deno.test("/run_code takes files in and out, under the working directory alone", async () => {
+  await withPython(async ({ ask }) => {
+    const run = async (body: object) => (await ask("POST", "/run_code", body)).body;
+    const both = await run({
+      code: "open('out.txt', 'w').write(open('in/a.txt').read().upper())",
+      files: { "in/a.txt": btoa("hi"), "skipped": null, "IGNORE_THIS_FILE": btoa("x") },
+      fetch_files: ["out.txt", "/home/pyodide/out.txt", "none", "skipped", "/etc/passwd", "../x"],
+    });
+    assertEquals(both.status, "Success");
+    assertEquals(both.files, { "out.txt": btoa("HI"), "/home/pyodide/out.txt": btoa("HI") });
+    for (const path of ["/etc/passwd", "../../x"]) {
+      assertEquals(await run({ code: "1", files: { [path]: btoa("x") } }), {
+        ...{ status: "SandboxError", run_result: null, ...nothing },
+        message: `Cannot write '${path}': it must lie under the working directory`,
+      });
+    }
+    assertEquals(await run({ code: "int main() {}", language: "cpp" }), {
+      ...{ status: "SandboxError", run_result: null, ...nothing },
+      message: "language 'cpp' is not available here: it must be python",
+    });
+  });
+});
+
+Deno.test("/run_jupyter goes on behind a cell that raises, and shows the last expression of each", async () => {
+  await withPython(async ({ ask }) => {
+    const run = async (body: object) => (await ask("POST", "/run_jupyter", body)).body;
+    const { status, driver, cells } = await run({ cells: ["x = 2", "1 / 0", "print('hi'); x + 1"] });
+    assertEquals([status, driver.status, driver.return_code], ["Success", "Finished", 0]);
+    assertEquals(cells[0], { stdout: "", stderr: "", display: [], error: [] });
+    assertEquals([cells[1].error[0].ename, cells[1].error[0].evalue], [
+      "ZeroDivisionError",
+      "division by zero",
+    ]);
+    assertEquals(cells[1].error[0].traceback.at(-1), "ZeroDivisionError: division by zero");
+    assertEquals(cells[2], { stdout: "hi\n", stderr: "", display: [{ "text/plain": "3" }], error: [] });
+    const late = await run({ cells: ["1", "while True: pass", "2"], total_timeout: 3 });
+    assertEquals([late.status, late.driver.status, late.cells.length], ["Failed", "TimeLimitExceeded", 2]);
+    assertEquals((await run({ cells: [], kernel: "bash" })).status, "SandboxError");
+  });
+});
+
+Deno.test("SandboxFusion's paths say what is wrong with a body, and when to ask again", async () => {
+  await using server = served({ maxSessions: 1, queue: 0 });
+  assertEquals((await server.ask("GET", "/v1/ping")).body, "pong");
+  const wrong = await server.ask("POST", "/run_code", { language: "python" });
+  assertEquals(wrong.status, 422);
+  assertEquals(wrong.body.detail[0].loc, ["body", "code"]);
+  assertEquals((await server.ask("POST", "/run_code", "{")).body, {
+    detail: [{ type: "json_invalid", loc: ["body"], msg: "JSON decode error" }],
+  });
+  await server.ask("POST", "/v1/sessions", {});
+  const full = await server.ask("POST", "/run_code", { code: "1" });
+  assertEquals([full.status, full.headers.get("retry-after")], [504, "1"]);
+});
+
+Deno.test("/run_code says by its status that a sandbox failed, and names nothing of the host", async () => {
+  const failed = new SandboxError("Cannot start '/home/me/secret'");
+  await using server = served({ pool: { acquire: () => Promise.reject(failed) } });
+  assertEquals((await server.ask("POST", "/run_code", { code: "1" })).body, {
+    ...{ status: "SandboxError", message: "The sandbox failed", run_result: null, ...nothing },
+  });
+});

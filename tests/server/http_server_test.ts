@@ -1,0 +1,47 @@
+import { assertEquals } from "@std/assert";
+import { HttpServer, type HttpServerOptions } from "../../src/server/http_server.ts";
+
+function serve(
+  fetch: (request: Request) => Response | Promise<Response>,
+  options: Partial<HttpServerOptions> = {},
+): HttpServer {
+  return new HttpServer(fetch, {
+    ...{ hostname: "127.0.0.1", port: 0, onGraceOver: () => Promise.resolve(), ...options },
+  });
+}
+
+Deno.test("HttpServer gives large answers whole", async () => {
+  const text = "x".repeat(5_000_001);
+  await using server = serve(() => new Response(text, { headers: { "x-a": "b" } }));
+  const response = await fetch(`http://127.0.0.1:${server.port}`);
+  assertEquals([response.headers.get("x-a"), response.headers.get("content-length")], ["b", "5000001"]);
+  assertEquals((await response.text()).length, text.length);
+});
+
+Deno.test("HttpServer cuts off a reader that does not read", async () => {
+  const cut = Promise.withResolvers<void>();
+  const body = new ReadableStream<Uint8Array<ArrayBuffer>>({
+    pull: (controller) => controller.enqueue(new Uint8Array(1 << 20)),
+    cancel: () => cut.resolve(),
+  });
+  await using server = serve(
+    () => new Response(body, { headers: { "content-type": "text/event-stream" } }),
+    { readMs: 100 },
+  );
+  using connection = await Deno.connect({ hostname: "127.0.0.1", port: server.port });
+  await connection.write(new TextEncoder().encode("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"));
+  await cut.promise;
+});
+
+Deno.test("HttpServer lets a request end before it stops, and cuts short what does not end", async () => {
+  const asked = Promise.withResolvers<void>();
+  const end = Promise.withResolvers<Response>();
+  const server = serve(() => (asked.resolve(), end.promise), {
+    graceMs: 50,
+    onGraceOver: () => Promise.resolve(end.resolve(new Response("cut short"))),
+  });
+  const answer = fetch(`http://127.0.0.1:${server.port}`);
+  await asked.promise;
+  await server[Symbol.asyncDispose]();
+  assertEquals(await (await answer).text(), "cut short");
+});

@@ -1,0 +1,151 @@
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { type CallToolResult, Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { type Served, withPython } from "../served.ts";
+
+const TINY_PNG =
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==";
+
+/** The official client at `/mcp`, without a socket. */
+async function connected(
+  { app }: Served,
+  options: { token?: string; mode?: "auto" } = {},
+): Promise<Client & AsyncDisposable> {
+  const { token, mode } = options;
+  const client = new Client(
+    { name: "test", version: "1" },
+    mode === undefined ? {} : { versionNegotiation: { mode } },
+  );
+  const transport = new StreamableHTTPClientTransport(new URL("http://localhost/mcp"), {
+    fetch: async (url, init) => await app.fetch(new Request(url, init)),
+    ...(token !== undefined && { requestInit: { headers: { authorization: `Bearer ${token}` } } }),
+  });
+  await client.connect(transport);
+  return Object.assign(client, {
+    async [Symbol.asyncDispose]() {
+      await transport.terminateSession();
+      await client.close();
+    },
+  });
+}
+
+async function call(
+  client: Client,
+  name: string,
+  args: Record<string, unknown> = {},
+): Promise<CallToolResult> {
+  return await client.callTool({ name, arguments: args }) as CallToolResult;
+}
+
+/** The first text of an answer. */
+function textOf({ content: [first] }: CallToolResult): string {
+  return first?.type === "text" ? first.text : JSON.stringify(first);
+}
+
+async function run(client: Client, python_code: string, global_variables?: object): Promise<string> {
+  return textOf(
+    await call(client, "run_python_code", { python_code, ...(global_variables && { global_variables }) }),
+  );
+}
+
+Deno.test("/mcp offers run_python_code with its well-known arguments, and tools for files", async () => {
+  await withPython(async (server) => {
+    await using client = await connected(server);
+    const { tools } = await client.listTools();
+    assertEquals(tools.map(({ name }) => name), [
+      ...["run_python_code", "reset_session", "read_file", "write_file", "list_files"],
+    ]);
+    const { properties = {}, required, additionalProperties } = tools[0]?.inputSchema ?? { type: "object" };
+    assertEquals(Object.keys(properties), ["python_code", "global_variables"]);
+    assertEquals([required, additionalProperties], [["python_code"], false]);
+  });
+});
+
+Deno.test("/mcp answers run_python_code in its well-known form", async () => {
+  await withPython(async (server) => {
+    await using client = await connected(server);
+    assertEquals(
+      await run(client, "x = 4\nprint(f'x={x}')\nx"),
+      "<status>success</status>\n<output>\nx=4\n</output>\n<return_value>\n4\n</return_value>",
+    );
+    assertEquals(await run(client, "y = x"), "<status>success</status>");
+    const raised = await run(client, "1 / 0");
+    assertStringIncludes(raised, "<status>run-error</status>\n<error>\nTraceback (most recent call last):\n");
+    assertStringIncludes(raised, "ZeroDivisionError: division by zero\n</error>");
+    assertStringIncludes(await run(client, "raise SystemExit(3)"), "<error>\nSystemExit: 3\n</error>");
+    assertStringIncludes(
+      await run(client, "(name, n)", { name: "it's", n: [1, null, true] }),
+      `("it's", [1, None, True])`,
+    );
+  });
+});
+
+Deno.test("/mcp keeps a session for each client, which the client resets", async () => {
+  await withPython(async (server) => {
+    await using one = await connected(server);
+    await using other = await connected(server);
+    await run(one, "x = 1");
+    assertStringIncludes(await run(other, "x"), "NameError");
+    assertStringIncludes(await run(one, "x"), "<return_value>\n1\n");
+    await call(one, "reset_session");
+    assertStringIncludes(await run(one, "x"), "NameError");
+    assertEquals(server.sessions.list("").length, 2);
+  });
+});
+
+Deno.test("/mcp reads, writes and lists files, and shows the PNGs that a program writes", async () => {
+  await withPython(async (server) => {
+    await using client = await connected(server);
+    await call(client, "write_file", { path: "a/b.txt", content: "hi" });
+    await call(client, "write_file", { path: "old.png", content: TINY_PNG, encoding: "base64" });
+    assertEquals(textOf(await call(client, "read_file", { path: "a/b.txt" })), "hi");
+    assertEquals(textOf(await call(client, "list_files")), "old.png\t70\na/b.txt\t2");
+    const { content } = await call(client, "run_python_code", {
+      python_code: "data = open('old.png', 'rb').read()\nfor name, text in (('new.png', data), " +
+        "('fake.png', b'no')):\n    _ = open(name, 'wb').write(text)",
+    });
+    assertEquals(content.slice(1), [{ type: "image", data: TINY_PNG, mimeType: "image/png" }]);
+    const { content: [image] } = await call(client, "read_file", { path: "new.png" });
+    assertEquals(image?.type, "image");
+    for (const path of ["none", "../x", "/etc/passwd"]) {
+      const refused = await call(client, "read_file", { path });
+      assertEquals([refused.isError, textOf(refused).includes("at file:")], [true, false]);
+    }
+  });
+});
+
+Deno.test("/mcp says when the variables of earlier calls are gone", async () => {
+  await withPython(async (server) => {
+    await using client = await connected(server);
+    await run(client, "x = 1");
+    for (const session of server.sessions.list("")) await session[Symbol.asyncDispose]();
+    const { content } = await call(client, "run_python_code", { python_code: "1" });
+    assertEquals(content.slice(1), [
+      { type: "text", text: "The interpreter is a fresh one: variables of earlier calls are gone." },
+    ]);
+  });
+});
+
+Deno.test("/mcp ends the session of a client that goes, and gives it to nobody with another token", async () => {
+  await withPython(async (server) => {
+    let id: string | undefined;
+    {
+      await using client = await connected(server, { token: "a-token" });
+      await run(client, "x = 1");
+      id = (client.transport as StreamableHTTPClientTransport).sessionId;
+      const body = { jsonrpc: "2.0", id: 1, method: "tools/list" };
+      const theirs = { authorization: "Bearer b-token", "mcp-session-id": id ?? "" };
+      assertEquals((await server.ask("POST", "/mcp", body, theirs)).status, 404);
+      assertEquals((await server.ask("POST", "/mcp", body)).status, 401);
+    }
+    const { body } = await server.ask("GET", "/metrics", undefined, { authorization: "Bearer a-token" });
+    assertStringIncludes(body, "\npaddock_sessions 0\n");
+  }, { tokens: ["a-token", "b-token"] });
+});
+
+Deno.test("/mcp serves a client that would rather speak a newer revision", async () => {
+  await withPython(async (server) => {
+    await using client = await connected(server, { mode: "auto" });
+    await run(client, "x = 1");
+    assertStringIncludes(await run(client, "x"), "<return_value>\n1\n");
+  });
+});

@@ -1,0 +1,67 @@
+import { loadProfile, SandboxPool } from "../../mod.ts";
+import { Metrics } from "../../src/server/metrics.ts";
+import { paddockApp, type PaddockAppOptions } from "../../src/server/app.ts";
+import { SessionService, type SessionServiceOptions } from "../../src/server/session_service.ts";
+import { FakePool, type FakePython } from "../fake_pool.ts";
+
+/** A request's answer. */
+export interface Answer {
+  status: number;
+  headers: Headers;
+  // deno-lint-ignore no-explicit-any
+  body: any;
+}
+
+/** A server without a socket. */
+export interface Served extends AsyncDisposable {
+  readonly pool: FakePool;
+  readonly sessions: SessionService;
+  readonly faults: unknown[];
+  readonly app: ReturnType<typeof paddockApp>;
+  ask(method: string, path: string, body?: unknown, headers?: HeadersInit): Promise<Answer>;
+}
+
+/** Serves a pool: one without Python unless another is given. */
+export function served(
+  options: Partial<PaddockAppOptions> & Partial<SessionServiceOptions> & { python?: FakePython } = {},
+): Served {
+  const { python, maxSessions = 2, ...rest } = options;
+  const fake = new FakePool(python);
+  const metrics = new Metrics();
+  const sessions = new SessionService({ pool: fake, ...rest, metrics, maxSessions });
+  const faults: unknown[] = [];
+  const app = paddockApp({ onFault: (error) => faults.push(error), ...rest, sessions, metrics });
+  return {
+    ...{ pool: fake, sessions, faults, app },
+    async ask(method, path, body, headers) {
+      const response = await app.request(path, jsonRequest(method, body, headers));
+      const text = await response.text();
+      const json = response.headers.get("content-type")?.startsWith("application/json");
+      return {
+        status: response.status,
+        headers: response.headers,
+        body: json ? JSON.parse(text) : text,
+      };
+    },
+    [Symbol.asyncDispose]: () => sessions[Symbol.asyncDispose](),
+  };
+}
+
+/** Serves real interpreters to a test. */
+export async function withPython(
+  test: (server: Served) => Promise<void>,
+  options: Partial<PaddockAppOptions> & Partial<SessionServiceOptions> = {},
+): Promise<void> {
+  const { maxSessions = 2 } = options;
+  const profile = await loadProfile("serve");
+  await using pool = new SandboxPool({ profile, size: maxSessions, resetMode: "rewind" });
+  await using server = served({ pool, maxSessions, ...options });
+  await test(server);
+}
+
+function jsonRequest(method: string, body: unknown, headers?: HeadersInit): RequestInit {
+  if (body === undefined) return { method, ...(headers && { headers }) };
+  const all = new Headers(headers);
+  if (!all.has("content-type")) all.set("content-type", "application/json");
+  return { method, headers: all, body: typeof body === "string" ? body : JSON.stringify(body) };
+}

@@ -1,0 +1,138 @@
+import { assertEquals, assertRejects } from "@std/assert";
+import { Metrics } from "../../src/server/metrics.ts";
+import { ServerError } from "../../src/server/server_error.ts";
+import { SessionService, type SessionServiceOptions } from "../../src/server/session_service.ts";
+import { FakePool, ok } from "../fake_pool.ts";
+import { served } from "./served.ts";
+
+const signal = new AbortController().signal;
+
+function service(options: Partial<SessionServiceOptions> = {}): SessionService {
+  return new SessionService({ pool: new FakePool(), metrics: new Metrics(), maxSessions: 1, ...options });
+}
+
+async function fault(work: Promise<unknown>): Promise<[string, number | undefined]> {
+  const { fault, retryAfter } = await assertRejects(() => work, ServerError);
+  return [fault, retryAfter];
+}
+
+Deno.test("SessionService.create() turns away who comes when the line is full, and says when to come again", async () => {
+  await using sessions = service({ queue: 0 });
+  await sessions.create({ owner: "", signal });
+  assertEquals(await fault(sessions.create({ owner: "", signal })), ["busy", 1]);
+});
+
+Deno.test("SessionService.create() gives up when none is free for too long", async () => {
+  await using sessions = service({ waitMs: 20 });
+  const first = await sessions.create({ owner: "", signal });
+  assertEquals(await fault(sessions.create({ owner: "", signal })), ["timeout", 1]);
+  await first[Symbol.asyncDispose]();
+  await sessions.create({ owner: "", signal });
+});
+
+Deno.test("SessionService.create() leaves the line when whoever waits goes away", async () => {
+  await using sessions = service();
+  await using first = await sessions.create({ owner: "", signal });
+  const gone = new AbortController();
+  const waits = fault(sessions.create({ owner: "", signal: gone.signal }));
+  gone.abort();
+  assertEquals(await waits, ["unavailable", undefined]);
+  await first[Symbol.asyncDispose]();
+  await sessions.create({ owner: "", signal });
+});
+
+Deno.test("SessionService.create() keeps nothing for whoever has gone when a session is there", async () => {
+  const pool = new FakePool();
+  const gone = new AbortController();
+  const late = {
+    async acquire() {
+      const lease = await pool.acquire();
+      gone.abort();
+      return lease;
+    },
+  };
+  await using sessions = service({ pool: late });
+  assertEquals(await fault(sessions.create({ owner: "", signal: gone.signal })), ["unavailable", undefined]);
+  assertEquals([pool.alive, sessions.list("").length], [0, 0]);
+});
+
+Deno.test("SessionService.find() gives a session to nobody but its owner", async () => {
+  await using sessions = service();
+  const { id } = await sessions.create({ owner: "a", signal });
+  assertEquals(sessions.find(id, "a").id, id);
+  assertEquals(sessions.list("b"), []);
+  assertEquals(await fault((async () => await sessions.find(id, "b"))()), ["not_found", undefined]);
+});
+
+Deno.test("a session that nobody uses ends, and one that works does not", async () => {
+  const pool = new FakePool(async () => {
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    return ok();
+  });
+  await using sessions = service({ pool, idleMs: 20 });
+  const session = await sessions.create({ owner: "", signal });
+  assertEquals((await session.exec("long")).status, "ok");
+  while (pool.alive > 0) await new Promise((resolve) => setTimeout(resolve, 5));
+  assertEquals(await fault(session.exec("late")), ["conflict", undefined]);
+  assertEquals(sessions.list(""), []);
+});
+
+Deno.test("a session that too many wait for turns the next away", async () => {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const pool = new FakePool(async () => (await promise, ok()));
+  await using sessions = service({ pool });
+  const session = await sessions.create({ owner: "", signal });
+  const waiting = Array.from({ length: 64 }, () => session.exec("1"));
+  assertEquals(await fault(session.exec("1")), ["busy", 1]);
+  resolve();
+  await Promise.all(waiting);
+});
+
+Deno.test("disposing a SessionService ends its sessions and tells who waits for one", async () => {
+  const pool = new FakePool();
+  const sessions = service({ pool });
+  await sessions.create({ owner: "", signal });
+  const waits = fault(sessions.create({ owner: "", signal }));
+  await sessions[Symbol.asyncDispose]();
+  assertEquals(await waits, ["unavailable", undefined]);
+  assertEquals(pool.alive, 0);
+  assertEquals(await fault(sessions.create({ owner: "", signal })), ["unavailable", undefined]);
+});
+
+Deno.test("a request that comes again with its id has the same answer, and is done once", async () => {
+  await using server = served({
+    python: (_, globals) => {
+      globals.set("n", (globals.get("n") ?? 0) + 1);
+      return ok("", { value: String(globals.get("n")) });
+    },
+  });
+  const { body: { id } } = await server.ask("POST", "/v1/sessions", {});
+  const exec = (code: string, headers?: HeadersInit) =>
+    server.ask("POST", `/v1/sessions/${id}/exec`, { code }, headers);
+  const both = await Promise.all([exec("a", { "x-request-id": "1" }), exec("a", { "x-request-id": "1" })]);
+  const later = await exec("a", { "x-request-id": "1" });
+  assertEquals([...both, later].map(({ body }) => body.value), ["1", "1", "1"]);
+  assertEquals(later.headers.get("content-type"), "application/json");
+  assertEquals((await exec("a", { "x-request-id": "2" })).body.value, "2");
+  assertEquals((await exec("a")).body.value, "3");
+  assertEquals((await exec("b", { "x-request-id": "1" })).status, 409);
+});
+
+Deno.test("a request that failed in the server is not remembered by its id", async () => {
+  let broken = true;
+  const pool = new FakePool();
+  await using server = served({
+    pool: { acquire: () => broken ? Promise.reject(new TypeError("bug")) : pool.acquire() },
+    waitMs: 50,
+    maxSessions: 1,
+  });
+  const headers = { "x-request-id": "1" };
+  await server.ask("POST", "/v1/sessions", {}, { "x-request-id": "0" });
+  broken = false;
+  const first = await server.ask("POST", "/v1/sessions", {}, headers);
+  assertEquals(first.status, 201);
+  const full = await server.ask("POST", "/v1/sessions", {}, { "x-request-id": "2" });
+  assertEquals([full.status, full.headers.get("retry-after")], [504, "1"]);
+  await server.ask("DELETE", `/v1/sessions/${first.body.id}`);
+  assertEquals((await server.ask("POST", "/v1/sessions", {}, { "x-request-id": "2" })).status, 201);
+});

@@ -1,0 +1,175 @@
+import { assertEquals, assertObjectMatch, assertStringIncludes } from "@std/assert";
+import { numberMatch } from "../../mod.ts";
+import { SandboxError } from "../../src/errors.ts";
+import { bad, type FakePython, ok } from "../fake_pool.ts";
+import { served } from "./served.ts";
+
+/** Counts in `n`; `sleep` waits until it is stopped. */
+const python: FakePython = (code, globals, { signal, onOutput }) => {
+  if (code === "n += 1") globals.set("n", (globals.get("n") ?? 0) + 1);
+  if (code === "raise") return bad("error", { stderr: "Traceback …" });
+  if (code === "say") onOutput?.("stdout", "hi\n");
+  if (code !== "sleep") return ok("", { value: String(globals.get("n") ?? 0) });
+  const { promise, reject } = Promise.withResolvers<never>();
+  signal?.addEventListener("abort", () => reject(signal.reason));
+  return promise;
+};
+
+Deno.test("/v1 opens a session, runs programs in it, lists it, resets it and ends it", async () => {
+  await using server = served({ python });
+  const created = await server.ask("POST", "/v1/sessions", {});
+  assertEquals(created.status, 201);
+  assertEquals(created.body.id.length, 32);
+  const path = `/v1/sessions/${created.body.id}`;
+  await server.ask("POST", `${path}/exec`, { code: "n += 1" });
+  const again = await server.ask("POST", `${path}/exec`, { code: "n += 1", timeoutMs: 500 });
+  assertEquals(again.body, {
+    ...{ status: "ok", stdout: "", stderr: "", durationMs: 1, stateKept: true, truncated: false, value: "2" },
+  });
+  const { body } = await server.ask("GET", "/v1/sessions");
+  assertEquals(body.sessions.map(({ id, execs }: { id: string; execs: number }) => [id, execs]), [
+    [created.body.id, 2],
+  ]);
+  assertEquals((await server.ask("POST", `${path}/reset`, { mode: "rewind" })).status, 204);
+  assertObjectMatch((await server.ask("POST", `${path}/exec`, { code: "n" })).body, { value: "0" });
+  assertEquals((await server.ask("DELETE", path)).status, 204);
+  assertEquals((await server.ask("GET", path)).body, {
+    error: { type: "not_found", message: "There is no such session" },
+  });
+  assertEquals(server.pool.alive, 0);
+});
+
+Deno.test("/v1 gives a program's failure as a result, not as a failed request", async () => {
+  await using server = served({ python });
+  const { body: { id } } = await server.ask("POST", "/v1/sessions", {});
+  const { status, body } = await server.ask("POST", `/v1/sessions/${id}/exec`, { code: "raise" });
+  assertEquals(status, 200);
+  assertObjectMatch(body, { status: "error", error: { type: "ValueError" }, stderr: "Traceback …" });
+});
+
+Deno.test("/v1 streams output as events, and the result as the last one", async () => {
+  await using server = served({ python });
+  const { body: { id } } = await server.ask("POST", "/v1/sessions", {});
+  const { body, headers } = await server.ask("POST", `/v1/sessions/${id}/stream`, { code: "say" });
+  assertEquals(headers.get("content-type"), "text/event-stream");
+  const events = body.trimEnd().split("\n\n");
+  assertEquals(events[0], 'event: stdout\ndata: {"text":"hi\\n"}');
+  assertStringIncludes(events[1], 'event: result\ndata: {"status":"ok"');
+  assertEquals(events.length, 2);
+});
+
+Deno.test("/v1 stops a streamed program whose reader goes away", async () => {
+  await using server = served({ python });
+  const { body: { id } } = await server.ask("POST", "/v1/sessions", {});
+  const response = await server.app.request(`/v1/sessions/${id}/stream`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: '{"code":"sleep"}',
+  });
+  await response.body?.cancel();
+  const { body } = await server.ask("POST", `/v1/sessions/${id}/exec`, { code: "n" });
+  assertObjectMatch(body, { status: "ok" });
+});
+
+Deno.test("/v1 writes and reads files", async () => {
+  await using server = served({ python });
+  const { body: { id } } = await server.ask("POST", "/v1/sessions", {});
+  const path = `/v1/sessions/${id}`;
+  assertEquals((await server.ask("POST", `${path}/files`, { files: { "a.txt": "aGk=" } })).body, {
+    written: 1,
+  });
+  assertEquals((await server.ask("GET", `${path}/file?path=a.txt`)).body, "hi");
+  assertEquals((await server.ask("GET", `${path}/file?path=b.txt`)).status, 404);
+  assertEquals((await server.ask("POST", `${path}/files`, { files: { "a.txt": "%" } })).status, 422);
+});
+
+Deno.test("/v1/exec:batch answers in order, each item with its own status", async () => {
+  await using server = served({ python });
+  const { body: { id } } = await server.ask("POST", "/v1/sessions", {});
+  const items = [
+    ...[{ code: "n += 1", session: id }, { code: "raise" }, { code: "n", session: "none" }],
+    ...[{ code: "n += 1", session: id }, { code: "n" }, { code: "n" }],
+  ];
+  const { status, body } = await server.ask("POST", "/v1/exec:batch", { items });
+  assertEquals(status, 200);
+  // deno-lint-ignore no-explicit-any
+  const told = body.results.map(({ status, result, error }: any) => [
+    status,
+    result?.value ?? result?.status ?? error.type,
+  ]);
+  assertEquals(told, [[200, "1"], [200, "error"], [404, "not_found"], [200, "2"], [200, "0"], [200, "0"]]);
+  assertEquals([server.pool.alive, server.pool.most], [1, 2]);
+});
+
+Deno.test("/v1/exec:batch runs nothing more when its answer is too large, and waits in line but once", async () => {
+  const large = "x".repeat(40 << 20);
+  await using server = served({ python: () => ok(large), maxSessions: 1, waitMs: 50 });
+  const statuses = async (items: object[]) => {
+    const { body } = await server.ask("POST", "/v1/exec:batch", { items });
+    return body.results.map(({ status }: { status: number }) => status);
+  };
+  assertEquals(await statuses(Array.from({ length: 4 }, () => ({ code: "1" }))), [200, 200, 413, 413]);
+  const { body: { id } } = await server.ask("POST", "/v1/sessions", {});
+  const startedAt = performance.now();
+  const items = [...Array.from({ length: 1000 }, () => ({ code: "1" })), { code: "1", session: id }];
+  assertEquals(new Set(await statuses(items)), new Set([504, 200]));
+  assertEquals(performance.now() - startedAt < 40_000, true);
+});
+
+Deno.test("/v1/grade gives the score of a grader, null included, and names the graders it has", async () => {
+  await using server = served({ graders: new Map([["number_match", () => numberMatch()]]) });
+  const grade = (grader: string, answer?: string) =>
+    server.ask("POST", "/v1/grade", {
+      ...{ grader, task: { answer }, messages: [{ role: "assistant", content: "It is 42." }] },
+    });
+  assertEquals((await grade("number_match", "42")).body, { score: 1 });
+  assertEquals((await grade("number_match", "41")).body, { score: 0 });
+  assertEquals((await grade("number_match")).body, { score: null });
+  assertEquals((await grade("none")).body.error.message, "grader must be one of number_match");
+  assertEquals((await server.ask("GET", "/v1/graders")).body, { graders: ["number_match"] });
+});
+
+Deno.test("/v1 tells what is wrong with a request, and nothing of the host", async (t) => {
+  await using server = served({ python });
+  const { body: { id } } = await server.ask("POST", "/v1/sessions", {});
+  const path = `/v1/sessions/${id}/exec`;
+  const deep = `{"code":${"[".repeat(100)}${"]".repeat(100)}}`;
+  const answers = [
+    await server.ask("POST", path, { code: 1 }),
+    await server.ask("POST", path, { code: "n", nope: 1 }),
+    await server.ask("POST", path, "{"),
+    await server.ask("POST", path, deep),
+    await server.ask("POST", path, { code: "n", timeoutMs: 0 }),
+    await server.ask("POST", path),
+    await server.ask("POST", path, "code=n", { "content-type": "text/plain" }),
+    await server.ask("GET", "/nope"),
+    await server.ask("POST", path, { code: "n" }, { "x-long": "a".repeat(20_000) }),
+  ];
+  await t.assertSnapshot(answers.map(({ status, body }) => ({ status, body })));
+});
+
+Deno.test("/v1 says that a sandbox failed, and keeps why for the server's log", async () => {
+  const failed = new SandboxError("Cannot start '/home/me/secret'");
+  await using server = served({ pool: { acquire: () => Promise.reject(failed) } });
+  const { status, body, headers } = await server.ask("POST", "/v1/sessions", {});
+  assertEquals([status, headers.get("retry-after")], [503, "1"]);
+  assertEquals(body, { error: { type: "unavailable", message: "The sandbox failed" } });
+  assertEquals(server.faults, [failed]);
+});
+
+Deno.test("the server describes itself", async () => {
+  await using server = served({ python });
+  assertObjectMatch((await server.ask("GET", "/v1/health")).body, { status: "ok" });
+  await server.ask("POST", "/v1/exec:batch", { items: [{ code: "n" }] });
+  const { body: metrics } = await server.ask("GET", "/metrics");
+  assertStringIncludes(metrics, 'paddock_execs_total{status="ok"} 1\n');
+  assertStringIncludes(metrics, "# TYPE paddock_sessions gauge\npaddock_sessions 0\n");
+  const { body: api } = await server.ask("GET", "/openapi.json");
+  assertEquals(Object.keys(api.paths).sort(), [
+    ...["/v1/exec:batch", "/v1/grade", "/v1/graders", "/v1/sessions", "/v1/sessions/{id}"],
+    ...["/v1/sessions/{id}/exec", "/v1/sessions/{id}/file", "/v1/sessions/{id}/files"],
+    ...["/v1/sessions/{id}/reset", "/v1/sessions/{id}/stream"],
+  ]);
+  const { body: page } = await server.ask("GET", "/docs");
+  assertStringIncludes(page, "POST /v1/sessions/{id}/exec");
+});
