@@ -91,6 +91,8 @@ export type {
   ResetOptions,
   SessionLease,
   SessionPool,
+  ShellOptions,
+  ShellResult,
 } from "./src/sandbox/exec.ts";
 export type { Grant, Grants } from "./src/sandbox/grants.ts";
 export { type HostTool, hostTool, type HostToolContext } from "./src/sandbox/host_tool.ts";

@@ -2,11 +2,13 @@ import { dirname, resolve } from "node:path/posix";
 import python from "../../sandboxes/python.jsonc" with { type: "text" };
 import strict from "../../sandboxes/strict.jsonc" with { type: "text" };
 import tools from "../../sandboxes/tools.jsonc" with { type: "text" };
+import workspace from "../../sandboxes/workspace.jsonc" with { type: "text" };
 
 const SHIPPED: ReadonlyMap<string, string> = new Map([
   ["python", python],
   ["strict", strict],
   ["tools", tools],
+  ["workspace", workspace],
 ]);
 
 /** The names of the profiles that come with the package. */

@@ -60,6 +60,7 @@ Deno.test("parseProfile() fills in what an empty profile leaves out", () => {
       watchdog: "optional",
     },
     hostTools: false,
+    shell: false,
   });
   assertEquals(JSON.parse(JSON.stringify(profile)), profile);
 });
