@@ -1,7 +1,13 @@
 import { dirname, join } from "node:path";
 import { SandboxError } from "../errors.ts";
 import { buildBaseImage, type ImageManifest } from "./base_image_build.ts";
-import { pythonSources, SHELL_ENGINE, shellModules, supervisorModules, workerModules } from "./guest_sources.ts";
+import {
+  pythonSources,
+  SHELL_ENGINE,
+  shellModules,
+  supervisorModules,
+  workerModules,
+} from "./guest_sources.ts";
 import type { Profile } from "./profile.ts";
 import { PYODIDE_VERSION } from "./pyodide_files.ts";
 import { sha256 } from "./sha256.ts";

@@ -77,7 +77,10 @@ export async function buildBaseImage(
     wasm: await save("python.wasm", lean),
     image: { ...about, ...await save("image.bin", data) },
     ...(profile.shell && {
-      shell: { modules: shellModules(), engine: await save("just_bash.js", await bundleShell(options.signal)) },
+      shell: {
+        modules: shellModules(),
+        engine: await save("just_bash.js", await bundleShell(options.signal)),
+      },
     }),
   };
 }

@@ -2,6 +2,7 @@ import { stripTypeScriptTypes } from "node:module";
 import assets from "./guest/assets.ts" with { type: "text" };
 import bridge from "./guest/bridge.py" with { type: "text" };
 import build from "./guest/build.ts" with { type: "text" };
+import byteText from "./guest/byte_text.ts" with { type: "text" };
 import channel from "./guest/channel.ts" with { type: "text" };
 import devices from "./guest/devices.ts" with { type: "text" };
 import entropy from "./guest/entropy.ts" with { type: "text" };
@@ -59,7 +60,7 @@ export function workerModules(): GuestModule[] {
 /** The shell's modules beside its engine, which come after the worker's; the last is the shell itself. */
 export function shellModules(): GuestModule[] {
   return guestModules({
-    ...{ shell_clock: shellClock, path_error: pathError, shell_files: shellFiles },
+    ...{ byte_text: byteText, shell_clock: shellClock, path_error: pathError, shell_files: shellFiles },
     ...{ shell_programs: shellPrograms, shell },
   });
 }

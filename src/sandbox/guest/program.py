@@ -62,9 +62,8 @@ def _outcome(argv):
         _report(error)
         code = 130 if interrupted else 1
     for stream in (sys.stdout, sys.stderr):
-        flush = getattr(stream, "flush", None)
-        if flush is not None:
-            flush()
+        if not getattr(stream, "closed", True):
+            stream.flush()
     return {"exitCode": code, "interrupted": interrupted}
 
 

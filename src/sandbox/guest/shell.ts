@@ -5,7 +5,7 @@ import type { FileSystem } from "./emscripten.ts";
 import { readOnlyFileSystem } from "./read_only_files.ts";
 import { HOME } from "./session_files.ts";
 import { ShellFiles } from "./shell_files.ts";
-import { type ProgramEnd, type ProgramRequest, programs } from "./shell_programs.ts";
+import { type ProgramEnd, type ProgramRequest, programs, USER } from "./shell_programs.ts";
 
 /** A command line, as the host sends it. */
 export interface ShellRequest {
@@ -36,8 +36,17 @@ export interface ShellParts {
 
 const UNLIMITED = Number.MAX_SAFE_INTEGER;
 const MIB = 1024 * 1024;
-const USER = "pyodide";
-const VARIABLES = { HOME, USER, LOGNAME: USER, SHELL: "/bin/bash", LANG: "C.UTF-8", TERM: "dumb", PATH: "/usr/bin:/bin" };
+/** The number of `/dev/zero`, which Emscripten does not have. */
+const ZERO = 1 << 8 | 5;
+const VARIABLES = {
+  HOME,
+  USER,
+  LOGNAME: USER,
+  SHELL: "/bin/bash",
+  LANG: "C.UTF-8",
+  TERM: "dumb",
+  PATH: "/usr/bin:/bin",
+};
 
 /** The parts of the engine's state that a command cut short leaves in a wrong place, as they are between two. */
 const AT_REST = {
@@ -59,12 +68,46 @@ const AT_REST = {
   localVarDepth: undefined,
 };
 
-type State = Record<string, unknown> & { cwd: string };
+type Limits = NonNullable<BashOptions["executionLimits"]>;
+/** With these the engine stops at its next step and, as it does at a limit, gives what was printed before. */
+const NOTHING_MORE: Limits = { maxCommandCount: 0, maxLoopIterations: 0, maxWorkUnits: 0 };
+/** What it then says, in words that mean nothing to a user. */
+const STOP_MESSAGE = /[^\n]*(?:executionLimits\.\w+|limit exceeded[^\n]*|exceeded max[^\n]*|aborted)\n$/;
+
+/** A limit for commands that compute without a pause, and compare with it at each step: it hears the interrupt. */
+const UNTIL_INTERRUPT = {
+  valueOf(): number {
+    clock.poll();
+    return clock.interrupted ? 0 : UNLIMITED;
+  },
+} as unknown as number;
+
+const COMPUTING: Limits = {
+  maxAwkIterations: UNTIL_INTERRUPT,
+  maxSedIterations: UNTIL_INTERRUPT,
+  maxJqIterations: UNTIL_INTERRUPT,
+};
+
+interface State {
+  readonly env: ReadonlyMap<string, string>;
+  readonly exportedVars: ReadonlySet<string>;
+  readonly cwd: string;
+  readonly [name: string]: unknown;
+}
 
 /** The engine as it is after `shell_bundle.ts` has changed it: it shows the state of a command that starts. */
 interface OpenBash extends Pick<Bash, "exec"> {
-  readonly state: State;
+  /** What the next script starts from. */
+  state: State;
+  execInScope: (
+    script: string,
+    options: object | undefined,
+    scope: unknown,
+    depth: number,
+    ...rest: unknown[]
+  ) => Promise<unknown>;
   readonly commands: ReadonlyMap<string, unknown>;
+  readonly limits: Limits;
   onState: (state: State) => void;
 }
 
@@ -73,24 +116,33 @@ export class Shell {
   readonly #parts: ShellParts;
   #bash: OpenBash;
   #failure: { error: unknown } | undefined;
+  readonly #limits: Limits;
+  /** The state of the script that runs now, and of the last one that was no part of another. */
+  #live: State | undefined;
+  #started: State | undefined;
 
   constructor(parts: ShellParts) {
     this.#parts = parts;
+    this.#limits = limits(parts.outputBytes);
     this.#bash = this.#start();
-    this.#mountCommands();
+    this.#addFiles();
   }
 
   /** Runs a command line to its end or to an interrupt. Throws only when the interpreter itself is lost. */
   async run({ command, stdin = "" }: ShellRequest): Promise<ShellEnd> {
-    const signal = clock.begin(this.#parts.interrupt);
-    let state: State | undefined;
-    this.#bash.onState = (started) => void (state ??= started);
+    Object.assign(this.#bash.limits, this.#limits, COMPUTING);
+    const signal = clock.begin(this.#parts.interrupt, () => Object.assign(this.#bash.limits, NOTHING_MORE));
+    this.#live = undefined;
     const running = this.#bash.exec(command, { rawScript: true, stdin, signal: signal as never });
     const { stdout, stderr, exitCode } = await clock.settle(running, this.#parts.pause);
     if (this.#failure) throw this.#failure.error;
-    if (state) Object.assign(this.#bash.state, state, AT_REST);
-    this.#bash.state.lastExitCode = exitCode;
-    return { stdout, stderr, exitCode: exitCode & 0xff, cwd: this.#bash.state.cwd, interrupted: signal.aborted };
+    const state = this.#started ?? this.#bash.state;
+    this.#bash.state = { ...state, ...AT_REST, lastExitCode: exitCode };
+    const { interrupted } = clock;
+    return {
+      ...{ stdout, stderr: interrupted ? stderr.replace(STOP_MESSAGE, "") : stderr },
+      ...{ exitCode: exitCode & 0xff, cwd: this.#bash.state.cwd, interrupted },
+    };
   }
 
   /** Forgets all that commands have set. */
@@ -99,13 +151,33 @@ export class Shell {
   }
 
   #start(): OpenBash {
-    const { fs, outputBytes } = this.#parts;
+    const bash = this.#newBash();
+    const pristine = bash.state;
+    const inScope = bash.execInScope.bind(bash);
+    bash.onState = (state) => {
+      this.#live = state;
+    };
+    bash.execInScope = async (script, options, scope, depth, ...rest) => {
+      const outer = this.#live;
+      if (outer && depth > 0) bash.state = isChild(options) ? childState(outer, pristine) : outer;
+      try {
+        return await inScope(script, options, scope, depth, ...rest);
+      } finally {
+        if (depth === 0) this.#started = this.#live;
+        else this.#live = outer;
+      }
+    };
+    return bash;
+  }
+
+  #newBash(): OpenBash {
+    const { fs } = this.#parts;
     return new Bash({
       fs: new ShellFiles(fs),
       cwd: HOME,
       env: VARIABLES,
-      customCommands: programs({ outputBytes, python: (request) => this.#runPython(request) }),
-      executionLimits: limits(outputBytes),
+      customCommands: programs((request) => this.#runPython(request)),
+      executionLimits: this.#limits,
       defenseInDepth: false,
     }) as unknown as OpenBash;
   }
@@ -120,25 +192,46 @@ export class Shell {
     }
   }
 
-  /** Shows the commands as files, for `which` and for those that look. */
-  #mountCommands(): void {
+  /** Shows the commands as files, for `which` and for those that look, and adds a device that shells expect. */
+  #addFiles(): void {
     const { fs } = this.#parts;
     const names = [...this.#bash.commands.keys()];
     const files = names.map((name) => ({ path: `/${name}`, contents: new Uint8Array(0) }));
     fs.mkdirTree("/usr/bin");
     fs.mount(readOnlyFileSystem(fs, files), {}, "/usr/bin");
     fs.symlink("/usr/bin", "/bin");
+    fs.registerDevice(ZERO, {
+      read: (_stream, buffer, offset, length) => (buffer.fill(0, offset, offset + length), length),
+      write: (_stream, _buffer, _offset, length) => length,
+    });
+    fs.mkdev("/dev/zero", 0o666, ZERO);
   }
 }
 
+/** Whether a script is a process of its own; what is expanded inside of another has no directory to name. */
+function isChild(options: object | undefined): boolean {
+  return options !== undefined && "cwd" in options;
+}
+
+/** What a process inherits: the exported variables, and none of the rest. */
+function childState(parent: State, pristine: State): State {
+  const own = [...pristine.env].filter(([name]) => !pristine.exportedVars.has(name));
+  const exported = [...parent.env].filter(([name]) => parent.exportedVars.has(name));
+  const env = new Map([...own, ...exported]);
+  return {
+    ...pristine,
+    env,
+    exportedVars: parent.exportedVars,
+    cwd: parent.cwd,
+    previousDir: parent.previousDir,
+  };
+}
+
 /** Bounds on memory; time is bounded from outside. */
-function limits(outputBytes: number): NonNullable<BashOptions["executionLimits"]> {
+function limits(outputBytes: number): Limits {
   return {
     maxCommandCount: UNLIMITED,
     maxLoopIterations: UNLIMITED,
-    maxAwkIterations: UNLIMITED,
-    maxSedIterations: UNLIMITED,
-    maxJqIterations: UNLIMITED,
     maxWorkUnits: UNLIMITED,
     maxGlobOperations: UNLIMITED,
     maxTraversalWork: UNLIMITED,

@@ -3,6 +3,9 @@ import { defineGlobals, kept } from "./realm.ts";
 /** How many looks at a signal go by between two looks at the clock. */
 const POLLS_PER_LOOK = 64;
 
+/** How many interrupts a command may let pass before it is cut off. */
+const LAST_INTERRUPT = 4;
+
 interface Timer {
   readonly at: number;
   readonly work: () => void;
@@ -18,25 +21,38 @@ class ShellClock {
   #lastTimer = 0;
   #polls = 0;
   #hashing = 0;
+  #interrupts = 0;
   #interrupt: Uint8Array = new Uint8Array(1);
-  #command: ShellAbort | undefined;
+  #onInterrupt: () => void = () => {};
+  #command = new ShellAbort();
 
-  /** The byte that the supervisor sets, and the signal of the command that runs from now on. */
-  begin(interrupt: Uint8Array): ShellSignal {
+  /**
+   * Gives the signal of the command that runs from now on. At the first interrupt `onInterrupt` is called and
+   * every timer ends; when that does not help, the signal is aborted, by which the command's output is lost.
+   */
+  begin(interrupt: Uint8Array, onInterrupt: () => void): ShellSignal {
     this.#timers.clear();
+    this.#interrupts = 0;
     this.#interrupt = interrupt;
+    this.#onInterrupt = onInterrupt;
     this.#command = new ShellAbort();
     return this.#command.signal;
   }
 
-  /** Ends the running command as an interrupt does. */
+  /** Whether the command has been interrupted. */
+  get interrupted(): boolean {
+    return this.#interrupts > 0;
+  }
+
+  /** Ends the running command at once. */
   abort(): void {
-    this.#command?.abort();
+    this.#interrupts++;
+    this.#command.abort();
   }
 
   /** Hears the interrupt and, now and then, runs the timers that are due. */
   poll(): void {
-    if (this.#interrupt[0] !== 0) this.abort();
+    if (this.#interrupt[0] !== 0) this.#hear();
     if (this.#timers.size > 0 && ++this.#polls % POLLS_PER_LOOK === 0) this.#runDue();
   }
 
@@ -85,16 +101,24 @@ class ShellClock {
     const next = Math.min(...[...this.#timers.values()].map(({ at }) => at));
     if (next === Infinity) throw new Error("the shell waits for nothing");
     pause(next - kept.now());
-    if (this.#interrupt[0] !== 0) this.abort();
+    if (this.#interrupt[0] !== 0) this.#hear();
     this.#runDue();
   }
 
-  #runDue(): void {
-    const now = kept.now();
+  /** The host repeats an interrupt until it is answered. */
+  #hear(): void {
+    this.#interrupt[0] = 0;
+    if (++this.#interrupts >= LAST_INTERRUPT) this.#command.abort();
+    if (this.#interrupts > 1) return;
+    this.#onInterrupt();
+    this.#runDue(Infinity);
+  }
+
+  #runDue(now = kept.now()): void {
     for (const [number, { at, work, everyMs }] of [...this.#timers]) {
       if (at > now) continue;
       if (everyMs === undefined) this.#timers.delete(number);
-      else this.#timers.set(number, { at: now + everyMs, work, everyMs });
+      else this.#timers.set(number, { at: at + everyMs, work, everyMs });
       work();
     }
   }

@@ -1,21 +1,19 @@
 import type { IFileSystem } from "just-bash";
+import { decode, encode, latin1 } from "./byte_text.ts";
 import type { FileSystem } from "./emscripten.ts";
 import { pathError } from "./path_error.ts";
 
-type Encoding = Parameters<IFileSystem["readFile"]>[1];
+type Options = Parameters<IFileSystem["readFile"]>[1];
 type Contents = string | Uint8Array;
 
 const O_WRONLY_CREAT_APPEND = 0o2101;
 const PERMISSION_BITS = 0o7777;
 /** What a shell does not change: the system's own, without which no session goes on. */
 const CLOSED = /^\/(?:$|(?:dev|proc|lib|usr|bin)(?:\/|$))/;
-const ENDLESS = new Set(["/dev/random", "/dev/urandom"]);
+const ENDLESS = new Set(["/dev/zero", "/dev/random", "/dev/urandom"]);
 /** What a read of a device that has no end gives. */
 const ENDLESS_BYTES = 65_536;
 const COPY_DEPTH = 200;
-
-const encoder = new TextEncoder();
-const decoder = new TextDecoder();
 
 /** The files of the interpreter as the shell wants to see them: one tree for both. */
 export class ShellFiles implements IFileSystem {
@@ -25,9 +23,8 @@ export class ShellFiles implements IFileSystem {
     this.#fs = fs;
   }
 
-  readFile(path: string, options?: Encoding): Promise<string> {
-    const encoding = typeof options === "string" ? options : options?.encoding ?? "utf8";
-    return this.#attempt("open", path, () => decode(this.#read(path), encoding ?? "utf8"));
+  readFile(path: string, options?: Options): Promise<string> {
+    return this.#attempt("open", path, () => decode(this.#read(path), encodingOf(options)));
   }
 
   readFileBytes(path: string): ReturnType<NonNullable<IFileSystem["readFileBytes"]>> {
@@ -38,18 +35,18 @@ export class ShellFiles implements IFileSystem {
     return this.#attempt("open", path, () => this.#read(path));
   }
 
-  writeFile(path: string, content: Contents, options?: Encoding): Promise<void> {
+  writeFile(path: string, content: Contents, options?: Options): Promise<void> {
     return this.#attempt("open", path, () => {
       this.#requireDevice(path);
-      this.#fs.writeFile(path, encode(content, options));
+      this.#fs.writeFile(path, bytesOf(content, options));
     });
   }
 
-  appendFile(path: string, content: Contents, options?: Encoding): Promise<void> {
+  appendFile(path: string, content: Contents, options?: Options): Promise<void> {
     return this.#attempt("open", path, () => {
       this.#requireDevice(path);
       const stream = this.#fs.open(path, O_WRONLY_CREAT_APPEND);
-      const bytes = encode(content, options);
+      const bytes = bytesOf(content, options);
       try {
         this.#fs.write(stream, bytes, 0, bytes.length);
       } finally {
@@ -186,7 +183,9 @@ export class ShellFiles implements IFileSystem {
     return bytes;
   }
 
-  #describe({ mode, size, mtime, ino }: ReturnType<FileSystem["stat"]>): Awaited<ReturnType<IFileSystem["stat"]>> {
+  #describe(
+    { mode, size, mtime, ino }: ReturnType<FileSystem["stat"]>,
+  ): Awaited<ReturnType<IFileSystem["stat"]>> {
     const [isDirectory, isSymbolicLink] = [this.#fs.isDir(mode), this.#fs.isLink(mode)];
     return {
       ...{ isDirectory, isSymbolicLink, isFile: !isDirectory && !isSymbolicLink },
@@ -235,32 +234,10 @@ export class ShellFiles implements IFileSystem {
   }
 }
 
-function decode(bytes: Uint8Array, encoding: string): string {
-  if (encoding === "binary" || encoding === "latin1" || encoding === "ascii") return latin1(bytes);
-  if (encoding === "base64") return bytes.toBase64();
-  return encoding === "hex" ? bytes.toHex() : decoder.decode(bytes);
+function encodingOf(options: Options): string {
+  return (typeof options === "string" ? options : options?.encoding) ?? "utf8";
 }
 
-function encode(content: Contents, options?: Encoding): Uint8Array {
-  if (typeof content !== "string") return content;
-  const encoding = (typeof options === "string" ? options : options?.encoding) ?? "utf8";
-  if (encoding === "binary" || encoding === "latin1" || encoding === "ascii") return latin1Bytes(content);
-  if (encoding === "base64") return Uint8Array.fromBase64(content);
-  return encoding === "hex" ? Uint8Array.fromHex(content) : encoder.encode(content);
-}
-
-/** Bytes as the shell's pipes carry them: a text of which each character is one byte. */
-export function latin1(bytes: Uint8Array): string {
-  let text = "";
-  for (let at = 0; at < bytes.length; at += 8192) {
-    text += String.fromCharCode(...bytes.subarray(at, at + 8192));
-  }
-  return text;
-}
-
-/** The bytes that {@linkcode latin1} made a text of. */
-export function latin1Bytes(text: string): Uint8Array {
-  const bytes = new Uint8Array(text.length);
-  for (let at = 0; at < text.length; at++) bytes[at] = text.charCodeAt(at);
-  return bytes;
+function bytesOf(content: Contents, options: Options): Uint8Array {
+  return typeof content === "string" ? encode(content, encodingOf(options)) : content;
 }
