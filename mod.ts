@@ -114,6 +114,7 @@ export { pythonBlocks } from "./src/tools/python_blocks.ts";
 export { RateLimiter, type RateLimiterOptions } from "./src/tools/rate_limiter.ts";
 export type { RegistryStyleOptions } from "./src/tools/registry_style.ts";
 export { resultText } from "./src/tools/result_text.ts";
+export { shellTool, type ShellToolOptions } from "./src/tools/shell_tool.ts";
 export { stopTool } from "./src/tools/stop_tool.ts";
 export { tagCalls, type TagCallsOptions } from "./src/tools/tag_calls.ts";
 export { type JsonSchema, type Tool, tool, type ToolContext, type ToolDefinition } from "./src/tools/tool.ts";

@@ -104,7 +104,7 @@ shellTest("python in the shell tells of what went wrong as python does", async (
 const ENDLESS = [
   ["a loop", "echo start; while true; do :; done"],
   ["a loop in a function in a subshell", "f() { while :; do x=1; done; }; echo start; (f)"],
-  ["a loop in a pipeline", "echo start; while :; do echo x; done | cat > /dev/null"],
+  ["a loop in a pipeline", "echo start; while :; do :; done | cat"],
   ["sleep", "echo start; sleep 1000; echo never"],
   ["Python", "echo start; python -c 'while True: pass'; echo never"],
   ["awk", "echo start; awk 'BEGIN { while (1) x++ }'"],
@@ -134,8 +134,8 @@ shellTest("a command is stopped by its signal", async (session) => {
 shellTest("a rewind restores the shell", async (session) => {
   await session.shell("cd /tmp; x=1; f() { echo f; }; touch left; echo changed > ~/g; set -e; rm -r /home");
   await session.reset({ mode: "rewind" });
-  const result = await session.shell('echo "[$x]" $-; pwd; ls -a /tmp ~; type f');
-  assertEquals(result.stdout.replace(/\] .*/, "]"), `[]\n${HOME}\n${HOME}:\n.\n..\n\n/tmp:\n.\n..\n`);
+  const result = await session.shell('echo "[$x]" $-; pwd; ls -a /tmp; ls -a ~; type f');
+  assertEquals(result.stdout.replace(/\] .*/, "]"), `[]\n${HOME}\n.\n..\n.\n..\n`);
   assertEquals(exitCode(result), 1);
 });
 
