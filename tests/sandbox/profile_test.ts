@@ -111,7 +111,7 @@ Deno.test("parseProfile() lists every fault with its path", () => {
   limits.colour is an unknown key: known keys are timeoutMs, graceMs, memoryBytes, outputBytes, fileBytes, cpuSeconds, hostToolCalls
   preimports[1] must be the dotted name of a Python module: current value is "os; import evil"
   hostTools must be true or false: current value is "yes"
-  color is an unknown key: known keys are description, permissions, limits, preimports, packages, mounts, sessionsPerProcess, layers, hostTools`,
+  color is an unknown key: known keys are description, permissions, limits, preimports, packages, mounts, sessionsPerProcess, layers, hostTools, shell`,
   );
 });
 
@@ -381,7 +381,7 @@ Deno.test("loadProfile() names the profiles there are when there is none of that
     const error = await assertRejects(() => loadProfile(name), Deno.errors.NotFound);
     assertEquals(
       error.message,
-      `Cannot find profile '${name}': it must be one of python, strict, tools, or a path to a .jsonc file`,
+      `Cannot find profile '${name}': it must be one of python, strict, tools, workspace, or a path to a .jsonc file`,
     );
   }
 });
@@ -391,7 +391,7 @@ Deno.test("loadProfile() names the file and the profiles there are when there is
   assertEquals(
     error.message,
     "Cannot find profile '/none/mine.jsonc': there is no file '/none/mine.jsonc'; " +
-      "profiles that need no file are python, strict, tools",
+      "profiles that need no file are python, strict, tools, workspace",
   );
 });
 

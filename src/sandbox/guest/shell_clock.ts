@@ -75,8 +75,9 @@ class ShellClock {
     return await work;
   }
 
-  /** Adds a timer and gives its number. */
+  /** Adds a timer and gives its number. Throws for a text, which would have to be compiled. */
   start(work: () => void, ms = 0, repeat = false): number {
+    if (typeof work !== "function") throw new TypeError("a timer must be given a function");
     const everyMs = Math.max(0, Number(ms) || 0);
     this.#timers.set(++this.#lastTimer, { at: kept.now() + everyMs, work, ...(repeat && { everyMs }) });
     return this.#lastTimer;
@@ -176,7 +177,7 @@ defineGlobals({
   clearInterval: (timer: number) => clock.stop(timer),
   AbortController: ShellAbort,
   AbortSignal: ShellSignal,
-  DOMException: Error,
+  DOMException: class extends Error {},
 });
 Object.defineProperty(globalThis.crypto, "subtle", {
   value: { digest: (name: string, bytes: Uint8Array<ArrayBuffer>) => clock.digest(name, bytes) },
