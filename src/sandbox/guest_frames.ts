@@ -26,8 +26,7 @@ const shellResultSchema = z.strictObject({
   flooded: z.boolean(),
   outcome: z.strictObject({
     exitCode: z.int().min(0).max(255),
-    cwd: text.max(MAX_PATH_CHARACTERS),
-    interrupted: z.boolean(),
+    cwd: text.max(MAX_PATH_CHARACTERS).startsWith("/"),
   }),
 });
 

@@ -19,8 +19,6 @@ export interface ShellEnd {
   readonly stderr: string;
   readonly exitCode: number;
   readonly cwd: string;
-  /** True when it did not come to its end. */
-  readonly interrupted: boolean;
 }
 
 /** What the shell stands on. */
@@ -138,11 +136,8 @@ export class Shell {
     if (this.#failure) throw this.#failure.error;
     const state = this.#started ?? this.#bash.state;
     this.#bash.state = { ...state, ...AT_REST, lastExitCode: exitCode };
-    const { interrupted } = clock;
-    return {
-      ...{ stdout, stderr: interrupted ? stderr.replace(STOP_MESSAGE, "") : stderr },
-      ...{ exitCode: exitCode & 0xff, cwd: this.#bash.state.cwd, interrupted },
-    };
+    const said = clock.interrupted ? stderr.replace(STOP_MESSAGE, "") : stderr;
+    return { stdout, stderr: said, exitCode: exitCode & 0xff, cwd: this.#bash.state.cwd };
   }
 
   /** Forgets all that commands have set. */
