@@ -24,6 +24,7 @@ import sessionFiles from "./guest/session_files.ts" with { type: "text" };
 import shell from "./guest/shell.ts" with { type: "text" };
 import shellClock from "./guest/shell_clock.ts" with { type: "text" };
 import shellFiles from "./guest/shell_files.ts" with { type: "text" };
+import shellLimits from "./guest/shell_limits.ts" with { type: "text" };
 import shellPrograms from "./guest/shell_programs.ts" with { type: "text" };
 import supervisor from "./guest/supervisor.ts" with { type: "text" };
 import thrownText from "./guest/thrown_text.ts" with { type: "text" };
@@ -61,7 +62,7 @@ export function workerModules(): GuestModule[] {
 export function shellModules(): GuestModule[] {
   return guestModules({
     ...{ byte_text: byteText, shell_clock: shellClock, path_error: pathError, shell_files: shellFiles },
-    ...{ shell_programs: shellPrograms, shell },
+    ...{ shell_programs: shellPrograms, shell_limits: shellLimits, shell },
   });
 }
 

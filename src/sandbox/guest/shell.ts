@@ -1,10 +1,10 @@
-import type { BashOptions } from "just-bash";
 import { clock } from "./shell_clock.ts";
 import { Bash } from "./just_bash.ts";
 import type { FileSystem } from "./emscripten.ts";
 import { readOnlyFileSystem } from "./read_only_files.ts";
 import { HOME } from "./session_files.ts";
 import { ShellFiles } from "./shell_files.ts";
+import { COMPUTING, NOTHING_MORE, type ShellLimits, shellLimits, STOP_MESSAGE } from "./shell_limits.ts";
 import { type ProgramEnd, type ProgramRequest, programs, USER } from "./shell_programs.ts";
 
 /** A command line, as the host sends it. */
@@ -32,8 +32,6 @@ export interface ShellParts {
   readonly outputBytes: number;
 }
 
-const UNLIMITED = Number.MAX_SAFE_INTEGER;
-const MIB = 1024 * 1024;
 /** The number of `/dev/zero`, which Emscripten does not have. */
 const ZERO = 1 << 8 | 5;
 const VARIABLES = {
@@ -66,26 +64,6 @@ const AT_REST = {
   localVarDepth: undefined,
 };
 
-type Limits = NonNullable<BashOptions["executionLimits"]>;
-/** With these the engine stops at its next step and, as it does at a limit, gives what was printed before. */
-const NOTHING_MORE: Limits = { maxCommandCount: 0, maxLoopIterations: 0, maxWorkUnits: 0 };
-/** What it then says, in words that mean nothing to a user. */
-const STOP_MESSAGE = /[^\n]*(?:executionLimits\.\w+|limit exceeded[^\n]*|exceeded max[^\n]*|aborted)\n$/;
-
-/** A limit for commands that compute without a pause, and compare with it at each step: it hears the interrupt. */
-const UNTIL_INTERRUPT = {
-  valueOf(): number {
-    clock.poll();
-    return clock.interrupted ? 0 : UNLIMITED;
-  },
-} as unknown as number;
-
-const COMPUTING: Limits = {
-  maxAwkIterations: UNTIL_INTERRUPT,
-  maxSedIterations: UNTIL_INTERRUPT,
-  maxJqIterations: UNTIL_INTERRUPT,
-};
-
 interface State {
   readonly env: ReadonlyMap<string, string>;
   readonly exportedVars: ReadonlySet<string>;
@@ -105,7 +83,7 @@ interface OpenBash extends Pick<Bash, "exec"> {
     ...rest: unknown[]
   ) => Promise<unknown>;
   readonly commands: ReadonlyMap<string, unknown>;
-  readonly limits: Limits;
+  readonly limits: ShellLimits;
   onState: (state: State) => void;
 }
 
@@ -114,14 +92,14 @@ export class Shell {
   readonly #parts: ShellParts;
   #bash: OpenBash;
   #failure: { error: unknown } | undefined;
-  readonly #limits: Limits;
+  readonly #limits: ShellLimits;
   /** The state of the script that runs now, and of the last one that was no part of another. */
   #live: State | undefined;
   #started: State | undefined;
 
   constructor(parts: ShellParts) {
     this.#parts = parts;
-    this.#limits = limits(parts.outputBytes);
+    this.#limits = shellLimits(parts.outputBytes);
     this.#bash = this.#start();
     this.#addFiles();
   }
@@ -219,20 +197,5 @@ function childState(parent: State, pristine: State): State {
     exportedVars: parent.exportedVars,
     cwd: parent.cwd,
     previousDir: parent.previousDir,
-  };
-}
-
-/** Bounds on memory; time is bounded from outside. */
-function limits(outputBytes: number): Limits {
-  return {
-    maxCommandCount: UNLIMITED,
-    maxLoopIterations: UNLIMITED,
-    maxWorkUnits: UNLIMITED,
-    maxGlobOperations: UNLIMITED,
-    maxTraversalWork: UNLIMITED,
-    maxExecutionTimeMs: Infinity,
-    maxStringLength: 32 * MIB,
-    maxLiveBytes: 128 * MIB,
-    maxOutputSize: Math.max(32 * MIB, 2 * outputBytes),
   };
 }

@@ -139,6 +139,13 @@ shellTest("a rewind restores the shell", async (session) => {
   assertEquals(exitCode(result), 1);
 });
 
+shellTest("a program that swallows interrupts is killed, and the next command says so", async (session) => {
+  const program = "while True:\n try:\n  while True: pass\n except BaseException: pass";
+  const killed = await session.shell(`python -c '${program}'`, { timeoutMs: 200 });
+  assertEquals([killed.status, killed.stateKept], ["timeout", false]);
+  assertEquals((await session.shell("true")).restarted, true);
+});
+
 shellTest("a shell whose interpreter is lost starts anew, and says so", async (session) => {
   await session.shell("x=1");
   const lost = await session.shell("python -c 'import os; os.abort()'");
