@@ -110,6 +110,8 @@ export type {
   ResetOptions,
   SessionLease,
   SessionPool,
+  ShellOptions,
+  ShellResult,
 } from "./src/sandbox/exec.ts";
 export type { Grant, Grants } from "./src/sandbox/grants.ts";
 export { type HostTool, hostTool, type HostToolContext } from "./src/sandbox/host_tool.ts";
@@ -135,6 +137,7 @@ export { pythonBlocks } from "./src/tools/python_blocks.ts";
 export { RateLimiter, type RateLimiterOptions } from "./src/tools/rate_limiter.ts";
 export type { RegistryStyleOptions } from "./src/tools/registry_style.ts";
 export { resultText } from "./src/tools/result_text.ts";
+export { shellTool, type ShellToolOptions } from "./src/tools/shell_tool.ts";
 export { stopTool } from "./src/tools/stop_tool.ts";
 export { tagCalls, type TagCallsOptions } from "./src/tools/tag_calls.ts";
 export { type JsonSchema, type Tool, tool, type ToolContext, type ToolDefinition } from "./src/tools/tool.ts";

@@ -5,6 +5,7 @@ import type {
   ResetOptions,
   SessionLease,
   SessionPool,
+  ShellResult,
 } from "../src/sandbox/exec.ts";
 
 /** What stands in for Python: gives the result of a program that runs with these variables. */
@@ -74,6 +75,11 @@ class FakeSession implements PythonSession {
     options.signal?.throwIfAborted();
     this.#ran.push(code);
     return await this.#python(code, this.#globals, options);
+  }
+
+  /** No fake has a shell. */
+  shell(): Promise<ShellResult> {
+    return Promise.reject(new TypeError("Cannot run command as a fake session has no shell"));
   }
 
   // deno-lint-ignore require-await

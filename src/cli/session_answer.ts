@@ -1,5 +1,5 @@
 import { SandboxError } from "../errors.ts";
-import type { ExecResult, PythonSession } from "../sandbox/exec.ts";
+import type { ExecResult, PythonSession, ShellResult } from "../sandbox/exec.ts";
 import { checkPath } from "../sandbox/exec_check.ts";
 import type { Line } from "../read_lines.ts";
 import { parseRequest, RequestError, type RequestId, type SessionRequest } from "./session_request.ts";
@@ -7,6 +7,7 @@ import { parseRequest, RequestError, type RequestId, type SessionRequest } from 
 /** What a request led to; each with the request's id. */
 type Answer =
   | ExecResult
+  | ShellResult
   | { status: "ok"; files?: Record<string, string> }
   /** It cannot be done, whoever is asked: the session is as it was. */
   | { status: "invalid"; error: { type: string; message: string } }
@@ -40,6 +41,10 @@ async function answer(session: PythonSession, request: SessionRequest, signal: A
   if ("code" in request) {
     const { code, timeoutMs, stdin } = request;
     return await session.exec(code, { timeoutMs, stdin, signal });
+  }
+  if ("shell" in request) {
+    const { shell, timeoutMs, stdin } = request;
+    return await session.shell(shell, { timeoutMs, stdin, signal });
   }
   if ("reset" in request) {
     await session.reset({ mode: request.reset, seed: request.seed, signal });

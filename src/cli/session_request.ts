@@ -8,6 +8,7 @@ export type SessionRequest =
   & { readonly id: RequestId }
   & (
     | { code: string; timeoutMs?: number | undefined; stdin?: string | undefined }
+    | { shell: string; timeoutMs?: number | undefined; stdin?: string | undefined }
     | { reset: "fresh" | "rewind"; seed?: number | undefined }
     | { put: ReadonlyMap<string, Uint8Array> }
     | { get: string[] }
@@ -34,13 +35,14 @@ const filesInBase64 = z.custom<object>(
     return files;
   });
 
+const runOptions = {
+  timeoutMs: z.number().optional(),
+  stdin: z.string().max(MAX_STDIN_CHARACTERS).optional(),
+};
+
 const schemas: Readonly<Record<string, z.ZodType<SessionRequest>>> = {
-  code: z.strictObject({
-    id,
-    code: z.string(),
-    timeoutMs: z.number().optional(),
-    stdin: z.string().max(MAX_STDIN_CHARACTERS).optional(),
-  }),
+  code: z.strictObject({ id, code: z.string(), ...runOptions }),
+  shell: z.strictObject({ id, shell: z.string(), ...runOptions }),
   reset: z.strictObject({ id, reset: z.enum(["fresh", "rewind"]), seed: z.int().optional() }),
   put: z.strictObject({ id, put: filesInBase64 }),
   get: z.strictObject({ id, get: z.array(z.string()) }),

@@ -1,7 +1,13 @@
 import { dirname, join } from "node:path";
 import { SandboxError } from "../errors.ts";
 import { buildBaseImage, type ImageManifest } from "./base_image_build.ts";
-import { PYTHON_SOURCES, supervisorModules, workerModules } from "./guest_sources.ts";
+import {
+  pythonSources,
+  SHELL_ENGINE,
+  shellModules,
+  supervisorModules,
+  workerModules,
+} from "./guest_sources.ts";
 import { mountDigests } from "./mount_digests.ts";
 import type { Profile } from "./profile.ts";
 import { PYODIDE_VERSION } from "./pyodide_files.ts";
@@ -93,7 +99,8 @@ async function imageKey(profile: Profile): Promise<string> {
     deno: Deno.version.deno,
     supervisor: supervisorModules(),
     worker: workerModules(),
-    python: PYTHON_SOURCES,
+    python: pythonSources(profile),
+    shell: profile.shell ? [SHELL_ENGINE, import.meta.resolve("just-bash/browser"), shellModules()] : [],
     preimports: profile.preimports,
     packages: profile.packages.map(({ name, sha256 }) => [name, sha256]),
     ...(profile.preload && { preload: profile.preload, mounts: await mountDigests(profile.mounts) }),

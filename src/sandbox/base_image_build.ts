@@ -5,7 +5,7 @@ import { childCommand, childEnvironment } from "./command.ts";
 import type { AssetFile, BootPlan } from "./guest/assets.ts";
 import { CALLED_BY_GUEST } from "./guest/emscripten.ts";
 import type { HeapImage } from "./guest/python.ts";
-import { PYTHON_SOURCES, supervisorModules, workerModules } from "./guest_sources.ts";
+import { pythonSources, shellModules, supervisorModules, workerModules } from "./guest_sources.ts";
 import { leanWasm } from "./lean_wasm.ts";
 import { bootMounts } from "./mounts.ts";
 import { packageFiles } from "./package_files.ts";
@@ -13,6 +13,7 @@ import type { Profile } from "./profile.ts";
 import { type Frame, FrameKind, join } from "./protocol.ts";
 import { type PyodideFiles, readPyodide } from "./pyodide_files.ts";
 import { sha256 } from "./sha256.ts";
+import { bundleShell } from "./shell_bundle.ts";
 import { unlessAborted } from "./unless_aborted.ts";
 
 /** What of a boot plan is the same for every sandbox that starts from one image. */
@@ -56,11 +57,12 @@ export async function buildBaseImage(
     },
     modules: workerModules(),
   };
+  const { modules: sources, prepare } = pythonSources(profile);
   const plan = {
     loader: await save("pyodide.mjs", pyodide.loader),
     lock: pyodide.lock,
-    sources: PYTHON_SOURCES.modules,
-    prepare: PYTHON_SOURCES.prepare,
+    sources,
+    prepare,
     preimports: profile.preimports,
     ...(profile.preload && { preload: profile.preload }),
   };
@@ -76,6 +78,12 @@ export async function buildBaseImage(
     ...base,
     wasm: await save("python.wasm", lean),
     image: { ...about, ...await save("image.bin", data) },
+    ...(profile.shell && {
+      shell: {
+        modules: shellModules(),
+        engine: await save("just_bash.js", await bundleShell(options.signal)),
+      },
+    }),
   };
 }
 

@@ -75,10 +75,43 @@ export interface ResetOptions {
   signal?: AbortSignal | undefined;
 }
 
+/** What a command line may be given. */
+export type ShellOptions = Pick<ExecOptions, "timeoutMs" | "stdin" | "signal" | "onOutput">;
+
+/** What became of a command line: a closed union over `status`. */
+export type ShellResult =
+  & Omit<ExecOutcome, "files">
+  & {
+    /** The shell's directory from now on. */
+    cwd: string;
+  }
+  & (
+    /** Its exit code is 0. */
+    | { status: "ok"; exitCode: 0 }
+    /** Its exit code is another. */
+    | { status: "exited"; exitCode: number }
+    /** It met its deadline or its limit of CPU time. */
+    | { status: "timeout"; error: GuestError }
+    /** The process met a limit of memory. */
+    | { status: "memory"; error: GuestError }
+    /** It wrote so far beyond its limit of output that it was interrupted. */
+    | { status: "output"; error: GuestError }
+    /** The interpreter is gone, and the shell with it. */
+    | { status: "crashed"; error: GuestError }
+  );
+
 /** One Python interpreter with globals of its own. */
 export interface PythonSession extends AsyncDisposable {
   /** Runs code in the session's one namespace; what the guest does is a result, never a rejection. */
   exec(code: string, options?: ExecOptions): Promise<ExecResult>;
+  /**
+   * Runs a command line in the session's shell, which sees the files that Python sees and keeps its directory,
+   * variables and functions from one to the next. What it does is a result, never a rejection; its output arrives
+   * when it has ended. `python` and `python3` start programs in the session's interpreter.
+   *
+   * @throws {TypeError} when the profile has no `shell`.
+   */
+  shell(command: string, options?: ShellOptions): Promise<ShellResult>;
   /** Writes a file under the session's working directory. */
   writeFile(path: string, contents: Uint8Array | string): Promise<void>;
   /** Reads a file under the session's working directory. */

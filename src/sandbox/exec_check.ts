@@ -1,4 +1,4 @@
-import type { ExecOptions } from "./exec.ts";
+import type { ExecOptions, ShellOptions } from "./exec.ts";
 import type { Profile } from "./profile.ts";
 
 /** Code longer than this is refused: no program of a model is, and a slip of the caller is. */
@@ -38,6 +38,21 @@ export function checkExec(code: unknown, options: ExecOptions, profile: Profile)
   }
   for (const path of options.fetchFiles ?? []) checkPath(path);
   options.signal?.throwIfAborted();
+}
+
+/**
+ * Checks a command line, before anything starts.
+ *
+ * @throws {TypeError | RangeError} that names the argument, what is needed, and what there was.
+ */
+export function checkShell(command: unknown, options: ShellOptions, profile: Profile): void {
+  if (!profile.shell) {
+    throw new TypeError(
+      `Cannot run command as profile '${profile.name}' must have 'shell': current value is false`,
+    );
+  }
+  const { timeoutMs, stdin, signal } = options;
+  checkExec(command, { timeoutMs, stdin, signal }, profile);
 }
 
 /** Throws unless the timeout is a number of milliseconds that a timer can wait. */

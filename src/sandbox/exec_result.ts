@@ -26,9 +26,7 @@ function stopError(
   { result }: ExecEnd,
   options: { timeoutMs: number; limits: Limits },
 ): GuestError {
-  const error = reason === "cpu"
-    ? hostError("CpuTimeLimit", `the block used more than ${options.limits.cpuSeconds} s of CPU time`)
-    : hostError("TimeoutError", `the block ran longer than ${options.timeoutMs} ms`);
+  const error = limitError("block", reason, options);
   const said = result?.outcome;
   if (said?.status !== "interrupted") return error;
   return { ...error, traceback: said.error.traceback.replace(/KeyboardInterrupt\n$/, () => error.traceback) };
@@ -37,8 +35,7 @@ function stopError(
 function guestResult(result: GuestResult, outcome: ExecOutcome, limits: Limits): ExecResult {
   const said = result.outcome;
   if (result.flooded) {
-    const message = `the block wrote more than 64 times its limit of ${limits.outputBytes} bytes`;
-    return { ...outcome, status: "output", error: hostError("OutputLimit", message) };
+    return { ...outcome, status: "output", error: floodError("block", limits) };
   }
   if (said.status === "ok") {
     const value = said.value === undefined ? {} : { value: said.value };
@@ -49,7 +46,30 @@ function guestResult(result: GuestResult, outcome: ExecOutcome, limits: Limits):
   return { ...outcome, status, error: said.error };
 }
 
-function lossResult(loss: Loss, outcome: ExecOutcome): ExecResult {
+/** Says which limit of time a block or a command met. */
+export function limitError(
+  what: "block" | "command",
+  reason: StopReason,
+  { timeoutMs, limits }: { timeoutMs: number; limits: Limits },
+): GuestError {
+  return reason === "cpu"
+    ? hostError("CpuTimeLimit", `the ${what} used more than ${limits.cpuSeconds} s of CPU time`)
+    : hostError("TimeoutError", `the ${what} ran longer than ${timeoutMs} ms`);
+}
+
+/** Says which limit of output a block or a command met. */
+export function floodError(what: "block" | "command", limits: Limits): GuestError {
+  return hostError(
+    "OutputLimit",
+    `the ${what} wrote more than 64 times its limit of ${limits.outputBytes} bytes`,
+  );
+}
+
+/** Says what it was for a block or a command that its interpreter was lost. */
+export function lossResult<Outcome extends ExecOutcome>(
+  loss: Loss,
+  outcome: Outcome,
+): Outcome & { status: "memory" | "timeout" | "crashed"; error: GuestError } {
   if (loss.reason === "memory") {
     return { ...outcome, status: "memory", error: hostError("MemoryLimit", loss.message) };
   }

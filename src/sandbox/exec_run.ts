@@ -1,5 +1,5 @@
 import type { ExecOptions, GuestError } from "./exec.ts";
-import { type GuestResult, parseResult } from "./guest_frames.ts";
+import type { GuestResult } from "./guest_frames.ts";
 import type { GuestLink, Loss } from "./guest_link.ts";
 import type { HostTool } from "./host_tool.ts";
 import type { Limits } from "./limits.ts";
@@ -17,8 +17,10 @@ const INTERRUPT_INTERVAL_MS = 50;
 /** Why an exec was told to stop before its end. */
 export type StopReason = "timeout" | "cpu" | "aborted";
 
-/** What one exec needs of the profile and of the session. */
-export interface ExecRunOptions extends ExecOptions {
+/** What one run needs of its caller, of the profile and of the session. */
+export interface ExecRunOptions<Result> extends Pick<ExecOptions, "tools" | "signal" | "onOutput"> {
+  /** Reads what the guest says in the end; what it throws is a breach of the protocol. */
+  readonly parse: (payload: Uint8Array) => Result;
   readonly limits: Limits;
   readonly timeoutMs: number;
   /** The most resident memory that the process may have, or nothing where the watchdog is off. */
@@ -26,7 +28,7 @@ export interface ExecRunOptions extends ExecOptions {
 }
 
 /** How an exec ended, as the host saw it. */
-export interface ExecEnd {
+export interface ExecEnd<Result = GuestResult> {
   readonly stdout: string;
   readonly stderr: string;
   readonly durationMs: number;
@@ -35,23 +37,23 @@ export interface ExecEnd {
   /** What the caller's `onOutput` threw. */
   readonly failure?: { readonly error: unknown } | undefined;
   /** What the guest said, or why it can say nothing any more. */
-  readonly result?: GuestResult | undefined;
+  readonly result?: Result | undefined;
   readonly loss?: Loss | undefined;
 }
 
-/** Runs one block in an interpreter: first asked to stop, then killed, when its time is over. */
-export class ExecRun {
+/** Runs one block or command in a session: first asked to stop, then killed, when its time is over. */
+export class ExecRun<Result> {
   readonly #link: GuestLink;
-  readonly #options: ExecRunOptions;
+  readonly #options: ExecRunOptions<Result>;
   readonly #output: OutputCapture;
   readonly #tools: ToolCalls;
-  readonly #result = Promise.withResolvers<GuestResult>();
+  readonly #result = Promise.withResolvers<Result>();
   #stopped: StopReason | undefined;
   #over = false;
   #failure: { error: unknown } | undefined;
   readonly #timers: ReturnType<typeof setTimeout>[] = [];
 
-  constructor(link: GuestLink, options: ExecRunOptions) {
+  constructor(link: GuestLink, options: ExecRunOptions<Result>) {
     this.#link = link;
     this.#options = options;
     this.#output = new OutputCapture({
@@ -64,8 +66,8 @@ export class ExecRun {
     });
   }
 
-  /** Sends the block and waits for its end; never rejects for what the guest does. */
-  async run(code: string): Promise<ExecEnd> {
+  /** Sends the request and waits for its end; never rejects for what the guest does. */
+  async run(kind: FrameKind, request: object): Promise<ExecEnd<Result>> {
     const { signal, timeoutMs } = this.#options;
     const onAbort = () => this.#stop("aborted");
     signal?.addEventListener("abort", onAbort);
@@ -74,7 +76,7 @@ export class ExecRun {
     const startedAt = performance.now();
     this.#timers.push(setTimeout(() => this.#stop("timeout"), timeoutMs));
     try {
-      const ended = await this.#link.listen((frame) => this.#receive(frame), () => this.#send(code));
+      const ended = await this.#link.listen((frame) => this.#receive(frame), () => this.#send(kind, request));
       return {
         ...ended,
         stdout: this.#output.stdout.end(),
@@ -91,24 +93,16 @@ export class ExecRun {
     }
   }
 
-  async #send(code: string): Promise<{ result?: GuestResult; loss?: Loss }> {
-    const { stdin, tools = [], limits } = this.#options;
-    const request = {
-      code,
-      stdin,
-      tools: tools.map(toolSpec),
-      calls: limits.hostToolCalls,
-      valueCap: limits.outputBytes,
-    };
+  async #send(kind: FrameKind, request: object): Promise<{ result?: Result; loss?: Loss }> {
     const payload = encoder.encode(JSON.stringify(request));
     if (payload.length > MAX_FRAME_BYTES) {
       throw new RangeError(
         `Cannot exec as code and stdin must have at most ${MAX_FRAME_BYTES} bytes: current value has ${payload.length}`,
       );
     }
-    this.#link.send(FrameKind.exec, payload);
+    this.#link.send(kind, payload);
     const { done, loss } = await this.#link.unlessLost(this.#result.promise);
-    return done ? { result: done } : { loss };
+    return loss ? { loss } : { result: done };
   }
 
   #receive({ kind, payload }: Frame): void {
@@ -132,7 +126,7 @@ export class ExecRun {
   }
 
   #end(payload: Uint8Array): void {
-    const result = parseResult(payload, this.#options.limits.outputBytes);
+    const result = this.#options.parse(payload);
     this.#over = true;
     this.#result.resolve(result);
   }
@@ -164,6 +158,18 @@ export class ExecRun {
         });}
     });
   }
+}
+
+/** What the guest is told of a block. */
+export function execRequest(code: string, options: ExecOptions, limits: Limits): object {
+  const { stdin, tools = [] } = options;
+  return {
+    code,
+    stdin,
+    tools: tools.map(toolSpec),
+    calls: limits.hostToolCalls,
+    valueCap: limits.outputBytes,
+  };
 }
 
 /** What the guest is told of a tool. */

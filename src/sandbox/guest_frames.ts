@@ -18,6 +18,18 @@ const resultSchema = z.strictObject({
   outcome: outcomeSchema,
 });
 
+/** Longer than any path that the guest's file system has. */
+const MAX_PATH_CHARACTERS = 8192;
+
+const shellResultSchema = z.strictObject({
+  truncated: z.boolean(),
+  flooded: z.boolean(),
+  outcome: z.strictObject({
+    exitCode: z.int().min(0).max(255),
+    cwd: text.max(MAX_PATH_CHARACTERS).startsWith("/"),
+  }),
+});
+
 const callSchema = z.strictObject({
   call: z.int().nonnegative(),
   name: text.max(256),
@@ -26,6 +38,9 @@ const callSchema = z.strictObject({
 
 /** What the guest says became of a block. The host believes none of it that it can see for itself. */
 export type GuestResult = z.output<typeof resultSchema>;
+
+/** What the guest says became of a command line. */
+export type GuestShellResult = z.output<typeof shellResultSchema>;
 
 /** A call of a host tool, as the guest asks for it. */
 export type GuestCall = z.output<typeof callSchema>;
@@ -42,6 +57,15 @@ export function parseResult(payload: Uint8Array, maxValueCharacters: number): Gu
   const { outcome } = result;
   if (outcome.status !== "ok" || (outcome.value?.length ?? 0) <= 2 * maxValueCharacters) return result;
   throw new SyntaxError("Cannot read result as its value is too long");
+}
+
+/**
+ * Reads the payload of a `result` frame that ends a command line.
+ *
+ * @throws {SyntaxError} when it is anything else.
+ */
+export function parseShellResult(payload: Uint8Array): GuestShellResult {
+  return parse(shellResultSchema, payload);
 }
 
 /**

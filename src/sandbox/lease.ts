@@ -1,4 +1,12 @@
-import type { ExecOptions, ExecResult, PythonSession, ResetOptions, SessionLease } from "./exec.ts";
+import type {
+  ExecOptions,
+  ExecResult,
+  PythonSession,
+  ResetOptions,
+  SessionLease,
+  ShellOptions,
+  ShellResult,
+} from "./exec.ts";
 
 /** A session on loan from a pool: it answers until it is given back, and then no more. */
 export class Lease implements SessionLease {
@@ -33,12 +41,11 @@ class LeasedSession implements PythonSession {
   }
 
   async exec(code: string, options: ExecOptions = {}): Promise<ExecResult> {
-    this.#over.throwIfAborted();
-    const { signal } = options;
-    return await this.#session.exec(code, {
-      ...options,
-      signal: signal ? AbortSignal.any([signal, this.#over]) : this.#over,
-    });
+    return await this.#session.exec(code, { ...options, signal: this.#untilOver(options.signal) });
+  }
+
+  async shell(command: string, options: ShellOptions = {}): Promise<ShellResult> {
+    return await this.#session.shell(command, { ...options, signal: this.#untilOver(options.signal) });
   }
 
   async writeFile(path: string, contents: Uint8Array | string): Promise<void> {
@@ -58,5 +65,10 @@ class LeasedSession implements PythonSession {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#end();
+  }
+
+  #untilOver(signal: AbortSignal | undefined): AbortSignal {
+    this.#over.throwIfAborted();
+    return signal ? AbortSignal.any([signal, this.#over]) : this.#over;
   }
 }

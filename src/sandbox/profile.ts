@@ -32,7 +32,7 @@ export interface ParseProfileOptions {
 }
 
 /**
- * Loads a profile by name (`python`, `serve`, `strict`, `tools`) or, when the value has a slash in it or ends in
+ * Loads a profile by name (`python`, `serve`, `strict`, `tools`, `workspace`) or, when the value has a slash in it or ends in
  * `.jsonc` or `.json`, from that file.
  *
  * @throws {Deno.errors.NotFound} when the profile, or a file that it names, is not there.

@@ -3,12 +3,14 @@ import python from "../../sandboxes/python.jsonc" with { type: "text" };
 import serve from "../../sandboxes/serve.jsonc" with { type: "text" };
 import strict from "../../sandboxes/strict.jsonc" with { type: "text" };
 import tools from "../../sandboxes/tools.jsonc" with { type: "text" };
+import workspace from "../../sandboxes/workspace.jsonc" with { type: "text" };
 
 const SHIPPED: ReadonlyMap<string, string> = new Map([
   ["python", python],
   ["serve", serve],
   ["strict", strict],
   ["tools", tools],
+  ["workspace", workspace],
 ]);
 
 /** The names of the profiles that come with the package. */

@@ -21,6 +21,8 @@ export interface ProfileSettings {
   readonly layers: Readonly<Record<Layer, LayerMode>>;
   /** Whether an exec may grant host tools. */
   readonly hostTools: boolean;
+  /** Whether sessions have a shell beside their Python. */
+  readonly shell: boolean;
 }
 
 const layersSchema: z.ZodType<Readonly<Record<Layer, LayerMode>>> = closedObject({
@@ -47,4 +49,5 @@ export const profileSchema: z.ZodType<ProfileSettings> = closedObject({
   sessionsPerProcess: integer(1, 64).default(1),
   layers: layersSchema.prefault({}),
   hostTools: flag().default(false),
+  shell: flag().default(false),
 });

@@ -32,6 +32,8 @@ export const FrameKind = {
   rewind: 8,
   /** Host: end a session. */
   close: 9,
+  /** Host: run a command line in the session's shell. JSON. */
+  shell: 10,
   /** Guest: the child has read its assets and given up its permissions. */
   booted: 32,
   /** Guest: the session takes execs now. JSON. */

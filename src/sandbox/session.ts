@@ -1,11 +1,20 @@
-import type { ExecOptions, ExecResult, PythonSession, ResetOptions } from "./exec.ts";
-import { checkContents, checkExec, checkPath, checkResetMode, checkSeed } from "./exec_check.ts";
+import type {
+  ExecOptions,
+  ExecResult,
+  PythonSession,
+  ResetOptions,
+  ShellOptions,
+  ShellResult,
+} from "./exec.ts";
+import { checkContents, checkExec, checkPath, checkResetMode, checkSeed, checkShell } from "./exec_check.ts";
 import { execResult } from "./exec_result.ts";
-import { ExecRun } from "./exec_run.ts";
+import { type ExecEnd, execRequest, ExecRun } from "./exec_run.ts";
+import { parseResult, parseShellResult } from "./guest_frames.ts";
 import type { GuestLink } from "./guest_link.ts";
 import type { Layer } from "./layer.ts";
 import type { Profile } from "./profile.ts";
 import { FrameKind, MAX_FRAME_BYTES } from "./protocol.ts";
+import { shellResult } from "./shell_result.ts";
 import { unlessAborted } from "./unless_aborted.ts";
 
 /** Where a session gets its interpreters: a {@linkcode Sandbox}. */
@@ -48,6 +57,12 @@ export class Session implements PythonSession {
   async exec(code: string, options: ExecOptions = {}): Promise<ExecResult> {
     checkExec(code, options, this.#source.profile);
     return await this.#inTurn(() => this.#exec(code, options), options.signal);
+  }
+
+  /** {@inheritDoc PythonSession.shell} */
+  async shell(command: string, options: ShellOptions = {}): Promise<ShellResult> {
+    checkShell(command, options, this.#source.profile);
+    return await this.#inTurn(() => this.#shell(command, options), options.signal);
   }
 
   /** {@inheritDoc PythonSession.writeFile} */
@@ -98,16 +113,46 @@ export class Session implements PythonSession {
     for (const [path, contents] of Object.entries(options.files ?? {})) {
       await naming(`Cannot write '${path}'`, this.#put(link, path, contents));
     }
-    const run = new ExecRun(link, { ...options, timeoutMs, limits, residentBytes: this.#residentBytes() });
-    const end = await run.run(code);
+    const parse = (payload: Uint8Array) => parseResult(payload, limits.outputBytes);
+    const run = new ExecRun(link, { ...options, ...this.#runLimits(), timeoutMs, parse });
+    const end = await run.run(FrameKind.exec, execRequest(code, options, limits));
     const result = execResult(end, { timeoutMs, limits });
+    this.#noteRestart(result);
+    if (link.alive && options.fetchFiles) result.files = await fetchFiles(link, options.fetchFiles);
+    this.#finish(link, end, options.signal);
+    return result;
+  }
+
+  async #shell(command: string, options: ShellOptions): Promise<ShellResult> {
+    const { limits } = this.#source.profile;
+    const { timeoutMs = limits.timeoutMs, stdin, signal, onOutput } = options;
+    const link = await this.#live();
+    const run = new ExecRun(link, {
+      ...{ signal, onOutput, timeoutMs, parse: parseShellResult },
+      ...this.#runLimits(),
+    });
+    const end = await run.run(FrameKind.shell, { command, stdin });
+    const result = shellResult(end, { timeoutMs, limits });
+    this.#noteRestart(result);
+    this.#finish(link, end, signal);
+    return result;
+  }
+
+  /** Says so when this is the first answer of a fresh interpreter in the place of one that was lost. */
+  #noteRestart(result: { restarted?: true }): void {
     if (this.#restarted) result.restarted = true;
     this.#restarted = false;
-    if (link.alive && options.fetchFiles) result.files = await fetchFiles(link, options.fetchFiles);
+  }
+
+  /** Throws what is not a result: an error of the caller's own, or the reason to stop. */
+  #finish(link: GuestLink, end: ExecEnd<unknown>, signal: AbortSignal | undefined): void {
     if (!link.alive && !this.#disposed) this.#lost();
     if (end.failure) throw end.failure.error;
-    if (end.stopped === "aborted") throw options.signal?.reason;
-    return result;
+    if (end.stopped === "aborted") throw signal?.reason;
+  }
+
+  #runLimits(): { limits: Profile["limits"]; residentBytes: number | undefined } {
+    return { limits: this.#source.profile.limits, residentBytes: this.#residentBytes() };
   }
 
   /** The interpreter that runs now, or a fresh one in its place. */

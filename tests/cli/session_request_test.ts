@@ -21,7 +21,7 @@ Deno.test("parseRequest() says what is wrong with a line", () => {
     ["nope", "a line must be JSON"],
     ["[1]", "a request must be a JSON object"],
     ["null", "a request must be a JSON object"],
-    ["{}", "a request must have one of code, reset, put, get: there is none"],
+    ["{}", "a request must have one of code, shell, reset, put, get: there is none"],
     ['{"code":"1","get":[]}', "there are code, get"],
     ['{"code":1}', "code: "],
     ['{"code":"1","foo":1}', '"foo"'],

@@ -66,6 +66,25 @@ Deno.test("paddock session answers each request before the next one is there", a
   assertEquals(await driver.interrupt(), 130);
 });
 
+Deno.test("paddock session runs command lines with a profile that has a shell", async () => {
+  const driver = new Driver("-p", "workspace");
+  assertObjectMatch(await driver.ask({ id: 1, shell: "cd /tmp; cat > f; false", stdin: "6 * 7" }), {
+    id: 1,
+    status: "exited",
+    exitCode: 1,
+    cwd: "/tmp",
+    stderr: "",
+  });
+  assertObjectMatch(await driver.ask({ id: 2, code: "eval(open('/tmp/f').read())" }), { value: "42" });
+  assertObjectMatch(await driver.ask({ id: 3, shell: "echo $?; pwd" }), {
+    status: "ok",
+    stdout: "1\n/tmp\n",
+  });
+  assertObjectMatch(await driver.ask({ id: 4, shell: "sleep 100", timeoutMs: 100 }), { status: "timeout" });
+  assertObjectMatch(await driver.ask({ id: 5, shell: "ls", code: "1" }), { status: "invalid" });
+  assertEquals(await driver.interrupt(), 130);
+});
+
 Deno.test("paddock session answers every line there is, good or bad, in order, and ends", async () => {
   const lines = [
     '{"id":1,"code":"import os; os._exit(1)"}',

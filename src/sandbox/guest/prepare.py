@@ -14,7 +14,12 @@ def prepare(sources, preimports, preload):
         importlib.import_module(name)
     modules = {name: types.ModuleType(name) for name in sources}
     for name, source in sources.items():
-        modules[name].__dict__.update(_bridge=modules.get("bridge"), _tools=modules.get("tools"), _loops=modules.get("event_loop"))
+        modules[name].__dict__.update(
+            _bridge=modules.get("bridge"),
+            _tools=modules.get("tools"),
+            _loops=modules.get("event_loop"),
+            _runner=modules.get("runner"),
+        )
         exec(compile(source, f"<paddock {name}>", "exec", dont_inherit=True), modules[name].__dict__)
     _publish_tools(modules["tools"])
     _close_javascript()

@@ -24,6 +24,9 @@ export interface Kept {
   readonly message: Promise<unknown>;
   readonly now: () => number;
   readonly randomFill: (view: Uint8Array) => void;
+  /** Calls `work` when nothing else is to be done; gives what calls it off. */
+  readonly whenIdle: (work: () => void) => () => void;
+  readonly digest: (name: string, bytes: Uint8Array<ArrayBuffer>) => Promise<ArrayBuffer>;
 }
 
 /** Takes what is needed, then deletes every other global. */
@@ -31,6 +34,8 @@ function emptyRealm(): Kept {
   const scope = globalThis as unknown as WorkerScope;
   const clock = scope.performance;
   const source = scope.crypto;
+  const { subtle } = source;
+  const { setTimeout, clearTimeout } = scope;
   const message = new Promise<unknown>((resolve) => {
     scope.addEventListener("message", (event) => resolve(event.data), { once: true });
   });
@@ -39,12 +44,19 @@ function emptyRealm(): Kept {
     message: message.finally(() => deleteGlobals((key) => KEPT.has(key))),
     now: () => clock.now(),
     randomFill: (view) => void source.getRandomValues(view as Uint8Array<ArrayBuffer>),
+    whenIdle(work) {
+      const timer = setTimeout(work, 0);
+      return () => clearTimeout(timer);
+    },
+    digest: (name, bytes) => subtle.digest(name, bytes),
   };
 }
 
 interface WorkerScope {
   performance: Performance;
   crypto: Crypto;
+  setTimeout: (work: () => void, ms: number) => number;
+  clearTimeout: (timer: number) => void;
   addEventListener(type: "message", listener: (event: MessageEvent) => void, options: { once: true }): void;
 }
 

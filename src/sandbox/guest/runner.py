@@ -30,12 +30,19 @@ _state = types.SimpleNamespace(block=0, active=False, loop=None, no_input=None)
 
 
 def handle(request):
-    """Answers one request of the worker: a seed, or a block to run."""
+    """Answers one request of the worker: a seed, a program of the shell, or a block to run."""
     request = _loads(request)
+    if "argv" in request:
+        return _dumps(run_program(request)).encode()
     if "code" not in request:
         random.seed(request.get("seed"))
         return b"{}"
     return _dumps(_run(request)).encode("utf-8", "backslashreplace")
+
+
+def run_program(_request):
+    """In an image with a shell, the module `program` puts its own in place of this."""
+    raise RuntimeError("this image has no shell")
 
 
 def _run(request):
@@ -138,6 +145,19 @@ async def _evaluate_async(parts):
 def _on_interrupt(_signal, frame):
     if _state.active and not _loops.hold_interrupt(frame):
         raise KeyboardInterrupt
+
+
+def _begin_program():
+    """Makes ready for a program of the shell, which may call no host tool."""
+    _tools._begin((), 0)
+    _signal(SIGINT, _on_interrupt)
+    _loops.drop_interrupt()
+    asyncio._set_running_loop(None)
+    _state.active = True
+
+
+def _end_program():
+    _state.active = False
 
 
 def _status_of(error):

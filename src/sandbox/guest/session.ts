@@ -4,6 +4,8 @@ import { type Devices, textBytes } from "./devices.ts";
 import type { Entropy } from "./entropy.ts";
 import { type HeapImage, type Python, writeImage } from "./python.ts";
 import { SessionFiles } from "./session_files.ts";
+import type { Shell, ShellParts, ShellRequest } from "./shell.ts";
+import type { ProgramEnd, ProgramRequest } from "./shell_programs.ts";
 import { thrownText } from "./thrown_text.ts";
 
 const encoder = new TextEncoder();
@@ -18,20 +20,23 @@ export class Session {
   readonly #parts: SessionParts;
   readonly #files: SessionFiles;
   readonly #stackPointer: number;
+  readonly #shell: Shell | undefined;
 
   constructor(parts: SessionParts) {
     this.#parts = parts;
+    this.#shell = parts.startShell?.((request) => this.#runProgram(request));
     this.#files = new SessionFiles(parts.python.fs);
     this.#files.openStandard();
     this.#stackPointer = Number(parts.python.exports.__stack_pointer.value);
   }
 
   /** Serves until it is told to close; when the interpreter fails, that error is thrown on. */
-  run(): void {
+  async run(): Promise<void> {
     for (;;) {
       const { kind, payload } = this.#parts.channel.receive();
       if (kind === FrameKind.close) return;
       if (kind === FrameKind.exec) this.#exec(payload);
+      else if (kind === FrameKind.shell) await this.#runShell(payload);
       else if (kind === FrameKind.put) this.#answer(() => this.#put(payload));
       else if (kind === FrameKind.get) this.#answer(() => this.#files.get(decoder.decode(payload)));
       else if (kind === FrameKind.rewind) this.#answer(() => this.#rewind(payload));
@@ -45,11 +50,40 @@ export class Session {
   }
 
   #exec(request: Uint8Array): void {
-    const { devices, channel, interrupt } = this.#parts;
+    this.#begin();
+    this.#end(this.#call(request));
+  }
+
+  async #runShell(payload: Uint8Array): Promise<void> {
+    if (!this.#shell) throw new Error("this session has no shell");
+    this.#begin();
+    const request = JSON.parse(decoder.decode(payload)) as ShellRequest;
+    const { stdout, stderr, ...outcome } = await this.#shell.run(request);
+    this.#parts.devices.print("stdout", stdout);
+    this.#parts.devices.print("stderr", stderr);
+    this.#end(textBytes(JSON.stringify(outcome)));
+  }
+
+  /** Runs a program of the shell; what it prints is the shell's to pass on. */
+  #runProgram(request: ProgramRequest): ProgramEnd {
+    this.#files.openStandard();
+    const { result, stdout, stderr } = this.#parts.devices.capture(() => {
+      return this.#call(encoder.encode(JSON.stringify(request)));
+    });
+    const end = JSON.parse(decoder.decode(result)) as { exitCode: number; interrupted: boolean };
+    if (end.interrupted) this.#parts.interrupt[0] = 2;
+    return { stdout, stderr, exitCode: end.exitCode };
+  }
+
+  #begin(): void {
+    const { devices, interrupt } = this.#parts;
     this.#files.openStandard();
     devices.begin();
     interrupt[0] = 0;
-    const outcome = this.#call(request);
+  }
+
+  #end(outcome: Uint8Array): void {
+    const { devices, channel } = this.#parts;
     const flags = `{"truncated":${devices.truncated},"flooded":${devices.flooded},"outcome":`;
     channel.send(FrameKind.result, join([textBytes(flags), outcome, textBytes("}")]));
   }
@@ -69,6 +103,7 @@ export class Session {
     writeImage(python, image, { fresh: false });
     python.exports.__stack_pointer.value = this.#stackPointer;
     this.#files.openStandard();
+    this.#shell?.reset();
     this.seed((JSON.parse(decoder.decode(payload)) as { seed?: number }).seed);
   }
 
@@ -117,4 +152,6 @@ export interface SessionParts {
   readonly channel: Channel;
   readonly entropy: Entropy;
   readonly interrupt: Uint8Array;
+  /** Starts the shell, where the profile has one, upon what runs Python programs for it. */
+  readonly startShell?: (python: ShellParts["python"]) => Shell;
 }

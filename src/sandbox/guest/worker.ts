@@ -5,12 +5,13 @@ import { FrameKind } from "../protocol.ts";
 import { buildImage, type ImagePlan } from "./build.ts";
 import { Channel } from "./channel.ts";
 import { Devices, textBytes } from "./devices.ts";
-import type { ModuleFactory } from "./emscripten.ts";
+import type { FileSystem, ModuleFactory } from "./emscripten.ts";
 import { Entropy } from "./entropy.ts";
 import { limitFiles } from "./file_quota.ts";
 import { type HeapImage, type PythonAssets, restorePython } from "./python.ts";
 import type { ReadOnlyTree } from "./read_only_files.ts";
 import { Session } from "./session.ts";
+import type { Shell, ShellParts } from "./shell.ts";
 import { thrownText } from "./thrown_text.ts";
 
 /** Everything a worker is given, in its one message. */
@@ -23,6 +24,8 @@ export interface WorkerStart {
   readonly trees: readonly ReadOnlyTree[];
   readonly image?: HeapImage;
   readonly plan?: ImagePlan;
+  /** Where the shell's code is; none without a shell. */
+  readonly shellUrl?: string;
   readonly limits: { readonly outputBytes: number; readonly fileBytes: number };
   readonly seed?: number;
 }
@@ -80,16 +83,31 @@ function lost(reason: unknown): void {
 }
 
 async function serve(assets: PythonAssets, image: HeapImage): Promise<void> {
-  const python = await restorePython(assets, image);
+  const [python, shell] = await Promise.all([
+    restorePython(assets, image),
+    start.shellUrl ? import(start.shellUrl) as Promise<typeof import("./shell.ts")> : undefined,
+  ]);
   const devices = new Devices(channel, { ...start.limits, now: kept.now, interrupt });
   devices.install(python.fs);
   limitFiles(python.fs, start.limits.fileBytes);
   python.module.Py_EmscriptenSignalBuffer = interrupt;
-  const session = new Session({ python, image, devices, channel, entropy, interrupt });
+  const session = new Session({
+    ...{ python, image, devices, channel, entropy, interrupt },
+    ...(shell && { startShell: (runPython) => startShell(shell, python.fs, runPython) }),
+  });
   session.seed(start.seed);
   channel.send(FrameKind.opened, textBytes("{}"));
-  session.run();
+  await session.run();
   channel.send(FrameKind.closed, new Uint8Array(0));
+}
+
+function startShell(
+  { Shell }: typeof import("./shell.ts"),
+  fs: FileSystem,
+  python: ShellParts["python"],
+): Shell {
+  const pause = (ms: number) => channel.pause(ms, kept.now);
+  return new Shell({ fs, interrupt, pause, python, outputBytes: start.limits.outputBytes });
 }
 
 async function build(assets: PythonAssets, plan: ImagePlan): Promise<void> {

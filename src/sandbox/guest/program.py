@@ -1,0 +1,215 @@
+"""Runs Python programs for the shell: `python script.py`, `-c`, `-m`, and what comes on stdin."""
+
+import asyncio
+import builtins
+import io
+import linecache
+import os
+import sys
+import types
+
+VERSION = ".".join(map(str, sys.version_info[:3]))
+USAGE = "usage: python [option] ... [-c cmd | -m mod | file | -] [arg] ...\n"
+PLAIN_FLAGS = "bBdEiIOPqRsSuvx"
+"""Options of one letter that change nothing here."""
+
+KEPT_ATTRIBUTES = ("argv", "path", "stdin", "stdout", "stderr", "excepthook", "displayhook")
+
+
+def run_program(request):
+    """Runs one program as a process of its own would, as far as one interpreter can; gives its exit code."""
+    kept = {name: getattr(sys, name) for name in KEPT_ATTRIBUTES}
+    kept_path, kept_modules, main = list(sys.path), dict(sys.modules), sys.modules["__main__"]
+    kept_cwd, kept_env = _cwd(), dict(os.environ)
+    _runner._begin_program()
+    try:
+        _enter(request)
+        return _outcome(request["argv"])
+    except BaseException as error:
+        return {"exitCode": 1, "interrupted": isinstance(error, KeyboardInterrupt)}
+    finally:
+        _runner._end_program()
+        _restore_modules(kept_modules, main)
+        vars(sys).update(kept)
+        sys.path[:] = kept_path
+        _set_environment(kept_env)
+        if kept_cwd is not None:
+            os.chdir(kept_cwd)
+
+
+def _enter(request):
+    os.chdir(request["cwd"])
+    _set_environment(request["env"])
+    _drop_user_modules()
+    data = request["stdin"].encode("latin-1")
+    sys.stdin = io.TextIOWrapper(io.BytesIO(data), "utf-8", "surrogateescape")
+    sys.stdout = _runner._open_stream(1, "strict")
+    sys.stderr = _runner._open_stream(2, "backslashreplace")
+    sys.path[:] = list(sys.path)
+
+
+def _outcome(argv):
+    interrupted = False
+    try:
+        _start(list(argv))
+        code = 0
+    except SystemExit as error:
+        code = _exit_code(error.code)
+    except BaseException as error:
+        interrupted = isinstance(error, KeyboardInterrupt)
+        if interrupted:
+            _runner._state.active = False
+        _report(error)
+        code = 130 if interrupted else 1
+    for stream in (sys.stdout, sys.stderr):
+        if not getattr(stream, "closed", True):
+            stream.flush()
+    return {"exitCode": code, "interrupted": interrupted}
+
+
+def _start(args):
+    """Reads the command line as `python` does, and runs what it names."""
+    while args:
+        word = args.pop(0)
+        if word == "-c":
+            return _run_text(_needed(args, "-c"), "<string>", ["-c", *args])
+        if word == "-m":
+            return _run_module(_needed(args, "-m"), args)
+        if word in ("-V", "--version", "-VV"):
+            return print(f"Python {VERSION}")
+        if word in ("-h", "--help", "-?"):
+            return print(USAGE, end="")
+        if word in ("-W", "-X"):
+            _needed(args, word)
+        elif word == "-":
+            return _run_text(sys.stdin.read(), "<stdin>", ["-", *args])
+        elif not word.startswith("-"):
+            return _run_script(word, args)
+        elif word[:2] not in ("-W", "-X") and word.strip(PLAIN_FLAGS) != "-":
+            args[:0] = _split(word)
+    _run_text(sys.stdin.read(), "<stdin>", [""])
+
+
+def _split(word):
+    """Takes options of one letter apart that stand together, as in `-uc`."""
+    rest = word[1:].lstrip(PLAIN_FLAGS)
+    if rest[:1] in ("c", "m", "V", "h") and not word.startswith("--"):
+        return [f"-{rest[0]}", *([rest[1:]] if rest[1:] else [])]
+    sys.stderr.write(f"Unknown option: {word[:2]}\n{USAGE}Try 'python -h' for more information.\n")
+    raise SystemExit(2)
+
+
+def _needed(args, option):
+    if args:
+        return args.pop(0)
+    sys.stderr.write(f"Argument expected for the {option} option\n{USAGE}Try 'python -h' for more information.\n")
+    raise SystemExit(2)
+
+
+def _run_text(text, name, argv):
+    sys.argv, sys.path[:] = argv, ["", *_library_path()]
+    linecache.cache[name] = (len(text), None, text.splitlines(True), name)
+    _execute(compile(text, name, "exec", dont_inherit=True), {})
+
+
+def _run_script(path, args):
+    try:
+        with open(path, "rb") as file:
+            source = file.read()
+    except OSError as error:
+        sys.stderr.write(f"python: can't open file {os.path.abspath(path)!r}: [Errno {error.errno}] {error.strerror}\n")
+        raise SystemExit(2) from None
+    sys.argv, sys.path[:] = [path, *args], [os.path.dirname(os.path.abspath(path)), *_library_path()]
+    linecache.checkcache()
+    name = os.path.abspath(path)
+    _execute(compile(source, name, "exec", dont_inherit=True), {"__file__": name})
+
+
+def _run_module(name, args):
+    import runpy
+
+    sys.argv, sys.path[:] = ["-m", *args], [os.getcwd(), *_library_path()]
+    linecache.checkcache()
+    try:
+        runpy.run_module(name, run_name="__main__", alter_sys=True)
+    except ImportError as error:
+        if error.__traceback__.tb_next is not None and error.name not in (None, name):
+            raise
+        sys.stderr.write(f"python: {error}\n")
+        raise SystemExit(1) from None
+
+
+def _execute(code, names):
+    main = types.ModuleType("__main__")
+    main.__dict__.update(names, __builtins__=builtins)
+    sys.modules["__main__"] = main
+    exec(code, main.__dict__)
+
+
+def _library_path():
+    return [path for path in sys.path if path.startswith("/lib/")]
+
+
+def _is_users(module):
+    file = getattr(module, "__file__", None)
+    return isinstance(file, str) and not file.startswith("/lib/")
+
+
+def _drop_user_modules():
+    """A program reads the user's modules anew: they may have been edited since."""
+    for name, module in list(sys.modules.items()):
+        if _is_users(module):
+            del sys.modules[name]
+    for name in list(sys.path_importer_cache):
+        if not name.startswith("/lib/"):
+            del sys.path_importer_cache[name]
+
+
+def _restore_modules(kept, main):
+    """Library modules that a program imported stay; the user's are those of the session again."""
+    for name, module in list(sys.modules.items()):
+        if name not in kept and _is_users(module):
+            del sys.modules[name]
+    sys.modules.update(kept)
+    sys.modules["__main__"] = main
+
+
+def _set_environment(env):
+    for name in [name for name in os.environ if name not in env]:
+        del os.environ[name]
+    for name, value in env.items():
+        if os.environ.get(name) != value:
+            os.environ[name] = value
+
+
+def _cwd():
+    try:
+        return os.getcwd()
+    except OSError:
+        return None  # it was removed
+
+
+def _exit_code(code):
+    if code is None:
+        return 0
+    if isinstance(code, int):
+        return code & 0xFF
+    print(code, file=sys.stderr)
+    return 1
+
+
+def _report(error):
+    """Prints a traceback from the first line of the program on."""
+    trace = error.__traceback__
+    while trace and _is_own(trace.tb_frame.f_code.co_filename):
+        trace = trace.tb_next
+    report = _runner._TracebackException(type(error), error, trace, compact=True)
+    _runner._drop_own_frames(report)
+    sys.stderr.write("".join(report.format()))
+
+
+def _is_own(name):
+    return name.startswith(("<paddock ", "<frozen runpy>")) or name.endswith("/runpy.py")
+
+
+_runner.run_program = run_program

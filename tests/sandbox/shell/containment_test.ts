@@ -1,0 +1,147 @@
+import { assert, assertEquals } from "@std/assert";
+import { loadProfile, type Session } from "../../../mod.ts";
+import { value, withSession } from "../started.ts";
+
+const profile = await loadProfile("workspace");
+
+function containmentTest(name: string, test: (session: Session) => Promise<void>): void {
+  Deno.test(`the shell contains ${name}`, () =>
+    withSession(async (session) => {
+      await test(session);
+      assertEquals((await session.shell("echo usable")).stdout, "usable\n");
+      assertEquals(value(await session.exec("6 * 7")), "42");
+    }, { profile }));
+}
+
+containmentTest("a fork bomb", async (session) => {
+  const result = await session.shell(":() { : | : & }; :", { timeoutMs: 2_000 });
+  assert(result.status !== "ok", result.status);
+  assert(result.stateKept);
+});
+
+containmentTest("functions, substitutions and scripts without end in themselves", async (session) => {
+  await session.shell("echo 'bash s.sh' > s.sh");
+  for (
+    const command of [
+      "f() { f; }; f",
+      "f() { echo $(f); }; f",
+      "bash s.sh",
+      "eval \"$(printf '(%.0s' {1..5000})\"",
+    ]
+  ) {
+    const result = await session.shell(command, { timeoutMs: 5_000 });
+    assert(result.status !== "ok" || result.stdout.length < 1_000, command);
+    assert(result.stateKept, command);
+  }
+});
+
+containmentTest("endless output", async (session) => {
+  const endless = await session.shell("while :; do echo xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx; done", {
+    timeoutMs: 1_000,
+  });
+  assertEquals(endless.status, "timeout");
+  for (
+    const command of ["yes", "cat /dev/zero", "cat /dev/zero | tr '\\0' x | tee f", "cat /dev/urandom > r"]
+  ) {
+    const result = await session.shell(command, { timeoutMs: 5_000 });
+    assert(result.stdout.length <= profile.limits.outputBytes, command);
+  }
+  const flood = await session.shell("python -c 'while 1: print(\"x\" * 100_000)'");
+  assert(["output", "timeout", "exited"].includes(flood.status), flood.status);
+  assert(flood.stdout.length <= profile.limits.outputBytes);
+});
+
+containmentTest("strings that double", async (session) => {
+  const result = await session.shell("x=aaaaaaaaaaaaaaaa; while :; do x=$x$x; done", { timeoutMs: 5_000 });
+  assert(result.status !== "ok");
+  assert(result.stateKept);
+});
+
+containmentTest("braces, arrays and globs without measure", async (session) => {
+  for (
+    const command of [
+      "echo {1..100000000} | wc -c",
+      "a=({1..9999}{1..9999}); echo ${#a[@]}",
+      "echo /*/*/*/*/*/*/*/* | wc -c",
+    ]
+  ) {
+    const result = await session.shell(command, { timeoutMs: 5_000 });
+    assert(result.stdout.length < 1_000, command);
+  }
+});
+
+containmentTest("a million files", async (session) => {
+  const result = await session.shell(
+    "for ((i = 0; i < 1000000; i++)); do : > f$i || break; done 2> /dev/null; echo over",
+    {
+      timeoutMs: 20_000,
+    },
+  );
+  assert(["ok", "timeout"].includes(result.status), result.status);
+  const full = await session.shell('python -c \'for i in range(10**6): open(f"g{i}", "w")\'', {
+    timeoutMs: 20_000,
+  });
+  assert(full.status !== "ok");
+  assertEquals((await session.shell("rm -f f* g*")).stateKept, true);
+});
+
+containmentTest("a disk that fills up", async (session) => {
+  const result = await session.shell(
+    "head -c 1000000 /dev/zero > a; echo $?; while cat a a > b; do mv b a; done; echo full",
+    {
+      timeoutMs: 20_000,
+    },
+  );
+  assert(["ok", "exited", "timeout"].includes(result.status), result.status);
+  const { stdout } = await session.shell("wc -c < a");
+  assert(Number(stdout) <= profile.limits.fileBytes);
+});
+
+containmentTest("the removal of everything", async (session) => {
+  await session.shell(
+    "echo mine > f; rm -rf / /* ~ /dev/null /usr/bin /lib; mv /dev/null x; chmod -R 000 /dev /usr; ln -sf /etc /dev/null",
+  );
+  assertEquals((await session.shell("echo a | tr a b; ls /dev/null")).stdout, "b\n/dev/null\n");
+  await session.reset({ mode: "rewind" });
+  assertEquals((await session.shell("pwd; ls -a")).stdout, "/home/pyodide\n.\n..\n");
+});
+
+containmentTest("links and paths that lead out", async (session) => {
+  const host = await Deno.makeTempFile();
+  try {
+    await Deno.writeTextFile(host, "of the host");
+    const up = "../".repeat(40);
+    const result = await session.shell(
+      `cat ${host} ${up}${host}; ln -s / root; cat root${host} root/proc/self/environ /proc/1/cmdline; ` +
+        `ln -s ${host} l; echo x > l; cat /etc/passwd; cd ${up}; ls etc root; source ${host}; bash ${host}`,
+    );
+    assertEquals(result.stdout, "");
+    assertEquals(await Deno.readTextFile(host), "of the host");
+  } finally {
+    await Deno.remove(host);
+  }
+});
+
+containmentTest("links that lead to themselves", async (session) => {
+  const result = await session.shell(
+    "ln -s a b; ln -s b a; cat a; cd a; ls -R .; mkdir d; ln -s .. d/up; find -L d; cp -r d d/x",
+  );
+  assert(result.stateKept, result.status);
+});
+
+containmentTest("what would reach for the host", async (session) => {
+  for (
+    const command of [
+      "curl http://127.0.0.1:1",
+      "wget x",
+      "sudo ls",
+      "node -e 1",
+      "js-exec 'Deno'",
+      "kill -9 $$",
+      "exec 3<>/dev/tcp/127.0.0.1/80; cat <&3",
+    ]
+  ) {
+    const result = await session.shell(command, { timeoutMs: 5_000 });
+    assert(result.stdout === "" && result.stderr !== "", `${command}: ${JSON.stringify(result)}`);
+  }
+});

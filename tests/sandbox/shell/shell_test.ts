@@ -1,0 +1,167 @@
+import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { loadProfile, type Session, type ShellResult } from "../../../mod.ts";
+import { value, withSession } from "../started.ts";
+
+const profile = await loadProfile("workspace");
+const HOME = "/home/pyodide";
+
+function shellTest(name: string, test: (session: Session) => Promise<void>): void {
+  Deno.test(name, () => withSession(test, { profile }));
+}
+
+/** What a command printed, when it went well. */
+async function printed(session: Session, command: string): Promise<string> {
+  const result = await session.shell(command);
+  assertEquals(result.status, "ok", JSON.stringify(result));
+  return result.stdout;
+}
+
+function exitCode(result: ShellResult): number {
+  if (!("exitCode" in result)) throw new Error(`ended as '${result.status}'`);
+  return result.exitCode;
+}
+
+shellTest("Session.shell() keeps directory, variables, functions and exit code", async (session) => {
+  const first = await session.shell("cd /tmp; x=5; a=(1 2); hi() { echo hi $1; }; export Y=1; false");
+  assertEquals([first.status, exitCode(first), first.cwd], ["exited", 1, "/tmp"]);
+  assertEquals(await printed(session, "echo $?; echo $x ${a[1]}; hi you; pwd"), "1\n5 2\nhi you\n/tmp\n");
+  assertEquals(await printed(session, "bash -c 'echo [$x] [$Y]'"), "[] [1]\n");
+  assertEquals(await printed(session, "set -o pipefail; shopt -s nullglob"), "");
+  assertEquals(exitCode(await session.shell("false | true")), 1);
+  assertEquals(await printed(session, "set +o pipefail; echo *.none"), "\n");
+});
+
+shellTest("Session.shell() goes on after exit and after a syntax error", async (session) => {
+  assertEquals(exitCode(await session.shell("x=1; exit 7")), 7);
+  assertEquals(exitCode(await session.shell("if true; then")), 2);
+  assertEquals(await printed(session, "echo $x"), "1\n");
+});
+
+shellTest("Session.shell() and Session.exec() share their files", async (session) => {
+  await session.shell("mkdir -p src; echo 'print(2)' > src/a.py; ln -s src/a.py l; chmod 600 src/a.py");
+  assertEquals(
+    value(await session.exec("import os; open('l').read(), os.stat('src/a.py').st_mode & 0o777")),
+    `('print(2)\\n', ${0o600})`,
+  );
+  await session.exec("open('b.bin', 'wb').write(bytes(range(256)))");
+  assertEquals(await printed(session, "wc -c < b.bin; cp b.bin c.bin; rm b.bin"), "256\n");
+  assertEquals(value(await session.exec("open('c.bin', 'rb').read() == bytes(range(256))")), "True");
+  await session.writeFile("d.txt", "from the host");
+  assertEquals(await printed(session, "cat d.txt"), "from the host");
+});
+
+shellTest("Session.shell() reads its stdin and tells of its output", async (session) => {
+  const told: string[] = [];
+  const result = await session.shell("cat; echo err >&2", {
+    stdin: "grüße",
+    onOutput: (stream, text) => told.push(`${stream}: ${text}`),
+  });
+  assertEquals([result.stdout, result.stderr], ["grüße", "err\n"]);
+  assertEquals(told, ["stdout: grüße", "stderr: err\n"]);
+});
+
+shellTest("python in the shell is a program of its own", async (session) => {
+  await session.exec("import sys; secret = 1; kept = sys.argv");
+  await session.shell(
+    "mkdir p; echo 'x = 1' > p/lib.py; echo 'import lib, sys; print(lib.x, sys.argv)' > p/a.py",
+  );
+  assertEquals(await printed(session, "python p/a.py b 'c d'"), "1 ['p/a.py', 'b', 'c d']\n");
+  assertEquals(
+    await printed(session, "echo 'x = 2' > p/lib.py; cd p; python3 -m a"),
+    "2 ['/home/pyodide/p/a.py']\n",
+  );
+  assertEquals(
+    await printed(session, "A=1 python -c 'import os; print(os.environ[\"A\"], os.getcwd())'"),
+    `1 ${HOME}/p\n`,
+  );
+  assertEquals(
+    await printed(session, "echo 'print(input())' > i.py; echo in | python i.py | tr a-z A-Z"),
+    "IN\n",
+  );
+  assertEquals(await printed(session, "echo '{\"a\":1}' | python -m json.tool --compact"), '{"a":1}\n');
+  assertEquals(exitCode(await session.shell("python -c 'print(secret)'")), 1);
+  assertEquals(
+    value(await session.exec("import os; secret, sys.argv == kept, os.getcwd(), 'lib' in sys.modules")),
+    `(1, True, '${HOME}', False)`,
+  );
+});
+
+shellTest("python in the shell tells of what went wrong as python does", async (session) => {
+  const raised = await session.shell("python -c 'def f():\n  1/0\nf()'");
+  assertEquals(exitCode(raised), 1);
+  assertEquals(
+    raised.stderr,
+    'Traceback (most recent call last):\n  File "<string>", line 3, in <module>\n    f()\n    ~^^\n' +
+      '  File "<string>", line 2, in f\n    1/0\n    ~^~\nZeroDivisionError: division by zero\n',
+  );
+  assertEquals(exitCode(await session.shell("python nothing.py")), 2);
+  assertEquals(exitCode(await session.shell("python -c 'import sys; sys.exit(300)'")), 300 & 0xff);
+  assertEquals(exitCode(await session.shell("python -q9")), 2);
+  const syntax = await session.shell("echo 'x = (' > s.py; python s.py");
+  assertStringIncludes(syntax.stderr, "SyntaxError: '(' was never closed");
+});
+
+const ENDLESS = [
+  ["a loop", "echo start; while true; do :; done"],
+  ["a loop in a function in a subshell", "f() { while :; do x=1; done; }; echo start; (f)"],
+  ["a loop in a pipeline", "echo start; while :; do :; done | cat"],
+  ["sleep", "echo start; sleep 1000; echo never"],
+  ["Python", "echo start; python -c 'while True: pass'; echo never"],
+  ["awk", "echo start; awk 'BEGIN { while (1) x++ }'"],
+  ["sed", "echo start; echo a | sed ':a; s/a/a/; ta'"],
+] as const;
+
+shellTest(
+  "a command that does not end is stopped, keeps its output, and leaves the shell as it was",
+  async (session) => {
+    for (const [name, command] of ENDLESS) {
+      const result = await session.shell(`kept=${name.length}; ${command}`, { timeoutMs: 300 });
+      assertEquals([result.status, result.stateKept, result.stdout], ["timeout", true, "start\n"], name);
+      assertEquals(result.stderr.replace(/Traceback[^]*KeyboardInterrupt\n/, ""), "", name);
+      assertEquals(await printed(session, "echo $kept"), `${name.length}\n`, name);
+    }
+  },
+);
+
+shellTest("a command is stopped by its signal", async (session) => {
+  const control = new AbortController();
+  const running = session.shell("echo a; sleep 1000", { signal: control.signal });
+  control.abort(new Error("enough"));
+  await assertRejects(() => running, Error, "enough");
+  assertEquals(await printed(session, "echo still"), "still\n");
+});
+
+shellTest("a rewind restores the shell", async (session) => {
+  await session.shell("cd /tmp; x=1; f() { echo f; }; touch left; echo changed > ~/g; set -e; rm -r /home");
+  await session.reset({ mode: "rewind" });
+  const result = await session.shell('echo "[$x]" $-; pwd; ls -a /tmp; ls -a ~; type f');
+  assertEquals(result.stdout.replace(/\] .*/, "]"), `[]\n${HOME}\n.\n..\n.\n..\n`);
+  assertEquals(exitCode(result), 1);
+});
+
+shellTest("a program that swallows interrupts is killed, and the next command says so", async (session) => {
+  const program = "while True:\n try:\n  while True: pass\n except BaseException: pass";
+  const killed = await session.shell(`python -c '${program}'`, { timeoutMs: 200 });
+  assertEquals([killed.status, killed.stateKept], ["timeout", false]);
+  assertEquals((await session.shell("true")).restarted, true);
+});
+
+shellTest("a shell whose interpreter is lost starts anew, and says so", async (session) => {
+  await session.shell("x=1");
+  const lost = await session.shell("python -c 'import os; os.abort()'");
+  assertEquals([lost.status, lost.stateKept], ["crashed", false]);
+  const next = await session.shell("echo [$x]");
+  assertEquals([next.stdout, next.restarted], ["[]\n", true]);
+});
+
+Deno.test("Session.shell() refuses where the profile has no shell", async () => {
+  await withSession(async (session) => {
+    await assertRejects(() => session.shell("ls"), TypeError, "profile 'python' must have 'shell'");
+  });
+});
+
+shellTest("Session.shell() refuses what is no command line", async (session) => {
+  await assertRejects(() => session.shell(1 as never), TypeError, "must be a string");
+  await assertRejects(() => session.shell("ls", { timeoutMs: 0 }), RangeError, "'timeoutMs'");
+  assert((await session.shell("")).status === "ok");
+});

@@ -1,0 +1,45 @@
+import { assertEquals } from "@std/assert";
+import { type ShellOptions, type ShellResult, shellTool } from "../../mod.ts";
+
+const END = { stdout: "", stderr: "", durationMs: 1, stateKept: true, truncated: false, cwd: "/" };
+const ERROR = { type: "TimeoutError", message: "", traceback: "" };
+
+/** What the model reads of a command that ends so. */
+async function told(result: ShellResult): Promise<unknown> {
+  const tool = shellTool({ session: { shell: () => Promise.resolve(result) } });
+  const signal = new AbortController().signal;
+  return await tool.run({ command: "x" }, { signal, callId: "1", state: {} });
+}
+
+Deno.test("shellTool() tells the model what a command wrote and how it ended", async () => {
+  assertEquals(await told({ ...END, status: "ok", exitCode: 0 }), "");
+  assertEquals(await told({ ...END, status: "ok", exitCode: 0, stdout: "a\nb\n" }), "a\nb");
+  assertEquals(
+    await told({ ...END, status: "exited", exitCode: 2, stdout: "a", stderr: "no\n" }),
+    "a\nno\n[exit code 2]",
+  );
+  assertEquals(
+    await told({ ...END, status: "timeout", stdout: "a\n", truncated: true, error: ERROR }),
+    "a\n[output truncated]\n[timed out]",
+  );
+  assertEquals(
+    await told({ ...END, status: "crashed", stateKept: false, error: ERROR }),
+    "[crashed; the shell was restarted, and its variables and files are lost]",
+  );
+});
+
+Deno.test("shellTool() hands on the command, its deadline and its signal", async () => {
+  const calls: [string, ShellOptions | undefined][] = [];
+  const tool = shellTool({
+    timeoutMs: 5,
+    session: {
+      shell(command, options) {
+        calls.push([command, options]);
+        return Promise.resolve({ ...END, status: "ok", exitCode: 0 });
+      },
+    },
+  });
+  const signal = new AbortController().signal;
+  await tool.run({ command: "ls" }, { signal, callId: "1", state: {} });
+  assertEquals(calls, [["ls", { timeoutMs: 5, signal }]]);
+});
