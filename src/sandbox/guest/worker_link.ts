@@ -1,4 +1,11 @@
-import { encodeFrame, FrameKind, FrameSplitter, join } from "../protocol.ts";
+import {
+  encodeFrame,
+  FRAME_HEAD_BYTES,
+  FrameKind,
+  FrameSplitter,
+  join,
+  writeFrameHead,
+} from "../protocol.ts";
 import type { Assets } from "./assets.ts";
 import { Ring } from "./ring.ts";
 
@@ -100,12 +107,15 @@ export class WorkerLink {
       else groups.push({ kind, payloads: [payload] });
     }
     if (groups.some(({ kind }) => kind === FrameKind.closed || kind === FrameKind.lost)) this.#end();
-    if (groups.length > 0) this.#sendToHost(join(groups.map((group) => this.#frameOf(group))));
+    if (groups.length > 0) this.#sendToHost(join(groups.flatMap((group) => this.#frameOf(group))));
   }
 
-  #frameOf({ kind, payloads }: { kind: number; payloads: Uint8Array[] }): Uint8Array {
-    const payload = payloads.length === 1 && payloads[0] ? payloads[0] : join(payloads);
-    return encodeFrame(kind as FrameKind, this.#session, payload);
+  /** The pieces of one frame: its head, and what it carries. */
+  #frameOf({ kind, payloads }: { kind: number; payloads: Uint8Array[] }): Uint8Array[] {
+    const head = new Uint8Array(FRAME_HEAD_BYTES);
+    const payloadBytes = payloads.reduce((sum, { length }) => sum + length, 0);
+    writeFrameHead(head, { payloadBytes, session: this.#session, kind });
+    return [head, ...payloads];
   }
 }
 
