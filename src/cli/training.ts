@@ -34,7 +34,9 @@ export class Training {
     await this.file.write(interactionResult(trajectory));
   }
 
+  /** Writes what there is of episodes that were stopped, in this run or in an earlier one. */
   async writeAborted(): Promise<void> {
+    await this.file.writeUntaken();
     for (const trajectory of this.#aborted.splice(0)) await this.write(trajectory);
   }
 }

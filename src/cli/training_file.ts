@@ -58,6 +58,14 @@ export class TrainingFile extends EpisodeFile<InteractionResult> {
     this.#partial.delete(key);
     return result;
   }
+
+  /** Writes back the stopped episodes that nobody took. */
+  async writeUntaken(): Promise<void> {
+    for (const [key, result] of this.#partial) {
+      this.#partial.delete(key);
+      await this.write(result);
+    }
+  }
 }
 
 /** What names an episode in a run. */

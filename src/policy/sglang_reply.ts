@@ -10,7 +10,7 @@ const answerSchema = z.object({
     finish_reason: finishSchema.nullish(),
     prompt_tokens: z.int().nullish(),
     completion_tokens: z.int().nullish(),
-    output_token_logprobs: z.array(z.tuple([z.number(), z.int()], z.unknown())).nullish(),
+    output_token_logprobs: z.array(z.tuple([z.number().nullable(), z.int()], z.unknown())).nullish(),
     weight_version: z.union([z.string(), z.number().transform(String)]).nullish(),
   }),
 });
@@ -48,12 +48,17 @@ export function sglangReply(answer: unknown, options: { endOfTurn: string }): Re
   };
 }
 
-/** The ids that were sampled, in the order that they were. */
+/** The ids that were sampled, in the order that they were; one without a log-probability leaves all without. */
 function tokensOf(
   { output_ids: ids, meta_info: { output_token_logprobs: sampled } }: Answer,
 ): Reply["tokens"] {
-  if (sampled) return { ids: sampled.map(([, id]) => id), logProbs: sampled.map(([logProb]) => logProb) };
-  return ids ? { ids } : undefined;
+  if (!sampled) return ids ? { ids } : undefined;
+  const named = sampled.map(([, id]) => id);
+  if (ids && ids.join() !== named.join()) {
+    throw new TypeError("output_ids: must be the ids of meta_info.output_token_logprobs: they are others");
+  }
+  const logProbs = sampled.map(([logProb]) => logProb).filter((logProb) => logProb !== null);
+  return { ids: named, ...(logProbs.length === named.length && { logProbs }) };
 }
 
 function withoutEnd(text: string, end: string): string {

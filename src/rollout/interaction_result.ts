@@ -106,7 +106,7 @@ export function interactionResult(trajectory: Trajectory): InteractionResult {
     task_id: task.id,
     sample,
     ...(seed !== undefined && { seed }),
-    turns: trajectory.steps.map(turnOf),
+    turns: trajectory.steps.map((step) => turnOf(step, ids.length)),
     tool_calls: trajectory.toolResults.map(callOf),
     rewritten_prompts: rewrittenPrompts,
     ...(weights !== undefined && { weight_version: weights }),
@@ -122,10 +122,15 @@ function assistantText(messages: readonly Message[]): string {
   return messages.filter(({ role }) => role === "assistant").map(messageText).join("");
 }
 
-function turnOf({ turn, tokens, finishReason, reward, policyMs, envMs }: Trajectory["steps"][number]) {
+/** A turn of an episode with so many tokens; a reply that counts as not said has no place among them. */
+function turnOf(
+  { turn, tokens, finishReason, reward, policyMs, envMs }: Trajectory["steps"][number],
+  length: number,
+) {
+  const { start = Infinity, ids = [] } = tokens ?? {};
   return {
     turn,
-    ...(tokens?.start !== undefined && { sampled: { start: tokens.start, length: tokens.ids.length } }),
+    ...(start + ids.length <= length && { sampled: { start, length: ids.length } }),
     ...(finishReason !== undefined && { finish_reason: finishReason }),
     reward,
     policy_ms: policyMs,

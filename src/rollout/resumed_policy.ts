@@ -33,7 +33,7 @@ function savedReplies(saved: InteractionResult, promptLength: number): Reply[] {
 }
 
 function savedReply(
-  { turns, tokens, log_probs, loss_mask }: InteractionResult,
+  { turns, tokens, log_probs, loss_mask, weight_version: weightVersion }: InteractionResult,
   message: Message,
   at: number,
 ) {
@@ -43,6 +43,7 @@ function savedReply(
   return {
     message,
     ...(finishReason !== undefined && { finishReason }),
+    ...(weightVersion !== undefined && { weightVersion }),
     ...(place && {
       tokens: {
         ids: tokens.slice(place.from, place.to),

@@ -120,6 +120,12 @@ Deno.test("an interrupted rollout keeps what its episodes had said, and goes on 
       ["truncated", "reply 1reply 2reply 3"],
       ["aborted", "reply 4"],
     ]);
+    assertEquals(await train(folder, policy, AbortSignal.abort(), true), 130);
+    assertEquals(
+      await resultsIn(`${folder}/train.jsonl`),
+      before,
+      "who goes on and stops at once loses nothing",
+    );
     assertEquals(await train(folder, policy, new AbortController().signal, true), 0);
     const after = await resultsIn(`${folder}/train.jsonl`);
     assertEquals(after.map(({ status, response }) => [status, response]), [

@@ -81,12 +81,21 @@ Deno.test("sglangPolicy() has the token ids of a server that gives no log-probab
   assertEquals(reply.tokens, { ids: [9] });
 });
 
+Deno.test("sglangPolicy() keeps the ids of a reply with a token that has no log-probability", async () => {
+  const { reply } = await replyOf({
+    text: "xy",
+    meta_info: { output_token_logprobs: [[-0.1, 5, "x"], [null, 6, "y"]] },
+  });
+  assertEquals(reply.tokens, { ids: [5, 6] });
+});
+
 Deno.test("sglangPolicy() takes nothing for an answer that is none", async () => {
   const answers: [unknown, string][] = [
     [{ meta_info: {} }, "text: "],
     [{ text: "x" }, "meta_info: "],
     [[ANSWER], "must answer as /generate does"],
     [{ text: "x", meta_info: { output_token_logprobs: [["a", 1, null]] } }, "output_token_logprobs.0.0"],
+    [{ ...ANSWER, output_ids: [5, 6, 3] }, "output_ids: must be the ids of"],
   ];
   for (const [answer, says] of answers) {
     const error = await assertRejects(() => replyOf(answer), PolicyError);

@@ -162,6 +162,7 @@ Deno.test("trainingRollout() leaves out a reply that the parser breaks on", asyn
   assertEquals([result.status, result.response, result.response_length], ["aborted", "", 0]);
   assertEquals(result.messages.map(({ role }) => role), ["system", "user"]);
   assertEquals(result.errors.map(({ boundary }) => boundary), ["parser"]);
+  assertEquals(result.turns.map(({ sampled }) => sampled), [undefined]);
 });
 
 Deno.test("trainingRollout() keeps the reply that an env failed on", async () => {
@@ -234,8 +235,10 @@ Deno.test("trainingRollout() does not go on where the env says something else th
 Deno.test("trainingRollout() goes on from an episode whose env failed, with the reply that it failed on", async () => {
   const failing = ["one", new Error("down")];
   const { result: saved } = await play({ observations: failing }, sampling(CALL, "x"));
-  const { result } = await play({ observations: ["one", STOP] }, sampling(), { resume: saved });
+  const resume = { ...saved, weight_version: "7" };
+  const { result } = await play({ observations: ["one", STOP] }, sampling(), { resume });
   consistent(result);
+  assertEquals(result.weight_version, "7");
   assertEquals([result.status, result.response], ["completed", `${CALL}x`]);
 });
 
