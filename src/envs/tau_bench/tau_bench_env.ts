@@ -57,6 +57,8 @@ export class TauBenchEnv implements ToolUserEnv {
   readonly #lease: SessionLease;
   readonly #desk: Desk;
   #episode: Episode | undefined;
+  /** The reward that is worked out, which takes the session for itself. */
+  #ending: Promise<EpisodeEnd> | undefined;
 
   private constructor(
     options: TauBenchEnvOptions,
@@ -102,7 +104,7 @@ export class TauBenchEnv implements ToolUserEnv {
 
   /** {@inheritDoc ToolUserEnv.reset} */
   async reset(taskIndex: number, options: ToolUserResetOptions = {}): Promise<ToolUserReset> {
-    const task = this.#tasks[taskIndex];
+    const task = Number.isInteger(taskIndex) ? this.#tasks[taskIndex] : undefined;
     if (!task) {
       throw new RangeError(
         `Cannot reset ${this.name} as the task's index must be a whole number from 0 to ${
@@ -111,6 +113,7 @@ export class TauBenchEnv implements ToolUserEnv {
       );
     }
     this.#episode = undefined;
+    await this.#ending?.catch(() => {}); // whoever steps is told
     await this.#desk.rewind(options);
     const { signal } = options;
     const { instruction } = task;
@@ -124,13 +127,15 @@ export class TauBenchEnv implements ToolUserEnv {
     const episode = this.#running();
     const responds = action.name === RESPOND;
     const observation = responds
-      ? await this.#respond(episode, action.kwargs.content, options)
+      ? await this.#respond(episode, action.kwargs?.content, options)
       : await this.#call(episode, action, options);
+    this.#requireRunning(episode);
     const done = responds ? observation.includes(STOP) : this.terminateTools.includes(action.name);
     const info = { task: plainTask(episode.task), source: responds ? "user" : action.name };
     if (!done) return { observation, reward: 0, done, info };
-    const { rewardParts, ...reward_info } = rewardOf(await this.#end(episode));
     episode.done = true;
+    this.#ending = this.#end(episode);
+    const { rewardParts, ...reward_info } = rewardOf(await this.#ending);
     const { reward } = reward_info;
     const user_cost = this.#options.user.cost;
     return { observation, reward, rewardParts, done, info: { ...info, reward_info, user_cost } };
@@ -149,7 +154,12 @@ export class TauBenchEnv implements ToolUserEnv {
 
   #running(): Episode {
     const episode = this.#episode ?? notStarted();
-    if (!episode.done) return episode;
+    this.#requireRunning(episode);
+    return episode;
+  }
+
+  #requireRunning(episode: Episode): void {
+    if (episode === this.#episode && !episode.done) return;
     throw new Error(`Cannot step ${this.name} as the episode must not be over: reset it first`);
   }
 
@@ -157,8 +167,11 @@ export class TauBenchEnv implements ToolUserEnv {
     if (typeof content !== "string") {
       return `Error: ${RESPOND} must be given 'content', a text: current value is ${typeof content}`;
     }
+    options.signal?.throwIfAborted();
     episode.said.push(content);
-    return await this.#options.user.step(content, options);
+    const observation = await this.#options.user.step(content, options);
+    options.signal?.throwIfAborted();
+    return observation;
   }
 
   async #call(episode: Episode, action: ToolUserAction, options: ToolUserStepOptions): Promise<string> {

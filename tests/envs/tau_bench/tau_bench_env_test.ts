@@ -2,7 +2,8 @@ import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/
 import {
   respondAction,
   scriptedPolicy,
-  type TauBenchEnv,
+  STOP,
+  TauBenchEnv,
   type ToolUserStep,
   trainingRollout,
 } from "../../../mod.ts";
@@ -167,4 +168,35 @@ Deno.test("trainingRollout() plays TauBenchEnv and gives its reward, parts and t
   assertEquals((result.info.reward_info as { trivial: boolean }).trivial, false);
   assertEquals(result.loss_mask.length, result.response_length);
   assertStringIncludes(tokenizer.decode(result.tokens), '"fees": 0.5');
+});
+
+Deno.test("TauBenchEnv.reset() leaves nothing of a step that is still on its way to the next episode", async () => {
+  await using domain = await openLibrary();
+  const answers = [Promise.withResolvers<string>(), Promise.withResolvers<string>()];
+  let asked = 0;
+  const user = {
+    cost: 0,
+    reset: () => Promise.resolve("Hello"),
+    step: () => answers[asked++]?.promise ?? Promise.resolve(STOP),
+  };
+  await using env = await TauBenchEnv.open({ domain, split: "test", user });
+  await env.reset(0);
+  const stale = assertRejects(() => env.step(END), Error, "reset it first");
+  await env.reset(0);
+  answers[0]?.resolve(STOP);
+  await stale;
+  const last = env.step(END);
+  answers[1]?.resolve(STOP);
+  assertEquals((await last).reward, 0);
+});
+
+Deno.test("TauBenchEnv.step() ends an episode once, and obeys a signal whoever the user is", async () => {
+  await using domain = await openLibrary();
+  await using env = await openEnv(domain, { lines: ["Hello", STOP, STOP] });
+  await env.reset(7);
+  const signal = AbortSignal.abort(new Error("not any more"));
+  await assertRejects(() => env.step(END, { signal }), Error, "not any more");
+  const ends = await Promise.allSettled([env.step(END), env.step(END)]);
+  assertEquals(ends.map(({ status }) => status), ["fulfilled", "rejected"]);
+  await assertRejects(() => env.reset("0" as unknown as number), RangeError, "whole number");
 });
