@@ -109,7 +109,7 @@ export function rolloutCommand(): Command {
       new Option("--token-mode <mode>", "keep tokens as they were put, or render each prompt anew")
         .choices(["append", "rerender"]).default("append"),
     )
-    .addOption(new Option("--resume", "go on with the files of --out and --train-out").conflicts("force"))
+    .addOption(new Option("--resume", "go on with the file of --out or --train-out").conflicts("force"))
     .option("--force", "throw away what the file of --out holds")
     .option("--show", "print each episode's messages")
     .option("--show-first <n>", "print the messages of the first n episodes", wholeNumber(1))

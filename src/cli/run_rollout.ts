@@ -67,6 +67,11 @@ export async function runRollout(asked: RolloutFlags, signal: AbortSignal): Prom
   if (flags.resume && flags.out === undefined && flags.trainOut === undefined) {
     throw new UsageError("Cannot resume as there must be a file to go on with: give --out FILE");
   }
+  if (flags.resume && flags.out !== undefined && flags.trainOut !== undefined) {
+    throw new UsageError(
+      "Cannot resume with two files as an episode may be in one of them alone: give --out or --train-out",
+    );
+  }
   if (flags.trainOut !== undefined && flags.tokenizer === undefined) {
     throw new UsageError(
       "Cannot write episodes for a trainer as their tokens are needed: give --tokenizer DIR",

@@ -72,6 +72,9 @@ Deno.test("paddock rollout --train-out writes what a server sampled, one line fo
       assertEquals(response.filter((_id, at) => loss_mask[at] === 1), output_ids);
       assertEquals(log_probs?.slice(0, output_ids.length), output_ids.map(() => -0.5));
     }
+    const both = await runPaddock([...common, ...train, "--out", `${folder}/o.jsonl`, "--resume"]);
+    assertEquals(both.code, 2);
+    assertStringIncludes(both.stderr, "Cannot resume with two files");
     const again = await runPaddock([...common, ...train, "--resume"]);
     assertEquals(again.code, 0);
     assertEquals(server.seen.length, 2, "what is there is not played again");
