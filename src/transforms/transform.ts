@@ -1,4 +1,4 @@
-import type { Action, Observation, Step } from "../envs/env.ts";
+import type { Action, Observation, ResetOptions, Step } from "../envs/env.ts";
 import type { Task } from "../task.ts";
 
 /** What a hook is told beside what it transforms. */
@@ -17,10 +17,12 @@ export interface TransformContext {
 /**
  * One behaviour of an env, apart from all others. A hook gives what goes on, which may be what it got.
  *
- * `action` hooks run on the way to the env, last-appended first; `reset` and `step` hooks run on the way back,
+ * `task` and `action` hooks run on the way to the env, last-appended first; `reset` and `step` hooks run on the way back,
  * first-appended first. One that holds something open is disposed with its env.
  */
 export interface Transform extends Partial<AsyncDisposable> {
+  /** Runs before the env is reset, last-appended first: the task that the episode plays. */
+  task?(task: Task, options: ResetOptions): Task | Promise<Task>;
   reset?(observation: Observation, context: TransformContext): Observation | Promise<Observation>;
   action?(action: Action, context: TransformContext): Action | Promise<Action>;
   step?(step: Step, context: TransformContext): Step | Promise<Step>;

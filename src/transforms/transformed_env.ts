@@ -48,6 +48,9 @@ export class TransformedEnv implements Env {
     this.#observation = undefined;
     this.#seed = seed;
     this.#turn = 0;
+    for (const transform of this.#transforms.toReversed()) {
+      task = await transform.task?.(task, options) ?? task;
+    }
     const context: TransformContext = { task, turn: 0, seed, signal };
     let observation = await this.#base.reset(task, options);
     for (const transform of this.#transforms) {

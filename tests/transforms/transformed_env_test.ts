@@ -8,6 +8,7 @@ const task = { id: "t", query: "q" };
 
 function noting(name: string, log: string[]): Transform {
   return {
+    task: (task) => (log.push(`task ${name}`), task),
     reset: (observation, { turn }) => (log.push(`reset ${name} ${turn}`), observation),
     action: (action, { turn }) => (log.push(`action ${name} ${turn}`), action),
     step: (step) => (log.push(`step ${name}`), step),
@@ -22,7 +23,7 @@ const answering: Transform = {
   }),
 };
 
-Deno.test("TransformedEnv runs action hooks last-appended first, the others first-appended first", async () => {
+Deno.test("TransformedEnv runs task and action hooks last-appended first, the others first-appended first", async () => {
   const log: string[] = [];
   {
     await using env = new TransformedEnv(new ChatEnv(), [noting("a", log)]).append(noting("b", log));
@@ -30,9 +31,16 @@ Deno.test("TransformedEnv runs action hooks last-appended first, the others firs
     await env.step(replyAction("x"));
   }
   assertEquals(log, [
-    ...["reset a 0", "reset b 0", "action b 1", "action a 1", "step a", "step b"],
+    ...["task b", "task a", "reset a 0", "reset b 0", "action b 1", "action a 1", "step a", "step b"],
     ...["dispose b", "dispose a"],
   ]);
+});
+
+Deno.test("TransformedEnv.reset() plays the task that a transform chose", async () => {
+  const other: Transform = { task: () => ({ id: "other", query: "another question" }) };
+  await using env = new TransformedEnv(new ChatEnv(), [other]);
+  const { task: played, history } = await env.reset(task);
+  assertEquals([played.id, history.prompt.toChats()[0]?.content], ["other", "another question"]);
 });
 
 Deno.test("TransformedEnv.step() goes on from what the transforms made of the history", async () => {
