@@ -182,7 +182,14 @@ Deno.test("the server describes itself", async () => {
   assertStringIncludes(metrics, "# TYPE paddock_sessions gauge\npaddock_sessions 0\n");
   const { body: api } = await server.ask("GET", "/openapi.json");
   assertEquals(Object.keys(api.paths).sort(), [
-    ...["/v1/exec:batch", "/v1/grade", "/v1/graders", "/v1/sessions", "/v1/sessions/{id}"],
+    ...[
+      "/v1/exec:batch",
+      "/v1/grade",
+      "/v1/graders",
+      "/v1/requests/{id}",
+      "/v1/sessions",
+      "/v1/sessions/{id}",
+    ],
     ...["/v1/sessions/{id}/exec", "/v1/sessions/{id}/file", "/v1/sessions/{id}/files"],
     ...["/v1/sessions/{id}/reset", "/v1/sessions/{id}/shell", "/v1/sessions/{id}/stream"],
   ]);
