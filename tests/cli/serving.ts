@@ -8,7 +8,11 @@ export class Serving {
   readonly #log: Promise<string>;
 
   static async start(...args: string[]): Promise<Serving> {
-    const child = startPaddock("serve", "--port", "0", ...args);
+    return await Serving.over(startPaddock("serve", "--port", "0", ...args));
+  }
+
+  /** Waits until a child serves. */
+  static async over(child: Deno.ChildProcess): Promise<Serving> {
     await child.stdin.close();
     await child.stdout.cancel();
     const lines = readLines(child.stderr, { maxBytes: 1 << 20 });
