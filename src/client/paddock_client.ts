@@ -29,10 +29,10 @@ export type BatchOutcome =
  * A pool whose sessions are those of a `paddock serve`: what takes a `SandboxPool` takes this in its place, but for
  * host tools, which stay on the host.
  *
- * A request is sent again when the connection fails, or the server is busy (429, 504) or failed (503), and is done
- * once all the same, as it has an id. The exception is an exec with `onOutput`: it is not sent again once it may
- * have arrived. What a server answers is checked; what does not fit is a `SandboxError`, as is a server that cannot
- * be reached.
+ * A request is sent again when the connection fails, or the server is busy (429, 504) or failed (503). It has an id,
+ * so what was done is not done again; only a program whose sandbox failed may have begun before. An exec with
+ * `onOutput` has none and is not sent again once it may have arrived. What a server answers is checked; what does
+ * not fit is a `SandboxError`, as is a server that cannot be reached, or a session that ended as nobody used it.
  */
 export class PaddockClient implements SessionPool, AsyncDisposable {
   readonly #api: ServerApi;

@@ -1,4 +1,12 @@
-import { loadProfile, PaddockClient, SandboxPool, type SessionPool } from "../../mod.ts";
+import { assertEquals, assertRejects } from "@std/assert";
+import {
+  hiddenTests,
+  History,
+  loadProfile,
+  PaddockClient,
+  SandboxPool,
+  type SessionPool,
+} from "../../mod.ts";
 import { HttpServer } from "../../src/server/http_server.ts";
 import { served } from "../server/served.ts";
 import { CONTRACT_SIZE, SESSION_POOL_CONTRACT } from "./session_pool_contract.ts";
@@ -31,3 +39,27 @@ for (const [kind, open] of Object.entries(KINDS)) {
     for (const [name, run] of Object.entries(SESSION_POOL_CONTRACT)) await t.step(name, () => run(pool));
   });
 }
+
+Deno.test("hiddenTests run a model's program on a server, and their tests here, where host tools are", async () => {
+  await using remote = new SandboxPool({ profile, size: 1, resetMode: "rewind" });
+  await using testPool = new SandboxPool({ profile: await loadProfile("tools"), size: 1 });
+  await using server = served({ pool: remote, maxSessions: 1 });
+  const fetch = (request: Request) => server.app.fetch(request);
+  await using pool = new PaddockClient({ url: "http://localhost", fetch });
+  const fields = {
+    ...{ prompt: "def double(n):\n", entry_point: "double" },
+    test: "def check(candidate):\n    assert candidate(2) == 4\n    assert candidate(0) == 0\n",
+  };
+  const task = { id: "a", query: "?", fields };
+  const score = async (line: string, grader = hiddenTests({ pool, testPool })) => {
+    const content = `\`\`\`python\ndef double(n):\n    ${line}\n\`\`\``;
+    return await grader.grade({ task, history: History.fromChats([{ role: "assistant", content }]) });
+  };
+  assertEquals(await score("return n * 2"), { score: 1, parts: { tests_passed: 1 } });
+  assertEquals(await score("return 4"), { score: 0, parts: { tests_passed: 0 } });
+  await assertRejects(
+    () => score("return 4", hiddenTests({ pool: testPool, testPool: pool })),
+    TypeError,
+    "host tools",
+  );
+});

@@ -3,9 +3,9 @@
 import http.server
 import json
 import os
+import signal
 import sys
 import threading
-import time
 
 from paddock_client import PaddockClient, PaddockError
 
@@ -54,6 +54,12 @@ with client.session(seed=1) as session:
     check("a batch is answered in order", [o.result.value or o.result.status for o in outcomes] == ["4", "20", "error"])
     session.reset("rewind")
     check("a reset session has no variables", session.exec("'x' in globals()").value == "False")
+    signal.signal(signal.SIGALRM, signal.default_int_handler)
+    signal.setitimer(signal.ITIMER_REAL, 0.3)
+    try:
+        session.exec("while True: pass", timeout=3000)
+    except KeyboardInterrupt:
+        check("Ctrl-C stops the program", session.exec("7").value == "7")
 check("a session that was closed is gone", refused(lambda: session.exec("1")).kind == "not_found")
 session.close()
 check("one program needs no session", client.exec("6 * 7").value == "42")

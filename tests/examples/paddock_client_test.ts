@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { Serving } from "../cli/serving.ts";
-import { PYTHON } from "./python3.ts";
+import { PYTHON } from "./installed.ts";
 
 const CLIENT = new URL("../../examples/python/", import.meta.url).pathname;
 const CHECKS = new URL("paddock_client_checks.py", import.meta.url).pathname;

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { type CallToolResult, Client } from "@modelcontextprotocol/client";
 import { ChildTransport } from "../../src/tools/mcp/child_transport.ts";
 import { Serving } from "../cli/serving.ts";
-import { PYTHON } from "../examples/python3.ts";
+import { CURL, PYTHON } from "../examples/installed.ts";
 import { FakeServer } from "../policy/fake_server.ts";
 import { tinyTokenizer, tinyTokenizerFiles } from "../tiny_tokenizer.ts";
 import { Clone } from "./clone.ts";
@@ -55,8 +55,8 @@ Deno.test("the README has no block that no test runs", () => {
 });
 
 Deno.test({
-  name: "README, Serve: the server answers curl and PaddockClient",
-  ignore: !posix,
+  name: `README, Serve: the server answers curl${CURL.note}`,
+  ignore: !posix || CURL.missing,
   fn: () =>
     whileServed(async (clone, at) => {
       const { results } = JSON.parse(await clone.run("sh", "-euc", at(block("Serve", "sh", "curl"))));

@@ -7,9 +7,9 @@ import urllib.error
 import urllib.request
 
 OPTIONS = dict(argument.split("=", 1) for argument in sys.argv[1:])
-URL = OPTIONS.pop("reward_model.sandbox_fusion.url")
+URL = OPTIONS.pop("reward.sandbox_fusion.url")
 assert URL.endswith("/run_code"), "verl needs the whole address"
-assert OPTIONS == {"reward_model.reward_manager": "prime", "reward_model.sandbox_fusion.max_concurrent": "64"}
+assert OPTIONS == {"reward.reward_manager.name": "prime", "reward.sandbox_fusion.max_concurrent": "64"}
 ATTEMPTS, SECONDS = 3, 2
 
 
