@@ -220,8 +220,10 @@ class PaddockClient:
                 return self._once(method, path, body, headers, seconds, read or _read)
             except PaddockError as error:
                 failed, asked = error, error.retry_after
-                again = error.status in _BUSY
-                full = waits and error.status in _FULL and (full_until is None or time.monotonic() < full_until)
+                full = waits and error.status in _FULL
+                again = error.status in _BUSY and not full
+                if full and full_until is not None and time.monotonic() >= full_until:
+                    raise
             except socket.timeout as error:
                 raise PaddockError(f"Cannot ask {self._host} as it must answer within {seconds} s") from error
             except (OSError, http.client.HTTPException) as error:

@@ -1,5 +1,6 @@
 import type { z } from "zod";
 import { pause } from "../policy/pause.ts";
+import { requireAtLeast } from "../policy/require_at_least.ts";
 import { retryDelayMs } from "../policy/retry_delay.ts";
 import { serverUrl } from "../policy/server_url.ts";
 import { unlessAborted } from "../sandbox/unless_aborted.ts";
@@ -55,6 +56,7 @@ interface Wanted<T> extends AskOptions {
 
 /** How long an answer that nobody wants is waited for, to undo what it says was done. */
 const LATE_MS = 10_000;
+const CANCEL_AGAIN_MS = 100;
 
 /** The API `/v1` of a server: requests that are made again where that may help, and answers that are checked. */
 export class ServerApi implements AsyncDisposable {
@@ -132,10 +134,21 @@ export class ServerApi implements AsyncDisposable {
   /** Leaves what was asked for: its program is stopped, and what comes all the same is undone. */
   async #leave(id: string, answered: Promise<void>, cut: AbortController): Promise<void> {
     const timer = setTimeout(() => cut.abort(), LATE_MS);
-    const path = `/requests/${id}`;
-    const told = this.#once({ doing: "cancel", method: "DELETE", path, read: () => Promise.resolve() });
-    await Promise.allSettled([told, answered]);
+    let over = false;
+    const ended = answered.catch(() => {}).finally(() => over = true); // nobody wants it
+    while (!await this.#cancel(id) && !over && !cut.signal.aborted) {
+      await pause(CANCEL_AGAIN_MS); // it may have overtaken what it is to cancel
+    }
+    await ended;
     clearTimeout(timer);
+  }
+
+  /** Has the server stop what was asked for; false when it knows of no such request. */
+  async #cancel(id: string): Promise<boolean> {
+    const { fetch } = this.#options;
+    const request = new Request(`${this.#base}/requests/${id}`, { method: "DELETE", headers: this.#headers });
+    const read = () => Promise.resolve();
+    return "answer" in await attempt(request, { fetch, doing: "cancel", timeoutMs: LATE_MS, read });
   }
 
   async #ask<T>(wanted: Wanted<T>): Promise<T> {
@@ -173,9 +186,4 @@ export class ServerApi implements AsyncDisposable {
     if (fault === "final" || !isSafe || tries > retries) return null;
     return retryDelayMs({ attempt: tries, backoffMs, askedMs, jitter });
   }
-}
-
-function requireAtLeast(name: string, value: number, least: number): void {
-  if (value >= least) return;
-  throw new RangeError(`Cannot ask a server as '${name}' must be >= ${least}: current value is ${value}`);
 }

@@ -212,6 +212,31 @@ Deno.test("PaddockClient leaves nothing behind of a session that is no longer wa
   assertEquals(server.pool.alive, 0);
 });
 
+Deno.test("PaddockClient stops a program also when it learns of the end before the program", async () => {
+  await using server = served({ python });
+  const [cancelled, stopped] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const statuses: number[] = [];
+  const fetch = async (request: Request) => {
+    if (request.url.endsWith("/exec")) await cancelled.promise;
+    const response = await server.app.fetch(request);
+    if (!request.url.includes("/requests/")) return response;
+    statuses.push(response.status);
+    cancelled.resolve();
+    if (response.status === 204) stopped.resolve();
+    return response;
+  };
+  {
+    await using client = new PaddockClient({ url, fetch });
+    await using lease = await client.acquire();
+    const stop = new AbortController();
+    const endless = lease.session.exec("sleep", { signal: stop.signal });
+    setTimeout(() => stop.abort(new Error("enough")));
+    await assertRejects(() => endless, Error, "enough");
+    await stopped.promise;
+  }
+  assertEquals([statuses[0], statuses.at(-1), server.pool.alive], [404, 204, 0]);
+});
+
 Deno.test("PaddockClient ends its sessions when it is disposed, and opens none afterwards", async () => {
   await using server = served({ python, maxSessions: 2 });
   const client = new PaddockClient({ url, fetch: (request) => server.app.fetch(request), backoffMs: 0 });
