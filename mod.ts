@@ -257,3 +257,13 @@ export { TokenFormat, type TokenFormatOptions } from "./src/rollout/tokens/token
 export { trainingRollout, type TrainingRolloutOptions } from "./src/rollout/training_rollout.ts";
 export type { EpisodeTimes, ToolRecord, Trajectory, Versions } from "./src/rollout/trajectory.ts";
 export type { TurnRecord } from "./src/rollout/turn_record.ts";
+
+// client
+export {
+  type BatchOutcome,
+  type BatchProgram,
+  PaddockClient,
+  type PaddockClientOptions,
+} from "./src/client/paddock_client.ts";
+export type { RemoteLease } from "./src/client/remote_lease.ts";
+export type { Fetch } from "./src/client/attempt.ts";

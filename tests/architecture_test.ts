@@ -13,6 +13,7 @@ const ROOMS = [
   "envs",
   "transforms",
   "rollout",
+  "client",
   "server",
   "bench",
   "cli",

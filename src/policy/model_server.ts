@@ -1,6 +1,7 @@
 import { PolicyError } from "../errors.ts";
 import { pause } from "./pause.ts";
 import { type Posted, postJson } from "./post_json.ts";
+import { requireAtLeast } from "./require_at_least.ts";
 import { retryDelayMs } from "./retry_delay.ts";
 import { Slots } from "./slots.ts";
 
@@ -121,9 +122,4 @@ export class ModelServer {
     const safe = this.#apiKey ? message.replaceAll(this.#apiKey, "[key]") : message;
     return new PolicyError(safe, { cause, fault });
   }
-}
-
-function requireAtLeast(name: string, value: number, least: number): void {
-  if (value >= least) return;
-  throw new RangeError(`Cannot ask a server as '${name}' must be >= ${least}: current value is ${value}`);
 }

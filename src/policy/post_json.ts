@@ -1,4 +1,6 @@
 import type { PolicyFault } from "../errors.ts";
+import { bodyBytes } from "./body_bytes.ts";
+import { connectionFault } from "./connection_fault.ts";
 import { askedDelayMs } from "./retry_delay.ts";
 
 /** How {@linkcode postJson} asks. */
@@ -35,7 +37,10 @@ export async function postJson(url: URL, body: string, options: PostJsonOptions)
   try {
     const all = { "content-type": "application/json", ...headers };
     const response = await fetch(url, { method: "POST", headers: all, body, signal: ended });
-    return judged(response, await textOf(response));
+    const bytes = response.body === null
+      ? new Uint8Array()
+      : await bodyBytes(response.body, MAX_ANSWER_BYTES);
+    return judged(response, bytes && new TextDecoder().decode(bytes));
   } catch (cause) {
     signal?.throwIfAborted();
     if (late.signal.aborted) {
@@ -45,18 +50,6 @@ export async function postJson(url: URL, body: string, options: PostJsonOptions)
   } finally {
     clearTimeout(timer);
   }
-}
-
-/** The answer's text; `null` when there is more of it than anybody would write. */
-async function textOf(response: Response): Promise<string | null> {
-  const pieces: Uint8Array<ArrayBuffer>[] = [];
-  let bytes = 0;
-  for await (const piece of response.body ?? []) {
-    bytes += piece.length;
-    if (bytes > MAX_ANSWER_BYTES) return null;
-    pieces.push(piece);
-  }
-  return await new Blob(pieces).text();
 }
 
 function judged(response: Response, text: string | null): Posted {
@@ -96,10 +89,4 @@ function messageIn(text: string): string | undefined {
 function shortened(text: string): string {
   const line = text.trim().replace(/\s+/g, " ");
   return line.length > SHOWN_CHARACTERS ? `${line.slice(0, SHOWN_CHARACTERS)}…` : line;
-}
-
-/** What is told of a connection that failed, without the address, which may hold a password. */
-function connectionFault(cause: unknown): string {
-  const message = cause instanceof Error ? cause.message : String(cause);
-  return message.replace(/^.*for url \([^)]*\): /, "").replace(/^client error \(\w+\): /, "");
 }

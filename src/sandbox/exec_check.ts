@@ -12,7 +12,11 @@ const MAX_FILES = 10_000;
  *
  * @throws {TypeError | RangeError} that names the argument, what is needed, and what there was.
  */
-export function checkExec(code: unknown, options: ExecOptions, profile: Profile): void {
+export function checkExec(
+  code: unknown,
+  options: ExecOptions,
+  profile: Pick<Profile, "name" | "hostTools">,
+): void {
   if (typeof code !== "string") {
     throw new TypeError(`Cannot exec as code must be a string: current value is ${typeof code}`);
   }
@@ -108,7 +112,10 @@ export function checkContents(path: string, contents: unknown): void {
   );
 }
 
-function checkTools(tools: NonNullable<ExecOptions["tools"]>, profile: Profile): void {
+function checkTools(
+  tools: NonNullable<ExecOptions["tools"]>,
+  profile: Pick<Profile, "name" | "hostTools">,
+): void {
   if (tools.length > 0 && !profile.hostTools) {
     throw new TypeError(
       `Cannot grant host tools as profile '${profile.name}' must have 'hostTools': current value is false`,

@@ -15,13 +15,14 @@ import { Gate } from "./gate.ts";
 import { mcpRoute } from "./mcp/mcp_route.ts";
 import type { Metrics } from "./metrics.ts";
 import { REQUEST_LIMITS, type RequestLimits, requestLimits } from "./request_limits.ts";
-import { sameAnswer } from "./same_answer.ts";
+import { SameAnswers } from "./same_answer.ts";
 import { ServerError } from "./server_error.ts";
 import type { SessionService } from "./session_service.ts";
 import { batchRoutes } from "./v1/batch.ts";
 import { fileRoutes } from "./v1/files.ts";
 import { gradeRoutes, type Graders } from "./v1/grade.ts";
 import type { Api } from "./v1/route.ts";
+import { requestRoutes } from "./v1/requests.ts";
 import { sessionRoutes } from "./v1/sessions.ts";
 import { streamRoutes } from "./v1/stream.ts";
 
@@ -60,7 +61,9 @@ export function paddockApp(options: PaddockAppOptions): Api {
     if (c.res.status !== 101) c.res.headers.set("x-content-type-options", "nosniff");
   });
   app.use(access(options), noticeDisconnect(), requestLimits({ ...REQUEST_LIMITS, ...options.limits }));
-  app.use("/v1/*", sameAnswer());
+  const requests = new SameAnswers();
+  app.use("/v1/*", requests.handler());
+  requestRoutes(app, requests);
   sessionRoutes(app, sessions);
   streamRoutes(app, sessions);
   fileRoutes(app, sessions);

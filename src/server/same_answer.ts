@@ -9,8 +9,13 @@ const MAX_ANSWERS = 4096;
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 
 interface Kept {
+  readonly owner: string;
+  readonly id: string;
+  /** Its hash. */
   readonly body: string;
+  readonly cut: AbortController;
   readonly answer: Promise<Answer>;
+  answered: boolean;
   bytes: number;
 }
 
@@ -22,50 +27,63 @@ interface Answer {
 
 /**
  * Gives a request that comes again, with the same `X-Request-ID`, the answer that it had, and does nothing twice.
- * One with an id goes on when whoever asked goes away, as they will ask again. Failures of the server are
- * forgotten; answers are, the oldest first, when there are too many.
+ * One with an id goes on when whoever asked goes away, as they will ask again, until it is cancelled. Failures of
+ * the server are forgotten; answers are, the oldest first, when there are too many.
  */
-export function sameAnswer(): MiddlewareHandler<AppEnv> {
-  const answers = new Map<string, Kept>();
-  return async (c, next) => {
-    const id = c.req.header(HEADER);
-    if (id === undefined || c.req.method !== "POST" || c.req.path.endsWith("/stream")) return await next();
-    if (id.length > MAX_ID_CHARACTERS) {
-      throw new ServerError("invalid", `${HEADER} must have at most ${MAX_ID_CHARACTERS} characters`);
-    }
-    const key = JSON.stringify([c.get("owner"), c.req.path, id]);
-    const body = await sha256(new Uint8Array(await c.req.raw.clone().arrayBuffer()));
-    const found = answers.get(key);
-    if (found && found.body !== body) {
-      throw new ServerError("conflict", `${HEADER} was used for another request`);
-    }
-    if (found) return respond(await found.answer);
-    c.set("signal", new AbortController().signal);
-    const kept = keep(answers, key, body, async () => {
-      await next();
-      return await taken(c.res);
-    });
-    c.res = respond(await kept.answer);
-  };
-}
+export class SameAnswers {
+  readonly #answers = new Map<string, Kept>();
 
-function keep(answers: Map<string, Kept>, key: string, body: string, work: () => Promise<Answer>): Kept {
-  const kept: Kept = { body, answer: work(), bytes: 0 };
-  answers.set(key, kept);
-  kept.answer.then((answer) => {
-    if (answer.status >= 500 || answer.status === 429) return void answers.delete(key);
-    kept.bytes = answer.body.length;
-    shorten(answers);
-  }, () => answers.delete(key));
-  return kept;
-}
+  /** Cuts short the requests of an owner's that have this id and have no answer yet; says whether there was one. */
+  cancel(owner: string, id: string): boolean {
+    const running = [...this.#answers.values()].filter((kept) =>
+      kept.owner === owner && kept.id === id && !kept.answered
+    );
+    for (const { cut } of running) cut.abort(new DOMException("Whoever asked wants no answer", "AbortError"));
+    return running.length > 0;
+  }
 
-function shorten(answers: Map<string, Kept>): void {
-  let bytes = answers.values().reduce((sum, kept) => sum + kept.bytes, 0);
-  for (const [key, kept] of answers) {
-    if (answers.size <= MAX_ANSWERS && bytes <= MAX_ANSWER_BYTES) return;
-    answers.delete(key);
-    bytes -= kept.bytes;
+  /** Answers what was asked before, and remembers the answers to the rest. */
+  handler(): MiddlewareHandler<AppEnv> {
+    return async (c, next) => {
+      const id = c.req.header(HEADER);
+      if (id === undefined || c.req.method !== "POST" || c.req.path.endsWith("/stream")) return await next();
+      if (id.length > MAX_ID_CHARACTERS) {
+        throw new ServerError("invalid", `${HEADER} must have at most ${MAX_ID_CHARACTERS} characters`);
+      }
+      const owner = c.get("owner");
+      const key = JSON.stringify([owner, c.req.path, id]);
+      const body = await sha256(new Uint8Array(await c.req.raw.clone().arrayBuffer()));
+      const found = this.#answers.get(key);
+      if (found && found.body !== body) {
+        throw new ServerError("conflict", `${HEADER} was used for another request`);
+      }
+      if (found) return respond(await found.answer);
+      const cut = new AbortController();
+      c.set("signal", cut.signal);
+      const answer = next().then(() => taken(c.res));
+      const kept = { owner, id, body, cut, answer, answered: false, bytes: 0 };
+      this.#keep(key, kept);
+      c.res = respond(await kept.answer);
+    };
+  }
+
+  #keep(key: string, kept: Kept): void {
+    this.#answers.set(key, kept);
+    kept.answer.then(({ status, body }) => {
+      if (status >= 500 || status === 429) return void this.#answers.delete(key);
+      kept.answered = true;
+      kept.bytes = body.length;
+      this.#shorten();
+    }, () => this.#answers.delete(key));
+  }
+
+  #shorten(): void {
+    let bytes = this.#answers.values().reduce((sum, kept) => sum + kept.bytes, 0);
+    for (const [key, kept] of this.#answers) {
+      if (this.#answers.size <= MAX_ANSWERS && bytes <= MAX_ANSWER_BYTES) return;
+      this.#answers.delete(key);
+      bytes -= kept.bytes;
+    }
   }
 }
 

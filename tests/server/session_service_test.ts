@@ -118,6 +118,43 @@ Deno.test("a request that comes again with its id has the same answer, and is do
   assertEquals((await exec("b", { "x-request-id": "1" })).status, 409);
 });
 
+Deno.test("a request with an id is cut short when its owner says so, and nobody else's is", async () => {
+  const started: (() => void)[] = [];
+  await using server = served({
+    tokens: ["a", "b"],
+    maxSessions: 1,
+    python: (_code, _globals, { signal }) => {
+      const { promise, reject } = Promise.withResolvers<never>();
+      signal?.addEventListener("abort", () => reject(signal.reason));
+      started.shift()?.();
+      return promise;
+    },
+  });
+  const as = (token: string, more: HeadersInit = {}) => ({ authorization: `Bearer ${token}`, ...more });
+  const cancel = async (token: string, id: string) =>
+    (await server.ask("DELETE", `/v1/requests/${id}`, undefined, as(token))).status;
+  const withId = as("a", { "x-request-id": "1" });
+  const { body: { id } } = await server.ask("POST", "/v1/sessions", {}, as("a", { "x-request-id": "0" }));
+  assertEquals(await cancel("a", "0"), 404);
+  for (
+    const [path, body] of [
+      [`/v1/sessions/${id}/exec`, { code: "" }],
+      ["/v1/exec:batch", { items: [{ code: "", session: id }] }],
+    ] as const
+  ) {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    started.push(resolve);
+    const running = server.ask("POST", path, body, withId);
+    await promise;
+    assertEquals([await cancel("b", "1"), await cancel("a", "1")], [404, 204]);
+    assertEquals((await running).body.error.message, "The request was cut short");
+  }
+  const waiting = server.ask("POST", "/v1/sessions", {}, withId);
+  while (await cancel("a", "1") === 404);
+  assertEquals((await waiting).status, 503);
+  assertEquals(server.faults, []);
+});
+
 Deno.test("a request that failed in the server is not remembered by its id", async () => {
   let broken = true;
   const pool = new FakePool();

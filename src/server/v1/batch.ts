@@ -66,7 +66,11 @@ class BatchRun {
       for (const [at, item] of lane) outcomes[at] = await this.#outcome(item, signal);
     };
     const options = { concurrency: this.#sessions.maxSessions, signal };
-    for await (const _ of mapConcurrently(lanes, runLane, options));
+    try {
+      for await (const _ of mapConcurrently(lanes, runLane, options));
+    } catch (error) {
+      throw sessionError(error);
+    }
     return outcomes;
   }
 

@@ -1,0 +1,453 @@
+"""A client of ``paddock serve``: one file, nothing but the Python standard library, Python 3.9 or later.
+
+    from paddock_client import PaddockClient
+
+    client = PaddockClient("http://127.0.0.1:8471")
+    with client.session() as session:
+        session.exec("x = 20")
+        print(session.exec("x + 1").value)  # 21
+
+What a program does is a result, and no exception: see ``ExecResult.status``. A request is sent again when the
+connection fails or the server is too busy, and is done once all the same, as it has an id. Whatever else goes
+wrong raises ``PaddockError``. A client may be used from several threads; a session runs one program at a time.
+"""
+
+from __future__ import annotations
+
+import base64
+import functools
+import http.client
+import json
+import random
+import socket
+import threading
+import time
+import urllib.parse
+import uuid
+from dataclasses import dataclass, field
+from typing import Any, Callable, Iterable, Mapping, Optional, Sequence, Union
+
+__all__ = ["BatchOutcome", "ExecResult", "GuestError", "PaddockClient", "PaddockError", "Score", "Session"]
+
+Files = Mapping[str, Union[str, bytes]]
+OnOutput = Callable[[str, str], None]
+Read = Callable[[http.client.HTTPResponse], Any]
+
+_BUSY = (408, 429, 502, 503, 504)
+_FULL = (429, 504)
+_LONGEST_PAUSE = 60.0
+_MAX_ANSWER_BYTES = 512 * 1024 * 1024
+
+
+class PaddockError(Exception):
+    """A request that failed: ``status`` is its HTTP status, or ``None`` where there was no answer."""
+
+    def __init__(
+        self,
+        message: str,
+        status: Optional[int] = None,
+        kind: str = "",
+        retry_after: Optional[float] = None,
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.kind = kind
+        """The server's word for it, such as ``not_found`` or ``busy``."""
+        self.retry_after = retry_after
+        """Seconds after which the server wants to be asked again."""
+
+
+@dataclass(frozen=True)
+class GuestError:
+    """An exception of the program, as Python tells it."""
+
+    type: str
+    message: str
+    traceback: str
+
+
+@dataclass(frozen=True)
+class ExecResult:
+    """What became of a program or a command line."""
+
+    status: str
+    """``ok``, ``error``, ``timeout``, ``memory``, ``output``, ``exited`` or ``crashed``."""
+    stdout: str
+    stderr: str
+    duration_ms: float
+    state_kept: bool
+    """False when the interpreter was lost and the next program meets a fresh one."""
+    truncated: bool
+    restarted: bool = False
+    """True when this program met a fresh interpreter, as the last one had been lost."""
+    value: Optional[str] = None
+    """The ``repr`` of the last expression, unless that is None."""
+    error: Optional[GuestError] = None
+    exit_code: Optional[int] = None
+    cwd: Optional[str] = None
+    """The shell's directory from now on; None for a program."""
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    """The files that were asked for; a missing one is left out."""
+
+    @property
+    def ok(self) -> bool:
+        return self.status == "ok"
+
+
+@dataclass(frozen=True)
+class BatchOutcome:
+    """What became of a program of a batch: its result, or why it did not run."""
+
+    result: Optional[ExecResult]
+    error: Optional[PaddockError]
+
+
+@dataclass(frozen=True)
+class Score:
+    """A score, and its parts by name. ``None`` means that none can be given, which is not 0."""
+
+    score: Optional[float]
+    parts: Mapping[str, Optional[float]]
+
+
+class PaddockClient:
+    """Asks a server. ``token`` is one of the server's; times are in seconds."""
+
+    def __init__(
+        self,
+        url: str = "http://127.0.0.1:8471",
+        token: Optional[str] = None,
+        *,
+        retries: int = 4,
+        backoff: float = 0.25,
+        answer_timeout: float = 300.0,
+    ) -> None:
+        """``answer_timeout`` is what an answer may take beside the time that its program may."""
+        parts = urllib.parse.urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname or parts.username or parts.password:
+            raise ValueError(f"Cannot ask a server as 'url' must be an address of http or https: {url!r}")
+        self._connect = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+        self._host = parts.netloc
+        self._base = parts.path.rstrip("/") + "/v1"
+        self._headers = {} if token is None else {"authorization": f"Bearer {token}"}
+        self._retries = retries
+        self._backoff = backoff
+        self._answer_timeout = answer_timeout
+
+    def session(self, seed: Optional[int] = None, wait: Optional[float] = None) -> Session:
+        """Opens a session, which is to be closed; waits for one for ``wait`` seconds, or as long as it takes."""
+        until = None if wait is None else time.monotonic() + wait
+        answer = self._post("/sessions", {"seed": seed}, full_until=until, waits=True)
+        return Session(self, _text(answer, "id"))
+
+    def exec(self, code: str, **options: Any) -> ExecResult:
+        """Runs one program in an interpreter of its own; the options are those of ``Session.exec``."""
+        with self.session() as session:
+            return session.exec(code, **options)
+
+    def exec_batch(self, programs: Iterable[Union[str, Mapping[str, Any]]]) -> list[BatchOutcome]:
+        """Runs many programs in one request, each in an interpreter of its own, and gives their outcomes in order.
+
+        A program is its code, or ``{"code", "timeout", "stdin", "files", "fetch_files", "session"}``; with
+        ``session`` it runs in that ``Session``.
+        """
+        given = [{"code": program} if isinstance(program, str) else dict(program) for program in programs]
+        items = []
+        for program in given:
+            session = program.pop("session", None)
+            items.append({**_program(**program), **({} if session is None else {"session": session.id})})
+        seconds = sum(program.get("timeout") or 0 for program in given)
+        answer = self._post("/exec:batch", {"items": items}, timeout=seconds)
+        results = answer.get("results")
+        if not isinstance(results, list) or len(results) != len(items):
+            raise PaddockError("Cannot exec batch as the server did not answer each program")
+        return [_outcome(result) for result in results]
+
+    def grade(self, grader: str, task: Mapping[str, Any], messages: Sequence[Mapping[str, str]]) -> Score:
+        """The score of a conversation by the server's grader of this name, as ``gsm8k`` or ``hidden_tests``.
+
+        ``task`` is ``{"id", "query", "answer", "reference", "fields"}``, each of which may be left out.
+        """
+        body = {"grader": grader, "task": dict(task), "messages": [dict(message) for message in messages]}
+        answer = self._post("/grade", body)
+        score = answer.get("score")
+        if score is not None and not isinstance(score, (int, float)):
+            raise PaddockError("Cannot grade as the server's answer holds no score")
+        return Score(score, answer.get("parts") or {})
+
+    def graders(self) -> list[str]:
+        """The names of the server's graders."""
+        names = _json(self._ask("GET", "/graders"), "list graders").get("graders")
+        if not isinstance(names, list):
+            raise PaddockError("Cannot list graders as the server's answer holds none")
+        return [str(name) for name in names]
+
+    def _post(self, path: str, body: Mapping[str, Any], **options: Any) -> dict[str, Any]:
+        request_id = str(uuid.uuid4())
+        try:
+            return _json(self._ask("POST", path, body, request_id=request_id, **options), path)
+        except BaseException as error:
+            if not isinstance(error, Exception):  # as by Ctrl-C: the program would run on
+                self._cancel(request_id)
+            raise
+
+    def _cancel(self, request_id: str) -> None:
+        try:
+            self._once("DELETE", f"/requests/{request_id}", None, {}, 5.0, _read)
+        except (OSError, http.client.HTTPException, PaddockError):
+            pass  # it ends by its own timeout
+
+    def _ask(
+        self,
+        method: str,
+        path: str,
+        body: Optional[Mapping[str, Any]] = None,
+        *,
+        request_id: Optional[str] = None,
+        timeout: Optional[float] = None,
+        waits: bool = False,
+        full_until: Optional[float] = None,
+        read: Optional[Read] = None,
+    ) -> Any:
+        """Asks as often as may help. Without an id, a POST is sent once: nobody knows whether it arrived."""
+        headers = {} if request_id is None else {"x-request-id": request_id}
+        seconds = self._answer_timeout + (timeout or 0)
+        tries = 0
+        while True:
+            tries += 1
+            asked = None
+            try:
+                return self._once(method, path, body, headers, seconds, read or _read)
+            except PaddockError as error:
+                failed, asked = error, error.retry_after
+                full = waits and error.status in _FULL
+                again = error.status in _BUSY and not full
+                if full and full_until is not None and time.monotonic() >= full_until:
+                    raise
+            except socket.timeout as error:
+                raise PaddockError(f"Cannot ask {self._host} as it must answer within {seconds} s") from error
+            except (OSError, http.client.HTTPException) as error:
+                failed = PaddockError(f"Cannot ask {self._host} as it cannot be reached: {error!r}")
+                failed.__cause__ = error
+                again = method != "POST" or request_id is not None or isinstance(error, ConnectionRefusedError)
+                full = False
+            if not full and (not again or tries > self._retries or (asked or 0) > _LONGEST_PAUSE):
+                raise failed
+            longest = self._backoff if full else min(_LONGEST_PAUSE, self._backoff * 2 ** (tries - 1))
+            time.sleep(max(asked or 0, longest * random.uniform(0.5, 1)))
+
+    def _once(
+        self,
+        method: str,
+        path: str,
+        body: Optional[Mapping[str, Any]],
+        headers: Mapping[str, str],
+        seconds: float,
+        read: Read,
+    ) -> Any:
+        connection = self._connect(self._host, timeout=seconds)
+        try:
+            text = None if body is None else json.dumps({k: v for k, v in body.items() if v is not None})
+            all_headers = {**self._headers, **headers, **({} if text is None else {"content-type": "application/json"})}
+            connection.request(method, self._base + path, body=text and text.encode(), headers=all_headers)
+            response = connection.getresponse()
+            if not 200 <= response.status < 300:
+                raise _refusal(response)
+            return read(response)
+        finally:
+            connection.close()
+
+
+class Session:
+    """An interpreter that keeps its variables and files until it is closed, or nobody used it for ten minutes."""
+
+    def __init__(self, client: PaddockClient, session_id: str) -> None:
+        self.id = session_id
+        self._client = client
+        self._path = f"/sessions/{urllib.parse.quote(session_id, safe='')}"
+        self._lock = threading.RLock()
+        self._closed = False
+
+    def exec(
+        self,
+        code: str,
+        *,
+        timeout: Optional[float] = None,
+        stdin: Optional[str] = None,
+        files: Optional[Files] = None,
+        fetch_files: Sequence[str] = (),
+        on_output: Optional[OnOutput] = None,
+    ) -> ExecResult:
+        """Runs a program; ``timeout`` is in seconds, the profile's unless given.
+
+        With ``on_output``, called with ``"stdout"`` or ``"stderr"`` and a piece of text, output is told while the
+        program runs; the program is then not sent again when the connection fails.
+        """
+        body = _program(code, timeout=timeout, stdin=stdin, files=files, fetch_files=fetch_files)
+        with self._lock:
+            if on_output is None:
+                return _result(self._client._post(f"{self._path}/exec", body, timeout=timeout))
+            read = functools.partial(_read_output, on_output=on_output)
+            return self._client._ask("POST", f"{self._path}/stream", body, timeout=timeout, read=read)
+
+    def shell(self, command: str, *, timeout: Optional[float] = None, stdin: Optional[str] = None) -> ExecResult:
+        """Runs a command line, where the server's profile has a shell; its exit code is in ``exit_code``."""
+        body = {"command": command, "stdin": stdin, "timeoutMs": _ms(timeout)}
+        with self._lock:
+            return _result(self._client._post(f"{self._path}/shell", body, timeout=timeout))
+
+    def write_file(self, path: str, contents: Union[str, bytes]) -> None:
+        """Writes a file under the working directory."""
+        with self._lock:
+            self._client._post(f"{self._path}/files", {"files": _in_base64({path: contents})})
+
+    def read_file(self, path: str) -> bytes:
+        """Reads a file under the working directory."""
+        with self._lock:
+            return self._client._ask("GET", f"{self._path}/file?path={urllib.parse.quote(path, safe='')}")
+
+    def list_files(self) -> dict[str, int]:
+        """The files under the working directory, with their sizes in bytes."""
+        with self._lock:
+            answer = _json(self._client._ask("GET", f"{self._path}/files"), "list files")
+        return {_text(file, "path"): int(file.get("bytes", 0)) for file in answer.get("files", [])}
+
+    def reset(self, mode: str = "fresh", seed: Optional[int] = None) -> None:
+        """Puts variables and files back; ``rewind`` is faster, for those who trust their last program."""
+        with self._lock:
+            self._client._post(f"{self._path}/reset", {"mode": mode, "seed": seed})
+
+    def close(self) -> None:
+        """Ends the session. It may be called again, and raises nothing: what cannot be told ends by itself."""
+        if self._closed:
+            return
+        self._closed = True
+        try:
+            self._client._ask("DELETE", self._path)
+        except PaddockError:
+            pass  # a session that nobody uses ends
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _program(
+    code: str,
+    *,
+    timeout: Optional[float] = None,
+    stdin: Optional[str] = None,
+    files: Optional[Files] = None,
+    fetch_files: Sequence[str] = (),
+) -> dict[str, Any]:
+    """A program as the server reads it."""
+    body: dict[str, Any] = {"code": code, "timeoutMs": _ms(timeout), "stdin": stdin}
+    if files:
+        body["files"] = _in_base64(files)
+    if fetch_files:
+        body["fetchFiles"] = list(fetch_files)
+    return {key: value for key, value in body.items() if value is not None}
+
+
+def _ms(seconds: Optional[float]) -> Optional[float]:
+    return None if seconds is None else seconds * 1000
+
+
+def _in_base64(files: Files) -> dict[str, str]:
+    texts = {path: text.encode() if isinstance(text, str) else text for path, text in files.items()}
+    return {path: base64.b64encode(text).decode() for path, text in texts.items()}
+
+
+def _read(response: http.client.HTTPResponse) -> bytes:
+    contents = response.read(_MAX_ANSWER_BYTES + 1)
+    if len(contents) > _MAX_ANSWER_BYTES:
+        raise PaddockError(f"The server must answer in {_MAX_ANSWER_BYTES} bytes: it has more")
+    return contents
+
+
+def _read_output(response: http.client.HTTPResponse, on_output: OnOutput) -> ExecResult:
+    """Reads server-sent events: output as it comes, and the result, which is the last of them."""
+    name, data = "", ""
+    while True:
+        line = response.readline(_MAX_ANSWER_BYTES)
+        if line == b"":
+            raise PaddockError("Cannot exec as the server's answer ends before the result")
+        key, _, value = line.decode().rstrip("\r\n").partition(":")
+        if key == "event":
+            name = value.strip()
+        elif key == "data":
+            data += value
+        elif key == "" and data:
+            event = _json(data.encode(), "exec")
+            if name == "result":
+                return _result(event)
+            if name == "error":
+                raise PaddockError(_text(event, "message"), kind=_text(event, "type"))
+            on_output(name, _text(event, "text"))
+            name, data = "", ""
+
+
+def _json(contents: bytes, doing: str) -> dict[str, Any]:
+    try:
+        value = json.loads(contents) if contents else {}
+    except ValueError as error:
+        raise PaddockError(f"Cannot {doing} as the server's answer is no JSON") from error
+    if not isinstance(value, dict):
+        raise PaddockError(f"Cannot {doing} as the server's answer is no object")
+    return value
+
+
+def _text(value: Mapping[str, Any], key: str) -> str:
+    text = value.get(key) if isinstance(value, dict) else None
+    if not isinstance(text, str):
+        raise PaddockError(f"The server's answer does not fit: {key!r} must be a text")
+    return text
+
+
+def _result(answer: Mapping[str, Any]) -> ExecResult:
+    error = answer.get("error")
+    files = answer.get("files") or {}
+    try:
+        contents = {path: base64.b64decode(text, validate=True) for path, text in files.items()}
+        return ExecResult(
+            status=_text(answer, "status"),
+            stdout=_text(answer, "stdout"),
+            stderr=_text(answer, "stderr"),
+            duration_ms=float(answer["durationMs"]),
+            state_kept=answer["stateKept"] is True,
+            truncated=answer["truncated"] is True,
+            restarted=answer.get("restarted") is True,
+            value=answer.get("value"),
+            error=error and GuestError(_text(error, "type"), _text(error, "message"), _text(error, "traceback")),
+            exit_code=answer.get("exitCode"),
+            cwd=answer.get("cwd"),
+            files=contents,
+        )
+    except (AttributeError, KeyError, TypeError, ValueError) as cause:
+        raise PaddockError("The server's answer does not fit: it is no result") from cause
+
+
+def _outcome(answer: Any) -> BatchOutcome:
+    result = answer.get("result") if isinstance(answer, dict) else None
+    if result is not None:
+        return BatchOutcome(_result(result), None)
+    error = (answer.get("error") if isinstance(answer, dict) else None) or {}
+    status = answer.get("status") if isinstance(answer, dict) else None
+    return BatchOutcome(None, PaddockError(_text(error, "message"), status, _text(error, "type")))
+
+
+def _refusal(response: http.client.HTTPResponse) -> PaddockError:
+    """Why the server refused, in its own words."""
+    status, text = response.status, response.read(1 << 20).decode(errors="replace")
+    try:
+        error = json.loads(text)["error"]
+        kind, message = _text(error, "type"), _text(error, "message")
+    except (KeyError, TypeError, ValueError, PaddockError):
+        kind, message = "", " ".join(text.split())[:300]
+    try:
+        retry_after: Optional[float] = float(response.getheader("retry-after", ""))
+    except ValueError:
+        retry_after = None
+    return PaddockError(f"The server answered {status}: {message}", status, kind, retry_after)

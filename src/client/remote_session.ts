@@ -1,0 +1,110 @@
+import type {
+  ExecOptions,
+  ExecResult,
+  PythonSession,
+  ResetOptions,
+  ShellOptions,
+  ShellResult,
+} from "../sandbox/exec.ts";
+import { checkContents, checkExec, checkPath, checkResetMode, checkSeed } from "../sandbox/exec_check.ts";
+import { unlessAborted } from "../sandbox/unless_aborted.ts";
+import { execAnswer, filesAnswer, nothing, shellAnswer } from "./answers.ts";
+import { execBody, inBase64 } from "./exec_body.ts";
+import { readOutput } from "./output_events.ts";
+import type { ServerApi } from "./server_api.ts";
+
+/**
+ * A session of a server's. What is asked of it is done one after the other, in the order of the calls; it throws
+ * what a local one throws.
+ */
+export class RemoteSession implements PythonSession {
+  readonly #api: ServerApi;
+  readonly #path: string;
+  #turn: Promise<unknown> = Promise.resolve();
+
+  constructor(api: ServerApi, id: string) {
+    this.#api = api;
+    this.#path = `/sessions/${encodeURIComponent(id)}`;
+  }
+
+  /** {@inheritDoc PythonSession.exec} */
+  async exec(code: string, options: ExecOptions = {}): Promise<ExecResult> {
+    const { timeoutMs, signal, onOutput } = options;
+    checkRemoteExec(code, options);
+    const body = execBody(code, options);
+    const asked = { doing: "exec", timeoutMs, signal };
+    return await this.#inTurn(async () => {
+      if (!onOutput) {
+        return await this.#api.post(`${this.#path}/exec`, body, { ...asked, answer: execAnswer });
+      }
+      const read = (events: AsyncIterable<Uint8Array<ArrayBuffer>>) => readOutput("exec", events, onOutput);
+      return await this.#api.stream(`${this.#path}/stream`, body, { ...asked, read });
+    }, signal);
+  }
+
+  /** {@inheritDoc PythonSession.shell} */
+  async shell(command: string, options: ShellOptions = {}): Promise<ShellResult> {
+    const { timeoutMs, stdin, signal, onOutput } = options;
+    checkRemoteExec(command, { timeoutMs, stdin, signal });
+    const asked = { doing: "run command", timeoutMs, signal, answer: shellAnswer };
+    const body = { command, timeoutMs, stdin };
+    const result = await this.#inTurn(() => this.#api.post(`${this.#path}/shell`, body, asked), signal);
+    if (result.stdout !== "") onOutput?.("stdout", result.stdout);
+    if (result.stderr !== "") onOutput?.("stderr", result.stderr);
+    return result;
+  }
+
+  /** {@inheritDoc PythonSession.writeFile} */
+  async writeFile(path: string, contents: Uint8Array | string): Promise<void> {
+    checkPath(path);
+    checkContents(path, contents);
+    const body = { files: inBase64({ [path]: contents }) };
+    const asked = { doing: `write '${path}'`, answer: filesAnswer };
+    await this.#inTurn(() => this.#api.post(`${this.#path}/files`, body, asked));
+  }
+
+  /** {@inheritDoc PythonSession.readFile} */
+  async readFile(path: string): Promise<Uint8Array> {
+    checkPath(path);
+    const asked = `${this.#path}/file?path=${encodeURIComponent(path)}`;
+    return await this.#inTurn(() => this.#api.get(asked, { doing: `read '${path}'` }));
+  }
+
+  /** {@inheritDoc PythonSession.reset} */
+  async reset(options: ResetOptions = {}): Promise<void> {
+    const { mode, seed, signal } = options;
+    checkResetMode(mode);
+    checkSeed(seed);
+    const asked = { doing: "reset session", answer: nothing, signal };
+    await this.#inTurn(() => this.#api.post(`${this.#path}/reset`, { mode, seed }, asked), signal);
+  }
+
+  /** Ends it; the server is told in the background. */
+  [Symbol.asyncDispose](): Promise<void> {
+    this.#api.end(this.#path);
+    return Promise.resolve();
+  }
+
+  /** Does `work` when everything asked for before is done. */
+  async #inTurn<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    const before = this.#turn;
+    const done = Promise.withResolvers<void>();
+    this.#turn = Promise.all([before, done.promise]);
+    try {
+      await unlessAborted(before, signal);
+      return await work();
+    } finally {
+      done.resolve();
+    }
+  }
+}
+
+/** Throws what a local session throws before anything starts; host tools stay on the host. */
+export function checkRemoteExec(code: string, options: ExecOptions): void {
+  if (options.tools !== undefined && options.tools.length > 0) {
+    throw new TypeError(
+      `Cannot grant host tools as the session must be in a sandbox of this process: it is a server's`,
+    );
+  }
+  checkExec(code, options, { name: "server", hostTools: false });
+}

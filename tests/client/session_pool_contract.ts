@@ -1,0 +1,179 @@
+import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import {
+  ChatEnv,
+  type ExecResult,
+  PythonInterpreter,
+  rollout,
+  scriptedPolicy,
+  type SessionPool,
+  StepCounter,
+  TransformedEnv,
+} from "../../mod.ts";
+import { value } from "../sandbox/started.ts";
+
+/** What the contract asks of a pool: two sessions with a shell, that nobody else uses. */
+export const CONTRACT_SIZE = 2;
+
+type Case = (pool: SessionPool) => Promise<void>;
+
+/** What every pool of sessions does, whether they are of this process or of a server. */
+export const SESSION_POOL_CONTRACT: Readonly<Record<string, Case>> = {
+  "exec() gives what became of a program": async (pool) => {
+    await using lease = await pool.acquire();
+    const { session } = lease;
+    assertEquals(await session.exec("print('a'); x = 20\nx + 1").then(plain), {
+      ...{ status: "ok", stdout: "a\n", stderr: "", stateKept: true, truncated: false, value: "21" },
+    });
+    const raised = await session.exec("import sys; print('e', file=sys.stderr); 1 / 0");
+    assert(raised.status === "error" && raised.stderr.startsWith("e\n"));
+    assertEquals(raised.error.type, "ZeroDivisionError");
+    assertStringIncludes(raised.error.traceback, "Traceback (most recent call last):");
+    assertEquals(plain(await session.exec("raise SystemExit(3)")), {
+      ...{ status: "exited", stdout: "", stderr: "", stateKept: true, truncated: false, exitCode: 3 },
+    });
+    const late = await session.exec("while True: pass", { timeoutMs: 200 });
+    assertEquals([late.status, late.stateKept], ["timeout", true]);
+    const lost = await session.exec("import os; os._exit(1)");
+    assertEquals([lost.status, lost.stateKept], ["crashed", false]);
+    const { status, restarted } = await session.exec("None");
+    assertEquals([status, restarted], ["ok", true]);
+  },
+  "exec() runs programs in the order of the calls, in one namespace": async (pool) => {
+    await using lease = await pool.acquire();
+    await lease.session.exec("seen = []");
+    const programs = Array.from({ length: 8 }, (_, at) => lease.session.exec(`seen.append(${at}); seen`));
+    const [last] = (await Promise.all(programs)).slice(-1);
+    assertEquals(last && value(last), "[0, 1, 2, 3, 4, 5, 6, 7]");
+  },
+  "exec() hands in input and files, and gives files back": async (pool) => {
+    await using lease = await pool.acquire();
+    const { session } = lease;
+    const result = await session.exec("open('out', 'w').write(input() + open('d/in').read())", {
+      ...{ stdin: "hi\n", files: { "d/in": "é", raw: new Uint8Array([0, 255]) } },
+      fetchFiles: ["out", "raw", "missing"],
+    });
+    assertEquals(result.files, {
+      out: new TextEncoder().encode("hié"),
+      raw: new Uint8Array([0, 255]),
+    });
+  },
+  "exec() tells output while a program runs": async (pool) => {
+    await using lease = await pool.acquire();
+    const heard = { stdout: "", stderr: "" };
+    const onOutput = (stream: "stdout" | "stderr", text: string) => void (heard[stream] += text);
+    const code = "import sys\nfor at in range(3): print(at, flush=True)\nprint('e', file=sys.stderr)\n'ü'";
+    const result = await lease.session.exec(code, { onOutput });
+    assertEquals(heard, { stdout: "0\n1\n2\n", stderr: "e\n" });
+    assertEquals([result.stdout, value(result)], ["0\n1\n2\n", "'ü'"]);
+  },
+  "exec() is cancelled by its signal, and the session lives on": async (pool) => {
+    await using lease = await pool.acquire();
+    const { session } = lease;
+    await session.exec("kept = 1");
+    for (const onOutput of [undefined, () => {}]) {
+      const stop = new AbortController();
+      const endless = session.exec("while True: pass", { timeoutMs: 600_000, signal: stop.signal, onOutput });
+      setTimeout(() => stop.abort(new Error("enough")), 100);
+      await assertRejects(() => endless, Error, "enough");
+      assertEquals(value(await session.exec("kept")), "1");
+    }
+    const signal = AbortSignal.abort(new Error("too late"));
+    await assertRejects(() => session.exec("1", { signal }), Error, "too late");
+  },
+  "shell() runs command lines over the same files": async (pool) => {
+    await using lease = await pool.acquire();
+    const { session } = lease;
+    await session.writeFile("d/a.txt", "x\ny\n");
+    const heard: string[] = [];
+    const onOutput = (stream: string, text: string) => void heard.push(`${stream}: ${text}`);
+    const result = await session.shell("cd d && wc -l < a.txt", { onOutput });
+    assertEquals([result.status, result.cwd, heard], ["ok", "/home/pyodide/d", ["stdout: 2\n"]]);
+    const failed = await session.shell("cat; exit 7", { stdin: "in" });
+    assertEquals([failed.status, failed.stdout], ["exited", "in"]);
+    assertEquals(failed.status === "exited" && failed.exitCode, 7);
+  },
+  "writeFile() and readFile() carry bytes, and say what is wrong": async (pool) => {
+    await using lease = await pool.acquire();
+    const { session } = lease;
+    const bytes = Uint8Array.from({ length: 300_000 }, (_, at) => at % 251);
+    await session.writeFile("deep/er/ä b.bin", bytes);
+    assertEquals(await session.readFile("deep/er/ä b.bin"), bytes);
+    const missing = await assertRejects(() => session.readFile("none"), Error, "Cannot read 'none'");
+    const folder = await assertRejects(() => session.writeFile("deep", "a"), Error, "Cannot write 'deep'");
+    assertEquals([missing.constructor, folder.constructor], [Error, Error]);
+    for (const path of ["../a", "/etc/passwd", "", "a\\b"]) {
+      await assertRejects(() => session.readFile(path), TypeError, "Cannot use path");
+      await assertRejects(() => session.writeFile(path, ""), TypeError, "Cannot use path");
+    }
+  },
+  "reset() puts the session back, and seeds it": async (pool) => {
+    await using lease = await pool.acquire({ seed: 5 });
+    const { session } = lease;
+    const code = "import random; random.random()";
+    const first = value(await session.exec(code));
+    for (const mode of ["fresh", "rewind"] as const) {
+      await session.exec("left = 1; open('left', 'w').close()");
+      await session.reset({ mode, seed: 5 });
+      assertEquals(
+        value(await session.exec("import os; 'left' in globals() or os.path.exists('left')")),
+        "False",
+      );
+      assertEquals(value(await session.exec(code)), first);
+    }
+    await assertRejects(() => session.reset({ mode: "soft" as "fresh" }), TypeError, "'fresh' or 'rewind'");
+    await assertRejects(() => session.reset({ seed: NaN }), RangeError, "Cannot seed session");
+  },
+  "a session refuses what no session can do": async (pool) => {
+    await using lease = await pool.acquire();
+    const { session } = lease;
+    await assertRejects(() => session.exec("1", { timeoutMs: 0 }), RangeError, "'timeoutMs' must be > 0");
+    await assertRejects(() => session.exec(1 as unknown as string), TypeError, "code must be a string");
+    await assertRejects(() => session.shell("ls", { timeoutMs: -1 }), RangeError, "'timeoutMs' must be > 0");
+    await assertRejects(() => pool.acquire({ seed: 0.5 }), RangeError, "Cannot seed session");
+  },
+  "acquire() waits for a session, and can be cancelled": async (pool) => {
+    const first = await pool.acquire();
+    await first.session.exec("left = 1");
+    const second = await pool.acquire();
+    const stop = new AbortController();
+    const cancelled = pool.acquire({ signal: stop.signal });
+    const waiting = pool.acquire();
+    stop.abort(new Error("changed my mind"));
+    await assertRejects(() => cancelled, Error, "changed my mind");
+    await first[Symbol.asyncDispose]();
+    const third = await waiting;
+    assertEquals(value(await third.session.exec("'left' in globals()")), "False");
+    await second[Symbol.asyncDispose]();
+    await third[Symbol.asyncDispose]();
+    await using _all = await pool.acquire();
+    await using _again = await pool.acquire();
+  },
+  "a lease that is over answers no more, and what ran in it is stopped": async (pool) => {
+    const lease = await pool.acquire();
+    const endless = lease.session.exec("while True: pass", { timeoutMs: 600_000 });
+    const over = assertRejects(() => endless, Error, "Cannot use session as its lease is over");
+    await lease[Symbol.asyncDispose]();
+    await lease[Symbol.asyncDispose]();
+    await over;
+    await assertRejects(() => lease.session.exec("1"), Error, "lease is over");
+    await assertRejects(() => lease.session.readFile("a"), Error, "lease is over");
+    await using _first = await pool.acquire();
+    await using second = await pool.acquire();
+    assertEquals(value(await second.session.exec("2")), "2");
+  },
+  "a PythonInterpreter plays an episode": async (pool) => {
+    await using env = new TransformedEnv(new ChatEnv(), [
+      new PythonInterpreter({ pool }),
+      new StepCounter({ maxSteps: 2 }),
+    ]);
+    const replies = ["```python\nn = 6\n```", "```python\nprint(n * 7)\n```"];
+    const task = { id: "a", query: "?", replies };
+    const { messages } = await rollout(env, scriptedPolicy(), task);
+    assertStringIncludes(JSON.stringify(messages.at(-1)), "42");
+  },
+};
+
+/** A result without its time. */
+function plain({ durationMs: _, ...rest }: ExecResult): Omit<ExecResult, "durationMs"> {
+  return rest;
+}

@@ -1,0 +1,65 @@
+import { assertEquals, assertRejects } from "@std/assert";
+import {
+  hiddenTests,
+  History,
+  loadProfile,
+  PaddockClient,
+  SandboxPool,
+  type SessionPool,
+} from "../../mod.ts";
+import { HttpServer } from "../../src/server/http_server.ts";
+import { served } from "../server/served.ts";
+import { CONTRACT_SIZE, SESSION_POOL_CONTRACT } from "./session_pool_contract.ts";
+
+const profile = await loadProfile("workspace");
+const token = "contract-token";
+
+/** Each makes a pool out of a local one. */
+const KINDS: Readonly<Record<string, (local: SandboxPool, stack: AsyncDisposableStack) => SessionPool>> = {
+  "SandboxPool": (local) => local,
+  "PaddockClient, its server in the process,": (pool, stack) => {
+    const { app } = stack.use(served({ pool, maxSessions: CONTRACT_SIZE, waitMs: 200, tokens: [token] }));
+    const fetch = (request: Request) => app.fetch(request);
+    return stack.use(new PaddockClient({ url: "http://localhost", token, fetch }));
+  },
+  "PaddockClient, its server behind a socket,": (pool, stack) => {
+    const { app, sessions } = stack.use(served({ pool, maxSessions: CONTRACT_SIZE, tokens: [token] }));
+    const options = { hostname: "127.0.0.1", port: 0 };
+    const onGraceOver = () => sessions[Symbol.asyncDispose]();
+    const server = stack.use(new HttpServer((request) => app.fetch(request), { ...options, onGraceOver }));
+    return stack.use(new PaddockClient({ url: `http://127.0.0.1:${server.port}`, token }));
+  },
+};
+
+for (const [kind, open] of Object.entries(KINDS)) {
+  Deno.test(`${kind} keeps the contract of a pool`, async (t) => {
+    await using stack = new AsyncDisposableStack();
+    const local = stack.use(new SandboxPool({ profile, size: CONTRACT_SIZE, resetMode: "rewind" }));
+    const pool = open(local, stack);
+    for (const [name, run] of Object.entries(SESSION_POOL_CONTRACT)) await t.step(name, () => run(pool));
+  });
+}
+
+Deno.test("hiddenTests run a model's program on a server, and their tests here, where host tools are", async () => {
+  await using remote = new SandboxPool({ profile, size: 1, resetMode: "rewind" });
+  await using testPool = new SandboxPool({ profile: await loadProfile("tools"), size: 1 });
+  await using server = served({ pool: remote, maxSessions: 1 });
+  const fetch = (request: Request) => server.app.fetch(request);
+  await using pool = new PaddockClient({ url: "http://localhost", fetch });
+  const fields = {
+    ...{ prompt: "def double(n):\n", entry_point: "double" },
+    test: "def check(candidate):\n    assert candidate(2) == 4\n    assert candidate(0) == 0\n",
+  };
+  const task = { id: "a", query: "?", fields };
+  const score = async (line: string, grader = hiddenTests({ pool, testPool })) => {
+    const content = `\`\`\`python\ndef double(n):\n    ${line}\n\`\`\``;
+    return await grader.grade({ task, history: History.fromChats([{ role: "assistant", content }]) });
+  };
+  assertEquals(await score("return n * 2"), { score: 1, parts: { tests_passed: 1 } });
+  assertEquals(await score("return 4"), { score: 0, parts: { tests_passed: 0 } });
+  await assertRejects(
+    () => score("return 4", hiddenTests({ pool: testPool, testPool: pool })),
+    TypeError,
+    "host tools",
+  );
+});

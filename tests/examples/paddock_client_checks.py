@@ -1,0 +1,123 @@
+"""Drives paddock_client.py against the server of $PADDOCK_URL. Each line of the output is a check that held."""
+
+import http.server
+import json
+import os
+import signal
+import sys
+import threading
+
+from paddock_client import PaddockClient, PaddockError
+
+URL, TOKEN = os.environ["PADDOCK_URL"], os.environ["PADDOCK_TOKEN"]
+
+
+def check(name, holds):
+    if not holds:
+        sys.exit(f"failed: {name}")
+    print(name)
+
+
+def refused(work):
+    try:
+        work()
+    except PaddockError as error:
+        return error
+    return None
+
+
+client = PaddockClient(URL, TOKEN)
+with client.session(seed=1) as session:
+    session.exec("x = 20")
+    check("a session keeps its variables", session.exec("x + 1").value == "21")
+    result = session.exec("print(input()); 1 / 0", stdin="in")
+    check("what a program raises is a result", (result.status, result.ok, result.stdout) == ("error", False, "in\n"))
+    check("with its traceback", "ZeroDivisionError" in result.error.traceback)
+    late = session.exec("while True: pass", timeout=0.3)
+    check("a program that is late keeps the session", (late.status, late.state_kept) == ("timeout", True))
+    gone = session.exec("raise SystemExit(3)")
+    check("exit codes are told", (gone.status, gone.exit_code) == ("exited", 3))
+    pieces = []
+    streamed = session.exec("for at in range(3): print(at, flush=True)\nx", on_output=lambda *piece: pieces.append(piece))
+    check("output is told as it comes", "".join(text for _, text in pieces) == "0\n1\n2\n" == streamed.stdout)
+    check("and the result is the same", streamed.value == "20")
+    session.write_file("d/a.bin", bytes(range(256)))
+    check("files go in and come back", session.read_file("d/a.bin") == bytes(range(256)))
+    check("and are listed", session.list_files() == {"d/a.bin": 256})
+    both = session.exec("open('out', 'w').write(open('in').read())", files={"in": "é"}, fetch_files=["out", "none"])
+    check("also with a program", both.files == {"out": "é".encode()})
+    missing = refused(lambda: session.read_file("none"))
+    check("a missing file is an error", (missing.status, missing.kind) == (404, "not_found"))
+    check("a path outside is one", refused(lambda: session.write_file("../a", "")).status == 422)
+    check("no shell is one", "shell" in str(refused(lambda: session.shell("ls"))))
+    outcomes = client.exec_batch(["2 + 2", {"code": "x", "session": session}, {"code": "1 / 0", "timeout": 5}])
+    check("a batch is answered in order", [o.result.value or o.result.status for o in outcomes] == ["4", "20", "error"])
+    session.reset("rewind")
+    check("a reset session has no variables", session.exec("'x' in globals()").value == "False")
+    signal.signal(signal.SIGALRM, signal.default_int_handler)
+    signal.setitimer(signal.ITIMER_REAL, 0.3)
+    try:
+        session.exec("while True: pass", timeout=3000)
+    except KeyboardInterrupt:
+        check("Ctrl-C stops the program", session.exec("7").value == "7")
+check("a session that was closed is gone", refused(lambda: session.exec("1")).kind == "not_found")
+session.close()
+check("one program needs no session", client.exec("6 * 7").value == "42")
+check("graders have names", "gsm8k" in client.graders())
+said = [{"role": "assistant", "content": "<answer>42</answer>"}]
+check("a right answer is worth 1", client.grade("number_match", {"answer": "42"}, said).score == 1)
+check("a wrong one 0", client.grade("number_match", {"answer": "41"}, said).score == 0)
+check("what cannot be scored is None", client.grade("number_match", {}, said).score is None)
+check("no token, no answer", refused(lambda: PaddockClient(URL).exec("1")).status == 401)
+check("no server, no answer", refused(PaddockClient("http://127.0.0.1:1", retries=0).session).status is None)
+
+with client.session(), client.session(), client.session():
+    check("a full server is waited for", refused(lambda: client.session(wait=0)).status in (429, 504))
+
+
+class Flaky(http.server.BaseHTTPRequestHandler):
+    """Is busy, then breaks off, then answers; then breaks streams off."""
+
+    ids = []
+    streams = 0
+
+    def log_message(self, *_):
+        pass
+
+    def do_POST(self):
+        self.rfile.read(int(self.headers["content-length"]))
+        if self.path.endswith("/stream"):
+            Flaky.streams += 1
+            return
+        Flaky.ids.append(self.headers["x-request-id"])
+        if len(Flaky.ids) == 1:
+            return self.answer(503, {"error": {"type": "unavailable", "message": "later"}}, {"retry-after": "0"})
+        if len(Flaky.ids) == 2:
+            return None
+        return self.answer(201, {"id": "s"}, {})
+
+    def do_GET(self):
+        self.answer(200, [], {})
+
+    def do_DELETE(self):
+        self.answer(500, {}, {})
+
+    def answer(self, status, body, headers):
+        contents = json.dumps(body).encode()
+        self.send_response(status)
+        for name, value in {**headers, "content-length": str(len(contents))}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(contents)
+
+
+with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Flaky) as flaky:
+    threading.Thread(target=flaky.serve_forever, daemon=True).start()
+    unsteady = PaddockClient(f"http://127.0.0.1:{flaky.server_address[1]}", backoff=0.01)
+    with unsteady.session() as opened:
+        check("requests are sent again with their id", (opened.id, len(Flaky.ids), len(set(Flaky.ids))) == ("s", 3, 1))
+        broken = refused(lambda: opened.exec("1", on_output=print))
+        check("streams are not", (Flaky.streams, broken.status) == (1, None))
+        check("an answer that is none is an error", "does not fit" in str(refused(lambda: opened.exec("1"))))
+        check("whatever it is", "no object" in str(refused(unsteady.graders)))
+    flaky.shutdown()

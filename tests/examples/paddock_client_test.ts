@@ -1,0 +1,24 @@
+import { assertEquals } from "@std/assert";
+import { Serving } from "../cli/serving.ts";
+import { PYTHON } from "./installed.ts";
+
+const CLIENT = new URL("../../examples/python/", import.meta.url).pathname;
+const CHECKS = new URL("paddock_client_checks.py", import.meta.url).pathname;
+const LAST = "whatever it is\n";
+
+Deno.test({
+  name: `examples/python/paddock_client.py drives a real server${PYTHON.note}`,
+  ignore: PYTHON.missing,
+  async fn() {
+    const token = crypto.randomUUID();
+    const serving = await Serving.start("--max-sessions", "3", "--queue", "0", "--token", token);
+    const { success, stdout, stderr } = await new Deno.Command("python3", {
+      args: ["-B", "-W", "error", CHECKS],
+      env: { PADDOCK_URL: serving.url, PADDOCK_TOKEN: token, PYTHONPATH: CLIENT },
+    }).output();
+    const { log } = await serving.end("SIGTERM");
+    const decoder = new TextDecoder();
+    assertEquals({ success, stderr: decoder.decode(stderr), log }, { success: true, stderr: "", log: "" });
+    assertEquals(decoder.decode(stdout).endsWith(LAST), true);
+  },
+});

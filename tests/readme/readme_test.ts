@@ -1,0 +1,150 @@
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { join } from "node:path";
+import { type CallToolResult, Client } from "@modelcontextprotocol/client";
+import { ChildTransport } from "../../src/tools/mcp/child_transport.ts";
+import { Serving } from "../cli/serving.ts";
+import { CURL, PYTHON } from "../examples/installed.ts";
+import { FakeServer } from "../policy/fake_server.ts";
+import { tinyTokenizer, tinyTokenizerFiles } from "../tiny_tokenizer.ts";
+import { Clone } from "./clone.ts";
+import { readmeBlocks } from "./readme_blocks.ts";
+
+const ROOT = new URL("../../", import.meta.url);
+const README = await Deno.readTextFile(new URL("README.md", ROOT));
+/** The README's blocks that are no TypeScript which `deno test --doc` runs. */
+const BLOCKS = readmeBlocks(README).filter(({ language, section }) =>
+  language !== "ts" || section === "Serve"
+);
+const SERVED = "127.0.0.1:8471";
+const posix = Deno.build.os !== "windows";
+
+/** The only block of a section in a language, or the one of them that holds a text. */
+function block(section: string, language: string, holds = ""): string {
+  const found = BLOCKS.filter((block) =>
+    block.section === section && block.language === language && block.text.includes(holds)
+  );
+  const [only] = found;
+  if (only === undefined || found.length > 1) {
+    throw new Error(`Cannot find one block of ${language} in '${section}': there are ${found.length}`);
+  }
+  return only.text;
+}
+
+/** Starts the server as the README says, on a port that is free, and gives the README's blocks with that port. */
+async function whileServed(
+  test: (clone: Clone, at: (text: string) => string) => Promise<void>,
+): Promise<void> {
+  await using clone = await Clone.create();
+  const command = block("Serve", "sh", "paddock serve").replace("--port 8471", "--port 0");
+  const serving = await Serving.over(clone.start("sh", "-c", `exec ${command}`));
+  try {
+    await test(clone, (text) => text.replaceAll(SERVED, new URL(serving.url).host));
+  } finally {
+    assertEquals((await serving.end("SIGTERM")).code, 0);
+  }
+}
+
+Deno.test("the README has no block that no test runs", () => {
+  assertEquals(BLOCKS.map(({ section, language }) => `${section}: ${language}`), [
+    ...["Paddock: sh", "A file of tasks: sh", "Training: sh", "tau-bench: sh"],
+    ...["Serve: sh", "Serve: sh", "Serve: ts", "Serve: python"],
+    ...["verl: sh", "TRL: python", "slime: python", "MCP: json"].map((name) =>
+      `Plug in your trainer: ${name.split(": ")[1]}`
+    ),
+  ]);
+});
+
+Deno.test({
+  name: `README, Serve: the server answers curl${CURL.note}`,
+  ignore: !posix || CURL.missing,
+  fn: () =>
+    whileServed(async (clone, at) => {
+      const { results } = JSON.parse(await clone.run("sh", "-euc", at(block("Serve", "sh", "curl"))));
+      assertEquals(results.map(({ result }: { result: { status: string } }) => result.status), [
+        "ok",
+        "error",
+      ]);
+      const typescript = at(block("Serve", "ts")).replace("@paddock/paddock", new URL("mod.ts", ROOT).href);
+      const file = await clone.write("client.ts", typescript);
+      const config = new URL("deno.json", ROOT).pathname;
+      assertStringIncludes(await clone.run(Deno.execPath(), "run", "-A", "--config", config, file), "2\n");
+    }),
+});
+
+Deno.test({
+  name: `README, Serve and Plug in your trainer: Python, and stand-ins for verl, TRL and slime${PYTHON.note}`,
+  ignore: !posix || PYTHON.missing,
+  fn: () =>
+    whileServed(async (clone, at) => {
+      const python = await clone.write("program.py", at(block("Serve", "python")));
+      assertEquals(await clone.run("python3", python), "6\n");
+      const trainer = "Plug in your trainer";
+      assertEquals(await clone.run("sh", "-euc", at(block(trainer, "sh", "verl"))), "rewarded\n");
+      await clone.write("readme_block.py", at(block(trainer, "python", "openenv")));
+      assertEquals(await clone.run("python3", "-m", "play_trl"), "played\n");
+      await clone.write("readme_block.py", at(block(trainer, "python", "paddock_client")));
+      assertEquals(await clone.run("python3", "-m", "play_slime"), "rewarded\n");
+    }),
+});
+
+Deno.test({
+  name:
+    "README, Plug in your trainer: a client of the Model Context Protocol starts what its configuration says",
+  ignore: !posix,
+  async fn() {
+    await using clone = await Clone.create();
+    const text = block("Plug in your trainer", "json").replace("/path/to/paddock", ROOT.pathname);
+    const { mcpServers: { python: { command, args } } } = JSON.parse(text);
+    const client = new Client({ name: "test", version: "1" });
+    const program = join(clone.path, "bin", command);
+    await client.connect(
+      new ChildTransport({ program, args, env: { ...Deno.env.toObject(), ...clone.env } }, undefined),
+    );
+    try {
+      const { tools } = await client.listTools();
+      for (const { name } of tools) assertStringIncludes(README, `\`${name}\``);
+      const call = { name: "run_python_code", arguments: { python_code: "6 * 7" } };
+      const { content: [first] } = await client.callTool(call) as CallToolResult;
+      assertStringIncludes(first?.type === "text" ? first.text : "", "<return_value>\n42\n");
+    } finally {
+      await client.close();
+    }
+  },
+});
+
+Deno.test({
+  name: "README: the demo, and the rollouts of a file of tasks and of tau-bench's layout",
+  ignore: !posix,
+  async fn() {
+    await using clone = await Clone.create();
+    const run = (text: string) => clone.run("sh", "-euc", text);
+    assertStringIncludes(await run(block("Paddock", "sh")), "mean reward");
+    assertStringIncludes(await run(block("A file of tasks", "sh")), "mistaken");
+    assertEquals((await Deno.stat(join(clone.path, "runs/a.jsonl"))).isFile, true);
+    const [own = "", checkout = ""] = block("tau-bench", "sh").split(/(?<!\\)\n(?=.)/);
+    assertStringIncludes(checkout, "--path ~/tau-bench"); // it needs a checkout and two models
+    assertStringIncludes(await run(own), "mean reward");
+  },
+});
+
+Deno.test({
+  name: "README, Training: rollouts of a model's server, with a fake one in its place",
+  ignore: !posix,
+  async fn() {
+    await using clone = await Clone.create();
+    const { tokenizer: model, config } = tinyTokenizerFiles();
+    await clone.write("Qwen3-8B/tokenizer.json", JSON.stringify(model));
+    await clone.write("Qwen3-8B/tokenizer_config.json", JSON.stringify(config));
+    await clone.write("test.jsonl", '{"query":"2+2?","answer":"4"}\n');
+    const output_ids = (await tinyTokenizer()).encode("The answer is 4<|im_end|>");
+    const output_token_logprobs = output_ids.map((id) => [-0.5, id, null]);
+    await using server = new FakeServer(() => {
+      const meta_info = { finish_reason: { type: "stop" }, output_token_logprobs };
+      return Response.json({ text: "The answer is 4", output_ids, meta_info });
+    });
+    const command = block("Training", "sh").replace("http://127.0.0.1:30000", server.url);
+    await clone.run("sh", "-euc", `${command}\nwait`);
+    const lines = (await Deno.readTextFile(join(clone.path, "runs/train.jsonl"))).trimEnd().split("\n");
+    assertEquals(lines.length, 8);
+  },
+});
