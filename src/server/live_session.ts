@@ -1,5 +1,12 @@
 import { z } from "zod";
-import type { ExecOptions, ExecResult, PythonSession, ResetOptions } from "../sandbox/exec.ts";
+import type {
+  ExecOptions,
+  ExecResult,
+  PythonSession,
+  ResetOptions,
+  ShellOptions,
+  ShellResult,
+} from "../sandbox/exec.ts";
 import LIST_FILES from "./list_files.py" with { type: "text" };
 import type { Metrics } from "./metrics.ts";
 import { ServerError, sessionError } from "./server_error.ts";
@@ -63,7 +70,7 @@ export class LiveSession implements AsyncDisposable {
     return this.#ended !== undefined;
   }
 
-  /** How many programs it has run. */
+  /** How many programs and command lines it has run. */
   get execs(): number {
     return this.#execs;
   }
@@ -72,6 +79,15 @@ export class LiveSession implements AsyncDisposable {
   async exec(code: string, options: ExecOptions = {}): Promise<ExecResult> {
     return await this.#use(async ({ session, metrics }) => {
       const result = await session.exec(code, options);
+      this.#execs++;
+      metrics.exec(result.status, result.durationMs);
+      return result;
+    });
+  }
+
+  async shell(command: string, options: ShellOptions = {}): Promise<ShellResult> {
+    return await this.#use(async ({ session, metrics }) => {
+      const result = await session.shell(command, options);
       this.#execs++;
       metrics.exec(result.status, result.durationMs);
       return result;

@@ -1,5 +1,5 @@
 import { assertEquals, assertObjectMatch, assertStringIncludes } from "@std/assert";
-import { numberMatch } from "../../mod.ts";
+import { loadProfile, numberMatch, SandboxPool } from "../../mod.ts";
 import { SandboxError } from "../../src/errors.ts";
 import { bad, type FakePython, ok } from "../fake_pool.ts";
 import { served } from "./served.ts";
@@ -81,6 +81,22 @@ Deno.test("/v1 writes and reads files", async () => {
   assertEquals((await server.ask("GET", `${path}/file?path=a.txt`)).body, "hi");
   assertEquals((await server.ask("GET", `${path}/file?path=b.txt`)).status, 404);
   assertEquals((await server.ask("POST", `${path}/files`, { files: { "a.txt": "%" } })).status, 422);
+});
+
+Deno.test("/v1 runs command lines where the profile has a shell, and says so where it has none", async () => {
+  await using pool = new SandboxPool({ profile: await loadProfile("workspace"), size: 1 });
+  await using server = served({ pool, maxSessions: 1 });
+  const { body: { id } } = await server.ask("POST", "/v1/sessions", {});
+  const run = async (command: string, stdin?: string) =>
+    (await server.ask("POST", `/v1/sessions/${id}/shell`, { command, stdin })).body;
+  assertObjectMatch(await run("mkdir d && cd d && cat > a", "hi"), { status: "ok", exitCode: 0 });
+  assertObjectMatch(await run("pwd; cat a; false"), {
+    ...{ status: "exited", exitCode: 1, stdout: "/home/pyodide/d\nhi", cwd: "/home/pyodide/d" },
+  });
+  await using other = served({ python });
+  const { body: opened } = await other.ask("POST", "/v1/sessions", {});
+  const refused = await other.ask("POST", `/v1/sessions/${opened.id}/shell`, { command: "ls" });
+  assertEquals([refused.status, refused.body.error.type], [422, "invalid"]);
 });
 
 Deno.test("/v1/exec:batch answers in order, each item with its own status", async () => {
@@ -168,7 +184,7 @@ Deno.test("the server describes itself", async () => {
   assertEquals(Object.keys(api.paths).sort(), [
     ...["/v1/exec:batch", "/v1/grade", "/v1/graders", "/v1/sessions", "/v1/sessions/{id}"],
     ...["/v1/sessions/{id}/exec", "/v1/sessions/{id}/file", "/v1/sessions/{id}/files"],
-    ...["/v1/sessions/{id}/reset", "/v1/sessions/{id}/stream"],
+    ...["/v1/sessions/{id}/reset", "/v1/sessions/{id}/shell", "/v1/sessions/{id}/stream"],
   ]);
   const { body: page } = await server.ask("GET", "/docs");
   assertStringIncludes(page, "POST /v1/sessions/{id}/exec");

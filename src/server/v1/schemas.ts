@@ -37,6 +37,19 @@ export const execResult = z.object({
   files: z.record(z.string(), z.string()).optional().describe("the files asked for, in base64"),
 }).meta({ id: "ExecResult" });
 
+/** A command line to run, as it comes in. */
+export const shellRequest = z.strictObject({
+  command: z.string(),
+  timeoutMs: execRequest.shape.timeoutMs,
+  stdin: z.string().optional().describe("what the first command reads"),
+}).meta({ id: "ShellRequest" });
+
+/** What became of a command line, as it goes out. */
+export const shellResult = execResult.omit({ value: true, files: true }).extend({
+  status: z.enum(["ok", "exited", "timeout", "memory", "output", "crashed"]),
+  cwd: z.string().describe("the shell's directory from now on"),
+}).meta({ id: "ShellResult" });
+
 /** What a session is to who owns it. */
 export const sessionInfo = z.object({
   id: z.string(),

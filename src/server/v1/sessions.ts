@@ -13,6 +13,8 @@ import {
   resetRequest,
   sessionAnswer,
   sessionInfo,
+  shellRequest,
+  shellResult,
 } from "./schemas.ts";
 
 const params = sessionPath;
@@ -48,6 +50,13 @@ const exec = createRoute({
   responses: { 200: jsonAnswer(execResult, "What became of it"), ...failures },
 });
 
+const shell = createRoute({
+  ...{ method: "post", path: "/v1/sessions/{id}/shell", tags },
+  summary: "Run a command line in a session, where the server's profile has a shell",
+  request: { params, body: jsonBody(shellRequest) },
+  responses: { 200: jsonAnswer(shellResult, "What became of it"), ...failures },
+});
+
 const reset = createRoute({
   ...{ method: "post", path: "/v1/sessions/{id}/reset", tags, summary: "Put a session back to its start" },
   request: { params, body: jsonBody(resetRequest) },
@@ -71,6 +80,10 @@ export function sessionRoutes(app: Api, sessions: SessionService): void {
     const request = c.req.valid("json");
     const result = await named(sessions, c).exec(request.code, execOptions(request, c.get("signal")));
     return c.json(execAnswer(result), 200);
+  });
+  app.openapi(shell, async (c) => {
+    const { command, ...options } = c.req.valid("json");
+    return c.json(await named(sessions, c).shell(command, { ...options, signal: c.get("signal") }), 200);
   });
   app.openapi(reset, async (c) => {
     await named(sessions, c).reset({ ...c.req.valid("json"), signal: c.get("signal") });
