@@ -1,5 +1,5 @@
 import { Command, Option } from "commander";
-import { CALL_STYLES } from "./call_styles.ts";
+import { CALL_STYLES } from "../tools/call_styles.ts";
 import { ENVS } from "./envs.ts";
 import { GRADERS } from "./graders.ts";
 import { namesText } from "./named.ts";

@@ -3,7 +3,7 @@ import type { Tokenizer } from "../chat/tokenizer.ts";
 import { datasetFiles } from "../datasets/dataset_files.ts";
 import type { TokenMode, TokenOptions } from "../rollout/tokens/episode_writer.ts";
 import { TokenFormat } from "../rollout/tokens/token_format.ts";
-import { CALL_STYLES } from "./call_styles.ts";
+import { CALL_STYLES } from "../tools/call_styles.ts";
 import { ENVS, MAX_TURNS } from "./envs.ts";
 import { openTools, type ToolFlags } from "./episode_tools.ts";
 import { type GraderFlags, graderSetup } from "./grader_setup.ts";

@@ -10,6 +10,7 @@ import { sandboxFusion } from "./adapters/sandbox_fusion.ts";
 import type { AppEnv } from "./app_env.ts";
 import { noticeDisconnect } from "./disconnect.ts";
 import { docsPage } from "./docs_page.ts";
+import type { EnvService } from "./env_service.ts";
 import { asServerError, errorAnswer, invalidRequest } from "./error_answer.ts";
 import { Gate } from "./gate.ts";
 import { mcpRoute } from "./mcp/mcp_route.ts";
@@ -19,6 +20,8 @@ import { sameAnswer } from "./same_answer.ts";
 import { ServerError } from "./server_error.ts";
 import type { SessionService } from "./session_service.ts";
 import { batchRoutes } from "./v1/batch.ts";
+import { envBatchRoutes } from "./v1/env_batch.ts";
+import { envRoutes } from "./v1/envs.ts";
 import { fileRoutes } from "./v1/files.ts";
 import { gradeRoutes, type Graders } from "./v1/grade.ts";
 import type { Api } from "./v1/route.ts";
@@ -33,6 +36,8 @@ export interface PaddockAppOptions extends AccessOptions {
   /** Where programs run. It stays its owner's. */
   sessions: SessionService;
   metrics: Metrics;
+  /** What `/v1/envs` drives; there is no such path without it. It stays its owner's. */
+  envs?: EnvService | undefined;
   /** What `/v1/grade` offers. */
   graders?: Graders | undefined;
   limits?: Partial<RequestLimits> | undefined;
@@ -42,7 +47,7 @@ export interface PaddockAppOptions extends AccessOptions {
 
 /** The whole server as a function of requests; it needs no socket. */
 export function paddockApp(options: PaddockAppOptions): Api {
-  const { sessions, metrics, graders = new Map(), onFault = () => {} } = options;
+  const { sessions, envs, metrics, graders = new Map(), onFault = () => {} } = options;
   const app = new OpenAPIHono<AppEnv>({
     defaultHook(result) {
       if (!result.success) throw invalidRequest(result.error);
@@ -66,6 +71,10 @@ export function paddockApp(options: PaddockAppOptions): Api {
   fileRoutes(app, sessions);
   batchRoutes(app, sessions);
   gradeRoutes(app, graders, new Gate({ places: sessions.maxSessions, queue: 64, waitMs: 30_000 }));
+  if (envs) {
+    envRoutes(app, envs);
+    envBatchRoutes(app, envs);
+  }
   aboutRoutes(app, metrics);
   app.all("/mcp", mcpRoute(sessions));
   for (const adapter of ADAPTERS) app.route("/", adapter(sessions));

@@ -7,6 +7,7 @@ import type {
   ShellOptions,
   ShellResult,
 } from "../sandbox/exec.ts";
+import { Idle } from "./idle.ts";
 import LIST_FILES from "./list_files.py" with { type: "text" };
 import type { Metrics } from "./metrics.ts";
 import { ServerError, sessionError } from "./server_error.ts";
@@ -27,7 +28,7 @@ export interface LiveSessionOptions {
   /** What its owner calls it, where it has a name. */
   readonly name?: string | undefined;
   readonly metrics: Metrics;
-  /** Milliseconds without use after which it ends. */
+  /** Milliseconds without use after which it ends; never when `Infinity`. */
   readonly idleMs: number;
   /** Aborted when everything stops, with what those who wait are told. */
   readonly stop: AbortSignal;
@@ -48,21 +49,19 @@ export class LiveSession implements AsyncDisposable {
   readonly name: string | undefined;
   readonly createdAt: Date = new Date();
   readonly #options: LiveSessionOptions;
-  #usedAt = new Date();
+  readonly #idle: Idle;
   #execs = 0;
-  #using = 0;
-  #timer: ReturnType<typeof setTimeout> | undefined;
   #ended: Promise<void> | undefined;
 
   constructor(options: LiveSessionOptions) {
     this.owner = options.owner;
     this.name = options.name;
     this.#options = options;
-    this.#rest();
+    this.#idle = new Idle(options.idleMs, () => this[Symbol.asyncDispose]());
   }
 
   get usedAt(): Date {
-    return this.#usedAt;
+    return this.#idle.usedAt;
   }
 
   /** Whether it is over. */
@@ -115,32 +114,23 @@ export class LiveSession implements AsyncDisposable {
   }
 
   [Symbol.asyncDispose](): Promise<void> {
-    clearTimeout(this.#timer);
+    this.#idle[Symbol.dispose]();
     this.#ended ??= this.#options.onEnd();
     return this.#ended;
   }
 
   async #use<T>(work: (options: LiveSessionOptions) => Promise<T>): Promise<T> {
     if (this.#ended) throw new ServerError("conflict", "The session has ended");
-    if (this.#using >= MAX_WAITING) {
+    if (this.#idle.users >= MAX_WAITING) {
       throw new ServerError("busy", `${MAX_WAITING} requests wait for the session`, { retryAfter: 1 });
     }
-    clearTimeout(this.#timer);
-    this.#using++;
+    using _use = this.#idle.use();
     try {
       return await work(this.#options);
     } catch (error) {
       const { stop } = this.#options;
       throw sessionError(stop.aborted ? stop.reason : error);
-    } finally {
-      this.#using--;
-      this.#usedAt = new Date();
-      if (this.#using === 0 && !this.#ended) this.#rest();
     }
-  }
-
-  #rest(): void {
-    this.#timer = setTimeout(() => this[Symbol.asyncDispose](), this.#options.idleMs);
   }
 }
 

@@ -26,6 +26,8 @@ export interface OpenOptions {
   /** What the owner calls it, for one that is found by its name. */
   name?: string | undefined;
   seed?: number | undefined;
+  /** Milliseconds without use after which it ends, where it is not as all; never when `Infinity`. */
+  idleMs?: number | undefined;
   signal: AbortSignal;
 }
 
@@ -61,9 +63,9 @@ export class SessionService implements AsyncDisposable {
   }
 
   /** Opens a session for one use: nobody finds it, and the caller ends it. */
-  async borrow({ owner, name, seed, signal }: OpenOptions): Promise<LiveSession> {
+  async borrow({ owner, name, seed, idleMs, signal }: OpenOptions): Promise<LiveSession> {
     if (this.#stop.signal.aborted) throw new ServerError("unavailable", "The server stops");
-    const { pool, metrics, idleMs } = this.#options;
+    const { pool, metrics } = this.#options;
     const either = AbortSignal.any([signal, this.#stop.signal]);
     try {
       const { entered: lease, place } = await this.#gate.pass(
@@ -72,7 +74,8 @@ export class SessionService implements AsyncDisposable {
       );
       const onEnd = () => this.#end(session, lease, place);
       const session: LiveSession = new LiveSession({
-        ...{ session: lease.session, owner, name, metrics, idleMs, onEnd },
+        ...{ session: lease.session, owner, name, metrics, onEnd },
+        idleMs: idleMs ?? this.#options.idleMs,
         stop: this.#stop.signal,
       });
       this.#open.add(session);
@@ -129,8 +132,8 @@ export class SessionService implements AsyncDisposable {
     this.#kept.delete(session.id);
     if (session.name !== undefined) this.#named.delete(nameKey(session.owner, session.name));
     this.#open.delete(session);
+    using _place = place;
     await lease[Symbol.asyncDispose]();
-    place[Symbol.dispose]();
   }
 }
 

@@ -182,6 +182,7 @@ Deno.test("the server describes itself", async () => {
   assertStringIncludes(metrics, "# TYPE paddock_sessions gauge\npaddock_sessions 0\n");
   const { body: api } = await server.ask("GET", "/openapi.json");
   assertEquals(Object.keys(api.paths).sort(), [
+    ...["/v1/envs", "/v1/envs/step:batch", "/v1/envs/{id}", "/v1/envs/{id}/reset", "/v1/envs/{id}/step"],
     ...["/v1/exec:batch", "/v1/grade", "/v1/graders", "/v1/sessions", "/v1/sessions/{id}"],
     ...["/v1/sessions/{id}/exec", "/v1/sessions/{id}/file", "/v1/sessions/{id}/files"],
     ...["/v1/sessions/{id}/reset", "/v1/sessions/{id}/shell", "/v1/sessions/{id}/stream"],
