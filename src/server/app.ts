@@ -5,6 +5,8 @@ import { access, type AccessOptions } from "./access.ts";
 import { e2b } from "./adapters/e2b.ts";
 import { nemoSkills } from "./adapters/nemo_skills.ts";
 import { openEnv } from "./adapters/openenv.ts";
+import { codingKind } from "./adapters/openenv/coding_env.ts";
+import type { OpenEnvKind } from "./adapters/openenv/env_kind.ts";
 import { piston } from "./adapters/piston.ts";
 import { sandboxFusion } from "./adapters/sandbox_fusion.ts";
 import type { AppEnv } from "./app_env.ts";
@@ -29,7 +31,7 @@ import { sessionRoutes } from "./v1/sessions.ts";
 import { streamRoutes } from "./v1/stream.ts";
 
 /** The systems whose clients are served as they are; two ask at `/execute`, and the first takes what is its own. */
-const ADAPTERS = [sandboxFusion, nemoSkills, e2b, piston, openEnv];
+const ADAPTERS = [sandboxFusion, nemoSkills, e2b, piston];
 
 /** What a server is made of. */
 export interface PaddockAppOptions extends AccessOptions {
@@ -40,6 +42,8 @@ export interface PaddockAppOptions extends AccessOptions {
   envs?: EnvService | undefined;
   /** What `/v1/grade` offers. */
   graders?: Graders | undefined;
+  /** What OpenEnv's paths serve; the coding env unless given. */
+  openEnv?: OpenEnvKind | undefined;
   limits?: Partial<RequestLimits> | undefined;
   /** Told of what failed in the server, which nobody who asks is told. */
   onFault?: ((error: unknown) => void) | undefined;
@@ -78,6 +82,7 @@ export function paddockApp(options: PaddockAppOptions): Api {
   aboutRoutes(app, metrics);
   app.all("/mcp", mcpRoute(sessions));
   for (const adapter of ADAPTERS) app.route("/", adapter(sessions));
+  app.route("/", openEnv(options.openEnv ?? codingKind(sessions)));
   return app;
 }
 
