@@ -257,3 +257,9 @@ export { TokenFormat, type TokenFormatOptions } from "./src/rollout/tokens/token
 export { trainingRollout, type TrainingRolloutOptions } from "./src/rollout/training_rollout.ts";
 export type { EpisodeTimes, ToolRecord, Trajectory, Versions } from "./src/rollout/trajectory.ts";
 export type { TurnRecord } from "./src/rollout/turn_record.ts";
+
+// server
+export type { AccessOptions } from "./src/server/access.ts";
+export { HttpServer, type HttpServerOptions } from "./src/server/http_server.ts";
+export { PaddockServer, type PaddockServerOptions } from "./src/server/paddock_server.ts";
+export type { RequestLimits } from "./src/server/request_limits.ts";

@@ -1,5 +1,6 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { readLines } from "../../src/read_lines.ts";
+import { tinyTokenizerFiles } from "../tiny_tokenizer.ts";
 import { childrenOf, isAlive, runPaddock, startPaddock } from "./run_paddock.ts";
 
 /** The real `paddock serve`, on a port that was free. */
@@ -94,4 +95,42 @@ Deno.test("paddock serve refuses to be reached from outside without a token", as
   const { code, stderr } = await runPaddock(["serve", "--host", "0.0.0.0", "--port", "0"]);
   assertEquals(code, 2);
   assertStringIncludes(stderr, "needs a token");
+});
+
+Deno.test("paddock serve offers tools to envs, and OpenEnv's chat env with a tokenizer", async () => {
+  const directory = await Deno.makeTempDir();
+  const { tokenizer, config } = tinyTokenizerFiles();
+  await Deno.writeTextFile(`${directory}/tokenizer.json`, JSON.stringify(tokenizer));
+  await Deno.writeTextFile(`${directory}/tokenizer_config.json`, JSON.stringify(config));
+  await Deno.writeTextFile(
+    `${directory}/double.ts`,
+    `export const parameters = { type: "object", properties: { n: { type: "number" } }, required: ["n"] };
+     export const run = ({ n }: { n: number }) => 2 * n;`,
+  );
+  try {
+    const serving = await Serving.start(
+      ...["--max-sessions", "1", "--tool", `${directory}/double.ts`],
+      ...["--openenv", "chat", "--tokenizer", directory],
+    );
+    const { id } = await serving.ask("/v1/envs", { env: "tools" }) as { id: string };
+    await serving.ask(`/v1/envs/${id}/reset`, { task: { query: "21?" } });
+    const { observation } = await serving.ask(`/v1/envs/${id}/step`, {
+      reply: '<tool>double\n{"n": 21}</tool>',
+    }) as { observation: { messages: { content: string }[] } };
+    assertStringIncludes(observation.messages.at(-1)?.content ?? "", "42");
+    assertEquals(await serving.ask("/reset", {}), {
+      ...{ observation: { messages: [], tokens: [] }, reward: null, done: false },
+    });
+    assertEquals(await serving.end("SIGTERM"), { code: 0, log: "" });
+  } finally {
+    await Deno.remove(directory, { recursive: true });
+  }
+});
+
+Deno.test("paddock serve refuses OpenEnv's chat env without a tokenizer, and a tokenizer without it", async () => {
+  for (const flags of [["--openenv", "chat"], ["--tokenizer", "."]]) {
+    const { code, stderr } = await runPaddock(["serve", "--port", "0", ...flags]);
+    assertEquals(code, 2);
+    assertStringIncludes(stderr, "Cannot serve OpenEnv's");
+  }
 });
