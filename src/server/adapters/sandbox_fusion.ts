@@ -5,7 +5,7 @@ import type { LiveSession } from "../live_session.ts";
 import { ServerError } from "../server_error.ts";
 import type { SessionService } from "../session_service.ts";
 import { detailAnswer, detailBody } from "./detail_error.ts";
-import { runCells } from "./sandbox_fusion/cells.ts";
+import { cellsRefusal, runCells } from "./sandbox_fusion/cells.ts";
 import { cellsRequest, programRequest, refusal } from "./sandbox_fusion/messages.ts";
 import { runProgram } from "./sandbox_fusion/program.ts";
 
@@ -25,11 +25,13 @@ export function sandboxFusion(sessions: SessionService): Hono<AppEnv> {
   app.get("/v1/ping", (c) => c.json("pong"));
   app.post("/run_code", async (c) => {
     const request = await detailBody(c, programRequest);
-    return c.json(await inSession(c, sessions, (session) => runProgram(session, request, c.get("signal"))));
+    const run = (session: LiveSession) => runProgram(session, request, c.get("signal"));
+    return c.json(await inSession(c, sessions, { run, refusal }));
   });
   app.post("/run_jupyter", async (c) => {
     const request = await detailBody(c, cellsRequest);
-    return c.json(await inSession(c, sessions, (session) => runCells(session, request, c.get("signal"))));
+    const run = (session: LiveSession) => runCells(session, request, c.get("signal"));
+    return c.json(await inSession(c, sessions, { run, refusal: cellsRefusal }));
   });
   return app;
 }
@@ -38,8 +40,8 @@ export function sandboxFusion(sessions: SessionService): Hono<AppEnv> {
 async function inSession<T extends object>(
   c: AppContext,
   sessions: SessionService,
-  run: (session: LiveSession) => Promise<T>,
-): Promise<T | ReturnType<typeof refusal>> {
+  { run, refusal }: { run: (session: LiveSession) => Promise<T>; refusal: (message: string) => T },
+): Promise<T> {
   try {
     await using session = await sessions.borrow({ owner: c.get("owner"), signal: c.get("signal") });
     return await run(session);

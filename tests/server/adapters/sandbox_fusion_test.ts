@@ -55,7 +55,7 @@ Deno.test("/run_code takes files in and out, under the working directory alone",
     }
     assertEquals(await run({ code: "int main() {}", language: "cpp" }), {
       ...{ status: "SandboxError", run_result: null, ...nothing },
-      message: "language 'cpp' is not available here: it must be python",
+      message: "language 'cpp' is not available here: it must be python or bash",
     });
   });
 });
@@ -97,5 +97,9 @@ Deno.test("/run_code says by its status that a sandbox failed, and names nothing
   await using server = served({ pool: { acquire: () => Promise.reject(failed) } });
   assertEquals((await server.ask("POST", "/run_code", { code: "1" })).body, {
     ...{ status: "SandboxError", message: "The sandbox failed", run_result: null, ...nothing },
+  });
+  assertEquals((await server.ask("POST", "/run_jupyter", { cells: ["1"] })).body, {
+    ...{ status: "SandboxError", message: "The sandbox failed", driver: null, cells: [] },
+    ...{ executor_pod_name: null, files: {} },
   });
 });
