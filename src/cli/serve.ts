@@ -32,6 +32,9 @@ Tokens may also stand in $PADDOCK_TOKEN, divided by commas, where no list of pro
 has sessions of its own. With several of them a used interpreter is replaced; with one, or none, its heap is
 put back, which is faster and for those who trust one another.
 
+With OTEL_DENO=true in the environment, requests, acquires and programs are told to the collector of
+OTEL_EXPORTER_OTLP_ENDPOINT as spans of OpenTelemetry.
+
 Examples:
   paddock serve
   PADDOCK_TOKEN=$(openssl rand -hex 32) paddock serve --host 0.0.0.0

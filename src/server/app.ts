@@ -18,6 +18,7 @@ import { Gate } from "./gate.ts";
 import { mcpRoute } from "./mcp/mcp_route.ts";
 import type { Metrics } from "./metrics.ts";
 import { REQUEST_LIMITS, type RequestLimits, requestLimits } from "./request_limits.ts";
+import { requestSpan } from "./request_span.ts";
 import { sameAnswer } from "./same_answer.ts";
 import { ServerError } from "./server_error.ts";
 import type { SessionService } from "./session_service.ts";
@@ -63,7 +64,7 @@ export function paddockApp(options: PaddockAppOptions): Api {
     return errorAnswer(error);
   });
   app.notFound(() => errorAnswer(new ServerError("not_found", "There is no such path")));
-  app.use(async (c, next) => {
+  app.use(requestSpan(), async (c, next) => {
     await next();
     metrics.request(c.res.status);
     if (c.res.status !== 101) c.res.headers.set("x-content-type-options", "nosniff");

@@ -11,6 +11,7 @@ import { Idle } from "./idle.ts";
 import LIST_FILES from "./list_files.py" with { type: "text" };
 import type { Metrics } from "./metrics.ts";
 import { ServerError, sessionError } from "./server_error.ts";
+import { traced } from "./tracing.ts";
 
 /** A file of a session's. */
 export interface SessionFile {
@@ -76,21 +77,11 @@ export class LiveSession implements AsyncDisposable {
 
   /** Runs a program; see {@linkcode PythonSession}. Everything here throws a {@linkcode ServerError} only. */
   async exec(code: string, options: ExecOptions = {}): Promise<ExecResult> {
-    return await this.#use(async ({ session, metrics }) => {
-      const result = await session.exec(code, options);
-      this.#execs++;
-      metrics.exec(result.status, result.durationMs);
-      return result;
-    });
+    return await this.#run("paddock.exec", (session) => session.exec(code, options));
   }
 
   async shell(command: string, options: ShellOptions = {}): Promise<ShellResult> {
-    return await this.#use(async ({ session, metrics }) => {
-      const result = await session.shell(command, options);
-      this.#execs++;
-      metrics.exec(result.status, result.durationMs);
-      return result;
-    });
+    return await this.#run("paddock.shell", (session) => session.shell(command, options));
   }
 
   async reset(options: ResetOptions = {}): Promise<void> {
@@ -117,6 +108,21 @@ export class LiveSession implements AsyncDisposable {
     this.#idle[Symbol.dispose]();
     this.#ended ??= this.#options.onEnd();
     return this.#ended;
+  }
+
+  async #run<Result extends ExecResult | ShellResult>(
+    name: string,
+    work: (session: PythonSession) => Promise<Result>,
+  ): Promise<Result> {
+    return await this.#use(({ session, metrics }) =>
+      traced(name, async (span) => {
+        const result = await work(session);
+        this.#execs++;
+        metrics.exec(result.status, result.durationMs);
+        span.setAttribute("paddock.status", result.status);
+        return result;
+      })
+    );
   }
 
   async #use<T>(work: (options: LiveSessionOptions) => Promise<T>): Promise<T> {

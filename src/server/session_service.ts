@@ -3,6 +3,7 @@ import { Gate } from "./gate.ts";
 import { LiveSession } from "./live_session.ts";
 import type { Metrics } from "./metrics.ts";
 import { ServerError, sessionError } from "./server_error.ts";
+import { traced } from "./tracing.ts";
 
 /** What a {@linkcode SessionService} is made of. */
 export interface SessionServiceOptions {
@@ -68,9 +69,9 @@ export class SessionService implements AsyncDisposable {
     const { pool, metrics } = this.#options;
     const either = AbortSignal.any([signal, this.#stop.signal]);
     try {
-      const { entered: lease, place } = await this.#gate.pass(
-        (signal) => pool.acquire({ seed, signal }),
-        either,
+      const { entered: lease, place } = await traced(
+        "paddock.acquire",
+        async () => await this.#gate.pass((signal) => pool.acquire({ seed, signal }), either),
       );
       const onEnd = () => this.#end(session, lease, place);
       const session: LiveSession = new LiveSession({

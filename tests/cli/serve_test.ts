@@ -1,7 +1,7 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { readLines } from "../../src/read_lines.ts";
 import { tinyTokenizerFiles } from "../tiny_tokenizer.ts";
-import { childrenOf, isAlive, runPaddock, startPaddock } from "./run_paddock.ts";
+import { childrenOf, isAlive, runPaddock, startPaddockWith } from "./run_paddock.ts";
 
 /** The real `paddock serve`, on a port that was free. */
 class Serving {
@@ -10,7 +10,12 @@ class Serving {
   readonly #log: Promise<string>;
 
   static async start(...args: string[]): Promise<Serving> {
-    const child = startPaddock("serve", "--port", "0", ...args);
+    return await Serving.startWith({}, args);
+  }
+
+  /** Starts it with more in its environment. */
+  static async startWith(env: Record<string, string>, args: readonly string[]): Promise<Serving> {
+    const child = startPaddockWith(env, ["serve", "--port", "0", ...args]);
     await child.stdin.close();
     await child.stdout.cancel();
     const lines = readLines(child.stderr, { maxBytes: 1 << 20 });
@@ -133,4 +138,34 @@ Deno.test("paddock serve refuses OpenEnv's chat env without a tokenizer, and a t
     assertEquals(code, 2);
     assertStringIncludes(stderr, "Cannot serve OpenEnv's");
   }
+});
+
+interface OtlpSpan {
+  name: string;
+  spanId: string;
+  parentSpanId?: string;
+}
+
+Deno.test("paddock serve tells its spans to a collector of OpenTelemetry, those of an exec below its request", async () => {
+  const spans: OtlpSpan[] = [];
+  await using collector = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, async (request) => {
+    const { resourceSpans = [] } = await request.json();
+    for (const { scopeSpans } of resourceSpans) {
+      spans.push(...scopeSpans.flatMap(({ spans }: { spans: OtlpSpan[] }) => spans));
+    }
+    return Response.json({});
+  });
+  const serving = await Serving.startWith({
+    ...{ OTEL_DENO: "true", OTEL_EXPORTER_OTLP_PROTOCOL: "http/json" },
+    OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${collector.addr.port}`,
+  }, ["--max-sessions", "1"]);
+  const { results } = await serving.ask("/v1/exec:batch", { items: [{ code: "1 + 1" }] }) as {
+    results: Outcome[];
+  };
+  assertEquals(results[0]?.result.value, "2");
+  assertEquals((await serving.end("SIGTERM")).code, 0);
+  const named = (name: string) => spans.find((span) => span.name === name);
+  const request = named("POST /v1/exec:batch");
+  const below = ["paddock.acquire", "paddock.exec"].map((name) => named(name)?.parentSpanId);
+  assertEquals(below, [request?.spanId, request?.spanId]);
 });
