@@ -1,5 +1,4 @@
 import { OpenAPIHono } from "@hono/zod-openapi";
-import { SandboxError } from "../errors.ts";
 import { PADDOCK_VERSION } from "../version.ts";
 import { access, type AccessOptions } from "./access.ts";
 import { e2b } from "./adapters/e2b.ts";
@@ -14,6 +13,7 @@ import { noticeDisconnect } from "./disconnect.ts";
 import { docsPage } from "./docs_page.ts";
 import type { EnvService } from "./env_service.ts";
 import { asServerError, errorAnswer, invalidRequest } from "./error_answer.ts";
+import { faultReport } from "./fault_report.ts";
 import { Gate } from "./gate.ts";
 import { mcpRoute } from "./mcp/mcp_route.ts";
 import type { Metrics } from "./metrics.ts";
@@ -53,19 +53,17 @@ export interface PaddockAppOptions extends AccessOptions {
 /** The whole server as a function of requests; it needs no socket. */
 export function paddockApp(options: PaddockAppOptions): Api {
   const { sessions, envs, metrics, graders = new Map(), onFault = () => {} } = options;
+  const report = faultReport(onFault);
   const app = new OpenAPIHono<AppEnv>({
     defaultHook(result) {
       if (!result.success) throw invalidRequest(result.error);
     },
   });
-  app.onError((thrown) => {
-    const error = asServerError(thrown);
-    if (error.fault === "internal" || error.cause instanceof SandboxError) onFault(error.cause);
-    return errorAnswer(error);
-  });
+  app.onError((thrown) => errorAnswer(asServerError(thrown)));
   app.notFound(() => errorAnswer(new ServerError("not_found", "There is no such path")));
   app.use(requestSpan(), async (c, next) => {
     await next();
+    if (c.error) report(c.error);
     metrics.request(c.res.status);
     if (c.res.status !== 101) c.res.headers.set("x-content-type-options", "nosniff");
   });

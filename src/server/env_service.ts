@@ -20,6 +20,8 @@ export interface EnvServiceOptions {
   maxEnvs?: number | undefined;
   /** Milliseconds after which an env that nobody uses ends. */
   idleMs?: number | undefined;
+  /** Told of what an env throws, before whoever asked is told of it in other words. */
+  onFault?: ((thrown: unknown) => void) | undefined;
 }
 
 /** Tasks and conversations that all envs may keep together. */
@@ -49,11 +51,11 @@ export class EnvService implements AsyncDisposable {
       throw new ServerError("busy", `All ${this.maxEnvs} envs are in use`, { retryAfter: 10 });
     }
     this.#requireRoom();
-    const { graders = new Map(), tools = [], idleMs = 600_000 } = this.#options;
+    const { graders = new Map(), tools = [], idleMs = 600_000, onFault = () => {} } = this.#options;
     const sessions = new EnvSessions(this.#options.sessions, owner);
     const env: LiveEnv = new LiveEnv({
       env: makeEnv(config, { graders, tools }, sessions),
-      ...{ config, sessions, owner, idleMs },
+      ...{ config, sessions, owner, idleMs, onFault },
       requireRoom: () => this.#requireRoom(),
       onEnd: () => this.#envs.delete(env.id),
     });

@@ -22,6 +22,8 @@ export interface LiveEnvOptions {
   readonly idleMs: number;
   /** Called before it takes anything more to keep; throws when there is no room for it. */
   readonly requireRoom: () => void;
+  /** Told of what the env throws. */
+  readonly onFault: (thrown: unknown) => void;
   /** Called once, when it ends. */
   readonly onEnd: () => void;
 }
@@ -154,7 +156,9 @@ export class LiveEnv implements AsyncDisposable {
       using _turn = await this.#turn.take(either);
       return await work(either);
     } catch (error) {
-      throw envError(this.#end.signal.aborted ? this.#end.signal.reason : error);
+      const told = envError(this.#end.signal.aborted ? this.#end.signal.reason : error);
+      this.#options.onFault(told);
+      throw told;
     }
   }
 

@@ -33,6 +33,8 @@ export interface LiveSessionOptions {
   readonly idleMs: number;
   /** Aborted when everything stops, with what those who wait are told. */
   readonly stop: AbortSignal;
+  /** Told of what the session throws. */
+  readonly onFault: (thrown: unknown) => void;
   /** Called once, when it ends. */
   readonly onEnd: () => Promise<void>;
 }
@@ -134,8 +136,10 @@ export class LiveSession implements AsyncDisposable {
     try {
       return await work(this.#options);
     } catch (error) {
-      const { stop } = this.#options;
-      throw sessionError(stop.aborted ? stop.reason : error);
+      const { stop, onFault } = this.#options;
+      const told = sessionError(stop.aborted ? stop.reason : error);
+      onFault(told);
+      throw told;
     }
   }
 }

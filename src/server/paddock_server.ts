@@ -6,6 +6,7 @@ import type { AccessOptions } from "./access.ts";
 import { chatKind } from "./adapters/openenv/chat_env.ts";
 import { paddockApp } from "./app.ts";
 import { EnvService } from "./env_service.ts";
+import { faultReport } from "./fault_report.ts";
 import { Metrics } from "./metrics.ts";
 import type { RequestLimits } from "./request_limits.ts";
 import { SessionService } from "./session_service.ts";
@@ -66,7 +67,8 @@ export class PaddockServer implements AsyncDisposable {
 
   /** @throws {RangeError} when there is not at least one session. */
   constructor(options: PaddockServerOptions) {
-    const { openEnvTokenizer, ...rest } = options;
+    const { openEnvTokenizer, ...others } = options;
+    const rest = { ...others, onFault: faultReport(options.onFault ?? (() => {})) };
     const metrics = new Metrics();
     const sessions = new SessionService({ ...rest, metrics });
     const envs = new EnvService({ ...rest, sessions, metrics });

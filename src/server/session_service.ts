@@ -1,6 +1,6 @@
 import type { SessionLease, SessionPool } from "../sandbox/exec.ts";
 import { Gate } from "./gate.ts";
-import { LiveSession } from "./live_session.ts";
+import { LiveSession, type LiveSessionOptions } from "./live_session.ts";
 import type { Metrics } from "./metrics.ts";
 import { ServerError, sessionError } from "./server_error.ts";
 import { traced } from "./tracing.ts";
@@ -18,6 +18,8 @@ export interface SessionServiceOptions {
   waitMs?: number | undefined;
   /** Milliseconds after which a session that nobody uses ends. */
   idleMs?: number | undefined;
+  /** Told of what a session throws, before whoever asked is told of it in other words. */
+  onFault?: ((thrown: unknown) => void) | undefined;
 }
 
 /** What is asked for with a session. */
@@ -35,7 +37,9 @@ export interface OpenOptions {
 /** Sessions for whoever is served: opened, found again by their ids, and ended when nobody uses them. */
 export class SessionService implements AsyncDisposable {
   readonly maxSessions: number;
-  readonly #options: Pick<SessionServiceOptions, "pool" | "metrics"> & { idleMs: number };
+  readonly #options:
+    & Pick<SessionServiceOptions, "pool" | "metrics">
+    & Pick<LiveSessionOptions, "idleMs" | "onFault">;
   readonly #gate: Gate;
   readonly #kept = new Map<string, LiveSession>();
   readonly #named = new Map<string, Promise<LiveSession>>();
@@ -45,8 +49,9 @@ export class SessionService implements AsyncDisposable {
   /** @throws {RangeError} when there is not at least one session. */
   constructor(options: SessionServiceOptions) {
     const { pool, metrics, maxSessions, queue = 64, waitMs = 30_000, idleMs = 600_000 } = options;
+    const { onFault = () => {} } = options;
     this.maxSessions = maxSessions;
-    this.#options = { pool, metrics, idleMs };
+    this.#options = { pool, metrics, idleMs, onFault };
     this.#gate = new Gate({ places: maxSessions, queue, waitMs });
     metrics.gauge("paddock_sessions", "Sessions in use.", () => this.#open.size);
     metrics.gauge("paddock_waiting", "Requests that wait for a session.", () => this.#gate.waiting);
@@ -66,7 +71,7 @@ export class SessionService implements AsyncDisposable {
   /** Opens a session for one use: nobody finds it, and the caller ends it. */
   async borrow({ owner, name, seed, idleMs, signal }: OpenOptions): Promise<LiveSession> {
     if (this.#stop.signal.aborted) throw new ServerError("unavailable", "The server stops");
-    const { pool, metrics } = this.#options;
+    const { pool, metrics, onFault } = this.#options;
     const either = AbortSignal.any([signal, this.#stop.signal]);
     try {
       const { entered: lease, place } = await traced(
@@ -75,7 +80,7 @@ export class SessionService implements AsyncDisposable {
       );
       const onEnd = () => this.#end(session, lease, place);
       const session: LiveSession = new LiveSession({
-        ...{ session: lease.session, owner, name, metrics, onEnd },
+        ...{ session: lease.session, owner, name, metrics, onEnd, onFault },
         idleMs: idleMs ?? this.#options.idleMs,
         stop: this.#stop.signal,
       });
@@ -84,7 +89,9 @@ export class SessionService implements AsyncDisposable {
       await session[Symbol.asyncDispose](); // nobody would ever end it
       throw either.reason;
     } catch (error) {
-      throw sessionError(error);
+      const told = sessionError(error);
+      onFault(told);
+      throw told;
     }
   }
 
@@ -96,14 +103,25 @@ export class SessionService implements AsyncDisposable {
   async named(name: string, options: OpenOptions): Promise<{ session: LiveSession; isNew: boolean }> {
     const key = nameKey(options.owner, name);
     const found = this.#named.get(key);
-    if (found) return { session: await found, isNew: false };
+    if (found) return await this.#found(found, name, options);
     const opening = this.create({ ...options, name });
     this.#named.set(key, opening);
+    opening.catch(() => this.#named.delete(key));
+    return { session: await opening, isNew: true };
+  }
+
+  /** The session that somebody else opens; when they went away before it was open, another one. */
+  async #found(
+    opening: Promise<LiveSession>,
+    name: string,
+    options: OpenOptions,
+  ): Promise<{ session: LiveSession; isNew: boolean }> {
     try {
-      return { session: await opening, isNew: true };
+      return { session: await opening, isNew: false };
     } catch (error) {
-      this.#named.delete(key);
-      throw error;
+      const wasLeft = error instanceof ServerError && error.cause instanceof DOMException;
+      if (!wasLeft || options.signal.aborted) throw error;
+      return await this.named(name, options);
     }
   }
 

@@ -1,5 +1,6 @@
 import { loadProfile, SandboxPool } from "../../mod.ts";
 import { EnvService, type EnvServiceOptions } from "../../src/server/env_service.ts";
+import { faultReport } from "../../src/server/fault_report.ts";
 import { Metrics } from "../../src/server/metrics.ts";
 import { paddockApp, type PaddockAppOptions } from "../../src/server/app.ts";
 import { SessionService, type SessionServiceOptions } from "../../src/server/session_service.ts";
@@ -36,10 +37,11 @@ export function served(
   const { python, maxSessions = 2, ...rest } = options;
   const fake = new FakePool(python);
   const metrics = new Metrics();
-  const sessions = new SessionService({ pool: fake, ...rest, metrics, maxSessions });
   const faults: unknown[] = [];
-  const envs = new EnvService({ ...rest, sessions, metrics });
-  const app = paddockApp({ onFault: (error) => faults.push(error), ...rest, sessions, envs, metrics });
+  const onFault = faultReport((error) => faults.push(error));
+  const sessions = new SessionService({ pool: fake, onFault, ...rest, metrics, maxSessions });
+  const envs = new EnvService({ onFault, ...rest, sessions, metrics });
+  const app = paddockApp({ onFault, ...rest, sessions, envs, metrics });
   return {
     ...{ pool: fake, sessions, envs, faults, app },
     async ask(method, path, body, headers) {

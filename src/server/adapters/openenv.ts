@@ -2,6 +2,7 @@ import { Hono } from "hono";
 import { z } from "zod";
 import { PADDOCK_VERSION } from "../../version.ts";
 import type { AppContext, AppEnv } from "../app_env.ts";
+import { ServerError } from "../server_error.ts";
 import { detailAnswer, detailBody } from "./detail_error.ts";
 import { Connections } from "./openenv/connections.ts";
 import { type OpenEnvKind, resetData } from "./openenv/env_kind.ts";
@@ -43,11 +44,20 @@ export function openEnv<Action>(kind: OpenEnvKind<Action>): Hono<AppEnv> {
   });
   app.get("/ws", (c) => {
     if (c.req.header("upgrade")?.toLowerCase() !== "websocket") return c.text("Upgrade Required", 426);
-    const { socket, response } = Deno.upgradeWebSocket(c.req.raw);
+    const { socket, response } = upgraded(c.req.raw);
     connections.converse(socket, { env: newEnv(c), action: kind.action });
     return response;
   });
   return app;
+}
+
+/** @throws {ServerError} `malformed` when the request lacks what makes a socket of it. */
+function upgraded(request: Request): Deno.WebSocketUpgrade {
+  try {
+    return Deno.upgradeWebSocket(request);
+  } catch (cause) {
+    throw new ServerError("malformed", "The request is no handshake of a WebSocket", { cause });
+  }
 }
 
 function metadata<Action>({ name, description }: OpenEnvKind<Action>): object {
