@@ -7,11 +7,12 @@ import type { SessionService } from "../session_service.ts";
 import { detailAnswer, detailBody } from "./detail_error.ts";
 import { cellsRefusal, runCells } from "./sandbox_fusion/cells.ts";
 import { cellsRequest, programRequest, refusal } from "./sandbox_fusion/messages.ts";
+import { type InSession, submit, submitRequest } from "./sandbox_fusion/submit.ts";
 import { runProgram } from "./sandbox_fusion/program.ts";
 
 /**
- * What clients of SandboxFusion ask for: `/run_code`, `/run_jupyter`, `/v1/ping`. Each request has an interpreter
- * of its own. Its memory limit is the profile's. Who comes when all are in use is answered by 504, which is the
+ * What clients of SandboxFusion ask for: `/run_code`, `/run_jupyter`, `/submit` with the tests in the body, and
+ * `/v1/ping`. Each program has an interpreter of its own. Its memory limit is the profile's. Who comes when all are in use is answered by 504, which is the
  * status at which its clients ask again.
  */
 export function sandboxFusion(sessions: SessionService): Hono<AppEnv> {
@@ -32,6 +33,16 @@ export function sandboxFusion(sessions: SessionService): Hono<AppEnv> {
     const request = await detailBody(c, cellsRequest);
     const run = (session: LiveSession) => runCells(session, request, c.get("signal"));
     return c.json(await inSession(c, sessions, { run, refusal: cellsRefusal }));
+  });
+  app.get("/list_datasets", (c) => c.json([]));
+  app.post("/submit", async (c) => {
+    const request = await detailBody(c, submitRequest);
+    const [owner, signal] = [c.get("owner"), c.get("signal")];
+    const inSession: InSession = async (run, signal) => {
+      await using session = await sessions.borrow({ owner, signal });
+      return await run(session);
+    };
+    return c.json(await submit(request, { inSession, concurrency: sessions.maxSessions, signal }));
   });
   return app;
 }
