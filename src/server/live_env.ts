@@ -126,6 +126,7 @@ export class LiveEnv implements AsyncDisposable {
         return step;
       } catch (error) {
         this.#episode = { ...before, truncated: true, failed: envError(error).message };
+        await this.#options.sessions[Symbol.asyncDispose](); // nobody can ask for its globals any more
         throw error;
       }
     });

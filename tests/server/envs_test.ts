@@ -189,6 +189,36 @@ Deno.test("a step that fails ends its episode and says why, and nothing of the h
   assertEquals((await server.ask("POST", `${path}/reset`, { task: { query: "?" } })).status, 200);
 });
 
+Deno.test("a step whose asker goes away stops, gives its interpreter back, and leaves an env that can be reset", async () => {
+  await using server = served({ python });
+  const path = await made(server);
+  await server.ask("POST", `${path}/reset`, { task: { query: "?" } });
+  const gone = new AbortController();
+  const left = server.app.request(`${path}/step`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ reply: block("sleep") }),
+    signal: gone.signal,
+  });
+  while (server.pool.ran.length === 0) await new Promise((resolve) => setTimeout(resolve, 1));
+  gone.abort();
+  assertEquals((await left).status, 503);
+  assertEquals([server.pool.alive, server.faults], [0, []]);
+  assertEquals((await server.ask("POST", `${path}/reset`, { task: { query: "?" } })).status, 200);
+  assertEquals((await server.ask("POST", `${path}/step`, { reply: block("1") })).status, 200);
+});
+
+Deno.test("a step that comes again with its id is taken once", async () => {
+  await using server = served({ python });
+  const path = await made(server);
+  await server.ask("POST", `${path}/reset`, { task: { query: "?" } });
+  const step = () => server.ask("POST", `${path}/step`, { reply: block("1") }, { "x-request-id": "s1" });
+  const both = await Promise.all([step(), step()]);
+  assertEquals(both.map(({ body }) => body.observation.turns), [1, 1]);
+  assertEquals((await step()).body, both[0].body);
+  assertEquals(server.pool.ran, ["1"]);
+});
+
 Deno.test("an env belongs to its token, ends when it is deleted in a step, and gives its interpreter back", async () => {
   await using server = served({ python, tokens: ["a", "b"] });
   const [mine, theirs] = [{ "x-api-key": "a" }, { "x-api-key": "b" }];
