@@ -50,6 +50,10 @@ export interface LiveResetOptions {
 
 /** More requests than this may not wait for one env. */
 const MAX_WAITING = 16;
+/** No honest reply is longer, or has more blocks; each block may print as much as the profile lets it. */
+const MAX_REPLY_CHARACTERS = 1024 * 1024;
+const MAX_BLOCKS = 64;
+const MAX_EPISODE_CHARACTERS = 32 * 1024 * 1024;
 
 /** An env that somebody drives from afar. It ends when it is disposed, or is used no more. */
 export class LiveEnv implements AsyncDisposable {
@@ -171,11 +175,18 @@ export class LiveEnv implements AsyncDisposable {
     return task;
   }
 
-  /** Takes the interpreter that a reply needs before the reply is taken. */
+  /** Refuses a reply that is too large, and has the interpreter ready that it needs. */
   async #prepare(response: History, signal: AbortSignal): Promise<void> {
-    const needsPython = this.config.env === "python" &&
-      [...response].some((message) => pythonBlocks(messageText(message)).length > 0);
-    if (needsPython) await this.#options.sessions.prepare({ seed: this.#seed, signal });
+    const said = [...response].map(messageText).join("");
+    if (said.length > MAX_REPLY_CHARACTERS) {
+      throw tooLarge(`A reply may have ${MAX_REPLY_CHARACTERS} characters`);
+    }
+    if (this.#historyCharacters > MAX_EPISODE_CHARACTERS) {
+      throw tooLarge(`An episode may have ${MAX_EPISODE_CHARACTERS} characters`);
+    }
+    const blocks = this.config.env === "python" ? pythonBlocks(said).length : 0;
+    if (blocks > MAX_BLOCKS) throw tooLarge(`A reply may have ${MAX_BLOCKS} blocks of Python`);
+    if (blocks > 0) await this.#options.sessions.prepare({ seed: this.#seed, signal });
   }
 
   #stand(observation: Observation): Observation {
@@ -185,6 +196,10 @@ export class LiveEnv implements AsyncDisposable {
     this.#observation = goesOn ? observation : undefined;
     return observation;
   }
+}
+
+function tooLarge(message: string): ServerError {
+  return new ServerError("too_large", message);
 }
 
 function after(before: EpisodeState, { reward, terminated, truncated }: Step): EpisodeState {

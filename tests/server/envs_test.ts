@@ -143,6 +143,9 @@ Deno.test("/v1/envs says what is wrong with a task or a reply", async () => {
   const tool_calls = [{ name: 1 }];
   const wrong = await server.ask("POST", `${path}/step`, { reply: { content: "", tool_calls } });
   assertEquals([wrong.status, wrong.body.error.type], [422, "invalid"]);
+  for (const reply of ["x".repeat(1 << 21), block("1\n```\n```python\n".repeat(70))]) {
+    assertEquals((await server.ask("POST", `${path}/step`, { reply })).status, 413);
+  }
   assertEquals((await server.ask("POST", `${path}/step`, { reply: "still on" })).status, 200);
 });
 
