@@ -10,6 +10,7 @@ import { piston } from "./adapters/piston.ts";
 import { sandboxFusion } from "./adapters/sandbox_fusion.ts";
 import type { AppEnv } from "./app_env.ts";
 import { noticeDisconnect } from "./disconnect.ts";
+import { boundedGraders } from "./bounded_graders.ts";
 import { docsPage } from "./docs_page.ts";
 import type { EnvService } from "./env_service.ts";
 import { asServerError, errorAnswer, invalidRequest } from "./error_answer.ts";
@@ -73,7 +74,11 @@ export function paddockApp(options: PaddockAppOptions): Api {
   streamRoutes(app, sessions);
   fileRoutes(app, sessions);
   batchRoutes(app, sessions);
-  gradeRoutes(app, graders, new Gate({ places: sessions.maxSessions, queue: 64, waitMs: 30_000 }));
+  gradeRoutes(
+    app,
+    boundedGraders(graders),
+    new Gate({ places: sessions.maxSessions, queue: 64, waitMs: 30_000 }),
+  );
   if (envs) {
     envRoutes(app, envs);
     envBatchRoutes(app, envs);

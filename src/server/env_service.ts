@@ -1,4 +1,5 @@
 import type { Tool } from "../tools/tool.ts";
+import { boundedGraders } from "./bounded_graders.ts";
 import { type EnvConfig, makeEnv } from "./env_config.ts";
 import { EnvSessions } from "./env_sessions.ts";
 import { LiveEnv } from "./live_env.ts";
@@ -54,7 +55,7 @@ export class EnvService implements AsyncDisposable {
     const { graders = new Map(), tools = [], idleMs = 600_000, onFault = () => {} } = this.#options;
     const sessions = new EnvSessions(this.#options.sessions, owner);
     const env: LiveEnv = new LiveEnv({
-      env: makeEnv(config, { graders, tools }, sessions),
+      env: makeEnv(config, { graders: boundedGraders(graders), tools }, sessions),
       ...{ config, sessions, owner, idleMs, onFault },
       requireRoom: () => this.#requireRoom(),
       onEnd: () => this.#envs.delete(env.id),
