@@ -267,3 +267,8 @@ export {
 } from "./src/client/paddock_client.ts";
 export type { RemoteLease } from "./src/client/remote_lease.ts";
 export type { Fetch } from "./src/client/attempt.ts";
+// server
+export type { AccessOptions } from "./src/server/access.ts";
+export { HttpServer, type HttpServerOptions } from "./src/server/http_server.ts";
+export { PaddockServer, type PaddockServerOptions } from "./src/server/paddock_server.ts";
+export type { RequestLimits } from "./src/server/request_limits.ts";

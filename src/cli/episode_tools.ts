@@ -3,7 +3,7 @@ import type { McpServer } from "../tools/mcp/mcp_server.ts";
 import type { Tool } from "../tools/tool.ts";
 import { ToolTransform } from "../transforms/tool_transform.ts";
 import type { Transform } from "../transforms/transform.ts";
-import { CALL_STYLES } from "./call_styles.ts";
+import { CALL_STYLES } from "../tools/call_styles.ts";
 import { readMcpFile } from "./mcp_file.ts";
 import { named } from "./named.ts";
 import { requireUsable, UsageError } from "./usage_error.ts";
@@ -36,7 +36,7 @@ export async function openTools(
   const { stack, signal } = options;
   const { timeoutMs } = flags;
   const { parser } = named(CALL_STYLES, flags.calls ?? "tag", "way to write calls");
-  const tools = await openFiles(flags.tool ?? [], stack);
+  const tools = await openToolFiles(flags.tool ?? [], stack);
   requireUsable(() => new ToolTransform({ tools, parser: parser(), timeoutMs }));
   const servers = flags.mcp === undefined ? undefined : await readMcpFile(flags.mcp);
   const mcp = servers && await openServers(servers, { parser: parser(), timeoutMs, stack, signal });
@@ -46,7 +46,12 @@ export async function openTools(
   ];
 }
 
-async function openFiles(paths: readonly string[], stack: AsyncDisposableStack): Promise<Tool[]> {
+/**
+ * Opens files that are tools, each in a process of its own.
+ *
+ * @throws {UsageError} when one cannot be had.
+ */
+export async function openToolFiles(paths: readonly string[], stack: AsyncDisposableStack): Promise<Tool[]> {
   if (paths.length === 0) return [];
   const { toolFile } = await import("../tools/file/tool_file.ts");
   return await Promise.all(paths.map(async (path) => {

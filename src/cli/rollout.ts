@@ -1,5 +1,6 @@
 import { Command, Option } from "commander";
-import { CALL_STYLES } from "./call_styles.ts";
+import { collect } from "./collect.ts";
+import { CALL_STYLES } from "../tools/call_styles.ts";
 import { ENVS } from "./envs.ts";
 import { GRADERS } from "./graders.ts";
 import { namesText } from "./named.ts";
@@ -124,8 +125,4 @@ export function rolloutCommand(): Command {
       }
       await runCommand((signal) => runRollout(flagsOf<RolloutFlags>(command), signal));
     });
-}
-
-function collect(value: string, earlier: readonly string[] = []): string[] {
-  return [...earlier, value];
 }

@@ -1,9 +1,9 @@
-import { loadTokenizer } from "../chat/load_tokenizer.ts";
 import type { Tokenizer } from "../chat/tokenizer.ts";
 import { datasetFiles } from "../datasets/dataset_files.ts";
 import type { TokenMode, TokenOptions } from "../rollout/tokens/episode_writer.ts";
 import { TokenFormat } from "../rollout/tokens/token_format.ts";
-import { CALL_STYLES } from "./call_styles.ts";
+import { CALL_STYLES } from "../tools/call_styles.ts";
+import { chosenTokenizer } from "./chosen_tokenizer.ts";
 import { ENVS, MAX_TURNS } from "./envs.ts";
 import { openTools, type ToolFlags } from "./episode_tools.ts";
 import { type GraderFlags, graderSetup } from "./grader_setup.ts";
@@ -82,7 +82,7 @@ export async function runRollout(asked: RolloutFlags, signal: AbortSignal): Prom
   const kind = named(ENVS, flags.env, "env");
   if (flags.calls !== undefined) named(CALL_STYLES, flags.calls, "way to write calls");
   const graderKind = flags.grader === "none" ? undefined : named(GRADERS, flags.grader, "grader");
-  const tokenizer = await tokenizerOf(flags);
+  const tokenizer = await chosenTokenizer(flags.tokenizer);
   const chosen = await policyOf(flags, tokenizer);
   const profile = await chosenProfile(flags);
   const { concurrency, poolSize } = sizesOf(flags, chosen);
@@ -123,15 +123,6 @@ async function announceFiles({ tasks, split }: RolloutFlags): Promise<void> {
   const files = await datasetFiles(tasks, { split }).catch(() => []); // it is told where the tasks are played
   if (files.length === 0) return;
   await writeText(Deno.stderr, `Playing ${printable(files.join(", "))}\n`).catch(() => {}); // nobody reads it
-}
-
-async function tokenizerOf({ tokenizer }: RolloutFlags): Promise<Tokenizer | undefined> {
-  if (tokenizer === undefined) return undefined;
-  try {
-    return await loadTokenizer(tokenizer);
-  } catch (cause) {
-    throw new UsageError(cause instanceof Error ? cause.message : String(cause), { cause });
-  }
 }
 
 async function policyOf(flags: RolloutFlags, tokenizer: Tokenizer | undefined): Promise<ChosenPolicy> {

@@ -1,8 +1,10 @@
-import { Command } from "commander";
-import { paddockApp } from "../server/app.ts";
+import { Command, Option } from "commander";
+import type { Tokenizer } from "../chat/tokenizer.ts";
 import { HttpServer } from "../server/http_server.ts";
-import { Metrics } from "../server/metrics.ts";
-import { SessionService } from "../server/session_service.ts";
+import { PaddockServer } from "../server/paddock_server.ts";
+import { chosenTokenizer } from "./chosen_tokenizer.ts";
+import { collect } from "./collect.ts";
+import { openToolFiles } from "./episode_tools.ts";
 import { EXIT } from "./exit_code.ts";
 import { lazyPool } from "./lazy_pool.ts";
 import { printable } from "./printable.ts";
@@ -10,6 +12,7 @@ import { runCommand } from "./run_command.ts";
 import { chosenProfile, flagsOf, profileOption, type SandboxFlags } from "./sandbox_flags.ts";
 import { serveAddress } from "./serve_address.ts";
 import { servedGraders } from "./served_graders.ts";
+import { UsageError } from "./usage_error.ts";
 import { wholeNumber } from "./whole_number.ts";
 import { writeText } from "./write_text.ts";
 
@@ -19,12 +22,18 @@ interface ServeFlags extends SandboxFlags {
   token?: string[];
   maxSessions: number;
   queue: number;
+  tool?: string[];
+  openenv: "coding" | "chat";
+  tokenizer?: string;
 }
 
 const NOTES = `
 Tokens may also stand in $PADDOCK_TOKEN, divided by commas, where no list of processes shows them. Each token
 has sessions of its own. With several of them a used interpreter is replaced; with one, or none, its heap is
 put back, which is faster and for those who trust one another.
+
+With OTEL_DENO=true in the environment, requests, acquires and programs are told to the collector of
+OTEL_EXPORTER_OTLP_ENDPOINT as spans of OpenTelemetry.
 
 Examples:
   paddock serve
@@ -47,6 +56,16 @@ export function serveCommand(): Command {
       Math.max(4, navigator.hardwareConcurrency),
     )
     .option("--queue <n>", "requests that may wait for a session", wholeNumber(0), 256)
+    .option(
+      "--tool <file>",
+      "a TypeScript file that envs may call, and that may reach nothing; repeatable",
+      collect,
+    )
+    .addOption(
+      new Option("--openenv <kind>", "what OpenEnv's clients are served; chat needs --tokenizer")
+        .choices(["coding", "chat"]).default("coding"),
+    )
+    .option("--tokenizer <dir>", "a folder with tokenizer.json and tokenizer_config.json")
     .addHelpText("after", NOTES)
     .action(async (_: object, command: Command) => {
       await runCommand((signal) => runServe(flagsOf(command), signal));
@@ -60,20 +79,39 @@ async function runServe(flags: ServeFlags, signal: AbortSignal): Promise<number>
   await using stack = new AsyncDisposableStack();
   const resetMode = address.tokens.length > 1 ? "fresh" as const : "rewind" as const;
   const pool = lazyPool({ profile, size: maxSessions, resetMode, cacheDir: flags.cacheDir, stack })();
-  const metrics = new Metrics();
-  const sessions = stack.use(new SessionService({ pool, metrics, maxSessions, queue }));
-  const graders = await servedGraders(flags, { profile, stack });
-  const app = paddockApp({ ...address, sessions, metrics, graders, onFault: report });
+  const paddock = stack.use(
+    new PaddockServer({
+      ...{ ...address, pool, maxSessions, queue, onFault: report },
+      graders: await servedGraders(flags, { profile, stack }),
+      tools: await openToolFiles(flags.tool ?? [], stack),
+      openEnvTokenizer: await openEnvTokenizer(flags),
+    }),
+  );
   await using _first = await pool.acquire({ signal }); // nobody is told of a server that cannot serve
   await _first[Symbol.asyncDispose]();
-  await using server = new HttpServer((request) => app.fetch(request), {
+  await using server = new HttpServer(paddock.fetch, {
     ...{ hostname: address.hostname, port: flags.port },
-    onGraceOver: () => sessions[Symbol.asyncDispose](),
+    onGraceOver: () => paddock[Symbol.asyncDispose](),
   });
   const guard = address.tokens.length > 0 ? "a token is needed" : "no token is needed";
   await writeText(Deno.stderr, `Serving at http://${address.name}:${server.port} (${guard}); Ctrl-C stops\n`);
   await aborted(signal);
   return EXIT.ok;
+}
+
+/**
+ * The tokenizer of OpenEnv's chat env, where that is what is served.
+ *
+ * @throws {UsageError} when one is missing, or is given for nothing.
+ */
+async function openEnvTokenizer({ openenv, tokenizer }: ServeFlags): Promise<Tokenizer | undefined> {
+  if (openenv === "chat" && tokenizer === undefined) {
+    throw new UsageError("Cannot serve OpenEnv's chat env without a tokenizer: give --tokenizer DIR");
+  }
+  if (openenv === "coding" && tokenizer !== undefined) {
+    throw new UsageError("Cannot serve OpenEnv's coding env with a tokenizer: give --openenv chat");
+  }
+  return await chosenTokenizer(tokenizer);
 }
 
 /** Tells whoever runs the server what its users are not told. */

@@ -3,7 +3,7 @@ import { TauBenchDomain } from "../envs/tau_bench/tau_bench_domain.ts";
 import { TauBenchEnv } from "../envs/tau_bench/tau_bench_env.ts";
 import { ToolUserChat, toolUserTask } from "../envs/tool_user_chat.ts";
 import type { Task } from "../task.ts";
-import { CALL_STYLES } from "./call_styles.ts";
+import { CALL_STYLES } from "../tools/call_styles.ts";
 import { named } from "./named.ts";
 import { announceBuild, cacheDirectory } from "./sandbox_flags.ts";
 import { UsageError } from "./usage_error.ts";

@@ -31,7 +31,7 @@ export interface IfevalOptions {
  *
  * Languages are told by script and common words, so that a text of a few words can be taken for another language
  * of its script; sentences are told by English abbreviations. Grading throws a `TypeError` when an instruction is
- * unknown or lacks an argument.
+ * unknown or lacks an argument, a `RangeError` when the reply is too long to read it for each of them.
  *
  * @throws {RangeError} when a weight is no finite number.
  */
@@ -44,6 +44,7 @@ export function ifeval(options: IfevalOptions = {}): Grader {
       if (checks === null) return unscored("the task has no instructions");
       const reply = taggedReply(finalReply(history));
       const response = responseOf(reply);
+      requireReadable(response, checks.length);
       const variants = looseVariants(response);
       const strict = checks.map((follows) => response.trim() !== "" && follows(response));
       const loose = checks.map((follows, at) =>
@@ -52,6 +53,17 @@ export function ifeval(options: IfevalOptions = {}): Grader {
       return score(strict, loose, { reply, weights });
     },
   };
+}
+
+/** Characters that instructions read together, each all of the reply; it takes seconds, and the host waits for it. */
+const MAX_READ = 8 * 1024 * 1024;
+
+function requireReadable(response: string, instructions: number): void {
+  const most = Math.floor(MAX_READ / instructions);
+  if (response.length <= most) return;
+  throw new RangeError(
+    `a reply to ${instructions} instructions must have at most ${most} characters: it has ${response.length}`,
+  );
 }
 
 /** What is checked: as it is where nothing was taken off around it. */

@@ -1,24 +1,31 @@
 import { OpenAPIHono } from "@hono/zod-openapi";
-import { SandboxError } from "../errors.ts";
 import { PADDOCK_VERSION } from "../version.ts";
 import { access, type AccessOptions } from "./access.ts";
 import { e2b } from "./adapters/e2b.ts";
 import { nemoSkills } from "./adapters/nemo_skills.ts";
 import { openEnv } from "./adapters/openenv.ts";
+import { codingKind } from "./adapters/openenv/coding_env.ts";
+import type { OpenEnvKind } from "./adapters/openenv/env_kind.ts";
 import { piston } from "./adapters/piston.ts";
 import { sandboxFusion } from "./adapters/sandbox_fusion.ts";
 import type { AppEnv } from "./app_env.ts";
 import { noticeDisconnect } from "./disconnect.ts";
+import { boundedGraders } from "./bounded_graders.ts";
 import { docsPage } from "./docs_page.ts";
+import type { EnvService } from "./env_service.ts";
 import { asServerError, errorAnswer, invalidRequest } from "./error_answer.ts";
+import { faultReport } from "./fault_report.ts";
 import { Gate } from "./gate.ts";
 import { mcpRoute } from "./mcp/mcp_route.ts";
 import type { Metrics } from "./metrics.ts";
 import { REQUEST_LIMITS, type RequestLimits, requestLimits } from "./request_limits.ts";
 import { SameAnswers } from "./same_answer.ts";
+import { requestSpan } from "./request_span.ts";
 import { ServerError } from "./server_error.ts";
 import type { SessionService } from "./session_service.ts";
 import { batchRoutes } from "./v1/batch.ts";
+import { envBatchRoutes } from "./v1/env_batch.ts";
+import { envRoutes } from "./v1/envs.ts";
 import { fileRoutes } from "./v1/files.ts";
 import { gradeRoutes, type Graders } from "./v1/grade.ts";
 import type { Api } from "./v1/route.ts";
@@ -27,15 +34,19 @@ import { sessionRoutes } from "./v1/sessions.ts";
 import { streamRoutes } from "./v1/stream.ts";
 
 /** The systems whose clients are served as they are; two ask at `/execute`, and the first takes what is its own. */
-const ADAPTERS = [sandboxFusion, nemoSkills, e2b, piston, openEnv];
+const ADAPTERS = [sandboxFusion, nemoSkills, e2b, piston];
 
 /** What a server is made of. */
 export interface PaddockAppOptions extends AccessOptions {
   /** Where programs run. It stays its owner's. */
   sessions: SessionService;
   metrics: Metrics;
+  /** What `/v1/envs` drives; there is no such path without it. It stays its owner's. */
+  envs?: EnvService | undefined;
   /** What `/v1/grade` offers. */
   graders?: Graders | undefined;
+  /** What OpenEnv's paths serve; the coding env unless given. */
+  openEnv?: OpenEnvKind | undefined;
   limits?: Partial<RequestLimits> | undefined;
   /** Told of what failed in the server, which nobody who asks is told. */
   onFault?: ((error: unknown) => void) | undefined;
@@ -43,20 +54,18 @@ export interface PaddockAppOptions extends AccessOptions {
 
 /** The whole server as a function of requests; it needs no socket. */
 export function paddockApp(options: PaddockAppOptions): Api {
-  const { sessions, metrics, graders = new Map(), onFault = () => {} } = options;
+  const { sessions, envs, metrics, graders = new Map(), onFault = () => {} } = options;
+  const report = faultReport(onFault);
   const app = new OpenAPIHono<AppEnv>({
     defaultHook(result) {
       if (!result.success) throw invalidRequest(result.error);
     },
   });
-  app.onError((thrown) => {
-    const error = asServerError(thrown);
-    if (error.fault === "internal" || error.cause instanceof SandboxError) onFault(error.cause);
-    return errorAnswer(error);
-  });
+  app.onError((thrown) => errorAnswer(asServerError(thrown)));
   app.notFound(() => errorAnswer(new ServerError("not_found", "There is no such path")));
-  app.use(async (c, next) => {
+  app.use(requestSpan(), async (c, next) => {
     await next();
+    if (c.error) report(c.error);
     metrics.request(c.res.status);
     if (c.res.status !== 101) c.res.headers.set("x-content-type-options", "nosniff");
   });
@@ -68,10 +77,19 @@ export function paddockApp(options: PaddockAppOptions): Api {
   streamRoutes(app, sessions);
   fileRoutes(app, sessions);
   batchRoutes(app, sessions);
-  gradeRoutes(app, graders, new Gate({ places: sessions.maxSessions, queue: 64, waitMs: 30_000 }));
+  gradeRoutes(
+    app,
+    boundedGraders(graders),
+    new Gate({ places: sessions.maxSessions, queue: 64, waitMs: 30_000 }),
+  );
+  if (envs) {
+    envRoutes(app, envs);
+    envBatchRoutes(app, envs);
+  }
   aboutRoutes(app, metrics);
   app.all("/mcp", mcpRoute(sessions));
   for (const adapter of ADAPTERS) app.route("/", adapter(sessions));
+  app.route("/", openEnv(options.openEnv ?? codingKind(sessions)));
   return app;
 }
 

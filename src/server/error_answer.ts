@@ -1,6 +1,6 @@
 import { HTTPException } from "hono/http-exception";
 import type { z } from "zod";
-import { type Fault, HTTP_STATUS, ServerError } from "./server_error.ts";
+import { type Fault, HTTP_STATUS, ServerError, sessionError } from "./server_error.ts";
 
 /** The answer to a request that failed, in the words of the server's own API. */
 export function errorAnswer(error: ServerError): Response {
@@ -29,7 +29,7 @@ export function asServerError(error: unknown): ServerError {
       },
     );
   }
-  return new ServerError("internal", "The server failed; its log says why", { cause: error });
+  return sessionError(error);
 }
 
 /** What is wrong with a request, one line for each fault. */

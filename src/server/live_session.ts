@@ -7,9 +7,11 @@ import type {
   ShellOptions,
   ShellResult,
 } from "../sandbox/exec.ts";
+import { Idle } from "./idle.ts";
 import LIST_FILES from "./list_files.py" with { type: "text" };
 import type { Metrics } from "./metrics.ts";
 import { ServerError, sessionError } from "./server_error.ts";
+import { traced } from "./tracing.ts";
 
 /** A file of a session's. */
 export interface SessionFile {
@@ -27,10 +29,12 @@ export interface LiveSessionOptions {
   /** What its owner calls it, where it has a name. */
   readonly name?: string | undefined;
   readonly metrics: Metrics;
-  /** Milliseconds without use after which it ends. */
+  /** Milliseconds without use after which it ends; never when `Infinity`. */
   readonly idleMs: number;
   /** Aborted when everything stops, with what those who wait are told. */
   readonly stop: AbortSignal;
+  /** Told of what the session throws. */
+  readonly onFault: (thrown: unknown) => void;
   /** Called once, when it ends. */
   readonly onEnd: () => Promise<void>;
 }
@@ -48,21 +52,19 @@ export class LiveSession implements AsyncDisposable {
   readonly name: string | undefined;
   readonly createdAt: Date = new Date();
   readonly #options: LiveSessionOptions;
-  #usedAt = new Date();
+  readonly #idle: Idle;
   #execs = 0;
-  #using = 0;
-  #timer: ReturnType<typeof setTimeout> | undefined;
   #ended: Promise<void> | undefined;
 
   constructor(options: LiveSessionOptions) {
     this.owner = options.owner;
     this.name = options.name;
     this.#options = options;
-    this.#rest();
+    this.#idle = new Idle(options.idleMs, () => this[Symbol.asyncDispose]());
   }
 
   get usedAt(): Date {
-    return this.#usedAt;
+    return this.#idle.usedAt;
   }
 
   /** Whether it is over. */
@@ -77,21 +79,11 @@ export class LiveSession implements AsyncDisposable {
 
   /** Runs a program; see {@linkcode PythonSession}. Everything here throws a {@linkcode ServerError} only. */
   async exec(code: string, options: ExecOptions = {}): Promise<ExecResult> {
-    return await this.#use(async ({ session, metrics }) => {
-      const result = await session.exec(code, options);
-      this.#execs++;
-      metrics.exec(result.status, result.durationMs);
-      return result;
-    });
+    return await this.#run("paddock.exec", (session) => session.exec(code, options));
   }
 
   async shell(command: string, options: ShellOptions = {}): Promise<ShellResult> {
-    return await this.#use(async ({ session, metrics }) => {
-      const result = await session.shell(command, options);
-      this.#execs++;
-      metrics.exec(result.status, result.durationMs);
-      return result;
-    });
+    return await this.#run("paddock.shell", (session) => session.shell(command, options));
   }
 
   async reset(options: ResetOptions = {}): Promise<void> {
@@ -115,32 +107,40 @@ export class LiveSession implements AsyncDisposable {
   }
 
   [Symbol.asyncDispose](): Promise<void> {
-    clearTimeout(this.#timer);
+    this.#idle[Symbol.dispose]();
     this.#ended ??= this.#options.onEnd();
     return this.#ended;
   }
 
+  async #run<Result extends ExecResult | ShellResult>(
+    name: string,
+    work: (session: PythonSession) => Promise<Result>,
+  ): Promise<Result> {
+    return await this.#use(({ session, metrics }) =>
+      traced(name, async (span) => {
+        const result = await work(session);
+        this.#execs++;
+        metrics.exec(result.status, result.durationMs);
+        span.setAttribute("paddock.status", result.status);
+        return result;
+      })
+    );
+  }
+
   async #use<T>(work: (options: LiveSessionOptions) => Promise<T>): Promise<T> {
     if (this.#ended) throw new ServerError("conflict", "The session has ended");
-    if (this.#using >= MAX_WAITING) {
+    if (this.#idle.users >= MAX_WAITING) {
       throw new ServerError("busy", `${MAX_WAITING} requests wait for the session`, { retryAfter: 1 });
     }
-    clearTimeout(this.#timer);
-    this.#using++;
+    using _use = this.#idle.use();
     try {
       return await work(this.#options);
     } catch (error) {
-      const { stop } = this.#options;
-      throw sessionError(stop.aborted ? stop.reason : error);
-    } finally {
-      this.#using--;
-      this.#usedAt = new Date();
-      if (this.#using === 0 && !this.#ended) this.#rest();
+      const { stop, onFault } = this.#options;
+      const told = sessionError(stop.aborted ? stop.reason : error);
+      onFault(told);
+      throw told;
     }
-  }
-
-  #rest(): void {
-    this.#timer = setTimeout(() => this[Symbol.asyncDispose](), this.#options.idleMs);
   }
 }
 

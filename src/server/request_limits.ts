@@ -5,6 +5,8 @@ import { ServerError } from "./server_error.ts";
 /** What a request may be. */
 export interface RequestLimits {
   bodyBytes: number;
+  /** Of all bodies that the server holds at once. */
+  heldBytes: number;
   /** Names and values together. */
   headerBytes: number;
   /** Brackets of JSON inside of one another. */
@@ -16,6 +18,7 @@ export interface RequestLimits {
 /** The limits unless others are given. */
 export const REQUEST_LIMITS: RequestLimits = {
   bodyBytes: 32 * 1024 * 1024,
+  heldBytes: 512 * 1024 * 1024,
   headerBytes: 16 * 1024,
   depth: 64,
   bodyMs: 30_000,
@@ -23,30 +26,57 @@ export const REQUEST_LIMITS: RequestLimits = {
 
 /** Turns away what is too large, too deep or too slow, before anything reads it. */
 export function requestLimits(limits: RequestLimits): MiddlewareHandler<AppEnv> {
+  const held = new Held(limits.heldBytes);
   return async (c, next) => {
     const { raw } = c.req;
     const headerBytes = [...raw.headers].reduce((sum, [name, value]) => sum + name.length + value.length, 0);
     if (headerBytes > limits.headerBytes) {
       throw new ServerError("headers_too_large", `Headers must have at most ${limits.headerBytes} bytes`);
     }
-    if (raw.body !== null) {
-      const body = await readBody(raw.body, Number(raw.headers.get("content-length")), limits);
-      checkDepth(body, limits.depth);
-      c.req.raw = new Request(raw.url, {
-        method: raw.method,
-        headers: raw.headers,
-        body,
-        signal: c.get("signal"),
-      });
-    }
+    if (raw.body === null) return await next();
+    if (raw.method === "TRACE") throw new ServerError("malformed", "The method is refused");
+    using room = held.room();
+    const body = await readBody(raw.body, Number(raw.headers.get("content-length")), { ...limits, room });
+    checkDepth(body, limits.depth);
+    const { method, headers } = raw;
+    c.req.raw = new Request(raw.url, { method, headers, body, signal: c.get("signal") });
     await next();
   };
+}
+
+/** What bodies take of the server together, until they are answered. */
+class Held {
+  readonly #most: number;
+  #bytes = 0;
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  /** Room for one body, which is free again when disposed. */
+  room(): Room {
+    let own = 0;
+    return {
+      take: (bytes) => {
+        own += bytes;
+        this.#bytes += bytes;
+        if (this.#bytes <= this.#most) return;
+        throw new ServerError("busy", "The server holds too many bodies", { retryAfter: 1 });
+      },
+      [Symbol.dispose]: () => void (this.#bytes -= own),
+    };
+  }
+}
+
+interface Room extends Disposable {
+  /** Takes as many bytes, or throws. */
+  take(bytes: number): void;
 }
 
 async function readBody(
   stream: ReadableStream<Uint8Array<ArrayBuffer>>,
   announced: number,
-  { bodyBytes, bodyMs }: RequestLimits,
+  { bodyBytes, bodyMs, room }: RequestLimits & { room: Room },
 ): Promise<Uint8Array<ArrayBuffer>> {
   const tooLarge = new ServerError("too_large", `A body must have at most ${bodyBytes} bytes`);
   const reader = stream.getReader();
@@ -59,6 +89,7 @@ async function readBody(
     for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
       bytes += piece.value.length;
       if (bytes > bodyBytes) throw tooLarge;
+      room.take(piece.value.length);
       pieces.push(piece.value);
     }
   } finally {

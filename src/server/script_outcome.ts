@@ -1,4 +1,4 @@
-import type { ExecResult } from "../sandbox/exec.ts";
+import type { ExecResult, ShellResult } from "../sandbox/exec.ts";
 
 /** What a program leaves that runs as a process does. */
 export interface ScriptOutcome {
@@ -12,14 +12,17 @@ export interface ScriptOutcome {
 /** The exit code of a process that a signal ended, where the interpreter was lost. */
 const LOST = { memory: 137, crashed: 134 };
 
-/** A result as if the program had been a process: the value of its last expression is lost. */
-export function scriptOutcome(result: ExecResult): ScriptOutcome {
+/**
+ * A result as if the program had been a process: the value of its last expression is lost. A command line is one
+ * already.
+ */
+export function scriptOutcome(result: ExecResult | ShellResult): ScriptOutcome {
   const { stdout, stderr } = result;
   const raised = "error" in result && result.status !== "timeout" ? result.error.traceback : "";
   return { stdout, stderr: stderr + raised, exitCode: exitCode(result) };
 }
 
-function exitCode(result: ExecResult): number | null {
+function exitCode(result: ExecResult | ShellResult): number | null {
   switch (result.status) {
     case "ok":
       return 0;

@@ -39,13 +39,16 @@ export class ServerError extends Error {
   }
 }
 
+/** How refusals that are worded for the caller begin; an engine words its own otherwise. */
+const REFUSAL = /^Cannot (exec|run|seed|reset|use path|write|grant|take|step) /;
+
 /**
  * What a session threw, as whoever asked may see it. A session words its refusals for the caller; what a
  * sandbox says when it breaks names places of the host, and what is no refusal is a fault of the server.
  */
 export function sessionError(error: unknown): ServerError {
   if (error instanceof ServerError) return error;
-  if (error instanceof TypeError || error instanceof RangeError) {
+  if ((error instanceof TypeError || error instanceof RangeError) && REFUSAL.test(error.message)) {
     return new ServerError("invalid", error.message, { cause: error });
   }
   if (error instanceof SandboxError) {

@@ -1,8 +1,9 @@
 import type { SessionLease, SessionPool } from "../sandbox/exec.ts";
 import { Gate } from "./gate.ts";
-import { LiveSession } from "./live_session.ts";
+import { LiveSession, type LiveSessionOptions } from "./live_session.ts";
 import type { Metrics } from "./metrics.ts";
 import { ServerError, sessionError } from "./server_error.ts";
+import { traced } from "./tracing.ts";
 
 /** What a {@linkcode SessionService} is made of. */
 export interface SessionServiceOptions {
@@ -17,6 +18,8 @@ export interface SessionServiceOptions {
   waitMs?: number | undefined;
   /** Milliseconds after which a session that nobody uses ends. */
   idleMs?: number | undefined;
+  /** Told of what a session throws, before whoever asked is told of it in other words. */
+  onFault?: ((thrown: unknown) => void) | undefined;
 }
 
 /** What is asked for with a session. */
@@ -26,13 +29,17 @@ export interface OpenOptions {
   /** What the owner calls it, for one that is found by its name. */
   name?: string | undefined;
   seed?: number | undefined;
+  /** Milliseconds without use after which it ends, where it is not as all; never when `Infinity`. */
+  idleMs?: number | undefined;
   signal: AbortSignal;
 }
 
 /** Sessions for whoever is served: opened, found again by their ids, and ended when nobody uses them. */
 export class SessionService implements AsyncDisposable {
   readonly maxSessions: number;
-  readonly #options: Pick<SessionServiceOptions, "pool" | "metrics"> & { idleMs: number };
+  readonly #options:
+    & Pick<SessionServiceOptions, "pool" | "metrics">
+    & Pick<LiveSessionOptions, "idleMs" | "onFault">;
   readonly #gate: Gate;
   readonly #kept = new Map<string, LiveSession>();
   readonly #named = new Map<string, Promise<LiveSession>>();
@@ -42,8 +49,9 @@ export class SessionService implements AsyncDisposable {
   /** @throws {RangeError} when there is not at least one session. */
   constructor(options: SessionServiceOptions) {
     const { pool, metrics, maxSessions, queue = 64, waitMs = 30_000, idleMs = 600_000 } = options;
+    const { onFault = () => {} } = options;
     this.maxSessions = maxSessions;
-    this.#options = { pool, metrics, idleMs };
+    this.#options = { pool, metrics, idleMs, onFault };
     this.#gate = new Gate({ places: maxSessions, queue, waitMs });
     metrics.gauge("paddock_sessions", "Sessions in use.", () => this.#open.size);
     metrics.gauge("paddock_waiting", "Requests that wait for a session.", () => this.#gate.waiting);
@@ -61,18 +69,19 @@ export class SessionService implements AsyncDisposable {
   }
 
   /** Opens a session for one use: nobody finds it, and the caller ends it. */
-  async borrow({ owner, name, seed, signal }: OpenOptions): Promise<LiveSession> {
+  async borrow({ owner, name, seed, idleMs, signal }: OpenOptions): Promise<LiveSession> {
     if (this.#stop.signal.aborted) throw new ServerError("unavailable", "The server stops");
-    const { pool, metrics, idleMs } = this.#options;
+    const { pool, metrics, onFault } = this.#options;
     const either = AbortSignal.any([signal, this.#stop.signal]);
     try {
-      const { entered: lease, place } = await this.#gate.pass(
-        (signal) => pool.acquire({ seed, signal }),
-        either,
+      const { entered: lease, place } = await traced(
+        "paddock.acquire",
+        async () => await this.#gate.pass((signal) => pool.acquire({ seed, signal }), either),
       );
       const onEnd = () => this.#end(session, lease, place);
       const session: LiveSession = new LiveSession({
-        ...{ session: lease.session, owner, name, metrics, idleMs, onEnd },
+        ...{ session: lease.session, owner, name, metrics, onEnd, onFault },
+        idleMs: idleMs ?? this.#options.idleMs,
         stop: this.#stop.signal,
       });
       this.#open.add(session);
@@ -80,7 +89,9 @@ export class SessionService implements AsyncDisposable {
       await session[Symbol.asyncDispose](); // nobody would ever end it
       throw either.reason;
     } catch (error) {
-      throw sessionError(error);
+      const told = sessionError(error);
+      onFault(told);
+      throw told;
     }
   }
 
@@ -92,14 +103,25 @@ export class SessionService implements AsyncDisposable {
   async named(name: string, options: OpenOptions): Promise<{ session: LiveSession; isNew: boolean }> {
     const key = nameKey(options.owner, name);
     const found = this.#named.get(key);
-    if (found) return { session: await found, isNew: false };
+    if (found) return await this.#found(found, name, options);
     const opening = this.create({ ...options, name });
     this.#named.set(key, opening);
+    opening.catch(() => this.#named.delete(key));
+    return { session: await opening, isNew: true };
+  }
+
+  /** The session that somebody else opens; when they went away before it was open, another one. */
+  async #found(
+    opening: Promise<LiveSession>,
+    name: string,
+    options: OpenOptions,
+  ): Promise<{ session: LiveSession; isNew: boolean }> {
     try {
-      return { session: await opening, isNew: true };
+      return { session: await opening, isNew: false };
     } catch (error) {
-      this.#named.delete(key);
-      throw error;
+      const wasLeft = error instanceof ServerError && error.cause instanceof DOMException;
+      if (!wasLeft || options.signal.aborted) throw error;
+      return await this.named(name, options);
     }
   }
 
@@ -129,8 +151,8 @@ export class SessionService implements AsyncDisposable {
     this.#kept.delete(session.id);
     if (session.name !== undefined) this.#named.delete(nameKey(session.owner, session.name));
     this.#open.delete(session);
+    using _place = place;
     await lease[Symbol.asyncDispose]();
-    place[Symbol.dispose]();
   }
 }
 

@@ -10,7 +10,7 @@ import { unreadableCall, valueCalls } from "./value_calls.ts";
 const TAG = "<|python_tag|>";
 const BETWEEN = /[\s;,]*(?:<\|python_tag\|>)?\s*/y;
 /** A reply that is JSON from its start is one of calls when it names one. */
-const BARE = /^\s*\[?\s*\{\s*"(?:name|type|function|parameters|arguments)"\s*:/;
+const BARE = /^\s*(?:\[\s*)?\{\s*"(?:name|type|function|parameters|arguments)"\s*:/;
 
 /**
  * Calls as Llama 3 writes them: `{"name": "n", "parameters": {…}}`, behind `<|python_tag|>` or as the whole reply,

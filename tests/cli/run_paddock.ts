@@ -9,12 +9,17 @@ export interface Run {
 
 /** Starts the real command line with all of its pipes. */
 export function startPaddock(...args: string[]): Deno.ChildProcess {
+  return startPaddockWith({}, args);
+}
+
+/** The same with more in its environment. */
+export function startPaddockWith(env: Record<string, string>, args: readonly string[]): Deno.ChildProcess {
   return new Deno.Command(Deno.execPath(), {
     args: ["run", "-A", "--quiet", CLI, ...args],
     stdin: "piped",
     stdout: "piped",
     stderr: "piped",
-    env: { NO_COLOR: "1" },
+    env: { NO_COLOR: "1", ...env },
   }).spawn();
 }
 

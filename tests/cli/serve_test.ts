@@ -1,4 +1,5 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
+import { tinyTokenizerFiles } from "../tiny_tokenizer.ts";
 import { childrenOf, isAlive, runPaddock } from "./run_paddock.ts";
 import { Serving } from "./serving.ts";
 
@@ -50,4 +51,72 @@ Deno.test("paddock serve refuses to be reached from outside without a token", as
   const { code, stderr } = await runPaddock(["serve", "--host", "0.0.0.0", "--port", "0"]);
   assertEquals(code, 2);
   assertStringIncludes(stderr, "needs a token");
+});
+
+Deno.test("paddock serve offers tools to envs, and OpenEnv's chat env with a tokenizer", async () => {
+  const directory = await Deno.makeTempDir();
+  const { tokenizer, config } = tinyTokenizerFiles();
+  await Deno.writeTextFile(`${directory}/tokenizer.json`, JSON.stringify(tokenizer));
+  await Deno.writeTextFile(`${directory}/tokenizer_config.json`, JSON.stringify(config));
+  await Deno.writeTextFile(
+    `${directory}/double.ts`,
+    `export const parameters = { type: "object", properties: { n: { type: "number" } }, required: ["n"] };
+     export const run = ({ n }: { n: number }) => 2 * n;`,
+  );
+  try {
+    const serving = await Serving.start(
+      ...["--max-sessions", "1", "--tool", `${directory}/double.ts`],
+      ...["--openenv", "chat", "--tokenizer", directory],
+    );
+    const { id } = await serving.ask("/v1/envs", { env: "tools" }) as { id: string };
+    await serving.ask(`/v1/envs/${id}/reset`, { task: { query: "21?" } });
+    const { observation } = await serving.ask(`/v1/envs/${id}/step`, {
+      reply: '<tool>double\n{"n": 21}</tool>',
+    }) as { observation: { messages: { content: string }[] } };
+    assertStringIncludes(observation.messages.at(-1)?.content ?? "", "42");
+    assertEquals(await serving.ask("/reset", {}), {
+      ...{ observation: { messages: [], tokens: [] }, reward: null, done: false },
+    });
+    assertEquals(await serving.end("SIGTERM"), { code: 0, log: "" });
+  } finally {
+    await Deno.remove(directory, { recursive: true });
+  }
+});
+
+Deno.test("paddock serve refuses OpenEnv's chat env without a tokenizer, and a tokenizer without it", async () => {
+  for (const flags of [["--openenv", "chat"], ["--tokenizer", "."]]) {
+    const { code, stderr } = await runPaddock(["serve", "--port", "0", ...flags]);
+    assertEquals(code, 2);
+    assertStringIncludes(stderr, "Cannot serve OpenEnv's");
+  }
+});
+
+interface OtlpSpan {
+  name: string;
+  spanId: string;
+  parentSpanId?: string;
+}
+
+Deno.test("paddock serve tells its spans to a collector of OpenTelemetry, those of an exec below its request", async () => {
+  const spans: OtlpSpan[] = [];
+  await using collector = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, async (request) => {
+    const { resourceSpans = [] } = await request.json();
+    for (const { scopeSpans } of resourceSpans) {
+      spans.push(...scopeSpans.flatMap(({ spans }: { spans: OtlpSpan[] }) => spans));
+    }
+    return Response.json({});
+  });
+  const serving = await Serving.startWith({
+    ...{ OTEL_DENO: "true", OTEL_EXPORTER_OTLP_PROTOCOL: "http/json" },
+    OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${collector.addr.port}`,
+  }, ["--max-sessions", "1"]);
+  const { results } = await serving.ask("/v1/exec:batch", { items: [{ code: "1 + 1" }] }) as {
+    results: Outcome[];
+  };
+  assertEquals(results[0]?.result.value, "2");
+  assertEquals((await serving.end("SIGTERM")).code, 0);
+  const named = (name: string) => spans.find((span) => span.name === name);
+  const request = named("POST /v1/exec:batch");
+  const below = ["paddock.acquire", "paddock.exec"].map((name) => named(name)?.parentSpanId);
+  assertEquals(below, [request?.spanId, request?.spanId]);
 });

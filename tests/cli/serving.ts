@@ -1,5 +1,5 @@
 import { readLines } from "../../src/read_lines.ts";
-import { startPaddock } from "./run_paddock.ts";
+import { startPaddock, startPaddockWith } from "./run_paddock.ts";
 
 /** The real `paddock serve`, on a port that was free. */
 export class Serving {
@@ -9,6 +9,11 @@ export class Serving {
 
   static async start(...args: string[]): Promise<Serving> {
     return await Serving.over(startPaddock("serve", "--port", "0", ...args));
+  }
+
+  /** Starts it with more in its environment. */
+  static async startWith(env: Record<string, string>, args: readonly string[]): Promise<Serving> {
+    return await Serving.over(startPaddockWith(env, ["serve", "--port", "0", ...args]));
   }
 
   /** Waits until a child serves. */

@@ -168,3 +168,9 @@ Deno.test({
     assertEquals([...seen].sort(), Object.keys(CHECKERS).sort());
   },
 });
+
+Deno.test("ifeval() refuses a reply that it would have to read for too long", () => {
+  const ids = Array.from({ length: 64 }, () => "punctuation:no_comma");
+  assertThrows(() => grade("x".repeat(200_000), ids), RangeError, "must have at most 131072 characters");
+  assertEquals(grade("x".repeat(100_000), ids)?.score, 1);
+});

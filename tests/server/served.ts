@@ -1,4 +1,6 @@
 import { loadProfile, SandboxPool } from "../../mod.ts";
+import { EnvService, type EnvServiceOptions } from "../../src/server/env_service.ts";
+import { faultReport } from "../../src/server/fault_report.ts";
 import { Metrics } from "../../src/server/metrics.ts";
 import { paddockApp, type PaddockAppOptions } from "../../src/server/app.ts";
 import { SessionService, type SessionServiceOptions } from "../../src/server/session_service.ts";
@@ -16,23 +18,32 @@ export interface Answer {
 export interface Served extends AsyncDisposable {
   readonly pool: FakePool;
   readonly sessions: SessionService;
+  readonly envs: EnvService;
   readonly faults: unknown[];
   readonly app: ReturnType<typeof paddockApp>;
   ask(method: string, path: string, body?: unknown, headers?: HeadersInit): Promise<Answer>;
 }
 
+/** What is served, and how. */
+export type ServedOptions =
+  & Partial<PaddockAppOptions>
+  & Partial<SessionServiceOptions>
+  & Pick<Partial<EnvServiceOptions>, "tools" | "maxEnvs">;
+
 /** Serves a pool: one without Python unless another is given. */
 export function served(
-  options: Partial<PaddockAppOptions> & Partial<SessionServiceOptions> & { python?: FakePython } = {},
+  options: ServedOptions & { python?: FakePython } = {},
 ): Served {
   const { python, maxSessions = 2, ...rest } = options;
   const fake = new FakePool(python);
   const metrics = new Metrics();
-  const sessions = new SessionService({ pool: fake, ...rest, metrics, maxSessions });
   const faults: unknown[] = [];
-  const app = paddockApp({ onFault: (error) => faults.push(error), ...rest, sessions, metrics });
+  const onFault = faultReport((error) => faults.push(error));
+  const sessions = new SessionService({ pool: fake, onFault, ...rest, metrics, maxSessions });
+  const envs = new EnvService({ onFault, ...rest, sessions, metrics });
+  const app = paddockApp({ onFault, ...rest, sessions, envs, metrics });
   return {
-    ...{ pool: fake, sessions, faults, app },
+    ...{ pool: fake, sessions, envs, faults, app },
     async ask(method, path, body, headers) {
       const response = await app.request(path, jsonRequest(method, body, headers));
       const text = await response.text();
@@ -43,14 +54,17 @@ export function served(
         body: json ? JSON.parse(text) : text,
       };
     },
-    [Symbol.asyncDispose]: () => sessions[Symbol.asyncDispose](),
+    async [Symbol.asyncDispose]() {
+      await envs[Symbol.asyncDispose]();
+      await sessions[Symbol.asyncDispose]();
+    },
   };
 }
 
 /** Serves real interpreters to a test. */
 export async function withPython(
   test: (server: Served) => Promise<void>,
-  options: Partial<PaddockAppOptions> & Partial<SessionServiceOptions> = {},
+  options: ServedOptions = {},
 ): Promise<void> {
   const { maxSessions = 2 } = options;
   const profile = await loadProfile("serve");

@@ -142,6 +142,7 @@ Deno.test("/v1/grade gives the score of a grader, null included, and names the g
   assertEquals((await grade("number_match", "41")).body, { score: 0 });
   assertEquals((await grade("number_match")).body, { score: null });
   assertEquals((await grade("none")).body.error.message, "grader must be one of number_match");
+  assertEquals((await grade("number_match", "4".repeat(1 << 21))).status, 422);
   assertEquals((await server.ask("GET", "/v1/graders")).body, { graders: ["number_match"] });
 });
 
@@ -182,6 +183,7 @@ Deno.test("the server describes itself", async () => {
   assertStringIncludes(metrics, "# TYPE paddock_sessions gauge\npaddock_sessions 0\n");
   const { body: api } = await server.ask("GET", "/openapi.json");
   assertEquals(Object.keys(api.paths).sort(), [
+    ...["/v1/envs", "/v1/envs/step:batch", "/v1/envs/{id}", "/v1/envs/{id}/reset", "/v1/envs/{id}/step"],
     ...[
       "/v1/exec:batch",
       "/v1/grade",

@@ -219,6 +219,20 @@ const cases: readonly {
   },
   {
     parser: "llama3JsonCalls",
+    what: "reads a list of calls, and a great many blanks in no more than their time",
+    text: `${" ".repeat(500_000)}[ {"name": "a", "parameters": {}}]`,
+    calls: [{ name: "a", arguments: {} }],
+    rest: "",
+  },
+  {
+    parser: "llama3JsonCalls",
+    what: "takes blanks as text, however many",
+    text: " ".repeat(500_000),
+    calls: [],
+    rest: " ".repeat(500_000),
+  },
+  {
+    parser: "llama3JsonCalls",
     what: "tells of a call that was cut off",
     text: '<|python_tag|>{"name":"a"',
     calls: [{ name: "?", arguments: {}, fault: "Expecting ',' delimiter: line 1 column 12 (char 11)" }],

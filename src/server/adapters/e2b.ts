@@ -3,15 +3,19 @@ import { z } from "zod";
 import type { ExecResult } from "../../sandbox/exec.ts";
 import { pythonStr } from "../../tools/python_repr.ts";
 import type { AppContext, AppEnv } from "../app_env.ts";
+import { asServerError, errorHeaders } from "../error_answer.ts";
+import { Gate } from "../gate.ts";
 import { liveBody } from "../live_body.ts";
 import type { LiveSession } from "../live_session.ts";
 import { ServerError, sessionError } from "../server_error.ts";
 import type { SessionService } from "../session_service.ts";
-import { detailAnswer, detailBody } from "./detail_error.ts";
+import { detailAnswer, detailBody, DetailError } from "./detail_error.ts";
 import { environment } from "./environment.ts";
 
 /** Its clients end a program by going away; this is for those who do not. */
 const TIMEOUT_MS = 300_000;
+/** More requests than this may not wait for one context. */
+const MAX_WAITING = 64;
 const HOME = "/home/pyodide";
 const DEFAULT = "e2b:default";
 
@@ -25,9 +29,15 @@ const executeRequest = z.object({
 const contextRequest = z.object({ cwd: z.string().nullish(), language: z.string().nullish() });
 
 /** What is known of a context beside its session. */
-interface Context {
+class Context {
   readonly cwd: string;
-  executions: number;
+  /** What one request does in several steps, no other comes between. */
+  readonly turn = new Gate({ places: 1, queue: MAX_WAITING, waitMs: TIMEOUT_MS });
+  executions = 0;
+
+  constructor(cwd: string = HOME) {
+    this.cwd = cwd;
+  }
 }
 
 /**
@@ -37,11 +47,11 @@ interface Context {
 export function e2b(sessions: SessionService): Hono<AppEnv> {
   const contexts = new WeakMap<LiveSession, Context>();
   const app = new Hono<AppEnv>();
-  app.onError(detailAnswer);
+  app.onError(textAnswer);
   app.post("/execute", async (c) => {
     const request = await detailBody(c, executeRequest);
     const session = await chosen(c, request);
-    const context = contexts.get(session) ?? { cwd: HOME, executions: 0 };
+    const context = contexts.get(session) ?? new Context();
     contexts.set(session, context);
     const variables = environment(request.env_vars ?? {});
     const body = liveBody(async (send, signal) => {
@@ -53,7 +63,7 @@ export function e2b(sessions: SessionService): Hono<AppEnv> {
     const { cwd, language } = await detailBody(c, contextRequest);
     requirePython(language);
     const session = await sessions.create({ owner: c.get("owner"), signal: c.get("signal") });
-    contexts.set(session, { cwd: cwd ?? HOME, executions: 0 });
+    contexts.set(session, new Context(cwd ?? HOME));
     await enter(session, cwd ?? HOME);
     return c.json(contextAnswer(session));
   });
@@ -64,14 +74,14 @@ export function e2b(sessions: SessionService): Hono<AppEnv> {
   app.post("/contexts/:id/restart", async (c) => {
     const session = known(c, c.req.param("id"));
     await session.reset({ signal: c.get("signal") });
-    const { cwd } = contexts.get(session) ?? { cwd: HOME };
-    contexts.set(session, { cwd, executions: 0 });
+    const { cwd } = contexts.get(session) ?? new Context();
+    contexts.set(session, new Context(cwd));
     await enter(session, cwd);
-    return c.body(null, 204);
+    return c.json(null);
   });
   app.delete("/contexts/:id", async (c) => {
     await known(c, c.req.param("id"))[Symbol.asyncDispose]();
-    return c.body(null, 204);
+    return c.json(null);
   });
   return app;
 
@@ -80,15 +90,15 @@ export function e2b(sessions: SessionService): Hono<AppEnv> {
     if (id && language) {
       throw new ServerError("malformed", "Only one of context_id or language can be provided");
     }
-    requirePython(language);
     if (id) return known(c, id);
+    requirePython(language);
     const options = { owner: c.get("owner"), signal: c.get("signal") };
     return (await sessions.named(DEFAULT, options)).session;
   }
 
   function known(c: AppContext, id: string): LiveSession {
-    const session = sessions.find(id, c.get("owner"));
-    if (contexts.has(session)) return session;
+    const session = sessions.list(c.get("owner")).find((session) => session.id === id);
+    if (session && contexts.has(session)) return session;
     throw new ServerError("not_found", `Context ${id} not found`);
   }
 
@@ -110,8 +120,10 @@ async function execute(execution: Execution, send: (text: string) => void): Prom
   const { session, context, code, variables, signal } = execution;
   const tell = (line: object) => send(`${JSON.stringify(line)}\n`);
   const onOutput = (type: string, text: string) => tell({ type, text, timestamp: new Date().toISOString() });
-  tell({ type: "number_of_executions", execution_count: ++context.executions });
   try {
+    const { place } = await context.turn.pass(() => Promise.resolve(), signal);
+    using _place = place;
+    tell({ type: "number_of_executions", execution_count: ++context.executions });
     const set = variables && await session.exec(variables.set, { signal });
     if (set && set.status !== "ok") return outcome(set).forEach(tell);
     const result = await session.exec(code, { timeoutMs: TIMEOUT_MS, signal, onOutput });
@@ -120,6 +132,8 @@ async function execute(execution: Execution, send: (text: string) => void): Prom
   } catch (error) {
     const { message } = sessionError(error);
     tell({ type: "error", name: "SandboxError", value: message, traceback: message });
+  } finally {
+    tell({ type: "end_of_execution" });
   }
 }
 
@@ -132,7 +146,20 @@ function outcome(result: ExecResult): object[] {
     const { type: name, message: value, traceback } = result.error;
     return [{ type: "error", name, value, traceback }];
   }
-  return result.value === undefined ? [] : [{ type: "result", text: result.value, is_main_result: true }];
+  if (result.value === undefined) return [];
+  return [{ type: "result", text: unquoted(result.value), is_main_result: true }];
+}
+
+/** A text as it is, and not as a prompt would show it. */
+function unquoted(value: string): string {
+  return /^(['"]).*\1$/s.test(value) && value.length > 1 ? value.slice(1, -1) : value;
+}
+
+/** A failure as its clients read it: a plain sentence, or the faults of a body. */
+function textAnswer(thrown: unknown): Response {
+  const error = asServerError(thrown);
+  if (error instanceof DetailError) return detailAnswer(error);
+  return new Response(error.message, { status: error.status, headers: errorHeaders(error) });
 }
 
 /** Makes a folder of the session's and goes there. */
@@ -146,6 +173,6 @@ async function enter(session: LiveSession, cwd: string): Promise<void> {
 }
 
 function requirePython(language: string | null | undefined): void {
-  if (!language || language === "python") return;
+  if (!language || language.trim().toLowerCase() === "python") return;
   throw new ServerError("malformed", `language '${language}' is not available here: it must be python`);
 }

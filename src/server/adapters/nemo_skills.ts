@@ -1,6 +1,6 @@
 import { type Context, Hono } from "hono";
 import { z } from "zod";
-import type { ExecResult } from "../../sandbox/exec.ts";
+import type { ExecResult, ShellResult } from "../../sandbox/exec.ts";
 import type { AppContext, AppEnv } from "../app_env.ts";
 import { asServerError, errorHeaders } from "../error_answer.ts";
 import { scriptOutcome } from "../script_outcome.ts";
@@ -10,6 +10,7 @@ import type { SessionService } from "../session_service.ts";
 const MAX_SECONDS = 3_600;
 const CUT = "<output cut>";
 const PYTHON = ["python", "python3", "pypy3"];
+const SHELL = "shell";
 const SESSION_HEADER = "x-session-id";
 /** Before the names that clients give their sessions. */
 const PREFIX = "nemo:";
@@ -30,7 +31,8 @@ interface NemoAnswer {
   readonly process_status: "completed" | "error" | "timeout";
   readonly stdout: string;
   readonly stderr: string;
-  readonly new_session_created: boolean;
+  /** Only told where there are sessions. */
+  readonly new_session_created?: boolean;
 }
 
 /**
@@ -75,49 +77,84 @@ function isNemo(c: Context, body: unknown): boolean {
   return "generated_code" in body || (c.req.header(SESSION_HEADER) !== undefined && !("code" in body));
 }
 
-async function execute(
-  c: AppContext,
-  sessions: SessionService,
-  { generated_code: code, std_input, timeout, ...how }: NemoRequest,
-): Promise<NemoAnswer> {
+async function execute(c: AppContext, sessions: SessionService, asked: NemoRequest): Promise<NemoAnswer> {
+  const { generated_code: code, std_input, timeout, language } = asked;
   const options = { owner: c.get("owner"), signal: c.get("signal") };
   const run = { timeoutMs: timeout * 1000, stdin: std_input ?? undefined, signal: options.signal };
-  if (how.language === "ipython") {
+  if (language === "ipython") {
     const name = c.req.header(SESSION_HEADER);
     if (!name) throw new ServerError("malformed", "X-Session-ID header required for ipython sessions");
     const { session, isNew } = await sessions.named(PREFIX + name, options);
-    const result = await session.exec(code, run);
-    return answer(result, { ...how, shown: true, isNew: isNew || result.restarted === true });
+    return cellAnswer(await session.exec(code, run), asked, isNew);
   }
-  if (!PYTHON.includes(how.language)) {
-    const stderr = `language '${how.language}' is not available here: it must be ipython or python\n`;
-    return { process_status: "error", stdout: "", stderr, new_session_created: false };
+  if (language !== SHELL && !PYTHON.includes(language)) {
+    return refusal(`language '${language}' is not available here: it must be ipython, python or shell\n`);
   }
   await using session = await sessions.borrow(options);
-  return answer(await session.exec(code, run), { ...how, shown: false, isNew: false });
+  if (language !== SHELL) return scriptAnswer(await session.exec(code, run), asked);
+  try {
+    return scriptAnswer(await session.shell(code, run), asked);
+  } catch (error) {
+    if (!(error instanceof ServerError) || error.fault !== "invalid") throw error;
+    return refusal(`${error.message}\n`); // the profile has no shell
+  }
 }
 
-/** How an answer is written: whether the last expression is shown, as a prompt would, and how much. */
-interface AnswerStyle extends Pick<NemoRequest, "max_output_characters" | "traceback_verbosity"> {
-  readonly shown: boolean;
-  readonly isNew: boolean;
+/** What a session answers, as IPython would show it: the value or the traceback behind the output. */
+function cellAnswer(result: ExecResult, asked: NemoRequest, isNew: boolean): NemoAnswer {
+  const { stdout, stderr, status } = result;
+  const how = { ...asked, new_session_created: isNew || result.restarted === true || !result.stateKept };
+  if (status === "timeout") {
+    const out = result.stateKept ? tidy(stdout) : "";
+    return answer("timeout", { stdout: out, stderr: tidy(stderr + lateText(asked)) }, how);
+  }
+  if (!result.stateKept && "error" in result) {
+    return answer("error", { stdout: tidy(stdout), stderr: tidy(stderr + result.error.traceback) }, how);
+  }
+  const shown = tidy(stdout + shownText(result, asked.traceback_verbosity));
+  return answer(status === "ok" ? "completed" : "error", { stdout: shown, stderr: tidy(stderr) }, how);
 }
 
-function answer(result: ExecResult, style: AnswerStyle): NemoAnswer {
-  const { exitCode, stderr } = scriptOutcome(result);
-  const value = style.shown && result.status === "ok" && result.value !== undefined
-    ? `${result.value}\n`
-    : "";
-  const brief = style.traceback_verbosity === "Minimal" && "error" in result
-    ? `${result.stderr}${result.error.type}: ${result.error.message}\n`
-    : stderr;
-  const late = exitCode === null;
+/** What a program answers that runs by itself. One that raises has run; a command line that fails has not. */
+function scriptAnswer(result: ExecResult | ShellResult, asked: NemoRequest): NemoAnswer {
+  const { stdout, stderr, exitCode } = scriptOutcome(result);
+  if (exitCode === null) return answer("timeout", { stdout: "", stderr: lateText(asked) }, asked);
+  const completed = asked.language !== SHELL || exitCode === 0;
+  return answer(completed ? "completed" : "error", { stdout, stderr }, asked);
+}
+
+function refusal(stderr: string): NemoAnswer {
+  return { process_status: "error", stdout: "", stderr };
+}
+
+function answer(
+  process_status: NemoAnswer["process_status"],
+  { stdout, stderr }: { stdout: string; stderr: string },
+  how: { max_output_characters: number; new_session_created?: boolean },
+): NemoAnswer {
   return {
-    process_status: late ? "timeout" : exitCode === 0 ? "completed" : "error",
-    stdout: cut(result.stdout + value, style.max_output_characters),
-    stderr: cut(late ? `${stderr}Timed out\n` : brief, style.max_output_characters),
-    new_session_created: style.isNew,
+    process_status,
+    stdout: cut(stdout, how.max_output_characters),
+    stderr: cut(stderr, how.max_output_characters),
+    ...(how.new_session_created !== undefined && { new_session_created: how.new_session_created }),
   };
+}
+
+function shownText(result: ExecResult, verbosity: NemoRequest["traceback_verbosity"]): string {
+  if (result.status === "ok") return result.value ?? "";
+  if (result.status === "exited") return `SystemExit: ${result.exitCode}`;
+  const { type, message, traceback } = result.error;
+  return verbosity === "Minimal" ? `${type}: ${message}` : traceback;
+}
+
+/** Without empty lines before it, and with one line end behind it. */
+function tidy(text: string): string {
+  const kept = text.replace(/^\n+/, "").trimEnd();
+  return kept === "" ? "" : `${kept}\n`;
+}
+
+function lateText({ timeout }: NemoRequest): string {
+  return `Execution timed out after ${timeout} seconds\n`;
 }
 
 function cut(text: string, characters: number): string {

@@ -5,13 +5,14 @@ import type { LiveSession } from "../live_session.ts";
 import { ServerError } from "../server_error.ts";
 import type { SessionService } from "../session_service.ts";
 import { detailAnswer, detailBody } from "./detail_error.ts";
-import { runCells } from "./sandbox_fusion/cells.ts";
+import { cellsRefusal, runCells } from "./sandbox_fusion/cells.ts";
 import { cellsRequest, programRequest, refusal } from "./sandbox_fusion/messages.ts";
+import { type InSession, submit, submitRequest } from "./sandbox_fusion/submit.ts";
 import { runProgram } from "./sandbox_fusion/program.ts";
 
 /**
- * What clients of SandboxFusion ask for: `/run_code`, `/run_jupyter`, `/v1/ping`. Each request has an interpreter
- * of its own. Its memory limit is the profile's. Who comes when all are in use is answered by 504, which is the
+ * What clients of SandboxFusion ask for: `/run_code`, `/run_jupyter`, `/submit` with the tests in the body, and
+ * `/v1/ping`. Each program has an interpreter of its own. Its memory limit is the profile's. Who comes when all are in use is answered by 504, which is the
  * status at which its clients ask again.
  */
 export function sandboxFusion(sessions: SessionService): Hono<AppEnv> {
@@ -25,11 +26,23 @@ export function sandboxFusion(sessions: SessionService): Hono<AppEnv> {
   app.get("/v1/ping", (c) => c.json("pong"));
   app.post("/run_code", async (c) => {
     const request = await detailBody(c, programRequest);
-    return c.json(await inSession(c, sessions, (session) => runProgram(session, request, c.get("signal"))));
+    const run = (session: LiveSession) => runProgram(session, request, c.get("signal"));
+    return c.json(await inSession(c, sessions, { run, refusal }));
   });
   app.post("/run_jupyter", async (c) => {
     const request = await detailBody(c, cellsRequest);
-    return c.json(await inSession(c, sessions, (session) => runCells(session, request, c.get("signal"))));
+    const run = (session: LiveSession) => runCells(session, request, c.get("signal"));
+    return c.json(await inSession(c, sessions, { run, refusal: cellsRefusal }));
+  });
+  app.get("/list_datasets", (c) => c.json([]));
+  app.post("/submit", async (c) => {
+    const request = await detailBody(c, submitRequest);
+    const [owner, signal] = [c.get("owner"), c.get("signal")];
+    const inSession: InSession = async (run, signal) => {
+      await using session = await sessions.borrow({ owner, signal });
+      return await run(session);
+    };
+    return c.json(await submit(request, { inSession, concurrency: sessions.maxSessions, signal }));
   });
   return app;
 }
@@ -38,8 +51,8 @@ export function sandboxFusion(sessions: SessionService): Hono<AppEnv> {
 async function inSession<T extends object>(
   c: AppContext,
   sessions: SessionService,
-  run: (session: LiveSession) => Promise<T>,
-): Promise<T | ReturnType<typeof refusal>> {
+  { run, refusal }: { run: (session: LiveSession) => Promise<T>; refusal: (message: string) => T },
+): Promise<T> {
   try {
     await using session = await sessions.borrow({ owner: c.get("owner"), signal: c.get("signal") });
     return await run(session);

@@ -1,9 +1,9 @@
 import { createRoute } from "@hono/zod-openapi";
 import { z } from "zod";
-import { mapConcurrently } from "../../rollout/map_concurrently.ts";
 import type { ExecResult } from "../../sandbox/exec.ts";
 import { ServerError, sessionError } from "../server_error.ts";
 import type { SessionService } from "../session_service.ts";
+import { runLanes } from "./lanes.ts";
 import { type Api, failures, jsonAnswer, jsonBody } from "./route.ts";
 import { execAnswer, execOptions, execRequest, execResult, failure } from "./schemas.ts";
 
@@ -60,18 +60,11 @@ class BatchRun {
 
   /** Runs all, and gives their outcomes in their order. */
   async all(items: readonly Item[], signal: AbortSignal): Promise<Outcome[]> {
-    const outcomes: Outcome[] = [];
-    const lanes = Map.groupBy(items.entries(), ([at, { session }]) => session ?? at).values();
-    const runLane = async (lane: readonly [number, Item][], signal: AbortSignal) => {
-      for (const [at, item] of lane) outcomes[at] = await this.#outcome(item, signal);
-    };
-    const options = { concurrency: this.#sessions.maxSessions, signal };
-    try {
-      for await (const _ of mapConcurrently(lanes, runLane, options));
-    } catch (error) {
-      throw sessionError(error);
-    }
-    return outcomes;
+    return await runLanes(items, (item, signal) => this.#outcome(item, signal), {
+      laneOf: ({ session }) => session,
+      concurrency: this.#sessions.maxSessions,
+      signal,
+    });
   }
 
   async #outcome(item: Item, signal: AbortSignal): Promise<Outcome> {

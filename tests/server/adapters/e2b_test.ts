@@ -15,6 +15,7 @@ async function execute({ ask }: Served, body: object): Promise<any[]> {
     if (timestamp !== undefined && last?.type === line.type) last.text += line.text;
     else lines.push(line);
   }
+  assertEquals(lines.pop(), { type: "end_of_execution" });
   return lines;
 }
 
@@ -37,7 +38,7 @@ Deno.test("/execute tells each output, the result and the error as lines, as E2B
     assertStringIncludes(error.traceback, "Traceback (most recent call last):");
     const environ = "import os; os.environ.get('PADDOCK_A')";
     const env_vars = { PADDOCK_A: 'it\'s "α" 😀' };
-    assertEquals((await execute(server, { code: environ, env_vars })).at(-1).text, `'it\\'s "α" 😀'`);
+    assertEquals((await execute(server, { code: environ, env_vars })).at(-1).text, `it\\'s "α" 😀`);
     assertEquals((await execute(server, { code: environ })).length, 1);
     const wrong = await execute(server, { code: "1", env_vars: { "A=B\0": "c" } });
     assertEquals([wrong.length, wrong.at(-1).name], [2, "ValueError"]);
@@ -51,15 +52,17 @@ Deno.test("/contexts are sessions of their own, which start anew and end", async
     const { body: context } = await ask("POST", "/contexts", { cwd: "/home/pyodide/work" });
     assertEquals(context, { id: context.id, language: "python", cwd: "/home/pyodide/work" });
     const here = { code: "import os; os.getcwd()", context_id: context.id };
-    assertEquals((await execute(server, here)).at(-1).text, "'/home/pyodide/work'");
+    assertEquals((await execute(server, here)).at(-1).text, "/home/pyodide/work");
     await execute(server, { code: "x = 1", context_id: context.id });
     assertEquals((await execute(server, { code: "x" })).at(-1).name, "NameError");
     assertEquals((await ask("GET", "/contexts")).body.length, 2);
-    assertEquals((await ask("POST", `/contexts/${context.id}/restart`)).status, 204);
+    assertEquals((await ask("POST", `/contexts/${context.id}/restart`)).body, null);
     assertEquals((await execute(server, { code: "x", context_id: context.id })).at(-1).name, "NameError");
-    assertEquals((await execute(server, here)).at(-1).text, "'/home/pyodide/work'");
-    assertEquals((await ask("DELETE", `/contexts/${context.id}`)).status, 204);
-    assertEquals((await ask("DELETE", `/contexts/${context.id}`)).status, 404);
+    assertEquals((await execute(server, here)).at(-1).text, "/home/pyodide/work");
+    const ended = await ask("DELETE", `/contexts/${context.id}`);
+    assertEquals([ended.status, ended.body], [200, null]);
+    const gone = await ask("DELETE", `/contexts/${context.id}`);
+    assertEquals([gone.status, gone.body], [404, `Context ${context.id} not found`]);
     assertEquals((await ask("POST", "/execute", here)).status, 404);
   });
 });
@@ -68,9 +71,21 @@ Deno.test("/execute refuses a context with a language, other languages, and what
   await withPython(async ({ ask }) => {
     const both = await ask("POST", "/execute", { code: "1", context_id: "a", language: "python" });
     assertEquals(both.status, 400);
-    assertEquals(both.body, { detail: "Only one of context_id or language can be provided" });
+    assertEquals(both.body, "Only one of context_id or language can be provided");
     assertEquals((await ask("POST", "/execute", { code: "1", language: "r" })).status, 400);
     assertEquals((await ask("POST", "/execute", {})).body.detail[0].loc, ["body", "code"]);
     assertEquals((await ask("POST", "/contexts", { cwd: "/dev/null/a" })).status, 400);
+  });
+});
+
+Deno.test("the variables of one request are not those of another at the same time", async () => {
+  await withPython(async (server) => {
+    const one = (value: string) =>
+      execute(server, {
+        code: "import os, time; time.sleep(0.05); os.environ['PADDOCK_A']",
+        env_vars: { PADDOCK_A: value },
+      });
+    const values = (await Promise.all(["1", "2", "3"].map(one))).map((lines) => lines.at(-1).text);
+    assertEquals(values, ["1", "2", "3"]);
   });
 });

@@ -1,5 +1,6 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { type Served, withPython } from "../served.ts";
+import { loadProfile, SandboxPool } from "../../../mod.ts";
+import { type Served, served, withPython } from "../served.ts";
 
 function execute({ ask }: Served, body: object, id?: string): ReturnType<Served["ask"]> {
   return ask("POST", "/execute", body, id === undefined ? {} : { "x-session-id": id });
@@ -16,16 +17,21 @@ Deno.test("/execute keeps the session that X-Session-ID names, as NeMo-Skills do
       ...{ process_status: "completed", stdout: "21\n", stderr: "", new_session_created: false },
     });
     const raised = await run("1 / 0");
-    assertEquals([raised.process_status, raised.stdout], ["error", ""]);
-    assertStringIncludes(raised.stderr, "ZeroDivisionError: division by zero\n");
+    assertEquals([raised.process_status, raised.stderr], ["error", ""]);
+    assertStringIncludes(raised.stdout, "Traceback (most recent call last):\n");
+    assertStringIncludes(raised.stdout, "ZeroDivisionError: division by zero\n");
+    assertEquals((await run("print('\\n\\n a \\n\\n')")).stdout, " a\n");
     assertEquals(
-      (await run("1 / 0", { traceback_verbosity: "Minimal" })).stderr,
+      (await run("1 / 0", { traceback_verbosity: "Minimal" })).stdout,
       "ZeroDivisionError: division by zero\n",
     );
     assertEquals((await run("print('abc')", { max_output_characters: 2 })).stdout, "ab<output cut>");
     const late = await run("while True: pass", { timeout: 0.3 });
-    assertEquals([late.process_status, late.stderr], ["timeout", "Timed out\n"]);
-    assertEquals((await run("import os; os._exit(1)")).process_status, "error");
+    assertEquals([late.process_status, late.stderr, late.new_session_created], [
+      ...["timeout", "Execution timed out after 0.3 seconds\n", false],
+    ]);
+    const crashed = await run("import os; os._exit(1)");
+    assertEquals([crashed.process_status, crashed.new_session_created], ["error", true]);
     const after = await run("x");
     assertEquals([after.process_status, after.new_session_created], ["error", true]);
     const { body } = await server.ask("GET", "/sessions");
@@ -43,10 +49,19 @@ Deno.test("/execute runs python by itself, and says what it cannot run", async (
   await withPython(async (server) => {
     const python = { generated_code: "print(input())", std_input: "hi", language: "python", timeout: 5 };
     assertEquals((await execute(server, python)).body, {
-      ...{ process_status: "completed", stdout: "hi\n", stderr: "", new_session_created: false },
+      ...{ process_status: "completed", stdout: "hi\n", stderr: "" },
     });
-    const shell = await execute(server, { generated_code: "ls", language: "shell", timeout: 5 });
-    assertEquals(shell.body.process_status, "error");
+    const { body: raised } = await execute(server, { ...python, generated_code: "print(1)\n1 / 0" });
+    assertEquals([raised.process_status, raised.stdout], ["completed", "1\n"]);
+    assertStringIncludes(raised.stderr, "ZeroDivisionError");
+    const late = { ...python, generated_code: "print(1)\nwhile 1: 0", timeout: 1 };
+    assertEquals((await execute(server, late)).body, {
+      ...{ process_status: "timeout", stdout: "", stderr: "Execution timed out after 1 seconds\n" },
+    });
+    for (const language of ["shell", "lean4"]) {
+      const { body } = await execute(server, { generated_code: "ls", language, timeout: 5 });
+      assertEquals([body.process_status, body.stdout], ["error", ""]);
+    }
     const nameless = await execute(server, { generated_code: "1", timeout: 5 });
     assertEquals([nameless.status, nameless.body], [400, {
       error: "X-Session-ID header required for ipython sessions",
@@ -54,4 +69,24 @@ Deno.test("/execute runs python by itself, and says what it cannot run", async (
     assertEquals((await execute(server, { generated_code: 1 }, "one")).status, 400);
     assertEquals((await server.ask("GET", "/health")).body.status, "healthy");
   });
+});
+
+Deno.test("/execute and /run_code run command lines where the profile has a shell", async () => {
+  const profile = await loadProfile("workspace");
+  await using pool = new SandboxPool({ profile, size: 1 });
+  await using server = served({ pool, maxSessions: 1 });
+  const { body } = await execute(server, {
+    generated_code: "echo hi; echo no >&2",
+    language: "shell",
+    timeout: 20,
+  });
+  assertEquals(body, { process_status: "completed", stdout: "hi\n", stderr: "no\n" });
+  const failed = await execute(server, { generated_code: "exit 3", language: "shell", timeout: 20 });
+  assertEquals(failed.body.process_status, "error");
+  const { body: run } = await server.ask("POST", "/run_code", {
+    code: "cat; exit 2",
+    language: "bash",
+    stdin: "in",
+  });
+  assertEquals([run.status, run.run_result.stdout, run.run_result.return_code], ["Failed", "in", 2]);
 });

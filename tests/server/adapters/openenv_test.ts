@@ -1,11 +1,28 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { answerMessage } from "../../../src/server/adapters/openenv/env_messages.ts";
-import { CodingEnv } from "../../../src/server/adapters/openenv/coding_env.ts";
+import { chatKind } from "../../../src/server/adapters/openenv/chat_env.ts";
+import { codingKind } from "../../../src/server/adapters/openenv/coding_env.ts";
+import type { OpenEnvKind } from "../../../src/server/adapters/openenv/env_kind.ts";
 import { HttpServer } from "../../../src/server/http_server.ts";
-import { withPython } from "../served.ts";
+import { tinyTokenizer } from "../../tiny_tokenizer.ts";
+import { served, withPython } from "../served.ts";
 
 const nothing = { stdout: "", stderr: "", exit_code: 0 };
 const { signal } = new AbortController();
+
+/** Sends messages to an env, as its connection would. */
+function connected<Action>(kind: OpenEnvKind<Action>) {
+  const { action } = kind;
+  const env = kind.open({ owner: "", signal });
+  return {
+    // deno-lint-ignore no-explicit-any
+    async send(message: unknown): Promise<any> {
+      const text = typeof message === "string" ? message : JSON.stringify(message);
+      return JSON.parse(await answerMessage({ env, action }, text) ?? "null");
+    },
+    [Symbol.asyncDispose]: () => env[Symbol.asyncDispose](),
+  };
+}
 
 Deno.test("OpenEnv's paths serve the coding env, with an env for each request", async () => {
   await withPython(async ({ ask, sessions }) => {
@@ -20,6 +37,7 @@ Deno.test("OpenEnv's paths serve the coding env, with an env for each request", 
     assertStringIncludes(raised.observation.stderr, "ZeroDivisionError");
     const { body: late } = await ask("POST", "/step", { action: { code: "while 1: 0" }, timeout_s: 0.3 });
     assertEquals(late.observation.exit_code, 124);
+    assertEquals((await ask("POST", "/reset")).body.observation, nothing);
     assertEquals((await ask("POST", "/step", { action: { tokens: [1] } })).status, 422);
     assertEquals((await ask("POST", "/reset", { seed: -1 })).status, 422);
     assertEquals((await ask("GET", "/state")).body, { episode_id: null, step_count: 0, last_exit_code: 0 });
@@ -38,11 +56,8 @@ Deno.test("OpenEnv's paths serve the coding env, with an env for each request", 
 
 Deno.test("a connection of OpenEnv's is one episode, and each message has an answer", async () => {
   await withPython(async ({ sessions }) => {
-    await using env = new CodingEnv(sessions, { owner: "", signal });
-    const send = async (message: unknown) => {
-      const text = typeof message === "string" ? message : JSON.stringify(message);
-      return JSON.parse(await answerMessage(env, text) ?? "null");
-    };
+    await using connection = connected(codingKind(sessions));
+    const { send } = connection;
     const first = { observation: nothing, reward: null, done: false };
     assertEquals(await send({ type: "reset", data: { episode_id: "e" } }), {
       type: "observation",
@@ -58,21 +73,90 @@ Deno.test("a connection of OpenEnv's is one episode, and each message has an ans
     await send({ type: "reset" });
     assertEquals((await send({ type: "step", data: { code: "x" } })).data.observation.exit_code, 1);
     const code = async (message: unknown) => (await send(message)).data.code;
-    assertEquals(await code("{"), "INVALID_JSON");
-    assertEquals(await code({ type: "mcp", data: {} }), "UNKNOWN_TYPE");
-    assertEquals(await code({ type: "toString" }), "UNKNOWN_TYPE");
+    assertEquals(await send("{"), {
+      ...{ type: "error", data: { message: "Invalid JSON", code: "INVALID_JSON" } },
+    });
+    assertEquals(await send({ type: "toString" }), {
+      ...{ type: "error", data: { message: "Unknown message type: toString", code: "UNKNOWN_TYPE" } },
+    });
+    assertEquals(await code({ data: {} }), "UNKNOWN_TYPE");
     assertEquals(await code([]), "VALIDATION_ERROR");
-    assertEquals(await code({ type: "step", data: { code: 1 } }), "VALIDATION_ERROR");
-    assertEquals(await code({ type: "state", more: 1 }), "VALIDATION_ERROR");
-    assertEquals(await answerMessage(env, '{"type":"close"}'), undefined);
+    assertEquals((await send({ type: "step", data: { code: 1 } })).data, {
+      ...{ message: "Invalid message", code: "VALIDATION_ERROR" },
+      errors: [{
+        ...{ type: "invalid_type", loc: ["code"] },
+        msg: "Invalid input: expected string, received number",
+      }],
+    });
+    for (const type of ["reset", "step", "state", "close", "mcp"]) {
+      assertEquals(await code({ type, data: { code: "1" }, more: 1 }), "VALIDATION_ERROR");
+    }
+    assertEquals(await code({ type: "reset", data: { seed: -1 } }), "VALIDATION_ERROR");
+    assertEquals(await send({ type: "close" }), null);
   });
+});
+
+Deno.test("a connection of OpenEnv's answers JSON-RPC as an env without tools does", async () => {
+  await using server = served();
+  await using connection = connected(codingKind(server.sessions));
+  const error = async (data: object) => {
+    const answer = await connection.send({ type: "mcp", data });
+    return [answer.type, answer.data.id, answer.data.error.code, answer.data.error.message];
+  };
+  const none = "Environment does not support MCP";
+  assertEquals(await error({ jsonrpc: "2.0", id: 1, method: "tools/list" }), ["mcp", 1, -32603, none]);
+  assertEquals(await error({ jsonrpc: "2.0", id: "a", method: "tools/call", params: { name: "x" } }), [
+    ...["mcp", "a", -32603, none],
+  ]);
+  assertEquals(await error({ jsonrpc: "2.0", method: "x" }), ["mcp", null, -32601, "Method not found: x"]);
+  assertEquals((await error({ method: "x", more: 1 }))[2], -32600);
+});
+
+Deno.test("OpenEnv's paths serve the chat env, whose tokens are only ever added to", async () => {
+  const tokenizer = await tinyTokenizer();
+  await using server = served({ openEnv: chatKind(tokenizer) });
+  const empty = { observation: { messages: [], tokens: [] }, reward: null, done: false };
+  assertEquals((await server.ask("POST", "/reset")).body, empty);
+  assertEquals((await server.ask("GET", "/metadata")).body.name, "paddock_chat_env");
+  const { body: schema } = await server.ask("GET", "/schema");
+  assertEquals(Object.keys(schema.action.properties), ["tokens", "metadata"]);
+  assertEquals(Object.keys(schema.state.properties), [
+    ...["episode_id", "step_count", "history_messages", "history_tokens"],
+  ]);
+  const hello = tokenizer.encode("hello<|im_end|>");
+  const one = await server.ask("POST", "/step", { action: { tokens: hello, metadata: {} } });
+  assertEquals(one.body, {
+    ...{ observation: { messages: [{ role: "assistant", content: "hello" }], tokens: hello } },
+    ...{ reward: null, done: false },
+  });
+  const statuses = [];
+  for (const tokens of [[], [-1], [1.5], ["1"], 7, [[]], [1e9]]) {
+    statuses.push((await server.ask("POST", "/step", { action: { tokens } })).status);
+  }
+  assertEquals(statuses, statuses.map(() => 422));
+  await using connection = connected(chatKind(tokenizer));
+  assertEquals((await connection.send({ type: "reset", data: { episode_id: "e" } })).data, empty);
+  const the = tokenizer.encode(" the");
+  await connection.send({ type: "step", data: { tokens: [hello] } });
+  const { data } = await connection.send({ type: "step", data: { tokens: the } });
+  assertEquals(data.observation.tokens, [...hello, ...the]);
+  assertEquals((await connection.send({ type: "state" })).data, {
+    ...{ episode_id: "e", step_count: 2, history_tokens: [hello, the] },
+    history_messages: [{ role: "assistant", content: "hello" }, { role: "assistant", content: " the" }],
+  });
+  const wrong = await connection.send({ type: "step", data: { tokens: [1e9] } });
+  assertEquals([wrong.data.code, wrong.data.message], [
+    "EXECUTION_ERROR",
+    "tokens: there is no token 1000000000",
+  ]);
+  assertEquals(server.pool.most, 0);
 });
 
 Deno.test("a connection that finds no room is told so", async () => {
   await withPython(async ({ sessions }) => {
     await using _taken = await sessions.create({ owner: "b", signal });
-    await using env = new CodingEnv(sessions, { owner: "", signal });
-    const { data } = JSON.parse(await answerMessage(env, '{"type":"reset"}') ?? "");
+    await using connection = connected(codingKind(sessions));
+    const { data } = await connection.send({ type: "reset" });
     assertEquals(data.code, "CAPACITY_REACHED");
   }, { maxSessions: 1, queue: 0 });
 });
@@ -96,4 +180,43 @@ Deno.test("/ws is a socket with an env of its own, which ends with it", async ()
     assertEquals(answers.map(({ data }) => data.observation.stdout), ["", "7\n"]);
     while (sessions.list("").length > 0) await new Promise((resolve) => setTimeout(resolve, 5));
   });
+});
+
+Deno.test("a connection whose interpreter has ended is told so, and begins anew", async () => {
+  await using server = served();
+  await using connection = connected(codingKind(server.sessions));
+  await connection.send({ type: "reset" });
+  await server.sessions.list("")[0]?.[Symbol.asyncDispose]();
+  assertEquals((await connection.send({ type: "step", data: { code: "1" } })).data.code, "SESSION_ERROR");
+  assertEquals((await connection.send({ type: "reset" })).type, "observation");
+});
+
+Deno.test("a server stops while connections are open, whether or not something runs on them", async () => {
+  const began = Promise.withResolvers<void>();
+  await using served_ = served({
+    python: (_, _globals, { signal }) => {
+      const { promise, reject } = Promise.withResolvers<never>();
+      signal?.addEventListener("abort", () => reject(signal.reason));
+      began.resolve();
+      return promise;
+    },
+  });
+  const { app, sessions } = served_;
+  const server = new HttpServer((request) => app.fetch(request), {
+    ...{ hostname: "127.0.0.1", port: 0, graceMs: 50, onGraceOver: () => sessions[Symbol.asyncDispose]() },
+  });
+  const url = `ws://127.0.0.1:${server.port}/ws`;
+  const closed = ["step", "none"].map((what) => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const socket = new WebSocket(url);
+    socket.onopen = () => {
+      if (what === "step") socket.send(JSON.stringify({ type: "step", data: { code: "sleep" } }));
+    };
+    socket.onerror = (event) => event.preventDefault();
+    socket.onclose = () => resolve();
+    return promise;
+  });
+  await began.promise;
+  await server[Symbol.asyncDispose]();
+  await Promise.all(closed);
 });

@@ -1,5 +1,7 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { SandboxError } from "../../../src/errors.ts";
+import { fencedCode } from "../../../src/server/adapters/sandbox_fusion/fenced_code.ts";
+import { sameOutput } from "../../../src/server/adapters/sandbox_fusion/same_output.ts";
 import { served, withPython } from "../served.ts";
 
 const nothing = { compile_result: null, executor_pod_name: null, files: {} };
@@ -55,7 +57,7 @@ Deno.test("/run_code takes files in and out, under the working directory alone",
     }
     assertEquals(await run({ code: "int main() {}", language: "cpp" }), {
       ...{ status: "SandboxError", run_result: null, ...nothing },
-      message: "language 'cpp' is not available here: it must be python",
+      message: "language 'cpp' is not available here: it must be python or bash",
     });
   });
 });
@@ -98,4 +100,64 @@ Deno.test("/run_code says by its status that a sandbox failed, and names nothing
   assertEquals((await server.ask("POST", "/run_code", { code: "1" })).body, {
     ...{ status: "SandboxError", message: "The sandbox failed", run_result: null, ...nothing },
   });
+  assertEquals((await server.ask("POST", "/run_jupyter", { cells: ["1"] })).body, {
+    ...{ status: "SandboxError", message: "The sandbox failed", driver: null, cells: [] },
+    ...{ executor_pod_name: null, files: {} },
+  });
+});
+
+Deno.test("/submit runs the tests that came with a completion, as SandboxFusion's online judge does", async () => {
+  await withPython(async ({ ask, pool }) => {
+    const completion = "Sum it:\n```python\nprint(sum(map(int, input().split())) / 2)\n```\nDone.";
+    const tests = [["1 2", "1.5\n"], ["2 2", "2.000001"], ["1 1", "9"], ["4 4", "4"]].map((
+      [stdin, stdout],
+    ) => ({ input: { stdin }, output: { stdout } }));
+    const config = { dataset_type: "CommonOJDataset", language: "python" };
+    const submit = (test: unknown, more: object = {}) =>
+      ask("POST", "/submit", {
+        ...{ dataset: "own", id: 7, completion },
+        config: { ...config, provided_data: { id: 7, test }, ...more },
+      });
+    const { body } = await submit(tests);
+    assertEquals([body.id, body.accepted, body.tests.length], [7, false, 3]);
+    assertEquals(body.tests.map(({ passed }: { passed: boolean }) => passed), [true, true, false]);
+    assertEquals(body.tests[0].exec_info.run_result.stdout, "1.5\n");
+    assertEquals(body.tests[2].test_info, tests[2]);
+    assertEquals(body.extracted_code, "print(sum(map(int, input().split())) / 2)");
+    const all = await submit(JSON.stringify(tests), { extra: { run_all_cases: true } });
+    assertEquals(all.body.tests.length, 4);
+    assertEquals((await submit(tests.slice(0, 2))).body.accepted, true);
+    const refused = async (more: object) => {
+      const { status, body } = await submit(tests, more);
+      return [status, body.detail];
+    };
+    assertEquals(await refused({ dataset_type: null }), [400, "no eval class found for dataset own"]);
+    assertEquals(await refused({ dataset_type: "X" }), [400, "eval class X not found"]);
+    assertEquals(await refused({ language: null }), [
+      ...[400, "config.language field must exist for CommonOJDataset, got None"],
+    ]);
+    assertEquals(await refused({ language: "cpp" }), [400, "language 'cpp' is not available here"]);
+    assertEquals(await refused({ provided_data: [] }), [
+      ...[400, "request.config.provided_data should be a dict with str -> str | int"],
+    ]);
+    assertEquals((await refused({ provided_data: { test: "no JSON" } }))[0], 400);
+    assertEquals((await refused({ custom_extract_logic: "import os" }))[0], 400);
+    assertEquals((await ask("GET", "/list_datasets")).body, []);
+    assertEquals(pool.alive, 0);
+  });
+});
+
+Deno.test("sameOutput() minds neither cases, outer blanks nor the last digits of numbers", () => {
+  assertEquals(sameOutput("Yes \n 1.0000001\n\n", "yes\n1"), true);
+  assertEquals([sameOutput("1.001", "1"), sameOutput("1\n2", "1"), sameOutput("nan", "1")], [
+    ...[false, false, false],
+  ]);
+  assertEquals([sameOutput("", "\n"), sameOutput("0", "0.0"), sameOutput("0x10", "16")], [true, true, false]);
+});
+
+Deno.test("fencedCode() takes the first closed block of the language, else one that is there", () => {
+  assertEquals(fencedCode("```sh\nls\n```\n```py\n1\n```\n```python\n2\n```", "python"), "1");
+  assertEquals(fencedCode("```\na\n\n  ```\n```python\nb", "python"), "a\n");
+  assertEquals(fencedCode("so ```python\nb\nc", "python"), "b\nc");
+  assertEquals(fencedCode("no code", "python"), "");
 });

@@ -2,50 +2,45 @@ import { z } from "zod";
 import type { LiveSession } from "../../live_session.ts";
 import { scriptOutcome } from "../../script_outcome.ts";
 import type { SessionService } from "../../session_service.ts";
-
-const MAX_SECONDS = 3_600;
-
-/** What a reset may be given. What an env of another kind would be given is passed over. */
-export const resetData = z.looseObject({
-  seed: z.int().nonnegative().nullish(),
-  episode_id: z.string().max(255).nullish(),
-});
+import type { EnvAnswer, EpisodeEnv, EpisodeOptions, OpenEnvKind, resetData } from "./env_kind.ts";
 
 /** An action: a program. */
-export const codeAction = z.strictObject({
+const codeAction = z.strictObject({
   code: z.string(),
   metadata: z.record(z.string(), z.unknown()).default({}),
 });
 
 /** What is seen of a program. */
-export const codeObservation = z.strictObject({
+const codeObservation = z.strictObject({
   stdout: z.string(),
   stderr: z.string(),
   exit_code: z.int(),
 });
 
 /** What is known of an episode. */
-export const codeState = z.object({
+const codeState = z.object({
   episode_id: z.string().nullable(),
   step_count: z.int(),
   last_exit_code: z.int(),
 });
 
-/** What comes of a reset or a step. */
-export interface EnvAnswer {
-  readonly observation: z.output<typeof codeObservation>;
-  readonly reward: number | null;
-  readonly done: boolean;
-}
-
 /** The exit code of a program whose time was over, as the command `timeout` gives it. */
 const LATE = 124;
 
-/** How long a step may take, in seconds. */
-export const stepSeconds: z.ZodType<number> = z.number().positive().max(MAX_SECONDS);
+/** The env whose actions are programs. */
+export function codingKind(sessions: SessionService): OpenEnvKind<z.output<typeof codeAction>> {
+  return {
+    name: "paddock_coding_env",
+    description: "Runs Python in a sandbox; variables live as long as the episode",
+    action: codeAction,
+    observation: codeObservation,
+    state: codeState,
+    open: (options) => new CodingEnv(sessions, options),
+  };
+}
 
 /** An env whose actions are programs, in an interpreter that lives as long as the episode. */
-export class CodingEnv implements AsyncDisposable {
+export class CodingEnv implements EpisodeEnv<z.output<typeof codeAction>> {
   readonly #sessions: SessionService;
   readonly #owner: string;
   readonly #signal: AbortSignal;
@@ -55,13 +50,12 @@ export class CodingEnv implements AsyncDisposable {
   #steps = 0;
   #exitCode = 0;
 
-  constructor(sessions: SessionService, options: { owner: string; signal: AbortSignal }) {
+  constructor(sessions: SessionService, options: EpisodeOptions) {
     this.#sessions = sessions;
     this.#owner = options.owner;
     this.#signal = AbortSignal.any([options.signal, this.#end.signal]);
   }
 
-  /** Begins an episode in an interpreter of its own. */
   async reset({ seed, episode_id }: z.output<typeof resetData> = {}): Promise<EnvAnswer> {
     await this.#close();
     await this.#open(seed ?? undefined);
@@ -71,7 +65,6 @@ export class CodingEnv implements AsyncDisposable {
     return { observation: { stdout: "", stderr: "", exit_code: 0 }, reward: null, done: false };
   }
 
-  /** Runs a program; without a reset before, an episode begins. */
   async step({ code }: z.output<typeof codeAction>, seconds?: number): Promise<EnvAnswer> {
     const session = this.#session ?? await this.#open();
     const timeoutMs = seconds === undefined ? undefined : seconds * 1000;
@@ -84,7 +77,6 @@ export class CodingEnv implements AsyncDisposable {
     return { observation, reward: null, done: false };
   }
 
-  /** What is known of the episode. */
   state(): z.output<typeof codeState> {
     return { episode_id: this.#episodeId, step_count: this.#steps, last_exit_code: this.#exitCode };
   }

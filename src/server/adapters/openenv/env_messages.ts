@@ -1,43 +1,84 @@
 import { z } from "zod";
 import { asServerError } from "../../error_answer.ts";
-import type { Fault } from "../../server_error.ts";
-import { codeAction, type CodingEnv, resetData } from "./coding_env.ts";
+import type { Fault, ServerError } from "../../server_error.ts";
+import { type EpisodeEnv, type OpenEnvKind, resetData } from "./env_kind.ts";
+import { mcpAnswer } from "./mcp_message.ts";
 
 /** Why a message was not followed. */
-type EnvFault = "INVALID_JSON" | "UNKNOWN_TYPE" | "VALIDATION_ERROR" | "EXECUTION_ERROR" | "CAPACITY_REACHED";
+export type EnvFault =
+  | "INVALID_JSON"
+  | "UNKNOWN_TYPE"
+  | "VALIDATION_ERROR"
+  | "EXECUTION_ERROR"
+  | "CAPACITY_REACHED"
+  | "FACTORY_ERROR"
+  | "SESSION_ERROR";
 
-const FULL: readonly Fault[] = ["busy", "timeout"];
+/** What is not a fault of the action: no interpreter was free, none could be had, or the env's has ended. */
+const FAULTS: Readonly<Partial<Record<Fault, EnvFault>>> = {
+  busy: "CAPACITY_REACHED",
+  timeout: "CAPACITY_REACHED",
+  unavailable: "FACTORY_ERROR",
+  conflict: "SESSION_ERROR",
+};
 
-const envelope = z.looseObject({ type: z.string() });
+const envelope = z.looseObject({ type: z.unknown().optional() });
+
 const messages = {
   reset: z.strictObject({ type: z.literal("reset"), data: resetData.default({}) }),
-  step: z.strictObject({ type: z.literal("step"), data: codeAction }),
+  step: z.strictObject({ type: z.literal("step"), data: z.looseObject({}) }),
   state: z.strictObject({ type: z.literal("state") }),
+  close: z.strictObject({ type: z.literal("close") }),
+  mcp: z.strictObject({ type: z.literal("mcp"), data: z.looseObject({}) }),
 };
+
+/** An env that is driven by messages, and what its actions look like. */
+export interface Driven<Action> {
+  readonly env: EpisodeEnv<Action>;
+  readonly action: OpenEnvKind<Action>["action"];
+}
 
 /**
  * The answer to one message of a connection, as text; `undefined` when the client wants no more. It never
  * rejects: what goes wrong is an answer.
  */
-export async function answerMessage(env: CodingEnv, text: string): Promise<string | undefined> {
+export async function answerMessage<Action>(
+  driven: Driven<Action>,
+  text: string,
+): Promise<string | undefined> {
   const value = parsed(text);
-  if (value === undefined) return fault("INVALID_JSON", "The message must be JSON");
+  if (value === undefined) return envFault("INVALID_JSON", "Invalid JSON");
   const { data: head } = envelope.safeParse(value);
-  if (head === undefined) return fault("VALIDATION_ERROR", "The message must be an object with a type");
-  if (head.type === "close") return undefined;
-  if (!isKnown(head.type)) return fault("UNKNOWN_TYPE", `Unknown message type: ${head.type.slice(0, 80)}`);
-  const { success, data, error } = messages[head.type].safeParse(value);
-  if (!success) {
-    const errors = error.issues.map(({ path, message }) => ({ loc: path, msg: message }));
-    return fault("VALIDATION_ERROR", "The message does not fit", { errors });
-  }
+  if (head === undefined) return envFault("VALIDATION_ERROR", "Invalid message: it must be an object");
+  const type = typeof head.type === "string" ? head.type : "";
+  if (!isKnown(type)) return envFault("UNKNOWN_TYPE", `Unknown message type: ${type.slice(0, 80)}`);
+  const { success, data, error } = messages[type].safeParse(value);
+  if (!success) return invalid(error);
+  if (data.type === "close") return undefined;
   try {
-    if (data.type === "state") return JSON.stringify({ type: "state", data: env.state() });
-    const answer = data.type === "reset" ? await env.reset(data.data) : await env.step(data.data);
-    return JSON.stringify({ type: "observation", data: answer });
+    return await followed(driven, data);
   } catch (thrown) {
-    const error = asServerError(thrown);
-    return fault(FULL.includes(error.fault) ? "CAPACITY_REACHED" : "EXECUTION_ERROR", error.message);
+    return thrown instanceof z.ZodError ? invalid(thrown) : failed(asServerError(thrown));
+  }
+}
+
+/** An error as a connection is told of it. */
+export function envFault(code: EnvFault, message: string, more: object = {}): string {
+  return JSON.stringify({ type: "error", data: { message, code, ...more } });
+}
+
+type Followed = Exclude<z.output<(typeof messages)[keyof typeof messages]>, { type: "close" }>;
+
+async function followed<Action>({ env, action }: Driven<Action>, message: Followed): Promise<string> {
+  switch (message.type) {
+    case "state":
+      return JSON.stringify({ type: "state", data: env.state() });
+    case "mcp":
+      return JSON.stringify({ type: "mcp", data: mcpAnswer(message.data) });
+    case "reset":
+      return JSON.stringify({ type: "observation", data: await env.reset(message.data) });
+    case "step":
+      return JSON.stringify({ type: "observation", data: await env.step(action.parse(message.data)) });
   }
 }
 
@@ -53,6 +94,11 @@ function isKnown(type: string): type is keyof typeof messages {
   return Object.hasOwn(messages, type);
 }
 
-function fault(code: EnvFault, message: string, more: object = {}): string {
-  return JSON.stringify({ type: "error", data: { message, code, ...more } });
+function invalid({ issues }: z.ZodError): string {
+  const errors = issues.map(({ code, path, message }) => ({ type: code, loc: path, msg: message }));
+  return envFault("VALIDATION_ERROR", "Invalid message", { errors });
+}
+
+function failed({ fault, message }: ServerError): string {
+  return envFault(FAULTS[fault] ?? "EXECUTION_ERROR", message);
 }

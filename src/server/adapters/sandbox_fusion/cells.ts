@@ -33,9 +33,7 @@ export async function runCells(
   signal: AbortSignal,
 ): Promise<CellsAnswer> {
   if (request.kernel !== "python3") {
-    const message = `kernel '${request.kernel}' is not available here: it must be python3`;
-    const nothing = { driver: null, cells: [], executor_pod_name: null, files: {} };
-    return { status: "SandboxError", message, ...nothing };
+    return cellsRefusal(`kernel '${request.kernel}' is not available here: it must be python3`);
   }
   await putFiles(session, request.files);
   const cells: CellResult[] = [];
@@ -58,6 +56,12 @@ export async function runCells(
   const driver = driverResult(late, (performance.now() - startedAt) / 1000);
   const files = await getFiles(session, request.fetch_files);
   return { status: runStatus(driver), message: "", driver, cells, executor_pod_name: null, files };
+}
+
+/** The answer to cells that cannot be run here. */
+export function cellsRefusal(message: string): CellsAnswer {
+  const nothing = { driver: null, cells: [], executor_pod_name: null, files: {} };
+  return { status: "SandboxError", message, ...nothing };
 }
 
 function driverResult(late: boolean, seconds: number): CommandRunResult {

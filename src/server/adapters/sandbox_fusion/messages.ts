@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { ExecResult } from "../../../sandbox/exec.ts";
+import type { ExecResult, ShellResult } from "../../../sandbox/exec.ts";
 import { scriptOutcome } from "../../script_outcome.ts";
 
 const MAX_SECONDS = 3_600;
@@ -43,7 +43,7 @@ export interface CommandRunResult {
 export type RunStatus = "Success" | "Failed" | "SandboxError";
 
 /** A result in the words of this system. */
-export function commandResult(result: ExecResult): CommandRunResult {
+export function commandResult(result: ExecResult | ShellResult): CommandRunResult {
   const { stdout, stderr, exitCode } = scriptOutcome(result);
   return {
     status: exitCode === null ? "TimeLimitExceeded" : "Finished",

@@ -14,16 +14,16 @@ export async function runProgram(
   request: z.output<typeof programRequest>,
   signal: AbortSignal,
 ): Promise<ProgramAnswer> {
-  if (request.language !== "python") {
-    return refusal(`language '${request.language}' is not available here: it must be python`);
+  const { code, language, stdin } = request;
+  if (language !== "python" && language !== "bash") {
+    return refusal(
+      `language '${language}' is not available here: it must be python or bash`,
+    );
   }
   await putFiles(session, request.files);
+  const options = { timeoutMs: request.run_timeout * 1000, stdin: stdin ?? undefined, signal };
   const run = commandResult(
-    await session.exec(request.code, {
-      timeoutMs: request.run_timeout * 1000,
-      stdin: request.stdin ?? undefined,
-      signal,
-    }),
+    language === "bash" ? await session.shell(code, options) : await session.exec(code, options),
   );
   const files = await getFiles(session, request.fetch_files);
   return { ...refusal(""), status: runStatus(run), run_result: run, files };

@@ -1,14 +1,14 @@
-import { llama3JsonCalls } from "../tools/llama3_json_calls.ts";
-import { mistralCalls } from "../tools/mistral_calls.ts";
-import { jsonCalls } from "../tools/json_calls.ts";
-import { openaiCalls } from "../tools/openai_calls.ts";
-import { pythonicCalls } from "../tools/pythonic_calls.ts";
-import { qwen25Calls } from "../tools/qwen25_calls.ts";
-import { tagCalls } from "../tools/tag_calls.ts";
-import type { ToolCallParser } from "../tools/tool_call_parser.ts";
-import { xmlCalls } from "../tools/xml_calls.ts";
+import { llama3JsonCalls } from "./llama3_json_calls.ts";
+import { mistralCalls } from "./mistral_calls.ts";
+import { jsonCalls } from "./json_calls.ts";
+import { openaiCalls } from "./openai_calls.ts";
+import { pythonicCalls } from "./pythonic_calls.ts";
+import { qwen25Calls } from "./qwen25_calls.ts";
+import { tagCalls } from "./tag_calls.ts";
+import type { ToolCallParser } from "./tool_call_parser.ts";
+import { xmlCalls } from "./xml_calls.ts";
 
-/** A way in which models write calls that the command line knows. */
+/** A way in which models write calls. */
 export interface CallStyle {
   /** One line for a help text. */
   readonly about: string;
@@ -16,7 +16,7 @@ export interface CallStyle {
   readonly parser: () => ToolCallParser;
 }
 
-/** The ways to write a call by the names that `--calls` takes. Native `tool_calls` are read whichever is chosen. */
+/** The ways to write a call by their names. Native `tool_calls` are read whichever is chosen. */
 export const CALL_STYLES: Readonly<Record<string, CallStyle>> = {
   tag: { about: "<tool>name, a line end, JSON, </tool> (the default)", parser: () => tagCalls() },
   xml: { about: '<tool name="…">JSON</tool>, answered in one block', parser: () => xmlCalls() },

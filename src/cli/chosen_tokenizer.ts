@@ -1,0 +1,17 @@
+import { loadTokenizer } from "../chat/load_tokenizer.ts";
+import type { Tokenizer } from "../chat/tokenizer.ts";
+import { UsageError } from "./usage_error.ts";
+
+/**
+ * Loads the tokenizer that was asked for; none where none was.
+ *
+ * @throws {UsageError} when there is none in the folder, or it is broken.
+ */
+export async function chosenTokenizer(directory: string | undefined): Promise<Tokenizer | undefined> {
+  if (directory === undefined) return undefined;
+  try {
+    return await loadTokenizer(directory);
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? error.message : String(error), { cause: error });
+  }
+}

@@ -1,0 +1,101 @@
+import { z } from "zod";
+import type { Tokenizer } from "../../../chat/tokenizer.ts";
+import { ServerError } from "../../server_error.ts";
+import type { EnvAnswer, EpisodeEnv, OpenEnvKind, resetData } from "./env_kind.ts";
+
+/** Tokens that one episode may have. */
+const MAX_TOKENS = 1_000_000;
+
+const ids = z.array(z.int().nonnegative());
+
+/** An action: what was sampled. Lists in the list are joined. */
+const chatAction = z.strictObject({
+  tokens: z.union([ids.min(1), z.array(ids.min(1)).min(1)]).transform((tokens) => tokens.flat()),
+  metadata: z.record(z.string(), z.unknown()).default({}),
+});
+
+const message = z.strictObject({ role: z.string(), content: z.string() });
+
+const chatObservation = z.strictObject({ messages: z.array(message), tokens: ids });
+
+const chatState = z.object({
+  episode_id: z.string().nullable(),
+  step_count: z.int(),
+  history_messages: z.array(message),
+  history_tokens: z.array(ids),
+});
+
+type ChatAction = z.output<typeof chatAction>;
+
+/** The env whose actions are the tokens of a message. */
+export function chatKind(tokenizer: Tokenizer): OpenEnvKind<ChatAction> {
+  return {
+    name: "paddock_chat_env",
+    description: "Keeps a conversation as messages and as the tokens that were sampled",
+    action: chatAction,
+    observation: chatObservation,
+    state: chatState,
+    open: () => new ChatEpisode(tokenizer),
+  };
+}
+
+/** A conversation of an assistant's alone: tokens are put behind one another, and never made again from text. */
+class ChatEpisode implements EpisodeEnv<ChatAction> {
+  readonly #tokenizer: Tokenizer;
+  readonly #special: ReadonlySet<number>;
+  readonly #said: { readonly content: string; readonly tokens: readonly number[] }[] = [];
+  #episodeId: string | null = null;
+
+  constructor(tokenizer: Tokenizer) {
+    this.#tokenizer = tokenizer;
+    this.#special = new Set(tokenizer.specialTokens.flatMap((text) => oneId(tokenizer.encode(text))));
+  }
+
+  // deno-lint-ignore require-await
+  async reset({ episode_id }: z.output<typeof resetData> = {}): Promise<EnvAnswer> {
+    this.#said.length = 0;
+    this.#episodeId = episode_id ?? crypto.randomUUID();
+    return this.#answer();
+  }
+
+  // deno-lint-ignore require-await
+  async step({ tokens }: ChatAction): Promise<EnvAnswer> {
+    const unknown = tokens.find((id) => this.#tokenizer.has?.(id) === false);
+    if (unknown !== undefined) throw new ServerError("invalid", `tokens: there is no token ${unknown}`);
+    const before = this.#said.reduce((sum, said) => sum + said.tokens.length, 0);
+    if (before + tokens.length > MAX_TOKENS) {
+      throw new ServerError("invalid", `tokens: an episode may have ${MAX_TOKENS}`);
+    }
+    const content = this.#tokenizer.decode(tokens.filter((id) => !this.#special.has(id)));
+    this.#said.push({ content, tokens });
+    return this.#answer();
+  }
+
+  state(): z.output<typeof chatState> {
+    return {
+      episode_id: this.#episodeId,
+      step_count: this.#said.length,
+      history_messages: this.#messages(),
+      history_tokens: this.#said.map(({ tokens }) => [...tokens]),
+    };
+  }
+
+  // deno-lint-ignore require-await
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#said.length = 0;
+  }
+
+  #answer(): EnvAnswer {
+    const tokens = this.#said.flatMap(({ tokens }) => tokens);
+    return { observation: { messages: this.#messages(), tokens }, reward: null, done: false };
+  }
+
+  #messages(): z.output<typeof message>[] {
+    return this.#said.map(({ content }) => ({ role: "assistant", content }));
+  }
+}
+
+/** The id of a text that is one token. */
+function oneId(ids: readonly number[]): readonly number[] {
+  return ids.length === 1 ? ids : [];
+}

@@ -1,0 +1,30 @@
+import { z } from "zod";
+
+const request = z.strictObject({
+  jsonrpc: z.literal("2.0"),
+  method: z.string(),
+  params: z.record(z.string(), z.unknown()).default({}),
+  id: z.union([z.string(), z.int()]).nullable().default(null),
+});
+
+const INVALID_REQUEST = -32600;
+const METHOD_NOT_FOUND = -32601;
+const INTERNAL_ERROR = -32603;
+
+/** The answer to a JSON-RPC request on an env's connection: the envs here offer no tools, and say so. */
+export function mcpAnswer(message: unknown): object {
+  const { success, data, error } = request.safeParse(message);
+  if (!success) {
+    const faults = error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`);
+    return refusal(null, INVALID_REQUEST, `Invalid request: ${faults.join("; ")}`);
+  }
+  const { id, method } = data;
+  if (method === "tools/list" || method === "tools/call") {
+    return refusal(id, INTERNAL_ERROR, "Environment does not support MCP");
+  }
+  return refusal(id, METHOD_NOT_FOUND, `Method not found: ${method.slice(0, 80)}`);
+}
+
+function refusal(id: string | number | null, code: number, message: string): object {
+  return { jsonrpc: "2.0", id, error: { code, message, data: null } };
+}

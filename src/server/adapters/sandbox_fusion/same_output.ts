@@ -1,0 +1,19 @@
+const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/;
+const TOLERANCE = 1e-5;
+
+/** Whether a program printed what it should: line by line, cases and outer blanks aside, numbers nearly. */
+export function sameOutput(printed: string, expected: string): boolean {
+  const [lines, wanted] = [linesOf(printed), linesOf(expected)];
+  return lines.length === wanted.length && lines.every((line, at) => sameLine(line, wanted[at] ?? ""));
+}
+
+function linesOf(text: string): string[] {
+  return text.trim().split("\n").map((line) => line.trim().toLowerCase());
+}
+
+function sameLine(line: string, wanted: string): boolean {
+  if (line === wanted) return true;
+  if (!NUMBER.test(line) || !NUMBER.test(wanted)) return false;
+  const [is, should] = [Number(line), Number(wanted)];
+  return Math.abs(is - should) / Math.max(Math.abs(should), 1e-10) < TOLERANCE;
+}

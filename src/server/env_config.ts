@@ -1,0 +1,86 @@
+import { ChatEnv } from "../envs/chat_env.ts";
+import type { Env } from "../envs/env.ts";
+import type { Grader } from "../rewards/grader.ts";
+import type { SessionPool } from "../sandbox/exec.ts";
+import type { Task } from "../task.ts";
+import { CALL_STYLES } from "../tools/call_styles.ts";
+import type { Tool } from "../tools/tool.ts";
+import { endOnFinalReply } from "../transforms/end_on_final_reply.ts";
+import { gradeEpisode } from "../transforms/grade_episode.ts";
+import { PythonInterpreter } from "../transforms/python_interpreter.ts";
+import { StepCounter } from "../transforms/step_counter.ts";
+import { ToolTransform } from "../transforms/tool_transform.ts";
+import type { Transform } from "../transforms/transform.ts";
+import { TransformedEnv } from "../transforms/transformed_env.ts";
+import { ServerError } from "./server_error.ts";
+
+/** The kinds of env that are served: a chat, one whose Python blocks are run, one whose calls are run. */
+export const ENV_KINDS = ["python", "tools", "chat"] as const;
+
+/** What an env is made of, by the names of what the server offers; nothing in it names a file of the host. */
+export interface EnvConfig {
+  readonly env: (typeof ENV_KINDS)[number];
+  /** The tools that may be called; in `tools` all that are served, else none, unless given. */
+  readonly tools?: readonly string[] | undefined;
+  /** How calls are written. */
+  readonly calls: string;
+  /** Who scores an episode that is over; nobody unless given. */
+  readonly grader?: string | undefined;
+  readonly systemPrompt?: string | undefined;
+  readonly maxTurns: number;
+  /** Milliseconds that a block, or a call, may take. */
+  readonly timeoutMs: number;
+  /** What is asked, one after the other and over again, by resets that bring no task. */
+  readonly tasks: readonly Task[];
+}
+
+/** What envs may be made of. */
+export interface EnvOffer {
+  readonly graders: ReadonlyMap<string, () => Grader>;
+  readonly tools: readonly Tool[];
+}
+
+/**
+ * Makes an env, whose Python runs in sessions of the pool. It ends an episode with a reply that calls nothing, or
+ * at the limit of its turns.
+ *
+ * @throws {ServerError} `invalid` when it names what is not there.
+ */
+export function makeEnv(config: EnvConfig, offer: EnvOffer, pool: SessionPool): Env {
+  const { systemPrompt, maxTurns } = config;
+  const grader = config.grader === undefined ? undefined : chosenGrader(config.grader, offer);
+  return new TransformedEnv(new ChatEnv({ systemPrompt }), [
+    ...toolTransforms(config, offer),
+    ...(config.env === "python" ? [new PythonInterpreter({ pool, timeoutMs: config.timeoutMs })] : []),
+    endOnFinalReply(),
+    new StepCounter({ maxSteps: maxTurns }),
+    ...(grader === undefined ? [] : [gradeEpisode({ grader })]),
+  ]);
+}
+
+function toolTransforms({ env, calls, timeoutMs, ...config }: EnvConfig, offer: EnvOffer): Transform[] {
+  const names = config.tools ?? (env === "tools" ? offer.tools.map(({ name }) => name) : []);
+  if (env === "chat" && names.length > 0) throw invalid("tools: an env of kind chat calls none");
+  if (env === "tools" && names.length === 0) throw invalid("env: no tools are served here");
+  const style = Object.hasOwn(CALL_STYLES, calls) ? CALL_STYLES[calls] : undefined;
+  if (style === undefined) throw invalid(`calls must be one of ${Object.keys(CALL_STYLES).join(", ")}`);
+  if (names.length === 0) return [];
+  const tools = [...new Set(names)].map((name) => chosenTool(name, offer));
+  return [new ToolTransform({ tools, parser: style.parser(), timeoutMs })];
+}
+
+function chosenTool(name: string, { tools }: EnvOffer): Tool {
+  const found = tools.find((tool) => tool.name === name);
+  if (found !== undefined) return found;
+  throw invalid(`tools must be of ${tools.map((tool) => tool.name).join(", ") || "none, as none is served"}`);
+}
+
+function chosenGrader(name: string, { graders }: EnvOffer): Grader {
+  const make = graders.get(name);
+  if (make !== undefined) return make();
+  throw invalid(`grader must be one of ${[...graders.keys()].join(", ")}`);
+}
+
+function invalid(message: string): ServerError {
+  return new ServerError("invalid", message);
+}

@@ -1,0 +1,18 @@
+import { SandboxError } from "../errors.ts";
+import { asServerError } from "./error_answer.ts";
+
+/**
+ * Tells of what is a fault of the server's and not of whoever asked, once, by however many hands what was thrown
+ * goes.
+ */
+export function faultReport(onFault: (error: unknown) => void): (thrown: unknown) => void {
+  const told = new WeakSet<object>();
+  return (thrown) => {
+    const { fault, cause } = asServerError(thrown);
+    if (fault !== "internal" && !(cause instanceof SandboxError)) return;
+    const isObject = typeof cause === "object" && cause !== null;
+    if (isObject && told.has(cause)) return;
+    if (isObject) told.add(cause);
+    onFault(cause);
+  };
+}

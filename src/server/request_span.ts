@@ -1,0 +1,20 @@
+import { SpanStatusCode } from "@opentelemetry/api";
+import type { MiddlewareHandler } from "hono";
+import { routePath } from "hono/route";
+import type { AppEnv } from "./app_env.ts";
+import { traced } from "./tracing.ts";
+
+/** Gives each request a span, named by its route and not by its path, in which ids stand. */
+export function requestSpan(): MiddlewareHandler<AppEnv> {
+  return async (c, next) => {
+    const { method } = c.req;
+    await traced(method, async (span) => {
+      await next();
+      if (!span.isRecording()) return;
+      const route = routePath(c, -1);
+      span.updateName(`${method} ${route}`);
+      span.setAttributes({ "http.route": route, "http.response.status_code": c.res.status });
+      if (c.res.status >= 500) span.setStatus({ code: SpanStatusCode.ERROR });
+    }, { "http.request.method": method });
+  };
+}

@@ -1,0 +1,140 @@
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { SandboxError } from "../../src/errors.ts";
+import { HttpServer } from "../../src/server/http_server.ts";
+import { FakePool, type FakePython, ok } from "../fake_pool.ts";
+import { served, withPython } from "./served.ts";
+
+const HEADERS = "Host: localhost\r\nContent-Type: application/json\r\nConnection: close\r\n";
+
+/** Sends bytes as they are, and gives the first line and the last of what comes back. */
+async function sent(port: number, request: string): Promise<[string, string]> {
+  using connection = await Deno.connect({ hostname: "127.0.0.1", port });
+  await connection.write(new TextEncoder().encode(request));
+  const lines = (await new Response(connection.readable).text()).trimEnd().split("\r\n");
+  return [lines[0]?.split(" ")[1] ?? "", lines.at(-1) ?? ""];
+}
+
+Deno.test("a server answers requests that no client sends, and none of them is a fault of its own", async () => {
+  await using server = served();
+  const { app, sessions, faults } = server;
+  await using http = new HttpServer((request) => app.fetch(request), {
+    ...{ hostname: "127.0.0.1", port: 0, onGraceOver: () => sessions[Symbol.asyncDispose]() },
+  });
+  const status = async (line: string, more = "", body = "") =>
+    (await sent(http.port, `${line} HTTP/1.1\r\n${HEADERS}${more}\r\n${body}`))[0];
+  const socket = "Upgrade: websocket\r\n";
+  assertEquals(
+    await Promise.all([
+      ...["%E0%A4%A", "%00", "..%2f..", "%ff%fe"].map((id) => status(`GET /v1/sessions/${id}`)),
+      ...["/sessions/%ff%fe", "/contexts/%ff%fe", "/v1/envs/%ff"].map((path) => status(`DELETE ${path}`)),
+    ]),
+    ["404", "404", "404", "404", "404", "404", "404"],
+  );
+  assertEquals(await status("TRACE /v1/sessions"), "400");
+  assertEquals(await status("GET /v1/sessions", "Content-Length: 2\r\n", "{}"), "200");
+  assertEquals(await status("POST /v1/sessions", "Content-Length: 4\r\n", "null"), "422");
+  assertEquals(await status("POST /v1/sessions", "Content-Length: 16\r\n", '{"__proto__":{}}'), "422");
+  assertEquals(await status("POST /v1/exec:batch", "Content-Length: 2\r\n", "\xff"), "400");
+  assertEquals(await status("GET /ws", socket), "400");
+  assertEquals(faults, []);
+  assertEquals(sessions.list(""), []);
+});
+
+Deno.test("a server tells nobody the words of its own bugs, and its owner once, whichever path they came by", async () => {
+  const bug = () => new TypeError("Cannot read properties of undefined (reading '/home/me')");
+  const python: FakePython = () => Promise.reject(bug());
+  await using server = served({ python });
+  const { ask, faults } = server;
+  const { body: { id } } = await ask("POST", "/v1/sessions", {});
+  const piston = { language: "python", version: "3", files: [{ content: "1" }] };
+  const { body: env } = await ask("POST", "/v1/envs", { tasks: [{ query: "?" }] });
+  await ask("POST", `/v1/envs/${env.id}/reset`, {});
+  const answers = [
+    await ask("POST", `/v1/sessions/${id}/exec`, { code: "1" }),
+    await ask("POST", `/v1/sessions/${id}/stream`, { code: "1" }),
+    await ask("DELETE", `/v1/sessions/${id}`),
+    await ask("POST", "/v1/exec:batch", { items: [{ code: "1" }] }),
+    await ask("POST", `/v1/envs/${env.id}/step`, { reply: "```python\n1\n```" }),
+    await ask("DELETE", `/v1/envs/${env.id}`),
+    await ask("POST", "/run_code", { code: "1" }),
+    await ask("POST", "/run_jupyter", { cells: ["1"] }),
+    await ask("POST", "/api/v2/execute", piston),
+    await ask("POST", "/execute", { code: "1" }),
+    await ask("POST", "/execute", { generated_code: "1", language: "python" }),
+    await ask("POST", "/step", { action: { code: "1" } }),
+  ];
+  assertEquals(JSON.stringify(answers).includes("/home/me"), false);
+  assertEquals(faults.length, 10);
+  assertEquals(faults.every((fault) => fault instanceof Error), true);
+});
+
+Deno.test("a server that holds too many bodies asks for patience", async () => {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  await using server = served({
+    python: async () => (await promise, ok()),
+    limits: { heldBytes: 100 },
+  });
+  const long = { code: "1".repeat(60) };
+  const first = server.ask("POST", "/run_code", long);
+  while (server.pool.ran.length === 0) await new Promise((resolve) => setTimeout(resolve, 1));
+  const second = await server.ask("POST", "/run_code", long);
+  assertEquals([second.status, second.headers.get("retry-after")], [429, "1"]);
+  resolve();
+  assertEquals((await first).status, 200);
+  assertEquals((await server.ask("POST", "/run_code", long)).status, 200);
+});
+
+Deno.test("who waits for a session that another opens has one, though the other goes away", async () => {
+  const pool = new FakePool();
+  const opening = Promise.withResolvers<void>();
+  const first = Promise.withResolvers<void>();
+  let asked = 0;
+  await using server = served({
+    pool: {
+      async acquire({ signal } = {}) {
+        if (++asked > 1) return await pool.acquire();
+        first.resolve();
+        await Promise.race([
+          opening.promise,
+          new Promise((_, reject) => signal?.addEventListener("abort", () => reject(signal.reason))),
+        ]);
+        return await pool.acquire();
+      },
+    },
+  });
+  const gone = new AbortController();
+  const { sessions } = server;
+  const left = sessions.named("a", { owner: "", signal: gone.signal }).catch(({ fault }) => fault);
+  await first.promise;
+  const stays = sessions.named("a", { owner: "", signal: new AbortController().signal });
+  gone.abort();
+  assertEquals(await left, "unavailable");
+  assertEquals((await stays).isNew, true);
+  assertEquals([pool.alive, sessions.list("").length], [1, 1]);
+});
+
+Deno.test("a session that is deleted in a program stops it, and its place is free", async () => {
+  await withPython(async ({ ask, app }) => {
+    const { body: { id } } = await ask("POST", "/v1/sessions", {});
+    const stream = await app.request(`/v1/sessions/${id}/stream`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ code: "print('on', flush=True)\nwhile True: pass", timeoutMs: 600_000 }),
+    });
+    const events = stream.body?.pipeThrough(new TextDecoderStream()).getReader();
+    assertStringIncludes((await events?.read())?.value ?? "", "event: stdout");
+    assertEquals((await ask("DELETE", `/v1/sessions/${id}`)).status, 204);
+    assertStringIncludes((await events?.read())?.value ?? "", "The session has ended");
+    await events?.cancel();
+    assertEquals((await ask("POST", "/run_code", { code: "print(1)" })).body.status, "Success");
+  }, { maxSessions: 1 });
+});
+
+Deno.test("a sandbox that fails is told to the owner from a stream, too", async () => {
+  const failed = new SandboxError("Cannot start '/home/me'");
+  await using server = served({ python: () => Promise.reject(failed) });
+  const { body: { id } } = await server.ask("POST", "/v1/sessions", {});
+  const { body } = await server.ask("POST", `/v1/sessions/${id}/stream`, { code: "1" });
+  assertStringIncludes(body, "The sandbox failed");
+  assertEquals(server.faults, [failed]);
+});
