@@ -138,7 +138,8 @@ async function policyOf(flags: RolloutFlags, tokenizer: Tokenizer | undefined): 
   const { model, temperature, maxTokens, requestTimeoutMs: timeoutMs, concurrency } = flags;
   const apiKey = Deno.env.get("OPENAI_API_KEY") || undefined;
   const server = { model, temperature, maxTokens, timeoutMs, concurrency, apiKey };
-  return await chosenPolicy(flags.policy, { ...server, tokenizer });
+  const keepSpecialTokens = flags.calls !== undefined && CALL_STYLES[flags.calls]?.hasSpecialTokens;
+  return await chosenPolicy(flags.policy, { ...server, tokenizer, keepSpecialTokens });
 }
 
 interface TrainingSetup extends Pick<TokenOptions, "editPrompt"> {
