@@ -2,7 +2,9 @@ import type { Env } from "../envs/env.ts";
 import { TauBenchDomain } from "../envs/tau_bench/tau_bench_domain.ts";
 import { TauBenchEnv } from "../envs/tau_bench/tau_bench_env.ts";
 import { ToolUserChat, toolUserTask } from "../envs/tool_user_chat.ts";
+import { type Message, messageText } from "../message.ts";
 import type { Task } from "../task.ts";
+import { resumedUser } from "../users/resumed_user.ts";
 import { CALL_STYLES } from "./call_styles.ts";
 import { named } from "./named.ts";
 import { announceBuild, cacheDirectory } from "./sandbox_flags.ts";
@@ -25,8 +27,8 @@ export interface TauBenchFlags extends UserFlags {
 /** A domain that is open, for all episodes of a run. */
 export interface TauBenchRun {
   readonly tasks: readonly Task[];
-  /** Takes one of the domain's sessions for an episode. */
-  openEnv(): Promise<Env>;
+  /** Takes one of the domain's sessions for an episode; `saved` is the chat that the episode goes on from. */
+  openEnv(saved?: readonly Message[]): Promise<Env>;
 }
 
 /**
@@ -57,8 +59,10 @@ export async function openTauBench(
   const tasks = await asUsage(() => domain.tasks(split));
   return {
     tasks: tasks.map((_, index) => toolUserTask({ name: `${name}/${split}` }, index)),
-    openEnv: async () => {
-      const env = await TauBenchEnv.open({ domain, split, user: await makeUser(), signal });
+    openEnv: async (saved = []) => {
+      const said = saved.filter(({ role }) => role === "user").map(messageText);
+      const user = said.length === 0 ? await makeUser() : resumedUser(said, await makeUser());
+      const env = await TauBenchEnv.open({ domain, split, user, signal });
       return new ToolUserChat(env, { toolCalls: parser() });
     },
   };
