@@ -21,6 +21,8 @@ export interface TauBenchFlags extends UserFlags {
   domain?: string;
   split?: string;
   calls?: string;
+  /** Milliseconds that a tool may take. */
+  timeoutMs: number;
   cacheDir?: string;
 }
 
@@ -40,7 +42,7 @@ export async function openTauBench(
   flags: TauBenchFlags,
   options: { sessions: number; stack: AsyncDisposableStack; signal: AbortSignal },
 ): Promise<TauBenchRun> {
-  const { path, domain: name, split = "test", calls = "qwen25" } = flags;
+  const { path, domain: name, split = "test", calls = "qwen25", timeoutMs: toolTimeoutMs } = flags;
   if (path === undefined || name === undefined) {
     throw new UsageError(
       "Cannot play env 'tau-bench' as it needs a domain of a checkout: give --path DIR --domain NAME",
@@ -62,7 +64,7 @@ export async function openTauBench(
     openEnv: async (saved = []) => {
       const said = saved.filter(({ role }) => role === "user").map(messageText);
       const user = said.length === 0 ? await makeUser() : resumedUser(said, await makeUser());
-      const env = await TauBenchEnv.open({ domain, split, user, signal });
+      const env = await TauBenchEnv.open({ domain, split, user, toolTimeoutMs, signal });
       return new ToolUserChat(env, { toolCalls: parser() });
     },
   };

@@ -1,4 +1,5 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
+import { makeOddCheckout } from "../envs/tau_bench/odd_domain.ts";
 import { completion, FakeServer } from "../policy/fake_server.ts";
 import { tinyTokenizer, tinyTokenizerFiles } from "../tiny_tokenizer.ts";
 import { runPaddock } from "./run_paddock.ts";
@@ -83,6 +84,22 @@ Deno.test("paddock rollout --env tau-bench --resume has a model that plays a use
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
+});
+
+Deno.test("paddock rollout --env tau-bench stops a tool at the time that is given", async () => {
+  await using checkout = await makeOddCheckout();
+  const { path } = checkout;
+  const call = '<tool_call>\n{"name": "forever", "arguments": {}}\n</tool_call>';
+  const script = (replies: string[]) => JSON.stringify({ id: "odd/test/0", replies });
+  await Deno.writeTextFile(`${path}/policy.jsonl`, script([call, "Done"]));
+  await Deno.writeTextFile(`${path}/users.jsonl`, script(["Hello", "###STOP###"]));
+  const players = ["--policy", `scripted:${path}/policy.jsonl`, "--user", `scripted:${path}/users.jsonl`];
+  const { code, stdout } = await rollout(
+    ...["--path", path, "--domain", "odd", ...players, "--timeout-ms", "700", "--json"],
+  );
+  const { messages, terminated } = JSON.parse(stdout);
+  assertEquals([code, terminated], [0, true], stdout);
+  assertStringIncludes(messages[3].content, "the block ran longer than 700 ms");
 });
 
 Deno.test("paddock rollout --env tau-bench says what it lacks", async () => {
