@@ -5,6 +5,7 @@ import type { Grader } from "../rewards/grader.ts";
 import type { SessionPool } from "../sandbox/exec.ts";
 import type { Task } from "../task.ts";
 import type { MakeTools } from "./episode_tools.ts";
+import type { InteractionResult } from "../rollout/interaction_result.ts";
 import { oneCallInstruction } from "../rollout/one_call_instruction.ts";
 import type { TauBenchRun } from "./tau_bench_run.ts";
 import { UsageError } from "./usage_error.ts";
@@ -36,8 +37,8 @@ export interface EnvSetup {
   readonly tauBench?: TauBenchRun | undefined;
 }
 
-/** Makes an episode's env. */
-export type MakeEnv = (task: Task) => Env | Promise<Env>;
+/** Makes an episode's env; `resumed` is what the episode goes on from. */
+export type MakeEnv = (task: Task, resumed?: InteractionResult) => Env | Promise<Env>;
 
 /** An env that the command line knows. */
 export interface EnvKind {
@@ -82,7 +83,7 @@ export const ENVS: Readonly<Record<string, EnvKind>> = {
     about: "a talk with a user who wants something done; needs --path, --domain and --user, and no --tasks",
     maxTurns: 30,
     editPrompt: oneCallInstruction,
-    open: (setup) => async () => await toolUserEnv(setup),
+    open: (setup) => async (_task, resumed) => await toolUserEnv(setup, resumed),
   },
 };
 
@@ -90,11 +91,14 @@ export const ENVS: Readonly<Record<string, EnvKind>> = {
 export const MAX_TURNS = 8;
 
 /** A talk with a user, which ends when they are done, or at the limit. */
-async function toolUserEnv({ tauBench, maxTurns, tokenizer }: EnvSetup): Promise<Env> {
+async function toolUserEnv(
+  { tauBench, maxTurns, tokenizer }: EnvSetup,
+  resumed: InteractionResult | undefined,
+): Promise<Env> {
   if (tauBench === undefined) {
     throw new UsageError("Cannot play env 'tau-bench' as it must be opened: it is not");
   }
-  return new TransformedEnv(await tauBench.openEnv(), [
+  return new TransformedEnv(await tauBench.openEnv(resumed?.messages), [
     ...tokenTransforms(tokenizer),
     new StepCounter({ maxSteps: maxTurns }),
   ]);

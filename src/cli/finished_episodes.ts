@@ -11,6 +11,11 @@ export class FinishedEpisodes {
   /** What the tasks of one id say; two tasks may have one id. */
   readonly #said = new Map<string, Set<string>>();
 
+  /** True when there is none. */
+  get isEmpty(): boolean {
+    return this.#said.size === 0;
+  }
+
   /** Takes note of an episode. */
   add({ task, sample }: Trajectory): void {
     this.#counts.add(keyOf(task, sample));

@@ -23,6 +23,8 @@ export interface PolicySetup extends Pick<ModelServerOptions, "timeoutMs" | "con
   readonly asked?: { readonly policy: string; readonly model: string } | undefined;
   /** Knows how the model's conversations are written. */
   readonly tokenizer?: Tokenizer | undefined;
+  /** Has a server of `/generate` leave special tokens in its text, as some of them mark calls. */
+  readonly keepSpecialTokens?: boolean | undefined;
 }
 
 const FLAGS = { policy: "--policy", model: "--model" };
@@ -115,14 +117,15 @@ async function filePolicy(path: string): Promise<ChosenPolicy> {
 }
 
 function generatePolicy(url: string | undefined, setup: PolicySetup): Policy {
-  const { temperature, maxTokens } = setup;
+  const { temperature, maxTokens, keepSpecialTokens = false, tokenizer } = setup;
   const samplingParams = {
     ...(temperature !== undefined && { temperature }),
     ...(maxTokens !== undefined && { max_new_tokens: maxTokens }),
+    ...(keepSpecialTokens && { skip_special_tokens: false }),
   };
   const { model, timeoutMs, concurrency } = setup;
   const server = { url: requiredUrl("sglang", url, setup), model, timeoutMs, concurrency };
-  return sglangPolicy({ ...server, render: chatRenderer(setup.tokenizer), samplingParams });
+  return sglangPolicy({ ...server, render: chatRenderer(tokenizer), samplingParams });
 }
 
 function asked(

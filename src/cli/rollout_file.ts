@@ -13,6 +13,7 @@ export interface RolloutFileFlags {
   split?: string;
   grader: string;
   out?: string;
+  trainOut?: string;
   resume?: boolean;
   force?: boolean;
 }
@@ -26,11 +27,11 @@ export async function rolloutFile(
   flags: RolloutFileFlags,
   { summary, policy: { name } }: { summary: Summary; policy: Policy },
 ): Promise<TrajectoryFile | undefined> {
-  const { out, resume, force, grader, tasks: source, split } = flags;
+  const { out, trainOut, resume, force, grader, tasks: source, split } = flags;
   if (out === undefined) return undefined;
   const onKept = (trajectory: Trajectory) => {
     requireSameRun(trajectory, { out, policy: name, grader });
-    summary.addEarlier(trajectory);
+    if (trainOut === undefined) summary.addEarlier(trajectory); // else it may have to be played again
   };
   return await TrajectoryFile.open(out, {
     resume,

@@ -67,11 +67,6 @@ export async function runRollout(asked: RolloutFlags, signal: AbortSignal): Prom
   if (flags.resume && flags.out === undefined && flags.trainOut === undefined) {
     throw new UsageError("Cannot resume as there must be a file to go on with: give --out FILE");
   }
-  if (flags.resume && flags.out !== undefined && flags.trainOut !== undefined) {
-    throw new UsageError(
-      "Cannot resume with two files as an episode may be in one of them alone: give --out or --train-out",
-    );
-  }
   if (flags.trainOut !== undefined && flags.tokenizer === undefined) {
     throw new UsageError(
       "Cannot write episodes for a trainer as their tokens are needed: give --tokenizer DIR",
@@ -107,6 +102,9 @@ export async function runRollout(asked: RolloutFlags, signal: AbortSignal): Prom
   // What would be thrown away for them stays until all else is known to be there.
   using out = await rolloutFile(flags, { summary, policy: chosen.policy });
   const training = await trainingOf(flags, { tokenizer, editPrompt: kind.editPrompt, stack });
+  for await (const trajectory of training?.file.fillFrom(out?.finished() ?? []) ?? []) {
+    summary.addEarlier(trajectory);
+  }
   await announceFiles(flags);
   // The file is what a run with one is for: that nobody reads what is printed must not end it.
   const stdout = out === undefined && training === undefined ? Deno.stdout : untilClosed(Deno.stdout);
@@ -129,7 +127,8 @@ async function policyOf(flags: RolloutFlags, tokenizer: Tokenizer | undefined): 
   const { model, temperature, maxTokens, requestTimeoutMs: timeoutMs, concurrency } = flags;
   const apiKey = Deno.env.get("OPENAI_API_KEY") || undefined;
   const server = { model, temperature, maxTokens, timeoutMs, concurrency, apiKey };
-  return await chosenPolicy(flags.policy, { ...server, tokenizer });
+  const keepSpecialTokens = flags.calls !== undefined && CALL_STYLES[flags.calls]?.hasSpecialTokens;
+  return await chosenPolicy(flags.policy, { ...server, tokenizer, keepSpecialTokens });
 }
 
 interface TrainingSetup extends Pick<TokenOptions, "editPrompt"> {

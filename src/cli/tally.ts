@@ -7,6 +7,18 @@ export class Tally {
     this.#counts.set(name, (this.#counts.get(name) ?? 0) + 1);
   }
 
+  /** Whether there is one. */
+  has(name: string): boolean {
+    return this.#counts.has(name);
+  }
+
+  /** The same counts, to be taken from on their own. */
+  copy(): Tally {
+    const copy = new Tally();
+    for (const [name, count] of this.#counts) copy.#counts.set(name, count);
+    return copy;
+  }
+
   /** Takes one away, and says whether there was one. */
   take(name: string): boolean {
     const count = this.#counts.get(name) ?? 0;

@@ -1,6 +1,7 @@
 import { DatasetError } from "../errors.ts";
 import type { Env } from "../envs/env.ts";
 import type { Policy } from "../policy/policy.ts";
+import type { InteractionResult } from "../rollout/interaction_result.ts";
 import { rolloutAll } from "../rollout/rollout_all.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
 import { readTasks } from "../datasets/read_tasks.ts";
@@ -71,7 +72,8 @@ export class TaskRun {
 
   constructor(options: TaskRunOptions) {
     this.#options = options;
-    this.#unfinished = new Unfinished(options.out ?? options.training?.file, options.samples);
+    const files = [options.out, options.training?.file].filter((file) => file !== undefined);
+    this.#unfinished = new Unfinished(files, options.samples);
   }
 
   /** Gives the exit code that says why playing stopped early; 0 when it did not. */
@@ -118,36 +120,43 @@ export class TaskRun {
         for (const next of groups.add(trajectory)) await this.#show(next, progress);
       }
       for (const next of groups.rest()) await this.#show(next, progress);
-      await this.#options.training?.writeAborted();
+      await this.#options.training?.writeStopped();
     }
   }
 
   #trajectories(): AsyncGenerator<Trajectory> {
-    const { policy, samples, seed, concurrency, show, maxTurns, summary, out, training, signal } =
-      this.#options;
+    const { policy, samples, seed, concurrency, show, maxTurns, summary, training, signal } = this.#options;
     return rolloutAll(this.#tasks(), {
       ...{ policy, samples, seed, concurrency, maxTurns, signal },
-      makeEnv: (task) => this.#makeEnv(task),
+      makeEnv: (task, resumed) => this.#makeEnv(task, resumed),
       tokens: training?.tokens,
-      policyOf: (episode) => training?.policyOf(episode, policy) ?? policy,
-      onAborted: (trajectory) => training?.add(trajectory),
+      resumed: ({ task, sample }) => training?.file.takeStopped(task, sample),
+      onAborted: (trajectory) => {
+        if (training && this.#unfinished.isMissing(training.file, trajectory)) training.add(trajectory);
+      },
       skip: (task, sample) => this.#unfinished.isFinished(task, sample),
       ordered: show !== undefined,
       onStart: () => summary.start(),
       onTrajectory: async (trajectory) => {
         summary.end(trajectory);
         this.#ended.add(trajectory);
-        await out?.write(trajectory);
-        await training?.write(trajectory);
+        await this.#write(trajectory);
       },
     });
   }
 
+  /** Writes an episode where it is missing; the first of the files has all that the other is made of. */
+  async #write(trajectory: Trajectory): Promise<void> {
+    const { out, training } = this.#options;
+    if (out && this.#unfinished.isMissing(out, trajectory)) await out.write(trajectory);
+    if (training && this.#unfinished.isMissing(training.file, trajectory)) await training.write(trajectory);
+  }
+
   /** A row that is no task fails here, each time that it is to be played. */
-  #makeEnv(task: Task): Env | Promise<Env> {
+  #makeEnv(task: Task, resumed: InteractionResult | undefined): Env | Promise<Env> {
     const fault = this.#faults.get(task);
     if (fault !== undefined) throw fault;
-    return this.#options.makeEnv(task);
+    return this.#options.makeEnv(task, resumed);
   }
 
   async *#tasks(): AsyncGenerator<Task> {

@@ -2,8 +2,11 @@ import { Command } from "commander";
 import { formatRows, type Row } from "../bench/row.ts";
 import { findPython } from "../bench/peers.ts";
 import { memoryRows } from "../bench/tau_bench/memory.ts";
+import { compareRewards, type RewardComparison } from "../bench/tau_bench/compare_rewards.ts";
 import { nativeReplay } from "../bench/tau_bench/native_replay.ts";
+import { nativeRewards } from "../bench/tau_bench/native_rewards.ts";
 import { replaySplit, type SplitReplay } from "../bench/tau_bench/replay_split.ts";
+import { rewardCases } from "../bench/tau_bench/reward_cases.ts";
 import { speedRows } from "../bench/tau_bench/speed.ts";
 import { findDomains } from "../envs/tau_bench/checkout.ts";
 import { TauBenchDomain } from "../envs/tau_bench/tau_bench_domain.ts";
@@ -33,7 +36,11 @@ const MAX_DIFFERENCE_CHARACTERS = 400;
 
 const NOTES = `
 --replay does each task's own actions twice, in the sandbox and with the host's python3, and compares every
-observation and the hash of the data that is left. That python3 runs the checkout's code with all that you may do.
+observation and the hash of the data that is left. Then it plays some tasks of each split in a dozen ways, right and
+wrong, and compares the rewards with those of the checkout's own calculate_reward: reward, database, outputs, hash and
+actions. Two differences are deliberate: here the reward is worked out on data of its own, so that the episode's data
+and actions stay as they are, and both of its parts are told, not the last alone.
+That python3 runs the checkout's code with all that you may do.
 
 Exit codes: 0 all is the same, 1 something differs, 2 wrong usage.`;
 
@@ -91,22 +98,36 @@ async function replayOne(
 ): Promise<boolean> {
   const python = await findPython();
   if (python === undefined) throw new UsageError("Cannot compare as there must be a python3: there is none");
-  const expected = nativeReplay(python, { path, domain: domain.name, split });
-  const replay = await replaySplit(domain, { split, lanes, expected });
-  await say(replayLine(domain.name, replay));
-  for (const difference of replay.differences.slice(0, SHOWN_DIFFERENCES)) {
-    await say(`    ${printable(difference.slice(0, MAX_DIFFERENCE_CHARACTERS))}`);
-  }
-  return replay.differences.length > 0;
+  const native = { path, domain: domain.name, split };
+  const replay = await replaySplit(domain, { split, lanes, expected: nativeReplay(python, native) });
+  await sayCompared(domain.name, replay, replayedText(replay));
+  const cases = rewardCases(domain, split);
+  const expected = nativeRewards(python, { ...native, cases });
+  const rewards = await compareRewards(domain, { split, lanes, cases, expected });
+  if (rewards.rewards > 0) await sayCompared(domain.name, rewards, rewardedText(rewards));
+  else await say(`${`${domain.name}/${split}`.padEnd(20)} no rewards, as its Env has no calculate_reward`);
+  return replay.differences.length + rewards.differences.length > 0;
 }
 
-function replayLine(domain: string, replay: SplitReplay): string {
-  const { split, tasks, observations, hashes, differences, seconds } = replay;
+function replayedText({ tasks, observations, hashes }: SplitReplay): string {
+  return `${tasks} tasks  ${observations} observations  ${hashes} hashes`;
+}
+
+function rewardedText({ rewards, ones }: RewardComparison): string {
+  return `${rewards} rewards, ${ones} of them 1`;
+}
+
+/** Says what was compared, and the first of what was not the same. */
+async function sayCompared(
+  domain: string,
+  { split, differences, seconds }: SplitReplay | RewardComparison,
+  what: string,
+): Promise<void> {
   const verdict = differences.length === 0 ? "all the same" : `${differences.length} DIFFER`;
-  return `${
-    `${domain}/${split}`.padEnd(20)
-  } ${tasks} tasks  ${observations} observations  ${hashes} hashes  ` +
-    `${seconds.toFixed(1)} s  ${verdict}`;
+  await say(`${`${domain}/${split}`.padEnd(20)} ${what}  ${seconds.toFixed(1)} s  ${verdict}`);
+  for (const difference of differences.slice(0, SHOWN_DIFFERENCES)) {
+    await say(`    ${printable(difference.slice(0, MAX_DIFFERENCE_CHARACTERS))}`);
+  }
 }
 
 async function domainsOf(path: string): Promise<string[]> {

@@ -2,8 +2,10 @@ import type { Env } from "../envs/env.ts";
 import { TauBenchDomain } from "../envs/tau_bench/tau_bench_domain.ts";
 import { TauBenchEnv } from "../envs/tau_bench/tau_bench_env.ts";
 import { ToolUserChat, toolUserTask } from "../envs/tool_user_chat.ts";
+import { type Message, messageText } from "../message.ts";
 import type { Task } from "../task.ts";
 import { CALL_STYLES } from "../tools/call_styles.ts";
+import { resumedUser } from "../users/resumed_user.ts";
 import { named } from "./named.ts";
 import { announceBuild, cacheDirectory } from "./sandbox_flags.ts";
 import { UsageError } from "./usage_error.ts";
@@ -19,14 +21,16 @@ export interface TauBenchFlags extends UserFlags {
   domain?: string;
   split?: string;
   calls?: string;
+  /** Milliseconds that a tool may take. */
+  timeoutMs: number;
   cacheDir?: string;
 }
 
 /** A domain that is open, for all episodes of a run. */
 export interface TauBenchRun {
   readonly tasks: readonly Task[];
-  /** Takes one of the domain's sessions for an episode. */
-  openEnv(): Promise<Env>;
+  /** Takes one of the domain's sessions for an episode; `saved` is the chat that the episode goes on from. */
+  openEnv(saved?: readonly Message[]): Promise<Env>;
 }
 
 /**
@@ -38,7 +42,7 @@ export async function openTauBench(
   flags: TauBenchFlags,
   options: { sessions: number; stack: AsyncDisposableStack; signal: AbortSignal },
 ): Promise<TauBenchRun> {
-  const { path, domain: name, split = "test", calls = "qwen25" } = flags;
+  const { path, domain: name, split = "test", calls = "qwen25", timeoutMs: toolTimeoutMs } = flags;
   if (path === undefined || name === undefined) {
     throw new UsageError(
       "Cannot play env 'tau-bench' as it needs a domain of a checkout: give --path DIR --domain NAME",
@@ -57,8 +61,10 @@ export async function openTauBench(
   const tasks = await asUsage(() => domain.tasks(split));
   return {
     tasks: tasks.map((_, index) => toolUserTask({ name: `${name}/${split}` }, index)),
-    openEnv: async () => {
-      const env = await TauBenchEnv.open({ domain, split, user: await makeUser(), signal });
+    openEnv: async (saved = []) => {
+      const said = saved.filter(({ role }) => role === "user").map(messageText);
+      const user = said.length === 0 ? await makeUser() : resumedUser(said, await makeUser());
+      const env = await TauBenchEnv.open({ domain, split, user, toolTimeoutMs, signal });
       return new ToolUserChat(env, { toolCalls: parser() });
     },
   };

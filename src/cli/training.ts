@@ -1,7 +1,4 @@
-import type { Policy } from "../policy/policy.ts";
-import type { Episode } from "../rollout/episodes.ts";
 import { interactionResult } from "../rollout/interaction_result.ts";
-import { resumedPolicy } from "../rollout/resumed_policy.ts";
 import type { TokenOptions } from "../rollout/tokens/episode_writer.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
 import type { TrainingFile } from "./training_file.ts";
@@ -17,12 +14,6 @@ export class Training {
     this.tokens = tokens;
   }
 
-  /** The policy of an episode: one that an earlier run left behind goes on from what it had said. */
-  policyOf({ task, sample }: Episode, policy: Policy): Policy {
-    const partial = this.file.takePartial(task, sample);
-    return partial === undefined ? policy : resumedPolicy(partial, policy);
-  }
-
   /** Takes what there is of an episode that was stopped; it is written in the end. */
   add(trajectory: Trajectory): void {
     this.#aborted.push(trajectory);
@@ -35,8 +26,8 @@ export class Training {
   }
 
   /** Writes what there is of episodes that were stopped, in this run or in an earlier one. */
-  async writeAborted(): Promise<void> {
-    await this.file.writeUntaken();
+  async writeStopped(): Promise<void> {
     for (const trajectory of this.#aborted.splice(0)) await this.write(trajectory);
+    await this.file.writeStopped();
   }
 }

@@ -1,7 +1,9 @@
-import type { InteractionResult } from "../rollout/interaction_result.ts";
+import { type InteractionResult, interactionResult } from "../rollout/interaction_result.ts";
 import { parseInteraction } from "../rollout/parse_interaction.ts";
+import type { Trajectory } from "../rollout/trajectory.ts";
 import type { Task } from "../task.ts";
 import { EpisodeFile, type EpisodeFileOptions, openEpisodeFile } from "./episode_file.ts";
+import { episodeKey, StoppedEpisodes } from "./stopped_episodes.ts";
 import { Tally } from "./tally.ts";
 
 const INTERACTIONS = {
@@ -10,22 +12,19 @@ const INTERACTIONS = {
   keeps: ({ status }: InteractionResult) => status !== "aborted",
 };
 
-/** What was not the episode's own fault: what it had said by then is still good. */
-const PASSING = ["policy", "user"];
-
 /** The file of `--train-out`: each episode as a trainer reads it, those that were stopped included. */
 export class TrainingFile extends EpisodeFile<InteractionResult> {
   readonly #finished: Tally;
-  readonly #partial: Map<string, InteractionResult>;
+  readonly #stopped: StoppedEpisodes;
 
   private constructor(
     path: string,
     file: Deno.FsFile,
-    earlier: { finished: Tally; partial: Map<string, InteractionResult> },
+    earlier: { finished: Tally; stopped: StoppedEpisodes },
   ) {
     super(path, file);
     this.#finished = earlier.finished;
-    this.#partial = earlier.partial;
+    this.#stopped = earlier.stopped;
   }
 
   /** @throws {UsageError} when it cannot be written, or cannot be gone on with. */
@@ -34,41 +33,61 @@ export class TrainingFile extends EpisodeFile<InteractionResult> {
     options: EpisodeFileOptions<InteractionResult> = {},
   ): Promise<TrainingFile> {
     const finished = new Tally();
-    const partial = new Map<string, InteractionResult>();
-    const onKept = (result: InteractionResult) => {
-      finished.add(episodeKey(result.task_id, result.sample));
-      options.onKept?.(result);
-    };
-    const onDropped = (result: InteractionResult) => {
-      const isGood = result.errors.every(({ boundary }) => PASSING.includes(boundary));
-      if (isGood) partial.set(episodeKey(result.task_id, result.sample), result);
-    };
-    const file = await openEpisodeFile(path, INTERACTIONS, { ...options, onKept, onDropped });
-    return new TrainingFile(path, file, { finished, partial });
+    const stopped = new StoppedEpisodes(path);
+    if (options.resume) await stopped.readCopy(INTERACTIONS);
+    const file = await openEpisodeFile(path, INTERACTIONS, {
+      ...options,
+      onKept(result) {
+        finished.add(episodeKey(result.task_id, result.sample));
+        options.onKept?.(result);
+      },
+      onDropped: (result) => stopped.add(result),
+      async onRead() {
+        stopped.forget((key) => finished.has(key));
+        await stopped.saveCopy();
+      },
+    });
+    if (!options.resume) await stopped.dropCopy();
+    return new TrainingFile(path, file, { finished, stopped });
   }
 
   takeFinished({ id }: Task, sample: number): boolean {
     return this.#finished.take(episodeKey(id, sample));
   }
 
-  /** What the file held of an episode that was stopped, once. */
-  takePartial({ id }: Task, sample: number): InteractionResult | undefined {
-    const key = episodeKey(id, sample);
-    const result = this.#partial.get(key);
-    this.#partial.delete(key);
-    return result;
+  /** What there is of an episode that was stopped, once. */
+  takeStopped(task: Task, sample: number): InteractionResult | undefined {
+    return this.#stopped.take(task, sample);
   }
 
-  /** Writes back the stopped episodes that nobody took. */
-  async writeUntaken(): Promise<void> {
-    for (const [key, result] of this.#partial) {
-      this.#partial.delete(key);
-      await this.write(result);
+  /** Writes an episode; of one that was gone on with and did not get as far again, what there was. */
+  override async write(result: InteractionResult): Promise<void> {
+    await super.write(this.#stopped.end(result));
+  }
+
+  /**
+   * Writes the episodes that the run's other file has and this one lacks, as far as that has their tokens. Gives
+   * those that are then in both.
+   */
+  async *fillFrom(
+    trajectories: AsyncIterable<Trajectory> | Iterable<Trajectory>,
+  ): AsyncGenerator<Trajectory> {
+    const there = this.#finished.copy();
+    for await (const trajectory of trajectories) {
+      const key = episodeKey(trajectory.task.id, trajectory.sample);
+      if (!there.take(key)) {
+        if (trajectory.tokens?.promptLength === undefined) continue;
+        await super.write(interactionResult(trajectory));
+        this.#finished.add(key);
+      }
+      yield trajectory;
     }
+    this.#stopped.forget((key) => this.#finished.has(key));
   }
-}
 
-/** What names an episode in a run. */
-function episodeKey(id: string, sample: number): string {
-  return `${sample} ${id}`;
+  /** Writes back the stopped episodes that nobody has gone on with. */
+  async writeStopped(): Promise<void> {
+    for (const result of this.#stopped.takeRest()) await super.write(result);
+    await this.#stopped.dropCopy();
+  }
 }

@@ -1,4 +1,5 @@
 import type { Trajectory } from "../rollout/trajectory.ts";
+import { readTrajectories } from "../rollout/read_trajectories.ts";
 import { parseTrajectory } from "../rollout/trajectory_schema.ts";
 import type { Task } from "../task.ts";
 import { EpisodeFile, type EpisodeFileOptions, openEpisodeFile } from "./episode_file.ts";
@@ -20,8 +21,11 @@ const TRAJECTORIES = {
 export class TrajectoryFile extends EpisodeFile<Trajectory> {
   readonly #finished: FinishedEpisodes;
 
+  readonly #path: string;
+
   private constructor(path: string, file: Deno.FsFile, finished: FinishedEpisodes) {
     super(path, file);
+    this.#path = path;
     this.#finished = finished;
   }
 
@@ -38,6 +42,11 @@ export class TrajectoryFile extends EpisodeFile<Trajectory> {
       onRead: async () => tasks && await finished.requireSame(tasks),
     });
     return new TrajectoryFile(path, file, finished);
+  }
+
+  /** Reads the episodes that an earlier run has played; to be asked for before one is written. */
+  async *finished(): AsyncGenerator<Trajectory> {
+    if (!this.#finished.isEmpty) yield* readTrajectories(this.#path);
   }
 
   takeFinished(task: Task, sample: number): boolean {

@@ -6,33 +6,44 @@ export interface Earlier {
   takeFinished(task: Task, sample: number): boolean;
 }
 
-/** What a run has still to play, where an earlier run has played a part of it. */
+/**
+ * What a run has still to play, where an earlier run has played a part of it: what any of its files lacks. Each
+ * file may hold what another does not.
+ */
 export class Unfinished {
-  readonly #out: Earlier | undefined;
+  readonly #files: readonly Earlier[];
   readonly #samples: number;
-  /** The samples of a task that an earlier run has played. */
-  readonly #finished = new WeakMap<Task, ReadonlySet<number>>();
+  /** The samples of a task that each file has. */
+  readonly #had = new WeakMap<Task, ReadonlyMap<Earlier, ReadonlySet<number>>>();
   /** How many episodes of a task are to come, where that is neither all nor none. */
   readonly #left = new Map<string, number>();
 
-  /** `out` knows what is played already; `samples` is how many episodes a task has in all. */
-  constructor(out: Earlier | undefined, samples: number) {
-    this.#out = out;
+  /** `files` know what is played already; `samples` is how many episodes a task has in all. */
+  constructor(files: readonly Earlier[], samples: number) {
+    this.#files = files;
     this.#samples = samples;
   }
 
   /** Takes note of a task, once, before its episodes are asked for. */
   add(task: Task): void {
     const samples = Array.from({ length: this.#samples }, (_, at) => at + 1);
-    const finished = new Set(samples.filter((sample) => this.#out?.takeFinished(task, sample)));
-    if (finished.size === 0) return;
-    this.#finished.set(task, finished);
-    if (finished.size < this.#samples) this.#left.set(task.id, this.#samples - finished.size);
+    const had = this.#files.map((file) =>
+      [file, new Set(samples.filter((sample) => file.takeFinished(task, sample)))] as const
+    );
+    if (had.every(([, samples]) => samples.size === 0)) return;
+    this.#had.set(task, new Map(had));
+    const finished = samples.filter((sample) => this.isFinished(task, sample)).length;
+    if (finished > 0 && finished < this.#samples) this.#left.set(task.id, this.#samples - finished);
   }
 
-  /** Whether an earlier run has played this episode. */
+  /** Whether an earlier run has played this episode, and each file has it. */
   isFinished(task: Task, sample: number): boolean {
-    return this.#finished.get(task)?.has(sample) ?? false;
+    return this.#files.length > 0 && this.#files.every((file) => !this.isMissing(file, { task, sample }));
+  }
+
+  /** Whether a file does not have this episode of an earlier run. */
+  isMissing(file: Earlier, { task, sample }: { task: Task; sample: number }): boolean {
+    return !this.#had.get(task)?.get(file)?.has(sample);
   }
 
   /** How many episodes of a task are to come. */

@@ -86,6 +86,6 @@ function person({ concurrency }: UserFlags): MakeUser {
   if (concurrency !== 1) {
     throw new UsageError("Cannot play as a person plays one user at a time: give --concurrency 1");
   }
-  const { cost, reset, step } = humanUser();
-  return () => ({ cost, reset, step });
+  const { [Symbol.asyncDispose]: _end, ...user } = humanUser();
+  return () => user;
 }

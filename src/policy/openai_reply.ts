@@ -20,6 +20,9 @@ const choiceSchema = z.object({
     tool_calls: z.array(call).nullish(),
   }),
   finish_reason: z.string().nullish(),
+  /** The stop text that was found, or the id of a token: vLLM's word, and SGLang's. */
+  stop_reason: z.unknown().optional(),
+  matched_stop: z.unknown().optional(),
   /** Of vLLM, when the request has `return_token_ids`. */
   token_ids: z.array(z.int()).nullish(),
   logprobs: logProbs,
@@ -46,12 +49,14 @@ export function openaiReply(answer: unknown, turn: number): Reply {
   }
   const { choices: [choice], usage } = parsed.data;
   const { finish_reason: finishReason, token_ids: ids, logprobs } = choice;
+  const stopText = [choice.stop_reason, choice.matched_stop].find((stop) => typeof stop === "string");
   const scored = logprobs?.content ?? [];
   const logProbs = scored.flatMap(({ logprob }) => logprob ?? []);
   const isComplete = scored.length === ids?.length && logProbs.length === ids.length;
   return {
     message: assistantMessage(choice, turn),
     ...(finishReason && { finishReason }),
+    ...(stopText && { stopText }),
     ...(usage && { usage: { promptTokens: usage.prompt_tokens, replyTokens: usage.completion_tokens } }),
     ...(ids && { tokens: { ids, ...(isComplete && { logProbs }) } }),
   };

@@ -30,6 +30,8 @@ export interface Reply {
   readonly tokens?: { readonly ids: readonly number[]; readonly logProbs?: readonly number[] };
   /** Why the server stopped: `stop`, `length`, `tool_calls`, `abort`, or a word of its own. */
   readonly finishReason?: string;
+  /** The stop text that ended it, where the server tells it: the tokens may say it though the message does not. */
+  readonly stopText?: string;
   readonly usage?: TokenUsage;
   /** The version of the weights that sampled it, where the server tells it. */
   readonly weightVersion?: string;

@@ -1,7 +1,14 @@
 import { z } from "zod";
 import type { Reply } from "./policy.ts";
 
-const finishSchema = z.union([z.string(), z.looseObject({ type: z.string() }).transform(({ type }) => type)]);
+const finishSchema = z.union([
+  z.string().transform((type) => ({ type, matched: null })),
+  z.object({
+    type: z.string(),
+    /** The stop text that was found, which is then cut off the text, or the id of the token that ended it. */
+    matched: z.unknown().optional(),
+  }),
+]);
 
 const answerSchema = z.object({
   text: z.string(),
@@ -30,7 +37,8 @@ export function sglangReply(answer: unknown, options: { endOfTurn: string }): Re
     );
   }
   const { text, meta_info: told } = parsed.data;
-  const { finish_reason: finishReason, weight_version: weightVersion } = told;
+  const { finish_reason: finish, weight_version: weightVersion } = told;
+  const finishReason = finish?.type;
   const { prompt_tokens: promptTokens, completion_tokens: replyTokens } = told;
   const tokens = tokensOf(parsed.data);
   return {
@@ -40,6 +48,7 @@ export function sglangReply(answer: unknown, options: { endOfTurn: string }): Re
       ...(finishReason === "length" && { is_complete: false }),
     },
     ...(finishReason && { finishReason }),
+    ...(typeof finish?.matched === "string" && { stopText: finish.matched }),
     ...(tokens && { tokens }),
     ...(typeof promptTokens === "number" && typeof replyTokens === "number" && {
       usage: { promptTokens, replyTokens },

@@ -17,6 +17,8 @@ export interface InteractionTurn {
   readonly sampled?: { readonly start: number; readonly length: number };
   /** Why the server stopped: `stop`, `length`, …; a reply cut off by `length` is taken as it is. */
   readonly finish_reason?: string;
+  /** The stop text that ended it: what was sampled may say it though the message does not. */
+  readonly stop_text?: string;
   readonly reward: number | null;
   readonly policy_ms: number;
   /** `null` when the env did not answer. */
@@ -124,7 +126,7 @@ function assistantText(messages: readonly Message[]): string {
 
 /** A turn of an episode with so many tokens; a reply that counts as not said has no place among them. */
 function turnOf(
-  { turn, tokens, finishReason, reward, policyMs, envMs }: Trajectory["steps"][number],
+  { turn, tokens, finishReason, stopText, reward, policyMs, envMs }: Trajectory["steps"][number],
   length: number,
 ) {
   const { start = Infinity, ids = [] } = tokens ?? {};
@@ -132,6 +134,7 @@ function turnOf(
     turn,
     ...(start + ids.length <= length && { sampled: { start, length: ids.length } }),
     ...(finishReason !== undefined && { finish_reason: finishReason }),
+    ...(stopText !== undefined && { stop_text: stopText }),
     reward,
     policy_ms: policyMs,
     env_ms: envMs,

@@ -9,6 +9,7 @@ const turn = z.looseObject({
   turn: count,
   sampled: z.object({ start: count, length: count }).optional(),
   finish_reason: z.string().optional(),
+  stop_text: z.string().optional(),
   reward: z.number().nullable(),
 });
 

@@ -37,12 +37,13 @@ function savedReply(
   message: Message,
   at: number,
 ) {
-  const { sampled, finish_reason: finishReason } = turns[at] ?? {};
+  const { sampled, finish_reason: finishReason, stop_text: stopText } = turns[at] ?? {};
   const promptLength = tokens.length - loss_mask.length;
   const place = sampled && { from: sampled.start, to: sampled.start + sampled.length };
   return {
     message,
     ...(finishReason !== undefined && { finishReason }),
+    ...(stopText !== undefined && { stopText }),
     ...(weightVersion !== undefined && { weightVersion }),
     ...(place && {
       tokens: {

@@ -2,7 +2,9 @@ import type { Env } from "../envs/env.ts";
 import type { Policy } from "../policy/policy.ts";
 import type { Task } from "../task.ts";
 import { type Episode, episodesOf, type EpisodesOptions, requireSamples } from "./episodes.ts";
+import type { InteractionResult } from "./interaction_result.ts";
 import { mapConcurrently } from "./map_concurrently.ts";
+import { resumedPolicy } from "./resumed_policy.ts";
 import { requireMaxTurns, rollout } from "./rollout.ts";
 import type { TokenOptions } from "./tokens/episode_writer.ts";
 import { TokenFormat } from "./tokens/token_format.ts";
@@ -10,11 +12,14 @@ import { emptyTrajectory, type Trajectory, withFailure } from "./trajectory.ts";
 
 /** What {@linkcode rolloutAll} needs. */
 export interface RolloutAllOptions extends EpisodesOptions {
-  /** Makes an episode's env, which is disposed when the episode is over. */
-  makeEnv: (task: Task) => Env | Promise<Env>;
+  /**
+   * Makes an episode's env, which is disposed when the episode is over. It is given what the episode goes on from:
+   * whoever plays its user must say again what was said.
+   */
+  makeEnv: (task: Task, resumed?: InteractionResult) => Env | Promise<Env>;
   policy: Policy;
-  /** Makes the policy of an episode, where it is not the same for all, as where one goes on from what was saved. */
-  policyOf?: ((episode: Episode) => Policy) | undefined;
+  /** What was saved of an episode before its end: it is played again up to there, and goes on. */
+  resumed?: ((episode: Episode) => InteractionResult | undefined) | undefined;
   /** Writes the tokens of each episode. */
   tokens?: TokenOptions | undefined;
   /** How many episodes may be going on at once. */
@@ -64,11 +69,12 @@ async function playEpisode(
   options: RolloutAllOptions & { signal: AbortSignal },
 ): Promise<Trajectory> {
   const { task, sample, seed } = episode;
-  const { makeEnv, policyOf, maxTurns, tokens, onAborted, signal } = options;
-  const policy = policyOf?.(episode) ?? options.policy;
+  const { makeEnv, maxTurns, tokens, onAborted, signal } = options;
+  const resumed = options.resumed?.(episode);
+  const policy = resumed === undefined ? options.policy : resumedPolicy(resumed, options.policy);
   let trajectory = emptyTrajectory(task, { sample, seed, policy: policy.name });
   try {
-    await using env = await makeEnv(task);
+    await using env = await makeEnv(task, resumed);
     trajectory = await rollout(env, policy, task, { sample, seed, maxTurns, tokens, onAborted, signal });
   } catch (error) {
     if (signal.aborted) throw error;

@@ -11,6 +11,8 @@ export interface TurnRecord {
   /** `null` when nobody scored it. */
   readonly reward: number | null;
   readonly finishReason?: string;
+  /** The stop text that ended the reply, where the server tells it. */
+  readonly stopText?: string;
   readonly usage?: TokenUsage;
   /** The token ids that were sampled in this turn, and their log-probabilities. */
   readonly tokens?: NonNullable<Reply["tokens"]> & {
@@ -30,13 +32,14 @@ export interface TurnStart {
 /** The record of a turn whose reply is there and whose env has not seen it. */
 export function turnRecord(begun: TurnStart, reply: Reply): TurnRecord {
   const { turn, policyMs, promptTokens: start } = begun;
-  const { finishReason, usage, tokens } = reply;
+  const { finishReason, stopText, usage, tokens } = reply;
   return {
     turn,
     policyMs,
     envMs: null,
     reward: null,
     ...(finishReason !== undefined && { finishReason }),
+    ...(stopText !== undefined && { stopText }),
     ...(usage && { usage }),
     ...(tokens && { tokens: { ...tokens, ...(start !== undefined && { start }) } }),
   };

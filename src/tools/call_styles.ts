@@ -12,6 +12,8 @@ import { xmlCalls } from "./xml_calls.ts";
 export interface CallStyle {
   /** One line for a help text. */
   readonly about: string;
+  /** Whether a special token marks the calls, which servers leave out of their text unless told otherwise. */
+  readonly hasSpecialTokens?: boolean;
   /** Reads such calls. */
   readonly parser: () => ToolCallParser;
 }
@@ -28,8 +30,13 @@ export const CALL_STYLES: Readonly<Record<string, CallStyle>> = {
   },
   "llama3-json": {
     about: '{"name": …, "parameters": {…}}, as Llama 3 writes it',
+    hasSpecialTokens: true,
     parser: () => llama3JsonCalls(),
   },
-  mistral: { about: "[TOOL_CALLS] and a JSON list, as Mistral writes it", parser: () => mistralCalls() },
+  mistral: {
+    about: "[TOOL_CALLS] and a JSON list, as Mistral writes it",
+    hasSpecialTokens: true,
+    parser: () => mistralCalls(),
+  },
   pythonic: { about: '[name(key="value")], as Llama 4 writes it', parser: () => pythonicCalls() },
 };

@@ -13,12 +13,22 @@ const ODD_NUMBER = /\d\.\d*0(?!\d)|\d[eE]|\d{16}/;
  * written. Nothing where that tells no more than the arguments themselves, or the text is no plain JSON.
  */
 export function exactArguments(json: string): (string | undefined)[] {
-  if (!ODD_NUMBER.test(json)) return [];
+  const value = exactValue(json);
+  return value === undefined ? [] : (Array.isArray(value) ? value : [value]).map(argumentsText);
+}
+
+/** A text that is arguments and nothing else, where it tells more than they do. */
+export function exactText(json: string): string | undefined {
+  const value = exactValue(json);
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? json.trim() : undefined;
+}
+
+function exactValue(json: string): unknown {
+  if (!ODD_NUMBER.test(json)) return undefined;
   try {
-    const value: unknown = JSON.parse(json, keepNumber);
-    return (Array.isArray(value) ? value : [value]).map(argumentsText);
+    return JSON.parse(json, keepNumber);
   } catch {
-    return []; // NaN and the like, which other programs take for JSON
+    return undefined; // NaN and the like, which other programs take for JSON
   }
 }
 
@@ -28,8 +38,13 @@ function keepNumber(_key: string, value: unknown, context?: SourceOf): unknown {
 
 function argumentsText(call: unknown): string | undefined {
   if (typeof call !== "object" || call === null) return undefined;
-  const { arguments: args, parameters } = call as Record<string, unknown>;
+  const { function: inner, ...outer } = call as Record<string, unknown>;
+  const { arguments: args, parameters } =
+    (typeof inner === "object" && inner !== null ? inner : outer) as Record<
+      string,
+      unknown
+    >;
   const given = args ?? parameters;
-  if (typeof given === "string") return given;
+  if (typeof given === "string") return exactText(given);
   return typeof given === "object" && given !== null ? JSON.stringify(given) : undefined;
 }

@@ -37,7 +37,7 @@ function callsFrom(text: string, start: number): ParsedCall[] {
   for (let at = start; at < text.length;) {
     try {
       const { value, end } = scanJson(text, at);
-      calls.push(...valueCalls(value));
+      calls.push(...valueCalls(value, text.slice(at, end)));
       at = end + (matchAt(BETWEEN, text, end)?.length ?? 0);
     } catch (error) {
       return [...calls, unreadableCall(error)];

@@ -3,7 +3,7 @@ import { answerByCallId } from "./answer_by_call_id.ts";
 import { agenticFaultText } from "./fault_words.ts";
 import { scanJson } from "./json_scan.ts";
 import { nativeCalls } from "./native_calls.ts";
-import { objectArguments } from "./read_arguments.ts";
+import { readArguments } from "./read_arguments.ts";
 import type { ParsedCall, ParsedMessage, ToolCallParser } from "./tool_call_parser.ts";
 import { unreadableCall, valueCalls } from "./value_calls.ts";
 
@@ -42,8 +42,9 @@ function callsAt(text: string, start: number): { found: ParsedCall[]; end: numbe
   const body = start + head.length;
   try {
     const { value, end } = scanJson(text, body);
-    if (name === undefined) return { found: valueCalls(value), end };
-    return { found: [{ name, ...objectArguments(value), ...(callId && { callId }) }], end };
+    const json = text.slice(body, end);
+    if (name === undefined) return { found: valueCalls(value, json), end };
+    return { found: [{ name, ...readArguments(json), ...(callId && { callId }) }], end };
   } catch (error) {
     const call = unreadableCall(error);
     return { found: [name === undefined ? call : { ...call, name }], end: body };

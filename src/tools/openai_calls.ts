@@ -45,7 +45,9 @@ function textCall(text: string, body: number): { call?: ParsedCall; end: number 
   try {
     const { value, end } = scanJson(text, body);
     const behind = matchAt(CLOSING, text, end);
-    if (behind !== undefined) return { call: valueCall(value), end: end + behind.length };
+    if (behind !== undefined) {
+      return { call: valueCall(value, text.slice(body, end)), end: end + behind.length };
+    }
   } catch (error) {
     const close = text.indexOf(CLOSE, body);
     if (close >= 0) return { call: unreadableCall(error), end: close + CLOSE.length };

@@ -1,5 +1,4 @@
 import { type Message, messageText } from "../message.ts";
-import { exactArguments } from "./exact_arguments.ts";
 import { agenticFaultText } from "./fault_words.ts";
 import { answerByCallId } from "./answer_by_call_id.ts";
 import { parseJson } from "./json_scan.ts";
@@ -38,11 +37,7 @@ function parseText(text: string): ParsedMessage {
 
 function blockCalls(json: string): ParsedCall[] {
   try {
-    const texts = exactArguments(json);
-    return valueCalls(parseJson(json.trim())).map((call, at) => {
-      const argumentsText = texts[at];
-      return argumentsText === undefined ? call : { ...call, argumentsText };
-    });
+    return valueCalls(parseJson(json.trim()), json);
   } catch (error) {
     return [unreadableCall(error)];
   }

@@ -1,8 +1,11 @@
+import { exactText } from "./exact_arguments.ts";
 import { parseJson } from "./json_scan.ts";
 
 /** Arguments that were read, or why they could not be. */
 export interface ReadArguments {
   readonly arguments: Readonly<Record<string, unknown>>;
+  /** The same as JSON text, where that tells more, such as 50.0 from 50. */
+  readonly argumentsText?: string;
   readonly fault?: string;
 }
 
@@ -10,7 +13,8 @@ export interface ReadArguments {
 export function readArguments(text: string): ReadArguments {
   if (text.trim() === "") return { arguments: {} };
   try {
-    return objectArguments(parseJson(text));
+    const exact = exactText(text);
+    return { ...objectArguments(parseJson(text)), ...(exact !== undefined && { argumentsText: exact }) };
   } catch (error) {
     return { arguments: {}, fault: error instanceof Error ? error.message : String(error) };
   }

@@ -48,10 +48,10 @@ function parse(message: Message): ParsedMessage {
     if (start < at) continue;
     const tag = readTag(text, start, lastClose);
     if (tag === undefined) continue;
-    const { name, arguments: args, fault } = tag;
-    calls.push({ name, arguments: args, ...(fault !== undefined && { fault }) });
+    const { start: _start, end, ...call } = tag;
+    calls.push(call);
     rest += text.slice(at, tag.start);
-    at = tag.end;
+    at = end;
   }
   return { text: (rest + text.slice(at)).trim(), calls };
 }

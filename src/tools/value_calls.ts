@@ -1,9 +1,15 @@
+import { exactArguments } from "./exact_arguments.ts";
 import { objectArguments, readArguments } from "./read_arguments.ts";
 import { type ParsedCall, UNNAMED } from "./tool_call_parser.ts";
 
-/** The calls in a JSON value: an object with a `name` and `arguments` or `parameters`, or a list of such. */
-export function valueCalls(value: unknown): ParsedCall[] {
-  return (Array.isArray(value) ? value : [value]).map(valueCall);
+/**
+ * The calls in a JSON value: an object with a `name` and `arguments` or `parameters`, or a list of such. `json` is
+ * the text that the value was read from.
+ */
+export function valueCalls(value: unknown, json: string): ParsedCall[] {
+  if (!Array.isArray(value)) return [valueCall(value, json)];
+  const texts = exactArguments(json);
+  return value.map((call, at) => exactCall(call, texts[at]));
 }
 
 /** A call of which nothing but its fault is known. */
@@ -11,8 +17,13 @@ export function unreadableCall(fault: unknown): ParsedCall {
   return { name: UNNAMED, arguments: {}, fault: fault instanceof Error ? fault.message : String(fault) };
 }
 
-/** The call that a JSON value is. */
-export function valueCall(value: unknown): ParsedCall {
+/** The call that a JSON value is; `json` is the text that the value was read from. */
+export function valueCall(value: unknown, json: string): ParsedCall {
+  const [argumentsText] = Array.isArray(value) ? [] : exactArguments(json);
+  return exactCall(value, argumentsText);
+}
+
+function exactCall(value: unknown, argumentsText: string | undefined): ParsedCall {
   const { function: inner, id, ...outer } = fieldsOf(value);
   const { name, arguments: args, parameters } = typeof inner === "object" ? fieldsOf(inner) : outer;
   if (typeof name !== "string") {
@@ -20,7 +31,8 @@ export function valueCall(value: unknown): ParsedCall {
   }
   const given = args ?? parameters;
   const read = typeof given === "string" ? readArguments(given) : objectArguments(given);
-  return { name: name.trim(), ...read, ...(typeof id === "string" && { callId: id }) };
+  const exact = argumentsText === undefined ? {} : { argumentsText };
+  return { name: name.trim(), ...read, ...exact, ...(typeof id === "string" && { callId: id }) };
 }
 
 function fieldsOf(value: unknown): Record<string, unknown> {

@@ -1,7 +1,11 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { findPython } from "../../src/bench/peers.ts";
 import { nativeReplay, type Replayed } from "../../src/bench/tau_bench/native_replay.ts";
+import { compareRewards } from "../../src/bench/tau_bench/compare_rewards.ts";
+import { nativeRewards, type Rewarded } from "../../src/bench/tau_bench/native_rewards.ts";
+import { rewardCases } from "../../src/bench/tau_bench/reward_cases.ts";
 import { replaySplit } from "../../src/bench/tau_bench/replay_split.ts";
+import { TauBenchDomain } from "../../src/envs/tau_bench/tau_bench_domain.ts";
 import { LIBRARY_DESK, openLibrary } from "../envs/tau_bench/library_desk.ts";
 import { runPaddock } from "../cli/run_paddock.ts";
 
@@ -53,6 +57,79 @@ nativeTest("replaySplit() tells every kind of difference", async (python) => {
   }
 });
 
+/** What makes the library's desk give rewards by itself. */
+const REWARDS = `
+class Env(Env):
+    def reset(self, task_index):
+        super().reset(task_index)
+        self.said = []
+
+    def step(self, action):
+        if action.name == "respond":
+            self.said.append(action.kwargs["content"].lower().replace(",", ""))
+            observation = self.user.step(action.kwargs["content"])
+        else:
+            observation = super().step(action).observation
+        done = "###STOP###" in observation or action.name in self.terminate_tools
+        told = self.calculate_reward() if done else None
+        info = SimpleNamespace(reward_info=told)
+        return SimpleNamespace(observation=observation, reward=told.reward if done else 0, info=info)
+
+    def calculate_reward(self):
+        left = self.get_data_hash()
+        self.data = self.data_load_func()
+        for action in self.task.actions:
+            if action.name not in self.terminate_tools:
+                super().step(action)
+        outputs = {wanted: any(wanted.lower() in text for text in self.said) for wanted in self.task.outputs}
+        info = SimpleNamespace(outputs=outputs) if outputs else SimpleNamespace()
+        reward = float(left == self.get_data_hash() and all(outputs.values()))
+        return SimpleNamespace(reward=reward, info=info, actions=self.task.actions)
+`;
+
+async function withRewards(): Promise<typeof desk & AsyncDisposable> {
+  const path = await Deno.makeTempDir();
+  await new Deno.Command("cp", { args: ["-r", `${LIBRARY_DESK}/tau_bench`, path] }).output();
+  await Deno.writeTextFile(`${path}/tau_bench/envs/base.py`, REWARDS, { append: true });
+  return { ...desk, path, [Symbol.asyncDispose]: () => Deno.remove(path, { recursive: true }) };
+}
+
+nativeTest(
+  "compareRewards() finds the library's desk worth the same as its own code says",
+  async (python) => {
+    await using rewarding = await withRewards();
+    await using domain = await TauBenchDomain.open({ ...rewarding, sessions: 2 });
+    const cases = rewardCases(domain, "test");
+    const expected = nativeRewards(python, { ...rewarding, cases });
+    const { rewards, ones, differences } = await compareRewards(domain, {
+      ...{ split: "test", lanes: 2, cases, expected },
+    });
+    assertEquals([rewards, differences], [cases.length, []]);
+    assert(cases.length > 50 && ones > 5 && rewards - ones > 5, `${ones} of ${rewards}`);
+  },
+);
+
+nativeTest("compareRewards() tells which reward differs, and in what", async (python) => {
+  await using rewarding = await withRewards();
+  await using domain = await TauBenchDomain.open({ ...rewarding, sessions: 2 });
+  const cases = rewardCases(domain, "test").slice(0, 3);
+  async function* changed(): AsyncGenerator<Rewarded> {
+    for await (const first of nativeRewards(python, { ...rewarding, cases: cases.slice(0, 1) })) {
+      yield first;
+      yield { ...first, reward: 0 };
+    }
+  }
+  const { differences } = await compareRewards(domain, {
+    split: "test",
+    lanes: 1,
+    cases,
+    expected: changed(),
+  });
+  assertEquals(differences.length, 2);
+  assertStringIncludes(differences[0] ?? "", `task ${cases[1]?.index}, ${cases[1]?.what}: {"reward":1`);
+  assertStringIncludes(differences[1] ?? "", "not undefined");
+});
+
 nativeTest("nativeReplay() tells what its Python says when it fails", async (python) => {
   const replay = nativeReplay(python, { ...desk, split: "no_such" });
   await assertRejects(() => Array.fromAsync(replay), Error, "Unknown task split: no_such");
@@ -67,6 +144,7 @@ nativeTest("paddock tau-bench --replay prints what it compared and measured", as
     /library_desk\/test +8 tasks {2}21 observations {2}8 hashes {2}[\d.]+ s {2}all the same/.test(stdout),
     stdout,
   );
+  assertStringIncludes(stdout, "no rewards, as its Env has no calculate_reward");
   for (const row of ["steps, 2 at once", "library_desk/test: reset", "memory of 3 episodes"]) {
     assertStringIncludes(stdout, row);
   }

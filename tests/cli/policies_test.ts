@@ -66,3 +66,10 @@ Deno.test("chosenPolicy() asks servers with what the flags say", async () => {
     return_logprob: true,
   });
 });
+
+Deno.test("chosenPolicy() has a server leave the special tokens in its text that mark calls", async () => {
+  await using server = new FakeServer(() => Response.json({ text: "hi", meta_info: {} }));
+  const { policy } = await chosenPolicy(`sglang:${server.url}`, { keepSpecialTokens: true });
+  await policy.reply(HISTORY, { task: TASK });
+  assertEquals(server.seen[0]?.body.sampling_params, { skip_special_tokens: false });
+});

@@ -1,4 +1,7 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
+import { makeOddCheckout } from "../envs/tau_bench/odd_domain.ts";
+import { completion, FakeServer } from "../policy/fake_server.ts";
+import { tinyTokenizer, tinyTokenizerFiles } from "../tiny_tokenizer.ts";
 import { runPaddock } from "./run_paddock.ts";
 
 const DESK = new URL("../../examples/library_desk", import.meta.url).pathname;
@@ -44,6 +47,59 @@ Deno.test("paddock rollout --env tau-bench records a user without lines on that 
   } finally {
     await Deno.remove(users);
   }
+});
+
+Deno.test("paddock rollout --env tau-bench --resume has a model that plays a user say again what it said", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const { tokenizer: model, config } = tinyTokenizerFiles();
+    await Deno.writeTextFile(`${folder}/tokenizer.json`, JSON.stringify(model));
+    await Deno.writeTextFile(`${folder}/tokenizer_config.json`, JSON.stringify(config));
+    const { encode } = await tinyTokenizer();
+    await using user = new FakeServer((_request, count) =>
+      completion({ content: count < 4 ? `words ${count}` : "###STOP###" })
+    );
+    await using policy = new FakeServer((_request, count) => {
+      if (count === 3) return new Response("no memory", { status: 500 });
+      const text = `reply ${count}`;
+      return Response.json({ text, output_ids: encode(text), meta_info: { finish_reason: "stop" } });
+    });
+    const players = [
+      ...["--user", `openai:${user.url}`, "--user-model", "m"],
+      ...["--policy", `sglang:${policy.url}`, "--tokenizer", folder],
+    ];
+    const train = ["--train-out", `${folder}/train.jsonl`, "--resume", "--limit", "1"];
+    const played = async () => {
+      const { code } = await rollout(...PLAYED, ...players, ...train);
+      const [{ status, messages, errors }] = (await Deno.readTextFile(`${folder}/train.jsonl`)).trim()
+        .split("\n").map((line) => JSON.parse(line));
+      const said = messages.slice(1).map(({ content }: { content: string }) => content);
+      return { code, status, said, errors: errors.map(({ boundary }: { boundary: string }) => boundary) };
+    };
+    const before = ["words 1", "reply 1", "words 2", "reply 2", "words 3"];
+    assertEquals(await played(), { code: 1, status: "aborted", said: before, errors: ["policy"] });
+    const said = [...before, "reply 4", "###STOP###"];
+    assertEquals(await played(), { code: 0, status: "completed", said, errors: [] });
+    assertEquals(user.seen.at(-1)?.body.messages.length, 8, "the model knows what it had said");
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("paddock rollout --env tau-bench stops a tool at the time that is given", async () => {
+  await using checkout = await makeOddCheckout();
+  const { path } = checkout;
+  const call = '<tool_call>\n{"name": "forever", "arguments": {}}\n</tool_call>';
+  const script = (replies: string[]) => JSON.stringify({ id: "odd/test/0", replies });
+  await Deno.writeTextFile(`${path}/policy.jsonl`, script([call, "Done"]));
+  await Deno.writeTextFile(`${path}/users.jsonl`, script(["Hello", "###STOP###"]));
+  const players = ["--policy", `scripted:${path}/policy.jsonl`, "--user", `scripted:${path}/users.jsonl`];
+  const { code, stdout } = await rollout(
+    ...["--path", path, "--domain", "odd", ...players, "--timeout-ms", "700", "--json"],
+  );
+  const { messages, terminated } = JSON.parse(stdout);
+  assertEquals([code, terminated], [0, true], stdout);
+  assertStringIncludes(messages[3].content, "the block ran longer than 700 ms");
 });
 
 Deno.test("paddock rollout --env tau-bench says what it lacks", async () => {

@@ -76,6 +76,12 @@ Deno.test("sglangPolicy() tells why sampling stopped: length, abort, a word of a
   assertEquals(await ending(null), [undefined, undefined]);
 });
 
+Deno.test("sglangPolicy() tells the stop text that was found", async () => {
+  const meta_info = { finish_reason: { type: "stop", matched: "\nUser:" } };
+  const { reply } = await replyOf({ text: "x", meta_info });
+  assertEquals([reply.finishReason, reply.stopText], ["stop", "\nUser:"]);
+});
+
 Deno.test("sglangPolicy() has the token ids of a server that gives no log-probabilities", async () => {
   const { reply } = await replyOf({ text: "x", output_ids: [9], meta_info: {} });
   assertEquals(reply.tokens, { ids: [9] });

@@ -225,6 +225,17 @@ Deno.test("trainingRollout() that is stopped gives what there is, and goes on fr
   assertEquals(resumed, expected);
 });
 
+Deno.test("trainingRollout() goes on from a reply whose stop text the server cut off", async () => {
+  const reply = {
+    message: { role: "assistant", content: "x" },
+    ...{ tokens: { ids: tokenizer.encode("x STOP") }, finishReason: "stop", stopText: " STOP" },
+  };
+  const { result: saved } = await play({ observations: ["one"] }, sampling(reply), { maxSteps: 1 });
+  const { result } = await play({ observations: ["one", STOP] }, sampling("y"), { resume: saved });
+  assertEquals([result.status, result.errors, result.turns[0]?.stop_text], ["completed", [], " STOP"]);
+  assertStringIncludes(tokenizer.decode(result.tokens), "x STOP<|im_end|>");
+});
+
 Deno.test("trainingRollout() does not go on where the env says something else than it did", async () => {
   const { result: saved } = await play({ observations: ["one"] }, sampling(CALL), { maxSteps: 1 });
   const { result } = await play({ observations: ["other", STOP] }, sampling("x"), { resume: saved });

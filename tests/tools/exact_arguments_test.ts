@@ -1,6 +1,13 @@
 import { assertEquals } from "@std/assert";
 import { exactArguments } from "../../src/tools/exact_arguments.ts";
+import { jsonCalls } from "../../src/tools/json_calls.ts";
+import { llama3JsonCalls } from "../../src/tools/llama3_json_calls.ts";
+import { mistralCalls } from "../../src/tools/mistral_calls.ts";
+import { openaiCalls } from "../../src/tools/openai_calls.ts";
 import { qwen25Calls } from "../../src/tools/qwen25_calls.ts";
+import { tagCalls } from "../../src/tools/tag_calls.ts";
+import type { ToolCallParser } from "../../src/tools/tool_call_parser.ts";
+import { xmlCalls } from "../../src/tools/xml_calls.ts";
 
 Deno.test("exactArguments() keeps numbers as they were written", () => {
   const cases: [string, (string | undefined)[]][] = [
@@ -20,8 +27,21 @@ Deno.test("exactArguments() keeps numbers as they were written", () => {
   for (const [json, expected] of cases) assertEquals(exactArguments(json), expected, json);
 });
 
-Deno.test("qwen25Calls() gives the text of arguments where it tells more than they do", () => {
-  const content = '<tool_call>\n{"name": "pay", "arguments": {"amount": 50.0}}\n</tool_call>';
-  const { calls } = qwen25Calls().parse({ role: "assistant", content });
-  assertEquals(calls, [{ name: "pay", arguments: { amount: 50 }, argumentsText: '{"amount":50.0}' }]);
+Deno.test("parsers give the text of arguments where it tells more than they do", () => {
+  const call = '{"name": "pay", "arguments": {"amount": 50.0}}';
+  const texts: [ToolCallParser, string][] = [
+    [qwen25Calls(), `<tool_call>\n${call}\n</tool_call>`],
+    [openaiCalls(), `<tool_call>{"function": ${call}}</tool_call>`],
+    [llama3JsonCalls(), `<|python_tag|>${call}`],
+    [mistralCalls(), `[TOOL_CALLS] [${call}]`],
+    [mistralCalls(), '[TOOL_CALLS]pay[ARGS]{"amount":50.0}'],
+    [tagCalls(), '<tool>pay\n{"amount":50.0}</tool>'],
+    [xmlCalls(), '<tool name="pay">{"amount":50.0}</tool>'],
+    [jsonCalls(), '{"tools": [{"tool": "pay", "args": "{\\"amount\\":50.0}"}]}'],
+  ];
+  for (const [parser, content] of texts) {
+    const { calls } = parser.parse({ role: "assistant", content });
+    const expected = { name: "pay", arguments: { amount: 50 }, argumentsText: '{"amount":50.0}' };
+    assertEquals(calls, [expected], content);
+  }
 });

@@ -6,6 +6,8 @@ type Rows = ReadonlyMap<string | null, string>;
 /** The data of a domain at the start, as the text that tau-bench hashes; what changed is put over it. */
 export class DomainData {
   readonly #tables: ReadonlyMap<string, Rows>;
+  /** The text of each table that was asked for as it was at the start. */
+  readonly #texts = new Map<string, string>();
 
   constructor(everything: DomainRecords) {
     const tables = new Map<string, Map<string | null, string>>();
@@ -16,13 +18,23 @@ export class DomainData {
   /** The hash of the data with these changes: that of Python's text of nested tuples, sorted by key. */
   async hash({ tables, records }: DomainRecords): Promise<string> {
     const changed = new Map<string, Map<string | null, string>>();
-    for (const [table] of tables) changed.set(table, new Map(this.#tables.get(table)));
-    for (const [table, key, text] of records) addRow(changed, table, [key, text]);
+    for (const [table, key, text] of records) {
+      if (!changed.has(table)) changed.set(table, new Map(this.#tables.get(table)));
+      addRow(changed, table, [key, text]);
+    }
     const texts = tables.map(([table, repr, hasRows]) => {
-      const rows = changed.get(table) ?? new Map();
-      return hasRows ? `(${repr}, ${tupleText(sortedRows(rows))})` : rows.get(null) ?? "";
+      const rows = changed.get(table);
+      return rows === undefined ? this.#textAtStart(table, repr, hasRows) : tableText(rows, repr, hasRows);
     });
     return await sha256(tupleText(texts));
+  }
+
+  #textAtStart(table: string, repr: string, hasRows: boolean): string {
+    const known = this.#texts.get(table);
+    if (known !== undefined) return known;
+    const text = tableText(this.#tables.get(table) ?? new Map(), repr, hasRows);
+    this.#texts.set(table, text);
+    return text;
   }
 }
 
@@ -41,6 +53,10 @@ function addRow(
   if (text === null) rows.delete(key);
   else rows.set(key, text);
   tables.set(table, rows);
+}
+
+function tableText(rows: Rows, repr: string, hasRows: boolean): string {
+  return hasRows ? `(${repr}, ${tupleText(sortedRows(rows))})` : rows.get(null) ?? "";
 }
 
 function sortedRows(rows: Rows): string[] {

@@ -127,11 +127,11 @@ export class TauBenchEnv implements ToolUserEnv {
     const episode = this.#running();
     const responds = action.name === RESPOND;
     const observation = responds
-      ? await this.#respond(episode, action.kwargs?.content, options)
+      ? await this.#respond(episode, action, options)
       : await this.#call(episode, action, options);
     this.#requireRunning(episode);
     const done = responds ? observation.includes(STOP) : this.terminateTools.includes(action.name);
-    const info = { task: plainTask(episode.task), source: responds ? "user" : action.name };
+    const info = { task: plainTask(episode.task), source: responds ? "user" : String(action.name) };
     if (!done) return { observation, reward: 0, done, info };
     episode.done = true;
     this.#ending = this.#end(episode);
@@ -163,7 +163,10 @@ export class TauBenchEnv implements ToolUserEnv {
     throw new Error(`Cannot step ${this.name} as the episode must not be over: reset it first`);
   }
 
-  async #respond(episode: Episode, content: unknown, options: ToolUserStepOptions): Promise<string> {
+  async #respond(episode: Episode, action: ToolUserAction, options: ToolUserStepOptions): Promise<string> {
+    const kwargs = argumentsText(action);
+    if (typeof kwargs !== "string") return `Error: ${kwargs.fault}`;
+    const { content } = JSON.parse(kwargs);
     if (typeof content !== "string") {
       return `Error: ${RESPOND} must be given 'content', a text: current value is ${typeof content}`;
     }
@@ -175,6 +178,7 @@ export class TauBenchEnv implements ToolUserEnv {
   }
 
   async #call(episode: Episode, action: ToolUserAction, options: ToolUserStepOptions): Promise<string> {
+    if (typeof action.name !== "string") return `Unknown action ${JSON.stringify(action.name)}`;
     const kwargs = argumentsText(action);
     if (typeof kwargs !== "string") return `Error: ${kwargs.fault}`;
     const call = { name: action.name, kwargs };

@@ -171,8 +171,9 @@ export class EpisodeWriter {
   #ask(rendered: string | undefined): void {
     if (rendered === undefined) return;
     const text = this.#edited(rendered);
-    this.#asked = { text, ids: this.#options.tokenizer.encode(text) };
-    if (text !== this.#buffer.text) this.#rewritten++;
+    const ids = this.#options.tokenizer.encode(text);
+    this.#asked = { text, ids };
+    if (!isSame(ids, this.#buffer.ids)) this.#rewritten++;
   }
 
   #edited(text: string): string {
@@ -194,6 +195,10 @@ function asTokens<T>(run: () => T): T {
     if (cause instanceof TokenError) throw cause;
     throw new TokenError(cause instanceof Error ? cause.message : String(cause), { cause });
   }
+}
+
+function isSame(ids: readonly number[], others: readonly number[]): boolean {
+  return ids.length === others.length && ids.every((id, at) => id === others[at]);
 }
 
 /** What the chat has more than before, of which nothing may have changed. */

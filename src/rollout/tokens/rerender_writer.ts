@@ -1,7 +1,7 @@
 import type { ChatFormat } from "../../chat/chat_format.ts";
 import { turnRest } from "../../chat/turn_rest.ts";
 import { TokenError } from "../../errors.ts";
-import { type Message, messageText } from "../../message.ts";
+import type { Message } from "../../message.ts";
 import type { ToolSpec } from "../../tool_spec.ts";
 import type { TokenFormat } from "./token_format.ts";
 import type { Turn, TurnEnd, TurnWriter } from "./turn_writer.ts";
@@ -32,25 +32,18 @@ export class RerenderWriter implements TurnWriter {
     const written = this.#render([...before, reply]);
     const whole = messages.length === 0 ? written : this.#render([...before, reply, ...messages]);
     const end = this.#endOf(turn, written);
-    const rest = end !== undefined && whole.startsWith(written)
+    const rest = whole.startsWith(written)
       ? end + whole.slice(written.length)
       : this.#standalone(turn, whole);
     if (!addGenerationPrompt) return rest;
     return rest + this.#header([...before, reply, ...messages], whole);
   }
 
-  /** What the template puts behind the reply; nothing where the reply has no text to find it by. */
-  #endOf({ before, reply, sampled }: Turn, written: string): string | undefined {
+  /** What the template puts behind the reply; what was sampled stays as it was said, should that be rewritten. */
+  #endOf({ before, reply, sampled }: Turn, written: string): string {
     const prompt = this.#format.render(before, { addGenerationPrompt: true });
-    const text = messageText(reply);
     if (!written.startsWith(prompt)) this.#refuse("the reply must extend its generation prompt: it does not");
-    if (text === "") return undefined;
-    const at = written.indexOf(text, prompt.length);
-    if (at === -1) this.#refuse("the reply must be written as it was said: it is rewritten");
-    const end = written.slice(at + text.length);
-    const said = this.#format.tokenizer?.decode(sampled) ?? "";
-    const sampledEnd = this.#format.ends.find((end) => said.endsWith(end)) ?? "";
-    return end.startsWith(sampledEnd) ? end.slice(sampledEnd.length) : end;
+    return turnRest({ before, reply, sampled }, this.#format, { addGenerationPrompt: false });
   }
 
   /** The turn's text rendered on its own, where the template wrote something before it anew. */

@@ -4,6 +4,7 @@ import { TokenError } from "../../errors.ts";
 import { messageText } from "../../message.ts";
 import type { Reply } from "../../policy/policy.ts";
 import { comparable } from "./same_text.ts";
+import { saysSo } from "./says_so.ts";
 
 /** What a policy sampled in a turn. */
 export interface SampledReply {
@@ -30,7 +31,7 @@ export function sampledReply(reply: Reply, format: ChatFormat, tokenizer: Tokeni
     );
   }
   const text = decoded(ids, tokenizer);
-  if (!saysSo(text, messageText(message), tokenizer)) {
+  if (!saysSo({ ids, text, reply }, format, tokenizer)) {
     throw new TokenError(
       `Cannot take reply as tokenizer '${tokenizer.name}' must decode its ids to its text: it gives ` +
         `${shown(text)} for ${shown(messageText(message))}`,
@@ -64,17 +65,6 @@ function decoded(ids: readonly number[], tokenizer: Tokenizer): string {
       { cause },
     );
   }
-}
-
-/**
- * Whether decoded ids say what a message says. Servers leave out special tokens, a stop text, a thought that they
- * give apart, and the bytes of a character that was cut off.
- */
-function saysSo(decoded: string, said: string, { specialTokens }: Tokenizer): boolean {
-  const plain = (text: string) =>
-    comparable(specialTokens.reduce((text, token) => text.replaceAll(token, ""), text))
-      .replace(/\ufffd+$/, "");
-  return plain(decoded).includes(plain(said));
 }
 
 function shown(text: string): string {

@@ -82,6 +82,14 @@ Deno.test("TauBenchEnv keeps the kind of a number where the arguments are given 
   assertEquals(rewards, [1, 0], "to tau-bench 1 and 1.0 are not the same");
 });
 
+Deno.test("TauBenchEnv tells the user what the arguments say that are given as text", async () => {
+  await using domain = await openLibrary();
+  await using env = await openEnv(domain, { split: "train" });
+  await env.reset(0);
+  const { done } = await env.step({ name: "respond", kwargs: {}, kwargsText: '{"content": "That is all."}' });
+  assertEquals(done, true);
+});
+
 Deno.test("TauBenchEnv ends at a terminate tool, and takes no step before a reset or after the end", async () => {
   await using domain = await openLibrary();
   await using env = await openEnv(domain, { split: "train" });
@@ -118,6 +126,9 @@ Deno.test("TauBenchEnv answers what is wrong with a call, and the episode goes o
     ["find_member", ["M01"], "Error: the arguments of find_member must be an object"],
     ["find_member", { who: 1n }, "Error: the arguments of find_member must be JSON"],
     ["respond", {}, "Error: respond must be given 'content'"],
+    ["respond", null, "Error: the arguments of respond must be an object"],
+    [5 as unknown as string, {}, "Unknown action 5"],
+    [["find_member"] as unknown as string, {}, 'Unknown action ["find_member"]'],
     ["find_member", { who: "M01" }, '{"member_id": "M01"'],
   ];
   for (const [name, kwargs, says] of cases) {
@@ -127,6 +138,8 @@ Deno.test("TauBenchEnv answers what is wrong with a call, and the episode goes o
   }
   const { observation } = await env.step({ name: "find_member", kwargs: {}, kwargsText: '{"who": "M01"' });
   assertStringIncludes(observation, "Error: the arguments of find_member must be JSON");
+  const said = await env.step({ name: "respond", kwargs: {}, kwargsText: '{"content": 5.0}' });
+  assertStringIncludes(said.observation, "a text: current value is number");
   assertEquals((await env.step(END)).rewardParts, { database: 0, outputs: null });
 });
 

@@ -157,6 +157,87 @@ Deno.test("EpisodeWriter refuses ids that do not say what the server says was sa
   assertEquals(start().reply(ended).text, `hello${END}`);
 });
 
+Deno.test("EpisodeWriter takes ids that say no more than the text and what ends a reply", () => {
+  const takes = (said: string, ids: string, more: Partial<Reply> & { thought?: string } = {}) => {
+    const writer = new EpisodeWriter({ tokenizer: bytes, family: "chatml" });
+    writer.start({ task, history: { prompt: History.fromChats([{ role: "user", content: "q" }]) } });
+    const { thought, ...reply } = more;
+    const message = { role: "assistant", content: said, ...(thought && { reasoning_content: thought }) };
+    try {
+      return writer.reply({ message, tokens: { ids: bytes.encode(ids) }, ...reply }).text === ids;
+    } catch (error) {
+      assert(error instanceof TokenError, String(error));
+      return false;
+    }
+  };
+  const half = bytes.encode("é").slice(0, 1);
+  const taken: [string, string, Parameters<typeof takes>[2]?][] = [
+    ["hello", `hello${END}`],
+    ["hello", "hello<|endoftext|>"],
+    ["", END],
+    ["hello", "hello STOP", { stopText: " STOP" }],
+    ["hello", `hello STOP${END}`, { stopText: " STOP" }],
+    ["hello", `<think>so</think>hello${END}`, { thought: "so" }],
+    ["", `<think>so${END}`, { thought: "so" }],
+    [" hello, it's", "hello , it 's"],
+  ];
+  for (const [said, ids, more] of taken) assert(takes(said, ids, more), `${said} for ${ids}`);
+  const refused: typeof taken = [
+    ["", `hello${END}`],
+    ["hell", `hello${END}`],
+    ["ello", `hello${END}`],
+    ["hello", `hello STOP${END}`],
+    ["hello", "hello STOP and more", { stopText: " STOP" }],
+    ["hello", `<think>so</think>hello${END}`],
+    ["hello", `<think>so</think>hello you${END}`, { thought: "so" }],
+  ];
+  for (const [said, ids, more] of refused) assert(!takes(said, ids, more), `${said} for ${ids}`);
+  const cut = {
+    message: { role: "assistant", content: "x" },
+    tokens: { ids: [...bytes.encode("x"), ...half] },
+  };
+  const writer = new EpisodeWriter({ tokenizer: bytes, family: "chatml" });
+  writer.start({ task, history: { prompt: History.fromChats([{ role: "user", content: "q" }]) } });
+  assertEquals(writer.reply(cut).ids, cut.tokens.ids, "a character that was cut off");
+});
+
+/** As Qwen 3 writes the newest turn: a reply without a thought is given an empty one. */
+const EMPTY_THOUGHT = "{% for m in messages %}<|im_start|>{{ m.role }}\n" +
+  "{% if m.role == 'assistant' %}<think>\n{{ m.content.split('</think>')[0].split('<think>')[1] | trim " +
+  "if '</think>' in m.content else '' }}\n</think>\n\n{{ m.content.split('</think>')[-1] | trim }}" +
+  "{% else %}{{ m.content }}{% endif %}<|im_end|>\n{% endfor %}" +
+  "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}";
+
+Deno.test("EpisodeWriter, rerender: a reply ends where it ends, and stays as it was said", () => {
+  for (const said of ["n", "think", "\n", "", "<think>so</think>  fine"]) {
+    for (const ended of [true, false]) {
+      const plays: Played[] = [{ said, ended, messages: [{ role: "user", content: "and?" }] }];
+      const { writer } = write(
+        { tokenizer: bytes, chatTemplate: EMPTY_THOUGHT, mode: "rerender" },
+        plays,
+        true,
+      );
+      const { ids, promptLength } = writer.tokens();
+      assertEquals(bytes.decode(ids.slice(promptLength)), `${said}${END}\n<|im_start|>user\nand?${END}\n`);
+    }
+  }
+});
+
+Deno.test("EpisodeWriter, rerender: a prompt whose ids are others than before counts as rewritten", async () => {
+  const tokenizer = await tinyTokenizer();
+  const writer = new EpisodeWriter({ tokenizer, family: "chatml", mode: "rerender" });
+  const history = History.fromChats([{ role: "user", content: "q" }]);
+  writer.start({ task, history: { prompt: history } });
+  const message = { role: "assistant", content: "hello" };
+  writer.reply({ message, tokens: { ids: [..."hello", END].flatMap((part) => tokenizer.encode(part)) } });
+  writer.step(history.append(message).append({ role: "user", content: "go on" }));
+  assertEquals(
+    tokenizer.decode(writer.prompt.ids),
+    tokenizer.decode([...writer.tokens().ids, ...tokenizer.encode(HEADER)]),
+  );
+  assertEquals(writer.tokens().rewrittenPrompts, 1);
+});
+
 Deno.test("EpisodeWriter refuses a tokenizer that does not give back what it was given", () => {
   const lossy = { ...bytes, encode: (text: string) => bytes.encode(text.replaceAll("q", "")) };
   const writer = new EpisodeWriter({ tokenizer: lossy, family: "chatml" });

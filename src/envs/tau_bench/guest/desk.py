@@ -8,6 +8,7 @@ import gc
 import importlib
 import inspect
 import io
+import itertools
 import json
 import marshal
 import os
@@ -16,6 +17,8 @@ import sys
 
 CHECKOUT = "/checkout"
 RESPOND = "respond"
+# How many records are compared at a time, before each is on its own.
+CHUNK = 64
 
 
 class Desk:
@@ -30,7 +33,8 @@ class Desk:
         self.tools, self.data = env.tools_map, env.data
         self.terminate_tools = list(env.terminate_tools)
         self.tasks = {split: env.tasks for split, env in envs.items()}
-        self.start = {place: self._marks(place, record) for place, record in _records(self.data)}
+        self.start = {table: dict(self._marks(table, rows)) for table, rows in self.data.items()}
+        self.start_chunks = {table: _chunk_marks(rows) for table, rows in self.data.items()}
 
     def describe(self, _request):
         tasks = {split: [_plain_task(task) for task in tasks] for split, tasks in self.tasks.items()}
@@ -47,17 +51,18 @@ class Desk:
 
     def changes(self, _request):
         """The records whose normal form is not that of the start."""
-        now = dict(_records(self.data))
-        found = [[*place, None] for place in self.start if place not in now]
-        for place, record in now.items():
-            text = self._changed_text(place, record)
-            if text is not None:
-                found.append([*place, text])
+        found = []
+        for table in {**self.start, **self.data}:
+            found += self._changes_of(table)
         return {"tables": self._tables(), "records": found}
 
     def everything(self, _request):
         """The normal form of all data."""
-        records = [[*place, self._text(place, record)] for place, record in _records(self.data)]
+        records = [
+            [table, key, self._text(table, key, record)]
+            for table, rows in self.data.items()
+            for key, record in _records(rows)
+        ]
         return {"tables": self._tables(), "records": records}
 
     def truth(self, request):
@@ -90,20 +95,34 @@ class Desk:
     def _tables(self):
         return [[name, repr(name), _has_rows(rows)] for name, rows in sorted(self.data.items())]
 
-    def _changed_text(self, place, record):
+    def _changes_of(self, table):
+        """The records of a table that are not what they were."""
+        rows = self.data.get(table, {})
+        marks, start_marks = _chunk_marks(rows), self.start_chunks.get(table, [])
+        if marks == start_marks and None not in marks:
+            return
+        keys = {key for key, _record in _records(rows)}
+        yield from ([table, key, None] for key in self.start.get(table, {}) if key not in keys)
+        for chunk, mark, start_mark in zip(_chunks(rows), marks, itertools.chain(start_marks, itertools.repeat(None))):
+            for key, record in () if mark is not None and mark == start_mark else chunk:
+                text = self._changed_text(table, key, record)
+                if text is not None:
+                    yield [table, key, text]
+
+    def _changed_text(self, table, key, record):
         """The text of a record that is not what it was; 64 bits of hash stand for what that was."""
-        bytes_mark, text_mark = self.start.get(place, (None, None))
+        bytes_mark, text_mark = self.start.get(table, {}).get(key, (None, None))
         if bytes_mark is not None and bytes_mark == _mark(record):
             return None
-        text = self._text(place, record)
+        text = self._text(table, key, record)
         return None if text_mark == hash(text) else text
 
-    def _marks(self, place, record):
-        return _mark(record), hash(self._text(place, record))
+    def _marks(self, table, rows):
+        for key, record in _records(rows):
+            yield key, (_mark(record), hash(self._text(table, key, record)))
 
-    def _text(self, place, record):
+    def _text(self, table, key, record):
         """The record as it stands in the text that tau-bench hashes."""
-        table, key = place
         return str((table if key is None else key, self.to_hashable(record)))
 
 
@@ -141,22 +160,26 @@ def _has_rows(rows):
     return type(rows) is dict and all(type(key) is str for key in rows)
 
 
-def _records(data):
-    """Each record by its table and key; a table that is no dict of texts is one record, without a key."""
-    for table, rows in data.items():
-        if not _has_rows(rows):
-            yield (table, None), rows
-            continue
-        for key, record in rows.items():
-            yield (table, key), record
+def _records(rows):
+    """Each record of a table by its key; a table that is no dict of texts is one record, without a key."""
+    return rows.items() if _has_rows(rows) else [(None, rows)]
 
 
-def _mark(record):
+def _chunks(rows):
+    return itertools.batched(_records(rows), CHUNK)
+
+
+def _mark(record, version=2):
     """A number that is another when the record is; None when it cannot be had."""
     try:
-        return hash(marshal.dumps(record, 2))
+        return hash(marshal.dumps(record, version))
     except ValueError:
         return None
+
+
+def _chunk_marks(rows):
+    """The marks of many records each, in a form that takes less time and may be another though none of them is."""
+    return [_mark(list(chunk), 4) for chunk in _chunks(rows)]
 
 
 def _plain_task(task):

@@ -1,0 +1,85 @@
+import type { TauBenchDomain } from "../../envs/tau_bench/tau_bench_domain.ts";
+import { TauBenchEnv } from "../../envs/tau_bench/tau_bench_env.ts";
+import { respondAction, type ToolUserStep } from "../../envs/tool_user_env.ts";
+import { scriptedUser } from "../../users/scripted_user.ts";
+import { STOP } from "../../users/user_simulator.ts";
+import type { Rewarded } from "./native_rewards.ts";
+import type { RewardCase } from "./reward_cases.ts";
+
+/** The rewards of episodes in the sandbox, beside what they are compared with. */
+export interface RewardComparison {
+  readonly split: string;
+  /** Rewards that were compared, none where the checkout gives none, and how many of them were 1. */
+  readonly rewards: number;
+  readonly ones: number;
+  /** What was not the same, one sentence each. */
+  readonly differences: readonly string[];
+  /** Seconds that the sandbox took. */
+  readonly seconds: number;
+}
+
+/** Plays episodes in `lanes` sessions at once and compares their rewards with those of tau-bench's own code. */
+export async function compareRewards(
+  domain: TauBenchDomain,
+  options: {
+    split: string;
+    lanes: number;
+    cases: readonly RewardCase[];
+    expected: AsyncIterable<Rewarded>;
+  },
+): Promise<RewardComparison> {
+  const { split, cases, expected } = options;
+  const startedAt = performance.now();
+  let seconds = 0;
+  const sandboxed = playInLanes(domain, options).finally(() => {
+    seconds = (performance.now() - startedAt) / 1000;
+  });
+  const [ours, theirs] = await Promise.all([sandboxed, Array.fromAsync(expected)]);
+  const differences = theirs.length === 0 ? [] : cases.flatMap(({ index, what }, at) => {
+    const [one, other] = [ours[at], theirs[at]].map((rewarded) => JSON.stringify(rewarded));
+    return one === other ? [] : [`task ${index}, ${what}: ${one}, not ${other}`];
+  });
+  const ones = theirs.filter(({ reward }) => reward === 1).length;
+  return { split, rewards: theirs.length, ones, differences, seconds };
+}
+
+async function playInLanes(
+  domain: TauBenchDomain,
+  { split, lanes, cases }: { split: string; lanes: number; cases: readonly RewardCase[] },
+): Promise<Rewarded[]> {
+  const rewarded: Rewarded[] = [];
+  const waiting = cases.entries();
+  await Promise.all(Array.from({ length: lanes }, async () => {
+    let lines: readonly string[] = [];
+    await using env = await TauBenchEnv.open({ domain, split, user: scriptedUser(() => lines) });
+    for (const [at, played] of waiting) {
+      lines = ["Hello", ...played.said.map((_, turn) => turn + 1 === played.said.length ? STOP : "")];
+      rewarded[at] = rewardedOf(await playCase(env, played));
+    }
+  }));
+  return rewarded;
+}
+
+async function playCase(env: TauBenchEnv, { index, calls, said }: RewardCase): Promise<ToolUserStep> {
+  await env.reset(index);
+  const actions = [
+    ...calls.map(({ name, kwargs }) => ({ name, kwargs: {}, kwargsText: kwargs })),
+    ...said.map(respondAction),
+  ];
+  let step: ToolUserStep | undefined;
+  for (const action of actions) step = await env.step(action);
+  if (step?.done) return step;
+  throw new Error(`Cannot compare the reward of task ${index} as its episode must end: it goes on`);
+}
+
+/** What the sandbox's env told, in the words of what it is compared with. */
+function rewardedOf({ reward, rewardParts, info: { reward_info } }: ToolUserStep): Rewarded {
+  const { gt_data_hash, outputs = null } = { ...reward_info?.info };
+  return {
+    reward,
+    database: rewardParts?.database ?? NaN,
+    gt_data_hash: String(gt_data_hash),
+    outputs: outputs as Rewarded["outputs"],
+    actions: reward_info?.actions.map(({ name, kwargs }) => JSON.stringify([name, kwargs])) ?? [],
+  };
+}

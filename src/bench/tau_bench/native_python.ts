@@ -1,0 +1,58 @@
+import { resolve } from "node:path";
+import desk from "../../envs/tau_bench/guest/desk.py" with { type: "text" };
+import standIns from "../../envs/tau_bench/guest/stand_ins.py" with { type: "text" };
+import { readLines } from "../../read_lines.ts";
+import native from "./native.py" with { type: "text" };
+
+/** Where a checkout is, and which of its tasks are played. */
+export interface NativeOptions {
+  readonly path: string;
+  readonly domain: string;
+  readonly split: string;
+}
+
+/** Longer than what any task prints. */
+const MAX_LINE_BYTES = 64 * 1024 * 1024;
+
+/**
+ * Lets a `python3` of the host play a split, in no sandbox, and gives what it prints, one JSON value a line: what
+ * the sandbox is compared with. `call` is Python that is run at the end, with `checkout`, `domain` and `split`.
+ *
+ * @throws {Error} when that Python fails.
+ */
+export async function* nativePython(
+  python: string,
+  call: string,
+  { path, domain, split }: NativeOptions,
+): AsyncGenerator<unknown> {
+  const child = new Deno.Command(python, {
+    args: ["-B", "-", resolve(path), domain, split],
+    stdin: "piped",
+    stdout: "piped",
+    stderr: "piped",
+  }).spawn();
+  const complaint = new Response(child.stderr).text();
+  try {
+    const writer = child.stdin.getWriter();
+    const program = `${standIns}\n${desk}\n${native}\ncheckout, domain, split = sys.argv[1:]\n${call}\n`;
+    await writer.write(new TextEncoder().encode(program));
+    await writer.close();
+    for await (const line of readLines(child.stdout, { maxBytes: MAX_LINE_BYTES })) {
+      if ("fault" in line) throw new Error(`Cannot replay ${domain}/${split} as ${line.fault}`);
+      yield JSON.parse(line.text);
+    }
+    if ((await child.status).success) return;
+    throw new Error(`Cannot replay ${domain}/${split} as ${python} must run it: ${(await complaint).trim()}`);
+  } finally {
+    kill(child);
+    await Promise.all([child.status, complaint]);
+  }
+}
+
+function kill(child: Deno.ChildProcess): void {
+  try {
+    child.kill("SIGKILL");
+  } catch {
+    // it has ended
+  }
+}
