@@ -70,6 +70,7 @@ try {
     createModule: createModule as ModuleFactory,
     exportNames: start.exportNames,
     trees: start.trees,
+    interrupt,
   };
   if (start.plan) await build(assets, start.plan);
   else if (start.image) await serve(assets, start.image);
