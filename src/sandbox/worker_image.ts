@@ -36,7 +36,7 @@ export async function workerImage(profile: Profile): Promise<Assets> {
     builtImage(profile, { workerUrl, assets: { ...common, module } }),
     WebAssembly.compile(restoredWasm(wasm, exports)),
   ]);
-  return { workerUrl, rest: Promise.resolve({ ...common, image, module: lean }) };
+  return { workerUrl, rest: Promise.resolve({ ...common, image, module: lean, ownModuleOnly: true }) };
 }
 
 /** Starts Pyodide the long way, in a worker, and takes its heap. */

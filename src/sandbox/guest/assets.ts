@@ -34,6 +34,8 @@ export interface WorkerAssets {
   readonly image?: HeapImage;
   readonly plan?: ImagePlan;
   readonly shellUrl?: string;
+  /** Set where Python may load no library of its own. */
+  readonly ownModuleOnly?: true;
   readonly limits: BootPlan["limits"];
 }
 

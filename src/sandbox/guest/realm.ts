@@ -89,6 +89,23 @@ function takeCompilers(): void {
   Reflect.set(globalThis, "Function", Refused);
 }
 
+/**
+ * Takes away what makes Wasm of bytes, when all that a session needs is made: a library that Python brings along
+ * would be bound by nothing that the interpreter's own module is bound by.
+ */
+export function takeWasm(): void {
+  const { Module, Instance, Memory, Table } = WebAssembly;
+  for (const { prototype } of [Module, Instance, Memory, Table]) {
+    Reflect.deleteProperty(prototype, "constructor");
+  }
+  for (
+    const name of ["Module", "Instance", "Memory", "Table", "compile", "instantiate", "compileStreaming"]
+  ) {
+    Reflect.deleteProperty(WebAssembly, name);
+  }
+  Reflect.deleteProperty(WebAssembly, "instantiateStreaming");
+}
+
 /** Defines globals that Pyodide reads, each without a way back to the host. */
 export function defineGlobals(globals: Record<string, unknown>): void {
   for (const [name, value] of Object.entries(globals)) {

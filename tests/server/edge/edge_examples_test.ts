@@ -1,0 +1,43 @@
+import { assert, assertEquals, assertObjectMatch } from "@std/assert";
+import { DenoServe } from "./deno_serve.ts";
+
+const README = await Deno.readTextFile(new URL("../../../examples/edge/README.md", import.meta.url));
+const EXAMPLE = /(```+)sh\n(curl [\s\S]*?)\n\1\n\n```json\n([\s\S]*?)\n```/g;
+const GRADERS = ["number_match", "gsm8k", "math", "countdown", "ifeval", "exact_match", "hidden_tests"];
+
+Deno.test({
+  name:
+    "examples/edge: each request is answered by what stands beneath it, with the permission to listen alone",
+  ignore: !await has("curl"), // the requests are written for it
+  async fn(t) {
+    const [command = ""] = README.match(/^deno serve .*$/m) ?? [];
+    const [, module = ""] = /^deno serve --allow-net --port 8000 (\S+)$/.exec(command) ?? [];
+    await using server = await DenoServe.start(module);
+    const env = { EDGE: server.url, TOKEN: tokenOf(README) };
+    const examples = [...README.matchAll(EXAMPLE)];
+    for (const grader of GRADERS) assert(examples.some(([, , request]) => request?.includes(grader)), grader);
+    for (const [, , request = "", answer = ""] of examples) {
+      await t.step(/"grader": "(\w+)"/.exec(request)?.[1] ?? request, async () => {
+        assertObjectMatch(JSON.parse(await shell(request, env)), JSON.parse(answer));
+      });
+    }
+    const { status, body } = await fetch(`${server.url}/graders`);
+    await body?.cancel();
+    assertEquals(status, 401);
+  },
+});
+
+function tokenOf(text: string): string {
+  return /TOKEN=(\S+)/.exec(text)?.[1] ?? "";
+}
+
+async function shell(command: string, env: Record<string, string>): Promise<string> {
+  const { stdout } = await new Deno.Command("sh", { args: ["-c", command], env, stderr: "null" }).output();
+  return new TextDecoder().decode(stdout);
+}
+
+async function has(program: string): Promise<boolean> {
+  const { success } = await new Deno.Command("sh", { args: ["-c", `command -v ${program}`], stdout: "null" })
+    .output();
+  return success;
+}
