@@ -1,3 +1,11 @@
+/** With what a module is served beside the permission to listen. */
+export interface DenoServeOptions {
+  /** Flags of `deno serve`. */
+  flags?: readonly string[] | undefined;
+  /** Variables in its environment, which it may not read. */
+  env?: Readonly<Record<string, string>> | undefined;
+}
+
 /** A module that is served by `deno serve` as its users do: with the permission to listen, and no other. */
 export class DenoServe implements AsyncDisposable {
   readonly url: string;
@@ -11,10 +19,11 @@ export class DenoServe implements AsyncDisposable {
   }
 
   /** Starts it on a port of the loopback that is free, and waits for the line that says so. */
-  static async start(module: string, env: Record<string, string> = {}): Promise<DenoServe> {
+  static async start(module: string, options: DenoServeOptions = {}): Promise<DenoServe> {
+    const { flags = [], env = {} } = options;
     const root = new URL("../../", import.meta.url);
     const process = new Deno.Command(Deno.execPath(), {
-      args: ["serve", "--allow-net", "--no-prompt", "--host", "127.0.0.1", "--port", "0", module],
+      args: ["serve", "--allow-net", "--no-prompt", "--host", "127.0.0.1", "--port", "0", ...flags, module],
       cwd: root,
       env: { ...env, NO_COLOR: "1" },
       stdin: "null",

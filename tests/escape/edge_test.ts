@@ -61,7 +61,7 @@ Deno.test("a program that is graded at the edge harms neither the host nor the s
   const module = `${directory}.ts`; // beside the folder whose contents are watched
   await Deno.writeTextFile(module, SERVER);
   await using _module = { [Symbol.asyncDispose]: () => Deno.remove(module) };
-  await using server = await DenoServe.start(module, { [environmentName]: secret });
+  await using server = await DenoServe.start(module, { env: { [environmentName]: secret } });
   await outside.settle();
   assertEquals(await graded(server, "def attempt():\n    return 'ready'", "ready"), 1);
   const threads = await threadsOf(server.pid);

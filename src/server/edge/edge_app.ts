@@ -22,7 +22,7 @@ export interface EdgeOptions {
   graders?: Readonly<Record<string, Grader>> | undefined;
   /** Milliseconds that a program under test may take; 10,000 unless given. */
   timeoutMs?: number | undefined;
-  /** Told of what failed in the server, which nobody who asks is told. */
+  /** Told of what failed in the server, which nobody who asks is told; it is logged unless given. */
   onFault?: ((error: unknown) => void) | undefined;
 }
 
@@ -49,7 +49,7 @@ interface Outcome {
  * @throws {RangeError} when the token is shorter than 16 characters.
  */
 export function edgeApp(options: EdgeOptions = {}): EdgeApp {
-  const { token, graders = {}, timeoutMs = 10_000, onFault = () => {} } = options;
+  const { token, graders = {}, timeoutMs = 10_000, onFault = logFault } = options;
   if (token !== undefined && token.length < MIN_TOKEN) {
     throw new RangeError(
       `Cannot serve as 'token' must have at least ${MIN_TOKEN} characters: it has ${token.length}`,
@@ -71,6 +71,11 @@ export function edgeApp(options: EdgeOptions = {}): EdgeApp {
       return refusal ? errorAnswer(refusal) : app.fetch(request);
     },
   };
+}
+
+function logFault(error: unknown): void {
+  // deno-lint-ignore no-console -- whoever runs a module at the edge has no other log
+  console.error("paddock:", error);
 }
 
 function routes(app: Hono<AppEnv>, grading: Grading): void {

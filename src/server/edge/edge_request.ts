@@ -8,6 +8,9 @@ import { gradeRequest } from "../v1/grade_request.ts";
 const MAX_ITEMS = 256;
 const task = gradeRequest.shape.task;
 
+/** Longer than any reply of a model; graders take time in proportion, and others wait for them. */
+const MAX_CHARACTERS = 512 * 1024;
+
 /** What of a task may stand beside it. */
 const SHORT = ["answer", "tests"] as const;
 
@@ -21,6 +24,13 @@ const edgeRequest = gradeRequest.extend({
 }).superRefine((given, context) => {
   if ((given.messages === undefined) === (given.completion === undefined)) {
     context.addIssue({ code: "custom", message: "give either 'messages' or 'completion'" });
+  }
+  const texts = [given.completion ?? "", ...(given.messages ?? []).map(({ content }) => content)];
+  if (texts.reduce((sum, { length }) => sum + length, 0) > MAX_CHARACTERS) {
+    context.addIssue({
+      code: "custom",
+      message: `what was said must have at most ${MAX_CHARACTERS} characters`,
+    });
   }
   const inTask = { answer: given.task.answer, tests: given.task.fields?.tests };
   for (const name of SHORT) {

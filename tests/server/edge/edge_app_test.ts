@@ -56,6 +56,7 @@ Deno.test("edgeApp() names what is wrong with a request", async () => {
     [{ ...RIGHT, surprise: 1 }, 422, /surprise/],
     [{ ...RIGHT, completion: 7 }, 422, /completion/],
     ["[".repeat(40) + "]".repeat(40), 400, /at most 32 levels deep/],
+    [{ ...RIGHT, completion: "x".repeat(600_000) }, 422, /at most 524288 characters/],
     [{ ...RIGHT, completion: "x".repeat(4 * 1024 * 1024) }, 413, /at most 4194304 bytes/],
     [
       { grader: "ifeval", completion: "a", task: { fields: { instruction_id_list: 7 } } },

@@ -27,6 +27,27 @@ Deno.test({
   },
 });
 
+Deno.test("examples/edge: the server works with the flags that make it harder to break out", async () => {
+  const [, flags = "", module = ""] =
+    /\ndeno serve (--allow-net --cached-only .*) \\\n {2}--port 8000 (\S+)/.exec(README) ?? [];
+  await using server = await DenoServe.start(module, { flags: flags.split(" ") });
+  const response = await server.grade({
+    grader: "hidden_tests",
+    completion: "```python\ndef add(a, b):\n    return a + b\n```",
+    tests: ["assert add(1, 2) == 3"],
+  }, { authorization: `Bearer ${tokenOf(README)}` });
+  assertEquals(await response.json(), { score: 1, parts: { tests_passed: 1 }, isolation: "worker" });
+});
+
+Deno.test("src/server/edge.ts is served as the README says", async () => {
+  const text = await Deno.readTextFile(new URL("../../../README.md", import.meta.url));
+  const [, module = "", body = ""] =
+    /\ndeno serve --allow-net (\S+)\ncurl -s localhost:8000\/grade -d '(.*)'/.exec(text) ?? [];
+  await using server = await DenoServe.start(module);
+  const { score } = await (await server.grade(JSON.parse(body))).json();
+  assertEquals(score, 1);
+});
+
 function tokenOf(text: string): string {
   return /TOKEN=(\S+)/.exec(text)?.[1] ?? "";
 }
