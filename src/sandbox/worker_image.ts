@@ -11,6 +11,7 @@ import type { Profile } from "./profile.ts";
 import { type Frame, FrameKind, FrameSplitter, join } from "./protocol.ts";
 
 const BUILD_SESSION = 1;
+const BUILD_TIMEOUT_MS = 120_000;
 const decoder = new TextDecoder();
 
 /**
@@ -54,6 +55,8 @@ async function builtImage(
   };
   const worker = new WorkerLink(BUILD_SESSION, (bytes) => splitter.push(bytes).forEach(receive));
   const loaderUrl = blobUrl(EMBEDDED_PYODIDE.loader as Uint8Array<ArrayBuffer>);
+  const late = () => reject(new Error(`not done after ${BUILD_TIMEOUT_MS} ms`));
+  const timer = setTimeout(late, BUILD_TIMEOUT_MS);
   const plan = { ...imagePlan(profile, EMBEDDED_PYODIDE), loaderUrl };
   try {
     worker.start({ workerUrl, rest: Promise.resolve({ ...assets, plan }) }, {}).catch(reject);
@@ -63,6 +66,8 @@ async function builtImage(
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new SandboxError(`Cannot build the image of profile '${profile.name}': ${reason}`, { cause });
   } finally {
+    clearTimeout(timer);
+    worker.kill();
     worker.end();
   }
 }
