@@ -93,7 +93,13 @@ function reaches(graph: Map<string, string[]>, from: readonly string[], target: 
 async function readImports(): Promise<Import[]> {
   const found: Import[] = [];
   for (
-    const entry of ["mod.ts", "src/cli.ts", "src/sandbox/guest/worker.ts", "src/sandbox/guest/supervisor.ts"]
+    const entry of [
+      "mod.ts",
+      "src/cli.ts",
+      "src/server/edge.ts",
+      "src/sandbox/guest/worker.ts",
+      "src/sandbox/guest/supervisor.ts",
+    ]
   ) {
     const { stdout } = await new Deno.Command(Deno.execPath(), {
       args: ["info", "--json", entry],

@@ -1,3 +1,4 @@
+import { edgeRows } from "./edge_rows.ts";
 import { envRows, vectorRows } from "./env_rows.ts";
 import { episodeRows } from "./episode_rows.ts";
 import type { Row } from "./row.ts";
@@ -15,5 +16,6 @@ export async function* bench(setup: BenchSetup): AsyncGenerator<Row> {
   yield* await envRows(setup);
   yield* await vectorRows(setup);
   yield* await trainingRows(setup);
+  yield* await edgeRows(setup);
   yield await growthRow(setup);
 }

@@ -3,15 +3,14 @@ import { SandboxError } from "../errors.ts";
 import { Child } from "./child.ts";
 import { childCommand, childEnvironment } from "./command.ts";
 import type { AssetFile, BootPlan } from "./guest/assets.ts";
-import { CALLED_BY_GUEST } from "./guest/emscripten.ts";
 import type { HeapImage } from "./guest/python.ts";
-import { pythonSources, shellModules, supervisorModules, workerModules } from "./guest_sources.ts";
-import { leanWasm } from "./lean_wasm.ts";
+import { shellModules, supervisorModules, workerModules } from "./guest_sources.ts";
+import { exportNames, imagePlan, restoredWasm } from "./image_plan.ts";
 import { bootMounts } from "./mounts.ts";
 import { packageFiles } from "./package_files.ts";
 import type { Profile } from "./profile.ts";
 import { type Frame, FrameKind, join } from "./protocol.ts";
-import { type PyodideFiles, readPyodide } from "./pyodide_files.ts";
+import { readPyodide } from "./pyodide_files.ts";
 import { sha256 } from "./sha256.ts";
 import { bundleShell } from "./shell_bundle.ts";
 import { unlessAborted } from "./unless_aborted.ts";
@@ -46,7 +45,8 @@ export async function buildBaseImage(
     await Deno.writeTextFile(joinPath(directory, name), source);
   }
   const save = (name: string, bytes: Uint8Array) => saveAsset(joinPath(directory, name), bytes);
-  const exports = await exportNames(pyodide);
+  const module = await WebAssembly.compile(pyodide.wasm as Uint8Array<ArrayBuffer>);
+  const exports = exportNames(module, pyodide);
   const base = {
     wasm: await save("full.wasm", pyodide.wasm),
     factory: await save("pyodide.asm.mjs", pyodide.factory),
@@ -57,15 +57,7 @@ export async function buildBaseImage(
     },
     modules: workerModules(),
   };
-  const { modules: sources, prepare } = pythonSources(profile);
-  const plan = {
-    loader: await save("pyodide.mjs", pyodide.loader),
-    lock: pyodide.lock,
-    sources,
-    prepare,
-    preimports: profile.preimports,
-    ...(profile.preload && { preload: profile.preload }),
-  };
+  const plan = { loader: await save("pyodide.mjs", pyodide.loader), ...imagePlan(profile, pyodide) };
   const { about, data } = await runBuild(profile, options, {
     ...base,
     plan,
@@ -73,10 +65,9 @@ export async function buildBaseImage(
     limits: profile.limits,
   });
   await Deno.remove(joinPath(directory, base.wasm.path));
-  const lean = leanWasm(pyodide.wasm, new Set([...exports, ...CALLED_BY_GUEST]));
   return {
     ...base,
-    wasm: await save("python.wasm", lean),
+    wasm: await save("python.wasm", restoredWasm(pyodide.wasm, exports)),
     image: { ...about, ...await save("image.bin", data) },
     ...(profile.shell && {
       shell: {
@@ -85,16 +76,6 @@ export async function buildBaseImage(
       },
     }),
   };
-}
-
-/** What of the Wasm module Emscripten's JavaScript needs: all data, and the functions that it names. */
-async function exportNames({ wasm, factory }: PyodideFiles): Promise<string[]> {
-  const text = new TextDecoder().decode(factory);
-  const named = new Set([...text.matchAll(/wasmExports\["([^"]+)"\]/g)].map(([, name]) => name));
-  const module = await WebAssembly.compile(wasm as Uint8Array<ArrayBuffer>);
-  return WebAssembly.Module.exports(module)
-    .filter(({ name, kind }) => kind !== "function" || named.has(name))
-    .map(({ name }) => name);
 }
 
 async function saveAsset(path: string, bytes: Uint8Array): Promise<AssetFile> {

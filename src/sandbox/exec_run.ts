@@ -147,10 +147,10 @@ export class ExecRun<Result> {
 
   #watch(): AsyncDisposable | undefined {
     const { residentBytes, limits } = this.#options;
-    if (residentBytes === undefined) return undefined;
-    const { thread } = this.#link;
+    const { thread, pid } = this.#link;
+    if (residentBytes === undefined || pid === undefined) return undefined;
     const watchLimits = { cpuSeconds: limits.cpuSeconds, memoryBytes: residentBytes, thread };
-    return watchProcess(this.#link.pid, watchLimits, (breach) => {
+    return watchProcess(pid, watchLimits, (breach) => {
       if (breach === "cpu") this.#stop("cpu");
       else {this.#link.lose({
           reason: "memory",

@@ -47,13 +47,18 @@ export type GuestCall = z.output<typeof callSchema>;
 
 const decoder = new TextDecoder();
 
+/** More than all errors and words around a value take, at six bytes for each character. */
+const MAX_WORDS_BYTES = 2 * 1024 * 1024;
+/** The most bytes that a call may have: parsed, it takes many times as much. */
+export const MAX_CALL_BYTES: number = 16 * 1024 * 1024;
+
 /**
  * Reads the payload of a `result` frame.
  *
  * @throws {SyntaxError} when it is anything else, or its value is longer than the runner lets through.
  */
 export function parseResult(payload: Uint8Array, maxValueCharacters: number): GuestResult {
-  const result = parse(resultSchema, payload);
+  const result = parse(resultSchema, payload, 12 * maxValueCharacters + MAX_WORDS_BYTES);
   const { outcome } = result;
   if (outcome.status !== "ok" || (outcome.value?.length ?? 0) <= 2 * maxValueCharacters) return result;
   throw new SyntaxError("Cannot read result as its value is too long");
@@ -65,7 +70,7 @@ export function parseResult(payload: Uint8Array, maxValueCharacters: number): Gu
  * @throws {SyntaxError} when it is anything else.
  */
 export function parseShellResult(payload: Uint8Array): GuestShellResult {
-  return parse(shellResultSchema, payload);
+  return parse(shellResultSchema, payload, MAX_WORDS_BYTES);
 }
 
 /**
@@ -73,11 +78,21 @@ export function parseShellResult(payload: Uint8Array): GuestShellResult {
  *
  * @throws {SyntaxError} when it is anything else.
  */
-export function parseCall(payload: Uint8Array): GuestCall {
-  return parse(callSchema, payload);
+export function parseCall(payload: Uint8Array, maxBytes: number = MAX_CALL_BYTES): GuestCall {
+  return parse(callSchema, payload, maxBytes);
 }
 
-function parse<Schema extends z.ZodType>(schema: Schema, payload: Uint8Array): z.output<Schema> {
+/** Nothing is parsed that is larger than it may be: a megabyte of brackets becomes a hundred of objects. */
+function parse<Schema extends z.ZodType>(
+  schema: Schema,
+  payload: Uint8Array,
+  maxBytes: number,
+): z.output<Schema> {
+  if (payload.length > maxBytes) {
+    throw new SyntaxError(
+      `Cannot read frame as it must have at most ${maxBytes} bytes: it has ${payload.length}`,
+    );
+  }
   const value = JSON.parse(decoder.decode(payload), dropPrototypeKeys);
   const parsed = schema.safeParse(value);
   if (!parsed.success) throw new SyntaxError(`Cannot read frame: ${z.prettifyError(parsed.error)}`);

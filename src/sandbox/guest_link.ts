@@ -1,5 +1,5 @@
 import { SandboxError } from "../errors.ts";
-import type { Child, ChildEnd } from "./child.ts";
+import type { ChildEnd } from "./child.ts";
 import { type Frame, FrameKind } from "./protocol.ts";
 
 /** Why an interpreter is gone. */
@@ -24,13 +24,20 @@ export interface GuestLinkOptions {
   thread?: string | undefined;
 }
 
-/** The host's end of one interpreter in a child: frames out, frames in, until it is lost. */
+/** What frames for an interpreter are sent to: a child, or a worker of this process. */
+export interface GuestPipe {
+  /** The process that is watched; none where it is this one. */
+  readonly pid?: number | undefined;
+  send(kind: FrameKind, session: number, payload?: Uint8Array | string): void;
+}
+
+/** The host's end of one interpreter: frames out, frames in, until it is lost. */
 export class GuestLink {
   /** Resolves when the interpreter takes execs; rejects when it is lost before. */
   readonly opened: Promise<void>;
   /** The name of its thread, where the process has others that run guests. */
   readonly thread: string | undefined;
-  readonly #child: Child;
+  readonly #pipe: GuestPipe;
   readonly #session: number;
   readonly #open = Promise.withResolvers<void>();
   readonly #onLost = new Set<(loss: Loss) => void>();
@@ -38,8 +45,8 @@ export class GuestLink {
   #loss: Loss | undefined;
   #onFrame: ((frame: Frame) => void) | undefined;
 
-  constructor(child: Child, session: number, options: GuestLinkOptions) {
-    this.#child = child;
+  constructor(pipe: GuestPipe, session: number, options: GuestLinkOptions) {
+    this.#pipe = pipe;
     this.#session = session;
     this.#kill = options.kill;
     this.thread = options.thread;
@@ -51,12 +58,12 @@ export class GuestLink {
     return this.#loss === undefined;
   }
 
-  get pid(): number {
-    return this.#child.pid;
+  get pid(): number | undefined {
+    return this.#pipe.pid;
   }
 
   send(kind: FrameKind, payload?: Uint8Array | string): void {
-    this.#child.send(kind, this.#session, payload);
+    this.#pipe.send(kind, this.#session, payload);
   }
 
   /** Takes one frame of this session; one that nobody waits for is a breach of the protocol. */

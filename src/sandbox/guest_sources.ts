@@ -10,6 +10,7 @@ import eventLoop from "./guest/event_loop.py" with { type: "text" };
 import fileQuota from "./guest/file_quota.ts" with { type: "text" };
 import justBash from "./guest/just_bash.ts" with { type: "text" };
 import pathError from "./guest/path_error.ts" with { type: "text" };
+import killSwitch from "./guest/kill_switch.ts" with { type: "text" };
 import prepare from "./guest/prepare.py" with { type: "text" };
 import program from "./guest/program.py" with { type: "text" };
 import protocol from "./protocol.ts" with { type: "text" };
@@ -41,7 +42,7 @@ export interface GuestModule {
 
 /** The supervisor's files; they lie side by side in the cache, `supervisor.js` the one to run. */
 export function supervisorModules(): GuestModule[] {
-  const modules = { protocol, ring, assets, worker_link: workerLink, supervisor };
+  const modules = { protocol, ring, assets, kill_switch: killSwitch, worker_link: workerLink, supervisor };
   return Object.entries(modules).map(([name, source]) => ({
     name: `${name}.js`,
     source: stripTypeScriptTypes(source).replace(/(from )"\.{1,2}\/(\w+)\.ts"/g, '$1"./$2.js"'),
@@ -51,7 +52,15 @@ export function supervisorModules(): GuestModule[] {
 /** The worker's modules, each after those it imports; the last is the worker itself. */
 export function workerModules(): GuestModule[] {
   const modules = {
-    ...{ protocol, realm, ring, channel, session_files: sessionFiles, read_only_files: readOnlyFiles },
+    ...{
+      protocol,
+      realm,
+      ring,
+      kill_switch: killSwitch,
+      channel,
+      session_files: sessionFiles,
+      read_only_files: readOnlyFiles,
+    },
     ...{ file_quota: fileQuota, entropy, devices, python, build },
     ...{ thrown_text: thrownText, session, worker },
   };

@@ -22,8 +22,12 @@ export async function readPyodide(): Promise<PyodideFiles> {
     read(import.meta.resolve("pyodide/python_stdlib.zip")),
     read(import.meta.resolve("pyodide/pyodide-lock.json")),
   ]);
-  const { info } = JSON.parse(new TextDecoder().decode(lock)) as { info: unknown };
-  return { wasm, factory, loader, stdlib, lock: JSON.stringify({ info, packages: {} }) };
+  return { wasm, factory, loader, stdlib, lock: withoutPackages(JSON.parse(new TextDecoder().decode(lock))) };
+}
+
+/** The text of a lock file that names no package. */
+export function withoutPackages({ info }: { info: unknown }): string {
+  return JSON.stringify({ info, packages: {} });
 }
 
 function read(url: string): Promise<Uint8Array> {

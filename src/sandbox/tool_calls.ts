@@ -1,11 +1,14 @@
 import type { HostTool } from "./host_tool.ts";
-import { deeperThan, parseCall } from "./guest_frames.ts";
+import { deeperThan, MAX_CALL_BYTES, parseCall } from "./guest_frames.ts";
 
 /** Deeper than any honest argument. */
 const MAX_DEPTH = 64;
 
 /** So that a result fits into a frame, whatever characters it is made of. */
 const MAX_RESULT_CHARACTERS = 16 * 1024 * 1024;
+
+/** The most bytes of a call where no tool is granted, so that every call is one to refuse. */
+const MAX_REFUSED_BYTES = 64 * 1024;
 
 /** Calls beyond the budget are answered by an error, up to this many times the budget. */
 const FLOOD_FACTOR = 4;
@@ -33,7 +36,8 @@ export class ToolCalls {
    * @throws {SyntaxError} when the frame is no call, repeats one, or is one of a flood.
    */
   receive(payload: Uint8Array): void {
-    const { call, name, arguments: args } = parseCall(payload);
+    const maxBytes = this.#tools.size === 0 ? MAX_REFUSED_BYTES : MAX_CALL_BYTES;
+    const { call, name, arguments: args } = parseCall(payload, maxBytes);
     if (this.#seen.has(call)) throw new SyntaxError(`call ${call} was made before`);
     if (this.#seen.size > FLOOD_FACTOR * this.#budget) throw new SyntaxError("calls go on beyond any budget");
     this.#seen.add(call);

@@ -34,6 +34,8 @@ export interface WorkerAssets {
   readonly image?: HeapImage;
   readonly plan?: ImagePlan;
   readonly shellUrl?: string;
+  /** Set where Python may load no library of its own. */
+  readonly ownModuleOnly?: true;
   readonly limits: BootPlan["limits"];
 }
 
@@ -105,7 +107,7 @@ async function check(file: AssetFile, bytes: Uint8Array<ArrayBuffer>): Promise<U
 }
 
 /** Makes each module a blob whose imports point at the blobs before it, and gives the last one's URL. */
-function linkModules(urls: Map<string, string>, modules: BootPlan["modules"]): string {
+export function linkModules(urls: Map<string, string>, modules: BootPlan["modules"]): string {
   let last = "";
   for (const { name, source } of modules) {
     const linked = source.replace(/(from |import )"[^"]*\/([\w.]+)"/g, (_, word, file) => {
@@ -117,12 +119,13 @@ function linkModules(urls: Map<string, string>, modules: BootPlan["modules"]): s
   return last;
 }
 
-function blobUrl(source: string | Uint8Array<ArrayBuffer>): string {
+/** Where a text of JavaScript can be imported from, in this process. */
+export function blobUrl(source: string | Uint8Array<ArrayBuffer>): string {
   return URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
 }
 
 /** The bytes in memory that all workers of the process read; what they came in is freed. */
-function shared(bytes: Uint8Array<ArrayBuffer>): Uint8Array {
+export function shared(bytes: Uint8Array<ArrayBuffer>): Uint8Array {
   const copy = new Uint8Array(new SharedArrayBuffer(bytes.length));
   copy.set(bytes);
   free(bytes);
@@ -134,7 +137,8 @@ function free(bytes: Uint8Array<ArrayBuffer>): void {
   bytes.buffer.transfer(0);
 }
 
-function cutLibrary(bytes: Uint8Array, index: readonly (readonly [string, number])[]): ReadOnlyFile[] {
+/** The files of a library, which lie one after the other in its bytes. */
+export function cutLibrary(bytes: Uint8Array, index: readonly (readonly [string, number])[]): ReadOnlyFile[] {
   let at = 0;
   return index.map(([path, length]) => ({ path, contents: bytes.subarray(at, at += length) }));
 }

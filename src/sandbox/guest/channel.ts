@@ -1,4 +1,5 @@
 import { encodeFrame, FRAME_HEAD_BYTES, type FrameKind, MAX_FRAME_BYTES } from "../protocol.ts";
+import { dieWhenTold } from "./kill_switch.ts";
 import { Ring } from "./ring.ts";
 
 /** The worker's end of its two rings: whole frames, blocking. */
@@ -28,6 +29,7 @@ export class Channel {
   wait(ms: number, now: () => number): boolean {
     const end = now() + ms;
     for (;;) {
+      dieWhenTold(this.#interrupt);
       if (this.#incoming.available() > 0) return true;
       const left = end - now();
       if (left <= 0 || this.#interrupt[0] !== 0) return false;
@@ -41,6 +43,7 @@ export class Channel {
     for (let left = ms; left > 0 && this.#interrupt[0] === 0; left = end - now()) {
       this.#incoming.rest(Math.min(left, 50));
     }
+    dieWhenTold(this.#interrupt);
   }
 
   /** Sends one frame and waits while there is no room. */

@@ -1,4 +1,5 @@
 import type { EmscriptenModule, FileSystem, ModuleFactory, Pointer, PythonExports } from "./emscripten.ts";
+import { dieWhenTold } from "./kill_switch.ts";
 import { readOnlyFileSystem } from "./read_only_files.ts";
 import type { ReadOnlyTree } from "./read_only_files.ts";
 import { HOME } from "./session_files.ts";
@@ -13,6 +14,8 @@ export interface PythonAssets {
   /** The exports of the module that Emscripten's JavaScript needs. */
   readonly exportNames: readonly string[];
   readonly trees: readonly ReadOnlyTree[];
+  /** The bytes by which what runs is told to stop. */
+  readonly interrupt: Uint8Array;
 }
 
 /** A base image: the heap of a started interpreter, without its pages of zeros. */
@@ -114,7 +117,7 @@ export function instantiator(
   let exports: PythonExports | undefined;
   return {
     instantiate(imports, done) {
-      WebAssembly.instantiate(assets.module, completeImports(imports)).then((instance) => {
+      WebAssembly.instantiate(assets.module, completeImports(imports, assets.interrupt)).then((instance) => {
         exports = instance.exports as unknown as PythonExports;
         growTo(exports.memory, options.heapBytes);
         const needed = neededExports(instance.exports, assets.exportNames);
@@ -134,10 +137,14 @@ const NO_INITIALIZERS = { __wasm_call_ctors: () => {}, __wasm_apply_data_relocs:
 
 type InstanceReceiver = (instance: { exports: WebAssembly.Exports }, module: WebAssembly.Module) => void;
 
-/** Adds what Pyodide's loader would add, and points the graphics functions, which none calls, at nothing. */
-function completeImports(imports: WebAssembly.Imports): WebAssembly.Imports {
+/**
+ * Adds what Pyodide's loader would add, points the graphics functions, which none calls, at nothing, and has
+ * who looks at the clock die when the session is to end.
+ */
+function completeImports(imports: WebAssembly.Imports, interrupt: Uint8Array): WebAssembly.Imports {
   const mark = Symbol("error");
   const nowhere = new WebAssembly.Global({ value: "i32", mutable: true }, 0);
+  const now = imports.env?.emscripten_get_now as () => number;
   const functions = imports["GOT.func"] as Record<string, WebAssembly.Global>;
   return {
     ...imports,
@@ -145,6 +152,10 @@ function completeImports(imports: WebAssembly.Imports): WebAssembly.Imports {
       ...imports.env,
       Jsv_GetError_import: () => mark,
       JsvError_Check: (value: unknown) => value === mark,
+      emscripten_get_now() {
+        dieWhenTold(interrupt);
+        return now();
+      },
     },
     "GOT.func": new Proxy(functions, {
       get: (target, name: string) => name.startsWith("emscripten_gl") ? nowhere : target[name],

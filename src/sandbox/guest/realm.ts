@@ -40,6 +40,7 @@ function emptyRealm(): Kept {
     scope.addEventListener("message", (event) => resolve(event.data), { once: true });
   });
   deleteGlobals((key) => KEPT.has(key) || key === EVENT_DOOR || typeof key === "symbol");
+  takeCompilers();
   return {
     message: message.finally(() => deleteGlobals((key) => KEPT.has(key))),
     now: () => clock.now(),
@@ -70,6 +71,39 @@ function deleteGlobals(keeps: (key: PropertyKey) => boolean): void {
       if (!keeps(key) && !Reflect.deleteProperty(holder, key)) Reflect.set(holder, key, undefined);
     }
   }
+}
+
+/**
+ * Puts what only throws in the place of the constructors that make a function of a text. With `eval` deleted nothing
+ * else does, so that this realm compiles no text, and so imports nothing, also where no flag of V8 forbids it.
+ */
+function takeCompilers(): void {
+  function Refused(): never {
+    throw new EvalError("no code is made of texts here");
+  }
+  Refused.prototype = Function.prototype;
+  Reflect.defineProperty(Refused, "name", { value: "Function" });
+  for (const made of [() => {}, async () => {}, function* () {}, async function* () {}]) {
+    Reflect.defineProperty(Reflect.getPrototypeOf(made) as object, "constructor", { value: Refused });
+  }
+  Reflect.set(globalThis, "Function", Refused);
+}
+
+/**
+ * Takes away what makes Wasm of bytes, when all that a session needs is made: a library that Python brings along
+ * would be bound by nothing that the interpreter's own module is bound by.
+ */
+export function takeWasm(): void {
+  const { Module, Instance, Memory, Table } = WebAssembly;
+  for (const { prototype } of [Module, Instance, Memory, Table]) {
+    Reflect.deleteProperty(prototype, "constructor");
+  }
+  for (
+    const name of ["Module", "Instance", "Memory", "Table", "compile", "instantiate", "compileStreaming"]
+  ) {
+    Reflect.deleteProperty(WebAssembly, name);
+  }
+  Reflect.deleteProperty(WebAssembly, "instantiateStreaming");
 }
 
 /** Defines globals that Pyodide reads, each without a way back to the host. */

@@ -95,9 +95,10 @@ export class Ring {
     Atomics.wait(this.words, WRITTEN, Atomics.load(this.words, WRITTEN), ms);
   }
 
-  /** Wakes a reader that waits, without anything to read. */
+  /** Wakes whoever waits at either end, without anything to read or any room. */
   wake(): void {
     Atomics.notify(this.words, WRITTEN);
+    Atomics.notify(this.words, READ);
   }
 
   /**

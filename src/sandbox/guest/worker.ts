@@ -1,5 +1,5 @@
 /** One session: an interpreter in a realm of its own, driven frame by frame. */
-import { defineGlobals, kept } from "./realm.ts";
+import { defineGlobals, kept, takeWasm } from "./realm.ts";
 import createModule from "pyodide/pyodide.asm.mjs";
 import { FrameKind } from "../protocol.ts";
 import { buildImage, type ImagePlan } from "./build.ts";
@@ -26,6 +26,8 @@ export interface WorkerStart {
   readonly plan?: ImagePlan;
   /** Where the shell's code is; none without a shell. */
   readonly shellUrl?: string;
+  /** Set where Python may load no library of its own. */
+  readonly ownModuleOnly?: true;
   readonly limits: { readonly outputBytes: number; readonly fileBytes: number };
   readonly seed?: number;
 }
@@ -70,6 +72,7 @@ try {
     createModule: createModule as ModuleFactory,
     exportNames: start.exportNames,
     trees: start.trees,
+    interrupt,
   };
   if (start.plan) await build(assets, start.plan);
   else if (start.image) await serve(assets, start.image);
@@ -87,6 +90,7 @@ async function serve(assets: PythonAssets, image: HeapImage): Promise<void> {
     restorePython(assets, image),
     start.shellUrl ? import(start.shellUrl) as Promise<typeof import("./shell.ts")> : undefined,
   ]);
+  if (start.ownModuleOnly) takeWasm();
   const devices = new Devices(channel, { ...start.limits, now: kept.now, interrupt });
   devices.install(python.fs);
   limitFiles(python.fs, start.limits.fileBytes);

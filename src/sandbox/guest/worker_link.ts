@@ -7,6 +7,7 @@ import {
   writeFrameHead,
 } from "../protocol.ts";
 import type { Assets } from "./assets.ts";
+import { KILL_SWITCH } from "./kill_switch.ts";
 import { Ring } from "./ring.ts";
 
 const RING_BYTES = 256 * 1024;
@@ -30,7 +31,7 @@ export class WorkerLink {
     this.#sendToHost = sendToHost;
   }
 
-  /** Starts the worker and begins to pass on what it sends. */
+  /** Starts the worker and passes on what it sends; resolves when the worker has ended. */
   async start(assets: Assets, options: { seed?: number }): Promise<void> {
     const worker = new Worker(
       assets.workerUrl,
@@ -39,7 +40,7 @@ export class WorkerLink {
     this.#worker = worker;
     worker.addEventListener("error", (event) => {
       event.preventDefault();
-      this.#end();
+      this.end();
       this.#sendToHost(encodeFrame(FrameKind.lost, this.#session, event.message));
     });
     worker.postMessage({
@@ -64,16 +65,28 @@ export class WorkerLink {
     this.#incoming.wake();
   }
 
-  /** Lets go of the worker. One that still runs is not stopped by it: only the end of the process does that. */
-  #end(): void {
+  /**
+   * Has the worker end, whatever it does: where it waits, and where a bounded module calls its clock. Code of a
+   * module without bounds, and JavaScript, goes on: only the end of the process stops that.
+   */
+  kill(): void {
+    this.#interrupt[KILL_SWITCH] = 1;
+    this.interrupt();
+    this.send(encodeFrame(FrameKind.close, 0));
+  }
+
+  /** Lets go of the worker. One that still runs is not stopped by it. */
+  end(): void {
     this.#worker?.terminate();
     this.#worker = undefined;
+    this.#incoming.wake();
+    this.#outgoing.wake();
   }
 
   async #feed(): Promise<void> {
     this.#feeding = true;
     for (let bytes = this.#waiting.shift(); bytes; bytes = this.#waiting.shift()) {
-      for (let done = 0; done < bytes.length;) {
+      for (let done = 0; done < bytes.length && this.#worker;) {
         const seen = this.#incoming.seen("read");
         const count = this.#incoming.writeSome(bytes, done);
         if (count === 0) await this.#incoming.changed("read", seen);
@@ -106,7 +119,7 @@ export class WorkerLink {
       if (last?.kind === kind && isOutput(kind)) last.payloads.push(payload);
       else groups.push({ kind, payloads: [payload] });
     }
-    if (groups.some(({ kind }) => kind === FrameKind.closed || kind === FrameKind.lost)) this.#end();
+    if (groups.some(({ kind }) => kind === FrameKind.closed || kind === FrameKind.lost)) this.end();
     if (groups.length > 0) this.#sendToHost(join(groups.flatMap((group) => this.#frameOf(group))));
   }
 

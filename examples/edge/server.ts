@@ -1,0 +1,19 @@
+/** Graders at the edge, with a token, and with graders of our own beside those that are built in. */
+import { type EdgeApp, edgeApp } from "@paddock/paddock/edge";
+import { judge, numberMatch, patternMatch, rubric, scriptedPolicy } from "@paddock/paddock";
+
+const polite = patternMatch({ pattern: /\b(please|thank you)\b/i });
+// A judge is a model: openaiPolicy({ url, model }) in the place of this one, which always says the same.
+const kind = judge(scriptedPolicy({ script: () => "It is friendly.\nScore: 8" }), {
+  criteria: "It is kind.",
+});
+
+const app: EdgeApp = edgeApp({
+  token: "a-token-for-the-example",
+  graders: {
+    polite,
+    kind,
+    right_and_polite: rubric([{ grader: numberMatch(), weight: 0.8 }, { grader: polite, weight: 0.2 }]),
+  },
+});
+export default app;

@@ -1,0 +1,106 @@
+import { Hono } from "hono";
+import { SandboxError } from "../../errors.ts";
+import type { Grader } from "../../rewards/grader.ts";
+import { mapConcurrently } from "../../rollout/map_concurrently.ts";
+import { PADDOCK_VERSION } from "../../version.ts";
+import { access } from "../access.ts";
+import type { AppEnv } from "../app_env.ts";
+import { noticeDisconnect } from "../disconnect.ts";
+import { asServerError, errorAnswer } from "../error_answer.ts";
+import { requestLimits } from "../request_limits.ts";
+import { ServerError } from "../server_error.ts";
+import { readItems, readJson, readRequest } from "./edge_request.ts";
+import { type EdgeScore, Grading, SANDBOXED_AT_ONCE } from "./grading.ts";
+import { helpText } from "./help_text.ts";
+import { type Peer, requireNear } from "./peer.ts";
+
+/** How a server at the edge is set up; by a file of its own, as it may read no environment. */
+export interface EdgeOptions {
+  /** Must come with each request, as `Authorization: Bearer …`. Without it only the server's own host is answered. */
+  token?: string | undefined;
+  /** Graders beside those that are built in, by the names to ask for them; they run in the server itself. */
+  graders?: Readonly<Record<string, Grader>> | undefined;
+  /** Milliseconds that a program under test may take; 10,000 unless given. */
+  timeoutMs?: number | undefined;
+  /** Told of what failed in the server, which nobody who asks is told; it is logged unless given. */
+  onFault?: ((error: unknown) => void) | undefined;
+}
+
+/** What `deno serve` takes: the whole server as a function of requests. */
+export interface EdgeApp {
+  /** Answers a request; `peer` says who sent it. */
+  fetch(request: Request, peer?: Peer): Response | Promise<Response>;
+}
+
+const LOOPBACK_NAMES = ["localhost", "127.0.0.1", "[::1]"];
+const LIMITS = { bodyBytes: 4 * 1024 * 1024, headerBytes: 16 * 1024, depth: 32, bodyMs: 30_000 };
+const MIN_TOKEN = 16;
+
+interface Outcome {
+  readonly status: number;
+  readonly result?: EdgeScore;
+  readonly error?: { readonly type: string; readonly message: string };
+}
+
+/**
+ * A server that scores conversations and needs no permission but to listen: no file, process, environment or
+ * native library. Python runs in workers of its own process, which is less of a wall than a process: see the README.
+ *
+ * @throws {RangeError} when the token is shorter than 16 characters.
+ */
+export function edgeApp(options: EdgeOptions = {}): EdgeApp {
+  const { token, graders = {}, timeoutMs = 10_000, onFault = logFault } = options;
+  if (token !== undefined && token.length < MIN_TOKEN) {
+    throw new RangeError(
+      `Cannot serve as 'token' must have at least ${MIN_TOKEN} characters: it has ${token.length}`,
+    );
+  }
+  const app = new Hono<AppEnv>();
+  app.onError((thrown) => {
+    const error = asServerError(thrown);
+    if (error.fault === "internal" || error.cause instanceof SandboxError) onFault(error.cause);
+    return errorAnswer(error);
+  });
+  app.notFound(() => errorAnswer(new ServerError("not_found", "There is no such path")));
+  app.use(access(token === undefined ? { hosts: LOOPBACK_NAMES } : { tokens: [token] }));
+  app.use(noticeDisconnect(), requestLimits(LIMITS));
+  routes(app, new Grading({ graders, timeoutMs }));
+  return {
+    fetch(request, peer) {
+      const refusal = token === undefined ? requireNear(peer) : undefined;
+      return refusal ? errorAnswer(refusal) : app.fetch(request);
+    },
+  };
+}
+
+function logFault(error: unknown): void {
+  // deno-lint-ignore no-console -- whoever runs a module at the edge has no other log
+  console.error("paddock:", error);
+}
+
+function routes(app: Hono<AppEnv>, grading: Grading): void {
+  app.get("/", (c) => c.text(helpText(grading.names)));
+  app.get("/health", (c) => c.json({ status: "ok", version: PADDOCK_VERSION }));
+  app.on("GET", ["/graders", "/v1/graders"], (c) => c.json({ graders: grading.names }));
+  app.on("POST", ["/grade", "/v1/grade"], async (c) => {
+    return c.json(await grading.grade(readRequest(await readJson(c.req.raw)), c.get("signal")));
+  });
+  app.post("/grade:batch", async (c) => {
+    const items = readItems(await readJson(c.req.raw));
+    const results: Outcome[] = [];
+    const run = (item: unknown, signal: AbortSignal) => outcomeOf(grading, item, signal);
+    const options = { concurrency: SANDBOXED_AT_ONCE, ordered: true, signal: c.get("signal") };
+    for await (const outcome of mapConcurrently(items, run, options)) results.push(outcome);
+    return c.json({ results });
+  });
+}
+
+/** What became of an item of a batch: one that fails is told of, and stops no other. */
+async function outcomeOf(grading: Grading, item: unknown, signal: AbortSignal): Promise<Outcome> {
+  try {
+    return { status: 200, result: await grading.grade(readRequest(item), signal) };
+  } catch (thrown) {
+    const { status, fault, message } = asServerError(thrown);
+    return { status, error: { type: fault, message } };
+  }
+}

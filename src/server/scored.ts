@@ -1,0 +1,14 @@
+import { SandboxError } from "../errors.ts";
+import { type GradeContext, type Grader, type Score, wholeScore } from "../rewards/grader.ts";
+import { ServerError, sessionError } from "./server_error.ts";
+
+/** The score, or an error in the grader's own words. */
+export async function scored(make: () => Grader, context: GradeContext): Promise<Score> {
+  try {
+    return wholeScore(await make().grade(context));
+  } catch (cause) {
+    const ofServer = cause instanceof SandboxError || cause instanceof ServerError;
+    if (ofServer || !(cause instanceof Error)) throw sessionError(cause);
+    throw new ServerError("invalid", `Cannot grade: ${cause.message}`, { cause });
+  }
+}

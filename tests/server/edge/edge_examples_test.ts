@@ -1,0 +1,64 @@
+import { assert, assertEquals, assertObjectMatch } from "@std/assert";
+import { DenoServe } from "../../../src/bench/deno_serve.ts";
+
+const README = await Deno.readTextFile(new URL("../../../examples/edge/README.md", import.meta.url));
+const EXAMPLE = /(```+)sh\n(curl [\s\S]*?)\n\1\n\n```json\n([\s\S]*?)\n```/g;
+const GRADERS = ["number_match", "gsm8k", "math", "countdown", "ifeval", "exact_match", "hidden_tests"];
+
+Deno.test({
+  name:
+    "examples/edge: each request is answered by what stands beneath it, with the permission to listen alone",
+  ignore: !await has("curl"), // the requests are written for it
+  async fn(t) {
+    const [command = ""] = README.match(/^deno serve .*$/m) ?? [];
+    const [, module = ""] = /^deno serve --allow-net --port 8000 (\S+)$/.exec(command) ?? [];
+    await using server = await DenoServe.start(module);
+    const env = { EDGE: server.url, TOKEN: tokenOf(README) };
+    const examples = [...README.matchAll(EXAMPLE)];
+    for (const grader of GRADERS) assert(examples.some(([, , request]) => request?.includes(grader)), grader);
+    for (const [, , request = "", answer = ""] of examples) {
+      await t.step(/"grader": "(\w+)"/.exec(request)?.[1] ?? request, async () => {
+        assertObjectMatch(JSON.parse(await shell(request, env)), JSON.parse(answer));
+      });
+    }
+    const { status, body } = await fetch(`${server.url}/graders`);
+    await body?.cancel();
+    assertEquals(status, 401);
+  },
+});
+
+Deno.test("examples/edge: the server works with the flags that make it harder to break out", async () => {
+  const [, flags = "", module = ""] =
+    /\ndeno serve (--allow-net --cached-only .*) \\\n {2}--port 8000 (\S+)/.exec(README) ?? [];
+  await using server = await DenoServe.start(module, { flags: flags.split(" ") });
+  const response = await server.grade({
+    grader: "hidden_tests",
+    completion: "```python\ndef add(a, b):\n    return a + b\n```",
+    tests: ["assert add(1, 2) == 3"],
+  }, { authorization: `Bearer ${tokenOf(README)}` });
+  assertEquals(await response.json(), { score: 1, parts: { tests_passed: 1 }, isolation: "worker" });
+});
+
+Deno.test("src/server/edge.ts is served as the README says", async () => {
+  const text = await Deno.readTextFile(new URL("../../../README.md", import.meta.url));
+  const [, module = "", body = ""] =
+    /\ndeno serve --allow-net (\S+)\ncurl -s localhost:8000\/grade -d '(.*)'/.exec(text) ?? [];
+  await using server = await DenoServe.start(module);
+  const { score } = await (await server.grade(JSON.parse(body))).json();
+  assertEquals(score, 1);
+});
+
+function tokenOf(text: string): string {
+  return /TOKEN=(\S+)/.exec(text)?.[1] ?? "";
+}
+
+async function shell(command: string, env: Record<string, string>): Promise<string> {
+  const { stdout } = await new Deno.Command("sh", { args: ["-c", command], env, stderr: "null" }).output();
+  return new TextDecoder().decode(stdout);
+}
+
+async function has(program: string): Promise<boolean> {
+  const { success } = await new Deno.Command("sh", { args: ["-c", `command -v ${program}`], stdout: "null" })
+    .output();
+  return success;
+}
