@@ -33,7 +33,8 @@ export interface EdgeApp {
 }
 
 const LOOPBACK_NAMES = ["localhost", "127.0.0.1", "[::1]"];
-const LIMITS = { bodyBytes: 4 * 1024 * 1024, headerBytes: 16 * 1024, depth: 32, bodyMs: 30_000 };
+const MIB = 1024 * 1024;
+const LIMITS = { bodyBytes: 4 * MIB, heldBytes: 64 * MIB, headerBytes: 16 * 1024, depth: 32, bodyMs: 30_000 };
 const MIN_TOKEN = 16;
 
 interface Outcome {
