@@ -3,20 +3,18 @@ import { floodError, limitError, lossResult } from "./exec_result.ts";
 import type { ExecEnd } from "./exec_run.ts";
 import type { GuestShellResult } from "./guest_frames.ts";
 import type { Limits } from "./limits.ts";
-
-/** Where a shell starts. */
-const HOME = "/home/pyodide";
+import { HOME } from "./protocol.ts";
 
 /** Says what became of a command line. Time and death are what the host saw; the rest is what the guest said. */
 export function shellResult(
   end: ExecEnd<GuestShellResult>,
-  options: { timeoutMs: number; limits: Limits },
+  options: { timeoutMs: number; limits: Limits; home?: string | undefined },
 ): ShellResult {
   const { stdout, stderr, durationMs, stateKept, stopped, result } = end;
   const outcome = {
     ...{ stdout, stderr, durationMs, stateKept },
     truncated: result?.truncated ?? false,
-    cwd: result?.outcome.cwd ?? HOME,
+    cwd: result?.outcome.cwd ?? options.home ?? HOME,
   };
   if (stopped === "timeout" || stopped === "cpu") {
     return { ...outcome, status: "timeout", error: limitError("command", stopped, options) };
