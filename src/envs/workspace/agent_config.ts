@@ -1,3 +1,5 @@
+import type { History } from "../../history.ts";
+
 /** A file with commands for an agent. */
 export interface CommandFile {
   /** Its name without a folder. */
@@ -16,8 +18,8 @@ export interface AgentConfig {
   /** Said behind the task, where given. */
   readonly strategyTemplate?: string | undefined;
   readonly demonstrationTemplate?: string | undefined;
-  /** Said before the task, each in the words of `demonstrationTemplate`. */
-  readonly demonstrations: readonly string[];
+  /** Chats that show how it is done: said before the task, each in the words of `demonstrationTemplate`. */
+  readonly demonstrations: readonly History[];
   /** Whether demonstrations become turns of the chat rather than one message. */
   readonly putDemosInHistory: boolean;
   /** Said when a reply holds no command. */
