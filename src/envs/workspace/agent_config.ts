@@ -1,4 +1,5 @@
 import type { History } from "../../history.ts";
+import type { ReplyCommand } from "./replies/reply_parser.ts";
 
 /** A file with commands for an agent. */
 export interface CommandFile {
@@ -38,6 +39,8 @@ export interface AgentTools {
   /** Shell variables at the start, such as `WINDOW`. */
   readonly variables: Readonly<Record<string, string | number>>;
   readonly commandFiles: readonly CommandFile[];
+  /** The commands that these files have, for parsers that must know them. */
+  readonly commands?: readonly ReplyCommand[] | undefined;
   /** What the system template's `{command_docs}` becomes. */
   readonly commandDocs: string;
   /** Names whose multi-line form ends with a line of its own: `edit` → `end_of_edit`. */
