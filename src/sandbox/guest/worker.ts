@@ -93,7 +93,7 @@ async function serve(assets: PythonAssets, image: HeapImage): Promise<void> {
   python.module.Py_EmscriptenSignalBuffer = interrupt;
   const session = new Session({
     ...{ python, image, devices, channel, entropy, interrupt },
-    ...(shell && { startShell: (runPython) => startShell(shell, python.fs, runPython) }),
+    ...(shell && { startShell: (runPython) => startShell(shell, { fs: python.fs, devices, runPython }) }),
   });
   session.seed(start.seed);
   channel.send(FrameKind.opened, textBytes("{}"));
@@ -103,11 +103,12 @@ async function serve(assets: PythonAssets, image: HeapImage): Promise<void> {
 
 function startShell(
   { Shell }: typeof import("./shell.ts"),
-  fs: FileSystem,
-  python: ShellParts["python"],
+  parts: { fs: FileSystem; devices: Devices; runPython: ShellParts["python"] },
 ): Shell {
+  const { fs, devices, runPython: python } = parts;
   const pause = (ms: number) => channel.pause(ms, kept.now);
-  return new Shell({ fs, interrupt, pause, python, outputBytes: start.limits.outputBytes });
+  const print: ShellParts["print"] = (stream, text) => devices.print(stream, text);
+  return new Shell({ fs, interrupt, pause, python, print, outputBytes: start.limits.outputBytes });
 }
 
 async function build(assets: PythonAssets, plan: ImagePlan): Promise<void> {
