@@ -17,7 +17,7 @@ import { bundleShell } from "./shell_bundle.ts";
 import { unlessAborted } from "./unless_aborted.ts";
 
 /** What of a boot plan is the same for every sandbox that starts from one image. */
-export type ImageManifest = Omit<BootPlan, "limits" | "mounts" | "plan">;
+export type ImageManifest = Omit<BootPlan, "limits" | "mounts" | "plan" | "home">;
 
 /** The module that a sandbox runs, below its image's directory. */
 export const SUPERVISOR = "supervisor.js";

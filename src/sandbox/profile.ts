@@ -10,6 +10,8 @@ export interface Profile extends ProfileSettings {
   readonly name: string;
   /** Given by programs alone: a profile file has none. */
   readonly preload?: Preload | undefined;
+  /** Where sessions have their own files and start, an absolute path in the guest; given by programs alone. */
+  readonly home?: string | undefined;
 }
 
 /**

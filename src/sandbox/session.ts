@@ -124,7 +124,7 @@ export class Session implements PythonSession {
   }
 
   async #shell(command: string, options: ShellOptions): Promise<ShellResult> {
-    const { limits } = this.#source.profile;
+    const { limits, home } = this.#source.profile;
     const { timeoutMs = limits.timeoutMs, silenceMs, stdin, signal, onOutput } = options;
     const link = await this.#live();
     const run = new ExecRun(link, {
@@ -132,7 +132,7 @@ export class Session implements PythonSession {
       ...this.#runLimits(),
     });
     const end = await run.run(FrameKind.shell, { command, stdin });
-    const result = shellResult(end, { timeoutMs, silenceMs, limits });
+    const result = shellResult(end, { timeoutMs, silenceMs, limits, home });
     this.#noteRestart(result);
     this.#finish(link, end, signal);
     return result;

@@ -3,9 +3,7 @@ import { floodError, limitError, lossResult } from "./exec_result.ts";
 import type { ExecEnd, StopReason } from "./exec_run.ts";
 import type { GuestShellResult } from "./guest_frames.ts";
 import type { Limits } from "./limits.ts";
-
-/** Where a shell starts. */
-const HOME = "/home/pyodide";
+import { HOME } from "./protocol.ts";
 
 const DEADLINES: Readonly<Record<StopReason, ShellDeadline | undefined>> = {
   ...{ timeout: "run", silence: "silence", cpu: "cpu", aborted: undefined },
@@ -14,13 +12,18 @@ const DEADLINES: Readonly<Record<StopReason, ShellDeadline | undefined>> = {
 /** Says what became of a command line. Time and death are what the host saw; the rest is what the guest said. */
 export function shellResult(
   end: ExecEnd<GuestShellResult>,
-  options: { timeoutMs: number; silenceMs?: number | undefined; limits: Limits },
+  options: {
+    timeoutMs: number;
+    silenceMs?: number | undefined;
+    limits: Limits;
+    home?: string | undefined;
+  },
 ): ShellResult {
   const { stdout, stderr, durationMs, stateKept, stopped, result } = end;
   const outcome = {
     ...{ stdout, stderr, durationMs, stateKept },
     truncated: result?.truncated ?? false,
-    cwd: result?.outcome.cwd ?? HOME,
+    cwd: result?.outcome.cwd ?? options.home ?? HOME,
   };
   const deadline = stopped && DEADLINES[stopped];
   if (stopped && deadline) {

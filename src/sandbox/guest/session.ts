@@ -26,7 +26,7 @@ export class Session {
   constructor(parts: SessionParts) {
     this.#parts = parts;
     this.#shell = parts.startShell?.((request, route) => this.#runProgram(request, route));
-    this.#files = new SessionFiles(parts.python.fs);
+    this.#files = new SessionFiles(parts.python.fs, parts.home);
     this.#files.openStandard();
     this.#stackPointer = Number(parts.python.exports.__stack_pointer.value);
   }
@@ -150,6 +150,8 @@ export interface SessionParts {
   readonly channel: Channel;
   readonly entropy: Entropy;
   readonly interrupt: Uint8Array;
+  /** Where its own files live. */
+  readonly home: string;
   /** Starts the shell, where the profile has one, upon what runs Python programs for it. */
   readonly startShell?: (python: ShellParts["python"]) => Shell;
 }

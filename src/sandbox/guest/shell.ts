@@ -2,7 +2,6 @@ import { clock } from "./shell_clock.ts";
 import { Bash } from "./just_bash.ts";
 import type { FileSystem } from "./emscripten.ts";
 import { readOnlyFileSystem } from "./read_only_files.ts";
-import { HOME } from "./session_files.ts";
 import { ShellFiles } from "./shell_files.ts";
 import { COMPUTING, NOTHING_MORE, type ShellLimits, shellLimits, STOP_MESSAGE } from "./shell_limits.ts";
 import { type ProgramEnd, type ProgramRequest, programs, USER } from "./shell_programs.ts";
@@ -23,6 +22,8 @@ export interface ShellEnd {
 /** What the shell stands on. */
 export interface ShellParts {
   readonly fs: FileSystem;
+  /** Where it starts. */
+  readonly home: string;
   /** The byte that the supervisor sets to stop what runs. */
   readonly interrupt: Uint8Array;
   /** Blocks for so long, or until an interrupt. */
@@ -36,7 +37,6 @@ export interface ShellParts {
 /** The number of `/dev/zero`, which Emscripten does not have. */
 const ZERO = 1 << 8 | 5;
 const VARIABLES = {
-  HOME,
   USER,
   LOGNAME: USER,
   SHELL: "/bin/bash",
@@ -160,11 +160,11 @@ export class Shell {
   }
 
   #newBash(): OpenBash {
-    const { fs } = this.#parts;
+    const { fs, home } = this.#parts;
     return new Bash({
       fs: new ShellFiles(fs),
-      cwd: HOME,
-      env: VARIABLES,
+      cwd: home,
+      env: { ...VARIABLES, HOME: home },
       customCommands: programs((request) => this.#runPython(request)),
       executionLimits: this.#limits,
       defenseInDepth: false,

@@ -1,7 +1,7 @@
 /** One session: an interpreter in a realm of its own, driven frame by frame. */
 import { defineGlobals, kept } from "./realm.ts";
 import createModule from "pyodide/pyodide.asm.mjs";
-import { FrameKind } from "../protocol.ts";
+import { FrameKind, HOME } from "../protocol.ts";
 import { buildImage, type ImagePlan } from "./build.ts";
 import { Channel } from "./channel.ts";
 import { Devices, textBytes } from "./devices.ts";
@@ -27,6 +27,8 @@ export interface WorkerStart {
   /** Where the shell's code is; none without a shell. */
   readonly shellUrl?: string;
   readonly limits: { readonly outputBytes: number; readonly fileBytes: number };
+  /** Where the session has its own files, if not in the usual place. */
+  readonly home?: string;
   readonly seed?: number;
 }
 
@@ -70,6 +72,7 @@ try {
     createModule: createModule as ModuleFactory,
     exportNames: start.exportNames,
     trees: start.trees,
+    home: start.home ?? HOME,
   };
   if (start.plan) await build(assets, start.plan);
   else if (start.image) await serve(assets, start.image);
@@ -92,8 +95,10 @@ async function serve(assets: PythonAssets, image: HeapImage): Promise<void> {
   limitFiles(python.fs, start.limits.fileBytes);
   python.module.Py_EmscriptenSignalBuffer = interrupt;
   const session = new Session({
-    ...{ python, image, devices, channel, entropy, interrupt },
-    ...(shell && { startShell: (runPython) => startShell(shell, { fs: python.fs, devices, runPython }) }),
+    ...{ python, image, devices, channel, entropy, interrupt, home: assets.home },
+    ...(shell && {
+      startShell: (runPython) => startShell(shell, { fs: python.fs, home: assets.home, devices, runPython }),
+    }),
   });
   session.seed(start.seed);
   channel.send(FrameKind.opened, textBytes("{}"));
@@ -103,12 +108,12 @@ async function serve(assets: PythonAssets, image: HeapImage): Promise<void> {
 
 function startShell(
   { Shell }: typeof import("./shell.ts"),
-  parts: { fs: FileSystem; devices: Devices; runPython: ShellParts["python"] },
+  parts: { fs: FileSystem; home: string; devices: Devices; runPython: ShellParts["python"] },
 ): Shell {
-  const { fs, devices, runPython: python } = parts;
+  const { fs, home, devices, runPython: python } = parts;
   const pause = (ms: number) => channel.pause(ms, kept.now);
   const print: ShellParts["print"] = (stream, text) => devices.print(stream, text);
-  return new Shell({ fs, interrupt, pause, python, print, outputBytes: start.limits.outputBytes });
+  return new Shell({ fs, home, interrupt, pause, python, print, outputBytes: start.limits.outputBytes });
 }
 
 async function build(assets: PythonAssets, plan: ImagePlan): Promise<void> {
