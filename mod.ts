@@ -110,6 +110,7 @@ export type {
   ResetOptions,
   SessionLease,
   SessionPool,
+  ShellDeadline,
   ShellOptions,
   ShellResult,
 } from "./src/sandbox/exec.ts";

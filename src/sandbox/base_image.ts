@@ -33,7 +33,7 @@ export interface BaseImageOptions {
 const MANIFEST = "manifest.json";
 
 /** Counted up when the host makes an image's files in another way than before. */
-const IMAGE_FORMAT = 2;
+const IMAGE_FORMAT = 3;
 
 /**
  * Finds the base image of a profile in the cache, or builds it. Processes that want the same one at the

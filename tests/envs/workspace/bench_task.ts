@@ -78,6 +78,7 @@ export interface Opened {
 /** What a test may ask for. */
 export interface OpenOptions extends Partial<WorkspaceEnvOptions> {
   task?: Partial<WorkspaceTask>;
+  plan?: Partial<WorkspaceTask["evaluation"]>;
   tools?: Partial<AgentConfig["tools"]>;
   sessions?: number;
 }
@@ -85,13 +86,14 @@ export interface OpenOptions extends Partial<WorkspaceEnvOptions> {
 /** Writes a task's files, opens its workspace, and runs a test on an env over it that was reset. */
 export async function withWorkspace(
   test: (opened: Opened) => Promise<void>,
-  { task, tools, sessions, ...options }: OpenOptions = {},
+  { task, plan, tools, sessions, ...options }: OpenOptions = {},
 ): Promise<void> {
   const directory = await Deno.makeTempDir();
   try {
     const evaluator = new NumberEvaluator();
+    const written = await writeTask(directory);
     await using workspace = await Workspace.open({
-      task: { ...await writeTask(directory), ...task },
+      task: { ...written, evaluation: { ...written.evaluation, ...plan }, ...task },
       agent: { ...AGENT, tools: { ...AGENT.tools, ...tools } },
       evaluator,
       sessions,

@@ -32,7 +32,7 @@ def require_allocation(allocation):
 
 def answer(history):
     """The opponent gives each field a weight by chance, and all that rounding leaves over to one of them."""
-    weights = [random.randint(0, SOLDIERS) for _ in range(FIELDS)]
+    weights = [int(random.random() * (SOLDIERS + 1)) for _ in range(FIELDS)]
     whole = sum(weights) or 1
     allocation = [weight * SOLDIERS // whole for weight in weights]
     allocation[random.randrange(FIELDS)] += SOLDIERS - sum(allocation)
