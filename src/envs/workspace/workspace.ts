@@ -1,6 +1,9 @@
+import type { SessionLease } from "../../sandbox/exec.ts";
+import { SandboxPool } from "../../sandbox/pool.ts";
 import type { AgentConfig } from "./agent_config.ts";
-import type { Evaluator } from "./evaluation.ts";
-import type { WorkspaceTask } from "./workspace_task.ts";
+import type { EvaluateOptions, EvaluationOutcome, Evaluator, Submission } from "./evaluation.ts";
+import { workspaceProfile } from "./workspace_profile.ts";
+import { requirePlayable, type Scores, type WorkspaceFile, type WorkspaceTask } from "./workspace_task.ts";
 
 /** What the episodes of a task share. */
 export interface WorkspaceOptions {
@@ -17,15 +20,109 @@ export interface WorkspaceOptions {
   signal?: AbortSignal | undefined;
 }
 
-/** A task that is open to be worked on: its sandboxes, its evaluator and its baseline, shared by many episodes. */
-export declare class Workspace implements AsyncDisposable {
+interface WorkspaceParts extends Pick<WorkspaceOptions, "task" | "agent" | "evaluator"> {
+  readonly starter: Submission;
+  readonly pool: SandboxPool;
+}
+
+/**
+ * A task that is open to be worked on: its sandboxes, its evaluator and its baseline, shared by many episodes.
+ *
+ * Episodes follow each other in the same sandboxes, which are rewound in between: they are for agents that may know
+ * of one another, such as those of one policy.
+ */
+export class Workspace implements AsyncDisposable {
   readonly task: WorkspaceTask;
   readonly agent: AgentConfig;
+  /** The files that an episode starts with and may change, by their paths in the workspace. */
+  readonly starter: Submission;
+  readonly #evaluator: Evaluator;
+  readonly #pool: SandboxPool;
+  #baseline: Promise<Scores | null> | undefined;
+
+  private constructor({ task, agent, starter, evaluator, pool }: WorkspaceParts) {
+    this.task = task;
+    this.agent = agent;
+    this.starter = starter;
+    this.#evaluator = evaluator;
+    this.#pool = pool;
+  }
+
   /**
    * Reads the task's files and starts its sandboxes.
    *
+   * @throws {RangeError} when the task cannot be played.
    * @throws {Deno.errors.NotFound} when a file of the task is missing.
+   * @throws {SyntaxError} when two of its files claim one place in the workspace.
    */
-  static open(options: WorkspaceOptions): Promise<Workspace>;
-  [Symbol.asyncDispose](): Promise<void>;
+  static async open(options: WorkspaceOptions): Promise<Workspace> {
+    const { task, agent, evaluator, sessions = 1, cacheDir, onBuild, signal } = options;
+    await using opened = new AsyncDisposableStack();
+    opened.use(evaluator);
+    requirePlayable(task);
+    const starter = await readFiles(task, task.starter.filter(({ path }) => !task.readOnly.includes(path)));
+    const profile = await workspaceProfile(task);
+    const pool = opened.use(
+      new SandboxPool({ profile, size: sessions, resetMode: "rewind", cacheDir, onBuild, signal }),
+    );
+    opened.move();
+    return new Workspace({ task, agent, starter, evaluator, pool });
+  }
+
+  /** A session for one episode after the other. */
+  async acquire(options: { signal?: AbortSignal | undefined } = {}): Promise<SessionLease> {
+    return await this.#pool.acquire(options);
+  }
+
+  /** Scores a submission, apart from where it was written. */
+  async evaluate(submission: Submission, options?: EvaluateOptions): Promise<EvaluationOutcome> {
+    return await this.#evaluator.evaluate(submission, options);
+  }
+
+  /** What the task says to compare with, else what the starter files score; `null` when they score nothing. */
+  async baseline(): Promise<Scores | null> {
+    const { baseline } = this.task.evaluation;
+    if (baseline) return baseline;
+    this.#baseline ??= this.#measureBaseline();
+    return await this.#baseline;
+  }
+
+  async #measureBaseline(): Promise<Scores | null> {
+    try {
+      const { evaluation, starter } = this.task;
+      const handedIn = starter.filter(({ path }) =>
+        evaluation.submission.some((each) => each.endsWith("/") ? path.startsWith(each) : path === each)
+      );
+      const outcome = await this.evaluate(await readFiles(this.task, handedIn));
+      return outcome.status === "scored" ? outcome.scores : null;
+    } catch (error) {
+      this.#baseline = undefined; // it was no fault of the files: whoever asks next may have more luck
+      throw error;
+    }
+  }
+
+  /** Ends the sandboxes, and with them every episode. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await using ended = new AsyncDisposableStack();
+    ended.use(this.#evaluator);
+    ended.use(this.#pool);
+  }
+}
+
+async function readFiles({ id }: WorkspaceTask, files: readonly WorkspaceFile[]): Promise<Submission> {
+  const read = new Map<string, Uint8Array>();
+  for (const { path, hostPath } of files) {
+    try {
+      read.set(path, await Deno.readFile(hostPath));
+    } catch (cause) {
+      const why = cause instanceof Error ? cause.message : String(cause);
+      throw new Deno.errors.NotFound(
+        `Cannot open task '${id}' as '${hostPath}' must be a file to read: ${why}`,
+        {
+          cause,
+        },
+      );
+    }
+  }
+  return read;
 }

@@ -50,10 +50,11 @@ async function modulePlan(yaml: TaskYaml, module: string, parts: PlanParts): Pro
 
 async function scriptPlan(yaml: TaskYaml, parts: PlanParts): Promise<PlanSource> {
   const { starter, secret, data, find } = parts;
-  const [path = "evaluate.py"] = yaml.evaluation_paths;
+  const [path = ""] = yaml.evaluation_paths;
   const all = [...starter, ...secret];
   const own = all.find((file) => file.path === path);
-  const script = own ?? { path, hostPath: await find(path, ["evaluation_paths", 0]) };
+  const hostPath = path === "" ? path : own?.hostPath ?? await find(path, ["evaluation_paths", 0]);
+  const script = own ?? { path, hostPath };
   const isCsv = yaml.task_entrypoint !== "PythonSubmissionTasks";
   const isUnsaid = (yaml.evaluation?.submission ?? []).length === 0;
   const submission = isCsv && isUnsaid

@@ -36,14 +36,6 @@ export function formatTemplate(template: string, values: TemplateValues): string
   return filled;
 }
 
-/** The names that a template needs, each without what follows it. */
-export function templateNames(template: string): Set<string> {
-  const names = new Set<string>();
-  const plain = template.replaceAll(/\{\{|\}\}/g, "");
-  for (const [, name = ""] of plain.matchAll(/\{([^{}.[!:]*)/g)) names.add(name);
-  return names;
-}
-
 function fieldAt({ text, at }: Rest): Rest {
   const end = text.slice(at).search(/[{}]/);
   if (end === -1) throw fault(text, at - 1, "a '{' must be written '{{', or closed");
