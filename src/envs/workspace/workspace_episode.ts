@@ -40,9 +40,6 @@ interface ActionEnd {
   readonly exitStatus?: string;
 }
 
-/** The end that a lack of steps leads to. */
-export const OUT_OF_STEPS = "max_steps";
-
 const AT_START = JSON.stringify({ open_file: "n/a", working_dir: WORKSPACE });
 const VALIDATION = /^<<VALIDATION\|\|[\s\S]*\|\|VALIDATION>>\s*$/m;
 const SUBMISSION = /^<<SUBMISSION\|\|[\s\S]*\|\|SUBMISSION>>\s*$/m;
@@ -85,7 +82,7 @@ export class WorkspaceEpisode {
   /** What an action leads to, in the order of MLGym's cases. */
   async #act(command: string, options: EpisodeStepOptions): Promise<ActionEnd> {
     const { tools } = this.workspace.agent;
-    if (this.#steps > this.#parts.limits.maxSteps) return await this.#exit(OUT_OF_STEPS, options);
+    if (this.#steps > this.#parts.limits.maxSteps) return await this.#exit("max_steps", options);
     const asked = commandKind(command, tools);
     if (asked.kind === "skip") return { output: "Skipped", exitStatus: "skipped" };
     if (asked.kind === "forfeit") return { output: "Exited (exit_forfeit)", exitStatus: "exit_forfeit" };
@@ -120,7 +117,7 @@ export class WorkspaceEpisode {
     const outcome: EvaluationOutcome = "fault" in handedIn
       ? { status: "failed", message: handedIn.fault }
       : await this.workspace.evaluate(handedIn.submission, { seed, signal });
-    const baseline = await this.workspace.baseline();
+    const baseline = await this.workspace.baseline({ seed, signal });
     const scores = outcome.status === "scored" ? outcome.scores : {};
     const metric = plan.metric ?? Object.keys(scores)[0];
     const directions = directionsOf({ ...baseline, ...scores }, plan);
