@@ -2,7 +2,6 @@ import type { SessionLease } from "../../sandbox/exec.ts";
 import { SandboxPool } from "../../sandbox/pool.ts";
 import type { AgentConfig } from "./agent_config.ts";
 import type { EvaluateOptions, EvaluationOutcome, Evaluator, Submission } from "./evaluation.ts";
-import { ApartEvaluator } from "./evaluation/apart_evaluator.ts";
 import { Baseline } from "./evaluation/baseline.ts";
 import { workspaceProfile } from "./workspace_profile.ts";
 import { requirePlayable, type Scores, type WorkspaceFile, type WorkspaceTask } from "./workspace_task.ts";
@@ -11,8 +10,8 @@ import { requirePlayable, type Scores, type WorkspaceFile, type WorkspaceTask } 
 export interface WorkspaceOptions {
   readonly task: WorkspaceTask;
   readonly agent: AgentConfig;
-  /** Scores submissions, and is disposed with the workspace; one with sandboxes of its own unless given. */
-  readonly evaluator?: Evaluator | undefined;
+  /** Scores submissions; the workspace disposes of it. */
+  readonly evaluator: Evaluator;
   /** How many episodes there are at most at the same time; 1 unless given. */
   sessions?: number | undefined;
   /** Where base images are cached; `.cache/paddock` in the user's home unless given. */
@@ -22,8 +21,7 @@ export interface WorkspaceOptions {
   signal?: AbortSignal | undefined;
 }
 
-interface WorkspaceParts extends Pick<WorkspaceOptions, "task" | "agent"> {
-  readonly evaluator: Evaluator;
+interface WorkspaceParts extends Pick<WorkspaceOptions, "task" | "agent" | "evaluator"> {
   readonly starter: Submission;
   readonly pool: SandboxPool;
 }
@@ -60,15 +58,15 @@ export class Workspace implements AsyncDisposable {
    * @throws {SyntaxError} when two of its files claim one place in the workspace.
    */
   static async open(options: WorkspaceOptions): Promise<Workspace> {
-    const { task, agent, sessions: size = 1, cacheDir, onBuild, signal } = options;
-    const starting = { size, cacheDir, onBuild, signal };
+    const { task, agent, evaluator, sessions: size = 1, cacheDir, onBuild, signal } = options;
     await using opened = new AsyncDisposableStack();
-    if (options.evaluator) opened.use(options.evaluator);
+    opened.use(evaluator);
     requirePlayable(task);
     const starter = await readFiles(task, task.starter.filter(({ path }) => !task.readOnly.includes(path)));
     const profile = await workspaceProfile(task);
-    const evaluator = options.evaluator ?? opened.use(await ApartEvaluator.open(task.evaluation, starting));
-    const pool = opened.use(new SandboxPool({ ...starting, profile, resetMode: "rewind" }));
+    const pool = opened.use(
+      new SandboxPool({ profile, size, resetMode: "rewind", cacheDir, onBuild, signal }),
+    );
     opened.move();
     return new Workspace({ task, agent, starter, evaluator, pool });
   }

@@ -1,5 +1,6 @@
 import { blockedProgram } from "./blocked_program.ts";
 import { commandKind, mayTrain } from "./command_kind.ts";
+import { withHereDocuments } from "./commands/here_documents.ts";
 import type { EvaluationOutcome } from "./evaluation.ts";
 import { exitStatus, validationText } from "./evaluation_text.ts";
 import { metricDirection } from "./metric_direction.ts";
@@ -96,7 +97,9 @@ export class WorkspaceEpisode {
   async #run(command: string, options: EpisodeStepOptions): Promise<ActionEnd> {
     const { bench, limits } = this.#parts;
     const timeoutMs = mayTrain(command) ? this.workspace.task.trainingTimeoutMs : limits.timeoutMs;
-    const { output, kept } = await bench.run(command, { ...options, timeoutMs, silenceMs: limits.silenceMs });
+    const { silenceMs } = limits;
+    const line = withHereDocuments(command, this.workspace.agent.tools.endNames);
+    const { output, kept } = await bench.run(line, { ...options, timeoutMs, silenceMs });
     if (!kept) return { output, exitStatus: "early_exit" };
     if (SUBMISSION.test(output)) return await this.#exit("submit", options);
     if (!VALIDATION.test(output)) return { output };
