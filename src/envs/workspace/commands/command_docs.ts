@@ -29,7 +29,10 @@ function filled({ docstring }: AgentCommand, variables: AgentTools["variables"])
   return docstring === undefined ? undefined : formatTemplate(docstring, variables);
 }
 
-function detailed({ name, signature, arguments: given }: AgentCommand, docstring: string | undefined): string {
+function detailed(
+  { name, signature, arguments: given }: AgentCommand,
+  docstring: string | undefined,
+): string {
   const lines = Object.entries(given).map(([key, { type, required, description }]) =>
     `    - ${key} (${type}) [${required ? "required" : "optional"}]: ${description}\n`
   );

@@ -89,7 +89,11 @@ function described(file: CommandFile, name: string, docs: readonly string[]): z.
   const checked = docsSchema.safeParse(value);
   if (checked.success) return checked.data;
   const [issue] = checked.error.issues;
-  throw fault(file, `the description of '${name}' must have its keys`, `${issue?.path.join(".")}: ${issue?.message}`);
+  throw fault(
+    file,
+    `the description of '${name}' must have its keys`,
+    `${issue?.path.join(".")}: ${issue?.message}`,
+  );
 }
 
 function fault({ name }: CommandFile, needed: string, was: string, options?: ErrorOptions): SyntaxError {
