@@ -1,7 +1,7 @@
 import { SandboxError } from "../../errors.ts";
 import type { PythonSession } from "../../sandbox/exec.ts";
 import type { AgentConfig, CommandFile } from "./agent_config.ts";
-import { type CommandEnd, commandEnd } from "./command_end.ts";
+import { type CommandEnd, commandEnd, type CommandTimes } from "./command_end.ts";
 import type { Submission } from "./evaluation.ts";
 import { assignment, shellWord } from "./shell_words.ts";
 import { type HandedIn, submissionFiles } from "./submission_files.ts";
@@ -16,13 +16,6 @@ export interface WorkbenchParts {
 /** What a request to a {@linkcode Workbench} may be given. */
 export interface WorkbenchOptions {
   signal?: AbortSignal | undefined;
-}
-
-/** How long a command may take. */
-export interface CommandLimits extends WorkbenchOptions {
-  readonly timeoutMs: number;
-  /** How long it may write nothing. */
-  readonly silenceMs?: number | undefined;
 }
 
 const PREPARATION_TIMEOUT_MS = 20_000;
@@ -65,11 +58,11 @@ export class Workbench {
   }
 
   /** Runs an agent's command; what it does is a result. */
-  async run(command: string, { timeoutMs, signal }: CommandLimits): Promise<CommandEnd> {
+  async run(command: string, limits: CommandTimes & WorkbenchOptions): Promise<CommandEnd> {
     let printed = "";
     const onOutput = (_stream: string, text: string) => void (printed += text);
-    const result = await this.#session.shell(command, { timeoutMs, signal, onOutput });
-    return commandEnd(printed, result, timeoutMs);
+    const result = await this.#session.shell(command, { ...limits, onOutput });
+    return commandEnd(printed, result, limits);
   }
 
   /**

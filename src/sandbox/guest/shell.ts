@@ -5,6 +5,7 @@ import { readOnlyFileSystem } from "./read_only_files.ts";
 import { ShellFiles } from "./shell_files.ts";
 import { COMPUTING, NOTHING_MORE, type ShellLimits, shellLimits, STOP_MESSAGE } from "./shell_limits.ts";
 import { type ProgramEnd, type ProgramRequest, programs, USER } from "./shell_programs.ts";
+import { withRefusals } from "./shell_refusals.ts";
 import { type Interpreter, type Route, ShellTerminal, type TerminalParts } from "./shell_terminal.ts";
 
 /** A command line, as the host sends it. */
@@ -142,6 +143,7 @@ export class Shell {
     let ownDepth = 0;
     bash.onStart = (interpreter, state) => {
       this.#live = state;
+      withRefusals(interpreter);
       return ownDepth === 0 ? this.#terminal.follow(interpreter) : interpreter;
     };
     bash.execInScope = async (script, options, scope, depth, ...rest) => {

@@ -18,7 +18,8 @@ export interface MLGymRewardAssignmentOptions {
   rewardAt?: RewardAt | undefined;
 }
 
-const REWARD_AT: readonly RewardAt[] = ["validate", "improvement", "end"];
+/** All that a reward may be given for. */
+export const REWARD_AT: readonly RewardAt[] = ["validate", "improvement", "end"];
 
 /**
  * Adds to the reward how much better than the baseline the work is, by the direction of its metric, from what the
@@ -50,12 +51,13 @@ export class MLGymRewardAssignment implements Transform {
 
   step(step: Step, { action }: TransformContext): Step {
     const evaluation = action?.skip ? undefined : step.workspace?.evaluation;
+    const isEnd = step.terminated || step.truncated;
     const gain = evaluation === undefined ? null : gainOf(evaluation);
-    const worth = gain === null ? undefined : this.#worth(gain, step.terminated);
+    const worth = gain === null ? undefined : this.#worth(gain, isEnd);
     const isMissing = this.#rewardAt === "end" ? gain === null : gain === null && this.#best === undefined;
     if (gain !== null) this.#best = Math.max(gain, this.#best ?? -Infinity);
     if (worth !== undefined) return rewarded(step, worth, evaluation?.metric);
-    return step.terminated && isMissing ? unscored(step, evaluation) : step;
+    return isEnd && isMissing ? unscored(step, evaluation) : step;
   }
 
   #worth(gain: number, isEnd: boolean): number | undefined {

@@ -54,7 +54,7 @@ Deno.test("WorkspaceEnv evaluates what there is when the steps are used up, and 
     assertEquals((await act("echo 2 > answer.txt")).workspace?.currentStep, 1);
     assertEquals((await act("echo 3 > answer.txt")).terminated, false);
     const last = await act("echo 4 > answer.txt");
-    assertEquals([last.terminated, last.truncated], [false, true]);
+    assertEquals([last.terminated, last.truncated], [true, false]);
     assertEquals(last.workspace?.exitStatus, "autosubmission (max_steps)");
     assertEquals(last.info?.scores, { Score: 3 });
     assertEquals(last.reward, 2);

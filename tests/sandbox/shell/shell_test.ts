@@ -226,3 +226,18 @@ shellTest("Session.shell() refuses what is no command line", async (session) => 
   await assertRejects(() => session.shell("ls", { timeoutMs: 0 }), RangeError, "'timeoutMs'");
   assert((await session.shell("")).status === "ok");
 });
+
+shellTest("Session.shell() tells of a redirection that is refused, and goes on", async (session) => {
+  for (
+    const [line, stderr] of [
+      ["echo x > /lib/x", "bash: /lib/x: Read-only file system\n"],
+      ["touch f; echo x > f/g", "bash: /home/pyodide/f/g: Not a directory\n"],
+      ["touch r; chmod 444 r; echo x >> r", "bash: /home/pyodide/r: Permission denied\n"],
+      ["{ echo x; echo y; } > /lib/x", "bash: /lib/x: Read-only file system\n"],
+      ["cat <<E > /lib/x\nx\nE", "bash: /lib/x: Read-only file system\n"],
+    ] as const
+  ) {
+    const result = await session.shell(`${line}\necho $?`);
+    assertEquals([line, result.stdout, result.stderr], [line, "1\n", stderr]);
+  }
+});

@@ -35,7 +35,7 @@ export async function evaluationRun(
   const { plan, files, submitted, submission, signal } = options;
   const modules = { paddock_numpy_stand_in: numpyStandIn, [MODULE]: source };
   const failures: unknown[] = [];
-  const result = await session.exec(`${definingModules(modules)}\n${startOf(plan, Object.keys(submitted))}`, {
+  const result = await session.exec(`${definingModules(modules)}\n${startOf(options)}`, {
     files: { ...seenBy(plan, submitted), ...files },
     tools: [callOf(submission, (error) => failures.push(error))],
     timeoutMs: Math.min(plan.timeoutMs + MARGIN_MS, MAX_MS),
@@ -45,10 +45,14 @@ export async function evaluationRun(
   return result;
 }
 
-function startOf({ kind, script, submission }: EvaluationPlan, paths: readonly string[]): string {
+function startOf({ plan, files, submitted }: EvaluationRunOptions): string {
+  const { kind, script, submission } = plan;
+  const paths = Object.keys(submitted);
   if (kind === "module") return moduleCall(MODULE, "run_module", [script.path, paths]);
   const flags = kind === "csv-script" ? ["--submission_file", submission[0] ?? "submission.csv"] : [];
-  const modules = kind === "csv-script" ? [] : paths.filter((path) => path.endsWith(".py")).map(moduleOf);
+  // What the evaluation has a copy of is its own, whoever else hands it in.
+  const elsewhere = paths.filter((path) => path.endsWith(".py") && !Object.hasOwn(files, path));
+  const modules = kind === "csv-script" ? [] : elsewhere.map(moduleOf);
   return moduleCall(MODULE, "run_script", [script.path, flags, modules]);
 }
 
