@@ -103,7 +103,8 @@ async function imageKey(profile: Profile): Promise<string> {
     shell: profile.shell ? [SHELL_ENGINE, import.meta.resolve("just-bash/browser"), shellModules()] : [],
     preimports: profile.preimports,
     packages: profile.packages.map(({ name, sha256 }) => [name, sha256]),
-    ...(profile.preload && { preload: profile.preload, mounts: await mountDigests(profile.mounts) }),
+    ...(profile.preload && { preload: profile.preload }),
+    ...(profile.preload && !profile.preload.ignoresMounts && { mounts: await mountDigests(profile.mounts) }),
   };
   return (await sha256(JSON.stringify(inputs))).slice(0, 32);
 }

@@ -1,4 +1,4 @@
-import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { evaluationGain } from "../../../src/envs/workspace/evaluation_gain.ts";
@@ -38,8 +38,8 @@ Deno.test("the scripted agent of each task improves on what it starts with", asy
       const evaluation = await playedBy(bench, name);
       assert(evaluation?.outcome.status === "scored", JSON.stringify(evaluation));
       assertEquals(evaluation.action, "submit");
-      assertAlmostEquals(evaluation.baseline?.[metric] ?? NaN, start, within);
-      assertAlmostEquals(evaluation.outcome.scores[metric] ?? NaN, end, within);
+      assertNear(evaluation.baseline?.[metric] ?? NaN, start, within);
+      assertNear(evaluation.outcome.scores[metric] ?? NaN, end, within);
       assert((evaluationGain(evaluation) ?? 0) > 0);
     });
   }
@@ -56,7 +56,7 @@ Deno.test("the prisoner's dilemma scores simple strategies as they are known to"
     await t.step(name, async () => {
       const outcome = await scoreOf(bench, "prisoners_dilemma", `def row_strategy(history): return ${move}`);
       assert(outcome.status === "scored", JSON.stringify(outcome));
-      assertAlmostEquals(outcome.scores.Score ?? NaN, score, 0.03);
+      assertNear(outcome.scores.Score ?? NaN, score, 0.03);
     });
   }
 });
@@ -115,4 +115,8 @@ async function scoreOf(bench: EvaluatorBench, name: string, strategy: string): P
   const { pool, evaluationPool } = bench;
   await using evaluator = new WorkspaceEvaluator({ plan, pool, evaluationPool });
   return await evaluator.evaluate(submissionOf({ "strategy.py": strategy }), { seed: 1 });
+}
+
+function assertNear(actual: number, expected: number, within: number): void {
+  assert(Math.abs(actual - expected) <= within, `${actual} must be within ${within} of ${expected}`);
 }

@@ -1,14 +1,17 @@
 _paddock() {
-    local answer text status
+    local answer size text status
     answer="$(
         CURRENT_FILE="$CURRENT_FILE" CURRENT_LINE="$CURRENT_LINE" WINDOW="$WINDOW" OVERLAP="$OVERLAP" \
         LAST_ACTION="$LAST_ACTION" SCROLL_COUNT="$SCROLL_COUNT" PWD="$PWD" \
         python -c 'import paddock_commands; paddock_commands.main()' "$@"
     )"
     status=$?
+    [[ -n $answer ]] || return $status
+    size="${answer:0:6}"
+    size=$((10#$size))
+    eval "${answer:6:$size}"
     text="${answer#*$'\n'}"
-    eval "${answer:0:$((${#answer} - ${#text}))}"
-    [ -z "$text" ] || printf '%s\n' "$text"
+    [[ -z $text ]] || printf '%s\n' "$text"
     return $status
 }
 

@@ -125,32 +125,13 @@ class Editor:
         changed = file.replaced(first, removed, text)
         found = _brought_faults(file, changed, first, removed, len(text))
         if found:
-            return self._refusal(file, changed, found, first, removed, len(text))
+            raise Refused(*_refusal(file, changed, found, first, removed, len(text)))
         try:
             changed.write()
         except OSError as error:
             raise Refused(f"Error: {file.path} cannot be written: {error.strerror}") from None
         shown = self._show_at(changed, first)
         return [*shown, "The file was changed. See whether it is as you meant it: indentation, lines that are there twice."]
-
-    def _refusal(self, file, changed, found, first, removed, added):
-        return [
-            "The file was NOT changed, as it would have new errors:",
-            "",
-            "ERRORS:",
-            *(f"- {fault.line}:{fault.column} {fault.code} {fault.message}" for fault in found),
-            "",
-            "With your change it would be:",
-            RULE,
-            *_around(changed, first, added),
-            RULE,
-            "",
-            "It is still:",
-            RULE,
-            *_around(file, first, removed),
-            RULE,
-            "Correct the text or the line numbers. The same command again would fail again.",
-        ]
 
     def state(self, *_):
         told = {
@@ -190,6 +171,26 @@ def _brought_faults(file, changed, first, removed, added):
     if not after:
         return []
     return new_faults(find_faults(file.data, file.path), after, first=first, removed=removed, added=added)
+
+
+def _refusal(file, changed, found, first, removed, added):
+    return [
+        "The file was NOT changed, as it would have new errors:",
+        "",
+        "ERRORS:",
+        *(f"- {fault.line}:{fault.column} {fault.code} {fault.message}" for fault in found),
+        "",
+        "With your change it would be:",
+        RULE,
+        *_around(changed, first, added),
+        RULE,
+        "",
+        "It is still:",
+        RULE,
+        *_around(file, first, removed),
+        RULE,
+        "Correct the text or the line numbers. The same command again would fail again.",
+    ]
 
 
 def _around(file, first, count):

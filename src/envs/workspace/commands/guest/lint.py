@@ -20,8 +20,8 @@ def find_faults(data, name):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
+            compile(data, name, "exec", dont_inherit=True)  # first: what is too deep for it would be fatal to a tree
             tree = compile(data, name, "exec", ast.PyCF_ONLY_AST, dont_inherit=True)
-            compile(tree, name, "exec", dont_inherit=True)
         except (SyntaxError, ValueError) as error:
             return [_syntax_fault(error)]
         except (RecursionError, MemoryError):
@@ -222,13 +222,13 @@ class _Names(ast.NodeVisitor):
             self.exported += texts
 
     def visit_Call(self, node):
-        """Names that `exec` or a dictionary of names brings into being are not to be seen."""
-        if _is_call(node, "exec") and self.scope.kind in ("module", "class"):
+        """Names that `exec`, a dictionary of names or an enum brings into being are not to be seen."""
+        if _is_call(node, "exec", "globals") and self.scope.kind in ("module", "class"):
             self.is_open = True
-        if isinstance(node.func, ast.Attribute) and node.func.attr in ("update", "setdefault"):
+        if isinstance(node.func, ast.Attribute) and node.func.attr in ("update", "setdefault", "_convert_"):
             target = node.func.value
-            if _is_call(target, "globals", "vars", "locals") or getattr(target, "attr", "") == "__dict__":
-                self.is_open = True
+            is_names = _is_call(target, "globals", "vars", "locals") or getattr(target, "attr", "") == "__dict__"
+            self.is_open = self.is_open or is_names or node.func.attr == "_convert_"
         self.generic_visit(node)
 
     def visit_Global(self, node):
@@ -268,6 +268,8 @@ class _Names(ast.NodeVisitor):
 
     def visit_ClassDef(self, node):
         self._bind(node.name)
+        if any("global_enum" in (getattr(each, "id", ""), getattr(each, "attr", "")) for each in node.decorator_list):
+            self.is_open = True
         self._visit_all(node.decorator_list)
         self._with_parameters(node, lambda: self._class(node))
 

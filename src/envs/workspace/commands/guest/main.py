@@ -1,4 +1,7 @@
-"""What the shell functions call: one command, answered by assignments for the shell, a newline, and a text."""
+"""
+What the shell functions call: one command, answered by assignments for the shell and how long they are, a newline, and
+a text.
+"""
 
 import os
 import sys
@@ -18,7 +21,7 @@ def main():
     except OSError as error:
         lines, code = [f"Error: {error.strerror}: {error.filename}"], 1
     assignments = ";".join(f"{name}={_quoted(str(value))}" for name, value in editor.changed.items())
-    _write(f"{assignments}\n{'\n'.join(lines)}")
+    _write(f"{len(assignments):06}{assignments}\n{'\n'.join(lines)}")
     raise SystemExit(code)
 
 
@@ -50,8 +53,16 @@ def _run(editor, name, words):
 
 
 def _quoted(text):
-    """A text as one word of the shell, on one line."""
-    return "'" + text.replace("'", "'\\''").replace("\n", "'$'\\n''") + "'"
+    """A text as one word of the shell, in ASCII and on one line."""
+    return "$'" + "".join(map(_escaped, text)) + "'"
+
+
+def _escaped(sign):
+    """A character by its UTF-16 units where it is not plain: the shell knows no others by number."""
+    if sign.isascii() and sign.isprintable() and sign not in "'\\":
+        return sign
+    units = sign.encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
 
 
 def _write(text):
