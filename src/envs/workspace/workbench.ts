@@ -3,6 +3,8 @@ import type { PythonSession } from "../../sandbox/exec.ts";
 import type { AgentConfig, CommandFile } from "./agent_config.ts";
 import { type CommandEnd, commandEnd, type CommandTimes } from "./command_end.ts";
 import type { Submission } from "./evaluation.ts";
+import { SHELL_SUPPORT } from "./commands/agent_commands.ts";
+import { scriptName } from "./commands/command_file.ts";
 import { assignment, shellWord } from "./shell_words.ts";
 import { type HandedIn, submissionFiles } from "./submission_files.ts";
 import { AGENT_HOME, COMMANDS, WORKSPACE } from "./workspace_place.ts";
@@ -96,6 +98,7 @@ function preparation({ commandFiles, variables, stateCommand }: AgentConfig["too
     `mkdir -p ${WORKSPACE} ${COMMANDS}`,
     `export LAST_ACTION=''`,
     ...Object.entries(variables).map(([name, value]) => assignment(name, value)),
+    SHELL_SUPPORT,
     ...(stateCommand ? [stateCommand.code] : []),
     ...contentsOf("source").map(({ contents }) => contents),
     ...contentsOf("script").map(programFunction),
@@ -104,10 +107,9 @@ function preparation({ commandFiles, variables, stateCommand }: AgentConfig["too
 }
 
 /** A program as a function of its stem's name: a workspace has no paths of programs to look in. */
-function programFunction({ name, contents }: CommandFile): string {
-  const stem = name.replace(/\.[^.]*$/, "");
-  const runner = /^#!.*python/.test(contents) ? "python" : "bash";
-  return `${stem}() { ${runner} ${shellWord(`${COMMANDS}/${name}`)} "$@"; }`;
+function programFunction(file: CommandFile): string {
+  const runner = /^\s*#!.*python/.test(file.contents) ? "python" : "bash";
+  return `${scriptName(file)}() { ${runner} ${shellWord(`${COMMANDS}/${file.name}`)} "$@"; }`;
 }
 
 function inHome(path: string): string {
