@@ -1,14 +1,12 @@
 import { loadTokenizer } from "../chat/load_tokenizer.ts";
 import type { Tokenizer } from "../chat/tokenizer.ts";
-import type { Env, Observation, ResetOptions, Step, StepOptions } from "../envs/env.ts";
-import type { Action } from "../envs/env.ts";
+import { OwningEnv } from "../envs/owning_env.ts";
 import type { AgentConfig } from "../envs/workspace/agent_config.ts";
 import { loadAgentConfig } from "../envs/workspace/config/load_agent_config.ts";
 import { loadWorkspaceTask } from "../envs/workspace/config/load_workspace_task.ts";
 import { WorkspaceEnv, type WorkspaceEnvOptions } from "../envs/workspace/workspace_env.ts";
 import type { WorkspaceTask } from "../envs/workspace/workspace_task.ts";
 import { Workspaces, type WorkspacesOptions } from "../envs/workspace/workspaces.ts";
-import type { Task } from "../task.ts";
 import { TransformedEnv } from "../transforms/transformed_env.ts";
 import { type MLGymOptions, mlgymTransforms } from "./mlgym_transforms.ts";
 
@@ -84,29 +82,4 @@ function named(task: MakeMLGymOptions["task"] | MakeMLGymOptions["tasks"]): stri
   if (task === undefined) return "None";
   if (typeof task === "string") return `'${task}'`;
   return "id" in task ? `'${task.id}'` : `[${task.map(named).join(", ")}]`;
-}
-
-/** An env that ends what was opened for it. */
-class OwningEnv implements Env {
-  readonly #env: Env;
-  readonly #owned: AsyncDisposable;
-
-  constructor(env: Env, owned: AsyncDisposable) {
-    this.#env = env;
-    this.#owned = owned;
-  }
-
-  reset(task: Task, options?: ResetOptions): Promise<Observation> {
-    return this.#env.reset(task, options);
-  }
-
-  step(action: Action, options?: StepOptions): Promise<Step> {
-    return this.#env.step(action, options);
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await using ended = new AsyncDisposableStack();
-    ended.use(this.#owned);
-    ended.use(this.#env);
-  }
 }

@@ -48,7 +48,7 @@ export function mlgymTransforms(options: MLGymTransformsOptions): Transform[] {
   const played = { tasks, agent };
   return [
     new ConditionalSkip({ cond: ({ mlgym }) => mlgym?.retry === true }),
-    new IsolateCodeBlock({ agent, rewardWrongFormat, maxRequeries }),
+    new IsolateCodeBlock({ ...played, rewardWrongFormat, maxRequeries }),
     new ResetModule(played),
     ...(samples ? [new TaskSampler({ tasks: tasks.map(({ id }) => id), seed })] : []),
     new ReadState(),

@@ -69,7 +69,7 @@ export async function buildBaseImage(
   const { about, data } = await runBuild(profile, options, {
     ...base,
     plan,
-    mounts: profile.preload ? bootMounts(profile.mounts) : [],
+    mounts: profile.preload && !profile.preload.ignoresMounts ? bootMounts(profile.mounts) : [],
     limits: profile.limits,
   });
   await Deno.remove(joinPath(directory, base.wasm.path));

@@ -23,6 +23,8 @@ export interface Preload {
   /** The name to import it by. */
   readonly module: string;
   readonly source: string;
+  /** Whether it looks at no mount: then the image stays as it is when a file that is mounted changes. */
+  readonly ignoresMounts?: boolean | undefined;
 }
 
 /** Where the text of a profile comes from. */

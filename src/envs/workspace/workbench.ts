@@ -1,8 +1,10 @@
 import { SandboxError } from "../../errors.ts";
 import type { PythonSession } from "../../sandbox/exec.ts";
 import type { AgentConfig, CommandFile } from "./agent_config.ts";
-import { type CommandEnd, commandEnd } from "./command_end.ts";
+import { type CommandEnd, commandEnd, type CommandTimes } from "./command_end.ts";
 import type { Submission } from "./evaluation.ts";
+import { SHELL_SUPPORT } from "./commands/agent_commands.ts";
+import { scriptName } from "./commands/command_file.ts";
 import { assignment, shellWord } from "./shell_words.ts";
 import { type HandedIn, submissionFiles } from "./submission_files.ts";
 import { AGENT_HOME, COMMANDS, WORKSPACE } from "./workspace_place.ts";
@@ -16,13 +18,6 @@ export interface WorkbenchParts {
 /** What a request to a {@linkcode Workbench} may be given. */
 export interface WorkbenchOptions {
   signal?: AbortSignal | undefined;
-}
-
-/** How long a command may take. */
-export interface CommandLimits extends WorkbenchOptions {
-  readonly timeoutMs: number;
-  /** How long it may write nothing. */
-  readonly silenceMs?: number | undefined;
 }
 
 const PREPARATION_TIMEOUT_MS = 20_000;
@@ -65,11 +60,11 @@ export class Workbench {
   }
 
   /** Runs an agent's command; what it does is a result. */
-  async run(command: string, { timeoutMs, signal }: CommandLimits): Promise<CommandEnd> {
+  async run(command: string, limits: CommandTimes & WorkbenchOptions): Promise<CommandEnd> {
     let printed = "";
     const onOutput = (_stream: string, text: string) => void (printed += text);
-    const result = await this.#session.shell(command, { timeoutMs, signal, onOutput });
-    return commandEnd(printed, result, timeoutMs);
+    const result = await this.#session.shell(command, { ...limits, onOutput });
+    return commandEnd(printed, result, limits);
   }
 
   /**
@@ -103,6 +98,7 @@ function preparation({ commandFiles, variables, stateCommand }: AgentConfig["too
     `mkdir -p ${WORKSPACE} ${COMMANDS}`,
     `export LAST_ACTION=''`,
     ...Object.entries(variables).map(([name, value]) => assignment(name, value)),
+    SHELL_SUPPORT,
     ...(stateCommand ? [stateCommand.code] : []),
     ...contentsOf("source").map(({ contents }) => contents),
     ...contentsOf("script").map(programFunction),
@@ -111,10 +107,9 @@ function preparation({ commandFiles, variables, stateCommand }: AgentConfig["too
 }
 
 /** A program as a function of its stem's name: a workspace has no paths of programs to look in. */
-function programFunction({ name, contents }: CommandFile): string {
-  const stem = name.replace(/\.[^.]*$/, "");
-  const runner = /^#!.*python/.test(contents) ? "python" : "bash";
-  return `${stem}() { ${runner} ${shellWord(`${COMMANDS}/${name}`)} "$@"; }`;
+function programFunction(file: CommandFile): string {
+  const runner = /^\s*#!.*python/.test(file.contents) ? "python" : "bash";
+  return `${scriptName(file)}() { ${runner} ${shellWord(`${COMMANDS}/${file.name}`)} "$@"; }`;
 }
 
 function inHome(path: string): string {

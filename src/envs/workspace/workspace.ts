@@ -2,6 +2,7 @@ import type { SessionLease } from "../../sandbox/exec.ts";
 import { SandboxPool } from "../../sandbox/pool.ts";
 import type { AgentConfig } from "./agent_config.ts";
 import type { EvaluateOptions, EvaluationOutcome, Evaluator, Submission } from "./evaluation.ts";
+import { Baseline } from "./evaluation/baseline.ts";
 import { workspaceProfile } from "./workspace_profile.ts";
 import { requirePlayable, type Scores, type WorkspaceFile, type WorkspaceTask } from "./workspace_task.ts";
 
@@ -38,7 +39,7 @@ export class Workspace implements AsyncDisposable {
   readonly starter: Submission;
   readonly #evaluator: Evaluator;
   readonly #pool: SandboxPool;
-  #baseline: Promise<Scores | null> | undefined;
+  readonly #baseline: Baseline;
 
   private constructor({ task, agent, starter, evaluator, pool }: WorkspaceParts) {
     this.task = task;
@@ -46,6 +47,7 @@ export class Workspace implements AsyncDisposable {
     this.starter = starter;
     this.#evaluator = evaluator;
     this.#pool = pool;
+    this.#baseline = new Baseline(task, evaluator);
   }
 
   /**
@@ -56,14 +58,14 @@ export class Workspace implements AsyncDisposable {
    * @throws {SyntaxError} when two of its files claim one place in the workspace.
    */
   static async open(options: WorkspaceOptions): Promise<Workspace> {
-    const { task, agent, evaluator, sessions = 1, cacheDir, onBuild, signal } = options;
+    const { task, agent, evaluator, sessions: size = 1, cacheDir, onBuild, signal } = options;
     await using opened = new AsyncDisposableStack();
     opened.use(evaluator);
     requirePlayable(task);
     const starter = await readFiles(task, task.starter.filter(({ path }) => !task.readOnly.includes(path)));
     const profile = await workspaceProfile(task);
     const pool = opened.use(
-      new SandboxPool({ profile, size: sessions, resetMode: "rewind", cacheDir, onBuild, signal }),
+      new SandboxPool({ profile, size, resetMode: "rewind", cacheDir, onBuild, signal }),
     );
     opened.move();
     return new Workspace({ task, agent, starter, evaluator, pool });
@@ -80,25 +82,8 @@ export class Workspace implements AsyncDisposable {
   }
 
   /** What the task says to compare with, else what the starter files score; `null` when they score nothing. */
-  async baseline(): Promise<Scores | null> {
-    const { baseline } = this.task.evaluation;
-    if (baseline) return baseline;
-    this.#baseline ??= this.#measureBaseline();
-    return await this.#baseline;
-  }
-
-  async #measureBaseline(): Promise<Scores | null> {
-    try {
-      const { evaluation, starter } = this.task;
-      const handedIn = starter.filter(({ path }) =>
-        evaluation.submission.some((each) => each.endsWith("/") ? path.startsWith(each) : path === each)
-      );
-      const outcome = await this.evaluate(await readFiles(this.task, handedIn));
-      return outcome.status === "scored" ? outcome.scores : null;
-    } catch (error) {
-      this.#baseline = undefined; // it was no fault of the files: whoever asks next may have more luck
-      throw error;
-    }
+  async baseline(options?: EvaluateOptions): Promise<Scores | null> {
+    return await this.#baseline.scores(options);
   }
 
   /** Ends the sandboxes, and with them every episode. */

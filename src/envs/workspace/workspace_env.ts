@@ -7,7 +7,7 @@ import { fullHistory } from "../full_history.ts";
 import { evaluationGain } from "./evaluation_gain.ts";
 import { Workbench } from "./workbench.ts";
 import type { Workspace } from "./workspace.ts";
-import { OUT_OF_STEPS, WorkspaceEpisode } from "./workspace_episode.ts";
+import { WorkspaceEpisode } from "./workspace_episode.ts";
 import type { WorkspaceTask } from "./workspace_task.ts";
 import type { WorkspaceView } from "./workspace_view.ts";
 
@@ -48,7 +48,8 @@ const NO_OUTPUT = "(The command printed nothing.)";
 
 /**
  * An agent at work: its actions are command lines in a shell of its own, over files that it may change, until it
- * submits them, gives up, or has no steps left.
+ * submits them, gives up, or has no steps left. Each of these is an end of the episode's own, as the work is then
+ * evaluated as it is.
  *
  * A command that prints MLGym's mark of a validation or a submission has the files evaluated, whoever printed it; the
  * scores come from the evaluator alone, in `workspace.evaluation`. Used without transforms, the task's description is
@@ -130,15 +131,13 @@ export class WorkspaceEnv implements Env {
   #stepOf(observation: Observation, { exitStatus, evaluation }: WorkspaceView): Step {
     const outcome = { reward: null, terminated: false, truncated: false, toolResults: [] };
     if (exitStatus === undefined) return { ...observation, ...outcome };
-    const truncated = evaluation?.action === OUT_OF_STEPS;
     const scores = evaluation?.outcome.status === "scored" ? { scores: evaluation.outcome.scores } : {};
     return {
       ...observation,
       ...outcome,
       info: { exitStatus, ...scores },
       reward: this.#options.reward === "end" ? endReward(evaluation) : null,
-      terminated: !truncated,
-      truncated,
+      terminated: true,
     };
   }
 }

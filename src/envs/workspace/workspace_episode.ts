@@ -1,5 +1,6 @@
 import { blockedProgram } from "./blocked_program.ts";
 import { commandKind, mayTrain } from "./command_kind.ts";
+import { withHereDocuments } from "./commands/here_documents.ts";
 import type { EvaluationOutcome } from "./evaluation.ts";
 import { exitStatus, validationText } from "./evaluation_text.ts";
 import { metricDirection } from "./metric_direction.ts";
@@ -39,9 +40,6 @@ interface ActionEnd {
   /** Given where the episode is over. */
   readonly exitStatus?: string;
 }
-
-/** The end that a lack of steps leads to. */
-export const OUT_OF_STEPS = "max_steps";
 
 const AT_START = JSON.stringify({ open_file: "n/a", working_dir: WORKSPACE });
 const VALIDATION = /^<<VALIDATION\|\|[\s\S]*\|\|VALIDATION>>\s*$/m;
@@ -85,7 +83,7 @@ export class WorkspaceEpisode {
   /** What an action leads to, in the order of MLGym's cases. */
   async #act(command: string, options: EpisodeStepOptions): Promise<ActionEnd> {
     const { tools } = this.workspace.agent;
-    if (this.#steps > this.#parts.limits.maxSteps) return await this.#exit(OUT_OF_STEPS, options);
+    if (this.#steps > this.#parts.limits.maxSteps) return await this.#exit("max_steps", options);
     const asked = commandKind(command, tools);
     if (asked.kind === "skip") return { output: "Skipped", exitStatus: "skipped" };
     if (asked.kind === "forfeit") return { output: "Exited (exit_forfeit)", exitStatus: "exit_forfeit" };
@@ -99,7 +97,9 @@ export class WorkspaceEpisode {
   async #run(command: string, options: EpisodeStepOptions): Promise<ActionEnd> {
     const { bench, limits } = this.#parts;
     const timeoutMs = mayTrain(command) ? this.workspace.task.trainingTimeoutMs : limits.timeoutMs;
-    const { output, kept } = await bench.run(command, { ...options, timeoutMs, silenceMs: limits.silenceMs });
+    const { silenceMs } = limits;
+    const line = withHereDocuments(command, this.workspace.agent.tools.endNames);
+    const { output, kept } = await bench.run(line, { ...options, timeoutMs, silenceMs });
     if (!kept) return { output, exitStatus: "early_exit" };
     if (SUBMISSION.test(output)) return await this.#exit("submit", options);
     if (!VALIDATION.test(output)) return { output };
@@ -120,7 +120,7 @@ export class WorkspaceEpisode {
     const outcome: EvaluationOutcome = "fault" in handedIn
       ? { status: "failed", message: handedIn.fault }
       : await this.workspace.evaluate(handedIn.submission, { seed, signal });
-    const baseline = await this.workspace.baseline();
+    const baseline = await this.workspace.baseline({ seed, signal });
     const scores = outcome.status === "scored" ? outcome.scores : {};
     const metric = plan.metric ?? Object.keys(scores)[0];
     const directions = directionsOf({ ...baseline, ...scores }, plan);

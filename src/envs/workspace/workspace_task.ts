@@ -1,3 +1,5 @@
+import type { CommandFile } from "./agent_config.ts";
+
 /** A file of the host, and where a workspace has it. */
 export interface WorkspaceFile {
   /** Relative to the workspace, `/` between its parts. */
@@ -54,8 +56,8 @@ export interface WorkspaceTask {
   readonly evaluation: EvaluationPlan;
   /** Milliseconds that a command which starts Python may take. */
   readonly trainingTimeoutMs: number;
-  /** Files with more commands for the agent: absolute host paths. */
-  readonly commandFiles: readonly string[];
+  /** Files with more commands for the agent. */
+  readonly commandFiles: readonly CommandFile[];
   /** Why it cannot be played, one sentence each; nothing where it can. */
   readonly faults?: readonly string[] | undefined;
 }

@@ -96,7 +96,9 @@ async function serve(assets: PythonAssets, image: HeapImage): Promise<void> {
   python.module.Py_EmscriptenSignalBuffer = interrupt;
   const session = new Session({
     ...{ python, image, devices, channel, entropy, interrupt, home: assets.home },
-    ...(shell && { startShell: (runPython) => startShell(shell, python.fs, assets.home, runPython) }),
+    ...(shell && {
+      startShell: (runPython) => startShell(shell, { fs: python.fs, home: assets.home, devices, runPython }),
+    }),
   });
   session.seed(start.seed);
   channel.send(FrameKind.opened, textBytes("{}"));
@@ -106,12 +108,12 @@ async function serve(assets: PythonAssets, image: HeapImage): Promise<void> {
 
 function startShell(
   { Shell }: typeof import("./shell.ts"),
-  fs: FileSystem,
-  home: string,
-  python: ShellParts["python"],
+  parts: { fs: FileSystem; home: string; devices: Devices; runPython: ShellParts["python"] },
 ): Shell {
+  const { fs, home, devices, runPython: python } = parts;
   const pause = (ms: number) => channel.pause(ms, kept.now);
-  return new Shell({ fs, home, interrupt, pause, python, outputBytes: start.limits.outputBytes });
+  const print: ShellParts["print"] = (stream, text) => devices.print(stream, text);
+  return new Shell({ fs, home, interrupt, pause, python, print, outputBytes: start.limits.outputBytes });
 }
 
 async function build(assets: PythonAssets, plan: ImagePlan): Promise<void> {

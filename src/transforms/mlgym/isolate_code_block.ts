@@ -1,14 +1,14 @@
 import type { Action, Step } from "../../envs/env.ts";
-import type { AgentConfig } from "../../envs/workspace/agent_config.ts";
+import { agentOf } from "../../envs/workspace/config/agent_tools.ts";
 import { REPLY_PARSERS } from "../../envs/workspace/replies/reply_parsers.ts";
 import type { ParsedReply, ReplyParser } from "../../envs/workspace/replies/reply_parser.ts";
 import { messageText } from "../../message.ts";
+import type { Task } from "../../task.ts";
 import type { Transform, TransformContext } from "../transform.ts";
+import { playedTask, type PlayedTasks } from "./template_values.ts";
 
 /** How an {@linkcode IsolateCodeBlock} finds commands. */
-export interface IsolateCodeBlockOptions {
-  /** Whose parser reads the replies. */
-  readonly agent: AgentConfig;
+export interface IsolateCodeBlockOptions extends PlayedTasks {
   /** Added to the reward of a step whose reply held no command; nothing unless given. */
   rewardWrongFormat?: number | undefined;
   /** How often a policy is asked once more in a row before the episode ends with `exit_format`; 3 unless given. */
@@ -23,7 +23,7 @@ const EXIT_FORMAT = "exit_format";
  * policy asked once more, for a bounded number of times, and `rewardWrongFormat` is added to that step's reward.
  */
 export class IsolateCodeBlock implements Transform {
-  readonly #agent: AgentConfig;
+  readonly #played: PlayedTasks;
   readonly #parser: ReplyParser;
   readonly #rewardWrongFormat: number | undefined;
   readonly #maxRequeries: number;
@@ -44,7 +44,7 @@ export class IsolateCodeBlock implements Transform {
         `Cannot isolate code as 'maxRequeries' must be a whole number >= 0: current value is ${maxRequeries}`,
       );
     }
-    this.#agent = agent;
+    this.#played = options;
     this.#parser = parser;
     this.#rewardWrongFormat = rewardWrongFormat;
     this.#maxRequeries = maxRequeries;
@@ -55,8 +55,8 @@ export class IsolateCodeBlock implements Transform {
     return observation;
   }
 
-  action(action: Action): Action {
-    const parsed = this.#parse(action.mlgym?.textResponse ?? replyText(action));
+  action(action: Action, { task }: TransformContext): Action {
+    const parsed = this.#parse(action.mlgym?.textResponse ?? replyText(action), task);
     if ("action" in parsed) {
       this.#faultsInRow = 0;
       const mlgym = { ...action.mlgym, textResponse: parsed.action, retry: false };
@@ -77,9 +77,11 @@ export class IsolateCodeBlock implements Transform {
     };
   }
 
-  #parse(reply: string): ParsedReply {
+  #parse(reply: string, task: Task): ParsedReply {
     if (reply.trim() === "") return { fault: "The model response is empty." };
-    return this.#parser.parse(reply, this.#agent.tools.commands ?? []);
+    const { agent } = this.#played;
+    const played = playedTask(task, this.#played);
+    return this.#parser.parse(reply, (played ? agentOf(agent, played) : agent).tools.commands ?? []);
   }
 }
 

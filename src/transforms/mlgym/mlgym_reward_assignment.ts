@@ -18,7 +18,8 @@ export interface MLGymRewardAssignmentOptions {
   rewardAt?: RewardAt | undefined;
 }
 
-const REWARD_AT: readonly RewardAt[] = ["validate", "improvement", "end"];
+/** All that a reward may be given for. */
+export const REWARD_AT: readonly RewardAt[] = ["validate", "improvement", "end"];
 
 /**
  * Adds to the reward how much better than the baseline the work is, by the direction of its metric, from what the

@@ -1,4 +1,5 @@
 import type { AgentConfig } from "../../envs/workspace/agent_config.ts";
+import { agentOf } from "../../envs/workspace/config/agent_tools.ts";
 import { formatTemplate } from "../../envs/workspace/config/format_template.ts";
 import type { TemplateValue, WorkspaceTask } from "../../envs/workspace/workspace_task.ts";
 import { EnvError } from "../../errors.ts";
@@ -30,7 +31,7 @@ export function templateFields(task: Task, played: PlayedTasks): TemplateFields 
     const known = played.tasks.map(({ id }) => id).join(", ");
     throw new EnvError(`Cannot play task '${task.id}' as it must be one of ${known}`);
   }
-  const { commandDocs, variables } = played.agent.tools;
+  const { commandDocs, variables } = agentOf(played.agent, found).tools;
   return { ...found.fields, description: found.description, command_docs: commandDocs, ...variables };
 }
 

@@ -4,7 +4,7 @@ import type { EvaluationOutcome, Evaluator, Submission } from "../../../src/envs
 import { Workspace } from "../../../src/envs/workspace/workspace.ts";
 import { WorkspaceEnv, type WorkspaceEnvOptions } from "../../../src/envs/workspace/workspace_env.ts";
 import type { Step } from "../../../src/envs/env.ts";
-import type { WorkspaceTask } from "../../../src/envs/workspace/workspace_task.ts";
+import type { WorkspaceFile, WorkspaceTask } from "../../../src/envs/workspace/workspace_task.ts";
 
 /** An agent whose commands are a few lines of shell. */
 export const AGENT: AgentConfig = {
@@ -78,21 +78,25 @@ export interface Opened {
 /** What a test may ask for. */
 export interface OpenOptions extends Partial<WorkspaceEnvOptions> {
   task?: Partial<WorkspaceTask>;
-  tools?: Partial<AgentConfig["tools"]>;
+  plan?: Partial<WorkspaceTask["evaluation"]>;
+  agent?: AgentConfig;
+  /** What the workspace starts with, in the place of what it usually does. */
+  files?: Readonly<Record<string, string>>;
   sessions?: number;
 }
 
 /** Writes a task's files, opens its workspace, and runs a test on an env over it that was reset. */
 export async function withWorkspace(
   test: (opened: Opened) => Promise<void>,
-  { task, tools, sessions, ...options }: OpenOptions = {},
+  { task, plan, agent = AGENT, files, sessions, ...options }: OpenOptions = {},
 ): Promise<void> {
   const directory = await Deno.makeTempDir();
   try {
     const evaluator = new NumberEvaluator();
+    const written = await writeTask(directory, files);
     await using workspace = await Workspace.open({
-      task: { ...await writeTask(directory), ...task },
-      agent: { ...AGENT, tools: { ...AGENT.tools, ...tools } },
+      task: { ...written, evaluation: { ...written.evaluation, ...plan }, ...task },
+      agent,
       evaluator,
       sessions,
     });
@@ -104,18 +108,20 @@ export async function withWorkspace(
   }
 }
 
-async function writeTask(directory: string): Promise<WorkspaceTask> {
+const FILES = { "answer.txt": "1\n", "src/run.py": "print(6 * 7)\n", "rules.txt": "be good\n" };
+
+async function writeTask(
+  directory: string,
+  files: Readonly<Record<string, string>> = FILES,
+): Promise<WorkspaceTask> {
   const file = async (path: string, text: string) => {
     const hostPath = join(directory, path);
     await Deno.mkdir(join(hostPath, ".."), { recursive: true });
     await Deno.writeTextFile(hostPath, text);
     return { path, hostPath };
   };
-  const starter = [
-    await file("answer.txt", "1\n"),
-    await file("src/run.py", "print(6 * 7)\n"),
-    await file("rules.txt", "be good\n"),
-  ];
+  const starter: WorkspaceFile[] = [];
+  for (const [path, text] of Object.entries(files)) starter.push(await file(path, text));
   await file("data/train.csv", "a,b\n1,2\n");
   return {
     id: "bench",

@@ -10,11 +10,15 @@ const agent = await loadAgentConfig();
 Deno.test("IsolateCodeBlock refuses a parser that nobody knows, and requeries below 0", () => {
   const odd = { ...agent, outputParser: "Best" };
   assertThrows(
-    () => new IsolateCodeBlock({ agent: odd }),
+    () => new IsolateCodeBlock({ tasks: [], agent: odd }),
     RangeError,
     "the parser must be one of ThoughtActionParser",
   );
-  assertThrows(() => new IsolateCodeBlock({ agent, maxRequeries: -1 }), RangeError, "'maxRequeries' must be");
+  assertThrows(
+    () => new IsolateCodeBlock({ tasks: [], agent, maxRequeries: -1 }),
+    RangeError,
+    "'maxRequeries' must be",
+  );
 });
 
 Deno.test("MessageToHistory refuses to show no observation", () => {

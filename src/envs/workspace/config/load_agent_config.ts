@@ -2,7 +2,10 @@ import { basename } from "node:path";
 import { z } from "zod";
 import { History } from "../../../history.ts";
 import type { AgentConfig, AgentTools, CommandFile } from "../agent_config.ts";
+import { agentCommands } from "../commands/agent_commands.ts";
+import { commandFile } from "../commands/command_file.ts";
 import { REPLY_PARSERS } from "../replies/reply_parsers.ts";
+import { type CommandTools, commandTools } from "./agent_tools.ts";
 import { agentSchema, type AgentYaml, lastObservationsOf } from "./agent_schema.ts";
 import { CheckoutPaths } from "./checkout_paths.ts";
 import {
@@ -20,6 +23,12 @@ interface AgentFile {
   readonly paths: CheckoutPaths;
 }
 
+/** What the files say that an agent names. */
+interface ReadFiles {
+  readonly demonstrations: readonly History[];
+  readonly commands: CommandTools;
+}
+
 const demonstrationSchema = z.looseObject({
   history: z.array(z.looseObject({ role: z.string(), content: z.string().nullish() })),
 });
@@ -31,9 +40,7 @@ const demonstrationSchema = z.looseObject({
  * @throws {SyntaxError} when it is no agent, or names a file that is not there, with the file and the line.
  */
 export async function loadAgentConfig(path?: string): Promise<AgentConfig> {
-  if (path === undefined) {
-    return agentOf(agentSchema.parse(DEFAULT_AGENT), { demonstrations: [], commandFiles: [] });
-  }
+  if (path === undefined) return ownAgent();
   const file = await YamlFile.read(path, "agent");
   const yaml = file.checked(agentSchema);
   const agent = { file, paths: await CheckoutPaths.of(path) };
@@ -41,18 +48,16 @@ export async function loadAgentConfig(path?: string): Promise<AgentConfig> {
   for (const [index, named] of (yaml.demonstrations ?? []).entries()) {
     demonstrations.push(await readDemonstration(agent, named, index));
   }
-  const commandFiles: CommandFile[] = [];
-  for (const [index, named] of (yaml.tools?.command_files ?? []).entries()) {
-    commandFiles.push(await readCommandFile(agent, named, index));
-  }
   requireDemonstrated(agent, yaml);
-  return agentOf(yaml, { demonstrations, commandFiles });
+  return agentFrom(yaml, { demonstrations, commands: await commandsOf(agent, yaml) });
 }
 
-function agentOf(
-  yaml: AgentYaml,
-  read: Pick<AgentConfig, "demonstrations"> & Pick<AgentTools, "commandFiles">,
-): AgentConfig {
+function ownAgent(): AgentConfig {
+  const commands = commandTools(agentCommands(), { variables: DEFAULT_VARIABLES, style: "detailed" });
+  return agentFrom(agentSchema.parse(DEFAULT_AGENT), { demonstrations: [], commands });
+}
+
+function agentFrom(yaml: AgentYaml, read: ReadFiles): AgentConfig {
   const nextStep = yaml.next_step_template ?? yaml.task_template;
   const parser = yaml.output_parser ?? "ThoughtActionParser";
   const last = lastObservationsOf(yaml.history_processor, yaml.history_processor_args);
@@ -68,17 +73,15 @@ function agentOf(
     formatErrorTemplate: yaml.format_error_template ?? REPLY_PARSERS[parser]?.formatError ?? "",
     outputParser: parser,
     lastObservations: typeof last === "number" ? last : undefined,
-    tools: toolsOf(yaml, read.commandFiles),
+    tools: toolsOf(yaml, read.commands),
   };
 }
 
-function toolsOf({ tools }: AgentYaml, commandFiles: readonly CommandFile[]): AgentTools {
+function toolsOf({ tools }: AgentYaml, commands: CommandTools): AgentTools {
   return {
     stateCommand: tools?.state_command ?? undefined,
     variables: tools?.env_variables ?? DEFAULT_VARIABLES,
-    commandFiles,
-    commandDocs: "",
-    endNames: {},
+    ...commands,
     submitCommand: tools?.submit_command ?? "submit",
     blocklist: tools?.blocklist ?? DEFAULT_BLOCKLIST,
     blocklistStandalone: tools?.blocklist_standalone ?? DEFAULT_BLOCKLIST_STANDALONE,
@@ -125,15 +128,31 @@ async function readDemonstration(agent: AgentFile, named: string, index: number)
   }
 }
 
+/** The commands of the files that the YAML names; Paddock's own where it says nothing of any. */
+async function commandsOf(agent: AgentFile, { tools }: AgentYaml): Promise<CommandTools> {
+  const variables = tools?.env_variables ?? DEFAULT_VARIABLES;
+  const style = tools?.parser === "ParseCommandBash" ? "plain" : "detailed";
+  const named = tools?.command_files;
+  if (!named) return commandTools(agentCommands(), { variables, style });
+  const files: CommandFile[] = [];
+  for (const [index, path] of named.entries()) files.push(await readCommandFile(agent, path, index));
+  try {
+    return commandTools(files, { variables, style });
+  } catch (cause) {
+    throw agent.file.fault(
+      ["tools", "command_files"],
+      cause instanceof Error ? cause.message : String(cause),
+      { cause },
+    );
+  }
+}
+
 async function readCommandFile(agent: AgentFile, named: string, index: number): Promise<CommandFile> {
   const key = ["tools", "command_files", index];
   const contents = await readNamed(agent, named, key);
-  const name = basename(named);
-  if (contents.trimStart().startsWith("#!")) return { name, kind: "script", contents };
-  if (name.endsWith(".sh")) return { name, kind: "source", contents };
-  if (name.startsWith("_")) return { name, kind: "utility", contents };
-  throw agent.file.fault(
-    key,
-    `'${named}' must end in .sh, begin with '#!', or be a utility whose name begins with '_': it is none of these`,
-  );
+  try {
+    return commandFile(basename(named), contents);
+  } catch (cause) {
+    throw agent.file.fault(key, cause instanceof Error ? cause.message : String(cause), { cause });
+  }
 }

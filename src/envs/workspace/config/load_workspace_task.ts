@@ -1,5 +1,7 @@
 import { basename, join } from "node:path";
 import type { TemplateValue, WorkspaceFile, WorkspaceTask } from "../workspace_task.ts";
+import type { CommandFile } from "../agent_config.ts";
+import { commandFile } from "../commands/command_file.ts";
 import { CheckoutPaths } from "./checkout_paths.ts";
 import { datasetSchema, type DatasetYaml, taskSchema, type TaskYaml } from "./task_schema.ts";
 import { DEFAULT_TRAINING_SECONDS, evaluationPlan } from "./evaluation_plan.ts";
@@ -184,10 +186,17 @@ function describe({ yaml, file }: TaskFile, datasets: readonly DatasetYaml[]): s
   }
 }
 
-async function commandFilesOf(task: TaskFile): Promise<string[]> {
-  const files: string[] = [];
-  for (const [index, path] of task.yaml.command_files.entries()) {
-    files.push(...await found(task, path, ["command_files", index]));
+async function commandFilesOf(task: TaskFile): Promise<CommandFile[]> {
+  const files: CommandFile[] = [];
+  for (const [index, named] of task.yaml.command_files.entries()) {
+    const key = ["command_files", index];
+    for (const path of await found(task, named, key)) {
+      try {
+        files.push(commandFile(basename(path), await Deno.readTextFile(path)));
+      } catch (cause) {
+        throw task.file.fault(key, cause instanceof Error ? cause.message : String(cause), { cause });
+      }
+    }
   }
   return files;
 }

@@ -46,7 +46,9 @@ export class YamlFile {
   checked<Schema extends z.ZodType>(schema: Schema): z.output<Schema> {
     const parsed = schema.safeParse(this.value);
     if (parsed.success) return parsed.data;
-    const [issue] = parsed.error.issues;
+    const { issues } = parsed.error;
+    // a key that is missing may be there under a name that nobody knows
+    const issue = issues.find(({ code }) => code === "unrecognized_keys") ?? issues[0];
     if (issue === undefined) throw this.fault([], "it has another shape");
     if (issue.code === "unrecognized_keys") {
       const [key = ""] = issue.keys;

@@ -18,14 +18,16 @@ Deno.test("loadAgentConfig() gives an agent of our own", async () => {
   assertEquals(formatTemplate(agent.nextStepTemplate, values), `O\n${tail}`);
   assertEquals(formatTemplate(agent.formatErrorTemplate, values).includes("```"), true);
   assertEquals([agent.outputParser, agent.lastObservations], ["ThoughtActionParser", undefined]);
+  assertEquals(agent.tools.commandDocs.includes("submit:\n  docstring: "), true);
+  assertEquals(agent.tools.endNames.edit, "end_of_edit");
 });
 
 Deno.test("loadAgentConfig() reads a YAML and fills in what it does not say", async () => {
   await using folder = await TempFolder.of({
     "agent.yaml": `${HEAD}history_processor: Last5Observations\noutput_parser: JsonParser\n` +
       "demonstration_template: 'See {demonstration}'\ndemonstrations: [demo.traj]\n" +
-      "tools:\n  command_files: [a.sh, _b.py, c.py]\n  env_variables:\n    WINDOW: 10\n    X: ()\n  blocklist: [git]\n",
-    "a.sh": "f() { :; }\n",
+      "tools:\n  command_files: [a.sh, _b.py, c.py]\n  env_variables:\n    WINDOW: 10\n    X: ()\n  parser: ParseCommandBash\n  blocklist: [git]\n",
+    "a.sh": "# @yaml\n# docstring: shows {WINDOW} lines\n# end_name: end_of_f\nf() { :; }\n",
     "_b.py": "x = 1\n",
     "c.py": "#!/usr/bin/env python\n",
     "demo.traj": JSON.stringify({
@@ -41,6 +43,9 @@ Deno.test("loadAgentConfig() reads a YAML and fills in what it does not say", as
     ["_b.py", "utility"],
     ["c.py", "script"],
   ]);
+  const { commandDocs, endNames, commands = [] } = agent.tools;
+  assertEquals(commandDocs, "f - shows 10 lines\n");
+  assertEquals([endNames, commands.map(({ name }) => name)], [{ f: "end_of_f" }, ["f"]]);
   assertEquals(agent.tools.variables, { WINDOW: 10, X: "()" });
   assertEquals([agent.tools.blocklist, agent.tools.submitCommand], [["git"], "submit"]);
   assertEquals(agent.tools.blocklistStandalone.includes("python3"), true);
@@ -61,7 +66,7 @@ Deno.test("loadAgentConfig() names the file and the line of what is wrong", asyn
     ],
     [
       `${HEAD}tools:\n  command_files: [odd.txt]\n`,
-      "line 4: 'odd.txt' must end in .sh, begin with '#!', or be",
+      "line 4: Cannot read command file 'odd.txt' as it must end in .sh",
     ],
     [`${HEAD}demonstrations: [odd.txt]\n`, "line 3: 'odd.txt' must be JSON with a 'history' of messages"],
   ];

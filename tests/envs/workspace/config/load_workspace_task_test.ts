@@ -42,7 +42,7 @@ Deno.test("loadWorkspaceTask() reads a folder's task with keys of our own", asyn
   assertEquals(task.description, "Write {x}.");
   assertEquals(task.starter, [folder.file("notes.txt"), folder.file("src/main.py")].toReversed());
   assertEquals(task.readOnly, ["notes.txt"]);
-  assertEquals(task.commandFiles, [join(folder.path, "more.sh")]);
+  assertEquals(task.commandFiles, [{ name: "more.sh", kind: "source", contents: "" }]);
   assertEquals(task.trainingTimeoutMs, 60_000);
   assertEquals(task.evaluation, {
     kind: "module",
