@@ -110,6 +110,7 @@ export type {
   ResetOptions,
   SessionLease,
   SessionPool,
+  ShellDeadline,
   ShellOptions,
   ShellResult,
 } from "./src/sandbox/exec.ts";
@@ -216,6 +217,44 @@ export {
   type VectorStepOptions,
 } from "./src/envs/vector_env.ts";
 export type { ResetOutcome, StepOutcome } from "./src/envs/vector_outcome.ts";
+export type { AgentConfig, AgentTools, CommandFile } from "./src/envs/workspace/agent_config.ts";
+export { loadAgentConfig } from "./src/envs/workspace/config/load_agent_config.ts";
+export { loadWorkspaceTask } from "./src/envs/workspace/config/load_workspace_task.ts";
+export type {
+  EvaluateOptions,
+  EvaluationOutcome,
+  Evaluator,
+  Submission,
+} from "./src/envs/workspace/evaluation.ts";
+export {
+  WorkspaceEvaluator,
+  type WorkspaceEvaluatorOptions,
+} from "./src/envs/workspace/evaluation/workspace_evaluator.ts";
+export type { MLGymRecord } from "./src/envs/workspace/mlgym_record.ts";
+export {
+  type EvaluationOutput,
+  EvaluationOutputParser,
+} from "./src/envs/workspace/replies/evaluation_output.ts";
+export type { ParsedReply, ReplyCommand, ReplyParser } from "./src/envs/workspace/replies/reply_parser.ts";
+export { REPLY_PARSERS } from "./src/envs/workspace/replies/reply_parsers.ts";
+export { Workspace, type WorkspaceOptions } from "./src/envs/workspace/workspace.ts";
+export {
+  WorkspaceEnv,
+  type WorkspaceEnvOptions,
+  workspaceEpisode,
+  type WorkspaceSource,
+} from "./src/envs/workspace/workspace_env.ts";
+export {
+  type EvaluationPlan,
+  type MetricDirection,
+  requirePlayable,
+  type Scores,
+  type TemplateValue,
+  type WorkspaceFile,
+  type WorkspaceTask,
+} from "./src/envs/workspace/workspace_task.ts";
+export type { WorkspaceEvaluation, WorkspaceView } from "./src/envs/workspace/workspace_view.ts";
+export { Workspaces, type WorkspacesOptions } from "./src/envs/workspace/workspaces.ts";
 
 // transforms
 export { AddThinkingPrompt, type AddThinkingPromptOptions } from "./src/transforms/add_thinking_prompt.ts";
@@ -228,6 +267,22 @@ export {
   type IncrementalTokenizerOptions,
 } from "./src/transforms/incremental_tokenizer.ts";
 export { MCPToolTransform, type MCPToolTransformOptions } from "./src/transforms/mcp_tool_transform.ts";
+export { IsolateCodeBlock, type IsolateCodeBlockOptions } from "./src/transforms/mlgym/isolate_code_block.ts";
+export { MessageToHistory, type MessageToHistoryOptions } from "./src/transforms/mlgym/message_to_history.ts";
+export {
+  MLGymRewardAssignment,
+  type MLGymRewardAssignmentOptions,
+  type RewardAt,
+} from "./src/transforms/mlgym/mlgym_reward_assignment.ts";
+export { ReadState } from "./src/transforms/mlgym/read_state.ts";
+export { ResetModule } from "./src/transforms/mlgym/reset_module.ts";
+export { StateToMessage } from "./src/transforms/mlgym/state_to_message.ts";
+export { TaskSampler, type TaskSamplerOptions } from "./src/transforms/mlgym/task_sampler.ts";
+export {
+  TemplateTransform,
+  type TemplateTransformOptions,
+} from "./src/transforms/mlgym/template_transform.ts";
+export type { PlayedTasks } from "./src/transforms/mlgym/template_values.ts";
 export { PolicyVersion, type PolicyVersionOptions } from "./src/transforms/policy_version.ts";
 export { PythonInterpreter, type PythonInterpreterOptions } from "./src/transforms/python_interpreter.ts";
 export { StepCounter, type StepCounterOptions } from "./src/transforms/step_counter.ts";
@@ -247,6 +302,17 @@ export {
   type InteractionStatus,
   type InteractionTurn,
 } from "./src/rollout/interaction_result.ts";
+export {
+  makeMLGym,
+  type MakeMLGymOptions,
+  mlgymEnv,
+  type MLGymEnvOptions,
+} from "./src/rollout/make_mlgym.ts";
+export {
+  type MLGymOptions,
+  mlgymTransforms,
+  type MLGymTransformsOptions,
+} from "./src/rollout/mlgym_transforms.ts";
 export { oneCallInstruction } from "./src/rollout/one_call_instruction.ts";
 export { parseInteraction } from "./src/rollout/parse_interaction.ts";
 export { resumedPolicy } from "./src/rollout/resumed_policy.ts";

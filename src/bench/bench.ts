@@ -5,6 +5,7 @@ import type { Row } from "./row.ts";
 import { type BenchSetup, growthRow, ownProcessRows, poolRows, sharedProcessRows } from "./sandbox_rows.ts";
 import { shellRows } from "./shell_rows.ts";
 import { trainingRows } from "./training_rows.ts";
+import { workspaceRows } from "./workspace_rows.ts";
 
 /** Measures everything the README claims, part after part, each with its peers in the same run. */
 export async function* bench(setup: BenchSetup): AsyncGenerator<Row> {
@@ -12,6 +13,7 @@ export async function* bench(setup: BenchSetup): AsyncGenerator<Row> {
   yield* await sharedProcessRows(setup);
   yield* await poolRows(setup);
   yield* await shellRows(setup);
+  yield* await workspaceRows(setup);
   yield* await episodeRows(setup);
   yield* await envRows(setup);
   yield* await vectorRows(setup);

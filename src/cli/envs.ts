@@ -9,6 +9,7 @@ import type { InteractionResult } from "../rollout/interaction_result.ts";
 import { oneCallInstruction } from "../rollout/one_call_instruction.ts";
 import type { TauBenchRun } from "./tau_bench_run.ts";
 import { UsageError } from "./usage_error.ts";
+import { WORKSPACE_ENV, type WorkspaceRun } from "./workspace_run.ts";
 import { endOnFinalReply } from "../transforms/end_on_final_reply.ts";
 import { gradeEpisode } from "../transforms/grade_episode.ts";
 import { IncrementalTokenizer } from "../transforms/incremental_tokenizer.ts";
@@ -35,6 +36,8 @@ export interface EnvSetup {
   readonly maxTurns: number;
   /** The domain of tau-bench that is played, where one is. */
   readonly tauBench?: TauBenchRun | undefined;
+  /** The tasks that are worked on, where they are. */
+  readonly workspace?: WorkspaceRun | undefined;
 }
 
 /** Makes an episode's env; `resumed` is what the episode goes on from. */
@@ -46,6 +49,8 @@ export interface EnvKind {
   readonly about: string;
   /** Replies that an episode may take unless told otherwise. */
   readonly maxTurns?: number;
+  /** Replies that an episode of so many turns may take, where some do not count. */
+  readonly replies?: (turns: number) => number;
   /** Changes the prompts that are written for a trainer, where the env wants that. */
   readonly editPrompt?: (text: string) => string;
   /** Whether its episodes run Python, for which a base image is made ready. */
@@ -84,6 +89,18 @@ export const ENVS: Readonly<Record<string, EnvKind>> = {
     maxTurns: 30,
     editPrompt: oneCallInstruction,
     open: (setup) => async (_task, resumed) => await toolUserEnv(setup, resumed),
+  },
+  [WORKSPACE_ENV]: {
+    about: "work on files in a shell until it is submitted, as in MLGym; needs --task, and no --tasks",
+    maxTurns: 50,
+    // each command, and the one that would be too many, may be asked for four times
+    replies: (turns) => 4 * (turns + 1),
+    open: ({ workspace, maxTurns }) => {
+      if (workspace === undefined) {
+        throw new UsageError("Cannot play env 'workspace' as it must be opened: it is not");
+      }
+      return (task) => workspace.openEnv(task, { maxSteps: maxTurns });
+    },
   },
 };
 

@@ -1,6 +1,8 @@
 import { Command, Option } from "commander";
 import { collect } from "./collect.ts";
 import { CALL_STYLES } from "../tools/call_styles.ts";
+import { REWARD_AT } from "../transforms/mlgym/mlgym_reward_assignment.ts";
+import { anyNumber } from "./any_number.ts";
 import { ENVS } from "./envs.ts";
 import { GRADERS } from "./graders.ts";
 import { namesText } from "./named.ts";
@@ -12,6 +14,7 @@ import { flagsOf, profileOption } from "./sandbox_flags.ts";
 import { TAU_BENCH } from "./tau_bench_run.ts";
 import { USER_STRATEGIES, USERS } from "./users.ts";
 import { wholeNumber } from "./whole_number.ts";
+import { WORKSPACE_ENV } from "./workspace_run.ts";
 
 const NOTES = `
 Examples:
@@ -21,6 +24,8 @@ Examples:
   paddock rollout … --out runs/a.jsonl --resume
   paddock rollout --env tau-bench --path ~/tau-bench --domain retail --user openai:http://localhost:8001 \\
     --user-model gpt --policy openai:http://localhost:8000 --model qwen
+  paddock rollout --env workspace --task examples/workspace/prisoners_dilemma --n 8 \\
+    --policy openai:http://localhost:8000 --model qwen
 
 Ctrl-C, SIGTERM or a terminal that goes away end the running episodes and keep those that are over; --resume
 goes on there, and plays episodes again that failed at a boundary.
@@ -35,7 +40,7 @@ be read, 74 the file of --out cannot be written any more, 125 the sandbox itself
 /** The command `rollout`: plays every task of a file, several at once. */
 export function rolloutCommand(): Command {
   return new Command("rollout")
-    .description("Play every task of a file, or of tau-bench, in the sandbox and score it")
+    .description("Play every task of a file, of tau-bench, or of a workspace in the sandbox and score it")
     .option(
       "--tasks <file>",
       "rows to play: JSON lines or CSV (.gz too), Parquet, a folder of these; - is stdin",
@@ -67,6 +72,18 @@ export function rolloutCommand(): Command {
     .option("--calls <style>", "how calls are written (default: tag, in tau-bench qwen25)")
     .option("--path <dir>", "for tau-bench: a checkout of it, or a folder with the same layout")
     .option("--domain <name>", "for tau-bench: such as retail or airline")
+    .option("--task <path>", "for workspace: a folder with a task.yaml, or a YAML file; repeatable", collect)
+    .option("--agent <file>", "for workspace: a YAML file of what the agent is told (default: Paddock's own)")
+    .addOption(
+      new Option("--reward-at <when>", "for workspace: what is worth a reward (default: validate)").choices(
+        REWARD_AT,
+      ),
+    )
+    .option(
+      "--wrong-format-reward <r>",
+      "for workspace: added when a reply holds no command, such as -0.1",
+      anyNumber,
+    )
     .option("--user <name>", "for tau-bench: who plays the user")
     .option("--user-model <name>", "the model that its server is asked for")
     .addOption(
@@ -95,7 +112,7 @@ export function rolloutCommand(): Command {
     )
     .option(
       "--max-turns <n>",
-      "replies that an episode may take (default: 8, in tau-bench 30)",
+      "replies that an episode may take (default: 8, in tau-bench 30, commands in a workspace 50)",
       wholeNumber(1),
     )
     .addOption(
@@ -120,7 +137,7 @@ export function rolloutCommand(): Command {
     )
     .addHelpText("after", namesText("Graders", GRADERS) + namesText("Calls", CALL_STYLES) + NOTES)
     .action(async ({ tasks, env }: RolloutFlags, command: Command) => {
-      if (tasks === undefined && env !== TAU_BENCH) {
+      if (tasks === undefined && env !== TAU_BENCH && env !== WORKSPACE_ENV) {
         command.error("error: required option '--tasks <file>' not specified");
       }
       await runCommand((signal) => runRollout(flagsOf<RolloutFlags>(command), signal));

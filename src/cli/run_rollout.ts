@@ -24,10 +24,11 @@ import { Training } from "./training.ts";
 import { TrainingFile } from "./training_file.ts";
 import { untilClosed } from "./until_closed.ts";
 import { UsageError } from "./usage_error.ts";
+import { openWorkspaces, WORKSPACE_ENV, type WorkspaceFlags } from "./workspace_run.ts";
 import { writeText } from "./write_text.ts";
 
 /** What `paddock rollout` is asked for. */
-export interface RolloutFlags extends SandboxFlags, ToolFlags, GraderFlags, TauBenchFlags {
+export interface RolloutFlags extends SandboxFlags, ToolFlags, GraderFlags, TauBenchFlags, WorkspaceFlags {
   limit?: number;
   env: string;
   policy: string;
@@ -87,7 +88,15 @@ export async function runRollout(asked: RolloutFlags, signal: AbortSignal): Prom
   const tauBench = flags.env === TAU_BENCH
     ? await openTauBench(flags, { sessions: concurrency, stack, signal })
     : undefined;
-  const tasks = tauBench?.tasks ?? flags.tasks ?? [];
+  const workspace = flags.env === WORKSPACE_ENV
+    ? await openWorkspaces(flags, {
+      sessions: concurrency,
+      samples,
+      writesTokens: tokenizer !== undefined,
+      stack,
+    })
+    : undefined;
+  const tasks = tauBench?.tasks ?? workspace?.tasks ?? flags.tasks ?? [];
   const interpreters = { profile, size: poolSize, cacheDir: flags.cacheDir, stack };
   const pool = lazyPool({ ...interpreters, resetMode: flags.reset });
   const grader = graderKind?.make(await graderSetup(flags, { profile, size: poolSize, stack }));
@@ -96,7 +105,7 @@ export async function runRollout(asked: RolloutFlags, signal: AbortSignal): Prom
   // what is written for a trainer need not be written by the env too
   const shown = flags.trainOut === undefined ? tokenizer : undefined;
   const maxTurns = flags.maxTurns ?? kind.maxTurns ?? MAX_TURNS;
-  const given = { tools, tokenizer: shown, grader, systemPrompt: flags.system, tauBench };
+  const given = { tools, tokenizer: shown, grader, systemPrompt: flags.system, tauBench, workspace };
   const makeEnv = await kind.open({ pool, stack, ...given, timeoutMs, maxTurns });
   if (kind.runsPython) await prepareImage(profile, { cacheDir: flags.cacheDir, signal });
   // What would be thrown away for them stays until all else is known to be there.
@@ -109,7 +118,8 @@ export async function runRollout(asked: RolloutFlags, signal: AbortSignal): Prom
   // The file is what a run with one is for: that nobody reads what is printed must not end it.
   const stdout = out === undefined && training === undefined ? Deno.stdout : untilClosed(Deno.stdout);
   return await playTasks({
-    ...{ tasks, split, limit, samples, seed, concurrency, maxTurns, summary, out, training, json, show },
+    maxTurns: kind.replies?.(maxTurns) ?? maxTurns,
+    ...{ tasks, split, limit, samples, seed, concurrency, summary, out, training, json, show },
     ...{ policy: chosen.policy, onTask: chosen.onTask, makeEnv, signal },
     ...{ stdout, stderr: Deno.stderr, colour: wantsColour(), columns: terminalColumns },
   });

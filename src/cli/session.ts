@@ -18,7 +18,8 @@ const MAX_LINE_BYTES = 64 * 1024 * 1024;
 const PROTOCOL = `
 Each line on stdin is a request, each line on stdout the answer to one, in the same order:
   {"id":1,"code":"x = 2\\nx + 1","timeoutMs":1000,"stdin":"…"}   all but "code" may be left out
-  {"id":5,"shell":"ls | wc -l","timeoutMs":1000,"stdin":"…"}     with a profile that has a shell: -p workspace
+  {"id":5,"shell":"ls | wc -l","timeoutMs":1000,"stdin":"…"}     with a profile that has a shell: -p workspace;
+      it may have "silenceMs", how long the command may write nothing
   {"id":2,"reset":"rewind","seed":7}                            or "fresh"; "seed" may be left out
   {"id":3,"put":{"data.txt":"aGk="}}                            files into the session, in base64
   {"id":4,"get":["data.txt"]}                                   files out of it; missing ones are left out

@@ -43,8 +43,8 @@ async function answer(session: PythonSession, request: SessionRequest, signal: A
     return await session.exec(code, { timeoutMs, stdin, signal });
   }
   if ("shell" in request) {
-    const { shell, timeoutMs, stdin } = request;
-    return await session.shell(shell, { timeoutMs, stdin, signal });
+    const { shell, timeoutMs, silenceMs, stdin } = request;
+    return await session.shell(shell, { timeoutMs, silenceMs, stdin, signal });
   }
   if ("reset" in request) {
     await session.reset({ mode: request.reset, seed: request.seed, signal });

@@ -8,7 +8,12 @@ export type SessionRequest =
   & { readonly id: RequestId }
   & (
     | { code: string; timeoutMs?: number | undefined; stdin?: string | undefined }
-    | { shell: string; timeoutMs?: number | undefined; stdin?: string | undefined }
+    | {
+      shell: string;
+      timeoutMs?: number | undefined;
+      silenceMs?: number | undefined;
+      stdin?: string | undefined;
+    }
     | { reset: "fresh" | "rewind"; seed?: number | undefined }
     | { put: ReadonlyMap<string, Uint8Array> }
     | { get: string[] }
@@ -42,7 +47,7 @@ const runOptions = {
 
 const schemas: Readonly<Record<string, z.ZodType<SessionRequest>>> = {
   code: z.strictObject({ id, code: z.string(), ...runOptions }),
-  shell: z.strictObject({ id, shell: z.string(), ...runOptions }),
+  shell: z.strictObject({ id, shell: z.string(), silenceMs: z.number().optional(), ...runOptions }),
   reset: z.strictObject({ id, reset: z.enum(["fresh", "rewind"]), seed: z.int().optional() }),
   put: z.strictObject({ id, put: filesInBase64 }),
   get: z.strictObject({ id, get: z.array(z.string()) }),

@@ -32,7 +32,12 @@ export const execAnswer: z.ZodType<ExecResult> = z.discriminatedUnion("status", 
 export const shellAnswer: z.ZodType<ShellResult> = z.discriminatedUnion("status", [
   shellOutcome.extend({ status: z.literal("ok"), exitCode: z.literal(0) }),
   shellOutcome.extend({ status: z.literal("exited"), exitCode: z.int() }),
-  shellOutcome.extend({ status: z.enum(["timeout", "memory", "output", "crashed"]), error: guestError }),
+  shellOutcome.extend({
+    status: z.literal("timeout"),
+    deadline: z.enum(["run", "silence", "cpu"]),
+    error: guestError,
+  }),
+  shellOutcome.extend({ status: z.enum(["memory", "output", "crashed"]), error: guestError }),
 ]);
 
 /** A session that was opened. */

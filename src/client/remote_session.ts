@@ -6,7 +6,14 @@ import type {
   ShellOptions,
   ShellResult,
 } from "../sandbox/exec.ts";
-import { checkContents, checkExec, checkPath, checkResetMode, checkSeed } from "../sandbox/exec_check.ts";
+import {
+  checkContents,
+  checkExec,
+  checkPath,
+  checkResetMode,
+  checkSeed,
+  checkTimeout,
+} from "../sandbox/exec_check.ts";
 import { unlessAborted } from "../sandbox/unless_aborted.ts";
 import { execAnswer, filesAnswer, nothing, shellAnswer } from "./answers.ts";
 import { execBody, inBase64 } from "./exec_body.ts";
@@ -44,10 +51,11 @@ export class RemoteSession implements PythonSession {
 
   /** {@inheritDoc PythonSession.shell} */
   async shell(command: string, options: ShellOptions = {}): Promise<ShellResult> {
-    const { timeoutMs, stdin, signal, onOutput } = options;
+    const { timeoutMs, silenceMs, stdin, signal, onOutput } = options;
+    checkTimeout(silenceMs, "silenceMs");
     checkRemoteExec(command, { timeoutMs, stdin, signal });
     const asked = { doing: "run command", timeoutMs, signal, answer: shellAnswer };
-    const body = { command, timeoutMs, stdin };
+    const body = { command, timeoutMs, silenceMs, stdin };
     const result = await this.#inTurn(() => this.#api.post(`${this.#path}/shell`, body, asked), signal);
     if (result.stdout !== "") onOutput?.("stdout", result.stdout);
     if (result.stderr !== "") onOutput?.("stderr", result.stderr);

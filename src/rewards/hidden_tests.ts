@@ -1,9 +1,9 @@
+import { SessionPair } from "../sandbox/apart/session_pair.ts";
 import type { SessionPool } from "../sandbox/exec.ts";
 import { type GradeContext, type Grader, type Score, unscored } from "./grader.ts";
 import { Candidate } from "./hidden_tests/candidate.ts";
 import { candidateProgram } from "./hidden_tests/candidate_program.ts";
 import { programReply } from "./hidden_tests/program_reply.ts";
-import { SessionPair } from "./hidden_tests/session_pair.ts";
 import { type TestProblem, testProblem } from "./hidden_tests/test_problem.ts";
 import { TestRun } from "./hidden_tests/test_run.ts";
 
@@ -62,11 +62,11 @@ async function grade(context: GradeContext, pair: SessionPair, timeoutMs: number
   const program = candidateProgram(programReply(history, task, problem.entryPoint), problem);
   if (program === "") return scoreOf(0, problem);
   await using leases = new AsyncDisposableStack();
-  const { forCandidate, forTests } = await pair.acquire(leases, signal);
+  const { forCallee, forCaller } = await pair.acquire(leases, { signal });
   // Beside the candidate's time there is that of the tests themselves and of its calls' way.
-  const run = new TestRun(forTests.session, { problem, timeoutMs: 2 * timeoutMs + 5_000, signal });
+  const run = new TestRun(forCaller.session, { problem, timeoutMs: 2 * timeoutMs + 5_000, signal });
   await run.prepare();
-  const candidate = new Candidate(forCandidate.session, { timeoutMs, signal });
+  const candidate = new Candidate(forCallee.session, { timeoutMs, signal });
   await candidate.load(problem.prompt, program);
   if (candidate.isLost) return scoreOf(0, problem);
   let passed = 0;

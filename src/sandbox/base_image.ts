@@ -33,7 +33,7 @@ export interface BaseImageOptions {
 const MANIFEST = "manifest.json";
 
 /** Counted up when the host makes an image's files in another way than before. */
-const IMAGE_FORMAT = 2;
+const IMAGE_FORMAT = 3;
 
 /**
  * Finds the base image of a profile in the cache, or builds it. Processes that want the same one at the
@@ -103,7 +103,8 @@ async function imageKey(profile: Profile): Promise<string> {
     shell: profile.shell ? [SHELL_ENGINE, import.meta.resolve("just-bash/browser"), shellModules()] : [],
     preimports: profile.preimports,
     packages: profile.packages.map(({ name, sha256 }) => [name, sha256]),
-    ...(profile.preload && { preload: profile.preload, mounts: await mountDigests(profile.mounts) }),
+    ...(profile.preload && { preload: profile.preload }),
+    ...(profile.preload && !profile.preload.ignoresMounts && { mounts: await mountDigests(profile.mounts) }),
   };
   return (await sha256(JSON.stringify(inputs))).slice(0, 32);
 }

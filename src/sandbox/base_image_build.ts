@@ -16,7 +16,7 @@ import { bundleShell } from "./shell_bundle.ts";
 import { unlessAborted } from "./unless_aborted.ts";
 
 /** What of a boot plan is the same for every sandbox that starts from one image. */
-export type ImageManifest = Omit<BootPlan, "limits" | "mounts" | "plan">;
+export type ImageManifest = Omit<BootPlan, "limits" | "mounts" | "plan" | "home">;
 
 /** The module that a sandbox runs, below its image's directory. */
 export const SUPERVISOR = "supervisor.js";
@@ -61,7 +61,7 @@ export async function buildBaseImage(
   const { about, data } = await runBuild(profile, options, {
     ...base,
     plan,
-    mounts: profile.preload ? bootMounts(profile.mounts) : [],
+    mounts: profile.preload && !profile.preload.ignoresMounts ? bootMounts(profile.mounts) : [],
     limits: profile.limits,
   });
   await Deno.remove(joinPath(directory, base.wasm.path));

@@ -76,7 +76,13 @@ export interface ResetOptions {
 }
 
 /** What a command line may be given. */
-export type ShellOptions = Pick<ExecOptions, "timeoutMs" | "stdin" | "signal" | "onOutput">;
+export interface ShellOptions extends Pick<ExecOptions, "timeoutMs" | "stdin" | "signal" | "onOutput"> {
+  /** Milliseconds that the command may write nothing until it is interrupted; as long as it may run unless given. */
+  silenceMs?: number | undefined;
+}
+
+/** The deadlines of a command line: on how long it runs, on how long it writes nothing, on its CPU time. */
+export type ShellDeadline = "run" | "silence" | "cpu";
 
 /** What became of a command line: a closed union over `status`. */
 export type ShellResult =
@@ -90,8 +96,8 @@ export type ShellResult =
     | { status: "ok"; exitCode: 0 }
     /** Its exit code is another. */
     | { status: "exited"; exitCode: number }
-    /** It met its deadline or its limit of CPU time. */
-    | { status: "timeout"; error: GuestError }
+    /** It met one of its deadlines. */
+    | { status: "timeout"; deadline: ShellDeadline; error: GuestError }
     /** The process met a limit of memory. */
     | { status: "memory"; error: GuestError }
     /** It wrote so far beyond its limit of output that it was interrupted. */
@@ -106,8 +112,9 @@ export interface PythonSession extends AsyncDisposable {
   exec(code: string, options?: ExecOptions): Promise<ExecResult>;
   /**
    * Runs a command line in the session's shell, which sees the files that Python sees and keeps its directory,
-   * variables and functions from one to the next. What it does is a result, never a rejection; its output arrives
-   * when it has ended. `python` and `python3` start programs in the session's interpreter.
+   * variables and functions from one to the next. What it does is a result, never a rejection. Output
+   * arrives as it is written, but what goes through a pipe, a substitution, `eval` or `source` when that has ended.
+   * `python` and `python3` start programs in the session's interpreter.
    *
    * @throws {TypeError} when the profile has no `shell`.
    */

@@ -55,17 +55,18 @@ export function checkShell(command: unknown, options: ShellOptions, profile: Pro
       `Cannot run command as profile '${profile.name}' must have 'shell': current value is false`,
     );
   }
-  const { timeoutMs, stdin, signal } = options;
+  const { timeoutMs, silenceMs, stdin, signal } = options;
+  checkTimeout(silenceMs, "silenceMs");
   checkExec(command, { timeoutMs, stdin, signal }, profile);
 }
 
 /** Throws unless the timeout is a number of milliseconds that a timer can wait. */
-export function checkTimeout(timeoutMs: number | undefined): void {
+export function checkTimeout(timeoutMs: number | undefined, name = "timeoutMs"): void {
   if (
     timeoutMs === undefined || (typeof timeoutMs === "number" && timeoutMs > 0 && timeoutMs <= MAX_TIMEOUT_MS)
   ) return;
   throw new RangeError(
-    `Cannot exec as 'timeoutMs' must be > 0 and <= ${MAX_TIMEOUT_MS}: current value is ${timeoutMs}`,
+    `Cannot exec as '${name}' must be > 0 and <= ${MAX_TIMEOUT_MS}: current value is ${timeoutMs}`,
   );
 }
 

@@ -50,10 +50,13 @@ function guestResult(result: GuestResult, outcome: ExecOutcome, limits: Limits):
 export function limitError(
   what: "block" | "command",
   reason: StopReason,
-  { timeoutMs, limits }: { timeoutMs: number; limits: Limits },
+  { timeoutMs, silenceMs, limits }: { timeoutMs: number; silenceMs?: number | undefined; limits: Limits },
 ): GuestError {
-  return reason === "cpu"
-    ? hostError("CpuTimeLimit", `the ${what} used more than ${limits.cpuSeconds} s of CPU time`)
+  if (reason === "cpu") {
+    return hostError("CpuTimeLimit", `the ${what} used more than ${limits.cpuSeconds} s of CPU time`);
+  }
+  return reason === "silence"
+    ? hostError("TimeoutError", `the ${what} wrote nothing for ${silenceMs} ms`)
     : hostError("TimeoutError", `the ${what} ran longer than ${timeoutMs} ms`);
 }
 
@@ -69,7 +72,7 @@ export function floodError(what: "block" | "command", limits: Limits): GuestErro
 export function lossResult<Outcome extends ExecOutcome>(
   loss: Loss,
   outcome: Outcome,
-): Outcome & { status: "memory" | "timeout" | "crashed"; error: GuestError } {
+): Outcome & { error: GuestError } & ({ status: "memory" } | { status: "timeout" } | { status: "crashed" }) {
   if (loss.reason === "memory") {
     return { ...outcome, status: "memory", error: hostError("MemoryLimit", loss.message) };
   }

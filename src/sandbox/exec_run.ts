@@ -15,7 +15,7 @@ const encoder = new TextEncoder();
 const INTERRUPT_INTERVAL_MS = 50;
 
 /** Why an exec was told to stop before its end. */
-export type StopReason = "timeout" | "cpu" | "aborted";
+export type StopReason = "timeout" | "silence" | "cpu" | "aborted";
 
 /** What one run needs of its caller, of the profile and of the session. */
 export interface ExecRunOptions<Result> extends Pick<ExecOptions, "tools" | "signal" | "onOutput"> {
@@ -23,6 +23,8 @@ export interface ExecRunOptions<Result> extends Pick<ExecOptions, "tools" | "sig
   readonly parse: (payload: Uint8Array) => Result;
   readonly limits: Limits;
   readonly timeoutMs: number;
+  /** How long the guest may write nothing; as long as it likes unless given. */
+  readonly silenceMs?: number | undefined;
   /** The most resident memory that the process may have, or nothing where the watchdog is off. */
   readonly residentBytes?: number | undefined;
 }
@@ -52,6 +54,7 @@ export class ExecRun<Result> {
   #over = false;
   #failure: { error: unknown } | undefined;
   readonly #timers: ReturnType<typeof setTimeout>[] = [];
+  #silence: ReturnType<typeof setTimeout> | undefined;
 
   constructor(link: GuestLink, options: ExecRunOptions<Result>) {
     this.#link = link;
@@ -75,6 +78,7 @@ export class ExecRun<Result> {
     await using _watch = this.#watch();
     const startedAt = performance.now();
     this.#timers.push(setTimeout(() => this.#stop("timeout"), timeoutMs));
+    this.#hearken();
     try {
       const ended = await this.#link.listen((frame) => this.#receive(frame), () => this.#send(kind, request));
       return {
@@ -88,6 +92,7 @@ export class ExecRun<Result> {
       };
     } finally {
       this.#timers.forEach((timer) => clearTimeout(timer));
+      clearTimeout(this.#silence);
       signal?.removeEventListener("abort", onAbort);
       this.#tools.end();
     }
@@ -107,6 +112,7 @@ export class ExecRun<Result> {
 
   #receive({ kind, payload }: Frame): void {
     if (this.#over) throw new SyntaxError(`frame ${kind} came after the result`);
+    if (kind === FrameKind.stdout || kind === FrameKind.stderr) this.#hearken();
     if (kind === FrameKind.stdout) this.#output.push("stdout", payload);
     else if (kind === FrameKind.stderr) this.#output.push("stderr", payload);
     else if (kind === FrameKind.call) this.#tools.receive(payload);
@@ -129,6 +135,14 @@ export class ExecRun<Result> {
     const result = this.#options.parse(payload);
     this.#over = true;
     this.#result.resolve(result);
+  }
+
+  /** Counts the silence from now on. */
+  #hearken(): void {
+    const { silenceMs } = this.#options;
+    if (silenceMs === undefined) return;
+    clearTimeout(this.#silence);
+    this.#silence = setTimeout(() => this.#stop("silence"), silenceMs);
   }
 
   /** Interrupts the program, again and again, until it ends or its grace does. */

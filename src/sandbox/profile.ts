@@ -10,6 +10,8 @@ export interface Profile extends ProfileSettings {
   readonly name: string;
   /** Given by programs alone: a profile file has none. */
   readonly preload?: Preload | undefined;
+  /** Where sessions have their own files and start, an absolute path in the guest; given by programs alone. */
+  readonly home?: string | undefined;
 }
 
 /**
@@ -21,6 +23,8 @@ export interface Preload {
   /** The name to import it by. */
   readonly module: string;
   readonly source: string;
+  /** Whether it looks at no mount: then the image stays as it is when a file that is mounted changes. */
+  readonly ignoresMounts?: boolean | undefined;
 }
 
 /** Where the text of a profile comes from. */

@@ -1,4 +1,5 @@
 import { dirname, resolve } from "node:path/posix";
+import evaluation from "../../sandboxes/evaluation.jsonc" with { type: "text" };
 import python from "../../sandboxes/python.jsonc" with { type: "text" };
 import serve from "../../sandboxes/serve.jsonc" with { type: "text" };
 import strict from "../../sandboxes/strict.jsonc" with { type: "text" };
@@ -6,6 +7,7 @@ import tools from "../../sandboxes/tools.jsonc" with { type: "text" };
 import workspace from "../../sandboxes/workspace.jsonc" with { type: "text" };
 
 const SHIPPED: ReadonlyMap<string, string> = new Map([
+  ["evaluation", evaluation],
   ["python", python],
   ["serve", serve],
   ["strict", strict],

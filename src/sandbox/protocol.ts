@@ -6,6 +6,9 @@
  * where they are read.
  */
 
+/** Where a session's own files live, unless its profile says where. */
+export const HOME = "/home/pyodide";
+
 /** Bytes before a frame's payload. */
 export const FRAME_HEAD_BYTES = 8;
 

@@ -177,8 +177,9 @@ export class Sandbox implements AsyncDisposable, LinkSource {
     const closings = new Closings();
     const running: Running = { child, links, closings, started: 0 };
     const { manifest } = this.#image;
+    const { limits, home } = this.profile;
     const mounts = bootMounts(this.profile.mounts);
-    child.send(FrameKind.boot, 0, JSON.stringify({ ...manifest, mounts, limits: this.profile.limits }));
+    child.send(FrameKind.boot, 0, JSON.stringify({ ...manifest, mounts, limits, home }));
     child.ended.then((end) => {
       this.#forget(running);
       closings.takeAll();

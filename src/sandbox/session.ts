@@ -124,15 +124,15 @@ export class Session implements PythonSession {
   }
 
   async #shell(command: string, options: ShellOptions): Promise<ShellResult> {
-    const { limits } = this.#source.profile;
-    const { timeoutMs = limits.timeoutMs, stdin, signal, onOutput } = options;
+    const { limits, home } = this.#source.profile;
+    const { timeoutMs = limits.timeoutMs, silenceMs, stdin, signal, onOutput } = options;
     const link = await this.#live();
     const run = new ExecRun(link, {
-      ...{ signal, onOutput, timeoutMs, parse: parseShellResult },
+      ...{ signal, onOutput, timeoutMs, silenceMs, parse: parseShellResult },
       ...this.#runLimits(),
     });
     const end = await run.run(FrameKind.shell, { command, stdin });
-    const result = shellResult(end, { timeoutMs, limits });
+    const result = shellResult(end, { timeoutMs, silenceMs, limits, home });
     this.#noteRestart(result);
     this.#finish(link, end, signal);
     return result;

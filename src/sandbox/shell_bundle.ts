@@ -3,16 +3,16 @@ import { SandboxError } from "../errors.ts";
 
 /** Where the engine starts on a script; `$3` is the state that the script will change. */
 const START = /await new ([\w$]+)\(([\w$]+),([\w$]+)\)\.executeScript\(/g;
-/** The same, but first the state is shown to whoever wants to keep it for the next script. */
-const SHOWN_START = "await new $1($2,(this.onState?.($3),$3)).executeScript(";
+/** The same, but first both are shown: the state is kept for the next script, and the output passed on. */
+const SHOWN_START = "await this.onStart(new $1($2,$3),$3).executeScript(";
 
 const EXPORTS = /export\{([^{}]*)\};?/g;
 const ZLIB_IMPORT = /import\{([^{}]*)\}from"node:zlib";?/g;
 
 /**
  * Makes one module of the shell's engine and all that it imports. Two things in it are changed: it forgets
- * variables, functions and directory after each script, and now lets the guest keep them; and it compresses with
- * a library of its own, as a guest has none of Node's modules.
+ * variables, functions and directory after each script and holds back all output until its end, and now shows
+ * the guest what runs; and it compresses with a library of its own, as a guest has none of Node's modules.
  *
  * @throws {SandboxError} when its package cannot be bundled, or is not the version that is known here.
  */

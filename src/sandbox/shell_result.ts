@@ -1,27 +1,38 @@
-import type { ShellResult } from "./exec.ts";
+import type { ShellDeadline, ShellResult } from "./exec.ts";
 import { floodError, limitError, lossResult } from "./exec_result.ts";
-import type { ExecEnd } from "./exec_run.ts";
+import type { ExecEnd, StopReason } from "./exec_run.ts";
 import type { GuestShellResult } from "./guest_frames.ts";
 import type { Limits } from "./limits.ts";
+import { HOME } from "./protocol.ts";
 
-/** Where a shell starts. */
-const HOME = "/home/pyodide";
+const DEADLINES: Readonly<Record<StopReason, ShellDeadline | undefined>> = {
+  ...{ timeout: "run", silence: "silence", cpu: "cpu", aborted: undefined },
+};
 
 /** Says what became of a command line. Time and death are what the host saw; the rest is what the guest said. */
 export function shellResult(
   end: ExecEnd<GuestShellResult>,
-  options: { timeoutMs: number; limits: Limits },
+  options: {
+    timeoutMs: number;
+    silenceMs?: number | undefined;
+    limits: Limits;
+    home?: string | undefined;
+  },
 ): ShellResult {
   const { stdout, stderr, durationMs, stateKept, stopped, result } = end;
   const outcome = {
     ...{ stdout, stderr, durationMs, stateKept },
     truncated: result?.truncated ?? false,
-    cwd: result?.outcome.cwd ?? HOME,
+    cwd: result?.outcome.cwd ?? options.home ?? HOME,
   };
-  if (stopped === "timeout" || stopped === "cpu") {
-    return { ...outcome, status: "timeout", error: limitError("command", stopped, options) };
+  const deadline = stopped && DEADLINES[stopped];
+  if (stopped && deadline) {
+    return { ...outcome, status: "timeout", deadline, error: limitError("command", stopped, options) };
   }
-  if (!result) return lossResult(end.loss ?? { reason: "crashed", message: "no result" }, outcome);
+  if (!result) {
+    const lost = lossResult(end.loss ?? { reason: "crashed", message: "no result" }, outcome);
+    return lost.status === "timeout" ? { ...lost, deadline: "cpu" } : lost;
+  }
   if (result.flooded) return { ...outcome, status: "output", error: floodError("command", options.limits) };
   const { exitCode } = result.outcome;
   return exitCode === 0 ? { ...outcome, status: "ok", exitCode } : { ...outcome, status: "exited", exitCode };

@@ -4,7 +4,7 @@ import { History } from "../../src/history.ts";
 import type { Score } from "../../src/rewards/grader.ts";
 import { hiddenTests } from "../../src/rewards/hidden_tests.ts";
 import { candidateProgram } from "../../src/rewards/hidden_tests/candidate_program.ts";
-import { isPlainData } from "../../src/rewards/hidden_tests/plain_data.ts";
+import { isPlainData } from "../../src/sandbox/apart/plain_data.ts";
 import { bad, FakePool, ok } from "../fake_pool.ts";
 import { limited } from "../sandbox/started.ts";
 
@@ -407,6 +407,7 @@ Deno.test("isPlainData() knows plain data from all else", () => {
     true,
     "x",
     ["int", "-0x1f"],
+    ["ints", "0x1 -0x2 0x0"],
     ["float", "-inf"],
     ["float", "0x1.8000000000000p+0"],
     ["complex", "nan", "0x0.0p+0"],
@@ -430,6 +431,8 @@ Deno.test("isPlainData() knows plain data from all else", () => {
     ["eval", "1"],
     ["int", 1],
     ["int", "1"],
+    ["ints", ""],
+    ["ints", "0x1  0x2"],
     ["int"],
     ["float", "1e5"],
     ["float", "0x1.0p+0", "x"],

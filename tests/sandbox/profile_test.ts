@@ -381,7 +381,7 @@ Deno.test("loadProfile() names the profiles there are when there is none of that
     const error = await assertRejects(() => loadProfile(name), Deno.errors.NotFound);
     assertEquals(
       error.message,
-      `Cannot find profile '${name}': it must be one of python, serve, strict, tools, workspace, or a path to a .jsonc file`,
+      `Cannot find profile '${name}': it must be one of evaluation, python, serve, strict, tools, workspace, or a path to a .jsonc file`,
     );
   }
 });
@@ -391,7 +391,7 @@ Deno.test("loadProfile() names the file and the profiles there are when there is
   assertEquals(
     error.message,
     "Cannot find profile '/none/mine.jsonc': there is no file '/none/mine.jsonc'; " +
-      "profiles that need no file are python, serve, strict, tools, workspace",
+      "profiles that need no file are evaluation, python, serve, strict, tools, workspace",
   );
 });
 

@@ -19,7 +19,7 @@ Deno.test("shellTool() tells the model what a command wrote and how it ended", a
     "a\nno\n[exit code 2]",
   );
   assertEquals(
-    await told({ ...END, status: "timeout", stdout: "a\n", truncated: true, error: ERROR }),
+    await told({ ...END, status: "timeout", deadline: "run", stdout: "a\n", truncated: true, error: ERROR }),
     "a\n[output truncated]\n[timed out]",
   );
   assertEquals(

@@ -1,3 +1,6 @@
+import type { History } from "../../history.ts";
+import type { ReplyCommand } from "./replies/reply_parser.ts";
+
 /** A file with commands for an agent. */
 export interface CommandFile {
   /** Its name without a folder. */
@@ -16,8 +19,8 @@ export interface AgentConfig {
   /** Said behind the task, where given. */
   readonly strategyTemplate?: string | undefined;
   readonly demonstrationTemplate?: string | undefined;
-  /** Said before the task, each in the words of `demonstrationTemplate`. */
-  readonly demonstrations: readonly string[];
+  /** Chats that show how it is done: said before the task, each in the words of `demonstrationTemplate`. */
+  readonly demonstrations: readonly History[];
   /** Whether demonstrations become turns of the chat rather than one message. */
   readonly putDemosInHistory: boolean;
   /** Said when a reply holds no command. */
@@ -36,6 +39,8 @@ export interface AgentTools {
   /** Shell variables at the start, such as `WINDOW`. */
   readonly variables: Readonly<Record<string, string | number>>;
   readonly commandFiles: readonly CommandFile[];
+  /** The commands that these files have, for parsers that must know them. */
+  readonly commands?: readonly ReplyCommand[] | undefined;
   /** What the system template's `{command_docs}` becomes. */
   readonly commandDocs: string;
   /** Names whose multi-line form ends with a line of its own: `edit` → `end_of_edit`. */

@@ -8,6 +8,8 @@ export interface MLGymRecord {
   readonly textResponse?: string;
   /** Whether the policy is asked once more, as its reply held no command. */
   readonly retry?: boolean;
+  /** Why there was no command in the reply. */
+  readonly formatFault?: string | undefined;
   /** The assistant's message of this step. */
   readonly localHistory?: History;
   /** What the command printed; `null` before the first. */

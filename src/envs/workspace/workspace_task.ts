@@ -1,3 +1,5 @@
+import type { CommandFile } from "./agent_config.ts";
+
 /** A file of the host, and where a workspace has it. */
 export interface WorkspaceFile {
   /** Relative to the workspace, `/` between its parts. */
@@ -19,7 +21,7 @@ export interface EvaluationPlan {
    * the others are MLGym's scripts, which print their metrics as JSON.
    */
   readonly kind: "module" | "python-script" | "csv-script";
-  /** The file that runs, and what else lies beside it; no agent ever sees or changes these copies. */
+  /** The file that runs, and files and folders that lie beside it; no agent ever sees or changes these copies. */
   readonly script: WorkspaceFile;
   readonly files: readonly WorkspaceFile[];
   /** The submission: files of the agent's workspace, or folders when the path ends in `/`. */
@@ -54,6 +56,18 @@ export interface WorkspaceTask {
   readonly evaluation: EvaluationPlan;
   /** Milliseconds that a command which starts Python may take. */
   readonly trainingTimeoutMs: number;
-  /** Files with more commands for the agent: absolute host paths. */
-  readonly commandFiles: readonly string[];
+  /** Files with more commands for the agent. */
+  readonly commandFiles: readonly CommandFile[];
+  /** Why it cannot be played, one sentence each; nothing where it can. */
+  readonly faults?: readonly string[] | undefined;
+}
+
+/**
+ * Lets tasks pass that can be played.
+ *
+ * @throws {RangeError} when one cannot, with the first of its faults.
+ */
+export function requirePlayable({ id, faults = [] }: WorkspaceTask): void {
+  const [fault] = faults;
+  if (fault !== undefined) throw new RangeError(`Cannot play task '${id}' as ${fault}`);
 }

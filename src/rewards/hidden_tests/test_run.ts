@@ -1,8 +1,9 @@
 import { z } from "zod";
+import { definingModules, moduleCall } from "../../sandbox/apart/python_code.ts";
 import type { ExecResult, PythonSession } from "../../sandbox/exec.ts";
 import { hostTool } from "../../sandbox/host_tool.ts";
 import type { Candidate } from "./candidate.ts";
-import { definingModule, moduleCall } from "./python_code.ts";
+import prompt from "./prompt.py" with { type: "text" };
 import type { TestProblem } from "./test_problem.ts";
 import source from "./tests.py" with { type: "text" };
 
@@ -34,11 +35,11 @@ export class TestRun {
    * @throws {Error} when that fails: the problem is broken, whatever the candidate is.
    */
   async prepare(): Promise<void> {
-    const { problem: { prompt, setup, tests, entryPoint }, timeoutMs, signal } = this.#options;
+    const { problem, timeoutMs, signal } = this.#options;
+    const { setup, tests, entryPoint } = problem;
     const names = entryPoint === undefined ? [] : [entryPoint];
-    const code = `${definingModule(MODULE, source)}\n${
-      moduleCall(MODULE, "prepare", [prompt, setup, tests, names])
-    }`;
+    const defining = definingModules({ paddock_prompt: prompt, [MODULE]: source });
+    const code = `${defining}\n${moduleCall(MODULE, "prepare", [problem.prompt, setup, tests, names])}`;
     const result = await this.#session.exec(code, { timeoutMs, signal });
     if (result.status !== "ok") throw new Error(`Cannot prepare tests: ${faultOf(result)}`);
   }

@@ -24,6 +24,8 @@ export interface BootPlan {
   /** The shell's modules, the last the shell itself, and its engine. */
   readonly shell?: { readonly modules: BootPlan["modules"]; readonly engine: AssetFile };
   readonly limits: { readonly outputBytes: number; readonly fileBytes: number };
+  /** Where sessions have their own files, if not in the usual place. */
+  readonly home?: string;
 }
 
 /** What every worker of the process is given, in its message. */
@@ -37,6 +39,7 @@ export interface WorkerAssets {
   /** Set where Python may load no library of its own. */
   readonly ownModuleOnly?: true;
   readonly limits: BootPlan["limits"];
+  readonly home?: string;
 }
 
 /** The assets: the worker's code at once, so that it loads while the rest is read and checked. */
@@ -72,7 +75,7 @@ async function loadRest(plan: BootPlan, code: Promise<void>[]): Promise<WorkerAs
     plan.plan && readChecked(plan.plan.loader),
     ...code,
   ]);
-  const mounts = plan.mounts.map(readMount);
+  const mounts = plan.mounts.map((mount) => readMount(mount));
   await Deno.permissions.revoke({ name: "read" });
   return {
     module,
@@ -81,6 +84,7 @@ async function loadRest(plan: BootPlan, code: Promise<void>[]): Promise<WorkerAs
     ...(plan.image && image ? { image: { ...plan.image, data: image } } : {}),
     ...(plan.plan && loader ? { plan: { ...plan.plan, loaderUrl: blobUrl(loader) } } : {}),
     limits: plan.limits,
+    ...(plan.home && { home: plan.home }),
   };
 }
 
@@ -143,11 +147,9 @@ export function cutLibrary(bytes: Uint8Array, index: readonly (readonly [string,
   return index.map(([path, length]) => ({ path, contents: bytes.subarray(at, at += length) }));
 }
 
-function readMount(mount: { guest: string; host: string }, number: number): ReadOnlyTree {
+function readMount(mount: { guest: string; host: string }): ReadOnlyTree {
   if (Deno.statSync(mount.host).isDirectory) return { at: mount.guest, files: readTree(mount.host, "") };
-  const path = mount.guest.slice(mount.guest.lastIndexOf("/") + 1);
-  const contents = shared(Deno.readFileSync(mount.host));
-  return { at: `/mnt/${number}`, files: [{ path, contents }], link: mount.guest };
+  return { at: mount.guest, files: [{ path: "", contents: shared(Deno.readFileSync(mount.host)) }] };
 }
 
 function readTree(root: string, inside: string): ReadOnlyFile[] {

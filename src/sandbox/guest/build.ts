@@ -56,7 +56,7 @@ function createForBuild(
       pyVersionTuple: [3, 14, 2],
       sitePackages: "/lib/python3.14/site-packages",
     });
-    installFiles(module.FS, assets.trees);
+    installFiles(module.FS, assets);
   };
   return assets.createModule(settings);
 }

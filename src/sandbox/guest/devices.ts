@@ -9,6 +9,14 @@ const ENOTTY = 59;
 const DEVICE_MAJOR = 77;
 
 const encoder = new TextEncoder();
+const NOTHING = new Uint8Array(0);
+
+/** What came of some work, and what it printed that nobody else was given. */
+interface Captured<T> {
+  readonly result: T;
+  readonly stdout: Uint8Array;
+  readonly stderr: Uint8Array;
+}
 
 /** The devices through which Python writes, reads and calls; one set per session. */
 export class Devices {
@@ -17,6 +25,7 @@ export class Devices {
   /** True when the program was interrupted because it did not stop writing. */
   flooded = false;
   #written = 0;
+  #errors: FrameKind = FrameKind.stderr;
   #captured: { [kind: number]: Uint8Array[] } | undefined;
   #replies: Uint8Array[] = [];
   #reading: Uint8Array = new Uint8Array(0);
@@ -62,8 +71,18 @@ export class Devices {
     this.#reading = new Uint8Array(0);
   }
 
+  /** Runs `work`, whose errors go where they are told to; nothing of what it printed is kept. */
+  pass<T>(work: () => T, route: { stderr: "stdout" | "stderr" }): Captured<T> {
+    this.#errors = FrameKind[route.stderr];
+    try {
+      return { result: work(), stdout: NOTHING, stderr: NOTHING };
+    } finally {
+      this.#errors = FrameKind.stderr;
+    }
+  }
+
   /** Runs `work` and gives what it printed, which goes no further. */
-  capture<T>(work: () => T): { result: T; stdout: Uint8Array; stderr: Uint8Array } {
+  capture<T>(work: () => T): Captured<T> {
     const captured = this.#captured = { [FrameKind.stdout]: [], [FrameKind.stderr]: [] };
     const written = this.#written;
     try {
@@ -84,7 +103,7 @@ export class Devices {
   #print(kind: FrameKind, buffer: Int8Array, offset: number, length: number): number {
     const bytes = new Uint8Array(buffer.buffer as ArrayBuffer, buffer.byteOffset + offset, length);
     if (this.#captured) this.#keep(this.#captured[kind], bytes);
-    else this.#send(kind, bytes);
+    else this.#send(kind === FrameKind.stderr ? this.#errors : kind, bytes);
     this.#written += length;
     if (this.#written > FLOOD_FACTOR * this.#limits.outputBytes) {
       this.flooded = true;

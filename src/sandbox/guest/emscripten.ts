@@ -10,7 +10,10 @@ export interface FsNode {
   mode: number;
   rdev: number;
   parent: FsNode;
-  mount: unknown;
+  /** The file system that it belongs to. */
+  mount: FsMount;
+  /** The file system that covers it, where one is mounted on it. */
+  mounted?: FsMount | null;
   contents: Uint8Array | Record<string, FsNode> | null;
   usedBytes: number;
   link: string;
@@ -19,6 +22,15 @@ export interface FsNode {
   ctime: number;
   node_ops: unknown;
   stream_ops: unknown;
+}
+
+/** A file system that is in its place. */
+export interface FsMount {
+  type: unknown;
+  opts: object;
+  mountpoint: string;
+  mounts: FsMount[];
+  root: FsNode;
 }
 
 /** An open file of Emscripten's. */

@@ -16,10 +16,25 @@ const CODES: Readonly<Record<number, readonly [string, string]>> = {
   75: ["EXDEV", "cross-device link not permitted"],
 };
 
+/** A refusal of the file system. */
+export class PathError extends Error {
+  readonly code: string;
+  readonly path: string;
+  /** As a shell tells it, such as `Permission denied`. */
+  readonly words: string;
+
+  constructor({ code, words, operation, path }: Record<"code" | "words" | "operation" | "path", string>) {
+    super(`${code}: ${words}, ${operation} '${path}'`);
+    this.code = code;
+    this.path = path;
+    this.words = words.slice(0, 1).toUpperCase() + words.slice(1);
+  }
+}
+
 /** What Emscripten threw, as an error with a code, in the words that the shell's commands look for. */
 export function pathError(thrown: unknown, operation: string, path: string): Error {
   const errno = (thrown as { errno?: unknown } | null)?.errno;
   if (typeof errno !== "number") return thrown instanceof Error ? thrown : new Error(String(thrown));
   const [code, words] = CODES[errno] ?? ["EIO", `input/output error ${errno}`];
-  return Object.assign(new Error(`${code}: ${words}, ${operation} '${path}'`), { code });
+  return new PathError({ code, words, operation, path });
 }

@@ -1,8 +1,7 @@
 import type { EmscriptenModule, FileSystem, ModuleFactory, Pointer, PythonExports } from "./emscripten.ts";
 import { dieWhenTold } from "./kill_switch.ts";
-import { readOnlyFileSystem } from "./read_only_files.ts";
+import { mountReadOnly } from "./read_only_files.ts";
 import type { ReadOnlyTree } from "./read_only_files.ts";
-import { HOME } from "./session_files.ts";
 
 const PAGE_BYTES = 65536;
 const OS_PAGE_BYTES = 4096;
@@ -16,6 +15,8 @@ export interface PythonAssets {
   readonly trees: readonly ReadOnlyTree[];
   /** The bytes by which what runs is told to stop. */
   readonly interrupt: Uint8Array;
+  /** Where a session's own files live. */
+  readonly home: string;
 }
 
 /** A base image: the heap of a started interpreter, without its pages of zeros. */
@@ -46,7 +47,7 @@ export async function restorePython(assets: PythonAssets, image: HeapImage): Pro
     printErr: () => {},
     API: { config: { env: {} }, runtimeEnv: { IN_BROWSER_WEB_WORKER: true } },
     instantiateWasm: wasm.instantiate,
-    preRun: [(module: EmscriptenModule) => installFiles(module.FS, assets.trees)],
+    preRun: [(module: EmscriptenModule) => installFiles(module.FS, assets)],
     locateFile: (name: string) => name,
   });
   const python = { exports: wasm.exports(), fs: module.FS, module };
@@ -94,16 +95,13 @@ function isZero(words: Int32Array, from: number, to: number): boolean {
 }
 
 /** Puts the read-only trees and the session's home in place; for a restored interpreter and one that is built. */
-export function installFiles(fs: FileSystem, trees: readonly ReadOnlyTree[]): void {
-  for (const { at, files, link } of trees) {
-    fs.mkdirTree(at);
-    fs.mount(readOnlyFileSystem(fs, files), {}, at);
-    if (link === undefined) continue;
-    fs.mkdirTree(link.slice(0, link.lastIndexOf("/")) || "/");
-    fs.symlink(`${at}/${files[0]?.path}`, link);
-  }
-  fs.mkdirTree(HOME);
-  fs.chdir(HOME);
+export function installFiles(
+  fs: FileSystem,
+  { trees, home }: Pick<PythonAssets, "trees" | "home">,
+): void {
+  for (const tree of trees) mountReadOnly(fs, tree);
+  fs.mkdirTree(home);
+  fs.chdir(home);
 }
 
 /** The hook through which Emscripten gets its instance, made of the module that all sessions share. */

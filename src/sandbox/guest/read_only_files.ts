@@ -1,4 +1,4 @@
-import type { FileSystem, FsNode, FsStream, StreamOps } from "./emscripten.ts";
+import type { FileSystem, FsMount, FsNode, FsStream, StreamOps } from "./emscripten.ts";
 
 /** A file that is in every session from the start and that none can change. */
 export interface ReadOnlyFile {
@@ -6,11 +6,10 @@ export interface ReadOnlyFile {
   readonly contents: Uint8Array;
 }
 
-/** Read-only files below one directory; a single file is reached by a link from where it was asked for. */
+/** Read-only files below one directory, or one file with an empty path, which is itself at that place. */
 export interface ReadOnlyTree {
   readonly at: string;
   readonly files: readonly ReadOnlyFile[];
-  readonly link?: string;
 }
 
 const DIRECTORY_MODE = 0o40555;
@@ -19,8 +18,35 @@ const EROFS = 69;
 const EINVAL = 28;
 const ENOENT = 44;
 
+/** Puts a tree in its place, which from then on can be neither removed nor renamed. */
+export function mountReadOnly(fs: FileSystem, { at, files }: ReadOnlyTree): void {
+  const system = readOnlyFileSystem(fs, files);
+  if (files[0]?.path === "") {
+    fs.mkdirTree(at.slice(0, at.lastIndexOf("/")) || "/");
+    fs.writeFile(at, new Uint8Array(0));
+    bind(fs, at, system);
+  } else {
+    fs.mkdirTree(at);
+    fs.mount(system, {}, at);
+  }
+}
+
+/** What {@linkcode FileSystem.mount} does, which refuses a file. */
+function bind(fs: FileSystem, at: string, system: MountableSystem): void {
+  const { node } = fs.lookupPath(at);
+  const root = system.mount();
+  const mount: FsMount = { type: system, opts: {}, mountpoint: at, mounts: [], root };
+  root.mount = mount;
+  node.mounted = mount;
+  node.mount.mounts.push(mount);
+}
+
+interface MountableSystem {
+  mount(): FsNode;
+}
+
 /** A file system for {@linkcode FileSystem.mount} whose nodes have no operation that writes. */
-export function readOnlyFileSystem(fs: FileSystem, files: readonly ReadOnlyFile[]): unknown {
+export function readOnlyFileSystem(fs: FileSystem, files: readonly ReadOnlyFile[]): MountableSystem {
   const refuse = () => {
     throw new fs.ErrnoError(EROFS);
   };
@@ -48,15 +74,21 @@ export function readOnlyFileSystem(fs: FileSystem, files: readonly ReadOnlyFile[
     }, root);
   }
 
+  function addFile(parent: FsNode | null, name: string, contents: Uint8Array): FsNode {
+    const node = addNode(parent, name, FILE_MODE);
+    node.contents = new Int8Array(contents.buffer, contents.byteOffset, contents.length) as never;
+    node.usedBytes = contents.length;
+    return node;
+  }
+
   function mount(): FsNode {
+    const [first] = files;
+    if (first?.path === "") return addFile(null, "/", first.contents);
     const root = addNode(null, "/", DIRECTORY_MODE);
     for (const { path, contents } of files) {
       const names = path.split("/").filter((name) => name !== "");
       const name = names.pop();
-      if (name === undefined) continue;
-      const node = addNode(directory(root, names), name, FILE_MODE);
-      node.contents = new Int8Array(contents.buffer, contents.byteOffset, contents.length) as never;
-      node.usedBytes = contents.length;
+      if (name !== undefined) addFile(directory(root, names), name, contents);
     }
     return root;
   }

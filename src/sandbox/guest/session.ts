@@ -6,6 +6,7 @@ import { type HeapImage, type Python, writeImage } from "./python.ts";
 import { SessionFiles } from "./session_files.ts";
 import type { Shell, ShellParts, ShellRequest } from "./shell.ts";
 import type { ProgramEnd, ProgramRequest } from "./shell_programs.ts";
+import type { Route } from "./shell_terminal.ts";
 import { thrownText } from "./thrown_text.ts";
 
 const encoder = new TextEncoder();
@@ -24,8 +25,8 @@ export class Session {
 
   constructor(parts: SessionParts) {
     this.#parts = parts;
-    this.#shell = parts.startShell?.((request) => this.#runProgram(request));
-    this.#files = new SessionFiles(parts.python.fs);
+    this.#shell = parts.startShell?.((request, route) => this.#runProgram(request, route));
+    this.#files = new SessionFiles(parts.python.fs, parts.home);
     this.#files.openStandard();
     this.#stackPointer = Number(parts.python.exports.__stack_pointer.value);
   }
@@ -58,18 +59,15 @@ export class Session {
     if (!this.#shell) throw new Error("this session has no shell");
     this.#begin();
     const request = JSON.parse(decoder.decode(payload)) as ShellRequest;
-    const { stdout, stderr, ...outcome } = await this.#shell.run(request);
-    this.#parts.devices.print("stdout", stdout);
-    this.#parts.devices.print("stderr", stderr);
-    this.#end(textBytes(JSON.stringify(outcome)));
+    this.#end(textBytes(JSON.stringify(await this.#shell.run(request))));
   }
 
-  /** Runs a program of the shell; what it prints is the shell's to pass on. */
-  #runProgram(request: ProgramRequest): ProgramEnd {
+  /** Runs a program of the shell; what it prints is the shell's to pass on, unless there is a route for it. */
+  #runProgram(request: ProgramRequest, route: Route | undefined): ProgramEnd {
     this.#files.openStandard();
-    const { result, stdout, stderr } = this.#parts.devices.capture(() => {
-      return this.#call(encoder.encode(JSON.stringify(request)));
-    });
+    const run = () => this.#call(encoder.encode(JSON.stringify(request)));
+    const { devices } = this.#parts;
+    const { result, stdout, stderr } = route ? devices.pass(run, route) : devices.capture(run);
     const end = JSON.parse(decoder.decode(result)) as { exitCode: number; interrupted: boolean };
     if (end.interrupted) this.#parts.interrupt[0] = 2;
     return { stdout, stderr, exitCode: end.exitCode };
@@ -152,6 +150,8 @@ export interface SessionParts {
   readonly channel: Channel;
   readonly entropy: Entropy;
   readonly interrupt: Uint8Array;
+  /** Where its own files live. */
+  readonly home: string;
   /** Starts the shell, where the profile has one, upon what runs Python programs for it. */
   readonly startShell?: (python: ShellParts["python"]) => Shell;
 }

@@ -1,8 +1,5 @@
 import type { FileSystem, FsNode } from "./emscripten.ts";
 
-/** Where a session's own files live. */
-export const HOME = "/home/pyodide";
-
 const O_RDWR = 2;
 /** The bits of a mode that say what a node is. */
 const KIND_BITS = 0o170000;
@@ -10,18 +7,20 @@ const KIND_BITS = 0o170000;
 /** The files of one session: in and out under its home, and back to how they were at the start. */
 export class SessionFiles {
   readonly #fs: FileSystem;
+  readonly #home: string;
   readonly #base: ReadonlyMap<string, { readonly mode: number; readonly rdev: number }>;
 
-  constructor(fs: FileSystem) {
+  constructor(fs: FileSystem, home: string) {
     this.#fs = fs;
+    this.#home = home;
     this.#base = new Map(this.#nodes(fs.root, "").map(([path, { mode, rdev }]) => [path, { mode, rdev }]));
   }
 
   /** Writes one file under the home, with the directories above it. Throws on a path that leads out. */
   put(path: string, contents: Uint8Array): void {
-    const names = jailed(path);
+    const names = this.#jailed(path);
     const name = names.pop() as string;
-    let at = HOME;
+    let at = this.#home;
     for (const step of names) {
       at += `/${step}`;
       this.#refuseLink(at);
@@ -33,8 +32,8 @@ export class SessionFiles {
 
   /** Reads one file under the home. Throws when it is missing, no file, or reached by a link. */
   get(path: string): Uint8Array {
-    let at = HOME;
-    for (const step of jailed(path)) {
+    let at = this.#home;
+    for (const step of this.#jailed(path)) {
       at += `/${step}`;
       this.#refuseLink(at);
     }
@@ -52,7 +51,7 @@ export class SessionFiles {
     }
     for (const [path, { mode }] of this.#base) if (this.#fs.isDir(mode)) this.#fs.mkdirTree(path);
     this.#restoreModes();
-    this.#fs.chdir(HOME);
+    this.#fs.chdir(this.#home);
     this.#fs.ignorePermissions = false;
   }
 
@@ -94,6 +93,15 @@ export class SessionFiles {
     if (this.#fs.isLink(node.mode)) throw new Error(`'${path}' is a symbolic link`);
   }
 
+  /** The steps of a path under the home. Throws on one that is absolute, climbs, or is odd. */
+  #jailed(path: string): string[] {
+    const inside = path.startsWith(`${this.#home}/`) ? path.slice(this.#home.length + 1) : path;
+    const names = inside.split("/").filter((name) => name !== "" && name !== ".");
+    const odd = inside.startsWith("/") || inside.includes("\0") || path.length > 4096 || names.length === 0;
+    if (odd || names.includes("..")) throw new Error(`'${path}' is not a path under the working directory`);
+    return names;
+  }
+
   /** Every node of the root file system by its path, parents before children. */
   #nodes(node: FsNode, path: string): [string, FsNode][] {
     const found: [string, FsNode][] = path === "" ? [] : [[path, node]];
@@ -114,13 +122,4 @@ function closeQuietly(fs: FileSystem, fd: number): void {
   } catch {
     // a stream whose device fails to close is gone all the same
   }
-}
-
-/** The steps of a path under the home. Throws on one that is absolute, climbs, or is odd. */
-function jailed(path: string): string[] {
-  const inside = path.startsWith(`${HOME}/`) ? path.slice(HOME.length + 1) : path;
-  const names = inside.split("/").filter((name) => name !== "" && name !== ".");
-  const odd = inside.startsWith("/") || inside.includes("\0") || path.length > 4096 || names.length === 0;
-  if (odd || names.includes("..")) throw new Error(`'${path}' is not a path under the working directory`);
-  return names;
 }

@@ -2,10 +2,11 @@ import { clock } from "./shell_clock.ts";
 import { Bash } from "./just_bash.ts";
 import type { FileSystem } from "./emscripten.ts";
 import { readOnlyFileSystem } from "./read_only_files.ts";
-import { HOME } from "./session_files.ts";
 import { ShellFiles } from "./shell_files.ts";
 import { COMPUTING, NOTHING_MORE, type ShellLimits, shellLimits, STOP_MESSAGE } from "./shell_limits.ts";
 import { type ProgramEnd, type ProgramRequest, programs, USER } from "./shell_programs.ts";
+import { withRefusals } from "./shell_refusals.ts";
+import { type Interpreter, type Route, ShellTerminal, type TerminalParts } from "./shell_terminal.ts";
 
 /** A command line, as the host sends it. */
 export interface ShellRequest {
@@ -13,10 +14,8 @@ export interface ShellRequest {
   readonly stdin?: string;
 }
 
-/** What became of a command line. */
+/** What became of a command line; what it printed has been passed on. */
 export interface ShellEnd {
-  readonly stdout: string;
-  readonly stderr: string;
   readonly exitCode: number;
   readonly cwd: string;
 }
@@ -24,18 +23,21 @@ export interface ShellEnd {
 /** What the shell stands on. */
 export interface ShellParts {
   readonly fs: FileSystem;
+  /** Where it starts. */
+  readonly home: string;
   /** The byte that the supervisor sets to stop what runs. */
   readonly interrupt: Uint8Array;
   /** Blocks for so long, or until an interrupt. */
   readonly pause: (ms: number) => void;
-  readonly python: (request: ProgramRequest) => ProgramEnd;
+  /** Runs a program; what it prints goes where the route leads, and without one into its end. */
+  readonly python: (request: ProgramRequest, route: Route | undefined) => ProgramEnd;
+  readonly print: TerminalParts["print"];
   readonly outputBytes: number;
 }
 
 /** The number of `/dev/zero`, which Emscripten does not have. */
 const ZERO = 1 << 8 | 5;
 const VARIABLES = {
-  HOME,
   USER,
   LOGNAME: USER,
   SHELL: "/bin/bash",
@@ -62,6 +64,8 @@ const AT_REST = {
   localExportedVars: undefined,
   localVarStack: undefined,
   localVarDepth: undefined,
+  processSubstitutions: undefined,
+  processSubstitutionFsMounted: undefined,
 };
 
 interface State {
@@ -71,7 +75,7 @@ interface State {
   readonly [name: string]: unknown;
 }
 
-/** The engine as it is after `shell_bundle.ts` has changed it: it shows the state of a command that starts. */
+/** The engine as it is after `shell_bundle.ts` has changed it: it shows each script that starts. */
 interface OpenBash extends Pick<Bash, "exec"> {
   /** What the next script starts from. */
   state: State;
@@ -84,7 +88,9 @@ interface OpenBash extends Pick<Bash, "exec"> {
   ) => Promise<unknown>;
   readonly commands: ReadonlyMap<string, unknown>;
   readonly limits: ShellLimits;
-  onState: (state: State) => void;
+  readonly logResult: TerminalParts["toText"];
+  /** Gives what the script will be run by. */
+  onStart: (interpreter: Interpreter, state: State) => Interpreter;
 }
 
 /** One shell: its working directory, variables and functions last from command to command. */
@@ -93,6 +99,7 @@ export class Shell {
   #bash: OpenBash;
   #failure: { error: unknown } | undefined;
   readonly #limits: ShellLimits;
+  readonly #terminal: ShellTerminal;
   /** The state of the script that runs now, and of the last one that was no part of another. */
   #live: State | undefined;
   #started: State | undefined;
@@ -100,6 +107,10 @@ export class Shell {
   constructor(parts: ShellParts) {
     this.#parts = parts;
     this.#limits = shellLimits(parts.outputBytes);
+    this.#terminal = new ShellTerminal({
+      print: parts.print,
+      toText: (printed) => this.#bash.logResult(printed),
+    });
     this.#bash = this.#start();
     this.#addFiles();
   }
@@ -114,8 +125,10 @@ export class Shell {
     if (this.#failure) throw this.#failure.error;
     const state = this.#started ?? this.#bash.state;
     this.#bash.state = { ...state, ...AT_REST, lastExitCode: exitCode };
-    const said = clock.interrupted ? stderr.replace(STOP_MESSAGE, "") : stderr;
-    return { stdout, stderr: said, exitCode: exitCode & 0xff, cwd: this.#bash.state.cwd };
+    this.#terminal.flush();
+    this.#parts.print("stdout", stdout);
+    this.#parts.print("stderr", clock.interrupted ? stderr.replace(STOP_MESSAGE, "") : stderr);
+    return { exitCode: exitCode & 0xff, cwd: this.#bash.state.cwd };
   }
 
   /** Forgets all that commands have set. */
@@ -127,14 +140,19 @@ export class Shell {
     const bash = this.#newBash();
     const pristine = bash.state;
     const inScope = bash.execInScope.bind(bash);
-    bash.onState = (state) => {
+    let ownDepth = 0;
+    bash.onStart = (interpreter, state) => {
       this.#live = state;
+      withRefusals(interpreter);
+      return ownDepth === 0 ? this.#terminal.follow(interpreter) : interpreter;
     };
     bash.execInScope = async (script, options, scope, depth, ...rest) => {
       const outer = this.#live;
       if (outer && depth > 0) bash.state = isChild(options) ? childState(outer, pristine) : outer;
+      ownDepth = depth;
+      const run = () => inScope(script, options, scope, depth, ...rest);
       try {
-        return await inScope(script, options, scope, depth, ...rest);
+        return await (depth === 0 ? run() : this.#terminal.aside(run));
       } finally {
         if (depth === 0) this.#started = this.#live;
         else this.#live = outer;
@@ -144,11 +162,11 @@ export class Shell {
   }
 
   #newBash(): OpenBash {
-    const { fs } = this.#parts;
+    const { fs, home } = this.#parts;
     return new Bash({
       fs: new ShellFiles(fs),
-      cwd: HOME,
-      env: VARIABLES,
+      cwd: home,
+      env: { ...VARIABLES, HOME: home },
       customCommands: programs((request) => this.#runPython(request)),
       executionLimits: this.#limits,
       defenseInDepth: false,
@@ -157,7 +175,8 @@ export class Shell {
 
   #runPython(request: ProgramRequest): ProgramEnd {
     try {
-      return this.#parts.python(request);
+      this.#terminal.flush();
+      return this.#parts.python(request, this.#terminal.route);
     } catch (error) {
       this.#failure = { error };
       clock.abort();

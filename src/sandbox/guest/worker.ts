@@ -1,7 +1,7 @@
 /** One session: an interpreter in a realm of its own, driven frame by frame. */
 import { defineGlobals, kept, takeWasm } from "./realm.ts";
 import createModule from "pyodide/pyodide.asm.mjs";
-import { FrameKind } from "../protocol.ts";
+import { FrameKind, HOME } from "../protocol.ts";
 import { buildImage, type ImagePlan } from "./build.ts";
 import { Channel } from "./channel.ts";
 import { Devices, textBytes } from "./devices.ts";
@@ -29,6 +29,8 @@ export interface WorkerStart {
   /** Set where Python may load no library of its own. */
   readonly ownModuleOnly?: true;
   readonly limits: { readonly outputBytes: number; readonly fileBytes: number };
+  /** Where the session has its own files, if not in the usual place. */
+  readonly home?: string;
   readonly seed?: number;
 }
 
@@ -73,6 +75,7 @@ try {
     exportNames: start.exportNames,
     trees: start.trees,
     interrupt,
+    home: start.home ?? HOME,
   };
   if (start.plan) await build(assets, start.plan);
   else if (start.image) await serve(assets, start.image);
@@ -96,8 +99,10 @@ async function serve(assets: PythonAssets, image: HeapImage): Promise<void> {
   limitFiles(python.fs, start.limits.fileBytes);
   python.module.Py_EmscriptenSignalBuffer = interrupt;
   const session = new Session({
-    ...{ python, image, devices, channel, entropy, interrupt },
-    ...(shell && { startShell: (runPython) => startShell(shell, python.fs, runPython) }),
+    ...{ python, image, devices, channel, entropy, interrupt, home: assets.home },
+    ...(shell && {
+      startShell: (runPython) => startShell(shell, { fs: python.fs, home: assets.home, devices, runPython }),
+    }),
   });
   session.seed(start.seed);
   channel.send(FrameKind.opened, textBytes("{}"));
@@ -107,11 +112,12 @@ async function serve(assets: PythonAssets, image: HeapImage): Promise<void> {
 
 function startShell(
   { Shell }: typeof import("./shell.ts"),
-  fs: FileSystem,
-  python: ShellParts["python"],
+  parts: { fs: FileSystem; home: string; devices: Devices; runPython: ShellParts["python"] },
 ): Shell {
+  const { fs, home, devices, runPython: python } = parts;
   const pause = (ms: number) => channel.pause(ms, kept.now);
-  return new Shell({ fs, interrupt, pause, python, outputBytes: start.limits.outputBytes });
+  const print: ShellParts["print"] = (stream, text) => devices.print(stream, text);
+  return new Shell({ fs, home, interrupt, pause, python, print, outputBytes: start.limits.outputBytes });
 }
 
 async function build(assets: PythonAssets, plan: ImagePlan): Promise<void> {

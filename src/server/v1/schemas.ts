@@ -41,12 +41,15 @@ export const execResult = z.object({
 export const shellRequest = z.strictObject({
   command: z.string(),
   timeoutMs: execRequest.shape.timeoutMs,
+  silenceMs: z.number().positive().max(MAX_TIMEOUT_MS).optional()
+    .describe("milliseconds that it may write nothing until it is interrupted"),
   stdin: z.string().optional().describe("what the first command reads"),
 }).meta({ id: "ShellRequest" });
 
 /** What became of a command line, as it goes out. */
 export const shellResult = execResult.omit({ value: true, files: true }).extend({
   status: z.enum(["ok", "exited", "timeout", "memory", "output", "crashed"]),
+  deadline: z.enum(["run", "silence", "cpu"]).optional().describe("which deadline a timeout met"),
   cwd: z.string().describe("the shell's directory from now on"),
 }).meta({ id: "ShellResult" });
 

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
-import { loadProfile, type Session, type ShellResult } from "../../../mod.ts";
+import { loadProfile, type Session, type ShellOptions, type ShellResult } from "../../../mod.ts";
 import { value, withSession } from "../started.ts";
 
 const profile = await loadProfile("workspace");
@@ -58,6 +58,67 @@ shellTest("Session.shell() reads its stdin and tells of its output", async (sess
   });
   assertEquals([result.stdout, result.stderr], ["grüße", "err\n"]);
   assertEquals(told, ["stdout: grüße", "stderr: err\n"]);
+});
+
+/** Each piece of output as it arrived. */
+async function pieces(session: Session, command: string, options: ShellOptions = {}): Promise<string[]> {
+  const told: string[] = [];
+  await session.shell(command, { ...options, onOutput: (_, text) => told.push(text) });
+  return told;
+}
+
+shellTest("Session.shell() passes output on as it is written", async (session) => {
+  await session.shell(
+    "cat > p.py << 'END'\nimport os, time\nprint('one')\nwhile True: time.sleep(0.01)\nEND",
+  );
+  const endless = [
+    "echo one; while :; do :; done",
+    "echo one; sleep 1000",
+    "python p.py",
+    "python p.py 2>&1",
+    "echo three | cat p.py - > /dev/null; f() { python p.py; }; f",
+    "cat p.py | python p.py < /dev/null",
+    "chmod +x s.sh; ./s.sh",
+    "if true; then { (python p.py); }; fi",
+  ];
+  await session.shell("printf '#!/bin/bash\npython p.py\n' > s.sh");
+  for (const command of endless) {
+    const control = new AbortController();
+    const told: string[] = [];
+    const onOutput = (_: string, text: string) => {
+      told.push(text);
+      if (told.join("").includes("one\n")) control.abort(new Error("heard"));
+    };
+    await assertRejects(() => session.shell(command, { onOutput, signal: control.signal }), Error, "heard");
+  }
+});
+
+shellTest("Session.shell() holds back what goes to another command or a file", async (session) => {
+  const commands = [
+    "python -c 'print(1)' | tr 1 2",
+    "x=$(python -c 'print(2)'; echo); echo $x",
+    "python -c 'print(2)' > f; cat f",
+    "f() { python -c 'print(2)'; } > f; f; cat f",
+    "{ python -c 'print(2)'; } > f; cat f",
+    "exec > f; python -c 'print(2)'; cat f >&2",
+    "cat <(python -c 'print(2)')",
+  ];
+  for (const command of commands) {
+    assertEquals((await pieces(session, command)).join(""), "2\n", command);
+  }
+  assertEquals(await printed(session, "cat <(echo a) <(echo b)"), "a\nb\n");
+});
+
+shellTest("Session.shell() ends a command that writes nothing for too long", async (session) => {
+  const silent = await session.shell("echo a; sleep 1000", { silenceMs: 300 });
+  assertEquals([silent.status, silent.stdout, silent.stateKept], ["timeout", "a\n", true]);
+  assertEquals("deadline" in silent && silent.deadline, "silence");
+  assertEquals("error" in silent && silent.error.message, "the command wrote nothing for 300 ms");
+  const late = await session.shell("echo a; sleep 1000", { timeoutMs: 300, silenceMs: 100_000 });
+  assertEquals("deadline" in late && late.deadline, "run");
+  const slow = "for i in 1 2 3 4; do sleep 1; echo $i; done; python -c 'print(5)'";
+  assertEquals((await session.shell(slow, { silenceMs: 3_500, timeoutMs: 100_000 })).status, "ok");
+  await assertRejects(() => session.shell("ls", { silenceMs: -1 }), RangeError, "'silenceMs'");
 });
 
 shellTest("python in the shell is a program of its own", async (session) => {
@@ -164,4 +225,19 @@ shellTest("Session.shell() refuses what is no command line", async (session) => 
   await assertRejects(() => session.shell(1 as never), TypeError, "must be a string");
   await assertRejects(() => session.shell("ls", { timeoutMs: 0 }), RangeError, "'timeoutMs'");
   assert((await session.shell("")).status === "ok");
+});
+
+shellTest("Session.shell() tells of a redirection that is refused, and goes on", async (session) => {
+  for (
+    const [line, stderr] of [
+      ["echo x > /lib/x", "bash: /lib/x: Read-only file system\n"],
+      ["touch f; echo x > f/g", "bash: /home/pyodide/f/g: Not a directory\n"],
+      ["touch r; chmod 444 r; echo x >> r", "bash: /home/pyodide/r: Permission denied\n"],
+      ["{ echo x; echo y; } > /lib/x", "bash: /lib/x: Read-only file system\n"],
+      ["cat <<E > /lib/x\nx\nE", "bash: /lib/x: Read-only file system\n"],
+    ] as const
+  ) {
+    const result = await session.shell(`${line}\necho $?`);
+    assertEquals([line, result.stdout, result.stderr], [line, "1\n", stderr]);
+  }
 });

@@ -1,13 +1,15 @@
+import callee from "./callee.py" with { type: "text" };
 import plainData from "./plain_data.py" with { type: "text" };
-import prompt from "./prompt.py" with { type: "text" };
 
 /** What a function of a session's module is called with. */
 export type PythonArgument = string | number | readonly string[];
 
-/** The code that makes a module of a session importable by its name, and those that it imports. */
-export function definingModule(name: string, source: string): string {
-  const modules = { paddock_plain_data: plainData, paddock_prompt: prompt, [name]: source };
-  const defined = Object.entries(modules).map(([name, source]) =>
+/** Modules that those of two sessions apart may import, in the order in which they need each other. */
+const SHARED = { paddock_plain_data: plainData, paddock_callee: callee };
+
+/** The code that makes modules of a session importable by their names, and before them those that any may use. */
+export function definingModules(sources: Readonly<Record<string, string>>): string {
+  const defined = Object.entries({ ...SHARED, ...sources }).map(([name, source]) =>
     `_module = sys.modules["${name}"] = types.ModuleType("${name}")\n` +
     `exec(compile(${pythonString(source)}, "<${name}>", "exec"), _module.__dict__)`
   );

@@ -1,0 +1,4 @@
+"""Spans of whole numbers, as `[first, last]`, both of them included."""
+
+from spans.merge import gaps, merge, total
+from spans.text import parse, show

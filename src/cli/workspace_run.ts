@@ -1,0 +1,103 @@
+import type { Env } from "../envs/env.ts";
+import { OwningEnv } from "../envs/owning_env.ts";
+import { loadAgentConfig } from "../envs/workspace/config/load_agent_config.ts";
+import { loadWorkspaceTask } from "../envs/workspace/config/load_workspace_task.ts";
+import { workspaceEpisode } from "../envs/workspace/workspace_env.ts";
+import { Workspaces } from "../envs/workspace/workspaces.ts";
+import { mlgymEnv } from "../rollout/make_mlgym.ts";
+import type { Task } from "../task.ts";
+import type { RewardAt } from "../transforms/mlgym/mlgym_reward_assignment.ts";
+import { announceBuild, cacheDirectory } from "./sandbox_flags.ts";
+import { UsageError } from "./usage_error.ts";
+
+/** The name of the env. */
+export const WORKSPACE_ENV = "workspace";
+
+/** Which tasks are worked on, and by whom. */
+export interface WorkspaceFlags {
+  tasks?: string;
+  task?: string[];
+  agent?: string;
+  rewardAt?: RewardAt;
+  wrongFormatReward?: number;
+  cacheDir?: string;
+}
+
+/** How much there is at once, and what becomes of it. */
+export interface WorkspaceRunOptions {
+  /** Episodes at once. */
+  readonly sessions: number;
+  /** Episodes of each task. */
+  readonly samples: number;
+  /** Whether tokens are written, which are only ever added to: no prompt is then shortened. */
+  readonly writesTokens: boolean;
+  /** Closes all. */
+  readonly stack: AsyncDisposableStack;
+}
+
+/** Tasks that are open, for all episodes of a run. */
+export interface WorkspaceRun {
+  readonly tasks: readonly Task[];
+  /** Takes a session of a task's sandboxes for an episode. */
+  openEnv(task: Task, options: { maxSteps: number }): Env;
+}
+
+/**
+ * Reads the tasks and the agent that the flags name; the sandboxes of a task are there while its episodes are played.
+ *
+ * @throws {UsageError} when a flag is missing, or names what is not there or cannot be played.
+ */
+export async function openWorkspaces(
+  flags: WorkspaceFlags,
+  options: WorkspaceRunOptions,
+): Promise<WorkspaceRun> {
+  const { task: paths = [], agent, rewardAt, wrongFormatReward: rewardWrongFormat } = flags;
+  if (paths.length === 0) {
+    throw new UsageError(
+      "Cannot play env 'workspace' as it needs a task: give --task DIR, with a task.yaml in it",
+    );
+  }
+  if (flags.tasks !== undefined) {
+    throw new UsageError(
+      "Cannot play env 'workspace' as its tasks are not rows: give --task, and leave --tasks out",
+    );
+  }
+  const { sessions, samples, writesTokens, stack } = options;
+  const workspaces = stack.use(
+    await asUsage(async () =>
+      new Workspaces({
+        tasks: await Promise.all(paths.map((path) => loadWorkspaceTask(path))),
+        agent: await loadAgentConfig(agent),
+        sessions: Math.min(sessions, samples),
+        evaluations: Math.min(sessions, Math.max(1, navigator.hardwareConcurrency)),
+        cacheDir: cacheDirectory(flags.cacheDir),
+        onBuild: announceBuild,
+      })
+    ),
+  );
+  const lastObservations = writesTokens ? "all" : undefined;
+  const left = new Map(workspaces.tasks.map(({ id }) => [id, samples]));
+  const leave = async (id: string) => {
+    const rest = (left.get(id) ?? 0) - 1;
+    left.set(id, rest);
+    if (rest === 0) await workspaces.close(id);
+  };
+  return {
+    tasks: workspaces.tasks.map(workspaceEpisode),
+    openEnv: ({ id }, { maxSteps }) => {
+      const env = mlgymEnv(workspaces, { maxSteps, rewardAt, rewardWrongFormat, lastObservations });
+      return new OwningEnv(env, { [Symbol.asyncDispose]: () => leave(id) });
+    },
+  };
+}
+
+async function asUsage<T>(work: () => Promise<T>): Promise<T> {
+  const { NotFound, PermissionDenied, NotADirectory, IsADirectory } = Deno.errors;
+  try {
+    return await work();
+  } catch (cause) {
+    const kinds = [RangeError, SyntaxError, NotFound, PermissionDenied, NotADirectory, IsADirectory];
+    if (!(cause instanceof Error) || !kinds.some((kind) => cause instanceof kind)) throw cause;
+    throw new UsageError(cause.message, { cause });
+  }
+}

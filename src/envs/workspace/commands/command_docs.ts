@@ -1,0 +1,46 @@
+import { formatTemplate } from "../config/format_template.ts";
+import type { AgentTools } from "../agent_config.ts";
+import type { AgentCommand } from "./read_commands.ts";
+
+/** How commands are described to an agent: `detailed` with their arguments, `plain` in one line each. */
+export type CommandDocsStyle = "detailed" | "plain";
+
+/**
+ * Describes commands to an agent, as MLGym's `ParseCommandDetailed` and `ParseCommandBash` do.
+ *
+ * @throws {SyntaxError} when a description names a variable that is not there.
+ */
+export function commandDocs(
+  commands: readonly AgentCommand[],
+  options: { variables: AgentTools["variables"]; style?: CommandDocsStyle | undefined },
+): string {
+  const { variables, style = "detailed" } = options;
+  const describe = style === "detailed" ? detailed : plain;
+  return commands.map((command) => describe(command, filled(command, variables))).join("");
+}
+
+/** The line that ends what is put into a command, for each command that has one. */
+export function commandEndNames(commands: readonly AgentCommand[]): Record<string, string> {
+  const ends = commands.flatMap(({ name, endName }) => endName === undefined ? [] : [[name, endName]]);
+  return Object.fromEntries(ends);
+}
+
+function filled({ docstring }: AgentCommand, variables: AgentTools["variables"]): string | undefined {
+  return docstring === undefined ? undefined : formatTemplate(docstring, variables);
+}
+
+function detailed(
+  { name, signature, arguments: given }: AgentCommand,
+  docstring: string | undefined,
+): string {
+  const lines = Object.entries(given).map(([key, { type, required, description }]) =>
+    `    - ${key} (${type}) [${required ? "required" : "optional"}]: ${description}\n`
+  );
+  const does = docstring === undefined ? "" : `  docstring: ${docstring}\n`;
+  const takes = lines.length === 0 ? "" : `  arguments:\n${lines.join("")}`;
+  return `${name}:\n${does}  signature: ${signature}\n${takes}\n`;
+}
+
+function plain({ signature }: AgentCommand, docstring: string | undefined): string {
+  return docstring === undefined ? "" : `${signature} - ${docstring}\n`;
+}

@@ -1,0 +1,13 @@
+import type { Preload } from "../../../sandbox/profile.ts";
+import editor from "./guest/editor.py" with { type: "text" };
+import lint from "./guest/lint.py" with { type: "text" };
+import main from "./guest/main.py" with { type: "text" };
+import search from "./guest/search.py" with { type: "text" };
+import textFile from "./guest/text_file.py" with { type: "text" };
+
+/** What the agent's commands are backed by: one Python module that every session of a workspace has imported. */
+export const COMMANDS_PRELOAD: Preload = {
+  module: "paddock_commands",
+  source: [lint, textFile, editor, search, main].join("\n\n"),
+  ignoresMounts: true,
+};

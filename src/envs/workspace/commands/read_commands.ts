@@ -1,0 +1,101 @@
+import { parse } from "@std/yaml";
+import { z } from "zod";
+import type { CommandFile } from "../agent_config.ts";
+import { scriptName } from "./command_file.ts";
+
+const text = z.string();
+const argumentSchema = z.looseObject({ type: text, description: text, required: z.boolean() });
+const docsSchema = z.looseObject({
+  docstring: text,
+  signature: text.nullish(),
+  end_name: text.nullish(),
+  arguments: z.record(text, argumentSchema).nullish(),
+});
+
+/** A command as its file describes it. */
+export interface AgentCommand {
+  readonly name: string;
+  /** What it does, where its file says so; a template in which shell variables may be named. */
+  readonly docstring?: string | undefined;
+  readonly signature: string;
+  /** The line that ends what is put in, for a command of several lines. */
+  readonly endName?: string | undefined;
+  readonly arguments: Readonly<Record<string, z.output<typeof argumentSchema>>>;
+}
+
+const TAG = /^#\s*@yaml\s*$/;
+const FUNCTION = /^(?:function\s+)?([A-Za-z_][\w-]*)\s*\(\)\s*\{/;
+
+/**
+ * The commands of some files: functions whose name does not begin with `_`, and programs that describe themselves. A
+ * comment that begins with `# @yaml` describes the function that follows, or the program that it stands in.
+ *
+ * @throws {SyntaxError} when a description cannot be read.
+ */
+export function readCommands(files: readonly CommandFile[]): AgentCommand[] {
+  return files.flatMap((file) => {
+    if (file.kind === "utility") return [];
+    const found = file.kind === "source" ? functionsOf(file) : programOf(file);
+    return found.filter(({ name }) => !name.startsWith("_"));
+  });
+}
+
+function functionsOf(file: CommandFile): AgentCommand[] {
+  const found: AgentCommand[] = [];
+  let docs: string[] | undefined;
+  let inDocs = false;
+  for (const line of file.contents.split("\n")) {
+    const [, name] = FUNCTION.exec(line) ?? [];
+    if (TAG.test(line)) docs = [];
+    else if (inDocs && line.startsWith("#")) docs?.push(line.replace(/^# ?/, ""));
+    inDocs = TAG.test(line) || (inDocs && line.startsWith("#"));
+    if (name === undefined) continue;
+    found.push(commandOf(file, name, docs));
+    docs = undefined;
+  }
+  return found;
+}
+
+function programOf(file: CommandFile): AgentCommand[] {
+  const lines = file.contents.split("\n");
+  const tags = lines.flatMap((line, index) => TAG.test(line) ? [index] : []);
+  if (tags.length > 1) throw fault(file, "a program must have one description", `there are ${tags.length}`);
+  const [tag] = tags;
+  if (tag === undefined) return [];
+  const rest = lines.slice(tag + 1);
+  const end = rest.findIndex((line) => !line.startsWith("#"));
+  const docs = rest.slice(0, end === -1 ? rest.length : end).map((line) => line.replace(/^# ?/, ""));
+  return [commandOf(file, scriptName(file), docs)];
+}
+
+function commandOf(file: CommandFile, name: string, docs: readonly string[] | undefined): AgentCommand {
+  if (docs === undefined) return { name, signature: name, arguments: {} };
+  const { docstring, signature, end_name: endName, arguments: given } = described(file, name, docs);
+  const own = Object.entries(given ?? {}).map(([key, { required }]) => required ? `<${key}>` : `[<${key}>]`);
+  return {
+    ...{ name, docstring, arguments: given ?? {}, endName: endName ?? undefined },
+    signature: signature ?? [name, ...own].join(" "),
+  };
+}
+
+function described(file: CommandFile, name: string, docs: readonly string[]): z.output<typeof docsSchema> {
+  let value: unknown;
+  try {
+    value = parse(docs.join("\n"));
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw fault(file, `the description of '${name}' must be YAML`, why, { cause });
+  }
+  const checked = docsSchema.safeParse(value);
+  if (checked.success) return checked.data;
+  const [issue] = checked.error.issues;
+  throw fault(
+    file,
+    `the description of '${name}' must have its keys`,
+    `${issue?.path.join(".")}: ${issue?.message}`,
+  );
+}
+
+function fault({ name }: CommandFile, needed: string, was: string, options?: ErrorOptions): SyntaxError {
+  return new SyntaxError(`Cannot read command file '${name}' as ${needed}: ${was}`, options);
+}

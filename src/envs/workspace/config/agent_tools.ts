@@ -1,0 +1,40 @@
+import type { AgentConfig, AgentTools, CommandFile } from "../agent_config.ts";
+import { commandDocs, type CommandDocsStyle, commandEndNames } from "../commands/command_docs.ts";
+import { readCommands } from "../commands/read_commands.ts";
+import type { WorkspaceTask } from "../workspace_task.ts";
+
+/** What files of commands give an agent. */
+export type CommandTools = Required<
+  Pick<AgentTools, "commandFiles" | "commands" | "commandDocs" | "endNames">
+>;
+
+/**
+ * Reads what files of commands describe.
+ *
+ * @throws {SyntaxError} when a description cannot be read, or names a variable that is not there.
+ */
+export function commandTools(
+  commandFiles: readonly CommandFile[],
+  options: { variables: AgentTools["variables"]; style: CommandDocsStyle },
+): CommandTools {
+  const commands = readCommands(commandFiles);
+  const docs = commandDocs(commands, options);
+  return { commandFiles, commands, commandDocs: docs, endNames: commandEndNames(commands) };
+}
+
+/** The agent with the commands that a task adds. */
+export function agentOf(agent: AgentConfig, { commandFiles }: WorkspaceTask): AgentConfig {
+  if (commandFiles.length === 0) return agent;
+  const { tools } = agent;
+  const added = commandTools(commandFiles, { variables: tools.variables, style: "detailed" });
+  return {
+    ...agent,
+    tools: {
+      ...tools,
+      commandFiles: [...tools.commandFiles, ...added.commandFiles],
+      commands: [...tools.commands ?? [], ...added.commands ?? []],
+      commandDocs: tools.commandDocs + added.commandDocs,
+      endNames: { ...tools.endNames, ...added.endNames },
+    },
+  };
+}

@@ -1,0 +1,158 @@
+import { basename } from "node:path";
+import { z } from "zod";
+import { History } from "../../../history.ts";
+import type { AgentConfig, AgentTools, CommandFile } from "../agent_config.ts";
+import { agentCommands } from "../commands/agent_commands.ts";
+import { commandFile } from "../commands/command_file.ts";
+import { REPLY_PARSERS } from "../replies/reply_parsers.ts";
+import { type CommandTools, commandTools } from "./agent_tools.ts";
+import { agentSchema, type AgentYaml, lastObservationsOf } from "./agent_schema.ts";
+import { CheckoutPaths } from "./checkout_paths.ts";
+import {
+  DEFAULT_AGENT,
+  DEFAULT_BLOCKLIST,
+  DEFAULT_BLOCKLIST_ERROR,
+  DEFAULT_BLOCKLIST_STANDALONE,
+  DEFAULT_VARIABLES,
+} from "./default_agent.ts";
+import { YamlFile } from "./yaml_file.ts";
+
+/** An agent YAML while it is read. */
+interface AgentFile {
+  readonly file: YamlFile;
+  readonly paths: CheckoutPaths;
+}
+
+/** What the files say that an agent names. */
+interface ReadFiles {
+  readonly demonstrations: readonly History[];
+  readonly commands: CommandTools;
+}
+
+const demonstrationSchema = z.looseObject({
+  history: z.array(z.looseObject({ role: z.string(), content: z.string().nullish() })),
+});
+
+/**
+ * Reads what an agent is told and may use: a YAML file with MLGym's keys; Paddock's own agent where none is given.
+ *
+ * @throws {Deno.errors.NotFound} when there is no such file.
+ * @throws {SyntaxError} when it is no agent, or names a file that is not there, with the file and the line.
+ */
+export async function loadAgentConfig(path?: string): Promise<AgentConfig> {
+  if (path === undefined) return ownAgent();
+  const file = await YamlFile.read(path, "agent");
+  const yaml = file.checked(agentSchema);
+  const agent = { file, paths: await CheckoutPaths.of(path) };
+  const demonstrations: History[] = [];
+  for (const [index, named] of (yaml.demonstrations ?? []).entries()) {
+    demonstrations.push(await readDemonstration(agent, named, index));
+  }
+  requireDemonstrated(agent, yaml);
+  return agentFrom(yaml, { demonstrations, commands: await commandsOf(agent, yaml) });
+}
+
+function ownAgent(): AgentConfig {
+  const commands = commandTools(agentCommands(), { variables: DEFAULT_VARIABLES, style: "detailed" });
+  return agentFrom(agentSchema.parse(DEFAULT_AGENT), { demonstrations: [], commands });
+}
+
+function agentFrom(yaml: AgentYaml, read: ReadFiles): AgentConfig {
+  const nextStep = yaml.next_step_template ?? yaml.task_template;
+  const parser = yaml.output_parser ?? "ThoughtActionParser";
+  const last = lastObservationsOf(yaml.history_processor, yaml.history_processor_args);
+  return {
+    systemTemplate: yaml.system_template,
+    taskTemplate: yaml.task_template,
+    nextStepTemplate: nextStep,
+    nextStepNoOutputTemplate: yaml.next_step_no_output_template ?? nextStep,
+    strategyTemplate: yaml.strategy_template ?? undefined,
+    demonstrationTemplate: yaml.demonstration_template ?? undefined,
+    demonstrations: read.demonstrations,
+    putDemosInHistory: yaml.put_demos_in_history ?? false,
+    formatErrorTemplate: yaml.format_error_template ?? REPLY_PARSERS[parser]?.formatError ?? "",
+    outputParser: parser,
+    lastObservations: typeof last === "number" ? last : undefined,
+    tools: toolsOf(yaml, read.commands),
+  };
+}
+
+function toolsOf({ tools }: AgentYaml, commands: CommandTools): AgentTools {
+  return {
+    stateCommand: tools?.state_command ?? undefined,
+    variables: tools?.env_variables ?? DEFAULT_VARIABLES,
+    ...commands,
+    submitCommand: tools?.submit_command ?? "submit",
+    blocklist: tools?.blocklist ?? DEFAULT_BLOCKLIST,
+    blocklistStandalone: tools?.blocklist_standalone ?? DEFAULT_BLOCKLIST_STANDALONE,
+    blocklistErrorTemplate: tools?.blocklist_error_template ?? DEFAULT_BLOCKLIST_ERROR,
+  };
+}
+
+function requireDemonstrated({ file }: AgentFile, yaml: AgentYaml): void {
+  if (!yaml.demonstrations?.length || yaml.put_demos_in_history || yaml.demonstration_template) return;
+  throw file.fault(
+    ["demonstrations"],
+    "demonstrations must have a 'demonstration_template', or 'put_demos_in_history': there is neither",
+  );
+}
+
+async function readNamed(
+  { file, paths }: AgentFile,
+  named: string,
+  key: readonly PropertyKey[],
+): Promise<string> {
+  const path = await paths.find(named);
+  if (path === undefined) {
+    throw file.fault(key, `'${String(key.at(-2))}' must name what is there: there is no '${named}'`);
+  }
+  try {
+    return await Deno.readTextFile(path);
+  } catch (cause) {
+    throw file.fault(key, `'${named}' must be a file that can be read: ${String(cause)}`, { cause });
+  }
+}
+
+/** Reads a trajectory of MLGym: its chat, without what the system said. */
+async function readDemonstration(agent: AgentFile, named: string, index: number): Promise<History> {
+  const key = ["demonstrations", index];
+  const text = await readNamed(agent, named, key);
+  try {
+    const { history } = demonstrationSchema.parse(JSON.parse(text));
+    const said = history.filter(({ role }) => role !== "system");
+    return History.fromChats(said.map(({ role, content }) => ({ role, content: content ?? "" })));
+  } catch (cause) {
+    throw agent.file.fault(key, `'${named}' must be JSON with a 'history' of messages: it is none`, {
+      cause,
+    });
+  }
+}
+
+/** The commands of the files that the YAML names; Paddock's own where it says nothing of any. */
+async function commandsOf(agent: AgentFile, { tools }: AgentYaml): Promise<CommandTools> {
+  const variables = tools?.env_variables ?? DEFAULT_VARIABLES;
+  const style = tools?.parser === "ParseCommandBash" ? "plain" : "detailed";
+  const named = tools?.command_files;
+  if (!named) return commandTools(agentCommands(), { variables, style });
+  const files: CommandFile[] = [];
+  for (const [index, path] of named.entries()) files.push(await readCommandFile(agent, path, index));
+  try {
+    return commandTools(files, { variables, style });
+  } catch (cause) {
+    throw agent.file.fault(
+      ["tools", "command_files"],
+      cause instanceof Error ? cause.message : String(cause),
+      { cause },
+    );
+  }
+}
+
+async function readCommandFile(agent: AgentFile, named: string, index: number): Promise<CommandFile> {
+  const key = ["tools", "command_files", index];
+  const contents = await readNamed(agent, named, key);
+  try {
+    return commandFile(basename(named), contents);
+  } catch (cause) {
+    throw agent.file.fault(key, cause instanceof Error ? cause.message : String(cause), { cause });
+  }
+}

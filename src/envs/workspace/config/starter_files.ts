@@ -1,0 +1,30 @@
+import { basename, join } from "node:path";
+import type { WorkspaceFile } from "../workspace_task.ts";
+
+/** A folder with more is none that a workspace starts with. */
+const MAX_FILES = 10_000;
+
+/**
+ * What a workspace has of a file, or of a folder and all that is in it, under its own name. Links are left out.
+ *
+ * @throws {RangeError} when there are more than 10,000.
+ */
+export async function starterFiles(hostPath: string): Promise<WorkspaceFile[]> {
+  const found: WorkspaceFile[] = [];
+  await collect({ path: basename(hostPath), hostPath }, found);
+  return found.sort((a, b) => a.path < b.path ? -1 : 1);
+}
+
+async function collect(file: WorkspaceFile, found: WorkspaceFile[]): Promise<void> {
+  if (!(await Deno.stat(file.hostPath)).isDirectory) {
+    if (found.length >= MAX_FILES) {
+      throw new RangeError(`Cannot take more than ${MAX_FILES} files into a workspace: there are more`);
+    }
+    found.push(file);
+    return;
+  }
+  for await (const { name, isSymlink } of Deno.readDir(file.hostPath)) {
+    if (isSymlink || name === "__pycache__" || name === ".git") continue;
+    await collect({ path: `${file.path}/${name}`, hostPath: join(file.hostPath, name) }, found);
+  }
+}

@@ -1,0 +1,119 @@
+import { parse } from "@std/yaml";
+import type { z } from "zod";
+import { yamlLine } from "./yaml_lines.ts";
+
+/** More is no configuration; what it would take to parse it is unbounded. */
+const MAX_BYTES = 4 * 1024 * 1024;
+const MAX_SHOWN = 60;
+
+/** A YAML file as it was read. */
+export class YamlFile {
+  /** As it was given. */
+  readonly path: string;
+  /** What it is, for messages: `task`, `dataset`, `agent`. */
+  readonly subject: string;
+  readonly value: unknown;
+  readonly #text: string;
+
+  private constructor(path: string, parts: { subject: string; text: string; value: unknown }) {
+    this.path = path;
+    this.subject = parts.subject;
+    this.value = parts.value;
+    this.#text = parts.text;
+  }
+
+  /**
+   * Reads a YAML file.
+   *
+   * @throws {Deno.errors.NotFound} when there is none.
+   * @throws {SyntaxError} when it is no YAML, with the line.
+   */
+  static async read(path: string, subject: string): Promise<YamlFile> {
+    const text = await readText(path, subject);
+    try {
+      return new YamlFile(path, { subject, text, value: parse(text) });
+    } catch (cause) {
+      const [why = ""] = (cause instanceof Error ? cause.message : String(cause)).split(":\n");
+      throw new SyntaxError(`Cannot read ${subject} at '${path}' as it must be YAML: ${why}`, { cause });
+    }
+  }
+
+  /**
+   * Its value as the schema has it.
+   *
+   * @throws {SyntaxError} when it has another shape, with the line of the first thing that is wrong.
+   */
+  checked<Schema extends z.ZodType>(schema: Schema): z.output<Schema> {
+    const parsed = schema.safeParse(this.value);
+    if (parsed.success) return parsed.data;
+    const { issues } = parsed.error;
+    // a key that is missing may be there under a name that nobody knows
+    const issue = issues.find(({ code }) => code === "unrecognized_keys") ?? issues[0];
+    if (issue === undefined) throw this.fault([], "it has another shape");
+    if (issue.code === "unrecognized_keys") {
+      const [key = ""] = issue.keys;
+      throw this.fault([...issue.path, key], `'${dotted([...issue.path, key])}' is a key that nobody knows`);
+    }
+    const current = valueAt(this.value, issue.path);
+    if (issue.path.length === 0) {
+      throw this.fault([], `it must be a list of keys and values: it is ${shown(current)}`);
+    }
+    const name = `'${dotted(issue.path)}'`;
+    if (current === undefined) throw this.fault(issue.path, `${name} ${issue.message}: it is missing`);
+    throw this.fault(issue.path, `${name} ${issue.message}: current value is ${shown(current)}`);
+  }
+
+  /** The line of a key, or of the innermost that there is. */
+  lineOf(path: readonly PropertyKey[]): number {
+    return yamlLine(this.#text, path);
+  }
+
+  /** An error that names the file and the line of a key. */
+  fault(path: readonly PropertyKey[], what: string, options?: ErrorOptions): SyntaxError {
+    return new SyntaxError(
+      `Cannot read ${this.subject} at '${this.path}', line ${this.lineOf(path)}: ${what}`,
+      options,
+    );
+  }
+}
+
+async function readText(path: string, subject: string): Promise<string> {
+  let bytes: Uint8Array;
+  try {
+    const { size } = await Deno.stat(path);
+    if (size > MAX_BYTES) {
+      throw new SyntaxError(
+        `Cannot read ${subject} at '${path}' as it must have at most ${MAX_BYTES} bytes: it has ${size}`,
+      );
+    }
+    bytes = await Deno.readFile(path);
+  } catch (cause) {
+    if (!(cause instanceof Deno.errors.NotFound)) throw cause;
+    throw new Deno.errors.NotFound(`Cannot read ${subject} at '${path}': there is no such file`, { cause });
+  }
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch (cause) {
+    throw new SyntaxError(`Cannot read ${subject} at '${path}' as its text must be UTF-8: it is not`, {
+      cause,
+    });
+  }
+}
+
+function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
+  return path.reduce<unknown>(
+    (inner, key) =>
+      typeof inner === "object" && inner !== null ? (inner as Record<PropertyKey, unknown>)[key] : undefined,
+    value,
+  );
+}
+
+function dotted(path: readonly PropertyKey[]): string {
+  return path.map((key, at) => typeof key === "number" ? `[${key}]` : `${at === 0 ? "" : "."}${String(key)}`)
+    .join("");
+}
+
+function shown(value: unknown): string {
+  const text = JSON.stringify(value) ?? "nothing";
+  return text.length <= MAX_SHOWN ? text : `${text.slice(0, MAX_SHOWN)}…`;
+}

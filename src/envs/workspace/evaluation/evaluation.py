@@ -1,0 +1,151 @@
+"""Scores a submission that is elsewhere: a call of it crosses to the host, and data come back."""
+
+import base64
+import importlib.util
+import json
+import marshal
+import os
+import sys
+import types
+
+import paddock_numpy_stand_in
+from paddock import ToolError, tools
+from paddock_callee import Answer
+from paddock_plain_data import PlainDataError, decode
+
+SUBMITTED = ".submission"
+"""The folder with what was submitted. It is only read: nothing in it is ever imported here."""
+
+BATCH = 1000
+"""How many calls cross at once."""
+
+MAX_ARGUMENTS = 8 * 1024 * 1024
+"""Characters of what crosses with a call."""
+
+
+class SubmissionError(Exception):
+    """A call of the submission raised, or did not answer with plain data; `kind` names the exception's class."""
+
+    def __init__(self, message, kind):
+        super().__init__(message)
+        self.kind = kind
+
+
+class Submission:
+    """What `evaluate(submission)` meets: files that it may read, and functions that run elsewhere."""
+
+    def __init__(self, paths):
+        self._paths = tuple(paths)
+
+    def files(self):
+        """The paths that were submitted, in order."""
+        return list(self._paths)
+
+    def read(self, path):
+        """A submitted file, as bytes."""
+        if path not in self._paths:
+            raise FileNotFoundError(f"there is no {path!r} in the submission")
+        with open(os.path.join(_home, SUBMITTED, path), "rb") as file:
+            return file.read()
+
+    def read_text(self, path):
+        """A submitted file, as text in UTF-8."""
+        return self.read(path).decode()
+
+    def call(self, name, /, *args, **kwargs):
+        """
+        Calls a function of the submission, as `call("strategy.row_strategy", history)`. Arguments go over as copies
+        and must be what marshal takes; what comes back is plain data.
+        """
+        return _cross(name, (False, (args, kwargs)))
+
+    def map(self, name, arguments, /):
+        """Calls a function once for each tuple of arguments, in order, with few crossings; gives a list."""
+        calls = [tuple(args) for args in arguments]
+        results = []
+        for start in range(0, len(calls), BATCH):
+            batch = calls[start : start + BATCH]
+            answers = _cross(name, (True, batch))
+            if type(answers) is not list or len(answers) != len(batch):
+                raise SubmissionError(f"{name} did not answer each call", "NoAnswer")
+            results += answers
+        return results
+
+
+def run_module(script, paths):
+    """Runs `evaluate(submission)` of a script; its metrics are JSON."""
+    space = _run(script, "evaluation")
+    return Answer(json.dumps(space["evaluate"](Submission(paths)), default=float))
+
+
+def run_script(script, arguments, modules):
+    """Runs a script as a program does, with proxies in place of the submission's modules; it prints its metrics."""
+    sys.argv = [script, *arguments]
+    if importlib.util.find_spec("numpy") is None:
+        sys.modules["numpy"] = paddock_numpy_stand_in
+    for module in modules:
+        _place(module)
+    try:
+        _run(script, "__main__")
+    except SystemExit as error:
+        if error.code not in (None, 0):
+            raise RuntimeError(f"the script exited with {error.code}") from None
+    return Answer("done")
+
+
+def _run(script, name):
+    path = os.path.join(_home, script)
+    sys.path.insert(0, os.path.dirname(path))
+    module = sys.modules[name] = types.ModuleType(name)
+    module.__file__ = path
+    with open(path, "rb") as file:
+        exec(compile(file.read(), path, "exec"), module.__dict__)
+    return module.__dict__
+
+
+def _place(name):
+    """Puts a proxy where a module of the submission would be, and packages around it."""
+    parts = name.split(".")
+    for end in range(1, len(parts) + 1):
+        path = ".".join(parts[:end])
+        module = sys.modules.setdefault(path, _Proxy(path))
+        if end > 1:
+            setattr(sys.modules[".".join(parts[: end - 1])], parts[end - 1], module)
+
+
+class _Proxy(types.ModuleType):
+    """A module of the submission: each name in it is a function that runs elsewhere."""
+
+    __path__ = ()
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(f"module {self.__name__!r} is elsewhere and has no {name!r} here")
+        path = f"{self.__name__}.{name}"
+
+        def function(*args, **kwargs):
+            return _cross(path, (False, (args, kwargs)))
+
+        function.__name__ = function.__qualname__ = name
+        return function
+
+
+def _cross(name, call):
+    arguments = base64.b64encode(marshal.dumps(call)).decode()
+    if len(arguments) > MAX_ARGUMENTS:
+        raise ValueError(f"the arguments of {name} must be less at a time: they are {len(arguments)} characters")
+    try:
+        reply = tools.call_submission(name=name, arguments=arguments)
+    except ToolError as error:
+        raise SubmissionError(str(error), "NoAnswer") from None
+    if "raised" in reply:
+        kind, message = reply["raised"], reply["message"]
+        said = message if kind == "NoAnswer" else f"{name} raised {kind}: {message}"
+        raise SubmissionError(said, kind)
+    try:
+        return decode(reply["value"])
+    except PlainDataError as error:
+        raise SubmissionError(f"{name} did not answer with plain data: {error}", "PlainDataError") from None
+
+
+_home = os.getcwd()

@@ -1,0 +1,88 @@
+import { z } from "zod";
+import { definingModules, moduleCall } from "../../../sandbox/apart/python_code.ts";
+import type { ExecResult, PythonSession } from "../../../sandbox/exec.ts";
+import { type HostTool, hostTool } from "../../../sandbox/host_tool.ts";
+import type { EvaluationPlan } from "../workspace_task.ts";
+import source from "./evaluation.py" with { type: "text" };
+import numpyStandIn from "./numpy_stand_in.py" with { type: "text" };
+import type { SubmissionCallee } from "./submission_callee.ts";
+import { SUBMITTED } from "./submitted_files.ts";
+
+/** What an evaluation's script meets. */
+export interface EvaluationRunOptions {
+  readonly plan: EvaluationPlan;
+  /** The script and what lies beside it. */
+  readonly files: Readonly<Record<string, Uint8Array>>;
+  readonly submitted: Readonly<Record<string, Uint8Array>>;
+  readonly submission: SubmissionCallee;
+  readonly signal?: AbortSignal | undefined;
+}
+
+const MODULE = "paddock_evaluation";
+/** What an evaluation may take beyond the time that its submission has: its calls' way. */
+const MARGIN_MS = 10_000;
+const MAX_MS = 24 * 3_600_000;
+
+/**
+ * Runs the script of a plan, in a session where no submission ever ran.
+ *
+ * @throws {Error} when the submission's session fails, whatever the submission is.
+ */
+export async function evaluationRun(
+  session: PythonSession,
+  options: EvaluationRunOptions,
+): Promise<ExecResult> {
+  const { plan, files, submitted, submission, signal } = options;
+  const modules = { paddock_numpy_stand_in: numpyStandIn, [MODULE]: source };
+  const failures: unknown[] = [];
+  const result = await session.exec(`${definingModules(modules)}\n${startOf(options)}`, {
+    files: { ...seenBy(plan, submitted), ...files },
+    tools: [callOf(submission, (error) => failures.push(error))],
+    timeoutMs: Math.min(plan.timeoutMs + MARGIN_MS, MAX_MS),
+    signal,
+  });
+  if (failures.length > 0) throw failures[0];
+  return result;
+}
+
+function startOf({ plan, files, submitted }: EvaluationRunOptions): string {
+  const { kind, script, submission } = plan;
+  const paths = Object.keys(submitted);
+  if (kind === "module") return moduleCall(MODULE, "run_module", [script.path, paths]);
+  const flags = kind === "csv-script" ? ["--submission_file", submission[0] ?? "submission.csv"] : [];
+  // What the evaluation has a copy of is its own, whoever else hands it in.
+  const elsewhere = paths.filter((path) => path.endsWith(".py") && !Object.hasOwn(files, path));
+  const modules = kind === "csv-script" ? [] : elsewhere.map(moduleOf);
+  return moduleCall(MODULE, "run_script", [script.path, flags, modules]);
+}
+
+function moduleOf(path: string): string {
+  return path.replace(/(?:\/__init__)?\.py$/, "").replaceAll("/", ".");
+}
+
+/** Data alone: what the script of a CSV is told to open, or what `submission.read` does. */
+function seenBy(
+  { kind }: EvaluationPlan,
+  submitted: Readonly<Record<string, Uint8Array>>,
+): Record<string, Uint8Array> {
+  if (kind === "csv-script") return { ...submitted };
+  return Object.fromEntries(
+    Object.entries(submitted).map(([path, contents]) => [`${SUBMITTED}/${path}`, contents]),
+  );
+}
+
+function callOf(submission: SubmissionCallee, onFailure: (error: unknown) => void): HostTool {
+  return hostTool({
+    name: "call_submission",
+    description: "Calls a function of the submission.",
+    parameters: z.object({ name: z.string(), arguments: z.string() }),
+    async run({ name, arguments: args }) {
+      try {
+        return await submission.call(name, args);
+      } catch (error) {
+        onFailure(error);
+        throw error;
+      }
+    },
+  });
+}

@@ -1,0 +1,31 @@
+import { Callee, type CalleeReply } from "../../../sandbox/apart/callee.ts";
+import { definingModules, moduleCall } from "../../../sandbox/apart/python_code.ts";
+import type { PythonSession } from "../../../sandbox/exec.ts";
+import source from "./submission.py" with { type: "text" };
+
+const MODULE = "paddock_submission";
+
+/** A submission in a session that has its files and nothing of the evaluator's. */
+export class SubmissionCallee {
+  readonly #callee: Callee;
+
+  constructor(session: PythonSession, options: { timeoutMs: number; signal?: AbortSignal | undefined }) {
+    this.#callee = new Callee(session, { ...options, name: "submission" });
+  }
+
+  /** Why it can answer no more. */
+  get loss(): string | undefined {
+    return this.#callee.loss;
+  }
+
+  /** Puts its files where it is called. */
+  async load(files: Readonly<Record<string, Uint8Array>>): Promise<void> {
+    const code = `${definingModules({ [MODULE]: source })}\n${moduleCall(MODULE, "load", [])}`;
+    await this.#callee.load(code, files);
+  }
+
+  /** Calls `module.function` of it; the arguments come from the evaluator, marshalled. */
+  async call(name: string, args: string): Promise<CalleeReply> {
+    return await this.#callee.call(moduleCall(MODULE, "call", [name]), args);
+  }
+}

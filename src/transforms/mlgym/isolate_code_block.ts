@@ -1,0 +1,91 @@
+import type { Action, Step } from "../../envs/env.ts";
+import { agentOf } from "../../envs/workspace/config/agent_tools.ts";
+import { REPLY_PARSERS } from "../../envs/workspace/replies/reply_parsers.ts";
+import type { ParsedReply, ReplyParser } from "../../envs/workspace/replies/reply_parser.ts";
+import { messageText } from "../../message.ts";
+import type { Task } from "../../task.ts";
+import type { Transform, TransformContext } from "../transform.ts";
+import { playedTask, type PlayedTasks } from "./template_values.ts";
+
+/** How an {@linkcode IsolateCodeBlock} finds commands. */
+export interface IsolateCodeBlockOptions extends PlayedTasks {
+  /** Added to the reward of a step whose reply held no command; nothing unless given. */
+  rewardWrongFormat?: number | undefined;
+  /** How often a policy is asked once more in a row before the episode ends with `exit_format`; 3 unless given. */
+  maxRequeries?: number | undefined;
+}
+
+/** Ends an episode whose policy does not find the format. */
+const EXIT_FORMAT = "exit_format";
+
+/**
+ * Takes the command out of a reply: `command` is what the env runs. A reply without one is not run: `retry` has the
+ * policy asked once more, for a bounded number of times, and `rewardWrongFormat` is added to that step's reward.
+ */
+export class IsolateCodeBlock implements Transform {
+  readonly #played: PlayedTasks;
+  readonly #parser: ReplyParser;
+  readonly #rewardWrongFormat: number | undefined;
+  readonly #maxRequeries: number;
+  #faultsInRow = 0;
+
+  /** @throws {RangeError} when nobody knows the agent's parser, or `maxRequeries` is no whole number of at least 0. */
+  constructor(options: IsolateCodeBlockOptions) {
+    const { agent, rewardWrongFormat, maxRequeries = 3 } = options;
+    const parser = REPLY_PARSERS[agent.outputParser];
+    if (parser === undefined) {
+      const known = Object.keys(REPLY_PARSERS).join(", ");
+      throw new RangeError(
+        `Cannot isolate code as the parser must be one of ${known}: current value is '${agent.outputParser}'`,
+      );
+    }
+    if (!Number.isInteger(maxRequeries) || maxRequeries < 0) {
+      throw new RangeError(
+        `Cannot isolate code as 'maxRequeries' must be a whole number >= 0: current value is ${maxRequeries}`,
+      );
+    }
+    this.#played = options;
+    this.#parser = parser;
+    this.#rewardWrongFormat = rewardWrongFormat;
+    this.#maxRequeries = maxRequeries;
+  }
+
+  reset<T>(observation: T): T {
+    this.#faultsInRow = 0;
+    return observation;
+  }
+
+  action(action: Action, { task }: TransformContext): Action {
+    const parsed = this.#parse(action.mlgym?.textResponse ?? replyText(action), task);
+    if ("action" in parsed) {
+      this.#faultsInRow = 0;
+      const mlgym = { ...action.mlgym, textResponse: parsed.action, retry: false };
+      return { ...action, command: parsed.action, mlgym };
+    }
+    const retry = ++this.#faultsInRow <= this.#maxRequeries;
+    return { ...action, command: EXIT_FORMAT, mlgym: { ...action.mlgym, retry, formatFault: parsed.fault } };
+  }
+
+  step(step: Step, { action }: TransformContext): Step {
+    const { retry = false, formatFault } = action?.mlgym ?? {};
+    const told = { ...step, mlgym: { ...step.mlgym, retry, formatFault } };
+    if (formatFault === undefined || this.#rewardWrongFormat === undefined) return told;
+    return {
+      ...told,
+      reward: (step.reward ?? 0) + this.#rewardWrongFormat,
+      rewardParts: { ...step.rewardParts, wrong_format: this.#rewardWrongFormat },
+    };
+  }
+
+  #parse(reply: string, task: Task): ParsedReply {
+    if (reply.trim() === "") return { fault: "The model response is empty." };
+    const { agent } = this.#played;
+    const played = playedTask(task, this.#played);
+    return this.#parser.parse(reply, (played ? agentOf(agent, played) : agent).tools.commands ?? []);
+  }
+}
+
+function replyText({ history, text }: Action): string {
+  const last = history?.response?.last ?? history?.full?.last;
+  return last === undefined ? text?.response ?? "" : messageText(last);
+}

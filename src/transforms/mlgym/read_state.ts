@@ -1,0 +1,17 @@
+import type { Observation } from "../../envs/env.ts";
+import type { Transform } from "../transform.ts";
+
+/** Tells the state of the workspace as it is after each step: JSON, not yet parsed. */
+export class ReadState implements Transform {
+  reset(observation: Observation): Observation {
+    return withState(observation);
+  }
+
+  step<T extends Observation>(step: T): T {
+    return withState(step);
+  }
+}
+
+function withState<T extends Observation>(observation: T): T {
+  return { ...observation, mlgym: { ...observation.mlgym, state: observation.workspace?.state ?? "" } };
+}

@@ -1,0 +1,54 @@
+import type { Observation, ResetOptions, Step } from "../../envs/env.ts";
+import { EnvError } from "../../errors.ts";
+import { History } from "../../history.ts";
+import type { Task } from "../../task.ts";
+import type { Transform, TransformContext } from "../transform.ts";
+import { filled, playedTask, type PlayedTasks, templateFields } from "./template_values.ts";
+
+/**
+ * Starts an episode's history with what the system says, and puts what the policy said behind it in each step. The env
+ * beneath it makes the workspace new.
+ *
+ * A task that names none of the workspaces plays the first one.
+ */
+export class ResetModule implements Transform {
+  readonly #played: PlayedTasks;
+
+  constructor(options: PlayedTasks) {
+    this.#played = options;
+  }
+
+  task(task: Task, _options: ResetOptions): Task {
+    const [first] = this.#played.tasks;
+    if (first === undefined || playedTask(task, this.#played) !== undefined) return task;
+    return { ...task, fields: { ...task.fields, workspace: first.id } };
+  }
+
+  /** @throws {EnvError} when the env is no workspace, or the system template cannot be filled. */
+  reset(observation: Observation, { task }: TransformContext): Observation {
+    const { agent } = this.#played;
+    const fields = templateFields(task, this.#played);
+    const content = filled("system_template", agent.systemTemplate, fields);
+    const demonstrations = agent.putDemosInHistory ? agent.demonstrations : [];
+    const prompt = demonstrations.reduce(
+      (history, demonstration) => history.extend(demonstration),
+      History.fromChats([{ role: "system", content }]),
+    );
+    return {
+      ...observation,
+      history: { prompt },
+      mlgym: { ...observation.mlgym, observation: outputOf(observation) },
+    };
+  }
+
+  step(step: Step, { observation, action }: TransformContext): Step {
+    const before = observation?.history.prompt ?? History.fromChats([]);
+    const prompt = before.extend(action?.mlgym?.localHistory ?? action?.history?.response ?? []);
+    return { ...step, history: { prompt }, mlgym: { ...step.mlgym, observation: outputOf(step) } };
+  }
+}
+
+function outputOf({ workspace }: Observation): string | null {
+  if (workspace !== undefined) return workspace.output;
+  throw new EnvError("Cannot play MLGym's wrapper as the env must be a workspace: it tells of none");
+}

@@ -1,0 +1,85 @@
+import type { Observation, Step } from "../../envs/env.ts";
+import type { TemplateValue } from "../../envs/workspace/workspace_task.ts";
+import { EnvError } from "../../errors.ts";
+import { type Message, messageText } from "../../message.ts";
+import type { Transform, TransformContext } from "../transform.ts";
+import { filled, type PlayedTasks, type TemplateFields, templateFields } from "./template_values.ts";
+
+/** A template and its name in an agent YAML. */
+interface Named {
+  readonly name: string;
+  readonly template: string;
+}
+
+/**
+ * Says what came of a step in the words of the agent's templates: the task at first, then what the command printed, or
+ * that it printed nothing, or that a reply held no command; each with the state as it is now.
+ */
+export class StateToMessage implements Transform {
+  readonly #played: PlayedTasks;
+
+  constructor(options: PlayedTasks) {
+    this.#played = options;
+  }
+
+  /** @throws {EnvError} when the state is no JSON, or a template names what is not there. */
+  reset(observation: Observation, context: TransformContext): Observation {
+    const { agent } = this.#played;
+    const fields = this.#fields(observation, context);
+    const demonstrations = agent.putDemosInHistory ? [] : agent.demonstrations.map((demonstration) => {
+      const said = [...demonstration].map((message: Message) => messageText(message)).join("\n");
+      const template = agent.demonstrationTemplate ?? "";
+      return filled("demonstration_template", template, { ...fields, demonstration: said });
+    });
+    const templates: Named[] = [{ name: "task_template", template: agent.taskTemplate }];
+    if (agent.strategyTemplate !== undefined) {
+      templates.push({ name: "strategy_template", template: agent.strategyTemplate });
+    }
+    const told = templates.map(({ name, template }) => filled(name, template, fields));
+    return withMessage(observation, [...demonstrations, ...told].join("\n"));
+  }
+
+  /** @throws {EnvError} when the state is no JSON, or a template names what is not there. */
+  step(step: Step, context: TransformContext): Step {
+    const { name, template } = this.#next(step);
+    return withMessage(step, filled(name, template, this.#fields(step, context)));
+  }
+
+  #next({ mlgym }: Step): Named {
+    const { agent } = this.#played;
+    if (mlgym?.retry) return { name: "format_error_template", template: agent.formatErrorTemplate };
+    if ((mlgym?.observation ?? "").trim() !== "") {
+      return { name: "next_step_template", template: agent.nextStepTemplate };
+    }
+    return { name: "next_step_no_output_template", template: agent.nextStepNoOutputTemplate };
+  }
+
+  #fields({ mlgym, workspace }: Observation, { task }: TransformContext): TemplateFields {
+    const { currentStep = 0, maxSteps = 0 } = workspace ?? {};
+    return {
+      ...templateFields(task, this.#played),
+      ...parsedState(mlgym?.state ?? ""),
+      current_step: currentStep,
+      remaining_steps: Math.max(0, maxSteps - currentStep),
+      observation: mlgym?.observation ?? "",
+      format_fault: mlgym?.formatFault ?? "",
+    };
+  }
+}
+
+function withMessage<T extends Observation>(observation: T, message: string): T {
+  return { ...observation, mlgym: { ...observation.mlgym, message } };
+}
+
+function parsedState(state: string): Record<string, TemplateValue> {
+  let value: unknown;
+  try {
+    value = JSON.parse(state);
+  } catch {
+    value = undefined; // told below
+  }
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) {
+    return value as Record<string, TemplateValue>;
+  }
+  throw new EnvError(`State '${state}' is not valid json. This is an internal error, please report it.`);
+}

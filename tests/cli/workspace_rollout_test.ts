@@ -1,0 +1,63 @@
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { join } from "node:path";
+import { numberTask, saying, SUBMIT, VALIDATE } from "../envs/workspace/number_task.ts";
+import { TempFolder } from "../temp_folder.ts";
+import { runPaddock } from "./run_paddock.ts";
+
+function rollout(...args: string[]): ReturnType<typeof runPaddock> {
+  return runPaddock(["rollout", "--env", "workspace", ...args]);
+}
+
+Deno.test("paddock rollout --env workspace plays tasks with scripted agents and writes the episodes", async () => {
+  const replies = [saying("echo 4 > answer.txt"), "Hm.", saying(VALIDATE), saying(SUBMIT)];
+  await using folder = await TempFolder.of({
+    ...numberTask("one"),
+    "other.yaml": numberTask("two")["task.yaml"] ?? "",
+    "agent.jsonl": `${JSON.stringify({ id: "one", replies })}\n${
+      JSON.stringify({ id: "two", replies: ["x"] })
+    }\n`,
+  });
+  const path = (name: string) => join(folder.path, name);
+  const { code, stdout, stderr } = await rollout(
+    ...["--task", folder.path, "--task", path("other.yaml"), "--policy", `scripted:${path("agent.jsonl")}`],
+    ...["--wrong-format-reward", "-0.25", "--n", "2", "--out", path("out.jsonl"), "--concurrency", "2"],
+  );
+  assertEquals([code, stderr.includes("error:")], [1, false]);
+  assertStringIncludes(stdout, "episodes      4");
+  const lines = (await Deno.readTextFile(path("out.jsonl"))).trim().split("\n").map((line) =>
+    JSON.parse(line)
+  );
+  const [one, again, ...others] = lines.toSorted((a, b) => a.task.id < b.task.id ? -1 : 1);
+  for (const played of [one, again]) {
+    assertEquals([played.reward, played.terminated, played.turns], [2.75, true, 4]);
+    assertEquals(played.info, { exitStatus: "submitted", scores: { Size: 4 } });
+  }
+  for (const played of others) assertEquals([played.task.id, played.error.boundary], ["two", "policy"]);
+});
+
+Deno.test("paddock rollout --env workspace says what it lacks", async () => {
+  await using folder = await TempFolder.of({
+    ...numberTask(),
+    "model.yaml": "id: m\nname: M\ndescription: d\ntask_entrypoint: ModelSubmissionTasks\n",
+    "agent.yaml": "system_template: s\ntask_tmplate: t\n",
+  });
+  const task = ["--task", folder.path];
+  const cases: [string[], string][] = [
+    [[], "give --task DIR"],
+    [["--task", "no/such"], "Cannot read task at 'no/such'"],
+    [[...task, ...task], "each task must have an id of its own: two are 'number'"],
+    [
+      ["--task", join(folder.path, "model.yaml")],
+      "Cannot play task 'm' as a task of the kind ModelSubmissionTasks",
+    ],
+    [[...task, "--agent", join(folder.path, "agent.yaml")], "agent.yaml', line 2: 'task_tmplate' is a key"],
+    [[...task, "--tasks", join(folder.path, "answer.txt")], "leave --tasks out"],
+    [[...task, "--reward-at", "often"], "Allowed choices are validate, improvement, end"],
+    [[...task, "--wrong-format-reward", "much"], "It must be a number"],
+  ];
+  for (const [args, message] of cases) {
+    const { code, stdout, stderr } = await rollout(...args);
+    assertEquals([code, stdout, stderr.trim().split("\n").length], [2, "", 1], stderr);
+    assertStringIncludes(stderr, message);
+  }
+});

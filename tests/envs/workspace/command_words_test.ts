@@ -1,0 +1,94 @@
+import { assertEquals } from "@std/assert";
+import { blockedProgram } from "../../../src/envs/workspace/blocked_program.ts";
+import { commandKind, mayTrain } from "../../../src/envs/workspace/command_kind.ts";
+import { commandWords } from "../../../src/envs/workspace/command_words.ts";
+
+const CASES: readonly [string, readonly string[]][] = [
+  ["", []],
+  ["ls -l", ["ls"]],
+  ["a; b && c || d | e & f\ng", ["a", "b", "c", "d", "e", "f", "g"]],
+  ["X=1 Y+=2 run git", ["run"]],
+  ["X=1", []],
+  ["if git; then vi; else cat; fi", ["git", "vi", "cat", "fi"]],
+  ["for i in git vim; do echo $i; done", ["for", "echo", "done"]],
+  ["! git", ["git"]],
+  ["{ git; }", ["git", "}"]],
+  ["(git)", ["git"]],
+  ["echo $(git log) `vi`", ["echo", "git", "vi"]],
+  ["echo \"$(git)\" 'git; vi' # git; vi", ["echo"]],
+  ["'git' log; gi\\t; \"git\"", ["git", "git", "git"]],
+  ["sudo -u me git; env -i A=1 vim; xargs -n 2 git; timeout 5 vi", [
+    "sudo",
+    "me",
+    "env",
+    "vim",
+    "xargs",
+    "git",
+    "timeout",
+    "vi",
+  ]],
+  ["> git echo; cat < vim 2>&1; a >out b", ["echo", "cat", "a"]],
+  ["cat <<E <<-'F' | sort\ngit\nE\nvi\n\tF\nnano", ["cat", "sort", "nano"]],
+  ["cat <<E\nnever ends; git", ["cat"]],
+  ["cat <<< git; vi", ["cat", "vi"]],
+  ["echo 'not closed; git", ["echo", "git"]],
+  ["/usr/bin/git", ["/usr/bin/git"]],
+];
+
+Deno.test("commandWords() finds what is run, and nothing else", async (t) => {
+  for (const [command, words] of CASES) {
+    await t.step(command, () => assertEquals(commandWords(command), words));
+  }
+});
+
+Deno.test("commandWords() comes to an end on any text", () => {
+  const signs = "a '\"\\`$()<>|&;#\n{}=!\0é𝒳";
+  const characters = [...signs];
+  let seed = 1;
+  for (let round = 0; round < 2_000; round++) {
+    const text = Array.from({ length: 20 }, () => {
+      seed = (seed * 48_271) % 0x7fffffff;
+      return characters[seed % characters.length];
+    }).join("");
+    assertEquals(Array.isArray(commandWords(text)), true, text);
+  }
+});
+
+Deno.test("blockedProgram() refuses programs wherever they are started, and others only alone", () => {
+  const lists = { blocklist: ["vim", "git"], blocklistStandalone: ["python", "bash"] };
+  for (const command of ["git", "git log", "ls; git log", "/usr/bin/vim x", "cat x | vim -"]) {
+    assertEquals([command, blockedProgram(command, lists) !== undefined], [command, true]);
+  }
+  for (const command of [" python ", "bash\n"]) assertEquals(blockedProgram(command, lists), command.trim());
+  for (
+    const command of ["python a.py", "bash -c ls", "echo git", "vimdiff a", "ls .git", "cat > a <<E\ngit\nE"]
+  ) {
+    assertEquals([command, blockedProgram(command, lists)], [command, undefined]);
+  }
+});
+
+Deno.test("commandKind() tells what the env answers by itself", () => {
+  const tools = { endNames: { edit: "end_of_edit", insert: "end_of_insert" } };
+  const kinds: readonly [string, string][] = [
+    [" skip\n", "skip"],
+    ["exit_forfeit", "forfeit"],
+    ["exit_cost", "exit"],
+    ["exit_cost now", "run"],
+    ["exit_other", "run"],
+    ["edit 1:2\nx", "open-ended"],
+    ["edit 1:2", "open-ended"],
+    ["edit 1:2\nx\nend_of_edit", "run"],
+    ["edit 1:2\nx\nend_of_edit\n", "run"],
+    ["edit 1:2\nx end_of_edit", "open-ended"],
+    ["edit", "run"],
+    ["edited 1:2", "run"],
+  ];
+  for (const [action, kind] of kinds) assertEquals([action, commandKind(action, tools).kind], [action, kind]);
+});
+
+Deno.test("mayTrain() is true of commands that name a program which trains", () => {
+  for (const command of ["python a.py", "ls; python3 -c 1", "torchrun x"]) {
+    assertEquals(mayTrain(command), true);
+  }
+  for (const command of ["ls", "cat pythonic.txt", "pythons"]) assertEquals(mayTrain(command), false);
+});

@@ -1,0 +1,102 @@
+import { assertEquals, assertRejects } from "@std/assert";
+import { join } from "node:path";
+import { formatTemplate } from "../../../../src/envs/workspace/config/format_template.ts";
+import { loadAgentConfig } from "../../../../src/envs/workspace/config/load_agent_config.ts";
+import { TempFolder } from "../../../temp_folder.ts";
+
+const HEAD = "system_template: S\ntask_template: T\n";
+
+Deno.test("loadAgentConfig() gives an agent of our own", async () => {
+  const agent = await loadAgentConfig();
+  const values = {
+    ...{ command_docs: "DOCS\n", name: "N", description: "D", training_timeout: 60, observation: "O" },
+    ...{ current_step: 0, remaining_steps: 9, open_file: "n/a", working_dir: "/w", ...agent.tools.variables },
+  };
+  assertEquals(formatTemplate(agent.systemTemplate, values).includes("DOCS\n"), true);
+  const tail = "(Current Step: 0, Remaining Steps: 9)\n(Open file: n/a)\n(Current directory: /w)\nbash-$";
+  assertEquals(formatTemplate(agent.taskTemplate, values).endsWith(tail), true);
+  assertEquals(formatTemplate(agent.nextStepTemplate, values), `O\n${tail}`);
+  assertEquals(formatTemplate(agent.formatErrorTemplate, values).includes("```"), true);
+  assertEquals([agent.outputParser, agent.lastObservations], ["ThoughtActionParser", undefined]);
+  assertEquals(agent.tools.commandDocs.includes("submit:\n  docstring: "), true);
+  assertEquals(agent.tools.endNames.edit, "end_of_edit");
+});
+
+Deno.test("loadAgentConfig() reads a YAML and fills in what it does not say", async () => {
+  await using folder = await TempFolder.of({
+    "agent.yaml": `${HEAD}history_processor: Last5Observations\noutput_parser: JsonParser\n` +
+      "demonstration_template: 'See {demonstration}'\ndemonstrations: [demo.traj]\n" +
+      "tools:\n  command_files: [a.sh, _b.py, c.py]\n  env_variables:\n    WINDOW: 10\n    X: ()\n  parser: ParseCommandBash\n  blocklist: [git]\n",
+    "a.sh": "# @yaml\n# docstring: shows {WINDOW} lines\n# end_name: end_of_f\nf() { :; }\n",
+    "_b.py": "x = 1\n",
+    "c.py": "#!/usr/bin/env python\n",
+    "demo.traj": JSON.stringify({
+      history: [{ role: "system", content: "s" }, { role: "user", content: "u", agent: "a" }],
+    }),
+  });
+  const agent = await loadAgentConfig(join(folder.path, "agent.yaml"));
+  assertEquals([agent.nextStepTemplate, agent.nextStepNoOutputTemplate], ["T", "T"]);
+  assertEquals([agent.lastObservations, agent.outputParser], [5, "JsonParser"]);
+  assertEquals(agent.demonstrations.map((demo) => demo.toChats()), [[{ role: "user", content: "u" }]]);
+  assertEquals(agent.tools.commandFiles.map(({ name, kind }) => [name, kind]), [
+    ["a.sh", "source"],
+    ["_b.py", "utility"],
+    ["c.py", "script"],
+  ]);
+  const { commandDocs, endNames, commands = [] } = agent.tools;
+  assertEquals(commandDocs, "f - shows 10 lines\n");
+  assertEquals([endNames, commands.map(({ name }) => name)], [{ f: "end_of_f" }, ["f"]]);
+  assertEquals(agent.tools.variables, { WINDOW: 10, X: "()" });
+  assertEquals([agent.tools.blocklist, agent.tools.submitCommand], [["git"], "submit"]);
+  assertEquals(agent.tools.blocklistStandalone.includes("python3"), true);
+});
+
+Deno.test("loadAgentConfig() names the file and the line of what is wrong", async () => {
+  const cases = [
+    ["system_template: S\n", "line 1: 'task_template' must be a text: it is missing"],
+    [`${HEAD}output_parser: Best\n`, "line 3: 'output_parser' must be one of ThoughtActionParser, "],
+    [
+      `${HEAD}history_processor: LastObservations\n`,
+      "line 3: 'history_processor' must be DefaultHistoryProcessor, ",
+    ],
+    [`${HEAD}tools:\n  blocklst: []\n`, "line 4: 'tools.blocklst' is a key that nobody knows"],
+    [
+      `${HEAD}tools:\n  command_files:\n  - no.sh\n`,
+      "line 5: 'command_files' must name what is there: there is no 'no.sh'",
+    ],
+    [
+      `${HEAD}tools:\n  command_files: [odd.txt]\n`,
+      "line 4: Cannot read command file 'odd.txt' as it must end in .sh",
+    ],
+    [`${HEAD}demonstrations: [odd.txt]\n`, "line 3: 'odd.txt' must be JSON with a 'history' of messages"],
+  ];
+  for (const [text = "", message = ""] of cases) {
+    await using folder = await TempFolder.of({ "agent.yaml": text, "odd.txt": "" });
+    await assertRejects(() => loadAgentConfig(join(folder.path, "agent.yaml")), SyntaxError, message);
+  }
+  await assertRejects(
+    () => loadAgentConfig("/no/such"),
+    Deno.errors.NotFound,
+    "Cannot read agent at '/no/such'",
+  );
+});
+
+const checkout = Deno.env.get("PADDOCK_MLGYM");
+
+Deno.test({
+  name: `loadAgentConfig() reads all agents of MLGym${
+    checkout === undefined ? " (PADDOCK_MLGYM names no checkout)" : ""
+  }`,
+  ignore: checkout === undefined,
+  async fn() {
+    const folder = join(checkout ?? "", "configs/agents");
+    let count = 0;
+    for await (const { name } of Deno.readDir(folder)) {
+      if (!name.endsWith(".yaml")) continue;
+      const agent = await loadAgentConfig(join(folder, name));
+      assertEquals([agent.lastObservations, agent.tools.stateCommand?.name], [5, "state"]);
+      count++;
+    }
+    assertEquals(count > 3, true);
+  },
+});

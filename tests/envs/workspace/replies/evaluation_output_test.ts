@@ -1,0 +1,42 @@
+import { assertEquals } from "@std/assert";
+import { EvaluationOutputParser } from "../../../../src/envs/workspace/replies/evaluation_output.ts";
+
+const parser = new EvaluationOutputParser();
+
+Deno.test("EvaluationOutputParser reads all that a message tells", () => {
+  const message = [
+    "Your code produced a valid submission artefact at /home/agent/workspace/target.py.",
+    "Baseline Score: {'Score': 2.37}",
+    "Evaluation Score: {'Score': -1e-05}",
+    "(Current Step: 3, Remaining Steps: 7)",
+    "(Open file: n/a)",
+    "(Current directory: /home/agent/workspace)",
+    "bash-$",
+  ].join("\n");
+  assertEquals(parser.parse(message), {
+    submissionArtefactPath: "/home/agent/workspace/target.py",
+    openFile: "n/a",
+    currentDirectory: "/home/agent/workspace",
+    baselineScore: 2.37,
+    evaluationScore: -0.00001,
+    currentStep: 3,
+    remainingSteps: 7,
+  });
+});
+
+Deno.test("EvaluationOutputParser leaves out what is not there, and what is no number", () => {
+  assertEquals(parser.parse("nothing"), {});
+  assertEquals(parser.parse("Baseline Score: {'Score': 1, 'Time': 2}"), {});
+  assertEquals(parser.parse("Baseline Score: {'rmse': 1}"), {});
+});
+
+Deno.test("EvaluationOutputParser takes the numbers that Python writes", () => {
+  const score = (text: string) => parser.parse(`Evaluation Score: {'Score': ${text}}`).evaluationScore;
+  assertEquals([score("inf"), score("-inf"), score("nan"), score("1e+16"), score(" 3. ")], [
+    Infinity,
+    -Infinity,
+    NaN,
+    1e16,
+    3,
+  ]);
+});

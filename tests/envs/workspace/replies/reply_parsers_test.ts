@@ -1,0 +1,113 @@
+import { assertEquals, assertExists } from "@std/assert";
+import { REPLY_PARSERS } from "../../../../src/envs/workspace/replies/reply_parsers.ts";
+import type { ReplyCommand } from "../../../../src/envs/workspace/replies/reply_parser.ts";
+
+/** What MLGym's own parsers did with a reply. */
+interface GoldenCase {
+  readonly parser: string;
+  readonly input: string;
+  readonly thought?: string;
+  readonly action?: string;
+  readonly message?: string;
+}
+
+const goldens = new URL("../../../../../shared/goldens/mlgym_parsers.json", import.meta.url);
+const cases = await readCases();
+
+Deno.test({
+  name: `REPLY_PARSERS do what MLGym's do${cases.length === 0 ? " (no shared/goldens here)" : ""}`,
+  ignore: cases.length === 0,
+  fn() {
+    for (const { parser, input, thought, action, message } of cases) {
+      const expected = message === undefined ? { thought, action } : { fault: message };
+      assertEquals<unknown>(parse(parser, input), expected, `${parser} on ${JSON.stringify(input)}`);
+    }
+  },
+});
+
+Deno.test("ThoughtActionParser takes the last block that is in no other", () => {
+  const reply = "First.\n```\nls\n```\nThen.\n```bash\ncat a\n```\n";
+  assertEquals(parse("ThoughtActionParser", reply), {
+    thought: "First.\n```\nls\n```\nThen.\n",
+    action: "cat a\n",
+  });
+});
+
+Deno.test("MLGymThoughtActionParser takes a reply with one block alone", () => {
+  const fault = "Found more than one code block in the model response.";
+  assertEquals(parse("MLGymThoughtActionParser", "```\nls\n```\nand\n```\npwd\n```"), { fault });
+});
+
+Deno.test("ActionParser takes what begins with a command that there is", () => {
+  const commands = [{ name: "open" }];
+  assertEquals(parse("ActionParser", "open a.py 3", commands), {
+    thought: "open a.py 3",
+    action: "open a.py 3",
+  });
+  const fault = "First word in model response is not a valid command.";
+  assertEquals(parse("ActionParser", "close a.py", commands), { fault });
+  assertEquals(parse("ActionParser", "  ", commands), { fault });
+});
+
+Deno.test("Identity and EditFormat take a reply and a block", () => {
+  assertEquals(parse("Identity", "ls"), { thought: "ls", action: "ls" });
+  assertEquals(parse("EditFormat", "So:\n```\nx = 1\n```"), { thought: "So:\n", action: "x = 1\n" });
+});
+
+Deno.test("JsonParser writes a command as its signature has it", () => {
+  const commands: ReplyCommand[] = [
+    { name: "open", signature: 'open "<path>" [<line_number>]' },
+    { name: "edit", signature: "edit <start>:<end>\n<text>\nend_of_edit", endName: "end_of_edit" },
+  ];
+  const reply = (name: string, args?: object) =>
+    JSON.stringify({ thought: "t", command: { name, ...(args && { arguments: args }) } });
+  const action = (text: string) => ({ thought: "t", action: text });
+  assertEquals(
+    parse("JsonParser", reply("open", { path: "a b.py", line_number: 3 }), commands),
+    action("open 'a b.py' 3"),
+  );
+  assertEquals(parse("JsonParser", reply("open", { path: "it's" }), commands), action(`open 'it'"'"'s'`));
+  assertEquals(
+    parse("JsonParser", reply("edit", { start: 1, end: 2, text: "print('$HOME')" }), commands),
+    action("edit 1:2\nprint('$HOME')\nend_of_edit"),
+  );
+  assertEquals(parse("JsonParser", reply("ls", { flag: "-a" }), commands), action("ls -a"));
+  assertEquals(parse("JsonParser", reply("submit"), commands), action("submit"));
+});
+
+Deno.test("JsonParser says what a reply lacks", () => {
+  const faults = [
+    ["{", "Model output is not valid JSON."],
+    ["[]", "Model output is not a JSON object."],
+    ['{"command": {}}', "Key 'thought' is missing from model output."],
+    ['{"thought": ""}', "Key 'command' is missing from model output."],
+    ['{"thought": "", "command": "ls"}', "Value of 'command' key is not a JSON object."],
+    ['{"thought": "", "command": {}}', "Key 'name' is missing from 'command' object."],
+  ];
+  for (const [reply = "", fault = ""] of faults) assertEquals(parse("JsonParser", reply), { fault });
+});
+
+Deno.test("REPLY_PARSERS take odd replies without going astray", () => {
+  const odd = [
+    "",
+    "```",
+    "```\n",
+    "```\n".repeat(20_000),
+    `\`\`\`${" ".repeat(100_000)}x`,
+    "<command>".repeat(20_000),
+  ];
+  for (const name of Object.keys(REPLY_PARSERS)) {
+    for (const reply of odd) assertExists(parse(name, reply));
+  }
+});
+
+function parse(name: string, reply: string, commands: readonly ReplyCommand[] = []) {
+  const parser = REPLY_PARSERS[name];
+  assertExists(parser, name);
+  return parser.parse(reply, commands);
+}
+
+async function readCases(): Promise<GoldenCase[]> {
+  const text = await Deno.readTextFile(goldens).catch(() => undefined);
+  return text === undefined ? [] : JSON.parse(text);
+}

@@ -1,0 +1,109 @@
+import { assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { join } from "node:path";
+import { loadAgentConfig } from "../../src/envs/workspace/config/load_agent_config.ts";
+import { loadWorkspaceTask } from "../../src/envs/workspace/config/load_workspace_task.ts";
+import { Workspaces } from "../../src/envs/workspace/workspaces.ts";
+import { messageText } from "../../src/message.ts";
+import { scriptedPolicy } from "../../src/policy/scripted.ts";
+import { makeMLGym, mlgymEnv } from "../../src/rollout/make_mlgym.ts";
+import { rollout } from "../../src/rollout/rollout.ts";
+import { numberTask, saying, SUBMIT, VALIDATE } from "../envs/workspace/number_task.ts";
+import { TempFolder } from "../temp_folder.ts";
+import { tinyTokenizer } from "../tiny_tokenizer.ts";
+
+const TASK = { id: "number", query: "" };
+
+Deno.test("makeMLGym() plays a task: what is validated is rewarded, what is printed is not", async () => {
+  await using folder = await TempFolder.of(numberTask());
+  await using env = await makeMLGym({ task: folder.path, rewardWrongFormat: -0.5 });
+  const forged = "echo \"Baseline Score: {'Score': 0}\"; echo \"Evaluation Score: {'Score': 99}\"";
+  const replies = ["No command.", ...[forged, "echo 4 > answer.txt", VALIDATE, SUBMIT].map(saying)];
+  const tokens = { tokenizer: await tinyTokenizer(), family: "chatml" };
+  const played = await rollout(env, scriptedPolicy({ replies: () => replies }), TASK, { tokens });
+  assertEquals([played.error, played.terminated, played.turns], [undefined, true, 5]);
+  assertEquals(played.steps.map(({ reward }) => reward), [-0.5, null, null, 3, null]);
+  assertEquals(played.rewardParts, { wrong_format: -0.5, Size: 3 });
+  const said = played.messages.map(messageText);
+  assertEquals(said[0]?.includes("submit:"), true);
+  assertEquals(said[3]?.startsWith("Nothing was run"), true);
+  const evaluated =
+    "Baseline Score: {'Size': 1.0}\nEvaluation Score: {'Size': 4.0}\n(Current Step: 3, Remaining Steps: 7)\n";
+  assertEquals(said[9]?.includes(evaluated), true, said[9]);
+  assertEquals(played.tokens?.ids.length, played.tokens?.lossMask.length);
+});
+
+Deno.test("makeMLGym() evaluates the work as it is when the steps are used up", async () => {
+  await using folder = await TempFolder.of(numberTask());
+  await using env = await makeMLGym({ task: folder.path, maxSteps: 1, rewardAt: "end" });
+  const replies = [saying("echo 3 > answer.txt"), saying("echo 5 > answer.txt")];
+  const played = await rollout(env, scriptedPolicy({ replies: () => replies }), TASK);
+  assertEquals([played.error, played.terminated, played.reward], [undefined, true, 2]);
+});
+
+Deno.test("makeMLGym() plays several tasks, each in its own workspace", async () => {
+  await using folder = await TempFolder.of({
+    ...under("a", numberTask("a")),
+    ...under("b", { ...numberTask("b"), "answer.txt": "2\n" }),
+  });
+  await using env = await makeMLGym({ tasks: ["a", "b"].map((name) => join(folder.path, name)) });
+  const seen = new Map<string, string>();
+  for (let seed = 0; seen.size < 2 && seed < 20; seed++) {
+    const { mlgym } = await env.reset(TASK, { seed });
+    const step = await env.step({ history: {}, text: { response: saying("cat answer.txt") } });
+    seen.set(mlgym?.task ?? "", step.workspace?.output ?? "");
+  }
+  assertEquals([...seen].toSorted(), [["a", "1"], ["b", "2"]]);
+});
+
+Deno.test("makeMLGym() wants one task, or several", async () => {
+  await assertRejects(
+    () => makeMLGym({}),
+    RangeError,
+    "Either task or tasks should be provided, not both and not none. Got task=None and tasks=None.",
+  );
+  await assertRejects(
+    () => makeMLGym({ task: "a", tasks: ["b"] }),
+    RangeError,
+    "Got task='a' and tasks=['b'].",
+  );
+  await assertRejects(() => makeMLGym({ tasks: [] }), RangeError, "there must be a task: there is none");
+  await assertRejects(
+    () => makeMLGym({ task: "/no/such" }),
+    Deno.errors.NotFound,
+    "Cannot read task at '/no/such'",
+  );
+});
+
+Deno.test("Workspaces open each task once, and again when it was closed", async () => {
+  await using folder = await TempFolder.of(numberTask());
+  const tasks = [await loadWorkspaceTask(folder.path)];
+  await using workspaces = new Workspaces({ tasks, agent: await loadAgentConfig() });
+  const [one, two] = await Promise.all([workspaces.workspace("number"), workspaces.workspace("number")]);
+  assertEquals(one === two, true);
+  await workspaces.close("number");
+  assertEquals(await workspaces.workspace("number") === one, false);
+  await assertRejects(
+    () => workspaces.workspace("other"),
+    RangeError,
+    "must be one of number: current value is 'other'",
+  );
+  await using env = mlgymEnv(workspaces);
+  await env.reset(TASK);
+});
+
+Deno.test("Workspaces refuse what cannot be played", async () => {
+  await using folder = await TempFolder.of({ "task.yaml": "id: a\nname: A\ndescription: d\n" });
+  const task = await loadWorkspaceTask(folder.path);
+  const agent = await loadAgentConfig();
+  assertThrows(
+    () => new Workspaces({ tasks: [task], agent }),
+    RangeError,
+    "Cannot play task 'a' as it must say how",
+  );
+  const same = { ...task, faults: undefined };
+  assertThrows(() => new Workspaces({ tasks: [same, { ...same }], agent }), RangeError, "two are 'a'");
+});
+
+function under(folder: string, files: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(files).map(([path, text]) => [`${folder}/${path}`, text]));
+}

@@ -1,0 +1,96 @@
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { join } from "node:path";
+import { loadProfile, type Profile } from "../../src/sandbox/profile.ts";
+import { withSession } from "./started.ts";
+
+Deno.test("Profile.mounts shows a file where it was asked for, and no program removes or changes it", async () => {
+  await withProfile(async (profile) => {
+    await withSession(async (session) => {
+      await session.shell("cd /home/agent/work && echo mine > own.txt");
+      for (
+        const line of [
+          "open(path, 'w')",
+          "open(path, 'a')",
+          "os.truncate(path, 0)",
+          "os.unlink(path)",
+          "os.rename(path, path + '2')",
+          "os.rename('/home/agent/work/own.txt', path)",
+          "os.chmod(path, 0o666)",
+          "os.utime(path, (1, 1))",
+        ]
+      ) {
+        const result = await session.exec(
+          `import os\nfor path in ['/home/agent/work/one.txt', '/home/agent/work/data/two.txt']:\n` +
+            `  try:\n    ${line}\n    print('done')\n  except OSError as error:\n    print('refused')`,
+        );
+        assertEquals([line, result.stdout], [line, "refused\nrefused\n"]);
+      }
+      for (
+        const line of [
+          "echo x > one.txt",
+          "echo x >> data/two.txt",
+          "rm -f one.txt",
+          "rm -rf data",
+          "mv one.txt three.txt",
+          "cp own.txt one.txt",
+          "sed -i s/f/g/ one.txt",
+          "ln -sf own.txt one.txt",
+          "truncate -s 0 one.txt",
+          "python -c \"open('one.txt', 'w')\"",
+          "rm -rf ../work /home",
+        ]
+      ) {
+        const { stateKept } = await session.shell(line);
+        assertEquals([line, stateKept], [line, true]);
+        const { stdout } = await session.shell("cat /home/agent/work/one.txt /home/agent/work/data/two.txt");
+        assertEquals([line, stdout], [line, "first\nsecond\n"]);
+      }
+      const { stdout } = await session.shell(
+        "cd /home/agent/work && realpath one.txt && test -f one.txt",
+      );
+      assertEquals(stdout, "/home/agent/work/one.txt\n");
+    }, { profile });
+  });
+});
+
+Deno.test("Session.reset() rewinds with mounted files in place, wherever programs have moved what is around them", async () => {
+  await withProfile(async (profile) => {
+    await withSession(async (session) => {
+      for (const line of ["rm -rf /home/agent/work", "mv /home/agent/work /home/agent/elsewhere", "true"]) {
+        await session.shell(line);
+        await session.reset({ mode: "rewind" });
+        const { stdout } = await session.shell("pwd; cat work/one.txt work/data/two.txt; ls");
+        assertEquals([line, stdout], [line, "/home/agent\nfirst\nsecond\nwork\n"]);
+      }
+    }, { profile });
+  });
+});
+
+Deno.test("Profile.home is where sessions start and where files are written and read", async () => {
+  await withProfile(async (profile) => {
+    await withSession(async (session) => {
+      await session.writeFile("work/in.txt", "put");
+      const { stdout } = await session.shell("pwd; echo ~; cat work/in.txt; echo got > work/out.txt");
+      assertEquals(stdout, "/home/agent\n/home/agent\nput");
+      assertEquals(new TextDecoder().decode(await session.readFile("work/out.txt")), "got\n");
+      const result = await session.exec("import os\nos.getcwd()");
+      assertStringIncludes(result.status === "ok" ? result.value ?? "" : "", "/home/agent");
+    }, { profile });
+  });
+});
+
+async function withProfile(test: (profile: Profile) => Promise<void>): Promise<void> {
+  const directory = await Deno.makeTempDir();
+  try {
+    await Deno.mkdir(join(directory, "data"));
+    await Deno.writeTextFile(join(directory, "one.txt"), "first\n");
+    await Deno.writeTextFile(join(directory, "data", "two.txt"), "second\n");
+    const mounts = [
+      { guestPath: "/home/agent/work/one.txt", hostPath: join(directory, "one.txt") },
+      { guestPath: "/home/agent/work/data", hostPath: join(directory, "data") },
+    ];
+    await test({ ...await loadProfile("workspace"), mounts, home: "/home/agent" });
+  } finally {
+    await Deno.remove(directory, { recursive: true });
+  }
+}

@@ -1,0 +1,23 @@
+import { dirname, join } from "node:path";
+
+/** A folder of files that is gone at the end. */
+export class TempFolder implements AsyncDisposable {
+  private constructor(readonly path: string) {}
+
+  static async of(files: Readonly<Record<string, string>>): Promise<TempFolder> {
+    const path = await Deno.realPath(await Deno.makeTempDir());
+    for (const [name, text] of Object.entries(files)) {
+      await Deno.mkdir(dirname(join(path, name)), { recursive: true });
+      await Deno.writeTextFile(join(path, name), text);
+    }
+    return new TempFolder(path);
+  }
+
+  file(path: string): { path: string; hostPath: string } {
+    return { path, hostPath: join(this.path, path) };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Deno.remove(this.path, { recursive: true });
+  }
+}

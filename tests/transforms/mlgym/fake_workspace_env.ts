@@ -1,0 +1,87 @@
+import type { Action, Env, Observation, Step } from "../../../src/envs/env.ts";
+import type { WorkspaceEvaluation, WorkspaceView } from "../../../src/envs/workspace/workspace_view.ts";
+import { fullHistory } from "../../../src/envs/full_history.ts";
+import { History } from "../../../src/history.ts";
+import type { Task } from "../../../src/task.ts";
+
+/** What a fake workspace gives for a command. */
+export interface FakeAnswer {
+  readonly output?: string;
+  readonly evaluation?: WorkspaceEvaluation;
+  readonly exitStatus?: string;
+  readonly state?: string;
+}
+
+/** A workspace without a shell: each command has its answer, and any other is echoed. */
+export class FakeWorkspaceEnv implements Env {
+  /** What it was given to run. */
+  readonly commands: string[] = [];
+  readonly played: Task[] = [];
+  isDisposed = false;
+  readonly #answers: Readonly<Record<string, FakeAnswer>>;
+  readonly #maxSteps: number;
+  #steps = 0;
+  #observation: Observation | undefined;
+
+  constructor(answers: Readonly<Record<string, FakeAnswer>> = {}, options: { maxSteps?: number } = {}) {
+    this.#answers = answers;
+    this.#maxSteps = options.maxSteps ?? 10;
+  }
+
+  reset(task: Task): Promise<Observation> {
+    this.#steps = 0;
+    this.played.push(task);
+    const prompt = History.fromChats([{ role: "user", content: "the description" }]);
+    return Promise.resolve(
+      this.#observation = { task, history: { prompt }, workspace: this.#view({}, null) },
+    );
+  }
+
+  step(action: Action): Promise<Step> {
+    const before = this.#observation;
+    if (before === undefined) throw new Error("reset the env first");
+    const command = action.command ?? "";
+    this.commands.push(command);
+    this.#steps++;
+    const answer = this.#answers[command.trim()] ?? { output: `ran ${command}` };
+    const isExit = command.startsWith("exit_");
+    const exitStatus = answer.exitStatus ?? (isExit ? `autosubmission (${command})` : undefined);
+    const output = answer.output ?? "";
+    const prompt = fullHistory(before.history.prompt, action).append({ role: "user", content: output });
+    const step: Step = {
+      ...{ task: before.task, history: { prompt }, reward: null, truncated: false, toolResults: [] },
+      terminated: exitStatus !== undefined,
+      workspace: { ...this.#view(answer, output), ...(exitStatus !== undefined && { exitStatus }) },
+    };
+    this.#observation = step;
+    return Promise.resolve(step);
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    this.isDisposed = true;
+    return Promise.resolve();
+  }
+
+  #view({ evaluation, state }: FakeAnswer, output: string | null): WorkspaceView {
+    return {
+      output,
+      state: state ?? JSON.stringify({ open_file: "n/a", working_dir: `/w/${this.#steps}` }),
+      currentStep: this.#steps,
+      maxSteps: this.#maxSteps,
+      ...(evaluation && { evaluation }),
+    };
+  }
+}
+
+/** What an evaluation with one score is. */
+export function scored(score: number, options: Partial<WorkspaceEvaluation> = {}): WorkspaceEvaluation {
+  const metric = options.metric ?? "Score";
+  return {
+    action: "validate",
+    outcome: { status: "scored", scores: { [metric]: score }, artefact: "/w/strategy.py" },
+    baseline: { [metric]: 1 },
+    directions: { [metric]: "maximize" },
+    metric,
+    ...options,
+  };
+}

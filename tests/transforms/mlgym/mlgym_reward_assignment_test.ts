@@ -1,0 +1,92 @@
+import { assertEquals, assertThrows } from "@std/assert";
+import { type Action, replyAction } from "../../../src/envs/env.ts";
+import type { WorkspaceEvaluation } from "../../../src/envs/workspace/workspace_view.ts";
+import {
+  MLGymRewardAssignment,
+  type RewardAt,
+} from "../../../src/transforms/mlgym/mlgym_reward_assignment.ts";
+import { TransformedEnv } from "../../../src/transforms/transformed_env.ts";
+import { type FakeAnswer, FakeWorkspaceEnv, scored } from "./fake_workspace_env.ts";
+
+const WORSE = { evaluation: scored(0.5) };
+const BETTER = { evaluation: scored(3) };
+const BEST = { evaluation: scored(4) };
+const SUBMIT = { evaluation: scored(4, { action: "submit" }), exitStatus: "submitted" };
+
+Deno.test("MLGymRewardAssignment gives each validate what it is better than the baseline", async () => {
+  assertEquals(await rewards([WORSE, {}, BETTER, BETTER, SUBMIT]), [-0.5, null, 2, 2, null]);
+  assertEquals(await rewards([SUBMIT]), [3]);
+});
+
+Deno.test("MLGymRewardAssignment gives improvements on the best so far, each once", async () => {
+  const given = await rewards([WORSE, BETTER, BETTER, WORSE, BEST, SUBMIT], "improvement");
+  assertEquals(given, [0, 2, 0, 0, 1, 0]);
+});
+
+Deno.test("MLGymRewardAssignment gives what the work is worth at the end alone", async () => {
+  assertEquals(await rewards([BETTER, WORSE, SUBMIT], "end"), [null, null, 3]);
+  const broken = { evaluation: missing("submit"), exitStatus: "submission_not_found (submit)" };
+  assertEquals(await rewards([BETTER, broken], "end"), [null, 0]);
+});
+
+Deno.test("MLGymRewardAssignment goes by the metric and its direction, whatever it is called", async () => {
+  const rmse = (score: number): FakeAnswer => ({
+    evaluation: scored(score, {
+      metric: "RMSE",
+      directions: { RMSE: "minimize", R2: "maximize" },
+      baseline: { RMSE: 10, R2: 0 },
+    }),
+  });
+  assertEquals(await rewards([rmse(4), rmse(12)]), [6, -2]);
+  assertEquals(await rewards([{ evaluation: scored(2, { baseline: null }) }]), [2]);
+});
+
+Deno.test("MLGymRewardAssignment says why an episode ended without a score, which is worth 0", async () => {
+  await using env = envOf([{ evaluation: missing("validate") }, { exitStatus: "skipped" }]);
+  await env.reset({ id: "t", query: "" });
+  const validated = await env.step(action(0));
+  assertEquals([validated.reward, validated.unscored], [null, undefined]);
+  const ended = await env.step(action(1));
+  assertEquals([ended.reward, ended.unscored], [0, "the episode ended without an evaluation"]);
+});
+
+Deno.test("MLGymRewardAssignment begins anew with each episode", async () => {
+  await using env = envOf([BETTER, BETTER], "improvement");
+  for (let episode = 0; episode < 2; episode++) {
+    await env.reset({ id: "t", query: "" });
+    assertEquals((await env.step(action(0))).reward, 2);
+  }
+});
+
+Deno.test("MLGymRewardAssignment refuses what nobody knows", () => {
+  const rewardAt = "often" as RewardAt;
+  assertThrows(
+    () => new MLGymRewardAssignment({ rewardAt }),
+    RangeError,
+    "'rewardAt' must be one of validate, ",
+  );
+});
+
+async function rewards(answers: readonly FakeAnswer[], rewardAt?: RewardAt): Promise<(number | null)[]> {
+  await using env = envOf(answers, rewardAt);
+  await env.reset({ id: "t", query: "" });
+  const given: (number | null)[] = [];
+  for (const index of answers.keys()) given.push((await env.step(action(index))).reward);
+  return given;
+}
+
+function envOf(answers: readonly FakeAnswer[], rewardAt?: RewardAt): TransformedEnv {
+  const fake = new FakeWorkspaceEnv(
+    Object.fromEntries(answers.map((answer, index) => [String(index), answer])),
+  );
+  return new TransformedEnv(fake, [new MLGymRewardAssignment({ rewardAt })]);
+}
+
+function action(index: number): Action {
+  return { ...replyAction("x"), command: String(index) };
+}
+
+function missing(action: string): WorkspaceEvaluation {
+  const outcome = { status: "missing", message: "there is no submission" } as const;
+  return { action, outcome, baseline: { Score: 1 }, directions: {} };
+}
