@@ -1,5 +1,6 @@
 import { SandboxError } from "../../errors.ts";
 import type { PythonSession } from "../../sandbox/exec.ts";
+import { SHELL_SUPPORT } from "./commands/agent_commands.ts";
 import type { AgentConfig, CommandFile } from "./agent_config.ts";
 import { type CommandEnd, commandEnd, type CommandTimes } from "./command_end.ts";
 import type { Submission } from "./evaluation.ts";
@@ -95,6 +96,7 @@ function preparation({ commandFiles, variables, stateCommand }: AgentConfig["too
   return [
     `mkdir -p ${WORKSPACE} ${COMMANDS}`,
     `export LAST_ACTION=''`,
+    SHELL_SUPPORT,
     ...Object.entries(variables).map(([name, value]) => assignment(name, value)),
     ...(stateCommand ? [stateCommand.code] : []),
     ...contentsOf("source").map(({ contents }) => contents),

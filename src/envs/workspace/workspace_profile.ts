@@ -1,4 +1,5 @@
 import { loadProfile, parseProfile, type Profile } from "../../sandbox/profile.ts";
+import { COMMANDS_PRELOAD } from "./commands/commands_preload.ts";
 import { AGENT_HOME, WORKSPACE } from "./workspace_place.ts";
 import type { WorkspaceTask } from "./workspace_task.ts";
 
@@ -7,7 +8,7 @@ const OUTPUT_BYTES = 256 * 1024;
 const MAX_CPU_SECONDS = 24 * 3_600;
 
 /**
- * The profile of an agent's sandbox: a shell, and the task's data and read-only files in their places. Nothing of the
+ * The profile of an agent's sandbox: a shell, what the agent's commands need, and the task's data and read-only files in their places. Nothing of the
  * evaluation is in it.
  *
  * @throws {SyntaxError} when two of the task's files claim one place, or a place that is taken.
@@ -19,6 +20,7 @@ export async function workspaceProfile(task: WorkspaceTask): Promise<Profile> {
     ...base,
     name: `task ${task.id}`,
     home: AGENT_HOME,
+    preload: COMMANDS_PRELOAD,
     mounts: parseProfile(JSON.stringify({ mounts: mountsOf(task) }), { source: `task ${task.id}` }).mounts,
     limits: {
       ...base.limits,
