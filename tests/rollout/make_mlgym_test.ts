@@ -37,7 +37,7 @@ Deno.test("makeMLGym() evaluates the work as it is when the steps are used up", 
   await using env = await makeMLGym({ task: folder.path, maxSteps: 1, rewardAt: "end" });
   const replies = [saying("echo 3 > answer.txt"), saying("echo 5 > answer.txt")];
   const played = await rollout(env, scriptedPolicy({ replies: () => replies }), TASK);
-  assertEquals([played.error, played.truncated, played.reward], [undefined, true, 2]);
+  assertEquals([played.error, played.terminated, played.reward], [undefined, true, 2]);
 });
 
 Deno.test("makeMLGym() plays several tasks, each in its own workspace", async () => {
