@@ -41,6 +41,8 @@ def _encoded(value, depth):
     exact = type(value)
     if exact is int:
         return ["int", hex(value)]
+    if exact is list and depth > 0 and set(map(type, value)) == {int}:
+        return ["ints", " ".join(map(hex, value))]
     if exact is list or exact is tuple:
         return [exact.__name__, *[_encoded(item, depth - 1) for item in value]]
     if value is None or value is True or value is False:
@@ -92,6 +94,7 @@ _WHOLES = {
 
 _BUILDERS = {
     "int": lambda text: int(text, 16),
+    "ints": lambda texts: [int(text, 16) for text in texts.split(" ")],
     "float": float.fromhex,
     "complex": lambda real, imag: complex(float.fromhex(real), float.fromhex(imag)),
     "bytes": bytes.fromhex,

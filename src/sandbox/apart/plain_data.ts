@@ -4,6 +4,7 @@ export type PlainData = null | boolean | string | readonly PlainData[];
 /** Deeper than anything that the encoding gives a result. */
 const MAX_DEPTH = 40;
 const HEX_INTEGER = /^-?0x[0-9a-f]+$/;
+const HEX_INTEGERS = /^-?0x[0-9a-f]+(?: -?0x[0-9a-f]+)*$/;
 const HEX_FLOAT = /^(?:nan|-?inf|-?0x[01]\.[0-9a-f]+p[-+]\d{1,4})$/;
 const HEX_BYTES = /^(?:[0-9a-f]{2})*$/;
 const DECIMAL = /^-?(?:s?nan\d*|infinity|\d+(?:\.\d+)?(?:e[-+]?\d{1,20})?)$/i;
@@ -33,6 +34,8 @@ function partsOf(value: unknown): readonly unknown[] | undefined {
   switch (kind) {
     case "int":
       return allMatch(rest, 1, HEX_INTEGER);
+    case "ints":
+      return allMatch(rest, 1, HEX_INTEGERS);
     case "float":
       return allMatch(rest, 1, HEX_FLOAT);
     case "complex":

@@ -19,8 +19,9 @@ def load():
     return Answer("loaded")
 
 
-def call(name, arguments):
-    """Calls `function` of `module.function` once, or once for each of many lists of arguments."""
+def call(name):
+    """Calls `function` of `module.function` once, or once for each of many lists of arguments, which come on stdin."""
+    arguments = sys.stdin.read()
 
     def called():
         many, calls = _read(_unpack(arguments))

@@ -26,6 +26,6 @@ export class SubmissionCallee {
 
   /** Calls `module.function` of it; the arguments come from the evaluator, marshalled. */
   async call(name: string, args: string): Promise<CalleeReply> {
-    return await this.#callee.call(moduleCall(MODULE, "call", [name, args]));
+    return await this.#callee.call(moduleCall(MODULE, "call", [name]), args);
   }
 }
