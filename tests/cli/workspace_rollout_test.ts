@@ -55,6 +55,7 @@ Deno.test("paddock rollout --env workspace says what it lacks", async () => {
     ],
     [[...task, "--agent", join(folder.path, "agent.yaml")], "agent.yaml', line 2: 'task_tmplate' is a key"],
     [[...task, "--tasks", join(folder.path, "answer.txt")], "leave --tasks out"],
+    [[...task, "--tool", "search.ts"], "leave --mcp and --tool out"],
     [[...task, "--reward-at", "often"], "Allowed choices are end, improvement, validate"],
     [[...task, "--wrong-format-reward", "much"], "It must be a number"],
   ];
