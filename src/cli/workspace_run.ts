@@ -16,7 +16,9 @@ export const WORKSPACE_ENV = "workspace";
 /** Which tasks are worked on, and by whom. */
 export interface WorkspaceFlags {
   tasks?: string;
-  task?: string[];
+  tool?: readonly string[];
+  mcp?: string;
+  task?: readonly string[];
   agent?: string;
   rewardAt?: RewardAt;
   wrongFormatReward?: number;
@@ -60,6 +62,11 @@ export async function openWorkspaces(
   if (flags.tasks !== undefined) {
     throw new UsageError(
       "Cannot play env 'workspace' as its tasks are not rows: give --task, and leave --tasks out",
+    );
+  }
+  if (flags.tool !== undefined || flags.mcp !== undefined) {
+    throw new UsageError(
+      "Cannot play env 'workspace' with tools as it has a shell: leave --mcp and --tool out",
     );
   }
   const { sessions, samples, writesTokens, stack } = options;

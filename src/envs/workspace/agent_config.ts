@@ -23,7 +23,7 @@ export interface AgentConfig {
   readonly demonstrations: readonly History[];
   /** Whether demonstrations become turns of the chat rather than one message. */
   readonly putDemosInHistory: boolean;
-  /** Said when a reply holds no command. */
+  /** Said when a reply holds no command; takes `{format_fault}` beside what the others take. */
   readonly formatErrorTemplate: string;
   /** How a command is found in a reply: a name such as `ThoughtActionParser`. */
   readonly outputParser: string;

@@ -17,14 +17,15 @@ export interface CommandTimes {
 
 /** What came of a command that printed this, as the agent is told it. */
 export function commandEnd(printed: string, result: ShellResult, limits: CommandTimes): CommandEnd {
+  const kept = result.stateKept && !result.restarted;
   const notes = [
     result.truncated ? "[What it printed beyond this was dropped.]" : "",
     stopNote(result, limits),
-    result.stateKept ? "" : LOST,
+    kept ? "" : LOST,
   ].filter((note) => note !== "");
   const said = printed.replace(/\n$/, "");
   const output = [...(said === "" ? [] : [said]), ...notes].join("\n");
-  return { output, kept: result.stateKept };
+  return { output, kept };
 }
 
 const LOST = "[The shell was lost, and all files with it: the episode cannot go on.]";

@@ -1,3 +1,4 @@
+import { z } from "zod";
 import { SandboxError } from "../../errors.ts";
 import type { PythonSession } from "../../sandbox/exec.ts";
 import type { AgentConfig, CommandFile } from "./agent_config.ts";
@@ -23,6 +24,8 @@ export interface WorkbenchOptions {
 const PREPARATION_TIMEOUT_MS = 20_000;
 /** The state is a glance; an agent may have put something slow in the way of it. */
 const STATE_TIMEOUT_MS = 5_000;
+/** As long as a path may be. */
+const MAX_PATH_CHARACTERS = 4_096;
 
 /** The host's side of the session that an agent works in. What comes from it is checked here. */
 export class Workbench {
@@ -73,14 +76,14 @@ export class Workbench {
    */
   async state(lastAction: string, { signal }: WorkbenchOptions = {}): Promise<string | undefined> {
     const asked = { timeoutMs: STATE_TIMEOUT_MS, signal };
-    const note = `export LAST_ACTION=${shellWord(lastAction)}`;
+    const note = `export LAST_ACTION=${shellWord(lastAction.trim())}`;
     const own = await this.#session.shell(`${note}\n${OPEN_FILE}`, asked);
-    if (!own.stateKept) return undefined;
-    const openFile = own.status === "ok" && own.stdout !== "" ? own.stdout : "n/a";
-    const state = { open_file: openFile, working_dir: own.cwd };
+    if (!own.stateKept || own.restarted) return undefined;
+    const isPath = own.status === "ok" && own.stdout !== "" && own.stdout.length <= MAX_PATH_CHARACTERS;
+    const state = { open_file: isPath ? own.stdout : "n/a", working_dir: own.cwd };
     if (this.#stateCommand === undefined) return JSON.stringify(state);
     const told = await this.#session.shell(this.#stateCommand, asked);
-    return told.stateKept ? JSON.stringify({ ...state, ...objectIn(told.stdout) }) : undefined;
+    return told.stateKept ? JSON.stringify({ ...state, ...valuesIn(told.stdout) }) : undefined;
   }
 
   /** What the agent hands in. */
@@ -116,11 +119,15 @@ function inHome(path: string): string {
   return path.slice(AGENT_HOME.length + 1);
 }
 
-/** The object that a state command printed; none where it printed something else. */
-function objectIn(text: string): object {
+const stateSchema = z.record(
+  z.string(),
+  z.union([z.string().max(MAX_PATH_CHARACTERS), z.number(), z.boolean()]),
+);
+
+/** What a state command tells; nothing where it printed no object of plain values. */
+function valuesIn(text: string): Readonly<Record<string, unknown>> {
   try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null && !Array.isArray(value) ? value : {};
+    return stateSchema.parse(JSON.parse(text));
   } catch {
     return {}; // a path with a quote in it, most likely: what the env knows by itself is told
   }

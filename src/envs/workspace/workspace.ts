@@ -82,7 +82,7 @@ export class Workspace implements AsyncDisposable {
   }
 
   /** What the task says to compare with, else what the starter files score; `null` when they score nothing. */
-  async baseline(options?: EvaluateOptions): Promise<Scores | null> {
+  async baseline(options?: { signal?: AbortSignal | undefined }): Promise<Scores | null> {
     return await this.#baseline.scores(options);
   }
 

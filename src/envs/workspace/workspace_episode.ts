@@ -120,7 +120,7 @@ export class WorkspaceEpisode {
     const outcome: EvaluationOutcome = "fault" in handedIn
       ? { status: "failed", message: handedIn.fault }
       : await this.workspace.evaluate(handedIn.submission, { seed, signal });
-    const baseline = await this.workspace.baseline({ seed, signal });
+    const baseline = await this.workspace.baseline({ signal });
     const scores = outcome.status === "scored" ? outcome.scores : {};
     const metric = plan.metric ?? Object.keys(scores)[0];
     const directions = directionsOf({ ...baseline, ...scores }, plan);

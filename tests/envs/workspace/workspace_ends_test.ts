@@ -1,4 +1,11 @@
-import { assert, assertEquals, assertRejects, assertStringIncludes, assertThrows } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertMatch,
+  assertRejects,
+  assertStringIncludes,
+  assertThrows,
+} from "@std/assert";
 import { WorkspaceEnv } from "../../../src/envs/workspace/workspace_env.ts";
 import { output, withWorkspace } from "./bench_task.ts";
 
@@ -122,10 +129,11 @@ Deno.test("WorkspaceEnv answers by itself what is no command to run", async () =
     assertEquals(await output(act("echo 9 > answer.txt; git log")), "'git' is not for here");
     assertEquals(await output(act("python")), "'python' is not for here");
     assertStringIncludes(await output(act("edit 1:1\nx")) ?? "", "`end_of_edit`");
+    assertMatch(await output(act("echo 9 > answer.txt; if")) ?? "", /^bash: .*syntax error/);
     assertEquals((await act("cat answer.txt")).workspace, {
       output: "1",
       state: '{"open_file":"n/a","working_dir":"/home/agent/workspace"}',
-      currentStep: 4,
+      currentStep: 5,
       maxSteps: 100,
     });
   });

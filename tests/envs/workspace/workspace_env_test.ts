@@ -1,6 +1,7 @@
-import { assertEquals } from "@std/assert";
-import { rollout, scriptedPolicy } from "../../../mod.ts";
-import { output, state, withWorkspace } from "./bench_task.ts";
+import { assertEquals, assertRejects } from "@std/assert";
+import { rollout, SandboxError, scriptedPolicy, type Task } from "../../../mod.ts";
+import { WorkspaceEnv, workspaceEpisode } from "../../../src/envs/workspace/workspace_env.ts";
+import { AGENT, output, state, withWorkspace } from "./bench_task.ts";
 
 Deno.test("WorkspaceEnv.reset() shows the task and the files it starts with", async () => {
   await withWorkspace(async ({ env, act }) => {
@@ -65,4 +66,87 @@ Deno.test("WorkspaceEnv plays by itself: a reply is a command, and what it print
       scores: { Score: 3.5 },
     }]);
   }, { reward: "end" });
+});
+
+Deno.test("WorkspaceEnv tells the state as the agent's own command does, as far as that is JSON", async () => {
+  const stateCommand = {
+    name: "state",
+    code: `state() { echo "{\\"open_file\\": \\"$CURRENT_FILE\\", \\"notes\\": 3, \\"deep\\": [$DEEP]}"; }`,
+  };
+  const plain = { ...stateCommand, code: stateCommand.code.replace(', \\"deep\\": [$DEEP]', "") };
+  await withWorkspace(async ({ act }) => {
+    const working_dir = "/home/agent/workspace";
+    assertEquals(await state(act("CURRENT_FILE=odd")), { open_file: "odd", working_dir, notes: 3 });
+    const file = 'a"b.txt';
+    assertEquals(await state(act(`echo x > '${file}'; open '${file}'`)), {
+      open_file: `${working_dir}/${file}`,
+      working_dir,
+    });
+    assertEquals(await state(act("state() { echo '[1]'; }; CURRENT_FILE=")), {
+      open_file: "n/a",
+      working_dir,
+    });
+    assertEquals(await state(act(`CURRENT_FILE=$(printf 'x%.0s' {1..5000})`)), {
+      open_file: "n/a",
+      working_dir,
+    });
+    assertEquals(
+      await state(
+        act("rm -rf /home/agent/workspace/*; cd src 2>/dev/null; mkdir -p '/tmp/é\n'; cd '/tmp/é\n'"),
+      ),
+      {
+        open_file: "n/a",
+        working_dir: "/tmp/é\n",
+      },
+    );
+  }, { agent: { ...AGENT, tools: { ...AGENT.tools, stateCommand: plain } } });
+  await withWorkspace(async ({ act }) => {
+    assertEquals(await state(act("DEEP=1")), { open_file: "n/a", working_dir: "/home/agent/workspace" });
+  }, { agent: { ...AGENT, tools: { ...AGENT.tools, stateCommand } } });
+});
+
+Deno.test("WorkspaceEnv.reset() says why when the agent's commands are no shell", async () => {
+  const broken = { name: "broken.sh", kind: "source", contents: "open() {" } as const;
+  const agent = { ...AGENT, tools: { ...AGENT.tools, commandFiles: [broken] } };
+  await assertRejects(
+    () => withWorkspace(async () => {}, { agent }),
+    SandboxError,
+    "Cannot prepare workspace as the agent's command files must run: bash: ",
+  );
+});
+
+Deno.test("WorkspaceEnv plays the workspace that a task names, one after the other", async () => {
+  await withWorkspace(async ({ workspace: first }) => {
+    await withWorkspace(async ({ workspace: second }) => {
+      const open = new Map([["first", first], ["second", second]]);
+      const asked: string[] = [];
+      await using env = new WorkspaceEnv({
+        workspaces: (id) => {
+          asked.push(id);
+          return open.get(id) ?? Promise.reject(new RangeError(`there is no '${id}'`));
+        },
+      });
+      const play = async (task: Task) => {
+        await env.reset(task);
+        return await output(env.step({ command: "cat answer.txt" }));
+      };
+      assertEquals(await play({ id: "first", query: "" }), "1");
+      assertEquals(await play({ id: "x", query: "", fields: { workspace: "second" } }), "2");
+      await assertRejects(() => play({ id: "third", query: "" }), RangeError);
+      assertEquals(await play(workspaceEpisode({ id: "first", description: "" })), "1");
+      assertEquals(asked, ["first", "second", "third", "first"]);
+    }, { files: { "answer.txt": "2\n" }, sessions: 2 });
+  }, { sessions: 2 });
+});
+
+Deno.test("Workspace.open() refuses a task that cannot be played, and disposes of what it was given", async () => {
+  const faults = ["it must have a GPU"];
+  await assertRejects(() => withWorkspace(async () => {}, { task: { faults } }), RangeError, "a GPU");
+  const missing = [{ path: "x", hostPath: "/nowhere/x" }];
+  await assertRejects(
+    () => withWorkspace(async () => {}, { task: { starter: missing } }),
+    Deno.errors.NotFound,
+  );
+  const twice = [{ path: "data", hostPath: "/tmp" }, { path: "data/x", hostPath: "/tmp" }];
+  await assertRejects(() => withWorkspace(async () => {}, { task: { data: twice } }), SyntaxError, "data");
 });

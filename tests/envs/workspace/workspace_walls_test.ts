@@ -35,16 +35,17 @@ Deno.test("WorkspaceEnv ends an episode whose shell was lost, and starts the nex
         "echo before; python -c 'import os; os.abort()'",
         "python -c 'import os; os._exit(3)'",
         "state() { python -c 'import os; os._exit(3)'; }; realpath() { state; }; CURRENT_FILE=x",
+        "python -c 'import os; os.walk = lambda *_: os._exit(3)'; validate",
       ]
     ) {
       await act("echo 5 > answer.txt");
       const { workspace, terminated, info } = await act(command);
       assertEquals([command, terminated, info], [command, true, { exitStatus: "early_exit" }]);
-      assertEquals(workspace?.evaluation, undefined);
+      assertEquals(workspace?.evaluation?.outcome.status === "scored", false);
       await env.reset({ id: "bench", query: "" });
       assertEquals(await output(act("cat answer.txt; echo $WINDOW")), "1\n3");
     }
-  });
+  }, { plan: { submission: ["answer.txt", "src/"] } });
 });
 
 Deno.test("WorkspaceEnv gives nothing for a mark or a score that a program prints", async () => {
@@ -139,6 +140,9 @@ Deno.test("WorkspaceEnv hands in files of the workspace alone, and neither links
     };
     await failing("echo x > $'src/a\\nb'", "plain names");
     await failing("rm src/a?b; for i in {1..1001}; do echo > src/$i; done", "at most 1000 files");
+    await act("python -c 'import os; os.walk = lambda *_: iter([])'");
+    assertEquals(await handedIn(), ["answer.txt"], "who tampers with the listing hands in less");
+    await act("python -c 'import os, importlib; importlib.reload(os)'");
     await failing("rm -rf src; ln -s / src", "could not be read");
     await failing(
       "rm -rf src; mkdir src; rm answer.txt; ln -s src/x answer.txt",

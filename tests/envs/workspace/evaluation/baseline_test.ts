@@ -1,0 +1,51 @@
+import { assertEquals, assertRejects } from "@std/assert";
+import { Baseline } from "../../../../src/envs/workspace/evaluation/baseline.ts";
+import type { EvaluationOutcome, Evaluator } from "../../../../src/envs/workspace/evaluation.ts";
+import type { WorkspaceTask } from "../../../../src/envs/workspace/workspace_task.ts";
+
+const TASK = { starter: [], evaluation: {} } as unknown as WorkspaceTask;
+
+Deno.test("Baseline.scores() measures once for all, and one who gives up waiting spoils it for none", async () => {
+  const { evaluator, asked, answer } = slowEvaluator();
+  const baseline = new Baseline(TASK, evaluator);
+  const impatient = new AbortController();
+  const gone = baseline.scores({ signal: impatient.signal });
+  const waiting = [baseline.scores(), baseline.scores({ signal: new AbortController().signal })];
+  impatient.abort(new Error("enough"));
+  await assertRejects(() => gone, Error, "enough");
+  answer({ status: "scored", scores: { Score: 2 }, artefact: "a" });
+  assertEquals(await Promise.all(waiting), [{ Score: 2 }, { Score: 2 }]);
+  assertEquals(await baseline.scores(), { Score: 2 });
+  assertEquals(asked, [{ seed: 0 }]);
+});
+
+Deno.test("Baseline.scores() forgets a failure, and remembers that there is no score", async () => {
+  const { evaluator, asked, answer, fail } = slowEvaluator();
+  const baseline = new Baseline(TASK, evaluator);
+  const first = baseline.scores();
+  fail(new Error("no sandbox"));
+  await assertRejects(() => first, Error, "no sandbox");
+  const second = baseline.scores();
+  answer({ status: "missing", message: "" });
+  assertEquals([await second, await baseline.scores(), asked.length], [null, null, 2]);
+});
+
+/** An evaluator that answers when it is told to. */
+function slowEvaluator() {
+  const asked: unknown[] = [];
+  let pending = Promise.withResolvers<EvaluationOutcome>();
+  const evaluator: Evaluator = {
+    evaluate(_submission, options) {
+      asked.push(options);
+      pending = Promise.withResolvers();
+      return pending.promise;
+    },
+    [Symbol.asyncDispose]: () => Promise.resolve(),
+  };
+  return {
+    evaluator,
+    asked,
+    answer: (outcome: EvaluationOutcome) => pending.resolve(outcome),
+    fail: (error: Error) => pending.reject(error),
+  };
+}
