@@ -1,6 +1,6 @@
 import { SandboxError } from "../../errors.ts";
 import type { PythonSession } from "../../sandbox/exec.ts";
-import { SHELL_SUPPORT } from "./commands/agent_commands.ts";
+import { SHELL_SUPPORT, shellSource } from "./commands/agent_commands.ts";
 import type { AgentConfig, CommandFile } from "./agent_config.ts";
 import { type CommandEnd, commandEnd, type CommandTimes } from "./command_end.ts";
 import type { Submission } from "./evaluation.ts";
@@ -99,7 +99,7 @@ function preparation({ commandFiles, variables, stateCommand }: AgentConfig["too
     SHELL_SUPPORT,
     ...Object.entries(variables).map(([name, value]) => assignment(name, value)),
     ...(stateCommand ? [stateCommand.code] : []),
-    ...contentsOf("source").map(({ contents }) => contents),
+    ...contentsOf("source").map(shellSource),
     ...contentsOf("script").map(programFunction),
     `cd ${WORKSPACE}`,
   ].join("\n");
