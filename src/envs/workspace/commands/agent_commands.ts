@@ -11,10 +11,13 @@ export function agentCommands(): CommandFile[] {
 export const SHELL_SUPPORT =
   `flake8() { python -c 'import paddock_commands; paddock_commands.flake8()' "$@"; }`;
 
-/** A list that a function keeps for itself: the shell's engine expands no list in such a line. */
-const LOCAL_LIST = /^(\s*)local (\w+)=\(/gm;
+/** What the shell's engine does not read as bash does, and how it does: lists in `local`, two brackets that begin a sum. */
+const REWORDED: readonly [RegExp, string][] = [
+  [/^(\s*)local (\w+)=\(/gm, "$1local $2; $2=("],
+  [/(\$\(\( *)\(\(/g, "$1( ("],
+];
 
 /** The functions of a command file as the shell reads them. */
 export function shellSource({ contents }: CommandFile): string {
-  return contents.replace(LOCAL_LIST, "$1local $2; $2=(");
+  return REWORDED.reduce((text, [pattern, by]) => text.replace(pattern, by), contents);
 }
