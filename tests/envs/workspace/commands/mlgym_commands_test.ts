@@ -4,7 +4,7 @@ import { commandFile } from "../../../../src/envs/workspace/commands/command_fil
 import { shellSource } from "../../../../src/envs/workspace/commands/agent_commands.ts";
 import { HOME, numbered, shellTest } from "./bench_shell.ts";
 
-const checkout = Deno.env.get("MLGYM");
+const checkout = Deno.env.get("PADDOCK_MLGYM");
 const FILES = [
   "defaults.sh",
   "search.sh",
@@ -24,7 +24,7 @@ async function commands(folder: string): Promise<string> {
 }
 
 if (checkout === undefined) {
-  Deno.test({ name: "MLGym's own command files run (set MLGYM to a checkout)", ignore: true, fn() {} });
+  Deno.test({ name: "MLGym's own command files run (set PADDOCK_MLGYM to a checkout)", ignore: true, fn() {} });
 } else {
   shellTest("MLGym's own command files run", async ({ write, run, printed, read }) => {
     await write("a.py", numbered(30, "x = "));
