@@ -226,6 +226,10 @@ export type {
   Evaluator,
   Submission,
 } from "./src/envs/workspace/evaluation.ts";
+export {
+  WorkspaceEvaluator,
+  type WorkspaceEvaluatorOptions,
+} from "./src/envs/workspace/evaluation/workspace_evaluator.ts";
 export type { MLGymRecord } from "./src/envs/workspace/mlgym_record.ts";
 export {
   type EvaluationOutput,

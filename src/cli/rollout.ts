@@ -74,7 +74,7 @@ export function rolloutCommand(): Command {
     .option("--task <path>", "for workspace: a folder with a task.yaml, or a YAML file; repeatable", collect)
     .option("--agent <file>", "for workspace: a YAML file of what the agent is told (default: Paddock's own)")
     .addOption(
-      new Option("--reward-at <when>", "for workspace: what is worth a reward (default: validate)").choices(
+      new Option("--reward-at <when>", "for workspace: what is worth a reward (default: end)").choices(
         REWARD_AT,
       ),
     )

@@ -22,7 +22,7 @@ export interface MLGymOptions {
   rewardWrongFormat?: number | undefined;
   /** How often in a row a policy is asked once more whose reply held no command; 3 unless given. */
   maxRequeries?: number | undefined;
-  /** What is worth a reward; each `validate` unless given. */
+  /** What is worth a reward; the work at the `end` unless given. */
   rewardAt?: RewardAt | undefined;
   /**
    * How many observations a prompt holds whole: a number, or `all`, which tokens that are only ever added to need. As

@@ -1,7 +1,10 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { join } from "node:path";
 import { numberTask, saying, SUBMIT, VALIDATE } from "../envs/workspace/number_task.ts";
+import { parseInteraction } from "../../src/rollout/parse_interaction.ts";
+import { messageText } from "../../src/message.ts";
 import { TempFolder } from "../temp_folder.ts";
+import { tinyTokenizerFiles } from "../tiny_tokenizer.ts";
 import { runPaddock } from "./run_paddock.ts";
 
 function rollout(...args: string[]): ReturnType<typeof runPaddock> {
@@ -52,7 +55,7 @@ Deno.test("paddock rollout --env workspace says what it lacks", async () => {
     ],
     [[...task, "--agent", join(folder.path, "agent.yaml")], "agent.yaml', line 2: 'task_tmplate' is a key"],
     [[...task, "--tasks", join(folder.path, "answer.txt")], "leave --tasks out"],
-    [[...task, "--reward-at", "often"], "Allowed choices are validate, improvement, end"],
+    [[...task, "--reward-at", "often"], "Allowed choices are end, improvement, validate"],
     [[...task, "--wrong-format-reward", "much"], "It must be a number"],
   ];
   for (const [args, message] of cases) {
@@ -60,4 +63,27 @@ Deno.test("paddock rollout --env workspace says what it lacks", async () => {
     assertEquals([code, stdout, stderr.trim().split("\n").length], [2, "", 1], stderr);
     assertStringIncludes(stderr, message);
   }
+});
+
+Deno.test("paddock rollout --env workspace writes episodes for a trainer, with all that an agent was shown", async () => {
+  const { tokenizer, config } = tinyTokenizerFiles({ name: "tiny-qwen" });
+  const agent = "system_template: s\ntask_template: t\nnext_step_template: '{observation}'\n" +
+    "history_processor: Last1Observations\n";
+  await using folder = await TempFolder.of({
+    ...numberTask(),
+    "agent.yaml": agent,
+    "tokenizer.json": JSON.stringify(tokenizer),
+    "tokenizer_config.json": JSON.stringify(config),
+    "agent.jsonl": JSON.stringify(["echo one", "echo two", "echo 3 > answer.txt", SUBMIT].map(saying)),
+  });
+  const path = (name: string) => join(folder.path, name);
+  const { code, stderr } = await rollout(
+    ...["--task", folder.path, "--agent", path("agent.yaml"), "--policy", `scripted:${path("agent.jsonl")}`],
+    ...["--tokenizer", folder.path, "--train-out", path("train.jsonl")],
+  );
+  assertEquals(code, 0, stderr);
+  const result = parseInteraction(JSON.parse(await Deno.readTextFile(path("train.jsonl"))));
+  assertEquals([result.reward, result.status], [2, "completed"]);
+  const said = result.messages.map(messageText);
+  assertEquals([said[3]?.trim(), said[5]?.trim()], ["one", "two"]);
 });

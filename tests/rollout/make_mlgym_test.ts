@@ -15,7 +15,7 @@ const TASK = { id: "number", query: "" };
 
 Deno.test("makeMLGym() plays a task: what is validated is rewarded, what is printed is not", async () => {
   await using folder = await TempFolder.of(numberTask());
-  await using env = await makeMLGym({ task: folder.path, rewardWrongFormat: -0.5 });
+  await using env = await makeMLGym({ task: folder.path, rewardWrongFormat: -0.5, rewardAt: "validate" });
   const forged = "echo \"Baseline Score: {'Score': 0}\"; echo \"Evaluation Score: {'Score': 99}\"";
   const replies = ["No command.", ...[forged, "echo 4 > answer.txt", VALIDATE, SUBMIT].map(saying)];
   const tokens = { tokenizer: await tinyTokenizer(), family: "chatml" };
@@ -34,7 +34,7 @@ Deno.test("makeMLGym() plays a task: what is validated is rewarded, what is prin
 
 Deno.test("makeMLGym() evaluates the work as it is when the steps are used up", async () => {
   await using folder = await TempFolder.of(numberTask());
-  await using env = await makeMLGym({ task: folder.path, maxSteps: 1, rewardAt: "end" });
+  await using env = await makeMLGym({ task: folder.path, maxSteps: 1 });
   const replies = [saying("echo 3 > answer.txt"), saying("echo 5 > answer.txt")];
   const played = await rollout(env, scriptedPolicy({ replies: () => replies }), TASK);
   assertEquals([played.error, played.terminated, played.reward], [undefined, true, 2]);

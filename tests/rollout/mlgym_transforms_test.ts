@@ -69,7 +69,7 @@ Deno.test("mlgymTransforms() end an episode whose policy finds no format four ti
 });
 
 Deno.test("mlgymTransforms() do not reward an evaluation twice when a reply holds no command", async () => {
-  const { env } = await wrapped({ validate: { evaluation: scored(3) } });
+  const { env } = await wrapped({ validate: { evaluation: scored(3) } }, { rewardAt: "validate" });
   await using _ = env;
   await env.reset(TASK);
   assertEquals((await env.step(say("validate"))).reward, 2);

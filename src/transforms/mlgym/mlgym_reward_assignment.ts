@@ -4,22 +4,19 @@ import type { WorkspaceEvaluation } from "../../envs/workspace/workspace_view.ts
 import type { Transform, TransformContext } from "../transform.ts";
 
 /**
- * What is worth a reward: each `validate`, as in TorchRL; each `improvement` on the best so far, which an episode
- * cannot gain by repeating itself; or the work at the `end` alone.
+ * What is worth a reward: the work at the `end` alone; each `improvement` on the best so far, which an episode cannot
+ * gain by repeating itself; or each `validate`, as in TorchRL, and the end where nothing was validated before.
  */
-export type RewardAt = "validate" | "improvement" | "end";
+export type RewardAt = "end" | "improvement" | "validate";
 
 /** When an {@linkcode MLGymRewardAssignment} gives rewards. */
 export interface MLGymRewardAssignmentOptions {
-  /**
-   * `validate` unless given: how much better than the baseline the work is, each time; at the end too where nothing
-   * was validated before.
-   */
+  /** The `end` unless given. */
   rewardAt?: RewardAt | undefined;
 }
 
 /** All that a reward may be given for. */
-export const REWARD_AT: readonly RewardAt[] = ["validate", "improvement", "end"];
+export const REWARD_AT: readonly RewardAt[] = ["end", "improvement", "validate"];
 
 /**
  * Adds to the reward how much better than the baseline the work is, by the direction of its metric, from what the
@@ -33,7 +30,7 @@ export class MLGymRewardAssignment implements Transform {
   #best: number | undefined;
 
   /** @throws {RangeError} when nobody knows `rewardAt`. */
-  constructor({ rewardAt = "validate" }: MLGymRewardAssignmentOptions = {}) {
+  constructor({ rewardAt = "end" }: MLGymRewardAssignmentOptions = {}) {
     if (!REWARD_AT.includes(rewardAt)) {
       throw new RangeError(
         `Cannot assign rewards as 'rewardAt' must be one of ${
@@ -62,12 +59,12 @@ export class MLGymRewardAssignment implements Transform {
 
   #worth(gain: number, isEnd: boolean): number | undefined {
     switch (this.#rewardAt) {
-      case "end":
-        return isEnd ? gain : undefined;
+      case "validate":
+        return isEnd && this.#best !== undefined ? undefined : gain;
       case "improvement":
         return Math.max(0, gain - Math.max(0, this.#best ?? 0));
       default:
-        return isEnd && this.#best !== undefined ? undefined : gain;
+        return isEnd ? gain : undefined;
     }
   }
 }

@@ -24,7 +24,7 @@ interface Expected {
 }
 
 const EXPECTED: Readonly<Record<string, Expected>> = {
-  prisoners_dilemma: { metric: "Score", start: 2.376, end: 2.613, within: 0.03 },
+  prisoners_dilemma: { metric: "Score", start: 2.375, end: 2.613, within: 0.025 },
   battle_of_the_sexes: { metric: "Score", start: 1.022, end: 1.44, within: 0.02 },
   blotto: { metric: "Score", start: -0.249, end: 0.248, within: 0.02 },
   regression: { metric: "RMSE", start: 372.5, end: 46, within: 3 },
@@ -56,7 +56,7 @@ Deno.test("the prisoner's dilemma scores simple strategies as they are known to"
     await t.step(name, async () => {
       const outcome = await scoreOf(bench, "prisoners_dilemma", `def row_strategy(history): return ${move}`);
       assert(outcome.status === "scored", JSON.stringify(outcome));
-      assertNear(outcome.scores.Score ?? NaN, score, 0.03);
+      assertNear(outcome.scores.Score ?? NaN, score, 0.02);
     });
   }
 });

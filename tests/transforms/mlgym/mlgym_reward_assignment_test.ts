@@ -14,8 +14,8 @@ const BEST = { evaluation: scored(4) };
 const SUBMIT = { evaluation: scored(4, { action: "submit" }), exitStatus: "submitted" };
 
 Deno.test("MLGymRewardAssignment gives each validate what it is better than the baseline", async () => {
-  assertEquals(await rewards([WORSE, {}, BETTER, BETTER, SUBMIT]), [-0.5, null, 2, 2, null]);
-  assertEquals(await rewards([SUBMIT]), [3]);
+  assertEquals(await rewards([WORSE, {}, BETTER, BETTER, SUBMIT], "validate"), [-0.5, null, 2, 2, null]);
+  assertEquals(await rewards([SUBMIT], "validate"), [3]);
 });
 
 Deno.test("MLGymRewardAssignment gives improvements on the best so far, each once", async () => {
@@ -24,9 +24,9 @@ Deno.test("MLGymRewardAssignment gives improvements on the best so far, each onc
 });
 
 Deno.test("MLGymRewardAssignment gives what the work is worth at the end alone", async () => {
-  assertEquals(await rewards([BETTER, WORSE, SUBMIT], "end"), [null, null, 3]);
+  assertEquals(await rewards([BETTER, WORSE, SUBMIT]), [null, null, 3]);
   const broken = { evaluation: missing("submit"), exitStatus: "submission_not_found (submit)" };
-  assertEquals(await rewards([BETTER, broken], "end"), [null, 0]);
+  assertEquals(await rewards([BETTER, broken]), [null, 0]);
 });
 
 Deno.test("MLGymRewardAssignment goes by the metric and its direction, whatever it is called", async () => {
@@ -37,8 +37,8 @@ Deno.test("MLGymRewardAssignment goes by the metric and its direction, whatever 
       baseline: { RMSE: 10, R2: 0 },
     }),
   });
-  assertEquals(await rewards([rmse(4), rmse(12)]), [6, -2]);
-  assertEquals(await rewards([{ evaluation: scored(2, { baseline: null }) }]), [2]);
+  assertEquals(await rewards([rmse(4), rmse(12)], "validate"), [6, -2]);
+  assertEquals(await rewards([{ evaluation: scored(2, { baseline: null }) }], "validate"), [2]);
 });
 
 Deno.test("MLGymRewardAssignment says why an episode ended without a score, which is worth 0", async () => {
@@ -63,7 +63,7 @@ Deno.test("MLGymRewardAssignment refuses what nobody knows", () => {
   assertThrows(
     () => new MLGymRewardAssignment({ rewardAt }),
     RangeError,
-    "'rewardAt' must be one of validate, ",
+    "'rewardAt' must be one of end, ",
   );
 });
 
