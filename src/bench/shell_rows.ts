@@ -1,6 +1,8 @@
 import { Sandbox } from "../sandbox/sandbox.ts";
 import { median, timings } from "./measure.ts";
 import type { Row } from "./row.ts";
+import { agentCommands } from "../envs/workspace/commands/agent_commands.ts";
+import { COMMANDS_PRELOAD } from "../envs/workspace/commands/commands_preload.ts";
 import type { BenchSetup } from "./sandbox_rows.ts";
 
 /** A session with a shell: its start, its commands, and its rewind with files to remove. */
@@ -27,6 +29,36 @@ export async function shellRows(setup: BenchSetup): Promise<Row[]> {
     { what: 'shell("python -c 1")', value: median(python), unit: "ms" },
     { what: "rewind of a shell and 20 files", value: median(rewinds), unit: "ms", bound: 15 },
   ];
+}
+
+/** What an agent's command takes beyond a command that does nothing, on a file of 200 lines. */
+export async function agentCommandRows(setup: BenchSetup): Promise<Row[]> {
+  const profile = { ...setup.profile, shell: true, preload: COMMANDS_PRELOAD };
+  await using sandbox = await Sandbox.start({ ...setup, profile });
+  const session = await sandbox.openSession();
+  await session.writeFile("a.py", "x = 1\n".repeat(200));
+  const functions = agentCommands().map(({ contents }) => contents).join("\n");
+  await session.shell(`${functions}\nWINDOW=100; OVERLAP=2; open a.py`);
+  const edit = "edit 20:20 << 'end_of_edit'\nx = 1\nend_of_edit";
+  const commands = {
+    true: "true",
+    open: "open a.py",
+    goto: "goto 150",
+    search_file: "search_file nothing",
+    edit,
+  };
+  const medians: Record<string, number> = {};
+  for (const [name, command] of Object.entries(commands)) {
+    const times = await timings(() => session.shell(command), { runs: 100 * setup.effort, warmup: 50 });
+    medians[name] = median(times);
+  }
+  const { true: nothing = 0, ...others } = medians;
+  return Object.entries(others).map(([name, ms]) => ({
+    what: `agent's command ${name}, beyond shell("true")`,
+    value: ms - nothing,
+    unit: "ms",
+    bound: 3,
+  }));
 }
 
 async function startOnce(setup: BenchSetup): Promise<void> {

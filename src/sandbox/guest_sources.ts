@@ -26,6 +26,7 @@ import shell from "./guest/shell.ts" with { type: "text" };
 import shellClock from "./guest/shell_clock.ts" with { type: "text" };
 import shellFiles from "./guest/shell_files.ts" with { type: "text" };
 import shellLimits from "./guest/shell_limits.ts" with { type: "text" };
+import shellNames from "./guest/shell_names.ts" with { type: "text" };
 import shellPrograms from "./guest/shell_programs.ts" with { type: "text" };
 import shellRefusals from "./guest/shell_refusals.ts" with { type: "text" };
 import shellTerminal from "./guest/shell_terminal.ts" with { type: "text" };
@@ -73,7 +74,12 @@ export function workerModules(): GuestModule[] {
 export function shellModules(): GuestModule[] {
   return guestModules({
     ...{ byte_text: byteText, shell_clock: shellClock, path_error: pathError, shell_files: shellFiles },
-    ...{ shell_programs: shellPrograms, shell_limits: shellLimits, shell_terminal: shellTerminal },
+    ...{
+      shell_names: shellNames,
+      shell_programs: shellPrograms,
+      shell_limits: shellLimits,
+      shell_terminal: shellTerminal,
+    },
     ...{ shell_refusals: shellRefusals, shell },
   });
 }

@@ -4,7 +4,7 @@ import type { PythonSession } from "../../sandbox/exec.ts";
 import type { AgentConfig, CommandFile } from "./agent_config.ts";
 import { type CommandEnd, commandEnd, type CommandTimes } from "./command_end.ts";
 import type { Submission } from "./evaluation.ts";
-import { SHELL_SUPPORT } from "./commands/agent_commands.ts";
+import { SHELL_SUPPORT, shellSource } from "./commands/agent_commands.ts";
 import { scriptName } from "./commands/command_file.ts";
 import { assignment, shellWord } from "./shell_words.ts";
 import { type HandedIn, submissionFiles } from "./submission_files.ts";
@@ -103,7 +103,7 @@ function preparation({ commandFiles, variables, stateCommand }: AgentConfig["too
     ...Object.entries(variables).map(([name, value]) => assignment(name, value)),
     SHELL_SUPPORT,
     ...(stateCommand ? [stateCommand.code] : []),
-    ...contentsOf("source").map(({ contents }) => contents),
+    ...contentsOf("source").map(shellSource),
     ...contentsOf("script").map(programFunction),
     `cd ${WORKSPACE}`,
   ].join("\n");

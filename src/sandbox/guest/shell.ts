@@ -4,6 +4,7 @@ import type { FileSystem } from "./emscripten.ts";
 import { readOnlyFileSystem } from "./read_only_files.ts";
 import { ShellFiles } from "./shell_files.ts";
 import { COMPUTING, NOTHING_MORE, type ShellLimits, shellLimits, STOP_MESSAGE } from "./shell_limits.ts";
+import { withSplitName } from "./shell_names.ts";
 import { type ProgramEnd, type ProgramRequest, programs, USER } from "./shell_programs.ts";
 import { withRefusals } from "./shell_refusals.ts";
 import { type Interpreter, type Route, ShellTerminal, type TerminalParts } from "./shell_terminal.ts";
@@ -142,6 +143,7 @@ export class Shell {
     const inScope = bash.execInScope.bind(bash);
     let ownDepth = 0;
     bash.onStart = (interpreter, state) => {
+      splitNames(interpreter);
       this.#live = state;
       withRefusals(interpreter);
       return ownDepth === 0 ? this.#terminal.follow(interpreter) : interpreter;
@@ -198,6 +200,13 @@ export class Shell {
     });
     fs.mkdev("/dev/zero", 0o666, ZERO);
   }
+}
+
+function splitNames(interpreter: Interpreter): void {
+  const command = interpreter.executeCommand.bind(interpreter);
+  interpreter.executeCommand = interpreter.ctx.executeCommand = (node, ...rest) => {
+    return command(withSplitName(node), ...rest);
+  };
 }
 
 /** Whether a script is a process of its own; what is expanded inside of another has no directory to name. */

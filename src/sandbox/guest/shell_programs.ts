@@ -54,6 +54,7 @@ export function programs(runPython: (request: ProgramRequest) => ProgramEnd): Co
 /** Commands of the engine that are given their words in a way that it understands. */
 function corrected(): Command[] {
   const words: Readonly<Record<string, (args: string[]) => string[]>> = {
+    grep: grepWords,
     od: (args) => args.flatMap((word) => /^-[At]./.test(word) ? [word.slice(0, 2), word.slice(2)] : [word]),
     sort: (args) => args.map((word) => word.replace(/^-(\w*)g/, "-$1n")),
     tr: (args) => args.map((word) => word.replace(/\\([0-7]{1,3})/g, (_, code) => byte(code))),
@@ -66,6 +67,19 @@ function corrected(): Command[] {
       return await origCommand(correct(args));
     })
   );
+}
+
+/** Without `-I`, as no binary file matches, and with a second file for `-H`, as the name is shown when there are two. */
+function grepWords(args: string[]): string[] {
+  const end = args.indexOf("--");
+  const isFlags = (word: string, index: number) =>
+    /^-[A-Za-z]*[HI]/.test(word) && (end === -1 || index < end);
+  const named = args.some((word, index) => isFlags(word, index) && word.includes("H"));
+  const words = args.flatMap((word, index) => {
+    const kept = isFlags(word, index) ? word.replace(/[HI]/g, "") : word;
+    return kept === "-" && word !== "-" ? [] : [kept];
+  });
+  return named ? [...words, "/dev/null"] : words;
 }
 
 function byte(octal: string): string {

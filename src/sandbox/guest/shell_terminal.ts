@@ -29,7 +29,7 @@ export interface Interpreter {
   executeCommand(node: CommandNode, ...rest: unknown[]): Promise<Printed>;
   readonly ctx: {
     executeScript: Step;
-    executeCommand: unknown;
+    executeCommand: Interpreter["executeCommand"];
     /** What `exec > file` has changed for all commands after it. */
     readonly state: { readonly fileDescriptors?: ReadonlyMap<number, unknown> | undefined };
   };
@@ -87,7 +87,7 @@ export class ShellTerminal {
       node.commands.slice(0, -1).forEach((part) => this.#taken.add(part));
       return await pipeline(node);
     };
-    interpreter.executeCommand = ctx.executeCommand = async (node: CommandNode, ...rest: unknown[]) => {
+    interpreter.executeCommand = ctx.executeCommand = async (node, ...rest) => {
       const outer = this.#route;
       const printed = await this.#within(this.#routeOf(node), () => command(node, ...rest));
       return outer && !this.#taken.has(node) ? this.#pass(printed, outer) : printed;

@@ -109,6 +109,18 @@ shellTest("Session.shell() holds back what goes to another command or a file", a
   assertEquals(await printed(session, "cat <(echo a) <(echo b)"), "a\nb\n");
 });
 
+shellTest("a command's name is split into words when a variable holds it", async (session) => {
+  assertEquals(
+    await printed(session, "run='echo a  b'; $run c; $(echo echo d) e; set -u; $run"),
+    "a b c\nd e\na b\n",
+  );
+  assertEquals(
+    await printed(session, "empty=; $empty echo f; p=/usr/bin; $p/echo g; f() { $1 h; }; f echo"),
+    "f\ng\nh\n",
+  );
+  assertEquals(exitCode(await session.shell("run='no such'; \"$run\"")), 127);
+});
+
 shellTest("Session.shell() ends a command that writes nothing for too long", async (session) => {
   const silent = await session.shell("echo a; sleep 1000", { silenceMs: 300 });
   assertEquals([silent.status, silent.stdout, silent.stateKept], ["timeout", "a\n", true]);
