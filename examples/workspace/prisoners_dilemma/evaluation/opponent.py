@@ -54,7 +54,7 @@ def noisy(history):
     if not history:
         return DEFECT
     theirs, own = history[-1]
-    return random.choices((COOPERATE, DEFECT, own, 1 - theirs), weights=(10, 6, 12, 2))[0]
+    return random.choices((COOPERATE, DEFECT, own, 1 - theirs), weights=(20, 13, 24, 3))[0]
 
 
 STRATEGIES = (
