@@ -24,7 +24,11 @@ async function commands(folder: string): Promise<string> {
 }
 
 if (checkout === undefined) {
-  Deno.test({ name: "MLGym's own command files run (set PADDOCK_MLGYM to a checkout)", ignore: true, fn() {} });
+  Deno.test({
+    name: "MLGym's own command files run (set PADDOCK_MLGYM to a checkout)",
+    ignore: true,
+    fn() {},
+  });
 } else {
   shellTest("MLGym's own command files run", async ({ write, run, printed, read }) => {
     await write("a.py", numbered(30, "x = "));
