@@ -1,10 +1,13 @@
 import { basename, dirname, join, relative, resolve } from "node:path";
 
+/** What lies in the top folder of a project, however it was copied. */
+const PROJECT_MARKS = [".git", "deno.json", "pyproject.toml"];
+
 /**
  * Finds the files that a YAML file names: from its own folder, then from each folder above it up to its checkout.
  *
- * The checkout is what holds the folder `configs` that the file is in, else the nearest folder with a `.git`, else the
- * file's own folder. Nothing outside of it is found, wherever a link points.
+ * The checkout is what holds the folder `configs` that the file is in, else the nearest folder with a `.git`, a
+ * `deno.json` or a `pyproject.toml`, else the file's own folder. Nothing outside of it is found, wherever a link points.
  */
 export class CheckoutPaths {
   readonly #folders: readonly string[];
@@ -20,7 +23,7 @@ export class CheckoutPaths {
     const folder = dirname(await Deno.realPath(resolve(yamlPath)));
     const folders = upward(folder);
     const configs = folders.findIndex((each) => basename(each) === "configs");
-    const last = configs === -1 ? await gitIndex(folders) : configs + 1;
+    const last = configs === -1 ? await projectIndex(folders) : configs + 1;
     const root = folders[last] ?? folder;
     return new CheckoutPaths(folders.slice(0, folders.indexOf(root) + 1), root);
   }
@@ -46,9 +49,10 @@ function upward(folder: string): string[] {
   return above === folder ? [] : [folder, ...upward(above)];
 }
 
-async function gitIndex(folders: readonly string[]): Promise<number> {
+async function projectIndex(folders: readonly string[]): Promise<number> {
   for (const [index, folder] of folders.entries()) {
-    if (await realPath(join(folder, ".git")) !== undefined) return index;
+    const marks = await Promise.all(PROJECT_MARKS.map((mark) => realPath(join(folder, mark))));
+    if (marks.some((mark) => mark !== undefined)) return index;
   }
   return 0;
 }
