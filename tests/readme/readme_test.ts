@@ -47,6 +47,7 @@ async function whileServed(
 Deno.test("the README has no block that no test runs", () => {
   assertEquals(BLOCKS.map(({ section, language }) => `${section}: ${language}`), [
     ...["Paddock: sh", "A file of tasks: sh", "Training: sh", "tau-bench: sh"],
+    ...["Graders at the edge: sh", "Workspace: sh"], // tests/server/edge has the first
     ...["Serve: sh", "Serve: sh", "Serve: ts", "Serve: python"],
     ...["verl: sh", "TRL: python", "slime: python", "MCP: json"].map((name) =>
       `Plug in your trainer: ${name.split(": ")[1]}`
@@ -124,6 +125,17 @@ Deno.test({
     const [own = "", checkout = ""] = block("tau-bench", "sh").split(/(?<!\\)\n(?=.)/);
     assertStringIncludes(checkout, "--path ~/tau-bench"); // it needs a checkout and two models
     assertStringIncludes(await run(own), "mean reward");
+  },
+});
+
+Deno.test({
+  name: "README, Workspace: a task of ours is played",
+  ignore: !posix,
+  async fn() {
+    await using clone = await Clone.create();
+    const [own = "", checkout = ""] = block("Workspace", "sh").split(/(?<!\\)\n(?=.)/);
+    assertStringIncludes(checkout, "--task ~/MLGym/"); // it needs a checkout and a model
+    assertStringIncludes(await clone.run("sh", "-euc", own), "mean reward");
   },
 });
 

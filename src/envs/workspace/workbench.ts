@@ -80,11 +80,10 @@ export class Workbench {
     const own = await this.#session.shell(`${note}\n${OPEN_FILE}`, asked);
     if (!own.stateKept || own.restarted) return undefined;
     const isPath = own.status === "ok" && own.stdout !== "" && own.stdout.length <= MAX_PATH_CHARACTERS;
-    const open = isPath ? { open_file: own.stdout } : {};
-    const state = { open_file: "n/a", working_dir: own.cwd, ...open };
+    const state = { open_file: isPath ? own.stdout : "n/a", working_dir: own.cwd };
     if (this.#stateCommand === undefined) return JSON.stringify(state);
     const told = await this.#session.shell(this.#stateCommand, asked);
-    return told.stateKept ? JSON.stringify({ ...state, ...valuesIn(told.stdout), ...open }) : undefined;
+    return told.stateKept ? JSON.stringify({ ...state, ...valuesIn(told.stdout) }) : undefined;
   }
 
   /** What the agent hands in. */
