@@ -15,7 +15,7 @@ Deno.test("paddock exec says by its exit code what became of the program", async
   assertEquals([error.code, error.stdout], [1, ""]);
   assertStringIncludes(error.stderr, '  File "<block 1>", line 1, in <module>\n');
   assertStringIncludes(error.stderr, "ZeroDivisionError: division by zero\n");
-  const loop = await exec("--timeout-ms", "200", "-e", 'print("kept")\nwhile True: pass');
+  const loop = await exec("--timeout-ms", "2000", "-e", 'print("kept")\nwhile True: pass');
   assertEquals(loop, {
     code: 124,
     stdout: "kept\n",
