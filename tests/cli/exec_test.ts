@@ -24,7 +24,7 @@ Deno.test("paddock exec says by its exit code what became of the program", async
       '  File "<block 1>", line 2, in <module>',
       "    while True: pass",
       "                ^^^^",
-      "TimeoutError: the block ran longer than 200 ms\n",
+      "TimeoutError: the block ran longer than 2000 ms\n",
     ].join("\n"),
   });
   assertEquals((await exec("--memory-mb", "64", "-e", "bytearray(100_000_000)")).code, 137);
