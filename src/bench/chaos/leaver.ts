@@ -3,20 +3,21 @@ import { median } from "../measure.ts";
 import { ownProgram, runCode } from "../run_code.ts";
 import { Serving } from "../serving.ts";
 
-const RUNS = 9;
 const ENDLESS = "while True: pass";
 
 /**
  * Milliseconds, the median of some runs, from when a client goes away whose program would never end until another one
  * has the answer to a program of their own, on a server with one session.
  */
-export async function freedMs(cacheDir?: string): Promise<number> {
+export async function freedMs(
+  { runs, cacheDir }: { runs: number; cacheDir?: string | undefined },
+): Promise<number> {
   await using serving = await Serving.startWith(
     { ...cacheDir !== undefined && { PADDOCK_CACHE_DIR: cacheDir } },
     ["--max-sessions", "1"],
   );
   const times: number[] = [];
-  for (let run = 0; run < RUNS; run++) times.push(await freedOnce(serving.url, run));
+  for (let run = 0; run < runs; run++) times.push(await freedOnce(serving.url, run));
   return median(times);
 }
 
