@@ -32,7 +32,7 @@ const PER_PROCESS = 32;
 const LANES = 8;
 const MB = 1e6;
 /** What a session is expected to take, so that a host that has less is not brought down. */
-const EXPECTED_BYTES = 48 * MB;
+const EXPECTED_BYTES = 40 * MB;
 /** Left for everything else on the host. */
 const SPARE_BYTES = 2_000 * MB;
 
