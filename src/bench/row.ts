@@ -2,8 +2,8 @@
 export interface Row {
   readonly what: string;
   readonly value: number;
-  readonly unit: "ms" | "µs" | "MB" | "×" | "%" | "/s" | "calls";
-  /** The most, or for a rate, a ratio or calls the least, that will do; a row without one is for comparison. */
+  readonly unit: "ms" | "µs" | "MB" | "×" | "%" | "/s" | "calls" | "sessions" | "errors";
+  /** The most, or for a rate, a ratio and what is wanted the least, that will do; a row without one is for comparison. */
   readonly bound?: number;
 }
 
@@ -14,7 +14,7 @@ export function reaches({ value, unit, bound }: Row): boolean | undefined {
 }
 
 function isAtLeast(unit: Row["unit"]): boolean {
-  return unit === "×" || unit === "/s" || unit === "calls";
+  return ["×", "/s", "calls", "sessions"].includes(unit);
 }
 
 /** The rows as a table for people. */
@@ -32,13 +32,13 @@ export function formatRows(rows: readonly Row[]): string {
 }
 
 function figure({ value, unit }: Row): string {
-  const digits = value >= 100 ? 0 : value >= 10 ? 1 : 2;
+  const digits = value >= 100 || Number.isInteger(value) ? 0 : value >= 10 ? 1 : 2;
   return `${value.toFixed(digits)} ${unit}`;
 }
 
 function boundText(row: Row): string {
   if (row.bound === undefined) return "";
-  return `${isAtLeast(row.unit) ? "≥" : "≤"} ${row.bound} ${row.unit}`;
+  return `${isAtLeast(row.unit) ? "≥" : "≤"} ${Math.round(row.bound * 100) / 100} ${row.unit}`;
 }
 
 function verdict(row: Row): string {

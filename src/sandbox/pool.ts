@@ -1,3 +1,4 @@
+import { Slots } from "../policy/slots.ts";
 import type { SessionPool } from "./exec.ts";
 import { checkProfile, checkResetMode, checkSeed } from "./exec_check.ts";
 import { detectLayers, type LayerReport } from "./layers.ts";
@@ -27,6 +28,8 @@ interface Process {
 }
 
 const MAX_SIZE = 4096;
+/** Interpreters that start at once: with more, each takes longer, and those of a large pool longer than they may. */
+const STARTS_AT_ONCE = 2 * navigator.hardwareConcurrency;
 
 /** Warm sessions: one is there at once while any waits, and used ones are made ready in the background. */
 export class SandboxPool implements SessionPool, AsyncDisposable {
@@ -38,6 +41,7 @@ export class SandboxPool implements SessionPool, AsyncDisposable {
   readonly #idle: Session[] = [];
   readonly #waiters: Waiter[] = [];
   readonly #busy = new Set<Promise<void>>();
+  readonly #starts = new Slots(STARTS_AT_ONCE);
   #live = 0;
   #disposed = false;
 
@@ -130,6 +134,8 @@ export class SandboxPool implements SessionPool, AsyncDisposable {
 
   /** Starts one session, in a process that has room for it or in a new one. */
   async #add(): Promise<void> {
+    using _start = await this.#starts.take();
+    if (this.#disposed) return;
     const process = this.#roomy();
     process.sessions++;
     try {
@@ -137,15 +143,22 @@ export class SandboxPool implements SessionPool, AsyncDisposable {
       this.#homes.set(session, process);
       this.#offer(session);
     } catch (error) {
-      this.#lose(process, error);
+      this.#lose(process);
+      await this.#tell(process, error);
     }
   }
 
-  /** Counts a session off and tells those who wait, so that none waits for what does not come. */
-  #lose(process: Process | undefined, error: unknown): void {
+  /** Counts a session off. */
+  #lose(process: Process | undefined): void {
     if (process) process.sessions--;
     this.#live--;
-    for (const { fail } of this.#waiters.splice(0)) fail(error);
+  }
+
+  /** Tells one of those who wait that their session is lost, or all of them where no process can be had. */
+  async #tell({ sandbox }: Process, error: unknown): Promise<void> {
+    const isHopeless = await sandbox.then(() => false, () => true);
+    for (const { fail } of this.#waiters.splice(0, isHopeless ? this.#waiters.length : 1)) fail(error);
+    if (this.#waiters.length > 0) this.#fill();
   }
 
   #roomy(): Process {
@@ -165,15 +178,18 @@ export class SandboxPool implements SessionPool, AsyncDisposable {
   }
 
   async #wipe(session: Session): Promise<void> {
+    const { resetMode: mode } = this.#options;
+    using _start = mode === "rewind" ? undefined : await this.#starts.take();
     if (this.#disposed) return;
     try {
-      await session.reset({ mode: this.#options.resetMode });
+      await session.reset({ mode });
       this.#offer(session);
-    } catch (error) {
+    } catch {
       if (this.#disposed) return;
       await session[Symbol.asyncDispose]();
-      this.#lose(this.#homes.get(session), error);
+      this.#lose(this.#homes.get(session));
       this.#homes.delete(session);
+      if (this.#waiters.length > 0) this.#fill(); // whoever waits hears of a start that fails
     }
   }
 

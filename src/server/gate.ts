@@ -81,12 +81,15 @@ class Deadline implements Disposable {
 
   constructor(waitMs: number, signal: AbortSignal) {
     const over = new AbortController();
-    const error = new ServerError("timeout", `No session was free within ${waitMs} ms`, { retryAfter: 1 });
-    this.#timer = setTimeout(() => over.abort(error), waitMs);
+    this.#timer = setTimeout(() => over.abort(tooLong(waitMs)), waitMs);
     this.signal = AbortSignal.any([over.signal, signal]);
   }
 
   [Symbol.dispose](): void {
     clearTimeout(this.#timer);
   }
+}
+
+function tooLong(waitMs: number): ServerError {
+  return new ServerError("timeout", `No session was free within ${waitMs} ms`, { retryAfter: 1 });
 }

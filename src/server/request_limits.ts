@@ -1,4 +1,5 @@
 import type { MiddlewareHandler } from "hono";
+import { join } from "../sandbox/protocol.ts";
 import type { AppEnv } from "./app_env.ts";
 import { ServerError } from "./server_error.ts";
 
@@ -29,8 +30,7 @@ export function requestLimits(limits: RequestLimits): MiddlewareHandler<AppEnv> 
   const held = new Held(limits.heldBytes);
   return async (c, next) => {
     const { raw } = c.req;
-    const headerBytes = [...raw.headers].reduce((sum, [name, value]) => sum + name.length + value.length, 0);
-    if (headerBytes > limits.headerBytes) {
+    if (headerBytes(raw.headers) > limits.headerBytes) {
       throw new ServerError("headers_too_large", `Headers must have at most ${limits.headerBytes} bytes`);
     }
     if (raw.body === null) return await next();
@@ -42,6 +42,12 @@ export function requestLimits(limits: RequestLimits): MiddlewareHandler<AppEnv> 
     c.req.raw = new Request(raw.url, { method, headers, body, signal: c.get("signal") });
     await next();
   };
+}
+
+function headerBytes(headers: Headers): number {
+  let bytes = 0;
+  for (const [name, value] of headers) bytes += name.length + value.length;
+  return bytes;
 }
 
 /** What bodies take of the server together, until they are answered. */
@@ -78,17 +84,17 @@ async function readBody(
   announced: number,
   { bodyBytes, bodyMs, room }: RequestLimits & { room: Room },
 ): Promise<Uint8Array<ArrayBuffer>> {
-  const tooLarge = new ServerError("too_large", `A body must have at most ${bodyBytes} bytes`);
+  const tooLarge = () => new ServerError("too_large", `A body must have at most ${bodyBytes} bytes`);
   const reader = stream.getReader();
   const timer = setTimeout(() => reader.cancel(), bodyMs);
   const pieces: Uint8Array<ArrayBuffer>[] = [];
   let bytes = 0;
   const startedAt = performance.now();
   try {
-    if (announced > bodyBytes) throw tooLarge;
+    if (announced > bodyBytes) throw tooLarge();
     for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
       bytes += piece.value.length;
-      if (bytes > bodyBytes) throw tooLarge;
+      if (bytes > bodyBytes) throw tooLarge();
       room.take(piece.value.length);
       pieces.push(piece.value);
     }
@@ -99,7 +105,7 @@ async function readBody(
   if (performance.now() - startedAt >= bodyMs) {
     throw new ServerError("too_slow", `The body must be there within ${bodyMs} ms`);
   }
-  return await new Blob(pieces).bytes();
+  return join(pieces);
 }
 
 const [QUOTE, BACKSLASH] = [0x22, 0x5c];

@@ -9,17 +9,12 @@ export interface Run {
 
 /** Starts the real command line with all of its pipes. */
 export function startPaddock(...args: string[]): Deno.ChildProcess {
-  return startPaddockWith({}, args);
-}
-
-/** The same with more in its environment. */
-export function startPaddockWith(env: Record<string, string>, args: readonly string[]): Deno.ChildProcess {
   return new Deno.Command(Deno.execPath(), {
     args: ["run", "-A", "--quiet", CLI, ...args],
     stdin: "piped",
     stdout: "piped",
     stderr: "piped",
-    env: { NO_COLOR: "1", ...env },
+    env: { NO_COLOR: "1" },
   }).spawn();
 }
 
@@ -37,22 +32,4 @@ export async function runPaddock(args: readonly string[], stdin: string | Uint8A
 /** What is said on stderr, but for the note of a first use. */
 function withoutBuild(text: string): string {
   return text.replace(/^Building the base image .*\n/m, "");
-}
-
-/** The processes that a process has started and that still run. */
-export async function childrenOf(pid: number): Promise<number[]> {
-  const text = await Deno.readTextFile(`/proc/${pid}/task/${pid}/children`).catch(() => "");
-  const threads = await Array.fromAsync(Deno.readDir(`/proc/${pid}/task`), ({ name }) => name).catch(
-    () => [],
-  );
-  const others = await Promise.all(
-    threads.map((thread) => Deno.readTextFile(`/proc/${pid}/task/${thread}/children`).catch(() => "")),
-  );
-  return [...new Set([text, ...others].join(" ").split(/\s+/).filter((word) => word !== "").map(Number))];
-}
-
-/** Whether a process runs. */
-export async function isAlive(pid: number): Promise<boolean> {
-  const stat = await Deno.readTextFile(`/proc/${pid}/stat`).catch(() => undefined);
-  return stat !== undefined && !/\) [ZX] /.test(stat);
 }

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { Serving } from "../cli/serving.ts";
+import { Serving } from "../../src/bench/serving.ts";
 import { PYTHON } from "./installed.ts";
 
 const CLIENT = new URL("../../examples/python/", import.meta.url).pathname;

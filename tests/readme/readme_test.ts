@@ -2,7 +2,7 @@ import { assertEquals, assertStringIncludes } from "@std/assert";
 import { join } from "node:path";
 import { type CallToolResult, Client } from "@modelcontextprotocol/client";
 import { ChildTransport } from "../../src/tools/mcp/child_transport.ts";
-import { Serving } from "../cli/serving.ts";
+import { Serving } from "../../src/bench/serving.ts";
 import { CURL, PYTHON } from "../examples/installed.ts";
 import { FakeServer } from "../policy/fake_server.ts";
 import { tinyTokenizer, tinyTokenizerFiles } from "../tiny_tokenizer.ts";

@@ -125,6 +125,30 @@ Deno.test("SandboxPool.acquire() rejects when no sandbox can start", async () =>
 });
 
 Deno.test({
+  name: "SandboxPool gives a session to who waits, though the process was killed while it started",
+  ignore: !linux,
+}, async () => {
+  await using cache = await cacheWithImage();
+  const { cacheDir } = cache;
+  await using pool = new SandboxPool({ profile: bare, size: 1, cacheDir });
+  const waiting = pool.acquire();
+  let [pid] = await childrenOf(Deno.pid, cacheDir);
+  while (pid === undefined) [pid] = await childrenOf(Deno.pid, cacheDir);
+  Deno.kill(pid, "SIGKILL");
+  while (!await isGone(pid));
+  await using lease = await waiting;
+  assertEquals(value(await lease.session.exec("1 + 1")), "2");
+});
+
+Deno.test("SandboxPool starts a few sessions at once, and gives each to one of those who wait", async () => {
+  const dense = { ...bare, sessionsPerProcess: 16 };
+  await using pool = new SandboxPool({ profile: dense, size: 12, resetMode: "rewind" });
+  const leases = await Promise.all(Array.from({ length: 12 }, () => pool.acquire()));
+  const values = leases.map(async ({ session }, i) => value(await session.exec(`x = ${i}\nx`)));
+  assertEquals(await Promise.all(values), Array.from({ length: 12 }, (_, i) => String(i)));
+});
+
+Deno.test({
   name: "SandboxPool holds several sessions in one process where the profile says so",
   ignore: !linux,
 }, async () => {

@@ -142,7 +142,7 @@ Deno.test("/v1/grade gives the score of a grader, null included, and names the g
   assertEquals((await grade("number_match", "41")).body, { score: 0 });
   assertEquals((await grade("number_match")).body, { score: null });
   assertEquals((await grade("none")).body.error.message, "grader must be one of number_match");
-  assertEquals((await grade("number_match", "4".repeat(1 << 21))).status, 422);
+  assertEquals((await grade("number_match", "4".repeat(1 << 21))).status, 413);
   assertEquals((await server.ask("GET", "/v1/graders")).body, { graders: ["number_match"] });
 });
 

@@ -4,6 +4,7 @@ import { respondAction } from "../../envs/tool_user_env.ts";
 import { scriptedUser } from "../../users/scripted_user.ts";
 import { STOP } from "../../users/user_simulator.ts";
 import { privateBytes } from "../measure.ts";
+import { childrenOf } from "../processes.ts";
 import type { Row } from "../row.ts";
 import { ownCalls } from "./own_calls.ts";
 
@@ -30,31 +31,9 @@ export async function memoryRows(
     await env.step(respondAction("That is all."));
     await play(number + 1);
   }));
-  const sizes = await Promise.all([Deno.pid, ...await children(Deno.pid)].map(privateBytes));
+  const sizes = await Promise.all([Deno.pid, ...await childrenOf(Deno.pid)].map(privateBytes));
   const bytes = sizes.reduce<number>((sum, size) => sum + (size ?? 0), 0);
   if (bytes === 0) return [];
   const what = `${domain.name}/${split}: memory of ${episodes} episodes at once, ${sizes.length} processes`;
   return [{ what, value: bytes / MB, unit: "MB", bound: BOUND_MB }];
-}
-
-/** The processes that were started by one, as Linux tells it. */
-async function children(parent: number): Promise<number[]> {
-  const found: number[] = [];
-  try {
-    for await (const { name } of Deno.readDir("/proc")) {
-      if (/^\d+$/.test(name) && await parentOf(name) === parent) found.push(Number(name));
-    }
-  } catch {
-    // no such folder on this host
-  }
-  return found;
-}
-
-async function parentOf(pid: string): Promise<number | undefined> {
-  try {
-    const stat = await Deno.readTextFile(`/proc/${pid}/stat`);
-    return Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1]);
-  } catch {
-    return undefined; // it has ended meanwhile
-  }
 }

@@ -1,22 +1,35 @@
-import { readLines } from "../../src/read_lines.ts";
-import { startPaddock, startPaddockWith } from "./run_paddock.ts";
+import { readLines } from "../read_lines.ts";
 
-/** The real `paddock serve`, on a port that was free. */
-export class Serving {
+const CLI = new URL("../cli.ts", import.meta.url).pathname;
+
+/** The real `paddock serve`, in a process of its own, on a port that was free. */
+export class Serving implements AsyncDisposable {
   readonly child: Deno.ChildProcess;
   readonly url: string;
   readonly #log: Promise<string>;
 
+  /** Starts it and waits until it serves; see {@linkcode Serving.over}. */
   static async start(...args: string[]): Promise<Serving> {
-    return await Serving.over(startPaddock("serve", "--port", "0", ...args));
+    return await Serving.startWith({}, args);
   }
 
   /** Starts it with more in its environment. */
   static async startWith(env: Record<string, string>, args: readonly string[]): Promise<Serving> {
-    return await Serving.over(startPaddockWith(env, ["serve", "--port", "0", ...args]));
+    const child = new Deno.Command(Deno.execPath(), {
+      args: ["run", "-A", "--quiet", CLI, "serve", "--port", "0", ...args],
+      stdin: "piped",
+      stdout: "piped",
+      stderr: "piped",
+      env: { NO_COLOR: "1", ...env },
+    }).spawn();
+    return await Serving.over(child);
   }
 
-  /** Waits until a child serves. */
+  /**
+   * Waits until a child, all of whose pipes are here, serves.
+   *
+   * @throws {Error} when it ends before.
+   */
   static async over(child: Deno.ChildProcess): Promise<Serving> {
     await child.stdin.close();
     await child.stdout.cancel();
@@ -29,7 +42,7 @@ export class Serving {
     }
   }
 
-  constructor(child: Deno.ChildProcess, url: string, lines: ReturnType<typeof readLines>) {
+  private constructor(child: Deno.ChildProcess, url: string, lines: ReturnType<typeof readLines>) {
     this.child = child;
     this.url = url;
     this.#log = Array.fromAsync(lines, (line) => "text" in line ? line.text : "").then((all) =>
@@ -37,6 +50,7 @@ export class Serving {
     );
   }
 
+  /** Posts a body as JSON and gives what the answer holds, whatever its status. */
   async ask(path: string, body: unknown, init: RequestInit = {}): Promise<unknown> {
     const headers = { "content-type": "application/json" };
     const response = await fetch(this.url + path, {
@@ -51,5 +65,9 @@ export class Serving {
     this.child.kill(signal);
     const { code } = await this.child.status;
     return { code, log: await this.#log };
+  }
+  /** Ends it where it still runs, and waits until it is gone. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.end("SIGTERM").catch(() => this.child.status); // it has ended already
   }
 }

@@ -1,0 +1,125 @@
+import { PaddockClient } from "../client/paddock_client.ts";
+import { loadProfile } from "../sandbox/profile.ts";
+import { median, privateBytes } from "./measure.ts";
+import { childrenOf } from "./processes.ts";
+import type { Row } from "./row.ts";
+import type { BenchSetup } from "./sandbox_rows.ts";
+import { Serving } from "./serving.ts";
+
+/** How many sessions live at once, and where. */
+export interface DensityOptions {
+  readonly sessions: number;
+  readonly sessionsPerProcess: number;
+  /** Where base images are cached; as the command line decides unless given. */
+  readonly cacheDir?: string | undefined;
+}
+
+/** What came of it. */
+export interface DensityReport {
+  /** How many kept their state and gave it back. */
+  readonly right: number;
+  readonly processes: number;
+  /** Of all processes but the server itself; `NaN` where the host does not say. */
+  readonly privateBytes: number;
+  /** Milliseconds of each second exec, while all others live. */
+  readonly execMs: readonly number[];
+  readonly openSeconds: number;
+}
+
+const SESSIONS = 500;
+const PER_PROCESS = 32;
+/** Who asks at once: each waits for what starts now, and for few others. */
+const LANES = 8;
+const MB = 1e6;
+/** What a session is expected to take, so that a host that has less is not brought down. */
+const EXPECTED_BYTES = 40 * MB;
+/** Left for everything else on the host. */
+const SPARE_BYTES = 2_000 * MB;
+
+/** As many sessions of one server as are wanted, or as this host has memory for. */
+export async function densityRows({ cacheDir }: Pick<BenchSetup, "cacheDir">): Promise<Row[]> {
+  const room = Math.floor((await availableBytes() - SPARE_BYTES) / EXPECTED_BYTES);
+  const sessions = Math.max(1, Math.min(SESSIONS, room));
+  const report = await runDensity({ sessions, sessionsPerProcess: PER_PROCESS, cacheDir });
+  const what = `density: live sessions, ${report.processes} processes`;
+  const lacking = sessions < SESSIONS ? `, the host has memory for ${sessions}` : "";
+  return [
+    { what: what + lacking, value: report.right, unit: "sessions", bound: SESSIONS },
+    {
+      what: "density: sessions that lost their state",
+      value: sessions - report.right,
+      unit: "errors",
+      bound: 0,
+    },
+    {
+      what: "density: private memory of each",
+      value: report.privateBytes / sessions / MB,
+      unit: "MB",
+      bound: 50,
+    },
+    { what: "density: exec in one of them", value: median(report.execMs), unit: "ms" },
+    { what: "density: opened in a second", value: sessions / report.openSeconds, unit: "/s" },
+  ];
+}
+
+/** Opens sessions by `/v1`, leaves a number of its own in each, and finds it again when all are there. */
+export async function runDensity(options: DensityOptions): Promise<DensityReport> {
+  const { sessions, cacheDir } = options;
+  await using profile = await denseProfile(options.sessionsPerProcess);
+  await using serving = await Serving.startWith(
+    { ...cacheDir !== undefined && { PADDOCK_CACHE_DIR: cacheDir } },
+    ["--max-sessions", String(sessions), "--profile", profile.path],
+  );
+  await using client = new PaddockClient({ url: serving.url });
+  const startedAt = performance.now();
+  const leases = await inLanes(sessions, async (number) => {
+    const lease = await client.acquire();
+    await lease.session.exec(`own = ${number}`);
+    return lease;
+  });
+  const openSeconds = (performance.now() - startedAt) / 1_000;
+  const execMs: number[] = [];
+  const right = await inLanes(sessions, async (number) => {
+    const askedAt = performance.now();
+    const result = await leases[number]?.session.exec("own * 2");
+    execMs.push(performance.now() - askedAt);
+    return result?.status === "ok" && result.value === String(number * 2);
+  });
+  const children = await childrenOf(serving.child.pid);
+  const sizes = await Promise.all(children.map(privateBytes));
+  return {
+    right: right.filter(Boolean).length,
+    processes: children.length,
+    privateBytes: sizes.reduce<number>((sum, size) => sum + (size ?? NaN), 0),
+    ...{ execMs, openSeconds },
+  };
+}
+
+/** Does `work` for each number, a few at once, and gives what came of each. */
+async function inLanes<T>(count: number, work: (number: number) => Promise<T>): Promise<T[]> {
+  const done: T[] = [];
+  let next = 0;
+  await Promise.all(Array.from({ length: LANES }, async () => {
+    while (next < count) {
+      const number = next++;
+      done[number] = await work(number);
+    }
+  }));
+  return done;
+}
+
+/** The profile of servers in a file, with more sessions to a process. */
+async function denseProfile(sessionsPerProcess: number): Promise<AsyncDisposable & { path: string }> {
+  const { description, limits, preimports } = await loadProfile("serve");
+  const directory = await Deno.makeTempDir();
+  const path = `${directory}/dense.json`;
+  await Deno.writeTextFile(path, JSON.stringify({ description, limits, preimports, sessionsPerProcess }));
+  return { path, [Symbol.asyncDispose]: () => Deno.remove(directory, { recursive: true }) };
+}
+
+/** Memory that the host can give without taking it from anybody; without end where it does not say. */
+async function availableBytes(): Promise<number> {
+  const text = await Deno.readTextFile("/proc/meminfo").catch(() => "");
+  const kib = /^MemAvailable:\s+(\d+) kB/m.exec(text)?.[1];
+  return kib === undefined ? Infinity : Number(kib) * 1024;
+}

@@ -1,0 +1,31 @@
+import { assertEquals, assertRejects } from "@std/assert";
+import { Connection } from "../../src/bench/connection.ts";
+import { runLoad } from "../../src/bench/load.ts";
+import { ownProgram, runCode } from "../../src/bench/run_code.ts";
+import { Serving } from "../../src/bench/serving.ts";
+
+Deno.test("runLoad() has every program of 64 connections answered by a server of two sessions", async () => {
+  await using serving = await Serving.start("--max-sessions", "2");
+  const { times, errors } = await runLoad({
+    ...{ url: serving.url, connections: 64, goOn: (sent) => sent < 192 },
+    ask: (connection, number) => runCode(connection, ownProgram(number)),
+  });
+  assertEquals(errors, []);
+  assertEquals(times.length, 192);
+});
+
+Deno.test("runCode() takes no answer but the program's own", async () => {
+  let answer: object = {};
+  await using server = Deno.serve(
+    { hostname: "127.0.0.1", port: 0, onListen() {} },
+    () => Response.json(answer),
+  );
+  const { code, stdout } = ownProgram(7);
+  using connection = new Connection(`http://127.0.0.1:${server.addr.port}`);
+  answer = { status: "Success", run_result: { stdout } };
+  await runCode(connection, { code, stdout });
+  for (const other of [ownProgram(8).stdout, ""]) {
+    answer = { status: "Success", run_result: { stdout: other } };
+    await assertRejects(() => runCode(connection, { code, stdout }), Error, "Cannot take the answer to");
+  }
+});
