@@ -2,6 +2,7 @@ import { EnvError } from "../errors.ts";
 import type { History } from "../history.ts";
 import type { Message } from "../message.ts";
 import type { Policy, Reply } from "../policy/policy.ts";
+import { wellFormedJson } from "../well_formed_json.ts";
 import type { InteractionResult } from "./interaction_result.ts";
 
 /**
@@ -57,7 +58,7 @@ function savedReply(
 function requireSame(history: History, saved: readonly Message[]): void {
   for (const [at, message] of [...history].entries()) {
     const before = saved[at];
-    if (before === undefined || JSON.stringify(before) === JSON.stringify(message)) continue;
+    if (before === undefined || wellFormedJson(before) === wellFormedJson(message)) continue;
     throw new EnvError(
       `Cannot resume episode as the env must say again what it said: message ${at} is ${
         shown(message)
