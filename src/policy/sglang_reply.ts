@@ -38,7 +38,7 @@ export function sglangReply(answer: unknown, options: { endOfTurn: string }): Re
   const parsed = answerSchema.safeParse(answer);
   if (!parsed.success) {
     throw new TypeError(
-      parsed.error.issues.map(({ path, message }) => `${["answer", ...path].join(".")}: ${message}`).join(
+      parsed.error.issues.map(({ path, message }) => `${path.join(".") || "answer"}: ${message}`).join(
         "; ",
       ),
     );
