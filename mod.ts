@@ -315,7 +315,7 @@ export {
 } from "./src/rollout/mlgym_transforms.ts";
 export { oneCallInstruction } from "./src/rollout/one_call_instruction.ts";
 export { parseInteraction } from "./src/rollout/parse_interaction.ts";
-export { resumedPolicy } from "./src/rollout/resumed_policy.ts";
+export { resumedPolicy, type ResumedPolicyOptions } from "./src/rollout/resumed_policy.ts";
 export { rollout, type RolloutOptions } from "./src/rollout/rollout.ts";
 export { rolloutAll, type RolloutAllOptions } from "./src/rollout/rollout_all.ts";
 export type { TokenMode, TokenOptions } from "./src/rollout/tokens/episode_writer.ts";

@@ -37,12 +37,13 @@ export function turnRest(turn: RepliedTurn, format: ChatFormat, options: TurnRes
   if (!isEnded(sampled, format.ends, tokenizer)) {
     return unsaid(tail, tokenizer.decode(sampled), messageText(reply));
   }
-  return tail.slice(format.ends.find((end) => tail.startsWith(end))?.length ?? 0);
+  return withoutEnd(tail, format.ends);
 }
 
 /**
  * Where the reply stands in a rendered chat. Its header may be shorter than a generation prompt that opens a
- * thought and closes it, and longer where a template does so for a reply that has none.
+ * thought and closes it, and longer where a template does so for a reply that has none. Where a template has no
+ * header, as those of Mistral and Llama 2, nothing but space may stand before the reply.
  */
 function replyPlace(
   text: string,
@@ -53,8 +54,8 @@ function replyPlace(
   const header = format.render(before, { addGenerationPrompt: true, tools }).slice(start.length);
   const at = text.indexOf(REPLY, start.length);
   const opened = text.slice(start.length, at);
-  const isPlaced = at !== -1 && text.startsWith(start) && header !== "" &&
-    (opened.startsWith(header) || header.startsWith(opened));
+  const opens = header === "" ? opened.trim() === "" : opened.startsWith(header) || header.startsWith(opened);
+  const isPlaced = at !== -1 && text.startsWith(start) && opens;
   if (isPlaced) return at;
   throw new Error(
     `Cannot render turn as template '${format.template.name}' must put a reply behind its generation prompt: ` +
@@ -67,6 +68,13 @@ function isEnded(sampled: readonly number[], ends: readonly string[], tokenizer:
   return ends.map((end) => tokenizer.encode(end)).some((ids) =>
     ids.length > 0 && ids.every((id, at) => id === sampled[sampled.length - ids.length + at])
   );
+}
+
+/** The tail without the end that it begins with, before which some templates put a space. */
+function withoutEnd(tail: string, ends: readonly string[]): string {
+  const text = tail.trimStart();
+  const end = ends.find((end) => text.startsWith(end));
+  return end === undefined ? tail : text.slice(end.length);
 }
 
 /** The tail without its start, should that have been sampled behind the content, as where a line break ends a turn. */

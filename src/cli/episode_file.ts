@@ -1,5 +1,6 @@
 import { dirname } from "node:path";
 import type { Task } from "../task.ts";
+import { wellFormedJson } from "../well_formed_json.ts";
 import { type EpisodeKind, prepareResume, type ResumeOptions } from "./resume.ts";
 import { UsageError } from "./usage_error.ts";
 import { writeText } from "./write_text.ts";
@@ -44,7 +45,7 @@ export abstract class EpisodeFile<T> implements Disposable {
    * @throws {UnwrittenError} when it cannot, as on a disk that is full.
    */
   write(episode: T): Promise<void> {
-    const written = this.#written.then(() => this.#writeLine(`${JSON.stringify(episode)}\n`));
+    const written = this.#written.then(() => this.#writeLine(`${wellFormedJson(episode)}\n`));
     this.#written = written.catch(() => {}); // whoever wrote it is told
     return written;
   }
@@ -66,7 +67,7 @@ export abstract class EpisodeFile<T> implements Disposable {
 /**
  * Opens a file for episodes, and makes the folder that it is in.
  *
- * @throws {UsageError} when it cannot be written, holds something, is the source, or cannot be gone on with.
+ * @throws {UsageError} when it cannot be written, holds something, is the source, is named as a compressed one, or cannot be gone on with.
  */
 export async function openEpisodeFile<T>(
   path: string,
@@ -75,6 +76,7 @@ export async function openEpisodeFile<T>(
 ): Promise<Deno.FsFile> {
   const { resume = false, force = false, mayResume = false, source } = options;
   try {
+    requirePlain(path);
     if (source !== undefined) await requireOther(path, source);
     await Deno.mkdir(dirname(path), { recursive: true });
     const holdsSomething = await sizeOf(path) > 0;
@@ -89,6 +91,12 @@ export async function openEpisodeFile<T>(
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new UsageError(`Cannot write '${path}': ${reason}`, { cause });
   }
+}
+
+/** Whoever reads a file of that name takes it for a compressed one. */
+function requirePlain(path: string): void {
+  if (!path.endsWith(".gz")) return;
+  throw new UsageError(`Cannot write '${path}' as lines are written as they are: give a name without '.gz'`);
 }
 
 async function requireOther(path: string, source: string): Promise<void> {

@@ -1,6 +1,7 @@
-import { createHash } from "node:crypto";
 import type { Trajectory } from "../rollout/trajectory.ts";
 import type { Task } from "../task.ts";
+import { taskHash } from "../task_hash.ts";
+import { episodeKey } from "./episode_key.ts";
 import { Tally } from "./tally.ts";
 import { UsageError } from "./usage_error.ts";
 
@@ -18,13 +19,13 @@ export class FinishedEpisodes {
 
   /** Takes note of an episode. */
   add({ task, sample }: Trajectory): void {
-    this.#counts.add(keyOf(task, sample));
+    this.#counts.add(episodeKey(task, sample));
     addTo(this.#said, task);
   }
 
   /** Whether this episode is one of them; where two tasks are the same, each is asked for on its own. */
   take(task: Task, sample: number): boolean {
-    return this.#counts.take(keyOf(task, sample));
+    return this.#counts.take(episodeKey(task, sample));
   }
 
   /**
@@ -47,15 +48,5 @@ export class FinishedEpisodes {
 }
 
 function addTo(said: Map<string, Set<string>>, task: Task): void {
-  said.set(task.id, (said.get(task.id) ?? new Set()).add(saidBy(task)));
-}
-
-function keyOf(task: Task, sample: number): string {
-  return `${sample} ${saidBy(task)} ${task.id}`;
-}
-
-/** What a task asks and what answers it, as a short text. */
-function saidBy({ query, answer }: Task): string {
-  const said = JSON.stringify([typeof query === "string" ? query : [...query], answer]);
-  return createHash("sha256").update(said).digest("base64url");
+  said.set(task.id, (said.get(task.id) ?? new Set()).add(taskHash(task)));
 }

@@ -3,6 +3,7 @@ import type { Grader } from "../rewards/grader.ts";
 import { gradeTrajectory } from "../rollout/grade_trajectory.ts";
 import { mapConcurrently } from "../rollout/map_concurrently.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
+import { wellFormedJson } from "../well_formed_json.ts";
 import { EpisodeTable } from "./episode_table.ts";
 import { EXIT } from "./exit_code.ts";
 import { type GraderFlags, graderSetup } from "./grader_setup.ts";
@@ -100,7 +101,7 @@ async function gradeFile(
     summary.add(trajectory);
     table.add(trajectory);
     await out?.write(trajectory);
-    if (stdout !== undefined) await writeText(stdout, `${JSON.stringify(trajectory)}\n`);
+    if (stdout !== undefined) await writeText(stdout, `${wellFormedJson(trajectory)}\n`);
   }
   return { summary, table };
 }

@@ -1,3 +1,5 @@
+import type { Tokenizer } from "../chat/tokenizer.ts";
+import type { InteractionResult } from "../rollout/interaction_result.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
 import { GRADERS } from "./graders.ts";
 import { UsageError } from "./usage_error.ts";
@@ -29,6 +31,22 @@ export function requireSameRun(trajectory: Trajectory, { out, policy, grader }: 
   if (scored === undefined || scored === grader) return;
   throw new UsageError(
     `Cannot resume '${out}' as its episodes must be scored by '${grader}': one is scored by '${scored}'`,
+  );
+}
+
+/**
+ * Refuses to go on with an episode of another tokenizer: ids of both in one file say nothing.
+ *
+ * @throws {UsageError} when it is one.
+ */
+export function requireSameTokens(
+  { prompt, tokens, response_length }: InteractionResult,
+  { out, tokenizer }: { out: string; tokenizer: Tokenizer },
+): void {
+  const ids = tokenizer.encode(prompt);
+  if (ids.join() === tokens.slice(0, tokens.length - response_length).join()) return;
+  throw new UsageError(
+    `Cannot resume '${out}' as its tokens must be those of tokenizer '${tokenizer.name}': they are others`,
   );
 }
 

@@ -1,5 +1,6 @@
 import type { Tokenizer } from "../chat/tokenizer.ts";
 import { datasetFiles } from "../datasets/dataset_files.ts";
+import type { InteractionResult } from "../rollout/interaction_result.ts";
 import type { TokenMode, TokenOptions } from "../rollout/tokens/episode_writer.ts";
 import { TokenFormat } from "../rollout/tokens/token_format.ts";
 import { CALL_STYLES } from "../tools/call_styles.ts";
@@ -14,6 +15,7 @@ import { named } from "./named.ts";
 import { playTasks } from "./play_tasks.ts";
 import { type ChosenPolicy, chosenPolicy } from "./policies.ts";
 import { printable } from "./printable.ts";
+import { requireSameTokens } from "./require_same_run.ts";
 import { requireReadable } from "./require_readable.ts";
 import { rolloutFile } from "./rollout_file.ts";
 import { chosenProfile, prepareImage, type SandboxFlags } from "./sandbox_flags.ts";
@@ -151,7 +153,8 @@ async function trainingOf(flags: RolloutFlags, setup: TrainingSetup): Promise<Tr
   const { tokenizer, editPrompt, stack } = setup;
   if (trainOut === undefined || tokenizer === undefined) return undefined;
   const tokens: TokenOptions = { tokenizer, mode, onRewrite: "keep", editPrompt };
-  const options = { resume, force, mayResume: true, source };
+  const onKept = (result: InteractionResult) => requireSameTokens(result, { out: trainOut, tokenizer });
+  const options = { resume, force, mayResume: true, source, onKept };
   const file = stack.use(await TrainingFile.open(trainOut, options));
   return new Training(file, { ...tokens, format: new TokenFormat(tokens) });
 }

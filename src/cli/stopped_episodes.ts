@@ -1,6 +1,9 @@
 import type { InteractionResult } from "../rollout/interaction_result.ts";
 import type { Task } from "../task.ts";
+import { wellFormedJson } from "../well_formed_json.ts";
+import { episodeKey, resultKey } from "./episode_key.ts";
 import { type EpisodeKind, prepareResume } from "./resume.ts";
+import { UsageError } from "./usage_error.ts";
 import { writeText } from "./write_text.ts";
 
 /** What was not the episode's own fault: what it had said by then is still good. */
@@ -22,6 +25,19 @@ export class StoppedEpisodes {
   }
 
   /**
+   * Refuses to begin anew where a killed run has left a copy, as what is in it would be lost.
+   *
+   * @throws {UsageError} when there is one.
+   */
+  async requireNoCopy(): Promise<void> {
+    const isThere = await Deno.stat(this.#copy).then(() => true, () => false); // what cannot be seen is not there
+    if (!isThere) return;
+    throw new UsageError(
+      `Cannot begin anew as '${this.#copy}' holds episodes that were stopped: give --resume to go on, or --force`,
+    );
+  }
+
+  /**
    * Reads the copy that a killed run has left.
    *
    * @throws {UsageError} when a line is no episode.
@@ -38,7 +54,7 @@ export class StoppedEpisodes {
 
   /** Takes note of an episode that did not end; one that failed of its own is to be played from its start. */
   add(result: InteractionResult): void {
-    const key = episodeKey(result.task_id, result.sample);
+    const key = resultKey(result);
     if (failedByItself(result)) this.#waiting.delete(key);
     else this.#waiting.set(key, further(result, this.#waiting.get(key)));
   }
@@ -54,7 +70,7 @@ export class StoppedEpisodes {
     const fresh = `${this.#copy}.new`;
     {
       using file = await Deno.create(fresh);
-      for (const result of this.#waiting.values()) await writeText(file, `${JSON.stringify(result)}\n`);
+      for (const result of this.#waiting.values()) await writeText(file, `${wellFormedJson(result)}\n`);
     }
     await Deno.rename(fresh, this.#copy);
   }
@@ -65,8 +81,8 @@ export class StoppedEpisodes {
   }
 
   /** Gives an episode to whoever goes on with it, once. */
-  take({ id }: Task, sample: number): InteractionResult | undefined {
-    const key = episodeKey(id, sample);
+  take(task: Task, sample: number): InteractionResult | undefined {
+    const key = episodeKey(task, sample);
     const result = this.#waiting.get(key);
     if (result === undefined) return undefined;
     this.#waiting.delete(key);
@@ -76,7 +92,7 @@ export class StoppedEpisodes {
 
   /** What is to be kept of an episode that is over: what was there before, where that went further. */
   end(result: InteractionResult): InteractionResult {
-    const key = episodeKey(result.task_id, result.sample);
+    const key = resultKey(result);
     const before = this.#taken.get(key);
     this.#taken.delete(key);
     if (result.status !== "aborted" || failedByItself(result)) return result;
@@ -90,11 +106,6 @@ export class StoppedEpisodes {
     this.#taken.clear();
     return rest;
   }
-}
-
-/** What names an episode in a run. */
-export function episodeKey(id: string, sample: number): string {
-  return `${sample} ${id}`;
 }
 
 function failedByItself({ errors }: InteractionResult): boolean {

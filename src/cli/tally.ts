@@ -4,12 +4,17 @@ export class Tally {
 
   /** Counts one more. */
   add(name: string): void {
-    this.#counts.set(name, (this.#counts.get(name) ?? 0) + 1);
+    this.#counts.set(name, this.count(name) + 1);
   }
 
   /** Whether there is one. */
   has(name: string): boolean {
     return this.#counts.has(name);
+  }
+
+  /** How many there are. */
+  count(name: string): number {
+    return this.#counts.get(name) ?? 0;
   }
 
   /** The same counts, to be taken from on their own. */
@@ -21,7 +26,7 @@ export class Tally {
 
   /** Takes one away, and says whether there was one. */
   take(name: string): boolean {
-    const count = this.#counts.get(name) ?? 0;
+    const count = this.count(name);
     if (count > 1) this.#counts.set(name, count - 1);
     else this.#counts.delete(name);
     return count > 0;

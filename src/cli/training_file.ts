@@ -2,8 +2,9 @@ import { type InteractionResult, interactionResult } from "../rollout/interactio
 import { parseInteraction } from "../rollout/parse_interaction.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
 import type { Task } from "../task.ts";
+import { episodeKey, resultKey } from "./episode_key.ts";
 import { EpisodeFile, type EpisodeFileOptions, openEpisodeFile } from "./episode_file.ts";
-import { episodeKey, StoppedEpisodes } from "./stopped_episodes.ts";
+import { StoppedEpisodes } from "./stopped_episodes.ts";
 import { Tally } from "./tally.ts";
 
 const INTERACTIONS = {
@@ -35,10 +36,11 @@ export class TrainingFile extends EpisodeFile<InteractionResult> {
     const finished = new Tally();
     const stopped = new StoppedEpisodes(path);
     if (options.resume) await stopped.readCopy(INTERACTIONS);
+    else if (!options.force) await stopped.requireNoCopy();
     const file = await openEpisodeFile(path, INTERACTIONS, {
       ...options,
       onKept(result) {
-        finished.add(episodeKey(result.task_id, result.sample));
+        finished.add(resultKey(result));
         options.onKept?.(result);
       },
       onDropped: (result) => stopped.add(result),
@@ -51,8 +53,8 @@ export class TrainingFile extends EpisodeFile<InteractionResult> {
     return new TrainingFile(path, file, { finished, stopped });
   }
 
-  takeFinished({ id }: Task, sample: number): boolean {
-    return this.#finished.take(episodeKey(id, sample));
+  takeFinished(task: Task, sample: number): boolean {
+    return this.#finished.take(episodeKey(task, sample));
   }
 
   /** What there is of an episode that was stopped, once. */
@@ -74,7 +76,7 @@ export class TrainingFile extends EpisodeFile<InteractionResult> {
   ): AsyncGenerator<Trajectory> {
     const there = this.#finished.copy();
     for await (const trajectory of trajectories) {
-      const key = episodeKey(trajectory.task.id, trajectory.sample);
+      const key = episodeKey(trajectory.task, trajectory.sample);
       if (!there.take(key)) {
         if (trajectory.tokens?.promptLength === undefined) continue;
         await super.write(interactionResult(trajectory));

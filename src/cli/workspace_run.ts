@@ -8,6 +8,7 @@ import { mlgymEnv } from "../rollout/make_mlgym.ts";
 import type { Task } from "../task.ts";
 import type { RewardAt } from "../transforms/mlgym/mlgym_reward_assignment.ts";
 import { announceBuild, cacheDirectory } from "./sandbox_flags.ts";
+import { Tally } from "./tally.ts";
 import { UsageError } from "./usage_error.ts";
 
 /** The name of the env. */
@@ -83,15 +84,18 @@ export async function openWorkspaces(
     ),
   );
   const lastObservations = writesTokens ? "all" : undefined;
-  const left = new Map(workspaces.tasks.map(({ id }) => [id, samples]));
+  const begun = new Tally();
+  const open = new Tally();
+  const enter = (id: string) => [begun, open].forEach((tally) => tally.add(id));
+  // an episode may be played twice, where it goes on and cannot, so nobody may be in it when it is closed
   const leave = async (id: string) => {
-    const rest = (left.get(id) ?? 0) - 1;
-    left.set(id, rest);
-    if (rest === 0) await workspaces.close(id);
+    open.take(id);
+    if (!open.has(id) && begun.count(id) >= samples) await workspaces.close(id);
   };
   return {
     tasks: workspaces.tasks.map(workspaceEpisode),
     openEnv: ({ id }, { maxSteps }) => {
+      enter(id);
       const env = mlgymEnv(workspaces, { maxSteps, rewardAt, rewardWrongFormat, lastObservations });
       return new OwningEnv(env, { [Symbol.asyncDispose]: () => leave(id) });
     },

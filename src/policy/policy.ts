@@ -30,6 +30,8 @@ export interface Reply {
   readonly tokens?: { readonly ids: readonly number[]; readonly logProbs?: readonly number[] };
   /** Why the server stopped: `stop`, `length`, `tool_calls`, `abort`, or a word of its own. */
   readonly finishReason?: string;
+  /** What the server says of that, as why it aborted. */
+  readonly finishMessage?: string;
   /** The stop text that ended it, where the server tells it: the tokens may say it though the message does not. */
   readonly stopText?: string;
   readonly usage?: TokenUsage;

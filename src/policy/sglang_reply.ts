@@ -2,11 +2,13 @@ import { z } from "zod";
 import type { Reply } from "./policy.ts";
 
 const finishSchema = z.union([
-  z.string().transform((type) => ({ type, matched: null })),
+  z.string().transform((type) => ({ type, matched: null, message: null })),
   z.object({
     type: z.string(),
     /** The stop text that was found, which is then cut off the text, or the id of the token that ended it. */
     matched: z.unknown().optional(),
+    /** Why it was aborted. */
+    message: z.unknown().optional(),
   }),
 ]);
 
@@ -22,6 +24,9 @@ const answerSchema = z.object({
   }),
 });
 
+/** More of what a server says would hide the rest of an error. */
+const MAX_MESSAGE = 300;
+
 type Answer = z.output<typeof answerSchema>;
 
 /**
@@ -33,7 +38,9 @@ export function sglangReply(answer: unknown, options: { endOfTurn: string }): Re
   const parsed = answerSchema.safeParse(answer);
   if (!parsed.success) {
     throw new TypeError(
-      parsed.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`).join("; "),
+      parsed.error.issues.map(({ path, message }) => `${path.join(".") || "answer"}: ${message}`).join(
+        "; ",
+      ),
     );
   }
   const { text, meta_info: told } = parsed.data;
@@ -48,6 +55,7 @@ export function sglangReply(answer: unknown, options: { endOfTurn: string }): Re
       ...(finishReason === "length" && { is_complete: false }),
     },
     ...(finishReason && { finishReason }),
+    ...(typeof finish?.message === "string" && { finishMessage: finish.message.slice(0, MAX_MESSAGE) }),
     ...(typeof finish?.matched === "string" && { stopText: finish.matched }),
     ...(tokens && { tokens }),
     ...(typeof promptTokens === "number" && typeof replyTokens === "number" && {
@@ -57,16 +65,20 @@ export function sglangReply(answer: unknown, options: { endOfTurn: string }): Re
   };
 }
 
-/** The ids that were sampled, in the order that they were; one without a log-probability leaves all without. */
+/**
+ * The ids that were sampled, in the order that they were; one without a log-probability leaves all without. A server
+ * that sampled ahead may have more log-probabilities than ids: those beyond are of what it threw away.
+ */
 function tokensOf(
   { output_ids: ids, meta_info: { output_token_logprobs: sampled } }: Answer,
 ): Reply["tokens"] {
-  if (!sampled) return ids ? { ids } : undefined;
-  const named = sampled.map(([, id]) => id);
+  if (!sampled || (sampled.length === 0 && ids)) return ids ? { ids } : undefined;
+  const kept = ids ? sampled.slice(0, ids.length) : sampled;
+  const named = kept.map(([, id]) => id);
   if (ids && ids.join() !== named.join()) {
     throw new TypeError("output_ids: must be the ids of meta_info.output_token_logprobs: they are others");
   }
-  const logProbs = sampled.map(([logProb]) => logProb).filter((logProb) => logProb !== null);
+  const logProbs = kept.map(([logProb]) => logProb).filter((logProb) => logProb !== null);
   return { ids: named, ...(logProbs.length === named.length && { logProbs }) };
 }
 

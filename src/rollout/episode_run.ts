@@ -167,7 +167,8 @@ export class EpisodeRun {
 /** The reply, when it is one that an episode can go on with. */
 function checkedReply(reply: Reply): Reply {
   if (reply.finishReason !== "abort") return { ...reply, message: parseMessage(reply.message, 0) };
-  throw new PolicyError("Cannot go on as the server aborted its reply", { fault: "aborted" });
+  const said = reply.finishMessage === undefined ? "" : `: ${reply.finishMessage}`;
+  throw new PolicyError(`Cannot go on as the server aborted its reply${said}`, { fault: "aborted" });
 }
 
 /** What is written down of what was sampled. */

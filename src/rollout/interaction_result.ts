@@ -1,5 +1,6 @@
 import type { EpisodeFailure } from "../episode_failure.ts";
 import { type Message, messageText } from "../message.ts";
+import { taskHash } from "../task_hash.ts";
 import type { ToolStatus } from "../tools/tool_result.ts";
 import type { Trajectory } from "./trajectory.ts";
 
@@ -66,6 +67,8 @@ export interface InteractionResult {
   readonly errors: readonly EpisodeFailure[];
   /** The task's id, which of its episodes this is, from 1, and what its chance was seeded with. */
   readonly task_id: string;
+  /** Made of what the task asks and what answers it: tells apart tasks that have one id. */
+  readonly task_hash: string;
   readonly sample: number;
   readonly seed?: number;
   readonly turns: readonly InteractionTurn[];
@@ -106,6 +109,7 @@ export function interactionResult(trajectory: Trajectory): InteractionResult {
     timings: { total_ms: times.totalMs, policy_ms: times.policyMs, env_ms: times.envMs },
     errors: error === undefined ? [] : [error],
     task_id: task.id,
+    task_hash: taskHash(task),
     sample,
     ...(seed !== undefined && { seed }),
     turns: trajectory.steps.map((step) => turnOf(step, ids.length)),

@@ -27,6 +27,7 @@ const interactionSchema = z.looseObject({
   reward_parts: scores,
   errors: z.array(z.looseObject({ boundary: z.string(), name: z.string(), message: z.string() })),
   task_id: z.string(),
+  task_hash: z.string(),
   sample: z.int().min(1),
   seed: z.int().optional(),
   turns: z.array(turn),

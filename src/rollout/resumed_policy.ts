@@ -2,7 +2,14 @@ import { EnvError } from "../errors.ts";
 import type { History } from "../history.ts";
 import type { Message } from "../message.ts";
 import type { Policy, Reply } from "../policy/policy.ts";
+import { wellFormedJson } from "../well_formed_json.ts";
 import type { InteractionResult } from "./interaction_result.ts";
+
+/** What a {@linkcode resumedPolicy} may be given. */
+export interface ResumedPolicyOptions {
+  /** Told when the env says something else than it did, before the episode fails over it. */
+  onDiffers?: (() => void) | undefined;
+}
 
 /**
  * A policy for one episode that was saved before its end: it says again what was said, with the very tokens, and
@@ -11,7 +18,11 @@ import type { InteractionResult } from "./interaction_result.ts";
  * The env has to be reset as it was, and to do again what it did: where it does not, the episode fails with an
  * `EnvError`, since what was said then answers something else.
  */
-export function resumedPolicy(saved: InteractionResult, policy: Policy): Policy {
+export function resumedPolicy(
+  saved: InteractionResult,
+  policy: Policy,
+  options: ResumedPolicyOptions = {},
+): Policy {
   let replies: readonly Reply[] | undefined;
   let turn = 0;
   return {
@@ -20,7 +31,7 @@ export function resumedPolicy(saved: InteractionResult, policy: Policy): Policy 
       replies ??= savedReplies(saved, history.length);
       const reply = replies[turn];
       if (turn++ > replies.length) return await policy.reply(history, context);
-      requireSame(history, saved.messages);
+      requireSame(history, saved.messages, options);
       return reply ?? await policy.reply(history, context);
     },
   };
@@ -54,10 +65,15 @@ function savedReply(
   };
 }
 
-function requireSame(history: History, saved: readonly Message[]): void {
+function requireSame(
+  history: History,
+  saved: readonly Message[],
+  { onDiffers }: ResumedPolicyOptions,
+): void {
   for (const [at, message] of [...history].entries()) {
     const before = saved[at];
-    if (before === undefined || JSON.stringify(before) === JSON.stringify(message)) continue;
+    if (before === undefined || wellFormedJson(before) === wellFormedJson(message)) continue;
+    onDiffers?.();
     throw new EnvError(
       `Cannot resume episode as the env must say again what it said: message ${at} is ${
         shown(message)

@@ -18,7 +18,10 @@ export interface RolloutAllOptions extends EpisodesOptions {
    */
   makeEnv: (task: Task, resumed?: InteractionResult) => Env | Promise<Env>;
   policy: Policy;
-  /** What was saved of an episode before its end: it is played again up to there, and goes on. */
+  /**
+   * What was saved of an episode before its end: it is played again up to there, and goes on; from its start where its
+   * env says something else than it did, as one that tells the time.
+   */
   resumed?: ((episode: Episode) => InteractionResult | undefined) | undefined;
   /** Writes the tokens of each episode. */
   tokens?: TokenOptions | undefined;
@@ -64,14 +67,23 @@ export async function* rolloutAll(
   yield* mapConcurrently(episodesOf(tasks, options), play, { concurrency, ordered, signal });
 }
 
-async function playEpisode(
-  episode: Episode,
-  options: RolloutAllOptions & { signal: AbortSignal },
-): Promise<Trajectory> {
-  const { task, sample, seed } = episode;
-  const { makeEnv, maxTurns, tokens, onAborted, signal } = options;
+type Playing = RolloutAllOptions & { signal: AbortSignal };
+
+/** Plays an episode, from its start where its env does not do again what it did. */
+async function playEpisode(episode: Episode, options: Playing): Promise<Trajectory> {
   const resumed = options.resumed?.(episode);
-  const policy = resumed === undefined ? options.policy : resumedPolicy(resumed, options.policy);
+  if (resumed === undefined) return await playFrom(episode, options);
+  let differs = false;
+  const policy = resumedPolicy(resumed, options.policy, { onDiffers: () => differs = true });
+  const trajectory = await playFrom(episode, { ...options, policy }, resumed);
+  return differs ? await playFrom(episode, options) : trajectory;
+}
+
+async function playFrom(
+  { task, sample, seed }: Episode,
+  { makeEnv, policy, maxTurns, tokens, onAborted, signal }: Playing,
+  resumed?: InteractionResult,
+): Promise<Trajectory> {
   let trajectory = emptyTrajectory(task, { sample, seed, policy: policy.name });
   try {
     await using env = await makeEnv(task, resumed);

@@ -52,6 +52,7 @@ export async function baseImage(profile: Profile, options: BaseImageOptions): Pr
   await lock.lock(true);
   const built = await readManifest(directory);
   if (built) return { directory, manifest: built };
+  options.signal?.throwIfAborted();
   options.onBuild?.();
   return { directory, manifest: await build(profile, directory, options.signal) };
 }

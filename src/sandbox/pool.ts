@@ -42,6 +42,8 @@ export class SandboxPool implements SessionPool, AsyncDisposable {
   readonly #waiters: Waiter[] = [];
   readonly #busy = new Set<Promise<void>>();
   readonly #starts = new Slots(STARTS_AT_ONCE);
+  /** Ends what is being started. */
+  readonly #ending = new AbortController();
   #live = 0;
   #disposed = false;
 
@@ -92,6 +94,7 @@ export class SandboxPool implements SessionPool, AsyncDisposable {
   /** Ends every session, on loan or not, and waits until their processes are gone. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#disposed = true;
+    this.#ending.abort(new Error("Cannot start sandbox as its pool is disposed"));
     for (const { fail } of this.#waiters.splice(0)) {
       fail(new Error("Cannot acquire session as the pool is disposed"));
     }
@@ -164,7 +167,9 @@ export class SandboxPool implements SessionPool, AsyncDisposable {
   #roomy(): Process {
     const found = this.#processes.find(({ sessions }) => sessions < this.#options.profile.sessionsPerProcess);
     if (found) return found;
-    const sandbox = this.#detected.then((detected) => Sandbox.start({ ...this.#options, detected }));
+    const { signal: given } = this.#options;
+    const signal = AbortSignal.any([this.#ending.signal, ...given ? [given] : []]);
+    const sandbox = this.#detected.then((detected) => Sandbox.start({ ...this.#options, detected, signal }));
     const process: Process = { sandbox, sessions: 0 };
     this.#processes.push(process);
     sandbox.catch(() => this.#processes.splice(this.#processes.indexOf(process), 1));

@@ -1,7 +1,9 @@
 import { assertThrows } from "@std/assert";
-import { requireSameRun } from "../../src/cli/require_same_run.ts";
+import { requireSameRun, requireSameTokens } from "../../src/cli/require_same_run.ts";
 import { UsageError } from "../../src/cli/usage_error.ts";
+import { parseInteraction } from "../../src/rollout/parse_interaction.ts";
 import { emptyTrajectory, type Trajectory } from "../../src/rollout/trajectory.ts";
+import { byteTokenizer } from "../byte_tokenizer.ts";
 
 const EMPTY = emptyTrajectory({ id: "a", query: "q" }, { policy: "m" });
 
@@ -28,4 +30,22 @@ Deno.test("requireSameRun() refuses what another has played or scored", () => {
   for (const [trajectory, grader, says] of cases) {
     assertThrows(() => require(trajectory, grader), UsageError, says);
   }
+});
+
+Deno.test("requireSameTokens() refuses an episode of another tokenizer", () => {
+  const tokenizer = byteTokenizer();
+  const prompt = "<|im_start|>user\n\ufffd é";
+  const tokens = [...tokenizer.encode(prompt), 1, 2];
+  const result = parseInteraction({
+    ...{ prompt, tokens, loss_mask: [1, 1], response_length: 2, log_probs: null, turns: [], errors: [] },
+    ...{ reward: null, messages: [], info: {}, response: "", status: "completed", reward_parts: {} },
+    ...{ task_id: "a", task_hash: "h", sample: 1 },
+  });
+  requireSameTokens(result, { out: "x", tokenizer });
+  const other = byteTokenizer({ specialTokens: ["<|im_end|>", "<|im_start|>"] });
+  assertThrows(
+    () => requireSameTokens(result, { out: "x", tokenizer: other }),
+    UsageError,
+    "they are others",
+  );
 });

@@ -1,9 +1,10 @@
-import { assertEquals, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { playTasks } from "../../src/cli/play_tasks.ts";
 import { Summary } from "../../src/cli/summary.ts";
 import { Training } from "../../src/cli/training.ts";
 import { TrainingFile } from "../../src/cli/training_file.ts";
 import { TrajectoryFile } from "../../src/cli/trajectory_file.ts";
+import { UsageError } from "../../src/cli/usage_error.ts";
 import { ChatEnv } from "../../src/envs/chat_env.ts";
 import type { Env } from "../../src/envs/env.ts";
 import { SandboxError, UserError } from "../../src/errors.ts";
@@ -103,13 +104,15 @@ interface Run {
   resume?: boolean;
   /** Whether the file of `--out` is written too. */
   out?: boolean;
+  /** The file of tasks. */
+  tasks?: string;
   makeEnv?: () => Env | Promise<Env>;
 }
 
 async function train(folder: string, run: Run): Promise<number> {
   const { policy, signal = new AbortController().signal, resume = false, makeEnv = chatOfThree } = run;
   const tokenizer = byteTokenizer();
-  await Deno.writeTextFile(`${folder}/tasks.jsonl`, TASKS);
+  await Deno.writeTextFile(`${folder}/tasks.jsonl`, run.tasks ?? TASKS);
   using out = run.out ? await TrajectoryFile.open(`${folder}/out.jsonl`, { resume }) : undefined;
   using file = await TrainingFile.open(`${folder}/train.jsonl`, { resume });
   await Array.fromAsync(file.fillFrom(out?.finished() ?? []));
@@ -244,6 +247,58 @@ Deno.test("a rollout that is killed while it goes on has lost nothing of what wa
     ]);
     const names = await Array.fromAsync(Deno.readDir(folder), ({ name }) => name);
     assertEquals(names.sort(), ["tasks.jsonl", "train.jsonl"]);
+  }));
+
+Deno.test("a rollout begun anew does not throw away what a killed one had stopped, unless it is told to", () =>
+  inFolder(async (folder) => {
+    await stoppedRun(folder);
+    using _killed = await TrainingFile.open(`${folder}/train.jsonl`, { resume: true });
+    const error = await assertRejects(() => TrainingFile.open(`${folder}/train.jsonl`), UsageError);
+    assertStringIncludes(error.message, "train.jsonl.stopped' holds episodes that were stopped");
+    using _begun = await TrainingFile.open(`${folder}/train.jsonl`, { force: true });
+    const names = await Array.fromAsync(Deno.readDir(folder), ({ name }) => name);
+    assertEquals(names.sort(), ["tasks.jsonl", "train.jsonl"]);
+  }));
+
+Deno.test("a rollout that goes on tells tasks of one id apart", () =>
+  inFolder(async (folder) => {
+    const [path, tasks] = [`${folder}/train.jsonl`, '{"id":"a","query":"x"}\n{"id":"a","query":"y"}\n'];
+    const asked = async () => (await resultsIn(path)).map(({ messages: [question] }) => question?.content);
+    assertEquals(await train(folder, { policy: counting().policy, tasks }), 0);
+    assertEquals(await asked(), ["x", "y"]);
+    const [, second = ""] = (await Deno.readTextFile(path)).split("\n");
+    await Deno.writeTextFile(path, second);
+    assertEquals(await train(folder, { policy: counting().policy, tasks, resume: true }), 0);
+    assertEquals(await asked(), ["y", "x"]);
+    await Deno.writeTextFile(path, "");
+    const { policy, signal } = counting(3);
+    assertEquals(await train(folder, { policy, signal, tasks, resume: true }), 130);
+    assertEquals(await asked(), ["x"]);
+    assertEquals(await train(folder, { policy: counting().policy, tasks, resume: true }), 0);
+    assertEquals((await said(path)).map(([, , response]) => response), [
+      "reply 1reply 2reply 1",
+      "reply 2reply 3reply 4",
+    ]);
+    assertEquals(await asked(), ["x", "y"]);
+  }));
+
+Deno.test("a rollout writes Unicode text, and its file is not named as a compressed one", () =>
+  inFolder(async (folder) => {
+    let turn = 0;
+    const stop = new AbortController();
+    const policy: Policy = {
+      reply: () => {
+        if (++turn === 3) stop.abort();
+        stop.signal.throwIfAborted();
+        return Promise.resolve("a \ud83d");
+      },
+    };
+    assertEquals(await train(folder, { policy, signal: stop.signal }), 130);
+    assertEquals(await said(`${folder}/train.jsonl`), [["a", "aborted", "a \ufffda \ufffd"]]);
+    assertEquals(await train(folder, { policy: counting().policy, resume: true }), 0);
+    assertEquals((await said(`${folder}/train.jsonl`))[0], ["a", "truncated", "a \ufffda \ufffdreply 1"]);
+    const error = await assertRejects(() => TrainingFile.open(`${folder}/train.jsonl.gz`), UsageError);
+    assertStringIncludes(error.message, "give a name without '.gz'");
   }));
 
 async function without(path: string, id: string): Promise<void> {

@@ -95,11 +95,25 @@ Deno.test("sglangPolicy() keeps the ids of a reply with a token that has no log-
   assertEquals(reply.tokens, { ids: [5, 6] });
 });
 
+Deno.test("sglangPolicy() takes the ids that a server kept, and the log-probabilities of those", async () => {
+  const { meta_info } = ANSWER;
+  const ahead = { ...ANSWER, output_ids: [5, 6] };
+  assertEquals((await replyOf(ahead)).reply.tokens, { ids: [5, 6], logProbs: [-0.1, -0.2] });
+  const without = { ...ANSWER, meta_info: { ...meta_info, output_token_logprobs: [] } };
+  assertEquals((await replyOf(without)).reply.tokens, { ids: [5, 6, 2] });
+});
+
+Deno.test("sglangPolicy() tells what a server says of an abort", async () => {
+  const finish_reason = { type: "abort", message: "Input length 9 exceeds 8", status_code: 400 };
+  const { reply } = await replyOf({ ...ANSWER, meta_info: { finish_reason } });
+  assertEquals([reply.finishReason, reply.finishMessage], ["abort", "Input length 9 exceeds 8"]);
+});
+
 Deno.test("sglangPolicy() takes nothing for an answer that is none", async () => {
   const answers: [unknown, string][] = [
     [{ meta_info: {} }, "text: "],
     [{ text: "x" }, "meta_info: "],
-    [[ANSWER], "must answer as /generate does"],
+    [[ANSWER], "must answer as /generate does: answer: "],
     [{ text: "x", meta_info: { output_token_logprobs: [["a", 1, null]] } }, "output_token_logprobs.0.0"],
     [{ ...ANSWER, output_ids: [5, 6, 3] }, "output_ids: must be the ids of"],
   ];

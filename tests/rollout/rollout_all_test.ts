@@ -2,12 +2,15 @@ import { assertEquals, assertRejects } from "@std/assert";
 import { ChatEnv } from "../../src/envs/chat_env.ts";
 import { messageText } from "../../src/message.ts";
 import type { Policy } from "../../src/policy/policy.ts";
+import { type InteractionResult, interactionResult } from "../../src/rollout/interaction_result.ts";
 import { rolloutAll } from "../../src/rollout/rollout_all.ts";
 import type { Trajectory } from "../../src/rollout/trajectory.ts";
 import type { Task } from "../../src/task.ts";
 import { PythonInterpreter } from "../../src/transforms/python_interpreter.ts";
 import { StepCounter } from "../../src/transforms/step_counter.ts";
+import type { Transform } from "../../src/transforms/transform.ts";
 import { TransformedEnv } from "../../src/transforms/transformed_env.ts";
+import { byteTokenizer } from "../byte_tokenizer.ts";
 import { FakePool, ok } from "../fake_pool.ts";
 
 const policy: Policy = { reply: (_, { task }) => Promise.resolve(`\`\`\`python\n${task.id}\n\`\`\``) };
@@ -82,6 +85,39 @@ Deno.test("rolloutAll() leaves nothing running when it is aborted or its caller 
     else await assertRejects(() => given.next(), TypeError, "stop");
     assertEquals(pool.alive, 0);
   }
+});
+
+Deno.test("rolloutAll() plays an episode from its start where its env does not say again what it said", async () => {
+  let said = 0;
+  const echo = (text: () => string): Transform => ({
+    step(step) {
+      return { ...step, history: { prompt: step.history.prompt.append({ role: "user", content: text() }) } };
+    },
+  });
+  const made: boolean[] = [];
+  const play = (text: () => string, resumed?: InteractionResult) =>
+    Array.fromAsync(rolloutAll(tasks(1), {
+      makeEnv: (_task, resumed) => {
+        made.push(resumed !== undefined);
+        return new TransformedEnv(new ChatEnv(), [echo(text), new StepCounter({ maxSteps: 2 })]);
+      },
+      policy: { reply: () => Promise.resolve(`reply ${++said}`) },
+      tokens: { tokenizer: byteTokenizer(), family: "chatml" },
+      resumed: () => resumed,
+    }));
+  const [first] = await play(() => "one");
+  if (first === undefined) throw new Error("there must be an episode");
+  const [same] = await play(() => "one", interactionResult(first));
+  assertEquals([same?.messages, made], [first.messages, [false, true]]);
+  const [other] = await play(() => "other", interactionResult(first));
+  assertEquals([other?.error, other?.truncated], [undefined, true]);
+  assertEquals(other?.messages.map(({ content }) => content).slice(1), [
+    "reply 3",
+    "other",
+    "reply 4",
+    "other",
+  ]);
+  assertEquals(made, [false, true, true, false]);
 });
 
 Deno.test("rolloutAll() refuses limits that no episode can keep before anything starts", async () => {

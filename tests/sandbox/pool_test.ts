@@ -112,6 +112,26 @@ Deno.test("SandboxPool can be disposed before anything has started", async () =>
   await pool[Symbol.asyncDispose]();
 });
 
+Deno.test("SandboxPool that is disposed builds no base image to its end, nor another", async () => {
+  const cacheDir = await Deno.makeTempDir();
+  let builds = 0;
+  const begun = Promise.withResolvers<void>();
+  const onBuild = () => {
+    builds++;
+    begun.resolve();
+  };
+  try {
+    {
+      await using _pool = new SandboxPool({ profile: bare, size: 2, cacheDir, onBuild });
+      await begun.promise;
+    }
+    const names = await Array.fromAsync(Deno.readDir(cacheDir), ({ name }) => name);
+    assertEquals([builds, names.filter((name) => !name.endsWith(".lock"))], [1, []]);
+  } finally {
+    await Deno.remove(cacheDir, { recursive: true });
+  }
+});
+
 Deno.test("SandboxPool.acquire() rejects when no sandbox can start", async () => {
   const impossible = { ...bare, preimports: ["there_is_no_such_module"] };
   const cacheDir = await Deno.makeTempDir();

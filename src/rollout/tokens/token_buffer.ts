@@ -44,7 +44,7 @@ export class TokenBuffer {
     if (text === "") return;
     const ids = this.#tokenizer.encode(text);
     const decoded = this.#tokenizer.decode(ids);
-    if (!sameText(decoded, text)) {
+    if (!sameText(decoded, text, this.#tokenizer.specialTokens)) {
       throw new TokenError(
         `Cannot encode text as tokenizer '${this.#tokenizer.name}' must decode to what it encoded: ` +
           differenceOf(text, decoded),

@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import fc from "fast-check";
 import { ChatFormat } from "../../../src/chat/chat_format.ts";
+import type { Tokenizer } from "../../../src/chat/tokenizer.ts";
 import { TokenError } from "../../../src/errors.ts";
 import { History } from "../../../src/history.ts";
 import type { Message } from "../../../src/message.ts";
@@ -306,3 +307,49 @@ Deno.test("EpisodeWriter, rerender: slime's cases of a token delta, the headers 
   }
   assertEquals(shown, expected.replace(/<assistant>$/, ""));
 });
+
+/** Puts a space behind what opens a text, as tokenizers of Llama 2 and Mistral do. */
+function spacing(tokenizer: Tokenizer): Tokenizer {
+  const spaced = (text: string) => text.replace(/^(<s>)?(?! )/, "$1 ").replace(/(<\/s>)(?=[^ <])/g, "$1 ");
+  return { ...tokenizer, decode: (ids) => spaced(tokenizer.decode(ids)) };
+}
+
+/** How Mistral and Llama 2 write chats: nothing stands between what the user says and a reply but a space. */
+const HEADERLESS = {
+  mistral: "{{ bos_token }}{% for m in messages %}{% if m.role == 'assistant' %} {{ m.content | trim }}</s>" +
+    "{% else %}[INST] {{ m.content }}[/INST]{% endif %}{% endfor %}",
+  "llama 2": "{% for m in messages %}{% if m.role == 'assistant' %} {{ m.content | trim }} </s>" +
+    "{% else %}<s>[INST] {{ m.content }} [/INST]{% endif %}{% endfor %}",
+};
+
+for (const [name, chatTemplate] of Object.entries(HEADERLESS)) {
+  for (const mode of ["append", "rerender"] as const) {
+    Deno.test(`EpisodeWriter, ${mode}: a reply needs no header, as with ${name}, and has one end`, async () => {
+      const tokenizer = spacing(await tinyTokenizer());
+      const play = (said: string): Played => ({
+        said,
+        ended: true,
+        messages: [{ role: "user", content: "q" }],
+      });
+      const writer = new EpisodeWriter({ tokenizer, chatTemplate, mode });
+      let history = History.fromChats([{ role: "user", content: "q" }]);
+      writer.start({ task, history: { prompt: history } });
+      for (const said of ["a", "b"]) {
+        const { message } = replyOf(play(said), tokenizer, false);
+        const ids = tokenizer.encode(`${said}</s>`);
+        writer.reply({ message, tokens: { ids } });
+        history = history.append(message).append({ role: "user", content: "q" });
+        writer.step(history);
+      }
+      const { ids, lossMask } = writer.tokens();
+      const open = name === "mistral" ? "[INST] q[/INST]" : "<s>[INST] q [/INST]";
+      const start = name === "mistral" ? "<s>" : "";
+      const text = tokenizer.decode(ids).replaceAll(/(^|<s>|<\/s>) /g, "$1");
+      assertEquals(text, `${start}${open}a</s>${open}b</s>${open}`);
+      assertEquals(
+        tokenizer.decode(ids.filter((_id, at) => lossMask[at] === 1)).trim(),
+        "a</s> b</s>",
+      );
+    });
+  }
+}
