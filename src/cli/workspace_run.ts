@@ -22,6 +22,8 @@ export interface WorkspaceFlags {
   agent?: string;
   rewardAt?: RewardAt;
   wrongFormatReward?: number;
+  /** Milliseconds that a command may take which starts no Python. */
+  commandTimeoutMs?: number;
   cacheDir?: string;
 }
 
@@ -54,6 +56,7 @@ export async function openWorkspaces(
   options: WorkspaceRunOptions,
 ): Promise<WorkspaceRun> {
   const { task: paths = [], agent, rewardAt, wrongFormatReward: rewardWrongFormat } = flags;
+  const { commandTimeoutMs: timeoutMs } = flags;
   if (paths.length === 0) {
     throw new UsageError(
       "Cannot play env 'workspace' as it needs a task: give --task DIR, with a task.yaml in it",
@@ -92,7 +95,9 @@ export async function openWorkspaces(
   return {
     tasks: workspaces.tasks.map(workspaceEpisode),
     openEnv: ({ id }, { maxSteps }) => {
-      const env = mlgymEnv(workspaces, { maxSteps, rewardAt, rewardWrongFormat, lastObservations });
+      const env = mlgymEnv(workspaces, {
+        ...{ maxSteps, timeoutMs, rewardAt, rewardWrongFormat, lastObservations },
+      });
       return new OwningEnv(env, { [Symbol.asyncDispose]: () => leave(id) });
     },
   };
