@@ -13,13 +13,19 @@ const LINE_READ = /(===`\n`&&([\w$]+)\.endsWith\(`\n`\)&&\(\2=\2\.slice\(0,-1\)\
 const LINE_MAPPED =
   /(`mapfile: string length limit exceeded [^`]*`,"string_length"\);[\w$]+\.push\()([\w$]+)(?=\))/g;
 
+/** Where `ls -l` writes a mode, the same for all files: `$1` is what is known of one. */
+const LISTED_MODE = /([\w$]+)\.isDirectory\?"drwxr-xr-x":"-rw-r--r--"/g;
+/** A mode as `ls -l` writes it. */
+const MODE_TEXT = `const modeOfPaddock=({isDirectory,mode})=>(isDirectory?"d":"-")+` +
+  `[..."rwxrwxrwx"].map((sign,at)=>mode>>8-at&1?sign:"-").join("");`;
+
 const EXPORTS = /export\{([^{}]*)\};?/g;
 const ZLIB_IMPORT = /import\{([^{}]*)\}from"node:zlib";?/g;
 
 /**
- * Makes one module of the shell's engine and all that it imports. Three things in it are changed: it forgets
+ * Makes one module of the shell's engine and all that it imports. Four things in it are changed: it forgets
  * variables, functions and directory after each script and holds back all output until its end, and now shows
- * the guest what runs; what `read` and `mapfile` put into variables is text, not bytes; and it compresses with a
+ * the guest what runs; what `read` and `mapfile` put into variables is text, not bytes; `ls -l` tells files' modes; and it compresses with a
  * library of its own, as a guest has none of Node's modules.
  *
  * @throws {SandboxError} when its package cannot be bundled, or is not the version that is known here.
@@ -29,10 +35,13 @@ export async function bundleShell(signal?: AbortSignal): Promise<Uint8Array> {
     bundle(import.meta.resolve("./guest/just_bash.ts"), signal),
     bundle(import.meta.resolve("./guest/zlib.ts"), signal),
   ]);
-  const source = replace(readingText(replace(engine, START, SHOWN_START, 1)), ZLIB_IMPORT, (_, names) => {
+  const listing = replace(engine, LISTED_MODE, "modeOfPaddock($1)", 3);
+  const source = replace(readingText(replace(listing, START, SHOWN_START, 1)), ZLIB_IMPORT, (_, names) => {
     return `const{${toProperties(names)}}=zlibOfPaddock;`;
   }, 2);
-  const whole = `const zlibOfPaddock=(()=>{${replace(zlib, EXPORTS, returnThem, 1)}})();${source}`;
+  const whole = `${MODE_TEXT}const zlibOfPaddock=(()=>{${
+    replace(zlib, EXPORTS, returnThem, 1)
+  }})();${source}`;
   return new TextEncoder().encode(whole);
 }
 
