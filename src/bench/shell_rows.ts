@@ -39,17 +39,18 @@ export async function agentCommandRows(setup: BenchSetup): Promise<Row[]> {
   await session.writeFile("a.py", "x = 1\n".repeat(200));
   const functions = agentCommands().map(({ contents }) => contents).join("\n");
   await session.shell(`${functions}\nWINDOW=100; OVERLAP=2; open a.py`);
-  const edit = "edit 20:20 << 'end_of_edit'\nx = 1\nend_of_edit";
+  let edits = 0;
+  const edit = () => `edit 20:20 << 'end_of_edit'\nx = ${edits++}\nend_of_edit`;
   const commands = {
-    true: "true",
-    open: "open a.py",
-    goto: "goto 150",
-    search_file: "search_file nothing",
+    true: () => "true",
+    open: () => "open a.py",
+    goto: () => "goto 150",
+    search_file: () => "search_file nothing",
     edit,
   };
   const medians: Record<string, number> = {};
   for (const [name, command] of Object.entries(commands)) {
-    const times = await timings(() => session.shell(command), { runs: 100 * setup.effort, warmup: 50 });
+    const times = await timings(() => session.shell(command()), { runs: 100 * setup.effort, warmup: 50 });
     medians[name] = median(times);
   }
   const { true: nothing = 0, ...others } = medians;

@@ -53,6 +53,8 @@ export interface EnvKind {
   readonly replies?: (turns: number) => number;
   /** Changes the prompts that are written for a trainer, where the env wants that. */
   readonly editPrompt?: (text: string) => string;
+  /** Whether a reward is how much better than a baseline an episode was, and not whether it was right. */
+  readonly rewardsGain?: boolean;
   /** Whether its episodes run Python, for which a base image is made ready. */
   readonly runsPython?: boolean;
   /** Prepares a run: what episodes share is opened here. */
@@ -93,6 +95,7 @@ export const ENVS: Readonly<Record<string, EnvKind>> = {
   [WORKSPACE_ENV]: {
     about: "work on files in a shell until it is submitted, as in MLGym; needs --task, and no --tasks",
     maxTurns: 50,
+    rewardsGain: true,
     // each command, and the one that would be too many, may be asked for four times
     replies: (turns) => 4 * (turns + 1),
     open: ({ workspace, maxTurns }) => {

@@ -8,6 +8,7 @@ interface Group {
 /** What the groups of a run have come to: the episodes of each task together. */
 export class GroupScores {
   readonly #samples: number;
+  readonly #isRight: (reward: number) => boolean;
   readonly #open = new Map<string, Group>();
   #groups = 0;
   #solved = 0;
@@ -15,8 +16,9 @@ export class GroupScores {
   #deviations = 0;
 
   /** `samples` is how many episodes a whole group has. */
-  constructor(samples: number) {
+  constructor(samples: number, options: { isRight: (reward: number) => boolean }) {
     this.#samples = samples;
+    this.#isRight = options.isRight;
   }
 
   add({ task: { id }, reward }: Trajectory): void {
@@ -41,7 +43,7 @@ export class GroupScores {
   }
 
   #addWhole(rewards: readonly number[]): void {
-    const right = rewards.filter((reward) => reward >= 1).length;
+    const right = rewards.filter(this.#isRight).length;
     this.#groups++;
     if (right > 0) this.#solved++;
     if (right > 0 && right < rewards.length) this.#mixed++;

@@ -4,8 +4,9 @@ import { CALL_STYLES } from "../tools/call_styles.ts";
 import { REWARD_AT } from "../transforms/mlgym/mlgym_reward_assignment.ts";
 import { anyNumber } from "./any_number.ts";
 import { ENVS } from "./envs.ts";
+import { requireFittingOptions } from "./fitting_options.ts";
 import { GRADERS } from "./graders.ts";
-import { namesText } from "./named.ts";
+import { named, namesText } from "./named.ts";
 import { numberAtLeast } from "./number_at_least.ts";
 import { POLICIES } from "./policies.ts";
 import { runCommand } from "./run_command.ts";
@@ -106,7 +107,7 @@ export function rolloutCommand(): Command {
     )
     .option(
       "--timeout-ms <n>",
-      "milliseconds that a block of code, or a call, may take",
+      "milliseconds that a block of code, a call, or a command in a workspace may take (there: 25000)",
       wholeNumber(1),
       2000,
     )
@@ -137,9 +138,15 @@ export function rolloutCommand(): Command {
     )
     .addHelpText("after", namesText("Graders", GRADERS) + namesText("Calls", CALL_STYLES) + NOTES)
     .action(async ({ tasks, env }: RolloutFlags, command: Command) => {
-      if (tasks === undefined && env !== TAU_BENCH && env !== WORKSPACE_ENV) {
-        command.error("error: required option '--tasks <file>' not specified");
-      }
-      await runCommand((signal) => runRollout(flagsOf<RolloutFlags>(command), signal));
+      await runCommand(async (signal) => {
+        named(ENVS, env, "env");
+        requireFittingOptions(command, { env });
+        if (tasks === undefined && env !== TAU_BENCH && env !== WORKSPACE_ENV) {
+          command.error("error: required option '--tasks <file>' not specified");
+        }
+        const flags = flagsOf<RolloutFlags>(command);
+        const isAsked = command.getOptionValueSource("timeoutMs") === "cli";
+        return await runRollout({ ...flags, ...(isAsked && { commandTimeoutMs: flags.timeoutMs }) }, signal);
+      });
     });
 }

@@ -85,7 +85,7 @@ export async function runRollout(asked: RolloutFlags, signal: AbortSignal): Prom
   const profile = await chosenProfile(flags);
   const { concurrency, poolSize } = sizesOf(flags, chosen);
   if (flags.tasks !== undefined) await requireReadable(flags.tasks, { mayBeFolder: true });
-  const summary = new Summary({ samples });
+  const summary = new Summary({ samples, rewardsGain: kind.rewardsGain });
   await using stack = new AsyncDisposableStack();
   const tauBench = flags.env === TAU_BENCH
     ? await openTauBench(flags, { sessions: concurrency, stack, signal })

@@ -3,26 +3,37 @@ import type { Trajectory } from "../rollout/trajectory.ts";
 import { GroupScores } from "./group_scores.ts";
 import { printable } from "./printable.ts";
 
+/** What is known of a run beforehand. */
+export interface SummaryOptions {
+  /** Episodes of each task; 1 unless given. */
+  samples?: number;
+  /** Whether a reward is how much better than a baseline an episode was; else 1 is right. */
+  rewardsGain?: boolean | undefined;
+}
+
 /** What a run has come to so far, in numbers; trajectories themselves are not kept. */
 export class Summary {
   readonly #startMs = performance.now();
   readonly #samples: number;
+  readonly #rewardsGain: boolean;
   readonly #groups: GroupScores;
   readonly #calls = new Map<string, number>();
   #episodes = 0;
   #earlier = 0;
   #running = 0;
-  #scored = 0;
+  #rewarded = 0;
+  #unscored = 0;
   #right = 0;
   #rewards = 0;
   #failed = 0;
   #firstFailure: EpisodeFailure | undefined;
   #firstUnscored: string | undefined;
 
-  constructor(options: { samples?: number } = {}) {
-    const { samples = 1 } = options;
+  constructor(options: SummaryOptions = {}) {
+    const { samples = 1, rewardsGain = false } = options;
     this.#samples = samples;
-    this.#groups = new GroupScores(samples);
+    this.#rewardsGain = rewardsGain;
+    this.#groups = new GroupScores(samples, { isRight: (reward) => this.#isRight(reward) });
   }
 
   /** How many episodes are over, those of an earlier run among them. */
@@ -47,7 +58,7 @@ export class Summary {
 
   /** The mean of the rewards that were given; `null` when none was. */
   get meanReward(): number | null {
-    return this.#scored === 0 ? null : this.#rewards / this.#scored;
+    return this.#rewarded === 0 ? null : this.#rewards / this.#rewarded;
   }
 
   /** Episodes of this run per second. */
@@ -81,10 +92,11 @@ export class Summary {
     this.#firstFailure ??= error;
     this.#firstUnscored ??= unscored;
     if (reward !== null) {
-      this.#scored++;
+      this.#rewarded++;
       this.#rewards += reward;
-      if (reward >= 1) this.#right++;
     }
+    if (reward === null || unscored !== undefined) this.#unscored++;
+    else if (this.#isRight(reward)) this.#right++;
     for (const { status } of toolResults) this.#calls.set(status, (this.#calls.get(status) ?? 0) + 1);
   }
 
@@ -93,12 +105,14 @@ export class Summary {
     const failure = this.#firstFailure;
     const earlier = this.#earlier > 0 ? ` (${this.#earlier} of an earlier run)` : "";
     const reason = this.#firstUnscored === undefined ? "" : ` (first: ${inLine(this.#firstUnscored)})`;
+    const right = this.#rewardsGain ? "better" : "right";
+    const wrong = this.#rewardsGain ? "not better" : "wrong";
     const rows: readonly (readonly [string, string])[] = [
       ["episodes", `${this.#episodes}${earlier}`],
       ["mean reward", this.meanReward?.toFixed(4) ?? "-"],
-      ["right", `${this.#right}`],
-      ["wrong", `${this.#scored - this.#right}`],
-      ["unscored", `${this.#episodes - this.#scored}${reason}`],
+      [right, `${this.#right}`],
+      [wrong, `${this.#episodes - this.#unscored - this.#right}`],
+      ["unscored", `${this.#unscored}${reason}`],
       ...(this.#samples > 1 ? this.#groups.rows() : []),
       ["errors", `${this.#failed}`],
       ...(failure === undefined ? [] : [["first error", failureText(failure)] as const]),
@@ -106,6 +120,10 @@ export class Summary {
       ["episodes/s", this.episodesPerSecond.toFixed(1)],
     ];
     return rows.map(([name, value]) => `${name.padEnd(14)}${value}\n`).join("");
+  }
+
+  #isRight(reward: number): boolean {
+    return this.#rewardsGain ? reward > 0 : reward >= 1;
   }
 
   #callTexts(): string {

@@ -23,6 +23,8 @@ export interface WorkspaceFlags {
   agent?: string;
   rewardAt?: RewardAt;
   wrongFormatReward?: number;
+  /** Milliseconds that a command may take which starts no Python. */
+  commandTimeoutMs?: number;
   cacheDir?: string;
 }
 
@@ -55,6 +57,7 @@ export async function openWorkspaces(
   options: WorkspaceRunOptions,
 ): Promise<WorkspaceRun> {
   const { task: paths = [], agent, rewardAt, wrongFormatReward: rewardWrongFormat } = flags;
+  const { commandTimeoutMs: timeoutMs } = flags;
   if (paths.length === 0) {
     throw new UsageError(
       "Cannot play env 'workspace' as it needs a task: give --task DIR, with a task.yaml in it",
@@ -96,7 +99,9 @@ export async function openWorkspaces(
     tasks: workspaces.tasks.map(workspaceEpisode),
     openEnv: ({ id }, { maxSteps }) => {
       enter(id);
-      const env = mlgymEnv(workspaces, { maxSteps, rewardAt, rewardWrongFormat, lastObservations });
+      const env = mlgymEnv(workspaces, {
+        ...{ maxSteps, timeoutMs, rewardAt, rewardWrongFormat, lastObservations },
+      });
       return new OwningEnv(env, { [Symbol.asyncDispose]: () => leave(id) });
     },
   };

@@ -36,6 +36,7 @@ import tools from "./guest/tools.py" with { type: "text" };
 import worker from "./guest/worker.ts" with { type: "text" };
 import workerLink from "./guest/worker_link.ts" with { type: "text" };
 import zlib from "./guest/zlib.ts" with { type: "text" };
+import shellBundle from "./shell_bundle.ts" with { type: "text" };
 
 /** A JavaScript module of the guest, as it is run. */
 export interface GuestModule {
@@ -84,8 +85,8 @@ export function shellModules(): GuestModule[] {
   });
 }
 
-/** What the shell's engine is made of, for the key under which an image is cached. */
-export const SHELL_ENGINE: readonly string[] = [justBash, zlib];
+/** What the shell's engine is made of and how, for the key under which an image is cached. */
+export const SHELL_ENGINE: readonly string[] = [justBash, zlib, shellBundle];
 
 /** The guest's Python, in the order in which it runs, and the script that puts it into the image. */
 export interface PythonSources {

@@ -32,6 +32,14 @@ Deno.test("Summary says why the first episode without a score has none", () => {
   assertStringIncludes(summary.table(), "\nunscored      3 (first: it ended with '\\x1b[2J ')\n");
 });
 
+Deno.test("Summary counts what is better than a baseline where rewards say that", () => {
+  const summary = new Summary({ rewardsGain: true });
+  for (const reward of [0.2, 0, -4.5]) summary.add(episode("a", reward));
+  summary.add({ ...episode("b", 0), unscored: "there is no 'submission.csv'" });
+  const counts = "better        1\nnot better    2\nunscored      1 (first: there is no 'submission.csv')\n";
+  assertStringIncludes(summary.table(), counts);
+});
+
 Deno.test("Summary says nothing of groups where a task has one episode", () => {
   const summary = new Summary();
   summary.add(episode("a", 1));

@@ -56,6 +56,12 @@ Deno.test("paddock rollout --env workspace says what it lacks", async () => {
     [[...task, "--agent", join(folder.path, "agent.yaml")], "agent.yaml', line 2: 'task_tmplate' is a key"],
     [[...task, "--tasks", join(folder.path, "answer.txt")], "leave --tasks out"],
     [[...task, "--tool", "search.ts"], "leave --mcp and --tool out"],
+    [[...task, "--agent", folder.path], "as it must be a file to read: "],
+    [
+      [...task, "--grader", "gsm8k"],
+      "Cannot play env 'workspace' with --grader as its task and its agent say that",
+    ],
+    [[...task, "--domain", "retail"], "with --domain as it is for env 'tau-bench'"],
     [[...task, "--reward-at", "often"], "Allowed choices are end, improvement, validate"],
     [[...task, "--wrong-format-reward", "much"], "It must be a number"],
   ];
@@ -64,6 +70,36 @@ Deno.test("paddock rollout --env workspace says what it lacks", async () => {
     assertEquals([code, stdout, stderr.trim().split("\n").length], [2, "", 1], stderr);
     assertStringIncludes(stderr, message);
   }
+});
+
+Deno.test("paddock rollout says which env an option is for, and which there are", async () => {
+  const cases: [string[], string][] = [
+    [["--env", "workspce", "--task", "t"], "Cannot find env 'workspce': there are python, "],
+    [
+      ["--task", "t"],
+      "Cannot play env 'python' with --task as it is for env 'workspace': add --env workspace",
+    ],
+  ];
+  for (const [args, message] of cases) {
+    const { code, stdout, stderr } = await runPaddock(["rollout", ...args]);
+    assertEquals([code, stdout, stderr.trim().split("\n").length], [2, "", 1], stderr);
+    assertStringIncludes(stderr, message);
+  }
+});
+
+Deno.test("paddock rollout --env workspace holds commands to its time, and counts what is better", async () => {
+  const replies = [saying("sleep 60; echo done"), saying("echo 4 > answer.txt"), saying(SUBMIT)];
+  await using folder = await TempFolder.of({
+    ...numberTask(),
+    "agent.jsonl": `${JSON.stringify(replies)}\n`,
+  });
+  const { code, stdout, stderr } = await rollout(
+    ...["--task", folder.path, "--policy", `scripted:${join(folder.path, "agent.jsonl")}`],
+    ...["--timeout-ms", "500", "--show"],
+  );
+  assertEquals(code, 0, stderr);
+  assertStringIncludes(stdout, "[The command was stopped as it was not done after 0.5 seconds.]");
+  assertStringIncludes(stdout, "\nbetter        1\nnot better    0\nunscored      0\n");
 });
 
 Deno.test("paddock rollout --env workspace writes episodes for a trainer, with all that an agent was shown", async () => {

@@ -60,7 +60,7 @@ const INPUTS = new Set(["<", "<<", "<<-", "<<<"]);
 export class ShellTerminal {
   readonly #parts: TerminalParts;
   readonly #taken = new WeakSet<object>();
-  #waiting = { stdout: "", stderr: "" };
+  #waiting: { readonly stream: Route["stderr"]; text: string }[] = [];
   #timer: number | undefined;
   #route: Route | undefined;
   #interpreter: Interpreter | undefined;
@@ -101,14 +101,11 @@ export class ShellTerminal {
     return await this.#within(undefined, work);
   }
 
-  /** Prints what waits for more. */
+  /** Prints what waits for more, in the order in which it was written. */
   flush(): void {
     if (this.#timer !== undefined) clock.stop(this.#timer);
     this.#timer = undefined;
-    const { stdout, stderr } = this.#waiting;
-    this.#waiting = { stdout: "", stderr: "" };
-    if (stdout) this.#parts.print("stdout", stdout);
-    if (stderr) this.#parts.print("stderr", stderr);
+    for (const { stream, text } of this.#waiting.splice(0)) this.#parts.print(stream, text);
   }
 
   async #within<T>(route: Route | undefined, work: () => Promise<T>): Promise<T> {
@@ -134,10 +131,16 @@ export class ShellTerminal {
   #pass<Result extends Printed>(printed: Result, route: Route): Result {
     if (!printed.stdout && !printed.stderr) return printed;
     const { stdout, stderr } = this.#parts.toText({ stdout: printed.stdout, stderr: printed.stderr });
-    this.#waiting.stdout += stdout;
-    this.#waiting[route.stderr] += clock.interrupted ? stderr.replace(STOP_MESSAGE, "") : stderr;
+    this.#add("stdout", stdout);
+    this.#add(route.stderr, clock.interrupted ? stderr.replace(STOP_MESSAGE, "") : stderr);
     this.#timer ??= clock.start(() => this.flush(), GATHER_MS);
     return { ...printed, stdout: "", stderr: "", internalOutputAccounting: { stdout: 0, stderr: 0 } };
+  }
+
+  #add(stream: Route["stderr"], text: string): void {
+    const last = this.#waiting.at(-1);
+    if (last?.stream === stream) last.text += text;
+    else if (text !== "") this.#waiting.push({ stream, text });
   }
 }
 

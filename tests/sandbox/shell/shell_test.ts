@@ -93,6 +93,31 @@ shellTest("Session.shell() passes output on as it is written", async (session) =
   }
 });
 
+shellTest(
+  "Session.shell() tells of both streams in the order in which they were written",
+  async (session) => {
+    const told: string[] = [];
+    const onOutput = (stream: string, text: string) => void told.push(`${stream}: ${text}`);
+    await session.shell(
+      "echo a; ls none; echo b; f() { echo c; echo d >&2; echo e; }; f; if true; then cd none; echo g; fi",
+      {
+        onOutput,
+      },
+    );
+    const none = "No such file or directory\n";
+    const order = [
+      "stdout: a\n",
+      `stderr: ls: none: ${none}`,
+      "stdout: b\nc\n",
+      "stderr: d\n",
+      "stdout: e\n",
+      `stderr: bash: cd: none: ${none}`,
+      "stdout: g\n",
+    ];
+    assertEquals(told, order);
+  },
+);
+
 shellTest("Session.shell() holds back what goes to another command or a file", async (session) => {
   const commands = [
     "python -c 'print(1)' | tr 1 2",

@@ -1,10 +1,16 @@
 import type { CommandFile } from "../agent_config.ts";
 import { commandFile } from "./command_file.ts";
+import handIn from "./hand_in.sh" with { type: "text" };
 import commands from "./paddock.sh" with { type: "text" };
 
 /** Paddock's own commands for an agent; they need what {@linkcode COMMANDS_PRELOAD} puts into the image. */
 export function agentCommands(): CommandFile[] {
-  return [commandFile("paddock.sh", commands)];
+  return [commandFile("paddock.sh", commands), handInCommands()];
+}
+
+/** Those without which no work is scored: `validate` and `submit`. */
+export function handInCommands(): CommandFile {
+  return commandFile("hand_in.sh", handIn);
 }
 
 /** What the shell of a workspace has beside its programs: a flake8 that knows what these commands look for. */

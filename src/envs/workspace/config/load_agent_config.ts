@@ -2,7 +2,7 @@ import { basename } from "node:path";
 import { z } from "zod";
 import { History } from "../../../history.ts";
 import type { AgentConfig, AgentTools, CommandFile } from "../agent_config.ts";
-import { agentCommands } from "../commands/agent_commands.ts";
+import { agentCommands, handInCommands } from "../commands/agent_commands.ts";
 import { commandFile } from "../commands/command_file.ts";
 import { REPLY_PARSERS } from "../replies/reply_parsers.ts";
 import { type CommandTools, commandTools } from "./agent_tools.ts";
@@ -128,7 +128,10 @@ async function readDemonstration(agent: AgentFile, named: string, index: number)
   }
 }
 
-/** The commands of the files that the YAML names; Paddock's own where it says nothing of any. */
+/**
+ * The commands of the files that the YAML names, and Paddock's own for handing in where none of them does that;
+ * all of Paddock's where the YAML says nothing of any.
+ */
 async function commandsOf(agent: AgentFile, { tools }: AgentYaml): Promise<CommandTools> {
   const variables = tools?.env_variables ?? DEFAULT_VARIABLES;
   const style = tools?.parser === "ParseCommandBash" ? "plain" : "detailed";
@@ -137,7 +140,10 @@ async function commandsOf(agent: AgentFile, { tools }: AgentYaml): Promise<Comma
   const files: CommandFile[] = [];
   for (const [index, path] of named.entries()) files.push(await readCommandFile(agent, path, index));
   try {
-    return commandTools(files, { variables, style });
+    const own = commandTools(files, { variables, style });
+    const submit = tools.submit_command ?? "submit";
+    if (own.commands?.some(({ name }) => name === submit)) return own;
+    return commandTools([...files, handInCommands()], { variables, style });
   } catch (cause) {
     throw agent.file.fault(
       ["tools", "command_files"],

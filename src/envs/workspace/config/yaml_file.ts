@@ -88,8 +88,14 @@ async function readText(path: string, subject: string): Promise<string> {
     }
     bytes = await Deno.readFile(path);
   } catch (cause) {
-    if (!(cause instanceof Deno.errors.NotFound)) throw cause;
-    throw new Deno.errors.NotFound(`Cannot read ${subject} at '${path}': there is no such file`, { cause });
+    if (cause instanceof Deno.errors.NotFound) {
+      throw new Deno.errors.NotFound(`Cannot read ${subject} at '${path}': there is no such file`, { cause });
+    }
+    if (cause instanceof SyntaxError) throw cause;
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new SyntaxError(`Cannot read ${subject} at '${path}' as it must be a file to read: ${why}`, {
+      cause,
+    });
   }
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);

@@ -42,13 +42,35 @@ Deno.test("loadAgentConfig() reads a YAML and fills in what it does not say", as
     ["a.sh", "source"],
     ["_b.py", "utility"],
     ["c.py", "script"],
+    ["hand_in.sh", "source"],
   ]);
   const { commandDocs, endNames, commands = [] } = agent.tools;
-  assertEquals(commandDocs, "f - shows 10 lines\n");
-  assertEquals([endNames, commands.map(({ name }) => name)], [{ f: "end_of_f" }, ["f"]]);
+  assertEquals(
+    commandDocs.split("\n").map((line) => line.split(" - ")[0]),
+    ["f", "validate", "submit", ""],
+    commandDocs,
+  );
+  assertEquals(commandDocs.split("\n")[0], "f - shows 10 lines");
+  assertEquals(endNames, { f: "end_of_f" });
+  assertEquals(commands.map(({ name }) => name), ["f", "validate", "submit"]);
   assertEquals(agent.tools.variables, { WINDOW: 10, X: "()" });
   assertEquals([agent.tools.blocklist, agent.tools.submitCommand], [["git"], "submit"]);
   assertEquals(agent.tools.blocklistStandalone.includes("python3"), true);
+});
+
+Deno.test("loadAgentConfig() adds what hands in where no file of the agent's does", async () => {
+  const tools = (submit: string) => `${HEAD}tools:\n  command_files: [a.sh]\n  submit_command: ${submit}\n`;
+  await using folder = await TempFolder.of({
+    "own.yaml": tools("finish"),
+    "none.yaml": tools("submit"),
+    "a.sh": "finish() { echo done; }\n",
+  });
+  const names = async (file: string) => {
+    const { tools } = await loadAgentConfig(join(folder.path, file));
+    return tools.commands?.map(({ name }) => name);
+  };
+  assertEquals(await names("own.yaml"), ["finish"]);
+  assertEquals(await names("none.yaml"), ["finish", "validate", "submit"]);
 });
 
 Deno.test("loadAgentConfig() names the file and the line of what is wrong", async () => {

@@ -76,14 +76,25 @@ def _indentation_faults(tree, data):
     """Lines of code whose indentation is no multiple of four, a tab counting up to the next of eight."""
     lines = data.split(b"\n")
     found = set()
-    for node in ast.walk(tree):
-        if not isinstance(node, ast.stmt) or node.lineno > len(lines):
+    for node in _statements(tree):
+        if node.lineno > len(lines):
             continue
         line = lines[node.lineno - 1]
         indent = line[: len(line) - len(line.lstrip(b" \t\f"))]
         if len(indent) == node.col_offset and len(indent.expandtabs(8)) % 4:
             found.add(Fault(node.lineno, len(indent) + 1, "E111", "indentation is not a multiple of 4"))
     return list(found)
+
+
+def _statements(tree):
+    """All statements of a tree; no expression has one in it."""
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        for part in ("body", "orelse", "finalbody", "handlers", "cases"):
+            waiting += getattr(node, part, ())
+        if isinstance(node, ast.stmt):
+            yield node
 
 
 def _name_faults(tree, name):
@@ -180,6 +191,9 @@ class _Names(ast.NodeVisitor):
                 self._visit_all(*node)
             elif node is not None:
                 self.visit(node)
+
+    def visit_Constant(self, node):
+        """Names nothing."""
 
     def visit_Name(self, node):
         if isinstance(node.ctx, ast.Store):
