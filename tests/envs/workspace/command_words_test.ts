@@ -80,6 +80,13 @@ Deno.test("commandKind() tells what the env answers by itself", () => {
     ["edit 1:2\nx\nend_of_edit", "run"],
     ["edit 1:2\nx\nend_of_edit\n", "run"],
     ["edit 1:2\nx end_of_edit", "open-ended"],
+    ["edit 1:2 << 'E'\nx\nE", "run"],
+    ["insert 0\nimport os\nrm -r spans", "open-ended"],
+    ["insert 3", "open-ended"],
+    ["insert 3\nx\nend_of_edit", "open-ended"],
+    ["insert 3\nx\nend_of_insert", "run"],
+    ["insert 3 < part.py", "run"],
+    ["insert here\nx", "run"],
     ["edit", "run"],
     ["edited 1:2", "run"],
   ];
