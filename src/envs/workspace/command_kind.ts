@@ -5,7 +5,7 @@ const EVALUATED_EXITS = new Set(["exit_context", "exit_cost", "exit_error", "exi
 /** What makes a command one that may take as long as a training. */
 const TRAINING = /\b(?:torchrun|python3?|accelerate|deepspeed)\b/;
 /** The first line of a command that text is to follow, unless it says itself where the text comes from. */
-const TAKES_TEXT = /^\s*(?:(edit)\s+\d+:\d+|(insert)\s+\d+)(?:\s[^<\n]*)?(?:\n|$)/;
+const TAKES_TEXT = /^\s*(edit(?=\s+\d+:\d)|insert(?!\s+\d+:))\s+[\d:]+(?:\s[^<\n]*)?(?:\n|$)/;
 
 /** What an action asks of the env. */
 export type CommandKind =
@@ -21,9 +21,9 @@ export function commandKind(action: string, { endNames }: Pick<AgentTools, "endN
   if (word === "skip") return { kind: "skip" };
   if (word === "exit_forfeit") return { kind: "forfeit" };
   if (EVALUATED_EXITS.has(word)) return { kind: "exit", action: word };
-  const [, edit, name = edit] = TAKES_TEXT.exec(action) ?? [];
-  if (name === undefined) return { kind: "run" };
-  const end = endNames[name] ?? `end_of_${name}`;
+  const [, name = ""] = TAKES_TEXT.exec(action) ?? [];
+  const end = endNames[name] ?? (name === "edit" ? "end_of_edit" : undefined);
+  if (end === undefined) return { kind: "run" };
   const isOpen = !action.split("\n").some((line) => line.trim() === end);
   return isOpen ? { kind: "open-ended", name, end } : { kind: "run" };
 }

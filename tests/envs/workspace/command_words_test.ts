@@ -87,10 +87,13 @@ Deno.test("commandKind() tells what the env answers by itself", () => {
     ["insert 3\nx\nend_of_insert", "run"],
     ["insert 3 < part.py", "run"],
     ["insert here\nx", "run"],
+    ["insert 1:2\nx", "run"],
+    ["edit 1\nx", "run"],
     ["edit", "run"],
     ["edited 1:2", "run"],
   ];
   for (const [action, kind] of kinds) assertEquals([action, commandKind(action, tools).kind], [action, kind]);
+  assertEquals(commandKind("insert 3", { endNames: {} }).kind, "run", "an insert of somebody else's");
 });
 
 Deno.test("mayTrain() is true of commands that name a program which trains", () => {
