@@ -76,13 +76,21 @@ export class WorkspaceEvaluator implements Evaluator {
     await Promise.allSettled(this.#running);
   }
 
+  /** Reads the plan's files once; a failure is not kept, so that the next evaluation tries again. */
+  #read(): Promise<Record<string, Uint8Array>> {
+    if (this.#files !== undefined) return this.#files;
+    const files = this.#files = evaluationFiles(this.#plan);
+    files.catch(() => this.#files = undefined);
+    return files;
+  }
+
   async #run(
     submitted: Readonly<Record<string, Uint8Array>>,
     options: { seed: number | undefined; signal: AbortSignal },
   ): Promise<EvaluationOutcome> {
     const { signal } = options;
     const plan = this.#plan;
-    const files = await (this.#files ??= evaluationFiles(plan));
+    const files = await this.#read();
     const seed = options.seed === undefined ? undefined : await evaluationSeed(options.seed, files);
     await using leases = new AsyncDisposableStack();
     const { forCallee, forCaller } = await crossBoundary(
