@@ -4,7 +4,8 @@ import type { AgentTools } from "./agent_config.ts";
 const EVALUATED_EXITS = new Set(["exit_context", "exit_cost", "exit_error", "exit_format", "exit_api"]);
 /** What makes a command one that may take as long as a training. */
 const TRAINING = /\b(?:torchrun|python3?|accelerate|deepspeed)\b/;
-const EDITED_LINES = /^\s*edit\s+\d+:\d+(?:\s|$)/;
+/** The first line of a command that text is to follow, unless it says itself where the text comes from. */
+const TAKES_TEXT = /^\s*(edit(?=\s+\d+:\d)|insert(?!\s+\d+:))\s+[\d:]+(?:\s[^<\n]*)?(?:\n|$)/;
 
 /** What an action asks of the env. */
 export type CommandKind =
@@ -20,9 +21,11 @@ export function commandKind(action: string, { endNames }: Pick<AgentTools, "endN
   if (word === "skip") return { kind: "skip" };
   if (word === "exit_forfeit") return { kind: "forfeit" };
   if (EVALUATED_EXITS.has(word)) return { kind: "exit", action: word };
-  const end = endNames.edit ?? "end_of_edit";
-  const isOpen = EDITED_LINES.test(action) && !action.split("\n").some((line) => line.trim() === end);
-  return isOpen ? { kind: "open-ended", name: "edit", end } : { kind: "run" };
+  const [, name = ""] = TAKES_TEXT.exec(action) ?? [];
+  const end = endNames[name] ?? (name === "edit" ? "end_of_edit" : undefined);
+  if (end === undefined) return { kind: "run" };
+  const isOpen = !action.split("\n").some((line) => line.trim() === end);
+  return isOpen ? { kind: "open-ended", name, end } : { kind: "run" };
 }
 
 /** Whether a command may run for as long as the task's training. */

@@ -117,6 +117,10 @@ export class WorkspaceEnv implements Env {
     if (this.#seat?.workspace === workspace) return this.#seat.bench;
     await this.#leave();
     const lease = await workspace.acquire({ signal });
+    if (this.#disposed) {
+      await lease[Symbol.asyncDispose]();
+      throw new Error("Cannot reset env as it was disposed meanwhile");
+    }
     const bench = new Workbench(lease.session, workspace);
     this.#seat = { workspace, lease, bench };
     return bench;

@@ -1,7 +1,9 @@
+import { derivedSeed } from "../../seeded_random.ts";
 import { blockedProgram } from "./blocked_program.ts";
 import { commandKind, mayTrain } from "./command_kind.ts";
 import { withHereDocuments } from "./commands/here_documents.ts";
 import type { EvaluationOutcome } from "./evaluation.ts";
+import { hasMark } from "./evaluation_mark.ts";
 import { exitStatus, validationText } from "./evaluation_text.ts";
 import { metricDirection } from "./metric_direction.ts";
 import type { Workbench } from "./workbench.ts";
@@ -42,14 +44,13 @@ interface ActionEnd {
 }
 
 const AT_START = JSON.stringify({ open_file: "n/a", working_dir: WORKSPACE });
-const VALIDATION = /^<<VALIDATION\|\|[\s\S]*\|\|VALIDATION>>\s*$/m;
-const SUBMISSION = /^<<SUBMISSION\|\|[\s\S]*\|\|SUBMISSION>>\s*$/m;
 
 /** The work on a task from its start to its end, action by action. */
 export class WorkspaceEpisode {
   readonly workspace: Workspace;
   readonly #parts: EpisodeParts;
   #steps = 0;
+  #evaluations = 0;
   #state = AT_START;
 
   constructor(parts: EpisodeParts) {
@@ -101,8 +102,8 @@ export class WorkspaceEpisode {
     const line = withHereDocuments(command, this.workspace.agent.tools.endNames);
     const { output, kept } = await bench.run(line, { ...options, timeoutMs, silenceMs });
     if (!kept) return { output, exitStatus: "early_exit" };
-    if (SUBMISSION.test(output)) return await this.#exit("submit", options);
-    if (!VALIDATION.test(output)) return { output };
+    if (hasMark(output, "SUBMISSION")) return await this.#exit("submit", options);
+    if (!hasMark(output, "VALIDATION")) return { output };
     const evaluation = await this.#evaluate("validate", options);
     return { output: validationText(evaluation.outcome, evaluation.baseline), evaluation };
   }
@@ -114,7 +115,8 @@ export class WorkspaceEpisode {
   }
 
   async #evaluate(action: string, { signal }: EpisodeStepOptions): Promise<WorkspaceEvaluation> {
-    const { bench, seed } = this.#parts;
+    const { bench } = this.#parts;
+    const seed = this.#nextSeed();
     const plan = this.workspace.task.evaluation;
     const handedIn = await bench.handIn(plan.submission, { signal });
     const outcome: EvaluationOutcome = "fault" in handedIn
@@ -125,6 +127,12 @@ export class WorkspaceEpisode {
     const metric = plan.metric ?? Object.keys(scores)[0];
     const directions = directionsOf({ ...baseline, ...scores }, plan);
     return { action, outcome, baseline, directions, ...(metric !== undefined && { metric }) };
+  }
+
+  /** Each evaluation has a chance of its own: what one tells of an opponent must be worth nothing in the next. */
+  #nextSeed(): number | undefined {
+    const { seed } = this.#parts;
+    return seed === undefined ? undefined : derivedSeed(seed, this.#evaluations++);
   }
 }
 

@@ -4,8 +4,9 @@ import type { WorkspaceEvaluation } from "../../envs/workspace/workspace_view.ts
 import type { Transform, TransformContext } from "../transform.ts";
 
 /**
- * What is worth a reward: the work at the `end` alone; each `improvement` on the best so far, which an episode cannot
- * gain by repeating itself; or each `validate`, as in TorchRL, and the end where nothing was validated before.
+ * What is worth a reward: the work at the `end` alone; each `improvement` on the best so far, which pays the same work
+ * once, but for the luck of a game of chance; or each `validate`, as in TorchRL, and the end where nothing was validated
+ * before.
  */
 export type RewardAt = "end" | "improvement" | "validate";
 

@@ -1,6 +1,11 @@
 import { join } from "node:path";
 import type { AgentConfig } from "../../../src/envs/workspace/agent_config.ts";
-import type { EvaluationOutcome, Evaluator, Submission } from "../../../src/envs/workspace/evaluation.ts";
+import type {
+  EvaluateOptions,
+  EvaluationOutcome,
+  Evaluator,
+  Submission,
+} from "../../../src/envs/workspace/evaluation.ts";
 import { Workspace } from "../../../src/envs/workspace/workspace.ts";
 import { WorkspaceEnv, type WorkspaceEnvOptions } from "../../../src/envs/workspace/workspace_env.ts";
 import type { Step } from "../../../src/envs/env.ts";
@@ -46,11 +51,13 @@ export const AGENT: AgentConfig = {
 /** Scores `answer.txt` by the number in it, and remembers what it was given. */
 export class NumberEvaluator implements Evaluator {
   readonly given: Submission[] = [];
+  readonly seeds: (number | undefined)[] = [];
   disposed = 0;
 
   // deno-lint-ignore require-await
-  async evaluate(submission: Submission): Promise<EvaluationOutcome> {
+  async evaluate(submission: Submission, { seed }: EvaluateOptions = {}): Promise<EvaluationOutcome> {
     this.given.push(submission);
+    this.seeds.push(seed);
     const bytes = submission.get("answer.txt");
     if (bytes === undefined) return { status: "missing", message: "there is no 'answer.txt'" };
     const text = new TextDecoder().decode(bytes);

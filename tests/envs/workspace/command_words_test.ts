@@ -80,10 +80,20 @@ Deno.test("commandKind() tells what the env answers by itself", () => {
     ["edit 1:2\nx\nend_of_edit", "run"],
     ["edit 1:2\nx\nend_of_edit\n", "run"],
     ["edit 1:2\nx end_of_edit", "open-ended"],
+    ["edit 1:2 << 'E'\nx\nE", "run"],
+    ["insert 0\nimport os\nrm -r spans", "open-ended"],
+    ["insert 3", "open-ended"],
+    ["insert 3\nx\nend_of_edit", "open-ended"],
+    ["insert 3\nx\nend_of_insert", "run"],
+    ["insert 3 < part.py", "run"],
+    ["insert here\nx", "run"],
+    ["insert 1:2\nx", "run"],
+    ["edit 1\nx", "run"],
     ["edit", "run"],
     ["edited 1:2", "run"],
   ];
   for (const [action, kind] of kinds) assertEquals([action, commandKind(action, tools).kind], [action, kind]);
+  assertEquals(commandKind("insert 3", { endNames: {} }).kind, "run", "an insert of somebody else's");
 });
 
 Deno.test("mayTrain() is true of commands that name a program which trains", () => {

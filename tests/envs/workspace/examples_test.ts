@@ -54,7 +54,7 @@ Deno.test("the prisoner's dilemma scores simple strategies as they are known to"
   } as const;
   for (const [name, [move, score]] of Object.entries(known)) {
     await t.step(name, async () => {
-      const outcome = await scoreOf(bench, "prisoners_dilemma", `def row_strategy(history): return ${move}`);
+      const outcome = await strategyScore(bench, "prisoners_dilemma", move);
       assert(outcome.status === "scored", JSON.stringify(outcome));
       assertNear(outcome.scores.Score ?? NaN, score, 0.02);
     });
@@ -78,10 +78,25 @@ Deno.test("the games refuse moves that are none", async (t) => {
   for (const [name, moves] of Object.entries(refused)) {
     await t.step(name, async () => {
       for (const move of moves) {
-        const outcome = await scoreOf(bench, name, `def row_strategy(history): return ${move}`);
+        const outcome = await strategyScore(bench, name, move);
         assert(outcome.status === "failed" && outcome.message.startsWith("ValueError: "), move);
       }
     });
+  }
+});
+
+Deno.test("the bugs are not mended by who gives an error's name, or raises what is meant to be given", async () => {
+  await using bench = await EvaluatorBench.open();
+  for (
+    const parse of [
+      'return "ValueError"',
+      'raise type("", (Exception,), {})',
+      'raise type("7", (Exception,), {})',
+    ]
+  ) {
+    const source = `def parse(text): ${parse}\nmerge = gaps = total = show = parse\n`;
+    const outcome = await scoreOf(bench, "bug_fixing", { "spans/__init__.py": source });
+    assertEquals(outcome, { status: "scored", scores: { passed: 0 }, artefact: "spans/" });
   }
 });
 
@@ -110,11 +125,20 @@ async function commandsOf(name: string): Promise<string[]> {
   });
 }
 
-async function scoreOf(bench: EvaluatorBench, name: string, strategy: string): Promise<EvaluationOutcome> {
+/** What a strategy scores that always makes the same move, an expression of Python. */
+async function strategyScore(bench: EvaluatorBench, name: string, move: string): Promise<EvaluationOutcome> {
+  return await scoreOf(bench, name, { "strategy.py": `def row_strategy(history): return ${move}` });
+}
+
+async function scoreOf(
+  bench: EvaluatorBench,
+  name: string,
+  files: Readonly<Record<string, string>>,
+): Promise<EvaluationOutcome> {
   const { evaluation: plan } = await loadWorkspaceTask(join(EXAMPLES, name));
   const { pool, evaluationPool } = bench;
   await using evaluator = new WorkspaceEvaluator({ plan, pool, evaluationPool });
-  return await evaluator.evaluate(submissionOf({ "strategy.py": strategy }), { seed: 1 });
+  return await evaluator.evaluate(submissionOf(files), { seed: 1 });
 }
 
 function assertNear(actual: number, expected: number, within: number): void {

@@ -117,6 +117,22 @@ Deno.test("WorkspaceEnv takes the baseline that the task states, or tells that t
   }, { task: { starter: [] }, reward: "end" });
 });
 
+Deno.test("WorkspaceEnv gives each evaluation a chance of its own, which the episode's seed gives again", async () => {
+  await withWorkspace(async ({ env, evaluator, act }) => {
+    const seedsOf = async (seed?: number) => {
+      const before = evaluator.seeds.length;
+      await env.reset({ id: "bench", query: "" }, { seed });
+      for (const command of ["validate", "validate", "submit"]) await act(command);
+      return evaluator.seeds.slice(before);
+    };
+    const seeds = await seedsOf(7);
+    assertEquals(new Set(seeds).size, 3, "what one tells of an opponent is worth nothing in the next");
+    assertEquals(await seedsOf(7), seeds);
+    assertEquals((await seedsOf(8)).filter((seed) => seeds.includes(seed)), []);
+    assertEquals(await seedsOf(), [undefined, undefined, undefined]);
+  }, { plan: { baseline: { Score: 1 } } });
+});
+
 Deno.test("WorkspaceEnv gives its reward in the direction of the metric", async () => {
   await withWorkspace(async ({ act }) => {
     await act("echo 0.25 > answer.txt");

@@ -150,3 +150,15 @@ Deno.test("Workspace.open() refuses a task that cannot be played, and disposes o
   const twice = [{ path: "data", hostPath: "/tmp" }, { path: "data/x", hostPath: "/tmp" }];
   await assertRejects(() => withWorkspace(async () => {}, { task: { data: twice } }), SyntaxError, "data");
 });
+
+Deno.test("WorkspaceEnv gives back a session that it was to have when it is disposed", async () => {
+  await withWorkspace(async ({ env, workspace }) => {
+    const waiting = new WorkspaceEnv({ workspaces: () => workspace });
+    const reset = waiting.reset({ id: "bench", query: "" });
+    await waiting[Symbol.asyncDispose]();
+    await env[Symbol.asyncDispose]();
+    await assertRejects(() => reset, Error, "disposed meanwhile");
+    await using lease = await workspace.acquire({ signal: AbortSignal.timeout(60_000) });
+    assertEquals((await lease.session.exec("1")).status, "ok");
+  });
+});

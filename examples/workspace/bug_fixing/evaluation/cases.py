@@ -1,4 +1,4 @@
-"""What is called, with what, and what it must give, or the name of the exception that it must raise."""
+"""What is called, with what, and what it must give, or the exception that it must raise."""
 
 CASES = [
     ("merge", ([],), []),
@@ -18,8 +18,8 @@ CASES = [
     ("parse", ("7",), [[7, 7]]),
     ("parse", ("4-6, 1-2",), [[1, 2], [4, 6]]),
     ("parse", ("1-3,4",), [[1, 4]]),
-    ("parse", ("5-2",), "ValueError"),
-    ("parse", ("1-x",), "ValueError"),
+    ("parse", ("5-2",), ValueError),
+    ("parse", ("1-x",), ValueError),
     ("show", ([],), ""),
     ("show", ([[7, 7]],), "7"),
     ("show", ([[1, 3], [7, 7], [9, 10]],), "1-3, 7, 9-10"),

@@ -11,5 +11,5 @@ def holds(submission, name, arguments, expected):
     try:
         result = submission.call(f"spans.{name}", *arguments)
     except SubmissionError as error:
-        return error.kind == expected
+        return isinstance(expected, type) and error.kind == expected.__name__
     return type(result) is type(expected) and result == expected

@@ -12,15 +12,16 @@ const OPENED = /<<-?\s*(['"]?)([\w-]+)\1/;
  */
 export function withHereDocuments(command: string, endNames: Readonly<Record<string, string>>): string {
   const lines = command.split("\n");
+  const ends = linesByText(lines);
   for (let at = 0; at < lines.length; at++) {
     const line = lines[at] ?? "";
     const [, , opened] = OPENED.exec(line) ?? [];
     const end = opened ?? endOf(line, endNames);
     if (end === undefined) continue;
-    const last = lines.findIndex((each, index) => index > at && isEnd(each, end));
-    if (last === -1) continue;
-    if (opened === undefined) lines.splice(at, 1, `${line} << '${end}'`);
-    lines.splice(last, 1, end);
+    const last = nextAfter(at, ends.get(end) ?? []);
+    if (last === undefined) continue;
+    if (opened === undefined) lines[at] = `${line} << '${end}'`;
+    lines[last] = end;
     at = last;
   }
   return lines.join("\n");
@@ -31,6 +32,13 @@ function endOf(line: string, endNames: Readonly<Record<string, string>>): string
   return Object.hasOwn(endNames, name) ? endNames[name] : undefined;
 }
 
-function isEnd(line: string, end: string): boolean {
-  return line.trimEnd() === end;
+/** Where each text is a whole line but for blanks at its end, the last line first. */
+function linesByText(lines: readonly string[]): Map<string, number[]> {
+  return Map.groupBy(lines.keys().toArray().reverse(), (at) => lines[at]?.trimEnd() ?? "");
+}
+
+/** The first of the lines behind one; those before it are dropped, as nobody asks for them again. */
+function nextAfter(at: number, lines: number[]): number | undefined {
+  while ((lines.at(-1) ?? Infinity) <= at) lines.pop();
+  return lines.at(-1);
 }

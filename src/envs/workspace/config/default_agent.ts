@@ -65,4 +65,5 @@ export const DEFAULT_BLOCKLIST_STANDALONE: readonly string[] = [
 ];
 
 /** What is said of a command that may not be run; of MLGym. */
-export const DEFAULT_BLOCKLIST_ERROR = "Interactive operation '{name}' is not supported by this environment";
+export const DEFAULT_BLOCKLIST_ERROR =
+  "'{name}' is not run here, as it waits for somebody who types or is not allowed";

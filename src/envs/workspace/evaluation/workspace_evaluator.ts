@@ -7,6 +7,7 @@ import type { EvaluationPlan } from "../workspace_task.ts";
 import { evaluationFiles } from "./evaluation_files.ts";
 import { evaluationOutcome } from "./evaluation_outcome.ts";
 import { evaluationRun } from "./evaluation_run.ts";
+import { evaluationSeed } from "./evaluation_seed.ts";
 import { SubmissionCallee } from "./submission_callee.ts";
 import { submittedFiles } from "./submitted_files.ts";
 
@@ -52,7 +53,8 @@ export class WorkspaceEvaluator implements Evaluator {
   /**
    * {@inheritDoc Evaluator.evaluate}
    *
-   * The same seed gives the script's own chance again, an opponent's moves for one; a submission cannot tell it.
+   * The same seed gives the script's own chance again, an opponent's moves for one; a submission cannot tell it,
+   * whatever it knows of the seed.
    *
    * @throws {Error} when a file of the plan cannot be read, or the evaluator is disposed.
    */
@@ -74,16 +76,25 @@ export class WorkspaceEvaluator implements Evaluator {
     await Promise.allSettled(this.#running);
   }
 
+  /** Reads the plan's files once; a failure is not kept, so that the next evaluation tries again. */
+  #read(): Promise<Record<string, Uint8Array>> {
+    if (this.#files !== undefined) return this.#files;
+    const files = this.#files = evaluationFiles(this.#plan);
+    files.catch(() => this.#files = undefined);
+    return files;
+  }
+
   async #run(
     submitted: Readonly<Record<string, Uint8Array>>,
     options: { seed: number | undefined; signal: AbortSignal },
   ): Promise<EvaluationOutcome> {
     const { signal } = options;
     const plan = this.#plan;
-    const files = await (this.#files ??= evaluationFiles(plan));
+    const files = await this.#read();
+    const seed = options.seed === undefined ? undefined : await evaluationSeed(options.seed, files);
     await using leases = new AsyncDisposableStack();
     const { forCallee, forCaller } = await crossBoundary(
-      () => this.#pair.acquire(leases, options),
+      () => this.#pair.acquire(leases, { seed, signal }),
       { error: SandboxError, failure: "Cannot evaluate", signal },
     );
     const callee = new SubmissionCallee(forCallee.session, { timeoutMs: plan.timeoutMs, signal });

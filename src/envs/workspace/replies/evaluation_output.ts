@@ -10,17 +10,25 @@ export interface EvaluationOutput {
 }
 
 const TEXTS = {
-  submissionArtefactPath: /valid submission artefact at ([^\n]*)\./,
-  openFile: /\(Open file: ([^\n]*)\)/,
-  currentDirectory: /\(Current directory: ([^\n]*)\)/,
-} as const;
+  submissionArtefactPath: between("valid submission artefact at ", "\\."),
+  openFile: between("\\(Open file: ", "\\)"),
+  currentDirectory: between("\\(Current directory: ", "\\)"),
+};
 
 const NUMBERS = {
-  baselineScore: /Baseline Score: \{'Score': ([^\n]*)\}/,
-  evaluationScore: /Evaluation Score: \{'Score': ([^\n]*)\}/,
+  baselineScore: between("Baseline Score: \\{'Score': ", "\\}"),
+  evaluationScore: between("Evaluation Score: \\{'Score': ", "\\}"),
   currentStep: /\(Current Step: (\d+),/,
   remainingSteps: /Remaining Steps: (\d+)\)/,
-} as const;
+};
+
+/**
+ * What stands in a line between the first `before` of the line and the last `after`. No other `before` of the same line
+ * is tried, which could not be followed by more, so that a line of many takes no longer than another.
+ */
+function between(before: string, after: string): RegExp {
+  return new RegExp(`(?<![^\\n])(?:(?!${before})[^\\n])*${before}([^\\n]*)${after}`);
+}
 
 /**
  * Reads a message as TorchRL's wrapper of MLGym does. Whoever writes to the message can write what it reads, so no

@@ -1,4 +1,5 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
+import { join } from "node:path";
 import { parseScores } from "../../../../src/envs/workspace/evaluation/parse_scores.ts";
 import { submittedFiles } from "../../../../src/envs/workspace/evaluation/submitted_files.ts";
 import { bad, FakePool, ok } from "../../../fake_pool.ts";
@@ -250,6 +251,26 @@ Deno.test("WorkspaceEvaluator gives back what it took, and answers no more once 
   assertEquals([pool.alive, evaluationPool.alive], [0, 0]);
   await evaluator[Symbol.asyncDispose]();
   await assertRejects(() => evaluator.evaluate(submissionOf({ a: "" })), Error, "the evaluator is disposed");
+});
+
+Deno.test("WorkspaceEvaluator.evaluate() reads its files again when they could not be read before", async () => {
+  const directory = await Deno.makeTempDir();
+  try {
+    const hostPath = join(directory, "score.py");
+    const plan = {
+      ...{ kind: "module", script: { path: "score.py", hostPath }, files: [], submission: ["a"] } as const,
+      ...{ timeoutMs: 1000, directions: {} },
+    };
+    const pool = new FakePool(() => ok("", { value: "loaded" }));
+    const evaluationPool = new FakePool(() => ok("", { value: '{"Score": 2}' }));
+    await using evaluator = new WorkspaceEvaluator({ plan, pool, evaluationPool });
+    const submission = submissionOf({ a: "" });
+    await assertRejects(() => evaluator.evaluate(submission), Deno.errors.NotFound);
+    await Deno.writeTextFile(hostPath, "");
+    assertEquals((await evaluator.evaluate(submission)).status, "scored");
+  } finally {
+    await Deno.remove(directory, { recursive: true });
+  }
 });
 
 Deno.test("WorkspaceEvaluator.evaluate() does not score a script that ended badly, whatever it printed", async () => {

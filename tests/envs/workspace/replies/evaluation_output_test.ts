@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { EvaluationOutputParser } from "../../../../src/envs/workspace/replies/evaluation_output.ts";
 
 const parser = new EvaluationOutputParser();
@@ -39,4 +39,12 @@ Deno.test("EvaluationOutputParser takes the numbers that Python writes", () => {
     1e16,
     3,
   ]);
+});
+
+Deno.test("EvaluationOutputParser is soon done with a line that begins again and again", () => {
+  const started = performance.now();
+  for (const text of ["valid submission artefact at ", "(Open file: ", "Evaluation Score: {'Score': "]) {
+    assertEquals(parser.parse(text.repeat(80_000)), {});
+  }
+  assert(performance.now() - started < 30_000, "to try each beginning takes minutes");
 });

@@ -1,0 +1,30 @@
+import { assert, assertEquals } from "@std/assert";
+import { withHereDocuments } from "../../../../src/envs/workspace/commands/here_documents.ts";
+
+const END_NAMES = { edit: "end_of_edit", insert: "end_of_insert" };
+
+Deno.test("withHereDocuments() puts what stands before an end into a here-document", async (t) => {
+  const cases: Readonly<Record<string, readonly [string, string]>> = {
+    "of one command": ["edit 1:2\na\nend_of_edit", "edit 1:2 << 'end_of_edit'\na\nend_of_edit"],
+    "of one after the other, blanks behind their ends": [
+      "edit 1:2\nEOF\nend_of_edit  \nls\ninsert 3\nend_of_edit\nend_of_insert\t",
+      "edit 1:2 << 'end_of_edit'\nEOF\nend_of_edit\nls\ninsert 3 << 'end_of_insert'\nend_of_edit\nend_of_insert",
+    ],
+    "but not what is text of another": [
+      "cat > a << 'X'\nedit 1:2\nend_of_edit\nX\nedit 1:1\nend_of_edit",
+      "cat > a << 'X'\nedit 1:2\nend_of_edit\nX\nedit 1:1 << 'end_of_edit'\nend_of_edit",
+    ],
+    "and leaves what has no end": ["end_of_edit\nedit 1:2\na", "end_of_edit\nedit 1:2\na"],
+  };
+  for (const [name, [command, expected]] of Object.entries(cases)) {
+    await t.step(name, () => assertEquals(withHereDocuments(command, END_NAMES), expected));
+  }
+});
+
+Deno.test("withHereDocuments() is soon done with many commands, whether they have an end or not", () => {
+  const started = performance.now();
+  for (const text of ["edit 1:1\n", "edit 1:1\nend_of_edit\n", "cat << A\n"]) {
+    withHereDocuments(text.repeat(200_000), END_NAMES);
+  }
+  assert(performance.now() - started < 30_000, "a search through all lines for each takes ten minutes");
+});

@@ -1,0 +1,33 @@
+import { assert, assertEquals } from "@std/assert";
+import { hasMark } from "../../../src/envs/workspace/evaluation_mark.ts";
+
+Deno.test("hasMark() finds a mark that has its lines for itself", () => {
+  const found = [
+    "<<SUBMISSION||x||SUBMISSION>>",
+    "before\n<<SUBMISSION||\na file\n||SUBMISSION>>\nbehind",
+    "<<SUBMISSION||||SUBMISSION>> \t\r\n",
+    "<<SUBMISSION||a||SUBMISSION>> b\n||SUBMISSION>>",
+  ];
+  for (const output of found) assertEquals([output, hasMark(output, "SUBMISSION")], [output, true]);
+});
+
+Deno.test("hasMark() finds none in what is quoted, open or of another kind", () => {
+  const none = [
+    "",
+    "echo <<SUBMISSION||x||SUBMISSION>>",
+    "<<SUBMISSION||x||SUBMISSION>> and more",
+    "<<SUBMISSION||SUBMISSION>>",
+    "<<SUBMISSION||\nx",
+    "||SUBMISSION>>\n<<SUBMISSION||",
+    "<<VALIDATION||x||VALIDATION>>",
+  ];
+  for (const output of none) assertEquals([output, hasMark(output, "SUBMISSION")], [output, false]);
+});
+
+Deno.test("hasMark() is soon done with marks that never end", () => {
+  const started = performance.now();
+  for (const line of ["<<VALIDATION||\n", "||VALIDATION>>x\n", "||VALIDATION>>    x\n"]) {
+    assertEquals(hasMark(`<<VALIDATION||${line.repeat(300_000)}`, "VALIDATION"), false);
+  }
+  assert(performance.now() - started < 20_000, "a search anew from each line takes hours");
+});
