@@ -47,8 +47,7 @@ async function whileServed(
 Deno.test("the README has no block that no test runs", () => {
   assertEquals(BLOCKS.map(({ section, language }) => `${section}: ${language}`), [
     ...["Paddock: sh", "A file of tasks: sh", "Training: sh", "tau-bench: sh"],
-    // The first of these is run by the tests of the edge.
-    ...["Graders at the edge: sh", "Workspace: sh"],
+    ...["Graders at the edge: sh", "Workspace: sh"], // tests/server/edge has the first
     ...["Serve: sh", "Serve: sh", "Serve: sh", "Serve: ts", "Serve: python"],
     ...["verl: sh", "TRL: python", "slime: python", "MCP: json"].map((name) =>
       `Plug in your trainer: ${name.split(": ")[1]}`
@@ -128,8 +127,6 @@ Deno.test({
     const [own = "", checkout = ""] = block("tau-bench", "sh").split(/(?<!\\)\n(?=.)/);
     assertStringIncludes(checkout, "--path ~/tau-bench"); // it needs a checkout and two models
     assertStringIncludes(await run(own), "mean reward");
-    const [workspace = ""] = block("Workspace", "sh").split(/(?<!\\)\n(?=.)/); // the other needs MLGym and a model
-    assertStringIncludes(await run(workspace), "mean reward");
   },
 });
 
