@@ -3,6 +3,7 @@ import { PADDOCK_VERSION } from "../version.ts";
 import { access, type AccessOptions } from "./access.ts";
 import { e2b } from "./adapters/e2b.ts";
 import { nemoSkills } from "./adapters/nemo_skills.ts";
+import { openR1 } from "./adapters/open_r1.ts";
 import { openEnv } from "./adapters/openenv.ts";
 import { codingKind } from "./adapters/openenv/coding_env.ts";
 import type { OpenEnvKind } from "./adapters/openenv/env_kind.ts";
@@ -34,7 +35,7 @@ import { sessionRoutes } from "./v1/sessions.ts";
 import { streamRoutes } from "./v1/stream.ts";
 
 /** The systems whose clients are served as they are; two ask at `/execute`, and the first takes what is its own. */
-const ADAPTERS = [sandboxFusion, nemoSkills, e2b, piston];
+const ADAPTERS = [sandboxFusion, nemoSkills, e2b, openR1, piston];
 
 /** What a server is made of. */
 export interface PaddockAppOptions extends AccessOptions {

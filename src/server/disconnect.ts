@@ -5,14 +5,15 @@ import type { AppEnv } from "./app_env.ts";
 export function noticeDisconnect(): MiddlewareHandler<AppEnv> {
   return async (c, next) => {
     const gone = new AbortController();
-    const { signal } = c.req.raw;
+    const signals = [c.req.raw.signal, ...c.env?.gone ? [c.env.gone] : []];
     const onAbort = () => gone.abort(new DOMException("Whoever asked has gone", "AbortError"));
-    signal.addEventListener("abort", onAbort);
+    for (const signal of signals) signal.addEventListener("abort", onAbort);
     c.set("signal", gone.signal);
     try {
       await next();
     } finally {
-      signal.removeEventListener("abort", onAbort); // it is aborted after each answer, too
+      // The request's own is aborted after each answer, too.
+      for (const signal of signals) signal.removeEventListener("abort", onAbort);
     }
   };
 }

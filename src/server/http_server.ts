@@ -1,4 +1,8 @@
+import { Departures } from "./departures.ts";
 import { impatient } from "./impatient.ts";
+
+/** Answers a request; the signal is aborted when whoever asked goes away before the answer. */
+export type Fetch = (request: Request, gone: AbortSignal) => Response | Promise<Response>;
 
 /** Where a {@linkcode HttpServer} listens, and how it stops. */
 export interface HttpServerOptions {
@@ -21,16 +25,19 @@ export class HttpServer implements AsyncDisposable {
   readonly #server: Deno.HttpServer<Deno.NetAddr>;
   readonly #options: HttpServerOptions;
   readonly #cut = new AbortController();
+  readonly #departures: Departures;
   #stopped: Promise<void> | undefined;
 
   /** @throws {Deno.errors.AddrInUse} when somebody else listens there. */
-  constructor(fetch: (request: Request) => Response | Promise<Response>, options: HttpServerOptions) {
+  constructor(fetch: Fetch, options: HttpServerOptions) {
     const { hostname, port, readMs = 60_000 } = options;
     this.#options = options;
     this.#server = Deno.serve(
       { hostname, port, signal: this.#cut.signal, onListen() {} },
-      async (request) => await impatient(await fetch(request), readMs),
+      async (request, { remoteAddr }) =>
+        await impatient(await this.#answer(fetch, request, remoteAddr), readMs),
     );
+    this.#departures = new Departures(this.port);
   }
 
   /** The port that it listens on. */
@@ -44,7 +51,14 @@ export class HttpServer implements AsyncDisposable {
     return this.#stopped;
   }
 
+  async #answer(fetch: Fetch, request: Request, { port }: { port: number }): Promise<Response> {
+    const gone = new AbortController();
+    using _watch = this.#departures.watch(port, gone);
+    return await fetch(request, gone.signal);
+  }
+
   async #stop(): Promise<void> {
+    await using _departures = this.#departures;
     const { graceMs = 5_000, onGraceOver } = this.#options;
     const ended = this.#server.shutdown();
     await within(graceMs, ended);

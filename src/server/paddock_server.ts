@@ -60,8 +60,11 @@ export interface PaddockServerOptions extends AccessOptions {
  * ```
  */
 export class PaddockServer implements AsyncDisposable {
-  /** Answers a request; it needs no `this`, and never rejects. */
-  readonly fetch: (request: Request) => Promise<Response>;
+  /**
+   * Answers a request; it needs no `this`, and never rejects. What the request wants stops when its signal, or
+   * `gone`, is aborted before it is answered.
+   */
+  readonly fetch: (request: Request, gone?: AbortSignal) => Promise<Response>;
   readonly #sessions: SessionService;
   readonly #envs: EnvService;
 
@@ -74,7 +77,7 @@ export class PaddockServer implements AsyncDisposable {
     const envs = new EnvService({ ...rest, sessions, metrics });
     const openEnv = openEnvTokenizer && chatKind(openEnvTokenizer);
     const app = paddockApp({ ...rest, sessions, envs, metrics, openEnv });
-    this.fetch = async (request) => await app.fetch(request);
+    this.fetch = async (request, gone) => await app.fetch(request, gone && { gone });
     this.#sessions = sessions;
     this.#envs = envs;
   }

@@ -92,7 +92,8 @@ async function readBody(
   const startedAt = performance.now();
   try {
     if (announced > bodyBytes) throw tooLarge();
-    for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
+    const next = () => reader.read().catch(cutShort);
+    for (let piece = await next(); !piece.done; piece = await next()) {
       bytes += piece.value.length;
       if (bytes > bodyBytes) throw tooLarge();
       room.take(piece.value.length);
@@ -106,6 +107,10 @@ async function readBody(
     throw new ServerError("too_slow", `The body must be there within ${bodyMs} ms`);
   }
   return join(pieces);
+}
+
+function cutShort(cause: unknown): never {
+  throw new ServerError("malformed", "The body must come as its headers say", { cause });
 }
 
 const [QUOTE, BACKSLASH] = [0x22, 0x5c];

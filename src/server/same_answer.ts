@@ -81,6 +81,7 @@ export class SameAnswers {
     let bytes = this.#answers.values().reduce((sum, kept) => sum + kept.bytes, 0);
     for (const [key, kept] of this.#answers) {
       if (this.#answers.size <= MAX_ANSWERS && bytes <= MAX_ANSWER_BYTES) return;
+      if (!kept.answered) continue; // it comes again, or is cancelled, as long as it runs
       this.#answers.delete(key);
       bytes -= kept.bytes;
     }

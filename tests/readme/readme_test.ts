@@ -48,7 +48,7 @@ Deno.test("the README has no block that no test runs", () => {
   assertEquals(BLOCKS.map(({ section, language }) => `${section}: ${language}`), [
     ...["Paddock: sh", "A file of tasks: sh", "Training: sh", "tau-bench: sh"],
     ...["Graders at the edge: sh", "Workspace: sh"], // tests/server/edge has the first
-    ...["Serve: sh", "Serve: sh", "Serve: ts", "Serve: python"],
+    ...["Serve: sh", "Serve: sh", "Serve: sh", "Serve: ts", "Serve: python"],
     ...["verl: sh", "TRL: python", "slime: python", "MCP: json"].map((name) =>
       `Plug in your trainer: ${name.split(": ")[1]}`
     ),
@@ -60,11 +60,13 @@ Deno.test({
   ignore: !posix || CURL.missing,
   fn: () =>
     whileServed(async (clone, at) => {
-      const { results } = JSON.parse(await clone.run("sh", "-euc", at(block("Serve", "sh", "curl"))));
+      const { results } = JSON.parse(await clone.run("sh", "-euc", at(block("Serve", "sh", "exec:batch"))));
       assertEquals(results.map(({ result }: { result: { status: string } }) => result.status), [
         "ok",
         "error",
       ]);
+      const played = await clone.run("sh", "-euc", at(block("Serve", "sh", "/v1/envs")));
+      assertStringIncludes(played, '"reward":1,"terminated":true');
       const typescript = at(block("Serve", "ts")).replace("@paddock/paddock", new URL("mod.ts", ROOT).href);
       const file = await clone.write("client.ts", typescript);
       const config = new URL("deno.json", ROOT).pathname;

@@ -1,8 +1,8 @@
 import { assertEquals } from "@std/assert";
-import { HttpServer, type HttpServerOptions } from "../../src/server/http_server.ts";
+import { type Fetch, HttpServer, type HttpServerOptions } from "../../src/server/http_server.ts";
 
 function serve(
-  fetch: (request: Request) => Response | Promise<Response>,
+  fetch: Fetch,
   options: Partial<HttpServerOptions> = {},
 ): HttpServer {
   return new HttpServer(fetch, {
@@ -44,4 +44,38 @@ Deno.test("HttpServer lets a request end before it stops, and cuts short what do
   await asked.promise;
   await server[Symbol.asyncDispose]();
   assertEquals(await (await answer).text(), "cut short");
+});
+
+Deno.test({
+  name:
+    "HttpServer notices a client that goes away, however large and in however many pieces its request came",
+  ignore: Deno.build.os !== "linux",
+  async fn() {
+    const asked = Promise.withResolvers<void>();
+    const gone = Promise.withResolvers<Response>();
+    await using server = serve(async (request, signal) => {
+      await request.bytes();
+      signal.addEventListener("abort", () => gone.resolve(new Response("nobody reads it")));
+      asked.resolve();
+      return await gone.promise;
+    });
+    const connection = await Deno.connect({ hostname: "127.0.0.1", port: server.port });
+    const encoder = new TextEncoder();
+    await connection.write(
+      encoder.encode("POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5000\r\n\r\n"),
+    );
+    await connection.write(encoder.encode("x".repeat(5_000)));
+    await asked.promise;
+    connection.close();
+    await gone.promise;
+  },
+});
+
+Deno.test("HttpServer takes no client that waits for one that has gone", async () => {
+  await using server = serve(async (_, gone) => {
+    await new Promise((resolve) => setTimeout(resolve, 600));
+    return new Response(String(gone.aborted));
+  });
+  const ask = async () => await (await fetch(`http://127.0.0.1:${server.port}`)).text();
+  assertEquals(await Promise.all([ask(), ask(), ask()]), ["false", "false", "false"]);
 });

@@ -118,6 +118,21 @@ Deno.test("a request that comes again with its id has the same answer, and is do
   assertEquals((await exec("b", { "x-request-id": "1" })).status, 409);
 });
 
+Deno.test("a request that runs is not forgotten, however many are answered meanwhile", async () => {
+  const { promise: answer, resolve } = Promise.withResolvers<ReturnType<typeof ok>>();
+  let runs = 0;
+  await using server = served({ python: () => (runs++, answer) });
+  const post = (body: object, id: string) =>
+    server.ask("POST", "/v1/exec:batch", body, { "x-request-id": id });
+  const first = post({ items: [{ code: "" }] }, "long");
+  for (let at = 0; at < 4_100; at++) await post({ items: [] }, `${at}`);
+  const again = post({ items: [{ code: "" }] }, "long");
+  resolve(ok("done"));
+  assertEquals((await first).body.results[0].result.stdout, "done");
+  assertEquals((await again).body, (await first).body);
+  assertEquals(runs, 1);
+});
+
 Deno.test("a request with an id is cut short when its owner says so, and nobody else's is", async () => {
   const started: (() => void)[] = [];
   await using server = served({

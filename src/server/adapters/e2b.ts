@@ -10,6 +10,7 @@ import type { LiveSession } from "../live_session.ts";
 import { ServerError, sessionError } from "../server_error.ts";
 import type { SessionService } from "../session_service.ts";
 import { detailAnswer, detailBody, DetailError } from "./detail_error.ts";
+import { executionError, mainResults } from "./e2b_execution.ts";
 import { environment } from "./environment.ts";
 
 /** Its clients end a program by going away; this is for those who do not. */
@@ -138,21 +139,9 @@ async function execute(execution: Execution, send: (text: string) => void): Prom
 }
 
 function outcome(result: ExecResult): object[] {
-  if (result.status === "exited") {
-    const value = String(result.exitCode);
-    return [{ type: "error", name: "SystemExit", value, traceback: `SystemExit: ${value}\n` }];
-  }
-  if ("error" in result) {
-    const { type: name, message: value, traceback } = result.error;
-    return [{ type: "error", name, value, traceback }];
-  }
-  if (result.value === undefined) return [];
-  return [{ type: "result", text: unquoted(result.value), is_main_result: true }];
-}
-
-/** A text as it is, and not as a prompt would show it. */
-function unquoted(value: string): string {
-  return /^(['"]).*\1$/s.test(value) && value.length > 1 ? value.slice(1, -1) : value;
+  const error = executionError(result);
+  if (error !== undefined) return [{ type: "error", ...error }];
+  return mainResults(result).map((main) => ({ type: "result", ...main }));
 }
 
 /** A failure as its clients read it: a plain sentence, or the faults of a body. */

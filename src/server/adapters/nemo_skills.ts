@@ -3,6 +3,7 @@ import { z } from "zod";
 import type { ExecResult, ShellResult } from "../../sandbox/exec.ts";
 import type { AppContext, AppEnv } from "../app_env.ts";
 import { asServerError, errorHeaders } from "../error_answer.ts";
+import { runScript } from "../run_script.ts";
 import { scriptOutcome } from "../script_outcome.ts";
 import { ServerError } from "../server_error.ts";
 import type { SessionService } from "../session_service.ts";
@@ -91,7 +92,7 @@ async function execute(c: AppContext, sessions: SessionService, asked: NemoReque
     return refusal(`language '${language}' is not available here: it must be ipython, python or shell\n`);
   }
   await using session = await sessions.borrow(options);
-  if (language !== SHELL) return scriptAnswer(await session.exec(code, run), asked);
+  if (language !== SHELL) return scriptAnswer(await runScript(session, code, run), asked);
   try {
     return scriptAnswer(await session.shell(code, run), asked);
   } catch (error) {

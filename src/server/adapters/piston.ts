@@ -4,6 +4,7 @@ import { pythonStr } from "../../tools/python_repr.ts";
 import type { AppEnv } from "../app_env.ts";
 import { asServerError, errorHeaders } from "../error_answer.ts";
 import type { LiveSession } from "../live_session.ts";
+import { runScript } from "../run_script.ts";
 import { scriptOutcome } from "../script_outcome.ts";
 import { ServerError } from "../server_error.ts";
 import type { SessionService } from "../session_service.ts";
@@ -57,7 +58,7 @@ async function run(session: LiveSession, asked: PistonRequest, signal: AbortSign
   }
   await session.exec(`__import__("sys").argv[:] = ${pythonStr([main.name, ...args])}`, { signal });
   const pieces: string[] = [];
-  const result = await session.exec(new TextDecoder().decode(main.bytes), {
+  const result = await runScript(session, new TextDecoder().decode(main.bytes), {
     ...{ timeoutMs, stdin, signal },
     onOutput: (_, text) => pieces.push(text),
   });

@@ -57,8 +57,62 @@ Deno.test("/run_code takes files in and out, under the working directory alone",
     }
     assertEquals(await run({ code: "int main() {}", language: "cpp" }), {
       ...{ status: "SandboxError", run_result: null, ...nothing },
-      message: "language 'cpp' is not available here: it must be python or bash",
+      message: "language 'cpp' is not available here: it must be python, pytest or bash",
     });
+  });
+});
+
+const TESTS = `import pytest
+from unittest import TestCase
+
+def test_plain(): assert True
+
+class TestMany:
+    def setup_method(self): self.one = 1
+    @pytest.mark.parametrize("a, b", [(1, 1), (2, 2)])
+    def test_rows(self, a, b): assert a == b * self.one
+
+class Old(TestCase):
+    def test_old(self): self.assertEqual(0.1 + 0.2, pytest.approx(0.3))
+
+@pytest.mark.skip
+def test_skipped(): assert False
+
+def test_raises():
+    with pytest.raises(ZeroDivisionError, match="zero"): 1 / 0
+`;
+
+Deno.test("/run_code runs tests in the manner of pytest, whose exit code decides", async () => {
+  await withPython(async ({ ask }) => {
+    const run = async (code: string, files: object = {}) => {
+      const { body } = await ask("POST", "/run_code", { code, language: "pytest", files });
+      return [body.status, body.run_result.return_code, body.run_result.stdout.trimEnd().split("\n").at(-1)];
+    };
+    assertEquals(await run(TESTS), ["Success", 0, "5 passed, 1 skipped"]);
+    const helper = { "helper.py": btoa("one = 2") };
+    const failing =
+      "from helper import one\ndef test_one(): assert one == 1\ndef test_two(): assert one == 2";
+    assertEquals(await run(failing, helper), ["Failed", 1, "1 failed, 1 passed"]);
+    assertEquals(await run("x = 1"), ["Failed", 5, "no tests ran"]);
+    assertEquals((await run("raise SystemExit(0)")).slice(0, 2), ["Failed", 2]);
+    assertEquals(await run("def test_out(): raise SystemExit(0)"), ["Failed", 1, "1 failed"]);
+    assertEquals(await run("def test_none(capsys): pass"), ["Failed", 1, "1 failed"]);
+    assertEquals((await run("import os\ndef test_end(): os._exit(0)"))[0], "Failed");
+  });
+});
+
+Deno.test("/run_code runs what a program leaves for its exit, and says when output is cut", async () => {
+  await withPython(async ({ ask }) => {
+    const run = async (code: string) => (await ask("POST", "/run_code", { code })).body.run_result;
+    const { stdout, return_code } = await run(
+      "import atexit, io, sys\nout = sys.stdout = io.StringIO()\n" +
+        "atexit.register(lambda: sys.__stdout__.write(out.getvalue()))\nprint(42)\nsys.exit(3)",
+    );
+    assertEquals([stdout, return_code], ["42\n", 3]);
+    assertEquals((await run("print(1)")).stderr, "");
+    const flood = await run("print('x' * 20_000_000)");
+    assertEquals(flood.stdout.length, 16_777_216);
+    assertStringIncludes(flood.stderr, "Output is cut");
   });
 });
 

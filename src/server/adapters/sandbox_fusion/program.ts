@@ -1,7 +1,16 @@
 import type { z } from "zod";
 import type { LiveSession } from "../../live_session.ts";
+import type { ExecOptions, ExecResult, ShellResult } from "../../../sandbox/exec.ts";
+import { runScript } from "../../run_script.ts";
 import { getFiles, putFiles } from "./files.ts";
+import RUN_TESTS from "./run_tests.py" with { type: "text" };
 import { commandResult, type CommandRunResult, type programRequest, refusal, runStatus } from "./messages.ts";
+
+const LANGUAGES = ["python", "pytest", "bash"] as const;
+/** The file that tests come in, and are run from. */
+const TESTS = "test_program";
+
+type ProgramLanguage = (typeof LANGUAGES)[number];
 
 /** The answer of `/run_code`. */
 export interface ProgramAnswer extends Omit<ReturnType<typeof refusal>, "run_result"> {
@@ -15,16 +24,33 @@ export async function runProgram(
   signal: AbortSignal,
 ): Promise<ProgramAnswer> {
   const { code, language, stdin } = request;
-  if (language !== "python" && language !== "bash") {
-    return refusal(
-      `language '${language}' is not available here: it must be python or bash`,
-    );
+  if (!isKnown(language)) {
+    return refusal(`language '${language}' is not available here: it must be python, pytest or bash`);
   }
   await putFiles(session, request.files);
   const options = { timeoutMs: request.run_timeout * 1000, stdin: stdin ?? undefined, signal };
-  const run = commandResult(
-    language === "bash" ? await session.shell(code, options) : await session.exec(code, options),
-  );
+  const run = commandResult(await RUNS[language](session, code, options));
   const files = await getFiles(session, request.fetch_files);
   return { ...refusal(""), status: runStatus(run), run_result: run, files };
+}
+
+function isKnown(language: string): language is ProgramLanguage {
+  return LANGUAGES.some((known) => known === language);
+}
+
+const RUNS: Readonly<
+  Record<
+    ProgramLanguage,
+    (session: LiveSession, code: string, options: ExecOptions) => Promise<ExecResult | ShellResult>
+  >
+> = {
+  python: runScript,
+  pytest: runTests,
+  bash: (session, code, { timeoutMs, stdin, signal }) => session.shell(code, { timeoutMs, stdin, signal }),
+};
+
+/** Runs tests in the manner of pytest. Tests and what they test share an interpreter, as they do there. */
+async function runTests(session: LiveSession, code: string, options: ExecOptions): Promise<ExecResult> {
+  await session.writeFile(`${TESTS}.py`, code);
+  return await session.exec(`${RUN_TESTS}\nraise SystemExit(main("${TESTS}"))`, options);
 }

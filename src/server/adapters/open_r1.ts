@@ -1,0 +1,58 @@
+import { Hono } from "hono";
+import { z } from "zod";
+import type { AppEnv } from "../app_env.ts";
+import type { LiveSession } from "../live_session.ts";
+import { ServerError, sessionError } from "../server_error.ts";
+import type { SessionService } from "../session_service.ts";
+import { runLanes } from "../v1/lanes.ts";
+import { detailAnswer, detailBody } from "./detail_error.ts";
+import { type Execution, execution } from "./e2b_execution.ts";
+
+const MAX_SCRIPTS = 4096;
+const MAX_SECONDS = 3_600;
+
+const batchRequest = z.object({
+  scripts: z.array(z.string()).max(MAX_SCRIPTS),
+  languages: z.array(z.string()),
+  timeout: z.number().positive().max(MAX_SECONDS).default(30),
+});
+
+/** What became of one script: one of the two is `null`. */
+interface ScriptResult {
+  readonly execution: Execution | null;
+  readonly exception_str: string | null;
+}
+
+/**
+ * What open-r1 asks its router for: `/execute_batch`, whose scripts have an interpreter of their own each, and
+ * whose answers are the executions of E2B's code interpreter.
+ */
+export function openR1(sessions: SessionService): Hono<AppEnv> {
+  const app = new Hono<AppEnv>();
+  app.onError(detailAnswer);
+  app.post("/execute_batch", async (c) => {
+    const { scripts, languages, timeout } = await detailBody(c, batchRequest);
+    if (languages.length !== scripts.length) {
+      throw new ServerError("invalid", `languages: there must be one for each of ${scripts.length} scripts`);
+    }
+    const items = scripts.map((code, at) => ({ code, language: languages[at] ?? "" }));
+    const owner = c.get("owner");
+    const runOne = async ({ code, language }: typeof items[number], signal: AbortSignal) => {
+      if (language.toLowerCase() !== "python") return failed(`language '${language}' is not available here`);
+      try {
+        await using session: LiveSession = await sessions.borrow({ owner, signal });
+        const result = await session.exec(code, { timeoutMs: timeout * 1000, signal });
+        return { execution: execution(result), exception_str: null };
+      } catch (thrown) {
+        return failed(sessionError(thrown).message);
+      }
+    };
+    const options = { laneOf: () => undefined, concurrency: sessions.maxSessions, signal: c.get("signal") };
+    return c.json(await runLanes(items, runOne, options));
+  });
+  return app;
+}
+
+function failed(exception_str: string): ScriptResult {
+  return { execution: null, exception_str };
+}

@@ -1,0 +1,29 @@
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { withPython } from "../served.ts";
+
+Deno.test("/execute_batch runs each script by itself and answers in order, as open-r1's router does", async () => {
+  await withPython(async ({ ask, sessions }) => {
+    const scripts = ["print('on')\nx = 1\nx / 2", "x", "while True: pass", "puts 1"];
+    const languages = ["python", "python", "python", "ruby"];
+    const { body } = await ask("POST", "/execute_batch", {
+      ...{ scripts, languages, timeout: 2, request_timeout: 4 },
+    });
+    const [right, wrong, late, foreign] = body;
+    assertEquals(right, {
+      execution: {
+        results: [{ text: "0.5", is_main_result: true }],
+        logs: { stdout: ["on\n"], stderr: [] },
+        error: null,
+        execution_count: 1,
+      },
+      exception_str: null,
+    });
+    assertEquals([wrong.execution.error.name, wrong.execution.results], ["NameError", []]);
+    assertEquals(typeof late.execution.error.name, "string");
+    assertEquals(foreign, { execution: null, exception_str: "language 'ruby' is not available here" });
+    const { status, body: { detail } } = await ask("POST", "/execute_batch", { scripts, languages: [] });
+    assertEquals(status, 422);
+    assertStringIncludes(detail, "one for each of 4 scripts");
+    assertEquals(sessions.list(""), []);
+  });
+});
