@@ -19,6 +19,7 @@ import functools
 import http.client
 import json
 import random
+import re
 import socket
 import threading
 import time
@@ -374,7 +375,7 @@ def _read_output(response: http.client.HTTPResponse, on_output: OnOutput) -> Exe
         line = response.readline(_MAX_ANSWER_BYTES)
         if line == b"":
             raise PaddockError("Cannot exec as the server's answer ends before the result")
-        key, _, value = line.decode().rstrip("\r\n").partition(":")
+        key, _, value = line.decode(errors="replace").rstrip("\r\n").partition(":")
         if key == "event":
             name = value.strip()
         elif key == "data":
@@ -392,7 +393,7 @@ def _read_output(response: http.client.HTTPResponse, on_output: OnOutput) -> Exe
 def _json(contents: bytes, doing: str) -> dict[str, Any]:
     try:
         value = json.loads(contents) if contents else {}
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise PaddockError(f"Cannot {doing} as the server's answer is no JSON") from error
     if not isinstance(value, dict):
         raise PaddockError(f"Cannot {doing} as the server's answer is no object")
@@ -444,10 +445,8 @@ def _refusal(response: http.client.HTTPResponse) -> PaddockError:
     try:
         error = json.loads(text)["error"]
         kind, message = _text(error, "type"), _text(error, "message")
-    except (KeyError, TypeError, ValueError, PaddockError):
+    except (KeyError, TypeError, ValueError, RecursionError, PaddockError):
         kind, message = "", " ".join(text.split())[:300]
-    try:
-        retry_after: Optional[float] = float(response.getheader("retry-after", ""))
-    except ValueError:
-        retry_after = None
+    seconds = response.getheader("retry-after", "")
+    retry_after = float(seconds) if re.fullmatch(r"\d{1,9}(\.\d{1,9})?", seconds, re.ASCII) else None
     return PaddockError(f"The server answered {status}: {message}", status, kind, retry_after)

@@ -3,6 +3,7 @@ import assets from "./guest/assets.ts" with { type: "text" };
 import bridge from "./guest/bridge.py" with { type: "text" };
 import build from "./guest/build.ts" with { type: "text" };
 import byteText from "./guest/byte_text.ts" with { type: "text" };
+import callLimits from "./guest/call_limits.ts" with { type: "text" };
 import channel from "./guest/channel.ts" with { type: "text" };
 import devices from "./guest/devices.ts" with { type: "text" };
 import entropy from "./guest/entropy.ts" with { type: "text" };
@@ -65,7 +66,7 @@ export function workerModules(): GuestModule[] {
       session_files: sessionFiles,
       read_only_files: readOnlyFiles,
     },
-    ...{ file_quota: fileQuota, entropy, devices, python, build },
+    ...{ call_limits: callLimits, file_quota: fileQuota, entropy, devices, python, build },
     ...{ thrown_text: thrownText, session, worker },
   };
   return guestModules(modules);

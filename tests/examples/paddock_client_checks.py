@@ -111,6 +111,45 @@ class Flaky(http.server.BaseHTTPRequestHandler):
         self.wfile.write(contents)
 
 
+class Nonsense(http.server.BaseHTTPRequestHandler):
+    """Opens sessions, and answers whatever else it is asked with what it was given."""
+
+    status, body, wait = 200, b"", "0"
+
+    def log_message(self, *_):
+        pass
+
+    def do_POST(self):
+        self.rfile.read(int(self.headers["content-length"]))
+        opens = self.path == "/v1/sessions"
+        body = b'{"id": "s"}' if opens else Nonsense.body
+        self.send_response(200 if opens else Nonsense.status)
+        self.send_header("retry-after", Nonsense.wait)
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def do_DELETE(self):
+        self.send_response(200)
+        self.send_header("content-length", "0")
+        self.end_headers()
+
+
+with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Nonsense) as nonsense:
+    threading.Thread(target=nonsense.serve_forever, daemon=True).start()
+    puzzled = PaddockClient(f"http://127.0.0.1:{nonsense.server_address[1]}", retries=1, backoff=0.01)
+    with puzzled.session() as odd:
+        Nonsense.body = b"[" * 200_000
+        check("an answer of brackets is an error", "no JSON" in str(refused(lambda: odd.exec("1"))))
+        Nonsense.body = b'event: stdout\ndata: {"text": "\xff"}\n\n'
+        texts = []
+        broken = refused(lambda: odd.exec("1", on_output=lambda _, text: texts.append(text)))
+        check("bytes that are no text are told as such", (texts, broken.status) == (["\ufffd"], None))
+        for Nonsense.wait in ("nan", "inf", "-5", "soon"):
+            Nonsense.status, Nonsense.body = 503, b"[" * 200_000
+            check(f"a wait of {Nonsense.wait} is none", refused(lambda: odd.exec("1")).retry_after is None)
+    nonsense.shutdown()
+
 with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Flaky) as flaky:
     threading.Thread(target=flaky.serve_forever, daemon=True).start()
     unsteady = PaddockClient(f"http://127.0.0.1:{flaky.server_address[1]}", backoff=0.01)

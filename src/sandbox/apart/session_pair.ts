@@ -1,5 +1,6 @@
 import { derivedSeed } from "../../seeded_random.ts";
 import type { SessionLease, SessionPool } from "../exec.ts";
+import { unlessAborted } from "../unless_aborted.ts";
 
 /** What {@linkcode SessionPair.acquire} may be given. */
 export interface PairOptions {
@@ -10,12 +11,13 @@ export interface PairOptions {
 
 /**
  * Two sessions at a time, for a program that calls and one that is called: whoever takes a pair waits for both
- * before another waits for its first, so that none starves.
+ * before another waits for its first, so that none starves, and no two hold what the other one waits for.
  */
 export class SessionPair {
+  /** When whoever is last in the line has a pair: all who take pairs of a pool stand in one line. */
+  static readonly #turns = new WeakMap<SessionPool, Promise<unknown>>();
   readonly #pool: SessionPool;
   readonly #callerPool: SessionPool | undefined;
-  #turn: Promise<unknown> = Promise.resolve();
 
   /** Without a pool of their own, callers take sessions of the one pool, in interpreters that nobody had. */
   constructor(pool: SessionPool, callerPool: SessionPool | undefined) {
@@ -28,11 +30,11 @@ export class SessionPair {
     leases: AsyncDisposableStack,
     { seed, signal }: PairOptions,
   ): Promise<{ forCallee: SessionLease; forCaller: SessionLease }> {
-    const before = this.#turn;
+    const before = SessionPair.#turns.get(this.#pool) ?? Promise.resolve();
     const done = Promise.withResolvers<void>();
-    this.#turn = before.then(() => done.promise);
+    SessionPair.#turns.set(this.#pool, before.then(() => done.promise));
     try {
-      await before;
+      await unlessAborted(before, signal);
       const forCallee = leases.use(await this.#pool.acquire({ seed: seedOf(1, seed), signal }));
       const callers = this.#callerPool ?? this.#pool;
       const callerSeed = seedOf(2, seed);

@@ -69,6 +69,7 @@ export interface FileSystem {
   filesystems: Record<string, MemoryFileSystem>;
   ErrnoError: new (errno: number) => Error;
   createNode(parent: FsNode | null, name: string, mode: number, rdev?: number): FsNode;
+  createStream(stream: object, fd?: number): FsStream;
   mkdirTree(path: string, mode?: number): void;
   mkdev(path: string, mode: number, dev: number): FsNode;
   makedev(major: number, minor: number): number;

@@ -1,6 +1,9 @@
 import type { FileSystem, FsNode, FsStream } from "./emscripten.ts";
 
 const ENOSPC = 51;
+const EAGAIN = 6;
+/** What a pipe holds that nobody has read, as on Linux. */
+const PIPE_BYTES = 65_536;
 const NODE_BYTES = 4096;
 
 /**
@@ -37,6 +40,35 @@ export function limitFiles(fs: FileSystem, limitBytes: number): void {
     charge(NODE_BYTES + target.length);
     return symlink(parent, name, target);
   };
+}
+
+/** Bounds what pipes hold, which are no files: a full one has no room until somebody reads. */
+export function limitPipes(fs: FileSystem): void {
+  const limited = new Set<PipeOps>();
+  const createStream = fs.createStream.bind(fs);
+  fs.createStream = (stream, fd) => {
+    const { node, stream_ops: ops } = stream as PipeStream;
+    if (node.pipe && !limited.has(ops)) {
+      const { write } = ops;
+      ops.write = (into, buffer, offset, length) => {
+        const room = PIPE_BYTES -
+          into.node.pipe.buckets.reduce((sum, { offset, roffset }) => sum + offset - roffset, 0);
+        if (room <= 0 && length > 0) throw new fs.ErrnoError(EAGAIN);
+        return write(into, buffer, offset, Math.min(length, room));
+      };
+      limited.add(ops);
+    }
+    return createStream(stream, fd);
+  };
+}
+
+interface PipeOps {
+  write(stream: PipeStream, buffer: Int8Array, offset: number, length: number): number;
+}
+
+interface PipeStream {
+  readonly node: { readonly pipe: { readonly buckets: readonly { offset: number; roffset: number }[] } };
+  readonly stream_ops: PipeOps;
 }
 
 interface OpsTable {

@@ -1,3 +1,4 @@
+import { limitCalls } from "./call_limits.ts";
 import type { EmscriptenModule, FileSystem, ModuleFactory, Pointer, PythonExports } from "./emscripten.ts";
 import { dieWhenTold } from "./kill_switch.ts";
 import { mountReadOnly } from "./read_only_files.ts";
@@ -115,7 +116,9 @@ export function instantiator(
   let exports: PythonExports | undefined;
   return {
     instantiate(imports, done) {
-      WebAssembly.instantiate(assets.module, completeImports(imports, assets.interrupt)).then((instance) => {
+      const heap = () => new Uint8Array((exports as PythonExports).memory.buffer);
+      const complete = limitCalls(completeImports(imports, assets.interrupt), heap);
+      WebAssembly.instantiate(assets.module, complete).then((instance) => {
         exports = instance.exports as unknown as PythonExports;
         growTo(exports.memory, options.heapBytes);
         const needed = neededExports(instance.exports, assets.exportNames);
