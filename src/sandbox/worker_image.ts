@@ -11,7 +11,7 @@ import type { Profile } from "./profile.ts";
 import { type Frame, FrameKind, FrameSplitter, join } from "./protocol.ts";
 
 const BUILD_SESSION = 1;
-const BUILD_TIMEOUT_MS = 120_000;
+const BUILD_TIMEOUT_MS = 300_000;
 const decoder = new TextDecoder();
 
 /**
