@@ -13,6 +13,7 @@ import { runCommand } from "./run_command.ts";
 import { type RolloutFlags, runRollout } from "./run_rollout.ts";
 import { flagsOf, profileOption } from "./sandbox_flags.ts";
 import { TAU_BENCH } from "./tau_bench_run.ts";
+import { UsageError } from "./usage_error.ts";
 import { USER_STRATEGIES, USERS } from "./users.ts";
 import { wholeNumber } from "./whole_number.ts";
 import { WORKSPACE_ENV } from "./workspace_run.ts";
@@ -142,7 +143,7 @@ export function rolloutCommand(): Command {
         named(ENVS, env, "env");
         requireFittingOptions(command, { env });
         if (tasks === undefined && env !== TAU_BENCH && env !== WORKSPACE_ENV) {
-          command.error("error: required option '--tasks <file>' not specified");
+          throw new UsageError(`Cannot play env '${env}' as it needs tasks: give --tasks FILE`);
         }
         const flags = flagsOf<RolloutFlags>(command);
         const isAsked = command.getOptionValueSource("timeoutMs") === "cli";

@@ -12,7 +12,6 @@ async function usageError(...args: string[]): Promise<string> {
 
 Deno.test("rolloutCommand() says what is wrong with its arguments", async () => {
   const cases = [
-    { args: [], says: "error: required option '--tasks <file>' not specified\n" },
     {
       args: ["--tasks", "x", "--limit", "0"],
       says: "error: option '--limit <n>' argument '0' is invalid. It must be a whole number >= 1.\n",
@@ -36,6 +35,9 @@ Deno.test("paddock rollout --env tools calls a file that may reach nothing, and 
     const { code, stdout } = await runPaddock([...common, "--tool", words]);
     const { reward, toolResults } = JSON.parse(stdout);
     assertEquals([code, reward, toolResults.map(({ status }: { status: string }) => status)], [0, 1, ["ok"]]);
+    const nothing = await runPaddock(["rollout"]);
+    assertEquals([nothing.code, nothing.stdout], [2, ""]);
+    assertEquals(nothing.stderr, "error: Cannot play env 'python' as it needs tasks: give --tasks FILE\n");
     const without = await runPaddock(common);
     assertEquals(without.code, 2);
     assertStringIncludes(without.stderr, "give --tool FILE or --mcp FILE");
