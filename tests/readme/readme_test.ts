@@ -46,12 +46,12 @@ async function whileServed(
 
 Deno.test("the README has no block that no test runs", () => {
   assertEquals(BLOCKS.map(({ section, language }) => `${section}: ${language}`), [
-    ...["Paddock: sh", "A file of tasks: sh", "Training: sh", "tau-bench: sh"],
-    ...["Graders at the edge: sh", "Workspace: sh"], // tests/server/edge has the first
+    ...["Paddock: sh", "A file of tasks: sh", "Training: sh", "tau-bench: sh", "Workspace: sh"],
     ...["Serve: sh", "Serve: sh", "Serve: sh", "Serve: ts", "Serve: python"],
     ...["verl: sh", "TRL: python", "slime: python", "MCP: json"].map((name) =>
       `Plug in your trainer: ${name.split(": ")[1]}`
     ),
+    "Graders at the edge: sh", // tests/server/edge runs it
   ]);
 });
 
