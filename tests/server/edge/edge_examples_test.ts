@@ -42,7 +42,7 @@ Deno.test("examples/edge: the server works with the flags that make it harder to
 Deno.test("src/server/edge.ts is served as the README says", async () => {
   const text = await Deno.readTextFile(new URL("../../../README.md", import.meta.url));
   const [, module = "", body = ""] =
-    /\ndeno serve --allow-net (\S+)\ncurl -s localhost:8000\/grade -d '(.*)'/.exec(text) ?? [];
+    /\nnpx -y deno@2\.9\.6 serve --allow-net (\S+)\ncurl -s localhost:8000\/grade -d '(.*)'/.exec(text) ?? [];
   await using server = await DenoServe.start(module);
   const { score } = await (await server.grade(JSON.parse(body))).json();
   assertEquals(score, 1);
