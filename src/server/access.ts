@@ -23,12 +23,13 @@ const encoder = new TextEncoder();
  */
 export function access(options: AccessOptions): MiddlewareHandler<AppEnv> {
   const { tokens = [], hosts } = options;
-  const owners = Promise.all(tokens.map(sha256));
+  let owners: Promise<string[]> | undefined;
   return async (c, next) => {
     const host = c.req.header("host") ?? new URL(c.req.url).host;
     checkHost(host, hosts);
     checkOrigin(c.req.header("origin"), host);
     const open = OPEN_PATHS.has(c.req.path) || tokens.length === 0;
+    owners ??= Promise.all(tokens.map(sha256));
     c.set("owner", open ? "" : ownerOf(await sha256(tokenOf(c.req.raw.headers)), await owners));
     await next();
   };
