@@ -6,7 +6,7 @@ import { withSession } from "./started.ts";
 Deno.test("Profile.mounts shows a file where it was asked for, and no program removes or changes it", async () => {
   await withProfile(async (profile) => {
     await withSession(async (session) => {
-      await session.shell("cd /home/agent/work && echo mine > own.txt");
+      await session.shell("cd /home/agent/bench && echo mine > own.txt");
       for (
         const line of [
           "open(path, 'w')",
@@ -14,13 +14,13 @@ Deno.test("Profile.mounts shows a file where it was asked for, and no program re
           "os.truncate(path, 0)",
           "os.unlink(path)",
           "os.rename(path, path + '2')",
-          "os.rename('/home/agent/work/own.txt', path)",
+          "os.rename('/home/agent/bench/own.txt', path)",
           "os.chmod(path, 0o666)",
           "os.utime(path, (1, 1))",
         ]
       ) {
         const result = await session.exec(
-          `import os\nfor path in ['/home/agent/work/one.txt', '/home/agent/work/data/two.txt']:\n` +
+          `import os\nfor path in ['/home/agent/bench/one.txt', '/home/agent/bench/data/two.txt']:\n` +
             `  try:\n    ${line}\n    print('done')\n  except OSError as error:\n    print('refused')`,
         );
         assertEquals([line, result.stdout], [line, "refused\nrefused\n"]);
@@ -37,18 +37,20 @@ Deno.test("Profile.mounts shows a file where it was asked for, and no program re
           "ln -sf own.txt one.txt",
           "truncate -s 0 one.txt",
           "python -c \"open('one.txt', 'w')\"",
-          "rm -rf ../work /home",
+          "rm -rf ../bench /home",
         ]
       ) {
         const { stateKept } = await session.shell(line);
         assertEquals([line, stateKept], [line, true]);
-        const { stdout } = await session.shell("cat /home/agent/work/one.txt /home/agent/work/data/two.txt");
+        const { stdout } = await session.shell(
+          "cat /home/agent/bench/one.txt /home/agent/bench/data/two.txt",
+        );
         assertEquals([line, stdout], [line, "first\nsecond\n"]);
       }
       const { stdout } = await session.shell(
-        "cd /home/agent/work && realpath one.txt && test -f one.txt",
+        "cd /home/agent/bench && realpath one.txt && test -f one.txt",
       );
-      assertEquals(stdout, "/home/agent/work/one.txt\n");
+      assertEquals(stdout, "/home/agent/bench/one.txt\n");
     }, { profile });
   });
 });
@@ -56,11 +58,11 @@ Deno.test("Profile.mounts shows a file where it was asked for, and no program re
 Deno.test("Session.reset() rewinds with mounted files in place, wherever programs have moved what is around them", async () => {
   await withProfile(async (profile) => {
     await withSession(async (session) => {
-      for (const line of ["rm -rf /home/agent/work", "mv /home/agent/work /home/agent/elsewhere", "true"]) {
+      for (const line of ["rm -rf /home/agent/bench", "mv /home/agent/bench /home/agent/elsewhere", "true"]) {
         await session.shell(line);
         await session.reset({ mode: "rewind" });
-        const { stdout } = await session.shell("pwd; cat work/one.txt work/data/two.txt; ls");
-        assertEquals([line, stdout], [line, "/home/agent\nfirst\nsecond\nwork\n"]);
+        const { stdout } = await session.shell("pwd; cat bench/one.txt bench/data/two.txt; ls");
+        assertEquals([line, stdout], [line, "/home/agent\nfirst\nsecond\nbench\n"]);
       }
     }, { profile });
   });
@@ -69,10 +71,10 @@ Deno.test("Session.reset() rewinds with mounted files in place, wherever program
 Deno.test("Profile.home is where sessions start and where files are written and read", async () => {
   await withProfile(async (profile) => {
     await withSession(async (session) => {
-      await session.writeFile("work/in.txt", "put");
-      const { stdout } = await session.shell("pwd; echo ~; cat work/in.txt; echo got > work/out.txt");
+      await session.writeFile("bench/in.txt", "put");
+      const { stdout } = await session.shell("pwd; echo ~; cat bench/in.txt; echo got > bench/out.txt");
       assertEquals(stdout, "/home/agent\n/home/agent\nput");
-      assertEquals(new TextDecoder().decode(await session.readFile("work/out.txt")), "got\n");
+      assertEquals(new TextDecoder().decode(await session.readFile("bench/out.txt")), "got\n");
       const result = await session.exec("import os\nos.getcwd()");
       assertStringIncludes(result.status === "ok" ? result.value ?? "" : "", "/home/agent");
     }, { profile });
@@ -86,8 +88,8 @@ async function withProfile(test: (profile: Profile) => Promise<void>): Promise<v
     await Deno.writeTextFile(join(directory, "one.txt"), "first\n");
     await Deno.writeTextFile(join(directory, "data", "two.txt"), "second\n");
     const mounts = [
-      { guestPath: "/home/agent/work/one.txt", hostPath: join(directory, "one.txt") },
-      { guestPath: "/home/agent/work/data", hostPath: join(directory, "data") },
+      { guestPath: "/home/agent/bench/one.txt", hostPath: join(directory, "one.txt") },
+      { guestPath: "/home/agent/bench/data", hostPath: join(directory, "data") },
     ];
     await test({ ...await loadProfile("workspace"), mounts, home: "/home/agent" });
   } finally {
