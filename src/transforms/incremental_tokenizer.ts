@@ -5,7 +5,7 @@ import type { Tokenizer } from "../chat/tokenizer.ts";
 import { turnTokens } from "../chat/turn_tokens.ts";
 import type { Action, Observation, Step } from "../envs/env.ts";
 import type { History } from "../history.ts";
-import type { Message } from "../message.ts";
+import { addedMessages } from "../added_messages.ts";
 import type { ToolSpec } from "../tool_spec.ts";
 import type { Transform, TransformContext } from "./transform.ts";
 
@@ -78,7 +78,7 @@ export class IncrementalTokenizer implements Transform {
     if (tools !== shown.tools && JSON.stringify(tools) !== JSON.stringify(shown.tools)) {
       throw new Error("Cannot tokenize step as the tools must stay those of the reset: they are others");
     }
-    const [reply, ...messages] = newMessages(shown.history, prompt);
+    const [reply, ...messages] = addedMessages(shown.history, prompt, refuseChange);
     if (reply === undefined) return withTokens(step, shown);
     const watched = shown.rendered !== undefined;
     const rendered = watched ? this.#unchanged(shown.rendered, prompt, tools) : undefined;
@@ -114,19 +114,10 @@ function withTokens<T extends Observation>(observation: T, { text, ids }: Shown)
   return { ...observation, text: { prompt: text }, tokens: { prompt: ids } };
 }
 
-/** What the prompt has more than the last one, of which nothing may have changed. */
-function newMessages(before: History, prompt: History): Message[] {
-  const messages = [...prompt];
-  for (const [index, message] of [...before].entries()) {
-    const now = messages[index];
-    if (now === message || JSON.stringify(now) === JSON.stringify(message)) continue;
-    throw new Error(
-      `Cannot tokenize step as the prompt must start with the last one: message ${index} is ${
-        now === undefined ? "gone" : "another"
-      }`,
-    );
-  }
-  return messages.slice(before.length);
+function refuseChange(index: number, is: string): never {
+  throw new Error(
+    `Cannot tokenize step as the prompt must start with the last one: message ${index} is ${is}`,
+  );
 }
 
 function sampledIds({ tokens }: Action, before: readonly number[]): readonly number[] | undefined {

@@ -1,6 +1,7 @@
 import type { Observation } from "../../envs/env.ts";
 import { TokenError } from "../../errors.ts";
 import type { History } from "../../history.ts";
+import { addedMessages } from "../../added_messages.ts";
 import type { Message } from "../../message.ts";
 import type { Reply } from "../../policy/policy.ts";
 import type { EpisodeTokens } from "../episode_tokens.ts";
@@ -128,7 +129,7 @@ export class EpisodeWriter {
     if (open === undefined) {
       throw new TypeError("Cannot write step as there must be a reply: there is none");
     }
-    const [reply, ...messages] = newMessages(this.#history, history);
+    const [reply, ...messages] = addedMessages(this.#history, history, refuseChange);
     if (reply === undefined) return this.drop();
     const turn = { ...open.turn, reply, messages };
     const rest = this.#write(turn, { addGenerationPrompt: true });
@@ -201,17 +202,8 @@ function isSame(ids: readonly number[], others: readonly number[]): boolean {
   return ids.length === others.length && ids.every((id, at) => id === others[at]);
 }
 
-/** What the chat has more than before, of which nothing may have changed. */
-function newMessages(before: readonly Message[], history: History): Message[] {
-  const messages = [...history];
-  for (const [index, message] of before.entries()) {
-    const now = messages[index];
-    if (now === message || JSON.stringify(now) === JSON.stringify(message)) continue;
-    throw new TokenError(
-      `Cannot write step as the chat must start with what it was: message ${index} is ${
-        now === undefined ? "gone" : "another"
-      }`,
-    );
-  }
-  return messages.slice(before.length);
+function refuseChange(index: number, is: string): never {
+  throw new TokenError(
+    `Cannot write step as the chat must start with what it was: message ${index} is ${is}`,
+  );
 }
