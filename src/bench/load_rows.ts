@@ -26,7 +26,7 @@ export async function loadRows(setup: BenchSetup): Promise<Row[]> {
     ["--max-sessions", String(SESSIONS)],
   );
   const rounds: { served: LoadReport; pooled: number }[] = [];
-  await round(serving, pool, ROUND_MS / 5); // until V8 has compiled what is used
+  await round(serving, pool, ROUND_MS / 2); // until V8 has compiled what is used
   for (let done = 0; done < ROUNDS * setup.effort; done++) {
     rounds.push(await round(serving, pool, ROUND_MS));
   }
