@@ -6,6 +6,7 @@ import { ServerError } from "../server_error.ts";
 import { detailAnswer, detailBody } from "./detail_error.ts";
 import { Connections } from "./openenv/connections.ts";
 import { type OpenEnvKind, resetData } from "./openenv/env_kind.ts";
+import { mcpTextAnswer } from "./openenv/mcp_message.ts";
 
 const MAX_SECONDS = 3_600;
 const MAX_CONNECTIONS = 1024;
@@ -42,6 +43,7 @@ export function openEnv<Action>(kind: OpenEnvKind<Action>): Hono<AppEnv> {
     await using env = newEnv(c);
     return c.json(await env.step(action, timeout_s ?? undefined));
   });
+  app.post("/mcp", async (c) => c.json(mcpTextAnswer(await c.req.text())));
   app.get("/ws", (c) => {
     if (c.req.header("upgrade")?.toLowerCase() !== "websocket") return c.text("Upgrade Required", 426);
     const { socket, response } = upgraded(c.req.raw);

@@ -1,4 +1,5 @@
 import { WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/server";
+import type { Next } from "hono";
 import type { AppContext } from "../app_env.ts";
 import { ServerError } from "../server_error.ts";
 import type { SessionService } from "../session_service.ts";
@@ -19,8 +20,11 @@ interface Connection {
   usedAt: number;
 }
 
-/** The Model Context Protocol over HTTP: each client that introduces itself has a session of its own. */
-export function mcpRoute(sessions: SessionService): (c: AppContext) => Promise<Response> {
+/**
+ * The Model Context Protocol over HTTP: each client that introduces itself has a session of its own. What is sent
+ * to the same path and is none of the protocol's is the next route's.
+ */
+export function mcpRoute(sessions: SessionService): (c: AppContext, next: Next) => Promise<Response | void> {
   const connections = new Map<string, Connection>();
 
   async function end(id: string): Promise<void> {
@@ -49,7 +53,8 @@ export function mcpRoute(sessions: SessionService): (c: AppContext) => Promise<R
     return transport;
   }
 
-  return async (c) => {
+  return async (c, next) => {
+    if (await isForeign(c)) return await next();
     const owner = c.get("owner");
     const id = c.req.header(HEADER);
     if (id !== undefined) {
@@ -63,6 +68,15 @@ export function mcpRoute(sessions: SessionService): (c: AppContext) => Promise<R
     if (transport.sessionId === undefined) await transport.close(); // it did not introduce itself
     return response;
   };
+}
+
+/** Whether a message is of a client that neither listens to events, as the protocol demands, nor introduces itself. */
+async function isForeign(c: AppContext): Promise<boolean> {
+  const { method, raw } = c.req;
+  const listens = c.req.header("accept")?.includes("text/event-stream") ?? false;
+  if (method !== "POST" || listens || c.req.header(HEADER) !== undefined) return false;
+  const message = await raw.clone().json().catch(() => null);
+  return message?.method !== "initialize";
 }
 
 /** What makes a client introduce itself anew. */

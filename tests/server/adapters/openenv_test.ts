@@ -27,10 +27,10 @@ function connected<Action>(kind: OpenEnvKind<Action>) {
 Deno.test("OpenEnv's paths serve the coding env, with an env for each request", async () => {
   await withPython(async ({ ask, sessions }) => {
     assertEquals((await ask("POST", "/reset", { seed: 1, episode_id: "e", more: 1 })).body, {
-      ...{ observation: nothing, reward: null, done: false },
+      ...{ observation: nothing, reward: 0, done: false },
     });
     assertEquals((await ask("POST", "/step", { action: { code: "print('hi')" }, timeout_s: 5 })).body, {
-      ...{ observation: { stdout: "hi\n", stderr: "", exit_code: 0 }, reward: null, done: false },
+      ...{ observation: { stdout: "hi\n", stderr: "", exit_code: 0 }, reward: 0.1, done: false },
     });
     const { body: raised } = await ask("POST", "/step", { action: { code: "1 / 0" } });
     assertEquals(raised.observation.exit_code, 1);
@@ -58,7 +58,7 @@ Deno.test("a connection of OpenEnv's is one episode, and each message has an ans
   await withPython(async ({ sessions }) => {
     await using connection = connected(codingKind(sessions));
     const { send } = connection;
-    const first = { observation: nothing, reward: null, done: false };
+    const first = { observation: nothing, reward: 0, done: false };
     assertEquals(await send({ type: "reset", data: { episode_id: "e" } }), {
       type: "observation",
       data: first,
@@ -96,6 +96,18 @@ Deno.test("a connection of OpenEnv's is one episode, and each message has an ans
   });
 });
 
+Deno.test("OpenEnv's coding env rewards a program as that env does, by its text", async () => {
+  await withPython(async ({ ask }) => {
+    const reward = async (code: string) => (await ask("POST", "/step", { action: { code } })).body.reward;
+    assertEquals(await reward("1 / 0"), 0.1);
+    assertEquals(await reward("import os"), -0.9);
+    assertEquals(await reward(`open('x', 'w').write('${"x".repeat(100)}')`), -1);
+    assertEquals(await reward("print('Hello'"), -0.1);
+    assertEquals(await reward(`# ${"x".repeat(98)}\n`), 0.1);
+    assertEquals(await reward(`# ${"x".repeat(99)}`), 0);
+  });
+});
+
 Deno.test("a connection of OpenEnv's answers JSON-RPC as an env without tools does", async () => {
   await using server = served();
   await using connection = connected(codingKind(server.sessions));
@@ -110,6 +122,21 @@ Deno.test("a connection of OpenEnv's answers JSON-RPC as an env without tools do
   ]);
   assertEquals(await error({ jsonrpc: "2.0", method: "x" }), ["mcp", null, -32601, "Method not found: x"]);
   assertEquals((await error({ method: "x", more: 1 }))[2], -32600);
+});
+
+Deno.test("a JSON-RPC request of OpenEnv's at /mcp is told apart from the Model Context Protocol", async () => {
+  await using server = served();
+  const post = async (body: unknown, headers?: HeadersInit) => {
+    const { status, body: answer } = await server.ask("POST", "/mcp", body, headers);
+    return [status, answer.jsonrpc, answer.error.code];
+  };
+  assertEquals(await post({}), [200, "2.0", -32600]);
+  assertEquals(await post("{"), [200, "2.0", -32700]);
+  assertEquals(await post({ jsonrpc: "2.0", id: 1, method: "tools/list" }), [200, "2.0", -32603]);
+  assertEquals(await post({ jsonrpc: "2.0", id: 1, method: "openenv/session/create" }), [200, "2.0", -32601]);
+  const both = { accept: "application/json, text/event-stream" };
+  assertEquals(await post({ jsonrpc: "2.0", id: 1, method: "tools/list" }, both), [400, "2.0", -32000]);
+  assertEquals(await post({ jsonrpc: "2.0", id: 1, method: "initialize" }), [406, "2.0", -32000]);
 });
 
 Deno.test("OpenEnv's paths serve the chat env, whose tokens are only ever added to", async () => {

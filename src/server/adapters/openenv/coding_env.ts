@@ -2,6 +2,7 @@ import { z } from "zod";
 import type { LiveSession } from "../../live_session.ts";
 import { scriptOutcome } from "../../script_outcome.ts";
 import type { SessionService } from "../../session_service.ts";
+import { codingReward } from "./coding_reward.ts";
 import type { EnvAnswer, EpisodeEnv, EpisodeOptions, OpenEnvKind, resetData } from "./env_kind.ts";
 
 /** An action: a program. */
@@ -62,7 +63,7 @@ export class CodingEnv implements EpisodeEnv<z.output<typeof codeAction>> {
     this.#episodeId = episode_id ?? crypto.randomUUID();
     this.#steps = 0;
     this.#exitCode = 0;
-    return { observation: { stdout: "", stderr: "", exit_code: 0 }, reward: null, done: false };
+    return { observation: { stdout: "", stderr: "", exit_code: 0 }, reward: 0, done: false };
   }
 
   async step({ code }: z.output<typeof codeAction>, seconds?: number): Promise<EnvAnswer> {
@@ -74,7 +75,7 @@ export class CodingEnv implements EpisodeEnv<z.output<typeof codeAction>> {
     this.#exitCode = exitCode ?? LATE;
     const late = exitCode === null && "error" in result ? result.error.traceback : "";
     const observation = { stdout, stderr: stderr + late, exit_code: this.#exitCode };
-    return { observation, reward: null, done: false };
+    return { observation, reward: codingReward(code, result), done: false };
   }
 
   state(): z.output<typeof codeState> {

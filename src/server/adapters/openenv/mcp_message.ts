@@ -7,11 +7,21 @@ const request = z.strictObject({
   id: z.union([z.string(), z.int()]).nullable().default(null),
 });
 
+const PARSE_ERROR = -32700;
 const INVALID_REQUEST = -32600;
 const METHOD_NOT_FOUND = -32601;
 const INTERNAL_ERROR = -32603;
 
-/** The answer to a JSON-RPC request on an env's connection: the envs here offer no tools, and say so. */
+/** The answer to a JSON-RPC request that is sent as text. */
+export function mcpTextAnswer(text: string): object {
+  try {
+    return mcpAnswer(JSON.parse(text));
+  } catch {
+    return refusal(null, PARSE_ERROR, "Parse error"); // no JSON, no request
+  }
+}
+
+/** The answer to a JSON-RPC request of an env's client: the envs here offer no tools, and say so. */
 export function mcpAnswer(message: unknown): object {
   const { success, data, error } = request.safeParse(message);
   if (!success) {

@@ -1,0 +1,19 @@
+import type { ExecResult } from "../../../sandbox/exec.ts";
+
+/** Texts that OpenEnv's coding env holds to be dangerous. Nothing is forbidden here: the sandbox is what guards. */
+const DANGEROUS = [/import\s+os/, /import\s+subprocess/, /eval\(/, /exec\(/, /__import__/, /open\(/];
+const SYNTAX_ERRORS: ReadonlySet<string> = new Set(["SyntaxError", "IndentationError", "TabError"]);
+
+const DANGER = -1;
+const CONCISE = 0.1;
+const CONCISE_CHARACTERS = 100;
+const UNREADABLE = -0.2;
+
+/** What OpenEnv's coding env gives for a program: by its text, and not by what it comes to. */
+export function codingReward(code: string, result: ExecResult): number {
+  const isDangerous = DANGEROUS.some((pattern) => pattern.test(code));
+  const isConcise = [...code.trim()].length <= CONCISE_CHARACTERS;
+  const isUnreadable = result.status === "error" && SYNTAX_ERRORS.has(result.error.type);
+  const quality = (isConcise ? CONCISE : 0) + (isUnreadable ? UNREADABLE : 0);
+  return (isDangerous ? DANGER : 0) + quality;
+}
