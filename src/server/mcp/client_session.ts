@@ -1,4 +1,4 @@
-import type { ExecResult } from "../../sandbox/exec.ts";
+import type { ExecOptions, ExecResult } from "../../sandbox/exec.ts";
 import type { LiveSession, SessionFile } from "../live_session.ts";
 import { ServerError } from "../server_error.ts";
 
@@ -15,6 +15,13 @@ export interface ClientRun {
   readonly images: readonly Uint8Array[];
   /** True when variables of earlier calls are gone. */
   readonly isFresh: boolean;
+}
+
+/** How a program of a client's is run. */
+export interface ClientRunOptions extends Pick<ExecOptions, "onOutput"> {
+  /** A program that sets what it needs. */
+  readonly before?: string | undefined;
+  readonly signal: AbortSignal;
 }
 
 /** The session of one client: opened when it first needs one, and again when it has ended for want of use. */
@@ -39,16 +46,21 @@ export class ClientSession implements AsyncDisposable {
     return await this.current();
   }
 
-  /** Runs a program, behind one that sets what it needs. */
-  async run(code: string, options: { before?: string | undefined; signal: AbortSignal }): Promise<ClientRun> {
-    const { before, signal } = options;
+  /** Runs a program. */
+  async run(code: string, { before, signal, onOutput }: ClientRunOptions): Promise<ClientRun> {
     const session = await this.current();
     const isFresh = this.#wasLost;
     this.#wasLost = false;
     const had = await pngs(session, signal);
     if (before !== undefined) await session.exec(before, { signal });
     const pieces: string[] = [];
-    const result = await session.exec(code, { signal, onOutput: (_, text) => pieces.push(text) });
+    const result = await session.exec(code, {
+      signal,
+      onOutput(stream, text) {
+        pieces.push(text);
+        onOutput?.(stream, text);
+      },
+    });
     const images = result.stateKept ? await newImages(session, had, signal) : [];
     return { result, output: pieces.join(""), images, isFresh: isFresh || result.restarted === true };
   }

@@ -1,9 +1,10 @@
-import { type CallToolResult, McpServer } from "@modelcontextprotocol/server";
+import { type CallToolResult, McpServer, type ServerContext } from "@modelcontextprotocol/server";
 import { z } from "zod";
 import { pythonStr } from "../../tools/python_repr.ts";
 import { PADDOCK_VERSION } from "../../version.ts";
 import { sessionError } from "../server_error.ts";
 import { type ClientSession, isPng } from "./client_session.ts";
+import { OutputLog, type RunningLog } from "./output_log.ts";
 import { runText } from "./run_text.ts";
 
 const FRESH = "The interpreter is a fresh one: variables of earlier calls are gone.";
@@ -12,19 +13,22 @@ const path = z.string().describe("relative to the working directory");
 
 const runArguments = z.strictObject({
   python_code: z.string().describe("Python code to run"),
-  global_variables: z.record(z.string(), z.unknown()).default({})
+  global_variables: z.looseObject({}).default({})
     .describe("Map of global variables in context when the code is executed"),
 });
 
 /** A server of the Model Context Protocol whose tools drive one client's session. */
 export function pythonServer(client: ClientSession): McpServer {
-  const server = new McpServer({ name: "paddock", version: PADDOCK_VERSION });
+  const about = { name: "paddock", version: PADDOCK_VERSION };
+  const server = new McpServer(about, { capabilities: { logging: {} } });
+  const logs = new OutputLog(server);
   server.registerTool("run_python_code", {
     description: "Run Python code in a sandbox and return what it prints and the value of its last " +
       "expression. Variables and files are kept between calls. There is no network.",
     inputSchema: runArguments,
-  }, ({ python_code, global_variables }, { mcpReq }) => {
-    return answered(() => run(client, python_code, { variables: global_variables, signal: mcpReq.signal }));
+  }, ({ python_code, global_variables }, context) => {
+    const log = logs.begin(context);
+    return answered(() => run(client, python_code, { variables: global_variables, context, log }));
   });
   server.registerTool("reset_session", {
     description: "Forget all variables and files.",
@@ -65,11 +69,14 @@ export function pythonServer(client: ClientSession): McpServer {
 async function run(
   client: ClientSession,
   code: string,
-  { variables, signal }: { variables: Record<string, unknown>; signal: AbortSignal },
+  { variables, context, log }: { variables: object; context: ServerContext; log: RunningLog },
 ): Promise<CallToolResult> {
+  const { signal } = context.mcpReq;
   const isSet = Object.keys(variables).length > 0;
   const before = isSet ? `globals().update(${pythonStr(variables)})` : undefined;
-  const { result, output, images, isFresh } = await client.run(code, { before, signal });
+  const onOutput = log.write.bind(log);
+  const { result, output, images, isFresh } = await client.run(code, { before, signal, onOutput });
+  await log.end();
   return {
     content: [
       ...text(runText(result, output)).content,

@@ -1,16 +1,23 @@
 import type { ExecResult } from "../../sandbox/exec.ts";
+import { jsonOfRepr } from "./json_of_repr.ts";
 
-/** A result in the form that clients of `run_python_code` know; `output` is what was printed, in its order. */
+/**
+ * A result in the form that clients of `run_python_code` know; `output` is what was printed, in its order. Nothing
+ * that a program says ends the element that it is said in.
+ */
 export function runText(result: ExecResult, output: string): string {
   const printed = output === "" ? [] : [element("output", output)];
   if (result.status === "ok") {
-    const value = result.value === undefined ? [] : [element("return_value", result.value)];
-    return ["<status>success</status>", ...printed, ...value].join("\n");
+    const value = jsonOfRepr(result.value ?? "") ?? result.value;
+    const returned = value ? [element("return_value", value)] : [];
+    return ["<status>success</status>", ...printed, ...returned].join("\n");
   }
   const raised = "error" in result ? result.error.traceback : `SystemExit: ${result.exitCode}`;
   return ["<status>run-error</status>", ...printed, element("error", raised)].join("\n");
 }
 
 function element(name: string, text: string): string {
-  return `<${name}>\n${text.replace(/\n$/, "")}\n</${name}>`;
+  const tag = new RegExp(`</?\\s*${name}(?:[^\\n>]*>)?`, "gi");
+  const safe = text.replace(tag, (found) => found.replaceAll("<", "&lt;").replaceAll(">", "&gt;"));
+  return `<${name}>\n${safe.replace(/\n$/, "")}\n</${name}>`;
 }
