@@ -2,6 +2,7 @@ import type { z } from "zod";
 import type { AppContext } from "../app_env.ts";
 import { asServerError, errorHeaders } from "../error_answer.ts";
 import { ServerError } from "../server_error.ts";
+import { pydanticFaults } from "./pydantic_faults.ts";
 
 /** A body that does not fit, in the words of the systems that say `detail`. */
 export class DetailError extends ServerError {
@@ -17,13 +18,7 @@ export class DetailError extends ServerError {
 export async function detailBody<T>(c: AppContext, schema: z.ZodType<T>): Promise<T> {
   const parsed = schema.safeParse(await jsonOf(c));
   if (parsed.success) return parsed.data;
-  throw new DetailError(
-    parsed.error.issues.map(({ code, path, message }) => ({
-      type: code,
-      loc: ["body", ...path],
-      msg: message,
-    })),
-  );
+  throw new DetailError(pydanticFaults(parsed.error, ["body"]));
 }
 
 /** The answer to a request that failed: `detail` is a list of faults in the body, or a sentence. */

@@ -83,10 +83,7 @@ Deno.test("a connection of OpenEnv's is one episode, and each message has an ans
     assertEquals(await code([]), "VALIDATION_ERROR");
     assertEquals((await send({ type: "step", data: { code: 1 } })).data, {
       ...{ message: "Invalid message", code: "VALIDATION_ERROR" },
-      errors: [{
-        ...{ type: "invalid_type", loc: ["code"] },
-        msg: "Invalid input: expected string, received number",
-      }],
+      errors: [{ type: "string_type", loc: ["code"], msg: "Input should be a valid string" }],
     });
     for (const type of ["reset", "step", "state", "close", "mcp"]) {
       assertEquals(await code({ type, data: { code: "1" }, more: 1 }), "VALIDATION_ERROR");
@@ -195,15 +192,15 @@ Deno.test("/ws is a socket with an env of its own, which ends with it", async ()
     });
     const socket = new WebSocket(`ws://127.0.0.1:${server.port}/ws`);
     const answers: { data: { observation: { stdout: string } } }[] = [];
-    const { promise: closed, resolve } = Promise.withResolvers<void>();
+    const { promise: closed, resolve } = Promise.withResolvers<number>();
     socket.onopen = () => {
       socket.send(JSON.stringify({ type: "step", data: { code: "x = 7" } }));
       socket.send(JSON.stringify({ type: "step", data: { code: "print(x)" } }));
       socket.send(JSON.stringify({ type: "close" }));
     };
     socket.onmessage = ({ data }) => answers.push(JSON.parse(data));
-    socket.onclose = () => resolve();
-    await closed;
+    socket.onclose = ({ code }) => resolve(code);
+    assertEquals(await closed, 1000);
     assertEquals(answers.map(({ data }) => data.observation.stdout), ["", "7\n"]);
     while (sessions.list("").length > 0) await new Promise((resolve) => setTimeout(resolve, 5));
   });

@@ -5,6 +5,7 @@ const MAX_WAITING = 16;
 const MAX_CHARACTERS = 32 * 1024 * 1024;
 /** A client that has so much to read, and reads it not, is cut off. */
 const MAX_UNREAD_BYTES = 64 * 1024 * 1024;
+const NORMAL = 1000;
 const POLICY_VIOLATION = 1008;
 
 /** The connections of a server, each with an env of its own. */
@@ -35,7 +36,7 @@ export class Connections {
         const answer = await answerMessage(driven, data);
         waiting--;
         if (socket.readyState !== WebSocket.OPEN) return;
-        if (answer === undefined) socket.close();
+        if (answer === undefined) socket.close(NORMAL);
         else socket.send(answer);
       });
     };
@@ -51,6 +52,6 @@ function refuse(socket: WebSocket, { active, most }: { active: number; most: num
   socket.onopen = () => {
     const counts = { active_sessions: active, max_sessions: most };
     socket.send(envFault("CAPACITY_REACHED", `All ${most} connections are in use`, counts));
-    socket.close();
+    socket.close(NORMAL);
   };
 }

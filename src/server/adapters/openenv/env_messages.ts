@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { asServerError } from "../../error_answer.ts";
 import type { Fault, ServerError } from "../../server_error.ts";
+import { pydanticFaults } from "../pydantic_faults.ts";
 import { type EpisodeEnv, type OpenEnvKind, resetData } from "./env_kind.ts";
 import { mcpAnswer } from "./mcp_message.ts";
 
@@ -94,9 +95,8 @@ function isKnown(type: string): type is keyof typeof messages {
   return Object.hasOwn(messages, type);
 }
 
-function invalid({ issues }: z.ZodError): string {
-  const errors = issues.map(({ code, path, message }) => ({ type: code, loc: path, msg: message }));
-  return envFault("VALIDATION_ERROR", "Invalid message", { errors });
+function invalid(error: z.ZodError): string {
+  return envFault("VALIDATION_ERROR", "Invalid message", { errors: pydanticFaults(error) });
 }
 
 function failed({ fault, message }: ServerError): string {
