@@ -6,7 +6,7 @@ import { FakePool, type FakePython, ok } from "../fake_pool.ts";
 import { type Answer, type Served, served, withPython } from "./served.ts";
 
 const graders = new Map([["number_match", () => numberMatch()]]);
-const tasks = [{ id: "a", query: "What is 6 times 7?", answer: "42" }, { id: "b", query: "2?", answer: "2" }];
+const tasks = [{ id: "a", query: "What is 6 times 7?", answer: "42" }, { id: "b", query: "2?", answer: 2 }];
 
 const add = tool({
   name: "add",

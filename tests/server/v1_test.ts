@@ -134,12 +134,14 @@ Deno.test("/v1/exec:batch runs nothing more when its answer is too large, and wa
 
 Deno.test("/v1/grade gives the score of a grader, null included, and names the graders it has", async () => {
   await using server = served({ graders: new Map([["number_match", () => numberMatch()]]) });
-  const grade = (grader: string, answer?: string) =>
+  const grade = (grader: string, answer?: string | number | boolean) =>
     server.ask("POST", "/v1/grade", {
       ...{ grader, task: { answer }, messages: [{ role: "assistant", content: "It is 42." }] },
     });
   assertEquals((await grade("number_match", "42")).body, { score: 1 });
   assertEquals((await grade("number_match", "41")).body, { score: 0 });
+  assertEquals((await grade("number_match", 42)).body, { score: 1 });
+  assertEquals((await grade("number_match", true)).status, 422);
   assertEquals((await grade("number_match")).body, { score: null });
   assertEquals((await grade("none")).body.error.message, "grader must be one of number_match");
   assertEquals((await grade("number_match", "4".repeat(1 << 21))).status, 413);

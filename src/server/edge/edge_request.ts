@@ -3,7 +3,7 @@ import { History } from "../../history.ts";
 import type { Task } from "../../task.ts";
 import { invalidRequest } from "../error_answer.ts";
 import { ServerError } from "../server_error.ts";
-import { gradeRequest } from "../v1/grade_request.ts";
+import { answerText, gradeRequest } from "../v1/grade_request.ts";
 
 const MAX_ITEMS = 256;
 const task = gradeRequest.shape.task;
@@ -19,7 +19,7 @@ const edgeRequest = gradeRequest.extend({
   task: task.prefault({}),
   messages: gradeRequest.shape.messages.optional(),
   completion: z.string().optional(),
-  answer: z.string().optional(),
+  answer: answerText.optional(),
   tests: z.array(z.string()).optional(),
 }).superRefine((given, context) => {
   if ((given.messages === undefined) === (given.completion === undefined)) {

@@ -4,6 +4,7 @@ import { toolRecord } from "../../rollout/trajectory.ts";
 import type { Task } from "../../task.ts";
 import { ENV_KINDS, type EnvConfig } from "../env_config.ts";
 import type { LiveEnv } from "../live_env.ts";
+import { answerText } from "./grade_request.ts";
 
 const MAX_TASKS = 4096;
 const MAX_TURNS = 1024;
@@ -15,7 +16,7 @@ const message = z.looseObject({ role: z.string(), content: z.unknown() }).meta({
 export const taskBody = z.strictObject({
   id: z.string().max(1024).exactOptional(),
   query: z.union([z.string(), z.array(message).max(4096)]).describe("what is asked, or a whole conversation"),
-  answer: z.string().exactOptional().describe("what a grader compares with; no observation shows it"),
+  answer: answerText.exactOptional().describe("what a grader compares with; no observation shows it"),
   reference: z.string().exactOptional(),
   fields: z.record(z.string(), z.unknown()).exactOptional()
     .describe("what graders need, such as a program's tests; no observation shows it"),

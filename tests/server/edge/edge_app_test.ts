@@ -34,7 +34,9 @@ Deno.test("edgeApp() scores a completion, and the same said as /v1/grade has it"
     task: { query: "6 times 7?", answer: "#### 42" },
     messages: [{ role: "user", content: "6 times 7?" }, { role: "assistant", content: RIGHT.completion }],
   };
-  for (const [path, body] of [["/grade", RIGHT], ["/grade", whole], ["/v1/grade", whole]] as const) {
+  const number = { ...RIGHT, answer: 42 };
+  const asked = [["/grade", RIGHT], ["/grade", number], ["/grade", whole], ["/v1/grade", whole]] as const;
+  for (const [path, body] of asked) {
     const answer = await ask(path, { body });
     assertEquals(answer.status, 200);
     assertEquals(answer.body.score, 1);
