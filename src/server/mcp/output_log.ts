@@ -3,6 +3,8 @@ import type { LoggingLevel, McpServer, ServerContext } from "@modelcontextprotoc
 const LEVELS: readonly LoggingLevel[] = [
   ...["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"] as const,
 ];
+/** A program that prints more lines is told no further; its answer has them all the same. */
+const MAX_LINES = 10_000;
 const LEVEL_OF = { stdout: "info", stderr: "warning" } as const;
 
 type Stream = keyof typeof LEVEL_OF;
@@ -55,6 +57,7 @@ export class RunningLog {
   }
 
   #send(stream: Stream, line: string): void {
+    if (this.#told.length >= MAX_LINES) return;
     const told = this.#tell(stream, line).catch(() => {}); // who has gone misses nothing
     this.#told.push(told);
   }

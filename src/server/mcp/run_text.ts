@@ -17,7 +17,7 @@ export function runText(result: ExecResult, output: string): string {
 }
 
 function element(name: string, text: string): string {
-  const tag = new RegExp(`</?\\s*${name}(?:[^\\n>]*>)?`, "gi");
+  const tag = new RegExp(`</?\\s*${name}(?:[^\\n<>]*>)?`, "gi");
   const safe = text.replace(tag, (found) => found.replaceAll("<", "&lt;").replaceAll(">", "&gt;"));
   return `<${name}>\n${safe.replace(/\n$/, "")}\n</${name}>`;
 }
