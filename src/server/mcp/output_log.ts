@@ -43,9 +43,12 @@ export class RunningLog {
 
   /** Takes a piece of output. */
   write(stream: Stream, text: string): void {
-    const lines = (this.#rest[stream] + text).split("\n");
-    this.#rest[stream] = lines.pop() ?? "";
-    for (const line of lines) this.#send(stream, line);
+    const [first = "", ...others] = text.split("\n");
+    this.#rest[stream] += first;
+    for (const next of others) {
+      this.#send(stream, this.#rest[stream]);
+      this.#rest[stream] = next;
+    }
   }
 
   /** Tells what has no line break behind it, and waits until all has been told. */
