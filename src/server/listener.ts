@@ -35,6 +35,8 @@ export class Listener {
   readonly #generations = new Map<Generation, Promise<void>>();
   #newest: Generation;
   #timer: ReturnType<typeof setTimeout> | undefined;
+  #looking: Promise<void> = Promise.resolve();
+  #again: ReturnType<typeof setTimeout> | undefined;
   #over = false;
 
   /** @throws {Deno.errors.AddrInUse} when somebody else listens there. */
@@ -50,6 +52,8 @@ export class Listener {
   async shutdown(): Promise<void> {
     this.#over = true;
     clearTimeout(this.#timer);
+    clearTimeout(this.#again);
+    await this.#looking;
     this.#newest.server.shutdown();
     await Promise.all(this.#generations.values());
   }
@@ -81,7 +85,7 @@ export class Listener {
   }
 
   #rest(): void {
-    this.#timer = setTimeout(() => this.#look(), LOOK_MS);
+    this.#timer = setTimeout(() => this.#looking = this.#look(), LOOK_MS);
   }
 
   async #look(): Promise<void> {
@@ -106,7 +110,7 @@ export class Listener {
     try {
       this.#newest = this.#listen(this.port);
     } catch {
-      setTimeout(() => this.#listenAgain(), AGAIN_MS);
+      this.#again = setTimeout(() => this.#listenAgain(), AGAIN_MS);
     }
   }
 }
