@@ -105,10 +105,11 @@ class BatchOutcome:
 
 @dataclass(frozen=True)
 class Score:
-    """A score, and its parts by name. ``None`` means that none can be given, which is not 0."""
+    """A score, and its parts by name. ``None`` means that none can be given, which is not 0, and has a reason."""
 
     score: Optional[float]
     parts: Mapping[str, Optional[float]]
+    reason: Optional[str] = None
 
 
 class PaddockClient:
@@ -174,7 +175,7 @@ class PaddockClient:
         score = answer.get("score")
         if score is not None and not isinstance(score, (int, float)):
             raise PaddockError("Cannot grade as the server's answer holds no score")
-        return Score(score, answer.get("parts") or {})
+        return Score(score, answer.get("parts") or {}, answer.get("reason"))
 
     def graders(self) -> list[str]:
         """The names of the server's graders."""

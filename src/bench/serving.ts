@@ -1,4 +1,7 @@
 import { readLines } from "../read_lines.ts";
+import { setprivPrefix } from "../sandbox/command.ts";
+import type { Layer } from "../sandbox/layer.ts";
+import { detectLayers } from "../sandbox/layers.ts";
 
 const CLI = new URL("../cli.ts", import.meta.url).pathname;
 
@@ -8,15 +11,19 @@ export class Serving implements AsyncDisposable {
   readonly url: string;
   readonly #log: Promise<string>;
 
-  /** Starts it and waits until it serves; see {@linkcode Serving.over}. */
+  /** Starts it, where the system can to end with this process, and waits until it serves; see {@linkcode Serving.over}. */
   static async start(...args: string[]): Promise<Serving> {
     return await Serving.startWith({}, args);
   }
 
   /** Starts it with more in its environment. */
   static async startWith(env: Record<string, string>, args: readonly string[]): Promise<Serving> {
-    const child = new Deno.Command(Deno.execPath(), {
-      args: ["run", "-A", "--quiet", CLI, "serve", "--port", "0", ...args],
+    const [program = "", ...words] = [
+      ...setprivPrefix(await parentDeath()),
+      ...[Deno.execPath(), "run", "-A", "--quiet", CLI, "serve", "--port", "0", ...args],
+    ];
+    const child = new Deno.Command(program, {
+      args: words,
       stdin: "piped",
       stdout: "piped",
       stderr: "piped",
@@ -70,4 +77,12 @@ export class Serving implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.end("SIGTERM").catch(() => this.child.status); // it has ended already
   }
+}
+
+/** What ends a child with its parent, where that is to be had. */
+async function parentDeath(): Promise<ReadonlySet<Layer>> {
+  const reports = await detectLayers();
+  return new Set(
+    reports.filter(({ layer, works }) => layer === "parentDeath" && works).map(({ layer }) => layer),
+  );
 }

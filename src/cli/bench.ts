@@ -18,7 +18,7 @@ const HELP = `
 The figures are medians, and those of peers come from the same run. On a machine that does other work,
 compare ratios. Needs no network.
 
-Exit codes: 0 measured, 1 something answered wrongly or was left behind, whatever it measured.`;
+Exit codes: 0 measured, bounds that are missed included, 1 something answered wrongly or was left behind.`;
 
 /** The command `bench`: measures what the README claims. */
 export function benchCommand(): Command {

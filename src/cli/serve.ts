@@ -10,7 +10,7 @@ import { lazyPool } from "./lazy_pool.ts";
 import { printable } from "./printable.ts";
 import { runCommand } from "./run_command.ts";
 import { chosenProfile, flagsOf, profileOption, type SandboxFlags } from "./sandbox_flags.ts";
-import { serveAddress } from "./serve_address.ts";
+import { type ServeAddress, serveAddress } from "./serve_address.ts";
 import { servedGraders } from "./served_graders.ts";
 import { UsageError } from "./usage_error.ts";
 import { wholeNumber } from "./whole_number.ts";
@@ -21,6 +21,7 @@ interface ServeFlags extends SandboxFlags {
   host: string;
   token?: string[];
   maxSessions: number;
+  maxSessionsPerToken?: number;
   queue: number;
   tool?: string[];
   openenv: "coding" | "chat";
@@ -29,8 +30,9 @@ interface ServeFlags extends SandboxFlags {
 
 const NOTES = `
 Tokens may also stand in $PADDOCK_TOKEN, divided by commas, where no list of processes shows them. Each token
-has sessions of its own. With several of them a used interpreter is replaced; with one, or none, its heap is
-put back, which is faster and for those who trust one another.
+has sessions of its own, and of those who wait the token with the fewest sessions is next. With several of them a
+used interpreter is replaced; with one, or none, its heap is put back, which is faster and for those who trust one
+another.
 
 With OTEL_DENO=true in the environment, requests, acquires and programs are told to the collector of
 OTEL_EXPORTER_OTLP_ENDPOINT as spans of OpenTelemetry.
@@ -55,6 +57,7 @@ export function serveCommand(): Command {
       wholeNumber(1),
       Math.max(4, navigator.hardwareConcurrency),
     )
+    .option("--max-sessions-per-token <n>", "of these at once for one token (default: all)", wholeNumber(1))
     .option("--queue <n>", "requests that may wait for a session", wholeNumber(0), 256)
     .option(
       "--tool <file>",
@@ -73,7 +76,7 @@ export function serveCommand(): Command {
 }
 
 async function runServe(flags: ServeFlags, signal: AbortSignal): Promise<number> {
-  const { maxSessions, queue } = flags;
+  const { maxSessions, maxSessionsPerToken: maxSessionsEach, queue } = flags;
   const address = serveAddress(flags, Deno.env.get("PADDOCK_TOKEN"));
   const profile = await chosenProfile(flags);
   await using stack = new AsyncDisposableStack();
@@ -81,7 +84,7 @@ async function runServe(flags: ServeFlags, signal: AbortSignal): Promise<number>
   const pool = lazyPool({ profile, size: maxSessions, resetMode, cacheDir: flags.cacheDir, stack })();
   const paddock = stack.use(
     new PaddockServer({
-      ...{ ...address, pool, maxSessions, queue, onFault: report },
+      ...{ ...address, pool, maxSessions, maxSessionsEach, queue, onFault: report },
       graders: await servedGraders(flags, { profile, stack }),
       tools: await openToolFiles(flags.tool ?? [], stack),
       openEnvTokenizer: await openEnvTokenizer(flags),
@@ -89,14 +92,24 @@ async function runServe(flags: ServeFlags, signal: AbortSignal): Promise<number>
   );
   await using _first = await pool.acquire({ signal }); // nobody is told of a server that cannot serve
   await _first[Symbol.asyncDispose]();
-  await using server = new HttpServer(paddock.fetch, {
-    ...{ hostname: address.hostname, port: flags.port },
-    onGraceOver: () => paddock[Symbol.asyncDispose](),
-  });
+  await using server = listening(paddock, address, flags.port);
   const guard = address.tokens.length > 0 ? "a token is needed" : "no token is needed";
   await writeText(Deno.stderr, `Serving at http://${address.name}:${server.port} (${guard}); Ctrl-C stops\n`);
   await aborted(signal);
   return EXIT.ok;
+}
+
+/** @throws {Error} that says where it was to listen, when it cannot. */
+function listening(paddock: PaddockServer, { hostname, name }: ServeAddress, port: number): HttpServer {
+  try {
+    return new HttpServer(paddock.fetch, {
+      ...{ hostname, port, onFault: report },
+      onGraceOver: () => paddock[Symbol.asyncDispose](),
+    });
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new Error(`Cannot serve at http://${name}:${port}: ${why}`, { cause });
+  }
 }
 
 /**

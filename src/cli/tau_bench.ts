@@ -42,7 +42,8 @@ actions. Two differences are deliberate: here the reward is worked out on data o
 and actions stay as they are, and both of its parts are told, not the last alone.
 That python3 runs the checkout's code with all that you may do.
 
-Exit codes: 0 all is the same, 1 something differs, 2 wrong usage.`;
+Exit codes: 0 all is the same, 1 something differs, 2 wrong usage; what was measured changes nothing of them, bounds
+that are missed included.`;
 
 /** The command `tau-bench`: holds a checkout of tau-bench against the sandbox that runs it. */
 export function tauBenchCommand(): Command {

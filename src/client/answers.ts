@@ -61,11 +61,13 @@ export const batchAnswer: z.ZodType<
 });
 
 /** A score. */
-export const scoreAnswer: z.ZodType<{ score: number | null; parts?: Record<string, number | null> }> = z
-  .object({
-    score: z.number().nullable(),
-    parts: z.record(z.string(), z.number().nullable()).exactOptional(),
-  });
+export const scoreAnswer: z.ZodType<
+  { score: number | null; parts?: Record<string, number | null>; reason?: string }
+> = z.object({
+  score: z.number().nullable(),
+  parts: z.record(z.string(), z.number().nullable()).exactOptional(),
+  reason: z.string().exactOptional(),
+});
 
 /** A piece of output. */
 export const outputEvent: z.ZodType<{ text: string }> = z.object({ text: z.string() });

@@ -114,5 +114,8 @@ export function checkRemoteExec(code: string, options: ExecOptions): void {
       `Cannot grant host tools as the session must be in a sandbox of this process: it is a server's`,
     );
   }
+  if (options.argv !== undefined) {
+    throw new TypeError("Cannot exec as 'argv' must be left out for a session of a server");
+  }
   checkExec(code, options, { name: "server", hostTools: false });
 }

@@ -6,6 +6,12 @@ export interface ExecOptions {
   timeoutMs?: number | undefined;
   /** Text that `input()` and `sys.stdin` read; at its end, and without it, `input()` raises EOFError. */
   stdin?: string | undefined;
+  /**
+   * Runs the code as `python` runs a file with these words, of which the first names the file: `__file__` and
+   * `sys.argv` are set, its last expression has no value, nothing is awaited outside of functions, and what it
+   * leaves to be done at its exit is done.
+   */
+  argv?: readonly [string, ...string[]] | undefined;
   /** Files written under the session's working directory before the code runs. */
   files?: Readonly<Record<string, Uint8Array | string>> | undefined;
   /** Files read back after the code ran, as {@linkcode ExecResult} `files`; one that is missing is left out. */

@@ -29,6 +29,7 @@ export function checkExec(
   if (options.stdin !== undefined && typeof options.stdin !== "string") {
     throw new TypeError(`Cannot exec as 'stdin' must be a string: current value is ${typeof options.stdin}`);
   }
+  if (options.argv !== undefined) checkArgv(options.argv);
   checkTools(options.tools ?? [], profile);
   const files = Object.entries(options.files ?? {});
   if (files.length > MAX_FILES) {
@@ -111,6 +112,12 @@ export function checkContents(path: string, contents: unknown): void {
   throw new TypeError(
     `Cannot write '${path}' as its contents must be a string or a Uint8Array: current value is ${typeof contents}`,
   );
+}
+
+function checkArgv(argv: readonly unknown[]): void {
+  const isList = Array.isArray(argv) && argv.length > 0 && argv.every((word) => typeof word === "string");
+  if (!isList) throw new TypeError("Cannot exec as 'argv' must be a list of strings with at least one");
+  checkPath(String(argv[0]));
 }
 
 function checkTools(

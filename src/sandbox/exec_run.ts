@@ -176,10 +176,11 @@ export class ExecRun<Result> {
 
 /** What the guest is told of a block. */
 export function execRequest(code: string, options: ExecOptions, limits: Limits): object {
-  const { stdin, tools = [] } = options;
+  const { stdin, argv, tools = [] } = options;
   return {
     code,
     stdin,
+    script: argv,
     tools: tools.map(toolSpec),
     calls: limits.hostToolCalls,
     valueCap: limits.outputBytes,

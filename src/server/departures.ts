@@ -1,8 +1,5 @@
-/** Where Linux lists the connections of this host, by address family. */
-const TABLES = ["/proc/net/tcp", "/proc/net/tcp6"];
-/** A connection of a table: its port here, its port there, its state. */
-const ROW = /^ *\d+: [0-9A-F]+:([0-9A-F]{4}) [0-9A-F]+:([0-9A-F]{4}) ([0-9A-F]{2}) /gm;
-const ESTABLISHED = "01";
+import { connectedPorts } from "./connected_ports.ts";
+
 const LOOK_MS = 250;
 
 /** A request that has no answer yet. */
@@ -52,21 +49,13 @@ export class Departures implements AsyncDisposable {
   async #look(): Promise<void> {
     const before = [...this.#pending]; // who comes while the tables are read may not stand in them
     const connected = before.length === 0 ? undefined : await connectedPorts(this.#port);
+    const ports = connected && new Set(connected);
     for (const { port, gone } of before) {
-      if (connected?.has(port) === false) {
+      if (ports?.has(port) === false) {
         gone.abort(new DOMException("Whoever asked has gone", "AbortError"));
       }
     }
     this.#timer = undefined;
     this.#rest();
   }
-}
-
-/** The ports of whoever is connected to a port of this host; `undefined` where that is not told. */
-async function connectedPorts(port: number): Promise<Set<number> | undefined> {
-  const tables = await Promise.all(TABLES.map((path) => Deno.readTextFile(path).catch(() => undefined)));
-  if (tables[0] === undefined) return undefined;
-  const rows = tables.flatMap((table = "") => [...table.matchAll(ROW)]);
-  const own = rows.filter(([, here = "", , state]) => state === ESTABLISHED && parseInt(here, 16) === port);
-  return new Set(own.map(([, , there = ""]) => parseInt(there, 16)));
 }

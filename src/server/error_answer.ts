@@ -2,6 +2,12 @@ import { HTTPException } from "hono/http-exception";
 import type { z } from "zod";
 import { type Fault, HTTP_STATUS, ServerError, sessionError } from "./server_error.ts";
 
+/** What is told of what the framework refuses. */
+const REFUSALS: Partial<Record<Fault, string>> = {
+  malformed: "The body must be JSON",
+  unsupported: "The content-type must be application/json",
+};
+
 /** The answer to a request that failed, in the words of the server's own API. */
 export function errorAnswer(error: ServerError): Response {
   const body = { error: { type: error.fault, message: error.message } };
@@ -21,13 +27,7 @@ export function asServerError(error: unknown): ServerError {
   if (error instanceof ServerError) return error;
   if (error instanceof HTTPException) {
     const fault = faultOf(error.status);
-    return new ServerError(
-      fault,
-      fault === "malformed" ? "The body must be JSON" : "The request is refused",
-      {
-        cause: error,
-      },
-    );
+    return new ServerError(fault, REFUSALS[fault] ?? "The request is refused", { cause: error });
   }
   return sessionError(error);
 }

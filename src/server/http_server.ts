@@ -1,5 +1,6 @@
 import { Departures } from "./departures.ts";
 import { impatient } from "./impatient.ts";
+import { Listener } from "./listener.ts";
 
 /** Answers a request; the signal is aborted when whoever asked goes away before the answer. */
 export type Fetch = (request: Request, gone: AbortSignal) => Response | Promise<Response>;
@@ -13,6 +14,10 @@ export interface HttpServerOptions {
   graceMs?: number | undefined;
   /** Milliseconds that a reader may take over the next piece of an answer; a slower one is cut off. */
   readMs?: number | undefined;
+  /** Connections at once; with more, those that are not waiting for an answer are closed. */
+  maxConnections?: number | undefined;
+  /** Told when connections were too many. */
+  onFault?: ((error: unknown) => void) | undefined;
   /** Called when that time is over: ends whatever requests wait for. */
   onGraceOver: () => Promise<void>;
 }
@@ -22,27 +27,26 @@ const LEAVE_MS = 1_000;
 
 /** Serves a function of requests at an address, until disposed. */
 export class HttpServer implements AsyncDisposable {
-  readonly #server: Deno.HttpServer<Deno.NetAddr>;
+  readonly #listener: Listener;
   readonly #options: HttpServerOptions;
-  readonly #cut = new AbortController();
   readonly #departures: Departures;
   #stopped: Promise<void> | undefined;
 
   /** @throws {Deno.errors.AddrInUse} when somebody else listens there. */
   constructor(fetch: Fetch, options: HttpServerOptions) {
-    const { hostname, port, readMs = 60_000 } = options;
+    const { readMs = 60_000 } = options;
     this.#options = options;
-    this.#server = Deno.serve(
-      { hostname, port, signal: this.#cut.signal, onListen() {} },
+    this.#listener = new Listener(
       async (request, { remoteAddr }) =>
         await impatient(await this.#answer(fetch, request, remoteAddr), readMs),
+      options,
     );
     this.#departures = new Departures(this.port);
   }
 
   /** The port that it listens on. */
   get port(): number {
-    return this.#server.addr.port;
+    return this.#listener.port;
   }
 
   /** Takes no further request, lets those there are end within the grace, and cuts short what is left. */
@@ -60,10 +64,10 @@ export class HttpServer implements AsyncDisposable {
   async #stop(): Promise<void> {
     await using _departures = this.#departures;
     const { graceMs = 5_000, onGraceOver } = this.#options;
-    const ended = this.#server.shutdown();
+    const ended = this.#listener.shutdown();
     await within(graceMs, ended);
     await onGraceOver();
-    if (!await within(LEAVE_MS, ended)) this.#cut.abort();
+    if (!await within(LEAVE_MS, ended)) this.#listener.cut();
     await ended;
   }
 }

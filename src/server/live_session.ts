@@ -31,6 +31,8 @@ export interface LiveSessionOptions {
   readonly metrics: Metrics;
   /** Milliseconds without use after which it ends; never when `Infinity`. */
   readonly idleMs: number;
+  /** Milliseconds without use after which it may end for another one; never unless given. */
+  readonly spareMs?: number | undefined;
   /** Aborted when everything stops, with what those who wait are told. */
   readonly stop: AbortSignal;
   /** Told of what the session throws. */
@@ -65,6 +67,12 @@ export class LiveSession implements AsyncDisposable {
 
   get usedAt(): Date {
     return this.#idle.usedAt;
+  }
+
+  /** Whether it may end for another one. */
+  get isSpare(): boolean {
+    const { spareMs = Infinity } = this.#options;
+    return this.#idle.users === 0 && Date.now() - this.usedAt.getTime() >= spareMs;
   }
 
   /** Whether it is over. */

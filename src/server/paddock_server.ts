@@ -17,6 +17,8 @@ export interface PaddockServerOptions extends AccessOptions {
   pool: SessionPool;
   /** Sessions at once, those of a single program and of envs included. */
   maxSessions: number;
+  /** Of these at once for one token; all unless given. */
+  maxSessionsEach?: number | undefined;
   /** Requests that may wait for a session; 64 unless given. */
   queue?: number | undefined;
   /** Milliseconds that a request waits for a session before it is told to come again; 30,000 unless given. */

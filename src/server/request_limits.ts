@@ -35,6 +35,10 @@ export function requestLimits(limits: RequestLimits): MiddlewareHandler<AppEnv> 
     }
     if (raw.body === null) return await next();
     if (raw.method === "TRACE") throw new ServerError("malformed", "The method is refused");
+    const encoding = raw.headers.get("content-encoding") ?? "identity";
+    if (encoding !== "identity") {
+      throw new ServerError("unsupported", "A body must come as it is, without a content-encoding");
+    }
     using room = held.room();
     const body = await readBody(raw.body, Number(raw.headers.get("content-length")), { ...limits, room });
     checkDepth(body, limits.depth);

@@ -1,29 +1,23 @@
 import type { ExecOptions, ExecResult } from "../sandbox/exec.ts";
 import type { LiveSession } from "./live_session.ts";
 
-const AT_EXIT = "atexit";
-const RUN_AT_EXIT = `__import__("${AT_EXIT}")._run_exitfuncs()`;
-const SOON_MS = 1_000;
+/** What a program is called that came without a name. */
+export const MAIN = "main.py";
 
-/**
- * Runs a program as a process of its own would, with what it leaves to be done at its exit. The session is not to
- * be used for another one.
- */
+/** What an interpreter says that `os._exit`, or a signal of its own, has ended. */
+const ENDED = /^Program terminated with exit\((\d+)\)$/;
+
+/** Runs a program as a process of its own would. The session is not to be used for another one. */
 export async function runScript(
   session: LiveSession,
   code: string,
-  options: ExecOptions,
+  { argv = [MAIN], ...options }: ExecOptions,
 ): Promise<ExecResult> {
-  const result = await session.exec(code, options);
-  if (!code.includes(AT_EXIT) || !result.stateKept || result.status === "timeout") return result;
-  const { timeoutMs, signal, onOutput } = options;
-  const restMs = timeoutMs === undefined ? undefined : Math.max(timeoutMs - result.durationMs, SOON_MS);
-  const end = await session.exec(RUN_AT_EXIT, { timeoutMs: restMs, signal, onOutput });
-  return {
-    ...(end.status === "ok" ? result : end),
-    stdout: result.stdout + end.stdout,
-    stderr: result.stderr + end.stderr,
-    durationMs: result.durationMs + end.durationMs,
-    truncated: result.truncated || end.truncated,
-  };
+  const result = await session.exec(code, { ...options, argv });
+  if (result.status !== "crashed") return result;
+  const ended = ENDED.exec(result.error.message);
+  if (ended === null) return result;
+  const { error: _, ...outcome } = result;
+  const exitCode = Number(ended[1]) & 255;
+  return exitCode === 0 ? { ...outcome, status: "ok" } : { ...outcome, status: "exited", exitCode };
 }

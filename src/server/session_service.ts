@@ -12,6 +12,8 @@ export interface SessionServiceOptions {
   metrics: Metrics;
   /** Sessions at once, those of a single program included. */
   maxSessions: number;
+  /** Of these at once for one owner; all unless given. */
+  maxSessionsEach?: number | undefined;
   /** Requests that may wait for a session. */
   queue?: number | undefined;
   /** Milliseconds that a request waits for a session. */
@@ -31,6 +33,8 @@ export interface OpenOptions {
   seed?: number | undefined;
   /** Milliseconds without use after which it ends, where it is not as all; never when `Infinity`. */
   idleMs?: number | undefined;
+  /** Milliseconds without use after which it ends when another one is wanted and no place is free. */
+  spareMs?: number | undefined;
   signal: AbortSignal;
 }
 
@@ -48,11 +52,11 @@ export class SessionService implements AsyncDisposable {
 
   /** @throws {RangeError} when there is not at least one session. */
   constructor(options: SessionServiceOptions) {
-    const { pool, metrics, maxSessions, queue = 64, waitMs = 30_000, idleMs = 600_000 } = options;
-    const { onFault = () => {} } = options;
+    const { pool, metrics, maxSessions, maxSessionsEach: placesEach } = options;
+    const { queue = 64, waitMs = 30_000, idleMs = 600_000, onFault = () => {} } = options;
     this.maxSessions = maxSessions;
     this.#options = { pool, metrics, idleMs, onFault };
-    this.#gate = new Gate({ places: maxSessions, queue, waitMs });
+    this.#gate = new Gate({ places: maxSessions, placesEach, queue, waitMs });
     metrics.gauge("paddock_sessions", "Sessions in use.", () => this.#open.size);
     metrics.gauge("paddock_waiting", "Requests that wait for a session.", () => this.#gate.waiting);
   }
@@ -69,18 +73,20 @@ export class SessionService implements AsyncDisposable {
   }
 
   /** Opens a session for one use: nobody finds it, and the caller ends it. */
-  async borrow({ owner, name, seed, idleMs, signal }: OpenOptions): Promise<LiveSession> {
+  async borrow({ owner, name, seed, idleMs, spareMs, signal }: OpenOptions): Promise<LiveSession> {
     if (this.#stop.signal.aborted) throw new ServerError("unavailable", "The server stops");
     const { pool, metrics, onFault } = this.#options;
     const either = AbortSignal.any([signal, this.#stop.signal]);
+    await this.#endSpare();
     try {
       const { entered: lease, place } = await traced(
         "paddock.acquire",
-        async () => await this.#gate.pass((signal) => pool.acquire({ seed, signal }), either),
+        async () =>
+          await this.#gate.pass((signal) => pool.acquire({ seed, signal }), { owner, signal: either }),
       );
       const onEnd = () => this.#end(session, lease, place);
       const session: LiveSession = new LiveSession({
-        ...{ session: lease.session, owner, name, metrics, onEnd, onFault },
+        ...{ session: lease.session, owner, name, spareMs, metrics, onEnd, onFault },
         idleMs: idleMs ?? this.#options.idleMs,
         stop: this.#stop.signal,
       });
@@ -145,6 +151,14 @@ export class SessionService implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stop.abort(new ServerError("unavailable", "The server stops"));
     await Promise.all([...this.#open].map((session) => session[Symbol.asyncDispose]()));
+  }
+
+  /** Where no place is free, ends the session that was left alone for longest, of those that may end for another. */
+  async #endSpare(): Promise<void> {
+    if (this.#open.size < this.maxSessions) return;
+    const spare = [...this.#open].filter((session) => session.isSpare);
+    const [oldest] = spare.sort((one, other) => one.usedAt.getTime() - other.usedAt.getTime());
+    await oldest?.[Symbol.asyncDispose]();
   }
 
   async #end(session: LiveSession, lease: SessionLease, place: Disposable): Promise<void> {

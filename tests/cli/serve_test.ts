@@ -54,6 +54,40 @@ Deno.test("paddock serve refuses to be reached from outside without a token", as
   assertStringIncludes(stderr, "needs a token");
 });
 
+Deno.test({
+  name: "paddock serve outlives more connections than it may open files",
+  ignore: Deno.build.os !== "linux",
+  async fn() {
+    const command = 'ulimit -n 128; exec "$0" run -A --quiet src/cli.ts serve --port 0 --max-sessions 1';
+    const child = new Deno.Command("sh", {
+      args: ["-c", command, Deno.execPath()],
+      ...{ stdin: "piped", stdout: "piped", stderr: "piped" },
+    }).spawn();
+    const serving = await Serving.over(child);
+    const { port } = new URL(serving.url);
+    const connections: Deno.TcpConn[] = [];
+    for (let at = 0; at < 150; at++) {
+      const connection = await Deno.connect({ hostname: "127.0.0.1", port: Number(port) }).catch(() => {});
+      if (connection) connections.push(connection);
+    }
+    let answer: unknown;
+    while (!answer) answer = await serving.ask("/run_code", { code: "print(1)" }).catch(() => undefined);
+    assertEquals((answer as { status: string }).status, "Success");
+    for (const connection of connections) connection.close();
+    const { code, log } = await serving.end("SIGTERM");
+    assertEquals(code, 0);
+    assertStringIncludes(log, "Too many open files");
+  },
+});
+
+Deno.test("paddock serve says where it cannot listen", async () => {
+  using taken = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const { port } = taken.addr;
+  const { code, stderr } = await runPaddock(["serve", "--port", String(port), "--max-sessions", "1"]);
+  assertEquals(code, 125);
+  assertStringIncludes(stderr, `error: Cannot serve at http://127.0.0.1:${port}: Address already in use`);
+});
+
 Deno.test("paddock serve offers tools to envs, and OpenEnv's chat env with a tokenizer", async () => {
   const directory = await Deno.makeTempDir();
   const { tokenizer, config } = tinyTokenizerFiles();

@@ -1,6 +1,7 @@
 import { assertEquals, assertRejects, assertStringIncludes, assertThrows } from "@std/assert";
 import { type Fetch, History, numberMatch, PaddockClient } from "../../mod.ts";
 import { SandboxError } from "../../src/errors.ts";
+import { unscored } from "../../src/rewards/grader.ts";
 import { bad, type FakePython, ok } from "../fake_pool.ts";
 import { served } from "../server/served.ts";
 
@@ -283,7 +284,10 @@ Deno.test("PaddockClient.execBatch() gives what became of each program, in order
 });
 
 Deno.test("PaddockClient.grade() gives scores, null included", async () => {
-  await using server = served({ graders: new Map([["number_match", () => numberMatch()]]) });
+  const reasoned = { name: "reasoned", grade: () => unscored("the task has no tests") };
+  await using server = served({
+    graders: new Map([["number_match", () => numberMatch()], ["reasoned", () => reasoned]]),
+  });
   await using client = new PaddockClient({ url, fetch: (request) => server.app.fetch(request) });
   const history = History.fromChats([{ role: "assistant", content: "It is 42." }]);
   const grade = (answer: object, grader = "number_match") =>
@@ -291,6 +295,7 @@ Deno.test("PaddockClient.grade() gives scores, null included", async () => {
   assertEquals(await grade({ answer: "42" }), { score: 1 });
   assertEquals(await grade({ answer: "41" }), { score: 0 });
   assertEquals(await grade({}), { score: null });
+  assertEquals(await grade({}, "reasoned"), { score: null, reason: "the task has no tests" });
   const error = await assertRejects(() => grade({}, "none"), TypeError);
   assertStringIncludes(error.message, "grader must be one of number_match");
 });

@@ -68,6 +68,7 @@ said = [{"role": "assistant", "content": "<answer>42</answer>"}]
 check("a right answer is worth 1", client.grade("number_match", {"answer": "42"}, said).score == 1)
 check("a wrong one 0", client.grade("number_match", {"answer": "41"}, said).score == 0)
 check("what cannot be scored is None", client.grade("number_match", {}, said).score is None)
+check("and the reason is told", "no tests" in str(client.grade("hidden_tests", {}, said).reason))
 check("no token, no answer", refused(lambda: PaddockClient(URL).exec("1")).status == 401)
 check("no server, no answer", refused(PaddockClient("http://127.0.0.1:1", retries=0).session).status is None)
 

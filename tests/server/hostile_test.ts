@@ -30,6 +30,10 @@ Deno.test("a server answers requests that no client sends, and none of them is a
     ]),
     ["404", "404", "404", "404", "404", "404", "404"],
   );
+  assertEquals(
+    await status("POST /run_code", "Content-Encoding: gzip\r\nContent-Length: 2\r\n", "{}"),
+    "415",
+  );
   assertEquals(await status("TRACE /v1/sessions"), "400");
   assertEquals(await status("GET /v1/sessions", "Content-Length: 2\r\n", "{}"), "200");
   assertEquals(await status("POST /v1/sessions", "Content-Length: 4\r\n", "null"), "422");

@@ -79,3 +79,36 @@ Deno.test("HttpServer takes no client that waits for one that has gone", async (
   const ask = async () => await (await fetch(`http://127.0.0.1:${server.port}`)).text();
   assertEquals(await Promise.all([ask(), ask(), ask()]), ["false", "false", "false"]);
 });
+
+Deno.test({
+  name: "HttpServer closes idle and half-said connections when there are too many, and answers who asked",
+  ignore: Deno.build.os !== "linux",
+  async fn() {
+    const asked = Promise.withResolvers<void>();
+    const end = Promise.withResolvers<Response>();
+    const faults: unknown[] = [];
+    await using server = serve(
+      ({ url }) => url.endsWith("slow") ? (asked.resolve(), end.promise) : new Response(),
+      {
+        maxConnections: 3,
+        onFault: (error) => faults.push(error),
+      },
+    );
+    const url = `http://127.0.0.1:${server.port}`;
+    const slow = fetch(`${url}/slow`);
+    await asked.promise;
+    const silent = await Promise.all(
+      Array.from({ length: 4 }, () => Deno.connect({ hostname: "127.0.0.1", port: server.port })),
+    );
+    await silent[0]?.write(new TextEncoder().encode("GET / HTTP/1.1\r\nX-Half: "));
+    for (const connection of silent) {
+      while (await connection.read(new Uint8Array(1024)).catch(() => null) !== null);
+      connection.close();
+    }
+    end.resolve(new Response("answered"));
+    assertEquals(await (await slow).text(), "answered");
+    let next: Response | undefined;
+    while (!next) next = await fetch(url).catch(() => undefined); // for a moment nobody listens
+    assertEquals([await next.text(), faults.length], ["", 1]);
+  },
+});

@@ -2,7 +2,7 @@ import { assertEquals, assertRejects } from "@std/assert";
 import { Metrics } from "../../src/server/metrics.ts";
 import { ServerError } from "../../src/server/server_error.ts";
 import { SessionService, type SessionServiceOptions } from "../../src/server/session_service.ts";
-import { FakePool, ok } from "../fake_pool.ts";
+import { FakePool, type FakePython, ok } from "../fake_pool.ts";
 import { served } from "./served.ts";
 
 const signal = new AbortController().signal;
@@ -20,6 +20,52 @@ Deno.test("SessionService.create() turns away who comes when the line is full, a
   await using sessions = service({ queue: 0 });
   await sessions.create({ owner: "", signal });
   assertEquals(await fault(sessions.create({ owner: "", signal })), ["busy", 1]);
+});
+
+Deno.test("SessionService.create() gives one owner no more than its share", async () => {
+  await using sessions = service({ maxSessions: 3, maxSessionsEach: 2, waitMs: 20 });
+  await sessions.create({ owner: "a", signal });
+  await sessions.create({ owner: "a", signal });
+  assertEquals(await fault(sessions.create({ owner: "a", signal })), ["timeout", 1]);
+  await sessions.create({ owner: "b", signal });
+});
+
+Deno.test("SessionService.create() takes the owner with the fewest sessions first, whoever came first", async () => {
+  await using sessions = service({ maxSessions: 2 });
+  const [first] = [
+    await sessions.create({ owner: "a", signal }),
+    await sessions.create({ owner: "a", signal }),
+  ];
+  const came: string[] = [];
+  const waits = ["a", "a", "b"].map(async (owner) => {
+    const session = await sessions.create({ owner, signal });
+    came.push(owner);
+    await session[Symbol.asyncDispose]();
+  });
+  await new Promise((resolve) => setTimeout(resolve));
+  await first[Symbol.asyncDispose]();
+  await Promise.all(waits);
+  assertEquals(came, ["b", "a", "a"]);
+});
+
+Deno.test("SessionService.create() makes room in a full line for an owner who waits less often", async () => {
+  await using sessions = service({ queue: 3 });
+  const first = await sessions.create({ owner: "a", signal });
+  const outcomes: string[] = [];
+  const wait = async (owner: string) => {
+    try {
+      await using _session = await sessions.create({ owner, signal });
+      outcomes.push(`${owner} came`);
+    } catch (error) {
+      outcomes.push(`${owner} ${error instanceof ServerError && error.fault}`);
+    }
+  };
+  const waits = ["a", "a", "a", "b", "b", "a"].map(wait);
+  await new Promise((resolve) => setTimeout(resolve));
+  assertEquals(outcomes.toSorted(), ["a busy", "a busy", "b busy"]);
+  await first[Symbol.asyncDispose]();
+  await Promise.all(waits);
+  assertEquals(outcomes.slice(3), ["a came", "a came", "b came"]);
 });
 
 Deno.test("SessionService.create() gives up when none is free for too long", async () => {
@@ -54,6 +100,24 @@ Deno.test("SessionService.create() keeps nothing for whoever has gone when a ses
   await using sessions = service({ pool: late });
   assertEquals(await fault(sessions.create({ owner: "", signal: gone.signal })), ["unavailable", undefined]);
   assertEquals([pool.alive, sessions.list("").length], [0, 0]);
+});
+
+Deno.test("a session that may end for another one does so when no place is free, the one left longest first", async () => {
+  const sleeping = Promise.withResolvers<void>();
+  const python: FakePython = async (code) => (code === "sleep" && await sleeping.promise, ok());
+  await using sessions = service({ pool: new FakePool(python), maxSessions: 3, waitMs: 20 });
+  const open = async () => await sessions.create({ owner: "", signal, spareMs: 0 });
+  const [busy, left, used] = [await open(), await open(), await open()];
+  const run = busy.exec("sleep");
+  await new Promise((resolve) => setTimeout(resolve, 5));
+  await used.exec("1");
+  await sessions.create({ owner: "b", signal });
+  assertEquals([busy.ended, left.ended, used.ended], [false, true, false]);
+  await sessions.create({ owner: "b", signal });
+  assertEquals([busy.ended, used.ended], [false, true]);
+  assertEquals(await fault(sessions.create({ owner: "b", signal })), ["timeout", 1]);
+  sleeping.resolve();
+  await run;
 });
 
 Deno.test("SessionService.find() gives a session to nobody but its owner", async () => {

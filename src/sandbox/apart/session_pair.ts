@@ -11,11 +11,15 @@ export interface PairOptions {
 
 /**
  * Two sessions at a time, for a program that calls and one that is called: whoever takes a pair waits for both
- * before another waits for its first, so that none starves, and no two hold what the other one waits for.
+ * before another waits for its first, so that none starves, and no two hold what the other one waits for: of two
+ * pools all take first from the one that was seen first.
  */
 export class SessionPair {
   /** When whoever is last in the line has a pair: all who take pairs of a pool stand in one line. */
   static readonly #turns = new WeakMap<SessionPool, Promise<unknown>>();
+  /** The pools by the order in which they were seen. */
+  static readonly #ranks = new WeakMap<SessionPool, number>();
+  static #seen = 0;
   readonly #pool: SessionPool;
   readonly #callerPool: SessionPool | undefined;
 
@@ -25,20 +29,30 @@ export class SessionPair {
     this.#callerPool = callerPool;
   }
 
+  static #rank(pool: SessionPool): number {
+    const rank = SessionPair.#ranks.get(pool) ?? SessionPair.#seen++;
+    SessionPair.#ranks.set(pool, rank);
+    return rank;
+  }
+
   /** Takes both, to be given back by `leases`. */
   async acquire(
     leases: AsyncDisposableStack,
     { seed, signal }: PairOptions,
   ): Promise<{ forCallee: SessionLease; forCaller: SessionLease }> {
-    const before = SessionPair.#turns.get(this.#pool) ?? Promise.resolve();
+    const callers = this.#callerPool ?? this.#pool;
+    const callersFirst = SessionPair.#rank(this.#pool) > SessionPair.#rank(callers);
+    const first = callersFirst ? callers : this.#pool;
+    const before = SessionPair.#turns.get(first) ?? Promise.resolve();
     const done = Promise.withResolvers<void>();
-    SessionPair.#turns.set(this.#pool, before.then(() => done.promise));
+    SessionPair.#turns.set(first, before.then(() => done.promise));
+    const callerSeed = seedOf(2, seed);
+    const takeCaller = async () => leases.use(await callers.acquire({ seed: callerSeed, signal }));
     try {
       await unlessAborted(before, signal);
+      const early = callersFirst ? await takeCaller() : undefined;
       const forCallee = leases.use(await this.#pool.acquire({ seed: seedOf(1, seed), signal }));
-      const callers = this.#callerPool ?? this.#pool;
-      const callerSeed = seedOf(2, seed);
-      const forCaller = leases.use(await callers.acquire({ seed: callerSeed, signal }));
+      const forCaller = early ?? await takeCaller();
       if (this.#callerPool === undefined) await isolate(forCaller, leases, { seed: callerSeed, signal });
       return { forCallee, forCaller };
     } finally {

@@ -2,9 +2,12 @@
 
 import ast
 import asyncio
+import atexit
+import gc
 import io
 import json
 import linecache
+import os
 import random
 import signal
 import sys
@@ -16,6 +19,7 @@ FLAGS = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 CO_COROUTINE = 0x80
 TEXT_CAP = 65536
 SETTLE_TRIES = 3
+BUFFERED = (io.TextIOWrapper, io.BufferedWriter, io.BufferedRandom)
 
 SIGINT = signal.SIGINT
 _signal = signal.signal
@@ -26,7 +30,7 @@ _StringIO = io.StringIO
 _TextIOWrapper = io.TextIOWrapper
 _plain_format = warnings.formatwarning
 _main = sys.modules["__main__"]
-_state = types.SimpleNamespace(block=0, active=False, loop=None, no_input=None)
+_state = types.SimpleNamespace(block=0, name="", active=False, loop=None, no_input=None)
 
 
 def handle(request):
@@ -47,14 +51,17 @@ def run_program(_request):
 
 def _run(request):
     _state.block += 1
-    name = f"<block {_state.block}>"
+    _state.name = f"<block {_state.block}>"
     try:
         _tools._begin(request.get("tools", ()), request.get("calls", 0))
         _signal(SIGINT, _on_interrupt)
         _loops.drop_interrupt()
         asyncio._set_running_loop(None)
         _prepare_streams(request.get("stdin"))
-        outcome = _run_block(request["code"], name, request["valueCap"])
+        if "script" in request:
+            outcome = _run_script(request["code"], request["script"])
+        else:
+            outcome = _run_block(request["code"], request["valueCap"])
     except BaseException as error:
         outcome = {"status": "error", "error": _describe_plainly(error)}
     _state.active = False
@@ -65,15 +72,64 @@ def _run(request):
     return outcome
 
 
-def _run_block(code, name, value_cap):
-    _remember_lines(code, name)
+def _run_block(code, value_cap):
+    _remember_lines(code, _state.name)
+    return _outcome_of(lambda: _shown(_evaluate(code, _state.name), value_cap))
+
+
+def _shown(value, value_cap):
+    if value is None:
+        return {"status": "ok"}
+    text = repr(value)
+    return {"status": "ok", "value": text[:value_cap], "cut": len(text) > value_cap}
+
+
+def _run_script(code, argv):
+    """Runs the code as `python` runs a file, and what it leaves to be done at its exit."""
+    sys.argv[:] = argv
+    _state.name = _main.__file__ = os.path.abspath(argv[0])
+    sys.path[:1] = [os.path.dirname(_state.name)]
+    if "__file__" in code:
+        _keep_as_file(code, _state.name)
+    _remember_lines(code, _state.name)
+    outcome = _outcome_of(lambda: _execute(code, _state.name))
+    if outcome["status"] == "interrupted":
+        return outcome
+    _state.active = True
+    atexit._run_exitfuncs()
+    if "open" in code:
+        _flush_files()
+    return outcome
+
+
+def _execute(code, name):
+    exec(compile(code, name, "exec", dont_inherit=True), _main.__dict__)
+    return {"status": "ok"}
+
+
+def _keep_as_file(code, name):
+    """Lets a program that looks for itself find itself, where there is no other file of its name."""
+    try:
+        with open(name, "x", encoding="utf-8", errors="surrogatepass") as file:
+            file.write(code)
+    except OSError:
+        pass
+
+
+def _flush_files():
+    """Writes what stands in the buffers of files that nobody closed."""
+    for value in gc.get_objects():
+        if type(value) in BUFFERED:
+            try:
+                value.flush()
+            except Exception:
+                pass  # it is closed, or is no file to write
+
+
+def _outcome_of(work):
     _state.active = True
     try:
-        value = _evaluate(code, name)
-        if value is None:
-            return {"status": "ok"}
-        text = repr(value)
-        return {"status": "ok", "value": text[:value_cap], "cut": len(text) > value_cap}
+        return work()
     except SystemExit as error:
         return _describe_exit(error.code)
     except BaseException as error:
@@ -189,9 +245,13 @@ def _describe(error):
 
 def _from_block(trace):
     """The part of a traceback from the first line of a block on; nothing when no block is in it."""
-    while trace and not trace.tb_frame.f_code.co_filename.startswith("<block "):
+    while trace and not _is_of_block(trace.tb_frame.f_code.co_filename):
         trace = trace.tb_next
     return trace
+
+
+def _is_of_block(filename):
+    return filename == _state.name or filename.startswith("<block ")
 
 
 def _drop_own_frames(report):
@@ -267,7 +327,7 @@ def _formatwarning(message, category, filename, lineno, line=None):
     """A warning of what dies in the runner's hands, such as a coroutine nobody awaited, is one of the block."""
     if not filename.startswith("<paddock "):
         return _plain_format(message, category, filename, lineno, line)
-    name = f"<block {_state.block}>"
+    name = _state.name
     return _plain_format(message, category, name, len(linecache.getlines(name)), line)
 
 

@@ -122,7 +122,7 @@ async function execute(execution: Execution, send: (text: string) => void): Prom
   const tell = (line: object) => send(`${JSON.stringify(line)}\n`);
   const onOutput = (type: string, text: string) => tell({ type, text, timestamp: new Date().toISOString() });
   try {
-    const { place } = await context.turn.pass(() => Promise.resolve(), signal);
+    const { place } = await context.turn.pass(() => Promise.resolve(), { signal });
     using _place = place;
     tell({ type: "number_of_executions", execution_count: ++context.executions });
     const set = variables && await session.exec(variables.set, { signal });

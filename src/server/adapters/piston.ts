@@ -1,10 +1,9 @@
 import { Hono } from "hono";
 import type { ExecResult } from "../../sandbox/exec.ts";
-import { pythonStr } from "../../tools/python_repr.ts";
 import type { AppEnv } from "../app_env.ts";
 import { asServerError, errorHeaders } from "../error_answer.ts";
 import type { LiveSession } from "../live_session.ts";
-import { runScript } from "../run_script.ts";
+import { MAIN, runScript } from "../run_script.ts";
 import { scriptOutcome } from "../script_outcome.ts";
 import { ServerError } from "../server_error.ts";
 import type { SessionService } from "../session_service.ts";
@@ -56,10 +55,9 @@ async function run(session: LiveSession, asked: PistonRequest, signal: AbortSign
     if (path === undefined) throw new ServerError("malformed", `files: '${name}' is no name of a file`);
     await session.writeFile(path, bytes);
   }
-  await session.exec(`__import__("sys").argv[:] = ${pythonStr([main.name, ...args])}`, { signal });
   const pieces: string[] = [];
   const result = await runScript(session, new TextDecoder().decode(main.bytes), {
-    ...{ timeoutMs, stdin, signal },
+    ...{ timeoutMs, stdin, signal, argv: [jailedPath(main.name) ?? MAIN, ...args] },
     onOutput: (_, text) => pieces.push(text),
   });
   const { stdout, stderr, exitCode } = scriptOutcome(result);
@@ -72,12 +70,14 @@ async function run(session: LiveSession, asked: PistonRequest, signal: AbortSign
 }
 
 function ending(
-  { stateKept }: ExecResult,
+  { status, stateKept }: ExecResult,
   exitCode: number | null,
 ): Pick<PistonRun, "code" | "signal" | "message" | "status"> {
   const killed = { code: null, signal: "SIGKILL" } as const;
   if (exitCode === null) return { ...killed, message: "Time limit exceeded (wall clock)", status: "TO" };
-  if (!stateKept) return { ...killed, message: "Caught fatal signal 9", status: "SG" };
+  if (!stateKept && status !== "ok" && status !== "exited") {
+    return { ...killed, message: "Caught fatal signal 9", status: "SG" };
+  }
   if (exitCode === 0) return { code: 0, signal: null, message: null, status: null };
   return { code: exitCode, signal: null, message: `Exited with error status ${exitCode}`, status: "RE" };
 }

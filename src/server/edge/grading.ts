@@ -59,7 +59,7 @@ export class Grading {
     using time = new GradeTime(signal);
     const context = { task, history, signal: time.signal };
     if (plain) return scoreOf(await scored(() => plain, context));
-    const { entered, place } = await this.#gate.pass(() => this.#python(), time.signal);
+    const { entered, place } = await this.#gate.pass(() => this.#python(), time);
     using _place = place;
     return { ...scoreOf(await scored(() => entered, context)), isolation: "worker" };
   }

@@ -11,6 +11,8 @@ const MAX_CLIENTS = 1024;
 const MAX_BODY_BYTES = 32 * 1024 * 1024;
 /** A client that asks for nothing for so long has gone. */
 const IDLE_MS = 3_600_000;
+/** Clients go away without a word: after so long their sessions are had by others where there is no other one. */
+const SPARE_MS = 60_000;
 
 /** One client that is connected. */
 interface Connection {
@@ -40,7 +42,7 @@ export function mcpRoute(sessions: SessionService): (c: AppContext, next: Next) 
       throw new ServerError("busy", `${MAX_CLIENTS} clients are connected`, { retryAfter: 60 });
     }
     const { signal } = new AbortController(); // a session outlives the request that opens it
-    const client = new ClientSession(() => sessions.create({ owner, signal }));
+    const client = new ClientSession(() => sessions.create({ owner, signal, spareMs: SPARE_MS }));
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: () => crypto.randomUUID(),
       onsessioninitialized(id) {

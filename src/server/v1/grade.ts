@@ -14,6 +14,7 @@ export type Graders = ReadonlyMap<string, () => Grader>;
 const answer = z.object({
   score: z.number().nullable().describe("null when no score can be given, which is not 0"),
   parts: z.record(z.string(), z.number().nullable()).optional(),
+  reason: z.string().optional().describe("why there is no score"),
 }).meta({ id: "Score" });
 
 const grade = createRoute({
@@ -34,10 +35,13 @@ export function gradeRoutes(app: Api, graders: Graders, gate: Gate): void {
     const { grader: name, task, messages } = c.req.valid("json");
     const make = graders.get(name);
     if (!make) throw new ServerError("invalid", `grader must be one of ${[...graders.keys()].join(", ")}`);
-    const { place } = await gate.pass(() => Promise.resolve(), c.get("signal"));
+    const { place } = await gate.pass(() => Promise.resolve(), {
+      owner: c.get("owner"),
+      signal: c.get("signal"),
+    });
     using _place = place;
     const history = History.fromChats(messages);
-    const { score, parts } = await scored(make, { task, history, signal: c.get("signal") });
-    return c.json({ score, ...(parts && { parts: { ...parts } }) }, 200);
+    const { score, parts, reason } = await scored(make, { task, history, signal: c.get("signal") });
+    return c.json({ score, reason, ...(parts && { parts: { ...parts } }) }, 200);
   });
 }

@@ -3,11 +3,15 @@ import { SessionPair } from "../../../src/sandbox/apart/session_pair.ts";
 import type { SessionLease, SessionPool } from "../../../src/sandbox/exec.ts";
 import { FakePool } from "../../fake_pool.ts";
 
-/** A pool of two, whose third asker waits until one is given back. */
-class PoolOfTwo implements SessionPool {
+/** A pool of which whoever comes when all are taken waits until one is given back. */
+class NarrowPool implements SessionPool {
   readonly #fake = new FakePool();
   readonly #waiting: (() => void)[] = [];
-  #free = 2;
+  #free: number;
+
+  constructor(size: number) {
+    this.#free = size;
+  }
 
   async acquire(options: { signal?: AbortSignal | undefined } = {}): Promise<SessionLease> {
     while (this.#free === 0) await new Promise<void>((resolve) => this.#waiting.push(resolve));
@@ -26,7 +30,7 @@ class PoolOfTwo implements SessionPool {
 }
 
 Deno.test("SessionPair.acquire() never has two pairs wait for what the other one holds", async () => {
-  const pool = new PoolOfTwo();
+  const pool = new NarrowPool(2);
   let taken = 0;
   const take = async () => {
     await using leases = new AsyncDisposableStack();
@@ -39,6 +43,20 @@ Deno.test("SessionPair.acquire() never has two pairs wait for what the other one
   assertEquals(await Promise.race([all, late.promise]), "all");
   clearTimeout(timer);
   assertEquals(taken, 3);
+});
+
+Deno.test("SessionPair.acquire() never has pairs wait for each other that name two pools in opposite order", async () => {
+  const [one, other] = [new NarrowPool(1), new NarrowPool(1)];
+  let taken = 0;
+  const take = async (pair: SessionPair) => {
+    await using leases = new AsyncDisposableStack();
+    const { forCallee, forCaller } = await pair.acquire(leases, {});
+    assert(forCallee !== forCaller);
+    taken++;
+  };
+  const pairs = [new SessionPair(one, other), new SessionPair(other, one)];
+  await Promise.all([...pairs, ...pairs].map(take));
+  assertEquals(taken, 4);
 });
 
 Deno.test("SessionPair.acquire() stops waiting for its turn when it is told to", async () => {

@@ -116,6 +116,54 @@ Deno.test("/run_code runs what a program leaves for its exit, and says when outp
   });
 });
 
+const SCRIPT = `"""A script."""
+from __future__ import annotations
+import os, sys
+if __name__ == "__main__":
+    print(__doc__, sys.argv, os.path.basename(__file__), len(open(__file__).read()) > 100)
+    print(sys.path[0] == os.path.dirname(__file__))
+    open("out.txt", "w").write("closed")
+    left = open("left.txt", "w")
+    left.write("never closed")
+class Loud:
+    def __repr__(self): raise ValueError("nobody asked")
+Loud()
+`;
+
+Deno.test("/run_code runs a program as a file", async () => {
+  await withPython(async ({ ask }) => {
+    const run = async (code: string, more: object = {}) => {
+      const { body } = await ask("POST", "/run_code", { code, ...more });
+      const { stdout, stderr, return_code } = body.run_result;
+      return { status: body.status, stdout, stderr, return_code, files: body.files };
+    };
+    assertEquals(await run(SCRIPT, { fetch_files: ["left.txt", "out.txt"] }), {
+      ...{ status: "Success", stderr: "", return_code: 0 },
+      stdout: "A script. ['main.py'] main.py True\nTrue\n",
+      files: { "left.txt": btoa("never closed"), "out.txt": btoa("closed") },
+    });
+    const raised = await run("import warnings\nwarnings.warn('old')\n1 / 0");
+    assertEquals(
+      raised.stderr.split("\n").filter((line: string) => line.includes("main.py")),
+      [
+        "/home/pyodide/main.py:2: UserWarning: old",
+        '  File "/home/pyodide/main.py", line 3, in <module>',
+      ],
+    );
+    const ends = [
+      "import os\nprint(1)\nos._exit(3)",
+      "import os\nprint(1)\nos._exit(0)",
+      "exit()",
+      "exit(4)",
+    ];
+    const codes = [];
+    for (const code of [...ends, "import sys; sys.exit('no')"]) codes.push((await run(code)).return_code);
+    assertEquals(codes, [3, 0, 0, 4, 1]);
+    assertStringIncludes((await run("import asyncio\nawait asyncio.sleep(0)")).stderr, "outside function");
+    assertEquals((await run("import os; print(os.listdir('.'))")).stdout, "[]\n");
+  });
+});
+
 Deno.test("/run_jupyter goes on behind a cell that raises, and shows the last expression of each", async () => {
   await withPython(async ({ ask }) => {
     const run = async (body: object) => (await ask("POST", "/run_jupyter", body)).body;
