@@ -1,6 +1,6 @@
 import { readLines } from "../read_lines.ts";
 
-const CLI = new URL("../cli.ts", import.meta.url).pathname;
+const CLI = decodeURIComponent(new URL("../cli.ts", import.meta.url).pathname);
 
 /** The real `paddock serve`, in a process of its own, on a port that was free. */
 export class Serving implements AsyncDisposable {

@@ -69,7 +69,7 @@ Deno.test({
       assertStringIncludes(played, '"reward":1,"terminated":true');
       const typescript = at(block("Serve", "ts")).replace("@paddock/paddock", new URL("mod.ts", ROOT).href);
       const file = await clone.write("client.ts", typescript);
-      const config = new URL("deno.json", ROOT).pathname;
+      const config = decodeURIComponent(new URL("deno.json", ROOT).pathname);
       assertStringIncludes(await clone.run(Deno.execPath(), "run", "-A", "--config", config, file), "2\n");
     }),
 });
@@ -96,7 +96,10 @@ Deno.test({
   ignore: !posix,
   async fn() {
     await using clone = await Clone.create();
-    const text = block("Plug in your trainer", "json").replace("/path/to/paddock", ROOT.pathname);
+    const text = block("Plug in your trainer", "json").replace(
+      "/path/to/paddock",
+      decodeURIComponent(ROOT.pathname),
+    );
     const { mcpServers: { python: { command, args } } } = JSON.parse(text);
     const client = new Client({ name: "test", version: "1" });
     const program = join(clone.path, "bin", command);

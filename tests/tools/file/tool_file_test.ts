@@ -185,7 +185,7 @@ Deno.test("toolFile() ends with its host, even when that is killed", async () =>
     setInterval(() => {}, 1000);`;
   const main = await Deno.makeTempFile({ suffix: ".ts" });
   await Deno.writeTextFile(main, code);
-  const config = new URL("../../../deno.json", import.meta.url).pathname;
+  const config = decodeURIComponent(new URL("../../../deno.json", import.meta.url).pathname);
   await using host = new Deno.Command(Deno.execPath(), {
     args: ["run", "-A", "--quiet", "--config", config, main],
     stdout: "piped",
