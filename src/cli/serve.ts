@@ -10,7 +10,7 @@ import { lazyPool } from "./lazy_pool.ts";
 import { printable } from "./printable.ts";
 import { runCommand } from "./run_command.ts";
 import { chosenProfile, flagsOf, profileOption, type SandboxFlags } from "./sandbox_flags.ts";
-import { serveAddress } from "./serve_address.ts";
+import { type ServeAddress, serveAddress } from "./serve_address.ts";
 import { servedGraders } from "./served_graders.ts";
 import { UsageError } from "./usage_error.ts";
 import { wholeNumber } from "./whole_number.ts";
@@ -89,14 +89,26 @@ async function runServe(flags: ServeFlags, signal: AbortSignal): Promise<number>
   );
   await using _first = await pool.acquire({ signal }); // nobody is told of a server that cannot serve
   await _first[Symbol.asyncDispose]();
-  await using server = new HttpServer(paddock.fetch, {
-    ...{ hostname: address.hostname, port: flags.port },
-    onGraceOver: () => paddock[Symbol.asyncDispose](),
-  });
+  await using server = listening(paddock, { address, port: flags.port });
   const guard = address.tokens.length > 0 ? "a token is needed" : "no token is needed";
   await writeText(Deno.stderr, `Serving at http://${address.name}:${server.port} (${guard}); Ctrl-C stops\n`);
   await aborted(signal);
   return EXIT.ok;
+}
+
+/** @throws {Deno.errors.AddrInUse} that names the address where somebody else listens, which Deno does not. */
+function listening(paddock: PaddockServer, where: { address: ServeAddress; port: number }): HttpServer {
+  const { address: { hostname, name }, port } = where;
+  try {
+    return new HttpServer(paddock.fetch, {
+      ...{ hostname, port },
+      onGraceOver: () => paddock[Symbol.asyncDispose](),
+    });
+  } catch (cause) {
+    if (!(cause instanceof Deno.errors.AddrInUse)) throw cause;
+    const message = `Cannot serve at ${name}:${port} as somebody else listens there: give another --port`;
+    throw new Deno.errors.AddrInUse(message, { cause });
+  }
 }
 
 /**

@@ -100,6 +100,7 @@ function aboutRoutes(app: Api, metrics: Metrics): void {
   app.get("/v1/health", (c) => c.json({ status: "ok", version: PADDOCK_VERSION }));
   app.get("/metrics", (c) => c.text(metrics.text(), 200, { "content-type": "text/plain; version=0.0.4" }));
   app.doc31("/openapi.json", about);
+  app.get("/", (c) => c.redirect("/docs")); // whoever opens the address that `paddock serve` prints
   app.get("/docs", (c) => {
     c.header("content-security-policy", "default-src 'none'; style-src 'unsafe-inline'");
     return c.html(docsPage(app.getOpenAPI31Document(about)));

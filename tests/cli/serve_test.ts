@@ -48,6 +48,17 @@ Deno.test("paddock serve runs programs for whoever asks, and leaves nothing when
   assertEquals(await Promise.all(sandboxes.map(isAlive)), sandboxes.map(() => false));
 });
 
+Deno.test("paddock serve names the address where somebody else listens", async () => {
+  using other = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const { port } = other.addr as Deno.NetAddr;
+  const { code, stderr } = await runPaddock(["serve", "--port", `${port}`]);
+  assertEquals(
+    stderr,
+    `error: Cannot serve at 127.0.0.1:${port} as somebody else listens there: give another --port\n`,
+  );
+  assertEquals(code, 125);
+});
+
 Deno.test("paddock serve refuses to be reached from outside without a token", async () => {
   const { code, stderr } = await runPaddock(["serve", "--host", "0.0.0.0", "--port", "0"]);
   assertEquals(code, 2);
