@@ -45,7 +45,7 @@ interface Outcome {
 
 /**
  * A server that scores conversations and needs no permission but to listen: no file, process, environment or
- * native library. Python runs in workers of its own process, which is less of a wall than a process: see the README.
+ * native library. Python runs in workers of its own process, which is less of a wall than a process: see examples/edge.
  *
  * @throws {RangeError} when the token is shorter than 16 characters.
  */
