@@ -46,6 +46,7 @@ Deno.test("paddock's help has one line between its parts, and calls default what
     runPaddock(["rollout", "--help"]),
     runPaddock(["grade", "--help"]),
   ]);
+  assertStringIncludes((await runPaddock(["--help"])).stdout, "npx -y deno@2.9.6 task paddock");
   assertEquals(/\n{3}/.test(rollout.stdout + grade.stdout), false);
   assertEquals(/number_match.*default/.test(grade.stdout), false);
 });

@@ -52,7 +52,7 @@ async function whileServed(
 
 Deno.test("no README has a block that no test runs", () => {
   assertEquals(BLOCKS.map(({ section, language }) => `${section}: ${language}`), [
-    ...["Paddock: sh", "An episode: ts", "An episode: sh", "Tasks in, rewards out: sh"],
+    ...["Paddock: sh", "An episode: ts", "An episode: sh", "Tasks in, rewards out: sh", "Command line: sh"],
     ...["Serve: sh", "Serve: sh", "Serve: ts", "Serve: python"],
     ...["verl: sh", "TRL: python", "slime: python", "MCP: json"].map((name) =>
       `Plug in your trainer: ${name.split(": ")[1]}`
@@ -80,13 +80,15 @@ Deno.test("a link of a README leads somewhere", async () => {
 });
 
 Deno.test({
-  name: "README, An episode: it runs in any folder with the configuration of the clone",
+  name: "README, An episode and Command line: they run in any folder that is told where the clone is",
   ignore: !posix,
   async fn() {
     await using clone = await Clone.create();
     await clone.write("episode.ts", block("An episode", "ts"));
-    const command = block("An episode", "sh").replace("/path/to/paddock/deno.json", `"${PATH}deno.json"`);
-    assertEquals(await clone.run("sh", "-euc", command), "");
+    const run = (section: string) =>
+      clone.run("sh", "-euc", block(section, "sh").replace(/\/path\/to\/paddock\/(\S+)/, `"${PATH}$1"`));
+    assertEquals(await run("An episode"), "");
+    assertEquals(await run("Command line"), "42\n");
   },
 });
 
