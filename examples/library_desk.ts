@@ -12,7 +12,7 @@ import {
   toolUserTask,
 } from "@paddock/paddock";
 
-const path = new URL("library_desk", import.meta.url).pathname;
+const path = decodeURIComponent(new URL("library_desk", import.meta.url).pathname);
 const policy = await ScriptFile.read(`${path}/policy.jsonl`);
 const users = await ScriptFile.read(`${path}/users.jsonl`);
 

@@ -21,7 +21,9 @@ Examples:
   paddock doctor
   paddock serve
   paddock rollout --tasks examples/tasks.jsonl --out runs/a.jsonl
-  paddock view runs/a.jsonl --wrong`;
+  paddock view runs/a.jsonl --wrong
+
+Here 'paddock' stands for 'npx -y deno@2.9.6 task paddock' in a clone.`;
 
 const encoder = new TextEncoder();
 

@@ -1,4 +1,6 @@
 import { assertEquals } from "@std/assert";
+import { glob } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
 
 /** From what everything may use to what uses everything; a file imports from its room or one before it. */
 const ROOMS = [
@@ -60,6 +62,17 @@ Deno.test("the guest imports the protocol, itself, and nothing else of the host"
   );
   assertEquals(outward, []);
   assertEquals(imports.filter(({ from }) => from.endsWith("sandbox/protocol.ts")), []);
+});
+
+Deno.test("no path of a file is taken from a URL undecoded: a clone may lie in a folder with a space", async () => {
+  const undecoded: string[] = [];
+  for await (const file of glob("{src,examples,tests}/**/*.ts", { cwd: fileURLToPath(root) })) {
+    const text = await Deno.readTextFile(new URL(file, root));
+    if (/(?<!decodeURIComponent\(\s*)new URL\([^()]*import\.meta\.url\)\.pathname/.test(text)) {
+      undecoded.push(file);
+    }
+  }
+  assertEquals(undecoded, []);
 });
 
 function room(path: string): string {

@@ -13,7 +13,12 @@ class PipeTransport implements Transport {
   onerror?: (error: Error) => void;
   onmessage?: (message: JSONRPCMessage) => void;
   readonly #child = new Deno.Command(Deno.execPath(), {
-    args: ["run", "--quiet", "--no-prompt", new URL("../examples/shop_server.ts", import.meta.url).pathname],
+    args: [
+      "run",
+      "--quiet",
+      "--no-prompt",
+      decodeURIComponent(new URL("../examples/shop_server.ts", import.meta.url).pathname),
+    ],
     stdin: "piped",
     stdout: "piped",
   }).spawn();

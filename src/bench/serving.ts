@@ -3,7 +3,7 @@ import { setprivPrefix } from "../sandbox/command.ts";
 import type { Layer } from "../sandbox/layer.ts";
 import { detectLayers } from "../sandbox/layers.ts";
 
-const CLI = new URL("../cli.ts", import.meta.url).pathname;
+const CLI = decodeURIComponent(new URL("../cli.ts", import.meta.url).pathname);
 
 /** The real `paddock serve`, in a process of its own, on a port that was free. */
 export class Serving implements AsyncDisposable {

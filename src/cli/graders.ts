@@ -31,7 +31,7 @@ export interface GraderKind {
 /** The graders by the names that `--grader` takes. */
 export const GRADERS: Readonly<Record<string, GraderKind>> = {
   number_match: {
-    about: "1 when the number of the final reply is that of the answer (the default)",
+    about: "1 when the number of the final reply is that of the answer",
     make: () => numberMatch(),
   },
   gsm8k: {

@@ -10,6 +10,7 @@ import { EXIT } from "./exit_code.ts";
 import { lazyPool } from "./lazy_pool.ts";
 import { runCommand } from "./run_command.ts";
 import { chosenProfile, flagsOf, profileOption, type SandboxFlags } from "./sandbox_flags.ts";
+import { tellPerson } from "./tell_person.ts";
 import { writeText } from "./write_text.ts";
 
 /** The client has its session until it goes. */
@@ -46,6 +47,7 @@ async function runMcp(flags: SandboxFlags, interrupted: AbortSignal): Promise<nu
     readable: Deno.stdin.readable,
     write: (text) => writeText(Deno.stdout, text),
   });
+  await tellPerson("Waiting for a client of the Model Context Protocol; --help says how one starts this");
   serveStdio(() => pythonServer(client), { transport });
   await unlessAborted(transport.ended, interrupted);
   return EXIT.ok;

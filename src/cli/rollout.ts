@@ -18,6 +18,9 @@ import { USER_STRATEGIES, USERS } from "./users.ts";
 import { wholeNumber } from "./whole_number.ts";
 import { WORKSPACE_ENV } from "./workspace_run.ts";
 
+const NAMES = namesText("Envs", ENVS) + namesText("Policies", POLICIES) + namesText("Users", USERS) +
+  namesText("Graders", GRADERS) + namesText("Calls", CALL_STYLES);
+
 const NOTES = `
 Examples:
   paddock rollout --tasks examples/tasks.jsonl --show
@@ -133,11 +136,7 @@ export function rolloutCommand(): Command {
     .option("--force", "throw away what the file of --out holds")
     .option("--show", "print each episode's messages")
     .option("--show-first <n>", "print the messages of the first n episodes", wholeNumber(1))
-    .addHelpText(
-      "after",
-      namesText("Envs", ENVS) + namesText("Policies", POLICIES) + namesText("Users", USERS),
-    )
-    .addHelpText("after", namesText("Graders", GRADERS) + namesText("Calls", CALL_STYLES) + NOTES)
+    .addHelpText("after", NAMES + NOTES)
     .action(async ({ tasks, env }: RolloutFlags, command: Command) => {
       await runCommand(async (signal) => {
         named(ENVS, env, "env");

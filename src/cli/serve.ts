@@ -107,9 +107,13 @@ function listening(paddock: PaddockServer, { hostname, name }: ServeAddress, por
       onGraceOver: () => paddock[Symbol.asyncDispose](),
     });
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
-    throw new Error(`Cannot serve at http://${name}:${port}: ${why}`, { cause });
+    throw new Error(`Cannot serve at http://${name}:${port}: ${whyNot(cause)}`, { cause });
   }
+}
+
+function whyNot(cause: unknown): string {
+  if (cause instanceof Deno.errors.AddrInUse) return "somebody else listens there: give another --port";
+  return cause instanceof Error ? cause.message : String(cause);
 }
 
 /**

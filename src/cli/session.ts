@@ -4,6 +4,7 @@ import { type Line, readLines } from "../read_lines.ts";
 import { runCommand } from "./run_command.ts";
 import { chosenProfile, flagsOf, profileOption, type SandboxFlags, startSandbox } from "./sandbox_flags.ts";
 import { answerLine } from "./session_answer.ts";
+import { tellPerson } from "./tell_person.ts";
 import { unlessAborted } from "../sandbox/unless_aborted.ts";
 import { wholeNumber } from "./whole_number.ts";
 import { writeText } from "./write_text.ts";
@@ -48,6 +49,7 @@ async function runSession(flags: SessionFlags, signal: AbortSignal): Promise<num
   const profile = await chosenProfile(flags);
   await using sandbox = await startSandbox(profile, { cacheDir: flags.cacheDir, signal });
   const session = await sandbox.openSession({ seed: flags.seed, signal });
+  await tellPerson('Waiting for lines such as {"code": "6 * 7"}; Ctrl-D ends');
   const lines = readLines(Deno.stdin.readable, { maxBytes: MAX_LINE_BYTES });
   for (;;) {
     const { done, value } = await unlessAborted(lines.next(), signal);

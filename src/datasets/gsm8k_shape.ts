@@ -2,10 +2,13 @@ import { z } from "zod";
 import { checked } from "./checked.ts";
 import { otherFields, type RowShape, textField } from "./row_shape.ts";
 
+const ANSWER =
+  "must end in a line '#### number' where a row has a 'question', as in GSM8K; else ask in 'query'";
+
 const gsm8kRow = z.object({
   id: textField.optional(),
   question: z.string().min(1),
-  answer: z.string().regex(/\n?####[^\n]*\d/, "must end in a line '#### number'"),
+  answer: z.string(ANSWER).regex(/\n?####[^\n]*\d/, ANSWER),
 });
 
 /** GSM8K: `{ question, answer }`, the answer a worked solution that ends in `#### number`. */

@@ -10,7 +10,13 @@ const ownRow = z.strictObject({
   replies: z.array(z.string()).nullish(),
   reference: z.string().nullish(),
   fields: z.record(z.string(), z.unknown()).nullish(),
-});
+}, { error: (issue) => issue.code === "unrecognized_keys" ? strangers(issue.keys) : undefined });
+
+/** What a row of our own has too much, and where that belongs. */
+function strangers(names: readonly string[]): string {
+  const known = Object.keys(ownRow.shape).join(", ");
+  return `unknown [${names.join(", ")}]: a row has ${known}, and in 'fields' what else graders and envs need`;
+}
 
 /** Whether a row has no fields but those of a task. */
 export function isOwnRow(row: object): boolean {

@@ -14,7 +14,7 @@ import { noticeDisconnect } from "./disconnect.ts";
 import { boundedGraders } from "./bounded_graders.ts";
 import { docsPage } from "./docs_page.ts";
 import type { EnvService } from "./env_service.ts";
-import { asServerError, errorAnswer, invalidRequest } from "./error_answer.ts";
+import { asServerError, errorAnswer, invalidRequest, missing } from "./error_answer.ts";
 import { faultReport } from "./fault_report.ts";
 import { Gate } from "./gate.ts";
 import { mcpRoute } from "./mcp/mcp_route.ts";
@@ -22,7 +22,6 @@ import type { Metrics } from "./metrics.ts";
 import { REQUEST_LIMITS, type RequestLimits, requestLimits } from "./request_limits.ts";
 import { SameAnswers } from "./same_answer.ts";
 import { requestSpan } from "./request_span.ts";
-import { ServerError } from "./server_error.ts";
 import type { SessionService } from "./session_service.ts";
 import { batchRoutes } from "./v1/batch.ts";
 import { envBatchRoutes } from "./v1/env_batch.ts";
@@ -63,7 +62,7 @@ export function paddockApp(options: PaddockAppOptions): Api {
     },
   });
   app.onError((thrown) => errorAnswer(asServerError(thrown)));
-  app.notFound(() => errorAnswer(new ServerError("not_found", "There is no such path")));
+  app.notFound(({ req }) => missing(req, "/docs"));
   app.use(requestSpan(), async (c, next) => {
     await next();
     if (c.error) report(c.error);
@@ -100,6 +99,7 @@ function aboutRoutes(app: Api, metrics: Metrics): void {
   app.get("/v1/health", (c) => c.json({ status: "ok", version: PADDOCK_VERSION }));
   app.get("/metrics", (c) => c.text(metrics.text(), 200, { "content-type": "text/plain; version=0.0.4" }));
   app.doc31("/openapi.json", about);
+  app.get("/", (c) => c.redirect("/docs")); // whoever opens the address that `paddock serve` prints
   app.get("/docs", (c) => {
     c.header("content-security-policy", "default-src 'none'; style-src 'unsafe-inline'");
     return c.html(docsPage(app.getOpenAPI31Document(about)));

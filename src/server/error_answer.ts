@@ -2,11 +2,17 @@ import { HTTPException } from "hono/http-exception";
 import type { z } from "zod";
 import { type Fault, HTTP_STATUS, ServerError, sessionError } from "./server_error.ts";
 
-/** What is told of what the framework refuses. */
-const REFUSALS: Partial<Record<Fault, string>> = {
+/** What is told of requests that were refused before they were looked at. */
+const REFUSED: Partial<Record<Fault, string>> = {
   malformed: "The body must be JSON",
-  unsupported: "The content-type must be application/json",
+  unsupported: "The body must be JSON and say so: send the header 'content-type: application/json'",
 };
+
+/** The answer to a request for what is not there; `index` shows what is. */
+export function missing({ method, path }: { method: string; path: string }, index: string): Response {
+  const asked = `${method} ${path.slice(0, 100)}`;
+  return errorAnswer(new ServerError("not_found", `There is no ${asked}: ${index} shows what there is`));
+}
 
 /** The answer to a request that failed, in the words of the server's own API. */
 export function errorAnswer(error: ServerError): Response {
@@ -27,7 +33,7 @@ export function asServerError(error: unknown): ServerError {
   if (error instanceof ServerError) return error;
   if (error instanceof HTTPException) {
     const fault = faultOf(error.status);
-    return new ServerError(fault, REFUSALS[fault] ?? "The request is refused", { cause: error });
+    return new ServerError(fault, REFUSED[fault] ?? "The request is refused", { cause: error });
   }
   return sessionError(error);
 }

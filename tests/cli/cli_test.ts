@@ -41,6 +41,16 @@ Deno.test("paddock exits with 2 when it cannot tell what to do", async () => {
   assertEquals(wrong.stderr.split("\n").length, 2);
 });
 
+Deno.test("paddock's help has one line between its parts, and calls default what an option has as its default", async () => {
+  const [rollout, grade] = await Promise.all([
+    runPaddock(["rollout", "--help"]),
+    runPaddock(["grade", "--help"]),
+  ]);
+  assertStringIncludes((await runPaddock(["--help"])).stdout, "npx -y deno@2.9.6 task paddock");
+  assertEquals(/\n{3}/.test(rollout.stdout + grade.stdout), false);
+  assertEquals(/number_match.*default/.test(grade.stdout), false);
+});
+
 Deno.test("paddock --version and --help answer on stdout", async () => {
   const [version, help] = await Promise.all([runPaddock(["--version"]), runPaddock(["exec", "--help"])]);
   assertMatch(version.stdout, /^\d+\.\d+\.\d+\n$/);

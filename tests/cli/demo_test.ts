@@ -2,8 +2,8 @@ import { assertEquals, assertStringIncludes } from "@std/assert";
 import type { Trajectory } from "../../mod.ts";
 import { runPaddock } from "./run_paddock.ts";
 
-const MCP = new URL("../../examples/mcp.jsonc", import.meta.url).pathname;
-const TASKS = new URL("../../examples/tasks.jsonl", import.meta.url).pathname;
+const MCP = decodeURIComponent(new URL("../../examples/mcp.jsonc", import.meta.url).pathname);
+const TASKS = decodeURIComponent(new URL("../../examples/tasks.jsonl", import.meta.url).pathname);
 
 Deno.test("the demo's problems are solved but for the one that goes wrong, and their code does what they say", async () => {
   const { code, stdout, stderr } = await runPaddock([

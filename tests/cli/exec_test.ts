@@ -113,7 +113,7 @@ Deno.test("paddock exec leaves nothing behind when it is interrupted", async () 
 });
 
 Deno.test("paddock exec and rollout give up the first base image when they are interrupted", async () => {
-  const tasks = new URL("../../examples/tasks.jsonl", import.meta.url).pathname;
+  const tasks = decodeURIComponent(new URL("../../examples/tasks.jsonl", import.meta.url).pathname);
   for (const work of [["exec", "-e", "1"], ["rollout", "--tasks", tasks]]) {
     const cache = await Deno.makeTempDir();
     const child = startPaddock("--cache-dir", cache, ...work);

@@ -3,7 +3,7 @@ import { type CallToolResult, Client } from "@modelcontextprotocol/client";
 import { ChildTransport } from "../../src/tools/mcp/child_transport.ts";
 import { runPaddock } from "./run_paddock.ts";
 
-const CLI = new URL("../../src/cli.ts", import.meta.url).pathname;
+const CLI = decodeURIComponent(new URL("../../src/cli.ts", import.meta.url).pathname);
 
 async function run(client: Client, python_code: string): Promise<string> {
   const { content: [first] } = await client.callTool({

@@ -26,7 +26,7 @@ Deno.test("rolloutCommand() says what is wrong with its arguments", async () => 
 });
 
 Deno.test("paddock rollout --env tools calls a file that may reach nothing, and says what it lacks", async () => {
-  const words = new URL("../../examples/tools/words.ts", import.meta.url).pathname;
+  const words = decodeURIComponent(new URL("../../examples/tools/words.ts", import.meta.url).pathname);
   const tasks = await Deno.makeTempFile({ suffix: ".jsonl" });
   try {
     const replies = ['<tool>words\n{"text": "sand in a box"}</tool>', "The answer is 4"];
@@ -61,7 +61,7 @@ Deno.test("paddock rollout --env tools calls a file that may reach nothing, and 
 Deno.test("paddock rollout --mcp finds out before it plays that a server does not start", async () => {
   const folder = await Deno.makeTempDir();
   try {
-    const server = new URL("../tools/mcp/fake_server.js", import.meta.url).pathname;
+    const server = decodeURIComponent(new URL("../tools/mcp/fake_server.js", import.meta.url).pathname);
     const [tasks, mcp, out] = [`${folder}/tasks.jsonl`, `${folder}/mcp.jsonc`, `${folder}/out.jsonl`];
     await Deno.writeTextFile(tasks, '{"query":"q","replies":["1"]}\n'.repeat(3));
     await Deno.writeTextFile(

@@ -1,4 +1,4 @@
-const CLI = new URL("../../src/cli.ts", import.meta.url).pathname;
+const CLI = decodeURIComponent(new URL("../../src/cli.ts", import.meta.url).pathname);
 
 /** What came of a run of the command line. */
 export interface Run {

@@ -178,7 +178,7 @@ Deno.test({
       await hungUp.promise;
       return completion({ content: "It is 1" });
     });
-    const cli = new URL("../../src/cli.ts", import.meta.url).pathname;
+    const cli = decodeURIComponent(new URL("../../src/cli.ts", import.meta.url).pathname);
     const child = new Deno.Command("nohup", {
       args: [Deno.execPath(), "run", "-A", cli, ...chat(folder, server.url)],
       ...{ stdin: "null", stdout: "piped", stderr: "null" },
@@ -202,7 +202,7 @@ Deno.test("paddock rollout, grade and view exit with 2 and one line for what can
   const rollout = ["rollout", "--tasks", tasks];
   await Deno.writeTextFile(`${path}/notes`, "notes\n");
   await Deno.mkdir(`${path}/empty`);
-  const mcp = new URL("../../examples/mcp.jsonc", import.meta.url).pathname;
+  const mcp = decodeURIComponent(new URL("../../examples/mcp.jsonc", import.meta.url).pathname);
   const cases: [string[], string][] = [
     [[...rollout, "--grader", "nope"], "Cannot find grader 'nope': there are number_match"],
     [[...rollout, "--env", "nope"], "Cannot find env 'nope': there are python, tools, chat"],

@@ -4,7 +4,7 @@ import { completion, FakeServer } from "../policy/fake_server.ts";
 import { tinyTokenizer, tinyTokenizerFiles } from "../tiny_tokenizer.ts";
 import { runPaddock } from "./run_paddock.ts";
 
-const DESK = new URL("../../examples/library_desk", import.meta.url).pathname;
+const DESK = decodeURIComponent(new URL("../../examples/library_desk", import.meta.url).pathname);
 const PLAYED = ["--path", DESK, "--domain", "library_desk"];
 const USER = ["--user", `scripted:${DESK}/users.jsonl`];
 const POLICY = ["--policy", `scripted:${DESK}/policy.jsonl`];

@@ -5,7 +5,7 @@ import type { Profile } from "../../src/sandbox/profile.ts";
 import { encodeFrame, FrameKind } from "../../src/sandbox/protocol.ts";
 import type { LinkSource } from "../../src/sandbox/session.ts";
 
-const CHILD = new URL("hostile_child.js", import.meta.url).pathname;
+const CHILD = decodeURIComponent(new URL("hostile_child.js", import.meta.url).pathname);
 const SESSION = 1;
 
 /** A source of interpreters that are none: each is a process that answers every request with `answer`. */

@@ -2,8 +2,8 @@ import { assertEquals } from "@std/assert";
 import { Serving } from "../../src/bench/serving.ts";
 import { PYTHON } from "./installed.ts";
 
-const CLIENT = new URL("../../examples/python/", import.meta.url).pathname;
-const CHECKS = new URL("paddock_client_checks.py", import.meta.url).pathname;
+const CLIENT = decodeURIComponent(new URL("../../examples/python/", import.meta.url).pathname);
+const CHECKS = decodeURIComponent(new URL("paddock_client_checks.py", import.meta.url).pathname);
 const LAST = "whatever it is\n";
 
 Deno.test({

@@ -63,7 +63,7 @@ Deno.test("calculatorPolicy() gives up without a number when there is none", asy
   assertEquals(await policy.reply(history, { task }), "I find nothing to calculate here.");
 });
 
-const gsm8k = new URL("../../../shared/data/gsm8k/test.jsonl", import.meta.url).pathname;
+const gsm8k = decodeURIComponent(new URL("../../../shared/data/gsm8k/test.jsonl", import.meta.url).pathname);
 const present = exists(gsm8k);
 
 Deno.test({

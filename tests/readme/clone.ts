@@ -1,6 +1,6 @@
 import { join } from "node:path";
 
-const ROOT = new URL("../../", import.meta.url).pathname;
+const ROOT = decodeURIComponent(new URL("../../", import.meta.url).pathname);
 
 /**
  * What `npx -y deno@2.9.6` is in a test: the Deno that runs it. The task `paddock` runs where the test is, so that

@@ -10,10 +10,16 @@ import { Clone } from "./clone.ts";
 import { readmeBlocks } from "./readme_blocks.ts";
 
 const ROOT = new URL("../../", import.meta.url);
+const PATH = decodeURIComponent(ROOT.pathname);
 const README = await Deno.readTextFile(new URL("README.md", ROOT));
-/** The README's blocks that are no TypeScript which `deno test --doc` runs. */
-const BLOCKS = readmeBlocks(README).filter(({ language, section }) =>
-  language !== "ts" || section === "Serve"
+/** The READMEs whose blocks are run here; those of `examples` have tests of their own. */
+const FOLDERS = ["src/", "src/rollout/", "src/envs/", "src/server/", "src/cli/", "src/bench/"];
+const DEEPER = await Promise.all(
+  FOLDERS.map((folder) => Deno.readTextFile(new URL(`${folder}README.md`, ROOT))),
+);
+/** Their blocks that are no TypeScript which `deno test --doc` runs, and which is not run here as well. */
+const BLOCKS = [README, ...DEEPER].flatMap(readmeBlocks).filter(({ language, section }) =>
+  language !== "ts" || section === "Serve" || section === "An episode"
 );
 const SERVED = "127.0.0.1:8471";
 const posix = Deno.build.os !== "windows";
@@ -44,15 +50,46 @@ async function whileServed(
   }
 }
 
-Deno.test("the README has no block that no test runs", () => {
+Deno.test("no README has a block that no test runs", () => {
   assertEquals(BLOCKS.map(({ section, language }) => `${section}: ${language}`), [
-    ...["Paddock: sh", "A file of tasks: sh", "Training: sh", "tau-bench: sh", "Workspace: sh"],
-    ...["Serve: sh", "Serve: sh", "Serve: sh", "Serve: ts", "Serve: python"],
+    ...["Paddock: sh", "An episode: ts", "An episode: sh", "Tasks in, rewards out: sh", "Command line: sh"],
+    ...["Serve: sh", "Serve: sh", "Serve: ts", "Serve: python"],
     ...["verl: sh", "TRL: python", "slime: python", "MCP: json"].map((name) =>
       `Plug in your trainer: ${name.split(": ")[1]}`
     ),
     "Graders at the edge: sh", // tests/server/edge runs it
+    ...["Training: sh", "tau-bench: sh", "Workspace: sh", "Episodes: sh"],
   ]);
+});
+
+Deno.test("a link of a README leads somewhere", async () => {
+  const pages = [["", README] as const, ...FOLDERS.map((folder, at) => [folder, DEEPER[at] ?? ""] as const)];
+  for (const [folder, text] of pages) {
+    for (const [, link = ""] of text.matchAll(/\]\((?!https?:)([^)#]*(?:#[^)]*)?)\)/g)) {
+      const [path = "", anchor] = link.split("#");
+      const target = new URL(path || "README.md", new URL(folder, ROOT));
+      const { isFile } = await Deno.stat(target);
+      if (!isFile || anchor === undefined) continue;
+      const headings = (await Deno.readTextFile(target)).matchAll(/^#+ (.+)$/gm);
+      const anchors = [...headings].map(([, title = ""]) =>
+        title.toLowerCase().replace(/[^\w\- ]/g, "").replaceAll(" ", "-")
+      );
+      assertEquals(anchors.includes(anchor), true, `${folder}README.md: ${link}`);
+    }
+  }
+});
+
+Deno.test({
+  name: "README, An episode and Command line: they run in any folder that is told where the clone is",
+  ignore: !posix,
+  async fn() {
+    await using clone = await Clone.create();
+    await clone.write("episode.ts", block("An episode", "ts"));
+    const run = (section: string) =>
+      clone.run("sh", "-euc", block(section, "sh").replace(/\/path\/to\/paddock\/(\S+)/, `"${PATH}$1"`));
+    assertEquals(await run("An episode"), "");
+    assertEquals(await run("Command line"), "42\n");
+  },
 });
 
 Deno.test({
@@ -65,11 +102,11 @@ Deno.test({
         "ok",
         "error",
       ]);
-      const played = await clone.run("sh", "-euc", at(block("Serve", "sh", "/v1/envs")));
+      const played = await clone.run("sh", "-euc", at(block("Episodes", "sh")));
       assertStringIncludes(played, '"reward":1,"terminated":true');
       const typescript = at(block("Serve", "ts")).replace("@paddock/paddock", new URL("mod.ts", ROOT).href);
       const file = await clone.write("client.ts", typescript);
-      const config = new URL("deno.json", ROOT).pathname;
+      const config = `${PATH}deno.json`;
       assertStringIncludes(await clone.run(Deno.execPath(), "run", "-A", "--config", config, file), "2\n");
     }),
 });
@@ -96,7 +133,10 @@ Deno.test({
   ignore: !posix,
   async fn() {
     await using clone = await Clone.create();
-    const text = block("Plug in your trainer", "json").replace("/path/to/paddock", ROOT.pathname);
+    const text = block("Plug in your trainer", "json").replace(
+      "/path/to/paddock",
+      PATH,
+    );
     const { mcpServers: { python: { command, args } } } = JSON.parse(text);
     const client = new Client({ name: "test", version: "1" });
     const program = join(clone.path, "bin", command);
@@ -122,7 +162,7 @@ Deno.test({
     await using clone = await Clone.create();
     const run = (text: string) => clone.run("sh", "-euc", text);
     assertStringIncludes(await run(block("Paddock", "sh")), "mean reward");
-    assertStringIncludes(await run(block("A file of tasks", "sh")), "mistaken");
+    assertStringIncludes(await run(block("Tasks in, rewards out", "sh")), "mistaken");
     assertEquals((await Deno.stat(join(clone.path, "runs/a.jsonl"))).isFile, true);
     const [own = "", checkout = ""] = block("tau-bench", "sh").split(/(?<!\\)\n(?=.)/);
     assertStringIncludes(checkout, "--path ~/tau-bench"); // it needs a checkout and two models

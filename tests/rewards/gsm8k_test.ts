@@ -99,7 +99,7 @@ Deno.test("gsm8k() refuses rewards that are no numbers, and words that it does n
   assertThrows(() => gsm8k({ untagged: JSON.parse('"last"') }), TypeError, "current value is 'last'");
 });
 
-const FILE = new URL("../../../shared/data/gsm8k/test.jsonl", import.meta.url).pathname;
+const FILE = decodeURIComponent(new URL("../../../shared/data/gsm8k/test.jsonl", import.meta.url).pathname);
 const missing = !await Deno.stat(FILE).then(() => true, () => false);
 
 Deno.test({

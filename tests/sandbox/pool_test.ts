@@ -216,7 +216,7 @@ Deno.test({ name: "Sandbox ends with its host, also when the host is killed", ig
     const sandbox = await Sandbox.start({ profile: await loadProfile("python") });
     const session = await sandbox.openSession();
     await session.exec("print('ready', flush=True)\\nwhile True: pass", { timeoutMs: 60_000, onOutput: () => console.log("ready") });`;
-  const config = new URL("../../deno.json", import.meta.url).pathname;
+  const config = decodeURIComponent(new URL("../../deno.json", import.meta.url).pathname);
   const script = await Deno.makeTempFile({ suffix: ".ts" });
   await Deno.writeTextFile(script, host);
   const process = new Deno.Command(Deno.execPath(), {

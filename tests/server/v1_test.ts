@@ -199,4 +199,5 @@ Deno.test("the server describes itself", async () => {
   ]);
   const { body: page } = await server.ask("GET", "/docs");
   assertStringIncludes(page, "POST /v1/sessions/{id}/exec");
+  assertEquals((await server.ask("GET", "/")).status, 302);
 });

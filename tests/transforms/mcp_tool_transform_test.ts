@@ -15,7 +15,7 @@ import { childrenOf } from "../sandbox/started.ts";
 import { anyTool } from "../tools/play_tools.ts";
 
 const detected = await detectLayers();
-const FAKE = new URL("../tools/mcp/fake_server.js", import.meta.url).pathname;
+const FAKE = decodeURIComponent(new URL("../tools/mcp/fake_server.js", import.meta.url).pathname);
 const task = { id: "t", query: "q" };
 
 function fake(...args: string[]): McpServer {

@@ -6,9 +6,8 @@ import { PADDOCK_VERSION } from "../../version.ts";
 import { access } from "../access.ts";
 import type { AppEnv } from "../app_env.ts";
 import { noticeDisconnect } from "../disconnect.ts";
-import { asServerError, errorAnswer } from "../error_answer.ts";
+import { asServerError, errorAnswer, missing } from "../error_answer.ts";
 import { requestLimits } from "../request_limits.ts";
-import { ServerError } from "../server_error.ts";
 import { readItems, readJson, readRequest } from "./edge_request.ts";
 import { type EdgeScore, Grading, SANDBOXED_AT_ONCE } from "./grading.ts";
 import { helpText } from "./help_text.ts";
@@ -45,7 +44,7 @@ interface Outcome {
 
 /**
  * A server that scores conversations and needs no permission but to listen: no file, process, environment or
- * native library. Python runs in workers of its own process, which is less of a wall than a process: see the README.
+ * native library. Python runs in workers of its own process, which is less of a wall than a process: see examples/edge.
  *
  * @throws {RangeError} when the token is shorter than 16 characters.
  */
@@ -62,7 +61,7 @@ export function edgeApp(options: EdgeOptions = {}): EdgeApp {
     if (error.fault === "internal" || error.cause instanceof SandboxError) onFault(error.cause);
     return errorAnswer(error);
   });
-  app.notFound(() => errorAnswer(new ServerError("not_found", "There is no such path")));
+  app.notFound(({ req }) => missing(req, "/"));
   app.use(access(token === undefined ? { hosts: LOOPBACK_NAMES } : { tokens: [token] }));
   app.use(noticeDisconnect(), requestLimits(LIMITS));
   routes(app, new Grading({ graders, timeoutMs }));

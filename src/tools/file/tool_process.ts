@@ -177,5 +177,5 @@ function parse<Schema extends z.ZodType>(schema: Schema, payload: Uint8Array): z
 
 /** What Deno said when it gave up on the file: the first line of it, which names no path of the host. */
 function complaint(stderr: string): string | undefined {
-  return /^error: (.*)$/m.exec(stderr)?.[1];
+  return /^error: (?:Uncaught \(in promise\) TypeError: )?(.*)$/m.exec(stderr)?.[1];
 }

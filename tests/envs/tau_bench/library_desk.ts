@@ -1,7 +1,9 @@
 import { scriptedUser, TauBenchDomain, TauBenchEnv } from "../../../mod.ts";
 
 /** The domain that comes with the examples. */
-export const LIBRARY_DESK: string = new URL("../../../examples/library_desk", import.meta.url).pathname;
+export const LIBRARY_DESK: string = decodeURIComponent(
+  new URL("../../../examples/library_desk", import.meta.url).pathname,
+);
 
 /** The library's desk with room for two episodes at once. */
 export function openLibrary(): Promise<TauBenchDomain> {

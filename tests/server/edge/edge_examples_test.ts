@@ -10,8 +10,8 @@ Deno.test({
     "examples/edge: each request is answered by what stands beneath it, with the permission to listen alone",
   ignore: !await has("curl"), // the requests are written for it
   async fn(t) {
-    const [command = ""] = README.match(/^deno serve .*$/m) ?? [];
-    const [, module = ""] = /^deno serve --allow-net --port 8000 (\S+)$/.exec(command) ?? [];
+    const [command = ""] = README.match(/^npx .* serve .*$/m) ?? [];
+    const [, module = ""] = /^npx -y deno@2\.9\.6 serve --allow-net --port 8000 (\S+)$/.exec(command) ?? [];
     await using server = await DenoServe.start(module);
     const env = { EDGE: server.url, TOKEN: tokenOf(README) };
     const examples = [...README.matchAll(EXAMPLE)];
@@ -29,7 +29,7 @@ Deno.test({
 
 Deno.test("examples/edge: the server works with the flags that make it harder to break out", async () => {
   const [, flags = "", module = ""] =
-    /\ndeno serve (--allow-net --cached-only .*) \\\n {2}--port 8000 (\S+)/.exec(README) ?? [];
+    /\nnpx -y deno@2\.9\.6 serve (--allow-net --cached-only .*) \\\n {2}--port 8000 (\S+)/.exec(README) ?? [];
   await using server = await DenoServe.start(module, { flags: flags.split(" ") });
   const response = await server.grade({
     grader: "hidden_tests",

@@ -33,7 +33,7 @@ Deno.test("toolFile() runs a file as a tool, whose prints do not get into its an
 
 Deno.test("toolFile() refuses files that are no tools, and permissions that are none", async () => {
   await assertRejects(() => start("no_function"), SandboxError, "the file must export 'run'");
-  await assertRejects(() => start("not_there"), SandboxError, "Cannot start tool file");
+  await assertRejects(() => start("not_there"), SandboxError, "not_there.ts': Module not found");
   const wrong = (permissions: unknown) => start("search", { permissions: permissions as Grants });
   await assertRejects(() => wrong({ run: true }), TypeError, "Cannot grant 'run'");
   await assertRejects(() => wrong({ ffi: ["x"] }), TypeError, "Cannot grant 'ffi'");
@@ -185,7 +185,7 @@ Deno.test("toolFile() ends with its host, even when that is killed", async () =>
     setInterval(() => {}, 1000);`;
   const main = await Deno.makeTempFile({ suffix: ".ts" });
   await Deno.writeTextFile(main, code);
-  const config = new URL("../../../deno.json", import.meta.url).pathname;
+  const config = decodeURIComponent(new URL("../../../deno.json", import.meta.url).pathname);
   await using host = new Deno.Command(Deno.execPath(), {
     args: ["run", "-A", "--quiet", "--config", config, main],
     stdout: "piped",

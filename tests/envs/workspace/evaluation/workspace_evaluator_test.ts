@@ -241,7 +241,7 @@ Deno.test("WorkspaceEvaluator gives back what it took, and answers no more once 
     if (!code.includes("run_module")) throw new Error("it runs the module");
     return ok("", { value: '{"Score": 2}' });
   });
-  const script = { path: "score.py", hostPath: new URL(import.meta.url).pathname };
+  const script = { path: "score.py", hostPath: decodeURIComponent(new URL(import.meta.url).pathname) };
   const plan = {
     ...{ kind: "module", script, files: [], submission: ["a"], timeoutMs: 1000, directions: {} } as const,
   };
@@ -276,7 +276,7 @@ Deno.test("WorkspaceEvaluator.evaluate() reads its files again when they could n
 Deno.test("WorkspaceEvaluator.evaluate() does not score a script that ended badly, whatever it printed", async () => {
   const pool = new FakePool(() => ok("", { value: "loaded" }));
   const evaluationPool = new FakePool(() => bad("memory", { stdout: '{"Score": 2}' }));
-  const script = { path: "score.py", hostPath: new URL(import.meta.url).pathname };
+  const script = { path: "score.py", hostPath: decodeURIComponent(new URL(import.meta.url).pathname) };
   const plan = {
     ...{ kind: "csv-script", script, files: [], submission: ["a"], timeoutMs: 1000, directions: {} } as const,
   };

@@ -1,0 +1,9 @@
+import { type TextSink, writeText } from "./write_text.ts";
+
+/** Says what a command that programs drive waits for, where it is a person who started it and would wait too. */
+export async function tellPerson(
+  text: string,
+  { stdin, stderr }: { stdin: { isTerminal(): boolean }; stderr: TextSink } = Deno,
+): Promise<void> {
+  if (stdin.isTerminal()) await writeText(stderr, `${text}\n`);
+}
