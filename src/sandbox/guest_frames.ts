@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { countValues } from "./json_values.ts";
 
 const text = z.string();
 /** More than the runner lets through of a class name, a message or a traceback. */
@@ -47,10 +48,19 @@ export type GuestCall = z.output<typeof callSchema>;
 
 const decoder = new TextDecoder();
 
+/** How much a frame may hold. */
+interface FrameSize {
+  readonly bytes: number;
+  /** Lists, objects and what is in them: parsed, each takes a hundred bytes and some time of the host's. */
+  readonly values: number;
+}
+
 /** More than all errors and words around a value take, at six bytes for each character. */
 const MAX_WORDS_BYTES = 2 * 1024 * 1024;
-/** The most bytes that a call may have: parsed, it takes many times as much. */
-export const MAX_CALL_BYTES: number = 16 * 1024 * 1024;
+/** More than the result of any exec or command line has. */
+const MAX_RESULT_VALUES = 64;
+/** The most that a call may hold. */
+export const MAX_CALL: FrameSize = { bytes: 16 * 1024 * 1024, values: 1_100_000 };
 
 /**
  * Reads the payload of a `result` frame.
@@ -58,7 +68,8 @@ export const MAX_CALL_BYTES: number = 16 * 1024 * 1024;
  * @throws {SyntaxError} when it is anything else, or its value is longer than the runner lets through.
  */
 export function parseResult(payload: Uint8Array, maxValueCharacters: number): GuestResult {
-  const result = parse(resultSchema, payload, 12 * maxValueCharacters + MAX_WORDS_BYTES);
+  const bytes = 12 * maxValueCharacters + MAX_WORDS_BYTES;
+  const result = parse(resultSchema, payload, { bytes, values: MAX_RESULT_VALUES });
   const { outcome } = result;
   if (outcome.status !== "ok" || (outcome.value?.length ?? 0) <= 2 * maxValueCharacters) return result;
   throw new SyntaxError("Cannot read result as its value is too long");
@@ -70,7 +81,7 @@ export function parseResult(payload: Uint8Array, maxValueCharacters: number): Gu
  * @throws {SyntaxError} when it is anything else.
  */
 export function parseShellResult(payload: Uint8Array): GuestShellResult {
-  return parse(shellResultSchema, payload, MAX_WORDS_BYTES);
+  return parse(shellResultSchema, payload, { bytes: MAX_WORDS_BYTES, values: MAX_RESULT_VALUES });
 }
 
 /**
@@ -78,25 +89,27 @@ export function parseShellResult(payload: Uint8Array): GuestShellResult {
  *
  * @throws {SyntaxError} when it is anything else.
  */
-export function parseCall(payload: Uint8Array, maxBytes: number = MAX_CALL_BYTES): GuestCall {
-  return parse(callSchema, payload, maxBytes);
+export function parseCall(payload: Uint8Array, max: FrameSize = MAX_CALL): GuestCall {
+  return parse(callSchema, payload, max);
 }
 
 /** Nothing is parsed that is larger than it may be: a megabyte of brackets becomes a hundred of objects. */
 function parse<Schema extends z.ZodType>(
   schema: Schema,
   payload: Uint8Array,
-  maxBytes: number,
+  max: FrameSize,
 ): z.output<Schema> {
-  if (payload.length > maxBytes) {
-    throw new SyntaxError(
-      `Cannot read frame as it must have at most ${maxBytes} bytes: it has ${payload.length}`,
-    );
-  }
+  requireAtMost(max.bytes, payload.length, "bytes");
+  requireAtMost(max.values, countValues(payload), "values");
   const value = JSON.parse(decoder.decode(payload), dropPrototypeKeys);
   const parsed = schema.safeParse(value);
   if (!parsed.success) throw new SyntaxError(`Cannot read frame: ${z.prettifyError(parsed.error)}`);
   return parsed.data;
+}
+
+function requireAtMost(most: number, count: number, what: string): void {
+  if (count <= most) return;
+  throw new SyntaxError(`Cannot read frame as it must have at most ${most} ${what}: it has ${count}`);
 }
 
 function dropPrototypeKeys(this: unknown, key: string, value: unknown): unknown {

@@ -43,6 +43,7 @@ export class GuestLink {
   readonly #onLost = new Set<(loss: Loss) => void>();
   readonly #kill: (loss: Loss) => void;
   #loss: Loss | undefined;
+  #isOpen = false;
   #onFrame: ((frame: Frame) => void) | undefined;
 
   constructor(pipe: GuestPipe, session: number, options: GuestLinkOptions) {
@@ -69,7 +70,7 @@ export class GuestLink {
   /** Takes one frame of this session; one that nobody waits for is a breach of the protocol. */
   receive(frame: Frame): void {
     if (this.#loss) return;
-    if (frame.kind === FrameKind.opened) this.#open.resolve();
+    if (frame.kind === FrameKind.opened && !this.#isOpen) this.#opened();
     else if (frame.kind === FrameKind.lost) this.lose(lossOfInterpreter(frame.payload));
     else if (this.#onFrame) this.#guarded(frame, this.#onFrame);
     else {this.lose({
@@ -137,6 +138,11 @@ export class GuestLink {
     this.#kill(loss);
     this.#open.reject(new Error(loss.message));
     this.#onLost.forEach((onLost) => onLost(loss));
+  }
+
+  #opened(): void {
+    this.#isOpen = true;
+    this.#open.resolve();
   }
 
   #guarded(frame: Frame, onFrame: (frame: Frame) => void): void {

@@ -5,13 +5,16 @@ import build from "./guest/build.ts" with { type: "text" };
 import byteText from "./guest/byte_text.ts" with { type: "text" };
 import callLimits from "./guest/call_limits.ts" with { type: "text" };
 import channel from "./guest/channel.ts" with { type: "text" };
+import closures from "./guest/closures.ts" with { type: "text" };
 import devices from "./guest/devices.ts" with { type: "text" };
 import entropy from "./guest/entropy.ts" with { type: "text" };
 import eventLoop from "./guest/event_loop.py" with { type: "text" };
 import fileQuota from "./guest/file_quota.ts" with { type: "text" };
 import justBash from "./guest/just_bash.ts" with { type: "text" };
 import pathError from "./guest/path_error.ts" with { type: "text" };
+import keptCalls from "./guest/kept_calls.ts" with { type: "text" };
 import killSwitch from "./guest/kill_switch.ts" with { type: "text" };
+import nativeCalls from "./guest/native_calls.ts" with { type: "text" };
 import prepare from "./guest/prepare.py" with { type: "text" };
 import program from "./guest/program.py" with { type: "text" };
 import protocol from "./protocol.ts" with { type: "text" };
@@ -66,7 +69,14 @@ export function workerModules(): GuestModule[] {
       session_files: sessionFiles,
       read_only_files: readOnlyFiles,
     },
-    ...{ call_limits: callLimits, file_quota: fileQuota, entropy, devices, python, build },
+    ...{
+      closures,
+      native_calls: nativeCalls,
+      call_limits: callLimits,
+      kept_calls: keptCalls,
+      file_quota: fileQuota,
+    },
+    ...{ entropy, devices, python, build },
     ...{ thrown_text: thrownText, session, worker },
   };
   return guestModules(modules);

@@ -31,6 +31,8 @@ interface Running {
   readonly child: Child;
   readonly links: Map<number, GuestLink>;
   readonly closings: Closings;
+  /** Whether it has read its assets, which it says once. */
+  booted: boolean;
   /** How many interpreters were started in it. */
   started: number;
 }
@@ -177,7 +179,7 @@ export class Sandbox implements AsyncDisposable, LinkSource {
     const links = new Map<number, GuestLink>();
     const child = new Child(this.#command(), (frame) => this.#route(running, frame));
     const closings = new Closings();
-    const running: Running = { child, links, closings, started: 0 };
+    const running: Running = { child, links, closings, booted: false, started: 0 };
     const { manifest } = this.#image;
     const { limits, home } = this.profile;
     const mounts = bootMounts(this.profile.mounts);
@@ -202,7 +204,7 @@ export class Sandbox implements AsyncDisposable, LinkSource {
   }
 
   #route(running: Running, frame: Frame): void {
-    if (frame.kind === FrameKind.booted) return;
+    if (frame.kind === FrameKind.booted && !running.booted) return void (running.booted = true);
     if (frame.kind === FrameKind.closed && running.closings.take(frame.session)) return;
     const link = running.links.get(frame.session);
     if (link) return link.receive(frame);

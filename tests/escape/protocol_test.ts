@@ -66,6 +66,7 @@ const BREACHES: Record<string, Uint8Array> = {
     "result",
     '{"a":'.repeat(1_000_000) + "1" + "}".repeat(1_000_000),
   ),
+  "a result of a thousand values": result({ status: "ok", value: new Array(1_000).fill([]) }),
   "a call that is no JSON": call("{"),
   "a call without a name": call({ call: 1, arguments: {} }),
   "a call whose number is negative": call({ call: -1, name: "f", arguments: {} }),
@@ -158,8 +159,15 @@ Deno.test("Session.exec() does not take an early 'opened' for an answer", async 
   );
   await using session = new Session(source);
   const ended = await session.exec("1");
-  assertEquals(ended.status, "crashed");
-  assert(ended.status === "crashed" && ended.error.message === "over");
+  assert(ended.status === "crashed");
+  assertStringIncludes(ended.error.message, `frame ${FrameKind.opened} is not one of an exec`);
+});
+
+Deno.test("Session.exec() does not take a guest's word for the cause of its crash", async () => {
+  await using source = await HostileSource.create(profile(), frame("lost", "out of memory"));
+  await using session = new Session(source);
+  const ended = await session.exec("1");
+  assert(ended.status === "crashed" && ended.error.message === "out of memory");
 });
 
 Deno.test("Session.exec() says 'error', never 'ok', for a forged interrupt", async () => {
@@ -247,6 +255,11 @@ Deno.test("parseCall() drops prototype keys at every depth", () => {
   const { arguments: args } = parseCall(encoder.encode(text));
   assertEquals(args, { a: { b: 1 } });
   assertEquals(({} as Record<string, unknown>).polluted, undefined);
+});
+
+Deno.test("parseResult() refuses millions of values before it reads them", () => {
+  const flat = encoder.encode(`{"truncated":[${"[],".repeat(10_000_000)}[]]}`);
+  assertThrows(() => parseResult(flat, 16_000_000), SyntaxError, "at most 64 values");
 });
 
 Deno.test("parseCall() takes a list of a million numbers", () => {

@@ -108,6 +108,45 @@ for (const mode of ["rewind", "fresh"] as const) {
   });
 }
 
+/** What a program sees of the world around it: files with their times and numbers, and places in tables. */
+const SURROUNDINGS = `
+import ctypes, os
+def tree(path):
+    for name in sorted(os.listdir(path)):
+        inner = f"{path}/{name}"
+        if inner.startswith(("//lib", "//proc")): continue
+        about = os.lstat(inner)
+        yield inner, about.st_mode, about.st_ino, about.st_atime, about.st_mtime, about.st_ctime
+        if os.path.isdir(inner): yield from tree(inner)
+kind = ctypes.CFUNCTYPE(ctypes.c_int)
+functions = [kind(lambda: 1) for _ in range(3)]
+ends = os.pipe()
+(list(tree("/")), [ctypes.cast(each, ctypes.c_void_p).value for each in functions], ends, os.fstat(ends[0]).st_ino)`;
+
+const MESS = `
+import ctypes, os, signal
+kind = ctypes.CFUNCTYPE(ctypes.c_int)
+functions = [kind(lambda: 1) for _ in range(50)]
+for path in ("/", "/tmp", "/home", "/dev/null"): os.utime(path, (1, 2))
+os.makedirs("/tmp/a/b")
+os.chdir("/tmp/a/b")
+kept = [os.open("/dev/null", 0) for _ in range(20)] + [*os.pipe()]
+for path in ("/tmp/a", "/tmp", "/"): os.chmod(path, 0)`;
+
+Deno.test("Session.reset() by 'rewind' leaves no trace in what surrounds a program", async () => {
+  await withSession(async (session, sandbox) => {
+    const { pid } = sandbox;
+    const before = value(await session.exec(SURROUNDINGS));
+    for (const code of ["1", MESS, SURROUNDINGS]) {
+      await session.reset({ mode: "rewind" });
+      value(await session.exec(code + "\n0"));
+      await session.reset({ mode: "rewind" });
+      assertEquals(value(await session.exec(SURROUNDINGS)), before);
+    }
+    assertEquals(sandbox.pid, pid, "it was replaced");
+  });
+});
+
 Deno.test("Session.reset() by 'rewind' keeps working a hundred times", async () => {
   await withSession(async (session) => {
     for (let i = 0; i < 100; i++) {

@@ -1,12 +1,16 @@
+import { isForgedCall } from "./native_calls.ts";
+
 /**
  * What a call out of Python may ask at most, as on Linux: paths and names of so many bytes, so many pieces at once.
- * Emscripten's JavaScript has no such bounds, and takes the square of a path's length: nothing could end it.
+ * Emscripten's JavaScript has no such bounds, and takes the square of a path's length: nothing could end it. What
+ * leads to a network or to code of Python's own is refused whatever is asked.
  */
 
 const MAX_PATH_BYTES = 4096;
 const MAX_PIECES = 1024;
 const MAX_POLLED = 4096;
-const [EINVAL, ENAMETOOLONG, NO_SUCH_NAME] = [28, 37, -2];
+const PIECE_HEAD_BYTES = 8;
+const [EACCES, EINVAL, ENAMETOOLONG, NO_SUCH_NAME, FAILED, BAD_TYPE] = [2, 28, 37, -2, 0, 1];
 
 /** By the name of an import: which of its arguments are texts. */
 const PATHS: Readonly<Record<string, readonly number[]>> = {
@@ -17,6 +21,12 @@ const PATHS: Readonly<Record<string, readonly number[]>> = {
 };
 const PIECES = ["fd_read", "fd_write", "fd_pread", "fd_pwrite"];
 
+/** What is refused always, and what it then gives. */
+const CLOSED: Readonly<Record<string, number>> = {
+  ...{ __syscall_socket: -EACCES, getaddrinfo: NO_SUCH_NAME, _emscripten_lookup_name: FAILED },
+  ...{ _dlopen_js: FAILED, _emscripten_dlopen_js: FAILED },
+};
+
 /** The imports with those limits around them; `heap` gives Python's memory. */
 export function limitCalls(imports: WebAssembly.Imports, heap: () => Uint8Array): WebAssembly.Imports {
   const env = { ...imports.env };
@@ -26,20 +36,34 @@ export function limitCalls(imports: WebAssembly.Imports, heap: () => Uint8Array)
   for (const [name, places] of Object.entries(PATHS)) {
     guard(env, `__syscall_${name}`, (args) => places.some((at) => isLong(args[at])), -ENAMETOOLONG);
   }
-  guard(env, "getaddrinfo", (args) => isLong(args[0]) || isLong(args[1]), NO_SUCH_NAME);
-  guard(env, "_emscripten_lookup_name", ([name]) => isLong(name), 0);
+  for (const [name, refusal] of Object.entries(CLOSED)) guard(env, name, () => true, refusal);
   guard(env, "__syscall_poll", ([, count = 0]) => count >>> 0 > MAX_POLLED, -EINVAL);
-  for (const name of PIECES) guard(wasi, name, ([, , count = 0]) => count >>> 0 > MAX_PIECES, EINVAL);
+  guard(env, "ffi_call_js", ([call = 0]) => isForgedCall(heap(), call), FAILED);
+  guard(env, "ffi_prep_closure_loc_js", ([, call = 0]) => isForgedCall(heap(), call), BAD_TYPE);
+  for (const name of PIECES) {
+    guard(wasi, name, ([, pieces = 0, count = 0]) => isTooMuch(heap(), pieces, count), EINVAL);
+  }
   return { ...imports, env, wasi_snapshot_preview1: wasi };
+}
+
+/** Whether there are too many pieces, or together more of them than there is memory. */
+function isTooMuch(heap: Uint8Array, pieces: number, count: number): boolean {
+  if (count >>> 0 > MAX_PIECES) return true;
+  const start = pieces >>> 0;
+  if (start + count * PIECE_HEAD_BYTES > heap.length) return true;
+  const view = new DataView(heap.buffer, start, count * PIECE_HEAD_BYTES);
+  let bytes = 0;
+  for (let at = 0; at < view.byteLength; at += PIECE_HEAD_BYTES) bytes += view.getUint32(at + 4, true);
+  return bytes > heap.length;
 }
 
 /** Puts a function in the place of an import that gives `refusal` where too much is asked. */
 function guard(
   imports: WebAssembly.ModuleImports,
   name: string,
-  isTooMuch: (args: number[]) => boolean,
+  isRefused: (args: number[]) => boolean,
   refusal: number,
 ): void {
   const call = imports[name] as (...args: number[]) => number;
-  imports[name] = (...args: number[]) => isTooMuch(args) ? refusal : call(...args);
+  imports[name] = (...args: number[]) => isRefused(args) ? refusal : call(...args);
 }

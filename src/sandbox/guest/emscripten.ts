@@ -65,7 +65,10 @@ export interface FileSystem {
   root: FsNode;
   ignorePermissions: boolean;
   streams: (FsStream | null)[];
+  readonly MAX_OPEN_FDS: number;
   nodes: unknown;
+  /** The number of the node that is made next. */
+  nextInode: number;
   filesystems: Record<string, MemoryFileSystem>;
   ErrnoError: new (errno: number) => Error;
   createNode(parent: FsNode | null, name: string, mode: number, rdev?: number): FsNode;

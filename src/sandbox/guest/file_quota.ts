@@ -2,6 +2,7 @@ import type { FileSystem, FsNode, FsStream } from "./emscripten.ts";
 
 const ENOSPC = 51;
 const EAGAIN = 6;
+const EINVAL = 28;
 /** What a pipe holds that nobody has read, as on Linux. */
 const PIPE_BYTES = 65_536;
 const NODE_BYTES = 4096;
@@ -26,11 +27,15 @@ export function limitFiles(fs: FileSystem, limitBytes: number): void {
     charge(position + length - stream.node.usedBytes);
     return write(stream, buffer, offset, length, position, canOwn);
   };
-  const { setattr } = table.file.node;
-  table.file.node.setattr = (node, attributes) => {
-    if (attributes.size !== undefined && attributes.size !== null) charge(attributes.size - node.usedBytes);
-    setattr(node, attributes);
-  };
+  for (const { node: ops } of [table.file, table.dir, table.link, table.chrdev]) {
+    const { setattr } = ops;
+    ops.setattr = (node, attributes) => {
+      const { size, atime = 0, mtime = 0 } = attributes;
+      if (![atime, mtime].every(isTime)) throw new fs.ErrnoError(EINVAL);
+      if (size !== undefined && size !== null) charge(size - node.usedBytes);
+      setattr(node, attributes);
+    };
+  }
   const { mknod, symlink } = table.dir.node;
   table.dir.node.mknod = (parent, name, mode, dev) => {
     charge(NODE_BYTES);
@@ -42,12 +47,17 @@ export function limitFiles(fs: FileSystem, limitBytes: number): void {
   };
 }
 
-/** Bounds what pipes hold, which are no files: a full one has no room until somebody reads. */
-export function limitPipes(fs: FileSystem): void {
+/**
+ * Bounds what is open: descriptors have numbers below a limit, also those that a program names, and a pipe that is
+ * full, which is no file, has no room until somebody reads.
+ */
+export function limitStreams(fs: FileSystem): void {
   const limited = new Set<PipeOps>();
   const createStream = fs.createStream.bind(fs);
-  fs.createStream = (stream, fd) => {
+  fs.createStream = (stream, fd = -1) => {
+    if (fd >= fs.MAX_OPEN_FDS) throw new fs.ErrnoError(EINVAL);
     const { node, stream_ops: ops } = stream as PipeStream;
+    if (node.pipe) fs.destroyNode(node); // nobody looks for it by name, and the table of names would keep it
     if (node.pipe && !limited.has(ops)) {
       const { write } = ops;
       ops.write = (into, buffer, offset, length) => {
@@ -62,16 +72,32 @@ export function limitPipes(fs: FileSystem): void {
   };
 }
 
+/** Whether a date can be made of it: Emscripten ends where it cannot. */
+function isTime(value: number | null): boolean {
+  return value === null || !Number.isNaN(new Date(value).getTime());
+}
+
 interface PipeOps {
   write(stream: PipeStream, buffer: Int8Array, offset: number, length: number): number;
 }
 
 interface PipeStream {
-  readonly node: { readonly pipe: { readonly buckets: readonly { offset: number; roffset: number }[] } };
+  readonly node: FsNode & {
+    readonly pipe: { readonly buckets: readonly { offset: number; roffset: number }[] };
+  };
   readonly stream_ops: PipeOps;
 }
 
+interface AttributeOps {
+  setattr(
+    node: FsNode,
+    attributes: { size?: number | null; atime?: number | null; mtime?: number | null },
+  ): void;
+}
+
 interface OpsTable {
+  chrdev: { node: AttributeOps };
+  link: { node: AttributeOps };
   file: {
     stream: {
       write(
@@ -83,10 +109,10 @@ interface OpsTable {
         canOwn?: boolean,
       ): number;
     };
-    node: { setattr(node: FsNode, attributes: { size?: number | null }): void };
+    node: AttributeOps;
   };
   dir: {
-    node: {
+    node: AttributeOps & {
       mknod(parent: FsNode, name: string, mode: number, dev: number): FsNode;
       symlink(parent: FsNode, name: string, target: string): FsNode;
     };

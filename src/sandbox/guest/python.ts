@@ -1,5 +1,7 @@
 import { limitCalls } from "./call_limits.ts";
+import { Closures } from "./closures.ts";
 import type { EmscriptenModule, FileSystem, ModuleFactory, Pointer, PythonExports } from "./emscripten.ts";
+import { withoutBridge } from "./kept_calls.ts";
 import { dieWhenTold } from "./kill_switch.ts";
 import { mountReadOnly } from "./read_only_files.ts";
 import type { ReadOnlyTree } from "./read_only_files.ts";
@@ -37,6 +39,7 @@ export interface Python {
   readonly exports: PythonExports;
   readonly fs: FileSystem;
   readonly module: EmscriptenModule;
+  readonly closures: Closures;
 }
 
 /** Starts an interpreter from a base image, without running any of Python's own start-up. */
@@ -51,7 +54,8 @@ export async function restorePython(assets: PythonAssets, image: HeapImage): Pro
     preRun: [(module: EmscriptenModule) => installFiles(module.FS, assets)],
     locateFile: (name: string) => name,
   });
-  const python = { exports: wasm.exports(), fs: module.FS, module };
+  wasm.hideImports();
+  const python = { exports: wasm.exports(), fs: module.FS, module, closures: wasm.closures };
   writeImage(python, image, { fresh: true });
   return python;
 }
@@ -112,12 +116,20 @@ export function instantiator(
 ): {
   instantiate: (imports: WebAssembly.Imports, done: InstanceReceiver) => object;
   exports: () => PythonExports;
+  /** Has Emscripten, which looks names up for Python, forget the functions of its own JavaScript. */
+  hideImports: () => void;
+  closures: Closures;
 } {
   let exports: PythonExports | undefined;
+  const heap = () => new Uint8Array((exports as PythonExports).memory.buffer);
+  const closures = new Closures(heap);
+  const hidden: (() => void)[] = [];
   return {
     instantiate(imports, done) {
-      const heap = () => new Uint8Array((exports as PythonExports).memory.buffer);
-      const complete = limitCalls(completeImports(imports, assets.interrupt), heap);
+      const { env = {} } = imports;
+      for (const name of Object.keys(env)) hidden.push(() => Reflect.deleteProperty(env, name));
+      const called = closures.watch(options.runInitializers ? imports : withoutBridge(imports));
+      const complete = limitCalls(completeImports(called, assets.interrupt), heap);
       WebAssembly.instantiate(assets.module, complete).then((instance) => {
         exports = instance.exports as unknown as PythonExports;
         growTo(exports.memory, options.heapBytes);
@@ -130,6 +142,8 @@ export function instantiator(
       return {};
     },
     exports: () => exports as PythonExports,
+    hideImports: () => hidden.forEach((hide) => hide()),
+    closures,
   };
 }
 

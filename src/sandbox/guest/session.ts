@@ -98,6 +98,7 @@ export class Session {
       throw new Error("the heap has grown too large to be worth a rewind");
     }
     this.#files.restore();
+    python.closures.freeAll();
     writeImage(python, image, { fresh: false });
     python.exports.__stack_pointer.value = this.#stackPointer;
     this.#files.openStandard();

@@ -8,12 +8,14 @@ const KIND_BITS = 0o170000;
 export class SessionFiles {
   readonly #fs: FileSystem;
   readonly #home: string;
-  readonly #base: ReadonlyMap<string, { readonly mode: number; readonly rdev: number }>;
+  readonly #base: ReadonlyMap<string, Readonly<NodeState>>;
+  readonly #firstInode: number;
 
   constructor(fs: FileSystem, home: string) {
     this.#fs = fs;
     this.#home = home;
-    this.#base = new Map(this.#nodes(fs.root, "").map(([path, { mode, rdev }]) => [path, { mode, rdev }]));
+    this.#base = new Map(this.#nodes(fs.root, "").map(([path, node]) => [path, stateOf(node)]));
+    this.#firstInode = fs.nextInode;
   }
 
   /** Writes one file under the home, with the directories above it. Throws on a path that leads out. */
@@ -45,12 +47,13 @@ export class SessionFiles {
   /** Removes what came since the start, closes what is open and goes back home. Throws when a device is gone. */
   restore(): void {
     this.#fs.ignorePermissions = true;
+    this.#fs.chdir("/"); // where it was may have to go
     for (const stream of this.#fs.streams) if (stream) closeQuietly(this.#fs, stream.fd);
     for (const [path, node] of this.#nodes(this.#fs.root, "").reverse()) {
-      if (!this.#isOfStart(path, node)) this.#remove(path);
+      if (path !== "" && !this.#isOfStart(path, node)) this.#remove(path);
     }
-    for (const [path, { mode }] of this.#base) if (this.#fs.isDir(mode)) this.#fs.mkdirTree(path);
-    this.#restoreModes();
+    for (const [path, { mode }] of this.#base) if (this.#fs.isDir(mode)) this.#fs.mkdirTree(path || "/");
+    this.#restoreStates();
     this.#fs.chdir(this.#home);
     this.#fs.ignorePermissions = false;
   }
@@ -68,13 +71,15 @@ export class SessionFiles {
       (atStart.mode & KIND_BITS) === (mode & KIND_BITS);
   }
 
-  #restoreModes(): void {
+  #restoreStates(): void {
     const nodes = new Map(this.#nodes(this.#fs.root, ""));
-    for (const [path, { mode }] of this.#base) {
+    for (const [path, state] of this.#base) {
       const node = nodes.get(path);
       if (!node) throw new Error(`'${path}' is gone`);
-      node.mode = mode;
+      Object.assign(node, state);
     }
+    const isAnew = [...nodes.values()].some(({ id }) => id >= this.#firstInode);
+    if (!isAnew) this.#fs.nextInode = this.#firstInode;
   }
 
   #remove(path: string): void {
@@ -102,9 +107,9 @@ export class SessionFiles {
     return names;
   }
 
-  /** Every node of the root file system by its path, parents before children. */
+  /** Every node of the root file system by its path, parents before children; the root's own is empty. */
   #nodes(node: FsNode, path: string): [string, FsNode][] {
-    const found: [string, FsNode][] = path === "" ? [] : [[path, node]];
+    const found: [string, FsNode][] = [[path, node]];
     if (!this.#fs.isDir(node.mode) || node.mount !== this.#fs.root.mount) return found;
     for (const [name, child] of Object.entries(node.contents as Record<string, FsNode>)) {
       for (const inner of this.#nodes(child, `${path}/${name}`)) found.push(inner);
@@ -115,6 +120,13 @@ export class SessionFiles {
 
 /** The devices behind descriptors 0 to 3. */
 export const STANDARD: readonly string[] = ["/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/paddock"];
+
+/** What a program may change of a node that it cannot, or does not, take away. */
+type NodeState = Pick<FsNode, "mode" | "rdev" | "atime" | "mtime" | "ctime">;
+
+function stateOf({ mode, rdev, atime, mtime, ctime }: FsNode): NodeState {
+  return { mode, rdev, atime, mtime, ctime };
+}
 
 function closeQuietly(fs: FileSystem, fd: number): void {
   try {

@@ -4,6 +4,10 @@ import asyncio
 import json
 
 MAX_DEPTH = 64
+MAX_VALUES = 1_050_000
+MAX_BYTES = 16 * 2**20 - 1024
+"""The host ends an interpreter that sends more, as a program cannot do from here."""
+
 _dumps = json.dumps
 _loads = json.loads
 
@@ -81,22 +85,26 @@ def _begin(specs, budget):
 def _send(name, arguments):
     if _left[0] <= 0:
         raise ToolError(f"the budget of {_left[1]} host tool calls in one block is used up")
-    if _deeper_than(MAX_DEPTH, arguments):
-        raise ToolError(f"the arguments of {name!r} are nested too deep")
+    _check_shape(name, arguments)
     payload = _dumps({"call": _calls[0] + 1, "name": name, "arguments": arguments}, allow_nan=False)
+    if len(payload) > MAX_BYTES:
+        raise ToolError(f"the arguments of {name!r} have more than {MAX_BYTES} bytes")
     _left[0] -= 1
     _calls[0] += 1
     _bridge.send_call(payload.encode())
     return _calls[0]
 
 
-def _deeper_than(limit, value):
-    level = [value]
-    for _ in range(limit):
+def _check_shape(name, arguments):
+    level, values = [arguments], 0
+    for _ in range(MAX_DEPTH):
+        values += len(level) + sum(isinstance(part, (dict, list, tuple)) for part in level)
+        if values > MAX_VALUES:
+            raise ToolError(f"the arguments of {name!r} have too many values")
         level = [part for whole in level for part in _parts(whole)]
         if not level:
-            return False
-    return True
+            return
+    raise ToolError(f"the arguments of {name!r} are nested too deep")
 
 
 def _parts(value):

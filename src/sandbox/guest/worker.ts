@@ -7,7 +7,7 @@ import { Channel } from "./channel.ts";
 import { Devices, textBytes } from "./devices.ts";
 import type { FileSystem, ModuleFactory } from "./emscripten.ts";
 import { Entropy } from "./entropy.ts";
-import { limitFiles, limitPipes } from "./file_quota.ts";
+import { limitFiles, limitStreams } from "./file_quota.ts";
 import { type HeapImage, type PythonAssets, restorePython } from "./python.ts";
 import type { ReadOnlyTree } from "./read_only_files.ts";
 import { Session } from "./session.ts";
@@ -97,7 +97,7 @@ async function serve(assets: PythonAssets, image: HeapImage): Promise<void> {
   const devices = new Devices(channel, { ...start.limits, now: kept.now, interrupt });
   devices.install(python.fs);
   limitFiles(python.fs, start.limits.fileBytes);
-  limitPipes(python.fs);
+  limitStreams(python.fs);
   python.module.Py_EmscriptenSignalBuffer = interrupt;
   const session = new Session({
     ...{ python, image, devices, channel, entropy, interrupt, home: assets.home },

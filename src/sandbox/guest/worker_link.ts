@@ -89,7 +89,8 @@ export class WorkerLink {
       for (let done = 0; done < bytes.length && this.#worker;) {
         const seen = this.#incoming.seen("read");
         const count = this.#incoming.writeSome(bytes, done);
-        if (count === 0) await this.#incoming.changed("read", seen);
+        const hasRested = count > 0 || await this.#incoming.changed("read", seen);
+        if (!hasRested) await turn(); // a worker may change the counter without end
         done += count;
       }
     }
@@ -106,7 +107,7 @@ export class WorkerLink {
       if (count > 0) this.#forward(splitter, piece.subarray(0, count));
       else if (await this.#outgoing.changed("written", seen)) idleAt = performance.now();
       if (performance.now() - idleAt < BUSY_MS) continue;
-      await new Promise((resolve) => setTimeout(resolve));
+      await turn();
       idleAt = performance.now();
     }
   }
@@ -130,6 +131,11 @@ export class WorkerLink {
     writeFrameHead(head, { payloadBytes, session: this.#session, kind });
     return [head, ...payloads];
   }
+}
+
+/** Lets this thread do other things. */
+async function turn(): Promise<void> {
+  await new Promise((resolve) => setTimeout(resolve));
 }
 
 function isOutput(kind: number): boolean {

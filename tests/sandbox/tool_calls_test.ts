@@ -1,0 +1,96 @@
+import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import { z } from "zod";
+import { type HostTool, hostTool } from "../../src/sandbox/host_tool.ts";
+import { ToolCalls } from "../../src/sandbox/tool_calls.ts";
+
+const encoder = new TextEncoder();
+const MIB = 1024 * 1024;
+
+interface Reply {
+  readonly call: number;
+  readonly value?: unknown;
+  readonly error?: string;
+}
+
+/** The calls of an exec that was granted one tool, and what was answered so far. */
+function callsOf(tool?: HostTool): { call: (number: number, args: string) => void; replies: Reply[] } {
+  const replies: Reply[] = [];
+  const answer = (text: string) => void replies.push(JSON.parse(text));
+  const calls = new ToolCalls(tool ? [tool] : [], { budget: 100, answer });
+  const call = (number: number, args: string) =>
+    calls.receive(encoder.encode(`{"call":${number},"name":"take","arguments":${args}}`));
+  return { call, replies };
+}
+
+/** A tool that takes a list and waits for `until`. */
+function take(items: z.ZodType, until: Promise<unknown> = Promise.resolve()): HostTool {
+  return hostTool({
+    name: "take",
+    description: "",
+    parameters: z.object({ items: z.array(items) }),
+    run: async () => (await until, 1),
+  });
+}
+
+async function until(isSo: () => boolean): Promise<void> {
+  while (!isSo()) await new Promise((resolve) => setTimeout(resolve));
+}
+
+Deno.test("ToolCalls refuses calls while those without an answer hold too much", async () => {
+  const gate = Promise.withResolvers<void>();
+  const { call, replies } = callsOf(take(z.any(), gate.promise));
+  const large = `{"items":["${"x".repeat(3 * MIB)}"]}`;
+  for (let number = 1; number <= 3; number++) call(number, large);
+  call(4, `{"items":[]}`);
+  await until(() => replies.length === 2);
+  assertEquals(replies.map((reply) => reply.call), [2, 3]);
+  assertStringIncludes(replies[0]?.error ?? "", "the calls that wait for an answer hold more than");
+  gate.resolve();
+  await until(() => replies.length === 4);
+  call(5, large);
+  await until(() => replies.length === 5);
+  assertEquals(replies.slice(2).map(({ value }) => value), [1, 1, 1]);
+});
+
+Deno.test("ToolCalls lets a single call hold as much as a frame may", async () => {
+  const { call, replies } = callsOf(take(z.any()));
+  call(1, `{"items":["${"x".repeat(12 * MIB)}"]}`);
+  await until(() => replies.length === 1);
+  assertEquals(replies[0]?.value, 1);
+});
+
+Deno.test("ToolCalls tells a few of many faults", async () => {
+  const { call, replies } = callsOf(take(z.string()));
+  call(1, `{"items":[${"0,".repeat(1_000)}0]}`);
+  await until(() => replies.length === 1);
+  const { error = "" } = replies[0] ?? {};
+  assertStringIncludes(error, "items.0: ");
+  assertStringIncludes(error, "and 981 more");
+  assert(error.length < 5_000);
+});
+
+Deno.test("ToolCalls cuts an error that is too long to be told", async () => {
+  const tool = hostTool({
+    name: "take",
+    description: "",
+    parameters: z.object({}),
+    run() {
+      throw new Error("e".repeat(MIB));
+    },
+  });
+  const { call, replies } = callsOf(tool);
+  call(1, "{}");
+  await until(() => replies.length === 1);
+  assertEquals(replies[0]?.error?.length, 65_536);
+});
+
+Deno.test("ToolCalls takes a call for a breach that holds millions of values, before they are read", () => {
+  const { call } = callsOf(take(z.any()));
+  const startedAt = performance.now();
+  assertThrows(
+    () => call(1, `{"items":[${"[],".repeat(4 * MIB)}[]]}`),
+    SyntaxError,
+    "at most 1100000 values",
+  );
+  assertThrows(() => callsOf().call(1, `{"items":[${"0,".repeat(5_000)}0]}`), SyntaxError, "values");
+});
