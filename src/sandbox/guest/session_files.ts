@@ -8,12 +8,12 @@ const KIND_BITS = 0o170000;
 export class SessionFiles {
   readonly #fs: FileSystem;
   readonly #home: string;
-  readonly #base: ReadonlyMap<string, { readonly mode: number; readonly rdev: number }>;
+  readonly #start: StartNode;
 
   constructor(fs: FileSystem, home: string) {
     this.#fs = fs;
     this.#home = home;
-    this.#base = new Map(this.#nodes(fs.root, "").map(([path, { mode, rdev }]) => [path, { mode, rdev }]));
+    this.#start = this.#describe(fs.root);
   }
 
   /** Writes one file under the home, with the directories above it. Throws on a path that leads out. */
@@ -46,11 +46,7 @@ export class SessionFiles {
   restore(): void {
     this.#fs.ignorePermissions = true;
     for (const stream of this.#fs.streams) if (stream) closeQuietly(this.#fs, stream.fd);
-    for (const [path, node] of this.#nodes(this.#fs.root, "").reverse()) {
-      if (!this.#isOfStart(path, node)) this.#remove(path);
-    }
-    for (const [path, { mode }] of this.#base) if (this.#fs.isDir(mode)) this.#fs.mkdirTree(path);
-    this.#restoreModes();
+    this.#restoreFolder("", this.#fs.root, this.#start);
     this.#fs.chdir(this.#home);
     this.#fs.ignorePermissions = false;
   }
@@ -62,25 +58,44 @@ export class SessionFiles {
     });
   }
 
-  #isOfStart(path: string, { mode, rdev }: FsNode): boolean {
-    const atStart = this.#base.get(path);
-    return atStart !== undefined && atStart.rdev === rdev &&
-      (atStart.mode & KIND_BITS) === (mode & KIND_BITS);
+  /** What a node is, and what is below it in the same file system. */
+  #describe(node: FsNode): StartNode {
+    const { mode, rdev } = node;
+    const children = this.#isOwnFolder(node) ? Object.entries(childrenOf(node)) : [];
+    return { mode, rdev, children: new Map(children.map(([name, child]) => [name, this.#describe(child)])) };
   }
 
-  #restoreModes(): void {
-    const nodes = new Map(this.#nodes(this.#fs.root, ""));
-    for (const [path, { mode }] of this.#base) {
-      const node = nodes.get(path);
-      if (!node) throw new Error(`'${path}' is gone`);
-      node.mode = mode;
+  #restoreFolder(path: string, folder: FsNode, start: StartNode): void {
+    for (const [name, node] of Object.entries(childrenOf(folder))) {
+      const atStart = start.children.get(name);
+      if (atStart && isSame(node, atStart)) continue;
+      delete childrenOf(folder)[name];
+      this.#forget(node);
+    }
+    for (const [name, atStart] of start.children) {
+      const node = childrenOf(folder)[name] ?? this.#addFolder(`${path}/${name}`, atStart);
+      node.mode = atStart.mode;
+      if (this.#isOwnFolder(node)) this.#restoreFolder(`${path}/${name}`, node, atStart);
     }
   }
 
-  #remove(path: string): void {
-    const { node } = this.#fs.lookupPath(path, { follow: false });
-    if (this.#fs.isDir(node.mode)) this.#fs.rmdir(path);
-    else this.#fs.unlink(path);
+  #addFolder(path: string, { mode }: StartNode): FsNode {
+    if (this.#fs.isDir(mode)) return this.#fs.mkdir(path);
+    throw new Error(`'${path}' is gone`);
+  }
+
+  /** Has the file system forget a node and all below it, each once: by their paths, deep ones would take for ever. */
+  #forget(node: FsNode): void {
+    const waiting = [node];
+    for (let at = waiting.pop(); at; at = waiting.pop()) {
+      if (at.mounted) throw new Error(`'${at.name}' is not where it was mounted`);
+      if (this.#fs.isDir(at.mode)) Object.values(childrenOf(at)).forEach((child) => waiting.push(child));
+      this.#fs.destroyNode(at);
+    }
+  }
+
+  #isOwnFolder({ mode, mount }: FsNode): boolean {
+    return this.#fs.isDir(mode) && mount === this.#fs.root.mount;
   }
 
   #refuseLink(path: string): void {
@@ -101,16 +116,21 @@ export class SessionFiles {
     if (odd || names.includes("..")) throw new Error(`'${path}' is not a path under the working directory`);
     return names;
   }
+}
 
-  /** Every node of the root file system by its path, parents before children. */
-  #nodes(node: FsNode, path: string): [string, FsNode][] {
-    const found: [string, FsNode][] = path === "" ? [] : [[path, node]];
-    if (!this.#fs.isDir(node.mode) || node.mount !== this.#fs.root.mount) return found;
-    for (const [name, child] of Object.entries(node.contents as Record<string, FsNode>)) {
-      for (const inner of this.#nodes(child, `${path}/${name}`)) found.push(inner);
-    }
-    return found;
-  }
+/** A node as it was at the start. */
+interface StartNode {
+  readonly mode: number;
+  readonly rdev: number;
+  readonly children: ReadonlyMap<string, StartNode>;
+}
+
+function isSame(node: FsNode, { mode, rdev }: StartNode): boolean {
+  return node.rdev === rdev && (node.mode & KIND_BITS) === (mode & KIND_BITS);
+}
+
+function childrenOf(folder: FsNode): Record<string, FsNode> {
+  return folder.contents as Record<string, FsNode>;
 }
 
 /** The devices behind descriptors 0 to 3. */
