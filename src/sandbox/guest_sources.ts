@@ -10,6 +10,7 @@ import devices from "./guest/devices.ts" with { type: "text" };
 import entropy from "./guest/entropy.ts" with { type: "text" };
 import eventLoop from "./guest/event_loop.py" with { type: "text" };
 import fileQuota from "./guest/file_quota.ts" with { type: "text" };
+import frameMerger from "./guest/frame_merger.ts" with { type: "text" };
 import justBash from "./guest/just_bash.ts" with { type: "text" };
 import pathError from "./guest/path_error.ts" with { type: "text" };
 import keptCalls from "./guest/kept_calls.ts" with { type: "text" };
@@ -50,7 +51,10 @@ export interface GuestModule {
 
 /** The supervisor's files; they lie side by side in the cache, `supervisor.js` the one to run. */
 export function supervisorModules(): GuestModule[] {
-  const modules = { protocol, ring, assets, kill_switch: killSwitch, worker_link: workerLink, supervisor };
+  const modules = {
+    ...{ protocol, ring, assets, kill_switch: killSwitch, frame_merger: frameMerger },
+    ...{ worker_link: workerLink, supervisor },
+  };
   return Object.entries(modules).map(([name, source]) => ({
     name: `${name}.js`,
     source: stripTypeScriptTypes(source).replace(/(from )"\.{1,2}\/(\w+)\.ts"/g, '$1"./$2.js"'),

@@ -79,11 +79,27 @@ export function writeFrameHead(
   frame: { payloadBytes: number; session: number; kind: number },
   offset = 0,
 ): void {
-  const view = new DataView(bytes.buffer, bytes.byteOffset + offset, FRAME_HEAD_BYTES);
-  view.setUint32(0, frame.payloadBytes, true);
-  view.setUint16(4, frame.session, true);
-  view.setUint8(6, frame.kind);
-  view.setUint8(7, 0);
+  const { payloadBytes, session, kind } = frame;
+  for (let at = 0; at < 4; at++) bytes[offset + at] = payloadBytes >>> 8 * at;
+  bytes[offset + 4] = session;
+  bytes[offset + 5] = session >>> 8;
+  bytes[offset + 6] = kind;
+  bytes[offset + 7] = 0;
+}
+
+/**
+ * The length of the payload behind the head at `offset`.
+ *
+ * @throws {RangeError} when it is more than {@linkcode MAX_FRAME_BYTES}.
+ */
+export function payloadLength(bytes: Uint8Array, offset = 0): number {
+  const length = new DataView(bytes.buffer, bytes.byteOffset + offset, 4).getUint32(0, true);
+  if (length > MAX_FRAME_BYTES) {
+    throw new RangeError(
+      `Cannot read frame as it must be at most ${MAX_FRAME_BYTES} bytes: current value is ${length}`,
+    );
+  }
+  return length;
 }
 
 /** One frame as bytes; a string payload is sent as UTF-8. */
@@ -123,9 +139,9 @@ export class FrameSplitter {
   *push(piece: Uint8Array): Generator<Frame> {
     let bytes = this.#join(piece);
     while (bytes.length >= FRAME_HEAD_BYTES) {
-      const view = new DataView(bytes.buffer, bytes.byteOffset, FRAME_HEAD_BYTES);
-      const end = FRAME_HEAD_BYTES + frameLength(view);
+      const end = FRAME_HEAD_BYTES + payloadLength(bytes);
       if (bytes.length < end) break;
+      const view = new DataView(bytes.buffer, bytes.byteOffset, FRAME_HEAD_BYTES);
       yield {
         kind: view.getUint8(6),
         session: view.getUint16(4, true),
@@ -156,14 +172,4 @@ export class FrameSplitter {
     this.#pending.set(rest);
     this.#used = rest.length;
   }
-}
-
-function frameLength(head: DataView): number {
-  const bytes = head.getUint32(0, true);
-  if (bytes > MAX_FRAME_BYTES) {
-    throw new RangeError(
-      `Cannot read frame as it must be at most ${MAX_FRAME_BYTES} bytes: current value is ${bytes}`,
-    );
-  }
-  return bytes;
 }

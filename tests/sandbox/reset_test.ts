@@ -159,6 +159,29 @@ Deno.test("Session.reset() by 'rewind' keeps working a hundred times", async () 
   });
 });
 
+Deno.test("Session.reset() by 'rewind' takes deep folders and many files away, in the same process", async () => {
+  const trees = [
+    "import os\nfor i in range(150): os.mkdir('d'); os.chdir('d')\nopen('f', 'w').close()",
+    "import os\nfor i in range(50): os.mkdir(f'd{i}'); [open(f'd{i}/{j}', 'w').close() for j in range(20)]",
+  ];
+  await withSession(async (session, sandbox) => {
+    const { pid } = sandbox;
+    for (const tree of trees) {
+      value(await session.exec(tree));
+      await session.reset({ mode: "rewind" });
+      assertEquals(
+        value(await session.exec("import os\nos.getcwd(), os.listdir('.')")),
+        "('/home/pyodide', [])",
+      );
+      assertEquals(
+        value(await session.exec("os.path.exists('d'), os.path.exists('d0/0')")),
+        "(False, False)",
+      );
+    }
+    assertEquals(sandbox.pid, pid);
+  });
+});
+
 Deno.test("Session.reset() by 'rewind' after a crash gives a fresh interpreter, and no restart is told", async () => {
   await withSession(async (session) => {
     assertEquals((await session.exec("import os\nos.abort()")).status, "crashed");

@@ -190,6 +190,18 @@ Deno.test("Session.exec() keeps what was printed", (t) =>
       assertStringIncludes(order, "now");
       assertEquals((await running).status, "timeout");
     },
+    "while the program runs, also behind a pause": async (session) => {
+      const heard = Promise.withResolvers<string>();
+      let all = "";
+      const code = "import time\nprint('one')\ntime.sleep(0.1)\nprint('two', end='')\nwhile True: pass";
+      const running = session.exec(code, {
+        timeoutMs: 3_000,
+        onOutput: (_, text) => (all += text) === "one\ntwo" && heard.resolve(all),
+      });
+      const order = await Promise.race([heard.promise, running.then(() => "the end")]);
+      assertEquals(order, "one\ntwo");
+      assertEquals((await running).status, "timeout");
+    },
     "in any script": async (session) =>
       assertEquals((await session.exec("print('zażółć 🐎 \\0')")).stdout, "zażółć 🐎 \0\n"),
     "of warnings, without making a failure of them": async (session) => {
@@ -204,6 +216,30 @@ Deno.test("Session.exec() keeps what was printed", (t) =>
       assertEquals(result.stdout, "kept\n");
     },
   }));
+
+Deno.test(
+  { name: "Session.exec() prints many short lines at little cost", ignore: Deno.build.os !== "linux" },
+  async () => {
+    await withSession(async (session, { pid }) => {
+      const ticksOf = async (file: string) => {
+        const code = `import io\nfile = ${file}\nfor i in range(100_000): print(i, file=file)`;
+        value(await session.exec(code)); // what is compiled on the way is no cost of printing
+        const before = await cpuTicks(pid);
+        value(await session.exec(code));
+        return await cpuTicks(pid) - before;
+      };
+      const [toMemory, printed] = [await ticksOf("io.StringIO()"), await ticksOf("None")];
+      assert(printed < 4 * Math.max(toMemory, 4), `${printed} ticks to print, ${toMemory} to keep in memory`);
+    });
+  },
+);
+
+/** The CPU time that a process has used, in hundredths of a second. */
+async function cpuTicks(pid: number | undefined): Promise<number> {
+  const stat = await Deno.readTextFile(`/proc/${pid}/stat`);
+  const [user, system] = stat.slice(stat.lastIndexOf(")") + 2).split(" ").slice(11, 13);
+  return Number(user) + Number(system);
+}
 
 Deno.test("Session.exec() ends as sys.exit() says", (t) => {
   const cases: [string, string, number?, string?][] = [

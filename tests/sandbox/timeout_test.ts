@@ -84,6 +84,16 @@ Deno.test("Session.exec() kills what cannot be interrupted, and the next one mee
   }, { profile: await limited("python", { graceMs: 200 }) });
 });
 
+Deno.test("Session.exec() shows every line of a program that is killed, the last one unfinished", async () => {
+  await withSession(async (session) => {
+    const code = "for i in range(2000): print(i)\nprint('half a line', end='')\nsum(range(10**12))";
+    const result = await session.exec(code, { timeoutMs: 1_000 });
+    const lines = Array.from({ length: 2_000 }, (_, i) => `${i}\n`).join("");
+    assertEquals([result.status, result.stateKept], ["timeout", false]);
+    assertEquals(result.stdout, `${lines}half a line`);
+  }, { profile: await limited("python", { graceMs: 200 }) });
+});
+
 Deno.test("Session.exec() lets no late interrupt hit the next exec", async () => {
   await withSession(async (session) => {
     for (let i = 0; i < 20; i++) {

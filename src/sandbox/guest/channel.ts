@@ -1,4 +1,4 @@
-import { encodeFrame, FRAME_HEAD_BYTES, type FrameKind, MAX_FRAME_BYTES } from "../protocol.ts";
+import { encodeFrame, FRAME_HEAD_BYTES, type FrameKind, payloadLength, writeFrameHead } from "../protocol.ts";
 import { dieWhenTold } from "./kill_switch.ts";
 import { Ring } from "./ring.ts";
 
@@ -7,6 +7,7 @@ export class Channel {
   readonly #incoming: Ring;
   readonly #outgoing: Ring;
   readonly #interrupt: Uint8Array;
+  readonly #head = new Uint8Array(FRAME_HEAD_BYTES);
 
   constructor(rings: { incoming: SharedArrayBuffer; outgoing: SharedArrayBuffer; interrupt: Uint8Array }) {
     this.#incoming = new Ring(rings.incoming);
@@ -18,9 +19,7 @@ export class Channel {
   receive(): { kind: number; payload: Uint8Array<ArrayBuffer> } {
     const head = new Uint8Array(FRAME_HEAD_BYTES);
     this.#incoming.read(head);
-    const bytes = new DataView(head.buffer).getUint32(0, true);
-    if (bytes > MAX_FRAME_BYTES) throw new RangeError(`frame of ${bytes} bytes`);
-    const payload = new Uint8Array(bytes);
+    const payload = new Uint8Array(payloadLength(head));
     this.#incoming.read(payload);
     return { kind: head[6] as number, payload };
   }
@@ -49,5 +48,17 @@ export class Channel {
   /** Sends one frame and waits while there is no room. */
   send(kind: FrameKind, payload: Uint8Array): void {
     this.#outgoing.write(encodeFrame(kind, 0, payload));
+    this.#outgoing.call();
+  }
+
+  /**
+   * Sends the bytes from `start` to `end` as one frame that the supervisor may leave where it is for a moment. It
+   * is there for the supervisor at once all the same, whatever becomes of this worker.
+   */
+  sendSoon(kind: FrameKind, bytes: Uint8Array, start: number, end: number): void {
+    writeFrameHead(this.#head, { payloadBytes: end - start, session: 0, kind });
+    this.#outgoing.write(this.#head);
+    this.#outgoing.write(bytes, start, end);
+    this.#outgoing.callIfDue();
   }
 }

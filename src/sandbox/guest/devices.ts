@@ -29,6 +29,7 @@ export class Devices {
   #captured: { [kind: number]: Uint8Array[] } | undefined;
   #replies: Uint8Array[] = [];
   #reading: Uint8Array = new Uint8Array(0);
+  #bytes: Uint8Array = NOTHING;
   readonly #channel: Channel;
   readonly #limits: { outputBytes: number };
   readonly #host: { now: () => number; interrupt: Uint8Array };
@@ -101,9 +102,10 @@ export class Devices {
   }
 
   #print(kind: FrameKind, buffer: Int8Array, offset: number, length: number): number {
-    const bytes = new Uint8Array(buffer.buffer as ArrayBuffer, buffer.byteOffset + offset, length);
-    if (this.#captured) this.#keep(this.#captured[kind], bytes);
-    else this.#send(kind === FrameKind.stderr ? this.#errors : kind, bytes);
+    const bytes = this.#bytesOf(buffer);
+    const start = buffer.byteOffset + offset;
+    if (this.#captured) this.#keep(this.#captured[kind], bytes.subarray(start, start + length));
+    else this.#send(kind === FrameKind.stderr ? this.#errors : kind, bytes, start, start + length);
     this.#written += length;
     if (this.#written > FLOOD_FACTOR * this.#limits.outputBytes) {
       this.flooded = true;
@@ -112,11 +114,17 @@ export class Devices {
     return length;
   }
 
-  #send(kind: FrameKind, bytes: Uint8Array): void {
+  /** The memory that lies under a buffer; kept, for a program may write a million times. */
+  #bytesOf({ buffer }: Int8Array): Uint8Array {
+    if (this.#bytes.buffer !== buffer) this.#bytes = new Uint8Array(buffer as ArrayBuffer);
+    return this.#bytes;
+  }
+
+  #send(kind: FrameKind, bytes: Uint8Array, start: number, end: number): void {
     const room = Math.max(0, this.#limits.outputBytes - this.#written);
-    if (bytes.length > room) this.truncated = true;
-    const piece = bytes.subarray(0, room);
-    if (piece.length > 0) this.#channel.send(kind, piece);
+    if (end - start > room) this.truncated = true;
+    const cut = Math.min(end, start + room);
+    if (cut > start) this.#channel.sendSoon(kind, bytes, start, cut);
   }
 
   /** Keeps a copy for the shell, while it is not yet a flood. */

@@ -82,7 +82,7 @@ export interface FileSystem {
   readdir(path: string): string[];
   stat(path: string): FsStat;
   lstat(path: string): FsStat;
-  mkdir(path: string, mode?: number): void;
+  mkdir(path: string, mode?: number): FsNode;
   rename(from: string, to: string): void;
   chmod(path: string, mode: number): void;
   utime(path: string, atimeMs: number, mtimeMs: number): void;

@@ -8,13 +8,13 @@ const KIND_BITS = 0o170000;
 export class SessionFiles {
   readonly #fs: FileSystem;
   readonly #home: string;
-  readonly #base: ReadonlyMap<string, Readonly<NodeState>>;
+  readonly #start: StartNode;
   readonly #firstInode: number;
 
   constructor(fs: FileSystem, home: string) {
     this.#fs = fs;
     this.#home = home;
-    this.#base = new Map(this.#nodes(fs.root, "").map(([path, node]) => [path, stateOf(node)]));
+    this.#start = this.#describe(fs.root);
     this.#firstInode = fs.nextInode;
   }
 
@@ -49,11 +49,8 @@ export class SessionFiles {
     this.#fs.ignorePermissions = true;
     this.#fs.chdir("/"); // where it was may have to go
     for (const stream of this.#fs.streams) if (stream) closeQuietly(this.#fs, stream.fd);
-    for (const [path, node] of this.#nodes(this.#fs.root, "").reverse()) {
-      if (path !== "" && !this.#isOfStart(path, node)) this.#remove(path);
-    }
-    for (const [path, { mode }] of this.#base) if (this.#fs.isDir(mode)) this.#fs.mkdirTree(path || "/");
-    this.#restoreStates();
+    const lastInode = this.#restoreFolder("", this.#fs.root, this.#start);
+    if (lastInode < this.#firstInode) this.#fs.nextInode = this.#firstInode;
     this.#fs.chdir(this.#home);
     this.#fs.ignorePermissions = false;
   }
@@ -65,27 +62,55 @@ export class SessionFiles {
     });
   }
 
-  #isOfStart(path: string, { mode, rdev }: FsNode): boolean {
-    const atStart = this.#base.get(path);
-    return atStart !== undefined && atStart.rdev === rdev &&
-      (atStart.mode & KIND_BITS) === (mode & KIND_BITS);
+  /** What a node is, and what is below it in the same file system. */
+  #describe(node: FsNode): StartNode {
+    const { mode, rdev, atime, mtime, ctime } = node;
+    const children = this.#isOwnFolder(node) ? Object.entries(childrenOf(node)) : [];
+    return {
+      state: { mode, rdev, atime, mtime, ctime },
+      children: new Map(children.map(([name, child]) => [name, this.#describe(child)])),
+    };
   }
 
-  #restoreStates(): void {
-    const nodes = new Map(this.#nodes(this.#fs.root, ""));
-    for (const [path, state] of this.#base) {
-      const node = nodes.get(path);
-      if (!node) throw new Error(`'${path}' is gone`);
-      Object.assign(node, state);
+  /** Gives the highest inode that is there in the end. */
+  #restoreFolder(path: string, folder: FsNode, start: StartNode): number {
+    for (const [name, node] of Object.entries(childrenOf(folder))) {
+      const atStart = start.children.get(name);
+      if (atStart && isSame(node, atStart)) continue;
+      delete childrenOf(folder)[name];
+      this.#forget(node);
     }
-    const isAnew = [...nodes.values()].some(({ id }) => id >= this.#firstInode);
-    if (!isAnew) this.#fs.nextInode = this.#firstInode;
+    let lastInode = folder.id;
+    for (const [name, atStart] of start.children) {
+      const node = childrenOf(folder)[name] ?? this.#addFolder(`${path}/${name}`, atStart);
+      if (this.#isOwnFolder(node)) {
+        lastInode = Math.max(lastInode, this.#restoreFolder(`${path}/${name}`, node, atStart));
+      } else {
+        Object.assign(node, atStart.state);
+        lastInode = Math.max(lastInode, node.id);
+      }
+    }
+    Object.assign(folder, start.state); // at last, as what was done in it has changed its times
+    return lastInode;
   }
 
-  #remove(path: string): void {
-    const { node } = this.#fs.lookupPath(path, { follow: false });
-    if (this.#fs.isDir(node.mode)) this.#fs.rmdir(path);
-    else this.#fs.unlink(path);
+  #addFolder(path: string, { state }: StartNode): FsNode {
+    if (this.#fs.isDir(state.mode)) return this.#fs.mkdir(path);
+    throw new Error(`'${path}' is gone`);
+  }
+
+  /** Has the file system forget a node and all below it, each once: by their paths, deep ones would take for ever. */
+  #forget(node: FsNode): void {
+    const waiting = [node];
+    for (let at = waiting.pop(); at; at = waiting.pop()) {
+      if (at.mounted) throw new Error(`'${at.name}' is not where it was mounted`);
+      if (this.#fs.isDir(at.mode)) Object.values(childrenOf(at)).forEach((child) => waiting.push(child));
+      this.#fs.destroyNode(at);
+    }
+  }
+
+  #isOwnFolder({ mode, mount }: FsNode): boolean {
+    return this.#fs.isDir(mode) && mount === this.#fs.root.mount;
   }
 
   #refuseLink(path: string): void {
@@ -106,16 +131,20 @@ export class SessionFiles {
     if (odd || names.includes("..")) throw new Error(`'${path}' is not a path under the working directory`);
     return names;
   }
+}
 
-  /** Every node of the root file system by its path, parents before children; the root's own is empty. */
-  #nodes(node: FsNode, path: string): [string, FsNode][] {
-    const found: [string, FsNode][] = [[path, node]];
-    if (!this.#fs.isDir(node.mode) || node.mount !== this.#fs.root.mount) return found;
-    for (const [name, child] of Object.entries(node.contents as Record<string, FsNode>)) {
-      for (const inner of this.#nodes(child, `${path}/${name}`)) found.push(inner);
-    }
-    return found;
-  }
+/** A node as it was at the start. */
+interface StartNode {
+  readonly state: Readonly<NodeState>;
+  readonly children: ReadonlyMap<string, StartNode>;
+}
+
+function isSame({ mode, rdev }: FsNode, { state }: StartNode): boolean {
+  return rdev === state.rdev && (mode & KIND_BITS) === (state.mode & KIND_BITS);
+}
+
+function childrenOf(folder: FsNode): Record<string, FsNode> {
+  return folder.contents as Record<string, FsNode>;
 }
 
 /** The devices behind descriptors 0 to 3. */
@@ -123,10 +152,6 @@ export const STANDARD: readonly string[] = ["/dev/stdin", "/dev/stdout", "/dev/s
 
 /** What a program may change of a node that it cannot, or does not, take away. */
 type NodeState = Pick<FsNode, "mode" | "rdev" | "atime" | "mtime" | "ctime">;
-
-function stateOf({ mode, rdev, atime, mtime, ctime }: FsNode): NodeState {
-  return { mode, rdev, atime, mtime, ctime };
-}
 
 function closeQuietly(fs: FileSystem, fd: number): void {
   try {

@@ -1,12 +1,6 @@
-import {
-  encodeFrame,
-  FRAME_HEAD_BYTES,
-  FrameKind,
-  FrameSplitter,
-  join,
-  writeFrameHead,
-} from "../protocol.ts";
+import { encodeFrame, FrameKind } from "../protocol.ts";
 import type { Assets } from "./assets.ts";
+import { FrameMerger } from "./frame_merger.ts";
 import { KILL_SWITCH } from "./kill_switch.ts";
 import { Ring } from "./ring.ts";
 
@@ -14,6 +8,8 @@ const RING_BYTES = 256 * 1024;
 const SIGINT = 2;
 /** How long a worker that never stops writing may keep the supervisor from hearing the host. */
 const BUSY_MS = 5;
+/** How long output may wait for more of it, or for the end of what wrote it. */
+const GATHER_MS = 2;
 
 /** The supervisor's end of one session: a worker and two rings. */
 export class WorkerLink {
@@ -25,6 +21,7 @@ export class WorkerLink {
   readonly #waiting: Uint8Array[] = [];
   #worker: Worker | undefined;
   #feeding = false;
+  #gathering: ReturnType<typeof setTimeout> | undefined;
 
   constructor(session: number, sendToHost: (bytes: Uint8Array) => void) {
     this.#session = session;
@@ -56,6 +53,7 @@ export class WorkerLink {
   /** Queues a frame for the worker, which may be busy for long. */
   send(bytes: Uint8Array): void {
     this.#waiting.push(bytes);
+    this.#gather();
     if (!this.#feeding) this.#feed();
   }
 
@@ -79,6 +77,7 @@ export class WorkerLink {
   end(): void {
     this.#worker?.terminate();
     this.#worker = undefined;
+    this.#stopGathering();
     this.#incoming.wake();
     this.#outgoing.wake();
   }
@@ -89,6 +88,7 @@ export class WorkerLink {
       for (let done = 0; done < bytes.length && this.#worker;) {
         const seen = this.#incoming.seen("read");
         const count = this.#incoming.writeSome(bytes, done);
+        this.#incoming.call();
         const hasRested = count > 0 || await this.#incoming.changed("read", seen);
         if (!hasRested) await turn(); // a worker may change the counter without end
         done += count;
@@ -98,46 +98,46 @@ export class WorkerLink {
   }
 
   async #passOn(): Promise<void> {
-    const splitter = new FrameSplitter();
+    const merger = new FrameMerger(this.#session);
     const piece = new Uint8Array(RING_BYTES);
     let idleAt = performance.now();
     while (this.#worker) {
-      const seen = this.#outgoing.seen("written");
+      const seen = this.#outgoing.seen("calls");
       const count = this.#outgoing.readSome(piece);
-      if (count > 0) this.#forward(splitter, piece.subarray(0, count));
-      else if (await this.#outgoing.changed("written", seen)) idleAt = performance.now();
+      if (count > 0) this.#forward(merger, piece.subarray(0, count));
+      const isRest = this.#gathering !== undefined || this.#outgoing.sleep();
+      if (isRest && await this.#outgoing.changed("calls", seen)) idleAt = performance.now();
       if (performance.now() - idleAt < BUSY_MS) continue;
       await turn();
       idleAt = performance.now();
     }
   }
 
-  /** Sends on whole frames under the session's number; neighbours that are output travel as one. */
-  #forward(splitter: FrameSplitter, piece: Uint8Array): void {
-    const groups: { kind: number; payloads: Uint8Array[] }[] = [];
-    for (const { kind, payload } of splitter.push(piece)) {
-      const last = groups.at(-1);
-      if (last?.kind === kind && isOutput(kind)) last.payloads.push(payload);
-      else groups.push({ kind, payloads: [payload] });
-    }
-    if (groups.some(({ kind }) => kind === FrameKind.closed || kind === FrameKind.lost)) this.end();
-    if (groups.length > 0) this.#sendToHost(join(groups.flatMap((group) => this.#frameOf(group))));
+  #forward(merger: FrameMerger, piece: Uint8Array): void {
+    const frames = merger.push(piece);
+    if (frames.length > 0) this.#sendToHost(frames);
+    if (merger.ended) this.end();
+    else if (merger.endedInOutput) this.#gather();
+    else this.#stopGathering();
   }
 
-  /** The pieces of one frame: its head, and what it carries. */
-  #frameOf({ kind, payloads }: { kind: number; payloads: Uint8Array[] }): Uint8Array[] {
-    const head = new Uint8Array(FRAME_HEAD_BYTES);
-    const payloadBytes = payloads.reduce((sum, { length }) => sum + length, 0);
-    writeFrameHead(head, { payloadBytes, session: this.#session, kind });
-    return [head, ...payloads];
+  /** Has what the worker writes lie for a while, if it can wait. */
+  #gather(): void {
+    if (!this.#worker) return;
+    this.#outgoing.stayAwake();
+    this.#gathering ??= setTimeout(() => {
+      this.#stopGathering();
+      this.#outgoing.call();
+    }, GATHER_MS);
+  }
+
+  #stopGathering(): void {
+    clearTimeout(this.#gathering);
+    this.#gathering = undefined;
   }
 }
 
 /** Lets this thread do other things. */
 async function turn(): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve));
-}
-
-function isOutput(kind: number): boolean {
-  return kind === FrameKind.stdout || kind === FrameKind.stderr;
 }
