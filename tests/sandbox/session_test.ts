@@ -243,6 +243,24 @@ Deno.test("Session.exec() reads the given stdin", (t) =>
       const code = "import sys\n[line.strip() for line in sys.stdin], sys.stdin.read()";
       assertEquals(value(await session.exec(code, { stdin: "a\nż\n" })), "(['a', 'ż'], '')");
     },
+    "by descriptor 0, and by its device": async (session) => {
+      const stdin = "1 2\r\n" + "3".repeat(100_000);
+      const read = "len(os.read(0, 4)), open('/dev/stdin', 'rb', 0).read(1), len(open(0).read())";
+      assertEquals(value(await session.exec(`import os\n${read}`, { stdin })), "(4, b'\\n', 100000)");
+      const lines = "import sys\nsys.stdin.fileno(), sys.stdin.buffer.readline(), sys.stdin.read()";
+      assertEquals(value(await session.exec(lines, { stdin: "a\r\nb\rc" })), "(0, b'a\\r\\n', 'b\\rc')");
+      assertEquals(await valueOf(session, "os.read(0, 9)"), "b''");
+    },
+    "whatever the program before did to descriptor 0": async (session) => {
+      await session.exec("import os\nos.dup2(os.open('f', os.O_CREAT), 0)");
+      assertEquals(await valueOf(session, "1"), "1");
+      await session.exec("os.close(0)");
+      assertEquals(value(await session.exec("input()", { stdin: "a" })), "'a'");
+      assertEquals(
+        traceback(await session.exec("os.write(0, b'x')")).split("\n").at(-2)?.slice(0, 7),
+        "OSError",
+      );
+    },
     "and raises EOFError at its end": async (session) => {
       const result = await session.exec("input()\ninput()", { stdin: "one" });
       assertEquals(traceback(result).split("\n").at(-2), "EOFError: EOF when reading a line");
