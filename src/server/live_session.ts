@@ -35,6 +35,10 @@ export interface LiveSessionOptions {
   readonly stop: AbortSignal;
   /** Told of what the session throws. */
   readonly onFault: (thrown: unknown) => void;
+  /** Whether it may be ended while nobody uses it, for somebody who needs its place. */
+  readonly mayGiveWay?: boolean | undefined;
+  /** Called whenever nobody uses it any more. */
+  readonly onRest?: ((session: LiveSession) => void) | undefined;
   /** Called once, when it ends. */
   readonly onEnd: () => Promise<void>;
 }
@@ -70,6 +74,11 @@ export class LiveSession implements AsyncDisposable {
   /** Whether it is over. */
   get ended(): boolean {
     return this.#ended !== undefined;
+  }
+
+  /** Whether it may be ended now for somebody who needs its place. */
+  get givesWay(): boolean {
+    return this.#options.mayGiveWay === true && this.#execs > 0 && this.#idle.users === 0 && !this.ended;
   }
 
   /** How many programs and command lines it has run. */
@@ -132,7 +141,7 @@ export class LiveSession implements AsyncDisposable {
     if (this.#idle.users >= MAX_WAITING) {
       throw new ServerError("busy", `${MAX_WAITING} requests wait for the session`, { retryAfter: 1 });
     }
-    using _use = this.#idle.use();
+    const use = this.#idle.use();
     try {
       return await work(this.#options);
     } catch (error) {
@@ -140,6 +149,9 @@ export class LiveSession implements AsyncDisposable {
       const told = sessionError(stop.aborted ? stop.reason : error);
       onFault(told);
       throw told;
+    } finally {
+      use[Symbol.dispose]();
+      if (this.#idle.users === 0) this.#options.onRest?.(this);
     }
   }
 }

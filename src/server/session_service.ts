@@ -31,6 +31,8 @@ export interface OpenOptions {
   seed?: number | undefined;
   /** Milliseconds without use after which it ends, where it is not as all; never when `Infinity`. */
   idleMs?: number | undefined;
+  /** Whether it may be ended while nobody uses it, for another one that its owner needs; never unless given. */
+  mayGiveWay?: boolean | undefined;
   signal: AbortSignal;
 }
 
@@ -44,6 +46,8 @@ export class SessionService implements AsyncDisposable {
   readonly #kept = new Map<string, LiveSession>();
   readonly #named = new Map<string, Promise<LiveSession>>();
   readonly #open = new Set<LiveSession>();
+  /** The owners of those who are about to open a session, each as often. */
+  readonly #opening: string[] = [];
   readonly #stop = new AbortController();
 
   /** @throws {RangeError} when there is not at least one session. */
@@ -69,18 +73,21 @@ export class SessionService implements AsyncDisposable {
   }
 
   /** Opens a session for one use: nobody finds it, and the caller ends it. */
-  async borrow({ owner, name, seed, idleMs, signal }: OpenOptions): Promise<LiveSession> {
+  async borrow({ owner, name, seed, idleMs, mayGiveWay, signal }: OpenOptions): Promise<LiveSession> {
     if (this.#stop.signal.aborted) throw new ServerError("unavailable", "The server stops");
     const { pool, metrics, onFault } = this.#options;
     const either = AbortSignal.any([signal, this.#stop.signal]);
+    this.#opening.push(owner);
     try {
+      this.#makeRoom(owner);
       const { entered: lease, place } = await traced(
         "paddock.acquire",
         async () => await this.#gate.pass((signal) => pool.acquire({ seed, signal }), either),
       );
       const onEnd = () => this.#end(session, lease, place);
       const session: LiveSession = new LiveSession({
-        ...{ session: lease.session, owner, name, metrics, onEnd, onFault },
+        ...{ session: lease.session, owner, name, metrics, onEnd, onFault, mayGiveWay },
+        onRest: () => this.#makeRoom(owner),
         idleMs: idleMs ?? this.#options.idleMs,
         stop: this.#stop.signal,
       });
@@ -92,7 +99,18 @@ export class SessionService implements AsyncDisposable {
       const told = sessionError(error);
       onFault(told);
       throw told;
+    } finally {
+      this.#opening.splice(this.#opening.indexOf(owner), 1);
     }
+  }
+
+  /** Ends the session of an owner's that gives way and was unused for longest, where all are in use. */
+  #makeRoom(owner: string): void {
+    const wanted = this.#open.size + this.#opening.length;
+    if (wanted <= this.maxSessions || !this.#opening.includes(owner)) return;
+    const idle = this.list(owner).filter((session) => session.givesWay);
+    const [oldest] = idle.sort((one, other) => Number(one.usedAt) - Number(other.usedAt));
+    oldest?.[Symbol.asyncDispose]().catch(this.#options.onFault);
   }
 
   /**

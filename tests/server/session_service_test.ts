@@ -56,6 +56,38 @@ Deno.test("SessionService.create() keeps nothing for whoever has gone when a ses
   assertEquals([pool.alive, sessions.list("").length], [0, 0]);
 });
 
+Deno.test("SessionService.create() ends an unused session that may give way, and nobody else's", async () => {
+  await using sessions = service({ waitMs: 50, maxSessions: 2 });
+  const options = { signal, mayGiveWay: true };
+  const [own, others] = [
+    await sessions.create({ ...options, owner: "a" }),
+    await sessions.create({ ...options, owner: "b" }),
+  ];
+  await Promise.all([own.exec("1"), others.exec("1")]);
+  await using _third = await sessions.create({ owner: "a", signal });
+  assertEquals([own.ended, others.ended], [true, false]);
+  assertEquals(await fault(sessions.create({ owner: "a", signal })), ["timeout", 1]);
+  assertEquals(others.ended, false);
+});
+
+Deno.test("SessionService.create() is given the place of a session that may give way when its use ends", async () => {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const pool = new FakePool(async () => {
+    await promise;
+    return ok();
+  });
+  await using sessions = service({ pool });
+  const first = await sessions.create({ owner: "", signal, mayGiveWay: true });
+  const running = first.exec("1");
+  const second = sessions.create({ owner: "", signal });
+  await Promise.resolve();
+  assertEquals(first.ended, false);
+  resolve();
+  assertEquals((await running).status, "ok");
+  await (await second)[Symbol.asyncDispose]();
+  assertEquals(first.ended, true);
+});
+
 Deno.test("SessionService.find() gives a session to nobody but its owner", async () => {
   await using sessions = service();
   const { id } = await sessions.create({ owner: "a", signal });
