@@ -95,12 +95,16 @@ function isZero(words: Int32Array, from: number, to: number): boolean {
   return true;
 }
 
+/** Where models that were trained with a code interpreter look for files, and put theirs. */
+const DATA_FOLDER = "/mnt/data";
+
 /** Puts the read-only trees and the session's home in place; for a restored interpreter and one that is built. */
 export function installFiles(
   fs: FileSystem,
   { trees, home }: Pick<PythonAssets, "trees" | "home">,
 ): void {
   for (const tree of trees) mountReadOnly(fs, tree);
+  fs.mkdirTree(DATA_FOLDER);
   fs.mkdirTree(home);
   fs.chdir(home);
 }
