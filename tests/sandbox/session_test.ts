@@ -233,6 +233,20 @@ Deno.test("Session.exec() ends as sys.exit() says", (t) => {
   );
 });
 
+Deno.test("Session.exec() runs programs that take sys.maxsize for infinity", (t) =>
+  eachAfterRewind(t, {
+    "in sums that a 32-bit one would not bound": async (session) => {
+      const code = "import sys\nbest = sys.maxsize\nfor cost in (5 * 10**12, 3 * 10**10):\n" +
+        "    best = min(best, cost)\nbest, sys.maxsize";
+      assertEquals(await valueOf(session, code), "(30000000000, 9223372036854775807)");
+    },
+    "and the library beside it": async (session) => {
+      const code = "import pickle, re, random, shutil, inspect, itertools, collections\n" +
+        "pickle.loads(pickle.dumps([10**30])), re.findall('a{2,}', 'aaa'), inspect.cleandoc('a\\n  b')";
+      assertEquals(await valueOf(session, code), "([1000000000000000000000000000000], ['aaa'], 'a\\nb')");
+    },
+  }));
+
 Deno.test("Session.exec() reads the given stdin", (t) =>
   eachAfterRewind(t, {
     "by input()": async (session) => {
