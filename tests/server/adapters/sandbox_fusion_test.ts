@@ -90,7 +90,7 @@ def test_raises():
 Deno.test("/run_code runs tests in the manner of pytest, whose exit code decides", async () => {
   await withPython(async ({ ask }) => {
     const run = async (code: string, files: object = {}) => {
-      const { body } = await ask("POST", "/run_code", { code, language: "pytest", files });
+      const { body } = await ask("POST", "/run_code", { code, language: "pytest", files, run_timeout: 60 });
       const { return_code, stdout } = body.run_result;
       return [body.status, return_code, /^===== (.*) in \d+\.\d+s =====$/m.exec(stdout)?.[1]];
     };
