@@ -31,12 +31,14 @@ export interface LiveSessionOptions {
   readonly metrics: Metrics;
   /** Milliseconds without use after which it ends; never when `Infinity`. */
   readonly idleMs: number;
-  /** Milliseconds without use after which it may end for another one; never unless given. */
+  /** Milliseconds without use after which it may end for another one, once it was used; never unless given. */
   readonly spareMs?: number | undefined;
   /** Aborted when everything stops, with what those who wait are told. */
   readonly stop: AbortSignal;
   /** Told of what the session throws. */
   readonly onFault: (thrown: unknown) => void;
+  /** Called whenever nobody uses it any more. */
+  readonly onRest: () => void;
   /** Called once, when it ends. */
   readonly onEnd: () => Promise<void>;
 }
@@ -56,6 +58,7 @@ export class LiveSession implements AsyncDisposable {
   readonly #options: LiveSessionOptions;
   readonly #idle: Idle;
   #execs = 0;
+  #wasUsed = false;
   #ended: Promise<void> | undefined;
 
   constructor(options: LiveSessionOptions) {
@@ -69,10 +72,11 @@ export class LiveSession implements AsyncDisposable {
     return this.#idle.usedAt;
   }
 
-  /** Whether it may end for another one. */
-  get isSpare(): boolean {
+  /** Whether it may end for another one: nobody has used it for as long, and for `leastMs`. */
+  isSpare(leastMs: number): boolean {
     const { spareMs = Infinity } = this.#options;
-    return this.#idle.users === 0 && Date.now() - this.usedAt.getTime() >= spareMs;
+    const isFree = this.#wasUsed && this.#idle.users === 0 && !this.ended;
+    return isFree && Date.now() - this.usedAt.getTime() >= Math.max(spareMs, leastMs);
   }
 
   /** Whether it is over. */
@@ -140,7 +144,7 @@ export class LiveSession implements AsyncDisposable {
     if (this.#idle.users >= MAX_WAITING) {
       throw new ServerError("busy", `${MAX_WAITING} requests wait for the session`, { retryAfter: 1 });
     }
-    using _use = this.#idle.use();
+    const use = this.#idle.use();
     try {
       return await work(this.#options);
     } catch (error) {
@@ -148,6 +152,10 @@ export class LiveSession implements AsyncDisposable {
       const told = sessionError(stop.aborted ? stop.reason : error);
       onFault(told);
       throw told;
+    } finally {
+      use[Symbol.dispose]();
+      this.#wasUsed = true;
+      if (this.#idle.users === 0) this.#options.onRest();
     }
   }
 }

@@ -33,30 +33,38 @@ export interface OpenOptions {
   seed?: number | undefined;
   /** Milliseconds without use after which it ends, where it is not as all; never when `Infinity`. */
   idleMs?: number | undefined;
-  /** Milliseconds without use after which it ends when another one is wanted and no place is free. */
+  /**
+   * Milliseconds without use after which it ends when its owner wants another one and has no place for it; never
+   * unless given. Others wait for it to be left for a minute.
+   */
   spareMs?: number | undefined;
   signal: AbortSignal;
 }
+
+/** How long a session must be left before it ends for one of somebody else's. */
+const OTHERS_SPARE_MS = 60_000;
 
 /** Sessions for whoever is served: opened, found again by their ids, and ended when nobody uses them. */
 export class SessionService implements AsyncDisposable {
   readonly maxSessions: number;
   readonly #options:
-    & Pick<SessionServiceOptions, "pool" | "metrics">
+    & Pick<SessionServiceOptions, "pool" | "metrics" | "maxSessionsEach">
     & Pick<LiveSessionOptions, "idleMs" | "onFault">;
   readonly #gate: Gate;
   readonly #kept = new Map<string, LiveSession>();
   readonly #named = new Map<string, Promise<LiveSession>>();
   readonly #open = new Set<LiveSession>();
+  /** The owners of those who are about to open a session, each as often. */
+  readonly #opening: string[] = [];
   readonly #stop = new AbortController();
 
   /** @throws {RangeError} when there is not at least one session. */
   constructor(options: SessionServiceOptions) {
-    const { pool, metrics, maxSessions, maxSessionsEach: placesEach } = options;
+    const { pool, metrics, maxSessions, maxSessionsEach } = options;
     const { queue = 64, waitMs = 30_000, idleMs = 600_000, onFault = () => {} } = options;
     this.maxSessions = maxSessions;
-    this.#options = { pool, metrics, idleMs, onFault };
-    this.#gate = new Gate({ places: maxSessions, placesEach, queue, waitMs });
+    this.#options = { pool, metrics, maxSessionsEach, idleMs, onFault };
+    this.#gate = new Gate({ places: maxSessions, placesEach: maxSessionsEach, queue, waitMs });
     metrics.gauge("paddock_sessions", "Sessions in use.", () => this.#open.size);
     metrics.gauge("paddock_waiting", "Requests that wait for a session.", () => this.#gate.waiting);
   }
@@ -77,8 +85,9 @@ export class SessionService implements AsyncDisposable {
     if (this.#stop.signal.aborted) throw new ServerError("unavailable", "The server stops");
     const { pool, metrics, onFault } = this.#options;
     const either = AbortSignal.any([signal, this.#stop.signal]);
-    await this.#endSpare();
+    this.#opening.push(owner);
     try {
+      this.#makeRoom(owner);
       const { entered: lease, place } = await traced(
         "paddock.acquire",
         async () =>
@@ -87,6 +96,7 @@ export class SessionService implements AsyncDisposable {
       const onEnd = () => this.#end(session, lease, place);
       const session: LiveSession = new LiveSession({
         ...{ session: lease.session, owner, name, spareMs, metrics, onEnd, onFault },
+        onRest: () => this.#makeRoom(owner),
         idleMs: idleMs ?? this.#options.idleMs,
         stop: this.#stop.signal,
       });
@@ -98,7 +108,25 @@ export class SessionService implements AsyncDisposable {
       const told = sessionError(error);
       onFault(told);
       throw told;
+    } finally {
+      this.#opening.splice(this.#opening.indexOf(owner), 1);
     }
+  }
+
+  /** Where a session is wanted and has no place, ends the one that was left longest, of those that may end for it. */
+  #makeRoom(owner: string): void {
+    const opening = this.#opening.filter((other) => other === owner).length;
+    if (opening === 0) return;
+    const { maxSessionsEach = Infinity } = this.#options;
+    const open = [...this.#open];
+    const own = open.filter((session) => session.owner === owner);
+    const isOwnLimit = own.length + opening > maxSessionsEach;
+    if (!isOwnLimit && open.length + this.#opening.length <= this.maxSessions) return;
+    const spare = (isOwnLimit ? own : open).filter((session) =>
+      session.isSpare(session.owner === owner ? 0 : OTHERS_SPARE_MS)
+    );
+    const [oldest] = spare.sort((one, other) => Number(one.usedAt) - Number(other.usedAt));
+    oldest?.[Symbol.asyncDispose]().catch(this.#options.onFault);
   }
 
   /**
@@ -151,14 +179,6 @@ export class SessionService implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stop.abort(new ServerError("unavailable", "The server stops"));
     await Promise.all([...this.#open].map((session) => session[Symbol.asyncDispose]()));
-  }
-
-  /** Where no place is free, ends the session that was left alone for longest, of those that may end for another. */
-  async #endSpare(): Promise<void> {
-    if (this.#open.size < this.maxSessions) return;
-    const spare = [...this.#open].filter((session) => session.isSpare);
-    const [oldest] = spare.sort((one, other) => one.usedAt.getTime() - other.usedAt.getTime());
-    await oldest?.[Symbol.asyncDispose]();
   }
 
   async #end(session: LiveSession, lease: SessionLease, place: Disposable): Promise<void> {

@@ -269,6 +269,20 @@ Deno.test("Session.exec() ends as sys.exit() says", (t) => {
   );
 });
 
+Deno.test("Session.exec() runs programs that take sys.maxsize for infinity", (t) =>
+  eachAfterRewind(t, {
+    "in sums that a 32-bit one would not bound": async (session) => {
+      const code = "import sys\nbest = sys.maxsize\nfor cost in (5 * 10**12, 3 * 10**10):\n" +
+        "    best = min(best, cost)\nbest, sys.maxsize";
+      assertEquals(await valueOf(session, code), "(30000000000, 9223372036854775807)");
+    },
+    "and the library beside it": async (session) => {
+      const code = "import pickle, re, random, shutil, inspect, itertools, collections\n" +
+        "pickle.loads(pickle.dumps([10**30])), re.findall('a{2,}', 'aaa'), inspect.cleandoc('a\\n  b')";
+      assertEquals(await valueOf(session, code), "([1000000000000000000000000000000], ['aaa'], 'a\\nb')");
+    },
+  }));
+
 Deno.test("Session.exec() reads the given stdin", (t) =>
   eachAfterRewind(t, {
     "by input()": async (session) => {
@@ -278,6 +292,24 @@ Deno.test("Session.exec() reads the given stdin", (t) =>
     "by sys.stdin": async (session) => {
       const code = "import sys\n[line.strip() for line in sys.stdin], sys.stdin.read()";
       assertEquals(value(await session.exec(code, { stdin: "a\nż\n" })), "(['a', 'ż'], '')");
+    },
+    "by descriptor 0, and by its device": async (session) => {
+      const stdin = "1 2\r\n" + "3".repeat(100_000);
+      const read = "len(os.read(0, 4)), open('/dev/stdin', 'rb', 0).read(1), len(open(0).read())";
+      assertEquals(value(await session.exec(`import os\n${read}`, { stdin })), "(4, b'\\n', 100000)");
+      const lines = "import sys\nsys.stdin.fileno(), sys.stdin.buffer.readline(), sys.stdin.read()";
+      assertEquals(value(await session.exec(lines, { stdin: "a\r\nb\rc" })), "(0, b'a\\r\\n', 'b\\rc')");
+      assertEquals(await valueOf(session, "os.read(0, 9)"), "b''");
+    },
+    "whatever the program before did to descriptor 0": async (session) => {
+      await session.exec("import os\nos.dup2(os.open('f', os.O_CREAT), 0)");
+      assertEquals(await valueOf(session, "1"), "1");
+      await session.exec("os.close(0)");
+      assertEquals(value(await session.exec("input()", { stdin: "a" })), "'a'");
+      assertEquals(
+        traceback(await session.exec("os.write(0, b'x')")).split("\n").at(-2)?.slice(0, 7),
+        "OSError",
+      );
     },
     "and raises EOFError at its end": async (session) => {
       const result = await session.exec("input()\ninput()", { stdin: "one" });

@@ -108,16 +108,49 @@ Deno.test("a session that may end for another one does so when no place is free,
   await using sessions = service({ pool: new FakePool(python), maxSessions: 3, waitMs: 20 });
   const open = async () => await sessions.create({ owner: "", signal, spareMs: 0 });
   const [busy, left, used] = [await open(), await open(), await open()];
+  await left.exec("1");
   const run = busy.exec("sleep");
   await new Promise((resolve) => setTimeout(resolve, 5));
   await used.exec("1");
-  await sessions.create({ owner: "b", signal });
+  await sessions.create({ owner: "", signal });
   assertEquals([busy.ended, left.ended, used.ended], [false, true, false]);
-  await sessions.create({ owner: "b", signal });
+  await sessions.create({ owner: "", signal });
   assertEquals([busy.ended, used.ended], [false, true]);
-  assertEquals(await fault(sessions.create({ owner: "b", signal })), ["timeout", 1]);
+  assertEquals(await fault(sessions.create({ owner: "", signal })), ["timeout", 1]);
   sleeping.resolve();
   await run;
+});
+
+Deno.test("SessionService.create() ends an unused session that may give way, and nobody else's", async () => {
+  await using sessions = service({ waitMs: 50, maxSessions: 2 });
+  const options = { signal, spareMs: 0 };
+  const [own, others] = [
+    await sessions.create({ ...options, owner: "a" }),
+    await sessions.create({ ...options, owner: "b" }),
+  ];
+  await Promise.all([own.exec("1"), others.exec("1")]);
+  await using _third = await sessions.create({ owner: "a", signal });
+  assertEquals([own.ended, others.ended], [true, false]);
+  assertEquals(await fault(sessions.create({ owner: "a", signal })), ["timeout", 1]);
+  assertEquals(others.ended, false);
+});
+
+Deno.test("SessionService.create() is given the place of a session that may give way when its use ends", async () => {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const pool = new FakePool(async () => {
+    await promise;
+    return ok();
+  });
+  await using sessions = service({ pool });
+  const first = await sessions.create({ owner: "", signal, spareMs: 0 });
+  const running = first.exec("1");
+  const second = sessions.create({ owner: "", signal });
+  await Promise.resolve();
+  assertEquals(first.ended, false);
+  resolve();
+  assertEquals((await running).status, "ok");
+  await (await second)[Symbol.asyncDispose]();
+  assertEquals(first.ended, true);
 });
 
 Deno.test("SessionService.find() gives a session to nobody but its owner", async () => {

@@ -6,6 +6,7 @@ import { STANDARD } from "./session_files.ts";
 /** How far beyond its limit of output a program may write before it is interrupted. */
 const FLOOD_FACTOR = 64;
 const ENOTTY = 59;
+const EBADF = 8;
 const DEVICE_MAJOR = 77;
 
 const encoder = new TextEncoder();
@@ -30,6 +31,7 @@ export class Devices {
   #replies: Uint8Array[] = [];
   #reading: Uint8Array = new Uint8Array(0);
   #bytes: Uint8Array = NOTHING;
+  #input: Uint8Array | undefined;
   readonly #channel: Channel;
   readonly #limits: { outputBytes: number };
   readonly #host: { now: () => number; interrupt: Uint8Array };
@@ -47,7 +49,15 @@ export class Devices {
   install(fs: FileSystem): void {
     const notTerminal = { ioctl_tcgets: () => refuse(fs), ioctl_tiocgwinsz: () => refuse(fs) };
     const kinds: StreamOps[] = [
-      { read: () => 0 },
+      {
+        read: (_s, buffer, offset, length) => this.#readInput(buffer, offset, length),
+        write: (_s, buffer, offset, length) => {
+          if (this.#input) throw new fs.ErrnoError(EBADF);
+          this.#input = new Uint8Array(buffer.buffer as ArrayBuffer, buffer.byteOffset + offset, length)
+            .slice();
+          return length;
+        },
+      },
       { write: (_s, buffer, offset, length) => this.#print(FrameKind.stdout, buffer, offset, length) },
       { write: (_s, buffer, offset, length) => this.#print(FrameKind.stderr, buffer, offset, length) },
       {
@@ -70,6 +80,7 @@ export class Devices {
     this.#written = 0;
     this.#replies = [];
     this.#reading = new Uint8Array(0);
+    this.#input = undefined;
   }
 
   /** Runs `work`, whose errors go where they are told to; nothing of what it printed is kept. */
@@ -99,6 +110,15 @@ export class Devices {
   print(kind: "stdout" | "stderr", text: string): void {
     const bytes = textBytes(text);
     this.#print(FrameKind[kind], new Int8Array(bytes.buffer), bytes.byteOffset, bytes.length);
+  }
+
+  /** Reads what the runner has written here, once, before the program runs. */
+  #readInput(buffer: Int8Array, offset: number, length: number): number {
+    const input = this.#input ?? NOTHING;
+    const piece = input.subarray(0, length);
+    new Uint8Array(buffer.buffer as ArrayBuffer, buffer.byteOffset + offset, piece.length).set(piece);
+    this.#input = input.subarray(piece.length);
+    return piece.length;
   }
 
   #print(kind: FrameKind, buffer: Int8Array, offset: number, length: number): number {

@@ -9,6 +9,10 @@ import types
 PRIVATE = ("_pyodide", "pyodide", "js", "pyodide_js", "_pyodide_core")
 
 
+MAXSIZE = 2**63 - 1
+"""That of the machines for which programs are written: many take it for infinity, and its own is soon met."""
+
+
 def prepare(sources, preimports, preload):
     for name in preimports:
         importlib.import_module(name)
@@ -23,6 +27,7 @@ def prepare(sources, preimports, preload):
         exec(compile(source, f"<paddock {name}>", "exec", dont_inherit=True), modules[name].__dict__)
     _publish_tools(modules["tools"])
     _close_javascript()
+    sys.maxsize = MAXSIZE
     if preload:
         _run_module(*preload)
     _clear_main()

@@ -103,12 +103,16 @@ function isZeroPage(words: Int32Array, from: number): boolean {
   return any === 0;
 }
 
+/** Where models that were trained with a code interpreter look for files, and put theirs. */
+const DATA_FOLDER = "/mnt/data";
+
 /** Puts the read-only trees and the session's home in place; for a restored interpreter and one that is built. */
 export function installFiles(
   fs: FileSystem,
   { trees, home }: Pick<PythonAssets, "trees" | "home">,
 ): void {
   for (const tree of trees) mountReadOnly(fs, tree);
+  fs.mkdirTree(DATA_FOLDER);
   fs.mkdirTree(home);
   fs.chdir(home);
 }

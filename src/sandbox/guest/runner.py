@@ -20,9 +20,11 @@ CO_COROUTINE = 0x80
 TEXT_CAP = 65536
 SETTLE_TRIES = 3
 BUFFERED = (io.TextIOWrapper, io.BufferedWriter, io.BufferedRandom)
+INPUT_BUFFER = 65536
 
 SIGINT = signal.SIGINT
 _signal = signal.signal
+_write = os.write
 _dumps = json.dumps
 _loads = json.loads
 _TracebackException = traceback.TracebackException
@@ -302,13 +304,22 @@ def _cap(text):
 
 
 def _prepare_streams(stdin):
+    _give_input((stdin or "").encode("utf-8", "surrogatepass"))
     if stdin or sys.stdin is not _state.no_input or sys.stdin.closed:
-        data = (stdin or "").encode("utf-8", "surrogatepass")
-        sys.stdin = _TextIOWrapper(io.BytesIO(data), "utf-8", "surrogateescape")
+        raw = io.BufferedReader(io.FileIO(0, "r", closefd=False), INPUT_BUFFER)
+        sys.stdin = sys.__stdin__ = _TextIOWrapper(raw, "utf-8", "surrogateescape", newline="\n")
         _state.no_input = None if stdin else sys.stdin
     for name, fd, errors in (("stdout", 1, "strict"), ("stderr", 2, "backslashreplace")):
         if getattr(getattr(sys, name), "closed", True):
             setattr(sys, name, _open_stream(fd, errors))
+
+
+def _give_input(data):
+    """Puts what the block reads into the device behind descriptor 0, which takes it once."""
+    try:
+        _write(0, data)
+    except OSError:
+        pass  # the guest put something else there
 
 
 def _open_stream(fd, errors):

@@ -16,9 +16,10 @@ export class DetailError extends ServerError {
 
 /** The body of a request as JSON that fits a schema. */
 export async function detailBody<T>(c: AppContext, schema: z.ZodType<T>): Promise<T> {
-  const parsed = schema.safeParse(await jsonOf(c));
+  const body = await jsonOf(c);
+  const parsed = schema.safeParse(body);
   if (parsed.success) return parsed.data;
-  throw new DetailError(pydanticFaults(parsed.error, ["body"]));
+  throw new DetailError(pydanticFaults(parsed.error, { value: Object(body), at: ["body"] }));
 }
 
 /** The answer to a request that failed: `detail` is a list of faults in the body, or a sentence. */

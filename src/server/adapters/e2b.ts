@@ -9,8 +9,10 @@ import { liveBody } from "../live_body.ts";
 import type { LiveSession } from "../live_session.ts";
 import { ServerError, sessionError } from "../server_error.ts";
 import type { SessionService } from "../session_service.ts";
+import { cellSource } from "./cell_source.ts";
 import { detailAnswer, detailBody, DetailError } from "./detail_error.ts";
 import { executionError, mainResults } from "./e2b_execution.ts";
+import { NotebookOutput } from "./e2b_output.ts";
 import { environment } from "./environment.ts";
 
 /** Its clients end a program by going away; this is for those who do not. */
@@ -120,18 +122,23 @@ interface Execution {
 async function execute(execution: Execution, send: (text: string) => void): Promise<void> {
   const { session, context, code, variables, signal } = execution;
   const tell = (line: object) => send(`${JSON.stringify(line)}\n`);
-  const onOutput = (type: string, text: string) => tell({ type, text, timestamp: new Date().toISOString() });
+  const output = new NotebookOutput((type, text) =>
+    tell({ type, text, timestamp: new Date().toISOString() })
+  );
   try {
     const { place } = await context.turn.pass(() => Promise.resolve(), { signal });
     using _place = place;
     tell({ type: "number_of_executions", execution_count: ++context.executions });
     const set = variables && await session.exec(variables.set, { signal });
     if (set && set.status !== "ok") return outcome(set).forEach(tell);
-    const result = await session.exec(code, { timeoutMs: TIMEOUT_MS, signal, onOutput });
+    const onOutput = (type: string, text: string) => output.push(type, text);
+    const result = await session.exec(cellSource(code), { timeoutMs: TIMEOUT_MS, signal, onOutput });
+    output.flush();
     outcome(result).forEach(tell);
     if (variables) await session.exec(variables.unset, { signal });
   } catch (error) {
     const { message } = sessionError(error);
+    output.flush();
     tell({ type: "error", name: "SandboxError", value: message, traceback: message });
   } finally {
     tell({ type: "end_of_execution" });

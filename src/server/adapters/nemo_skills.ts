@@ -6,9 +6,14 @@ import { asServerError, errorHeaders } from "../error_answer.ts";
 import { runScript } from "../run_script.ts";
 import { scriptOutcome } from "../script_outcome.ts";
 import { ServerError } from "../server_error.ts";
-import type { SessionService } from "../session_service.ts";
+import type { LiveSession } from "../live_session.ts";
+import type { OpenOptions, SessionService } from "../session_service.ts";
+import { cellSource } from "./cell_source.ts";
+import { commandTraceback, plainTraceback } from "./nemo_skills/tracebacks.ts";
 
 const MAX_SECONDS = 3_600;
+/** Its clock runs while a program is brought to its interpreter: one that sleeps for all of its time is late. */
+const EARLY_MS = 10;
 const CUT = "<output cut>";
 const PYTHON = ["python", "python3", "pypy3"];
 const SHELL = "shell";
@@ -38,7 +43,8 @@ interface NemoAnswer {
 
 /**
  * What clients of NeMo-Skills ask for: `/execute`, where the header `X-Session-ID` names a session that is kept,
- * and `/sessions`. Another system asks at `/execute` too: what is not of this one is left to it.
+ * and `/sessions`. Who asks with ever new names and ends none loses the one unused for longest when all are in use,
+ * and is told by `new_session_created` when that name is used again. Another system asks at `/execute` too: what is not of this one is left to it.
  */
 export function nemoSkills(sessions: SessionService): Hono<AppEnv> {
   const app = new Hono<AppEnv>();
@@ -81,12 +87,13 @@ function isNemo(c: Context, body: unknown): boolean {
 async function execute(c: AppContext, sessions: SessionService, asked: NemoRequest): Promise<NemoAnswer> {
   const { generated_code: code, std_input, timeout, language } = asked;
   const options = { owner: c.get("owner"), signal: c.get("signal") };
-  const run = { timeoutMs: timeout * 1000, stdin: std_input ?? undefined, signal: options.signal };
+  const timeoutMs = Math.max(timeout * 1000 - EARLY_MS, 1);
+  const run = { timeoutMs, stdin: std_input ?? undefined, signal: options.signal };
   if (language === "ipython") {
     const name = c.req.header(SESSION_HEADER);
     if (!name) throw new ServerError("malformed", "X-Session-ID header required for ipython sessions");
-    const { session, isNew } = await sessions.named(PREFIX + name, options);
-    return cellAnswer(await session.exec(code, run), asked, isNew);
+    const { session, isNew } = await usable(sessions, PREFIX + name, options);
+    return cellAnswer(await session.exec(cellSource(code), run), asked, isNew);
   }
   if (language !== SHELL && !PYTHON.includes(language)) {
     return refusal(`language '${language}' is not available here: it must be ipython, python or shell\n`);
@@ -99,6 +106,16 @@ async function execute(c: AppContext, sessions: SessionService, asked: NemoReque
     if (!(error instanceof ServerError) || error.fault !== "invalid") throw error;
     return refusal(`${error.message}\n`); // the profile has no shell
   }
+}
+
+/** The session of a name, and not one that has just given way to another. */
+async function usable(
+  sessions: SessionService,
+  name: string,
+  options: OpenOptions,
+): Promise<{ session: LiveSession; isNew: boolean }> {
+  const found = await sessions.named(name, { ...options, spareMs: 0 });
+  return found.session.ended ? await usable(sessions, name, options) : found;
 }
 
 /** What a session answers, as IPython would show it: the value or the traceback behind the output. */
@@ -121,7 +138,8 @@ function scriptAnswer(result: ExecResult | ShellResult, asked: NemoRequest): Nem
   const { stdout, stderr, exitCode } = scriptOutcome(result);
   if (exitCode === null) return answer("timeout", { stdout: "", stderr: lateText(asked) }, asked);
   const completed = asked.language !== SHELL || exitCode === 0;
-  return answer(completed ? "completed" : "error", { stdout, stderr }, asked);
+  const told = asked.language === SHELL ? stderr : commandTraceback(stderr);
+  return answer(completed ? "completed" : "error", { stdout, stderr: told }, asked);
 }
 
 function refusal(stderr: string): NemoAnswer {
@@ -145,7 +163,8 @@ function shownText(result: ExecResult, verbosity: NemoRequest["traceback_verbosi
   if (result.status === "ok") return result.value ?? "";
   if (result.status === "exited") return `SystemExit: ${result.exitCode}`;
   const { type, message, traceback } = result.error;
-  return verbosity === "Minimal" ? `${type}: ${message}` : traceback;
+  if (verbosity === "Minimal") return `${type}: ${message}`;
+  return verbosity === "Plain" ? plainTraceback(traceback) : traceback;
 }
 
 /** Without empty lines before it, and with one line end behind it. */

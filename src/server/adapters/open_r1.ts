@@ -5,6 +5,7 @@ import type { LiveSession } from "../live_session.ts";
 import { ServerError, sessionError } from "../server_error.ts";
 import type { SessionService } from "../session_service.ts";
 import { runLanes } from "../v1/lanes.ts";
+import { cellSource } from "./cell_source.ts";
 import { detailAnswer, detailBody } from "./detail_error.ts";
 import { type Execution, execution } from "./e2b_execution.ts";
 
@@ -41,7 +42,7 @@ export function openR1(sessions: SessionService): Hono<AppEnv> {
       if (language.toLowerCase() !== "python") return failed(`language '${language}' is not available here`);
       try {
         await using session: LiveSession = await sessions.borrow({ owner, signal });
-        const result = await session.exec(code, { timeoutMs: timeout * 1000, signal });
+        const result = await session.exec(cellSource(code), { timeoutMs: timeout * 1000, signal });
         return { execution: execution(result), exception_str: null };
       } catch (thrown) {
         return failed(sessionError(thrown).message);

@@ -18,8 +18,14 @@ const WANTED: Readonly<Record<string, readonly [type: string, name: string]>> = 
   record: ["dict_type", "dictionary"],
 };
 
-/** The faults of a value in pydantic's words, as far as it has some; `at` is where the value stands. */
-export function pydanticFaults({ issues }: z.ZodError, at: readonly string[] = []): PydanticFault[] {
+/**
+ * The faults of a value in pydantic's words, as far as it has some; `at` is where the value stands. With the value,
+ * a choice that is missing is told from one that is none.
+ */
+export function pydanticFaults(
+  { issues }: z.ZodError,
+  { value, at = [] }: { value?: object | undefined; at?: readonly string[] } = {},
+): PydanticFault[] {
   return issues.flatMap((issue) => {
     const loc = [...at, ...issue.path];
     if (issue.code === "unrecognized_keys") {
@@ -28,7 +34,8 @@ export function pydanticFaults({ issues }: z.ZodError, at: readonly string[] = [
         msg: "Extra inputs are not permitted",
       }));
     }
-    return [{ loc, ...worded(issue) }];
+    const isMissing = value !== undefined && valueAt(value, issue.path) === undefined;
+    return [{ loc, ...isMissing ? { type: "missing", msg: "Field required" } : worded(issue) }];
   });
 }
 
@@ -40,8 +47,13 @@ function worded(issue: z.core.$ZodIssue): { type: string; msg: string } {
       ? { type: "greater_than_equal", msg: `Input should be greater than or equal to ${minimum}` }
       : { type: "greater_than", msg: `Input should be greater than ${minimum}` };
   }
+  if (code === "invalid_value") return { type: "literal_error", msg: message };
   if (code !== "invalid_type") return { type: code, msg: message };
   if (message.endsWith("received undefined")) return { type: "missing", msg: "Field required" };
   const [type, name] = WANTED[issue.expected] ?? [];
   return type === undefined ? { type: code, msg: message } : { type, msg: `Input should be a valid ${name}` };
+}
+
+function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
+  return path.reduce((at, key) => Object(at)[key], value);
 }

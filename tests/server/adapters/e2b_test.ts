@@ -46,6 +46,20 @@ Deno.test("/execute tells each output, the result and the error as lines, as E2B
   });
 });
 
+Deno.test("/execute tells what is printed at once in one line, and takes cells that are indented", async () => {
+  await withPython(async ({ ask }) => {
+    const code = "\n        for n in range(3):\n            print(n, 'a')\n        n\n        ";
+    const { body } = await ask("POST", "/execute", { code });
+    const lines = body.trimEnd().split("\n").map((line: string) => JSON.parse(line));
+    assertEquals(lines.map(({ type, text }: { type: string; text?: string }) => [type, text]), [
+      ["number_of_executions", undefined],
+      ["stdout", "0 a\n1 a\n2 a\n"],
+      ["result", "2"],
+      ["end_of_execution", undefined],
+    ]);
+  });
+});
+
 Deno.test("/contexts are sessions of their own, which start anew and end", async () => {
   await withPython(async (server) => {
     const { ask } = server;

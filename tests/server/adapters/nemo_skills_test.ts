@@ -18,8 +18,15 @@ Deno.test("/execute keeps the session that X-Session-ID names, as NeMo-Skills do
     });
     const raised = await run("1 / 0");
     assertEquals([raised.process_status, raised.stderr], ["error", ""]);
-    assertStringIncludes(raised.stdout, "Traceback (most recent call last):\n");
-    assertStringIncludes(raised.stdout, "ZeroDivisionError: division by zero\n");
+    assertEquals(
+      raised.stdout,
+      "Traceback (most recent call last):\n    1 / 0\nZeroDivisionError: division by zero\n",
+    );
+    const { stdout: slip } = await run("a = 2\n b = 3");
+    assertEquals(slip, "    b = 3\n    ^\nIndentationError: unexpected indent\n");
+    assertEquals((await run("\n    y = 1\n    if y:\n        print(y)\n    ")).stdout, "1\n");
+    const verbose = await run("1 / 0", { traceback_verbosity: "Context" });
+    assertStringIncludes(verbose.stdout, "line 1, in <module>");
     assertEquals((await run("print('\\n\\n a \\n\\n')")).stdout, " a\n");
     assertEquals(
       (await run("1 / 0", { traceback_verbosity: "Minimal" })).stdout,
@@ -45,6 +52,26 @@ Deno.test("/execute keeps the session that X-Session-ID names, as NeMo-Skills do
   });
 });
 
+Deno.test("/execute ends the session that was unused for longest when a new one has no place", async () => {
+  await withPython(async (server) => {
+    const run = async (id: string, generated_code: string) => {
+      const { body } = await execute(server, { generated_code, timeout: 10 }, id);
+      return [body.process_status, body.stdout, body.new_session_created];
+    };
+    assertEquals(await run("one", "x = 1"), ["completed", "", true]);
+    assertEquals(await run("two", "x = 2"), ["completed", "", true]);
+    assertEquals(await run("one", "x"), ["completed", "1\n", false]);
+    assertEquals(await run("three", "x = 3"), ["completed", "", true]);
+    assertEquals(await run("one", "x"), ["completed", "1\n", false]);
+    assertEquals((await run("two", "x"))[2], true);
+    const names = Array.from({ length: 8 }, (_, at) => `many ${at}`);
+    const many = await Promise.all(names.map((name) => run(name, `print('${name}')`)));
+    assertEquals(many, names.map((name) => ["completed", `${name}\n`, true]));
+    const { body } = await server.ask("POST", "/run_code", { code: "print(1)" });
+    assertEquals(body.run_result.stdout, "1\n");
+  });
+});
+
 Deno.test("/execute runs python by itself, and says what it cannot run", async () => {
   await withPython(async (server) => {
     const python = { generated_code: "print(input())", std_input: "hi", language: "python", timeout: 5 };
@@ -52,8 +79,16 @@ Deno.test("/execute runs python by itself, and says what it cannot run", async (
       ...{ process_status: "completed", stdout: "hi\n", stderr: "" },
     });
     const { body: raised } = await execute(server, { ...python, generated_code: "print(1)\n1 / 0" });
-    assertEquals([raised.process_status, raised.stdout], ["completed", "1\n"]);
-    assertStringIncludes(raised.stderr, "ZeroDivisionError");
+    assertEquals([raised.process_status, raised.stdout, raised.stderr], [
+      ...["completed", "1\n"],
+      `Traceback (most recent call last):\n  File "<string>", line 2, in <module>\n` +
+      "ZeroDivisionError: division by zero\n",
+    ]);
+    const { body: slip } = await execute(server, { ...python, generated_code: "a = 2\n b = 3" });
+    assertEquals(
+      slip.stderr,
+      `  File "<string>", line 2\n    b = 3\nIndentationError: unexpected indent\n`,
+    );
     const late = { ...python, generated_code: "print(1)\nwhile 1: 0", timeout: 1 };
     assertEquals((await execute(server, late)).body, {
       ...{ process_status: "timeout", stdout: "", stderr: "Execution timed out after 1 seconds\n" },

@@ -39,7 +39,7 @@ Deno.test("/run_code answers as SandboxFusion does", async () => {
   });
 });
 
-Deno.test("/run_code takes files in and out, under the working directory alone", async () => {
+Deno.test("/run_code takes files in under the working directory alone, and out from where they are", async () => {
   await withPython(async ({ ask }) => {
     const run = async (body: object) => (await ask("POST", "/run_code", body)).body;
     const both = await run({
@@ -49,6 +49,11 @@ Deno.test("/run_code takes files in and out, under the working directory alone",
     });
     assertEquals(both.status, "Success");
     assertEquals(both.files, { "out.txt": btoa("HI"), "/home/pyodide/out.txt": btoa("HI") });
+    const outside = await run({
+      code: "open('/mnt/data/b', 'w').write('b'); open('../c', 'w').write('c'); import os; os.chdir('/')",
+      fetch_files: ["/mnt/data/b", "../c", "/mnt/data", "/etc/passwd"],
+    });
+    assertEquals(outside.files, { "/mnt/data/b": btoa("b"), "../c": btoa("c") });
     for (const path of ["/etc/passwd", "../../x"]) {
       assertEquals(await run({ code: "1", files: { [path]: btoa("x") } }), {
         ...{ status: "SandboxError", run_result: null, ...nothing },
@@ -85,8 +90,9 @@ def test_raises():
 Deno.test("/run_code runs tests in the manner of pytest, whose exit code decides", async () => {
   await withPython(async ({ ask }) => {
     const run = async (code: string, files: object = {}) => {
-      const { body } = await ask("POST", "/run_code", { code, language: "pytest", files });
-      return [body.status, body.run_result.return_code, body.run_result.stdout.trimEnd().split("\n").at(-1)];
+      const { body } = await ask("POST", "/run_code", { code, language: "pytest", files, run_timeout: 60 });
+      const { return_code, stdout } = body.run_result;
+      return [body.status, return_code, /^===== (.*) in \d+\.\d+s =====$/m.exec(stdout)?.[1]];
     };
     assertEquals(await run(TESTS), ["Success", 0, "5 passed, 1 skipped"]);
     const helper = { "helper.py": btoa("one = 2") };
@@ -96,7 +102,7 @@ Deno.test("/run_code runs tests in the manner of pytest, whose exit code decides
     assertEquals(await run("x = 1"), ["Failed", 5, "no tests ran"]);
     assertEquals((await run("raise SystemExit(0)")).slice(0, 2), ["Failed", 2]);
     assertEquals(await run("def test_out(): raise SystemExit(0)"), ["Failed", 1, "1 failed"]);
-    assertEquals(await run("def test_none(capsys): pass"), ["Failed", 1, "1 failed"]);
+    assertEquals(await run("def test_none(nothing): pass"), ["Failed", 1, "1 failed"]);
     assertEquals((await run("import os\ndef test_end(): os._exit(0)"))[0], "Failed");
   });
 });
@@ -187,7 +193,17 @@ Deno.test("SandboxFusion's paths say what is wrong with a body, and when to ask 
   assertEquals((await server.ask("GET", "/v1/ping")).body, "pong");
   const wrong = await server.ask("POST", "/run_code", { language: "python" });
   assertEquals(wrong.status, 422);
-  assertEquals(wrong.body.detail[0].loc, ["body", "code"]);
+  assertEquals(wrong.body.detail, [{ type: "missing", loc: ["body", "code"], msg: "Field required" }]);
+  const types = { code: 1, files: { a: 2 }, run_timeout: null, language: "brainfuck", fetch_files: {} };
+  const { body: { detail } } = await server.ask("POST", "/run_code", types);
+  // deno-lint-ignore no-explicit-any
+  assertEquals(detail.map(({ type, loc, msg }: any) => [type, loc.slice(1).join("."), msg.slice(0, 32)]), [
+    ["string_type", "code", "Input should be a valid string"],
+    ["literal_error", "language", "Input should be 'python', 'cpp',"],
+    ["float_type", "run_timeout", "Input should be a valid number"],
+    ["string_type", "files.a", "Input should be a valid string"],
+    ["list_type", "fetch_files", "Input should be a valid list"],
+  ]);
   assertEquals((await server.ask("POST", "/run_code", "{")).body, {
     detail: [{ type: "json_invalid", loc: ["body"], msg: "JSON decode error" }],
   });

@@ -2,6 +2,7 @@ import type { z } from "zod";
 import type { ExecResult } from "../../../sandbox/exec.ts";
 import type { LiveSession } from "../../live_session.ts";
 import { ServerError } from "../../server_error.ts";
+import { cellSource } from "../cell_source.ts";
 import { getFiles, putFiles } from "./files.ts";
 import { type cellsRequest, type CommandRunResult, type RunStatus, runStatus } from "./messages.ts";
 
@@ -44,7 +45,7 @@ export async function runCells(
     const timeoutMs = request.total_timeout * 1000 - (performance.now() - startedAt);
     late = timeoutMs <= 0;
     if (late) break;
-    const result = await session.exec(code, { timeoutMs, signal });
+    const result = await session.exec(cellSource(code), { timeoutMs, signal });
     cells.push(cellResult(result));
     characters += result.stdout.length + result.stderr.length;
     if (characters > MAX_OUTPUT_CHARACTERS) {

@@ -1,7 +1,13 @@
+import { pythonStr } from "../../../tools/python_repr.ts";
 import type { LiveSession } from "../../live_session.ts";
 import { ServerError } from "../../server_error.ts";
 import { jailedPath } from "../jailed_path.ts";
 import { writtenFiles } from "./messages.ts";
+
+const HOME = "/home/pyodide";
+/** What a copy is called while it is read. */
+const COPY = ".paddock-fetched";
+const COPY_MS = 5_000;
 
 /**
  * Writes the files of a request.
@@ -28,12 +34,19 @@ export async function getFiles(
 ): Promise<Record<string, string>> {
   const found: [string, string][] = [];
   for (const path of paths) {
-    const inside = jailedPath(path);
-    if (inside === undefined) continue;
-    const contents = await session.readFile(inside).catch(missing);
+    const inside = jailedPath(path) ?? await copiedIn(session, path);
+    const contents = inside && await session.readFile(inside).catch(missing);
     if (contents) found.push([path, contents.toBase64()]);
   }
   return Object.fromEntries(found);
+}
+
+/** Has Python copy a file of its own that lies elsewhere to where it can be read; says where, if it is there. */
+async function copiedIn(session: LiveSession, path: string): Promise<string | undefined> {
+  const from = path.startsWith("/") ? path : `${HOME}/${path}`;
+  const copy = `__import__("shutil").copyfile(*${pythonStr([from, `${HOME}/${COPY}`])})`;
+  const { status } = await session.exec(copy, { timeoutMs: COPY_MS });
+  return status === "ok" ? COPY : undefined;
 }
 
 function missing(error: unknown): undefined {

@@ -3,17 +3,26 @@ import type { ExecResult, ShellResult } from "../../../sandbox/exec.ts";
 import { scriptOutcome } from "../../script_outcome.ts";
 
 const MAX_SECONDS = 3_600;
+const MIN_SECONDS = 0.001;
+/** What may be asked for; most of it is answered by what is not here. */
+const LANGUAGES = [
+  ...["python", "cpp", "nodejs", "go", "go_test", "java", "php", "csharp", "bash", "typescript", "sql"],
+  ...["rust", "cuda", "lua", "R", "perl", "D_ut", "ruby", "scala", "julia", "pytest", "junit"],
+  ...["kotlin_script", "jest", "verilog", "python_gpu", "lean", "swift", "racket"],
+] as const;
+const EXPECTED = LANGUAGES.map((name) => `'${name}'`).join(", ").replace(/, (?=[^,]*$)/, " or ");
 /** In a name it says that the file is not to be written. */
 const IGNORED = "IGNORE_THIS_FILE";
 
-const seconds = z.number().positive().max(MAX_SECONDS);
+/** Any number is taken, as there; what is too long is as long as may be. */
+const seconds = z.number().transform((value) => Math.min(Math.max(value, MIN_SECONDS), MAX_SECONDS));
 const files = z.record(z.string(), z.base64().nullable()).default({});
 const fetchFiles = z.array(z.string()).max(1_000).default([]);
 
 /** The body of `/run_code`. What it may hold beside this is passed over. */
 export const programRequest = z.object({
   code: z.string(),
-  language: z.string().default("python"),
+  language: z.enum(LANGUAGES, `Input should be ${EXPECTED}`).default("python"),
   run_timeout: seconds.default(10),
   stdin: z.string().nullable().default(null),
   files,

@@ -3,7 +3,10 @@ import type { LiveSession } from "../../live_session.ts";
 import type { ExecOptions, ExecResult, ShellResult } from "../../../sandbox/exec.ts";
 import { runScript } from "../../run_script.ts";
 import { getFiles, putFiles } from "./files.ts";
+import BUILT_IN_FIXTURES from "./built_in_fixtures.py" with { type: "text" };
+import FIXTURES from "./fixtures.py" with { type: "text" };
 import RUN_TESTS from "./run_tests.py" with { type: "text" };
+import SMALL_PYTEST from "./small_pytest.py" with { type: "text" };
 import { commandResult, type CommandRunResult, type programRequest, refusal, runStatus } from "./messages.ts";
 
 const LANGUAGES = ["python", "pytest", "bash"] as const;
@@ -52,5 +55,6 @@ const RUNS: Readonly<
 /** Runs tests in the manner of pytest. Tests and what they test share an interpreter, as they do there. */
 async function runTests(session: LiveSession, code: string, options: ExecOptions): Promise<ExecResult> {
   await session.writeFile(`${TESTS}.py`, code);
-  return await session.exec(`${RUN_TESTS}\nraise SystemExit(main("${TESTS}"))`, options);
+  const runner = [SMALL_PYTEST, FIXTURES, BUILT_IN_FIXTURES, RUN_TESTS].join("\n");
+  return await session.exec(`${runner}\nraise SystemExit(main("${TESTS}"))`, options);
 }

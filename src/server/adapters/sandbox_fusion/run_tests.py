@@ -1,210 +1,121 @@
-"""Runs the tests of one file in the manner of pytest, of which it is a small part: fixtures are left out."""
+"""Runs the tests of one file in the manner of pytest. What the file imports, and its fixtures, stand before this."""
 
-import importlib
+import importlib.util
 import inspect
 import itertools
-import re
 import sys
+import time
 import traceback
-import types
 import unittest
 
 PASSED, FAILED, BROKEN, NONE_FOUND = 0, 1, 2, 5
 """Exit codes, as those of pytest."""
 
 
-class Skipped(Exception):
-    pass
-
-
-class Failed(AssertionError):
-    pass
-
-
-class Raises:
-    """Expects an exception of the block under it."""
-
-    def __init__(self, expected, match=None):
-        self.expected, self.match, self.value = expected, match, None
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, kind, value, trace):
-        if kind is None:
-            raise Failed(f"DID NOT RAISE {self.expected!r}")
-        if not issubclass(kind, self.expected):
-            return False
-        self.type, self.value, self.tb = kind, value, trace
-        if self.match is not None and re.search(self.match, str(value)) is None:
-            raise Failed(f"Regex pattern {self.match!r} does not match {str(value)!r}")
-        return True
-
-
-class Approx:
-    """Equals what is nearly the same: a number, or numbers in a list, a tuple or a dict."""
-
-    def __init__(self, expected, rel=None, abs=None, nan_ok=False):
-        self.expected, self.rel, self.abs, self.nan_ok = expected, rel, abs, nan_ok
-
-    def __eq__(self, actual):
-        return self._same(actual, self.expected)
-
-    def __repr__(self):
-        return f"approx({self.expected!r})"
-
-    def _same(self, actual, expected):
-        if isinstance(expected, dict):
-            keys = isinstance(actual, dict) and actual.keys() == expected.keys()
-            return keys and all(self._same(actual[key], value) for key, value in expected.items())
-        if isinstance(expected, (list, tuple)):
-            same = isinstance(actual, (list, tuple)) and len(actual) == len(expected)
-            return same and all(map(self._same, actual, expected))
-        return self._near(actual, expected)
-
-    def _near(self, actual, expected):
-        if actual == expected:
-            return True
-        if expected != expected:
-            return self.nan_ok and actual != actual
-        if not isinstance(expected, (int, float, complex)) or abs(expected) == float("inf"):
-            return False
-        share = self.rel if self.rel is not None else 0 if self.abs is not None else 1e-6
-        return abs(actual - expected) <= max(share * abs(expected), 1e-12 if self.abs is None else self.abs)
-
-
-class Marks:
-    """`pytest.mark`: any mark may be set; parametrize, skip, skipif and xfail do something."""
-
-    def __getattr__(self, name):
-        def mark(*args, **options):
-            if len(args) == 1 and not options and (inspect.isfunction(args[0]) or inspect.isclass(args[0])):
-                return marked(args[0], (name, (), {}))
-            return lambda target: marked(target, (name, args, options))
-
-        return mark
-
-
-def marked(target, mark):
-    target.pytestmark = [mark, *getattr(target, "pytestmark", [])]
-    return target
-
-
-def raises(expected, *call, match=None, **options):
-    if not call:
-        return Raises(expected, match)
-    with Raises(expected, match) as caught:
-        call[0](*call[1:], **options)
-    return caught
-
-
-def skip(reason=""):
-    raise Skipped(reason)
-
-
-def fail(reason=""):
-    raise Failed(reason)
-
-
-def fixture(*args, **_):
-    return args[0] if args and callable(args[0]) else lambda function: function
-
-
-def param(*values, **_):
-    return Param(values)
-
-
-class Param(tuple):
-    pass
-
-
-def small_pytest():
-    module = types.ModuleType("pytest", "The part of pytest that is here.")
-    offered = {"raises": raises, "approx": Approx, "mark": Marks(), "skip": skip, "fail": fail}
-    vars(module).update(offered, fixture=fixture, param=param)
-    return module
-
-
-def cases(function):
-    """The arguments of each run of a test: one run without any, unless it is parametrized."""
-    rows = [
-        [dict(zip(names(args[0]), values(args[0], row))) for row in args[1]]
-        for name, args, options in getattr(function, "pytestmark", [])
-        if name == "parametrize"
-    ]
+def cases(marks, parametrized):
+    """Each run of a test: its name, its arguments, which parameters its fixtures have, and marks of its own."""
+    rows = [argument_rows(*mark.args, **mark.options) for mark in marks if mark.name == "parametrize"]
+    rows += [fixture_rows(each) for each in parametrized]
     for choice in itertools.product(*rows):
-        yield {name: value for row in choice for name, value in row.items()}
+        name = "-".join(part["name"] for part in choice)
+        arguments = {key: value for part in choice for key, value in part["arguments"].items()}
+        params = {key: value for part in choice for key, value in part["params"].items()}
+        yield name, arguments, params, [mark for part in choice for mark in part["marks"]]
 
 
-def names(text):
-    return [name.strip() for name in text.split(",")] if isinstance(text, str) else list(text)
+def argument_rows(argnames, argvalues, ids=None, **_):
+    names = [name.strip() for name in argnames.split(",")] if isinstance(argnames, str) else list(argnames)
+    for at, row in enumerate(argvalues):
+        values = row if isinstance(row, Param) or len(names) > 1 else [row]
+        if len(values) != len(names):
+            raise Failed(f"in parametrize the number of names ({len(names)}): {names} must be equal to the number of values ({len(values)})")
+        name = "-".join(map(value_name, values, names, itertools.repeat(at)))
+        yield row_of(row, given_name(ids, at, row) or name, arguments=dict(zip(names, values)))
 
 
-def values(text, row):
-    return row if isinstance(row, Param) or len(names(text)) > 1 else [row]
+def fixture_rows(each):
+    for at, value in enumerate(each.params):
+        name = given_name(each.ids, at, value) or value_name(bare(value), each.name, at)
+        yield row_of(value, name, params={each.name: at})
 
 
-def skipped(target):
-    marks = getattr(target, "pytestmark", [])
-    return any(name == "skip" or name == "skipif" and args and args[0] for name, args, _ in marks)
+def row_of(row, name, arguments={}, params={}):
+    return {"name": name, "arguments": arguments, "params": params, "marks": getattr(row, "marks", ())}
 
 
-def collect(module):
-    """Each test of a module: its name, and what runs it."""
+def given_name(ids, at, row):
+    if getattr(row, "id", None) is not None:
+        return row.id
+    if callable(ids):
+        return str(ids(bare(row)))
+    return None if ids is None else str(list(ids)[at])
+
+
+def value_name(value, name, at):
+    plain = isinstance(value, (str, int, float, bool, type(None)))
+    return str(value) if plain else getattr(value, "__name__", f"{name}{at}")
+
+
+def collect(module, kept):
+    """Each test of a module: its name, its marks, and what runs it."""
     for name, found in list(vars(module).items()):
         if inspect.isclass(found) and issubclass(found, unittest.TestCase):
             for case in unittest.defaultTestLoader.loadTestsFromTestCase(found):
-                yield f"{name}::{case._testMethodName}", found, lambda case=case: run_case(case)
+                yield f"{name}::{case._testMethodName}", marks_of(found), lambda case=case: run_case(case)
         elif inspect.isclass(found) and name.startswith("Test"):
-            yield from class_tests(name, found)
+            for method in [method for method in dir(found) if method.startswith("test")]:
+                yield from runs(f"{name}::{method}", getattr(found, method), module, kept, found)
         elif name.startswith("test") and inspect.isfunction(found):
-            yield from runs(name, found, lambda found=found: (found, module, "function"))
+            yield from runs(name, found, module, kept)
 
 
-def class_tests(name, found):
-    around(found, "setup_class", found)
-    for method in [method for method in dir(found) if method.startswith("test")]:
+def runs(label, function, module, kept, owner=None):
+    marks = [*marks_of(function), *marks_of(owner), *marks_of(module)]
+    fixtures = known_fixtures(sys.modules.get("conftest"), module, owner)
+    asked = [name for mark in marks if mark.name == "usefixtures" for name in mark.args]
+    wanted = [name for name, each in fixtures.items() if each.autouse] + asked
+    needed = all_needed([*wanted, *required(function)], fixtures)
+    parametrized = [fixtures[name] for name in needed if fixtures[name].params is not None]
+    for name, arguments, params, own in cases(marks, parametrized):
 
-        def bound(method=method):
-            instance = found()
-            return getattr(instance, method), instance, "method"
+        def run(arguments=arguments, params=params):
+            about = {"name": label, "module": module, "function": function, "params": params}
+            instance = owner and owner()
+            setup = Setup(fixtures, kept, owner=owner, instance=instance, **about)
+            with setup.closing:
+                run_function(setup, arguments, wanted)
 
-        yield from runs(f"{name}::{method}", getattr(found, method), bound, found)
-
-
-def runs(name, function, bound, owner=None):
-    for at, arguments in enumerate(cases(function)):
-        label = f"{name}[{at}]" if arguments else name
-        target = function if owner is None or skipped(function) else owner
-        yield label, target, lambda arguments=arguments: run_function(bound, arguments)
+        yield f"{label}[{name}]" if name else label, [*marks, *own], run
 
 
-def run_function(bound, arguments):
-    function, owner, kind = bound()
+def run_function(setup, arguments, wanted):
+    function, instance = setup.function, setup.instance
     if inspect.iscoroutinefunction(function):
-        raise Failed("async def functions are not supported")
-    missing = [name for name in required(function) if name not in arguments]
-    if missing:
-        raise Failed(f"fixtures are not available here: {', '.join(missing)}")
-    around(owner, f"setup_{kind}", function)
-    try:
-        function(**arguments)
-    except Exception:
-        if not any(name == "xfail" for name, *_ in getattr(function, "pytestmark", [])):
-            raise
-    finally:
-        around(owner, f"teardown_{kind}", function)
+        raise Failed("async def functions are not natively supported")
+    test = function if instance is None else getattr(instance, function.__name__)
+    place, kind = (setup.module, "function") if instance is None else (instance, "method")
+    if setup.owner is not None:
+        once(setup.kept, setup.owner, "class", setup.owner)
+    for name in wanted:
+        setup.value(name)
+    around(place, f"setup_{kind}", test)
+    setup.closing.callback(around, place, f"teardown_{kind}", test)
+    names = [name for name in required(test) if name not in arguments]
+    test(**arguments, **{name: setup.value(name) for name in names})
 
 
-def required(function):
-    parameters = inspect.signature(function).parameters.values()
-    return [each.name for each in parameters if each.default is each.empty]
+def once(kept, place, kind, argument):
+    """Sets a class or a module up before its first test, to be taken down at the end."""
+    if (kind, place) not in kept.values:
+        kept.values[kind, place] = None
+        around(place, f"setup_{kind}", argument)
+        kept.closing.callback(around, place, f"teardown_{kind}", argument)
 
 
-def around(owner, name, function):
-    hook = getattr(owner, name, None)
+def around(place, name, argument):
+    hook = getattr(place, name, None)
     if hook is not None:
-        hook(function) if required(hook) else hook()
+        hook(argument) if required(hook) else hook()
 
 
 def run_case(case):
@@ -216,36 +127,63 @@ def run_case(case):
         raise Skipped(result.skipped[0][1])
 
 
-def outcome(target, run):
-    """What became of one test, and the end of its traceback. Exiting is no way to pass."""
-    if skipped(target):
+def is_skipped(marks):
+    return any(mark.name == "skip" or mark.name == "skipif" and any(mark.args[:1]) for mark in marks)
+
+
+def outcome(marks, run):
+    """What became of one test, and its traceback or reason. Exiting is no way to pass."""
+    if is_skipped(marks):
         return "skipped", ""
+    expected = [mark for mark in marks if mark.name == "xfail" and all(mark.args[:1])]
     try:
         run()
-        return "passed", ""
     except Skipped as skipping:
         return "skipped", str(skipping)
     except (Exception, SystemExit) as error:
-        return "failed", "".join(traceback.format_exception(error))
+        if expected or isinstance(error, ExpectedFailure):
+            return "xfailed", ""
+        return "failed", told(error)
+    if any(mark.options.get("strict") for mark in expected):
+        return "failed", "[XPASS(strict)]\n"
+    return "xpassed" if expected else "passed", ""
+
+
+def told(error):
+    """A traceback from the first line on that is none of ours."""
+    trace = error.__traceback__
+    while trace and trace.tb_frame.f_globals is globals():
+        trace = trace.tb_next
+    return "".join(traceback.format_exception(error.with_traceback(trace)))
 
 
 def main(name):
     sys.modules["pytest"] = small_pytest()
     sys.path.insert(0, "")
     importlib.invalidate_caches()
+    started, kept = time.perf_counter(), Kept()
     try:
+        if importlib.util.find_spec("conftest"):
+            importlib.import_module("conftest")
         module = importlib.import_module(name)
-        tests = list(collect(module))
-        around(module, "setup_module", module)
+        tests = list(collect(module, kept))
+        once(kept, module, "module", module)
+    except Skipped as skipping:
+        print(f"{name}.py skipped: {skipping}")
+        return NONE_FOUND
     except (Exception, SystemExit) as error:
-        print(f"ERROR collecting {name}.py\n{''.join(traceback.format_exception(error))}")
+        print(f"ERROR collecting {name}.py\n{told(error)}")
         return BROKEN
-    counts = {"failed": 0, "passed": 0, "skipped": 0}
-    for label, target, run in tests:
-        status, why = outcome(target, run)
-        counts[status] += 1
+    counts, summary = {}, []
+    for label, marks, run in tests:
+        status, why = outcome(marks, run)
+        counts[status] = counts.get(status, 0) + 1
         print(f"{name}.py::{label} {status.upper()}")
         if status == "failed":
             print(why)
-    print(", ".join(f"{count} {status}" for status, count in counts.items() if count) or "no tests ran")
-    return FAILED if counts["failed"] else PASSED if tests else NONE_FOUND
+            summary.append(f"FAILED {name}.py::{label} - {why.strip().splitlines()[-1]}")
+    kept.closing.close()
+    ordered = [word for word in ("failed", "passed", "skipped", "xfailed", "xpassed") if word in counts]
+    total = ", ".join(f"{counts[word]} {word}" for word in ordered) or "no tests ran"
+    print(*summary, f"===== {total} in {time.perf_counter() - started:.2f}s =====", sep="\n")
+    return FAILED if summary else PASSED if tests else NONE_FOUND
