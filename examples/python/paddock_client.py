@@ -17,7 +17,9 @@ from __future__ import annotations
 import base64
 import functools
 import http.client
+import io
 import json
+import math
 import random
 import re
 import socket
@@ -35,8 +37,9 @@ OnOutput = Callable[[str, str], None]
 Read = Callable[[http.client.HTTPResponse], Any]
 
 _BUSY = (408, 429, 502, 503, 504)
-_FULL = (429, 504)
+_GATEWAY = (502, 504)
 _LONGEST_PAUSE = 60.0
+_CLOSE_SECONDS = 10.0
 _MAX_ANSWER_BYTES = 512 * 1024 * 1024
 
 
@@ -126,18 +129,22 @@ class PaddockClient:
     ) -> None:
         """``answer_timeout`` is what an answer may take beside the time that its program may."""
         parts = urllib.parse.urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.hostname or parts.username or parts.password:
+        if parts.scheme not in ("http", "https") or not parts.hostname or "@" in parts.netloc or not _has_port(parts):
             raise ValueError(f"Cannot ask a server as 'url' must be an address of http or https: {url!r}")
         self._connect = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
         self._host = parts.netloc
-        self._base = parts.path.rstrip("/") + "/v1"
+        self._base = parts.path.rstrip("/").removesuffix("/v1") + "/v1"
         self._headers = {} if token is None else {"authorization": f"Bearer {token}"}
         self._retries = retries
         self._backoff = backoff
         self._answer_timeout = answer_timeout
 
     def session(self, seed: Optional[int] = None, wait: Optional[float] = None) -> Session:
-        """Opens a session, which is to be closed; waits for one for ``wait`` seconds, or as long as it takes."""
+        """Opens a session, which is to be closed.
+
+        When all are in use it asks again for ``wait`` seconds, or as long as it takes. The server lets each request
+        wait in line, too.
+        """
         until = None if wait is None else time.monotonic() + wait
         answer = self._post("/sessions", {"seed": seed}, full_until=until, waits=True)
         return Session(self, _text(answer, "id"))
@@ -189,7 +196,8 @@ class PaddockClient:
         try:
             return _json(self._ask("POST", path, body, request_id=request_id, **options), path)
         except BaseException as error:
-            if not isinstance(error, Exception):  # as by Ctrl-C: the program would run on
+            late = isinstance(error, PaddockError) and isinstance(error.__cause__, socket.timeout)
+            if late or not isinstance(error, Exception):  # as by Ctrl-C: the program would run on
                 self._cancel(request_id)
             raise
 
@@ -207,13 +215,15 @@ class PaddockClient:
         *,
         request_id: Optional[str] = None,
         timeout: Optional[float] = None,
+        answer_timeout: Optional[float] = None,
         waits: bool = False,
         full_until: Optional[float] = None,
         read: Optional[Read] = None,
     ) -> Any:
-        """Asks as often as may help. Without an id, a POST is sent once: nobody knows whether it arrived."""
+        """Asks as often as may help. Without an id, a POST that may have arrived is not sent again."""
         headers = {} if request_id is None else {"x-request-id": request_id}
-        seconds = self._answer_timeout + (timeout or 0)
+        seconds = (answer_timeout or self._answer_timeout) + (timeout or 0)
+        is_safe = method != "POST" or request_id is not None
         tries = 0
         while True:
             tries += 1
@@ -222,8 +232,8 @@ class PaddockClient:
                 return self._once(method, path, body, headers, seconds, read or _read)
             except PaddockError as error:
                 failed, asked = error, error.retry_after
-                full = waits and error.status in _FULL
-                again = error.status in _BUSY and not full
+                full = waits and (error.status == 429 or error.kind == "timeout")
+                again = error.status in _BUSY and (is_safe or error.status not in _GATEWAY)
                 if full and full_until is not None and time.monotonic() >= full_until:
                     raise
             except socket.timeout as error:
@@ -231,12 +241,14 @@ class PaddockClient:
             except (OSError, http.client.HTTPException) as error:
                 failed = PaddockError(f"Cannot ask {self._host} as it cannot be reached: {error!r}")
                 failed.__cause__ = error
-                again = method != "POST" or request_id is not None or isinstance(error, ConnectionRefusedError)
+                again = is_safe or isinstance(error, (ConnectionRefusedError, socket.gaierror))
                 full = False
-            if not full and (not again or tries > self._retries or (asked or 0) > _LONGEST_PAUSE):
+            if (asked or 0) > _LONGEST_PAUSE or not full and (not again or tries > self._retries):
                 raise failed
             longest = self._backoff if full else min(_LONGEST_PAUSE, self._backoff * 2 ** (tries - 1))
-            time.sleep(max(asked or 0, longest * random.uniform(0.5, 1)))
+            pause = max(asked or 0, longest * random.uniform(0.5, 1))
+            left = math.inf if full_until is None else full_until - time.monotonic()
+            time.sleep(max(0, min(pause, left)) if full else pause)
 
     def _once(
         self,
@@ -247,12 +259,17 @@ class PaddockClient:
         seconds: float,
         read: Read,
     ) -> Any:
-        connection = self._connect(self._host, timeout=seconds)
+        until = time.monotonic() + seconds
+        connection = self._connect(self._host, timeout=min(seconds, threading.TIMEOUT_MAX))
         try:
             text = None if body is None else json.dumps({k: v for k, v in body.items() if v is not None})
             all_headers = {**self._headers, **headers, **({} if text is None else {"content-type": "application/json"})}
-            connection.request(method, self._base + path, body=text and text.encode(), headers=all_headers)
-            response = connection.getresponse()
+            hung_up = _send(connection, method, self._base + path, text and text.encode(), all_headers)
+            response = http.client.HTTPResponse(_Answer(connection.sock, until), method=method)
+            try:
+                response.begin()
+            except (OSError, http.client.HTTPException) as error:
+                raise hung_up or error
             if not 200 <= response.status < 300:
                 raise _refusal(response)
             return read(response)
@@ -292,9 +309,19 @@ class Session:
             read = functools.partial(_read_output, on_output=on_output)
             return self._client._ask("POST", f"{self._path}/stream", body, timeout=timeout, read=read)
 
-    def shell(self, command: str, *, timeout: Optional[float] = None, stdin: Optional[str] = None) -> ExecResult:
-        """Runs a command line, where the server's profile has a shell; its exit code is in ``exit_code``."""
-        body = {"command": command, "stdin": stdin, "timeoutMs": _ms(timeout)}
+    def shell(
+        self,
+        command: str,
+        *,
+        timeout: Optional[float] = None,
+        silence: Optional[float] = None,
+        stdin: Optional[str] = None,
+    ) -> ExecResult:
+        """Runs a command line, where the server's profile has a shell; its exit code is in ``exit_code``.
+
+        One that writes nothing for ``silence`` seconds is interrupted.
+        """
+        body = {"command": command, "stdin": stdin, "timeoutMs": _ms(timeout), "silenceMs": _ms(silence)}
         with self._lock:
             return _result(self._client._post(f"{self._path}/shell", body, timeout=timeout))
 
@@ -325,7 +352,7 @@ class Session:
             return
         self._closed = True
         try:
-            self._client._ask("DELETE", self._path)
+            self._client._ask("DELETE", self._path, answer_timeout=_CLOSE_SECONDS)
         except PaddockError:
             pass  # a session that nobody uses ends
 
@@ -358,14 +385,65 @@ def _ms(seconds: Optional[float]) -> Optional[float]:
 
 
 def _in_base64(files: Files) -> dict[str, str]:
-    texts = {path: text.encode() if isinstance(text, str) else text for path, text in files.items()}
+    texts = {path: _utf8(text) if isinstance(text, str) else text for path, text in files.items()}
     return {path: base64.b64encode(text).decode() for path, text in texts.items()}
+
+
+def _utf8(text: str) -> bytes:
+    """As UTF-8, with a mark for each half of a surrogate pair, which has none."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
+
+
+def _has_port(parts: urllib.parse.SplitResult) -> bool:
+    try:
+        return parts.port != 0
+    except ValueError:
+        return False
+
+
+def _send(
+    connection: http.client.HTTPConnection,
+    method: str,
+    path: str,
+    body: Optional[bytes],
+    headers: Mapping[str, str],
+) -> Optional[Exception]:
+    """Sends a request. A server that hung up meanwhile may have said why, so that is no failure yet."""
+    try:
+        connection.request(method, path, body=body, headers=headers)
+    except (BrokenPipeError, ConnectionResetError) as error:
+        if connection.sock is None:
+            raise
+        return error
+    return None
+
+
+class _Answer(io.RawIOBase):
+    """Reads a socket until a point in time, however slowly it answers, and leaves it open."""
+
+    def __init__(self, sock: socket.socket, until: float) -> None:
+        self._sock, self._until = sock, until
+
+    def makefile(self, _mode: str) -> io.BufferedReader:
+        return io.BufferedReader(self, 1 << 16)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        left = self._until - time.monotonic()
+        if left <= 0:
+            raise socket.timeout("timed out")
+        self._sock.settimeout(min(left, threading.TIMEOUT_MAX))
+        return self._sock.recv_into(buffer)
 
 
 def _read(response: http.client.HTTPResponse) -> bytes:
     contents = response.read(_MAX_ANSWER_BYTES + 1)
     if len(contents) > _MAX_ANSWER_BYTES:
         raise PaddockError(f"The server must answer in {_MAX_ANSWER_BYTES} bytes: it has more")
+    if response.length:
+        raise http.client.IncompleteRead(contents, response.length)
     return contents
 
 
@@ -376,18 +454,20 @@ def _read_output(response: http.client.HTTPResponse, on_output: OnOutput) -> Exe
         line = response.readline(_MAX_ANSWER_BYTES)
         if line == b"":
             raise PaddockError("Cannot exec as the server's answer ends before the result")
-        key, _, value = line.decode(errors="replace").rstrip("\r\n").partition(":")
+        text = line.decode(errors="replace").rstrip("\r\n")
+        key, _, value = text.partition(":")
         if key == "event":
             name = value.strip()
         elif key == "data":
             data += value
-        elif key == "" and data:
+        elif text == "":
             event = _json(data.encode(), "exec")
             if name == "result":
                 return _result(event)
             if name == "error":
                 raise PaddockError(_text(event, "message"), kind=_text(event, "type"))
-            on_output(name, _text(event, "text"))
+            if name in ("stdout", "stderr"):
+                on_output(name, _text(event, "text"))
             name, data = "", ""
 
 

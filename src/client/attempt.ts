@@ -1,10 +1,11 @@
 import { SandboxError } from "../errors.ts";
 import { bodyBytes } from "../policy/body_bytes.ts";
-import { connectionFault } from "../policy/connection_fault.ts";
+import { connectionFault, neverConnected } from "../policy/connection_fault.ts";
+import { LONGEST_WAIT_MS } from "../policy/longest_wait.ts";
 import { askedDelayMs } from "../policy/retry_delay.ts";
 import { unlessAborted } from "../sandbox/unless_aborted.ts";
 import type { AnswerBody } from "./answer_body.ts";
-import { readRefusal, refusalError } from "./refusal.ts";
+import { readRefusal, type Refusal, refusalError } from "./refusal.ts";
 
 /** Asks a server, as the global `fetch` does. */
 export type Fetch = (request: Request) => Response | Promise<Response>;
@@ -21,22 +22,27 @@ export interface AttemptOptions<T> {
   read: (body: AnswerBody) => Promise<T>;
 }
 
+/**
+ * Why there is no answer: the request was `never` sent, so that it may be sent again; it was `lost` on the way, or
+ * is `late`, so that it may be done; the server was `full` or `failed`; or what it says is `final`.
+ */
+export type AttemptFault = "never" | "lost" | "late" | "full" | "failed" | "final";
+
 /** What one request came to. */
 export type Attempted<T> =
   | { readonly answer: T }
   | {
     readonly error: Error;
-    /** `never` sent, so that it may be sent again; `lost` on the way; the server was `full` or `failed`; or `final`. */
-    readonly fault: "never" | "lost" | "full" | "failed" | "final";
+    readonly fault: AttemptFault;
     /** Milliseconds after which the server wants to be asked again. */
     readonly askedMs?: number | undefined;
   };
 
 const MAX_REFUSAL_BYTES = 1024 * 1024;
-const FAULTS: Readonly<Record<number, "full" | "failed">> = {
+const FAULTS: Readonly<Record<number, AttemptFault>> = {
   408: "failed",
   429: "full",
-  502: "failed",
+  502: "lost",
   503: "failed",
   504: "full",
 };
@@ -48,15 +54,14 @@ class Lost extends Error {}
 export async function attempt<T>(request: Request, options: AttemptOptions<T>): Promise<Attempted<T>> {
   const { fetch, doing, timeoutMs, signal, read } = options;
   const late = new AbortController();
-  const timer = setTimeout(() => late.abort(), timeoutMs);
+  const timer = setTimeout(() => late.abort(), Math.min(timeoutMs, LONGEST_WAIT_MS));
   const ended = AbortSignal.any(signal === undefined ? [late.signal] : [late.signal, signal]);
   const { origin } = new URL(request.url);
   const failed = (reason: string, cause?: unknown) =>
     new SandboxError(`Cannot ${doing} as ${origin} ${reason}`, { cause });
-  let sent = false;
+  let response: Response | undefined;
   try {
-    const response = await reached(Promise.try(fetch, new Request(request, { signal: ended })), ended);
-    sent = true;
+    response = await reached(Promise.try(fetch, new Request(request, { signal: ended })), ended);
     const body = pieces(response, ended);
     if (!response.ok) return await refused(response, body, doing);
     return { answer: await read(body) };
@@ -65,13 +70,14 @@ export async function attempt<T>(request: Request, options: AttemptOptions<T>): 
     if (!(error instanceof Lost)) throw error;
     const { cause } = error;
     if (late.signal.aborted) {
-      return { error: failed(`must answer within ${timeoutMs} ms: it did not`), fault: "final" };
+      return { error: failed(`must answer within ${timeoutMs} ms: it did not`), fault: "late" };
     }
-    const never = !sent && cause instanceof Error && /\(Connect\)/.test(cause.message);
+    const never = response === undefined && neverConnected(cause);
     const unreached = failed(`cannot be reached: ${connectionFault(cause)}`, cause);
     return { error: unreached, fault: never ? "never" : "lost" };
   } finally {
     clearTimeout(timer);
+    response?.body?.cancel().catch(() => {}); // where nobody reads it
   }
 }
 
@@ -82,9 +88,17 @@ async function refused(
 ): Promise<Attempted<never>> {
   const { status, headers } = response;
   const bytes = await bodyBytes(body, MAX_REFUSAL_BYTES);
-  const error = refusalError(doing, readRefusal(status, new TextDecoder().decode(bytes ?? undefined)));
+  const moved = headers.get("location");
+  const text = moved === null ? new TextDecoder().decode(bytes ?? undefined) : `it is at ${moved}`;
+  const refusal = readRefusal(status, text);
   const askedMs = askedDelayMs(headers.get("retry-after"), new Date());
-  return { error, fault: FAULTS[status] ?? "final", askedMs };
+  return { error: refusalError(doing, refusal), fault: faultOf(status, refusal), askedMs };
+}
+
+/** A gateway that waited for the server in vain does not know whether it is at it. */
+function faultOf(status: number, { type }: Refusal): AttemptFault {
+  if (status === 504 && type === "") return "lost";
+  return FAULTS[status] ?? "final";
 }
 
 async function* pieces(

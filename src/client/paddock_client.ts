@@ -31,8 +31,9 @@ export type BatchOutcome =
  *
  * A request is sent again when the connection fails, or the server is busy (429, 504) or failed (503). It has an id,
  * so what was done is not done again; only a program whose sandbox failed may have begun before. An exec with
- * `onOutput` has none and is not sent again once it may have arrived. What a server answers is checked; what does
- * not fit is a `SandboxError`, as is a server that cannot be reached, or a session that ended as nobody used it.
+ * `onOutput` has none and is not sent again once it may have arrived. What a command line writes is told when it has
+ * ended. What a server answers is checked; what does not fit is a `SandboxError`, as is a server that cannot be
+ * reached, or a session that is gone: it ended as nobody used it, or the server has started anew.
  */
 export class PaddockClient implements SessionPool, AsyncDisposable {
   readonly #api: ServerApi;
@@ -64,6 +65,10 @@ export class PaddockClient implements SessionPool, AsyncDisposable {
       onLate: ({ id }) => new RemoteSession(this.#api, id)[Symbol.asyncDispose](),
     });
     const session = new RemoteSession(this.#api, id);
+    if (signal.aborted) {
+      await session[Symbol.asyncDispose](); // nobody else would
+      throw signal.reason;
+    }
     const giveBack = () => {
       this.#leases.delete(lease);
       session[Symbol.asyncDispose]();

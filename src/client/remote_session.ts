@@ -27,6 +27,7 @@ import type { ServerApi } from "./server_api.ts";
 export class RemoteSession implements PythonSession {
   readonly #api: ServerApi;
   readonly #path: string;
+  readonly #over = new AbortController();
   #turn: Promise<unknown> = Promise.resolve();
 
   constructor(api: ServerApi, id: string) {
@@ -39,14 +40,14 @@ export class RemoteSession implements PythonSession {
     const { timeoutMs, signal, onOutput } = options;
     checkRemoteExec(code, options);
     const body = execBody(code, options);
-    const asked = { doing: "exec", timeoutMs, signal };
-    return await this.#inTurn(async () => {
+    return await this.#inTurn(signal, async (signal) => {
+      const asked = { doing: "exec", timeoutMs, signal };
       if (!onOutput) {
         return await this.#api.post(`${this.#path}/exec`, body, { ...asked, answer: execAnswer });
       }
       const read = (events: AsyncIterable<Uint8Array<ArrayBuffer>>) => readOutput("exec", events, onOutput);
       return await this.#api.stream(`${this.#path}/stream`, body, { ...asked, read });
-    }, signal);
+    });
   }
 
   /** {@inheritDoc PythonSession.shell} */
@@ -54,9 +55,12 @@ export class RemoteSession implements PythonSession {
     const { timeoutMs, silenceMs, stdin, signal, onOutput } = options;
     checkTimeout(silenceMs, "silenceMs");
     checkRemoteExec(command, { timeoutMs, stdin, signal });
-    const asked = { doing: "run command", timeoutMs, signal, answer: shellAnswer };
+    const asked = { doing: "run command", timeoutMs, answer: shellAnswer };
     const body = { command, timeoutMs, silenceMs, stdin };
-    const result = await this.#inTurn(() => this.#api.post(`${this.#path}/shell`, body, asked), signal);
+    const result = await this.#inTurn(
+      signal,
+      (signal) => this.#api.post(`${this.#path}/shell`, body, { ...asked, signal }),
+    );
     if (result.stdout !== "") onOutput?.("stdout", result.stdout);
     if (result.stderr !== "") onOutput?.("stderr", result.stderr);
     return result;
@@ -68,14 +72,18 @@ export class RemoteSession implements PythonSession {
     checkContents(path, contents);
     const body = { files: inBase64({ [path]: contents }) };
     const asked = { doing: `write '${path}'`, answer: filesAnswer };
-    await this.#inTurn(() => this.#api.post(`${this.#path}/files`, body, asked));
+    await this.#inTurn(
+      undefined,
+      (signal) => this.#api.post(`${this.#path}/files`, body, { ...asked, signal }),
+    );
   }
 
   /** {@inheritDoc PythonSession.readFile} */
   async readFile(path: string): Promise<Uint8Array> {
     checkPath(path);
-    const asked = `${this.#path}/file?path=${encodeURIComponent(path)}`;
-    return await this.#inTurn(() => this.#api.get(asked, { doing: `read '${path}'` }));
+    const asked = `${this.#path}/file?path=${encodeURIComponent(path.toWellFormed())}`;
+    const doing = `read '${path}'`;
+    return await this.#inTurn(undefined, (signal) => this.#api.get(asked, { doing, signal }));
   }
 
   /** {@inheritDoc PythonSession.reset} */
@@ -83,24 +91,33 @@ export class RemoteSession implements PythonSession {
     const { mode, seed, signal } = options;
     checkResetMode(mode);
     checkSeed(seed);
-    const asked = { doing: "reset session", answer: nothing, signal };
-    await this.#inTurn(() => this.#api.post(`${this.#path}/reset`, { mode, seed }, asked), signal);
+    const asked = { doing: "reset session", answer: nothing };
+    await this.#inTurn(
+      signal,
+      (signal) => this.#api.post(`${this.#path}/reset`, { mode, seed }, { ...asked, signal }),
+    );
   }
 
-  /** Ends it; the server is told in the background. */
+  /** Ends it, and whatever it was asked for; the server is told in the background. */
   [Symbol.asyncDispose](): Promise<void> {
+    this.#over.abort(new Error("Cannot use session as its lease is over"));
     this.#api.end(this.#path);
     return Promise.resolve();
   }
 
   /** Does `work` when everything asked for before is done. */
-  async #inTurn<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+  async #inTurn<T>(
+    signal: AbortSignal | undefined,
+    work: (signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    const over = this.#over.signal;
+    const either = signal ? AbortSignal.any([signal, over]) : over;
     const before = this.#turn;
     const done = Promise.withResolvers<void>();
     this.#turn = Promise.all([before, done.promise]);
     try {
-      await unlessAborted(before, signal);
-      return await work();
+      await unlessAborted(before, either);
+      return await work(either);
     } finally {
       done.resolve();
     }

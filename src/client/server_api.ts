@@ -54,7 +54,7 @@ interface Wanted<T> extends AskOptions {
   read: (body: AnswerBody) => Promise<T>;
 }
 
-/** How long an answer that nobody wants is waited for, to undo what it says was done. */
+/** How long the server is told of what nobody wants, and what it answers all the same is waited for, to undo it. */
 const LATE_MS = 10_000;
 const CANCEL_AGAIN_MS = 100;
 
@@ -63,7 +63,7 @@ export class ServerApi implements AsyncDisposable {
   readonly #base: string;
   readonly #headers: Readonly<Record<string, string>>;
   readonly #options: { retries: number; backoffMs: number; answerTimeoutMs: number; fetch: Fetch };
-  readonly #busy = new Set<Promise<void>>();
+  readonly #busy = new Set<Promise<unknown>>();
 
   /**
    * @throws {TypeError} when the URL is none.
@@ -85,6 +85,12 @@ export class ServerApi implements AsyncDisposable {
    * aborted the server is told to leave it.
    */
   async post<T>(path: string, body: object, options: PostOptions<T>): Promise<T> {
+    const posted = this.#post(path, body, options);
+    this.later(posted.catch(() => {})); // whoever asked hears of it
+    return await posted;
+  }
+
+  async #post<T>(path: string, body: object, options: PostOptions<T>): Promise<T> {
     const { signal, answer, onLate = () => Promise.resolve(), ...rest } = options;
     signal?.throwIfAborted();
     const id = crypto.randomUUID();
@@ -111,17 +117,20 @@ export class ServerApi implements AsyncDisposable {
   /** Reads bytes. */
   async get(path: string, options: AskOptions): Promise<Uint8Array> {
     const read = (body: AnswerBody) => wholeBody(options.doing, body);
-    return await this.#ask({ ...options, method: "GET", path, read });
+    return await this.#ask({ ...options, method: "GET", path, cut: options.signal, read });
   }
 
   /** Ends something in the background; what cannot be told ends by itself when nobody uses it. */
   end(path: string): void {
-    const ask = { doing: "end session", method: "DELETE", path, read: () => Promise.resolve() } as const;
-    this.later(this.#ask(ask).catch(() => {})); // it ends by itself
+    const late = new AbortController();
+    const timer = setTimeout(() => late.abort(), LATE_MS);
+    const ends = { signal: late.signal, cut: late.signal, read: () => Promise.resolve() };
+    const ended = this.#ask({ doing: "end session", method: "DELETE", path, ...ends });
+    this.later(ended.catch(() => {}).finally(() => clearTimeout(timer))); // it ends by itself
   }
 
   /** Has something done before this is disposed; it must not reject. */
-  later(work: Promise<void>): void {
+  later(work: Promise<unknown>): void {
     this.#busy.add(work);
     work.finally(() => this.#busy.delete(work));
   }
@@ -155,8 +164,10 @@ export class ServerApi implements AsyncDisposable {
     for (let tries = 1;; tries++) {
       const attempted = await this.#once(wanted);
       if ("answer" in attempted) return attempted.answer;
+      const { error, fault } = attempted;
+      if (fault === "late" && wanted.id !== undefined) this.later(this.#cancel(wanted.id));
       const delayMs = this.#delayMs(attempted, wanted, tries);
-      if (delayMs === null) throw attempted.error;
+      if (delayMs === null) throw error;
       await pause(delayMs, wanted.signal);
     }
   }
@@ -183,7 +194,7 @@ export class ServerApi implements AsyncDisposable {
     const jitter = Math.random();
     if (fault === "full" && waits) return retryDelayMs({ attempt: 1, backoffMs, askedMs, jitter });
     const isSafe = fault !== "lost" || method !== "POST" || id !== undefined;
-    if (fault === "final" || !isSafe || tries > retries) return null;
+    if (fault === "final" || fault === "late" || !isSafe || tries > retries) return null;
     return retryDelayMs({ attempt: tries, backoffMs, askedMs, jitter });
   }
 }

@@ -1,6 +1,7 @@
 import type { PolicyFault } from "../errors.ts";
 import { bodyBytes } from "./body_bytes.ts";
 import { connectionFault } from "./connection_fault.ts";
+import { LONGEST_WAIT_MS } from "./longest_wait.ts";
 import { askedDelayMs } from "./retry_delay.ts";
 
 /** How {@linkcode postJson} asks. */
@@ -32,7 +33,7 @@ const PASSING = [408, 425, 429];
 export async function postJson(url: URL, body: string, options: PostJsonOptions): Promise<Posted> {
   const { headers, timeoutMs, signal } = options;
   const late = new AbortController();
-  const timer = setTimeout(() => late.abort(), timeoutMs);
+  const timer = setTimeout(() => late.abort(), Math.min(timeoutMs, LONGEST_WAIT_MS));
   const ended = AbortSignal.any(signal === undefined ? [late.signal] : [late.signal, signal]);
   try {
     const all = { "content-type": "application/json", ...headers };

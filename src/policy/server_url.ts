@@ -15,6 +15,6 @@ export function serverUrl(base: string | URL, endpoint: string, options: { root?
     throw new TypeError("Cannot ask a server as 'url' must hold no password: it does; give it as the key");
   }
   const path = url.pathname.replace(/\/+$/, "");
-  if (!path.endsWith(endpoint)) url.pathname = `${path || root}${endpoint}`;
+  url.pathname = path.endsWith(endpoint) ? path : `${path || root}${endpoint}`;
   return url;
 }

@@ -48,10 +48,13 @@ function unavailable(retryAfter = "0", status = 503): Response {
   return Response.json({ error }, { status, headers: { "retry-after": retryAfter } });
 }
 
-const LOST = new TypeError("error sending request for url (http://a/): connection reset by peer");
-const NEVER = new TypeError(
-  "error sending request for url (http://a/): client error (Connect): tcp connect error: refused",
-);
+/** What `fetch` throws. */
+const broken = (what: string) => {
+  const cause = new Error(`error sending request for url (http://a/): client error ${what}`);
+  return new TypeError("fetch failed", { cause });
+};
+const LOST = broken("(SendRequest): connection reset by peer");
+const NEVER = broken("(Connect): tcp connect error: refused");
 
 Deno.test("PaddockClient refuses an address that is none, and limits that cannot be kept", () => {
   assertThrows(() => new PaddockClient({ url: "ftp://a" }), TypeError, "'url' must be an address of http");
@@ -101,7 +104,13 @@ Deno.test("PaddockClient asks once where asking again does not help, and is led 
   const { fetch, seen } = scripted(...answers);
   await using client = new PaddockClient({ url, fetch, backoffMs: 0 });
   await using lease = await client.acquire();
-  for (const reason of ["500: <h1>Bad day</h1>", "401: A token is needed", "307"]) {
+  for (
+    const reason of [
+      "500: <h1>Bad day</h1>",
+      "401: A token is needed",
+      "307: it is at http://169.254.169.254/",
+    ]
+  ) {
     await assertRejects(
       () => lease.session.exec("1"),
       SandboxError,

@@ -4,8 +4,10 @@ import http.server
 import json
 import os
 import signal
+import socket
 import sys
 import threading
+import time
 
 from paddock_client import PaddockClient, PaddockError
 
@@ -26,6 +28,13 @@ def refused(work):
     return None
 
 
+for wrong in ("ftp://a", "http://", "http://a:b", "http://a:0", "http://u:p@a", "a:80"):
+    try:
+        check(f"{wrong} is no address", not PaddockClient(wrong))
+    except ValueError as error:
+        check(f"{wrong} is no address", "'url'" in str(error))
+check("a path may end as it will", PaddockClient(URL + "/v1/", TOKEN).exec("1").value == "1")
+
 client = PaddockClient(URL, TOKEN)
 with client.session(seed=1) as session:
     session.exec("x = 20")
@@ -45,6 +54,10 @@ with client.session(seed=1) as session:
     check("files go in and come back", session.read_file("d/a.bin") == bytes(range(256)))
     check("and are listed", session.list_files() == {"d/a.bin": 256})
     both = session.exec("open('out', 'w').write(open('in').read())", files={"in": "é"}, fetch_files=["out", "none"])
+    half = session.exec("open('in').read()", files={"in": "\ud800é😀"})
+    check("half a pair has a mark", half.value == "'\ufffdé😀'")
+    huge = refused(lambda: session.write_file("huge", bytes(60_000_000)))
+    check("too much is refused in words", (huge.status, huge.kind) == (413, "too_large"))
     check("also with a program", both.files == {"out": "é".encode()})
     missing = refused(lambda: session.read_file("none"))
     check("a missing file is an error", (missing.status, missing.kind) == (404, "not_found"))
@@ -112,6 +125,53 @@ class Flaky(http.server.BaseHTTPRequestHandler):
         self.wfile.write(contents)
 
 
+class Slow:
+    """A server of bytes: opens sessions and ends them, and answers the rest as `answer` does."""
+
+    def __init__(self, answer):
+        self.answer, self.asked = answer, []
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.url = "http://%s:%d" % self.listener.getsockname()
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    def serve(self):
+        while True:
+            try:
+                connection, _ = self.listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=self.take, args=(connection,), daemon=True).start()
+
+    def take(self, connection):
+        with connection:
+            head = connection.recv(1 << 16).split(b" HTTP")[0].decode()
+            self.asked.append(head)
+            if head == "POST /v1/sessions":
+                return connection.sendall(b'HTTP/1.1 201 Created\r\ncontent-length: 11\r\n\r\n{"id": "s"}')
+            if head.startswith("DELETE"):
+                return connection.sendall(b"HTTP/1.1 204 No Content\r\n\r\n")
+            try:
+                self.answer(connection)
+            except OSError:
+                pass  # it had enough
+
+
+def drips(head):
+    def answer(connection):
+        connection.sendall(head)
+        for _ in range(100):
+            connection.sendall(b"x-a: b\r\n")
+            time.sleep(0.05)
+
+    return answer
+
+
+def took(work):
+    start = time.monotonic()
+    error = refused(work)
+    return error, time.monotonic() - start
+
+
 class Nonsense(http.server.BaseHTTPRequestHandler):
     """Opens sessions, and answers whatever else it is asked with what it was given."""
 
@@ -149,7 +209,33 @@ with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Nonsense) as nonsense:
         for Nonsense.wait in ("nan", "inf", "-5", "soon"):
             Nonsense.status, Nonsense.body = 503, b"[" * 200_000
             check(f"a wait of {Nonsense.wait} is none", refused(lambda: odd.exec("1")).retry_after is None)
+        Nonsense.status, Nonsense.wait, Nonsense.body = 200, "0", b'event: ping\ndata: {}\n\n: note\n\n'
+        unknown = refused(lambda: odd.exec("1", on_output=print))
+        check("unknown events are passed over", "ends before the result" in str(unknown))
     nonsense.shutdown()
+
+for name, head in (("headers", b"HTTP/1.1 200 OK\r\n"), ("bodies", b"HTTP/1.1 200 OK\r\ncontent-length: 999\r\n\r\n")):
+    slow = Slow(drips(head))
+    opened = PaddockClient(slow.url, retries=0, answer_timeout=0.3).session()
+    for work in (lambda: opened.exec("1"), lambda: opened.read_file("a"), lambda: opened.exec("1", on_output=print)):
+        error, seconds = took(work)
+        check(f"{name} that come too slowly are given up", "within 0.3 s" in str(error) and seconds < 3)
+    check("and stopped", any(asked.startswith("DELETE /v1/requests/") for asked in slow.asked))
+    slow.listener.close()
+
+short = Slow(lambda connection: connection.sendall(b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhalf"))
+opened = PaddockClient(short.url, retries=1, backoff=0.01).session()
+check("half a file is none", "IncompleteRead" in str(refused(lambda: opened.read_file("a"))))
+check("and is asked for again", short.asked.count("GET /v1/sessions/s/file?path=a") == 2)
+short.listener.close()
+
+gateway = Slow(lambda connection: connection.sendall(b"HTTP/1.1 502 Bad\r\nretry-after: 0\r\n\r\n"))
+opened = PaddockClient(gateway.url, retries=2, backoff=0.01).session()
+refused(lambda: opened.exec("1", on_output=print))
+check("a stream is not sent again through a gateway", gateway.asked.count("POST /v1/sessions/s/stream") == 1)
+refused(lambda: opened.exec("1"))
+check("a program is, with its id", gateway.asked.count("POST /v1/sessions/s/exec") == 3)
+gateway.listener.close()
 
 with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Flaky) as flaky:
     threading.Thread(target=flaky.serve_forever, daemon=True).start()

@@ -85,7 +85,7 @@ Deno.test("ModelServer.post() says what a server refused, without the key in it"
 Deno.test("ModelServer.post() has a retry policy with timeout: a server that is down is not one that is slow (slime)", async () => {
   const down = await failure(modelServer(deadUrl(), { retries: 1 }));
   assertEquals(down.fault, "unreachable");
-  assertStringIncludes(down.message, "cannot be reached: ");
+  assertStringIncludes(down.message, "cannot be reached: tcp connect error: ");
   assertStringIncludes(down.message, "(2 attempts)");
   const stuck = Promise.withResolvers<Response>();
   await using fake = new FakeServer(() => stuck.promise);
@@ -94,6 +94,14 @@ Deno.test("ModelServer.post() has a retry policy with timeout: a server that is 
   assertStringIncludes(slow.message, "must answer within 50 ms: it did not");
   assertEquals(fake.seen.length, 1);
   stuck.resolve(new Response());
+});
+
+Deno.test("ModelServer.post() waits without end where it is told to", async () => {
+  await using fake = new FakeServer(async () => {
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    return Response.json(1);
+  });
+  assertEquals(await modelServer(fake.url, { timeoutMs: Infinity }).post({}), 1);
 });
 
 Deno.test("ModelServer.post() pays for the retries of a dead server once", async () => {

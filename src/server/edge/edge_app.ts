@@ -7,6 +7,7 @@ import { access } from "../access.ts";
 import type { AppEnv } from "../app_env.ts";
 import { noticeDisconnect } from "../disconnect.ts";
 import { asServerError, errorAnswer, missing } from "../error_answer.ts";
+import { liveBody } from "../live_body.ts";
 import { requestLimits } from "../request_limits.ts";
 import { readItems, readJson, readRequest } from "./edge_request.ts";
 import { type EdgeScore, Grading, SANDBOXED_AT_ONCE } from "./grading.ts";
@@ -87,12 +88,29 @@ function routes(app: Hono<AppEnv>, grading: Grading): void {
   });
   app.post("/grade:batch", async (c) => {
     const items = readItems(await readJson(c.req.raw));
-    const results: Outcome[] = [];
-    const run = (item: unknown, signal: AbortSignal) => outcomeOf(grading, item, signal);
-    const options = { concurrency: SANDBOXED_AT_ONCE, ordered: true, signal: c.get("signal") };
-    for await (const outcome of mapConcurrently(items, run, options)) results.push(outcome);
-    return c.json({ results });
+    return c.body(outcomes(grading, items, c.get("signal")), 200, { "content-type": "application/json" });
   });
+}
+
+/**
+ * The answer to a batch, written while it is graded: that its reader goes away is noticed by what is written, and by
+ * nothing else where the request was more than one small piece.
+ */
+function outcomes(
+  grading: Grading,
+  items: readonly unknown[],
+  signal: AbortSignal,
+): ReadableStream<Uint8Array<ArrayBuffer>> {
+  const run = (item: unknown, signal: AbortSignal) => outcomeOf(grading, item, signal);
+  return liveBody(async (send, signal) => {
+    let before = '{"results":[';
+    const options = { concurrency: SANDBOXED_AT_ONCE, ordered: true, signal };
+    for await (const outcome of mapConcurrently(items, run, options)) {
+      send(before + JSON.stringify(outcome));
+      before = ",";
+    }
+    send("]}");
+  }, signal);
 }
 
 /** What became of an item of a batch: one that fails is told of, and stops no other. */

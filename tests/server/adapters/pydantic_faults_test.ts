@@ -9,7 +9,7 @@ Deno.test("pydanticFaults() tells faults in the words that clients of FastAPI kn
   });
   const value = { count: -1, seconds: 0, flags: ["x"], more: 1, mode: "c", other: 1 };
   const { error } = schema.safeParse(value);
-  assertEquals(error && pydanticFaults(error, ["body"]), [
+  assertEquals(error && pydanticFaults(error, { at: ["body"] }), [
     { type: "missing", loc: ["body", "code"], msg: "Field required" },
     { type: "greater_than_equal", loc: ["body", "count"], msg: "Input should be greater than or equal to 0" },
     { type: "greater_than", loc: ["body", "seconds"], msg: "Input should be greater than 0" },

@@ -1,4 +1,5 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes, assertThrows } from "@std/assert";
+import type { GradeContext } from "../../../src/rewards/grader.ts";
 import { edgeApp, type EdgeOptions, type Peer } from "../../../src/server/edge.ts";
 
 const TOKEN = "a token of the test";
@@ -83,6 +84,41 @@ Deno.test("edgeApp() grades a batch in its order, and one bad item alone fails",
   for (const items of [[], Array(257).fill(RIGHT), "x"]) {
     assertEquals((await ask("/grade:batch", { body: { items } })).status, 422);
   }
+});
+
+Deno.test("edgeApp() stops a batch when nobody reads its outcomes any more", async () => {
+  const stopped = Promise.withResolvers<number>();
+  const running: Promise<unknown>[] = [];
+  let graded = 0;
+  const slow = {
+    name: "slow",
+    async grade({ signal }: GradeContext) {
+      graded++;
+      signal?.addEventListener("abort", () => stopped.resolve(graded));
+      if (graded === 256) stopped.resolve(graded);
+      const done = new Promise((resolve) => setTimeout(resolve, 20));
+      running.push(done);
+      await done;
+      return 1;
+    },
+  };
+  const app = edgeApp({ token: TOKEN, graders: { slow } });
+  const server = Deno.serve(
+    { hostname: "127.0.0.1", port: 0, onListen() {} },
+    (request, peer) => app.fetch(request, peer),
+  );
+  const items = Array(256).fill({ grader: "slow", completion: "x".repeat(2_000) });
+  const response = await fetch(`http://127.0.0.1:${server.addr.port}/grade:batch`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${TOKEN}` },
+    body: JSON.stringify({ items }),
+  });
+  await response.body?.cancel();
+  const count = await stopped.promise;
+  await server.shutdown();
+  await Promise.all(running);
+  await new Promise((resolve) => setTimeout(resolve)); // so that their time limits are let go of
+  assert(count < 200, `${count} of 256`);
 });
 
 Deno.test("edgeApp() asks for its token, but for its health", async () => {

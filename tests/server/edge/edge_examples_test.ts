@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertObjectMatch } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { DenoServe } from "../../../src/bench/deno_serve.ts";
 
 const README = await Deno.readTextFile(new URL("../../../examples/edge/README.md", import.meta.url));
@@ -18,7 +18,7 @@ Deno.test({
     for (const grader of GRADERS) assert(examples.some(([, , request]) => request?.includes(grader)), grader);
     for (const [, , request = "", answer = ""] of examples) {
       await t.step(/"grader": "(\w+)"/.exec(request)?.[1] ?? request, async () => {
-        assertObjectMatch(JSON.parse(await shell(request, env)), JSON.parse(answer));
+        assertEquals(JSON.parse(await shell(request, env)), JSON.parse(answer));
       });
     }
     const { status, body } = await fetch(`${server.url}/graders`);

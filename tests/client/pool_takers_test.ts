@@ -1,0 +1,44 @@
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { type CallToolResult, Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import {
+  type hiddenTests,
+  loadProfile,
+  PaddockClient,
+  type PaddockServer,
+  type PythonInterpreter,
+  SandboxPool,
+  type SessionPool,
+} from "../../mod.ts";
+import { served } from "../server/served.ts";
+
+type Takes<Pool, Given extends Pool> = Given;
+
+/** What takes a pool, which does not compile where it does not take this one. */
+export type Takers = [
+  Takes<ConstructorParameters<typeof PythonInterpreter>[0]["pool"], PaddockClient>,
+  Takes<Parameters<typeof hiddenTests>[0]["pool"], PaddockClient>,
+  Takes<ConstructorParameters<typeof PaddockServer>[0]["pool"], PaddockClient>,
+  Takes<SessionPool, PaddockClient>,
+];
+
+Deno.test("a server may give the sessions of another one, over HTTP and over MCP", async () => {
+  await using pool = new SandboxPool({ profile: await loadProfile("serve"), size: 2, resetMode: "rewind" });
+  await using inner = served({ pool, maxSessions: 2 });
+  await using between = new PaddockClient({ url: "http://a", fetch: (request) => inner.app.fetch(request) });
+  await using outer = served({ pool: between, maxSessions: 2 });
+  const { body: { id } } = await outer.ask("POST", "/v1/sessions", {});
+  await outer.ask("POST", `/v1/sessions/${id}/exec`, { code: "x = 20" });
+  assertEquals((await outer.ask("POST", `/v1/sessions/${id}/exec`, { code: "x + 1" })).body.value, "21");
+  const missing = await outer.ask("GET", `/v1/sessions/${id}/file?path=none`);
+  assertEquals([missing.status, missing.body.error.type], [404, "not_found"]);
+  const client = new Client({ name: "test", version: "1" });
+  const transport = new StreamableHTTPClientTransport(new URL("http://localhost/mcp"), {
+    fetch: async (url, init) => await outer.app.fetch(new Request(url, init)),
+  });
+  await client.connect(transport);
+  const call = { name: "run_python_code", arguments: { python_code: "print(6 * 7)" } };
+  const { content } = await client.callTool(call) as CallToolResult;
+  assertStringIncludes(JSON.stringify(content), "42");
+  await transport.terminateSession();
+  await client.close();
+});
