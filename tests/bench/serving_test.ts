@@ -1,3 +1,4 @@
+import { fileURLToPath } from "node:url";
 import { assertEquals } from "@std/assert";
 import { isAlive } from "../../src/bench/processes.ts";
 import { detectLayers } from "../../src/sandbox/layers.ts";
@@ -14,7 +15,7 @@ Deno.test({
       const { child } = await Serving.start("--max-sessions", "1");
       console.log(child.pid);
       setInterval(() => {}, 1000);`;
-    const config = new URL("../../deno.json", import.meta.url).pathname;
+    const config = fileURLToPath(new URL("../../deno.json", import.meta.url));
     await using parent = new Deno.Command(Deno.execPath(), {
       args: ["run", "-A", "--quiet", "--config", config, "-"],
       ...{ stdin: "piped", stdout: "piped", stderr: "inherit" },

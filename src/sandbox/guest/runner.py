@@ -64,6 +64,8 @@ def _run(request):
             outcome = _run_script(request["code"], request["script"])
         else:
             outcome = _run_block(request["code"], request["valueCap"])
+    except MemoryError:
+        raise  # what the program holds leaves no room to say so, nor for another one
     except BaseException as error:
         outcome = {"status": "error", "error": _describe_plainly(error)}
     _state.active = False

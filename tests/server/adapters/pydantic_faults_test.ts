@@ -15,7 +15,7 @@ Deno.test("pydanticFaults() tells faults in the words that clients of FastAPI kn
     { type: "greater_than", loc: ["body", "seconds"], msg: "Input should be greater than 0" },
     { type: "bool_type", loc: ["body", "flags", 0], msg: "Input should be a valid boolean" },
     { type: "dict_type", loc: ["body", "more"], msg: "Input should be a valid dictionary" },
-    { type: "invalid_value", loc: ["body", "mode"], msg: 'Invalid option: expected one of "a"|"b"' },
+    { type: "literal_error", loc: ["body", "mode"], msg: 'Invalid option: expected one of "a"|"b"' },
     { type: "extra_forbidden", loc: ["body", "other"], msg: "Extra inputs are not permitted" },
   ]);
   const { error: whole } = schema.safeParse({ ...value, seconds: "1", flags: 1, count: 1.5 });
