@@ -21,6 +21,7 @@ TEXT_CAP = 65536
 SETTLE_TRIES = 3
 BUFFERED = (io.TextIOWrapper, io.BufferedWriter, io.BufferedRandom)
 INPUT_BUFFER = 65536
+ROOM = 1 << 20
 
 SIGINT = signal.SIGINT
 _signal = signal.signal
@@ -64,9 +65,9 @@ def _run(request):
             outcome = _run_script(request["code"], request["script"])
         else:
             outcome = _run_block(request["code"], request["valueCap"])
-    except MemoryError:
-        raise  # what the program holds leaves no room to say so, nor for another one
     except BaseException as error:
+        if isinstance(error, MemoryError):
+            bytes(ROOM)  # raises where what the program holds leaves none for another one
         outcome = {"status": "error", "error": _describe_plainly(error)}
     _state.active = False
     try:
