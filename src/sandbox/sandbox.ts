@@ -3,10 +3,11 @@ import { SandboxError } from "../errors.ts";
 import { type BaseImage, baseImage, dropBaseImage } from "./base_image.ts";
 import { SUPERVISOR } from "./base_image_build.ts";
 import { defaultCacheDir } from "./cache_dir.ts";
-import { Child, type ChildEnd } from "./child.ts";
+import { Child } from "./child.ts";
 import { Closings } from "./closings.ts";
 import { childCommand, childEnvironment } from "./command.ts";
 import { GuestLink, type Loss, lossOfChild } from "./guest_link.ts";
+import { DAMAGED, DamagedImage, isPassing, NEIGHBOUR, openFault } from "./open_fault.ts";
 import { activeLayers, detectLayers, type Layer, type LayerReport } from "./layers.ts";
 import { bootMounts } from "./mounts.ts";
 import type { Profile } from "./profile.ts";
@@ -117,8 +118,7 @@ export class Sandbox implements AsyncDisposable, LinkSource {
       try {
         return await this.#openOnce(seed);
       } catch (error) {
-        const passing = [DamagedImage, NeighbourStuck, ProcessKilled].some((kind) => error instanceof kind);
-        if (!passing || attempt === OPEN_ATTEMPTS) throw error;
+        if (!isPassing(error) || attempt === OPEN_ATTEMPTS) throw error;
         if (error instanceof DamagedImage) await this.#rebuildImage();
       }
     }
@@ -158,16 +158,8 @@ export class Sandbox implements AsyncDisposable, LinkSource {
       return link;
     } catch (cause) {
       const end = this.#running === running ? undefined : await running.child.ended;
-      const stderr = end?.stderr ?? "";
       if (this.#disposed) throw new SandboxError("Cannot open session as the sandbox is disposed");
-      if (cause instanceof Error && cause.message === DAMAGED) throw new DamagedImage(DAMAGED);
-      if (cause instanceof Error && cause.message === NEIGHBOUR.message) {
-        throw new NeighbourStuck(`Cannot start session: ${cause.message}`);
-      }
-      if (isKilled(end, cause)) throw new ProcessKilled(`Cannot start session: ${describe(cause)}`);
-      throw new SandboxError(`Cannot start session: ${describe(cause)}${stderr && `: ${stderr.trim()}`}`, {
-        cause,
-      });
+      throw openFault(cause, end);
     } finally {
       clearTimeout(timer);
     }
@@ -245,26 +237,4 @@ export class Sandbox implements AsyncDisposable, LinkSource {
     this.#running = undefined;
     this.#ended = Promise.all([this.#ended, running.child.ended]);
   }
-}
-
-const NEIGHBOUR: Loss = {
-  reason: "crashed",
-  message: "another session of its process did not stop, and the process was killed",
-};
-
-const DAMAGED = "the base image is damaged";
-
-class DamagedImage extends SandboxError {}
-
-class NeighbourStuck extends SandboxError {}
-
-class ProcessKilled extends SandboxError {}
-
-/** Whether somebody else has killed the process: what this host kills is lost for another reason. */
-function isKilled(end: ChildEnd | undefined, cause: unknown): boolean {
-  return end?.signal === "SIGKILL" && describe(cause) === lossOfChild(end).message;
-}
-
-function describe(cause: unknown): string {
-  return cause instanceof Error ? cause.message : String(cause);
 }

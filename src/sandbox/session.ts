@@ -9,11 +9,12 @@ import type {
 import { checkContents, checkExec, checkPath, checkResetMode, checkSeed, checkShell } from "./exec_check.ts";
 import { execResult } from "./exec_result.ts";
 import { type ExecEnd, execRequest, ExecRun } from "./exec_run.ts";
+import { getFile, getFiles, putFile } from "./guest_files.ts";
 import { parseResult, parseShellResult } from "./guest_frames.ts";
 import type { GuestLink } from "./guest_link.ts";
 import type { Layer } from "./layer.ts";
 import type { Profile } from "./profile.ts";
-import { FrameKind, MAX_FRAME_BYTES } from "./protocol.ts";
+import { FrameKind } from "./protocol.ts";
 import { shellResult } from "./shell_result.ts";
 import { unlessAborted } from "./unless_aborted.ts";
 
@@ -25,7 +26,6 @@ export interface LinkSource {
 }
 
 const MIB = 1024 * 1024;
-const encoder = new TextEncoder();
 
 /**
  * One Python interpreter with globals of its own. Execs run one after the other, in the order of the
@@ -71,7 +71,7 @@ export class Session implements PythonSession {
     checkContents(path, contents);
     await this.#inTurn(async () => {
       const link = await this.#live();
-      await naming(`Cannot write '${path}'`, this.#put(link, path, contents));
+      await putFile(link, path, contents);
     });
   }
 
@@ -80,7 +80,7 @@ export class Session implements PythonSession {
     checkPath(path);
     return await this.#inTurn(async () => {
       const link = await this.#live();
-      return await naming(`Cannot read '${path}'`, link.request(FrameKind.get, path));
+      return await getFile(link, path);
     });
   }
 
@@ -111,14 +111,14 @@ export class Session implements PythonSession {
     const { timeoutMs = limits.timeoutMs } = options;
     const link = await this.#live();
     for (const [path, contents] of Object.entries(options.files ?? {})) {
-      await naming(`Cannot write '${path}'`, this.#put(link, path, contents));
+      await putFile(link, path, contents);
     }
     const parse = (payload: Uint8Array) => parseResult(payload, limits.outputBytes);
     const run = new ExecRun(link, { ...options, ...this.#runLimits(), timeoutMs, parse });
     const end = await run.run(FrameKind.exec, execRequest(code, options, limits));
     const result = execResult(end, { timeoutMs, limits });
     this.#noteRestart(result);
-    if (link.alive && options.fetchFiles) result.files = await fetchFiles(link, options.fetchFiles);
+    if (link.alive && options.fetchFiles) result.files = await getFiles(link, options.fetchFiles);
     this.#finish(link, end, options.signal);
     return result;
   }
@@ -194,21 +194,6 @@ export class Session implements PythonSession {
     }
   }
 
-  async #put(link: GuestLink, path: string, contents: Uint8Array | string): Promise<void> {
-    const name = encoder.encode(path);
-    const bytes = typeof contents === "string" ? encoder.encode(contents) : contents;
-    const payload = new Uint8Array(2 + name.length + bytes.length);
-    new DataView(payload.buffer).setUint16(0, name.length, true);
-    if (payload.length > MAX_FRAME_BYTES) {
-      throw new RangeError(
-        `Cannot write '${path}' as it must be at most ${MAX_FRAME_BYTES} bytes: it has ${bytes.length}`,
-      );
-    }
-    payload.set(name, 2);
-    payload.set(bytes, 2 + name.length);
-    await link.request(FrameKind.put, payload);
-  }
-
   /** What the watchdog lets the process hold: several times what its sessions may use. */
   #residentBytes(): number | undefined {
     const { profile, layers } = this.#source;
@@ -232,26 +217,4 @@ export class Session implements PythonSession {
       done.resolve();
     }
   }
-}
-
-/** Puts what was tried before the words of a guest that refuses. */
-async function naming<T>(tried: string, work: Promise<T>): Promise<T> {
-  try {
-    return await work;
-  } catch (cause) {
-    if (!(cause instanceof Error) || cause.constructor !== Error) throw cause;
-    throw new Error(`${tried} as ${cause.message}`, { cause });
-  }
-}
-
-async function fetchFiles(link: GuestLink, paths: readonly string[]): Promise<Record<string, Uint8Array>> {
-  const files: Record<string, Uint8Array> = {};
-  for (const path of paths) {
-    try {
-      files[path] = await link.request(FrameKind.get, path);
-    } catch {
-      if (!link.alive) break; // a file that is missing is left out
-    }
-  }
-  return files;
 }

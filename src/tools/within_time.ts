@@ -1,3 +1,5 @@
+import { LONGEST_WAIT_MS } from "../policy/longest_wait.ts";
+
 /** How {@linkcode withinTime} runs. */
 export interface WithinTimeOptions {
   /** Milliseconds until the work is given up. */
@@ -15,9 +17,6 @@ export class TimeIsUp extends Error {
     this.timeoutMs = timeoutMs;
   }
 }
-
-/** The longest that a timer can wait. */
-const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 
 /**
  * Waits for work that is told by its signal when its time is over, and then waits no longer: what it does
@@ -54,9 +53,9 @@ export async function withinTime<T>(
  * @throws {RangeError} when it is not above 0, or more than 24 days.
  */
 export function requireTimeout(timeoutMs: number, what: string): void {
-  if (timeoutMs > 0 && timeoutMs <= MAX_TIMEOUT_MS) return;
+  if (timeoutMs > 0 && timeoutMs <= LONGEST_WAIT_MS) return;
   throw new RangeError(
-    `Cannot ${what} as 'timeoutMs' must be > 0 and <= ${MAX_TIMEOUT_MS}: current value is ${timeoutMs}`,
+    `Cannot ${what} as 'timeoutMs' must be > 0 and <= ${LONGEST_WAIT_MS}: current value is ${timeoutMs}`,
   );
 }
 

@@ -16,10 +16,9 @@ export class DetailError extends ServerError {
 
 /** The body of a request as JSON that fits a schema. */
 export async function detailBody<T>(c: AppContext, schema: z.ZodType<T>): Promise<T> {
-  const body = await jsonOf(c);
-  const parsed = schema.safeParse(body);
+  const parsed = schema.safeParse(await jsonOf(c), { reportInput: true });
   if (parsed.success) return parsed.data;
-  throw new DetailError(pydanticFaults(parsed.error, { value: Object(body), at: ["body"] }));
+  throw new DetailError(pydanticFaults(parsed.error, ["body"]));
 }
 
 /** The answer to a request that failed: `detail` is a list of faults in the body, or a sentence. */

@@ -44,7 +44,8 @@ interface NemoAnswer {
 /**
  * What clients of NeMo-Skills ask for: `/execute`, where the header `X-Session-ID` names a session that is kept,
  * and `/sessions`. Who asks with ever new names and ends none loses the one unused for longest when all are in use,
- * and is told by `new_session_created` when that name is used again. Another system asks at `/execute` too: what is not of this one is left to it.
+ * and is told by `new_session_created` when that name is used again. Another system asks at `/execute` too: what is
+ * not of this one is left to it.
  */
 export function nemoSkills(sessions: SessionService): Hono<AppEnv> {
   const app = new Hono<AppEnv>();

@@ -19,13 +19,10 @@ const WANTED: Readonly<Record<string, readonly [type: string, name: string]>> = 
 };
 
 /**
- * The faults of a value in pydantic's words, as far as it has some; `at` is where the value stands. With the value,
- * a choice that is missing is told from one that is none.
+ * The faults of a value in pydantic's words, as far as it has some; `at` is where the value stands. The value must
+ * have been parsed with `reportInput`, so that what is missing is told from what is wrong.
  */
-export function pydanticFaults(
-  { issues }: z.ZodError,
-  { value, at = [] }: { value?: object | undefined; at?: readonly string[] } = {},
-): PydanticFault[] {
+export function pydanticFaults({ issues }: z.ZodError, at: readonly string[] = []): PydanticFault[] {
   return issues.flatMap((issue) => {
     const loc = [...at, ...issue.path];
     if (issue.code === "unrecognized_keys") {
@@ -34,13 +31,13 @@ export function pydanticFaults(
         msg: "Extra inputs are not permitted",
       }));
     }
-    const isMissing = value !== undefined && valueAt(value, issue.path) === undefined;
-    return [{ loc, ...isMissing ? { type: "missing", msg: "Field required" } : worded(issue) }];
+    return [{ loc, ...worded(issue) }];
   });
 }
 
 function worded(issue: z.core.$ZodIssue): { type: string; msg: string } {
   const { code, message } = issue;
+  if (issue.input === undefined) return { type: "missing", msg: "Field required" };
   if (code === "too_small" && (issue.origin === "number" || issue.origin === "int")) {
     const { minimum, inclusive = true } = issue;
     return inclusive
@@ -49,11 +46,6 @@ function worded(issue: z.core.$ZodIssue): { type: string; msg: string } {
   }
   if (code === "invalid_value") return { type: "literal_error", msg: message };
   if (code !== "invalid_type") return { type: code, msg: message };
-  if (message.endsWith("received undefined")) return { type: "missing", msg: "Field required" };
   const [type, name] = WANTED[issue.expected] ?? [];
   return type === undefined ? { type: code, msg: message } : { type, msg: `Input should be a valid ${name}` };
-}
-
-function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
-  return path.reduce((at, key) => Object(at)[key], value);
 }

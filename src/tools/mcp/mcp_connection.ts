@@ -9,6 +9,7 @@ import {
   type Transport,
 } from "@modelcontextprotocol/client";
 import { McpError } from "../../errors.ts";
+import { LONGEST_WAIT_MS } from "../../policy/longest_wait.ts";
 import { ChildTransport } from "./child_transport.ts";
 import { HttpTransport } from "./http_transport.ts";
 
@@ -20,7 +21,7 @@ export interface McpConnectionOptions {
 }
 
 /** Whoever calls sets the limit of time; the library has one of its own, which is to stay out of the way. */
-const NO_TIMEOUT_MS = 2 ** 31 - 1;
+const NO_TIMEOUT_MS = LONGEST_WAIT_MS;
 /** Results are shown to a model as they are: to check them would be to compile schemas of strangers. */
 const BELIEVE: jsonSchemaValidator = {
   getValidator: <T>(): JsonSchemaValidator<T> => (data) => ({

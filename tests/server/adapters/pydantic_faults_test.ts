@@ -8,8 +8,8 @@ Deno.test("pydanticFaults() tells faults in the words that clients of FastAPI kn
     ...{ flags: z.array(z.boolean()), more: z.record(z.string(), z.unknown()), mode: z.enum(["a", "b"]) },
   });
   const value = { count: -1, seconds: 0, flags: ["x"], more: 1, mode: "c", other: 1 };
-  const { error } = schema.safeParse(value);
-  assertEquals(error && pydanticFaults(error, { at: ["body"] }), [
+  const { error } = schema.safeParse(value, { reportInput: true });
+  assertEquals(error && pydanticFaults(error, ["body"]), [
     { type: "missing", loc: ["body", "code"], msg: "Field required" },
     { type: "greater_than_equal", loc: ["body", "count"], msg: "Input should be greater than or equal to 0" },
     { type: "greater_than", loc: ["body", "seconds"], msg: "Input should be greater than 0" },
@@ -18,10 +18,12 @@ Deno.test("pydanticFaults() tells faults in the words that clients of FastAPI kn
     { type: "literal_error", loc: ["body", "mode"], msg: 'Invalid option: expected one of "a"|"b"' },
     { type: "extra_forbidden", loc: ["body", "other"], msg: "Extra inputs are not permitted" },
   ]);
-  const { error: whole } = schema.safeParse({ ...value, seconds: "1", flags: 1, count: 1.5 });
+  const other = { ...value, seconds: "1", flags: 1, count: 1.5, mode: undefined };
+  const { error: whole } = schema.safeParse(other, { reportInput: true });
   assertEquals(whole && pydanticFaults(whole).slice(1, 4).map(({ type, loc }) => [type, ...loc]), [
     ["int_type", "count"],
     ["float_type", "seconds"],
     ["list_type", "flags"],
   ]);
+  assertEquals(whole && pydanticFaults(whole).find(({ loc }) => loc[0] === "mode")?.type, "missing");
 });

@@ -23,6 +23,9 @@ const FAULTS: Readonly<Partial<Record<Fault, EnvFault>>> = {
   conflict: "SESSION_ERROR",
 };
 
+/** With what there was in place of what should be, which tells what is missing. */
+const REPORTED = { reportInput: true };
+
 const envelope = z.looseObject({ type: z.unknown().optional() });
 
 const messages = {
@@ -53,7 +56,7 @@ export async function answerMessage<Action>(
   if (head === undefined) return envFault("VALIDATION_ERROR", "Invalid message: it must be an object");
   const type = typeof head.type === "string" ? head.type : "";
   if (!isKnown(type)) return envFault("UNKNOWN_TYPE", `Unknown message type: ${type.slice(0, 80)}`);
-  const { success, data, error } = messages[type].safeParse(value);
+  const { success, data, error } = messages[type].safeParse(value, REPORTED);
   if (!success) return invalid(error);
   if (data.type === "close") return undefined;
   try {
@@ -79,7 +82,10 @@ async function followed<Action>({ env, action }: Driven<Action>, message: Follow
     case "reset":
       return JSON.stringify({ type: "observation", data: await env.reset(message.data) });
     case "step":
-      return JSON.stringify({ type: "observation", data: await env.step(action.parse(message.data)) });
+      return JSON.stringify({
+        type: "observation",
+        data: await env.step(action.parse(message.data, REPORTED)),
+      });
   }
 }
 
