@@ -15,6 +15,7 @@ const ROOMS = [
   "envs",
   "transforms",
   "rollout",
+  "wire",
   "client",
   "server",
   "bench",

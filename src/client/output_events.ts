@@ -1,9 +1,10 @@
 import { SandboxError } from "../errors.ts";
 import { readLines } from "../read_lines.ts";
 import type { ExecOptions, ExecResult } from "../sandbox/exec.ts";
+import { outputEvent, requestError } from "../wire/v1.ts";
 import { type AnswerBody, checkedText } from "./answer_body.ts";
-import { execAnswer, failure, outputEvent } from "./answers.ts";
 import { refusalError } from "./refusal.ts";
+import { execResponse } from "./responses.ts";
 
 /** What a program may print stands in its result as well, and that is one line. */
 const MAX_LINE_BYTES = 512 * 1024 * 1024;
@@ -25,9 +26,9 @@ export async function readOutput(
 ): Promise<ExecResult> {
   for await (const { name, data } of readEvents(doing, body)) {
     if (name === "stdout" || name === "stderr") onOutput(name, checkedText(doing, data, outputEvent).text);
-    else if (name === "result") return checkedText(doing, data, execAnswer);
+    else if (name === "result") return checkedText(doing, data, execResponse);
     else if (name === "error") {
-      throw refusalError(doing, { status: "no result", ...checkedText(doing, data, failure) });
+      throw refusalError(doing, { status: "no result", ...checkedText(doing, data, requestError) });
     }
   }
   throw new SandboxError(`Cannot ${doing} as the server's answer ends before the result`);

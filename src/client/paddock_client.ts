@@ -3,11 +3,12 @@ import { messageText } from "../message.ts";
 import type { GradeContext, Score } from "../rewards/grader.ts";
 import type { ExecOptions, ExecResult, SessionPool } from "../sandbox/exec.ts";
 import { checkSeed } from "../sandbox/exec_check.ts";
-import { batchAnswer, scoreAnswer, sessionAnswer } from "./answers.ts";
-import { execBody } from "./exec_body.ts";
+import { score } from "../wire/v1.ts";
+import { toExecRequest } from "./exec_body.ts";
 import { refusalError } from "./refusal.ts";
 import { RemoteLease } from "./remote_lease.ts";
 import { checkRemoteExec, RemoteSession } from "./remote_session.ts";
+import { batchResponse, sessionResponse } from "./responses.ts";
 import { ServerApi, type ServerApiOptions } from "./server_api.ts";
 
 /** Where a {@linkcode PaddockClient} finds its server, and how it asks. */
@@ -61,7 +62,7 @@ export class PaddockClient implements SessionPool, AsyncDisposable {
     checkSeed(seed);
     const signal = this.#signal(options.signal);
     const { id } = await this.#api.post("/sessions", { seed }, {
-      ...{ doing: "acquire session", answer: sessionAnswer, signal, waits: true },
+      ...{ doing: "acquire session", answer: sessionResponse, signal, waits: true },
       onLate: ({ id }) => new RemoteSession(this.#api, id)[Symbol.asyncDispose](),
     });
     const session = new RemoteSession(this.#api, id);
@@ -89,9 +90,9 @@ export class PaddockClient implements SessionPool, AsyncDisposable {
     options: { signal?: AbortSignal | undefined } = {},
   ): Promise<BatchOutcome[]> {
     for (const { code, ...rest } of programs) checkRemoteExec(code, rest);
-    const items = programs.map(({ code, session, ...rest }) => ({ ...execBody(code, rest), session }));
+    const items = programs.map(({ code, session, ...rest }) => ({ ...toExecRequest(code, rest), session }));
     const { results } = await this.#api.post("/exec:batch", { items }, {
-      ...{ doing: "exec batch", answer: batchAnswer, signal: this.#signal(options.signal) },
+      ...{ doing: "exec batch", answer: batchResponse, signal: this.#signal(options.signal) },
       timeoutMs: programs.reduce((sum, { timeoutMs = 0 }) => sum + timeoutMs, 0),
     });
     if (results.length !== programs.length) {
@@ -114,7 +115,7 @@ export class PaddockClient implements SessionPool, AsyncDisposable {
     const messages = [...history].map((message) => ({ role: message.role, content: messageText(message) }));
     const task = { id, answer, reference, fields, query: typeof query === "string" ? query : "" };
     return await this.#api.post("/grade", { grader, task, messages }, {
-      ...{ doing: "grade", answer: scoreAnswer, signal: this.#signal(context.signal) },
+      ...{ doing: "grade", answer: score, signal: this.#signal(context.signal) },
     });
   }
 

@@ -1,5 +1,5 @@
 import { SandboxError } from "../errors.ts";
-import { failure } from "./answers.ts";
+import { requestError } from "../wire/v1.ts";
 
 /** Why a server refused, as far as it told. */
 export interface Refusal {
@@ -14,7 +14,7 @@ const SHOWN_CHARACTERS = 1_000;
 
 /** What the body of a failure says. */
 export function readRefusal(status: number, text: string): Refusal {
-  const told = failure.safeParse(errorIn(text));
+  const told = requestError.safeParse(errorIn(text));
   if (told.success) return { status, ...told.data };
   return { status, type: "", message: text.trim().replace(/\s+/g, " ") };
 }

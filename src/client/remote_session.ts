@@ -15,9 +15,10 @@ import {
   checkTimeout,
 } from "../sandbox/exec_check.ts";
 import { unlessAborted } from "../sandbox/unless_aborted.ts";
-import { execAnswer, filesAnswer, nothing, shellAnswer } from "./answers.ts";
-import { execBody, inBase64 } from "./exec_body.ts";
+import { filesWritten, toBase64Files } from "../wire/v1.ts";
+import { toExecRequest } from "./exec_body.ts";
 import { readOutput } from "./output_events.ts";
+import { emptyResponse, execResponse, shellResponse } from "./responses.ts";
 import type { ServerApi } from "./server_api.ts";
 
 /**
@@ -39,11 +40,11 @@ export class RemoteSession implements PythonSession {
   async exec(code: string, options: ExecOptions = {}): Promise<ExecResult> {
     const { timeoutMs, signal, onOutput } = options;
     checkRemoteExec(code, options);
-    const body = execBody(code, options);
+    const body = toExecRequest(code, options);
     return await this.#inTurn(signal, async (signal) => {
       const asked = { doing: "exec", timeoutMs, signal };
       if (!onOutput) {
-        return await this.#api.post(`${this.#path}/exec`, body, { ...asked, answer: execAnswer });
+        return await this.#api.post(`${this.#path}/exec`, body, { ...asked, answer: execResponse });
       }
       const read = (events: AsyncIterable<Uint8Array<ArrayBuffer>>) => readOutput("exec", events, onOutput);
       return await this.#api.stream(`${this.#path}/stream`, body, { ...asked, read });
@@ -55,7 +56,7 @@ export class RemoteSession implements PythonSession {
     const { timeoutMs, silenceMs, stdin, signal, onOutput } = options;
     checkTimeout(silenceMs, "silenceMs");
     checkRemoteExec(command, { timeoutMs, stdin, signal });
-    const asked = { doing: "run command", timeoutMs, answer: shellAnswer };
+    const asked = { doing: "run command", timeoutMs, answer: shellResponse };
     const body = { command, timeoutMs, silenceMs, stdin };
     const result = await this.#inTurn(
       signal,
@@ -70,8 +71,8 @@ export class RemoteSession implements PythonSession {
   async writeFile(path: string, contents: Uint8Array | string): Promise<void> {
     checkPath(path);
     checkContents(path, contents);
-    const body = { files: inBase64({ [path]: contents }) };
-    const asked = { doing: `write '${path}'`, answer: filesAnswer };
+    const body = { files: toBase64Files({ [path]: contents }) };
+    const asked = { doing: `write '${path}'`, answer: filesWritten };
     await this.#inTurn(
       undefined,
       (signal) => this.#api.post(`${this.#path}/files`, body, { ...asked, signal }),
@@ -91,7 +92,7 @@ export class RemoteSession implements PythonSession {
     const { mode, seed, signal } = options;
     checkResetMode(mode);
     checkSeed(seed);
-    const asked = { doing: "reset session", answer: nothing };
+    const asked = { doing: "reset session", answer: emptyResponse };
     await this.#inTurn(
       signal,
       (signal) => this.#api.post(`${this.#path}/reset`, { mode, seed }, { ...asked, signal }),

@@ -12,10 +12,8 @@ import { StepCounter } from "../transforms/step_counter.ts";
 import { ToolTransform } from "../transforms/tool_transform.ts";
 import type { Transform } from "../transforms/transform.ts";
 import { TransformedEnv } from "../transforms/transformed_env.ts";
+import type { ENV_KINDS } from "../wire/v1_envs.ts";
 import { ServerError } from "./server_error.ts";
-
-/** The kinds of env that are served: a chat, one whose Python blocks are run, one whose calls are run. */
-export const ENV_KINDS = ["python", "tools", "chat"] as const;
 
 /** What an env is made of, by the names of what the server offers; nothing in it names a file of the host. */
 export interface EnvConfig {

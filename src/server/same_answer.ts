@@ -1,10 +1,10 @@
+import { MAX_REQUEST_ID_CHARACTERS } from "../wire/limits.ts";
 import type { MiddlewareHandler } from "hono";
 import { sha256 } from "../sandbox/sha256.ts";
 import type { AppEnv } from "./app_env.ts";
 import { ServerError } from "./server_error.ts";
 
 const HEADER = "x-request-id";
-const MAX_ID_CHARACTERS = 255;
 const MAX_ANSWERS = 4096;
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 
@@ -47,8 +47,11 @@ export class SameAnswers {
     return async (c, next) => {
       const id = c.req.header(HEADER);
       if (id === undefined || c.req.method !== "POST" || c.req.path.endsWith("/stream")) return await next();
-      if (id.length > MAX_ID_CHARACTERS) {
-        throw new ServerError("invalid", `${HEADER} must have at most ${MAX_ID_CHARACTERS} characters`);
+      if (id.length > MAX_REQUEST_ID_CHARACTERS) {
+        throw new ServerError(
+          "invalid",
+          `${HEADER} must have at most ${MAX_REQUEST_ID_CHARACTERS} characters`,
+        );
       }
       const owner = c.get("owner");
       const key = JSON.stringify([owner, c.req.path, id]);

@@ -1,6 +1,7 @@
 import { type Context, Hono } from "hono";
 import { z } from "zod";
 import type { ExecResult, ShellResult } from "../../sandbox/exec.ts";
+import { MAX_TIMEOUT_SECONDS } from "../../wire/limits.ts";
 import type { AppContext, AppEnv } from "../app_env.ts";
 import { asServerError, errorHeaders } from "../error_answer.ts";
 import { runScript } from "../run_script.ts";
@@ -11,7 +12,6 @@ import type { OpenOptions, SessionService } from "../session_service.ts";
 import { cellSource } from "./cell_source.ts";
 import { commandTraceback, plainTraceback } from "./nemo_skills/tracebacks.ts";
 
-const MAX_SECONDS = 3_600;
 /** Its clock runs while a program is brought to its interpreter: one that sleeps for all of its time is late. */
 const EARLY_MS = 10;
 const CUT = "<output cut>";
@@ -24,7 +24,7 @@ const PREFIX = "nemo:";
 const request = z.object({
   generated_code: z.string(),
   std_input: z.string().nullish(),
-  timeout: z.number().positive().max(MAX_SECONDS).default(10),
+  timeout: z.number().positive().max(MAX_TIMEOUT_SECONDS).default(10),
   language: z.string().default("ipython"),
   max_output_characters: z.int().nonnegative().default(1_000),
   traceback_verbosity: z.enum(["Plain", "Context", "Verbose", "Minimal"]).default("Plain"),

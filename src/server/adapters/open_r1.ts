@@ -1,5 +1,6 @@
 import { Hono } from "hono";
 import { z } from "zod";
+import { MAX_BATCH_ITEMS, MAX_TIMEOUT_SECONDS } from "../../wire/limits.ts";
 import type { AppEnv } from "../app_env.ts";
 import type { LiveSession } from "../live_session.ts";
 import { ServerError, sessionError } from "../server_error.ts";
@@ -9,13 +10,10 @@ import { cellSource } from "./cell_source.ts";
 import { detailAnswer, detailBody } from "./detail_error.ts";
 import { type Execution, execution } from "./e2b_execution.ts";
 
-const MAX_SCRIPTS = 4096;
-const MAX_SECONDS = 3_600;
-
 const batchRequest = z.object({
-  scripts: z.array(z.string()).max(MAX_SCRIPTS),
+  scripts: z.array(z.string()).max(MAX_BATCH_ITEMS),
   languages: z.array(z.string()),
-  timeout: z.number().positive().max(MAX_SECONDS).default(30),
+  timeout: z.number().positive().max(MAX_TIMEOUT_SECONDS).default(30),
 });
 
 /** What became of one script: one of the two is `null`. */

@@ -1,6 +1,7 @@
 import { Hono } from "hono";
 import { z } from "zod";
 import { PADDOCK_VERSION } from "../../version.ts";
+import { MAX_TIMEOUT_SECONDS } from "../../wire/limits.ts";
 import type { AppContext, AppEnv } from "../app_env.ts";
 import { ServerError } from "../server_error.ts";
 import { detailAnswer, detailBody } from "./detail_error.ts";
@@ -8,7 +9,6 @@ import { Connections } from "./openenv/connections.ts";
 import { type OpenEnvKind, resetData } from "./openenv/env_kind.ts";
 import { mcpTextAnswer } from "./openenv/mcp_message.ts";
 
-const MAX_SECONDS = 3_600;
 const MAX_CONNECTIONS = 1024;
 
 /**
@@ -21,7 +21,7 @@ export function openEnv<Action>(kind: OpenEnvKind<Action>): Hono<AppEnv> {
   const newEnv = (c: AppContext) => kind.open({ owner: c.get("owner"), signal: c.get("signal") });
   const stepRequest = z.looseObject({
     action: kind.action,
-    timeout_s: z.number().positive().max(MAX_SECONDS).nullish(),
+    timeout_s: z.number().positive().max(MAX_TIMEOUT_SECONDS).nullish(),
     request_id: z.string().max(255).nullish(),
   });
   app.onError(detailAnswer);

@@ -1,9 +1,9 @@
 import { z } from "zod";
 import { History } from "../../history.ts";
 import type { Task } from "../../task.ts";
+import { answerText, gradeRequest } from "../../wire/v1.ts";
 import { invalidRequest } from "../error_answer.ts";
 import { ServerError } from "../server_error.ts";
-import { answerText, gradeRequest } from "../v1/grade_request.ts";
 
 const MAX_ITEMS = 256;
 const task = gradeRequest.shape.task;

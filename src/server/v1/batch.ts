@@ -1,41 +1,30 @@
 import { createRoute } from "@hono/zod-openapi";
-import { z } from "zod";
+import type { z } from "zod";
 import type { ExecResult } from "../../sandbox/exec.ts";
+import { MAX_BATCH_CHARACTERS } from "../../wire/limits.ts";
+import { type batchOutcome, batchRequest, batchResponse, type execResult } from "../../wire/v1.ts";
 import { ServerError, sessionError } from "../server_error.ts";
 import type { SessionService } from "../session_service.ts";
 import { runLanes } from "./lanes.ts";
 import { type Api, failures, jsonAnswer, jsonBody } from "./route.ts";
-import { execAnswer, execOptions, execRequest, execResult, failure } from "./schemas.ts";
+import { toExecBody, toExecOptions } from "./session_bodies.ts";
 
-const MAX_ITEMS = 4096;
-/** Output that one answer may carry; items behind it do not run. */
-const MAX_OUTPUT_CHARACTERS = 64 * 1024 * 1024;
-const TOO_LARGE = `Programs of a batch may print ${MAX_OUTPUT_CHARACTERS} characters in all`;
-
-const item = execRequest.extend({
-  session: z.string().max(64).optional().describe("a session's id; an interpreter of its own unless given"),
-}).meta({ id: "BatchItem" });
-
-const outcome = z.object({
-  status: z.int().describe("the HTTP status that the item would have had alone"),
-  result: execResult.optional(),
-  error: failure.shape.error.optional(),
-}).meta({ id: "BatchOutcome" });
+const TOO_LARGE = `Programs of a batch may print ${MAX_BATCH_CHARACTERS} characters in all`;
 
 const batch = createRoute({
   method: "post",
   path: "/v1/exec:batch",
   tags: ["sessions"],
   summary: "Run many programs, in many sessions or in none",
-  request: { body: jsonBody(z.strictObject({ items: z.array(item).max(MAX_ITEMS) })) },
+  request: { body: jsonBody(batchRequest) },
   responses: {
-    200: jsonAnswer(z.object({ results: z.array(outcome) }), "One for each item, in their order"),
+    200: jsonAnswer(batchResponse, "One for each item, in their order"),
     ...failures,
   },
 });
 
-type Item = z.output<typeof item>;
-type Outcome = z.output<typeof outcome>;
+type Item = z.output<typeof batchRequest>["items"][number];
+type Outcome = z.output<typeof batchOutcome>;
 
 /** Many programs in one request. Those of one session run one after the other, as they stand in the batch. */
 export function batchRoutes(app: Api, sessions: SessionService): void {
@@ -68,10 +57,10 @@ class BatchRun {
   }
 
   async #outcome(item: Item, signal: AbortSignal): Promise<Outcome> {
-    if (this.#characters > MAX_OUTPUT_CHARACTERS) return failed(new ServerError("too_large", TOO_LARGE));
+    if (this.#characters > MAX_BATCH_CHARACTERS) return failed(new ServerError("too_large", TOO_LARGE));
     if (item.session === undefined && this.#full) return this.#full;
     try {
-      const result = execAnswer(await this.#run(item, signal));
+      const result = toExecBody(await this.#run(item, signal));
       this.#characters += outputOf(result);
       return { status: 200, result };
     } catch (thrown) {
@@ -82,7 +71,7 @@ class BatchRun {
   }
 
   async #run(item: Item, signal: AbortSignal): Promise<ExecResult> {
-    const options = execOptions(item, signal);
+    const options = toExecOptions(item, signal);
     const owner = this.#owner;
     if (item.session !== undefined) {
       return await this.#sessions.find(item.session, owner).exec(item.code, options);

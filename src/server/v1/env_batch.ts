@@ -1,36 +1,25 @@
 import { createRoute } from "@hono/zod-openapi";
-import { z } from "zod";
+import type { z } from "zod";
+import { MAX_BATCH_CHARACTERS } from "../../wire/limits.ts";
+import { stepBatchRequest, stepBatchResponse, type stepOutcome } from "../../wire/v1_envs.ts";
 import type { EnvService } from "../env_service.ts";
 import { ServerError, sessionError } from "../server_error.ts";
-import { reply, stepAnswer, stepResult } from "./env_schemas.ts";
-import { saidBy } from "./envs.ts";
+import { toReply, toStepBody } from "./env_bodies.ts";
 import { runLanes } from "./lanes.ts";
 import { type Api, failures, jsonAnswer, jsonBody } from "./route.ts";
-import { failure } from "./schemas.ts";
 
-const MAX_ITEMS = 4096;
-/** What one answer may carry; items behind it are not stepped. */
-const MAX_CHARACTERS = 64 * 1024 * 1024;
-const TOO_LARGE = `The observations of a batch may have ${MAX_CHARACTERS} characters in all`;
+const TOO_LARGE = `The observations of a batch may have ${MAX_BATCH_CHARACTERS} characters in all`;
 
-const item = z.strictObject({ env: z.string().max(64).describe("an env's id"), reply }).meta({
-  id: "StepItem",
-});
-
-const outcome = z.object({
-  status: z.int().describe("the HTTP status that the item would have had alone"),
-  step: stepResult.optional(),
-  error: failure.shape.error.optional(),
-}).meta({ id: "StepOutcome" });
+type Item = z.output<typeof stepBatchRequest>["items"][number];
 
 const batch = createRoute({
   method: "post",
   path: "/v1/envs/step:batch",
   tags: ["envs"],
   summary: "Answer in many envs at once",
-  request: { body: jsonBody(z.strictObject({ items: z.array(item).max(MAX_ITEMS) })) },
+  request: { body: jsonBody(stepBatchRequest) },
   responses: {
-    200: jsonAnswer(z.object({ results: z.array(outcome) }), "One for each item, in their order"),
+    200: jsonAnswer(stepBatchResponse, "One for each item, in their order"),
     ...failures,
   },
 });
@@ -41,13 +30,13 @@ export function envBatchRoutes(app: Api, envs: EnvService): void {
     const owner = c.get("owner");
     let characters = 0;
     const stepOne = async (
-      { env, reply }: z.output<typeof item>,
+      { env, reply }: Item,
       signal: AbortSignal,
-    ): Promise<z.output<typeof outcome>> => {
+    ): Promise<z.output<typeof stepOutcome>> => {
       try {
-        if (characters > MAX_CHARACTERS) throw new ServerError("too_large", TOO_LARGE);
+        if (characters > MAX_BATCH_CHARACTERS) throw new ServerError("too_large", TOO_LARGE);
         const live = envs.find(env, owner);
-        const step = stepAnswer(await live.step(saidBy(reply), signal));
+        const step = toStepBody(await live.step(toReply(reply), signal));
         characters += live.characters;
         return { status: 200, step };
       } catch (thrown) {

@@ -1,22 +1,18 @@
 import { createRoute } from "@hono/zod-openapi";
-import { z } from "zod";
-import type { Message } from "../../message.ts";
+import {
+  createEnvRequest,
+  envInfo,
+  envList,
+  envState,
+  resetEnvRequest,
+  resetResult,
+  stepRequest,
+  stepResult,
+} from "../../wire/v1_envs.ts";
 import type { AppContext } from "../app_env.ts";
 import type { EnvService } from "../env_service.ts";
 import type { LiveEnv } from "../live_env.ts";
-import {
-  createEnvRequest,
-  envAnswer,
-  envConfig,
-  envInfo,
-  observation,
-  observationAnswer,
-  reply,
-  resetEnvRequest,
-  stepAnswer,
-  stepResult,
-  taskOf,
-} from "./env_schemas.ts";
+import { toEnvBody, toEnvConfig, toObservationBody, toReply, toStepBody, toTask } from "./env_bodies.ts";
 import { type Api, failures, jsonAnswer, jsonBody, sessionPath as params } from "./route.ts";
 
 const tags = ["envs"];
@@ -29,7 +25,7 @@ const create = createRoute({
 
 const list = createRoute({
   ...{ method: "get", path: "/v1/envs", tags, summary: "List your envs" },
-  responses: { 200: jsonAnswer(z.object({ envs: z.array(envInfo) }), "Oldest first"), ...failures },
+  responses: { 200: jsonAnswer(envList, "Oldest first"), ...failures },
 });
 
 const show = createRoute({
@@ -37,7 +33,7 @@ const show = createRoute({
   request: { params },
   responses: {
     200: jsonAnswer(
-      envInfo.extend({ observation: observation.nullable() }).meta({ id: "EnvState" }),
+      envState,
       "The env; its observation is null when no episode goes on",
     ),
     ...failures,
@@ -47,12 +43,12 @@ const show = createRoute({
 const reset = createRoute({
   ...{ method: "post", path: "/v1/envs/{id}/reset", tags, summary: "Start an episode" },
   request: { params, body: jsonBody(resetEnvRequest) },
-  responses: { 200: jsonAnswer(z.object({ observation }), "What is to be answered"), ...failures },
+  responses: { 200: jsonAnswer(resetResult, "What is to be answered"), ...failures },
 });
 
 const step = createRoute({
   ...{ method: "post", path: "/v1/envs/{id}/step", tags, summary: "Answer, and see what comes of it" },
-  request: { params, body: jsonBody(z.strictObject({ reply })) },
+  request: { params, body: jsonBody(stepRequest) },
   responses: { 200: jsonAnswer(stepResult, "What came of it"), ...failures },
 });
 
@@ -65,38 +61,32 @@ const end = createRoute({
 /** Envs: made, driven, looked at, ended. */
 export function envRoutes(app: Api, envs: EnvService): void {
   app.openapi(create, (c) => {
-    const env = envs.create(envConfig(c.req.valid("json")), c.get("owner"));
-    return c.json(envAnswer(env), 201);
+    const env = envs.create(toEnvConfig(c.req.valid("json")), c.get("owner"));
+    return c.json(toEnvBody(env), 201);
   });
-  app.openapi(list, (c) => c.json({ envs: envs.list(c.get("owner")).map(envAnswer) }, 200));
+  app.openapi(list, (c) => c.json({ envs: envs.list(c.get("owner")).map(toEnvBody) }, 200));
   app.openapi(show, (c) => {
     const env = named(envs, c);
     const { observation } = env;
     return c.json(
-      { ...envAnswer(env), observation: observation ? observationAnswer(observation) : null },
+      { ...toEnvBody(env), observation: observation ? toObservationBody(observation) : null },
       200,
     );
   });
   app.openapi(reset, async (c) => {
     const { task, seed } = c.req.valid("json");
     const signal = c.get("signal");
-    const observation = await named(envs, c).reset({ task: task && taskOf(task), seed, signal });
-    return c.json({ observation: observationAnswer(observation) }, 200);
+    const observation = await named(envs, c).reset({ task: task && toTask(task), seed, signal });
+    return c.json({ observation: toObservationBody(observation) }, 200);
   });
   app.openapi(step, async (c) => {
     const { reply } = c.req.valid("json");
-    return c.json(stepAnswer(await named(envs, c).step(saidBy(reply), c.get("signal"))), 200);
+    return c.json(toStepBody(await named(envs, c).step(toReply(reply), c.get("signal"))), 200);
   });
   app.openapi(end, async (c) => {
     await named(envs, c)[Symbol.asyncDispose]();
     return c.body(null, 204);
   });
-}
-
-/** What a policy said, as a message. */
-export function saidBy(said: z.output<typeof reply>): Omit<Message, "role"> {
-  // What is no message is refused by the env that gets it.
-  return (typeof said === "string" ? { content: said } : said) as Omit<Message, "role">;
 }
 
 function named(envs: EnvService, c: AppContext): LiveEnv {

@@ -1,8 +1,9 @@
 import { createRoute } from "@hono/zod-openapi";
 import { z } from "zod";
+import { MAX_PATH_CHARACTERS } from "../../wire/limits.ts";
+import { fileList, filesRequest, filesWritten, fromBase64Files } from "../../wire/v1.ts";
 import type { SessionService } from "../session_service.ts";
 import { type Api, failures, jsonAnswer, jsonBody, sessionPath } from "./route.ts";
-import { fileList, filesBody } from "./schemas.ts";
 import { named } from "./sessions.ts";
 
 const tags = ["files"];
@@ -15,7 +16,7 @@ const list = createRoute({
 
 const read = createRoute({
   ...{ method: "get", path: "/v1/sessions/{id}/file", tags, summary: "Read a file of a session" },
-  request: { params: sessionPath, query: z.object({ path: z.string().min(1).max(1024) }) },
+  request: { params: sessionPath, query: z.object({ path: z.string().min(1).max(MAX_PATH_CHARACTERS) }) },
   responses: {
     200: {
       description: "Its contents",
@@ -27,8 +28,8 @@ const read = createRoute({
 
 const write = createRoute({
   ...{ method: "post", path: "/v1/sessions/{id}/files", tags, summary: "Write files into a session" },
-  request: { params: sessionPath, body: jsonBody(filesBody) },
-  responses: { 200: jsonAnswer(z.object({ written: z.int() }), "How many were written"), ...failures },
+  request: { params: sessionPath, body: jsonBody(filesRequest) },
+  responses: { 200: jsonAnswer(filesWritten, "How many were written"), ...failures },
 });
 
 /** Files into sessions and out of them. */
@@ -46,8 +47,8 @@ export function fileRoutes(app: Api, sessions: SessionService): void {
   });
   app.openapi(write, async (c) => {
     const session = named(sessions, c);
-    const files = Object.entries(c.req.valid("json").files);
-    for (const [path, text] of files) await session.writeFile(path, Uint8Array.fromBase64(text));
+    const files = Object.entries(fromBase64Files(c.req.valid("json").files));
+    for (const [path, contents] of files) await session.writeFile(path, contents);
     return c.json({ written: files.length }, 200);
   });
 }

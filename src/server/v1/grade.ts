@@ -1,31 +1,24 @@
 import { createRoute } from "@hono/zod-openapi";
-import { z } from "zod";
 import { History } from "../../history.ts";
 import type { Grader } from "../../rewards/grader.ts";
+import { gradeRequest, graderList, score } from "../../wire/v1.ts";
 import type { Gate } from "../gate.ts";
 import { scored } from "../scored.ts";
 import { ServerError } from "../server_error.ts";
-import { gradeRequest } from "./grade_request.ts";
 import { type Api, failures, jsonAnswer, jsonBody } from "./route.ts";
 
 /** The graders that the server offers, by name, each made when the first asks for it. */
 export type Graders = ReadonlyMap<string, () => Grader>;
 
-const answer = z.object({
-  score: z.number().nullable().describe("null when no score can be given, which is not 0"),
-  parts: z.record(z.string(), z.number().nullable()).optional(),
-  reason: z.string().optional().describe("why there is no score"),
-}).meta({ id: "Score" });
-
 const grade = createRoute({
   ...{ method: "post", path: "/v1/grade", tags: ["grade"], summary: "Score a conversation" },
   request: { body: jsonBody(gradeRequest) },
-  responses: { 200: jsonAnswer(answer, "The score"), ...failures },
+  responses: { 200: jsonAnswer(score, "The score"), ...failures },
 });
 
 const list = createRoute({
   ...{ method: "get", path: "/v1/graders", tags: ["grade"], summary: "List the graders" },
-  responses: { 200: jsonAnswer(z.object({ graders: z.array(z.string()) }), "Their names"), ...failures },
+  responses: { 200: jsonAnswer(graderList, "Their names"), ...failures },
 });
 
 /** Scores for conversations; as many at once as pass the gate. */
@@ -42,6 +35,9 @@ export function gradeRoutes(app: Api, graders: Graders, gate: Gate): void {
     using _place = place;
     const history = History.fromChats(messages);
     const { score, parts, reason } = await scored(make, { task, history, signal: c.get("signal") });
-    return c.json({ score, reason, ...(parts && { parts: { ...parts } }) }, 200);
+    return c.json(
+      { score, ...(reason !== undefined && { reason }), ...(parts && { parts: { ...parts } }) },
+      200,
+    );
   });
 }

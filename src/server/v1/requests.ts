@@ -1,5 +1,6 @@
 import { createRoute } from "@hono/zod-openapi";
 import { z } from "zod";
+import { MAX_REQUEST_ID_CHARACTERS } from "../../wire/limits.ts";
 import type { SameAnswers } from "../same_answer.ts";
 import { ServerError } from "../server_error.ts";
 import { type Api, failures } from "./route.ts";
@@ -7,7 +8,7 @@ import { type Api, failures } from "./route.ts";
 const cancel = createRoute({
   ...{ method: "delete", path: "/v1/requests/{id}", tags: ["requests"] },
   summary: "Cut short your request that has this X-Request-ID and no answer yet",
-  request: { params: z.object({ id: z.string().max(255) }) },
+  request: { params: z.object({ id: z.string().max(MAX_REQUEST_ID_CHARACTERS) }) },
   responses: { 204: { description: "It is cut short" }, ...failures },
 });
 

@@ -1,7 +1,8 @@
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import { z } from "zod";
+import { MAX_NAME_CHARACTERS } from "../../wire/limits.ts";
+import { failure } from "../../wire/v1.ts";
 import type { AppEnv } from "../app_env.ts";
-import { failure } from "./schemas.ts";
 
 /** The server's own API. */
 export type Api = OpenAPIHono<AppEnv>;
@@ -30,4 +31,6 @@ export const failures: { default: JsonContent<typeof failure> & { description: s
 };
 
 /** The session that a path names. */
-export const sessionPath: z.ZodObject<{ id: z.ZodString }> = z.object({ id: z.string().max(64) });
+export const sessionPath: z.ZodObject<{ id: z.ZodString }> = z.object({
+  id: z.string().max(MAX_NAME_CHARACTERS),
+});

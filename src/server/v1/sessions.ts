@@ -1,21 +1,19 @@
 import { createRoute } from "@hono/zod-openapi";
-import { z } from "zod";
+import {
+  createSessionRequest,
+  execRequest,
+  execResult,
+  resetSessionRequest,
+  sessionInfo,
+  sessionList,
+  shellRequest,
+  shellResult,
+} from "../../wire/v1.ts";
 import type { AppContext } from "../app_env.ts";
 import type { LiveSession } from "../live_session.ts";
 import type { SessionService } from "../session_service.ts";
 import { type Api, failures, jsonAnswer, jsonBody, sessionPath } from "./route.ts";
-import {
-  createRequest,
-  execAnswer,
-  execOptions,
-  execRequest,
-  execResult,
-  resetRequest,
-  sessionAnswer,
-  sessionInfo,
-  shellRequest,
-  shellResult,
-} from "./schemas.ts";
+import { toExecBody, toExecOptions, toSessionBody } from "./session_bodies.ts";
 
 const params = sessionPath;
 const tags = ["sessions"];
@@ -23,13 +21,13 @@ const gone = { 204: { description: "It is done" }, ...failures };
 
 const create = createRoute({
   ...{ method: "post", path: "/v1/sessions", tags, summary: "Open a Python session" },
-  request: { body: jsonBody(createRequest) },
+  request: { body: jsonBody(createSessionRequest) },
   responses: { 201: jsonAnswer(sessionInfo, "The session"), ...failures },
 });
 
 const list = createRoute({
   ...{ method: "get", path: "/v1/sessions", tags, summary: "List your sessions" },
-  responses: { 200: jsonAnswer(z.object({ sessions: z.array(sessionInfo) }), "Oldest first"), ...failures },
+  responses: { 200: jsonAnswer(sessionList, "Oldest first"), ...failures },
 });
 
 const show = createRoute({
@@ -59,7 +57,7 @@ const shell = createRoute({
 
 const reset = createRoute({
   ...{ method: "post", path: "/v1/sessions/{id}/reset", tags, summary: "Put a session back to its start" },
-  request: { params, body: jsonBody(resetRequest) },
+  request: { params, body: jsonBody(resetSessionRequest) },
   responses: gone,
 });
 
@@ -68,18 +66,18 @@ export function sessionRoutes(app: Api, sessions: SessionService): void {
   app.openapi(create, async (c) => {
     const { seed } = c.req.valid("json");
     const session = await sessions.create({ owner: c.get("owner"), seed, signal: c.get("signal") });
-    return c.json(sessionAnswer(session), 201);
+    return c.json(toSessionBody(session), 201);
   });
-  app.openapi(list, (c) => c.json({ sessions: sessions.list(c.get("owner")).map(sessionAnswer) }, 200));
-  app.openapi(show, (c) => c.json(sessionAnswer(named(sessions, c)), 200));
+  app.openapi(list, (c) => c.json({ sessions: sessions.list(c.get("owner")).map(toSessionBody) }, 200));
+  app.openapi(show, (c) => c.json(toSessionBody(named(sessions, c)), 200));
   app.openapi(end, async (c) => {
     await named(sessions, c)[Symbol.asyncDispose]();
     return c.body(null, 204);
   });
   app.openapi(exec, async (c) => {
     const request = c.req.valid("json");
-    const result = await named(sessions, c).exec(request.code, execOptions(request, c.get("signal")));
-    return c.json(execAnswer(result), 200);
+    const result = await named(sessions, c).exec(request.code, toExecOptions(request, c.get("signal")));
+    return c.json(toExecBody(result), 200);
   });
   app.openapi(shell, async (c) => {
     const { command, ...options } = c.req.valid("json");

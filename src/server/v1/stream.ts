@@ -1,10 +1,11 @@
 import { createRoute } from "@hono/zod-openapi";
 import { z } from "zod";
+import { execRequest } from "../../wire/v1.ts";
 import { liveBody } from "../live_body.ts";
 import { sessionError } from "../server_error.ts";
 import type { SessionService } from "../session_service.ts";
 import { type Api, failures, jsonBody, sessionPath } from "./route.ts";
-import { execAnswer, execOptions, execRequest } from "./schemas.ts";
+import { toExecBody, toExecOptions } from "./session_bodies.ts";
 import { named } from "./sessions.ts";
 
 const stream = createRoute({
@@ -30,8 +31,8 @@ export function streamRoutes(app: Api, sessions: SessionService): void {
     const body = liveBody(async (send, signal) => {
       const onOutput = (stream: string, text: string) => send(event(stream, { text }));
       try {
-        const result = await session.exec(request.code, { ...execOptions(request, signal), onOutput });
-        send(event("result", execAnswer(result)));
+        const result = await session.exec(request.code, { ...toExecOptions(request, signal), onOutput });
+        send(event("result", toExecBody(result)));
       } catch (error) {
         const { fault, message } = sessionError(error);
         send(event("error", { type: fault, message }));

@@ -1,11 +1,10 @@
 import { z } from "zod";
+import { MAX_TIMEOUT_MS } from "../../../wire/limits.ts";
 import { ServerError } from "../../server_error.ts";
 
 /** The one runtime there is. */
 export const RUNTIME = { language: "python", version: "3.14.2", aliases: ["py", "python3"] };
 
-/** The longest that a program may run, in milliseconds. */
-const MAX_TIMEOUT_MS = 3_600_000;
 const DEFAULT_TIMEOUT_MS = 3_000;
 const ENCODINGS = ["utf8", "base64", "hex"] as const;
 /** Versions, and ranges of them, that the runtime is taken for. */

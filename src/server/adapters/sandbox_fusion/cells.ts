@@ -1,13 +1,11 @@
 import type { z } from "zod";
 import type { ExecResult } from "../../../sandbox/exec.ts";
+import { MAX_BATCH_CHARACTERS } from "../../../wire/limits.ts";
 import type { LiveSession } from "../../live_session.ts";
 import { ServerError } from "../../server_error.ts";
 import { cellSource } from "../cell_source.ts";
 import { getFiles, putFiles } from "./files.ts";
 import { type cellsRequest, type CommandRunResult, type RunStatus, runStatus } from "./messages.ts";
-
-/** Output that one answer may carry; beyond it there is none. */
-const MAX_OUTPUT_CHARACTERS = 64 * 1024 * 1024;
 
 /** What became of one cell. */
 interface CellResult {
@@ -48,8 +46,8 @@ export async function runCells(
     const result = await session.exec(cellSource(code), { timeoutMs, signal });
     cells.push(cellResult(result));
     characters += result.stdout.length + result.stderr.length;
-    if (characters > MAX_OUTPUT_CHARACTERS) {
-      throw new ServerError("invalid", `Cells may print ${MAX_OUTPUT_CHARACTERS} characters in all`);
+    if (characters > MAX_BATCH_CHARACTERS) {
+      throw new ServerError("invalid", `Cells may print ${MAX_BATCH_CHARACTERS} characters in all`);
     }
     late = result.status === "timeout";
     if (late) break;

@@ -1,9 +1,10 @@
 import { z } from "zod";
 import type { ExecResult, ShellResult } from "../../../sandbox/exec.ts";
+import { MAX_FILES, MAX_TIMEOUT_SECONDS } from "../../../wire/limits.ts";
 import { scriptOutcome } from "../../script_outcome.ts";
 
-const MAX_SECONDS = 3_600;
 const MIN_SECONDS = 0.001;
+const MAX_CELLS = 1_000;
 /** What may be asked for; most of it is answered by what is not here. */
 const LANGUAGES = [
   ...["python", "cpp", "nodejs", "go", "go_test", "java", "php", "csharp", "bash", "typescript", "sql"],
@@ -15,9 +16,9 @@ const EXPECTED = LANGUAGES.map((name) => `'${name}'`).join(", ").replace(/, (?=[
 const IGNORED = "IGNORE_THIS_FILE";
 
 /** Any number is taken, as there; what is too long is as long as may be. */
-const seconds = z.number().transform((value) => Math.min(Math.max(value, MIN_SECONDS), MAX_SECONDS));
+const seconds = z.number().transform((value) => Math.min(Math.max(value, MIN_SECONDS), MAX_TIMEOUT_SECONDS));
 const files = z.record(z.string(), z.base64().nullable()).default({});
-const fetchFiles = z.array(z.string()).max(1_000).default([]);
+const fetchFiles = z.array(z.string()).max(MAX_FILES).default([]);
 
 /** The body of `/run_code`. What it may hold beside this is passed over. */
 export const programRequest = z.object({
@@ -31,7 +32,7 @@ export const programRequest = z.object({
 
 /** The body of `/run_jupyter`. What it may hold beside this is passed over. */
 export const cellsRequest = z.object({
-  cells: z.array(z.string()).max(1_000),
+  cells: z.array(z.string()).max(MAX_CELLS),
   total_timeout: seconds.default(45),
   kernel: z.string().default("python3"),
   files,

@@ -1,0 +1,177 @@
+/**
+ * The JSON of `/v1` about sessions, programs, files and scores. The server announces these schemas in
+ * `/openapi.json` and checks requests with them; the client checks responses with them. Requests refuse unknown
+ * keys; responses pass over them, so that a client can read a newer server.
+ *
+ * @module
+ */
+import { z } from "zod";
+import {
+  MAX_BATCH_ITEMS,
+  MAX_FILES,
+  MAX_MESSAGES,
+  MAX_NAME_CHARACTERS,
+  MAX_PATH_CHARACTERS,
+  MAX_TIMEOUT_MS,
+} from "./limits.ts";
+
+const path = z.string().min(1).max(MAX_PATH_CHARACTERS);
+const files = z.record(path, z.base64());
+
+/** A program to run. */
+export const execRequest = z.strictObject({
+  code: z.string(),
+  timeoutMs: z.number().positive().max(MAX_TIMEOUT_MS).optional()
+    .describe("milliseconds until it is interrupted; the profile's limit unless given"),
+  stdin: z.string().optional().describe("what input() and sys.stdin read"),
+  files: files.optional().describe("files written before it runs, by path, in base64"),
+  fetchFiles: z.array(path).max(MAX_FILES).optional()
+    .describe("files read back afterwards; a missing one is left out"),
+}).meta({ id: "ExecRequest" });
+
+/** An exception of the guest. */
+export const guestError = z.object({ type: z.string(), message: z.string(), traceback: z.string() });
+
+/** The result of a program. */
+export const execResult = z.object({
+  status: z.enum(["ok", "error", "timeout", "memory", "output", "exited", "crashed"]),
+  stdout: z.string(),
+  stderr: z.string(),
+  value: z.string().exactOptional().describe("repr of the last expression, unless that is None"),
+  error: guestError.exactOptional(),
+  exitCode: z.number().int().exactOptional(),
+  durationMs: z.number(),
+  stateKept: z.boolean().describe(
+    "false when the interpreter was lost and the next program meets a fresh one",
+  ),
+  truncated: z.boolean(),
+  restarted: z.literal(true).exactOptional()
+    .describe("this program met a fresh interpreter, as the last had been lost"),
+  files: z.record(z.string(), z.string()).exactOptional().describe("the files asked for, in base64"),
+}).meta({ id: "ExecResult" });
+
+/** A piece of output: the data of the events `stdout` and `stderr`. */
+export const outputEvent = z.object({ text: z.string() });
+
+/** A command line to run. */
+export const shellRequest = z.strictObject({
+  command: z.string(),
+  timeoutMs: execRequest.shape.timeoutMs,
+  silenceMs: z.number().positive().max(MAX_TIMEOUT_MS).optional()
+    .describe("milliseconds that it may write nothing until it is interrupted"),
+  stdin: z.string().optional().describe("what the first command reads"),
+}).meta({ id: "ShellRequest" });
+
+/** The result of a command line. */
+export const shellResult = execResult.omit({ value: true, files: true }).extend({
+  status: execResult.shape.status.exclude(["error"]),
+  deadline: z.enum(["run", "silence", "cpu"]).exactOptional().describe("which deadline a timeout met"),
+  cwd: z.string().describe("the shell's directory from now on"),
+}).meta({ id: "ShellResult" });
+
+/** A session. */
+export const sessionInfo = z.object({
+  id: z.string(),
+  createdAt: z.string(),
+  usedAt: z.string(),
+  execs: z.number().int(),
+}).meta({ id: "Session" });
+
+/** A list of sessions. */
+export const sessionList = z.object({ sessions: z.array(sessionInfo) });
+
+/** Options of a new session. */
+export const createSessionRequest = z.strictObject({
+  seed: z.int().optional().describe("makes random, secrets, uuid4 and os.urandom reproducible"),
+}).meta({ id: "CreateSession" });
+
+/** Options of a session's reset. */
+export const resetSessionRequest = z.strictObject({
+  mode: z.enum(["fresh", "rewind"]).optional()
+    .describe("fresh is a new interpreter; rewind is faster and for those who trust their last program"),
+  seed: z.int().optional(),
+}).meta({ id: "ResetSession" });
+
+/** Files to write. */
+export const filesRequest = z.strictObject({ files }).meta({ id: "Files" });
+
+/** Number of files that were written. */
+export const filesWritten = z.object({ written: z.int() });
+
+/** A list of files. */
+export const fileList = z.object({
+  files: z.array(z.object({ path: z.string(), bytes: z.number() })),
+}).meta({ id: "FileList" });
+
+/** The reason why a request failed. */
+export const requestError = z.object({ type: z.string(), message: z.string() });
+
+/** The response to a request that failed. */
+export const failure = z.object({ error: requestError }).meta({ id: "Failure" });
+
+/** Programs to run in one request. */
+export const batchRequest = z.strictObject({
+  items: z.array(
+    execRequest.extend({
+      session: z.string().max(MAX_NAME_CHARACTERS).optional()
+        .describe("a session's id; an interpreter of its own unless given"),
+    }).meta({ id: "BatchItem" }),
+  ).max(MAX_BATCH_ITEMS),
+});
+
+/** The result of one program of a batch, or the reason why it did not run. */
+export const batchOutcome = z.object({
+  status: z.int().describe("the HTTP status that the item would have had alone"),
+  result: execResult.exactOptional(),
+  error: requestError.exactOptional(),
+}).meta({ id: "BatchOutcome" });
+
+/** The results of a batch, in the order of its programs. */
+export const batchResponse = z.object({ results: z.array(batchOutcome) });
+
+/** The text that a grader compares with. A number is read as text. */
+export const answerText = z.union([z.string(), z.number()], { error: "must be a text or a number" })
+  .transform(String);
+
+/** A conversation to score. */
+export const gradeRequest = z.strictObject({
+  grader: z.string().max(MAX_NAME_CHARACTERS),
+  task: z.strictObject({
+    id: z.string().default("task"),
+    query: z.string().default(""),
+    answer: answerText.exactOptional(),
+    reference: z.string().exactOptional(),
+    fields: z.record(z.string(), z.unknown()).exactOptional(),
+  }).describe("what it was about; fields hold what the grader needs, such as a program's tests"),
+  messages: z.array(
+    z.strictObject({ role: z.enum(["system", "user", "assistant", "tool"]), content: z.string() }),
+  ).min(1).max(MAX_MESSAGES).describe("the whole conversation"),
+}).meta({ id: "GradeRequest" });
+
+/** A score. */
+export const score = z.object({
+  score: z.number().nullable().describe("null when no score can be given, which is not 0"),
+  parts: z.record(z.string(), z.number().nullable()).exactOptional(),
+  reason: z.string().exactOptional().describe("why there is no score"),
+}).meta({ id: "Score" });
+
+/** The names of the graders. */
+export const graderList = z.object({ graders: z.array(z.string()) });
+
+/** Returns files as JSON carries them: contents in base64, by path. */
+export function toBase64Files(files: Readonly<Record<string, Uint8Array | string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(files).map(([path, contents]) => [path, toBase64(contents)]));
+}
+
+/** Returns the contents of files that JSON carried. */
+export function fromBase64Files(
+  files: Readonly<Record<string, string>>,
+): Record<string, Uint8Array<ArrayBuffer>> {
+  return Object.fromEntries(
+    Object.entries(files).map(([path, text]) => [path, Uint8Array.fromBase64(text)]),
+  );
+}
+
+function toBase64(contents: Uint8Array | string): string {
+  return (typeof contents === "string" ? new TextEncoder().encode(contents) : contents).toBase64();
+}
