@@ -1,4 +1,4 @@
-import { EpisodeError } from "./errors.ts";
+import { EpisodeError, errorMessage } from "./errors.ts";
 
 /** What {@linkcode crossBoundary} needs to know of the crossing. */
 export interface BoundaryOptions {
@@ -16,7 +16,7 @@ export async function crossBoundary<T>(run: () => T | Promise<T>, options: Bound
     return await run();
   } catch (cause) {
     if (cause instanceof EpisodeError || options.signal?.aborted) throw cause;
-    const reason = cause instanceof Error ? cause.message : String(cause);
+    const reason = errorMessage(cause);
     throw new options.error(`${options.failure}: ${reason}`, { cause });
   }
 }

@@ -80,3 +80,12 @@ export class DatasetError extends EpisodeError {
 export class GraderError extends EpisodeError {
   override readonly boundary = "grader";
 }
+
+/** Returns the message of an error, or its name if that is empty; the text of any other thrown value. */
+export function errorMessage(error: unknown): string {
+  try {
+    return error instanceof Error ? `${error.message || error.name}` : String(error);
+  } catch { // a foreign value can throw while it is converted
+    return "an error that has no text";
+  }
+}

@@ -1,4 +1,5 @@
 import { parse, Template, tokenize } from "@huggingface/jinja";
+import { errorMessage } from "../errors.ts";
 import type { ChatTemplate } from "./chat_template.ts";
 
 /** What marks the assistant's part of a rendered text. */
@@ -24,9 +25,8 @@ export class JinjaTemplate {
     try {
       this.#template.parsed = parse(tokenize(markedSource(source)));
     } catch (cause) {
-      throw new SyntaxError(`Cannot use chat template '${name}' as it must be Jinja: ${reason(cause)}`, {
-        cause,
-      });
+      const reason = errorMessage(cause);
+      throw new SyntaxError(`Cannot use chat template '${name}' as it must be Jinja: ${reason}`, { cause });
     }
   }
 
@@ -36,7 +36,8 @@ export class JinjaTemplate {
       const { start, end } = marks;
       return this.#template.render({ ...variables, _generation_start: start, _generation_end: end });
     } catch (cause) {
-      throw new Error(`Cannot render chat as template '${this.name}' fails: ${reason(cause)}`, { cause });
+      const reason = errorMessage(cause);
+      throw new Error(`Cannot render chat as template '${this.name}' fails: ${reason}`, { cause });
     }
   }
 }
@@ -53,8 +54,4 @@ function markedSource(source: string): string {
       const mark = `{{ _generation_${end ? "end" : "start"} }}`;
       return (left ? "" : before) + mark + (right ? "" : after);
     });
-}
-
-function reason(cause: unknown): string {
-  return cause instanceof Error ? cause.message : String(cause);
 }

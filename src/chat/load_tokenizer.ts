@@ -1,5 +1,6 @@
 import { Tokenizer as HuggingFaceTokenizer } from "@huggingface/tokenizers";
 import { z } from "zod";
+import { errorMessage } from "../errors.ts";
 import { guardedEncode } from "./guarded_encode.ts";
 import type { Tokenizer } from "./tokenizer.ts";
 
@@ -85,9 +86,8 @@ function openModel(path: string, json: object, config: object): HuggingFaceToken
   try {
     return new HuggingFaceTokenizer(json, config);
   } catch (cause) {
-    throw new SyntaxError(`Cannot load tokenizer as '${path}' must describe one: ${reason(cause)}`, {
-      cause,
-    });
+    const reason = errorMessage(cause);
+    throw new SyntaxError(`Cannot load tokenizer as '${path}' must describe one: ${reason}`, { cause });
   }
 }
 
@@ -106,7 +106,8 @@ function parsedJson(path: string, text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    throw new SyntaxError(`Cannot load tokenizer as '${path}' must be JSON: ${reason(cause)}`, { cause });
+    const reason = errorMessage(cause);
+    throw new SyntaxError(`Cannot load tokenizer as '${path}' must be JSON: ${reason}`, { cause });
   }
 }
 
@@ -123,8 +124,4 @@ async function readOptional(path: string): Promise<string | undefined> {
 function onlyTemplate(given: z.infer<typeof configSchema>["chat_template"]): string | undefined {
   if (typeof given === "string") return given;
   return (given?.find(({ name }) => name === "default") ?? given?.[0])?.template;
-}
-
-function reason(cause: unknown): string {
-  return cause instanceof Error ? cause.message : String(cause);
 }

@@ -1,5 +1,6 @@
 import { loadTokenizer } from "../chat/load_tokenizer.ts";
 import type { Tokenizer } from "../chat/tokenizer.ts";
+import { errorMessage } from "../errors.ts";
 import { UsageError } from "./usage_error.ts";
 
 /**
@@ -12,6 +13,6 @@ export async function chosenTokenizer(directory: string | undefined): Promise<To
   try {
     return await loadTokenizer(directory);
   } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error), { cause: error });
+    throw new UsageError(errorMessage(error), { cause: error });
   }
 }

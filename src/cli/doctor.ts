@@ -1,4 +1,5 @@
 import { Command } from "commander";
+import { errorMessage } from "../errors.ts";
 import { baseImage } from "../sandbox/base_image.ts";
 import { activeLayers, detectLayers, type LayerReport } from "../sandbox/layers.ts";
 import type { Profile } from "../sandbox/profile.ts";
@@ -55,7 +56,7 @@ async function examine(profile: Profile, cacheDir: string, signal: AbortSignal):
   const deno = { version: Deno.version.deno, ok: isAtLeast(Deno.version.deno, DENO_NEEDED) };
   const tried = await tryOut(profile, { cacheDir, detected, signal }).catch((error: unknown) => {
     signal.throwIfAborted();
-    return { failure: error instanceof Error ? error.message : String(error) };
+    return { failure: errorMessage(error) };
   });
   const found = { image: null, attempts: [], times: null, failure: null, ...tried };
   return {

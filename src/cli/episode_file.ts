@@ -1,4 +1,5 @@
 import { dirname } from "node:path";
+import { errorMessage } from "../errors.ts";
 import type { Task } from "../task.ts";
 import { wellFormedJson } from "../well_formed_json.ts";
 import { type EpisodeKind, prepareResume, type ResumeOptions } from "./resume.ts";
@@ -54,7 +55,7 @@ export abstract class EpisodeFile<T> implements Disposable {
     try {
       await writeText(this.#file, line);
     } catch (cause) {
-      const reason = cause instanceof Error ? cause.message : String(cause);
+      const reason = errorMessage(cause);
       throw new UnwrittenError(`Cannot write '${this.#path}': ${reason}`, { cause });
     }
   }
@@ -88,7 +89,7 @@ export async function openEpisodeFile<T>(
     return await Deno.open(path, { create: true, append: resume, write: true, truncate: !resume });
   } catch (cause) {
     if (cause instanceof UsageError) throw cause;
-    const reason = cause instanceof Error ? cause.message : String(cause);
+    const reason = errorMessage(cause);
     throw new UsageError(`Cannot write '${path}': ${reason}`, { cause });
   }
 }

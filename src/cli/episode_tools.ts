@@ -1,4 +1,4 @@
-import { McpError } from "../errors.ts";
+import { errorMessage, McpError } from "../errors.ts";
 import type { McpServer } from "../tools/mcp/mcp_server.ts";
 import type { Tool } from "../tools/tool.ts";
 import { ToolTransform } from "../transforms/tool_transform.ts";
@@ -58,7 +58,7 @@ export async function openToolFiles(paths: readonly string[], stack: AsyncDispos
     try {
       return stack.use(await toolFile(path));
     } catch (cause) {
-      throw new UsageError(cause instanceof Error ? cause.message : String(cause), { cause });
+      throw new UsageError(errorMessage(cause), { cause });
     }
   }));
 }

@@ -1,6 +1,7 @@
 import { dirname, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { parse } from "@std/jsonc";
+import { errorMessage } from "../errors.ts";
 import type { McpServer } from "../tools/mcp/mcp_server.ts";
 import { readText } from "./read_text.ts";
 import { UsageError } from "./usage_error.ts";
@@ -28,7 +29,7 @@ function parsed(text: string, path: string): unknown {
   try {
     return parse(text);
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
+    const reason = errorMessage(cause);
     throw new UsageError(`Cannot read '${path}' as it must be JSON: ${reason}`, { cause });
   }
 }

@@ -1,3 +1,4 @@
+import { errorMessage } from "../errors.ts";
 import { UsageError } from "./usage_error.ts";
 
 /** The name that stands for the standard input in place of a file's. */
@@ -24,7 +25,7 @@ async function readBytes(path: string, name: string, maxBytes: number): Promise<
     return await collect(readable, name, maxBytes);
   } catch (cause) {
     if (cause instanceof UsageError) throw cause;
-    throw new UsageError(`Cannot read ${name}: ${reason(cause)}`, { cause });
+    throw new UsageError(`Cannot read ${name}: ${ioErrorText(cause)}`, { cause });
   }
 }
 
@@ -45,9 +46,9 @@ async function collect(
   return new Uint8Array(await new Blob(pieces).arrayBuffer());
 }
 
-function reason(error: unknown): string {
+function ioErrorText(error: unknown): string {
   if (error instanceof Deno.errors.NotFound) return "there is no such file";
   if (error instanceof Deno.errors.IsADirectory) return "it is a directory";
   if (error instanceof Deno.errors.PermissionDenied) return "permission denied";
-  return error instanceof Error ? error.message : String(error);
+  return errorMessage(error);
 }

@@ -1,3 +1,4 @@
+import { errorMessage } from "../errors.ts";
 import { type Line, readLines } from "../read_lines.ts";
 import { UsageError } from "./usage_error.ts";
 import { writeText } from "./write_text.ts";
@@ -78,7 +79,7 @@ function readLine<T>(line: Line & { place: string }, kind: EpisodeKind<T>): Read
     return { text: line.text, episode: kind.parse(JSON.parse(line.text)) };
   } catch (cause) {
     if (line.unended && isTorn(line, kind)) return undefined;
-    const reason = cause instanceof Error ? cause.message : String(cause);
+    const reason = errorMessage(cause);
     throw new UsageError(`Cannot resume as ${line.place} must be an episode: ${reason}`, { cause });
   }
 }

@@ -1,3 +1,4 @@
+import { errorMessage } from "../errors.ts";
 import { EXIT } from "./exit_code.ts";
 import { Interrupt } from "./interrupt.ts";
 import { printable } from "./printable.ts";
@@ -23,7 +24,7 @@ export async function reportFailure(
 ): Promise<number> {
   if (options.signal.aborted) return EXIT.interrupted;
   if (error instanceof Deno.errors.BrokenPipe) return EXIT.ok; // whoever read the output wants no more of it
-  const message = error instanceof Error ? error.message : String(error);
+  const message = errorMessage(error);
   await writeText(options.stderr, `error: ${printable(message)}\n`).catch(() => {}); // nobody reads it: the code tells
   if (error instanceof UsageError) return EXIT.usage;
   return error instanceof UnwrittenError ? EXIT.unwritten : EXIT.sandbox;

@@ -1,5 +1,6 @@
 import { join, resolve } from "node:path";
 import { type Command, Option } from "commander";
+import { errorMessage } from "../errors.ts";
 import { baseImage } from "../sandbox/base_image.ts";
 import { defaultCacheDir } from "../sandbox/cache_dir.ts";
 import { loadProfile, type Profile } from "../sandbox/profile.ts";
@@ -32,7 +33,7 @@ export async function chosenProfile({ profile }: SandboxFlags): Promise<Profile>
   try {
     return await loadProfile(profile);
   } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error), { cause: error });
+    throw new UsageError(errorMessage(error), { cause: error });
   }
 }
 

@@ -1,5 +1,6 @@
 import { Command, Option } from "commander";
 import type { Tokenizer } from "../chat/tokenizer.ts";
+import { errorMessage } from "../errors.ts";
 import { HttpServer } from "../server/http_server.ts";
 import { PaddockServer } from "../server/paddock_server.ts";
 import { chosenTokenizer } from "./chosen_tokenizer.ts";
@@ -107,13 +108,13 @@ function listening(paddock: PaddockServer, { hostname, name }: ServeAddress, por
       onGraceOver: () => paddock[Symbol.asyncDispose](),
     });
   } catch (cause) {
-    throw new Error(`Cannot serve at http://${name}:${port}: ${whyNot(cause)}`, { cause });
+    throw new Error(`Cannot serve at http://${name}:${port}: ${listenErrorText(cause)}`, { cause });
   }
 }
 
-function whyNot(cause: unknown): string {
+function listenErrorText(cause: unknown): string {
   if (cause instanceof Deno.errors.AddrInUse) return "somebody else listens there: give another --port";
-  return cause instanceof Error ? cause.message : String(cause);
+  return errorMessage(cause);
 }
 
 /**

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { errorMessage } from "../errors.ts";
 
 /** What stands in a request so that its answer can be told: given back as it came. */
 export type RequestId = string | number | null;
@@ -89,7 +90,7 @@ function parseObject(text: string): Record<string, unknown> {
   try {
     value = JSON.parse(text);
   } catch (error) {
-    throw new RequestError(`a line must be JSON: ${error instanceof Error ? error.message : error}`, null);
+    throw new RequestError(`a line must be JSON: ${errorMessage(error)}`, null);
   }
   if (typeof value === "object" && value !== null && !Array.isArray(value)) return { ...value };
   throw new RequestError("a request must be a JSON object: it is not", null);

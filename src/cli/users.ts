@@ -1,3 +1,4 @@
+import { errorMessage } from "../errors.ts";
 import { messageText } from "../message.ts";
 import { ScriptFile } from "../policy/script_file.ts";
 import { humanUser } from "../users/human_user.ts";
@@ -67,7 +68,7 @@ async function readScript(path: string): Promise<ScriptFile> {
   try {
     return await ScriptFile.read(path);
   } catch (cause) {
-    throw new UsageError(cause instanceof Error ? cause.message : String(cause), { cause });
+    throw new UsageError(errorMessage(cause), { cause });
   }
 }
 

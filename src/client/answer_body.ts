@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { SandboxError } from "../errors.ts";
+import { errorMessage, SandboxError } from "../errors.ts";
 import { bodyBytes } from "../policy/body_bytes.ts";
 
 /** What a server answers, piece by piece. */
@@ -39,7 +39,7 @@ export function checkedText<T>(doing: string, text: string, answer: z.ZodType<T>
   try {
     return answer.parse(text === "" ? undefined : JSON.parse(text));
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
+    const reason = errorMessage(cause);
     const shown = reason.replace(/\s+/g, " ").slice(0, SHOWN_CHARACTERS);
     throw new SandboxError(`Cannot ${doing} as the server's answer does not fit: ${shown}`, { cause });
   }

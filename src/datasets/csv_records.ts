@@ -1,4 +1,5 @@
 import { CsvParseStream } from "@std/csv";
+import { errorMessage } from "../errors.ts";
 import { textPieces } from "./text_pieces.ts";
 
 /**
@@ -18,7 +19,7 @@ export async function* csvRecords(path: string): AsyncGenerator<readonly string[
     }
   } catch (cause) {
     if (text.failure !== undefined) throw text.failure.error;
-    throw new SyntaxError(`Cannot read task at ${path}:${number} as it must be CSV: ${said(cause)}`, {
+    throw new SyntaxError(`Cannot read task at ${path}:${number} as it must be CSV: ${errorMessage(cause)}`, {
       cause,
     });
   } finally {
@@ -59,8 +60,4 @@ class Text implements AsyncIterable<string> {
       throw error;
     }
   }
-}
-
-function said(cause: unknown): string {
-  return cause instanceof Error ? cause.message : String(cause);
 }

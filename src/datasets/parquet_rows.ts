@@ -1,5 +1,6 @@
 import { type AsyncBuffer, type FileMetaData, parquetMetadataAsync, parquetReadObjects } from "hyparquet";
 import { compressors } from "hyparquet-compressors";
+import { errorMessage } from "../errors.ts";
 import { RawRow } from "./raw_row.ts";
 
 /** About how much is unpacked at once, in bytes. */
@@ -74,7 +75,7 @@ async function parsed<T>(path: string, read: () => Promise<T>): Promise<T> {
   try {
     return await read();
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
+    const reason = errorMessage(cause);
     throw new SyntaxError(`Cannot read tasks at ${path} as it must be Parquet: ${reason}`, { cause });
   }
 }

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { errorMessage } from "../errors.ts";
 import { History } from "../history.ts";
 import type { Task } from "../task.ts";
 
@@ -9,7 +10,7 @@ export const queryField = z.unknown().transform((value, context): Task["query"] 
   } catch (error) {
     context.issues.push({
       code: "custom",
-      message: error instanceof Error ? error.message : "",
+      message: errorMessage(error),
       input: value,
     });
     return z.NEVER;

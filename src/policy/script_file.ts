@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { errorMessage } from "../errors.ts";
 import { type Message, parseMessage } from "../message.ts";
 import { readLines } from "../read_lines.ts";
 import type { ScriptedReply } from "./scripted.ts";
@@ -12,7 +13,7 @@ const reply = z.union([
       try {
         return parseMessage({ content: null, ...message }, 0);
       } catch (error) {
-        context.addIssue({ code: "custom", message: error instanceof Error ? error.message : String(error) });
+        context.addIssue({ code: "custom", message: errorMessage(error) });
         return z.NEVER;
       }
     }),

@@ -1,4 +1,4 @@
-import { GraderError } from "../errors.ts";
+import { errorMessage, GraderError } from "../errors.ts";
 import { History } from "../history.ts";
 import { type Message, messageText } from "../message.ts";
 import { type Policy, wholeReply } from "../policy/policy.ts";
@@ -85,7 +85,7 @@ async function verdict(policy: Policy, messages: Message[], { task, signal }: Gr
     );
   } catch (cause) {
     if (signal?.aborted) throw cause;
-    const reason = cause instanceof Error ? cause.message : String(cause);
+    const reason = errorMessage(cause);
     throw new GraderError(`Cannot judge task '${task.id}': ${reason}`, { cause });
   }
 }

@@ -1,4 +1,4 @@
-import { GraderError } from "../errors.ts";
+import { errorMessage, GraderError } from "../errors.ts";
 import { type GradeContext, type Grader, type Score, wholeScore } from "./grader.ts";
 
 /** A grader in a {@linkcode rubric}. */
@@ -78,7 +78,7 @@ async function partOf(
     return { name, weight, ...wholeScore(await grader.grade(context)) };
   } catch (cause) {
     if (context.signal?.aborted) throw cause;
-    const reason = cause instanceof Error ? cause.message : String(cause);
+    const reason = errorMessage(cause);
     throw new GraderError(`Cannot grade with '${name}': ${reason}`, { cause });
   }
 }

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { errorMessage } from "../errors.ts";
 import { type Message, parseMessage } from "../message.ts";
 
 /** The messages of a line that holds an episode. */
@@ -7,7 +8,7 @@ export const chatSchema: z.ZodType<Message[]> = z.array(z.unknown()).transform(
     try {
       return messages.map(parseMessage);
     } catch (error) {
-      context.addIssue({ code: "custom", message: error instanceof Error ? error.message : String(error) });
+      context.addIssue({ code: "custom", message: errorMessage(error) });
       return z.NEVER;
     }
   },

@@ -1,3 +1,4 @@
+import { errorMessage } from "../errors.ts";
 import { type Line, readLines } from "../read_lines.ts";
 import type { Trajectory } from "./trajectory.ts";
 import { parseTrajectory } from "./trajectory_schema.ts";
@@ -39,6 +40,6 @@ function parseLine(line: Line): { readonly trajectory: Trajectory } | { readonly
   try {
     return { trajectory: parseTrajectory(JSON.parse(line.text)) };
   } catch (error) {
-    return { fault: error instanceof Error ? error.message : String(error) };
+    return { fault: errorMessage(error) };
   }
 }

@@ -1,4 +1,4 @@
-import { SandboxError } from "../errors.ts";
+import { errorMessage, SandboxError } from "../errors.ts";
 import type { ChildEnd } from "./child.ts";
 import { type Frame, FrameKind } from "./protocol.ts";
 
@@ -149,7 +149,7 @@ export class GuestLink {
     try {
       onFrame(frame);
     } catch (error) {
-      const message = error instanceof Error ? error.message : String(error);
+      const message = errorMessage(error);
       this.lose({ reason: "protocol", message: `the guest broke the protocol: ${message}` });
     }
   }

@@ -1,3 +1,4 @@
+import { errorMessage } from "../errors.ts";
 import { bubblewrapPrefix } from "./bubblewrap.ts";
 import type { Layer } from "./layer.ts";
 import { type Rlimits, rlimitScript } from "./rlimits.ts";
@@ -78,7 +79,7 @@ async function probeWatchdog(): Promise<string | undefined> {
     await Deno.readTextFile(`/proc/${child.pid}/stat`);
     return undefined;
   } catch (error) {
-    return message(error);
+    return errorMessage(error);
   }
 }
 
@@ -115,10 +116,6 @@ async function run(program: string, args: string[], signal?: AbortSignal): Promi
     return { success, stdout: new TextDecoder().decode(stdout), complaint };
   } catch (error) {
     signal?.throwIfAborted();
-    return { success: false, stdout: "", complaint: message(error) };
+    return { success: false, stdout: "", complaint: errorMessage(error) };
   }
-}
-
-function message(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -1,4 +1,4 @@
-import { SandboxError } from "../errors.ts";
+import { errorMessage, SandboxError } from "../errors.ts";
 import type { ChildEnd } from "./child.ts";
 import { type Loss, lossOfChild } from "./guest_link.ts";
 
@@ -25,7 +25,7 @@ export function isPassing(error: unknown): boolean {
 
 /** Why an interpreter did not start, from what was thrown and how its process ended, where it has. */
 export function openFault(cause: unknown, end: ChildEnd | undefined): SandboxError {
-  const why = cause instanceof Error ? cause.message : String(cause);
+  const why = errorMessage(cause);
   const message = `Cannot start session: ${why}`;
   if (why === DAMAGED) return new DamagedImage(DAMAGED);
   if (why === NEIGHBOUR.message) return new NeighbourStuck(message);

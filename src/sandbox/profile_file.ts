@@ -5,6 +5,7 @@ import serve from "../../sandboxes/serve.jsonc" with { type: "text" };
 import strict from "../../sandboxes/strict.jsonc" with { type: "text" };
 import tools from "../../sandboxes/tools.jsonc" with { type: "text" };
 import workspace from "../../sandboxes/workspace.jsonc" with { type: "text" };
+import { errorMessage } from "../errors.ts";
 
 const SHIPPED: ReadonlyMap<string, string> = new Map([
   ["evaluation", evaluation],
@@ -58,7 +59,7 @@ async function readBytes(path: string, source: string): Promise<Uint8Array> {
         { cause },
       );
     }
-    const why = cause instanceof Error ? cause.message : String(cause);
+    const why = errorMessage(cause);
     throw new Error(`Cannot read profile '${source}' as it must be a readable file: ${why}`, { cause });
   }
 }

@@ -14,14 +14,14 @@ function parseJsonc(text: string, source: string): unknown {
     return parse(text);
   } catch (cause) {
     throw new SyntaxError(
-      `Cannot read profile '${source}' as it must be JSON with comments: ${reason(cause, text)}`,
+      `Cannot read profile '${source}' as it must be JSON with comments: ${parseErrorText(cause, text)}`,
       { cause },
     );
   }
 }
 
-/** The parser's complaint, its position turned into a line and a column. */
-function reason(cause: unknown, text: string): string {
+/** Returns the message of a parse error, with its offset converted to a line and a column. */
+function parseErrorText(cause: unknown, text: string): string {
   if (!(cause instanceof SyntaxError)) return "it is nested too deeply";
   const complaint = cause.message.replace(/^Cannot parse JSONC: /, "").replace(/ in JSONC\b/, "");
   return complaint.replace(/ at position (\d+)$/, (_, offset) => {

@@ -1,3 +1,4 @@
+import { errorMessage } from "../errors.ts";
 import type { HostTool } from "./host_tool.ts";
 import { deeperThan, MAX_CALL, parseCall } from "./guest_frames.ts";
 
@@ -51,7 +52,7 @@ export class ToolCalls {
     this.#run(name, args, payload.length).then(
       (value) => this.#reply(`{"call":${call},"value":${value}}`),
       (error) =>
-        this.#reply(JSON.stringify({ call, error: messageOf(error).slice(0, MAX_ERROR_CHARACTERS) })),
+        this.#reply(JSON.stringify({ call, error: errorMessage(error).slice(0, MAX_ERROR_CHARACTERS) })),
     );
   }
 
@@ -92,15 +93,6 @@ export class ToolCalls {
 
   #reply(text: string): void {
     if (!this.#controller.signal.aborted) this.#answer(text);
-  }
-}
-
-/** What was thrown, in words, whatever it is: a tool may throw what cannot be made a text. */
-function messageOf(thrown: unknown): string {
-  try {
-    return thrown instanceof Error ? `${thrown.message}` : `${thrown}`;
-  } catch {
-    return "the tool failed with an error that has no text";
   }
 }
 

@@ -1,4 +1,4 @@
-import { SandboxError } from "../errors.ts";
+import { errorMessage, SandboxError } from "../errors.ts";
 import { boundedWasm } from "./bounded_wasm.ts";
 import { EMBEDDED_PYODIDE } from "./embedded_pyodide.ts";
 import { type Assets, blobUrl, cutLibrary, linkModules, shared, type WorkerAssets } from "./guest/assets.ts";
@@ -63,7 +63,7 @@ async function builtImage(
     const about = await promise;
     return { ...about, data: shared(join(pieces)) };
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
+    const reason = errorMessage(cause);
     throw new SandboxError(`Cannot build the image of profile '${profile.name}': ${reason}`, { cause });
   } finally {
     clearTimeout(timer);

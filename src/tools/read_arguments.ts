@@ -1,3 +1,4 @@
+import { errorMessage } from "../errors.ts";
 import { exactText } from "./exact_arguments.ts";
 import { parseJson } from "./json_scan.ts";
 
@@ -16,7 +17,7 @@ export function readArguments(text: string): ReadArguments {
     const exact = exactText(text);
     return { ...objectArguments(parseJson(text)), ...(exact !== undefined && { argumentsText: exact }) };
   } catch (error) {
-    return { arguments: {}, fault: error instanceof Error ? error.message : String(error) };
+    return { arguments: {}, fault: errorMessage(error) };
   }
 }
 

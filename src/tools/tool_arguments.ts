@@ -1,5 +1,6 @@
 import { Validator } from "@cfworker/json-schema";
 import { z } from "zod";
+import { errorMessage } from "../errors.ts";
 import { deeperThan } from "../sandbox/guest_frames.ts";
 import type { ToolSpec } from "../tool_spec.ts";
 import type { JsonSchema, Tool } from "./tool.ts";
@@ -27,7 +28,7 @@ export function checkArguments(tool: Tool, args: Readonly<Record<string, unknown
     return isZod(tool.parameters) ? byZod(tool.parameters, args) : byJsonSchema(tool.parameters, args);
   } catch (error) {
     // A reference to itself overflows the stack, and a pattern may be none: the validator throws at either.
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = errorMessage(error);
     return { broken: `the schema of '${tool.name}' cannot be checked: ${reason}` };
   }
 }
@@ -43,7 +44,7 @@ export function toolSpec({ name, description, parameters }: Tool): ToolSpec {
     const { $schema: _schema, ...schema } = z.toJSONSchema(parameters, { io: "input" });
     return { name, description, parameters: schema };
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
+    const reason = errorMessage(cause);
     throw new TypeError(`Cannot describe tool '${name}' as JSON Schema: ${reason}`, { cause });
   }
 }

@@ -1,3 +1,4 @@
+import { errorMessage } from "../errors.ts";
 import type { ContentPart, Message } from "../message.ts";
 import type { ToolSpec } from "../tool_spec.ts";
 import { openaiCalls } from "./openai_calls.ts";
@@ -7,7 +8,7 @@ import { tagCalls } from "./tag_calls.ts";
 import { requireToolName, type Tool } from "./tool.ts";
 import { toolSpec } from "./tool_arguments.ts";
 import type { ParsedCall, ResultStyle, ToolAnswer, ToolCallParser } from "./tool_call_parser.ts";
-import { faultStatus, thrownText, type ToolFault } from "./tool_fault.ts";
+import { faultStatus, type ToolFault } from "./tool_fault.ts";
 import { ToolParts } from "./tool_parts.ts";
 import type { ToolResult } from "./tool_result.ts";
 import { type ToolOutcome, ToolRunner, type ToolRunnerOptions } from "./tool_runner.ts";
@@ -116,7 +117,7 @@ export class ToolCaller {
     try {
       return { text: this.#resultText(value, parser), value };
     } catch (error) {
-      const reason = `its result must be JSON: ${thrownText(error)}`;
+      const reason = `its result must be JSON: ${errorMessage(error)}`;
       const broken: ToolFault = { kind: "error", reason, expected: false };
       return { text: parser.faultText(broken, name), fault: broken };
     }

@@ -17,12 +17,3 @@ export type ToolFault =
 export function faultStatus({ kind }: ToolFault): ToolStatus {
   return kind === "unreadable" ? "bad_arguments" : kind;
 }
-
-/** What was thrown, in words, whatever it is: a tool may throw what cannot be made a text. */
-export function thrownText(thrown: unknown): string {
-  try {
-    return thrown instanceof Error ? `${thrown.message || thrown.name}` : `${thrown}`;
-  } catch {
-    return "the tool failed with an error that has no text";
-  }
-}

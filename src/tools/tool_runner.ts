@@ -1,9 +1,9 @@
-import { ToolError } from "../errors.ts";
+import { errorMessage, ToolError } from "../errors.ts";
 import { RateLimiter } from "./rate_limiter.ts";
 import type { Tool } from "./tool.ts";
 import { checkArguments } from "./tool_arguments.ts";
 import { type ParsedCall, UNNAMED } from "./tool_call_parser.ts";
-import { thrownText, type ToolFault } from "./tool_fault.ts";
+import type { ToolFault } from "./tool_fault.ts";
 import { requireTimeout, TimeIsUp, withinTime } from "./within_time.ts";
 
 /** How calls are run. */
@@ -128,7 +128,7 @@ export class ToolRunner {
       signal?.throwIfAborted();
       if (error instanceof TimeIsUp) return { fault: { kind: "timeout", timeoutMs } };
       const expected = error instanceof ToolError;
-      return { fault: { kind: "error", reason: thrownText(error), expected } };
+      return { fault: { kind: "error", reason: errorMessage(error), expected } };
     }
   }
 

@@ -1,3 +1,4 @@
+import { errorMessage } from "../errors.ts";
 import { exactArguments } from "./exact_arguments.ts";
 import { objectArguments, readArguments } from "./read_arguments.ts";
 import { type ParsedCall, UNNAMED } from "./tool_call_parser.ts";
@@ -14,7 +15,7 @@ export function valueCalls(value: unknown, json: string): ParsedCall[] {
 
 /** A call of which nothing but its fault is known. */
 export function unreadableCall(fault: unknown): ParsedCall {
-  return { name: UNNAMED, arguments: {}, fault: fault instanceof Error ? fault.message : String(fault) };
+  return { name: UNNAMED, arguments: {}, fault: errorMessage(fault) };
 }
 
 /** The call that a JSON value is; `json` is the text that the value was read from. */

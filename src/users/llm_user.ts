@@ -1,4 +1,4 @@
-import { UserError } from "../errors.ts";
+import { errorMessage, UserError } from "../errors.ts";
 import { History } from "../history.ts";
 import { messageText } from "../message.ts";
 import { type Policy, type Reply, type TokenUsage, wholeReply } from "../policy/policy.ts";
@@ -80,7 +80,7 @@ class LlmUser implements UserSimulator {
       return messageText(reply.message);
     } catch (cause) {
       signal?.throwIfAborted();
-      const reason = cause instanceof Error ? cause.message : String(cause);
+      const reason = errorMessage(cause);
       throw new UserError(`Cannot play the user of task ${this.#task.index}: ${reason}`, { cause });
     }
   }

@@ -1,3 +1,4 @@
+import { errorMessage } from "../../errors.ts";
 import { deeperThan } from "../../sandbox/guest_frames.ts";
 import type { ToolUserAction } from "../tool_user_env.ts";
 
@@ -17,7 +18,7 @@ export function argumentsText({ name, kwargs, kwargsText }: ToolUserAction): str
     return kwargsText ?? JSON.stringify(value);
   } catch (cause) {
     return {
-      fault: `the arguments of ${name} must be JSON: ${cause instanceof Error ? cause.message : cause}`,
+      fault: `the arguments of ${name} must be JSON: ${errorMessage(cause)}`,
     };
   }
 }

@@ -1,3 +1,4 @@
+import { errorMessage } from "../../errors.ts";
 import type { SessionLease } from "../../sandbox/exec.ts";
 import { SandboxPool } from "../../sandbox/pool.ts";
 import type { AgentConfig } from "./agent_config.ts";
@@ -100,7 +101,7 @@ async function readFiles({ id }: WorkspaceTask, files: readonly WorkspaceFile[])
     try {
       read.set(path, await Deno.readFile(hostPath));
     } catch (cause) {
-      const why = cause instanceof Error ? cause.message : String(cause);
+      const why = errorMessage(cause);
       throw new Deno.errors.NotFound(
         `Cannot open task '${id}' as '${hostPath}' must be a file to read: ${why}`,
         {

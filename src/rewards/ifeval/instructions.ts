@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { errorMessage } from "../../errors.ts";
 import type { Task } from "../../task.ts";
 import { CASE_CHECKERS } from "./change_case.ts";
 import type { Checkers, InstructionArguments } from "./checker.ts";
@@ -57,7 +58,7 @@ function check(name: string, args: InstructionArguments, id: string): (response:
   try {
     return checker(args);
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
+    const reason = errorMessage(cause);
     throw new TypeError(`Cannot check task '${id}' for '${name}' as ${reason}`, { cause });
   }
 }

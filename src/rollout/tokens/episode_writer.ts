@@ -1,5 +1,5 @@
 import type { Observation } from "../../envs/env.ts";
-import { TokenError } from "../../errors.ts";
+import { errorMessage, TokenError } from "../../errors.ts";
 import type { History } from "../../history.ts";
 import { addedMessages } from "../../added_messages.ts";
 import type { Message } from "../../message.ts";
@@ -194,7 +194,7 @@ function asTokens<T>(run: () => T): T {
     return run();
   } catch (cause) {
     if (cause instanceof TokenError) throw cause;
-    throw new TokenError(cause instanceof Error ? cause.message : String(cause), { cause });
+    throw new TokenError(errorMessage(cause), { cause });
   }
 }
 

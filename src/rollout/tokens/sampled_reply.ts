@@ -1,6 +1,6 @@
 import type { ChatFormat } from "../../chat/chat_format.ts";
 import type { Tokenizer } from "../../chat/tokenizer.ts";
-import { TokenError } from "../../errors.ts";
+import { errorMessage, TokenError } from "../../errors.ts";
 import { messageText } from "../../message.ts";
 import type { Reply } from "../../policy/policy.ts";
 import { comparable } from "./same_text.ts";
@@ -59,7 +59,7 @@ function decoded(ids: readonly number[], tokenizer: Tokenizer): string {
   try {
     return tokenizer.decode(ids);
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
+    const reason = errorMessage(cause);
     throw new TokenError(
       `Cannot take reply as tokenizer '${tokenizer.name}' must know its ids: ${reason}`,
       { cause },

@@ -1,6 +1,6 @@
 import { basename, dirname, join, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { SandboxError } from "../../errors.ts";
+import { errorMessage, SandboxError } from "../../errors.ts";
 import { denoCommand, type DenoProgram, fetchModules } from "../../sandbox/deno_program.ts";
 import { alsoReading, grantFlags, type Grants, mayRead } from "../../sandbox/grants.ts";
 import { detectLayers, type LayerReport } from "../../sandbox/layers.ts";
@@ -193,7 +193,7 @@ class ProcessStarter implements AsyncDisposable {
       return process;
     } catch (cause) {
       signal?.throwIfAborted();
-      const reason = cause instanceof Error ? cause.message : String(cause);
+      const reason = errorMessage(cause);
       throw new SandboxError(`Cannot start tool file '${this.#path}': ${reason}`, { cause });
     } finally {
       clearTimeout(timer);

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { SandboxError, ToolError } from "../../errors.ts";
+import { errorMessage, SandboxError, ToolError } from "../../errors.ts";
 import { Child } from "../../sandbox/child.ts";
 import type { DenoCommand } from "../../sandbox/deno_program.ts";
 import { lossOfChild } from "../../sandbox/guest_link.ts";
@@ -129,7 +129,7 @@ export class ToolProcess {
       else if (kind === FrameKind.done) this.#heard(session);
       else throw new SyntaxError(`there is no frame ${kind}`);
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = errorMessage(error);
       this.#breach ??= `it wrote to the pipe what is no answer: ${reason}`.slice(0, MAX_TEXT);
       this.kill();
     }

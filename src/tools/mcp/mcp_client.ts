@@ -1,5 +1,5 @@
 import type { Tool as McpTool } from "@modelcontextprotocol/client";
-import { McpError, ToolError } from "../../errors.ts";
+import { errorMessage, McpError, ToolError } from "../../errors.ts";
 import type { Layer } from "../../sandbox/layer.ts";
 import { unlessAborted } from "../../sandbox/unless_aborted.ts";
 import { isUnknownSession, McpConnection } from "./mcp_connection.ts";
@@ -72,7 +72,7 @@ export class McpClient implements AsyncDisposable {
       const lost = connection.isLoss(error);
       const harmless = isUnknownSession(error) || isHarmless(connection.tools.get(tool));
       if (lost && harmless && mayRepeat && !started) return await this.#call(call, false);
-      const reason = lost ? connection.loss : reasonOf(error);
+      const reason = lost ? connection.loss : errorMessage(error);
       throw new McpError(`MCP tool call failed: ${reason}`, { cause: error });
     }
   }
@@ -119,7 +119,7 @@ export class McpClient implements AsyncDisposable {
     } catch (cause) {
       signal.throwIfAborted();
       if (cause instanceof McpError) throw cause;
-      throw new McpError(`MCP server '${name}' not connected: ${reasonOf(cause)}`, { cause });
+      throw new McpError(`MCP server '${name}' not connected: ${errorMessage(cause)}`, { cause });
     }
   }
 }
@@ -133,8 +133,4 @@ async function callOnce(connection: McpConnection, { tool, args, signal }: Call)
 
 function isHarmless(tool: McpTool | undefined): boolean {
   return tool?.annotations?.readOnlyHint === true || tool?.annotations?.idempotentHint === true;
-}
-
-function reasonOf(cause: unknown): string {
-  return cause instanceof Error ? cause.message : String(cause);
 }

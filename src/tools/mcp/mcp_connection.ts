@@ -8,7 +8,7 @@ import {
   type Tool as McpTool,
   type Transport,
 } from "@modelcontextprotocol/client";
-import { McpError } from "../../errors.ts";
+import { errorMessage, McpError } from "../../errors.ts";
 import { LONGEST_WAIT_MS } from "../../policy/longest_wait.ts";
 import { ChildTransport } from "./child_transport.ts";
 import { HttpTransport } from "./http_transport.ts";
@@ -75,7 +75,7 @@ export class McpConnection implements AsyncDisposable {
       await client.close().catch(() => {}); // the first failure is the one to tell
       await transport.close().catch(() => {});
       signal?.throwIfAborted();
-      const reason = reasonOf(stop.signal.aborted ? slow : cause, transport);
+      const reason = failureText(stop.signal.aborted ? slow : cause, transport);
       throw new McpError(`MCP server '${name}' not connected: ${reason}`, { cause });
     } finally {
       clearTimeout(timer);
@@ -133,9 +133,9 @@ function isNetwork(error: unknown): boolean {
   return error instanceof TypeError;
 }
 
-function reasonOf(cause: unknown, transport: Transport): string {
-  const reason = cause instanceof Error ? cause.message : String(cause);
-  const tells = transport instanceof ChildTransport || transport instanceof HttpTransport;
-  const complaint = tells ? transport.complaint : "";
+function failureText(cause: unknown, transport: Transport): string {
+  const reason = errorMessage(cause);
+  const hasComplaint = transport instanceof ChildTransport || transport instanceof HttpTransport;
+  const complaint = hasComplaint ? transport.complaint : "";
   return complaint === "" ? reason : `${reason}: ${complaint}`;
 }

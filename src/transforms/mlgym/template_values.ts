@@ -2,7 +2,7 @@ import type { AgentConfig } from "../../envs/workspace/agent_config.ts";
 import { agentOf } from "../../envs/workspace/config/agent_tools.ts";
 import { formatTemplate } from "../../envs/workspace/config/format_template.ts";
 import type { TemplateValue, WorkspaceTask } from "../../envs/workspace/workspace_task.ts";
-import { EnvError } from "../../errors.ts";
+import { EnvError, errorMessage } from "../../errors.ts";
 import type { Task } from "../../task.ts";
 
 /** What is played, and by whom. */
@@ -44,7 +44,7 @@ export function filled(name: string, template: string, fields: TemplateFields): 
   try {
     return formatTemplate(template, fields);
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
+    const why = errorMessage(cause);
     throw new EnvError(`Cannot write '${name}': ${why}`, { cause });
   }
 }

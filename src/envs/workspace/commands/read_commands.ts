@@ -1,5 +1,6 @@
 import { parse } from "@std/yaml";
 import { z } from "zod";
+import { errorMessage } from "../../../errors.ts";
 import type { CommandFile } from "../agent_config.ts";
 import { scriptName } from "./command_file.ts";
 
@@ -83,7 +84,7 @@ function described(file: CommandFile, name: string, docs: readonly string[]): z.
   try {
     value = parse(docs.join("\n"));
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
+    const why = errorMessage(cause);
     throw fault(file, `the description of '${name}' must be YAML`, why, { cause });
   }
   const checked = docsSchema.safeParse(value);

@@ -1,5 +1,6 @@
 import { basename } from "node:path";
 import { z } from "zod";
+import { errorMessage } from "../../../errors.ts";
 import { History } from "../../../history.ts";
 import type { AgentConfig, AgentTools, CommandFile } from "../agent_config.ts";
 import { agentCommands, handInCommands } from "../commands/agent_commands.ts";
@@ -147,7 +148,7 @@ async function commandsOf(agent: AgentFile, { tools }: AgentYaml): Promise<Comma
   } catch (cause) {
     throw agent.file.fault(
       ["tools", "command_files"],
-      cause instanceof Error ? cause.message : String(cause),
+      errorMessage(cause),
       { cause },
     );
   }
@@ -159,6 +160,6 @@ async function readCommandFile(agent: AgentFile, named: string, index: number): 
   try {
     return commandFile(basename(named), contents);
   } catch (cause) {
-    throw agent.file.fault(key, cause instanceof Error ? cause.message : String(cause), { cause });
+    throw agent.file.fault(key, errorMessage(cause), { cause });
   }
 }

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { errorMessage } from "../../../errors.ts";
 import { CheckoutPaths } from "./checkout_paths.ts";
 import { taskSchema, type TaskYaml } from "./task_schema.ts";
 import { YamlFile } from "./yaml_file.ts";
@@ -55,7 +56,7 @@ export class TaskFile {
   /** An error that names the file and the line of a key. */
   fault(key: readonly PropertyKey[], what: unknown): SyntaxError {
     const options = what instanceof Error ? { cause: what } : undefined;
-    return this.#file.fault(key, what instanceof Error ? what.message : String(what), options);
+    return this.#file.fault(key, errorMessage(what), options);
   }
 }
 

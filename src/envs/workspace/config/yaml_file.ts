@@ -1,5 +1,6 @@
 import { parse } from "@std/yaml";
 import type { z } from "zod";
+import { errorMessage } from "../../../errors.ts";
 import { yamlLine } from "./yaml_lines.ts";
 
 /** More is no configuration; what it would take to parse it is unbounded. */
@@ -33,7 +34,7 @@ export class YamlFile {
     try {
       return new YamlFile(path, { subject, text, value: parse(text) });
     } catch (cause) {
-      const [why = ""] = (cause instanceof Error ? cause.message : String(cause)).split(":\n");
+      const [why = ""] = errorMessage(cause).split(":\n");
       throw new SyntaxError(`Cannot read ${subject} at '${path}' as it must be YAML: ${why}`, { cause });
     }
   }
@@ -92,7 +93,7 @@ async function readText(path: string, subject: string): Promise<string> {
       throw new Deno.errors.NotFound(`Cannot read ${subject} at '${path}': there is no such file`, { cause });
     }
     if (cause instanceof SyntaxError) throw cause;
-    const why = cause instanceof Error ? cause.message : String(cause);
+    const why = errorMessage(cause);
     throw new SyntaxError(`Cannot read ${subject} at '${path}' as it must be a file to read: ${why}`, {
       cause,
     });
