@@ -1,9 +1,9 @@
 import type { Message } from "./message.ts";
 
 /**
- * What a chat has more than before.
+ * Returns the messages that were appended to a chat.
  *
- * @param refuse Throws the caller's error when a message of before is `gone` or `another`.
+ * @param refuse Throws the caller's error when an earlier message is missing (`gone`) or differs (`another`).
  */
 export function addedMessages(
   before: Iterable<Message>,
@@ -11,11 +11,11 @@ export function addedMessages(
   refuse: (index: number, is: "gone" | "another") => never,
 ): Message[] {
   const messages = [...now];
-  const known = [...before];
-  for (const [index, message] of known.entries()) {
-    const same = messages[index];
-    if (same === message || JSON.stringify(same) === JSON.stringify(message)) continue;
-    refuse(index, same === undefined ? "gone" : "another");
+  const earlier = [...before];
+  for (const [index, message] of earlier.entries()) {
+    const current = messages[index];
+    if (current === message || JSON.stringify(current) === JSON.stringify(message)) continue;
+    refuse(index, current === undefined ? "gone" : "another");
   }
-  return messages.slice(known.length);
+  return messages.slice(earlier.length);
 }

@@ -1,16 +1,19 @@
 import { EpisodeError, errorMessage } from "./errors.ts";
 
-/** What {@linkcode crossBoundary} needs to know of the crossing. */
+/** Options of {@linkcode crossBoundary}. */
 export interface BoundaryOptions {
-  /** The class that strangers are turned into. */
+  /** The class of the boundary; other errors are wrapped in it. */
   error: new (message: string, options: ErrorOptions) => EpisodeError;
-  /** What is being done, as the start of the message: `Cannot acquire session`. */
+  /** The start of the error message: `Cannot acquire session`. */
   failure: string;
-  /** When it is aborted, what is thrown is the cancellation and passes as it is. */
+  /** Once it is aborted, every error is taken as the cancellation and rethrown unchanged. */
   signal?: AbortSignal | undefined;
 }
 
-/** Runs what lies beyond a boundary: errors that know their boundary pass, others become this boundary's. */
+/**
+ * Runs code across a boundary. An `EpisodeError` is rethrown unchanged; any other error is wrapped in the
+ * boundary's class.
+ */
 export async function crossBoundary<T>(run: () => T | Promise<T>, options: BoundaryOptions): Promise<T> {
   try {
     return await run();

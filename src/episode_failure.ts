@@ -2,15 +2,15 @@ import { EpisodeError, PolicyError, type PolicyFault } from "./errors.ts";
 
 /** The failure that ended an episode. Plain data. */
 export interface EpisodeFailure {
-  /** Where it happened; `env` when no boundary claims it. */
+  /** The boundary that failed; `env` for an error that belongs to no boundary. */
   readonly boundary: EpisodeError["boundary"];
   readonly name: string;
   readonly message: string;
-  /** Why the policy's server gave no answer. */
+  /** Why the policy's server gave no reply. */
   readonly fault?: PolicyFault;
 }
 
-/** What is written down of an error. */
+/** Converts an error to the plain data that is recorded on a trajectory. */
 export function episodeFailure(cause: unknown): EpisodeFailure {
   const boundary = cause instanceof EpisodeError ? cause.boundary : "env";
   const { name, message } = cause instanceof Error ? cause : { name: typeof cause, message: String(cause) };

@@ -1,6 +1,6 @@
-/** An error at a boundary of an episode: recorded on it, never fatal to its siblings. */
+/** An error at a boundary of an episode. It is recorded on the episode and never fails sibling episodes. */
 export abstract class EpisodeError extends Error {
-  /** The boundary that failed, as it is written into trajectories. */
+  /** The boundary that failed, as written in trajectories. */
   abstract readonly boundary:
     | "sandbox"
     | "tool"
@@ -18,26 +18,29 @@ export abstract class EpisodeError extends Error {
   }
 }
 
-/** A sandbox could not be started, or broke in a way the guest's code does not explain. */
+/**
+ * The error of a sandbox that could not be started, or that failed for a reason other than the guest's code.
+ */
 export class SandboxError extends EpisodeError {
   override readonly boundary = "sandbox";
 }
 
-/** A tool failed in a way the model may mend: the message is shown to it. */
+/** The error of a tool that the model can correct: the model is shown the message. */
 export class ToolError extends EpisodeError {
   override readonly boundary = "tool";
 }
 
 /**
- * Why a policy could not answer: its server `refused` the request, was `unreachable`, was `unavailable` (too
- * busy, or broken), met the `timeout`, gave a `bad_answer`, or `aborted` its reply.
+ * The reason a policy could not reply: its server `refused` the request, was `unreachable`, was `unavailable`
+ * (overloaded or failing), exceeded the `timeout`, sent a malformed response (`bad_answer`), or `aborted` its
+ * reply.
  */
 export type PolicyFault = "refused" | "unreachable" | "unavailable" | "timeout" | "bad_answer" | "aborted";
 
-/** The policy could not answer. */
+/** The error of a policy that could not reply. */
 export class PolicyError extends EpisodeError {
   override readonly boundary = "policy";
-  /** Why, where a server is behind it. */
+  /** The reason, if the policy uses a server. */
   readonly fault: PolicyFault | undefined;
 
   constructor(message: string, options: ErrorOptions & { fault?: PolicyFault } = {}) {
@@ -46,37 +49,43 @@ export class PolicyError extends EpisodeError {
   }
 }
 
-/** A server of the Model Context Protocol could not be started, died, or answered what is no answer. */
+/**
+ * The error of a Model Context Protocol server that could not be started, exited, or sent an invalid
+ * response.
+ */
 export class McpError extends EpisodeError {
   override readonly boundary = "mcp";
 }
 
-/** The simulated user of an episode could not answer. */
+/** The error of a simulated user that could not reply. */
 export class UserError extends EpisodeError {
   override readonly boundary = "user";
 }
 
-/** An env did not do what it did before, so an episode that was saved cannot go on. */
+/** The error of an env that behaves differently on replay, so that a saved episode cannot be resumed. */
 export class EnvError extends EpisodeError {
   override readonly boundary = "env";
 }
 
-/** What reads the calls in a reply broke on it; what a model writes never makes one of ours do so. */
+/**
+ * The error of a tool call parser that threw. The parsers of this package never throw, whatever a model
+ * writes.
+ */
 export class ParserError extends EpisodeError {
   override readonly boundary = "parser";
 }
 
-/** The tokens of an episode could not be kept: template, tokenizer and server do not agree on a turn. */
+/** The error of an episode's token record: template, tokenizer and server disagree about a turn. */
 export class TokenError extends EpisodeError {
   override readonly boundary = "tokens";
 }
 
-/** A row of a dataset could not be read, or is no task. */
+/** The error of a dataset row that could not be read, or that does not describe a task. */
 export class DatasetError extends EpisodeError {
   override readonly boundary = "dataset";
 }
 
-/** A grader could not give a score; the score is then `null`, never 0. */
+/** The error of a grader that could not compute a score. The score is then `null`, never 0. */
 export class GraderError extends EpisodeError {
   override readonly boundary = "grader";
 }

@@ -1,28 +1,28 @@
 /**
- * A copy of data that nobody can change, however deep: its lists and plain objects are copied and frozen, all else
- * is kept as it is. Data may be as deep as it likes, and hold itself.
+ * Returns a deeply frozen copy of data: arrays and plain objects are copied and frozen, other values are
+ * kept. Data may be nested to any depth and may contain cycles.
  */
 export function frozenCopy<Data>(data: Data): Data {
   const copies = new Map<object, Record<string, unknown>>();
-  const copied = (value: unknown): unknown => {
-    if (!isCopied(value)) return value;
+  const copyOf = (value: unknown): unknown => {
+    if (!isArrayOrPlainObject(value)) return value;
     const copy = copies.get(value) ?? (Array.isArray(value) ? Object([]) : {});
     copies.set(value, copy);
     return copy;
   };
-  const whole = copied(data);
+  const result = copyOf(data);
   for (const [original, copy] of copies) {
     for (const [key, value] of Object.entries(original)) {
-      // to set it would be to change what the copy is, and to define all keys is slow
-      if (key === "__proto__") Object.defineProperty(copy, key, { value: copied(value), enumerable: true });
-      else copy[key] = copied(value);
+      // Assigning `__proto__` would set the prototype; defining every key this way would be slow.
+      if (key === "__proto__") Object.defineProperty(copy, key, { value: copyOf(value), enumerable: true });
+      else copy[key] = copyOf(value);
     }
     Object.freeze(copy);
   }
-  return whole as Data;
+  return result as Data;
 }
 
-function isCopied(value: unknown): value is object {
+function isArrayOrPlainObject(value: unknown): value is object {
   if (typeof value !== "object" || value === null) return false;
   const prototype = Object.getPrototypeOf(value);
   return Array.isArray(value) || prototype === Object.prototype || prototype === null;

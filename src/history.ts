@@ -1,6 +1,17 @@
 import { type Message, parseMessage } from "./message.ts";
 
-/** A conversation that never changes: what adds to it gives a new one. */
+/**
+ * An immutable conversation. Methods that add messages return a new `History`.
+ *
+ * @example
+ * ```ts
+ * import { History } from "@paddock/paddock";
+ *
+ * const question = History.fromChats([{ role: "user", content: "What is 6 times 7?" }]);
+ * const history = question.append({ role: "assistant", content: "42" });
+ * if (question.length !== 1 || history.last?.content !== "42") throw new Error("unexpected history");
+ * ```
+ */
 export class History implements Iterable<Message> {
   readonly #messages: readonly Message[];
 
@@ -9,28 +20,28 @@ export class History implements Iterable<Message> {
   }
 
   /**
-   * Takes a chat as other programs write it: a list of `{ role, content, … }`.
+   * Creates a history from chat messages in the common format: a list of `{ role, content, … }`.
    *
-   * @throws {TypeError} when a message has no role or no content.
+   * @throws {TypeError} if a message has no role or no content.
    */
   static fromChats(chats: Iterable<Message>): History {
     return chats instanceof History ? chats : new History(Array.from(chats, parseMessage));
   }
 
-  /** How many messages there are. */
+  /** Number of messages. */
   get length(): number {
     return this.#messages.length;
   }
 
-  /** The newest message; `undefined` when there is none. */
+  /** The last message; `undefined` if the history is empty. */
   get last(): Message | undefined {
     return this.#messages.at(-1);
   }
 
   /**
-   * This conversation and one more message.
+   * Returns a history with one more message.
    *
-   * @throws {TypeError} when it is given several.
+   * @throws {TypeError} if the argument is a list of messages.
    */
   append(message: Message): History {
     if (Symbol.iterator in message) {
@@ -42,9 +53,9 @@ export class History implements Iterable<Message> {
   }
 
   /**
-   * This conversation followed by another one.
+   * Returns a history with the messages of another conversation added at the end.
    *
-   * @throws {TypeError} when it is given one message alone.
+   * @throws {TypeError} if the argument is a single message.
    */
   extend(messages: Iterable<Message>): History {
     if (!(Symbol.iterator in messages)) {
@@ -56,21 +67,22 @@ export class History implements Iterable<Message> {
     return added.length === 0 ? this : new History([...this.#messages, ...added]);
   }
 
-  /** The messages from `start` up to `end`, which count as those of `Array.prototype.slice`. */
+  /** Returns the messages from `start` to `end`, with the indices of `Array.prototype.slice`. */
   slice(start?: number, end?: number): History {
     return new History(this.#messages.slice(start, end));
   }
 
-  /** The messages as plain objects of the caller's own. */
+  /** Returns copies of the messages as plain objects, which the caller may change. */
   toChats(): Message[] {
     return this.#messages.map((message) => structuredClone(message));
   }
 
-  /** What `JSON.stringify` writes: the chat. */
+  /** Returns the messages; used by `JSON.stringify`. */
   toJSON(): readonly Message[] {
     return this.#messages;
   }
 
+  /** Iterates over the messages, oldest first. */
   [Symbol.iterator](): Iterator<Message> {
     return this.#messages[Symbol.iterator]();
   }

@@ -1,49 +1,52 @@
 import { z } from "zod";
 import { frozenCopy } from "./frozen_copy.ts";
 
-/** A piece of a message that is more than text. The words are those of TorchRL's `ContentBase`. */
+/** One part of a message with structured content. Field names follow TorchRL's `ContentBase`. */
 export interface ContentPart {
   readonly type: "text" | "image" | "audio" | "video" | "file" | "function_call";
   readonly text?: string;
   readonly url?: string;
-  /** The bytes themselves, as base64. */
+  /** The content's bytes, in base64. */
   readonly data?: string;
   readonly mime_type?: string;
   readonly name?: string;
-  /** Bytes. */
+  /** Size in bytes. */
   readonly size?: number;
   readonly function_name?: string;
   readonly function_args?: Readonly<Record<string, unknown>>;
 }
 
-/** A call of a tool, as a message carries it. */
+/** A tool call in a message. */
 export interface ToolCall {
-  /** Names the call, so that its answer can be told from others. */
+  /** Identifier of the call; the result refers to it. */
   readonly id?: string;
   readonly name: string;
-  /** The arguments by name; the text as it came where it is no JSON object. */
+  /** Arguments by name; the original text if it is not a JSON object. */
   readonly arguments: Readonly<Record<string, unknown>> | string;
 }
 
-/** One turn of a conversation. Its keys are those that other programs write, so that chats carry over. */
+/**
+ * One message of a conversation. Field names follow the common chat format, so chats of other programs can be
+ * used.
+ */
 export interface Message {
-  /** Who speaks: `system`, `user`, `assistant`, or the name under which a tool answers. */
+  /** Role of the author: `system`, `user`, `assistant`, or the role under which a tool's result is given. */
   readonly role: string;
   readonly content: string | readonly ContentPart[];
   /**
-   * What an assistant thought before it spoke, where its server tells that apart. It is kept with the episode, and
-   * no one is shown it: neither the model in a later turn, nor graders.
+   * The assistant's reasoning, if its server returns it separately. It is stored with the episode, but shown
+   * neither to the model in later turns nor to graders.
    */
   readonly reasoning_content?: string;
-  /** False for a turn that was cut off; left out otherwise. */
+  /** False for a message that was cut off; absent otherwise. */
   readonly is_complete?: boolean;
-  /** The tools that an assistant calls, where they are not part of its text. */
+  /** The assistant's tool calls that are not part of its text. */
   readonly tool_calls?: readonly ToolCall[];
-  /** What tools answered, where a message carries several answers. */
+  /** Tool results, if the message carries several. */
   readonly tool_responses?: readonly string[];
-  /** The call that this message answers. */
+  /** The tool call whose result this message is. */
   readonly tool_call_id?: string;
-  /** The tool, or the person, that speaks under the role. */
+  /** Name of the tool or person that speaks in this role. */
   readonly name?: string;
 }
 
@@ -59,7 +62,7 @@ const partSchema = z.object({
   function_args: z.record(z.string(), z.unknown()).optional(),
 });
 
-const argumentsSchema = z.union([z.record(z.string(), z.unknown()), z.string().transform(parsedArguments)]);
+const argumentsSchema = z.union([z.record(z.string(), z.unknown()), z.string().transform(parseArguments)]);
 
 const plainCall = z.object({ id: z.string().nullish(), name: z.string(), arguments: argumentsSchema });
 
@@ -73,44 +76,44 @@ const messageSchema = z.object({
   content: z.union([z.string(), z.array(partSchema), z.null().transform(() => "")]),
   reasoning_content: z.string().nullish(),
   is_complete: z.boolean().nullish().transform((complete) => complete === false ? false : null),
-  tool_calls: z.array(z.union([wrappedCall, plainCall]).transform(present)).nullish(),
+  tool_calls: z.array(z.union([wrappedCall, plainCall]).transform(dropEmptyFields)).nullish(),
   tool_responses: z.array(z.string()).nullish(),
   tool_call_id: z.string().nullish(),
   name: z.string().nullish(),
 });
 
 /**
- * Takes a message as other programs write it. A `function` around a tool call is taken off, keys that say
- * nothing are left out, and keys that nobody knows are dropped. What is given can be changed afterwards, what comes
- * out cannot.
+ * Parses a message in the common chat format. Unwraps the `function` object of a tool call, and drops null
+ * fields and unknown fields. The result is a frozen copy; later changes of the input do not affect it.
  *
- * @throws {TypeError} when it is no message; `index` says which one it was.
+ * @param index Position of the message, for the error message.
+ * @throws {TypeError} if the value is not a message.
  */
 export function parseMessage(message: unknown, index: number): Message {
   const parsed = messageSchema.safeParse(message);
-  if (parsed.success) return frozenCopy(present(parsed.data)) as Message;
-  const faults = parsed.error.issues.map(({ path, message }) => `'${path.join(".")}': ${message}`);
+  if (parsed.success) return frozenCopy(dropEmptyFields(parsed.data)) as Message;
+  const issues = parsed.error.issues.map(({ path, message }) => `'${path.join(".")}': ${message}`);
   throw new TypeError(
-    `Cannot take message ${index} as it must have a string as role and text as content: ${faults.join("; ")}`,
+    `Cannot take message ${index} as it must have a string as role and text as content: ${issues.join("; ")}`,
   );
 }
 
-/** The text of a message: its content, or its text parts in their order. */
+/** Returns the text of a message: its content, or the text of its parts joined in order. */
 export function messageText({ content }: Message): string {
   if (typeof content === "string") return content;
   return content.map((part) => part.type === "text" ? part.text ?? "" : "").join("");
 }
 
-function parsedArguments(text: string): Record<string, unknown> | string {
+function parseArguments(text: string): Record<string, unknown> | string {
   try {
     const value: unknown = JSON.parse(text);
     return typeof value === "object" && value !== null && !Array.isArray(value) ? { ...value } : text;
   } catch {
-    return text; // what a model wrote need not be JSON: the tool will tell it so
+    return text; // A model may write invalid JSON; the tool reports that to it.
   }
 }
 
-function present<T extends object>(value: T): Partial<T> {
+function dropEmptyFields<T extends object>(value: T): Partial<T> {
   const entries = Object.entries(value).filter(([, field]) => field !== null && field !== undefined);
   return Object.fromEntries(entries) as Partial<T>;
 }

@@ -1,71 +1,75 @@
-/** One line of bytes as text, or why it is none; `unended` where no newline stands behind it. */
+/**
+ * One line as text, or the reason (`fault`) why it could not be read. `unended` marks a last line without
+ * newline.
+ */
 export type Line = ({ readonly text: string } | { readonly fault: string }) & { readonly unended?: true };
 
 const NEWLINE = 10;
 
 /**
- * Cuts bytes into lines of UTF-8, without their newlines. A line that is longer than `maxBytes`, or no
- * UTF-8, is given as a fault, and the next one is read as if nothing had been. What holds a piece of the source may
- * be used anew for the next one.
+ * Splits bytes into lines of UTF-8 text, without their newlines. A line that is longer than `maxBytes` bytes
+ * or is not valid UTF-8 is yielded as a `fault`, and reading continues with the next line. The source may
+ * reuse its buffer from one chunk to the next.
  */
 export async function* readLines(
   source: AsyncIterable<Uint8Array>,
   options: { maxBytes: number },
 ): AsyncGenerator<Line> {
   const line = new LineBytes(options.maxBytes);
-  for await (const piece of source) {
+  for await (const chunk of source) {
     let start = 0;
-    for (let end = piece.indexOf(NEWLINE); end !== -1; end = piece.indexOf(NEWLINE, start)) {
-      line.push(piece.subarray(start, end));
+    for (let end = chunk.indexOf(NEWLINE); end !== -1; end = chunk.indexOf(NEWLINE, start)) {
+      line.push(chunk.subarray(start, end));
       yield line.take();
       start = end + 1;
     }
-    line.push(piece.slice(start));
+    // The source may reuse its buffer, so the rest of the chunk is copied.
+    line.push(chunk.slice(start));
   }
   if (line.length > 0) yield { ...line.take(), unended: true };
 }
 
-/** The bytes of one line; of one that is too long only their number is kept. */
+/** Collects the bytes of one line. For a line that is too long, only the length is kept. */
 class LineBytes {
   length = 0;
   readonly #maxBytes: number;
   readonly #decoder = new TextDecoder("utf-8", { fatal: true });
-  #pieces: Uint8Array[] = [];
+  #chunks: Uint8Array[] = [];
 
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
   }
 
-  push(piece: Uint8Array): void {
-    this.length += piece.length;
-    if (this.length > this.#maxBytes) this.#pieces = [];
-    else this.#pieces.push(piece);
+  push(chunk: Uint8Array): void {
+    this.length += chunk.length;
+    if (this.length > this.#maxBytes) this.#chunks = [];
+    else this.#chunks.push(chunk);
   }
 
   take(): Line {
-    const pieces = this.#pieces;
+    const chunks = this.#chunks;
     const length = this.length;
-    this.#pieces = [];
+    this.#chunks = [];
     this.length = 0;
     if (length > this.#maxBytes) {
       return { fault: `a line must have at most ${this.#maxBytes} bytes: it has ${length}` };
     }
     try {
-      return { text: this.#decoder.decode(joined(pieces, length)) };
+      return { text: this.#decoder.decode(concatBytes(chunks, length)) };
     } catch {
-      return { fault: "a line must be UTF-8: it is not" };
+      return { fault: "a line must be UTF-8: found an invalid byte" };
     }
   }
 }
 
-function joined(pieces: readonly Uint8Array[], length: number): Uint8Array {
-  const [only] = pieces;
-  if (only !== undefined && pieces.length === 1) return only;
+function concatBytes(chunks: readonly Uint8Array[], length: number): Uint8Array {
+  const [only] = chunks;
+  if (only !== undefined && chunks.length === 1) return only;
   const bytes = new Uint8Array(length);
-  let at = 0;
-  for (const piece of pieces) {
-    bytes.set(piece, at);
-    at += piece.length;
+  let offset = 0;
+  for (const chunk of chunks) {
+    bytes.set(chunk, offset);
+    offset += chunk.length;
   }
   return bytes;
 }

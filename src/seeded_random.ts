@@ -1,16 +1,16 @@
-/** Numbers from 0 to 1, 1 not among them, as `Math.random` gives them. */
+/** A function that returns numbers from 0 (inclusive) to 1 (exclusive), like `Math.random`. */
 export type Random = () => number;
 
 /**
- * A source of chance that gives the same numbers for the same seed: the generator `sfc32`, its state filled
- * from the seed. Not for secrets.
+ * Creates a random number generator that returns the same numbers for the same seed. The algorithm is
+ * `sfc32`. Do not use it for secrets.
  *
- * @throws {RangeError} when the seed is not a safe integer.
+ * @throws {RangeError} if the seed is not a safe integer.
  */
 export function seededRandom(seed: number): Random {
-  let a = mixed(seed, 0);
-  let b = mixed(seed, 1);
-  let c = mixed(seed, 2);
+  let a = mix(seed, 0);
+  let b = mix(seed, 1);
+  let c = mix(seed, 2);
   let counter = 1;
   return () => {
     const sum = (a + b + counter++) | 0;
@@ -22,21 +22,21 @@ export function seededRandom(seed: number): Random {
 }
 
 /**
- * A seed of its own for each part of a whole: for an element of a batch, an episode of it, a pass over a file.
+ * Derives a seed for one part of a run, such as an element of a batch, an episode, or a pass over a file.
  *
- * @throws {RangeError} when the seed is not a safe integer.
+ * @throws {RangeError} if the seed is not a safe integer.
  */
 export function derivedSeed(seed: number, ...parts: readonly number[]): number {
-  return parts.reduce((derived, part) => mixed(derived, part + 3), seed) >>> 0;
+  return parts.reduce((derived, part) => mix(derived, part + 3), seed) >>> 0;
 }
 
-/** A seed for those who gave none. */
+/** Returns a random seed, for callers without one. */
 export function freshSeed(): number {
   return crypto.getRandomValues(new Uint32Array(1))[0] ?? 0;
 }
 
-/** 32 bits that hang on every bit of both numbers; the finish is that of MurmurHash3. */
-function mixed(seed: number, part: number): number {
+/** Returns 32 bits that depend on every bit of both numbers. The final mixing step is that of MurmurHash3. */
+function mix(seed: number, part: number): number {
   if (!Number.isSafeInteger(seed)) {
     throw new RangeError(`Cannot seed as 'seed' must be a safe integer: current value is ${seed}`);
   }

@@ -1,24 +1,24 @@
 import type { Message } from "./message.ts";
 
-/** One problem to be solved in one episode. */
+/** One problem, to be solved in one episode. */
 export interface Task {
   readonly id: string;
-  /** What the user asks, or a conversation that the episode goes on from. */
+  /** The user's question, or a conversation that the episode continues. */
   readonly query: string | Iterable<Message>;
-  /** What a grader compares with; a policy is never shown it. */
+  /** The expected answer, for graders; never shown to a policy. */
   readonly answer?: string;
-  /** What a scripted policy says, turn by turn. */
+  /** The replies of a scripted policy, one per turn. */
   readonly replies?: readonly string[];
-  /** A worked solution that leads to the answer without stating it apart. */
+  /** A worked solution, without the answer as a separate field. */
   readonly reference?: string;
-  /** The other fields of its row, for graders and envs; a policy is never shown them. */
+  /** The other fields of the task's row, for graders and envs; never shown to a policy. */
   readonly fields?: Readonly<Record<string, unknown>>;
 }
 
-/** A task as a policy may see it. */
+/** The part of a task that a policy may see. */
 export type OpenTask = Omit<Task, "answer" | "fields">;
 
-/** The task without what would give its answer away. */
+/** Returns the task without its answer and its other fields, as both could reveal the solution. */
 export function withoutAnswer(task: Task): OpenTask {
   const { answer: _answer, fields: _fields, ...open } = task;
   return open;

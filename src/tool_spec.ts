@@ -1,4 +1,4 @@
-/** A tool as a model, or a chat template, is told of it. */
+/** The description of a tool for a model or a chat template. */
 export interface ToolSpec {
   readonly name: string;
   readonly description: string;
@@ -6,7 +6,7 @@ export interface ToolSpec {
   readonly parameters: Readonly<Record<string, unknown>>;
 }
 
-/** The tool in the words of OpenAI's API, which chat templates expect. */
+/** Converts a tool description to the format of OpenAI's API, which chat templates expect. */
 export function openaiTool({ name, description, parameters }: ToolSpec): object {
   return { type: "function", function: { name, description, parameters } };
 }

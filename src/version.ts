@@ -1,4 +1,4 @@
 import manifest from "../deno.json" with { type: "json" };
 
-/** The version of this package. */
+/** Version of this package. */
 export const PADDOCK_VERSION: string = manifest.version;

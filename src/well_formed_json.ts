@@ -1,9 +1,9 @@
 /**
- * A value as JSON in which half of a surrogate pair is U+FFFD: what is no Unicode text, as a model or a tool may say
- * it, Python's `json` reads, and then nobody can write it.
+ * Serializes a value as JSON and replaces each unpaired surrogate with U+FFFD. Models and tools can produce
+ * unpaired surrogates; Python's `json` reads them, but Python then cannot encode the string.
  */
 export function wellFormedJson(value: unknown): string {
-  // JSON.stringify escapes a surrogate that is alone; the first branch passes over backslashes that are text
+  // JSON.stringify escapes unpaired surrogates. The first alternative skips escaped backslashes.
   return JSON.stringify(value).replace(
     /\\\\|\\ud[89a-f][\da-f]{2}/g,
     (escape) => escape.length > 2 ? "\ufffd" : escape,

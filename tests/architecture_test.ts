@@ -2,9 +2,9 @@ import { assertEquals } from "@std/assert";
 import { glob } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 
-/** From what everything may use to what uses everything; a file imports from its room or one before it. */
-const ROOMS = [
-  "words",
+/** The folders of `src`, lowest layer first. A file imports from its own folder or an earlier one. */
+const LAYERS = [
+  "base",
   "chat",
   "datasets",
   "policy",
@@ -21,7 +21,9 @@ const ROOMS = [
   "bench",
   "cli",
 ];
-/** In these, a file is one behaviour and knows no other: each stands on the room's contract and its own folder. */
+/**
+ * Folders whose files must not import each other, except the listed contract files and their own sub-folder.
+ */
 const CONTRACTS: Readonly<Record<string, readonly string[]>> = {
   transforms: ["transform.ts"],
   rewards: ["grader.ts", "final_reply.ts", "tagged_reply.ts", "plain_number.ts", "ladder.ts"],
@@ -35,29 +37,31 @@ interface Import {
 const root = new URL("../", import.meta.url);
 const imports = await readImports();
 
-Deno.test("a file imports from its own room or from one before it", () => {
-  const upward = imports.filter(({ from, to }) => ROOMS.indexOf(room(to)) > ROOMS.indexOf(room(from)));
+Deno.test("a file imports only from its own folder or an earlier layer", () => {
+  const upward = imports.filter(({ from, to }) =>
+    LAYERS.indexOf(layerOf(to)) > LAYERS.indexOf(layerOf(from))
+  );
   assertEquals(upward, []);
 });
 
-Deno.test("no room imports in a circle", () => {
+Deno.test("no file imports itself through a cycle", () => {
   const graph = new Map<string, string[]>();
   for (const { from, to } of imports) graph.set(from, [...graph.get(from) ?? [], to]);
-  const circles = [...graph.keys()].filter((file) => reaches(graph, graph.get(file) ?? [], file));
-  assertEquals(circles, []);
+  const cycles = [...graph.keys()].filter((file) => reaches(graph, graph.get(file) ?? [], file));
+  assertEquals(cycles, []);
 });
 
-Deno.test("a transform knows no transform, and a grader no grader", () => {
+Deno.test("a transform imports no other transform, and a grader no other grader", () => {
   const sideways = imports.filter(({ from, to }) => {
-    const contracts = CONTRACTS[room(from)];
+    const contracts = CONTRACTS[layerOf(from)];
     const inside = `${from.replace(/\.ts$/, "")}/`;
-    return contracts && room(from) === room(to) && !contracts.some((name) => to.endsWith(`/${name}`)) &&
-      !to.startsWith(inside) && !(isNested(from) && folder(from) === folder(to));
+    return contracts && layerOf(from) === layerOf(to) && !contracts.some((name) => to.endsWith(`/${name}`)) &&
+      !to.startsWith(inside) && !(isNested(from) && folderOf(from) === folderOf(to));
   });
   assertEquals(sideways, []);
 });
 
-Deno.test("the guest imports the protocol, itself, and nothing else of the host", () => {
+Deno.test("the guest imports only its own files and the protocol, and the protocol imports nothing", () => {
   const outward = imports.filter(({ from, to }) =>
     from.includes("/guest/") && !to.includes("/guest/") && !to.endsWith("/protocol.ts")
   );
@@ -65,7 +69,7 @@ Deno.test("the guest imports the protocol, itself, and nothing else of the host"
   assertEquals(imports.filter(({ from }) => from.endsWith("sandbox/protocol.ts")), []);
 });
 
-Deno.test("no path of a file is taken from a URL undecoded: a clone may lie in a folder with a space", async () => {
+Deno.test("every file path taken from a URL is decoded, so that a clone may be in a folder with a space", async () => {
   const undecoded: string[] = [];
   for await (const file of glob("{src,examples,tests}/**/*.ts", { cwd: fileURLToPath(root) })) {
     const text = await Deno.readTextFile(new URL(file, root));
@@ -76,34 +80,34 @@ Deno.test("no path of a file is taken from a URL undecoded: a clone may lie in a
   assertEquals(undecoded, []);
 });
 
-function room(path: string): string {
+function layerOf(path: string): string {
   const [, first = "", second] = path.split("/");
-  if (second === undefined) return first === "cli.ts" ? "cli" : "words";
+  if (second === undefined) return first === "cli.ts" ? "cli" : "base";
   return first;
 }
 
-function folder(path: string): string {
+function folderOf(path: string): string {
   return path.slice(0, path.lastIndexOf("/"));
 }
 
-/** Whether a file is in a folder of its room, where the parts of one behaviour lie. */
+/** True for a file in a sub-folder, which holds the parts of one behaviour. */
 function isNested(path: string): boolean {
   return path.split("/").length > 3;
 }
 
 function reaches(graph: Map<string, string[]>, from: readonly string[], target: string): boolean {
-  const waiting = [...from];
+  const pending = [...from];
   const seen = new Set<string>();
-  for (let file = waiting.pop(); file !== undefined; file = waiting.pop()) {
+  for (let file = pending.pop(); file !== undefined; file = pending.pop()) {
     if (file === target) return true;
     if (seen.has(file)) continue;
     seen.add(file);
-    waiting.push(...graph.get(file) ?? []);
+    pending.push(...graph.get(file) ?? []);
   }
   return false;
 }
 
-/** Every import between files of `src`, the text of the guest's files not among them. */
+/** Reads all imports between files of `src`, except guest files imported as text. */
 async function readImports(): Promise<Import[]> {
   const found: Import[] = [];
   for (

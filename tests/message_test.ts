@@ -1,7 +1,7 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { type Message, messageText, parseMessage } from "../src/message.ts";
 
-Deno.test("parseMessage() takes OpenAI's form of a tool call and keeps what is no JSON as text", () => {
+Deno.test("parseMessage() accepts OpenAI's tool calls, and keeps arguments that are not JSON as text", () => {
   const wrapped = (args: string) => ({
     id: "c1",
     type: "function",
@@ -15,25 +15,25 @@ Deno.test("parseMessage() takes OpenAI's form of a tool call and keeps what is n
   });
 });
 
-Deno.test("parseMessage() keeps the fields that say something, and no others", () => {
-  const said = { role: "tool", content: "a", is_complete: false, tool_call_id: "c", name: "f" };
-  assertEquals(parseMessage({ ...said, tool_calls: null, refusal: "no" }, 0), said);
+Deno.test("parseMessage() drops null fields and unknown fields", () => {
+  const message = { role: "tool", content: "a", is_complete: false, tool_call_id: "c", name: "f" };
+  assertEquals(parseMessage({ ...message, tool_calls: null, refusal: "no" }, 0), message);
   assertEquals(parseMessage({ role: "user", content: "", is_complete: true }, 0), {
     role: "user",
     content: "",
   });
 });
 
-Deno.test("parseMessage() gives a message that cannot be changed, and leaves what it was given free", () => {
+Deno.test("parseMessage() returns a deeply frozen copy and leaves its input unfrozen", () => {
   const deep = JSON.parse("[".repeat(20_000) + "]".repeat(20_000));
-  const given = {
+  const input = {
     role: "assistant",
     content: [{ type: "function_call", function_args: { x: [1] } }],
     tool_calls: [{ name: "f", arguments: { x: { y: 1 }, deep, ["__proto__"]: { z: 1 } } }],
     tool_responses: ["a"],
   };
-  const message = parseMessage(given, 0);
-  const whole = JSON.stringify(message.content) + Object.keys(message.tool_calls?.[0]?.arguments ?? {});
+  const message = parseMessage(input, 0);
+  const before = JSON.stringify(message.content) + Object.keys(message.tool_calls?.[0]?.arguments ?? {});
   const changes: ((message: Message) => unknown)[] = [
     (message) => Object.assign(message, { role: "user" }),
     (message) => Object.assign(message.content[0] ?? {}, { type: "text" }),
@@ -42,17 +42,17 @@ Deno.test("parseMessage() gives a message that cannot be changed, and leaves wha
     (message) => (message.tool_responses as string[]).push("b"),
   ];
   for (const change of changes) assertThrows(() => change(message), TypeError);
-  given.tool_responses.push("b");
-  Object.assign(given.tool_calls[0]?.arguments ?? {}, { x: 3 });
+  input.tool_responses.push("b");
+  Object.assign(input.tool_calls[0]?.arguments ?? {}, { x: 3 });
   assertEquals(Object(message.tool_calls?.[0]?.arguments).x, { y: 1 });
   assertEquals(message.tool_responses, ["a"]);
   assertEquals(
     JSON.stringify(message.content) + Object.keys(message.tool_calls?.[0]?.arguments ?? {}),
-    whole,
+    before,
   );
 });
 
-Deno.test("parseMessage() names the message and the field that is wrong", () => {
+Deno.test("parseMessage() names the invalid message and field in its error", () => {
   assertThrows(() => parseMessage({ role: "user", content: 3 }, 4), TypeError, "message 4");
   assertThrows(
     () => parseMessage({ role: "user", content: "", tool_calls: 1 }, 0),
@@ -62,7 +62,7 @@ Deno.test("parseMessage() names the message and the field that is wrong", () => 
   assertThrows(() => parseMessage("hello", 0), TypeError, "Cannot take message 0");
 });
 
-Deno.test("messageText() joins the text parts", () => {
+Deno.test("messageText() joins the text parts of a message", () => {
   const content = [{ type: "text", text: "a" }, { type: "image", url: "u" }, {
     type: "text",
     text: "b",

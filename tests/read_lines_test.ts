@@ -10,7 +10,7 @@ async function lines(...pieces: (string | number[])[]): Promise<Line[]> {
   return await Array.fromAsync(readLines(ReadableStream.from(bytes), { maxBytes: 8 }));
 }
 
-Deno.test("readLines() cuts lines, whatever the pieces they come in", async () => {
+Deno.test("readLines() splits lines independently of chunk borders", async () => {
   assertEquals(await lines("a\nb", "c\n\nd", "", "e"), [
     ...["a", "bc", ""].map((text) => ({ text })),
     { text: "de", unended: true },
@@ -19,26 +19,26 @@ Deno.test("readLines() cuts lines, whatever the pieces they come in", async () =
   assertEquals(await lines(), []);
 });
 
-Deno.test("readLines() goes on after a line that is too long or no UTF-8", async () => {
+Deno.test("readLines() continues after a line that is too long or not UTF-8", async () => {
   assertEquals(await lines("12345678\n1234", "56789", "0\nok\n", [0xff, 10], [0xc3, 10], "end"), [
     { text: "12345678" },
     { fault: "a line must have at most 8 bytes: it has 10" },
     { text: "ok" },
-    { fault: "a line must be UTF-8: it is not" },
-    { fault: "a line must be UTF-8: it is not" },
+    { fault: "a line must be UTF-8: found an invalid byte" },
+    { fault: "a line must be UTF-8: found an invalid byte" },
     { text: "end", unended: true },
   ]);
 });
 
-Deno.test("readLines() reads a source that fills one buffer again and again", async () => {
+Deno.test("readLines() supports a source that reuses its buffer", async () => {
   const buffer = new Uint8Array(3);
-  async function* pieces() {
+  async function* chunks() {
     for (const piece of ["abc", "de\n", "f\ng", "hi\n"]) {
       await Promise.resolve();
       encoder.encodeInto(piece, buffer);
       yield buffer;
     }
   }
-  const read = await Array.fromAsync(readLines(pieces(), { maxBytes: 8 }));
+  const read = await Array.fromAsync(readLines(chunks(), { maxBytes: 8 }));
   assertEquals(read, ["abcde", "f", "ghi"].map((text) => ({ text })));
 });

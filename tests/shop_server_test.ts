@@ -7,7 +7,7 @@ import {
   type Transport,
 } from "@modelcontextprotocol/client";
 
-/** The protocol over the pipes of a process that may reach nothing. */
+/** Speaks the protocol over stdin and stdout of a process without permissions. */
 class PipeTransport implements Transport {
   onclose?: () => void;
   onerror?: (error: Error) => void;
@@ -43,15 +43,15 @@ class PipeTransport implements Transport {
 
   async #listen(): Promise<void> {
     let rest = "";
-    for await (const piece of this.#child.stdout.pipeThrough(new TextDecoderStream())) {
-      const lines = (rest + piece).split("\n");
+    for await (const chunk of this.#child.stdout.pipeThrough(new TextDecoderStream())) {
+      const lines = (rest + chunk).split("\n");
       rest = lines.pop() ?? "";
       for (const line of lines) this.onmessage?.(deserializeMessage(line));
     }
   }
 }
 
-Deno.test("examples/shop_server.ts tells a real client its prices, without any permission", async () => {
+Deno.test("examples/shop_server.ts serves prices to an MCP client without any permission", async () => {
   const client = new Client({ name: "test", version: "1" });
   await client.connect(new PipeTransport());
   const { tools } = await client.listTools();

@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { wellFormedJson } from "../src/well_formed_json.ts";
 
-Deno.test("wellFormedJson() writes Unicode text, and what is text stays as it is", () => {
+Deno.test("wellFormedJson() replaces unpaired surrogates and changes nothing else", () => {
   const values: [unknown, unknown][] = [
     ["\ud83d", "\ufffd"],
     ["\ude00 \ud83d\ude00", "\ufffd 😀"],

@@ -71,8 +71,12 @@ Deno.test("answerLine() tells a bad request from a sandbox that failed", async (
 
 Deno.test("answerLine() answers a line that could not be read", async () => {
   await using lease = await new FakePool().acquire();
-  const line = await answerLine(lease.session, { fault: "a line must be UTF-8: it is not" }, signal);
-  const error = { type: "SyntaxError", message: "a line must be UTF-8: it is not" };
+  const line = await answerLine(
+    lease.session,
+    { fault: "a line must be UTF-8: found an invalid byte" },
+    signal,
+  );
+  const error = { type: "SyntaxError", message: "a line must be UTF-8: found an invalid byte" };
   assertEquals(JSON.parse(line), { id: null, status: "invalid", error });
 });
 

@@ -102,7 +102,7 @@ Deno.test("readTasks() goes on behind a row that is no task where somebody is to
     assertEquals(faults.length, 3);
     assertStringIncludes(faults[0] ?? "", "x:2 Cannot read task at ");
     assertStringIncludes(faults[1] ?? "", "x:3 Cannot read task at ");
-    assertStringIncludes(faults[2] ?? "", "a line must be UTF-8: it is not");
+    assertStringIncludes(faults[2] ?? "", "a line must be UTF-8: found an invalid byte");
   });
 });
 
