@@ -55,8 +55,11 @@ Deno.test("a transform imports no other transform, and a grader no other grader"
   const sideways = imports.filter(({ from, to }) => {
     const contracts = CONTRACTS[layerOf(from)];
     const inside = `${from.replace(/\.ts$/, "")}/`;
-    return contracts && layerOf(from) === layerOf(to) && !contracts.some((name) => to.endsWith(`/${name}`)) &&
-      !to.startsWith(inside) && !(isNested(from) && folderOf(from) === folderOf(to));
+    const isRegistry = from === "src/rewards/registry.ts"; // it lists them all
+    if (contracts === undefined || isRegistry || layerOf(from) !== layerOf(to)) return false;
+    const isContract = contracts.some((name) => to.endsWith(`/${name}`));
+    const isOwnPart = to.startsWith(inside) || (isNested(from) && folderOf(from) === folderOf(to));
+    return !isContract && !isOwnPart;
   });
   assertEquals(sideways, []);
 });

@@ -6,8 +6,8 @@ import type { Trajectory } from "../rollout/trajectory.ts";
 import { wellFormedJson } from "../well_formed_json.ts";
 import { EpisodeTable } from "./episode_table.ts";
 import { EXIT } from "./exit_code.ts";
-import { type GraderFlags, graderSetup } from "./grader_setup.ts";
-import { GRADERS } from "./graders.ts";
+import { GRADERS } from "../rewards/registry.ts";
+import { type GraderFlags, openGrader } from "./graders.ts";
 import { inputPath } from "./input_path.ts";
 import { named, namesText } from "./named.ts";
 import { requireReadable } from "./require_readable.ts";
@@ -63,11 +63,11 @@ export function gradeCommand(): Command {
 
 async function runGrade(file: string, flags: GradeFlags, signal: AbortSignal): Promise<number> {
   const { concurrency: size } = flags;
-  const kind = named(GRADERS, flags.grader, "grader");
+  const entry = named(GRADERS, flags.grader, "grader");
   const profile = await chosenProfile(flags);
   await requireReadable(file);
   await using stack = new AsyncDisposableStack();
-  const grader = kind.make(await graderSetup(flags, { profile, size, stack }));
+  const grader = await openGrader(entry, flags, { profile, size, stack });
   // What would be thrown away for it stays until all else is known to be there.
   using out = flags.out === undefined
     ? undefined

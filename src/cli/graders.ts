@@ -1,59 +1,85 @@
-import type { Policy } from "../policy/policy.ts";
-import { countdown } from "../rewards/countdown.ts";
-import { exactMatch } from "../rewards/exact_match.ts";
 import type { Grader } from "../rewards/grader.ts";
-import { gsm8k } from "../rewards/gsm8k.ts";
-import { hiddenTests } from "../rewards/hidden_tests.ts";
-import { ifeval } from "../rewards/ifeval.ts";
-import { judge } from "../rewards/judge.ts";
-import { math } from "../rewards/math.ts";
-import { numberMatch } from "../rewards/number_match.ts";
-import type { SessionPool } from "../sandbox/exec.ts";
+import {
+  type GraderEntry,
+  type GraderResources,
+  GRADERS,
+  makeGrader,
+  testProfile,
+} from "../rewards/registry.ts";
+import { loadProfile, type Profile } from "../sandbox/profile.ts";
+import { lazyPool } from "./lazy_pool.ts";
+import { chosenPolicy } from "./policies.ts";
 import { UsageError } from "./usage_error.ts";
 
-/** What graders are made of. What is opened by asking is opened once; a grader that needs none does not ask. */
-export interface GraderSetup {
-  /** Interpreters for programs of a model's, which no episode shares. */
-  readonly pool: () => SessionPool;
-  /** Interpreters for tests, which may call the host and which no model's code ever touches. */
-  readonly testPool: () => SessionPool;
-  /** Who judges, where one was named. */
-  readonly judge?: Policy | undefined;
+/** Flags of commands that grade. */
+export interface GraderFlags {
+  /** The policy of the grader `judge`. */
+  judge?: string;
+  /** The model that the policy's server is asked for. */
+  judgeModel?: string;
+  cacheDir?: string;
 }
 
-/** A grader that the command line knows. */
-export interface GraderKind {
-  /** One line for a help text. */
-  readonly about: string;
-  make(setup: GraderSetup): Grader;
+/** What graders run on. */
+export interface GraderHost {
+  profile: Profile;
+  /** Interpreters at once, for programs and for tests each. */
+  size: number;
+  /** Closes the pools. */
+  stack: AsyncDisposableStack;
 }
 
-/** The graders by the names that `--grader` takes. */
-export const GRADERS: Readonly<Record<string, GraderKind>> = {
-  number_match: {
-    about: "1 when the number of the final reply is that of the answer",
-    make: () => numberMatch(),
-  },
-  gsm8k: {
-    about: "1 for the right number, 0.1 for a wrong one in <answer> tags, else 0",
-    make: () => gsm8k(),
-  },
-  math: { about: "the same for the value of the last \\boxed{…}", make: () => math() },
-  countdown: { about: "the same for an expression that reaches the target", make: () => countdown() },
-  ifeval: {
-    about: "how many of the task's instructions are kept, strictly and loosely",
-    make: () => ifeval(),
-  },
-  exact_match: { about: "1 when the final reply is the answer", make: () => exactMatch() },
-  hidden_tests: {
-    about: "1 when the final program passes every test of the task, out of its reach",
-    make: ({ pool, testPool }) => hiddenTests({ pool: pool(), testPool: testPool() }),
-  },
-  judge: {
-    about: "what the policy of --judge thinks of the final reply, from 0 to 1",
-    make(setup) {
-      if (setup.judge !== undefined) return judge(setup.judge);
-      throw new UsageError("Cannot use grader 'judge' as it needs a policy: give --judge POLICY");
-    },
-  },
-};
+/** Interpreters of a server for the programs that are graded, and as many for their tests. */
+const SERVED_SIZE = 2;
+
+/**
+ * Makes the grader of a run.
+ *
+ * @throws {UsageError} when it needs a policy that the flags do not name.
+ */
+export async function openGrader(entry: GraderEntry, flags: GraderFlags, host: GraderHost): Promise<Grader> {
+  const resources = await openResources(flags, host);
+  if (entry.needs === "policy" && resources.judge === undefined) {
+    throw new UsageError("Cannot use grader 'judge' as it needs a policy: give --judge POLICY");
+  }
+  return await makeGrader(entry, resources);
+}
+
+/** Returns the graders that a server offers: all that need no policy. Each is made at its first grade. */
+export async function servedGraders(
+  flags: { cacheDir?: string },
+  host: Omit<GraderHost, "size">,
+): Promise<Map<string, () => Grader>> {
+  const resources = await openResources(flags, { ...host, size: SERVED_SIZE });
+  const served = Object.entries(GRADERS).filter(([, { needs }]) => needs !== "policy");
+  return new Map(served.map(([name, entry]) => {
+    let made: Promise<Grader> | undefined;
+    const grader: Grader = {
+      name,
+      async grade(context) {
+        made ??= makeGrader(entry, resources);
+        return (await made).grade(context);
+      },
+    };
+    return [name, () => grader];
+  }));
+}
+
+async function openResources(
+  flags: GraderFlags,
+  { profile, size, stack }: GraderHost,
+): Promise<GraderResources> {
+  const { cacheDir } = flags;
+  const tests = testProfile(await loadProfile("tools"));
+  const judge = flags.judge === undefined ? undefined : await chosenPolicy(flags.judge, {
+    model: flags.judgeModel,
+    apiKey: Deno.env.get("OPENAI_API_KEY") || undefined,
+    temperature: 0,
+    asked: { policy: "--judge", model: "--judge-model" },
+  });
+  return {
+    pool: lazyPool({ profile, size, resetMode: "fresh", cacheDir, stack }),
+    testPool: lazyPool({ profile: tests, size, resetMode: "rewind", cacheDir, stack }),
+    judge: judge?.policy,
+  };
+}

@@ -1,7 +1,7 @@
 import type { Tokenizer } from "../chat/tokenizer.ts";
 import type { InteractionResult } from "../rollout/interaction_result.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
-import { GRADERS } from "./graders.ts";
+import { GRADERS } from "../rewards/registry.ts";
 import { UsageError } from "./usage_error.ts";
 
 /** Who plays and who scores in a run that goes on with a file. */

@@ -5,7 +5,7 @@ import { REWARD_AT } from "../transforms/mlgym/mlgym_reward_assignment.ts";
 import { anyNumber } from "./any_number.ts";
 import { ENVS } from "./envs.ts";
 import { requireFittingOptions } from "./fitting_options.ts";
-import { GRADERS } from "./graders.ts";
+import { GRADERS } from "../rewards/registry.ts";
 import { named, namesText } from "./named.ts";
 import { numberAtLeast } from "./number_at_least.ts";
 import { POLICIES } from "./policies.ts";

@@ -7,8 +7,8 @@ import { CALL_STYLES } from "../tools/call_styles.ts";
 import { chosenTokenizer } from "./chosen_tokenizer.ts";
 import { ENVS, MAX_TURNS } from "./envs.ts";
 import { openTools, type ToolFlags } from "./episode_tools.ts";
-import { type GraderFlags, graderSetup } from "./grader_setup.ts";
-import { GRADERS } from "./graders.ts";
+import { GRADERS } from "../rewards/registry.ts";
+import { type GraderFlags, openGrader } from "./graders.ts";
 import { inputPath } from "./input_path.ts";
 import { lazyPool } from "./lazy_pool.ts";
 import { named } from "./named.ts";
@@ -79,7 +79,7 @@ export async function runRollout(asked: RolloutFlags, signal: AbortSignal): Prom
   const show = flags.showFirst ?? (flags.show ? Infinity : undefined);
   const kind = named(ENVS, flags.env, "env");
   if (flags.calls !== undefined) named(CALL_STYLES, flags.calls, "way to write calls");
-  const graderKind = flags.grader === "none" ? undefined : named(GRADERS, flags.grader, "grader");
+  const graderEntry = flags.grader === "none" ? undefined : named(GRADERS, flags.grader, "grader");
   const tokenizer = await chosenTokenizer(flags.tokenizer);
   const chosen = await policyOf(flags, tokenizer);
   const profile = await chosenProfile(flags);
@@ -101,7 +101,7 @@ export async function runRollout(asked: RolloutFlags, signal: AbortSignal): Prom
   const tasks = tauBench?.tasks ?? workspace?.tasks ?? flags.tasks ?? [];
   const interpreters = { profile, size: poolSize, cacheDir: flags.cacheDir, stack };
   const pool = lazyPool({ ...interpreters, resetMode: flags.reset });
-  const grader = graderKind?.make(await graderSetup(flags, { profile, size: poolSize, stack }));
+  const grader = graderEntry && await openGrader(graderEntry, flags, { profile, size: poolSize, stack });
   const wanted = flags.mcp !== undefined || flags.tool !== undefined;
   const tools = wanted ? await openTools(flags, { stack, signal }) : undefined;
   // what is written for a trainer need not be written by the env too

@@ -1,0 +1,120 @@
+import type { Policy } from "../policy/policy.ts";
+import type { SessionPool } from "../sandbox/exec.ts";
+import type { Profile } from "../sandbox/profile.ts";
+import { countdown } from "./countdown.ts";
+import { exactMatch } from "./exact_match.ts";
+import type { Grader } from "./grader.ts";
+import { gsm8k } from "./gsm8k.ts";
+import { ifeval } from "./ifeval.ts";
+import { judge } from "./judge.ts";
+import { math } from "./math.ts";
+import { numberMatch } from "./number_match.ts";
+
+/** Resources that graders of the registry use. A function opens its pool at the first call. */
+export interface GraderResources {
+  /** Returns interpreters for the programs that are graded. No episode shares them. */
+  readonly pool: () => SessionPool;
+  /** Returns interpreters for tests. They may call the host, and no model's code ever runs in them. */
+  readonly testPool: () => SessionPool;
+  /** The policy that judges; `judge` needs one. */
+  readonly judge?: Policy | undefined;
+  /** Milliseconds that a program under test may take. */
+  readonly timeoutMs?: number | undefined;
+}
+
+/** A grader of the registry. Its `needs` says which resources it uses. */
+export type GraderEntry =
+  & {
+    /** One line for a help text. */
+    readonly about: string;
+  }
+  & (
+    /** It scores text, and runs at the edge without any permission. */
+    | { readonly needs: "nothing"; make(): Grader }
+    /** It runs Python. Its code is loaded when it is made. */
+    | { readonly needs: "pools"; make(resources: GraderResources): Promise<Grader> }
+    /** It asks a policy. */
+    | { readonly needs: "policy"; make(policy: Policy): Grader }
+  );
+
+/**
+ * The graders by name, for the command line, the server and the server at the edge. A new grader is one more entry
+ * here.
+ *
+ * The server at the edge imports this file, and has no permission but to listen: a grader that needs more than
+ * its input must import its file inside `make`.
+ */
+export const GRADERS: Readonly<Record<string, GraderEntry>> = {
+  number_match: {
+    about: "1 when the number of the final reply is that of the answer",
+    needs: "nothing",
+    make: () => numberMatch(),
+  },
+  gsm8k: {
+    about: "1 for the right number, 0.1 for a wrong one in <answer> tags, else 0",
+    needs: "nothing",
+    make: () => gsm8k(),
+  },
+  math: {
+    about: "the same for the value of the last \\boxed{…}",
+    needs: "nothing",
+    make: () => math(),
+  },
+  countdown: {
+    about: "the same for an expression that reaches the target",
+    needs: "nothing",
+    make: () => countdown(),
+  },
+  ifeval: {
+    about: "how many of the task's instructions are kept, strictly and loosely",
+    needs: "nothing",
+    make: () => ifeval(),
+  },
+  exact_match: {
+    about: "1 when the final reply is the answer",
+    needs: "nothing",
+    make: () => exactMatch(),
+  },
+  hidden_tests: {
+    about: "1 when the final program passes every test of the task, out of its reach",
+    needs: "pools",
+    async make({ pool, testPool, timeoutMs }) {
+      const { hiddenTests } = await import("./hidden_tests.ts");
+      return hiddenTests({
+        pool: pool(),
+        testPool: testPool(),
+        ...(timeoutMs !== undefined && { timeoutMs }),
+      });
+    },
+  },
+  judge: {
+    about: "what the policy of --judge thinks of the final reply, from 0 to 1",
+    needs: "policy",
+    make: (policy) => judge(policy),
+  },
+};
+
+/** Calls of its candidate that a test may make. No honest test makes as many. */
+const TEST_CALLS = 100_000;
+
+/** Returns the profile of a `testPool`: a profile with `hostTools`, with enough calls for a test. */
+export function testProfile(profile: Profile): Profile {
+  return { ...profile, limits: { ...profile.limits, hostToolCalls: TEST_CALLS } };
+}
+
+/**
+ * Makes a grader of the registry.
+ *
+ * @throws {TypeError} when it needs a policy and there is none.
+ */
+export async function makeGrader(entry: GraderEntry, resources: GraderResources): Promise<Grader> {
+  switch (entry.needs) {
+    case "nothing":
+      return entry.make();
+    case "pools":
+      return await entry.make(resources);
+    case "policy":
+      if (resources.judge !== undefined) return entry.make(resources.judge);
+      throw new TypeError("Cannot make grader as it needs a policy: there is none");
+  }
+}

@@ -1,0 +1,16 @@
+import { testProfile } from "../../rewards/registry.ts";
+import type { SessionPool } from "../../sandbox/exec.ts";
+import { parseProfile } from "../../sandbox/profile.ts";
+import { WorkerSandbox } from "../../sandbox/worker_sandbox.ts";
+import tools from "../../../sandboxes/tools.jsonc" with { type: "text" };
+
+/** Two for each grade, and as many that are being replaced or are ending. */
+const WORKERS_PER_GRADE = 4;
+
+/** Returns interpreters in workers of this process, for `grades` at once: candidate and tests have one each. */
+export function workerPool(grades: number): SessionPool {
+  return new WorkerSandbox({
+    profile: testProfile(parseProfile(tools, { source: "tools" })),
+    maxWorkers: WORKERS_PER_GRADE * grades,
+  });
+}
