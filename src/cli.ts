@@ -1,5 +1,4 @@
 import { Command, CommanderError } from "commander";
-import { benchCommand } from "./cli/bench.ts";
 import { doctorCommand } from "./cli/doctor.ts";
 import { execCommand } from "./cli/exec.ts";
 import { EXIT } from "./cli/exit_code.ts";
@@ -10,7 +9,6 @@ import { rolloutCommand } from "./cli/rollout.ts";
 import { reportFailure } from "./cli/run_command.ts";
 import { serveCommand } from "./cli/serve.ts";
 import { sessionCommand } from "./cli/session.ts";
-import { tauBenchCommand } from "./cli/tau_bench.ts";
 import { viewCommand } from "./cli/view.ts";
 import { PADDOCK_VERSION } from "./version.ts";
 
@@ -45,8 +43,7 @@ export function paddockCommand(): Command {
   const commands = [
     ...[execCommand(), sessionCommand(), replCommand()],
     ...[serveCommand(), mcpCommand()],
-    ...[rolloutCommand(), gradeCommand(), viewCommand(), doctorCommand(), benchCommand()],
-    tauBenchCommand(),
+    ...[rolloutCommand(), gradeCommand(), viewCommand(), doctorCommand()],
   ];
   for (const command of commands) paddock.addCommand(command.copyInheritedSettings(paddock));
   return paddock;

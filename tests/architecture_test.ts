@@ -18,8 +18,8 @@ const LAYERS = [
   "wire",
   "client",
   "server",
-  "bench",
   "cli",
+  "bench",
 ];
 /**
  * Folders whose files must not import each other, except the listed contract files and their own sub-folder.
@@ -74,7 +74,7 @@ Deno.test("the guest imports only its own files and the protocol, and the protoc
 
 Deno.test("every file path taken from a URL is decoded, so that a clone may be in a folder with a space", async () => {
   const undecoded: string[] = [];
-  for await (const file of glob("{src,examples,tests}/**/*.ts", { cwd: fileURLToPath(root) })) {
+  for await (const file of glob("{bench,src,examples,tests}/**/*.ts", { cwd: fileURLToPath(root) })) {
     const text = await Deno.readTextFile(new URL(file, root));
     if (/(?<!decodeURIComponent\(\s*)new URL\([^()]*import\.meta\.url\)\.pathname/.test(text)) {
       undecoded.push(file);
@@ -84,7 +84,8 @@ Deno.test("every file path taken from a URL is decoded, so that a clone may be i
 });
 
 function layerOf(path: string): string {
-  const [, first = "", second] = path.split("/");
+  const [top, first = "", second] = path.split("/");
+  if (top === "bench") return "bench";
   if (second === undefined) return first === "cli.ts" ? "cli" : "base";
   return first;
 }
@@ -110,13 +111,15 @@ function reaches(graph: Map<string, string[]>, from: readonly string[], target: 
   return false;
 }
 
-/** Reads all imports between files of `src`, except guest files imported as text. */
+/** Reads all imports between files of `src` and `bench`, except guest files imported as text. */
 async function readImports(): Promise<Import[]> {
   const found: Import[] = [];
   for (
     const entry of [
       "mod.ts",
       "src/cli.ts",
+      "bench/main.ts",
+      "bench/tau_bench/main.ts",
       "src/server/edge.ts",
       "src/sandbox/guest/worker.ts",
       "src/sandbox/guest/supervisor.ts",
@@ -147,8 +150,13 @@ function edges({ modules }: { modules: InfoModule[] }): Import[] {
       .filter(({ assertionType }) => assertionType !== "text")
       .flatMap(({ code, type }) => [code?.specifier, type?.specifier])
       .map((to) => ({ from: inside(specifier), to: inside(to ?? "") }))
-      .filter(({ from, to }) => from.startsWith("src/") && to.startsWith("src/"))
+      .filter(({ from, to }) => isOwn(from) && isOwn(to))
   );
+}
+
+/** True for a file of Paddock or of its benchmark. */
+function isOwn(path: string): boolean {
+  return path.startsWith("src/") || path.startsWith("bench/");
 }
 
 function inside(specifier: string): string {

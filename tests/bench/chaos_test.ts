@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
-import { runChaos } from "../../src/bench/chaos/chaos.ts";
-import { freedMs } from "../../src/bench/chaos/leaver.ts";
+import { runChaos } from "../../bench/chaos/chaos.ts";
+import { freedMs } from "../../bench/chaos/leaver.ts";
 
 const linux = Deno.build.os === "linux";
 

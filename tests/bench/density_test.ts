@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { runDensity } from "../../src/bench/density_rows.ts";
+import { runDensity } from "../../bench/density_rows.ts";
 
 Deno.test("a server with several sessions to a process keeps the state of each", async () => {
   const { right, processes, execMs } = await runDensity({ sessions: 12, sessionsPerProcess: 8 });

@@ -1,8 +1,8 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { Connection } from "../../src/bench/connection.ts";
-import { runLoad } from "../../src/bench/load.ts";
-import { ownProgram, runCode } from "../../src/bench/run_code.ts";
-import { Serving } from "../../src/bench/serving.ts";
+import { Connection } from "../../bench/connection.ts";
+import { runLoad } from "../../bench/load.ts";
+import { ownProgram, runCode } from "../../bench/run_code.ts";
+import { Serving } from "../../bench/serving.ts";
 
 Deno.test("runLoad() has every program of 64 connections answered by a server of two sessions", async () => {
   await using serving = await Serving.start("--max-sessions", "2");

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
-import { quantile } from "../../src/bench/measure.ts";
-import { formatRows, reaches } from "../../src/bench/row.ts";
+import { quantile } from "../../bench/measure.ts";
+import { formatRows, reaches } from "../../bench/row.ts";
 
 Deno.test("quantile() gives the value that a share does not exceed", () => {
   const values = Array.from({ length: 100 }, (_, at) => 100 - at);

@@ -1,9 +1,9 @@
 import { fileURLToPath } from "node:url";
 import { assertEquals } from "@std/assert";
-import { isAlive } from "../../src/bench/processes.ts";
+import { isAlive } from "../../bench/processes.ts";
 import { detectLayers } from "../../src/sandbox/layers.ts";
 
-const SERVING = new URL("../../src/bench/serving.ts", import.meta.url);
+const SERVING = new URL("../../bench/serving.ts", import.meta.url);
 const reports = await detectLayers();
 
 Deno.test({

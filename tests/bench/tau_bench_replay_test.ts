@@ -1,16 +1,27 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
-import { findPython } from "../../src/bench/peers.ts";
-import { nativeReplay, type Replayed } from "../../src/bench/tau_bench/native_replay.ts";
-import { compareRewards } from "../../src/bench/tau_bench/compare_rewards.ts";
-import { nativeRewards, type Rewarded } from "../../src/bench/tau_bench/native_rewards.ts";
-import { rewardCases } from "../../src/bench/tau_bench/reward_cases.ts";
-import { replaySplit } from "../../src/bench/tau_bench/replay_split.ts";
+import { findPython } from "../../bench/peers.ts";
+import { nativeReplay, type Replayed } from "../../bench/tau_bench/native_replay.ts";
+import { compareRewards } from "../../bench/tau_bench/compare_rewards.ts";
+import { nativeRewards, type Rewarded } from "../../bench/tau_bench/native_rewards.ts";
+import { rewardCases } from "../../bench/tau_bench/reward_cases.ts";
+import { replaySplit } from "../../bench/tau_bench/replay_split.ts";
 import { TauBenchDomain } from "../../src/envs/tau_bench/tau_bench_domain.ts";
 import { LIBRARY_DESK, openLibrary } from "../envs/tau_bench/library_desk.ts";
-import { runPaddock } from "../cli/run_paddock.ts";
 
-const python = await findPython();
+const python = (await findPython())?.executable;
 const desk = { path: LIBRARY_DESK, domain: "library_desk", split: "test" };
+
+const PROGRAM = decodeURIComponent(new URL("../../bench/tau_bench/main.ts", import.meta.url).pathname);
+
+async function runTauBench(args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
+  const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: ["run", "-A", "--quiet", PROGRAM, ...args],
+    env: { NO_COLOR: "1" },
+  }).output();
+  const decoder = new TextDecoder();
+  const complaints = decoder.decode(stderr).replace(/^Building the base image .*\n/m, "");
+  return { code, stdout: decoder.decode(stdout), stderr: complaints };
+}
 
 function nativeTest(name: string, fn: (python: string) => Promise<void>): void {
   Deno.test({
@@ -135,9 +146,9 @@ nativeTest("nativeReplay() tells what its Python says when it fails", async (pyt
   await assertRejects(() => Array.fromAsync(replay), Error, "Unknown task split: no_such");
 });
 
-nativeTest("paddock tau-bench --replay prints what it compared and measured", async () => {
-  const { code, stdout, stderr } = await runPaddock(
-    ["tau-bench", "--path", LIBRARY_DESK, "--replay", "--seconds", "1", "--episodes", "3"],
+nativeTest("task tau-bench --replay prints what it compared and measured", async () => {
+  const { code, stdout, stderr } = await runTauBench(
+    ["--path", LIBRARY_DESK, "--replay", "--seconds", "1", "--episodes", "3"],
   );
   assertEquals([code, stderr], [0, ""]);
   assert(
@@ -150,7 +161,7 @@ nativeTest("paddock tau-bench --replay prints what it compared and measured", as
   }
 });
 
-Deno.test("paddock tau-bench says what is wrong with its path, domain and split", async () => {
+Deno.test("task tau-bench says what is wrong with its path, domain and split", async () => {
   const cases: [string[], string][] = [
     [["--path", "/no/such"], "must be a checkout of it"],
     [["--path", LIBRARY_DESK, "--domain", "airport"], "there are library_desk"],
@@ -158,7 +169,7 @@ Deno.test("paddock tau-bench says what is wrong with its path, domain and split"
     [[], "required option '--path <dir>'"],
   ];
   for (const [args, says] of cases) {
-    const { code, stderr } = await runPaddock(["tau-bench", ...args]);
+    const { code, stderr } = await runTauBench(args);
     assertEquals(code, 2, stderr);
     assertStringIncludes(stderr, says);
   }

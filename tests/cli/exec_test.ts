@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { childrenOf, isAlive } from "../../src/bench/processes.ts";
+import { childrenOf, isAlive } from "../../bench/processes.ts";
 import { runPaddock, startPaddock } from "./run_paddock.ts";
 
 async function exec(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {

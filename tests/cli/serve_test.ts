@@ -1,8 +1,8 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { tinyTokenizerFiles } from "../tiny_tokenizer.ts";
-import { childrenOf, isAlive } from "../../src/bench/processes.ts";
+import { childrenOf, isAlive } from "../../bench/processes.ts";
 import { runPaddock } from "./run_paddock.ts";
-import { Serving } from "../../src/bench/serving.ts";
+import { Serving } from "../../bench/serving.ts";
 
 interface Outcome {
   result: { status: string; stdout: string; value?: string };

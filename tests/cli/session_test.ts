@@ -1,6 +1,6 @@
 import { assertEquals, assertObjectMatch, assertStringIncludes } from "@std/assert";
 import { type Line, readLines } from "../../src/read_lines.ts";
-import { childrenOf, isAlive } from "../../src/bench/processes.ts";
+import { childrenOf, isAlive } from "../../bench/processes.ts";
 import { runPaddock, startPaddock } from "./run_paddock.ts";
 
 const encoder = new TextEncoder();

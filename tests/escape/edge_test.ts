@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { DenoServe } from "../../src/bench/deno_serve.ts";
+import { DenoServe } from "../../bench/deno_serve.ts";
 import { Outside } from "./outside.ts";
 import { everyRoute, type Payload, pythonOf, readPayloads } from "./payloads.ts";
 

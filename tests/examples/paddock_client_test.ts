@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { Serving } from "../../src/bench/serving.ts";
+import { Serving } from "../../bench/serving.ts";
 import { PYTHON } from "./installed.ts";
 
 const CLIENT = decodeURIComponent(new URL("../../examples/python/", import.meta.url).pathname);

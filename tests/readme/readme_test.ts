@@ -2,7 +2,7 @@ import { assertEquals, assertStringIncludes } from "@std/assert";
 import { join } from "node:path";
 import { type CallToolResult, Client } from "@modelcontextprotocol/client";
 import { ChildTransport } from "../../src/tools/mcp/child_transport.ts";
-import { Serving } from "../../src/bench/serving.ts";
+import { Serving } from "../../bench/serving.ts";
 import { CURL, PYTHON } from "../examples/installed.ts";
 import { FakeServer } from "../policy/fake_server.ts";
 import { tinyTokenizer, tinyTokenizerFiles } from "../tiny_tokenizer.ts";
@@ -13,7 +13,7 @@ const ROOT = new URL("../../", import.meta.url);
 const PATH = decodeURIComponent(ROOT.pathname);
 const README = await Deno.readTextFile(new URL("README.md", ROOT));
 /** The READMEs whose blocks are run here; those of `examples` have tests of their own. */
-const FOLDERS = ["src/", "src/rollout/", "src/envs/", "src/server/", "src/cli/", "src/bench/"];
+const FOLDERS = ["src/", "src/rollout/", "src/envs/", "src/server/", "src/cli/", "bench/"];
 const DEEPER = await Promise.all(
   FOLDERS.map((folder) => Deno.readTextFile(new URL(`${folder}README.md`, ROOT))),
 );

@@ -1,5 +1,5 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { SESSION, SESSION_FILES } from "../../../src/bench/workspace_session.ts";
+import { SESSION, SESSION_FILES } from "../../../bench/workspace_session.ts";
 import { loadAgentConfig } from "../../../src/envs/workspace/config/load_agent_config.ts";
 import { withWorkspace } from "./bench_task.ts";
 

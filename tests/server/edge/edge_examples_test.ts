@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { DenoServe } from "../../../src/bench/deno_serve.ts";
+import { DenoServe } from "../../../bench/deno_serve.ts";
 
 const README = await Deno.readTextFile(new URL("../../../examples/edge/README.md", import.meta.url));
 const EXAMPLE = /(```+)sh\n(curl [\s\S]*?)\n\1\n\n```json\n([\s\S]*?)\n```/g;

@@ -1,6 +1,6 @@
-import { SandboxPool } from "../sandbox/pool.ts";
+import { SandboxPool } from "../src/sandbox/pool.ts";
 import { median, privateBytes, ratePerSecond, ratesInTurn, timings } from "./measure.ts";
-import { findPython, PersistentPython, runChild } from "./peers.ts";
+import { type HostPython, PersistentPython, runChild } from "./peers.ts";
 import type { Row } from "./row.ts";
 import type { BenchSetup } from "./sandbox_rows.ts";
 
@@ -12,9 +12,9 @@ export async function episodeRows(setup: BenchSetup): Promise<Row[]> {
   await using pool = new SandboxPool({ ...setup, size: lanes, resetMode: "rewind" });
   const ours = () => ratePerSecond(() => rewoundEpisode(pool), { lanes, ms: 500 });
   await ours();
-  const python = await findPython();
+  const { python } = setup;
   if (!python) return [{ what: "fresh episodes by rewind", value: await ours(), unit: "/s" }];
-  const theirs = () => ratePerSecond(() => runChild(python, PROGRAM), { lanes, ms: 500 });
+  const theirs = () => ratePerSecond(() => runChild(python.executable, PROGRAM), { lanes, ms: 500 });
   const { a, b, ratio } = await ratesInTurn(ours, theirs, 5 * setup.effort);
   return [
     { what: "fresh episodes by rewind", value: a, unit: "/s" },
@@ -29,9 +29,12 @@ async function rewoundEpisode(pool: SandboxPool): Promise<void> {
   await lease.session.exec(PROGRAM);
 }
 
-async function peerExecRows(python: string, setup: BenchSetup): Promise<Row[]> {
-  const child = await timings(() => runChild(python, "print(1+1)"), { runs: 20 * setup.effort, warmup: 2 });
-  await using persistent = new PersistentPython(python);
+async function peerExecRows({ executable }: HostPython, setup: BenchSetup): Promise<Row[]> {
+  const child = await timings(() => runChild(executable, "print(1+1)"), {
+    runs: 20 * setup.effort,
+    warmup: 2,
+  });
+  await using persistent = new PersistentPython(executable);
   const exec = await timings(() => persistent.exec("print(1+1)"), {
     runs: 2_000 * setup.effort,
     warmup: 100,

@@ -1,8 +1,8 @@
-import type { TauBenchDomain } from "../../envs/tau_bench/tau_bench_domain.ts";
-import { TauBenchEnv } from "../../envs/tau_bench/tau_bench_env.ts";
-import { respondAction, type ToolUserAction } from "../../envs/tool_user_env.ts";
-import { scriptedUser } from "../../users/scripted_user.ts";
-import { STOP } from "../../users/user_simulator.ts";
+import type { TauBenchDomain } from "../../src/envs/tau_bench/tau_bench_domain.ts";
+import { TauBenchEnv } from "../../src/envs/tau_bench/tau_bench_env.ts";
+import { respondAction, type ToolUserAction } from "../../src/envs/tool_user_env.ts";
+import { scriptedUser } from "../../src/users/scripted_user.ts";
+import { STOP } from "../../src/users/user_simulator.ts";
 import { median } from "../measure.ts";
 import type { Row } from "../row.ts";
 import { ownCalls } from "./own_calls.ts";

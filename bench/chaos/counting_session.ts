@@ -1,4 +1,4 @@
-import type { ExecResult } from "../../sandbox/exec.ts";
+import type { ExecResult } from "../../src/sandbox/exec.ts";
 import type { Answered, Connection } from "../connection.ts";
 import type { Tally } from "./tally.ts";
 

@@ -1,10 +1,11 @@
 import { z } from "zod";
-import { hostTool } from "../sandbox/host_tool.ts";
-import type { LayerReport } from "../sandbox/layers.ts";
-import { SandboxPool } from "../sandbox/pool.ts";
-import type { Profile } from "../sandbox/profile.ts";
-import { Sandbox } from "../sandbox/sandbox.ts";
-import type { Session } from "../sandbox/session.ts";
+import { hostTool } from "../src/sandbox/host_tool.ts";
+import type { LayerReport } from "../src/sandbox/layers.ts";
+import { SandboxPool } from "../src/sandbox/pool.ts";
+import type { Profile } from "../src/sandbox/profile.ts";
+import { Sandbox } from "../src/sandbox/sandbox.ts";
+import type { Session } from "../src/sandbox/session.ts";
+import type { HostPython } from "./peers.ts";
 import { median, privateBytes, ratePerSecond, ratesInTurn, timings } from "./measure.ts";
 import type { Row } from "./row.ts";
 
@@ -16,6 +17,8 @@ export interface BenchSetup {
   readonly onBuild: () => void;
   /** Multiplies the number of runs; 1 is enough to quote. */
   readonly effort: number;
+  /** The interpreter that the peers run in; without one they are left out. */
+  readonly python?: HostPython | undefined;
 }
 
 const MB = 1e6;

@@ -1,9 +1,9 @@
-import { readLines } from "../read_lines.ts";
-import { setprivPrefix } from "../sandbox/command.ts";
-import type { Layer } from "../sandbox/layer.ts";
-import { detectLayers } from "../sandbox/layers.ts";
+import { readLines } from "../src/read_lines.ts";
+import { setprivPrefix } from "../src/sandbox/command.ts";
+import type { Layer } from "../src/sandbox/layer.ts";
+import { detectLayers } from "../src/sandbox/layers.ts";
 
-const CLI = decodeURIComponent(new URL("../cli.ts", import.meta.url).pathname);
+const CLI = decodeURIComponent(new URL("../src/cli.ts", import.meta.url).pathname);
 
 /** The real `paddock serve`, in a process of its own, on a port that was free. */
 export class Serving implements AsyncDisposable {

@@ -1,8 +1,8 @@
-import { TauBenchDomain, type TauBenchDomainOptions } from "../../envs/tau_bench/tau_bench_domain.ts";
-import { TauBenchEnv } from "../../envs/tau_bench/tau_bench_env.ts";
-import { respondAction } from "../../envs/tool_user_env.ts";
-import { scriptedUser } from "../../users/scripted_user.ts";
-import { STOP } from "../../users/user_simulator.ts";
+import { TauBenchDomain, type TauBenchDomainOptions } from "../../src/envs/tau_bench/tau_bench_domain.ts";
+import { TauBenchEnv } from "../../src/envs/tau_bench/tau_bench_env.ts";
+import { respondAction } from "../../src/envs/tool_user_env.ts";
+import { scriptedUser } from "../../src/users/scripted_user.ts";
+import { STOP } from "../../src/users/user_simulator.ts";
 import { privateBytes } from "../measure.ts";
 import { childrenOf } from "../processes.ts";
 import type { Row } from "../row.ts";

@@ -1,6 +1,6 @@
-import { TauBenchEnv } from "../../envs/tau_bench/tau_bench_env.ts";
-import type { TauBenchDomain } from "../../envs/tau_bench/tau_bench_domain.ts";
-import { scriptedUser } from "../../users/scripted_user.ts";
+import { TauBenchEnv } from "../../src/envs/tau_bench/tau_bench_env.ts";
+import type { TauBenchDomain } from "../../src/envs/tau_bench/tau_bench_domain.ts";
+import { scriptedUser } from "../../src/users/scripted_user.ts";
 import type { Replayed } from "./native_replay.ts";
 
 /** A replay of every task of a split in the sandbox, beside what it is compared with. */

@@ -1,9 +1,9 @@
-import { ChatEnv } from "../envs/chat_env.ts";
-import { type Env, replyAction } from "../envs/env.ts";
-import { VectorEnv } from "../envs/vector_env.ts";
-import { SandboxPool } from "../sandbox/pool.ts";
-import { PythonInterpreter } from "../transforms/python_interpreter.ts";
-import { TransformedEnv } from "../transforms/transformed_env.ts";
+import { ChatEnv } from "../src/envs/chat_env.ts";
+import { type Env, replyAction } from "../src/envs/env.ts";
+import { VectorEnv } from "../src/envs/vector_env.ts";
+import { SandboxPool } from "../src/sandbox/pool.ts";
+import { PythonInterpreter } from "../src/transforms/python_interpreter.ts";
+import { TransformedEnv } from "../src/transforms/transformed_env.ts";
 import { median, timings } from "./measure.ts";
 import type { Row } from "./row.ts";
 import type { BenchSetup } from "./sandbox_rows.ts";

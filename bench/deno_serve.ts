@@ -21,7 +21,7 @@ export class DenoServe implements AsyncDisposable {
   /** Starts it on a port of the loopback that is free, and waits for the line that says so. */
   static async start(module: string, options: DenoServeOptions = {}): Promise<DenoServe> {
     const { flags = [], env = {} } = options;
-    const root = new URL("../../", import.meta.url);
+    const root = new URL("../", import.meta.url);
     const process = new Deno.Command(Deno.execPath(), {
       args: ["serve", "--allow-net", "--no-prompt", "--host", "127.0.0.1", "--port", "0", ...flags, module],
       cwd: root,

@@ -1,23 +1,24 @@
 import { Command } from "commander";
-import { formatRows, type Row } from "../bench/row.ts";
-import { findPython } from "../bench/peers.ts";
-import { memoryRows } from "../bench/tau_bench/memory.ts";
-import { compareRewards, type RewardComparison } from "../bench/tau_bench/compare_rewards.ts";
-import { nativeReplay } from "../bench/tau_bench/native_replay.ts";
-import { nativeRewards } from "../bench/tau_bench/native_rewards.ts";
-import { replaySplit, type SplitReplay } from "../bench/tau_bench/replay_split.ts";
-import { rewardCases } from "../bench/tau_bench/reward_cases.ts";
-import { speedRows } from "../bench/tau_bench/speed.ts";
-import { findDomains } from "../envs/tau_bench/checkout.ts";
-import { TauBenchDomain } from "../envs/tau_bench/tau_bench_domain.ts";
-import { EXIT } from "./exit_code.ts";
-import { printable } from "./printable.ts";
-import { runCommand } from "./run_command.ts";
-import { announceBuild, cacheDirectory, flagsOf } from "./sandbox_flags.ts";
-import { asUsage } from "./tau_bench_run.ts";
-import { UsageError } from "./usage_error.ts";
-import { wholeNumber } from "./whole_number.ts";
-import { writeText } from "./write_text.ts";
+import { formatRows, type Row } from "../row.ts";
+import { findPython } from "../peers.ts";
+import { cacheDirOption, exitWithUsage } from "../program.ts";
+import { memoryRows } from "./memory.ts";
+import { compareRewards, type RewardComparison } from "./compare_rewards.ts";
+import { nativeReplay } from "./native_replay.ts";
+import { nativeRewards } from "./native_rewards.ts";
+import { replaySplit, type SplitReplay } from "./replay_split.ts";
+import { rewardCases } from "./reward_cases.ts";
+import { speedRows } from "./speed.ts";
+import { findDomains } from "../../src/envs/tau_bench/checkout.ts";
+import { TauBenchDomain } from "../../src/envs/tau_bench/tau_bench_domain.ts";
+import { EXIT } from "../../src/cli/exit_code.ts";
+import { printable } from "../../src/cli/printable.ts";
+import { runCommand } from "../../src/cli/run_command.ts";
+import { announceBuild, cacheDirectory, flagsOf } from "../../src/cli/sandbox_flags.ts";
+import { asUsage } from "../../src/cli/tau_bench_run.ts";
+import { UsageError } from "../../src/cli/usage_error.ts";
+import { wholeNumber } from "../../src/cli/whole_number.ts";
+import { writeText } from "../../src/cli/write_text.ts";
 
 interface Flags {
   path: string;
@@ -45,8 +46,8 @@ That python3 runs the checkout's code with all that you may do.
 Exit codes: 0 all is the same, 1 something differs, 2 wrong usage; what was measured changes nothing of them, bounds
 that are missed included.`;
 
-/** The command `tau-bench`: holds a checkout of tau-bench against the sandbox that runs it. */
-export function tauBenchCommand(): Command {
+/** Returns the program of `deno task tau-bench`: compares a checkout of tau-bench with the sandbox that runs it. */
+function tauBenchCommand(): Command {
   return new Command("tau-bench")
     .description("Compare a checkout of tau-bench in the sandbox with real Python, and measure it")
     .requiredOption("--path <dir>", "a checkout of tau-bench, or a folder with the same layout")
@@ -56,7 +57,9 @@ export function tauBenchCommand(): Command {
     .option("--episodes <n>", "measure the memory of so many episodes at once", wholeNumber(1))
     .option("--seconds <n>", "how long speed is measured, per domain", wholeNumber(1), 5)
     .option("--lanes <n>", "sessions that replay at once", wholeNumber(1), 2)
+    .addOption(cacheDirOption())
     .addHelpText("after", NOTES)
+    .exitOverride(exitWithUsage)
     .action((_flags: unknown, command: Command) => runCommand(() => runTauBench(flagsOf<Flags>(command))));
 }
 
@@ -100,10 +103,15 @@ async function replayOne(
   const python = await findPython();
   if (python === undefined) throw new UsageError("Cannot compare as there must be a python3: there is none");
   const native = { path, domain: domain.name, split };
-  const replay = await replaySplit(domain, { split, lanes, expected: nativeReplay(python, native) });
+  const replay = await replaySplit(domain, {
+    split,
+    lanes,
+    expected: nativeReplay(python.executable, native),
+  });
+  await say(`${"".padEnd(20)} python3 is ${python.version}, ${python.executable}`);
   await sayCompared(domain.name, replay, replayedText(replay));
   const cases = rewardCases(domain, split);
-  const expected = nativeRewards(python, { ...native, cases });
+  const expected = nativeRewards(python.executable, { ...native, cases });
   const rewards = await compareRewards(domain, { split, lanes, cases, expected });
   if (rewards.rewards > 0) await sayCompared(domain.name, rewards, rewardedText(rewards));
   else await say(`${`${domain.name}/${split}`.padEnd(20)} no rewards, as its Env has no calculate_reward`);
@@ -142,3 +150,5 @@ async function opened(options: Parameters<typeof TauBenchDomain.open>[0]): Promi
 async function say(line: string): Promise<void> {
   await writeText(Deno.stdout, `${line}\n`);
 }
+
+if (import.meta.main) await tauBenchCommand().parseAsync(Deno.args, { from: "user" });

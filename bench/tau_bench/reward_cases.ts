@@ -1,5 +1,5 @@
-import type { DomainTask } from "../../envs/tau_bench/domain_description.ts";
-import type { TauBenchDomain } from "../../envs/tau_bench/tau_bench_domain.ts";
+import type { DomainTask } from "../../src/envs/tau_bench/domain_description.ts";
+import type { TauBenchDomain } from "../../src/envs/tau_bench/tau_bench_domain.ts";
 import { ownCalls } from "./own_calls.ts";
 
 /** A call of a tool; the arguments are JSON text. */

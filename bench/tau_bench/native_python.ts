@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
-import desk from "../../envs/tau_bench/guest/desk.py" with { type: "text" };
-import standIns from "../../envs/tau_bench/guest/stand_ins.py" with { type: "text" };
-import { readLines } from "../../read_lines.ts";
+import desk from "../../src/envs/tau_bench/guest/desk.py" with { type: "text" };
+import standIns from "../../src/envs/tau_bench/guest/stand_ins.py" with { type: "text" };
+import { readLines } from "../../src/read_lines.ts";
 import native from "./native.py" with { type: "text" };
 
 /** Where a checkout is, and which of its tasks are played. */

@@ -1,5 +1,5 @@
-import type { TauBenchDomain } from "../../envs/tau_bench/tau_bench_domain.ts";
-import type { ToolUserAction } from "../../envs/tool_user_env.ts";
+import type { TauBenchDomain } from "../../src/envs/tau_bench/tau_bench_domain.ts";
+import type { ToolUserAction } from "../../src/envs/tool_user_env.ts";
 
 /** What a task asks for, without what would end its episode; the index may be any number from 0. */
 export function ownCalls(

@@ -1,7 +1,7 @@
-import { SandboxPool } from "../sandbox/pool.ts";
-import { loadProfile } from "../sandbox/profile.ts";
-import { HttpServer } from "../server/http_server.ts";
-import { PaddockServer } from "../server/paddock_server.ts";
+import { SandboxPool } from "../src/sandbox/pool.ts";
+import { loadProfile } from "../src/sandbox/profile.ts";
+import { HttpServer } from "../src/server/http_server.ts";
+import { PaddockServer } from "../src/server/paddock_server.ts";
 import { median, timings } from "./measure.ts";
 import type { Row } from "./row.ts";
 import type { BenchSetup } from "./sandbox_rows.ts";

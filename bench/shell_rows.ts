@@ -1,8 +1,8 @@
-import { Sandbox } from "../sandbox/sandbox.ts";
+import { Sandbox } from "../src/sandbox/sandbox.ts";
 import { median, timings } from "./measure.ts";
 import type { Row } from "./row.ts";
-import { agentCommands } from "../envs/workspace/commands/agent_commands.ts";
-import { COMMANDS_PRELOAD } from "../envs/workspace/commands/commands_preload.ts";
+import { agentCommands } from "../src/envs/workspace/commands/agent_commands.ts";
+import { COMMANDS_PRELOAD } from "../src/envs/workspace/commands/commands_preload.ts";
 import type { BenchSetup } from "./sandbox_rows.ts";
 
 /** A session with a shell: its start, its commands, and its rewind with files to remove. */

@@ -1,8 +1,8 @@
-import type { Tokenizer } from "../chat/tokenizer.ts";
-import { History } from "../history.ts";
-import { sglangPolicy } from "../policy/sglang.ts";
-import { EpisodeWriter } from "../rollout/tokens/episode_writer.ts";
-import { TokenFormat } from "../rollout/tokens/token_format.ts";
+import type { Tokenizer } from "../src/chat/tokenizer.ts";
+import { History } from "../src/history.ts";
+import { sglangPolicy } from "../src/policy/sglang.ts";
+import { EpisodeWriter } from "../src/rollout/tokens/episode_writer.ts";
+import { TokenFormat } from "../src/rollout/tokens/token_format.ts";
 import { median, ratePerSecond, timings } from "./measure.ts";
 import type { Row } from "./row.ts";
 

@@ -1,12 +1,33 @@
 /** Other ways to run a model's Python, without walls, measured in the same run. */
 
-/** Finds a `python3` to compare with. */
-export async function findPython(): Promise<string | undefined> {
+/** The Python interpreter of the host. */
+export interface HostPython {
+  /** Path of the interpreter itself. */
+  readonly executable: string;
+  /** Such as `3.12.4`. */
+  readonly version: string;
+}
+
+const DESCRIBE = "import platform, sys; print(sys.executable); print(platform.python_version())";
+
+/**
+ * Finds the interpreter behind `command`; `undefined` if there is none.
+ *
+ * A version manager puts a shell script in the place of `python3`, which takes several times as long to start as the
+ * interpreter. The interpreter names its own file, so that no measurement times the script.
+ */
+export async function findPython(command = "python3"): Promise<HostPython | undefined> {
   try {
-    const { success } = await new Deno.Command("python3", { args: ["--version"] }).output();
-    return success ? "python3" : undefined;
-  } catch {
-    return undefined; // there is none
+    const { success, stdout } = await new Deno.Command(command, {
+      args: ["-c", DESCRIBE],
+      stdin: "null",
+      stderr: "null",
+    }).output();
+    const [executable = "", version = ""] = new TextDecoder().decode(stdout).split("\n");
+    return success && executable !== "" ? { executable, version } : undefined;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return undefined;
+    throw error;
   }
 }
 

@@ -1,8 +1,8 @@
-import type { TauBenchDomain } from "../../envs/tau_bench/tau_bench_domain.ts";
-import { TauBenchEnv } from "../../envs/tau_bench/tau_bench_env.ts";
-import { respondAction, type ToolUserStep } from "../../envs/tool_user_env.ts";
-import { scriptedUser } from "../../users/scripted_user.ts";
-import { STOP } from "../../users/user_simulator.ts";
+import type { TauBenchDomain } from "../../src/envs/tau_bench/tau_bench_domain.ts";
+import { TauBenchEnv } from "../../src/envs/tau_bench/tau_bench_env.ts";
+import { respondAction, type ToolUserStep } from "../../src/envs/tool_user_env.ts";
+import { scriptedUser } from "../../src/users/scripted_user.ts";
+import { STOP } from "../../src/users/user_simulator.ts";
 import type { Rewarded } from "./native_rewards.ts";
 import type { RewardCase } from "./reward_cases.ts";
 

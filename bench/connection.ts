@@ -1,4 +1,4 @@
-import { join } from "../sandbox/protocol.ts";
+import { join } from "../src/sandbox/protocol.ts";
 
 /** What a server answered. */
 export interface Answered<Body> {

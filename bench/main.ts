@@ -1,0 +1,128 @@
+import { Command, Option } from "commander";
+import { EXIT } from "../src/cli/exit_code.ts";
+import { runCommand } from "../src/cli/run_command.ts";
+import {
+  announceBuild,
+  cacheDirectory,
+  chosenProfile,
+  flagsOf,
+  type SandboxFlags,
+} from "../src/cli/sandbox_flags.ts";
+import { wholeNumber } from "../src/cli/whole_number.ts";
+import { writeText } from "../src/cli/write_text.ts";
+import { detectLayers } from "../src/sandbox/layers.ts";
+import { chaosRows } from "./chaos/chaos_rows.ts";
+import { densityRows } from "./density_rows.ts";
+import { edgeRows } from "./edge_rows.ts";
+import { envRows, vectorRows } from "./env_rows.ts";
+import { episodeRows } from "./episode_rows.ts";
+import { loadRows } from "./load_rows.ts";
+import { overheadRows } from "./overhead_rows.ts";
+import { findPython, type HostPython } from "./peers.ts";
+import { cacheDirOption, exitWithUsage } from "./program.ts";
+import { formatRows, reaches, type Row } from "./row.ts";
+import { type BenchSetup, growthRow, ownProcessRows, poolRows, sharedProcessRows } from "./sandbox_rows.ts";
+import { agentCommandRows, shellRows } from "./shell_rows.ts";
+import { trainingRows } from "./training_rows.ts";
+import { workspaceRows } from "./workspace_rows.ts";
+
+interface BenchFlags extends SandboxFlags {
+  effort: number;
+  json?: string;
+  part?: BenchPart;
+}
+
+type Measure = (setup: BenchSetup) => Promise<Row[]>;
+
+/** What is measured, by the names that `--part` takes; each has its peers in the same run. */
+const BENCH_PARTS = {
+  sandbox: [ownProcessRows, sharedProcessRows, poolRows],
+  shell: [shellRows],
+  workspace: [agentCommandRows, workspaceRows],
+  episodes: [episodeRows],
+  envs: [envRows, vectorRows],
+  training: [trainingRows],
+  edge: [edgeRows],
+  server: [overheadRows, loadRows],
+  growth: [async (setup) => [await growthRow(setup)]],
+  chaos: [chaosRows],
+  density: [densityRows],
+} as const satisfies Record<string, readonly Measure[]>;
+
+/** A part of what is measured. */
+type BenchPart = keyof typeof BENCH_PARTS;
+
+/** What harms a server, or takes most of the host's memory, and so is measured only when it is asked for. */
+const APART: ReadonlySet<BenchPart> = new Set(["chaos", "density"]);
+
+/** The names of all parts. */
+const BENCH_PART_NAMES = Object.keys(BENCH_PARTS) as BenchPart[];
+
+/** Measures everything the README claims, part after part; only one of them where it is named. */
+async function* bench(setup: BenchSetup, part?: BenchPart): AsyncGenerator<Row> {
+  const parts = part === undefined ? BENCH_PART_NAMES.filter((name) => !APART.has(name)) : [part];
+  for (const measure of parts.flatMap((name): readonly Measure[] => BENCH_PARTS[name])) {
+    yield* await measure(setup);
+  }
+}
+
+const HELP = `
+The figures are medians, and those of peers come from the same run. On a machine that does other work,
+compare ratios. Needs no network.
+
+Exit codes: 0 measured, bounds that are missed included, 1 something answered wrongly or was left behind.`;
+
+/** Returns the program of `deno task bench`: measures the figures of the README. */
+function benchCommand(): Command {
+  return new Command("bench")
+    .description("Measure starts, execs, rewinds and memory, with peers in the same run")
+    .addOption(
+      new Option("-p, --profile <name>", "a profile with host tools: a name or a file").default("tools"),
+    )
+    .option("--effort <n>", "how many times as many runs as usual", wholeNumber(1), 1)
+    .addOption(
+      new Option("--part <name>", "measure this alone; chaos and density only so").choices(BENCH_PART_NAMES),
+    )
+    .option("--json <file>", "write the rows to a file too")
+    .addOption(cacheDirOption())
+    .addHelpText("after", HELP)
+    .exitOverride(exitWithUsage)
+    .action((_flags: unknown, command: Command) => runCommand(() => runBench(flagsOf<BenchFlags>(command))));
+}
+
+async function runBench(flags: BenchFlags): Promise<number> {
+  const profile = await chosenProfile(flags);
+  const [detected, python] = await Promise.all([detectLayers(), findPython()]);
+  const setup = { profile, detected, python, effort: flags.effort, onBuild: announceBuild };
+  const rows: Row[] = [];
+  for await (const row of bench({ ...setup, cacheDir: cacheDirectory(flags.cacheDir) }, flags.part)) {
+    rows.push(row);
+    await writeText(
+      Deno.stderr,
+      Deno.stderr.isTerminal() ? `\r\x1b[K${rows.length} measured: ${row.what}` : "",
+    );
+  }
+  await writeText(Deno.stderr, Deno.stderr.isTerminal() ? "\r\x1b[K" : "");
+  await writeText(Deno.stdout, `${formatRows(rows)}\n\n${describePython(python)}\n`);
+  if (flags.json !== undefined) {
+    await Deno.writeTextFile(flags.json, `${JSON.stringify(report(rows, python), null, 2)}\n`);
+  }
+  return rows.some((row) => row.unit === "errors" && reaches(row) === false) ? EXIT.error : EXIT.ok;
+}
+
+function report(rows: readonly Row[], python: HostPython | undefined): object {
+  return {
+    deno: Deno.version.deno,
+    system: `${Deno.build.os} ${Deno.build.arch}`,
+    cores: navigator.hardwareConcurrency,
+    python: python ?? null,
+    rows,
+  };
+}
+
+function describePython(python: HostPython | undefined): string {
+  if (python === undefined) return "No python3 was found: its rows are left out.";
+  return `python3 of the peers: ${python.version}, ${python.executable}`;
+}
+
+if (import.meta.main) await benchCommand().parseAsync(Deno.args, { from: "user" });
