@@ -1,20 +1,15 @@
 import type { Tokenizer } from "../chat/tokenizer.ts";
-import { ChatEnv } from "../envs/chat_env.ts";
 import type { Env } from "../envs/env.ts";
 import type { Grader } from "../rewards/grader.ts";
 import type { SessionPool } from "../sandbox/exec.ts";
 import type { Task } from "../task.ts";
 import type { MakeTools } from "./episode_tools.ts";
 import type { InteractionResult } from "../rollout/interaction_result.ts";
+import { makeChatEnv, type MakeChatEnvOptions, tokenTransforms } from "../rollout/make_chat_env.ts";
 import { oneCallInstruction } from "../rollout/one_call_instruction.ts";
 import type { TauBenchRun } from "./tau_bench_run.ts";
 import { UsageError } from "./usage_error.ts";
 import { WORKSPACE_ENV, type WorkspaceRun } from "./workspace_run.ts";
-import { endOnFinalReply } from "../transforms/end_on_final_reply.ts";
-import { gradeEpisode } from "../transforms/grade_episode.ts";
-import { IncrementalTokenizer } from "../transforms/incremental_tokenizer.ts";
-import { PythonInterpreter } from "../transforms/python_interpreter.ts";
-import type { Transform } from "../transforms/transform.ts";
 import { TransformedEnv } from "../transforms/transformed_env.ts";
 import { StepCounter } from "../transforms/step_counter.ts";
 
@@ -67,22 +62,23 @@ export const ENVS: Readonly<Record<string, EnvKind>> = {
     about: "a chat in which the Python blocks of a reply are run (the default)",
     runsPython: true,
     open(setup) {
-      const { tools = () => [], pool, timeoutMs } = setup;
-      return () => chatEnv(setup, [...tools(), new PythonInterpreter({ pool: pool(), timeoutMs })]);
+      const { tools, pool, timeoutMs } = setup;
+      return () =>
+        makeChatEnv({ ...chatOptions(setup), tools: tools?.(), python: { pool: pool(), timeoutMs } });
     },
   },
   tools: {
     about: "a chat in which the calls of a reply are run; needs --tool or --mcp",
     open(setup) {
       const { tools } = setup;
-      if (tools !== undefined) return () => chatEnv(setup, tools());
+      if (tools !== undefined) return () => makeChatEnv({ ...chatOptions(setup), tools: tools() });
       throw new UsageError("Cannot play env 'tools' as it needs tools: give --tool FILE or --mcp FILE");
     },
   },
   chat: {
     about: "a question and its answer, without tools",
     open(setup) {
-      if (setup.tools === undefined) return () => chatEnv(setup, []);
+      if (setup.tools === undefined) return () => makeChatEnv(chatOptions(setup));
       throw new UsageError("Cannot play env 'chat' with tools as it calls none: leave --tool and --mcp out");
     },
   },
@@ -124,18 +120,7 @@ async function toolUserEnv(
   ]);
 }
 
-/** A chat with these tools, which ends with a reply that calls none of them, or at the limit. */
-function chatEnv(setup: EnvSetup, tools: readonly Transform[]): Env {
-  const { systemPrompt, maxTurns, grader, tokenizer } = setup;
-  return new TransformedEnv(new ChatEnv({ systemPrompt }), [
-    ...tools,
-    ...tokenTransforms(tokenizer),
-    endOnFinalReply(),
-    new StepCounter({ maxSteps: maxTurns }),
-    ...(grader === undefined ? [] : [gradeEpisode({ grader })]),
-  ]);
-}
-
-function tokenTransforms(tokenizer: Tokenizer | undefined): Transform[] {
-  return tokenizer === undefined ? [] : [new IncrementalTokenizer({ tokenizer, onRewrite: "keep" })];
+/** Returns what all chat envs of a run have in common. */
+function chatOptions({ systemPrompt, maxTurns, grader, tokenizer }: EnvSetup): MakeChatEnvOptions {
+  return { systemPrompt, maxTurns, grader, tokenizer };
 }

@@ -1,17 +1,12 @@
-import { ChatEnv } from "../envs/chat_env.ts";
 import type { Env } from "../envs/env.ts";
 import type { Grader } from "../rewards/grader.ts";
+import { makeChatEnv } from "../rollout/make_chat_env.ts";
 import type { SessionPool } from "../sandbox/exec.ts";
 import type { Task } from "../task.ts";
 import { CALL_STYLES } from "../tools/call_styles.ts";
 import type { Tool } from "../tools/tool.ts";
-import { endOnFinalReply } from "../transforms/end_on_final_reply.ts";
-import { gradeEpisode } from "../transforms/grade_episode.ts";
-import { PythonInterpreter } from "../transforms/python_interpreter.ts";
-import { StepCounter } from "../transforms/step_counter.ts";
 import { ToolTransform } from "../transforms/tool_transform.ts";
 import type { Transform } from "../transforms/transform.ts";
-import { TransformedEnv } from "../transforms/transformed_env.ts";
 import type { ENV_KINDS } from "../wire/v1_envs.ts";
 import { ServerError } from "./server_error.ts";
 
@@ -45,15 +40,14 @@ export interface EnvOffer {
  * @throws {ServerError} `invalid` when it names what is not there.
  */
 export function makeEnv(config: EnvConfig, offer: EnvOffer, pool: SessionPool): Env {
-  const { systemPrompt, maxTurns } = config;
-  const grader = config.grader === undefined ? undefined : chosenGrader(config.grader, offer);
-  return new TransformedEnv(new ChatEnv({ systemPrompt }), [
-    ...toolTransforms(config, offer),
-    ...(config.env === "python" ? [new PythonInterpreter({ pool, timeoutMs: config.timeoutMs })] : []),
-    endOnFinalReply(),
-    new StepCounter({ maxSteps: maxTurns }),
-    ...(grader === undefined ? [] : [gradeEpisode({ grader })]),
-  ]);
+  const { env, systemPrompt, maxTurns, timeoutMs } = config;
+  return makeChatEnv({
+    systemPrompt,
+    maxTurns,
+    grader: config.grader === undefined ? undefined : chosenGrader(config.grader, offer),
+    tools: toolTransforms(config, offer),
+    python: env === "python" ? { pool, timeoutMs } : undefined,
+  });
 }
 
 function toolTransforms({ env, calls, timeoutMs, ...config }: EnvConfig, offer: EnvOffer): Transform[] {

@@ -1,0 +1,48 @@
+import type { Tokenizer } from "../chat/tokenizer.ts";
+import { ChatEnv } from "../envs/chat_env.ts";
+import type { Env } from "../envs/env.ts";
+import type { Grader } from "../rewards/grader.ts";
+import type { SessionPool } from "../sandbox/exec.ts";
+import { endOnFinalReply } from "../transforms/end_on_final_reply.ts";
+import { gradeEpisode } from "../transforms/grade_episode.ts";
+import { IncrementalTokenizer } from "../transforms/incremental_tokenizer.ts";
+import { PythonInterpreter } from "../transforms/python_interpreter.ts";
+import { StepCounter } from "../transforms/step_counter.ts";
+import type { Transform } from "../transforms/transform.ts";
+import { TransformedEnv } from "../transforms/transformed_env.ts";
+
+/** Options of {@linkcode makeChatEnv}. */
+export interface MakeChatEnvOptions {
+  /** Replies that an episode may take. */
+  maxTurns: number;
+  systemPrompt?: string | undefined;
+  /** Transforms that run the tool calls of a reply. */
+  tools?: readonly Transform[] | undefined;
+  /** Interpreters for the Python blocks of a reply. Without it none is run. */
+  python?: { readonly pool: SessionPool; readonly timeoutMs: number } | undefined;
+  /** Gives each prompt as token ids too. */
+  tokenizer?: Tokenizer | undefined;
+  /** Scores an episode when it ends. Without it episodes stay unscored. */
+  grader?: Grader | undefined;
+}
+
+/**
+ * Makes the env of one chat episode, for the command line and the server: tools and Python run what a reply asks
+ * for; the episode ends with a reply that asks for nothing, or after `maxTurns` replies.
+ */
+export function makeChatEnv(options: MakeChatEnvOptions): Env {
+  const { maxTurns, systemPrompt, tools = [], python, tokenizer, grader } = options;
+  return new TransformedEnv(new ChatEnv({ systemPrompt }), [
+    ...tools,
+    ...(python === undefined ? [] : [new PythonInterpreter(python)]),
+    ...tokenTransforms(tokenizer),
+    endOnFinalReply(),
+    new StepCounter({ maxSteps: maxTurns }),
+    ...(grader === undefined ? [] : [gradeEpisode({ grader })]),
+  ]);
+}
+
+/** Returns the transforms that keep an episode's tokens. There are none without a tokenizer. */
+export function tokenTransforms(tokenizer: Tokenizer | undefined): Transform[] {
+  return tokenizer === undefined ? [] : [new IncrementalTokenizer({ tokenizer, onRewrite: "keep" })];
+}
