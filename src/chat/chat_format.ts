@@ -9,56 +9,77 @@ import { templateMessages, templateTools } from "./template_messages.ts";
 import type { Tokenizer } from "./tokenizer.ts";
 import { turnMarkers } from "./turn_markers.ts";
 
-/** What makes a {@linkcode ChatFormat}. */
+/** Options of {@linkcode ChatFormat}. */
 export interface ChatFormatOptions extends ChooseTemplateOptions {
-  /** Knows the templates that were added. */
+  /**
+   * Templates to choose from.
+   *
+   * @default new ChatTemplates()
+   */
   templates?: ChatTemplates | undefined;
   /**
-   * Variables of the template. `bos_token` and `eos_token` go before the tokenizer's. With `drop_tool_roles`,
-   * dialogpt, falcon and deepseek leave out what tools say, as TorchRL does: a model is then not told of it.
+   * Variables of the template. `bos_token` and `eos_token` override the tokenizer's tokens. With
+   * `drop_tool_roles`, dialogpt, falcon and deepseek omit tool messages as TorchRL does, so the model does
+   * not see them.
    */
   templateKwargs?: Readonly<Record<string, unknown>> | undefined;
   /**
-   * Roles whose text is rendered as it is, control tokens included. None unless given; `assistant` is for text
-   * that was sampled as ids and decoded.
+   * Roles whose text is rendered unchanged, including its control tokens. Use `assistant` for text that was
+   * sampled as ids and decoded.
+   *
+   * @default []
    */
   trusted?: readonly string[] | undefined;
 }
 
-/** How one chat is rendered. */
+/** Options of {@linkcode ChatFormat.render}. */
 export interface RenderOptions {
-  /** Ends the text with the header of the assistant's next turn. */
+  /**
+   * Appends the header of the assistant's next turn.
+   *
+   * @default false
+   */
   addGenerationPrompt?: boolean | undefined;
+  /** Tools to describe to the model. */
   tools?: readonly ToolSpec[] | undefined;
-  /** Marks what the assistant said, where the template tells it. */
+  /** Texts to put around the assistant's parts, if the template marks them. */
   marks?: GenerationMarks | undefined;
 }
 
 /**
- * The way chats are written for one model: a template, a tokenizer's special tokens, and variables.
+ * Renders chats for one model, with a template, the tokenizer's special tokens, and variables.
  *
- * Whatever a message says, it cannot open or close a turn: control tokens in contents, names, arguments of calls
- * and descriptions of tools are broken by a zero-width space, and so are words that a template writes between
- * turns, such as `[/INST]`, and `User:` at the start of a line where speakers are named so. A token that ends a
- * turn is taken off the end of what an assistant says, since the template writes one. Parts of a message that are
- * not text are left out; of the families, qwen alone writes `tool_calls`.
+ * A message cannot open or close a turn. Control tokens in contents, names, call arguments and tool
+ * descriptions are broken by a zero-width space. So are separators that the template writes between turns,
+ * such as `[/INST]`, and `User:` at the start of a line if the template names speakers so. A token that ends
+ * a turn is removed from the end of an assistant's text, since the template writes one. Parts of a message
+ * that are not text are omitted. Among the built-in families, only qwen writes `tool_calls`.
+ *
+ * @example
+ * ```ts
+ * import { ChatFormat } from "@paddock/paddock";
+ *
+ * const format = new ChatFormat({ family: "chatml" });
+ * const text = format.render([{ role: "user", content: "Hello" }], { addGenerationPrompt: true });
+ * if (text !== "<|im_start|>user\nHello<|im_end|>\n<|im_start|>assistant\n") throw new Error(text);
+ * ```
  */
 export class ChatFormat {
   readonly tokenizer: Tokenizer | undefined;
   readonly template: ChatTemplate;
-  /** The texts that end an assistant's turn. */
+  /** Tokens that end an assistant's turn. */
   readonly ends: readonly string[];
   readonly #jinja: JinjaTemplate;
   readonly #variables: Readonly<Record<string, unknown>>;
   readonly #trusted: readonly string[];
-  readonly #neutralise: (text: string) => string;
-  readonly #neutraliseOthers: (text: string) => string;
-  readonly #shownRoles = new Map<string, string>();
+  readonly #escapeAssistant: (text: string) => string;
+  readonly #escapeOthers: (text: string) => string;
+  readonly #displayRoles = new Map<string, string>();
 
   /**
-   * @throws {TypeError} when there is neither a template nor a tokenizer.
-   * @throws {RangeError} when no template has the name.
-   * @throws {SyntaxError} when the template is no Jinja.
+   * @throws {TypeError} if neither a template nor a tokenizer is given.
+   * @throws {RangeError} if there is no template of that name.
+   * @throws {SyntaxError} if the template is not valid Jinja.
    */
   constructor(options: ChatFormatOptions) {
     const { templates = new ChatTemplates(), tokenizer, templateKwargs, trusted = [] } = options;
@@ -73,26 +94,26 @@ export class ChatFormat {
     };
     const { bos_token: bos, eos_token: eos } = this.#variables;
     const { controls = [], speakers = [] } = this.template;
-    const marks = [...controls, ...tokenizer?.specialTokens ?? [], bos, eos].filter(isToken);
-    this.ends = [...new Set([...this.#turnEnd(marks), ...[eos].filter(isToken)])];
-    const found = turnMarkers(this.#jinja, this.#variables, marks);
-    this.#neutralise = neutraliser({ controls: marks, speakers });
-    this.#neutraliseOthers = neutraliser({
-      controls: [...marks, ...found.controls],
-      speakers: [...speakers, ...found.speakers],
+    const controlTokens = [...controls, ...tokenizer?.specialTokens ?? [], bos, eos].filter(isToken);
+    this.ends = [...new Set([...this.#findEndTokens(controlTokens), ...[eos].filter(isToken)])];
+    const markers = turnMarkers(this.#jinja, this.#variables, controlTokens);
+    this.#escapeAssistant = neutraliser({ controls: controlTokens, speakers });
+    this.#escapeOthers = neutraliser({
+      controls: [...controlTokens, ...markers.controls],
+      speakers: [...speakers, ...markers.speakers],
     });
   }
 
-  /** True when the template says which part is the assistant's own. */
+  /** True if the template marks the assistant's part with `{% generation %}`. */
   get marksGeneration(): boolean {
     return this.#jinja.marksGeneration;
   }
 
   /**
-   * Writes a chat.
+   * Renders a chat as text.
    *
-   * @throws {TypeError} when a message's role is no name.
-   * @throws {Error} when the template refuses the chat.
+   * @throws {TypeError} if a message's role is empty, or contains a line break or a control token.
+   * @throws {Error} if the template rejects the chat.
    */
   render(messages: Iterable<Message>, options: RenderOptions = {}): string {
     const { addGenerationPrompt = false, tools = [], marks } = options;
@@ -102,9 +123,9 @@ export class ChatFormat {
         cutEnd: (text) => this.cutEnd(text),
         tagsResponses: this.template.source.includes("<tool_response>"),
         trusted: this.#trusted,
-        shownRole: (role) => this.#shownRole(role),
+        shownRole: (role) => this.#displayRole(role),
       }),
-      tools: tools.length === 0 ? null : templateTools(tools, this.#neutraliseOthers),
+      tools: tools.length === 0 ? null : templateTools(tools, this.#escapeOthers),
       add_generation_prompt: addGenerationPrompt,
       ...this.#variables,
     };
@@ -112,38 +133,38 @@ export class ChatFormat {
   }
 
   /**
-   * The text with its control tokens broken, as messages of the role are rendered. What all but the assistant say
-   * is also freed of the words that the template writes between turns.
+   * Breaks control tokens in a text, as it is done when a message of this role is rendered. For all roles but
+   * the assistant, the separators that the template writes between turns are broken too.
    */
   neutralise(text: string, role: string): string {
-    return role === "assistant" ? this.#neutralise(text) : this.#neutraliseOthers(text);
+    return role === "assistant" ? this.#escapeAssistant(text) : this.#escapeOthers(text);
   }
 
-  /** What an assistant said, without the token that ends its turn. */
+  /** Removes the token that ends a turn from the end of an assistant's text. */
   cutEnd(text: string): string {
     const end = this.ends.find((end) => text.endsWith(end));
     return end === undefined ? text : text.slice(0, -end.length);
   }
 
-  #shownRole(role: string): string {
+  #displayRole(role: string): string {
     if (this.#variables.drop_tool_roles) return role;
-    const known = this.#shownRoles.get(role);
-    if (known !== undefined) return known;
-    const shown = shownRole(role, this.#jinja, this.#variables);
-    this.#shownRoles.set(role, shown);
-    return shown;
+    const cached = this.#displayRoles.get(role);
+    if (cached !== undefined) return cached;
+    const displayed = shownRole(role, this.#jinja, this.#variables);
+    this.#displayRoles.set(role, displayed);
+    return displayed;
   }
 
-  /** The control token that the template writes behind what an assistant says; none where it is no token. */
-  #turnEnd(controls: readonly string[]): string[] {
-    const said = "\ue000";
-    const messages = [{ role: "user", content: "-" }, { role: "assistant", content: said }];
+  /** Returns the control tokens that the template can write directly after an assistant's text. */
+  #findEndTokens(controls: readonly string[]): string[] {
+    const placeholder = "\ue000";
+    const messages = [{ role: "user", content: "-" }, { role: "assistant", content: placeholder }];
     try {
       const text = this.#jinja.render({ messages, tools: null, ...this.#variables });
-      const behind = text.slice(text.indexOf(said) + said.length);
-      return controls.filter((control) => behind.startsWith(control));
+      const suffix = text.slice(text.indexOf(placeholder) + placeholder.length);
+      return controls.filter((control) => suffix.startsWith(control));
     } catch {
-      return []; // a template that refuses so plain a chat will say so when it is asked for one
+      return []; // A template that rejects even this chat throws again when a chat is rendered.
     }
   }
 }

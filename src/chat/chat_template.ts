@@ -1,28 +1,31 @@
 import type { Message } from "../message.ts";
 
-/** What a parser may know of the tokenizer whose text it reads. */
+/** Special tokens of the tokenizer whose text an {@linkcode InverseParser} reads. */
 export interface InverseParserOptions {
   readonly bosToken?: string | undefined;
   readonly eosToken?: string | undefined;
 }
 
 /**
- * Reads rendered text back into messages.
+ * A function that parses rendered text back into messages.
  *
- * @throws {SyntaxError} when no message is found.
+ * @throws {SyntaxError} if the text contains no message.
  */
 export type InverseParser = (text: string, options: InverseParserOptions) => Message[];
 
-/** How chats are written for a family of models. */
+/** The chat template of a family of models. */
 export interface ChatTemplate {
   readonly name: string;
-  /** Jinja, as tokenizers carry it; what stands in `{% generation %}` is the assistant's own. */
+  /**
+   * Source of the template, in Jinja as tokenizers carry it. `{% generation %}` marks the assistant's part.
+   */
   readonly source: string;
-  /** A tokenizer with one of these in its name is taken to be of this family. */
+  /** A tokenizer whose name contains one of these words uses this template. */
   readonly keywords?: readonly string[] | undefined;
-  /** The texts that mark turns, beside the tokenizer's special tokens: they are neutralised in messages. */
+  /** Texts that mark turns, besides the tokenizer's special tokens. They are broken in messages. */
   readonly controls?: readonly string[] | undefined;
-  /** The words that open a turn when they stand before a colon at the start of a line. */
+  /** Words that open a turn when they are followed by a colon at the start of a line. */
   readonly speakers?: readonly string[] | undefined;
+  /** Parser of rendered text; without it, text cannot be parsed back. */
   readonly inverseParser?: InverseParser | undefined;
 }

@@ -3,42 +3,43 @@ import { CHATML, FAMILIES } from "./families.ts";
 import { parseChatml } from "./parse_chatml.ts";
 import type { Tokenizer } from "./tokenizer.ts";
 
-/** What {@linkcode ChatTemplates.addChatTemplate} may be told beside a name and a template. */
+/** Options of {@linkcode ChatTemplates.addChatTemplate}. */
 export interface AddChatTemplateOptions {
-  /** Reads text of this template back; without it, it cannot be read. */
+  /** Parser of text that this template rendered; without it, such text cannot be parsed. */
   inverseParser?: InverseParser | undefined;
-  /** Tokenizers with one of these in their names use the template, whatever their own is. */
+  /** A tokenizer whose name contains one of these words uses this template instead of its own. */
   keywords?: readonly string[] | undefined;
-  /** The texts that mark turns and are no special tokens of the tokenizer. */
+  /** Texts that mark turns and are not special tokens of the tokenizer. */
   controls?: readonly string[] | undefined;
 }
 
-/** What a chat template is chosen by. */
+/** Options of {@linkcode ChatTemplates.choose}. */
 export interface ChooseTemplateOptions {
-  /** A template in Jinja, which is then the one. */
+  /** Source of a template, in Jinja. It overrides all other options. */
   chatTemplate?: string | undefined;
-  /** The name of a family, or of an added template; `tokenizer` means the tokenizer's own. */
+  /** Name of a family or of an added template; `tokenizer` selects the tokenizer's own template. */
   family?: string | undefined;
+  /** Tokenizer whose name or own template selects the template. */
   tokenizer?: Tokenizer | undefined;
 }
 
 const GENERATION = /\{%-?\s*generation\s*-?%\}/;
 const OWN = "tokenizer";
 
-/** The chat templates that can be named: chatml, qwen, dialogpt, falcon, deepseek, llama, and those added. */
+/** A registry of chat templates by name: chatml, qwen, dialogpt, falcon, deepseek, llama, and added ones. */
 export class ChatTemplates {
   readonly #added = new Map<string, ChatTemplate>();
 
   /**
-   * Adds a template, or puts it in the place of the one with its name.
+   * Adds a template, or replaces the template of that name.
    *
-   * @throws {TypeError} when no part of it is marked as the assistant's by `{% generation %}`.
+   * @throws {TypeError} if the template does not mark the assistant's part with `{% generation %}`.
    */
   addChatTemplate(name: string, template: string, options: AddChatTemplateOptions = {}): this {
     if (!GENERATION.test(template)) {
       throw new TypeError(
         `Cannot add chat template '${name}' as it must mark the assistant's part with '{% generation %}': ` +
-          "it has none",
+          "found no such tag",
       );
     }
     this.#added.set(name, { name, source: template, ...options });
@@ -46,14 +47,14 @@ export class ChatTemplates {
   }
 
   /**
-   * The template of a name.
+   * Returns the template of a name.
    *
-   * @throws {RangeError} when there is none.
+   * @throws {RangeError} if there is no such template.
    */
   get(name: string): ChatTemplate {
     const wanted = name === "chatml_format" ? CHATML.name : name;
-    const found = this.#added.get(name) ?? FAMILIES.find(({ name }) => name === wanted);
-    if (found !== undefined) return found;
+    const template = this.#added.get(name) ?? FAMILIES.find(({ name }) => name === wanted);
+    if (template !== undefined) return template;
     const names = [...FAMILIES, ...this.#added.values()].map(({ name }) => name);
     throw new RangeError(
       `Cannot choose chat template as it must be one of ${names.join(", ")}: current value is '${name}'`,
@@ -61,24 +62,25 @@ export class ChatTemplates {
   }
 
   /**
-   * Chooses a template: the one given, else the one named, else one added whose keyword is in the tokenizer's
-   * name, else a family whose keyword is, else the tokenizer's own, else chatml.
+   * Chooses a template. The first match counts: `chatTemplate`, `family`, an added template with a keyword in
+   * the tokenizer's name, a family with such a keyword, the tokenizer's own template, chatml.
    *
-   * @throws {TypeError} when there is nothing to choose by.
+   * @throws {TypeError} if no option is given, or the tokenizer has no template of its own where it must.
+   * @throws {RangeError} if there is no template of that name.
    */
   choose(options: ChooseTemplateOptions): ChatTemplate {
     const { chatTemplate, family, tokenizer } = options;
-    if (chatTemplate !== undefined) return ownTemplate("chatTemplate", chatTemplate);
+    if (chatTemplate !== undefined) return templateOfSource("chatTemplate", chatTemplate);
     if (family !== undefined && family !== OWN) return this.get(family);
     if (tokenizer === undefined) {
       throw new TypeError("You must specify a tokenizer to use when chat_template is not specified.");
     }
-    if (family === OWN) return ownOf(tokenizer);
-    const known = [...this.#added.values(), ...FAMILIES].find((template) =>
+    if (family === OWN) return templateOfTokenizer(tokenizer);
+    const matching = [...this.#added.values(), ...FAMILIES].find((template) =>
       isNamedAfter(tokenizer, template)
     );
-    if (known !== undefined) return known;
-    return tokenizer.chatTemplate === undefined ? CHATML : ownOf(tokenizer);
+    if (matching !== undefined) return matching;
+    return tokenizer.chatTemplate === undefined ? CHATML : templateOfTokenizer(tokenizer);
   }
 }
 
@@ -87,15 +89,15 @@ function isNamedAfter(tokenizer: Tokenizer, { keywords = [] }: ChatTemplate): bo
   return keywords.some((keyword) => name.includes(keyword.toLowerCase()));
 }
 
-function ownOf({ name, chatTemplate }: Tokenizer): ChatTemplate {
-  if (chatTemplate !== undefined) return ownTemplate(name, chatTemplate);
+function templateOfTokenizer({ name, chatTemplate }: Tokenizer): ChatTemplate {
+  if (chatTemplate !== undefined) return templateOfSource(name, chatTemplate);
   throw new TypeError(
-    `Cannot choose chat template as tokenizer '${name}' must have one of its own: it has none, so name a family`,
+    `Cannot use the chat template of tokenizer '${name}' as it has none: name a family instead`,
   );
 }
 
-/** Most templates of tokenizers write chatml, and say so by its tokens. */
-function ownTemplate(name: string, source: string): ChatTemplate {
+/** Creates a template from its source. Most tokenizers' templates write chatml, which its tokens show. */
+function templateOfSource(name: string, source: string): ChatTemplate {
   if (!source.includes("<|im_start|>")) return { name, source };
   return { name, source, inverseParser: (text) => parseChatml(text) };
 }

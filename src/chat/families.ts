@@ -17,7 +17,7 @@ const DEEPSEEK_BOUNDS = [
 ] as const;
 const SPEAKERS = ["User", "Assistant", "Tool", "System"];
 
-/** The family of models that nobody recognises. */
+/** The chatml template, used for unknown models. */
 export const CHATML: ChatTemplate = {
   name: "chatml",
   source: chatml,
@@ -25,7 +25,7 @@ export const CHATML: ChatTemplate = {
   inverseParser: (text) => parseChatml(text),
 };
 
-/** The families that are known by name, in the order in which a tokenizer's name is compared with them. */
+/** The built-in families, in the order in which they are compared with a tokenizer's name. */
 export const FAMILIES: readonly ChatTemplate[] = [
   {
     name: "qwen",

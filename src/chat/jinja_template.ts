@@ -2,7 +2,7 @@ import { parse, Template, tokenize } from "@huggingface/jinja";
 import { errorMessage } from "../errors.ts";
 import type { ChatTemplate } from "./chat_template.ts";
 
-/** What marks the assistant's part of a rendered text. */
+/** Texts that mark the assistant's parts of a rendered chat. */
 export interface GenerationMarks {
   readonly start: string;
   readonly end: string;
@@ -11,26 +11,30 @@ export interface GenerationMarks {
 const NO_MARKS: GenerationMarks = { start: "", end: "" };
 const TAG = /(\s*)\{%(-?)\s*(end)?generation\s*(-?)%\}(\s*)/g;
 
-/** A chat template made ready: read once, rendered often. */
+/** A parsed chat template. */
 export class JinjaTemplate {
   readonly name: string;
-  /** True when the template says which part is the assistant's own. */
+  /** True if the template marks the assistant's part with `{% generation %}`. */
   readonly marksGeneration: boolean;
   readonly #template = new Template("");
 
-  /** @throws {SyntaxError} when it is no Jinja. */
+  /** @throws {SyntaxError} if the source is not valid Jinja. */
   constructor({ name, source }: Pick<ChatTemplate, "name" | "source">) {
     this.name = name;
     this.marksGeneration = source.search(TAG) !== -1;
     try {
-      this.#template.parsed = parse(tokenize(markedSource(source)));
+      this.#template.parsed = parse(tokenize(replaceGenerationTags(source)));
     } catch (cause) {
       const reason = errorMessage(cause);
       throw new SyntaxError(`Cannot use chat template '${name}' as it must be Jinja: ${reason}`, { cause });
     }
   }
 
-  /** @throws {Error} when the template refuses what it is given. */
+  /**
+   * Renders the template.
+   *
+   * @throws {Error} if the template raises an error.
+   */
   render(variables: Readonly<Record<string, unknown>>, marks: GenerationMarks = NO_MARKS): string {
     try {
       const { start, end } = marks;
@@ -43,10 +47,10 @@ export class JinjaTemplate {
 }
 
 /**
- * The source with variables where its generation tags are. The library drops these tags; what it does to blocks
- * at the ends of lines before is done here, in its order.
+ * Replaces the generation tags by variables, since the library drops these tags. The library's own trimming
+ * of block lines is applied first, in the same order.
  */
-function markedSource(source: string): string {
+function replaceGenerationTags(source: string): string {
   return source
     .replace(/^[ \t]*(\{[#%-])/gm, "$1")
     .replace(/([#%-]\})\n/g, "$1")

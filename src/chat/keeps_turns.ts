@@ -17,7 +17,7 @@ const TOOL_USE: readonly Turn[] = [[THOUGHT, TOOL], [REPLY, TOOL, TOOL], [REPLY,
   TOOL,
 ]];
 
-/** Small chats, the fullest first: a template that refuses one may have a place for the next. */
+/** Small chats, the fullest first. A template that rejects one may accept the next. */
 const CHATS: readonly { start: readonly Message[]; turns: readonly Turn[] }[] = [
   { start: [SYSTEM, USER], turns: TOOL_USE },
   { start: [USER], turns: TOOL_USE },
@@ -25,22 +25,22 @@ const CHATS: readonly { start: readonly Message[]; turns: readonly Turn[] }[] = 
 ];
 
 /**
- * Whether a template writes each turn the same way wherever it stands, and never changes what stands before: then
- * a turn can be rendered without the chat that led to it. Tried on a small chat that has turns of every kind that
- * the template knows.
+ * True if a template writes each turn the same way at every position and never changes earlier text. A turn
+ * can then be rendered without the chat before it. Tested on a small chat with every kind of turn that the
+ * template supports.
  */
 export function keepsTurns(format: ChatFormat, tools: readonly ToolSpec[] = []): boolean {
   for (const { start, turns } of CHATS) {
     try {
-      return keeps(format, start, { turns, tools });
+      return isAppendOnlyFor(format, start, { turns, tools });
     } catch {
-      // it has no place for some kind of turn
+      // The template does not support some kind of turn in this chat.
     }
   }
   return false;
 }
 
-function keeps(
+function isAppendOnlyFor(
   format: ChatFormat,
   start: readonly Message[],
   { turns, tools }: { turns: readonly Turn[]; tools: readonly ToolSpec[] },

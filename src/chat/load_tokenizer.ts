@@ -31,19 +31,32 @@ const modelSchema = z.looseObject({
   added_tokens: z.array(addedToken).default([]),
 });
 
-/** How {@linkcode loadTokenizer} loads. */
+/** Options of {@linkcode loadTokenizer}. */
 export interface LoadTokenizerOptions {
-  /** The model's name, where neither its files nor its directory tell it. */
+  /**
+   * Name of the model.
+   *
+   * @default `name_or_path` of the configuration, or the directory's name
+   */
   name?: string | undefined;
 }
 
 /**
- * Loads a tokenizer from a directory with `tokenizer.json` and `tokenizer_config.json`, as models are published.
- * A `chat_template.jinja` beside them goes before the template in the configuration. Whatever its normalizer makes
- * of a text, special tokens come out where they stand in it letter by letter, and nowhere else.
+ * Loads a Hugging Face tokenizer from a directory with `tokenizer.json` and `tokenizer_config.json`. A
+ * `chat_template.jinja` in the directory overrides the template in the configuration. Special tokens are
+ * encoded only where the text contains them literally, even if a normalizer changes the text.
  *
- * @throws {Deno.errors.NotFound} when one of the two files is missing.
- * @throws {SyntaxError} when one of them is not JSON, or describes no tokenizer.
+ * @example
+ * ```ts ignore
+ * import { loadTokenizer, renderChat } from "@paddock/paddock";
+ *
+ * const tokenizer = await loadTokenizer("./Qwen3-0.6B");
+ * const text = renderChat([{ role: "user", content: "Hello" }], { tokenizer, addGenerationPrompt: true });
+ * console.log(tokenizer.encode(text));
+ * ```
+ *
+ * @throws {Deno.errors.NotFound} if one of the two files is missing.
+ * @throws {SyntaxError} if one of them is not JSON, or does not describe a tokenizer.
  */
 export async function loadTokenizer(
   directory: string | URL,
@@ -53,12 +66,12 @@ export async function loadTokenizer(
     .replace(/\/+$/, "");
   const json = await readJson(`${root}/tokenizer.json`, modelSchema);
   const config = await readJson(`${root}/tokenizer_config.json`, configSchema);
-  const ownTemplate = await readOptional(`${root}/chat_template.jinja`);
+  const templateFile = await readOptional(`${root}/chat_template.jinja`);
   const model = openModel(`${root}/tokenizer.json`, json, config);
   const bosToken = config.bos_token ?? undefined;
   const eosToken = config.eos_token ?? undefined;
   const special = json.added_tokens.filter(({ special }) => special);
-  // The token of what is unknown comes out of texts that do not hold it, and opens nothing.
+  // The unknown token also stands for text that does not contain it, and it opens no turn.
   const unknown = [config.unk_token, json.model.unk_token];
   const controls = new Map(
     special.filter(({ content }) => !unknown.includes(content)).map(({ content, id }) => [content, id]),
@@ -68,16 +81,16 @@ export async function loadTokenizer(
     name: options.name ?? config.name_or_path ?? root.slice(root.lastIndexOf("/") + 1),
     bosToken,
     eosToken,
-    chatTemplate: ownTemplate ?? onlyTemplate(config.chat_template),
-    specialTokens: texts([...special.map(({ content }) => content), bosToken, eosToken]),
+    chatTemplate: templateFile ?? defaultTemplate(config.chat_template),
+    specialTokens: uniqueTexts([...special.map(({ content }) => content), bosToken, eosToken]),
     encode: json.normalizer ? guardedEncode({ encode, controls }) : encode,
     has: (id) => model.id_to_token(id) !== undefined,
     decode: (ids) => ids.length === 0 ? "" : model.decode([...ids], DECODING),
   };
 }
 
-function texts(given: readonly (string | undefined)[]): string[] {
-  return [...new Set(given.filter((text) => text !== undefined))];
+function uniqueTexts(texts: readonly (string | undefined)[]): string[] {
+  return [...new Set(texts.filter((text) => text !== undefined))];
 }
 
 const DECODING = { skip_special_tokens: false, clean_up_tokenization_spaces: false };
@@ -94,15 +107,15 @@ function openModel(path: string, json: object, config: object): HuggingFaceToken
 async function readJson<T>(path: string, schema: z.ZodType<T>): Promise<T> {
   const text = await readOptional(path);
   if (text === undefined) {
-    throw new Deno.errors.NotFound(`Cannot load tokenizer as '${path}' must exist: there is no such file`);
+    throw new Deno.errors.NotFound(`Cannot load tokenizer as '${path}' must exist: no such file`);
   }
-  const parsed = schema.safeParse(parsedJson(path, text));
+  const parsed = schema.safeParse(parseJson(path, text));
   if (parsed.success) return parsed.data;
-  const faults = parsed.error.issues.map(({ path, message }) => `'${path.join(".")}': ${message}`);
-  throw new SyntaxError(`Cannot load tokenizer as '${path}' must describe one: ${faults.join("; ")}`);
+  const issues = parsed.error.issues.map(({ path, message }) => `'${path.join(".")}': ${message}`);
+  throw new SyntaxError(`Cannot load tokenizer as '${path}' must describe one: ${issues.join("; ")}`);
 }
 
-function parsedJson(path: string, text: string): unknown {
+function parseJson(path: string, text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
@@ -120,8 +133,8 @@ async function readOptional(path: string): Promise<string | undefined> {
   }
 }
 
-/** Some models publish several templates, one of them the default. */
-function onlyTemplate(given: z.infer<typeof configSchema>["chat_template"]): string | undefined {
-  if (typeof given === "string") return given;
-  return (given?.find(({ name }) => name === "default") ?? given?.[0])?.template;
+/** Returns the template, or of several named ones the default or else the first. */
+function defaultTemplate(templates: z.infer<typeof configSchema>["chat_template"]): string | undefined {
+  if (typeof templates === "string") return templates;
+  return (templates?.find(({ name }) => name === "default") ?? templates?.[0])?.template;
 }

@@ -1,20 +1,21 @@
-/** Put inside a control token it breaks it, and nobody sees it. */
+/** A zero-width space: it breaks a control token and is invisible. */
 const BREAK = "\u200b";
 
-/** What {@linkcode neutraliser} makes harmless. */
+/** Options of {@linkcode neutraliser}. */
 export interface NeutraliserOptions {
-  /** Texts that open, close or separate turns, wherever they stand. White space alone is left as it is. */
+  /** Texts that open, close or separate turns at any position. Texts of white space only are ignored. */
   controls: Iterable<string>;
-  /** Words that, before a colon, open a turn at the start of a line. */
+  /** Words that open a turn when they are followed by a colon at the start of a line. */
   speakers?: readonly string[] | undefined;
 }
 
 /**
- * Gives a function that makes text harmless in a rendered chat: behind it no control token is left, and no line
- * begins as a turn does. It puts a zero-width space (U+200B) behind the first character of each control token,
- * and before the colon of a speaker: `<|im_end|>` still reads so, yet is no longer that token.
+ * Returns a function that makes text safe in a rendered chat: the result contains no control token, and no
+ * line of it opens a turn. It inserts a zero-width space (U+200B) after the first character of each control
+ * token and before the colon of a speaker, so `<|im_end|>` looks the same but is no longer that token. A
+ * control token of a single character is replaced by U+FFFD.
  *
- * Text without control tokens comes out as it went in, and neutralised text stays as it is.
+ * Text without control tokens is returned unchanged, and so is text that is already safe.
  */
 export function neutraliser(options: NeutraliserOptions): (text: string) => string {
   const controls = [...new Set(options.controls)].filter((control) => control.trim() !== "");
@@ -22,16 +23,16 @@ export function neutraliser(options: NeutraliserOptions): (text: string) => stri
   const steps: ((text: string) => string)[] = [];
   if (single.length > 0) steps.push((text) => text.replace(new RegExp(oneOf(single), "gu"), "\ufffd"));
   const long = controls.filter((control) => !single.includes(control));
-  // Only looked ahead at, so that tokens which overlap are each broken.
+  // A lookahead matches overlapping tokens too, so that each of them is broken.
   const start = new RegExp(`(?=${oneOf(long)})[^]`, "gu");
   if (long.length > 0) steps.push((text) => text.replace(start, `$&${BREAK}`));
   const { speakers = [] } = options;
   const line = new RegExp(`(?<=^|[${LINE_ENDS}])([^\\S${LINE_ENDS}]*(?:${oneOf(speakers)}))(?=\\s*:)`, "giu");
   if (speakers.length > 0) steps.push((text) => text.replace(line, `$1${BREAK}`));
-  return (text) => steps.reduce((changed, step) => step(changed), text);
+  return (text) => steps.reduce((result, step) => step(result), text);
 }
 
-/** All that starts a new line somewhere. */
+/** All characters that some program treats as the end of a line. */
 const LINE_ENDS = "\\n\\r\\v\\f\\x1c-\\x1e\\x85\\u2028\\u2029";
 
 function oneOf(texts: readonly string[]): string {

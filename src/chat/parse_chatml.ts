@@ -4,17 +4,21 @@ import { toolTags } from "./tool_tags.ts";
 const START = "<|im_start|>";
 const END = /<\|im_end\|>|<\|endoftext\|>/g;
 
-/** How {@linkcode parseChatml} treats what a family writes in a way of its own. */
+/** Options of {@linkcode parseChatml}. */
 export interface ParseChatmlOptions {
-  /** Leaves out a last turn of which nothing is said yet: a generation prompt. */
+  /**
+   * Omits a last turn without content, which is a generation prompt.
+   *
+   * @default false
+   */
   dropEmptyTail?: boolean | undefined;
 }
 
 /**
- * Reads `<|im_start|>role` … `<|im_end|>` blocks, and a last one that was cut off. What stands between blocks is
- * passed over.
+ * Parses `<|im_start|>role` … `<|im_end|>` blocks; the last one may be cut off. Text between blocks is
+ * ignored.
  *
- * @throws {SyntaxError} when there is no block.
+ * @throws {SyntaxError} if there is no block.
  */
 export function parseChatml(text: string, options: ParseChatmlOptions = {}): Message[] {
   const messages: Message[] = [];
@@ -26,12 +30,12 @@ export function parseChatml(text: string, options: ParseChatmlOptions = {}): Mes
     END.lastIndex = line + 1;
     const end = END.exec(text);
     const content = text.slice(line + 1, end?.index).trim();
-    const cut = end === null;
-    if (!cut || content !== "" || !options.dropEmptyTail) {
+    const isCut = end === null;
+    if (!isCut || content !== "" || !options.dropEmptyTail) {
       const message = { role: text.slice(role, line).trim(), content, ...toolTags(content) };
-      messages.push(cut ? { ...message, is_complete: false } : message);
+      messages.push(isCut ? { ...message, is_complete: false } : message);
     }
-    at = cut ? -1 : text.indexOf(START, END.lastIndex);
+    at = isCut ? -1 : text.indexOf(START, END.lastIndex);
   }
   if (messages.length > 0) return messages;
   throw new SyntaxError(

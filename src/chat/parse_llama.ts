@@ -3,9 +3,9 @@ import type { Message } from "../message.ts";
 const TURN = /<\|header_start\|>(\w+)<\|header_end\|>\n\n(.*?)(<\|eot\|>|$)/gs;
 
 /**
- * Reads `<|header_start|>role<|header_end|>` … `<|eot|>` blocks. Turns without text are left out.
+ * Parses `<|header_start|>role<|header_end|>` … `<|eot|>` blocks. Turns without text are omitted.
  *
- * @throws {SyntaxError} when there is no turn with text.
+ * @throws {SyntaxError} if there is no turn with text.
  */
 export function parseLlama(text: string): Message[] {
   const messages: Message[] = [];

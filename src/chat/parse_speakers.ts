@@ -1,16 +1,16 @@
 import type { Message } from "../message.ts";
 import type { InverseParserOptions } from "./chat_template.ts";
 
-/** How {@linkcode parseSpeakers} reads. */
+/** Options of {@linkcode parseSpeakers}. */
 export interface ParseSpeakersOptions extends InverseParserOptions {
   /**
-   * Pairs of tokens of which one opens the text and the other ends each turn of the assistant. Where the tokenizer
-   * does not tell its own, they are those of the pair that opens the text, or else of the first.
+   * Pairs of tokens: one opens the text, the other ends each assistant turn. Without the tokenizer's own
+   * tokens, the pair whose first token opens the text is used, or else the first pair.
    */
   bounds?: readonly SpeakerBounds[] | undefined;
 }
 
-/** The token that opens a text, and the one that ends each turn of the assistant. */
+/** A token that opens a text, and a token that ends each assistant turn. */
 export interface SpeakerBounds {
   readonly bosToken: string;
   readonly eosToken: string;
@@ -19,19 +19,20 @@ export interface SpeakerBounds {
 const NO_TOKEN = "(?!)";
 
 /**
- * Reads turns that begin with `User:`, `Assistant:` or `Tool:`, at the start of a line or behind the token that
- * ends an assistant's turn. What stands before the first is the system's. An assistant's turn that nothing ends,
- * neither such a token nor a line break, was cut off; of a text from which all tokens were taken nobody can tell.
+ * Parses turns that begin with `User:`, `Assistant:` or `Tool:`, at the start of a line or after the token
+ * that ends an assistant turn. Text before the first turn is the system message. An assistant turn that ends
+ * with neither such a token nor a line break was cut off; this cannot be detected if the tokens were removed
+ * from the text.
  *
- * @throws {SyntaxError} when nobody speaks.
+ * @throws {SyntaxError} if there is no turn.
  */
 export function parseSpeakers(text: string, options: ParseSpeakersOptions = {}): Message[] {
   const { bounds = [], bosToken, eosToken } = options;
-  const own = bounds.find(({ bosToken }) => text.startsWith(bosToken)) ?? bounds[0];
-  const opening = own ? tokenPattern(bosToken || own.bosToken) : NO_TOKEN;
-  const end = own ? tokenPattern(eosToken || own.eosToken) : NO_TOKEN;
+  const pair = bounds.find(({ bosToken }) => text.startsWith(bosToken)) ?? bounds[0];
+  const opening = pair ? tokenPattern(bosToken || pair.bosToken) : NO_TOKEN;
+  const end = pair ? tokenPattern(eosToken || pair.eosToken) : NO_TOKEN;
   const turns = text.replace(new RegExp(`^${opening}`), "");
-  const tellsEnds = own === undefined || eosToken !== undefined || turns.length < text.length;
+  const hasEndTokens = pair === undefined || eosToken !== undefined || turns.length < text.length;
   const starts = [...turns.matchAll(new RegExp(`(?:^|\\n|(${end}))(User|Assistant|Tool):`, "g"))];
   const [first] = starts;
   if (first === undefined) throw new SyntaxError(`Couldn't get a single item out of text ${text}.`);
@@ -40,18 +41,18 @@ export function parseSpeakers(text: string, options: ParseSpeakersOptions = {}):
   starts.forEach((start, index) => {
     const [prefix, , speaker = ""] = start;
     const next = starts[index + 1];
-    // What ends a turn, the token or the line break, was read with the start of the next.
+    // The match of the next turn's start includes the token or line break that ends this turn.
     const stop = next === undefined ? turns.length : next.index + (next[1]?.length ?? 1);
     const body = turns.slice(start.index + prefix.length, stop);
-    messages.push(turn(speaker.toLowerCase(), tellsEnds ? body : `${body}\n`, end));
+    messages.push(parseTurn(speaker.toLowerCase(), hasEndTokens ? body : `${body}\n`, end));
   });
   return messages;
 }
 
-function turn(role: string, body: string, end: string): Message {
-  const ended = role === "assistant" ? body.replace(new RegExp(`${end}\\s*$`), "\n") : body;
-  const message = { role, content: ended.trim() };
-  return role === "assistant" && !ended.endsWith("\n") ? { ...message, is_complete: false } : message;
+function parseTurn(role: string, body: string, end: string): Message {
+  const closed = role === "assistant" ? body.replace(new RegExp(`${end}\\s*$`), "\n") : body;
+  const message = { role, content: closed.trim() };
+  return role === "assistant" && !closed.endsWith("\n") ? { ...message, is_complete: false } : message;
 }
 
 function tokenPattern(token: string): string {

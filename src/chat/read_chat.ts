@@ -2,13 +2,13 @@ import { History } from "../history.ts";
 import type { ChatTemplate, InverseParserOptions } from "./chat_template.ts";
 
 /**
- * Reads text that a template wrote.
+ * Parses text that a template rendered.
  *
- * @throws {SyntaxError} when no message is found.
- * @throws {TypeError} when the template has no inverse parser.
+ * @throws {SyntaxError} if the text contains no message.
+ * @throws {TypeError} if the template has no inverse parser.
  */
 export function readChat(text: string, template: ChatTemplate, tokens: InverseParserOptions): History {
   const { name, inverseParser } = template;
   if (inverseParser !== undefined) return History.fromChats(inverseParser(text, tokens));
-  throw new TypeError(`Cannot read text as chat template '${name}' must have an inverse parser: it has none`);
+  throw new TypeError(`Cannot parse text as chat template '${name}' must have an inverse parser: found none`);
 }

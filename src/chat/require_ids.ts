@@ -1,13 +1,13 @@
 import type { Tokenizer } from "./tokenizer.ts";
 
 /**
- * Refuses sampled ids that mean nothing to the tokenizer; `key` is where they stand, for messages.
+ * Checks that sampled ids are ids of the tokenizer. `key` names them in the error message.
  *
- * @throws {TypeError} when they are no list of ids of the tokenizer, with the first that is none.
+ * @throws {TypeError} if they are not a list of the tokenizer's ids; the message names the first invalid one.
  */
 export function requireIds(ids: readonly number[], tokenizer: Tokenizer, key: string): void {
-  const wanted = `Cannot take '${key}' as it must be a list of ids of tokenizer '${tokenizer.name}'`;
-  if (!Array.isArray(ids)) throw new TypeError(`${wanted}: current value is ${JSON.stringify(ids)}`);
-  const at = ids.findIndex((id) => !Number.isInteger(id) || id < 0 || tokenizer.has?.(id) === false);
-  if (at !== -1) throw new TypeError(`${wanted}: id ${at} is ${JSON.stringify(ids[at])}`);
+  const requirement = `Cannot take '${key}' as it must be a list of ids of tokenizer '${tokenizer.name}'`;
+  if (!Array.isArray(ids)) throw new TypeError(`${requirement}: current value is ${JSON.stringify(ids)}`);
+  const index = ids.findIndex((id) => !Number.isInteger(id) || id < 0 || tokenizer.has?.(id) === false);
+  if (index !== -1) throw new TypeError(`${requirement}: id ${index} is ${JSON.stringify(ids[index])}`);
 }

@@ -1,10 +1,10 @@
 import { type Message, messageText } from "../message.ts";
 import { openaiTool, type ToolSpec } from "../tool_spec.ts";
 
-/** The role of messages that only fill up a batch: no model is ever shown one. */
+/** Role of padding messages in a batch, which are never shown to a model. */
 const PADDING_ROLE = "<none>";
 
-/** A message as templates know it: the words of OpenAI's API, and text alone. */
+/** A message as templates expect it: in the format of OpenAI's API, with text content only. */
 export interface TemplateMessage {
   readonly role: string;
   readonly content: string;
@@ -13,96 +13,103 @@ export interface TemplateMessage {
   readonly tool_calls?: readonly object[];
 }
 
-/** How messages are made ready for a template. */
+/** Options of {@linkcode templateMessages}. */
 export interface TemplateMessagesOptions {
-  /** Makes harmless what someone of a role says. */
+  /** Breaks the control tokens in a text of a message with this role. */
   neutralise(text: string, role: string): string;
-  /** Takes off the token that ends an assistant's turn, should its text carry it. */
+  /** Removes the token that ends a turn from the end of an assistant's text. */
   cutEnd(text: string): string;
-  /** True when the template writes each answer of a tool apart, between `<tool_response>` tags. */
+  /** True if the template writes each tool result separately, between `<tool_response>` tags. */
   tagsResponses: boolean;
-  /** The roles whose text is kept as it is. */
+  /** Roles whose text is kept unchanged. */
   trusted: readonly string[];
-  /** The role under which the template shows what a tool of this name says. */
+  /** Returns the role under which the template renders messages of a tool role. */
   shownRole(role: string): string;
 }
 
 const RESPONSE_TAG = /<(?=\/?tool_response>)/g;
 
 /**
- * The messages as a template is given them, those that only pad left out.
+ * Converts messages to the variables of a template. Padding messages are omitted.
  *
- * @throws {TypeError} when a role could be taken for more than a name.
+ * @throws {TypeError} if a role is empty, or contains a line break or a control token.
  */
 export function templateMessages(
   messages: Iterable<Message>,
   options: TemplateMessagesOptions,
 ): TemplateMessage[] {
-  const shown: TemplateMessage[] = [];
+  const result: TemplateMessage[] = [];
   for (const message of messages) {
     if (message.role === PADDING_ROLE) continue;
-    requireName(message.role, options);
-    for (const content of contents(message, options)) shown.push(templateMessage(message, content, options));
+    requireRole(message.role, options);
+    for (const content of contentsOf(message, options)) {
+      result.push(toTemplateMessage(message, content, options));
+    }
   }
-  return shown;
+  return result;
 }
 
-/** The tools as templates expect them; their words may be a stranger's, so they are made harmless too. */
+/**
+ * Converts tools to the format that templates expect. Their texts may be untrusted, so they are escaped too.
+ */
 export function templateTools(tools: readonly ToolSpec[], neutralise: (text: string) => string): unknown {
   return mapTexts(tools.map(openaiTool), neutralise);
 }
 
-function templateMessage(
+function toTemplateMessage(
   message: Message,
   content: string,
   options: TemplateMessagesOptions,
 ): TemplateMessage {
   const { role, name, tool_call_id, tool_calls } = message;
-  const harmless = (text: string) => options.trusted.includes(role) ? text : options.neutralise(text, role);
+  const escapeText = (text: string) => options.trusted.includes(role) ? text : options.neutralise(text, role);
   return {
     role: isTool(role) ? options.shownRole(role) : role,
-    content: harmless(role === "assistant" ? options.cutEnd(content) : content),
-    ...(name !== undefined && { name: harmless(name) }),
-    ...(tool_call_id !== undefined && { tool_call_id: harmless(tool_call_id) }),
+    content: escapeText(role === "assistant" ? options.cutEnd(content) : content),
+    ...(name !== undefined && { name: escapeText(name) }),
+    ...(tool_call_id !== undefined && { tool_call_id: escapeText(tool_call_id) }),
     ...(tool_calls &&
-      { tool_calls: tool_calls.map((call) => mapTexts(openaiCall(call), harmless) as object) }),
+      { tool_calls: tool_calls.map((call) => mapTexts(openaiCall(call), escapeText) as object) }),
   };
 }
 
-/** What a message says: usually one text, several where a tool's answers are written apart. */
-function contents(message: Message, { tagsResponses }: TemplateMessagesOptions): readonly string[] {
+/**
+ * Returns the texts of a message: usually one, several for a tool message whose results are written
+ * separately.
+ */
+function contentsOf(message: Message, { tagsResponses }: TemplateMessagesOptions): readonly string[] {
   const { role, tool_responses: responses = [] } = message;
   const text = messageText(message);
   if (!isTool(role)) return [text];
   if (!tagsResponses) return [text === "" ? responses.join("\n") : text];
-  const apart = responses.length > 0 ? responses : [text];
-  return apart.map((response) => response.replace(RESPONSE_TAG, "<\u200b"));
+  const results = responses.length > 0 ? responses : [text];
+  return results.map((response) => response.replace(RESPONSE_TAG, "<\u200b"));
 }
 
-/** Whoever is none of the three that talk is a tool, under its name. */
+/** True for a tool message. Every role other than these three is the name of a tool. */
 function isTool(role: string): boolean {
   return role !== "system" && role !== "user" && role !== "assistant";
 }
 
-function openaiCall({ id, name, arguments: given }: NonNullable<Message["tool_calls"]>[number]): object {
-  return { ...(id !== undefined && { id }), type: "function", function: { name, arguments: given } };
+function openaiCall({ id, name, arguments: args }: NonNullable<Message["tool_calls"]>[number]): object {
+  return { ...(id !== undefined && { id }), type: "function", function: { name, arguments: args } };
 }
 
-function requireName(role: string, { neutralise }: TemplateMessagesOptions): void {
+function requireRole(role: string, { neutralise }: TemplateMessagesOptions): void {
   if (role !== "" && !/[\n\r]/.test(role) && neutralise(role, role) === role) return;
   throw new TypeError(
-    `Cannot render message as its role must be a name without control tokens: current value is ${
+    `Cannot render message as its role must be one line without control tokens: current value is ${
       JSON.stringify(role)
     }`,
   );
 }
 
-/** The same data with each text in it changed, keys too. */
-function mapTexts(value: unknown, change: (text: string) => string): unknown {
-  if (typeof value === "string") return change(value);
-  if (Array.isArray(value)) return value.map((item) => mapTexts(item, change));
+/** Returns a copy of the data in which each string is replaced, including keys. */
+function mapTexts(value: unknown, replace: (text: string) => string): unknown {
+  if (typeof value === "string") return replace(value);
+  if (Array.isArray(value)) return value.map((item) => mapTexts(item, replace));
   if (typeof value !== "object" || value === null) return value;
   return Object.fromEntries(
-    Object.entries(value).map(([key, field]) => [change(key), mapTexts(field, change)]),
+    Object.entries(value).map(([key, field]) => [replace(key), mapTexts(field, replace)]),
   );
 }

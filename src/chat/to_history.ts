@@ -5,42 +5,42 @@ import { tokensToText } from "./to_text.ts";
 import type { ChatHistory, ChatText, ChatTokens } from "./views.ts";
 
 /**
- * Reads text as messages. The response is what the whole has more than the prompt; where that is nothing, the
- * assistant saying nothing.
+ * Parses text into messages. The response is the part of the full chat after the prompt; if that part is
+ * empty, it is one empty assistant message.
  *
- * @throws {SyntaxError} when no message is found in a part.
- * @throws {TypeError} when nobody knows how to read text of the template.
+ * @throws {SyntaxError} if a part contains no message.
+ * @throws {TypeError} if the template has no inverse parser.
  */
 export function textToHistory(text: ChatText, format: ChatFormat): ChatHistory {
   const read = (part: string) => readChat(part, format.template, format.tokenizer ?? {});
-  const whole = text.full ??
+  const fullText = text.full ??
     (text.response === undefined ? undefined : `${text.prompt ?? ""}${text.response}`);
   const prompt = text.prompt === undefined ? undefined : withoutGenerationPrompt(read(text.prompt));
-  const full = whole === undefined ? undefined : read(whole);
+  const full = fullText === undefined ? undefined : read(fullText);
   if (prompt === undefined || full === undefined) return { ...(prompt && { prompt }), ...(full && { full }) };
   const response = full.slice(prompt.length);
-  return { prompt, response: response.length > 0 ? response : SILENCE, full };
+  return { prompt, response: response.length > 0 ? response : EMPTY_RESPONSE, full };
 }
 
 /**
- * Reads token ids as messages.
+ * Parses token ids into messages.
  *
- * @throws {RangeError} when they are padded.
- * @throws {TypeError} when the format has no tokenizer, or nobody knows how to read text of its template.
- * @throws {SyntaxError} when no message is found in a part.
+ * @throws {RangeError} if they are padded.
+ * @throws {TypeError} if the format has no tokenizer, or its template has no inverse parser.
+ * @throws {SyntaxError} if a part contains no message.
  */
 export function tokensToHistory(tokens: ChatTokens, format: ChatFormat): ChatHistory {
   if (format.tokenizer === undefined) {
-    throw new TypeError("Cannot read tokens as the format must have a tokenizer: it has none");
+    throw new TypeError("Cannot decode tokens as the format must have a tokenizer: found none");
   }
   return textToHistory(tokensToText(tokens, format.tokenizer), format);
 }
 
-const SILENCE = History.fromChats([{ role: "assistant", content: "" }]);
+const EMPTY_RESPONSE = History.fromChats([{ role: "assistant", content: "" }]);
 
-/** The header of a turn that nobody has taken yet reads as one that says nothing. */
+/** Removes a generation prompt, which is parsed as an incomplete, empty assistant message. */
 function withoutGenerationPrompt(prompt: History): History {
   const { last } = prompt;
-  const unsaid = last?.role === "assistant" && last.content === "" && last.is_complete === false;
-  return unsaid ? prompt.slice(0, -1) : prompt;
+  const isHeader = last?.role === "assistant" && last.content === "" && last.is_complete === false;
+  return isHeader ? prompt.slice(0, -1) : prompt;
 }

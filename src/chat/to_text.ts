@@ -3,19 +3,19 @@ import type { Tokenizer } from "./tokenizer.ts";
 import type { ChatHistory, ChatText, ChatTokens } from "./views.ts";
 
 /**
- * Writes a conversation as text: the prompt with a generation prompt, the whole without one, and as response what
- * the whole has more than the prompt.
+ * Renders a conversation as text: the prompt with a generation prompt, the full chat without one, and as the
+ * response the part of the full text after the prompt.
  *
- * @throws {RangeError} when the whole does not begin with the prompt.
- * @throws {TypeError} when there is a response without its prompt.
+ * @throws {RangeError} if the full text does not begin with the prompt.
+ * @throws {TypeError} if there is a response without its prompt.
  */
 export function historyToText(chat: ChatHistory, format: ChatFormat): ChatText {
   const { prompt, response } = chat;
   if (response !== undefined && prompt === undefined && chat.full === undefined) {
-    throw new TypeError("Cannot write response as text as its prompt must be given: it is missing");
+    throw new TypeError("Cannot render response as its prompt must be given: found none");
   }
-  const whole = chat.full ?? (response && prompt?.extend(response));
-  const full = whole && format.render(whole);
+  const fullChat = chat.full ?? (response && prompt?.extend(response));
+  const full = fullChat && format.render(fullChat);
   const start = prompt && format.render(prompt, { addGenerationPrompt: true });
   if (start === undefined || full === undefined) return { ...parts({ prompt: start, full }) };
   if (full.startsWith(start)) return { prompt: start, response: full.slice(start.length), full };
@@ -27,14 +27,14 @@ export function historyToText(chat: ChatHistory, format: ChatFormat): ChatText {
 }
 
 /**
- * Reads token ids as text.
+ * Decodes token ids to text.
  *
- * @throws {RangeError} when they are padded.
+ * @throws {RangeError} if they are padded.
  */
 export function tokensToText(tokens: ChatTokens, tokenizer: Tokenizer): ChatText {
   if (tokens.padded) {
     throw new RangeError(
-      "Cannot convert padded tokens to text: take the padding off, and say 'padded: false'",
+      "Cannot convert padded tokens to text: remove the padding and set 'padded: false'",
     );
   }
   const read = (ids: readonly number[] | undefined) => ids && tokenizer.decode(ids);

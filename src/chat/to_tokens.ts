@@ -3,29 +3,29 @@ import { historyToText } from "./to_text.ts";
 import type { Tokenizer } from "./tokenizer.ts";
 import type { ChatHistory, ChatText, ChatTokens } from "./views.ts";
 
-/** How {@linkcode textToTokens} encodes. */
+/** Options of {@linkcode textToTokens}. */
 export interface TextToTokensOptions {
-  /** Refused: sequences stay as long as they are. */
+  /** Not supported: `true` throws a `RangeError`. */
   padding?: boolean | undefined;
 }
 
 /**
- * Writes a conversation as token ids. The whole is always the prompt's ids and behind them the response's.
+ * Converts a conversation to token ids. The full ids are always the prompt's ids followed by the response's.
  *
- * @throws {TypeError} when the format has no tokenizer, or there is a response without its prompt.
- * @throws {RangeError} when the whole does not begin with the prompt.
+ * @throws {TypeError} if the format has no tokenizer, or there is a response without its prompt.
+ * @throws {RangeError} if the full text does not begin with the prompt.
  */
 export function historyToTokens(chat: ChatHistory, format: ChatFormat): ChatTokens {
   if (format.tokenizer === undefined) {
-    throw new TypeError("Cannot tokenize chat as the format must have a tokenizer: it has none");
+    throw new TypeError("Cannot tokenize chat as the format must have a tokenizer: found none");
   }
   return textToTokens(historyToText(chat, format), format.tokenizer);
 }
 
 /**
- * Encodes text. The whole is the prompt's ids and behind them the response's.
+ * Encodes text. The full ids are the prompt's ids followed by the response's.
  *
- * @throws {RangeError} when padding is asked for, or the whole does not begin with the prompt.
+ * @throws {RangeError} if `padding` is true, or the full text does not begin with the prompt.
  */
 export function textToTokens(
   text: ChatText,
@@ -35,8 +35,8 @@ export function textToTokens(
   if (options.padding) throw new RangeError("Padding is not yet supported: leave 'padding' out");
   const { full } = text;
   const prompt = text.prompt === undefined ? undefined : tokenizer.encode(text.prompt);
-  const said = text.response ?? responseText(text);
-  const response = said === undefined ? undefined : tokenizer.encode(said);
+  const responseText = text.response ?? responseTextOf(text);
+  const response = responseText === undefined ? undefined : tokenizer.encode(responseText);
   if (prompt && response) return { prompt, response, full: [...prompt, ...response] };
   return {
     ...(prompt && { prompt }),
@@ -45,8 +45,8 @@ export function textToTokens(
   };
 }
 
-function responseText({ prompt, full }: ChatText): string | undefined {
+function responseTextOf({ prompt, full }: ChatText): string | undefined {
   if (prompt === undefined || full === undefined) return undefined;
   if (full.startsWith(prompt)) return full.slice(prompt.length);
-  throw new RangeError("Full text does not start with prompt text: it has another beginning");
+  throw new RangeError("Full text does not start with prompt text: found another beginning");
 }

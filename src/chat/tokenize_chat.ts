@@ -2,23 +2,33 @@ import { type Message, messageText } from "../message.ts";
 import type { ChatFormat, RenderOptions } from "./chat_format.ts";
 import type { GenerationMarks } from "./jinja_template.ts";
 
-/** A chat as tokens, and which of them the assistant said. */
+/** A chat as tokens, with a mask of the assistant's tokens. */
 export interface TokenizedChat {
   readonly text: string;
   readonly ids: readonly number[];
-  /** 1 exactly on what the assistant said: neither on the headers of its turns nor on the tokens that end them. */
+  /** 1 for the assistant's content, 0 elsewhere; turn headers and end tokens are 0. */
   readonly assistantMask: readonly (0 | 1)[];
 }
 
 /**
- * Encodes a chat and tells the assistant's tokens from the others.
+ * Encodes a chat and masks the assistant's tokens.
  *
- * The assistant's part is what its template puts in `{% generation %}`; of a template without it, the contents
- * of its messages. Each stretch of text is encoded apart, so that no token belongs to two: the ids are those of
- * the whole text but where the tokenizer would merge over the border of a turn.
+ * The assistant's part is the part that the template marks with `{% generation %}`, or else the contents of
+ * its messages. Each segment of text is encoded separately, so that no token belongs to two segments. The ids
+ * equal those of the full text, except where the tokenizer would merge characters across the border of a
+ * turn.
  *
- * @throws {TypeError} when the format has no tokenizer.
- * @throws {Error} when the template changes contents so that they cannot be found in its text.
+ * @example
+ * ```ts ignore
+ * import { ChatFormat, loadTokenizer, tokenizeChat } from "@paddock/paddock";
+ *
+ * const format = new ChatFormat({ tokenizer: await loadTokenizer("./Qwen3-0.6B") });
+ * const chat = [{ role: "user", content: "Hello" }, { role: "assistant", content: "Hi!" }];
+ * const { ids, assistantMask } = tokenizeChat(chat, format);
+ * ```
+ *
+ * @throws {TypeError} if the format has no tokenizer.
+ * @throws {Error} if the template changes contents so that they cannot be found in its text.
  */
 export function tokenizeChat(
   messages: Iterable<Message>,
@@ -27,75 +37,78 @@ export function tokenizeChat(
 ): TokenizedChat {
   const { tokenizer } = format;
   if (tokenizer === undefined) {
-    throw new TypeError("Cannot tokenize chat as the format must have a tokenizer: it has none");
+    throw new TypeError("Cannot tokenize chat as the format must have a tokenizer: found none");
   }
   const ids: number[] = [];
   const assistantMask: (0 | 1)[] = [];
-  const stretches = chatStretches([...messages], format, options);
-  for (const { text, assistant } of stretches) {
+  const segments = chatSegments([...messages], format, options);
+  for (const { text, assistant } of segments) {
     for (const id of tokenizer.encode(text)) {
       ids.push(id);
       assistantMask.push(assistant ? 1 : 0);
     }
   }
-  return { text: stretches.map(({ text }) => text).join(""), ids, assistantMask };
+  return { text: segments.map(({ text }) => text).join(""), ids, assistantMask };
 }
 
-interface Stretch {
+interface Segment {
   readonly text: string;
   readonly assistant: boolean;
 }
 
-function chatStretches(messages: readonly Message[], format: ChatFormat, options: RenderOptions): Stretch[] {
+function chatSegments(messages: readonly Message[], format: ChatFormat, options: RenderOptions): Segment[] {
   const marks = unusedMarks([messages, options.tools]);
-  if (format.marksGeneration) return stretches(format.render(messages, { ...options, marks }), marks);
+  if (format.marksGeneration) return splitAtMarks(format.render(messages, { ...options, marks }), marks);
   const plain = format.render(messages, options);
-  const said = messages.map((message) =>
+  const markedMessages = messages.map((message) =>
     message.role === "assistant"
       ? { ...message, content: `${marks.start}${format.cutEnd(messageText(message))}${marks.end}` }
       : message
   );
-  const marked = stretches(format.render(said, options), marks);
+  const marked = splitAtMarks(format.render(markedMessages, options), marks);
   if (marked.map(({ text }) => text).join("") === plain) return marked;
-  return searched(messages, plain, { format, options });
+  return findContents(messages, plain, { format, options });
 }
 
-function stretches(marked: string, { start, end }: GenerationMarks): Stretch[] {
-  const found: Stretch[] = [];
+function splitAtMarks(marked: string, { start, end }: GenerationMarks): Segment[] {
+  const segments: Segment[] = [];
   for (const [index, part] of marked.split(start).entries()) {
-    const [said, ...rest] = index === 0 ? ["", part] : part.split(end);
-    found.push({ text: said ?? "", assistant: true }, { text: rest.join(""), assistant: false });
+    const [content, ...rest] = index === 0 ? ["", part] : part.split(end);
+    segments.push({ text: content ?? "", assistant: true }, { text: rest.join(""), assistant: false });
   }
-  return found.filter(({ text }) => text !== "");
+  return segments.filter(({ text }) => text !== "");
 }
 
 /**
- * The slow way, for a template that trims or splits contents: each reply is looked for behind the text of the
- * chat that led to it, which is rendered anew each time.
+ * Finds the assistant's contents in a text whose template trims or splits them. Each reply is searched after
+ * the text of the chat before it. This is slow, since that chat is rendered for each reply.
  */
-function searched(
+function findContents(
   messages: readonly Message[],
   plain: string,
   { format, options }: { format: ChatFormat; options: RenderOptions },
-): Stretch[] {
-  const found: Stretch[] = [];
-  let at = 0;
+): Segment[] {
+  const segments: Segment[] = [];
+  let position = 0;
   for (const [index, message] of messages.entries()) {
     if (message.role !== "assistant") continue;
     const prompt = format.render(messages.slice(0, index), { ...options, addGenerationPrompt: true });
     const content = format.neutralise(format.cutEnd(messageText(message)), "assistant").trim();
-    const start = plain.indexOf(content, Math.max(at, sharedLength(prompt, plain)));
+    const start = plain.indexOf(content, Math.max(position, sharedLength(prompt, plain)));
     if (start === -1) {
       throw new Error(
-        `Cannot tell the assistant's tokens as template '${format.template.name}' must keep its contents: ` +
+        `Cannot mask the assistant's tokens as template '${format.template.name}' must keep message contents: ` +
           `message ${index} is not in the text`,
       );
     }
-    found.push({ text: plain.slice(at, start), assistant: false }, { text: content, assistant: true });
-    at = start + content.length;
+    segments.push({ text: plain.slice(position, start), assistant: false }, {
+      text: content,
+      assistant: true,
+    });
+    position = start + content.length;
   }
-  found.push({ text: plain.slice(at), assistant: false });
-  return found.filter(({ text }) => text !== "");
+  segments.push({ text: plain.slice(position), assistant: false });
+  return segments.filter(({ text }) => text !== "");
 }
 
 function sharedLength(a: string, b: string): number {
@@ -104,7 +117,7 @@ function sharedLength(a: string, b: string): number {
   return length;
 }
 
-/** Two characters that stand nowhere in a chat; Unicode keeps them for such use. */
+/** Returns two private-use characters that do not occur in the chat. */
 function unusedMarks(chat: unknown): GenerationMarks {
   const used = JSON.stringify(chat);
   const free: string[] = [];
@@ -114,5 +127,7 @@ function unusedMarks(chat: unknown): GenerationMarks {
   }
   const [start, end] = free;
   if (start !== undefined && end !== undefined) return { start, end };
-  throw new RangeError("Cannot mark the assistant's part as the chat must leave two private characters free");
+  throw new RangeError(
+    "Cannot mark the assistant's part as two private-use characters must be unused: the chat uses all",
+  );
 }

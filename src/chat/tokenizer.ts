@@ -1,17 +1,22 @@
-/** Turns text into token ids and back. {@linkcode loadTokenizer} gives one; anything of this shape will do. */
+/**
+ * A converter between text and token ids. {@linkcode loadTokenizer} creates one; any object of this shape can
+ * be used.
+ */
 export interface Tokenizer {
-  /** The model's name; a family of chat templates is chosen by the words in it. */
+  /** Name of the model. It selects a family of chat templates. */
   readonly name: string;
+  /** Token that begins a text. */
   readonly bosToken?: string | undefined;
+  /** Token that ends a text. */
   readonly eosToken?: string | undefined;
   /** The model's own chat template, in Jinja. */
   readonly chatTemplate?: string | undefined;
-  /** The texts that are one token each with a meaning of its own: no message may smuggle one in. */
+  /** Texts that are encoded as one token with a special meaning. In messages they are broken. */
   readonly specialTokens: readonly string[];
-  /** The ids of a text; a special token in it becomes its id, and none is added. */
+  /** Returns the ids of a text. Special tokens in the text are encoded as such; none are added. */
   encode(text: string): number[];
-  /** Whether there is a token of that id; any is taken where this cannot be asked. */
+  /** True if there is a token of that id. Without this method, every id is accepted. */
   has?(id: number): boolean;
-  /** The text of ids, special tokens included. */
+  /** Returns the text of ids, including special tokens. */
   decode(ids: readonly number[]): string;
 }

@@ -1,21 +1,22 @@
 import type { JinjaTemplate } from "./jinja_template.ts";
 
-/** The words between turns that are no special tokens. */
+/** Texts that a template writes between turns and that are not special tokens. */
 export interface TurnMarkers {
-  /** Marked by more than letters: they open or close a turn wherever they stand. */
+  /** Texts with other characters than letters, such as `[/INST]`. They mark a turn at any position. */
   readonly controls: readonly string[];
-  /** Words that stand before a colon. */
+  /** Words that are followed by a colon. */
   readonly speakers: readonly string[];
 }
 
-const SAID = "\ue000";
-const TALK = ["user", "assistant", "user"].map((role) => ({ role, content: SAID }));
-const CHATS = [[{ role: "system", content: SAID }, ...TALK], TALK];
+const PLACEHOLDER = "\ue000";
+const TALK = ["user", "assistant", "user"].map((role) => ({ role, content: PLACEHOLDER }));
+const CHATS = [[{ role: "system", content: PLACEHOLDER }, ...TALK], TALK];
 const NONE: TurnMarkers = { controls: [], speakers: [] };
 
 /**
- * Finds what a template writes between turns, by letting it write a few: `[/INST]`, `### Response:`, `USER:`.
- * Special tokens are not among them, nor bare words, which mean something only next to such tokens.
+ * Finds the texts that a template writes between turns, such as `[/INST]`, `### Response:` or `USER:`, by
+ * rendering a small chat. Special tokens are excluded, and so are plain words, which mark a turn only next to
+ * such tokens.
  */
 export function turnMarkers(
   template: JinjaTemplate,
@@ -25,9 +26,9 @@ export function turnMarkers(
   for (const messages of CHATS) {
     try {
       const text = template.render({ messages, tools: null, ...variables });
-      return markersOf(text.split(SAID).slice(1, -1), specialTokens);
+      return markersOf(text.split(PLACEHOLDER).slice(1, -1), specialTokens);
     } catch {
-      // some templates have no place for a system's message: they are asked without one
+      // Some templates reject a system message, so the next chat has none.
     }
   }
   return NONE;
@@ -35,11 +36,13 @@ export function turnMarkers(
 
 function markersOf(separators: readonly string[], specialTokens: readonly string[]): TurnMarkers {
   const words = specialTokens.reduce((text, token) => text.replaceAll(token, "\n"), separators.join("\n"));
-  const marked = words.split("\n").map((word) => word.trim()).filter((word) => /[^\p{L}\p{N}\s]/u.test(word));
-  const spoken = marked.filter((word) => SPEAKER.test(word));
+  const markers = words.split("\n").map((word) => word.trim()).filter((word) =>
+    /[^\p{L}\p{N}\s]/u.test(word)
+  );
+  const speakers = markers.filter((word) => SPEAKER.test(word));
   return {
-    controls: marked.filter((word) => !spoken.includes(word)),
-    speakers: spoken.map((word) => word.slice(0, -1).trim()),
+    controls: markers.filter((word) => !speakers.includes(word)),
+    speakers: speakers.map((word) => word.slice(0, -1).trim()),
   };
 }
 

@@ -3,49 +3,56 @@ import type { ChatFormat } from "./chat_format.ts";
 import type { Tokenizer } from "./tokenizer.ts";
 import { type ChatTurn, QUESTION } from "./turn_text.ts";
 
-/** A turn whose reply was sampled as ids. */
+/** A turn whose reply was sampled as token ids. */
 export interface RepliedTurn extends ChatTurn {
+  /** Ids of the sampled reply. */
   readonly sampled: readonly number[];
 }
 
-/** How {@linkcode turnRest} goes on. */
+/** Options of {@linkcode turnRest}. */
 export interface TurnRestOptions {
-  /** Ends with the header of the assistant's next turn; true unless given. */
+  /**
+   * Appends the header of the assistant's next turn.
+   *
+   * @default true
+   */
   addGenerationPrompt?: boolean | undefined;
 }
 
-/** Stands for a reply whose tokens are known. */
+/** Placeholder for a reply whose tokens are known. */
 const REPLY = "\ue000";
 
 /**
- * The text behind a sampled reply: the end of its turn unless it was sampled too, the other messages, and the
- * next generation prompt. What the reply says does not matter to it, so no template can rewrite it.
+ * Renders the text after a sampled reply: the end of its turn if the model did not sample it, the other
+ * messages, and the next generation prompt. The reply is rendered as a placeholder, so that no template can
+ * rewrite it.
  *
- * @throws {Error} when the template does not put the reply behind its generation prompt.
+ * @throws {Error} if the template does not put the reply after its generation prompt.
  */
 export function turnRest(turn: RepliedTurn, format: ChatFormat, options: TurnRestOptions = {}): string {
   const { tokenizer } = format;
   if (tokenizer === undefined) {
-    throw new TypeError("Cannot encode turn as the format must have a tokenizer: it has none");
+    throw new TypeError("Cannot encode turn as the format must have a tokenizer: found none");
   }
   const { reply, sampled, messages = [], tools, before = QUESTION } = turn;
   const { addGenerationPrompt = true } = options;
   const chat = [...before, { role: "assistant", content: REPLY }, ...messages];
   const text = format.render(chat, { addGenerationPrompt, tools });
-  const at = replyPlace(text, { before, tools }, format);
+  const at = findReply(text, { before, tools }, format);
   const tail = text.slice(at + REPLY.length);
-  if (!isEnded(sampled, format.ends, tokenizer)) {
-    return unsaid(tail, tokenizer.decode(sampled), messageText(reply));
+  if (!hasEndToken(sampled, format.ends, tokenizer)) {
+    return withoutSampledStart(tail, tokenizer.decode(sampled), messageText(reply));
   }
-  return withoutEnd(tail, format.ends);
+  return withoutEndToken(tail, format.ends);
 }
 
 /**
- * Where the reply stands in a rendered chat. Its header may be shorter than a generation prompt that opens a
- * thought and closes it, and longer where a template does so for a reply that has none. Where a template has no
- * header, as those of Mistral and Llama 2, nothing but space may stand before the reply.
+ * Returns the position of the reply in a rendered chat. The reply's header can be shorter than the generation
+ * prompt, if that prompt opens and closes a reasoning block; it can be longer, if the template adds such a
+ * block to replies without one. For templates without a header, such as those of Mistral and Llama 2, only
+ * white space may precede the reply.
  */
-function replyPlace(
+function findReply(
   text: string,
   { before, tools }: { before: Iterable<Message>; tools: ChatTurn["tools"] },
   format: ChatFormat,
@@ -53,33 +60,37 @@ function replyPlace(
   const start = format.render(before, { tools });
   const header = format.render(before, { addGenerationPrompt: true, tools }).slice(start.length);
   const at = text.indexOf(REPLY, start.length);
-  const opened = text.slice(start.length, at);
-  const opens = header === "" ? opened.trim() === "" : opened.startsWith(header) || header.startsWith(opened);
-  const isPlaced = at !== -1 && text.startsWith(start) && opens;
-  if (isPlaced) return at;
+  const prefix = text.slice(start.length, at);
+  const hasHeader = header === ""
+    ? prefix.trim() === ""
+    : prefix.startsWith(header) || header.startsWith(prefix);
+  if (at !== -1 && text.startsWith(start) && hasHeader) return at;
   throw new Error(
-    `Cannot render turn as template '${format.template.name}' must put a reply behind its generation prompt: ` +
-      "it rewrites what stands before",
+    `Cannot render turn as template '${format.template.name}' must put a reply after its generation prompt: ` +
+      "it changes earlier text",
   );
 }
 
-/** True when the model ended its turn itself, by any token that does. */
-function isEnded(sampled: readonly number[], ends: readonly string[], tokenizer: Tokenizer): boolean {
+/** True if the sampled ids end with any of the end tokens. */
+function hasEndToken(sampled: readonly number[], ends: readonly string[], tokenizer: Tokenizer): boolean {
   return ends.map((end) => tokenizer.encode(end)).some((ids) =>
     ids.length > 0 && ids.every((id, at) => id === sampled[sampled.length - ids.length + at])
   );
 }
 
-/** The tail without the end that it begins with, before which some templates put a space. */
-function withoutEnd(tail: string, ends: readonly string[]): string {
+/** Removes an end token from the start of the tail. Some templates put a space before it. */
+function withoutEndToken(tail: string, ends: readonly string[]): string {
   const text = tail.trimStart();
   const end = ends.find((end) => text.startsWith(end));
   return end === undefined ? tail : text.slice(end.length);
 }
 
-/** The tail without its start, should that have been sampled behind the content, as where a line break ends a turn. */
-function unsaid(tail: string, said: string, content: string): string {
-  const at = content === "" ? -1 : said.lastIndexOf(content);
-  const beyond = at === -1 ? "" : said.slice(at + content.length);
-  return tail.startsWith(beyond) ? tail.slice(beyond.length) : tail;
+/**
+ * Removes the start of the tail that the model already sampled after the content, such as a line break that
+ * ends the turn.
+ */
+function withoutSampledStart(tail: string, sampledText: string, content: string): string {
+  const at = content === "" ? -1 : sampledText.lastIndexOf(content);
+  const surplus = at === -1 ? "" : sampledText.slice(at + content.length);
+  return tail.startsWith(surplus) ? tail.slice(surplus.length) : tail;
 }

@@ -2,40 +2,41 @@ import type { ChatFormat } from "./chat_format.ts";
 import { turnRest } from "./turn_rest.ts";
 import { type ChatTurn, turnText } from "./turn_text.ts";
 
-/** A turn whose reply may have been sampled as ids. */
+/** A turn whose reply may have been sampled as token ids. */
 export interface SampledTurn extends ChatTurn {
-  /** The ids that were sampled as the reply; without them its text is encoded. */
+  /** Ids of the sampled reply; without them, the reply's text is encoded. */
   readonly sampled?: readonly number[] | undefined;
 }
 
-/** What a turn adds to a text and to its tokens. */
+/** The text and the tokens that a turn adds to a chat. */
 export interface TurnTokens {
   readonly text: string;
   readonly ids: readonly number[];
-  /** 1 on each id that was sampled, 0 on all others. */
+  /** 1 for each sampled id, 0 for all others. */
   readonly lossMask: readonly (0 | 1)[];
 }
 
 /**
- * What to put behind the tokens of a chat that ends in a generation prompt: the sampled ids as they are, the end
- * of the turn unless it was sampled too, the other messages, and the next generation prompt.
+ * Returns the tokens to append to a chat that ends in a generation prompt: the sampled ids unchanged, the end
+ * of the turn if it was not sampled, the other messages, and the next generation prompt.
  *
- * Only the new messages are rendered and only they are encoded; tokens are never changed. The result equals the
- * tokens of the whole text when the template writes a turn the same way wherever it stands, and the tokenizer
- * neither merges over the border of a generation prompt or of a sampled reply nor puts a space before each text.
+ * Only the new messages are rendered and encoded; existing tokens are never changed. The result equals the
+ * tokens of the full text under three conditions: the template renders a turn the same way at every position;
+ * the tokenizer does not merge across the border of a generation prompt or of a sampled reply; it does not
+ * put a space before each text.
  *
- * @throws {TypeError} when the format has no tokenizer, or the reply is not the assistant's.
- * @throws {Error} when the template does not put the reply behind its generation prompt.
+ * @throws {TypeError} if the format has no tokenizer, or the reply's role is not `assistant`.
+ * @throws {Error} if the template does not put the reply after its generation prompt.
  */
 export function turnTokens(turn: SampledTurn, format: ChatFormat): TurnTokens {
   const { tokenizer } = format;
   const { reply, sampled } = turn;
   if (tokenizer === undefined) {
-    throw new TypeError("Cannot encode turn as the format must have a tokenizer: it has none");
+    throw new TypeError("Cannot encode turn as the format must have a tokenizer: found none");
   }
   if (reply.role !== "assistant") {
     throw new TypeError(
-      `Cannot encode turn as the assistant must answer the generation prompt: '${reply.role}' does`,
+      `Cannot encode turn as the reply's role must be 'assistant': current value is '${reply.role}'`,
     );
   }
   if (sampled === undefined) {

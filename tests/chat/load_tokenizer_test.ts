@@ -20,7 +20,7 @@ function tinyFiles(options: TinyTokenizerOptions = {}): Record<string, string> {
   };
 }
 
-Deno.test("loadTokenizer() reads a byte-level tokenizer with its special tokens", async () => {
+Deno.test("loadTokenizer() loads a byte-level tokenizer with its special tokens", async () => {
   const tokenizer = await tinyTokenizer();
   assertEquals([tokenizer.bosToken, tokenizer.eosToken, tokenizer.name], ["<s>", "</s>", "tiny"]);
   assert(tokenizer.specialTokens.includes("<|im_end|>"));
@@ -40,7 +40,7 @@ Deno.test("loadTokenizer() reads a byte-level tokenizer with its special tokens"
 const NO_BREAKS = { type: "Replace", pattern: { String: "\u200b" }, content: "" };
 
 for (const normalizer of [{ type: "NFKC" }, NO_BREAKS, { type: "Lowercase" }]) {
-  Deno.test(`loadTokenizer() gives a control token only where it stands, whatever ${normalizer.type} makes of the text`, async () => {
+  Deno.test(`loadTokenizer() encodes a control token only where the text contains it, with the normalizer ${normalizer.type}`, async () => {
     const { tokenizer, config } = tinyTokenizerFiles();
     const added_tokens = tokenizer.added_tokens.map((token) => ({ ...token, normalized: true }));
     const files = {
@@ -63,7 +63,7 @@ for (const normalizer of [{ type: "NFKC" }, NO_BREAKS, { type: "Lowercase" }]) {
   });
 }
 
-Deno.test("loadTokenizer() lets the token of what is unknown come out of any text", async () => {
+Deno.test("loadTokenizer() encodes unknown characters as the unknown token", async () => {
   const { tokenizer, config } = tinyTokenizerFiles();
   const vocab = { "[UNK]": 0, the: 1, user: 2, "<eos>": 3 };
   const model = { type: "WordPiece", vocab, unk_token: "[UNK]", continuing_subword_prefix: "##" };
@@ -81,7 +81,7 @@ Deno.test("loadTokenizer() lets the token of what is unknown come out of any tex
   });
 });
 
-Deno.test("loadTokenizer() takes the default of several templates, and a template's own file before them", async () => {
+Deno.test("loadTokenizer() uses chat_template.jinja, or else the default of several templates", async () => {
   const chatTemplate = [{ name: "tool_use", template: "t" }, { name: "default", template: "d" }];
   const files = tinyFiles({ chatTemplate });
   await inDirectory(files, async (directory) => {
@@ -93,7 +93,7 @@ Deno.test("loadTokenizer() takes the default of several templates, and a templat
   });
 });
 
-Deno.test("loadTokenizer() names a model after its directory when its files do not", async () => {
+Deno.test("loadTokenizer() uses the directory's name when the files have no model name", async () => {
   const { "tokenizer.json": json = "" } = tinyFiles();
   await inDirectory({ "tokenizer.json": json, "tokenizer_config.json": "{}" }, async (directory) => {
     const { name, bosToken, chatTemplate } = await loadTokenizer(`${directory}/`);
@@ -101,7 +101,7 @@ Deno.test("loadTokenizer() names a model after its directory when its files do n
   });
 });
 
-Deno.test("loadTokenizer() says which file is missing", async () => {
+Deno.test("loadTokenizer() names the missing file in its error", async () => {
   const { "tokenizer.json": json = "" } = tinyFiles();
   await inDirectory({ "tokenizer.json": json }, async (directory) => {
     const { NotFound } = Deno.errors;
@@ -111,7 +111,7 @@ Deno.test("loadTokenizer() says which file is missing", async () => {
   });
 });
 
-Deno.test("loadTokenizer() refuses what is no JSON and what describes no tokenizer", async () => {
+Deno.test("loadTokenizer() throws when a file is not JSON or does not describe a tokenizer", async () => {
   const files = tinyFiles();
   const wrong: Record<string, [Record<string, string>, string]> = {
     "no JSON": [{ "tokenizer.json": "{" }, "tokenizer.json' must be JSON"],

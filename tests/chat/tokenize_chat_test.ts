@@ -18,7 +18,7 @@ const CHAT: Message[] = [
   { role: "user", content: "a1" },
 ];
 
-/** What each run of masked tokens says. */
+/** Decodes each run of masked tokens. */
 function masked(messages: readonly Message[], format: ChatFormat): string[] {
   const { ids, assistantMask } = tokenizeChat(messages, format);
   const runs: number[][] = [];
@@ -30,7 +30,7 @@ function masked(messages: readonly Message[], format: ChatFormat): string[] {
   return runs.map((run) => tokenizer.decode(run));
 }
 
-Deno.test("tokenizeChat() masks the assistant's content and nothing else, in each family", () => {
+Deno.test("tokenizeChat() masks exactly the assistant's content in each family", () => {
   for (const family of FAMILIES) {
     const format = new ChatFormat({ family, tokenizer });
     assertEquals(masked(CHAT, format), ["a1", "hello 🦊 wörld"], family);
@@ -41,26 +41,28 @@ Deno.test("tokenizeChat() masks the assistant's content and nothing else, in eac
   }
 });
 
-Deno.test("tokenizeChat() counts the calls that an assistant writes as its own", () => {
+Deno.test("tokenizeChat() masks tool calls that the assistant writes", () => {
   const call: Message = { role: "assistant", content: "A", tool_calls: [{ name: "f", arguments: {} }] };
-  const said = 'A\n<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>';
-  assertEquals(masked([call], new ChatFormat({ family: "qwen", tokenizer })), [said]);
+  const content = 'A\n<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>';
+  assertEquals(masked([call], new ChatFormat({ family: "qwen", tokenizer })), [content]);
 });
 
-Deno.test("tokenizeChat() gives the tokens of the whole text where turns are bounded by special tokens", () => {
+Deno.test("tokenizeChat() returns the tokens of the full text when special tokens bound the turns", () => {
   const words = fc.string({ maxLength: 20 }).map((text) => `w${text.trim()}`);
   const turn = fc.record({ role: fc.constantFrom("user", "assistant", "tool"), content: words });
   const law = fc.property(fc.array(turn), fc.constantFrom("chatml", "qwen", "llama"), (messages, family) => {
     const format = new ChatFormat({ family, tokenizer });
     const { text, ids, assistantMask } = tokenizeChat(messages, format);
     assertEquals(ids, tokenizer.encode(text));
-    const said = messages.filter(({ role }) => role === "assistant").map(({ content }) => content).join("");
-    assertEquals(tokenizer.decode(ids.filter((_id, at) => assistantMask[at] === 1)), said);
+    const replies = messages.filter(({ role }) => role === "assistant").map(({ content }) => content).join(
+      "",
+    );
+    assertEquals(tokenizer.decode(ids.filter((_id, at) => assistantMask[at] === 1)), replies);
   });
   fc.assert(law, { numRuns: 200 });
 });
 
-Deno.test("tokenizeChat() falls back for a template without {% generation %}", async (t) => {
+Deno.test("tokenizeChat() finds the assistant's content when the template has no {% generation %}", async (t) => {
   const templates = {
     plain: "{% for m in messages %}<s>{{ m.role }}\n{{ m.content }}</s>\n{% endfor %}",
     trimming: "{% for m in messages %}<s>{{ m.role }}\n{{ m.content | trim }}</s>\n{% endfor %}",
@@ -73,7 +75,7 @@ Deno.test("tokenizeChat() falls back for a template without {% generation %}", a
       assertEquals(masked(CHAT, format), ["a1", "hello 🦊 wörld"]);
     });
   }
-  await t.step("trimming, with contents to trim", () => {
+  await t.step("a template that trims contents", () => {
     const format = new ChatFormat({ chatTemplate: templates.trimming, tokenizer });
     const chat = [
       ...[{ role: "user", content: " x \n" }, { role: "assistant", content: "\n x " }],
@@ -81,7 +83,7 @@ Deno.test("tokenizeChat() falls back for a template without {% generation %}", a
     ];
     assertEquals(masked(chat, format), ["x", "x"]);
   });
-  await t.step("one that changes what is said", () => {
+  await t.step("a template that changes contents", () => {
     const format = new ChatFormat({
       chatTemplate: "{% for m in messages %}{{ m.content[1:] }}{% endfor %}",
       tokenizer,
@@ -91,7 +93,7 @@ Deno.test("tokenizeChat() falls back for a template without {% generation %}", a
   });
 });
 
-Deno.test("tokenizeChat() reads generation tags with and without whitespace control, as the library does", () => {
+Deno.test("tokenizeChat() supports generation tags with and without whitespace control", () => {
   const source = "{% for m in messages %}\n  {% generation %}\n  [{{ m.content }}]\n  {% endgeneration %}\n" +
     "{%- generation -%}  {{ m.content }}{%- endgeneration %}.\n{% endfor %}\n";
   const templates = new ChatTemplates().addChatTemplate("x", source);
@@ -100,13 +102,13 @@ Deno.test("tokenizeChat() reads generation tags with and without whitespace cont
   assertEquals(masked([{ role: "assistant", content: "a" }], format), ["  [a]\na"]);
 });
 
-Deno.test("tokenizeChat() is not misled by private characters in a message", () => {
+Deno.test("tokenizeChat() accepts private-use characters in a message", () => {
   const format = new ChatFormat({ family: "chatml", tokenizer });
   const chat = [{ role: "user", content: "\ue000x\ue001" }, { role: "assistant", content: "\ue001\ue002" }];
   assertEquals(masked(chat, format), ["\ue001\ue002"]);
 });
 
-Deno.test("tokenizeChat() needs a tokenizer", () => {
+Deno.test("tokenizeChat() throws without a tokenizer", () => {
   const format = new ChatFormat({ family: "chatml" });
   assertThrows(() => tokenizeChat([], format), TypeError, "the format must have a tokenizer");
 });

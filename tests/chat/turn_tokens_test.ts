@@ -10,7 +10,7 @@ const tokenizer = await tinyTokenizer();
 const chatml = new ChatFormat({ tokenizer, family: "chatml" });
 const [END = -1] = tokenizer.encode("<|im_end|>");
 
-/** Drops what an assistant thought before the last question, as Qwen 3 does. */
+/** Drops reasoning before the last question, as Qwen 3 does. */
 const FORGETFUL = "{% set ns = namespace(last=0) %}" +
   "{% for m in messages %}{% if m.role == 'user' %}{% set ns.last = loop.index0 %}{% endif %}{% endfor %}" +
   "{% for m in messages %}<|im_start|>{{ m.role }}\n" +
@@ -25,9 +25,9 @@ const others = fc.oneof(
   fc.constant([]),
 );
 
-Deno.test("turnTokens() keeps sampled ids, masks 1 exactly on them, and equals the tokens of the whole text", () => {
+Deno.test("turnTokens() keeps sampled ids, masks exactly them, and equals the tokens of the full text", () => {
   const turn = fc.record({
-    said: words.map((text) => text.replaceAll(/<\|im_end\|>|:/g, "")),
+    content: words.map((text) => text.replaceAll(/<\|im_end\|>|:/g, "")),
     others,
     ended: fc.boolean(),
   });
@@ -44,11 +44,11 @@ Deno.test("turnTokens() keeps sampled ids, masks 1 exactly on them, and equals t
       let text = start;
       const lossMask: number[] = ids.map(() => 0);
       const sampledIds: number[] = [];
-      for (const { said, others, ended } of turns) {
+      for (const { content, others, ended } of turns) {
         const space = ["deepseek", "falcon"].includes(family) ? " " : "";
         const end = ended ? (family === "falcon" ? "\n" : format.ends[0] ?? "") : "";
-        const sampled = isSampled ? tokenizer.encode(space + said + end) : undefined;
-        const reply = { role: "assistant", content: said };
+        const sampled = isSampled ? tokenizer.encode(space + content + end) : undefined;
+        const reply = { role: "assistant", content };
         const added = turnTokens({ reply, sampled, messages: others }, format);
         chat.push(reply, ...others);
         ids = [...ids, ...added.ids];
@@ -66,7 +66,7 @@ Deno.test("turnTokens() keeps sampled ids, masks 1 exactly on them, and equals t
   fc.assert(law, { numRuns: 300 });
 });
 
-Deno.test("turnTokens() keeps ids that no tokenizer would give for their text", () => {
+Deno.test("turnTokens() keeps sampled ids that differ from the encoding of their text", () => {
   const sampled = [..."hello"].flatMap((letter) => tokenizer.encode(letter));
   const turn: SampledTurn = { reply: { role: "assistant", content: "hello" }, sampled: [...sampled, END] };
   const { ids, lossMask, text } = turnTokens(turn, chatml);
@@ -75,7 +75,7 @@ Deno.test("turnTokens() keeps ids that no tokenizer would give for their text", 
   assertEquals(text, "hello<|im_end|>\n<|im_start|>assistant\n");
 });
 
-Deno.test("turnTokens() ends a turn once: where it was cut off, by the model, or by another end", () => {
+Deno.test("turnTokens() adds an end token only when none was sampled", () => {
   const reply = { role: "assistant", content: "hello" };
   const tail = "\n<|im_start|>assistant\n";
   const cases: [string, string, number][] = [
@@ -84,8 +84,8 @@ Deno.test("turnTokens() ends a turn once: where it was cut off, by the model, or
     ["hello</s>", "hello</s>", 2],
     ["", "<|im_end|>", 0],
   ];
-  for (const [said, written, sampledCount] of cases) {
-    const { text, lossMask } = turnTokens({ reply, sampled: tokenizer.encode(said) }, chatml);
+  for (const [content, written, sampledCount] of cases) {
+    const { text, lossMask } = turnTokens({ reply, sampled: tokenizer.encode(content) }, chatml);
     assertEquals(text, written + tail);
     assertEquals(lossMask.filter((bit) => bit === 1).length, sampledCount);
   }
@@ -94,13 +94,13 @@ Deno.test("turnTokens() ends a turn once: where it was cut off, by the model, or
   assertEquals(text, " hello\nAssistant:");
 });
 
-Deno.test("turnTokens() takes an end that is spelled out for text, not for the end", () => {
+Deno.test("turnTokens() treats an end token that is sampled letter by letter as text", () => {
   const spelled = [..."<|im_end|>"].flatMap((letter) => tokenizer.encode(letter));
   const { ids } = turnTokens({ reply: { role: "assistant", content: "" }, sampled: spelled }, chatml);
   assertEquals(ids.filter((id) => id === END).length, 1);
 });
 
-Deno.test("turnTokens() costs the same however long the chat is", () => {
+Deno.test("turnTokens() encodes no more text when the chat is longer", () => {
   const encoded: number[] = [];
   const counting = {
     ...tokenizer,
@@ -114,15 +114,15 @@ Deno.test("turnTokens() costs the same however long the chat is", () => {
   assert(encoded.every((length) => length < 150), `${encoded}`);
 });
 
-Deno.test("turnTokens() keeps the thoughts that a template would drop", () => {
+Deno.test("turnTokens() keeps reasoning that the template would drop", () => {
   const format = new ChatFormat({ tokenizer, chatTemplate: FORGETFUL });
-  const said = "<think>c</think>a";
-  const turn = { sampled: tokenizer.encode(said), messages: [{ role: "user", content: "q" }] };
-  const { text } = turnTokens({ ...turn, reply: { role: "assistant", content: said } }, format);
-  assertEquals(text, `${said}<|im_end|>\n<|im_start|>user\nq<|im_end|>\n<|im_start|>assistant\n`);
+  const content = "<think>c</think>a";
+  const turn = { sampled: tokenizer.encode(content), messages: [{ role: "user", content: "q" }] };
+  const { text } = turnTokens({ ...turn, reply: { role: "assistant", content } }, format);
+  assertEquals(text, `${content}<|im_end|>\n<|im_start|>user\nq<|im_end|>\n<|im_start|>assistant\n`);
 });
 
-Deno.test("keepsTurns() tells templates that write turns apart from those that look back", () => {
+Deno.test("keepsTurns() is false for templates that render a turn by its position", () => {
   const tools = [{ name: "f", description: "d", parameters: {} }];
   const numbered = "{% for m in messages %}{{ loop.index }} {{ m.content }}</s>{% endfor %}" +
     "{% if add_generation_prompt %}{{ messages | length + 1 }} {% endif %}";
@@ -140,11 +140,15 @@ Deno.test("keepsTurns() tells templates that write turns apart from those that l
   }
 });
 
-Deno.test("turnTokens() refuses what it cannot put behind a generation prompt", () => {
+Deno.test("turnTokens() throws when the reply cannot follow the generation prompt", () => {
   const reply = { role: "assistant", content: "a" };
   const dialogpt = new ChatFormat({ tokenizer, family: "dialogpt" });
-  assertThrows(() => turnTokens({ reply }, dialogpt), Error, "must put a reply behind its generation prompt");
-  assertThrows(() => turnTokens({ reply: { role: "user", content: "q" } }, chatml), TypeError, "'user' does");
+  assertThrows(() => turnTokens({ reply }, dialogpt), Error, "must put a reply after its generation prompt");
+  assertThrows(
+    () => turnTokens({ reply: { role: "user", content: "q" } }, chatml),
+    TypeError,
+    "current value is 'user'",
+  );
   assertThrows(
     () => turnTokens({ reply }, new ChatFormat({ family: "chatml" })),
     TypeError,

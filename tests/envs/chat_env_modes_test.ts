@@ -207,6 +207,6 @@ Deno.test("ChatEnv refuses a mode that there is not, and one that lacks what it 
   assertThrows(
     () => new ChatEnv({ inputMode: "text", tokenizer, family: "tokenizer" }),
     TypeError,
-    "tokenizer 'tiny' must have one of its own",
+    "tokenizer 'tiny' as it has none",
   );
 });

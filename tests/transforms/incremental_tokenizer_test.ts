@@ -180,7 +180,7 @@ Deno.test("IncrementalTokenizer refuses a prompt that does not go on where the l
   const changes: [(prompt: History) => History, string][] = [
     [() => History.fromChats([{ role: "user", content: "other" }]), "message 0 is another"],
     [(prompt) => prompt.slice(0, 0), "message 0 is gone"],
-    [(prompt) => prompt.slice(0, 1).append({ role: "user", content: "?" }), "'user' does"],
+    [(prompt) => prompt.slice(0, 1).append({ role: "user", content: "?" }), "current value is 'user'"],
   ];
   for (const [change, message] of changes) {
     const changing: Transform = {
