@@ -91,7 +91,8 @@ export async function runDensity(options: DensityOptions): Promise<DensityReport
     right: right.filter(Boolean).length,
     processes: children.length,
     privateBytes: sizes.reduce<number>((sum, size) => sum + (size ?? NaN), 0),
-    ...{ execMs, openSeconds },
+    execMs,
+    openSeconds,
   };
 }
 

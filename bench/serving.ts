@@ -20,7 +20,15 @@ export class Serving implements AsyncDisposable {
   static async startWith(env: Record<string, string>, args: readonly string[]): Promise<Serving> {
     const [program = "", ...words] = [
       ...setprivPrefix(await parentDeath()),
-      ...[Deno.execPath(), "run", "-A", "--quiet", CLI, "serve", "--port", "0", ...args],
+      Deno.execPath(),
+      "run",
+      "-A",
+      "--quiet",
+      CLI,
+      "serve",
+      "--port",
+      "0",
+      ...args,
     ];
     const child = new Deno.Command(program, {
       args: words,
@@ -61,7 +69,9 @@ export class Serving implements AsyncDisposable {
   async ask(path: string, body: unknown, init: RequestInit = {}): Promise<unknown> {
     const headers = { "content-type": "application/json" };
     const response = await fetch(this.url + path, {
-      ...{ method: "POST", headers, body: JSON.stringify(body) },
+      method: "POST",
+      headers,
+      body: JSON.stringify(body),
       ...init,
     });
     return await response.json();

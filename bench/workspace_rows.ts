@@ -58,9 +58,20 @@ async function writeTask(directory: string): Promise<WorkspaceTask> {
   }
   const [script = { path: "", hostPath: directory }] = starter;
   return {
-    ...{ id: EPISODE.id, name: "A bench", description: "", fields: {}, starter, readOnly: [], data: [] },
+    id: EPISODE.id,
+    name: "A bench",
+    description: "",
+    fields: {},
+    starter,
+    readOnly: [],
+    data: [],
     evaluation: {
-      ...{ kind: "module", script, files: [], submission: ["answer.txt"], timeoutMs: 1_000, directions: {} },
+      kind: "module",
+      script,
+      files: [],
+      submission: ["answer.txt"],
+      timeoutMs: 1_000,
+      directions: {},
     },
     trainingTimeoutMs: 60_000,
     commandFiles: [],

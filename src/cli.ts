@@ -41,9 +41,15 @@ export function paddockCommand(): Command {
     })
     .exitOverride();
   const commands = [
-    ...[execCommand(), sessionCommand(), replCommand()],
-    ...[serveCommand(), mcpCommand()],
-    ...[rolloutCommand(), gradeCommand(), viewCommand(), doctorCommand()],
+    execCommand(),
+    sessionCommand(),
+    replCommand(),
+    serveCommand(),
+    mcpCommand(),
+    rolloutCommand(),
+    gradeCommand(),
+    viewCommand(),
+    doctorCommand(),
   ];
   for (const command of commands) paddock.addCommand(command.copyInheritedSettings(paddock));
   return paddock;

@@ -61,7 +61,9 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
 /** Programs of some milliseconds, so that kills meet them, each of which alone prints its number. */
 async function loadPrograms(url: string, tally: Tally, goOn: (sent: number) => boolean): Promise<void> {
   const { errors } = await runLoad({
-    ...{ url, connections: PROGRAM_LANES, goOn },
+    url,
+    connections: PROGRAM_LANES,
+    goOn,
     async ask(connection, number) {
       const code = `total = sum(i % 7 for i in range(200_000))\nprint(${number} * total)`;
       const answer = await askCode(connection, code);

@@ -24,7 +24,9 @@ export async function chaosRows(setup: BenchSetup): Promise<Row[]> {
     { what: "chaos: processes left at the end", value: left, unit: "errors", bound: 0 },
     {
       what: "a session is free after its client has gone",
-      ...{ value: await freedMs({ runs: 9, cacheDir }), unit: "ms", bound: FREED_MS },
+      value: await freedMs({ runs: 9, cacheDir }),
+      unit: "ms",
+      bound: FREED_MS,
     },
   ];
 }

@@ -5,8 +5,15 @@ import { WORKSPACE_ENV } from "./workspace_run.ts";
 
 /** Options that one env alone understands. */
 const OF_ONE: Readonly<Record<string, string>> = {
-  ...{ path: TAU_BENCH, domain: TAU_BENCH, user: TAU_BENCH, userModel: TAU_BENCH, userStrategy: TAU_BENCH },
-  ...{ task: WORKSPACE_ENV, agent: WORKSPACE_ENV, rewardAt: WORKSPACE_ENV, wrongFormatReward: WORKSPACE_ENV },
+  path: TAU_BENCH,
+  domain: TAU_BENCH,
+  user: TAU_BENCH,
+  userModel: TAU_BENCH,
+  userStrategy: TAU_BENCH,
+  task: WORKSPACE_ENV,
+  agent: WORKSPACE_ENV,
+  rewardAt: WORKSPACE_ENV,
+  wrongFormatReward: WORKSPACE_ENV,
 };
 /** Options that say what a workspace's task and agent say themselves. */
 const NOT_OF_WORKSPACES = ["grader", "judge", "judgeModel", "system", "split", "profile", "calls"];

@@ -95,7 +95,9 @@ async function gradeFile(
   const grade = (trajectory: Trajectory, signal: AbortSignal) =>
     gradeTrajectory(trajectory, grader, { signal });
   const graded = mapConcurrently(savedEpisodes(file), grade, {
-    ...{ concurrency, ordered: true, signal },
+    concurrency,
+    ordered: true,
+    signal,
   });
   for await (const trajectory of graded) {
     summary.add(trajectory);

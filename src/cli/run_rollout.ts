@@ -121,9 +121,25 @@ export async function runRollout(asked: RolloutFlags, signal: AbortSignal): Prom
   const stdout = out === undefined && training === undefined ? Deno.stdout : untilClosed(Deno.stdout);
   return await playTasks({
     maxTurns: kind.replies?.(maxTurns) ?? maxTurns,
-    ...{ tasks, split, limit, samples, seed, concurrency, summary, out, training, json, show },
-    ...{ policy: chosen.policy, onTask: chosen.onTask, makeEnv, signal },
-    ...{ stdout, stderr: Deno.stderr, colour: wantsColour(), columns: terminalColumns },
+    tasks,
+    split,
+    limit,
+    samples,
+    seed,
+    concurrency,
+    summary,
+    out,
+    training,
+    json,
+    show,
+    policy: chosen.policy,
+    onTask: chosen.onTask,
+    makeEnv,
+    signal,
+    stdout,
+    stderr: Deno.stderr,
+    colour: wantsColour(),
+    columns: terminalColumns,
   });
 }
 

@@ -85,7 +85,12 @@ async function runServe(flags: ServeFlags, signal: AbortSignal): Promise<number>
   const pool = lazyPool({ profile, size: maxSessions, resetMode, cacheDir: flags.cacheDir, stack })();
   const paddock = stack.use(
     new PaddockServer({
-      ...{ ...address, pool, maxSessions, maxSessionsEach, queue, onFault: report },
+      ...address,
+      pool,
+      maxSessions,
+      maxSessionsEach,
+      queue,
+      onFault: report,
       graders: await servedGraders(flags, { profile, stack }),
       tools: await openToolFiles(flags.tool ?? [], stack),
       openEnvTokenizer: await openEnvTokenizer(flags),
@@ -104,7 +109,9 @@ async function runServe(flags: ServeFlags, signal: AbortSignal): Promise<number>
 function listening(paddock: PaddockServer, { hostname, name }: ServeAddress, port: number): HttpServer {
   try {
     return new HttpServer(paddock.fetch, {
-      ...{ hostname, port, onFault: report },
+      hostname,
+      port,
+      onFault: report,
       onGraceOver: () => paddock[Symbol.asyncDispose](),
     });
   } catch (cause) {

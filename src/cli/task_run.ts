@@ -100,7 +100,9 @@ export class TaskRun {
     const total = count === undefined ? undefined : count * samples;
     const groups = new EpisodeGroups((id) => this.#unfinished.left(id));
     await using progress = new Progress({
-      ...{ summary, total, columns },
+      summary,
+      total,
+      columns,
       sink: stderr,
       isTerminal: stderr.isTerminal(),
     });
@@ -128,7 +130,12 @@ export class TaskRun {
   #trajectories(): AsyncGenerator<Trajectory> {
     const { policy, samples, seed, concurrency, show, maxTurns, summary, training, signal } = this.#options;
     return rolloutAll(this.#tasks(), {
-      ...{ policy, samples, seed, concurrency, maxTurns, signal },
+      policy,
+      samples,
+      seed,
+      concurrency,
+      maxTurns,
+      signal,
       makeEnv: (task, resumed) => this.#makeEnv(task, resumed),
       tokens: training?.tokens,
       resumed: ({ task, sample }) => training?.file.takeStopped(task, sample),

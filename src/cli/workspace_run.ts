@@ -100,7 +100,11 @@ export async function openWorkspaces(
     openEnv: ({ id }, { maxSteps }) => {
       enter(id);
       const env = mlgymEnv(workspaces, {
-        ...{ maxSteps, timeoutMs, rewardAt, rewardWrongFormat, lastObservations },
+        maxSteps,
+        timeoutMs,
+        rewardAt,
+        rewardWrongFormat,
+        lastObservations,
       });
       return new OwningEnv(env, { [Symbol.asyncDispose]: () => leave(id) });
     },

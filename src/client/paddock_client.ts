@@ -62,7 +62,10 @@ export class PaddockClient implements SessionPool, AsyncDisposable {
     checkSeed(seed);
     const signal = this.#signal(options.signal);
     const { id } = await this.#api.post("/sessions", { seed }, {
-      ...{ doing: "acquire session", answer: sessionResponse, signal, waits: true },
+      doing: "acquire session",
+      answer: sessionResponse,
+      signal,
+      waits: true,
       onLate: ({ id }) => new RemoteSession(this.#api, id)[Symbol.asyncDispose](),
     });
     const session = new RemoteSession(this.#api, id);
@@ -92,7 +95,9 @@ export class PaddockClient implements SessionPool, AsyncDisposable {
     for (const { code, ...rest } of programs) checkRemoteExec(code, rest);
     const items = programs.map(({ code, session, ...rest }) => ({ ...toExecRequest(code, rest), session }));
     const { results } = await this.#api.post("/exec:batch", { items }, {
-      ...{ doing: "exec batch", answer: batchResponse, signal: this.#signal(options.signal) },
+      doing: "exec batch",
+      answer: batchResponse,
+      signal: this.#signal(options.signal),
       timeoutMs: programs.reduce((sum, { timeoutMs = 0 }) => sum + timeoutMs, 0),
     });
     if (results.length !== programs.length) {
@@ -115,7 +120,9 @@ export class PaddockClient implements SessionPool, AsyncDisposable {
     const messages = [...history].map((message) => ({ role: message.role, content: messageText(message) }));
     const task = { id, answer, reference, fields, query: typeof query === "string" ? query : "" };
     return await this.#api.post("/grade", { grader, task, messages }, {
-      ...{ doing: "grade", answer: score, signal: this.#signal(context.signal) },
+      doing: "grade",
+      answer: score,
+      signal: this.#signal(context.signal),
     });
   }
 

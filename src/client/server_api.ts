@@ -179,7 +179,10 @@ export class ServerApi implements AsyncDisposable {
       ...(id !== undefined && { "x-request-id": id }),
     };
     const request = new Request(this.#base + path, {
-      ...{ method, headers, redirect: "manual", body: body === undefined ? null : JSON.stringify(body) },
+      method,
+      headers,
+      redirect: "manual",
+      body: body === undefined ? null : JSON.stringify(body),
     });
     const { fetch, answerTimeoutMs } = this.#options;
     return attempt(request, { fetch, doing, timeoutMs: timeoutMs + answerTimeoutMs, signal: cut, read });

@@ -73,7 +73,11 @@ export class DatasetChatEnv implements AsyncDisposable {
     const chatOptions = { ...chat, systemPrompt: chat.systemPrompt ?? new.target.SYSTEM_PROMPT };
     this.#primer = new DataLoadingPrimer({
       dataloaderFactory: passes({ dataset, shuffle, name, split, seed }),
-      ...{ collate, dataKey, repeats, groupRepeats, batchSizeDl },
+      collate,
+      dataKey,
+      repeats,
+      groupRepeats,
+      batchSizeDl,
     });
     this.#env = new VectorEnv({
       makeEnv: (index) => makeEnv?.(index, chatOptions) ?? new ChatEnv(chatOptions),

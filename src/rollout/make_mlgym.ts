@@ -49,7 +49,9 @@ export async function makeMLGym(options: MakeMLGymOptions): Promise<TransformedE
   }
   const loaded = await Promise.all((tasks ?? [task ?? ""]).map((each) => loadedTask(each)));
   const workspaces = new Workspaces({
-    ...{ tasks: loaded, cacheDir, onBuild },
+    tasks: loaded,
+    cacheDir,
+    onBuild,
     agent: typeof agent === "object" ? agent : await loadAgentConfig(agent),
   });
   const own = typeof tokenizer === "string" ? await loadTokenizer(tokenizer) : tokenizer;

@@ -128,7 +128,11 @@ export class Session implements PythonSession {
     const { timeoutMs = limits.timeoutMs, silenceMs, stdin, signal, onOutput } = options;
     const link = await this.#live();
     const run = new ExecRun(link, {
-      ...{ signal, onOutput, timeoutMs, silenceMs, parse: parseShellResult },
+      signal,
+      onOutput,
+      timeoutMs,
+      silenceMs,
+      parse: parseShellResult,
       ...this.#runLimits(),
     });
     const end = await run.run(FrameKind.shell, { command, stdin });

@@ -6,7 +6,10 @@ import type { Limits } from "./limits.ts";
 import { HOME } from "./protocol.ts";
 
 const DEADLINES: Readonly<Record<StopReason, ShellDeadline | undefined>> = {
-  ...{ timeout: "run", silence: "silence", cpu: "cpu", aborted: undefined },
+  timeout: "run",
+  silence: "silence",
+  cpu: "cpu",
+  aborted: undefined,
 };
 
 /** Says what became of a command line. Time and death are what the host saw; the rest is what the guest said. */
@@ -21,7 +24,10 @@ export function shellResult(
 ): ShellResult {
   const { stdout, stderr, durationMs, stateKept, stopped, result } = end;
   const outcome = {
-    ...{ stdout, stderr, durationMs, stateKept },
+    stdout,
+    stderr,
+    durationMs,
+    stateKept,
     truncated: result?.truncated ?? false,
     cwd: result?.outcome.cwd ?? options.home ?? HOME,
   };

@@ -56,7 +56,11 @@ export class EnvService implements AsyncDisposable {
     const sessions = new EnvSessions(this.#options.sessions, owner);
     const env: LiveEnv = new LiveEnv({
       env: makeEnv(config, { graders: boundedGraders(graders), tools }, sessions),
-      ...{ config, sessions, owner, idleMs, onFault },
+      config,
+      sessions,
+      owner,
+      idleMs,
+      onFault,
       requireRoom: () => this.#requireRoom(),
       onEnd: () => this.#envs.delete(env.id),
     });

@@ -45,7 +45,9 @@ export class EnvSessions implements SessionPool, AsyncDisposable {
 
   async #taken({ seed, signal = new AbortController().signal }: TakeOptions): Promise<LiveSession> {
     return this.#session ??= await this.#sessions.borrow({
-      ...{ owner: this.#owner, seed, signal },
+      owner: this.#owner,
+      seed,
+      signal,
       idleMs: Infinity, // the env ends for want of use, and its interpreter with it
     });
   }

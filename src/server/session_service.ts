@@ -95,7 +95,13 @@ export class SessionService implements AsyncDisposable {
       );
       const onEnd = () => this.#end(session, lease, place);
       const session: LiveSession = new LiveSession({
-        ...{ session: lease.session, owner, name, spareMs, metrics, onEnd, onFault },
+        session: lease.session,
+        owner,
+        name,
+        spareMs,
+        metrics,
+        onEnd,
+        onFault,
         onRest: () => this.#makeRoom(owner),
         idleMs: idleMs ?? this.#options.idleMs,
         stop: this.#stop.signal,

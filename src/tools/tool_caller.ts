@@ -98,13 +98,24 @@ export class ToolCaller {
     const parts = value instanceof ToolParts && value.mixed && !cut ? shownParts(value) : undefined;
     const shown = cut ? cutText(text, maxResultCharacters) : text;
     const answer: ToolAnswer = {
-      ...{ name, number, callId, tried, text: shown, ok: fault === undefined },
+      name,
+      number,
+      callId,
+      tried,
+      text: shown,
+      ok: fault === undefined,
       ...(call.callId !== undefined && { tag: call.callId }),
       ...(parts && { parts }),
     };
     const status = fault === undefined ? "ok" : faultStatus(fault);
     const result: ToolResult = {
-      ...{ tool: name, call: number, callId, status, text, durationMs, truncated: cut },
+      tool: name,
+      call: number,
+      callId,
+      status,
+      text,
+      durationMs,
+      truncated: cut,
       ...(args && { arguments: args }),
       ...(fault === undefined && { value: value instanceof ToolParts ? value.parts : value }),
     };

@@ -133,16 +133,14 @@ export class PythonInterpreter implements Transform {
     const { exec, turn } = ran;
     const { status, durationMs, truncated } = exec;
     return {
-      ...{
-        tool: "python",
-        call,
-        callId: `python-${turn}-${call}`,
-        code,
-        exec,
-        status,
-        durationMs,
-        truncated,
-      },
+      tool: "python",
+      call,
+      callId: `python-${turn}-${call}`,
+      code,
+      exec,
+      status,
+      durationMs,
+      truncated,
       text: this.#text(call, exec),
     };
   }

@@ -9,7 +9,9 @@ Deno.test({
   ignore: !linux,
 }, async () => {
   const { kills, during, after, left, exitCode } = await runChaos({
-    ...{ goOn: (kills) => kills < 4, pauseMs: 1_500, after: 20 },
+    goOn: (kills) => kills < 4,
+    pauseMs: 1_500,
+    after: 20,
   });
   assertEquals([...during.wrong, ...after.wrong], []);
   assertEquals(kills, 4);

@@ -7,7 +7,9 @@ import { Serving } from "../../bench/serving.ts";
 Deno.test("runLoad() has every program of 64 connections answered by a server of two sessions", async () => {
   await using serving = await Serving.start("--max-sessions", "2");
   const { times, errors } = await runLoad({
-    ...{ url: serving.url, connections: 64, goOn: (sent) => sent < 192 },
+    url: serving.url,
+    connections: 64,
+    goOn: (sent) => sent < 192,
     ask: (connection, number) => runCode(connection, ownProgram(number)),
   });
   assertEquals(errors, []);

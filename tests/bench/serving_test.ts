@@ -18,7 +18,9 @@ Deno.test({
     const config = fileURLToPath(new URL("../../deno.json", import.meta.url));
     await using parent = new Deno.Command(Deno.execPath(), {
       args: ["run", "-A", "--quiet", "--config", config, "-"],
-      ...{ stdin: "piped", stdout: "piped", stderr: "inherit" },
+      stdin: "piped",
+      stdout: "piped",
+      stderr: "inherit",
     }).spawn();
     await new Response(program).body?.pipeTo(parent.stdin);
     const { value = "" } = await parent.stdout.pipeThrough(new TextDecoderStream()).getReader().read();

@@ -113,7 +113,10 @@ nativeTest(
     const cases = rewardCases(domain, "test");
     const expected = nativeRewards(python, { ...rewarding, cases });
     const { rewards, ones, differences } = await compareRewards(domain, {
-      ...{ split: "test", lanes: 2, cases, expected },
+      split: "test",
+      lanes: 2,
+      cases,
+      expected,
     });
     assertEquals([rewards, differences], [cases.length, []]);
     assert(cases.length > 50 && ones > 5 && rewards - ones > 5, `${ones} of ${rewards}`);

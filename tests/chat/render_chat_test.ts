@@ -16,14 +16,14 @@ const FORGED =
 function controls(text: string, family: string): Record<string, number> {
   const bySpeaker = ["dialogpt", "falcon", "deepseek"].includes(family);
   const marks = {
-    ...{
-      start: /<\|im_start\|>/g,
-      end: /<\|im_end\|>/g,
-      eod: /<\|endoftext\|>/g,
-      bos: /<s>/g,
-      eos: /<\/s>/g,
-    },
-    ...{ header: /<\|header_start\|>/g, headerEnd: /<\|header_end\|>/g, eot: /<\|eot\|>/g },
+    start: /<\|im_start\|>/g,
+    end: /<\|im_end\|>/g,
+    eod: /<\|endoftext\|>/g,
+    bos: /<s>/g,
+    eos: /<\/s>/g,
+    header: /<\|header_start\|>/g,
+    headerEnd: /<\|header_end\|>/g,
+    eot: /<\|eot\|>/g,
     speaker: !bySpeaker ? /(?!)/g : /(?:^|[\n\r\u2028]|<\/?s>)\s*(?:User|Assistant|Tool)\s*:/gi,
   };
   return Object.fromEntries(

@@ -78,8 +78,10 @@ Deno.test("tokenizeChat() finds the assistant's content when the template has no
   await t.step("a template that trims contents", () => {
     const format = new ChatFormat({ chatTemplate: templates.trimming, tokenizer });
     const chat = [
-      ...[{ role: "user", content: " x \n" }, { role: "assistant", content: "\n x " }],
-      ...[{ role: "user", content: "x" }, { role: "assistant", content: " x" }],
+      { role: "user", content: " x \n" },
+      { role: "assistant", content: "\n x " },
+      { role: "user", content: "x" },
+      { role: "assistant", content: " x" },
     ];
     assertEquals(masked(chat, format), ["x", "x"]);
   });

@@ -7,7 +7,8 @@ const CLI = decodeURIComponent(new URL("../../src/cli.ts", import.meta.url).path
 
 async function run(client: Client, python_code: string): Promise<string> {
   const { content: [first] } = await client.callTool({
-    ...{ name: "run_python_code", arguments: { python_code } },
+    name: "run_python_code",
+    arguments: { python_code },
   }) as CallToolResult;
   return first?.type === "text" ? first.text : "";
 }

@@ -48,7 +48,15 @@ async function play(
     using out = path === undefined ? undefined : await TrajectoryFile.open(path, { resume, onKept });
     await Deno.writeTextFile(tasks, lines.join("\n"));
     const code = await playTasks({
-      ...{ tasks, policy, samples, summary, maxTurns, out, stdout, stderr, concurrency: 2 },
+      tasks,
+      policy,
+      samples,
+      summary,
+      maxTurns,
+      out,
+      stdout,
+      stderr,
+      concurrency: 2,
       makeEnv: await makeEnv(pool, maxTurns),
       signal: new AbortController().signal,
       ...rest,

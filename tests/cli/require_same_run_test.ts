@@ -37,9 +37,22 @@ Deno.test("requireSameTokens() refuses an episode of another tokenizer", () => {
   const prompt = "<|im_start|>user\n\ufffd é";
   const tokens = [...tokenizer.encode(prompt), 1, 2];
   const result = parseInteraction({
-    ...{ prompt, tokens, loss_mask: [1, 1], response_length: 2, log_probs: null, turns: [], errors: [] },
-    ...{ reward: null, messages: [], info: {}, response: "", status: "completed", reward_parts: {} },
-    ...{ task_id: "a", task_hash: "h", sample: 1 },
+    prompt,
+    tokens,
+    loss_mask: [1, 1],
+    response_length: 2,
+    log_probs: null,
+    turns: [],
+    errors: [],
+    reward: null,
+    messages: [],
+    info: {},
+    response: "",
+    status: "completed",
+    reward_parts: {},
+    task_id: "a",
+    task_hash: "h",
+    sample: 1,
   });
   requireSameTokens(result, { out: "x", tokenizer });
   const other = byteTokenizer({ specialTokens: ["<|im_end|>", "<|im_start|>"] });

@@ -181,7 +181,9 @@ Deno.test({
     const cli = decodeURIComponent(new URL("../../src/cli.ts", import.meta.url).pathname);
     const child = new Deno.Command("nohup", {
       args: [Deno.execPath(), "run", "-A", cli, ...chat(folder, server.url)],
-      ...{ stdin: "null", stdout: "piped", stderr: "null" },
+      stdin: "null",
+      stdout: "piped",
+      stderr: "null",
     }).spawn();
     while (server.seen.length === 0) await new Promise((resolve) => setTimeout(resolve, 20));
     child.kill("SIGHUP");

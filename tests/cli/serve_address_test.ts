@@ -22,7 +22,9 @@ Deno.test("serveAddress() refuses every other address without a token", () => {
 
 Deno.test("serveAddress() takes tokens from flags and from the environment, and refuses an empty one", () => {
   assertEquals(serveAddress({ ...any, host: "0.0.0.0", token: ["a"] }, "b,c"), {
-    ...{ hostname: "0.0.0.0", name: "0.0.0.0", tokens: ["a", "b", "c"] },
+    hostname: "0.0.0.0",
+    name: "0.0.0.0",
+    tokens: ["a", "b", "c"],
   });
   assertThrows(
     () => serveAddress({ ...any, host: "0.0.0.0", token: [""] }, undefined),

@@ -72,7 +72,9 @@ Deno.test({
     const command = 'ulimit -n 128; exec "$0" run -A --quiet src/cli.ts serve --port 0 --max-sessions 1';
     const child = new Deno.Command("sh", {
       args: ["-c", command, Deno.execPath()],
-      ...{ stdin: "piped", stdout: "piped", stderr: "piped" },
+      stdin: "piped",
+      stdout: "piped",
+      stderr: "piped",
     }).spawn();
     const serving = await Serving.over(child);
     const { port } = new URL(serving.url);
@@ -103,8 +105,14 @@ Deno.test("paddock serve offers tools to envs, and OpenEnv's chat env with a tok
   );
   try {
     const serving = await Serving.start(
-      ...["--max-sessions", "1", "--tool", `${directory}/double.ts`],
-      ...["--openenv", "chat", "--tokenizer", directory],
+      "--max-sessions",
+      "1",
+      "--tool",
+      `${directory}/double.ts`,
+      "--openenv",
+      "chat",
+      "--tokenizer",
+      directory,
     );
     const { id } = await serving.ask("/v1/envs", { env: "tools" }) as { id: string };
     await serving.ask(`/v1/envs/${id}/reset`, { task: { query: "21?" } });
@@ -113,7 +121,9 @@ Deno.test("paddock serve offers tools to envs, and OpenEnv's chat env with a tok
     }) as { observation: { messages: { content: string }[] } };
     assertStringIncludes(observation.messages.at(-1)?.content ?? "", "42");
     assertEquals(await serving.ask("/reset", {}), {
-      ...{ observation: { messages: [], tokens: [] }, reward: null, done: false },
+      observation: { messages: [], tokens: [] },
+      reward: null,
+      done: false,
     });
     assertEquals(await serving.end("SIGTERM"), { code: 0, log: "" });
   } finally {
@@ -145,7 +155,8 @@ Deno.test("paddock serve tells its spans to a collector of OpenTelemetry, those 
     return Response.json({});
   });
   const serving = await Serving.startWith({
-    ...{ OTEL_DENO: "true", OTEL_EXPORTER_OTLP_PROTOCOL: "http/json" },
+    OTEL_DENO: "true",
+    OTEL_EXPORTER_OTLP_PROTOCOL: "http/json",
     OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${collector.addr.port}`,
   }, ["--max-sessions", "1"]);
   const { results } = await serving.ask("/v1/exec:batch", { items: [{ code: "1 + 1" }] }) as {

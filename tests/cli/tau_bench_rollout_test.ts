@@ -29,17 +29,15 @@ Deno.test("paddock rollout --env tau-bench records a user without lines on that 
   try {
     await Deno.writeTextFile(users, '{"id": "library_desk/test/0", "replies": ["Hello", "###STOP###"]}\n');
     const { code, stdout } = await rollout(
-      ...[
-        ...PLAYED,
-        ...POLICY,
-        "--user",
-        `scripted:${users}`,
-        "--limit",
-        "2",
-        "--json",
-        "--concurrency",
-        "1",
-      ],
+      ...PLAYED,
+      ...POLICY,
+      "--user",
+      `scripted:${users}`,
+      "--limit",
+      "2",
+      "--json",
+      "--concurrency",
+      "1",
     );
     const [one, two] = stdout.trim().split("\n").map((line) => JSON.parse(line));
     assertEquals([code, one.reward, one.error], [1, 1, undefined]);
@@ -65,8 +63,14 @@ Deno.test("paddock rollout --env tau-bench --resume has a model that plays a use
       return Response.json({ text, output_ids: encode(text), meta_info: { finish_reason: "stop" } });
     });
     const players = [
-      ...["--user", `openai:${user.url}`, "--user-model", "m"],
-      ...["--policy", `sglang:${policy.url}`, "--tokenizer", folder],
+      "--user",
+      `openai:${user.url}`,
+      "--user-model",
+      "m",
+      "--policy",
+      `sglang:${policy.url}`,
+      "--tokenizer",
+      folder,
     ];
     const train = ["--train-out", `${folder}/train.jsonl`, "--resume", "--limit", "1"];
     const played = async () => {
@@ -95,7 +99,14 @@ Deno.test("paddock rollout --env tau-bench stops a tool at the time that is give
   await Deno.writeTextFile(`${path}/users.jsonl`, script(["Hello", "###STOP###"]));
   const players = ["--policy", `scripted:${path}/policy.jsonl`, "--user", `scripted:${path}/users.jsonl`];
   const { code, stdout } = await rollout(
-    ...["--path", path, "--domain", "odd", ...players, "--timeout-ms", "700", "--json"],
+    "--path",
+    path,
+    "--domain",
+    "odd",
+    ...players,
+    "--timeout-ms",
+    "700",
+    "--json",
   );
   const { messages, terminated } = JSON.parse(stdout);
   assertEquals([code, terminated], [0, true], stdout);

@@ -118,9 +118,17 @@ async function train(folder: string, run: Run): Promise<number> {
   await Array.fromAsync(file.fillFrom(out?.finished() ?? []));
   return await playTasks({
     tasks: `${folder}/tasks.jsonl`,
-    ...{ policy, signal, samples: 1, concurrency: 1, maxTurns: 3, summary: new Summary({ samples: 1 }) },
-    ...{ out, training: new Training(file, { tokenizer, family: "chatml" }), makeEnv },
-    ...{ stdout: new FakeSink(), stderr: new FakeSink() },
+    policy,
+    signal,
+    samples: 1,
+    concurrency: 1,
+    maxTurns: 3,
+    summary: new Summary({ samples: 1 }),
+    out,
+    training: new Training(file, { tokenizer, family: "chatml" }),
+    makeEnv,
+    stdout: new FakeSink(),
+    stderr: new FakeSink(),
   });
 }
 

@@ -22,8 +22,20 @@ Deno.test("paddock rollout --env workspace plays tasks with scripted agents and 
   });
   const path = (name: string) => join(folder.path, name);
   const { code, stdout, stderr } = await rollout(
-    ...["--task", folder.path, "--task", path("other.yaml"), "--policy", `scripted:${path("agent.jsonl")}`],
-    ...["--wrong-format-reward", "-0.25", "--n", "2", "--out", path("out.jsonl"), "--concurrency", "2"],
+    "--task",
+    folder.path,
+    "--task",
+    path("other.yaml"),
+    "--policy",
+    `scripted:${path("agent.jsonl")}`,
+    "--wrong-format-reward",
+    "-0.25",
+    "--n",
+    "2",
+    "--out",
+    path("out.jsonl"),
+    "--concurrency",
+    "2",
   );
   assertEquals([code, stderr.includes("error:")], [1, false]);
   assertStringIncludes(stdout, "episodes      4");
@@ -94,8 +106,13 @@ Deno.test("paddock rollout --env workspace holds commands to its time, and count
     "agent.jsonl": `${JSON.stringify(replies)}\n`,
   });
   const { code, stdout, stderr } = await rollout(
-    ...["--task", folder.path, "--policy", `scripted:${join(folder.path, "agent.jsonl")}`],
-    ...["--timeout-ms", "500", "--show"],
+    "--task",
+    folder.path,
+    "--policy",
+    `scripted:${join(folder.path, "agent.jsonl")}`,
+    "--timeout-ms",
+    "500",
+    "--show",
   );
   assertEquals(code, 0, stderr);
   assertStringIncludes(stdout, "[The command was stopped as it was not done after 0.5 seconds.]");
@@ -115,8 +132,16 @@ Deno.test("paddock rollout --env workspace writes episodes for a trainer, with a
   });
   const path = (name: string) => join(folder.path, name);
   const { code, stderr } = await rollout(
-    ...["--task", folder.path, "--agent", path("agent.yaml"), "--policy", `scripted:${path("agent.jsonl")}`],
-    ...["--tokenizer", folder.path, "--train-out", path("train.jsonl")],
+    "--task",
+    folder.path,
+    "--agent",
+    path("agent.yaml"),
+    "--policy",
+    `scripted:${path("agent.jsonl")}`,
+    "--tokenizer",
+    folder.path,
+    "--train-out",
+    path("train.jsonl"),
   );
   assertEquals(code, 0, stderr);
   const result = parseInteraction(JSON.parse(await Deno.readTextFile(path("train.jsonl"))));

@@ -138,9 +138,17 @@ Deno.test("PaddockClient takes no answer for one that is none", async () => {
   const huge = `{"text":${"[".repeat(20_000)}`;
   const streams = ["", "data: 1\n\n", `event: stdout\ndata: {"text":1}\n\n`, "event: result\ndata: {}\n\n"];
   const bodies = [
-    ...["", "null", "[]", "<html>", huge, "{}", JSON.stringify({ ...OK, status: "fine" })],
-    ...[JSON.stringify({ ...OK, status: "error" }), JSON.stringify({ ...OK, stdout: 1 })],
-    ...[JSON.stringify({ ...OK, files: { a: "%" } }), JSON.stringify({ ...OK, durationMs: -1 })],
+    "",
+    "null",
+    "[]",
+    "<html>",
+    huge,
+    "{}",
+    JSON.stringify({ ...OK, status: "fine" }),
+    JSON.stringify({ ...OK, status: "error" }),
+    JSON.stringify({ ...OK, stdout: 1 }),
+    JSON.stringify({ ...OK, files: { a: "%" } }),
+    JSON.stringify({ ...OK, durationMs: -1 }),
   ];
   for (const body of bodies) {
     await using client = new PaddockClient({ url, ...scripted(new Response(body)) });
@@ -274,8 +282,11 @@ Deno.test("PaddockClient.execBatch() gives what became of each program, in order
   await using lease = await client.acquire();
   const session = lease.id;
   const outcomes = await client.execBatch([
-    ...[{ code: "n += 1", session }, { code: "raise" }, { code: "n", session: "none" }],
-    ...[{ code: "n += 1", session }, { code: "n" }],
+    { code: "n += 1", session },
+    { code: "raise" },
+    { code: "n", session: "none" },
+    { code: "n += 1", session },
+    { code: "n" },
   ]);
   assertEquals(
     outcomes.map(({ result, error }) =>

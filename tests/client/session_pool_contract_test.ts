@@ -47,7 +47,8 @@ Deno.test("hiddenTests run a model's program on a server, and their tests here, 
   const fetch = (request: Request) => server.app.fetch(request);
   await using pool = new PaddockClient({ url: "http://localhost", fetch });
   const fields = {
-    ...{ prompt: "def double(n):\n", entry_point: "double" },
+    prompt: "def double(n):\n",
+    entry_point: "double",
     test: "def check(candidate):\n    assert candidate(2) == 4\n    assert candidate(0) == 0\n",
   };
   const task = { id: "a", query: "?", fields };

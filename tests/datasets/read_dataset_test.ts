@@ -104,7 +104,9 @@ Deno.test("readDataset() reads CSV whose lines end in CR, however it is cut, and
     await withFiles({ "a.csv": csv }, async (folder) => {
       const tasks = await Array.fromAsync(readDataset(`${folder}/a.csv`));
       assertEquals(tasks.map(({ query, answer }) => [String(query).replace(/x+/, ""), answer]), [
-        ...[["q", 'a\r"\rb'], ["w", "2"], ["last", ""]],
+        ["q", 'a\r"\rb'],
+        ["w", "2"],
+        ["last", ""],
       ]);
     });
   }
@@ -150,7 +152,12 @@ for (const codec of ["none", "snappy", "zstd", "gzip", "brotli", "lz4"]) {
     const path = new URL(`./files/rows_${codec}.parquet`, import.meta.url); // written by pyarrow 25
     const tasks = await Array.fromAsync(readDataset(path));
     assertEquals(tasks.map(({ query, answer }) => [query, answer]), [
-      ...[["q0 ä", "0"], ["q1 ä", "1"], ["q2 ä", undefined], ["q3 ä", "3"], ["q4 ä", "4"], ["q5 ä", "5"]],
+      ["q0 ä", "0"],
+      ["q1 ä", "1"],
+      ["q2 ä", undefined],
+      ["q3 ä", "3"],
+      ["q4 ä", "4"],
+      ["q5 ä", "5"],
     ]);
     assertEquals(tasks[5], {
       id: `rows_${codec}:6`,

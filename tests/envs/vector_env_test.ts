@@ -146,7 +146,10 @@ Deno.test("VectorEnv: one failing element never disturbs another", async () => {
   ]);
   assertEquals(env.observations.map((observation) => observation !== null), [true, false, false, true]);
   assertEquals((await env.reset("e", { mask: [false, true, true, false] })).map(({ error }) => error), [
-    ...[undefined, undefined, undefined, undefined],
+    undefined,
+    undefined,
+    undefined,
+    undefined,
   ]);
   assertEquals(said(await env.step(["1", "2", "3", "4"].map(replyAction))), ["1", "2", "3", "4"]);
 });

@@ -52,13 +52,23 @@ async function whileServed(
 
 Deno.test("no README has a block that no test runs", () => {
   assertEquals(BLOCKS.map(({ section, language }) => `${section}: ${language}`), [
-    ...["Paddock: sh", "An episode: ts", "An episode: sh", "Tasks in, rewards out: sh", "Command line: sh"],
-    ...["Serve: sh", "Serve: sh", "Serve: ts", "Serve: python"],
+    "Paddock: sh",
+    "An episode: ts",
+    "An episode: sh",
+    "Tasks in, rewards out: sh",
+    "Command line: sh",
+    "Serve: sh",
+    "Serve: sh",
+    "Serve: ts",
+    "Serve: python",
     ...["verl: sh", "TRL: python", "slime: python", "MCP: json"].map((name) =>
       `Plug in your trainer: ${name.split(": ")[1]}`
     ),
     "Graders at the edge: sh", // tests/server/edge runs it
-    ...["Training: sh", "tau-bench: sh", "Workspace: sh", "Episodes: sh"],
+    "Training: sh",
+    "tau-bench: sh",
+    "Workspace: sh",
+    "Episodes: sh",
   ]);
 });
 

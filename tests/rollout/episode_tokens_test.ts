@@ -49,7 +49,9 @@ class TokenEnv implements Env {
     const prompt = History.fromChats(history?.response ?? []);
     const outcome = { reward: null, terminated: false, truncated: false, toolResults: [] };
     return Promise.resolve({
-      ...{ task: { id: "t", query: "q" }, history: { prompt }, tokens: { prompt: this.#prompt } },
+      task: { id: "t", query: "q" },
+      history: { prompt },
+      tokens: { prompt: this.#prompt },
       ...outcome,
     });
   };

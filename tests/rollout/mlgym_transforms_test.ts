@@ -229,8 +229,15 @@ async function agentConfig(agent: Partial<AgentConfig> = {}): Promise<AgentConfi
 function workspaceTask({ id = "t", name = "Demo" } = {}): WorkspaceTask {
   const script = { path: "score.py", hostPath: "/score.py" };
   return {
-    ...{ id, name, description: "Do it.", fields: { id, name, training_timeout: 60 } },
-    ...{ starter: [], readOnly: [], data: [], commandFiles: [], trainingTimeoutMs: 60_000 },
+    id,
+    name,
+    description: "Do it.",
+    fields: { id, name, training_timeout: 60 },
+    starter: [],
+    readOnly: [],
+    data: [],
+    commandFiles: [],
+    trainingTimeoutMs: 60_000,
     evaluation: { kind: "module", script, files: [], submission: [], timeoutMs: 1000, directions: {} },
   };
 }

@@ -124,7 +124,10 @@ Deno.test("rollout() writes down each turn: its times, its reward, and what the 
   const usage = { promptTokens: 7, replyTokens: 2 };
   const replies: Reply[] = ["```python\n18\n```", "The answer is 18"].map((content, turn) => ({
     message: { role: "assistant", content },
-    ...{ finishReason: "stop", usage, tokens, weightVersion: `w${turn}` },
+    finishReason: "stop",
+    usage,
+    tokens,
+    weightVersion: `w${turn}`,
   }));
   const script = (history: History) => replies[history.length === 1 ? 0 : 1] ?? "";
   const policy = { ...scriptedPolicy({ script }), name: "m" };

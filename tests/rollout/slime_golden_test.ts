@@ -155,7 +155,8 @@ async function replay(golden: Golden, tokenMode: TokenMode, source: "text" | "id
   const samplingParams = { temperature: 0, max_new_tokens: 512, top_p: 0.9, top_k: 50 };
   const policy = sglangPolicy({ url: server.url, samplingParams, input: source });
   const result = await trainingRollout(env, policy, tokenizer, {
-    ...{ tokenMode, maxSteps: golden.max_num_steps },
+    tokenMode,
+    maxSteps: golden.max_num_steps,
   });
   return { result, seen: server.seen.map(({ body }) => body) };
 }

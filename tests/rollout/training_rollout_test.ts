@@ -228,7 +228,9 @@ Deno.test("trainingRollout() that is stopped gives what there is, and goes on fr
 Deno.test("trainingRollout() goes on from a reply whose stop text the server cut off", async () => {
   const reply = {
     message: { role: "assistant", content: "x" },
-    ...{ tokens: { ids: tokenizer.encode("x STOP") }, finishReason: "stop", stopText: " STOP" },
+    tokens: { ids: tokenizer.encode("x STOP") },
+    finishReason: "stop",
+    stopText: " STOP",
   };
   const { result: saved } = await play({ observations: ["one"] }, sampling(reply), { maxSteps: 1 });
   const { result } = await play({ observations: ["one", STOP] }, sampling("y"), { resume: saved });

@@ -39,8 +39,15 @@ Deno.test("denoCommand() denies all, and imports only for a package or by permis
   assertEquals(program, "/bin/sh");
   assert(args.join(" ").includes("ulimit -f 0"));
   assertEquals(args.slice(args.indexOf("--no-prompt")), [
-    ...["--no-prompt", "--no-config", "--no-lock", "--cached-only", "--no-remote", "--no-npm"],
-    ...["--v8-flags=--max-old-space-size=256", "/x.js", "a"],
+    "--no-prompt",
+    "--no-config",
+    "--no-lock",
+    "--cached-only",
+    "--no-remote",
+    "--no-npm",
+    "--v8-flags=--max-old-space-size=256",
+    "/x.js",
+    "a",
   ]);
   assertEquals(env, { DENO_DIR: "/proc/nope", DENO_NO_UPDATE_CHECK: "1", NO_COLOR: "1" });
   const packaged = await denoCommand({ module: "npm:x@1", env: { A: "b" }, layers: new Set() });

@@ -41,7 +41,8 @@ Deno.test("/v1/envs plays the tasks of a config one after the other, with Python
   const path = await made(server, { tasks, grader: "number_match", systemPrompt: "Be brief.", maxTurns: 4 });
   const { body: first } = await server.ask("POST", `${path}/reset`, {});
   assertEquals(first.observation, {
-    ...{ taskId: "a", turns: 0 },
+    taskId: "a",
+    turns: 0,
     messages: [{ role: "system", content: "Be brief." }, { role: "user", content: "What is 6 times 7?" }],
   });
   const ran = await server.ask("POST", `${path}/step`, { reply: block("6 * 7") });
@@ -58,7 +59,9 @@ Deno.test("/v1/envs plays the tasks of a config one after the other, with Python
   assertEquals(server.pool.alive, 0);
   const { body: state } = await server.ask("GET", path);
   assertObjectMatch(state, {
-    ...{ env: "python", tasks: 2, observation: null },
+    env: "python",
+    tasks: 2,
+    observation: null,
     episode: { taskId: "a", turns: 3, reward: 1, terminated: true, truncated: false },
   });
   assertEquals((await server.ask("POST", `${path}/step`, { reply: "more" })).status, 409);

@@ -18,7 +18,9 @@ Deno.test("a server answers requests that no client sends, and none of them is a
   await using server = served();
   const { app, sessions, faults } = server;
   await using http = new HttpServer((request) => app.fetch(request), {
-    ...{ hostname: "127.0.0.1", port: 0, onGraceOver: () => sessions[Symbol.asyncDispose]() },
+    hostname: "127.0.0.1",
+    port: 0,
+    onGraceOver: () => sessions[Symbol.asyncDispose](),
   });
   const status = async (line: string, more = "", body = "") =>
     (await sent(http.port, `${line} HTTP/1.1\r\n${HEADERS}${more}\r\n${body}`))[0];

@@ -6,7 +6,10 @@ function serve(
   options: Partial<HttpServerOptions> = {},
 ): HttpServer {
   return new HttpServer(fetch, {
-    ...{ hostname: "127.0.0.1", port: 0, onGraceOver: () => Promise.resolve(), ...options },
+    hostname: "127.0.0.1",
+    port: 0,
+    onGraceOver: () => Promise.resolve(),
+    ...options,
   });
 }
 

@@ -43,7 +43,11 @@ export function served(
   const envs = new EnvService({ onFault, ...rest, sessions, metrics });
   const app = paddockApp({ onFault, ...rest, sessions, envs, metrics });
   return {
-    ...{ pool: fake, sessions, envs, faults, app },
+    pool: fake,
+    sessions,
+    envs,
+    faults,
+    app,
     async ask(method, path, body, headers) {
       const response = await app.request(path, jsonRequest(method, body, headers));
       const text = await response.text();

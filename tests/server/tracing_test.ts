@@ -75,7 +75,8 @@ Deno.test("a request, the taking of a session and a program have spans, which sa
     ["paddock.exec", {}, true],
     ["GET /*", {
       "http.request.method": "GET",
-      ...{ "http.route": "/*", "http.response.status_code": 404 },
+      "http.route": "/*",
+      "http.response.status_code": 404,
     }, false],
   ]);
   assertEquals(memory.spans.every(({ ended }) => ended), true);

@@ -24,7 +24,13 @@ Deno.test("/v1 opens a session, runs programs in it, lists it, resets it and end
   await server.ask("POST", `${path}/exec`, { code: "n += 1" });
   const again = await server.ask("POST", `${path}/exec`, { code: "n += 1", timeoutMs: 500 });
   assertEquals(again.body, {
-    ...{ status: "ok", stdout: "", stderr: "", durationMs: 1, stateKept: true, truncated: false, value: "2" },
+    status: "ok",
+    stdout: "",
+    stderr: "",
+    durationMs: 1,
+    stateKept: true,
+    truncated: false,
+    value: "2",
   });
   const { body } = await server.ask("GET", "/v1/sessions");
   assertEquals(body.sessions.map(({ id, execs }: { id: string; execs: number }) => [id, execs]), [
@@ -91,7 +97,10 @@ Deno.test("/v1 runs command lines where the profile has a shell, and says so whe
     (await server.ask("POST", `/v1/sessions/${id}/shell`, { command, stdin })).body;
   assertObjectMatch(await run("mkdir d && cd d && cat > a", "hi"), { status: "ok", exitCode: 0 });
   assertObjectMatch(await run("pwd; cat a; false"), {
-    ...{ status: "exited", exitCode: 1, stdout: "/home/pyodide/d\nhi", cwd: "/home/pyodide/d" },
+    status: "exited",
+    exitCode: 1,
+    stdout: "/home/pyodide/d\nhi",
+    cwd: "/home/pyodide/d",
   });
   await using other = served({ python });
   const { body: opened } = await other.ask("POST", "/v1/sessions", {});
@@ -103,8 +112,12 @@ Deno.test("/v1/exec:batch answers in order, each item with its own status", asyn
   await using server = served({ python });
   const { body: { id } } = await server.ask("POST", "/v1/sessions", {});
   const items = [
-    ...[{ code: "n += 1", session: id }, { code: "raise" }, { code: "n", session: "none" }],
-    ...[{ code: "n += 1", session: id }, { code: "n" }, { code: "n" }],
+    { code: "n += 1", session: id },
+    { code: "raise" },
+    { code: "n", session: "none" },
+    { code: "n += 1", session: id },
+    { code: "n" },
+    { code: "n" },
   ];
   const { status, body } = await server.ask("POST", "/v1/exec:batch", { items });
   assertEquals(status, 200);
@@ -136,7 +149,9 @@ Deno.test("/v1/grade gives the score of a grader, null included, and names the g
   await using server = served({ graders: new Map([["number_match", () => numberMatch()]]) });
   const grade = (grader: string, answer?: string | number | boolean) =>
     server.ask("POST", "/v1/grade", {
-      ...{ grader, task: { answer }, messages: [{ role: "assistant", content: "It is 42." }] },
+      grader,
+      task: { answer },
+      messages: [{ role: "assistant", content: "It is 42." }],
     });
   assertEquals((await grade("number_match", "42")).body, { score: 1 });
   assertEquals((await grade("number_match", "41")).body, { score: 0 });
@@ -185,17 +200,23 @@ Deno.test("the server describes itself", async () => {
   assertStringIncludes(metrics, "# TYPE paddock_sessions gauge\npaddock_sessions 0\n");
   const { body: api } = await server.ask("GET", "/openapi.json");
   assertEquals(Object.keys(api.paths).sort(), [
-    ...["/v1/envs", "/v1/envs/step:batch", "/v1/envs/{id}", "/v1/envs/{id}/reset", "/v1/envs/{id}/step"],
-    ...[
-      "/v1/exec:batch",
-      "/v1/grade",
-      "/v1/graders",
-      "/v1/requests/{id}",
-      "/v1/sessions",
-      "/v1/sessions/{id}",
-    ],
-    ...["/v1/sessions/{id}/exec", "/v1/sessions/{id}/file", "/v1/sessions/{id}/files"],
-    ...["/v1/sessions/{id}/reset", "/v1/sessions/{id}/shell", "/v1/sessions/{id}/stream"],
+    "/v1/envs",
+    "/v1/envs/step:batch",
+    "/v1/envs/{id}",
+    "/v1/envs/{id}/reset",
+    "/v1/envs/{id}/step",
+    "/v1/exec:batch",
+    "/v1/grade",
+    "/v1/graders",
+    "/v1/requests/{id}",
+    "/v1/sessions",
+    "/v1/sessions/{id}",
+    "/v1/sessions/{id}/exec",
+    "/v1/sessions/{id}/file",
+    "/v1/sessions/{id}/files",
+    "/v1/sessions/{id}/reset",
+    "/v1/sessions/{id}/shell",
+    "/v1/sessions/{id}/stream",
   ]);
   const { body: page } = await server.ask("GET", "/docs");
   assertStringIncludes(page, "POST /v1/sessions/{id}/exec");

@@ -225,8 +225,12 @@ Deno.test("IncrementalTokenizer gives a history without messages its generation 
 Deno.test("IncrementalTokenizer must be reset before it steps", () => {
   const incremental = new IncrementalTokenizer({ tokenizer });
   const step = {
-    ...{ task, history: { prompt: History.fromChats([]) }, reward: null },
-    ...{ terminated: false, truncated: false, toolResults: [] },
+    task,
+    history: { prompt: History.fromChats([]) },
+    reward: null,
+    terminated: false,
+    truncated: false,
+    toolResults: [],
   };
   assertThrows(() => incremental.step(step, { task, turn: 1 }), Error, "must be reset first");
 });

@@ -295,14 +295,17 @@ Deno.test("ToolTransform: registry tools in order, stop_on_error, `_state`, `err
   const soft = anyTool("soft", () => ({ error: "soft" }));
   const call = (name: string) => `<tool name="${name}">{}</tool>`;
   const [all] = await answersTo(call("count") + call("soft") + call("count"), [count, soft], {
-    ...{ parser, passState: true, stopOnError: true },
+    parser,
+    passState: true,
+    stopOnError: true,
   });
   assertEquals(
     all,
     '<tool_results>\nTool count (call 1) succeeded:\n  Result: {\n  "n": 1\n}\nTool soft (call 2) failed:\n  Error: soft\n</tool_results>',
   );
   const { toolResults } = await stepWithTools(call("soft") + call("count"), [count, soft], {
-    ...{ parser, stopOnError: true },
+    parser,
+    stopOnError: true,
   });
   assertEquals(toolResults.map(({ status }) => status), ["error", "refused"]);
   const kept = await answersTo(call("soft"), [soft], { parser: xmlCalls({ errorKeyFails: false }) });

@@ -31,8 +31,16 @@ Deno.test("TransformedEnv runs task and action hooks last-appended first, the ot
     await env.step(replyAction("x"));
   }
   assertEquals(log, [
-    ...["task b", "task a", "reset a 0", "reset b 0", "action b 1", "action a 1", "step a", "step b"],
-    ...["dispose b", "dispose a"],
+    "task b",
+    "task a",
+    "reset a 0",
+    "reset b 0",
+    "action b 1",
+    "action a 1",
+    "step a",
+    "step b",
+    "dispose b",
+    "dispose a",
   ]);
 });
 

@@ -1,8 +1,25 @@
 const TOKEN = /\d+(?:\.\d+)?|\.\d+|\\[a-zA-Z]+|[a-zA-Z]+|[-+*/^_!(){}[\]|]/y;
 /** The names that are more than a product of letters. */
 const NAMES: ReadonlySet<string> = new Set([
-  ...["pi", "sqrt", "frac", "binom", "sin", "cos", "tan", "cot", "sec", "csc", "arcsin", "arccos", "arctan"],
-  ...["sinh", "cosh", "tanh", "log", "ln", "exp"],
+  "pi",
+  "sqrt",
+  "frac",
+  "binom",
+  "sin",
+  "cos",
+  "tan",
+  "cot",
+  "sec",
+  "csc",
+  "arcsin",
+  "arccos",
+  "arctan",
+  "sinh",
+  "cosh",
+  "tanh",
+  "log",
+  "ln",
+  "exp",
 ]);
 /** Letters of the Greek alphabet are variables. */
 const GREEK =

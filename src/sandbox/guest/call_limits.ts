@@ -14,17 +14,35 @@ const [EACCES, EINVAL, ENAMETOOLONG, NO_SUCH_NAME, FAILED, BAD_TYPE] = [2, 28, 3
 
 /** By the name of an import: which of its arguments are texts. */
 const PATHS: Readonly<Record<string, readonly number[]>> = {
-  ...{ chdir: [0], chmod: [0], lstat64: [0], rmdir: [0], stat64: [0], statfs64: [0], truncate64: [0] },
-  ...{ faccessat: [1], fchmodat2: [1], fchownat: [1], mkdirat: [1], mknodat: [1], newfstatat: [1] },
-  ...{ openat: [1], readlinkat: [1], unlinkat: [1], utimensat: [1] },
-  ...{ renameat: [1, 3], symlinkat: [0, 2] },
+  chdir: [0],
+  chmod: [0],
+  lstat64: [0],
+  rmdir: [0],
+  stat64: [0],
+  statfs64: [0],
+  truncate64: [0],
+  faccessat: [1],
+  fchmodat2: [1],
+  fchownat: [1],
+  mkdirat: [1],
+  mknodat: [1],
+  newfstatat: [1],
+  openat: [1],
+  readlinkat: [1],
+  unlinkat: [1],
+  utimensat: [1],
+  renameat: [1, 3],
+  symlinkat: [0, 2],
 };
 const PIECES = ["fd_read", "fd_write", "fd_pread", "fd_pwrite"];
 
 /** What is refused always, and what it then gives. */
 const CLOSED: Readonly<Record<string, number>> = {
-  ...{ __syscall_socket: -EACCES, getaddrinfo: NO_SUCH_NAME, _emscripten_lookup_name: FAILED },
-  ...{ _dlopen_js: FAILED, _emscripten_dlopen_js: FAILED },
+  __syscall_socket: -EACCES,
+  getaddrinfo: NO_SUCH_NAME,
+  _emscripten_lookup_name: FAILED,
+  _dlopen_js: FAILED,
+  _emscripten_dlopen_js: FAILED,
 };
 
 /** The imports with those limits around them; `heap` gives Python's memory. */

@@ -116,8 +116,19 @@ function attributes(node: FsNode): object {
   const time = new Date(node.mtime);
   const size = node.usedBytes ?? 4096;
   return {
-    ...{ dev: 1, ino: node.id, mode: node.mode, nlink: 1, uid: 0, gid: 0, rdev: 0, size },
-    ...{ atime: time, mtime: time, ctime: time, blksize: 4096, blocks: Math.ceil(size / 4096) },
+    dev: 1,
+    ino: node.id,
+    mode: node.mode,
+    nlink: 1,
+    uid: 0,
+    gid: 0,
+    rdev: 0,
+    size,
+    atime: time,
+    mtime: time,
+    ctime: time,
+    blksize: 4096,
+    blocks: Math.ceil(size / 4096),
   };
 }
 

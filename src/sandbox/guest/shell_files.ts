@@ -188,8 +188,14 @@ export class ShellFiles implements IFileSystem {
   ): Awaited<ReturnType<IFileSystem["stat"]>> {
     const [isDirectory, isSymbolicLink] = [this.#fs.isDir(mode), this.#fs.isLink(mode)];
     return {
-      ...{ isDirectory, isSymbolicLink, isFile: !isDirectory && !isSymbolicLink },
-      ...{ mode: mode & PERMISSION_BITS, size, mtime, dev: 1, ino },
+      isDirectory,
+      isSymbolicLink,
+      isFile: !isDirectory && !isSymbolicLink,
+      mode: mode & PERMISSION_BITS,
+      size,
+      mtime,
+      dev: 1,
+      ino,
     };
   }
 

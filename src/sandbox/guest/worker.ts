@@ -100,7 +100,13 @@ async function serve(assets: PythonAssets, image: HeapImage): Promise<void> {
   limitStreams(python.fs);
   python.module.Py_EmscriptenSignalBuffer = interrupt;
   const session = new Session({
-    ...{ python, image, devices, channel, entropy, interrupt, home: assets.home },
+    python,
+    image,
+    devices,
+    channel,
+    entropy,
+    interrupt,
+    home: assets.home,
     ...(shell && {
       startShell: (runPython) => startShell(shell, { fs: python.fs, home: assets.home, devices, runPython }),
     }),

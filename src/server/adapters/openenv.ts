@@ -64,8 +64,12 @@ function upgraded(request: Request): Deno.WebSocketUpgrade {
 
 function metadata<Action>({ name, description }: OpenEnvKind<Action>): object {
   return {
-    ...{ name, description, readme_content: null },
-    ...{ version: PADDOCK_VERSION, author: null, documentation_url: null },
+    name,
+    description,
+    readme_content: null,
+    version: PADDOCK_VERSION,
+    author: null,
+    documentation_url: null,
   };
 }
 

@@ -57,15 +57,22 @@ async function run(session: LiveSession, asked: PistonRequest, signal: AbortSign
   }
   const pieces: string[] = [];
   const result = await runScript(session, new TextDecoder().decode(main.bytes), {
-    ...{ timeoutMs, stdin, signal, argv: [jailedPath(main.name) ?? MAIN, ...args] },
+    timeoutMs,
+    stdin,
+    signal,
+    argv: [jailedPath(main.name) ?? MAIN, ...args],
     onOutput: (_, text) => pieces.push(text),
   });
   const { stdout, stderr, exitCode } = scriptOutcome(result);
   const raised = stderr.slice(result.stderr.length);
   return {
-    ...{ stdout, stderr, output: pieces.join("") + raised },
+    stdout,
+    stderr,
+    output: pieces.join("") + raised,
     ...ending(result, exitCode),
-    ...{ wall_time: Math.round(result.durationMs), cpu_time: null, memory: null },
+    wall_time: Math.round(result.durationMs),
+    cpu_time: null,
+    memory: null,
   };
 }
 

@@ -27,7 +27,8 @@ export function pydanticFaults({ issues }: z.ZodError, at: readonly string[] = [
     const loc = [...at, ...issue.path];
     if (issue.code === "unrecognized_keys") {
       return issue.keys.map((key) => ({
-        ...{ type: "extra_forbidden", loc: [...loc, key] },
+        type: "extra_forbidden",
+        loc: [...loc, key],
         msg: "Extra inputs are not permitted",
       }));
     }

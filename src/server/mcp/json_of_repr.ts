@@ -6,8 +6,12 @@ const SIGN = /True\b|False\b|None\b|,\)|[[\](){},:]/y;
 const SPACE = / */y;
 
 const SIGNS: Readonly<Record<string, string>> = {
-  ...{ True: "true", False: "false", None: "null" },
-  ...{ "(": "[", ")": "]", ",)": "]" },
+  True: "true",
+  False: "false",
+  None: "null",
+  "(": "[",
+  ")": "]",
+  ",)": "]",
 };
 const LETTERS: Readonly<Record<string, string>> = { n: "\n", r: "\r", t: "\t" };
 const ESCAPE = /\\(?:x(..)|u(.{4})|U(.{8})|(.))/g;

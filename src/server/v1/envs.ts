@@ -18,18 +18,27 @@ import { type Api, failures, jsonAnswer, jsonBody, sessionPath as params } from 
 const tags = ["envs"];
 
 const create = createRoute({
-  ...{ method: "post", path: "/v1/envs", tags, summary: "Make an env" },
+  method: "post",
+  path: "/v1/envs",
+  tags,
+  summary: "Make an env",
   request: { body: jsonBody(createEnvRequest) },
   responses: { 201: jsonAnswer(envInfo, "The env"), ...failures },
 });
 
 const list = createRoute({
-  ...{ method: "get", path: "/v1/envs", tags, summary: "List your envs" },
+  method: "get",
+  path: "/v1/envs",
+  tags,
+  summary: "List your envs",
   responses: { 200: jsonAnswer(envList, "Oldest first"), ...failures },
 });
 
 const show = createRoute({
-  ...{ method: "get", path: "/v1/envs/{id}", tags, summary: "Look at an env and where its episode stands" },
+  method: "get",
+  path: "/v1/envs/{id}",
+  tags,
+  summary: "Look at an env and where its episode stands",
   request: { params },
   responses: {
     200: jsonAnswer(
@@ -41,19 +50,28 @@ const show = createRoute({
 });
 
 const reset = createRoute({
-  ...{ method: "post", path: "/v1/envs/{id}/reset", tags, summary: "Start an episode" },
+  method: "post",
+  path: "/v1/envs/{id}/reset",
+  tags,
+  summary: "Start an episode",
   request: { params, body: jsonBody(resetEnvRequest) },
   responses: { 200: jsonAnswer(resetResult, "What is to be answered"), ...failures },
 });
 
 const step = createRoute({
-  ...{ method: "post", path: "/v1/envs/{id}/step", tags, summary: "Answer, and see what comes of it" },
+  method: "post",
+  path: "/v1/envs/{id}/step",
+  tags,
+  summary: "Answer, and see what comes of it",
   request: { params, body: jsonBody(stepRequest) },
   responses: { 200: jsonAnswer(stepResult, "What came of it"), ...failures },
 });
 
 const end = createRoute({
-  ...{ method: "delete", path: "/v1/envs/{id}", tags, summary: "End an env" },
+  method: "delete",
+  path: "/v1/envs/{id}",
+  tags,
+  summary: "End an env",
   request: { params },
   responses: { 204: { description: "It is done" }, ...failures },
 });

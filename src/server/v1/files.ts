@@ -9,13 +9,19 @@ import { named } from "./sessions.ts";
 const tags = ["files"];
 
 const list = createRoute({
-  ...{ method: "get", path: "/v1/sessions/{id}/files", tags, summary: "List the files of a session" },
+  method: "get",
+  path: "/v1/sessions/{id}/files",
+  tags,
+  summary: "List the files of a session",
   request: { params: sessionPath },
   responses: { 200: jsonAnswer(fileList, "The files, as the session tells them"), ...failures },
 });
 
 const read = createRoute({
-  ...{ method: "get", path: "/v1/sessions/{id}/file", tags, summary: "Read a file of a session" },
+  method: "get",
+  path: "/v1/sessions/{id}/file",
+  tags,
+  summary: "Read a file of a session",
   request: { params: sessionPath, query: z.object({ path: z.string().min(1).max(MAX_PATH_CHARACTERS) }) },
   responses: {
     200: {
@@ -27,7 +33,10 @@ const read = createRoute({
 });
 
 const write = createRoute({
-  ...{ method: "post", path: "/v1/sessions/{id}/files", tags, summary: "Write files into a session" },
+  method: "post",
+  path: "/v1/sessions/{id}/files",
+  tags,
+  summary: "Write files into a session",
   request: { params: sessionPath, body: jsonBody(filesRequest) },
   responses: { 200: jsonAnswer(filesWritten, "How many were written"), ...failures },
 });

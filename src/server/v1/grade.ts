@@ -11,13 +11,19 @@ import { type Api, failures, jsonAnswer, jsonBody } from "./route.ts";
 export type Graders = ReadonlyMap<string, () => Grader>;
 
 const grade = createRoute({
-  ...{ method: "post", path: "/v1/grade", tags: ["grade"], summary: "Score a conversation" },
+  method: "post",
+  path: "/v1/grade",
+  tags: ["grade"],
+  summary: "Score a conversation",
   request: { body: jsonBody(gradeRequest) },
   responses: { 200: jsonAnswer(score, "The score"), ...failures },
 });
 
 const list = createRoute({
-  ...{ method: "get", path: "/v1/graders", tags: ["grade"], summary: "List the graders" },
+  method: "get",
+  path: "/v1/graders",
+  tags: ["grade"],
+  summary: "List the graders",
   responses: { 200: jsonAnswer(graderList, "Their names"), ...failures },
 });
 

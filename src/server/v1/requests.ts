@@ -6,7 +6,9 @@ import { ServerError } from "../server_error.ts";
 import { type Api, failures } from "./route.ts";
 
 const cancel = createRoute({
-  ...{ method: "delete", path: "/v1/requests/{id}", tags: ["requests"] },
+  method: "delete",
+  path: "/v1/requests/{id}",
+  tags: ["requests"],
   summary: "Cut short your request that has this X-Request-ID and no answer yet",
   request: { params: z.object({ id: z.string().max(MAX_REQUEST_ID_CHARACTERS) }) },
   responses: { 204: { description: "It is cut short" }, ...failures },

@@ -20,43 +20,63 @@ const tags = ["sessions"];
 const gone = { 204: { description: "It is done" }, ...failures };
 
 const create = createRoute({
-  ...{ method: "post", path: "/v1/sessions", tags, summary: "Open a Python session" },
+  method: "post",
+  path: "/v1/sessions",
+  tags,
+  summary: "Open a Python session",
   request: { body: jsonBody(createSessionRequest) },
   responses: { 201: jsonAnswer(sessionInfo, "The session"), ...failures },
 });
 
 const list = createRoute({
-  ...{ method: "get", path: "/v1/sessions", tags, summary: "List your sessions" },
+  method: "get",
+  path: "/v1/sessions",
+  tags,
+  summary: "List your sessions",
   responses: { 200: jsonAnswer(sessionList, "Oldest first"), ...failures },
 });
 
 const show = createRoute({
-  ...{ method: "get", path: "/v1/sessions/{id}", tags, summary: "Look at a session" },
+  method: "get",
+  path: "/v1/sessions/{id}",
+  tags,
+  summary: "Look at a session",
   request: { params },
   responses: { 200: jsonAnswer(sessionInfo, "The session"), ...failures },
 });
 
 const end = createRoute({
-  ...{ method: "delete", path: "/v1/sessions/{id}", tags, summary: "End a session" },
+  method: "delete",
+  path: "/v1/sessions/{id}",
+  tags,
+  summary: "End a session",
   request: { params },
   responses: gone,
 });
 
 const exec = createRoute({
-  ...{ method: "post", path: "/v1/sessions/{id}/exec", tags, summary: "Run a program in a session" },
+  method: "post",
+  path: "/v1/sessions/{id}/exec",
+  tags,
+  summary: "Run a program in a session",
   request: { params, body: jsonBody(execRequest) },
   responses: { 200: jsonAnswer(execResult, "What became of it"), ...failures },
 });
 
 const shell = createRoute({
-  ...{ method: "post", path: "/v1/sessions/{id}/shell", tags },
+  method: "post",
+  path: "/v1/sessions/{id}/shell",
+  tags,
   summary: "Run a command line in a session, where the server's profile has a shell",
   request: { params, body: jsonBody(shellRequest) },
   responses: { 200: jsonAnswer(shellResult, "What became of it"), ...failures },
 });
 
 const reset = createRoute({
-  ...{ method: "post", path: "/v1/sessions/{id}/reset", tags, summary: "Put a session back to its start" },
+  method: "post",
+  path: "/v1/sessions/{id}/reset",
+  tags,
+  summary: "Put a session back to its start",
   request: { params, body: jsonBody(resetSessionRequest) },
   responses: gone,
 });

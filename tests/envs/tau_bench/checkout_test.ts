@@ -69,7 +69,8 @@ for (const [name, { tasks, hash, trivial }] of Object.entries(FACTS)) {
     const counts = domain.splits.map((split) => [split, domain.tasks(split).length]);
     assertEquals(Object.fromEntries(counts), tasks);
     await using env = await TauBenchEnv.open({
-      ...{ domain, split: trivial.split },
+      domain,
+      split: trivial.split,
       user: scriptedUser(["Hello", "###STOP###"]),
     });
     let found = 0;

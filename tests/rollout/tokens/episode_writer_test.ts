@@ -46,7 +46,9 @@ for (const mode of ["append", "rerender"] as const) {
 
   Deno.test(`EpisodeWriter, ${mode}: each turn stays as it was where a template forgets thoughts`, () => {
     const options: TokenOptions = {
-      ...{ tokenizer: bytes, chatTemplate: FORGETFUL, mode },
+      tokenizer: bytes,
+      chatTemplate: FORGETFUL,
+      mode,
       ...(mode === "append" && { onRewrite: "keep" }),
     };
     const format = new ChatFormat(options);

@@ -11,10 +11,16 @@ Deno.test("/execute keeps the session that X-Session-ID names, as NeMo-Skills do
     const run = async (generated_code: string, more: object = {}) =>
       (await execute(server, { generated_code, language: "ipython", timeout: 10, ...more }, "one")).body;
     assertEquals(await run("x = 20; print('hi')"), {
-      ...{ process_status: "completed", stdout: "hi\n", stderr: "", new_session_created: true },
+      process_status: "completed",
+      stdout: "hi\n",
+      stderr: "",
+      new_session_created: true,
     });
     assertEquals(await run("x + 1"), {
-      ...{ process_status: "completed", stdout: "21\n", stderr: "", new_session_created: false },
+      process_status: "completed",
+      stdout: "21\n",
+      stderr: "",
+      new_session_created: false,
     });
     const raised = await run("1 / 0");
     assertEquals([raised.process_status, raised.stderr], ["error", ""]);
@@ -35,7 +41,9 @@ Deno.test("/execute keeps the session that X-Session-ID names, as NeMo-Skills do
     assertEquals((await run("print('abc')", { max_output_characters: 2 })).stdout, "ab<output cut>");
     const late = await run("while True: pass", { timeout: 0.3 });
     assertEquals([late.process_status, late.stderr, late.new_session_created], [
-      ...["timeout", "Execution timed out after 0.3 seconds\n", false],
+      "timeout",
+      "Execution timed out after 0.3 seconds\n",
+      false,
     ]);
     const crashed = await run("import os; os._exit(1)");
     assertEquals([crashed.process_status, crashed.new_session_created], ["error", true]);
@@ -76,11 +84,14 @@ Deno.test("/execute runs python by itself, and says what it cannot run", async (
   await withPython(async (server) => {
     const python = { generated_code: "print(input())", std_input: "hi", language: "python", timeout: 5 };
     assertEquals((await execute(server, python)).body, {
-      ...{ process_status: "completed", stdout: "hi\n", stderr: "" },
+      process_status: "completed",
+      stdout: "hi\n",
+      stderr: "",
     });
     const { body: raised } = await execute(server, { ...python, generated_code: "print(1)\n1 / 0" });
     assertEquals([raised.process_status, raised.stdout, raised.stderr], [
-      ...["completed", "1\n"],
+      "completed",
+      "1\n",
       `Traceback (most recent call last):\n  File "<string>", line 2, in <module>\n` +
       "ZeroDivisionError: division by zero\n",
     ]);
@@ -91,7 +102,9 @@ Deno.test("/execute runs python by itself, and says what it cannot run", async (
     );
     const late = { ...python, generated_code: "print(1)\nwhile 1: 0", timeout: 1 };
     assertEquals((await execute(server, late)).body, {
-      ...{ process_status: "timeout", stdout: "", stderr: "Execution timed out after 1 seconds\n" },
+      process_status: "timeout",
+      stdout: "",
+      stderr: "Execution timed out after 1 seconds\n",
     });
     for (const language of ["shell", "lean4"]) {
       const { body } = await execute(server, { generated_code: "ls", language, timeout: 5 });

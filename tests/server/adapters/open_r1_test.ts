@@ -6,7 +6,10 @@ Deno.test("/execute_batch runs each script by itself and answers in order, as op
     const scripts = ["print('on')\nx = 1\nx / 2", "x", "while True: pass", "puts 1"];
     const languages = ["python", "python", "python", "ruby"];
     const { body } = await ask("POST", "/execute_batch", {
-      ...{ scripts, languages, timeout: 2, request_timeout: 4 },
+      scripts,
+      languages,
+      timeout: 2,
+      request_timeout: 4,
     });
     const [right, wrong, late, foreign] = body;
     assertEquals(right, {

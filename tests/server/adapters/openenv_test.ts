@@ -27,10 +27,14 @@ function connected<Action>(kind: OpenEnvKind<Action>) {
 Deno.test("OpenEnv's paths serve the coding env, with an env for each request", async () => {
   await withPython(async ({ ask, sessions }) => {
     assertEquals((await ask("POST", "/reset", { seed: 1, episode_id: "e", more: 1 })).body, {
-      ...{ observation: nothing, reward: 0, done: false },
+      observation: nothing,
+      reward: 0,
+      done: false,
     });
     assertEquals((await ask("POST", "/step", { action: { code: "print('hi')" }, timeout_s: 5 })).body, {
-      ...{ observation: { stdout: "hi\n", stderr: "", exit_code: 0 }, reward: 0.1, done: false },
+      observation: { stdout: "hi\n", stderr: "", exit_code: 0 },
+      reward: 0.1,
+      done: false,
     });
     const { body: raised } = await ask("POST", "/step", { action: { code: "1 / 0" } });
     assertEquals(raised.observation.exit_code, 1);
@@ -44,7 +48,12 @@ Deno.test("OpenEnv's paths serve the coding env, with an env for each request", 
     assertEquals((await ask("GET", "/health")).body, { status: "healthy" });
     const { body: metadata } = await ask("GET", "/metadata");
     assertEquals(Object.keys(metadata), [
-      ...["name", "description", "readme_content", "version", "author", "documentation_url"],
+      "name",
+      "description",
+      "readme_content",
+      "version",
+      "author",
+      "documentation_url",
     ]);
     const { body: schema } = await ask("GET", "/schema");
     assertEquals(Object.keys(schema), ["action", "observation", "state"]);
@@ -68,21 +77,25 @@ Deno.test("a connection of OpenEnv's is one episode, and each message has an ans
     assertEquals(data.observation, { stdout: "42\n", stderr: "", exit_code: 0 });
     await send({ type: "step", data: { code: "raise SystemExit(3)" } });
     assertEquals(await send({ type: "state" }), {
-      ...{ type: "state", data: { episode_id: "e", step_count: 3, last_exit_code: 3 } },
+      type: "state",
+      data: { episode_id: "e", step_count: 3, last_exit_code: 3 },
     });
     await send({ type: "reset" });
     assertEquals((await send({ type: "step", data: { code: "x" } })).data.observation.exit_code, 1);
     const code = async (message: unknown) => (await send(message)).data.code;
     assertEquals(await send("{"), {
-      ...{ type: "error", data: { message: "Invalid JSON", code: "INVALID_JSON" } },
+      type: "error",
+      data: { message: "Invalid JSON", code: "INVALID_JSON" },
     });
     assertEquals(await send({ type: "toString" }), {
-      ...{ type: "error", data: { message: "Unknown message type: toString", code: "UNKNOWN_TYPE" } },
+      type: "error",
+      data: { message: "Unknown message type: toString", code: "UNKNOWN_TYPE" },
     });
     assertEquals(await code({ data: {} }), "UNKNOWN_TYPE");
     assertEquals(await code([]), "VALIDATION_ERROR");
     assertEquals((await send({ type: "step", data: { code: 1 } })).data, {
-      ...{ message: "Invalid message", code: "VALIDATION_ERROR" },
+      message: "Invalid message",
+      code: "VALIDATION_ERROR",
       errors: [{ type: "string_type", loc: ["code"], msg: "Input should be a valid string" }],
     });
     for (const type of ["reset", "step", "state", "close", "mcp"]) {
@@ -115,7 +128,10 @@ Deno.test("a connection of OpenEnv's answers JSON-RPC as an env without tools do
   const none = "Environment does not support MCP";
   assertEquals(await error({ jsonrpc: "2.0", id: 1, method: "tools/list" }), ["mcp", 1, -32603, none]);
   assertEquals(await error({ jsonrpc: "2.0", id: "a", method: "tools/call", params: { name: "x" } }), [
-    ...["mcp", "a", -32603, none],
+    "mcp",
+    "a",
+    -32603,
+    none,
   ]);
   assertEquals(await error({ jsonrpc: "2.0", method: "x" }), ["mcp", null, -32601, "Method not found: x"]);
   assertEquals((await error({ method: "x", more: 1 }))[2], -32600);
@@ -145,13 +161,17 @@ Deno.test("OpenEnv's paths serve the chat env, whose tokens are only ever added 
   const { body: schema } = await server.ask("GET", "/schema");
   assertEquals(Object.keys(schema.action.properties), ["tokens", "metadata"]);
   assertEquals(Object.keys(schema.state.properties), [
-    ...["episode_id", "step_count", "history_messages", "history_tokens"],
+    "episode_id",
+    "step_count",
+    "history_messages",
+    "history_tokens",
   ]);
   const hello = tokenizer.encode("hello<|im_end|>");
   const one = await server.ask("POST", "/step", { action: { tokens: hello, metadata: {} } });
   assertEquals(one.body, {
-    ...{ observation: { messages: [{ role: "assistant", content: "hello" }], tokens: hello } },
-    ...{ reward: null, done: false },
+    observation: { messages: [{ role: "assistant", content: "hello" }], tokens: hello },
+    reward: null,
+    done: false,
   });
   const statuses = [];
   for (const tokens of [[], [-1], [1.5], ["1"], 7, [[]], [1e9]]) {
@@ -165,7 +185,9 @@ Deno.test("OpenEnv's paths serve the chat env, whose tokens are only ever added 
   const { data } = await connection.send({ type: "step", data: { tokens: the } });
   assertEquals(data.observation.tokens, [...hello, ...the]);
   assertEquals((await connection.send({ type: "state" })).data, {
-    ...{ episode_id: "e", step_count: 2, history_tokens: [hello, the] },
+    episode_id: "e",
+    step_count: 2,
+    history_tokens: [hello, the],
     history_messages: [{ role: "assistant", content: "hello" }, { role: "assistant", content: " the" }],
   });
   const wrong = await connection.send({ type: "step", data: { tokens: [1e9] } });
@@ -188,7 +210,9 @@ Deno.test("a connection that finds no room is told so", async () => {
 Deno.test("/ws is a socket with an env of its own, which ends with it", async () => {
   await withPython(async ({ app, sessions }) => {
     await using server = new HttpServer((request) => app.fetch(request), {
-      ...{ hostname: "127.0.0.1", port: 0, onGraceOver: () => sessions[Symbol.asyncDispose]() },
+      hostname: "127.0.0.1",
+      port: 0,
+      onGraceOver: () => sessions[Symbol.asyncDispose](),
     });
     const socket = new WebSocket(`ws://127.0.0.1:${server.port}/ws`);
     const answers: { data: { observation: { stdout: string } } }[] = [];
@@ -227,7 +251,10 @@ Deno.test("a server stops while connections are open, whether or not something r
   });
   const { app, sessions } = served_;
   const server = new HttpServer((request) => app.fetch(request), {
-    ...{ hostname: "127.0.0.1", port: 0, graceMs: 50, onGraceOver: () => sessions[Symbol.asyncDispose]() },
+    hostname: "127.0.0.1",
+    port: 0,
+    graceMs: 50,
+    onGraceOver: () => sessions[Symbol.asyncDispose](),
   });
   const url = `ws://127.0.0.1:${server.port}/ws`;
   const closed = ["step", "none"].map((what) => {

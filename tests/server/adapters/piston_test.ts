@@ -12,8 +12,16 @@ Deno.test("/api/v2/execute answers as Piston does", async () => {
     const { run: ran, ...rest } = await run("import sys\nprint('a')\nprint('b', file=sys.stderr)");
     assertEquals(rest, { language: "python", version });
     assertEquals(ran, {
-      ...{ stdout: "a\n", stderr: "b\n", output: "a\nb\n", code: 0, signal: null },
-      ...{ message: null, status: null, cpu_time: null, memory: null, wall_time: ran.wall_time },
+      stdout: "a\n",
+      stderr: "b\n",
+      output: "a\nb\n",
+      code: 0,
+      signal: null,
+      message: null,
+      status: null,
+      cpu_time: null,
+      memory: null,
+      wall_time: ran.wall_time,
     });
     const platform = "import platform; print(platform.python_version())";
     assertEquals((await run(platform, { version: "*" })).run.stdout, `${version}\n`);

@@ -4,8 +4,12 @@ import { pydanticFaults } from "../../../src/server/adapters/pydantic_faults.ts"
 
 Deno.test("pydanticFaults() tells faults in the words that clients of FastAPI know", () => {
   const schema = z.strictObject({
-    ...{ code: z.string(), count: z.int().nonnegative(), seconds: z.number().positive() },
-    ...{ flags: z.array(z.boolean()), more: z.record(z.string(), z.unknown()), mode: z.enum(["a", "b"]) },
+    code: z.string(),
+    count: z.int().nonnegative(),
+    seconds: z.number().positive(),
+    flags: z.array(z.boolean()),
+    more: z.record(z.string(), z.unknown()),
+    mode: z.enum(["a", "b"]),
   });
   const value = { count: -1, seconds: 0, flags: ["x"], more: 1, mode: "c", other: 1 };
   const { error } = schema.safeParse(value, { reportInput: true });

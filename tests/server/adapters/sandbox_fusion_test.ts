@@ -10,8 +10,15 @@ Deno.test("/run_code answers as SandboxFusion does", async () => {
   await withPython(async ({ ask }) => {
     const run = async (body: object) => (await ask("POST", "/run_code", body)).body;
     const { run_result, ...fine } = await run({
-      ...{ code: "print(input())", stdin: "hi", language: "python", compile_timeout: 10, run_timeout: 10 },
-      ...{ memory_limit_MB: -1, files: {}, fetch_files: [], more: 1 },
+      code: "print(input())",
+      stdin: "hi",
+      language: "python",
+      compile_timeout: 10,
+      run_timeout: 10,
+      memory_limit_MB: -1,
+      files: {},
+      fetch_files: [],
+      more: 1,
     });
     assertEquals(fine, { status: "Success", message: "", ...nothing });
     const { execution_time, ...result } = run_result;
@@ -32,7 +39,10 @@ Deno.test("/run_code answers as SandboxFusion does", async () => {
     const { execution_time: _, ...lateResult } = late.run_result;
     assertEquals(late.status, "Failed");
     assertEquals(lateResult, {
-      ...{ status: "TimeLimitExceeded", return_code: null, stdout: "part\n", stderr: "" },
+      status: "TimeLimitExceeded",
+      return_code: null,
+      stdout: "part\n",
+      stderr: "",
     });
     const large = await run({ code: "print('x' * 5_000_000)" });
     assertEquals(large.run_result.stdout.length, 5_000_001);
@@ -56,12 +66,16 @@ Deno.test("/run_code takes files in under the working directory alone, and out f
     assertEquals(outside.files, { "/mnt/data/b": btoa("b"), "../c": btoa("c") });
     for (const path of ["/etc/passwd", "../../x"]) {
       assertEquals(await run({ code: "1", files: { [path]: btoa("x") } }), {
-        ...{ status: "SandboxError", run_result: null, ...nothing },
+        status: "SandboxError",
+        run_result: null,
+        ...nothing,
         message: `Cannot write '${path}': it must lie under the working directory`,
       });
     }
     assertEquals(await run({ code: "int main() {}", language: "cpp" }), {
-      ...{ status: "SandboxError", run_result: null, ...nothing },
+      status: "SandboxError",
+      run_result: null,
+      ...nothing,
       message: "language 'cpp' is not available here: it must be python, pytest or bash",
     });
   });
@@ -144,7 +158,9 @@ Deno.test("/run_code runs a program as a file", async () => {
       return { status: body.status, stdout, stderr, return_code, files: body.files };
     };
     assertEquals(await run(SCRIPT, { fetch_files: ["left.txt", "out.txt"] }), {
-      ...{ status: "Success", stderr: "", return_code: 0 },
+      status: "Success",
+      stderr: "",
+      return_code: 0,
       stdout: "A script. ['main.py'] main.py True\nTrue\n",
       files: { "left.txt": btoa("never closed"), "out.txt": btoa("closed") },
     });
@@ -216,11 +232,18 @@ Deno.test("/run_code says by its status that a sandbox failed, and names nothing
   const failed = new SandboxError("Cannot start '/home/me/secret'");
   await using server = served({ pool: { acquire: () => Promise.reject(failed) } });
   assertEquals((await server.ask("POST", "/run_code", { code: "1" })).body, {
-    ...{ status: "SandboxError", message: "The sandbox failed", run_result: null, ...nothing },
+    status: "SandboxError",
+    message: "The sandbox failed",
+    run_result: null,
+    ...nothing,
   });
   assertEquals((await server.ask("POST", "/run_jupyter", { cells: ["1"] })).body, {
-    ...{ status: "SandboxError", message: "The sandbox failed", driver: null, cells: [] },
-    ...{ executor_pod_name: null, files: {} },
+    status: "SandboxError",
+    message: "The sandbox failed",
+    driver: null,
+    cells: [],
+    executor_pod_name: null,
+    files: {},
   });
 });
 
@@ -233,7 +256,9 @@ Deno.test("/submit runs the tests that came with a completion, as SandboxFusion'
     const config = { dataset_type: "CommonOJDataset", language: "python" };
     const submit = (test: unknown, more: object = {}) =>
       ask("POST", "/submit", {
-        ...{ dataset: "own", id: 7, completion },
+        dataset: "own",
+        id: 7,
+        completion,
         config: { ...config, provided_data: { id: 7, test }, ...more },
       });
     const { body } = await submit(tests);
@@ -252,11 +277,13 @@ Deno.test("/submit runs the tests that came with a completion, as SandboxFusion'
     assertEquals(await refused({ dataset_type: null }), [400, "no eval class found for dataset own"]);
     assertEquals(await refused({ dataset_type: "X" }), [400, "eval class X not found"]);
     assertEquals(await refused({ language: null }), [
-      ...[400, "config.language field must exist for CommonOJDataset, got None"],
+      400,
+      "config.language field must exist for CommonOJDataset, got None",
     ]);
     assertEquals(await refused({ language: "cpp" }), [400, "language 'cpp' is not available here"]);
     assertEquals(await refused({ provided_data: [] }), [
-      ...[400, "request.config.provided_data should be a dict with str -> str | int"],
+      400,
+      "request.config.provided_data should be a dict with str -> str | int",
     ]);
     assertEquals((await refused({ provided_data: { test: "no JSON" } }))[0], 400);
     assertEquals((await refused({ custom_extract_logic: "import os" }))[0], 400);
@@ -268,7 +295,9 @@ Deno.test("/submit runs the tests that came with a completion, as SandboxFusion'
 Deno.test("sameOutput() minds neither cases, outer blanks nor the last digits of numbers", () => {
   assertEquals(sameOutput("Yes \n 1.0000001\n\n", "yes\n1"), true);
   assertEquals([sameOutput("1.001", "1"), sameOutput("1\n2", "1"), sameOutput("nan", "1")], [
-    ...[false, false, false],
+    false,
+    false,
+    false,
   ]);
   assertEquals([sameOutput("", "\n"), sameOutput("0", "0.0"), sameOutput("0x10", "16")], [true, true, false]);
 });

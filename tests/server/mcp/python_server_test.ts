@@ -52,13 +52,20 @@ Deno.test("/mcp offers run_python_code with its well-known arguments, and tools 
     await using client = await connected(server);
     const { tools } = await client.listTools();
     assertEquals(tools.map(({ name }) => name), [
-      ...["run_python_code", "reset_session", "read_file", "write_file", "list_files"],
+      "run_python_code",
+      "reset_session",
+      "read_file",
+      "write_file",
+      "list_files",
     ]);
     const { properties = {}, required, additionalProperties } = tools[0]?.inputSchema ?? { type: "object" };
     assertEquals(Object.keys(properties), ["python_code", "global_variables"]);
     assertEquals([required, additionalProperties], [["python_code"], false]);
     assertEquals(properties.global_variables, {
-      ...{ type: "object", properties: {}, additionalProperties: {}, default: {} },
+      type: "object",
+      properties: {},
+      additionalProperties: {},
+      default: {},
       description: "Map of global variables in context when the code is executed",
     });
   });

@@ -49,7 +49,11 @@ export class FakeWorkspaceEnv implements Env {
     const output = answer.output ?? "";
     const prompt = fullHistory(before.history.prompt, action).append({ role: "user", content: output });
     const step: Step = {
-      ...{ task: before.task, history: { prompt }, reward: null, truncated: false, toolResults: [] },
+      task: before.task,
+      history: { prompt },
+      reward: null,
+      truncated: false,
+      toolResults: [],
       terminated: exitStatus !== undefined,
       workspace: { ...this.#view(answer, output), ...(exitStatus !== undefined && { exitStatus }) },
     };

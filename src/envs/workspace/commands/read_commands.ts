@@ -74,7 +74,10 @@ function commandOf(file: CommandFile, name: string, docs: readonly string[] | un
   const { docstring, signature, end_name: endName, arguments: given } = described(file, name, docs);
   const own = Object.entries(given ?? {}).map(([key, { required }]) => required ? `<${key}>` : `[<${key}>]`);
   return {
-    ...{ name, docstring, arguments: given ?? {}, endName: endName ?? undefined },
+    name,
+    docstring,
+    arguments: given ?? {},
+    endName: endName ?? undefined,
     signature: signature ?? [name, ...own].join(" "),
   };
 }

@@ -60,8 +60,20 @@ export const DEFAULT_BLOCKLIST: readonly string[] = ["vim", "vi", "emacs", "nano
 
 /** Programs that wait for somebody who types when nothing stands behind them. */
 export const DEFAULT_BLOCKLIST_STANDALONE: readonly string[] = [
-  ...["python", "python3", "ipython", "bash", "sh", "exit", "/bin/bash", "/bin/sh"],
-  ...["nohup", "vi", "vim", "emacs", "nano", "su"],
+  "python",
+  "python3",
+  "ipython",
+  "bash",
+  "sh",
+  "exit",
+  "/bin/bash",
+  "/bin/sh",
+  "nohup",
+  "vi",
+  "vim",
+  "emacs",
+  "nano",
+  "su",
 ];
 
 /** What is said of a command that may not be run; of MLGym. */

@@ -64,15 +64,14 @@ function parsedSpec(text: string, field: string): Spec {
   }
   const [, fill, align, sign = "", alternate, zero, , group = "", , type = ""] = found;
   return {
-    ...{
-      fill: fill ?? (zero ? "0" : " "),
-      align: align ?? (zero ? "=" : undefined),
-      sign,
-      width,
-      group,
-      precision,
-    },
-    ...{ alternate: alternate !== undefined, type },
+    fill: fill ?? (zero ? "0" : " "),
+    align: align ?? (zero ? "=" : undefined),
+    sign,
+    width,
+    group,
+    precision,
+    alternate: alternate !== undefined,
+    type,
   };
 }
 

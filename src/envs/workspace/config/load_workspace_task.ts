@@ -37,7 +37,14 @@ export async function loadWorkspaceTask(path: string): Promise<WorkspaceTask> {
   const description = describe(task, datasets);
   const commandFiles = await commandFilesOf(task);
   return {
-    ...{ id: yaml.id, name: yaml.name, description, starter, readOnly, data, evaluation, commandFiles },
+    id: yaml.id,
+    name: yaml.name,
+    description,
+    starter,
+    readOnly,
+    data,
+    evaluation,
+    commandFiles,
     fields: { ...fieldsOf(yaml), description, training_timeout: trainingSeconds },
     trainingTimeoutMs: 1000 * trainingSeconds,
     ...(faults.length > 0 && { faults }),

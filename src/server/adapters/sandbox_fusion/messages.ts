@@ -7,9 +7,35 @@ const MIN_SECONDS = 0.001;
 const MAX_CELLS = 1_000;
 /** What may be asked for; most of it is answered by what is not here. */
 const LANGUAGES = [
-  ...["python", "cpp", "nodejs", "go", "go_test", "java", "php", "csharp", "bash", "typescript", "sql"],
-  ...["rust", "cuda", "lua", "R", "perl", "D_ut", "ruby", "scala", "julia", "pytest", "junit"],
-  ...["kotlin_script", "jest", "verilog", "python_gpu", "lean", "swift", "racket"],
+  "python",
+  "cpp",
+  "nodejs",
+  "go",
+  "go_test",
+  "java",
+  "php",
+  "csharp",
+  "bash",
+  "typescript",
+  "sql",
+  "rust",
+  "cuda",
+  "lua",
+  "R",
+  "perl",
+  "D_ut",
+  "ruby",
+  "scala",
+  "julia",
+  "pytest",
+  "junit",
+  "kotlin_script",
+  "jest",
+  "verilog",
+  "python_gpu",
+  "lean",
+  "swift",
+  "racket",
 ] as const;
 const EXPECTED = LANGUAGES.map((name) => `'${name}'`).join(", ").replace(/, (?=[^,]*$)/, " or ");
 /** In a name it says that the file is not to be written. */
@@ -80,8 +106,12 @@ export function refusal(message: string): {
   files: Record<string, string>;
 } {
   return {
-    ...{ status: "SandboxError", message, compile_result: null, run_result: null },
-    ...{ executor_pod_name: null, files: {} },
+    status: "SandboxError",
+    message,
+    compile_result: null,
+    run_result: null,
+    executor_pod_name: null,
+    files: {},
   };
 }
 

@@ -9,8 +9,16 @@ const HEAD = "system_template: S\ntask_template: T\n";
 Deno.test("loadAgentConfig() gives an agent of our own", async () => {
   const agent = await loadAgentConfig();
   const values = {
-    ...{ command_docs: "DOCS\n", name: "N", description: "D", training_timeout: 60, observation: "O" },
-    ...{ current_step: 0, remaining_steps: 9, open_file: "n/a", working_dir: "/w", ...agent.tools.variables },
+    command_docs: "DOCS\n",
+    name: "N",
+    description: "D",
+    training_timeout: 60,
+    observation: "O",
+    current_step: 0,
+    remaining_steps: 9,
+    open_file: "n/a",
+    working_dir: "/w",
+    ...agent.tools.variables,
   };
   assertEquals(formatTemplate(agent.systemTemplate, values).includes("DOCS\n"), true);
   const tail = "(Current Step: 0, Remaining Steps: 9)\n(Open file: n/a)\n(Current directory: /w)\nbash-$";

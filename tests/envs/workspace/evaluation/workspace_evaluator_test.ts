@@ -259,7 +259,8 @@ Deno.test("WorkspaceEvaluator.evaluate() reads its files again when they could n
     const hostPath = join(directory, "score.py");
     const plan = {
       ...{ kind: "module", script: { path: "score.py", hostPath }, files: [], submission: ["a"] } as const,
-      ...{ timeoutMs: 1000, directions: {} },
+      timeoutMs: 1000,
+      directions: {},
     };
     const pool = new FakePool(() => ok("", { value: "loaded" }));
     const evaluationPool = new FakePool(() => ok("", { value: '{"Score": 2}' }));
