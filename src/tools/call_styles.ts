@@ -8,17 +8,17 @@ import { tagCalls } from "./tag_calls.ts";
 import type { ToolCallParser } from "./tool_call_parser.ts";
 import { xmlCalls } from "./xml_calls.ts";
 
-/** A way in which models write calls. */
+/** A syntax in which models write tool calls. */
 export interface CallStyle {
-  /** One line for a help text. */
+  /** One line for the help text. */
   readonly about: string;
-  /** Whether a special token marks the calls, which servers leave out of their text unless told otherwise. */
+  /** True if a special token marks the calls. Servers remove such tokens from their text by default. */
   readonly hasSpecialTokens?: boolean;
-  /** Reads such calls. */
+  /** Makes a parser for this syntax. */
   readonly parser: () => ToolCallParser;
 }
 
-/** The ways to write a call by their names. Native `tool_calls` are read whichever is chosen. */
+/** Tool-call syntaxes by name. Native `tool_calls` are read with each of them. */
 export const CALL_STYLES: Readonly<Record<string, CallStyle>> = {
   tag: { about: "<tool>name, a line end, JSON, </tool> (the default)", parser: () => tagCalls() },
   xml: { about: '<tool name="…">JSON</tool>, answered in one block', parser: () => xmlCalls() },

@@ -1,23 +1,24 @@
-/** What newer engines tell a reviver, and offer it; not yet in TypeScript's own declarations. */
+/** Third argument of a `JSON.parse` reviver in newer engines. TypeScript does not declare it yet. */
 interface SourceOf {
   readonly source?: string;
 }
 
 const rawJson = (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON;
 
-/** A number that JavaScript writes in another way than it was written: `50.0`, `1e2`, or one of many digits. */
+/** A number that JavaScript would write differently: `50.0`, `1e2`, or one with 16 or more digits. */
 const ODD_NUMBER = /\d\.\d*0(?!\d)|\d[eE]|\d{16}/;
 
 /**
- * The arguments of each call in a JSON value, an object or a list of them, as text in which numbers are as they were
- * written. Nothing where that tells no more than the arguments themselves, or the text is no plain JSON.
+ * Returns the arguments of each call in a JSON value (an object or a list of objects) as JSON text that
+ * keeps each number as the model wrote it. Returns an empty list when no number would change, or when the
+ * text is not strict JSON.
  */
 export function exactArguments(json: string): (string | undefined)[] {
   const value = exactValue(json);
   return value === undefined ? [] : (Array.isArray(value) ? value : [value]).map(argumentsText);
 }
 
-/** A text that is arguments and nothing else, where it tells more than they do. */
+/** Returns the text of a JSON object of arguments, trimmed, or `undefined` when parsing it loses nothing. */
 export function exactText(json: string): string | undefined {
   const value = exactValue(json);
   return typeof value === "object" && value !== null && !Array.isArray(value) ? json.trim() : undefined;
@@ -28,7 +29,7 @@ function exactValue(json: string): unknown {
   try {
     return JSON.parse(json, keepNumber);
   } catch {
-    return undefined; // NaN and the like, which other programs take for JSON
+    return undefined; // `NaN` and similar values, which other programs accept as JSON
   }
 }
 
@@ -44,7 +45,7 @@ function argumentsText(call: unknown): string | undefined {
       string,
       unknown
     >;
-  const given = args ?? parameters;
-  if (typeof given === "string") return exactText(given);
-  return typeof given === "object" && given !== null ? JSON.stringify(given) : undefined;
+  const value = args ?? parameters;
+  if (typeof value === "string") return exactText(value);
+  return typeof value === "object" && value !== null ? JSON.stringify(value) : undefined;
 }

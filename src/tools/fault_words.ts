@@ -2,7 +2,7 @@ import { pythonFloat } from "./python_repr.ts";
 import { UNNAMED } from "./tool_call_parser.ts";
 import type { ToolFault } from "./tool_fault.ts";
 
-/** What a model is told of a call that went wrong, as TorchRL's simple tools word it. */
+/** Returns the message that a model reads about a failed call, worded as in TorchRL's simple tools. */
 export function simpleFaultText(fault: ToolFault, name: string): string {
   switch (fault.kind) {
     case "unknown_tool":
@@ -20,7 +20,7 @@ export function simpleFaultText(fault: ToolFault, name: string): string {
   }
 }
 
-/** The same as TorchRL's tools of the Model Context Protocol word it. */
+/** Returns the message about a failed call, worded as in TorchRL's MCP tools. */
 export function mcpFaultText(fault: ToolFault, name: string): string {
   if (fault.kind === "timeout") {
     return `Tool execution timed out after ${pythonFloat(fault.timeoutMs / 1000)}s`;
@@ -28,13 +28,16 @@ export function mcpFaultText(fault: ToolFault, name: string): string {
   return fault.kind === "error" ? fault.reason : simpleFaultText(fault, name);
 }
 
-/** The same as TorchRL's registry of tools words it: the tool's own error stands alone. */
+/**
+ * Returns the message about a failed call, worded as in TorchRL's tool registry: a tool's own error has no
+ * prefix.
+ */
 export function registryFaultText(fault: ToolFault, name: string): string {
   if (fault.kind === "unknown_tool") return `'Unknown tool: ${name}'`;
   return fault.kind === "error" ? fault.reason : agenticFaultText(fault, name);
 }
 
-/** The same as TorchRL's agentic tools word it. */
+/** Returns the message about a failed call, worded as in TorchRL's agentic tools. */
 export function agenticFaultText(fault: ToolFault, name: string): string {
   switch (fault.kind) {
     case "unknown_tool":

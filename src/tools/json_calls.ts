@@ -5,10 +5,11 @@ import { registryStyle, type RegistryStyleOptions } from "./registry_style.ts";
 import { type ParsedCall, type ParsedMessage, type ToolCallParser, UNNAMED } from "./tool_call_parser.ts";
 
 /**
- * Replies that are JSON as a whole: `{"message": "…", "tools": [{"tool": "n", "args": {…}, "tag": "x"}]}`, in a
- * code fence or not, answered by one `<tool_results>` block.
+ * Returns a parser for replies that are one JSON object: `{"message": "…", "tools": [{"tool": "n", "args":
+ * {…}, "tag": "x"}]}`, with or without a code fence. One `<tool_results>` block answers all calls.
  *
- * Any other reply is plain text without calls. An entry of `tools` that names no tool is told to the model.
+ * Any other reply is plain text without calls. An entry of `tools` without a tool name gives an error that
+ * the model reads.
  */
 export function jsonCalls(options: RegistryStyleOptions = {}): ToolCallParser {
   return { parse, ...registryStyle(options) };
@@ -18,24 +19,24 @@ function parse(message: Message): ParsedMessage {
   const text = messageText(message);
   const reply = replyObject(text);
   if (reply === undefined) return { text, calls: [] };
-  const { message: said, tools } = reply;
+  const { message: replyText, tools } = reply;
   return {
-    text: typeof said === "string" ? said : "",
+    text: typeof replyText === "string" ? replyText : "",
     calls: Array.isArray(tools) ? tools.map(call) : [],
   };
 }
 
 function replyObject(text: string): Record<string, unknown> | undefined {
   try {
-    const value = parseJson(unfenced(text));
+    const value = parseJson(stripFence(text));
     return typeof value === "object" && value !== null && !Array.isArray(value) ? { ...value } : undefined;
   } catch {
-    return undefined; // a reply that is no JSON is plain text
+    return undefined; // a reply that is not JSON is plain text
   }
 }
 
-/** What stands between the lines of a code fence, where the text is one. */
-function unfenced(text: string): string {
+/** Returns the content of a code fence, or the text itself if it is not one. */
+function stripFence(text: string): string {
   const fence = text.trim();
   const first = fence.indexOf("\n");
   const last = fence.lastIndexOf("\n");

@@ -1,12 +1,12 @@
 import { matchAt } from "./match_at.ts";
 
-/** A JSON value that was read, and where the text goes on behind it. */
+/** A JSON value, and the index of the first character after it. */
 export interface ScannedJson {
   readonly value: unknown;
   readonly end: number;
 }
 
-/** Deeper than any honest argument; far from what the stack can hold. */
+/** Deeper than real arguments, and far below the depth at which the stack overflows. */
 const MAX_DEPTH = 200;
 
 const SPACE = /[ \t\n\r]*/y;
@@ -33,24 +33,25 @@ const ESCAPES: Readonly<Record<string, string>> = {
 };
 
 /**
- * Reads the JSON value that starts at `start`, white space before it passed over, and leaves what is behind it.
+ * Reads the JSON value at `start`, after optional white space, and ignores the text after it.
  *
- * It takes what Python's `json` takes, `NaN` and `Infinity` included, and complains in Python's words, for that
- * is what models have seen.
+ * It accepts what Python's `json` module accepts, including `NaN` and `Infinity`, and words its errors like
+ * Python, because models have seen those.
  *
- * @throws {SyntaxError} when there is none: `Expecting value: line 1 column 1 (char 0)`, counted from `start`.
+ * @throws {SyntaxError} when there is no valid value: `Expecting value: line 1 column 1 (char 0)`, counted
+ * from `start`.
  */
 export function scanJson(text: string, start = 0): ScannedJson {
   return new JsonScanner(text, start).scan();
 }
 
 /**
- * Reads a text that is one JSON value.
+ * Parses a text that is one JSON value.
  *
- * @throws {SyntaxError} in Python's words when it is not, or when something is behind it.
+ * @throws {SyntaxError} with Python's message when the text is not JSON, or when text follows the value.
  */
 export function parseJson(text: string): unknown {
-  return new JsonScanner(text, 0).whole();
+  return new JsonScanner(text, 0).parse();
 }
 
 class JsonScanner {
@@ -70,7 +71,7 @@ class JsonScanner {
     return { value, end: this.#at };
   }
 
-  whole(): unknown {
+  parse(): unknown {
     const { value } = this.scan();
     this.#skip(SPACE);
     if (this.#at < this.#text.length) this.#fail("Extra data");
@@ -105,7 +106,7 @@ class JsonScanner {
       this.#skip(SPACE);
       entries.push([key, this.#value(depth + 1)]);
       this.#skip(SPACE);
-      // fromEntries makes a key named __proto__ one like any other
+      // fromEntries treats a key named __proto__ like any other
       if (this.#take("}")) return Object.fromEntries(entries);
       this.#comma("}", "object");
     }
@@ -141,11 +142,11 @@ class JsonScanner {
       if (next !== '"' && next !== "\\") this.#fail("Invalid control character at");
       this.#at++;
       if (next === '"') return value;
-      value += this.#escaped(open);
+      value += this.#escape(open);
     }
   }
 
-  #escaped(open: number): string {
+  #escape(open: number): string {
     const letter = this.#text[this.#at];
     if (letter === undefined) return this.#fail("Unterminated string starting at", open);
     if (letter !== "u") {
@@ -167,9 +168,9 @@ class JsonScanner {
   }
 
   #skip(pattern: RegExp): string {
-    const seen = matchAt(pattern, this.#text, this.#at) ?? "";
-    this.#at += seen.length;
-    return seen;
+    const match = matchAt(pattern, this.#text, this.#at) ?? "";
+    this.#at += match.length;
+    return match;
   }
 
   #fail(what: string, at = this.#at): never {

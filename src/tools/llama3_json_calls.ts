@@ -9,14 +9,15 @@ import { unreadableCall, valueCalls } from "./value_calls.ts";
 
 const TAG = "<|python_tag|>";
 const BETWEEN = /[\s;,]*(?:<\|python_tag\|>)?\s*/y;
-/** A reply that is JSON from its start is one of calls when it names one. */
+/** A reply that starts as a JSON object with one of these keys. */
 const BARE = /^\s*(?:\[\s*)?\{\s*"(?:name|type|function|parameters|arguments)"\s*:/;
 
 /**
- * Calls as Llama 3 writes them: `{"name": "n", "parameters": {…}}`, behind `<|python_tag|>` or as the whole reply,
- * several with `;` between. The text is what stands before the tag.
+ * Returns a parser for calls as Llama 3 writes them: `{"name": "n", "parameters": {…}}`, after
+ * `<|python_tag|>` or as the complete reply. `;` separates several calls. The text is the part before the
+ * tag.
  *
- * The tag is a special token: a server must be told to leave those in its text (`skip_special_tokens: false`).
+ * The tag is a special token: the server must keep those in its text (`skip_special_tokens: false`).
  */
 export function llama3JsonCalls(): ToolCallParser {
   return { parse, faultText: agenticFaultText, render: answerByCallId };

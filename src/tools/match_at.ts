@@ -1,4 +1,4 @@
-/** What a sticky pattern matches at a place in a text; nothing when it does not. */
+/** Returns the match of a sticky pattern at index `at`, or `undefined` if there is none. */
 export function matchAt(pattern: RegExp, text: string, at: number): string | undefined {
   pattern.lastIndex = at;
   return pattern.exec(text)?.[0];

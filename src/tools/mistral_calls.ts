@@ -8,14 +8,14 @@ import type { ParsedCall, ParsedMessage, ToolCallParser } from "./tool_call_pars
 import { unreadableCall, valueCalls } from "./value_calls.ts";
 
 const TAG = "[TOOL_CALLS]";
-/** A name with its arguments behind it, as newer models write it, with or without an id. */
+/** A tool name before its arguments, as newer models write it, with an optional id. */
 const NAMED = /^\s*([^\s[{]{1,256})\s*(?:\[CALL_ID\]([^\s[{]{1,256})\s*)?(?:\[ARGS\])?\s*(?=\{|$)/;
 
 /**
- * Calls as Mistral's models write them: `[TOOL_CALLS] [{"name": "n", "arguments": {…}}, …]`, or, one tag for each,
- * `[TOOL_CALLS]n[ARGS]{…}`. The text is what stands before the first tag.
+ * Returns a parser for calls as Mistral's models write them: `[TOOL_CALLS] [{"name": "n", "arguments": {…}},
+ * …]`, or `[TOOL_CALLS]n[ARGS]{…}` with one tag for each call. The text is the part before the first tag.
  *
- * The tag is a special token: a server must be told to leave those in its text (`skip_special_tokens: false`).
+ * The tag is a special token: the server must keep those in its text (`skip_special_tokens: false`).
  */
 export function mistralCalls(): ToolCallParser {
   return { parse, faultText: agenticFaultText, render: answerByCallId };
@@ -29,24 +29,27 @@ function parseText(text: string): ParsedMessage {
   const calls: ParsedCall[] = [];
   const first = text.indexOf(TAG);
   for (let start = first; start >= 0;) {
-    const { found, end } = callsAt(text, start + TAG.length);
-    calls.push(...found);
+    const { parsed, end } = callsAt(text, start + TAG.length);
+    calls.push(...parsed);
     start = text.indexOf(TAG, end);
   }
   return { text: first < 0 ? text : text.slice(0, first).trim(), calls };
 }
 
-/** A tag in a JSON string opens nothing, so the next one is looked for behind the value. */
-function callsAt(text: string, start: number): { found: ParsedCall[]; end: number } {
+/**
+ * Reads the calls after a tag. A tag inside a JSON string is not a tag, so the search continues after the
+ * value.
+ */
+function callsAt(text: string, start: number): { parsed: ParsedCall[]; end: number } {
   const [head = "", name, callId] = NAMED.exec(text.slice(start, start + 600)) ?? [];
   const body = start + head.length;
   try {
     const { value, end } = scanJson(text, body);
     const json = text.slice(body, end);
-    if (name === undefined) return { found: valueCalls(value, json), end };
-    return { found: [{ name, ...readArguments(json), ...(callId && { callId }) }], end };
+    if (name === undefined) return { parsed: valueCalls(value, json), end };
+    return { parsed: [{ name, ...readArguments(json), ...(callId && { callId }) }], end };
   } catch (error) {
     const call = unreadableCall(error);
-    return { found: [name === undefined ? call : { ...call, name }], end: body };
+    return { parsed: [name === undefined ? call : { ...call, name }], end: body };
   }
 }

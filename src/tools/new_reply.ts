@@ -2,12 +2,12 @@ import type { History } from "../history.ts";
 import type { Message } from "../message.ts";
 
 /**
- * The newest message of the assistant among those that a step added: `said` is the conversation as the policy
- * left it, `before` how long it was when the policy was asked. Answers of other tools do not hide it, and an
- * assistant that spoke before is not heard twice.
+ * Returns the last assistant message that a step added. `history` is the conversation that the policy
+ * returned, `before` the number of messages before the step. Tool messages after the reply are skipped, and
+ * replies of earlier steps are ignored.
  */
-export function newReply(said: History, before: number): Message | undefined {
-  // A policy may hand in a conversation that it has shortened; its last message is then the new one.
-  const start = Math.min(before, said.length - 1);
-  return [...said].findLast(({ role }, at) => at >= start && role === "assistant");
+export function newReply(history: History, before: number): Message | undefined {
+  // A policy may return a shortened conversation; its last message is then the new one.
+  const start = Math.min(before, history.length - 1);
+  return [...history].findLast(({ role }, at) => at >= start && role === "assistant");
 }

@@ -12,11 +12,12 @@ const CLOSE = "</tool_call>";
 const CLOSING = /\s*(?:<\/tool_call>|$)/y;
 
 /**
- * Calls in a message's `tool_calls`, as OpenAI's API gives them, or else in its text as
- * `<tool_call>{"name": "n", "arguments": {…}}</tool_call>`, as Hermes and Qwen write them. Each is answered by a
- * message with its `tool_call_id`.
+ * Returns a parser for a message's `tool_calls`, as OpenAI's API has them, or else for calls in its text:
+ * `<tool_call>{"name": "n", "arguments": {…}}</tool_call>`, as Hermes and Qwen write them. Each call is
+ * answered by a message with its `tool_call_id`.
  *
- * Text that is no JSON is told to the model. A last call whose closing tag is missing counts when it is whole.
+ * A call that is not JSON gives an error that the model reads. A last call without a closing tag counts if
+ * its JSON is complete.
  */
 export function openaiCalls(): ToolCallParser {
   return { parse, faultText: agenticFaultText, render: answerByCallId };
@@ -44,9 +45,9 @@ function parseText(text: string): ParsedMessage {
 function textCall(text: string, body: number): { call?: ParsedCall; end: number } {
   try {
     const { value, end } = scanJson(text, body);
-    const behind = matchAt(CLOSING, text, end);
-    if (behind !== undefined) {
-      return { call: valueCall(value, text.slice(body, end)), end: end + behind.length };
+    const closing = matchAt(CLOSING, text, end);
+    if (closing !== undefined) {
+      return { call: valueCall(value, text.slice(body, end)), end: end + closing.length };
     }
   } catch (error) {
     const close = text.indexOf(CLOSE, body);

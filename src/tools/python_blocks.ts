@@ -4,9 +4,9 @@ const LANGUAGE = /^[ \t]*(?:python3?|py3?)(?:[ \t].*)?$/i;
 const LANGUAGE_ALONE = /^[ \t]*(?:python3?|py3?)[ \t]*$/i;
 
 interface Fence {
-  /** The character and how often it stands. */
+  /** The backticks or tildes of the fence. */
   readonly mark: string;
-  /** The white space before it, which is taken off the block's lines too. */
+  /** Number of white space characters before the fence. As many are removed from each line of the block. */
   readonly indent: number;
 }
 
@@ -16,23 +16,25 @@ interface Closing {
 }
 
 /**
- * The programs in a message: its fenced blocks whose language is `python`, `python3`, `py` or `py3` in any case.
+ * Returns the Python programs in a message: its fenced blocks with the language `python`, `python3`, `py` or
+ * `py3`, in any case.
  *
- * Fences are ``` or ~~~. A ``` inside a Python string or comment closes nothing; one behind a line of code
- * does. A last block that nobody closed counts. Line ends become `\n`, and the last one is left out.
+ * Fences are ``` or ~~~. A ``` inside a Python string or comment does not close a block; one after code on
+ * the same line does. A last block without a closing fence counts. Line ends become `\n`, and the last one
+ * is removed.
  */
 export function pythonBlocks(text: string): string[] {
   const lines = text.split(/\r?\n/);
   const blocks: string[] = [];
-  let mindStrings = true;
+  let skipsStrings = true;
   for (let at = 0; at < lines.length; at++) {
     const fence = openingFence(lines[at] ?? "");
     if (fence === null) continue;
     const first = at + 1;
-    const minded: Closing | null = mindStrings ? closingFence(lines, first, fence) : null;
-    // A string that never ends would swallow the fences behind it, so from here on strings are not minded.
-    mindStrings = minded !== null;
-    const closing = minded ?? plainClosingFence(lines, first, fence);
+    const stringAware: Closing | null = skipsStrings ? closingFence(lines, first, fence) : null;
+    // An unterminated string would hide all fences after it, so strings are ignored from here on.
+    skipsStrings = stringAware !== null;
+    const closing = stringAware ?? plainClosingFence(lines, first, fence);
     blocks.push(codeBetween(lines, first, closing, fence));
     const tail = lines[closing.line]?.slice(closing.column) ?? "";
     const reopens = openingFence(tail) !== null;
@@ -55,15 +57,15 @@ function openingFence(line: string): Fence | null {
 }
 
 function closingFence(lines: readonly string[], first: number, fence: Fence): Closing | null {
-  // Tildes are operators of Python, so they close a block only in a line of their own.
+  // Tildes are Python operators, so they close a block only on their own line.
   const mark = fence.mark.startsWith("`") ? fence.mark : "\n";
   let open: string = NO_STRING;
   for (let line = first; line < lines.length; line++) {
     const text = lines[line] ?? "";
     if (open === NO_STRING && closesAlone(text, fence)) return { line, column: text.indexOf(fence.mark) };
-    const seen = codeFence(text, open, mark);
-    if (seen.column >= 0) return { line, column: seen.column };
-    open = seen.open;
+    const scanned = codeFence(text, open, mark);
+    if (scanned.column >= 0) return { line, column: scanned.column };
+    open = scanned.open;
   }
   return null;
 }

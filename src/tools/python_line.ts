@@ -1,17 +1,17 @@
-/** No triple-quoted string is open. */
+/** Value of `open` when no triple-quoted string is open. */
 export const NO_STRING = "";
 
-/** What {@linkcode codeFence} saw in a line. */
+/** Result of {@linkcode codeFence}. */
 export interface SeenLine {
-  /** Where a fence starts outside of strings and comments; -1 when there is none. */
+  /** Column of a fence outside of strings and comments; -1 if there is none. */
   readonly column: number;
-  /** The quotes of the triple-quoted string that is open behind the line, else {@linkcode NO_STRING}. */
+  /** Quotes of the triple-quoted string that is open at the end of the line, else {@linkcode NO_STRING}. */
   readonly open: string;
 }
 
 /**
- * Looks in a line of Python for a fence of backticks, `mark` or longer: outside of strings and comments no
- * program holds a backtick. `open` is the string that the line starts in.
+ * Finds a fence of backticks, `mark` or longer, in a line of Python. Python code has no backticks outside of
+ * strings and comments. `open` is the triple-quoted string in which the line starts.
  */
 export function codeFence(line: string, open: string, mark: string): SeenLine {
   let at = open === NO_STRING ? 0 : stringEnd(line, 0, open);
@@ -30,7 +30,7 @@ function quotesAt(line: string, at: number): string {
   return line.startsWith(triple, at) ? triple : quote;
 }
 
-/** Where the string with these quotes ends, looked for from `at` on; `null` when not in this line. */
+/** Returns the index after the string that ends with `quotes`, or `null` if it does not end in this line. */
 function stringEnd(line: string, at: number, quotes: string): number | null {
   while (at < line.length) {
     if (line.charAt(at) === "\\") at += 2;

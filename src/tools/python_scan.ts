@@ -1,13 +1,13 @@
 import { matchAt } from "./match_at.ts";
 import type { ParsedCall } from "./tool_call_parser.ts";
 
-/** Calls that were read, and where the text goes on behind them. */
+/** Calls, and the index of the first character after them. */
 export interface ScannedCalls {
   readonly calls: readonly ParsedCall[];
   readonly end: number;
 }
 
-/** Deeper than any honest argument; far from what the stack can hold. */
+/** Deeper than real arguments, and far below the depth at which the stack overflows. */
 const MAX_DEPTH = 200;
 
 const SPACE = /[ \t\n\r]*/y;
@@ -25,9 +25,9 @@ const ESCAPES: Readonly<Record<string, string>> = { n: "\n", r: "\r", t: "\t", b
 const CODES: Readonly<Record<string, number>> = { x: 2, u: 4, U: 8 };
 
 /**
- * Reads a list of Python calls with named literal arguments that starts at `start`.
+ * Reads a list of Python calls with named literal arguments at `start`.
  *
- * @throws {SyntaxError} when it is none, with what is wrong and where, counted from `start`.
+ * @throws {SyntaxError} when there is no valid list, with the error and its position, counted from `start`.
  */
 export function scanPythonCalls(text: string, start = 0): ScannedCalls {
   return new PythonScanner(text, start).scan();
@@ -101,13 +101,13 @@ class PythonScanner {
       const next = this.#text[this.#at];
       if (next === undefined || (next === "\n" && fence.length === 1)) this.#fail("a text must be closed");
       this.#at++;
-      value += next === "\\" ? this.#escaped() : next;
+      value += next === "\\" ? this.#escape() : next;
     }
     this.#at += fence.length;
     return value;
   }
 
-  #escaped(): string {
+  #escape(): string {
     const letter = this.#text[this.#at++] ?? "";
     const digits = CODES[letter];
     if (digits === undefined) return ESCAPES[letter] ?? (/['"\\]/.test(letter) ? letter : `\\${letter}`);
@@ -119,7 +119,9 @@ class PythonScanner {
     return String.fromCodePoint(point);
   }
 
-  /** Items with commas between, one more allowed behind the last, up to what closes them. */
+  /**
+   * Reads items separated by commas, with an optional comma after the last one, up to the closing character.
+   */
   #items<T>(close: string, read: () => T): T[] {
     const items: T[] = [];
     while (!this.#take(close)) {
@@ -149,9 +151,9 @@ class PythonScanner {
   }
 
   #skip(pattern: RegExp): string {
-    const found = matchAt(pattern, this.#text, this.#at) ?? "";
-    this.#at += found.length;
-    return found;
+    const match = matchAt(pattern, this.#text, this.#at) ?? "";
+    this.#at += match.length;
+    return match;
   }
 
   #fail(reason: string): never {

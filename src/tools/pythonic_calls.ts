@@ -10,9 +10,9 @@ const TAGS = /<\|python_(?:start|end)\|>/g;
 const LIST = /\[\s*[A-Za-z_][\w.-]{0,255}\s*\(/;
 
 /**
- * Calls as a list of Python's: `[search(query="a", limit=3), done()]`, as Llama 4 and others write them, between
- * `<|python_start|>` and `<|python_end|>` or not. Arguments are named and are literals. The text is what stands
- * before and behind the list.
+ * Returns a parser for calls as a Python list: `[search(query="a", limit=3), done()]`, as Llama 4 and other
+ * models write them, with or without `<|python_start|>` and `<|python_end|>`. Arguments are named literals.
+ * The text is the part before and after the list.
  */
 export function pythonicCalls(): ToolCallParser {
   return { parse, faultText: agenticFaultText, render: answerByCallId };
@@ -22,10 +22,10 @@ function parse(message: Message): ParsedMessage {
   return nativeCalls(message) ?? parseText(messageText(message));
 }
 
-function parseText(whole: string): ParsedMessage {
-  const text = whole.replaceAll(TAGS, "");
+function parseText(reply: string): ParsedMessage {
+  const text = reply.replaceAll(TAGS, "");
   const start = LIST.exec(text)?.index;
-  if (start === undefined) return { text: whole, calls: [] };
+  if (start === undefined) return { text: reply, calls: [] };
   try {
     const { calls, end } = scanPythonCalls(text, start);
     return { text: `${text.slice(0, start)}${text.slice(end)}`.trim(), calls };

@@ -10,10 +10,11 @@ const OPEN = "<tool_call>\n";
 const CLOSE = "\n</tool_call>";
 
 /**
- * Calls as SGLang's detector `qwen25` reads them: `<tool_call>`, a line end, a JSON object or a list of them, a
- * line end, `</tool_call>`. The text is what stands before the first call.
+ * Returns a parser for calls as SGLang's detector `qwen25` reads them: `<tool_call>`, a line end, a JSON
+ * object or a list of objects, a line end, `</tool_call>`. The text is the part before the first call.
  *
- * A call without its closing tag is none. One that is no JSON is told to whoever asks, and nothing throws.
+ * A call without a closing tag is ignored. A call that is not JSON gives an error in its result and does not
+ * throw.
  */
 export function qwen25Calls(): ToolCallParser {
   return { parse, faultText: agenticFaultText, render: answerByCallId };

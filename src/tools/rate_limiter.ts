@@ -1,12 +1,24 @@
-/** What a {@linkcode RateLimiter} allows; what is left out is not limited. */
+/** Options of {@linkcode RateLimiter}. A limit that is left out does not apply. */
 export interface RateLimiterOptions {
-  /** Calls that may run at once. */
+  /**
+   * Maximum number of calls that run at the same time.
+   * @default Infinity
+   */
   maxConcurrent?: number | undefined;
-  /** Calls that may start in a second, in the long run. */
+  /**
+   * Average number of calls that may start per second.
+   * @default Infinity
+   */
   ratePerSecond?: number | undefined;
-  /** Calls that may start at once after a quiet time; 1 unless given. Needs `ratePerSecond`. */
+  /**
+   * Number of calls that may start at once after a pause. Needs `ratePerSecond`.
+   * @default 1
+   */
   burst?: number | undefined;
-  /** Milliseconds that a call waits for its turn before it is refused; for ever unless given. */
+  /**
+   * Maximum time that a call waits before it is refused, in milliseconds.
+   * @default no limit
+   */
   maxWaitMs?: number | undefined;
 }
 
@@ -15,7 +27,8 @@ interface Waiter {
 }
 
 /**
- * Lets calls start as fast as it may, first come, first served. One limiter holds for all who share it.
+ * Limits how fast and how many calls start, in the order in which they arrive. All users of one limiter
+ * share its limits.
  *
  * @example Two calls at once, and five a second
  * ```ts
@@ -37,12 +50,14 @@ export class RateLimiter {
   #filledAt = performance.now();
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  /** @throws {RangeError} when a limit is not positive, or a count is not whole. */
+  /**
+   * @throws {RangeError} when a limit is not positive, or when a count is not an integer.
+   */
   constructor(options: RateLimiterOptions) {
     const { maxConcurrent = Infinity, ratePerSecond = Infinity, burst = 1, maxWaitMs } = options;
-    requireLimit("maxConcurrent", maxConcurrent, maxConcurrent >= 1 && isWhole(maxConcurrent));
+    requireLimit("maxConcurrent", maxConcurrent, maxConcurrent >= 1 && isCount(maxConcurrent));
     requireLimit("ratePerSecond", ratePerSecond, ratePerSecond > 0);
-    requireLimit("burst", burst, burst >= 1 && isWhole(burst));
+    requireLimit("burst", burst, burst >= 1 && isCount(burst));
     requireLimit("maxWaitMs", maxWaitMs ?? 0, (maxWaitMs ?? 0) >= 0);
     this.#maxConcurrent = maxConcurrent;
     this.#ratePerSecond = ratePerSecond;
@@ -52,21 +67,21 @@ export class RateLimiter {
   }
 
   /**
-   * Waits until a call may start; disposing what it gives says that the call is over. `null` when the wait was
-   * too long. Rejects with the signal's reason when that is aborted first.
+   * Waits until a call may start. Dispose the result when the call has ended. Returns `null` when the wait
+   * exceeds `maxWaitMs`. Rejects with the signal's reason when the signal is aborted first.
    */
   async acquire(options: { signal?: AbortSignal | undefined } = {}): Promise<Disposable | null> {
     const { signal } = options;
     signal?.throwIfAborted();
     const { promise, resolve, reject } = Promise.withResolvers<Disposable | null>();
-    const waiter: Waiter = { start: () => resolve(this.#turn()) };
+    const waiter: Waiter = { start: () => resolve(this.#startCall()) };
     const onAbort = () => reject(signal?.reason);
     const timer = this.#maxWaitMs === undefined
       ? undefined
       : setTimeout(() => resolve(null), this.#maxWaitMs);
     signal?.addEventListener("abort", onAbort, { once: true });
     this.#waiters.add(waiter);
-    this.#startAll();
+    this.#startWaiters();
     try {
       return await promise;
     } finally {
@@ -77,44 +92,44 @@ export class RateLimiter {
     }
   }
 
-  #turn(): Disposable {
-    let over = false;
+  #startCall(): Disposable {
+    let disposed = false;
     this.#running++;
     this.#tokens--;
     return {
       [Symbol.dispose]: () => {
-        if (over) return;
-        over = true;
+        if (disposed) return;
+        disposed = true;
         this.#running--;
-        this.#startAll();
+        this.#startWaiters();
       },
     };
   }
 
-  #startAll(): void {
+  #startWaiters(): void {
     for (const waiter of this.#waiters) {
       if (this.#running >= this.#maxConcurrent) return;
-      this.#fill();
-      if (this.#tokens < 1) return this.#comeBack();
+      this.#refillTokens();
+      if (this.#tokens < 1) return this.#scheduleRefill();
       this.#waiters.delete(waiter);
       waiter.start();
     }
   }
 
-  #fill(): void {
+  #refillTokens(): void {
     const now = performance.now();
-    const gained = this.#ratePerSecond === Infinity
+    const refill = this.#ratePerSecond === Infinity
       ? Infinity
       : (now - this.#filledAt) * this.#ratePerSecond / 1000;
-    this.#tokens = Math.min(this.#burst, this.#tokens + gained);
+    this.#tokens = Math.min(this.#burst, this.#tokens + refill);
     this.#filledAt = now;
   }
 
-  #comeBack(): void {
+  #scheduleRefill(): void {
     const waitMs = Math.ceil((1 - this.#tokens) * 1000 / this.#ratePerSecond);
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined;
-      this.#startAll();
+      this.#startWaiters();
     }, waitMs);
   }
 
@@ -124,12 +139,12 @@ export class RateLimiter {
   }
 }
 
-function isWhole(value: number): boolean {
+function isCount(value: number): boolean {
   return value === Infinity || Number.isInteger(value);
 }
 
-function requireLimit(name: string, value: number, holds: boolean): void {
-  if (holds) return;
+function requireLimit(name: string, value: number, isValid: boolean): void {
+  if (isValid) return;
   throw new RangeError(
     `Cannot limit calls as '${name}' must be a positive number: current value is ${value}`,
   );

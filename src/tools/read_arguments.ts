@@ -2,15 +2,15 @@ import { errorMessage } from "../errors.ts";
 import { exactText } from "./exact_arguments.ts";
 import { parseJson } from "./json_scan.ts";
 
-/** Arguments that were read, or why they could not be. */
+/** Arguments of a call, or an empty object and the reason why they could not be read. */
 export interface ReadArguments {
   readonly arguments: Readonly<Record<string, unknown>>;
-  /** The same as JSON text, where that tells more, such as 50.0 from 50. */
+  /** The arguments as JSON text, if parsing it loses information, such as 50.0 against 50. */
   readonly argumentsText?: string;
   readonly fault?: string;
 }
 
-/** Reads the text of a call's arguments: a JSON object, or nothing at all, which is `{}`. */
+/** Parses the text of a call's arguments, a JSON object. Empty text gives `{}`. */
 export function readArguments(text: string): ReadArguments {
   if (text.trim() === "") return { arguments: {} };
   try {
@@ -21,7 +21,7 @@ export function readArguments(text: string): ReadArguments {
   }
 }
 
-/** Takes a JSON value as arguments; only an object is one, and `null` is `{}`. */
+/** Returns a JSON value as arguments. It must be an object; `null` gives `{}`. */
 export function objectArguments(value: unknown): ReadArguments {
   if (value === null || value === undefined) return { arguments: {} };
   if (typeof value === "object" && !Array.isArray(value)) return { arguments: { ...value } };

@@ -3,15 +3,19 @@ import { registryFaultText } from "./fault_words.ts";
 import { resultJson } from "./result_json.ts";
 import type { ToolAnswer, ToolCallParser } from "./tool_call_parser.ts";
 
-/** How results are judged where they are answered in one block. */
+/** Options of parsers that answer all calls in one block. */
 export interface RegistryStyleOptions {
-  /** Whether a result `{ error: … }` counts as a failure of its tool, as upstream has it; true unless given. */
+  /**
+   * If true, a result `{ error: … }` counts as a failure of its tool, as in TorchRL.
+   * @default true
+   */
   errorKeyFails?: boolean | undefined;
 }
 
 /**
- * Answers all calls of a message in one `<tool_results>` block, results as indented JSON in ASCII. What a tool says
- * cannot end the block or begin another: its tags are broken by a zero-width space.
+ * Returns the part of a parser that answers all calls of a message in one `<tool_results>` block, with
+ * results as indented ASCII JSON. The output of a tool cannot end the block or start another one: a
+ * zero-width space breaks such tags.
  */
 export function registryStyle(options: RegistryStyleOptions): Omit<ToolCallParser, "parse"> {
   const { errorKeyFails = true } = options;
@@ -24,17 +28,17 @@ export function registryStyle(options: RegistryStyleOptions): Omit<ToolCallParse
 }
 
 function block(answers: readonly ToolAnswer[], role: string): Message {
-  const text = ["<tool_results>", ...answers.map(line), "</tool_results>"].join("\n");
+  const text = ["<tool_results>", ...answers.map(answerLine), "</tool_results>"].join("\n");
   const parts = answers.flatMap((answer) => answer.parts?.filter(({ type }) => type !== "text") ?? []);
   return { role, content: parts.length === 0 ? text : [{ type: "text", text }, ...parts] };
 }
 
 const BLOCK_TAG = /<(?=\/?tool_results)/gi;
 
-function line({ name, number, tag, ok, text }: ToolAnswer): string {
+function answerLine({ name, number, tag, ok, text }: ToolAnswer): string {
   const call = `Tool ${name} (call ${number})`;
-  const told = ok
+  const line = ok
     ? `${call}${tag === undefined ? "" : ` [tag: ${tag}]`} succeeded:\n  Result: ${text}`
     : `${call} failed:\n  Error: ${text}`;
-  return told.replace(BLOCK_TAG, "<\u200b");
+  return line.replace(BLOCK_TAG, "<\u200b");
 }

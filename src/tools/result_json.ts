@@ -1,21 +1,27 @@
-/** How {@linkcode resultJson} writes. */
+/** Options of {@linkcode resultJson}. */
 export interface ResultJsonOptions {
-  /** Spaces for each level; all in one line unless given. */
+  /**
+   * Spaces for each level of nesting.
+   * @default no line breaks
+   */
   indent?: number | undefined;
-  /** Writes every character beyond ASCII as `\uXXXX`. */
+  /**
+   * If true, writes each non-ASCII character as `\uXXXX`.
+   * @default false
+   */
   ascii?: boolean | undefined;
 }
 
 /**
- * What a tool gave, as JSON; nothing at all is `null`.
+ * Returns the result of a tool as JSON; `undefined` gives `null`.
  *
- * @throws {TypeError} when it cannot be written: it holds itself, or a bigint.
+ * @throws {TypeError} when the value is circular or contains a bigint.
  */
 export function resultJson(value: unknown, options: ResultJsonOptions = {}): string {
   const json = JSON.stringify(value, null, options.indent) ?? "null";
-  return options.ascii ? json.replace(/[\x80-\uffff]/g, escaped) : json;
+  return options.ascii ? json.replace(/[\x80-\uffff]/g, escapeCharacter) : json;
 }
 
-function escaped(character: string): string {
+function escapeCharacter(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }

@@ -1,9 +1,10 @@
 import type { ExecResult } from "../sandbox/exec.ts";
 
 /**
- * The result of a code block as one line of JSON, for models that are trained on records: `block`, `status`,
- * `stdout`, `stderr`, `truncated` and `state_kept` always, `value`, `exit_code` and `error` where there is one. It
- * holds no times, so that the same program gives the same tokens.
+ * Returns the result of a code block as one line of JSON, for models that are trained on records. The fields
+ * `block`, `status`, `stdout`, `stderr`, `truncated` and `state_kept` are always present; `value`,
+ * `exit_code` and `error` when the result has them. Durations are left out, so that the same program gives
+ * the same tokens.
  */
 export function resultRecord(number: number, result: ExecResult): string {
   const { status, stdout, stderr, truncated, stateKept } = result;

@@ -1,13 +1,15 @@
 import type { ExecResult } from "../sandbox/exec.ts";
 
-/** The result of a code block as the model reads it; `number` counts a message's blocks from 1. */
+/**
+ * Returns the text that the model reads about a code block. `number` counts the blocks of a message from 1.
+ */
 export function resultText(number: number, result: ExecResult): string {
   const stdout = result.truncated ? joinLines([result.stdout, "[output truncated]"]) : result.stdout;
   if (result.status === "ok") return `Code block ${number} executed successfully:\n${stdout}`;
   return `Code block ${number} failed:\n${joinLines([stdout, result.stderr, failureText(result)])}`;
 }
 
-/** The one table of what the model is told about code that did not end well. */
+/** Returns the text about code that failed. */
 function failureText(result: Exclude<ExecResult, { status: "ok" }>): string {
   const lost = result.stateKept ? "" : " - process restarted";
   switch (result.status) {

@@ -2,19 +2,25 @@ import { z } from "zod";
 import type { PythonSession, ShellResult } from "../sandbox/exec.ts";
 import { type Tool, tool } from "./tool.ts";
 
-/** What a {@linkcode shellTool} is given. */
+/** Options of {@linkcode shellTool}. */
 export interface ShellToolOptions {
-  /** The session whose shell the model types into; it stays the caller's, one for each episode. */
+  /** The session that runs the commands. The caller owns it; use one for each episode. */
   session: Pick<PythonSession, "shell">;
-  /** Milliseconds that a command may take; 30,000 unless given. */
+  /**
+   * Maximum duration of a command, in milliseconds.
+   * @default 30_000
+   */
   timeoutMs?: number | undefined;
 }
 
-/** Longer than an interrupted command may take to end, so that its output still reaches the model. */
+/**
+ * Extra time of a call beyond `timeoutMs`, in milliseconds. An interrupted command ends within it, so its
+ * output still reaches the model.
+ */
 const GRACE_MS = 60_000;
 const TIMEOUT_MS = 30_000;
 
-/** A tool by which the model runs commands in a session's shell; what failed is told in the text of the answer. */
+/** Makes a tool that runs commands in a session's shell. The text of the result reports failures. */
 export function shellTool({ session, timeoutMs = TIMEOUT_MS }: ShellToolOptions): Tool {
   return tool({
     name: "shell",
@@ -26,7 +32,7 @@ export function shellTool({ session, timeoutMs = TIMEOUT_MS }: ShellToolOptions)
   });
 }
 
-/** What became of a command line as the model reads it. */
+/** Returns the text that the model reads about a command. */
 export function shellText(result: ShellResult): string {
   const { stdout, stderr, truncated } = result;
   const lines = [stdout, truncated ? "[output truncated]" : "", stderr, endText(result)];
@@ -34,7 +40,7 @@ export function shellText(result: ShellResult): string {
     .replace(/\n$/, "");
 }
 
-/** The one table of what the model is told about a command that did not end well. */
+/** Returns the text about how a command ended. */
 function endText(result: ShellResult): string {
   const lost = result.stateKept ? "" : "; the shell was restarted, and its variables and files are lost";
   switch (result.status) {

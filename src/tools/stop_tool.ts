@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { type Tool, tool } from "./tool.ts";
 
-/** A tool by which the model says that it is done: the episode terminates, and `[stop] reason` is the last word. */
+/** Makes a tool that ends the episode: it terminates, and `[stop] reason` is its last message. */
 export function stopTool(): Tool {
   return tool({
     name: "stop",

@@ -5,16 +5,19 @@ import { matchAt } from "./match_at.ts";
 import { readArguments } from "./read_arguments.ts";
 import type { ParsedCall, ParsedMessage, ToolAnswer, ToolCallParser } from "./tool_call_parser.ts";
 
-/** How {@linkcode tagCalls} words what went wrong. */
+/** Options of {@linkcode tagCalls}. */
 export interface TagCallsOptions {
-  /** What the model is told; TorchRL's words for simple tools unless given. */
+  /**
+   * Returns the message about a failed call.
+   * @default the wording of TorchRL's simple tools
+   */
   faultText?: ToolCallParser["faultText"] | undefined;
 }
 
 const OPEN = "<tool>";
 const CLOSE = "</tool>";
 const CLOSING = /\s*(?:<\/tool>|$)/y;
-/** No tool has a longer name. */
+/** Maximum length of a tool name. */
 const MAX_NAME = 256;
 
 interface Tag extends ParsedCall {
@@ -23,11 +26,11 @@ interface Tag extends ParsedCall {
 }
 
 /**
- * Calls written as `<tool>name`, a line end, JSON arguments, `</tool>`: TorchRL's simple tools.
+ * Returns a parser for calls of TorchRL's simple tools: `<tool>name`, a line end, JSON arguments, `</tool>`.
  *
- * Spaces around the name are taken off. A `</tool>` in a JSON string closes nothing. A last call whose closing
- * tag is missing counts when its arguments are whole, as many servers cut a reply there. Each call is answered
- * by a message of its own.
+ * Spaces around the name are removed. A `</tool>` inside a JSON string does not close a call. A last call
+ * without a closing tag counts if its arguments are complete, because many servers cut a reply there. Each
+ * call is answered by its own message.
  */
 export function tagCalls(options: TagCallsOptions = {}): ToolCallParser {
   const { faultText = simpleFaultText } = options;
@@ -57,16 +60,16 @@ function parse(message: Message): ParsedMessage {
 }
 
 function readTag(text: string, start: number, lastClose: number): Tag | undefined {
-  const [head = "", written = ""] = /^<tool>([^\n<]*)(?:\n|(?=<\/tool>))/.exec(
+  const [head = "", rawName = ""] = /^<tool>([^\n<]*)(?:\n|(?=<\/tool>))/.exec(
     text.slice(start, start + OPEN.length + MAX_NAME + 1),
   ) ?? [];
-  const name = written.trim();
+  const name = rawName.trim();
   if (name === "") return undefined;
   const body = start + head.length;
   const end = jsonEnd(text, body);
-  const behind = end === undefined ? undefined : matchAt(CLOSING, text, end);
-  if (end !== undefined && behind !== undefined) {
-    return { name, ...readArguments(text.slice(body, end)), start, end: end + behind.length };
+  const closing = end === undefined ? undefined : matchAt(CLOSING, text, end);
+  if (end !== undefined && closing !== undefined) {
+    return { name, ...readArguments(text.slice(body, end)), start, end: end + closing.length };
   }
   if (body > lastClose) return undefined;
   const close = text.indexOf(CLOSE, body);
@@ -77,7 +80,7 @@ function jsonEnd(text: string, body: number): number | undefined {
   try {
     return scanJson(text, body).end;
   } catch {
-    return undefined; // what stands there is told to the model, up to the closing tag
+    return undefined; // the text up to the closing tag becomes an error that the model reads
   }
 }
 

@@ -3,40 +3,52 @@ import type { z } from "zod";
 /** A JSON Schema that describes an object. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** What a running tool is told beside its arguments. */
+/** Second argument of a tool's `run`. */
 export interface ToolContext {
-  /** Aborted when the call has run out of time, or when nobody waits for it any more. */
+  /** Aborted when the call exceeds its time limit or is cancelled. */
   readonly signal: AbortSignal;
-  /** Names the call: the model's own id or tag, or one that was made for it. */
+  /** Id of the call: the model's own id or tag, or a generated one. */
   readonly callId: string;
-  /** What tools keep for the length of an episode: one object for all of them, empty at its start. */
+  /** State of the episode that all tools share. It is empty at the start of an episode. */
   readonly state: Record<string, unknown>;
 }
 
 /**
- * Something that a model may call. A tool that holds something open is disposed by who made it.
+ * A tool that a model can call. The code that makes a tool disposes it.
  *
- * A `HostTool` is one too: it just looks at the signal alone.
+ * A `HostTool` is also a `Tool` that uses only the signal.
  */
 export interface Tool extends Partial<AsyncDisposable> {
   readonly name: string;
   readonly description: string;
-  /** The arguments, as a zod object or a JSON Schema; what does not fit is refused before `run` is called. */
+  /**
+   * Schema of the arguments, as a zod object or a JSON Schema. Arguments that do not match are refused
+   * before `run`.
+   */
   readonly parameters: z.ZodObject | JsonSchema;
-  /** Milliseconds that a call of this tool may take; the limit of its transform unless given. */
+  /**
+   * Maximum duration of a call, in milliseconds.
+   * @default the limit of the transform
+   */
   readonly timeoutMs?: number | undefined;
-  /** True for a tool that checks its arguments itself: its parameters are then only shown to the model. */
+  /**
+   * If true, the tool checks its arguments itself, and its parameters are only shown to the model.
+   * @default false
+   */
   readonly checksItself?: boolean | undefined;
-  /** True for a tool whose success ends the episode. */
+  /**
+   * If true, a successful call ends the episode.
+   * @default false
+   */
   readonly endsEpisode?: boolean | undefined;
   /**
-   * Gives a text, any other value of JSON, or {@linkcode ToolParts}. What it throws is told to the model; a
-   * `ToolError` says that the model may mend it.
+   * Returns a string, any other JSON value, or {@linkcode ToolParts}. The model reads the message of an
+   * error that it throws; a `ToolError` marks an error that the model can correct.
    */
   run(args: Record<string, unknown>, context: ToolContext): unknown;
 }
 
-/** What {@linkcode tool} is given: a {@linkcode Tool} whose `run` knows the types of its arguments. */
+/** Argument of {@linkcode tool}: a {@linkcode Tool} whose `run` has typed arguments. */
 export interface ToolDefinition<Shape extends z.ZodRawShape>
   extends Omit<Tool, "parameters" | "run">, Partial<AsyncDisposable> {
   readonly parameters: z.ZodObject<Shape>;
@@ -44,7 +56,7 @@ export interface ToolDefinition<Shape extends z.ZodRawShape>
 }
 
 /**
- * Makes a {@linkcode Tool}, with the arguments of `run` typed by its parameters.
+ * Makes a {@linkcode Tool}. The types of the arguments of `run` follow from `parameters`.
  *
  * @example A tool that adds
  * ```ts
@@ -60,7 +72,8 @@ export interface ToolDefinition<Shape extends z.ZodRawShape>
  * if (add.name !== "add") throw new Error(add.name);
  * ```
  *
- * @throws {TypeError} when the name is empty or has white space or `<`, `>`, `"` in it, which no call could spell.
+ * @throws {TypeError} when the name is empty or contains white space, `<`, `>` or `"`, which no call can
+ * express.
  */
 export function tool<Shape extends z.ZodRawShape>(definition: ToolDefinition<Shape>): Tool {
   requireToolName(definition.name);
@@ -68,13 +81,13 @@ export function tool<Shape extends z.ZodRawShape>(definition: ToolDefinition<Sha
 }
 
 /**
- * Refuses a name that calls cannot spell.
+ * Checks the name of a tool.
  *
- * @throws {TypeError} when the name is empty or has white space or `<`, `>`, `"` in it.
+ * @throws {TypeError} when the name is empty or contains white space, `<`, `>` or `"`.
  */
 export function requireToolName(name: string): void {
   if (/^[^\s<>"]+$/.test(name)) return;
   throw new TypeError(
-    `Cannot define tool as its name must be free of white space, '<', '>' and '"': current value is '${name}'`,
+    `Cannot define tool as its name must not be empty or contain white space, '<', '>' or '"': current value is '${name}'`,
   );
 }

@@ -5,38 +5,40 @@ import { deeperThan } from "../sandbox/guest_frames.ts";
 import type { ToolSpec } from "../tool_spec.ts";
 import type { JsonSchema, Tool } from "./tool.ts";
 
-/** Arguments that fit their tool, or why they do not. */
+/** Arguments that match the tool's schema, or the reason why they do not. */
 export type CheckedArguments =
   | { readonly arguments: Record<string, unknown> }
-  /** The arguments are wrong: the model may mend them. */
+  /** The arguments are wrong, and the model can correct them. */
   | { readonly wrong: string }
-  /** The tool's schema cannot be used: nobody can call it. */
+  /** The schema of the tool is invalid, so no call can succeed. */
   | { readonly broken: string };
 
-/** Deeper than any honest argument. */
+/** Maximum nesting of arguments; real arguments need less. */
 const MAX_DEPTH = 64;
-/** More faults would not help a model. */
+/** Maximum number of errors that the model reads. */
 const MAX_FAULTS = 5;
 
-/** Checks the arguments of a call against what its tool takes; zod's defaults are filled in. */
+/** Checks the arguments of a call against the tool's schema and fills in zod's defaults. */
 export function checkArguments(tool: Tool, args: Readonly<Record<string, unknown>>): CheckedArguments {
   if (deeperThan(MAX_DEPTH, args)) {
     return { wrong: `arguments must not be nested more than ${MAX_DEPTH} deep` };
   }
   if (tool.checksItself) return { arguments: { ...args } };
   try {
-    return isZod(tool.parameters) ? byZod(tool.parameters, args) : byJsonSchema(tool.parameters, args);
+    return isZod(tool.parameters)
+      ? checkByZod(tool.parameters, args)
+      : checkByJsonSchema(tool.parameters, args);
   } catch (error) {
-    // A reference to itself overflows the stack, and a pattern may be none: the validator throws at either.
+    // A self-reference overflows the stack and a pattern may be invalid. The validator throws for both.
     const reason = errorMessage(error);
     return { broken: `the schema of '${tool.name}' cannot be checked: ${reason}` };
   }
 }
 
 /**
- * What a model is told of a tool, its parameters as JSON Schema.
+ * Returns the description of a tool that a model reads, with its parameters as JSON Schema.
  *
- * @throws {TypeError} when its zod schema has no equal in JSON Schema.
+ * @throws {TypeError} when its zod schema cannot be written as JSON Schema.
  */
 export function toolSpec({ name, description, parameters }: Tool): ToolSpec {
   if (!isZod(parameters)) return { name, description, parameters };
@@ -53,34 +55,38 @@ function isZod(parameters: z.ZodObject | JsonSchema): parameters is z.ZodObject 
   return parameters instanceof z.ZodType;
 }
 
-function byZod(schema: z.ZodObject, args: Readonly<Record<string, unknown>>): CheckedArguments {
+function checkByZod(schema: z.ZodObject, args: Readonly<Record<string, unknown>>): CheckedArguments {
   const parsed = schema.safeParse(args);
   if (parsed.success) return { arguments: parsed.data };
-  const faults = parsed.error.issues.map(({ path, message }) =>
+  const messages = parsed.error.issues.map(({ path, message }) =>
     path.length > 0 ? `${path.join(".")}: ${message}` : message
   );
-  return { wrong: list(faults) };
+  return { wrong: joinFaults(messages) };
 }
 
-function byJsonSchema(schema: JsonSchema, args: Readonly<Record<string, unknown>>): CheckedArguments {
+function checkByJsonSchema(schema: JsonSchema, args: Readonly<Record<string, unknown>>): CheckedArguments {
   const { valid, errors } = new Validator(schema, "2020-12", false).validate(args);
   if (valid) return { arguments: { ...args } };
-  // The validator reports each level from the outside in, and of these the innermost says what is wrong.
+  // The validator reports errors from the outermost level to the innermost; the innermost name the cause.
   const deepest = errors.filter(({ keyword }) => !OUTER.has(keyword));
-  const told = deepest.length > 0 ? deepest : errors;
-  return { wrong: list(told.map(({ instanceLocation, error }) => `${place(instanceLocation)}${error}`)) };
+  const shown = deepest.length > 0 ? deepest : errors;
+  return {
+    wrong: joinFaults(
+      shown.map(({ instanceLocation, error }) => `${locationPrefix(instanceLocation)}${error}`),
+    ),
+  };
 }
 
-/** Keywords whose error only repeats that of another one. */
+/** Keywords whose error only repeats an inner error. */
 const OUTER: ReadonlySet<string> = new Set(["properties", "items", "prefixItems", "$ref", "allOf", "false"]);
 
-function place(location: string): string {
+function locationPrefix(location: string): string {
   const path = location.replace(/^#\/?/, "").split("/").map(decodeURIComponent).join(".");
   return path === "" ? "" : `${path}: `;
 }
 
-function list(faults: readonly string[]): string {
-  const more = faults.length - MAX_FAULTS;
-  const told = faults.slice(0, MAX_FAULTS).map((fault) => fault.replace(/\.$/, "")).join("; ");
-  return more > 0 ? `${told}; and ${more} more` : told;
+function joinFaults(messages: readonly string[]): string {
+  const more = messages.length - MAX_FAULTS;
+  const shown = messages.slice(0, MAX_FAULTS).map((fault) => fault.replace(/\.$/, "")).join("; ");
+  return more > 0 ? `${shown}; and ${more} more` : shown;
 }

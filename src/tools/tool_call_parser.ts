@@ -1,60 +1,60 @@
 import type { ContentPart, Message } from "../message.ts";
 import type { ToolFault } from "./tool_fault.ts";
 
-/** The name of a call that names no tool; its fault says why. */
+/** Name of a call without a tool name; its `fault` gives the reason. */
 export const UNNAMED = "?";
 
-/** A call of a tool as a model wrote it. */
+/** A tool call as parsed from a message. */
 export interface ParsedCall {
   readonly name: string;
-  /** The arguments by name; `{}`, or what the syntax makes of it, where they could not be read. */
+  /** Arguments by name. If they could not be read, `{}` or a value that the parser chooses. */
   readonly arguments: Readonly<Record<string, unknown>>;
-  /** The same as JSON text, where that tells more, such as 50.0 from 50. */
+  /** The arguments as JSON text, if parsing it loses information, such as 50.0 against 50. */
   readonly argumentsText?: string | undefined;
-  /** Why the arguments could not be read; the model is told. */
+  /** Reason why the arguments could not be read. The model reads it. */
   readonly fault?: string | undefined;
-  /** What the model or its server calls this call: a tag, or an id. One is made where there is none. */
+  /** Tag or id that the model or its server gave to the call. If it is missing, an id is generated. */
   readonly callId?: string | undefined;
 }
 
-/** A message taken apart. */
+/** A message, split into text and calls. */
 export interface ParsedMessage {
-  /** What the model said beside its calls. */
+  /** Text of the message without its calls. */
   readonly text: string;
-  /** The calls in the order of the text. */
+  /** Calls in the order of the text. */
   readonly calls: readonly ParsedCall[];
 }
 
-/** What a call is answered with. */
+/** The answer to a call. */
 export interface ToolAnswer {
-  /** The tool as it was found, else the name that was called. */
+  /** Name of the tool that was found, else the name in the call. */
   readonly name: string;
-  /** Which of the message's calls it was, from 1. */
+  /** Position of the call in its message, from 1. */
   readonly number: number;
   readonly callId: string;
-  /** The id or tag that the model itself gave. */
+  /** Id or tag that the model gave. */
   readonly tag?: string | undefined;
   readonly ok: boolean;
-  /** False for a call that was never tried, as one before it failed. */
+  /** False if the call was skipped because an earlier call failed. */
   readonly tried: boolean;
-  /** The result, or what went wrong, as the model reads it. */
+  /** Text of the result or of the error, as the model reads it. */
   readonly text: string;
-  /** The result where it is more than text. */
+  /** Content parts of a result that is not only text. */
   readonly parts?: readonly ContentPart[] | undefined;
 }
 
-/** How a result is written when it is no text: as JSON, or as Python's `str` would. */
+/** Format of a result that is not a string: JSON, or Python's `str`. */
 export type ResultStyle = "json" | "python-repr";
 
-/** One way in which models write calls and read results. Nothing that a model writes makes it throw. */
+/** Parses the calls of a model and renders their results. `parse` never throws. */
 export interface ToolCallParser {
-  /** True when a result `{ error: … }` counts as a failure of its tool. */
+  /** If true, a result `{ error: … }` counts as a failure of its tool. */
   readonly errorKeyFails?: boolean | undefined;
   parse(message: Message): ParsedMessage;
-  /** A result as text, where this way has a style of its own. */
+  /** Returns a result as text, if this parser has its own format. */
   resultText?(value: unknown): string;
-  /** What the model is told of a call that went wrong; `name` is that of the tool. */
+  /** Returns the message about a failed call; `name` is the name of the tool. */
   faultText(fault: ToolFault, name: string): string;
-  /** The messages that answer the calls of one message; `role` is who speaks them. */
+  /** Returns the messages that answer the calls of one message; `role` is their role. */
   render(answers: readonly ToolAnswer[], role: string): Message[];
 }

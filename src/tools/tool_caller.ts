@@ -14,52 +14,63 @@ import type { ToolResult } from "./tool_result.ts";
 import { type ToolOutcome, ToolRunner, type ToolRunnerOptions } from "./tool_runner.ts";
 import { requireTimeout } from "./within_time.ts";
 
-/** How the calls of a message are read, run and answered. */
+/** Options of a {@linkcode ToolCaller}. */
 export interface ToolCallerOptions extends ToolRunnerOptions {
   /**
-   * How the model writes calls; {@linkcode tagCalls} unless given. A message that has `tool_calls` is read by
-   * these, whatever the parser.
+   * Parser for the calls in a message. Native `tool_calls` are always read, with any parser.
+   * @default {@linkcode tagCalls}
    */
   parser?: ToolCallParser | undefined;
-  /** How a result that is no text is written; `json` unless given. */
+  /**
+   * Format of a result that is not a string.
+   * @default "json"
+   */
   resultStyle?: ResultStyle | undefined;
-  /** The role of the messages that carry results; `tool` unless given. */
+  /**
+   * Role of the messages with results.
+   * @default "tool"
+   */
   toolName?: string | undefined;
-  /** Characters of a result that the model is shown; 65,536 unless given. What is cut off is marked. */
+  /**
+   * Maximum length of a result that the model reads, in characters. Truncation is marked.
+   * @default 65_536
+   */
   maxResultCharacters?: number | undefined;
 }
 
-/** The answers to one message. */
+/** Answers to the calls of one message. */
 export interface AnsweredCalls {
   readonly messages: readonly Message[];
   readonly toolResults: readonly ToolResult[];
-  /** True when a tool that ends the episode went well. */
+  /** True if a tool that ends the episode succeeded. */
   readonly ended: boolean;
 }
 
-/** What the calls of one message have in common. */
+/** Context that the calls of one message share. */
 export interface AnswerContext {
-  /** How ids that have to be made begin. */
+  /** Prefix of generated ids. */
   readonly idPrefix: string;
   readonly state: Record<string, unknown>;
-  /** Names of tools that somebody else offers and answers for. */
+  /** Names of tools that another transform offers and answers. */
   readonly others: ReadonlySet<string>;
-  /** What has been answered in this step already. */
+  /** Results that earlier transforms gave in this step. */
   readonly answered: readonly ToolResult[];
   readonly signal?: AbortSignal | undefined;
 }
 
 const MAX_RESULT_CHARACTERS = 65_536;
-/** A part with more data is described in place of being shown. */
+/** Maximum size of the data of a part, in characters. A larger part is replaced by a description. */
 const MAX_PART_CHARACTERS = 32 * 1024 * 1024;
 const CUT = "\n... [truncated]";
 
-/** Reads the calls of a message, has them run, and words the answers. */
+/** Parses the calls of a message, runs them and renders the answers. */
 export class ToolCaller {
   readonly #runner: ToolRunner;
   readonly #options: ToolCallerOptions;
 
-  /** @throws {RangeError} when a limit is none. */
+  /**
+   * @throws {RangeError} when a limit is out of range.
+   */
   constructor(find: (name: string) => Tool | undefined, options: ToolCallerOptions = {}) {
     const { maxResultCharacters = 1 } = options;
     if (!(maxResultCharacters >= 1)) {
@@ -71,32 +82,35 @@ export class ToolCaller {
     this.#options = options;
   }
 
-  /** Answers the calls of a message; `null` when there are none. Rejects only when the signal is aborted. */
+  /**
+   * Answers the calls of a message. Returns `null` if there are none. Rejects only when the signal is
+   * aborted.
+   */
   async answer(message: Message, context: AnswerContext): Promise<AnsweredCalls | null> {
     const { parser = TAG_CALLS, toolName = "tool" } = this.#options;
-    const reader = (message.tool_calls?.length ?? 0) > 0 ? NATIVE_CALLS : parser;
-    const calls = reader.parse(message).calls
+    const activeParser = (message.tool_calls?.length ?? 0) > 0 ? NATIVE_CALLS : parser;
+    const calls = activeParser.parse(message).calls
       .map((call, at) => ({ call, number: at + 1 }))
       .filter(({ call, number }) => !context.others.has(call.name) && !isAnswered(call, number, context));
     if (calls.length === 0) return null;
-    const { errorKeyFails } = reader;
+    const { errorKeyFails } = activeParser;
     const outcomes = await this.#runner.run(calls, { ...context, errorKeyFails });
-    const told = outcomes.map((outcome) => this.#tell(outcome, reader));
+    const rendered = outcomes.map((outcome) => this.#render(outcome, activeParser));
     return {
-      messages: reader.render(told.map(({ answer }) => answer), toolName),
-      toolResults: told.map(({ result }) => result),
+      messages: activeParser.render(rendered.map(({ answer }) => answer), toolName),
+      toolResults: rendered.map(({ result }) => result),
       ended: outcomes.some(({ tool, fault }) => tool?.endsEpisode === true && fault === undefined),
     };
   }
 
-  #tell(outcome: ToolOutcome, parser: ToolCallParser): Told {
+  #render(outcome: ToolOutcome, parser: ToolCallParser): RenderedOutcome {
     const { call, number, callId, tried, durationMs, arguments: args } = outcome;
     const { maxResultCharacters = MAX_RESULT_CHARACTERS } = this.#options;
     const name = outcome.tool?.name ?? call.name;
-    const { text, fault, value } = this.#worded(outcome, name, parser);
-    const cut = text.length > maxResultCharacters;
-    const parts = value instanceof ToolParts && value.mixed && !cut ? shownParts(value) : undefined;
-    const shown = cut ? cutText(text, maxResultCharacters) : text;
+    const { text, fault, value } = this.#outcomeText(outcome, name, parser);
+    const truncated = text.length > maxResultCharacters;
+    const parts = value instanceof ToolParts && value.mixed && !truncated ? shownParts(value) : undefined;
+    const shown = truncated ? cutText(text, maxResultCharacters) : text;
     const answer: ToolAnswer = {
       name,
       number,
@@ -115,14 +129,14 @@ export class ToolCaller {
       status,
       text,
       durationMs,
-      truncated: cut,
+      truncated,
       ...(args && { arguments: args }),
       ...(fault === undefined && { value: value instanceof ToolParts ? value.parts : value }),
     };
     return { answer, result };
   }
 
-  #worded(outcome: ToolOutcome, name: string, parser: ToolCallParser): Worded {
+  #outcomeText(outcome: ToolOutcome, name: string, parser: ToolCallParser): OutcomeText {
     const { fault, value } = outcome;
     if (fault !== undefined) return { text: parser.faultText(fault, name), fault };
     try {
@@ -136,7 +150,7 @@ export class ToolCaller {
 
   #resultText(value: unknown, parser: ToolCallParser): string {
     if (value instanceof ToolParts) return value.text;
-    const json = resultJson(value); // throws at what is no JSON, in every style
+    const json = resultJson(value); // throws for values that are not JSON, in every style
     if (parser.resultText) return parser.resultText(value);
     if (typeof value === "string") return value;
     return this.#options.resultStyle === "python-repr" ? pythonStr(value) : json;
@@ -144,10 +158,10 @@ export class ToolCaller {
 }
 
 /**
- * The tools by name, and what a model is told of them.
+ * Returns the tools by name, and the descriptions that a model reads.
  *
- * @throws {TypeError} when two have one name, when a name cannot be called, or a schema cannot be told.
- * @throws {RangeError} when a tool's time limit is none.
+ * @throws {TypeError} when two tools have the same name, a name is invalid, or a schema cannot be described.
+ * @throws {RangeError} when the time limit of a tool is out of range.
  */
 export function toolIndex(tools: Iterable<Tool>): { byName: ReadonlyMap<string, Tool>; specs: ToolSpec[] } {
   const byName = new Map<string, Tool>();
@@ -155,26 +169,26 @@ export function toolIndex(tools: Iterable<Tool>): { byName: ReadonlyMap<string, 
     requireToolName(tool.name);
     if (tool.timeoutMs !== undefined) requireTimeout(tool.timeoutMs, `offer tool '${tool.name}'`);
     if (byName.has(tool.name)) {
-      throw new TypeError(`Cannot offer tools as each name must be there once: '${tool.name}' is twice`);
+      throw new TypeError(`Cannot offer tools as each name must be unique: '${tool.name}' occurs twice`);
     }
     byName.set(tool.name, tool);
   }
   return { byName, specs: [...byName.values()].map(toolSpec) };
 }
 
-/** Whether an earlier transform took the call for its own, under its name or with a server's before it. */
+/** Returns true if an earlier transform answered the call, under its name or with a server prefix. */
 function isAnswered({ name }: ParsedCall, number: number, { answered }: AnswerContext): boolean {
   return answered.some(({ call, tool, code }) =>
     code === undefined && call === number && (tool === name || tool.endsWith(`.${name}`))
   );
 }
 
-interface Told {
+interface RenderedOutcome {
   readonly answer: ToolAnswer;
   readonly result: ToolResult;
 }
 
-interface Worded {
+interface OutcomeText {
   readonly text: string;
   readonly fault?: ToolFault;
   readonly value?: unknown;
@@ -191,8 +205,8 @@ function shownParts({ parts }: ToolParts): readonly ContentPart[] {
   );
 }
 
-/** The first `length` characters, no character cut in two, and a mark. */
+/** Returns the first `length` characters and a mark. Never splits a character. */
 function cutText(text: string, length: number): string {
-  const kept = text.slice(0, length);
-  return (kept.isWellFormed() ? kept : kept.replace(/[\ud800-\udbff]$/, "")) + CUT;
+  const prefix = text.slice(0, length);
+  return (prefix.isWellFormed() ? prefix : prefix.replace(/[\ud800-\udbff]$/, "")) + CUT;
 }

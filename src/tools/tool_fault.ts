@@ -1,19 +1,19 @@
 import type { ToolStatus } from "./tool_result.ts";
 
-/** What went wrong with a call. */
+/** Reason why a call failed. */
 export type ToolFault =
   | { readonly kind: "unknown_tool" }
-  /** The arguments are no JSON object; `reason` says where. */
+  /** The arguments are not a JSON object; `reason` says where. */
   | { readonly kind: "unreadable"; readonly reason: string }
-  /** The arguments are not those of the tool. */
+  /** The arguments do not match the tool's schema. */
   | { readonly kind: "bad_arguments"; readonly reason: string }
   | { readonly kind: "timeout"; readonly timeoutMs: number }
-  /** The tool failed; `expected` when it meant to tell the model so. */
+  /** The tool failed; `expected` is true if it threw a `ToolError`. */
   | { readonly kind: "error"; readonly reason: string; readonly expected: boolean }
-  /** A limit, or an earlier failure, kept the call from being made. */
+  /** The call was not run because of a limit or an earlier failure. */
   | { readonly kind: "refused"; readonly reason: string };
 
-/** The word for a fault in a `ToolResult`. */
+/** Returns the status of a failed call in its `ToolResult`. */
 export function faultStatus({ kind }: ToolFault): ToolStatus {
   return kind === "unreadable" ? "bad_arguments" : kind;
 }

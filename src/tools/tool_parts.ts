@@ -1,6 +1,6 @@
 import type { ContentPart } from "../message.ts";
 
-/** A tool's result that is more than text: the parts of a message, in their order. */
+/** Result of a tool that is more than text: content parts of a message, in order. */
 export class ToolParts {
   readonly parts: readonly ContentPart[];
 
@@ -8,26 +8,26 @@ export class ToolParts {
     this.parts = parts;
   }
 
-  /** The parts as one text; what is no text is described. */
+  /** The parts as one text. Other content is described. */
   get text(): string {
     return this.parts.map(partText).join("\n");
   }
 
-  /** Whether there is anything but text. */
+  /** True if any part is not text. */
   get mixed(): boolean {
     return this.parts.some(({ type }) => type !== "text");
   }
 }
 
-/** A part in words: its text, or what it is. */
+/** Returns the text of a part, or a description of other content. */
 export function partText(part: ContentPart): string {
   if (part.type === "text") return part.text ?? "";
   const bytes = part.size ?? (part.data === undefined ? undefined : base64Bytes(part.data));
-  const about = [part.mime_type, part.name, part.url, bytes === undefined ? undefined : `${bytes} bytes`];
-  return `[${[part.type, ...about.filter((it) => it !== undefined)].join(" ")}]`;
+  const details = [part.mime_type, part.name, part.url, bytes === undefined ? undefined : `${bytes} bytes`];
+  return `[${[part.type, ...details.filter((it) => it !== undefined)].join(" ")}]`;
 }
 
-/** Bytes that so much base64 stands for. */
+/** Returns the number of bytes that a base64 string encodes. */
 export function base64Bytes(data: string): number {
   const padding = data.endsWith("==") ? 2 : data.endsWith("=") ? 1 : 0;
   return Math.max(0, Math.floor(data.length / 4) * 3 - padding);

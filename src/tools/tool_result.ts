@@ -1,31 +1,31 @@
 import type { ExecResult, ExecStatus } from "../sandbox/exec.ts";
 
 /**
- * What became of a call: an `ExecStatus` where code ran, else `ok`, `error` for a tool that failed, `timeout`,
- * `unknown_tool`, `bad_arguments`, or `refused` by a limit.
+ * Status of a call. An `ExecStatus` for code; for other tools `ok`, `error` (the tool failed), `timeout`,
+ * `unknown_tool`, `bad_arguments`, or `refused` (a limit).
  */
 export type ToolStatus = ExecStatus | "unknown_tool" | "bad_arguments" | "refused";
 
-/** What a tool did for one message of the model, beside the text that the model is shown. */
+/** Result of one tool call, beside the text that the model reads. */
 export interface ToolResult {
-  /** The tool that was called; `python` for a block of code. */
+  /** Name of the tool; `python` for a code block. */
   readonly tool: string;
-  /** Which of the message's calls it was, from 1. */
+  /** Position of the call in its message, from 1. */
   readonly call: number;
-  /** Names the call: the model's own id, or one that was made for it. */
+  /** Id of the call: the model's own id, or a generated one. */
   readonly callId: string;
   readonly status: ToolStatus;
-  /** What the model is told, before any cut. */
+  /** Text of the result before truncation. */
   readonly text: string;
   readonly durationMs: number;
-  /** True when output was dropped beyond a limit. */
+  /** True if output beyond a limit was dropped. */
   readonly truncated: boolean;
-  /** The arguments, as the tool got them. */
+  /** Arguments that the tool received. */
   readonly arguments?: Readonly<Record<string, unknown>>;
-  /** The program that ran. */
+  /** Source of the code block. */
   readonly code?: string;
-  /** What became of the program that ran. */
+  /** Result of the code block. */
   readonly exec?: ExecResult;
-  /** What the tool gave, as data. */
+  /** Value that the tool returned. */
   readonly value?: unknown;
 }

@@ -6,61 +6,78 @@ import { type ParsedCall, UNNAMED } from "./tool_call_parser.ts";
 import type { ToolFault } from "./tool_fault.ts";
 import { requireTimeout, TimeIsUp, withinTime } from "./within_time.ts";
 
-/** How calls are run. */
+/** Options of a {@linkcode ToolRunner}. */
 export interface ToolRunnerOptions {
-  /** Milliseconds that a call may take, unless its tool says otherwise; 10,000 unless given. */
+  /**
+   * Maximum duration of a call, in milliseconds. A tool's own `timeoutMs` overrides it.
+   * @default 10_000
+   */
   timeoutMs?: number | undefined;
-  /** Limits for all calls, or for those of the tools that are named. */
+  /** Rate limiter for all calls, or for calls of the named tools. */
   rateLimits?: RateLimiter | Readonly<Record<string, RateLimiter>> | undefined;
-  /** Runs the calls of a message one after the other, and none behind one that failed. */
+  /**
+   * If true, runs the calls of a message in order and stops after the first failure.
+   * @default false
+   */
   stopOnError?: boolean | undefined;
-  /** Gives each tool the episode's state as the argument `_state` too. */
+  /**
+   * If true, passes the episode's state to each tool as the argument `_state` as well.
+   * @default false
+   */
   passState?: boolean | undefined;
-  /** Calls that one message may make; 128 unless given. Those behind are refused. */
+  /**
+   * Maximum number of calls in one message. Further calls are refused.
+   * @default 128
+   */
   maxCalls?: number | undefined;
 }
 
-/** What the calls of one message have in common. */
+/** Context that the calls of one message share. */
 export interface RunContext {
   readonly state: Record<string, unknown>;
-  /** How ids that have to be made begin. */
+  /** Prefix of generated ids. */
   readonly idPrefix: string;
-  /** Whether a result `{ error: … }` counts as a failure. */
+  /** If true, a result `{ error: … }` counts as a failure. */
   readonly errorKeyFails?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** A call, and which of its message's calls it is, from 1. */
+/** A call with its position in the message, from 1. */
 export interface NumberedCall {
   readonly call: ParsedCall;
   readonly number: number;
 }
 
-/** What became of a call. */
+/** Outcome of a call. */
 export interface ToolOutcome extends NumberedCall {
-  /** The tool that was found. */
+  /** Tool that was found. */
   readonly tool?: Tool | undefined;
   readonly callId: string;
-  /** The arguments as the tool got them. */
+  /** Arguments that the tool received. */
   readonly arguments?: Readonly<Record<string, unknown>> | undefined;
-  /** False for a call that was never tried, as one before it failed. */
+  /** False if the call was skipped because an earlier call failed. */
   readonly tried: boolean;
   readonly durationMs: number;
   readonly value?: unknown;
-  /** Set when it went wrong. */
+  /** Reason of the failure, if it failed. */
   readonly fault?: ToolFault | undefined;
 }
 
 const DEFAULT_TIMEOUT_MS = 10_000;
 const DEFAULT_MAX_CALLS = 128;
 
-/** Runs the calls of a message: checked, limited, each within its time. What a tool does never makes it reject. */
+/**
+ * Runs the calls of a message: checks arguments, applies rate limits and time limits. Errors of tools become
+ * outcomes and never reject.
+ */
 export class ToolRunner {
   readonly #find: (name: string) => Tool | undefined;
   readonly #options: ToolRunnerOptions;
   readonly #timeoutMs: number;
 
-  /** @throws {RangeError} when a limit is none. */
+  /**
+   * @throws {RangeError} when a limit is out of range.
+   */
   constructor(find: (name: string) => Tool | undefined, options: ToolRunnerOptions = {}) {
     const { timeoutMs = DEFAULT_TIMEOUT_MS, maxCalls = DEFAULT_MAX_CALLS } = options;
     requireTimeout(timeoutMs, "run tools");
@@ -72,13 +89,13 @@ export class ToolRunner {
     this.#timeoutMs = timeoutMs;
   }
 
-  /** Gives the outcomes in the order of the calls; rejects when the signal is aborted, and only then. */
+  /** Returns the outcomes in the order of the calls. Rejects only when the signal is aborted. */
   async run(calls: readonly NumberedCall[], context: RunContext): Promise<ToolOutcome[]> {
     if (!this.#options.stopOnError) return await Promise.all(calls.map((call) => this.#run(call, context)));
     const outcomes: ToolOutcome[] = [];
     for (const call of calls) {
       const failed = outcomes.some(({ fault }) => fault !== undefined);
-      outcomes.push(failed ? untried(call, context) : await this.#run(call, context));
+      outcomes.push(failed ? skippedOutcome(call, context) : await this.#run(call, context));
     }
     return outcomes;
   }
@@ -86,27 +103,27 @@ export class ToolRunner {
   async #run(numbered: NumberedCall, context: RunContext): Promise<ToolOutcome> {
     const { signal } = context;
     const { call } = numbered;
-    const known = { ...numbered, callId: idOf(numbered, context), tried: true, durationMs: 0 };
+    const common = { ...numbered, callId: idOf(numbered, context), tried: true, durationMs: 0 };
     const tool = this.#find(call.name);
     const fault = this.#faultBefore(numbered, tool);
     if (tool === undefined || fault !== undefined) {
-      return { ...known, tool, fault: fault ?? { kind: "unknown_tool" } };
+      return { ...common, tool, fault: fault ?? { kind: "unknown_tool" } };
     }
     const checked = checkArguments(tool, call.arguments);
-    if ("broken" in checked) return { ...known, tool, fault: unexpected(checked.broken) };
+    if ("broken" in checked) return { ...common, tool, fault: unexpectedError(checked.broken) };
     if ("wrong" in checked) {
-      return { ...known, tool, fault: { kind: "bad_arguments", reason: checked.wrong } };
+      return { ...common, tool, fault: { kind: "bad_arguments", reason: checked.wrong } };
     }
     using turn = await this.#limiter(tool.name)?.acquire({ signal });
     if (turn === null) {
-      return { ...known, tool, fault: { kind: "refused", reason: "too many calls are waiting" } };
+      return { ...common, tool, fault: { kind: "refused", reason: "too many calls are waiting" } };
     }
     const args = this.#options.passState
       ? { ...checked.arguments, _state: context.state }
       : checked.arguments;
     const start = performance.now();
-    const end = await this.#call(tool, args, { ...context, callId: known.callId });
-    return { ...known, tool, arguments: checked.arguments, durationMs: performance.now() - start, ...end };
+    const end = await this.#call(tool, args, { ...context, callId: common.callId });
+    return { ...common, tool, arguments: checked.arguments, durationMs: performance.now() - start, ...end };
   }
 
   async #call(
@@ -132,7 +149,7 @@ export class ToolRunner {
     }
   }
 
-  /** What is wrong with a call before its arguments are looked at. */
+  /** Returns the fault of a call that can be found without its arguments. */
   #faultBefore({ call, number }: NumberedCall, tool: Tool | undefined): ToolFault | undefined {
     const { maxCalls = DEFAULT_MAX_CALLS } = this.#options;
     if (number > maxCalls) return { kind: "refused", reason: `a message may make ${maxCalls} calls` };
@@ -147,7 +164,7 @@ export class ToolRunner {
   }
 }
 
-function untried(numbered: NumberedCall, context: RunContext): ToolOutcome {
+function skippedOutcome(numbered: NumberedCall, context: RunContext): ToolOutcome {
   const fault: ToolFault = { kind: "refused", reason: "an earlier call of the message failed" };
   return { ...numbered, callId: idOf(numbered, context), tried: false, durationMs: 0, fault };
 }
@@ -156,7 +173,7 @@ function idOf({ call, number }: NumberedCall, { idPrefix }: RunContext): string 
   return call.callId ?? `${idPrefix}-${number}`;
 }
 
-function unexpected(reason: string): ToolFault {
+function unexpectedError(reason: string): ToolFault {
   return { kind: "error", reason, expected: false };
 }
 

@@ -4,8 +4,8 @@ import { objectArguments, readArguments } from "./read_arguments.ts";
 import { type ParsedCall, UNNAMED } from "./tool_call_parser.ts";
 
 /**
- * The calls in a JSON value: an object with a `name` and `arguments` or `parameters`, or a list of such. `json` is
- * the text that the value was read from.
+ * Returns the calls in a JSON value: an object with a `name` and `arguments` or `parameters`, or a list of
+ * such objects. `json` is the source text of the value.
  */
 export function valueCalls(value: unknown, json: string): ParsedCall[] {
   if (!Array.isArray(value)) return [valueCall(value, json)];
@@ -13,12 +13,12 @@ export function valueCalls(value: unknown, json: string): ParsedCall[] {
   return value.map((call, at) => exactCall(call, texts[at]));
 }
 
-/** A call of which nothing but its fault is known. */
+/** Returns a call that could not be parsed, with the reason. */
 export function unreadableCall(fault: unknown): ParsedCall {
   return { name: UNNAMED, arguments: {}, fault: errorMessage(fault) };
 }
 
-/** The call that a JSON value is; `json` is the text that the value was read from. */
+/** Returns the call in a JSON value. `json` is the source text of the value. */
 export function valueCall(value: unknown, json: string): ParsedCall {
   const [argumentsText] = Array.isArray(value) ? [] : exactArguments(json);
   return exactCall(value, argumentsText);
@@ -30,10 +30,12 @@ function exactCall(value: unknown, argumentsText: string | undefined): ParsedCal
   if (typeof name !== "string") {
     return unreadableCall("a call must be a JSON object with a text as 'name'");
   }
-  const given = args ?? parameters;
-  const read = typeof given === "string" ? readArguments(given) : objectArguments(given);
-  const exact = argumentsText === undefined ? {} : { argumentsText };
-  return { name: name.trim(), ...read, ...exact, ...(typeof id === "string" && { callId: id }) };
+  const rawArguments = args ?? parameters;
+  const parsed = typeof rawArguments === "string"
+    ? readArguments(rawArguments)
+    : objectArguments(rawArguments);
+  const exactText = argumentsText === undefined ? {} : { argumentsText };
+  return { name: name.trim(), ...parsed, ...exactText, ...(typeof id === "string" && { callId: id }) };
 }
 
 function fieldsOf(value: unknown): Record<string, unknown> {

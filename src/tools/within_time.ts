@@ -1,14 +1,14 @@
 import { LONGEST_WAIT_MS } from "../policy/longest_wait.ts";
 
-/** How {@linkcode withinTime} runs. */
+/** Options of {@linkcode withinTime}. */
 export interface WithinTimeOptions {
-  /** Milliseconds until the work is given up. */
+  /** Maximum duration, in milliseconds. */
   timeoutMs: number;
-  /** Gives the work up at once; its reason is then thrown. */
+  /** Cancels the work; its reason is thrown. */
   signal?: AbortSignal | undefined;
 }
 
-/** The work was still going on when its time was over. */
+/** Thrown by {@linkcode withinTime} when the work exceeds its time limit. */
 export class TimeIsUp extends Error {
   readonly timeoutMs: number;
 
@@ -19,10 +19,10 @@ export class TimeIsUp extends Error {
 }
 
 /**
- * Waits for work that is told by its signal when its time is over, and then waits no longer: what it does
- * afterwards is its own affair, and how it ends is not looked at.
+ * Runs work with a time limit. At the limit it aborts the work's signal and stops waiting; a later result or
+ * error of the work is ignored.
  *
- * @throws {TimeIsUp} when the time is over.
+ * @throws {TimeIsUp} when the time limit is exceeded.
  */
 export async function withinTime<T>(
   work: (signal: AbortSignal) => T | Promise<T>,
@@ -48,9 +48,9 @@ export async function withinTime<T>(
 }
 
 /**
- * Refuses a time that no timer can keep.
+ * Checks a time limit.
  *
- * @throws {RangeError} when it is not above 0, or more than 24 days.
+ * @throws {RangeError} when it is not above 0, or is more than 24 days.
  */
 export function requireTimeout(timeoutMs: number, what: string): void {
   if (timeoutMs > 0 && timeoutMs <= LONGEST_WAIT_MS) return;
@@ -59,7 +59,7 @@ export function requireTimeout(timeoutMs: number, what: string): void {
   );
 }
 
-/** What throws at once rejects like what throws later. */
+/** Turns a synchronous throw into a rejection. */
 async function started<T>(work: (signal: AbortSignal) => T | Promise<T>, signal: AbortSignal): Promise<T> {
   return await work(signal);
 }

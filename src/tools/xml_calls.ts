@@ -11,11 +11,11 @@ const OPEN = /<tool((?:\s+(?:name|tag)\s*=\s*(?:"[^"<>]*"|'[^'<>]*'))+)\s*>/g;
 const ATTRIBUTE = /(name|tag)\s*=\s*(?:"([^"]*)"|'([^']*)')/g;
 
 /**
- * Calls written as `<tool name="N" tag="T">JSON</tool>`, all answered by one `<tool_results>` block: TorchRL's
- * registry of tools.
+ * Returns a parser for calls of TorchRL's tool registry: `<tool name="N" tag="T">JSON</tool>`. One
+ * `<tool_results>` block answers all calls.
  *
- * `tag` may be missing or empty; single quotes and the other order count too. A body that is no JSON is told to
- * the model, and stands in the arguments as `{ raw }`.
+ * `tag` may be missing or empty. Single quotes and the reverse order of attributes are allowed. A body that
+ * is not JSON gives an error that the model reads, and becomes the arguments `{ raw }`.
  */
 export function xmlCalls(options: RegistryStyleOptions = {}): ToolCallParser {
   return { parse, ...registryStyle(options) };
@@ -30,15 +30,15 @@ function parse(message: Message): ParsedMessage {
     const { name = "", tag = "" } = readAttributes(attributes);
     if (index < at || name.trim() === "") continue;
     const body = index + head.length;
-    const close = closing(text, body);
+    const close = closingIndex(text, body);
     if (close < 0) break;
     const raw = text.slice(body, close).trim();
-    const read = readArguments(raw);
+    const parsed = readArguments(raw);
     const callId = tag === "" ? {} : { callId: tag };
     calls.push({
       name: name.trim(),
-      ...read,
-      ...(read.fault !== undefined && { arguments: { raw } }),
+      ...parsed,
+      ...(parsed.fault !== undefined && { arguments: { raw } }),
       ...callId,
     });
     rest += text.slice(at, index);
@@ -55,14 +55,14 @@ function readAttributes(text: string): Record<string, string> {
   return attributes;
 }
 
-/** Where the closing tag stands, one in a JSON string passed over; -1 when there is none. */
-function closing(text: string, body: number): number {
+/** Returns the index of the closing tag, ignoring one inside a JSON string; -1 if there is none. */
+function closingIndex(text: string, body: number): number {
   try {
     const { end } = scanJson(text, body);
-    const behind = matchAt(CLOSING, text, end);
-    if (behind !== undefined) return end + behind.length - CLOSE.length;
+    const match = matchAt(CLOSING, text, end);
+    if (match !== undefined) return end + match.length - CLOSE.length;
   } catch {
-    // what stands there is told to the model, up to the closing tag
+    // the text up to the closing tag becomes an error that the model reads
   }
   return text.indexOf(CLOSE, body);
 }

@@ -9,7 +9,7 @@ import { tagCalls } from "../../src/tools/tag_calls.ts";
 import type { ToolCallParser } from "../../src/tools/tool_call_parser.ts";
 import { xmlCalls } from "../../src/tools/xml_calls.ts";
 
-Deno.test("exactArguments() keeps numbers as they were written", () => {
+Deno.test("exactArguments() keeps numbers as the model wrote them", () => {
   const cases: [string, (string | undefined)[]][] = [
     ['{"name": "pay", "arguments": {"amount": 50.0}}', ['{"amount":50.0}']],
     ['{"name": "pay", "parameters": {"amounts": [1e2, -0.10]}}', ['{"amounts":[1e2,-0.10]}']],
@@ -27,7 +27,7 @@ Deno.test("exactArguments() keeps numbers as they were written", () => {
   for (const [json, expected] of cases) assertEquals(exactArguments(json), expected, json);
 });
 
-Deno.test("parsers give the text of arguments where it tells more than they do", () => {
+Deno.test("parse() returns the text of arguments when parsing loses information", () => {
   const call = '{"name": "pay", "arguments": {"amount": 50.0}}';
   const texts: [ToolCallParser, string][] = [
     [qwen25Calls(), `<tool_call>\n${call}\n</tool_call>`],

@@ -2,7 +2,7 @@ import { assertEquals, assertThrows } from "@std/assert";
 import fc from "fast-check";
 import { parseJson, scanJson } from "../../src/tools/json_scan.ts";
 
-Deno.test("parseJson() reads whatever JSON.stringify writes, and a key named __proto__ too", () => {
+Deno.test("parseJson() reads everything that JSON.stringify writes, including a key named __proto__", () => {
   fc.assert(fc.property(fc.jsonValue(), (value) => {
     const json = JSON.stringify(value);
     assertEquals(parseJson(json), JSON.parse(json));
@@ -13,7 +13,7 @@ Deno.test("parseJson() reads whatever JSON.stringify writes, and a key named __p
   assertEquals(Object.keys(parsed), ["__proto__"]);
 });
 
-Deno.test("parseJson() refuses whatever JSON.parse refuses, but for NaN and Infinity", () => {
+Deno.test("parseJson() refuses what JSON.parse refuses, except NaN and Infinity", () => {
   fc.assert(fc.property(fc.string({ unit: fc.constantFrom(...'{}[]",:\\u01e.-+tn \n') }), (text) => {
     if (accepts(JSON.parse, text)) assertEquals(parseJson(text), JSON.parse(text));
     else assertThrows(() => parseJson(text), SyntaxError);
@@ -21,7 +21,7 @@ Deno.test("parseJson() refuses whatever JSON.parse refuses, but for NaN and Infi
   assertEquals(parseJson("[NaN, Infinity, -Infinity, 1e400]"), [NaN, Infinity, -Infinity, Infinity]);
 });
 
-const complaints: Readonly<Record<string, string>> = {
+const errors: Readonly<Record<string, string>> = {
   "": "Expecting value: line 1 column 1 (char 0)",
   "not json": "Expecting value: line 1 column 1 (char 0)",
   '{"a": 1} x': "Extra data: line 1 column 10 (char 9)",
@@ -34,18 +34,18 @@ const complaints: Readonly<Record<string, string>> = {
   '"\\x"': "Invalid \\escape: line 1 column 2 (char 1)",
 };
 
-for (const [text, complaint] of Object.entries(complaints)) {
-  Deno.test(`parseJson() says of ${JSON.stringify(text)} what Python says`, () => {
-    assertEquals(assertThrows(() => parseJson(text), SyntaxError).message, complaint);
+for (const [text, message] of Object.entries(errors)) {
+  Deno.test(`parseJson() reports Python's error for ${JSON.stringify(text)}`, () => {
+    assertEquals(assertThrows(() => parseJson(text), SyntaxError).message, message);
   });
 }
 
-Deno.test("scanJson() says where the value ends, and counts from where it starts", () => {
+Deno.test("scanJson() returns where the value ends and counts errors from its start", () => {
   assertEquals(scanJson('x {"a":"}"} rest', 1), { value: { a: "}" }, end: 11 });
   assertThrows(() => scanJson("xx\nyy", 3), SyntaxError, "Expecting value: line 1 column 1 (char 0)");
 });
 
-Deno.test("parseJson() refuses what is nested too deep in place of overflowing", () => {
+Deno.test("parseJson() refuses deep nesting without overflowing the stack", () => {
   assertThrows(() => parseJson("[".repeat(1_000_000)), SyntaxError, "Too deeply nested");
 });
 

@@ -5,12 +5,12 @@ import type { ToolCallerOptions } from "../../src/tools/tool_caller.ts";
 import { ToolTransform } from "../../src/transforms/tool_transform.ts";
 import { TransformedEnv } from "../../src/transforms/transformed_env.ts";
 
-/** A tool that takes anything. */
+/** Returns a tool that accepts any arguments. */
 export function anyTool(name: string, run: Tool["run"]): Tool {
   return { name, description: "", parameters: { type: "object" }, run };
 }
 
-/** The step that follows a reply to a task, with these tools. */
+/** Returns the step after a reply to a task, with these tools. */
 export async function stepWithTools(
   reply: string,
   tools: Iterable<Tool>,
@@ -21,7 +21,7 @@ export async function stepWithTools(
   return await env.step(replyAction(reply), { signal: options.signal });
 }
 
-/** What the tools answered to a reply. */
+/** Returns the contents of the tool messages after a reply. */
 export async function answersTo(
   reply: string,
   tools: Iterable<Tool>,

@@ -15,7 +15,7 @@ Deno.test({
   },
 });
 
-Deno.test("pythonStr() writes values as Python does", () => {
+Deno.test("pythonStr() writes values like Python", () => {
   const cases: readonly [value: unknown, text: string][] = [
     ["plain 'text'", "plain 'text'"],
     [undefined, "None"],
@@ -33,7 +33,7 @@ Deno.test("pythonStr() writes values as Python does", () => {
   for (const [value, text] of cases) assertEquals(pythonStr(value), text);
 });
 
-Deno.test("pythonFloat() always has a point or an exponent", () => {
+Deno.test("pythonFloat() always writes a point or an exponent", () => {
   assertEquals([10, 0.5, 0.02, 1e16, -3].map(pythonFloat), ["10.0", "0.5", "0.02", "1e+16", "-3.0"]);
 });
 

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { RateLimiter } from "../../src/tools/rate_limiter.ts";
 
-Deno.test("RateLimiter.acquire() lets so many run at once, first come, first served", async () => {
+Deno.test("RateLimiter.acquire() limits how many calls run at once and keeps their order", async () => {
   const limiter = new RateLimiter({ maxConcurrent: 1 });
   const order: string[] = [];
   const first = await limiter.acquire();
@@ -17,7 +17,7 @@ Deno.test("RateLimiter.acquire() lets so many run at once, first come, first ser
   assertEquals(order, ["a", "b"]);
 });
 
-Deno.test("RateLimiter.acquire() holds to the rate, behind a burst", async () => {
+Deno.test("RateLimiter.acquire() keeps the rate after a burst", async () => {
   const burst = new RateLimiter({ ratePerSecond: 0.001, burst: 3, maxWaitMs: 1 });
   const turns: unknown[] = [];
   for (let n = 0; n < 4; n++) turns.push(await burst.acquire() === null);
@@ -28,7 +28,7 @@ Deno.test("RateLimiter.acquire() holds to the rate, behind a burst", async () =>
   assert(performance.now() - start >= 28);
 });
 
-Deno.test("RateLimiter.acquire() refuses after too long a wait, and gives up when it is aborted", async () => {
+Deno.test("RateLimiter.acquire() returns null after maxWaitMs and rejects when it is aborted", async () => {
   const limiter = new RateLimiter({ maxConcurrent: 1, maxWaitMs: 5 });
   using _turn = await limiter.acquire();
   assertEquals(await limiter.acquire(), null);
@@ -43,7 +43,7 @@ Deno.test("RateLimiter.acquire() refuses after too long a wait, and gives up whe
   assert(next !== null);
 });
 
-Deno.test("RateLimiter refuses limits that are none", () => {
+Deno.test("RateLimiter refuses limits that are not positive", () => {
   for (const options of [{ maxConcurrent: 0 }, { maxConcurrent: 1.5 }, { burst: 0 }, { maxWaitMs: -1 }]) {
     assertThrows(() => new RateLimiter(options), RangeError, "must be a positive number: current value is");
   }

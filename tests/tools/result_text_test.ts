@@ -18,35 +18,35 @@ const cases: readonly { what: string; result: ExecResult; text: string }[] = [
   { what: "success", result: ok("2\n"), text: "executed successfully:\n2\n" },
   { what: "success without a newline", result: ok("2"), text: "executed successfully:\n2" },
   {
-    what: "success with warnings",
+    what: "success with text on stderr",
     result: ok("2\n", { stderr: "careful\n" }),
     text: "executed successfully:\n2\n",
   },
   {
-    what: "cut output",
+    what: "truncated output",
     result: ok("2", { truncated: true }),
     text: "executed successfully:\n2\n[output truncated]",
   },
   { what: "an exception", result: bad("error"), text: `failed:\n${TRACEBACK}` },
   {
-    what: "an exception behind output",
+    what: "an exception after output",
     result: bad("error", { stdout: "before", stderr: "careful\n" }),
     text: `failed:\nbefore\ncareful\n${TRACEBACK}`,
   },
   { what: "a timeout", result: bad("timeout"), text: "failed:\nCode execution timed out" },
   {
-    what: "a timeout that cost the state",
+    what: "a timeout that lost the state",
     result: bad("timeout", { stdout: "part\n", stateKept: false }),
     text: "failed:\npart\nCode execution timed out - process restarted",
   },
-  { what: "no memory", result: bad("memory"), text: "failed:\nCode ran out of memory" },
+  { what: "exhausted memory", result: bad("memory"), text: "failed:\nCode ran out of memory" },
   {
-    what: "no memory and no state",
+    what: "exhausted memory that lost the state",
     result: bad("memory", { stateKept: false }),
     text: "failed:\nCode ran out of memory - process restarted",
   },
   {
-    what: "a flood",
+    what: "too much output",
     result: bad("output", { stdout: "aaa", truncated: true }),
     text: "failed:\naaa\n[output truncated]\nCode wrote too much output and was interrupted",
   },
@@ -59,7 +59,7 @@ const cases: readonly { what: string; result: ExecResult; text: string }[] = [
 ];
 
 for (const { what, result, text } of cases) {
-  Deno.test(`resultText() tells the model of ${what}`, () => {
+  Deno.test(`resultText() describes ${what}`, () => {
     assertEquals(resultText(2, result), `Code block 2 ${text}`);
   });
 }

@@ -4,31 +4,38 @@ import { type ShellOptions, type ShellResult, shellTool } from "../../mod.ts";
 const END = { stdout: "", stderr: "", durationMs: 1, stateKept: true, truncated: false, cwd: "/" };
 const ERROR = { type: "TimeoutError", message: "", traceback: "" };
 
-/** What the model reads of a command that ends so. */
-async function told(result: ShellResult): Promise<unknown> {
+/** Returns the text that the model reads for a result. */
+async function textOf(result: ShellResult): Promise<unknown> {
   const tool = shellTool({ session: { shell: () => Promise.resolve(result) } });
   const signal = new AbortController().signal;
   return await tool.run({ command: "x" }, { signal, callId: "1", state: {} });
 }
 
-Deno.test("shellTool() tells the model what a command wrote and how it ended", async () => {
-  assertEquals(await told({ ...END, status: "ok", exitCode: 0 }), "");
-  assertEquals(await told({ ...END, status: "ok", exitCode: 0, stdout: "a\nb\n" }), "a\nb");
+Deno.test("shellTool() returns the output of a command and how it ended", async () => {
+  assertEquals(await textOf({ ...END, status: "ok", exitCode: 0 }), "");
+  assertEquals(await textOf({ ...END, status: "ok", exitCode: 0, stdout: "a\nb\n" }), "a\nb");
   assertEquals(
-    await told({ ...END, status: "exited", exitCode: 2, stdout: "a", stderr: "no\n" }),
+    await textOf({ ...END, status: "exited", exitCode: 2, stdout: "a", stderr: "no\n" }),
     "a\nno\n[exit code 2]",
   );
   assertEquals(
-    await told({ ...END, status: "timeout", deadline: "run", stdout: "a\n", truncated: true, error: ERROR }),
+    await textOf({
+      ...END,
+      status: "timeout",
+      deadline: "run",
+      stdout: "a\n",
+      truncated: true,
+      error: ERROR,
+    }),
     "a\n[output truncated]\n[timed out]",
   );
   assertEquals(
-    await told({ ...END, status: "crashed", stateKept: false, error: ERROR }),
+    await textOf({ ...END, status: "crashed", stateKept: false, error: ERROR }),
     "[crashed; the shell was restarted, and its variables and files are lost]",
   );
 });
 
-Deno.test("shellTool() hands on the command, its deadline and its signal", async () => {
+Deno.test("shellTool() passes the command, its time limit and its signal to the session", async () => {
   const calls: [string, ShellOptions | undefined][] = [];
   const tool = shellTool({
     timeoutMs: 5,

@@ -175,7 +175,7 @@ Deno.test("MCPToolTransform.reset() rejects with an McpError when a server canno
   const bad: Readonly<Record<string, [server: McpServer, why: string]>> = {
     "it dies": [fake("dies"), "no licence found"],
     "it says nothing": [fake("mute"), "it did not answer within 400 ms"],
-    "it writes garbage": [fake("garbage"), "it wrote what is no message: 'hello?'"],
+    "it writes garbage": [fake("garbage"), "it wrote a line that is not a message: 'hello?'"],
     "its pages never end": [fake("endless-pages"), "MCP server 'fake' not connected: "],
     "there is no such program": [{ command: "/nowhere/server" }, "MCP server 'fake' not connected: "],
     "there is no such module": [{ module: "./nowhere.ts" }, "Module not found"],
@@ -277,9 +277,9 @@ Deno.test("MCPToolTransform refuses servers that are written wrong", () => {
     [{}, "there must be at least one"],
     [{ a: {} }, "it has none"],
     [{ a: { command: "x", url: "http://x" } }, "it has command and url"],
-    [{ a: { command: "x", permissions: {} } }, "one with 'command' has no 'permissions'"],
+    [{ a: { command: "x", permissions: {} } }, "'permissions' is not allowed with 'command'"],
     [{ a: { module: "x", permissions: { run: true } } }, "Cannot grant 'run'"],
-    [{ a: { url: "ftp://x" } }, "must be one of http or https: current value is 'ftp://x'"],
+    [{ a: { url: "ftp://x" } }, "must be a URL of http or https: current value is 'ftp://x'"],
     [{ "a b": { command: "x" } }, "current value is 'a b'"],
   ];
   for (const [servers, why] of wrong) {

@@ -209,7 +209,7 @@ Deno.test("ToolTransform offers its tools in every observation, and host tools a
 });
 
 Deno.test("ToolTransform: duplicate tool names and names that cannot be called are refused", () => {
-  assertThrows(() => new ToolTransform({ tools: [add, { ...add }] }), TypeError, "'add' is twice");
+  assertThrows(() => new ToolTransform({ tools: [add, { ...add }] }), TypeError, "'add' occurs twice");
   assertThrows(
     () => new ToolTransform({ tools: [{ ...add, name: "a b" }] }),
     TypeError,

@@ -9,42 +9,56 @@ import { requireTimeout } from "../within_time.ts";
 import { writeToolModules } from "./tool_modules.ts";
 import { type ToolCard, ToolProcess } from "./tool_process.ts";
 
-/** What a {@linkcode toolFile} may reach and use. */
+/** Options of {@linkcode toolFile}. */
 export interface ToolFileOptions {
-  /** What the model calls it; the file's `name`, or else the file name without its ending. */
+  /**
+   * Name of the tool.
+   * @default the file's `name` export, or the file name without its extension
+   */
   name?: string | undefined;
-  /** What the model is told; the file's `description` unless given. */
+  /**
+   * Description that the model reads.
+   * @default the file's `description` export
+   */
   description?: string | undefined;
   /**
-   * What is granted to the file, as in Deno's permission sets; nothing unless given. `import` lets it use packages
-   * of npm, JSR and the web: they are fetched before it starts, and none while it runs. `run` and `ffi` cannot be
-   * granted.
+   * Permissions of the file, as in Deno's permission sets. `import` allows packages of npm, JSR and the web:
+   * they are fetched before the process starts, and none can be fetched while it runs. `run` and `ffi`
+   * cannot be granted.
+   * @default none
    */
   permissions?: Grants | undefined;
-  /** Its whole environment, which it may read where the permission `env` says so. */
+  /** The complete environment of the process. The file needs the permission `env` to read it. */
   env?: Readonly<Record<string, string>> | undefined;
-  /** Bytes of memory for its objects; 256 MiB unless given. */
+  /**
+   * Maximum heap size, in bytes.
+   * @default 256 MiB
+   */
   memoryBytes?: number | undefined;
-  /** Milliseconds that a call may take; the limit of its transform unless given. */
+  /**
+   * Maximum duration of a call, in milliseconds.
+   * @default the limit of the transform that calls it
+   */
   timeoutMs?: number | undefined;
-  /** What {@linkcode detectLayers} found on this host, where the caller has asked already. */
+  /** Result of {@linkcode detectLayers} on this host, if the caller has it already. */
   detected?: readonly LayerReport[] | undefined;
   /** Cancels the start. */
   signal?: AbortSignal | undefined;
 }
 
-/** A tool whose process is ended by disposing it. */
+/** A tool that runs in its own process. Disposing it ends the process. */
 export type ToolFile = Tool & AsyncDisposable;
 
 const START_TIMEOUT_MS = 30_000;
 const ANYTHING = { type: "object" };
 
 /**
- * Runs a TypeScript file as a tool, in a Deno process of its own that may reach nothing but what is granted.
+ * Runs a TypeScript file as a tool, in its own Deno process with only the permissions that are granted.
  *
- * The file exports `run` (or a default function), which gets the arguments and `{ signal, callId }` and gives a
- * value of JSON; `parameters`, a JSON Schema or a zod object; and, where it likes, `description` and `name`. What it
- * imports lies in its folder, which it may read while it is loaded and not later, or where `read` is granted:
+ * The file exports `run` (or a default function). It receives the arguments and `{ signal, callId }` and
+ * returns a JSON value. The file also exports `parameters`, a JSON Schema or a zod object, and optionally
+ * `description` and `name`. It can import from its own folder and from folders where `read` is granted. It
+ * can read its own folder only while it is loaded.
  *
  * ```ts ignore
  * // search.ts
@@ -65,17 +79,17 @@ const ANYTHING = { type: "object" };
  * const tools = new ToolTransform({ tools: [search] });
  * ```
  *
- * One process runs all calls, so that what the file keeps in memory is seen by every episode that shares the tool.
- * A call that is given up ends the process, by SIGKILL, when the other calls of it are over, or at once when it
- * hangs; so does a crash. The next call starts a new one. What the file prints goes nowhere. Where the host has
- * them, resource limits, `no_new_privs` and the parent-death signal hold too.
+ * One process runs all calls, so every episode that shares the tool sees the same module state. When a call
+ * is cancelled, the process gets SIGKILL after its other calls have ended, or at once if it does not
+ * respond. The next call starts a new process, as it does after a crash. Output of the file is discarded.
+ * Resource limits, `no_new_privs` and the parent-death signal apply where the host supports them.
  *
- * What it does not guard against: a file that may reach the network can tell what it was asked; a file can answer
- * its own calls with anything.
+ * Not protected: a file that may use the network can send its arguments anywhere, and a file can return any
+ * result for its own calls.
  *
- * @throws {TypeError} when a permission cannot be granted or the name cannot be called.
- * @throws {RangeError} when a limit is none.
- * @throws {SandboxError} when the file does not start, or exports no function.
+ * @throws {TypeError} when a permission cannot be granted or the name is not a valid tool name.
+ * @throws {RangeError} when a limit is out of range.
+ * @throws {SandboxError} when the file does not start or exports no function.
  */
 export async function toolFile(file: string | URL, options: ToolFileOptions = {}): Promise<ToolFile> {
   grantFlags(options.permissions ?? {});
@@ -118,7 +132,7 @@ class FileTool implements Tool {
   }
 
   async run(args: Record<string, unknown>, { signal, callId }: ToolContext): Promise<unknown> {
-    const process = await this.#live();
+    const process = await this.#ensureProcess();
     return await process.call(args, { signal, callId });
   }
 
@@ -126,21 +140,21 @@ class FileTool implements Tool {
     await this.#starter[Symbol.asyncDispose]();
   }
 
-  /** The process, or a new one in the place of one that is gone. */
-  async #live(): Promise<ToolProcess> {
+  /** Returns the running process, or starts a new one if it has ended. */
+  async #ensureProcess(): Promise<ToolProcess> {
     const current = this.#process;
-    const process = await current.catch(() => undefined); // one that did not start is tried again
+    const process = await current.catch(() => undefined); // a failed start is retried below
     if (process?.usable) return process;
-    // Whoever waited for the same process may have started the next one already.
+    // Another call that waited for the same process may have started the next one already.
     if (this.#process === current) {
       this.#process = this.#starter.start();
-      this.#process.catch(() => {}); // whoever needs it hears of it
+      this.#process.catch(() => {}); // the callers that await it handle the error
     }
     return await this.#process;
   }
 }
 
-/** Starts the processes of one file, and ends them all. */
+/** Starts the processes of one file. Disposing it ends all of them. */
 class ProcessStarter implements AsyncDisposable {
   readonly #path: string;
   readonly #program: DenoProgram;
@@ -177,7 +191,7 @@ class ProcessStarter implements AsyncDisposable {
     }
   }
 
-  /** Starts a process and waits until it takes calls. */
+  /** Starts a process and waits until it accepts calls. */
   async start(signal?: AbortSignal): Promise<ToolProcess> {
     const command = await denoCommand(this.#program);
     if (this.#disposed) throw new SandboxError("Cannot call tool as it is disposed");

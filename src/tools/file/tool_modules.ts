@@ -3,7 +3,7 @@ import { join } from "node:path";
 import protocol from "../../sandbox/protocol.ts" with { type: "text" };
 import serve from "./guest/serve.ts" with { type: "text" };
 
-/** `serve.js` is first, for it takes the pipe before the tool can. */
+/** `serve.js` is imported first, because it must take over stdout before the tool can. */
 const MAIN = `import { serve } from "./serve.js";
 const [file, folder] = Deno.args;
 const revoke = Deno.permissions.revokeSync.bind(Deno.permissions);
@@ -12,17 +12,17 @@ if (folder !== undefined) revoke({ name: "read", path: folder });
 await serve(tool);
 `;
 
-/** A folder that goes when it is disposed. */
+/** A temporary folder with modules. Disposing it removes the folder. */
 export interface ToolModules extends AsyncDisposable {
   readonly directory: string;
 }
 
 /**
- * Writes the modules that offer a tool's file over a pipe: `main.js` is the one to run, with the file's URL and, where
- * it may read its folder only while it is loaded, that folder.
+ * Writes the modules that serve a tool file over a pipe. Run `main.js` with the file's URL and, if the file
+ * may read its folder only while it is loaded, with that folder.
  *
- * The file is imported by a name that Deno first sees when it runs. Such an import needs the permission to read, and
- * so does all that is imported by it, whatever its type; what a program imports by its own text needs none.
+ * Deno learns the name of the file only at run time. Such an import needs read permission, and so do all
+ * modules that it imports, of any type. Static imports of the main program need none.
  */
 export async function writeToolModules(): Promise<ToolModules> {
   const directory = await Deno.makeTempDir({ prefix: "paddock-tool-" });

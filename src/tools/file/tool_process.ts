@@ -5,14 +5,14 @@ import type { DenoCommand } from "../../sandbox/deno_program.ts";
 import { lossOfChild } from "../../sandbox/guest_link.ts";
 import { type Frame, FrameKind } from "../../sandbox/protocol.ts";
 
-/** What a tool's file says of itself. */
+/** Metadata that a tool file exports. */
 export interface ToolCard {
   readonly name?: string | undefined;
   readonly description?: string | undefined;
   readonly parameters?: Record<string, unknown> | undefined;
 }
 
-/** How a call is made. */
+/** Options of {@linkcode ToolProcess.call}. */
 export interface ToolProcessCall {
   readonly callId: string;
   readonly signal: AbortSignal;
@@ -23,7 +23,7 @@ interface Pending {
   reject(error: Error): void;
 }
 
-/** How long a process may take to say that it has heard of the end of a call. */
+/** Maximum time for a process to confirm that a call was cancelled, in milliseconds. */
 const GRACE_MS = 250;
 const MAX_TEXT = 10_000;
 
@@ -40,47 +40,47 @@ const resultSchema = z.union([
 const decoder = new TextDecoder();
 
 /**
- * A process that runs one tool's file. Each frame that it sends is hostile: one that nobody asked for, or that
- * cannot be read, ends it.
+ * A process that runs one tool file. Each of its frames is untrusted: an unexpected or invalid frame ends
+ * the process.
  *
- * A call that is given up makes it take no further ones: it is killed when its other calls are over, or at once
- * when it does not even hear of it.
+ * After a call is cancelled, the process accepts no more calls. It is killed when its other calls have
+ * ended, or at once if it does not confirm the cancellation.
  */
 export class ToolProcess {
-  /** What the file says of itself; rejects when it does not start. */
+  /** Metadata of the file. Rejects when the process does not start. */
   readonly opened: Promise<ToolCard>;
-  /** Settles when the process is gone. */
+  /** Resolves when the process has exited. */
   readonly ended: Promise<void>;
   readonly #child: Child;
   readonly #card = Promise.withResolvers<ToolCard>();
   readonly #pending = new Map<number, Pending>();
-  /** Calls that were given up and that the process has not heard of. */
-  readonly #unheard = new Map<number, ReturnType<typeof setTimeout>>();
-  /** Calls that were given up and may still be answered. */
-  readonly #givenUp = new Set<number>();
+  /** Cancelled calls that the process has not confirmed, with their timers. */
+  readonly #unconfirmed = new Map<number, ReturnType<typeof setTimeout>>();
+  /** Cancelled calls that may still send a result. */
+  readonly #cancelled = new Set<number>();
   #lastSlot = 0;
   #usable = true;
-  #breach: string | undefined;
+  #violation: string | undefined;
 
   constructor(command: DenoCommand) {
     this.opened = this.#card.promise;
-    this.opened.catch(() => {}); // whoever waits for it hears of it
+    this.opened.catch(() => {}); // the caller that awaits it handles the error
     this.#child = new Child(command, (frame) => this.#receive(frame));
     this.ended = this.#child.ended.then((end) => {
-      const reason = this.#breach ?? complaint(end.stderr) ?? lossOfChild(end).message;
-      this.#lose(reason);
+      const reason = this.#violation ?? denoError(end.stderr) ?? lossOfChild(end).message;
+      this.#fail(reason);
     });
   }
 
-  /** Whether it takes calls. */
+  /** True if the process accepts calls. */
   get usable(): boolean {
     return this.#usable;
   }
 
   /**
-   * Makes a call. Rejects with the signal's reason when that is aborted.
+   * Calls the tool. Rejects with the signal's reason when the signal is aborted.
    *
-   * @throws {ToolError} with the tool's words when it fails, or when the process is lost.
+   * @throws {ToolError} with the tool's message when the tool fails, or when the process ends.
    */
   async call(args: Readonly<Record<string, unknown>>, options: ToolProcessCall): Promise<unknown> {
     const { callId, signal } = options;
@@ -89,7 +89,7 @@ export class ToolProcess {
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     const onAbort = () => {
       reject(signal.reason);
-      this.#giveUp(slot);
+      this.#cancel(slot);
     };
     signal.addEventListener("abort", onAbort, { once: true });
     this.#pending.set(slot, { resolve, reject });
@@ -103,7 +103,7 @@ export class ToolProcess {
     }
   }
 
-  /** Ends the process for certain; what it was asked is not answered any more. */
+  /** Kills the process. Pending calls get no result. */
   kill(): void {
     this.#usable = false;
     this.#child.kill();
@@ -111,57 +111,57 @@ export class ToolProcess {
 
   #freeSlot(): number {
     const next = () => this.#lastSlot = this.#lastSlot % 65_535 + 1;
-    while (this.#pending.has(next())) { /* a call of it is still going on */ }
+    while (this.#pending.has(next())) { /* the slot is in use */ }
     return this.#lastSlot;
   }
 
-  #giveUp(slot: number): void {
+  #cancel(slot: number): void {
     this.#usable = false;
-    this.#givenUp.add(slot);
-    this.#unheard.set(slot, setTimeout(() => this.kill(), GRACE_MS));
+    this.#cancelled.add(slot);
+    this.#unconfirmed.set(slot, setTimeout(() => this.kill(), GRACE_MS));
     this.#child.send(FrameKind.interrupt, slot);
   }
 
   #receive({ kind, session, payload }: Frame): void {
     try {
       if (kind === FrameKind.opened) this.#card.resolve(parse(cardSchema, payload));
-      else if (kind === FrameKind.result) this.#answer(session, payload);
-      else if (kind === FrameKind.done) this.#heard(session);
-      else throw new SyntaxError(`there is no frame ${kind}`);
+      else if (kind === FrameKind.result) this.#settle(session, payload);
+      else if (kind === FrameKind.done) this.#confirmCancelled(session);
+      else throw new SyntaxError(`a tool cannot send frame ${kind}`);
     } catch (error) {
       const reason = errorMessage(error);
-      this.#breach ??= `it wrote to the pipe what is no answer: ${reason}`.slice(0, MAX_TEXT);
+      this.#violation ??= `it sent an invalid frame: ${reason}`.slice(0, MAX_TEXT);
       this.kill();
     }
   }
 
-  #answer(slot: number, payload: Uint8Array): void {
+  #settle(slot: number, payload: Uint8Array): void {
     const pending = this.#pending.get(slot);
     if (pending === undefined) {
-      if (this.#givenUp.delete(slot)) return;
-      throw new SyntaxError(`nobody asked for result ${slot}`);
+      if (this.#cancelled.delete(slot)) return;
+      throw new SyntaxError(`there is no call ${slot}`);
     }
     const result = parse(resultSchema, payload);
     if ("error" in result) pending.reject(new ToolError(result.error));
     else pending.resolve(result.value);
   }
 
-  #heard(slot: number): void {
-    const timer = this.#unheard.get(slot);
-    if (timer === undefined) throw new SyntaxError(`nobody gave up call ${slot}`);
+  #confirmCancelled(slot: number): void {
+    const timer = this.#unconfirmed.get(slot);
+    if (timer === undefined) throw new SyntaxError(`call ${slot} was not cancelled`);
     clearTimeout(timer);
-    this.#unheard.delete(slot);
+    this.#unconfirmed.delete(slot);
     this.#killIfIdle();
   }
 
   #killIfIdle(): void {
-    if (!this.#usable && this.#pending.size === 0 && this.#unheard.size === 0) this.kill();
+    if (!this.#usable && this.#pending.size === 0 && this.#unconfirmed.size === 0) this.kill();
   }
 
-  #lose(reason: string): void {
+  #fail(reason: string): void {
     this.#usable = false;
-    for (const timer of this.#unheard.values()) clearTimeout(timer);
-    this.#unheard.clear();
+    for (const timer of this.#unconfirmed.values()) clearTimeout(timer);
+    this.#unconfirmed.clear();
     this.#card.reject(new SandboxError(reason));
     for (const { reject } of this.#pending.values()) {
       reject(new ToolError(`the tool's process is gone: ${reason}`));
@@ -170,12 +170,12 @@ export class ToolProcess {
 }
 
 function parse<Schema extends z.ZodType>(schema: Schema, payload: Uint8Array): z.output<Schema> {
-  const parsed = schema.safeParse(JSON.parse(decoder.decode(payload)));
-  if (parsed.success) return parsed.data;
-  throw new SyntaxError(parsed.error.issues.map(({ message }) => message).join("; "));
+  const result = schema.safeParse(JSON.parse(decoder.decode(payload)));
+  if (result.success) return result.data;
+  throw new SyntaxError(result.error.issues.map(({ message }) => message).join("; "));
 }
 
-/** What Deno said when it gave up on the file: the first line of it, which names no path of the host. */
-function complaint(stderr: string): string | undefined {
+/** Returns the first line of Deno's error. That line contains no path of the host. */
+function denoError(stderr: string): string | undefined {
   return /^error: (?:Uncaught \(in promise\) TypeError: )?(.*)$/m.exec(stderr)?.[1];
 }

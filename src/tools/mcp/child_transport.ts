@@ -7,15 +7,16 @@ import {
 import type { DenoCommand } from "../../sandbox/deno_program.ts";
 import { messageLines } from "./message_lines.ts";
 
-/** How long a server may take to end by itself when its input is closed. */
+/** Time that a server has to exit after its stdin is closed, in milliseconds. Then it is killed. */
 const GRACE_MS = 500;
 const STDERR_CAP = 4_000;
-/** Lines that are no message; a server that writes more of them is killed. */
-const MAX_GARBAGE_LINES = 1_000;
+/** A server that writes more invalid lines than this is killed. */
+const MAX_INVALID_LINES = 1_000;
 
 /**
- * The Model Context Protocol over the standard streams of a process, one message a line. It has the environment
- * that it is given and nothing of the host's. Lines that are no message are passed over, for some servers print.
+ * The Model Context Protocol over stdin and stdout of a process, one message a line. The process gets only
+ * the given environment and nothing of the host's. Lines that are not messages are ignored, because some
+ * servers print text.
  */
 export class ChildTransport implements Transport {
   onclose?: () => void;
@@ -28,18 +29,20 @@ export class ChildTransport implements Transport {
   #writer: WritableStreamDefaultWriter<Uint8Array<ArrayBuffer>> | undefined;
   #ended: Promise<void> = Promise.resolve();
   #stderr = "";
-  #garbage = 0;
-  #firstGarbage = "";
+  #invalidLines = 0;
+  #firstInvalidLine = "";
 
   constructor(command: DenoCommand, cwd: string | undefined) {
     this.#command = command;
     this.#cwd = cwd;
   }
 
-  /** What the server said last of why it does not work; empty when nothing. */
+  /** Last output of the server that may explain a failure; empty if there is none. */
   get complaint(): string {
     if (this.#stderr.trim() !== "") return this.#stderr.trim().split("\n").slice(-5).join("\n");
-    return this.#firstGarbage === "" ? "" : `it wrote what is no message: '${this.#firstGarbage}'`;
+    return this.#firstInvalidLine === ""
+      ? ""
+      : `it wrote a line that is not a message: '${this.#firstInvalidLine}'`;
   }
 
   // deno-lint-ignore require-await
@@ -49,7 +52,7 @@ export class ChildTransport implements Transport {
       args: [...args],
       env: { ...env },
       clearEnv: true,
-      // a group of its own, so that what it starts can be ended with it
+      // a process group, so that its own children can be killed with it
       detached: true,
       ...(this.#cwd !== undefined && { cwd: this.#cwd }),
       stdin: "piped",
@@ -57,7 +60,7 @@ export class ChildTransport implements Transport {
       stderr: "piped",
     }).spawn();
     this.#writer = this.#process.stdin.getWriter();
-    this.#writer.closed.catch(() => {}); // a server that ends closes its pipe; onclose tells
+    this.#writer.closed.catch(() => {}); // a server that exits closes its pipe; onclose reports that
     this.#ended = this.#watch(this.#process);
   }
 
@@ -66,9 +69,11 @@ export class ChildTransport implements Transport {
     await this.#writer.write(this.#encoder.encode(serializeMessage(message)));
   }
 
-  /** Closes the server's input, kills what has not ended soon after, and waits until it is gone. */
+  /**
+   * Closes the server's stdin, kills the server if it does not exit in time, and waits until it has exited.
+   */
   async close(): Promise<void> {
-    await this.#writer?.close().catch(() => {}); // it may be gone already
+    await this.#writer?.close().catch(() => {}); // the pipe may be closed already
     const timer = setTimeout(() => this.#kill(), GRACE_MS);
     await this.#ended;
     clearTimeout(timer);
@@ -77,16 +82,16 @@ export class ChildTransport implements Transport {
   async #watch(process: Deno.ChildProcess): Promise<void> {
     await Promise.all([
       this.#readLines(process.stdout).catch(() => this.#kill()),
-      this.#readStderr(process.stderr).catch(() => {}), // it only serves to explain
-      process.status.then(() => this.#kill()), // what it started ends with it
+      this.#readStderr(process.stderr).catch(() => {}), // stderr is only used in error messages
+      process.status.then(() => this.#kill()), // kills its children, too
     ]);
-    await this.#writer?.abort().catch(() => {}); // it was closed already
+    await this.#writer?.abort().catch(() => {}); // it may be closed already
     this.onclose?.();
   }
 
   async #readLines(stdout: ReadableStream<Uint8Array<ArrayBuffer>>): Promise<void> {
-    const pieces = stdout.pipeThrough(new TextDecoderStream());
-    for await (const line of messageLines(pieces)) this.#receive(line);
+    const chunks = stdout.pipeThrough(new TextDecoderStream());
+    for await (const line of messageLines(chunks)) this.#receive(line);
   }
 
   #receive(line: string): void {
@@ -94,19 +99,19 @@ export class ChildTransport implements Transport {
     try {
       this.onmessage?.(deserializeMessage(line));
     } catch (error) {
-      this.#firstGarbage ||= line.slice(0, 200);
-      if (++this.#garbage > MAX_GARBAGE_LINES) throw error;
+      this.#firstInvalidLine ||= line.slice(0, 200);
+      if (++this.#invalidLines > MAX_INVALID_LINES) throw error;
       this.onerror?.(error instanceof Error ? error : new Error(String(error)));
     }
   }
 
   async #readStderr(stderr: ReadableStream<Uint8Array<ArrayBuffer>>): Promise<void> {
-    for await (const piece of stderr.pipeThrough(new TextDecoderStream())) {
-      this.#stderr = (this.#stderr + piece).slice(-STDERR_CAP);
+    for await (const chunk of stderr.pipeThrough(new TextDecoderStream())) {
+      this.#stderr = (this.#stderr + chunk).slice(-STDERR_CAP);
     }
   }
 
-  /** Kills the server and what it has started; where there are no groups of processes, the server alone. */
+  /** Kills the server and its children; on systems without process groups, only the server. */
   #kill(): void {
     const process = this.#process;
     if (process === undefined) return;
@@ -114,7 +119,7 @@ export class ChildTransport implements Transport {
       try {
         return kill();
       } catch {
-        // it is gone already, or this system cannot do that
+        // it has exited already, or this system has no process groups
       }
     }
   }

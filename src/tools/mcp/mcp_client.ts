@@ -7,12 +7,12 @@ import type { McpServer } from "./mcp_server.ts";
 import { mcpText } from "./mcp_text.ts";
 import { mcpTransport } from "./mcp_transport.ts";
 
-/** What a client is made of. */
+/** Options of an {@linkcode McpClient}. */
 export interface McpClientOptions {
   readonly name: string;
   readonly server: McpServer;
   readonly startTimeoutMs: number;
-  /** The layers of the operating system that work on this host. */
+  /** Isolation layers of the operating system that work on this host. */
   readonly layers: () => Promise<ReadonlySet<Layer>>;
 }
 
@@ -23,9 +23,11 @@ interface Call {
 }
 
 /**
- * One server, started when it is first needed and again when it has died: at most once for a call.
+ * A client of one server. It starts the server at first use, and restarts it after a crash, at most once for
+ * each call.
  *
- * A call during which the server dies is made again only where its tool says that this does no harm.
+ * A call during which the server dies is repeated only if the server declares the tool read-only or
+ * idempotent.
  */
 export class McpClient implements AsyncDisposable {
   readonly #options: McpClientOptions;
@@ -39,20 +41,20 @@ export class McpClient implements AsyncDisposable {
   }
 
   /**
-   * The tools of the server, started where it is not running.
+   * Lists the tools of the server. Starts the server if it is not running.
    *
-   * @throws {McpError} when it cannot be started.
+   * @throws {McpError} when the server cannot be started.
    */
   async tools(signal?: AbortSignal): Promise<readonly McpTool[]> {
-    const { connection } = await this.#connected(signal);
+    const { connection } = await this.#connect(signal);
     return [...connection.tools.values()];
   }
 
   /**
-   * Calls a tool and gives its answer as text.
+   * Calls a tool and returns its result as text.
    *
-   * @throws {ToolError} when the tool failed, with its words.
-   * @throws {McpError} when the server cannot be started, or died.
+   * @throws {ToolError} with the tool's message when the tool failed.
+   * @throws {McpError} when the server cannot be started or dies.
    */
   async call(tool: string, args: Record<string, unknown>, signal: AbortSignal): Promise<string> {
     return await this.#call({ tool, args, signal }, true);
@@ -60,7 +62,7 @@ export class McpClient implements AsyncDisposable {
 
   async #call(call: Call, mayRepeat: boolean): Promise<string> {
     const { tool, signal } = call;
-    const { connection, started } = await this.#connected(signal).catch((cause) => {
+    const { connection, started } = await this.#connect(signal).catch((cause) => {
       signal.throwIfAborted();
       throw new McpError(`MCP server '${this.#options.name}' not connected`, { cause });
     });
@@ -70,26 +72,26 @@ export class McpClient implements AsyncDisposable {
       signal.throwIfAborted();
       if (error instanceof ToolError) throw error;
       const lost = connection.isLoss(error);
-      const harmless = isUnknownSession(error) || isHarmless(connection.tools.get(tool));
-      if (lost && harmless && mayRepeat && !started) return await this.#call(call, false);
+      const repeatable = isUnknownSession(error) || isRepeatable(connection.tools.get(tool));
+      if (lost && repeatable && mayRepeat && !started) return await this.#call(call, false);
       const reason = lost ? connection.loss : errorMessage(error);
       throw new McpError(`MCP tool call failed: ${reason}`, { cause: error });
     }
   }
 
-  /** Ends the server and waits until it is gone. */
+  /** Ends the server and waits until it has exited. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stop.abort(new McpError(`MCP server '${this.#options.name}' not connected: it is disposed`));
-    await this.#starting?.catch(() => {}); // one that did not start is gone
+    await this.#starting?.catch(() => {}); // a failed start leaves nothing to end
     await this.#connection?.[Symbol.asyncDispose]();
     await this.#closing;
   }
 
   /**
-   * The connection, a new one in place of one that is lost; `started` when this is what made it. Who comes while it
-   * is being made waits for the same one, and shares its failure.
+   * Returns the connection and makes a new one if it was lost; `started` is true for the caller that caused
+   * that. Callers that arrive during a start wait for it and share its failure.
    */
-  async #connected(
+  async #connect(
     signal: AbortSignal | undefined,
   ): Promise<{ connection: McpConnection; started: boolean }> {
     this.#stop.signal.throwIfAborted();
@@ -97,7 +99,7 @@ export class McpClient implements AsyncDisposable {
     if (known?.alive) return { connection: known, started: false };
     const started = this.#starting === undefined;
     this.#starting ??= this.#start(known);
-    this.#starting.catch(() => {}); // whoever needs it hears of it
+    this.#starting.catch(() => {}); // the callers that await it handle the error
     return { connection: await unlessAborted(this.#starting, signal), started };
   }
 
@@ -131,6 +133,6 @@ async function callOnce(connection: McpConnection, { tool, args, signal }: Call)
   return text;
 }
 
-function isHarmless(tool: McpTool | undefined): boolean {
+function isRepeatable(tool: McpTool | undefined): boolean {
   return tool?.annotations?.readOnlyHint === true || tool?.annotations?.idempotentHint === true;
 }

@@ -6,22 +6,25 @@ import { requireTimeout } from "../within_time.ts";
 import { McpClient } from "./mcp_client.ts";
 import { type McpServer, requireServers } from "./mcp_server.ts";
 
-/** What {@linkcode McpClients} need. */
+/** Options of {@linkcode McpClients}. */
 export interface McpClientsOptions {
-  /** The servers by the names that stand before the dot: `server.tool`. */
+  /** Servers by name. The name is the prefix of a tool: `server.tool`. */
   servers: Readonly<Record<string, McpServer>>;
-  /** Milliseconds that a server may take to start and to list its tools; 30,000 unless given. */
+  /**
+   * Maximum time for a server to start and to list its tools, in milliseconds.
+   * @default 30_000
+   */
   startTimeoutMs?: number | undefined;
-  /** What {@linkcode detectLayers} found on this host, where the caller has asked already. */
+  /** Result of {@linkcode detectLayers} on this host, if the caller has it already. */
   detected?: readonly LayerReport[] | undefined;
 }
 
 const START_TIMEOUT_MS = 30_000;
 
 /**
- * Servers of the Model Context Protocol, each started when it is first needed, and once for all who share these
- * clients: 64 episodes need one server, not 64. What a server keeps is then shared as well; an episode that must
- * have a server to itself needs clients of its own.
+ * Clients of several MCP servers. Each server starts at first use and is shared by all users of these
+ * clients: 64 episodes need one server, not 64. State that a server keeps is shared, too. Make separate
+ * clients for an episode that needs its own server.
  *
  * @example One server for many envs
  * ```ts ignore
@@ -41,10 +44,10 @@ export class McpClients implements AsyncDisposable {
   readonly #clients: ReadonlyMap<string, McpClient>;
 
   /**
-   * Starts nothing yet.
+   * Checks the options. Servers start later, at first use.
    *
-   * @throws {TypeError} when a server is not written as one.
-   * @throws {RangeError} when the time limit is none.
+   * @throws {TypeError} when the definition of a server is invalid.
+   * @throws {RangeError} when the time limit is out of range.
    */
   constructor(options: McpClientsOptions) {
     const { servers, startTimeoutMs = START_TIMEOUT_MS } = options;
@@ -61,7 +64,7 @@ export class McpClients implements AsyncDisposable {
   }
 
   /**
-   * The tools of all servers, under `server.tool`; servers that do not run are started, all at once.
+   * Lists the tools of all servers under `server.tool`. Servers that do not run are started in parallel.
    *
    * @throws {McpError} when a server cannot be started.
    */
@@ -75,8 +78,9 @@ export class McpClients implements AsyncDisposable {
   }
 
   /**
-   * The tool that a model means: `server.tool`, cut at the first dot behind the name of a server, or else a tool of
-   * the first server. It may be one that its server does not have; the server will say so.
+   * Returns the tool for a name that a model wrote: `server.tool`, split at the first dot that follows a
+   * known server name, else a tool of the first server. The tool may not exist; its server then reports
+   * that.
    */
   find(name: string): Tool {
     const [server, tool] = this.#split(name);
@@ -84,7 +88,7 @@ export class McpClients implements AsyncDisposable {
     return mcpTool(client, { server, tool }, {});
   }
 
-  /** Ends all servers and waits until they are gone. */
+  /** Ends all servers and waits until they have exited. */
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.all([...this.#clients.values()].map((client) => client[Symbol.asyncDispose]()));
   }
@@ -100,7 +104,10 @@ export class McpClients implements AsyncDisposable {
   }
 }
 
-/** A server checks what its tools are given: its schema is a stranger's, whose patterns are not to run here. */
+/**
+ * Makes a tool that calls a server. The server checks the arguments: its schema is untrusted, and its
+ * patterns must not run here.
+ */
 function mcpTool(
   client: McpClient | undefined,
   { server, tool }: { server: string; tool: string },

@@ -13,17 +13,17 @@ import { LONGEST_WAIT_MS } from "../../policy/longest_wait.ts";
 import { ChildTransport } from "./child_transport.ts";
 import { HttpTransport } from "./http_transport.ts";
 
-/** How a connection is made. */
+/** Options of {@linkcode McpConnection.open}. */
 export interface McpConnectionOptions {
-  /** Milliseconds that the handshake and the list of tools may take together. */
+  /** Maximum time for the handshake and the list of tools together, in milliseconds. */
   startTimeoutMs: number;
   signal?: AbortSignal | undefined;
 }
 
-/** Whoever calls sets the limit of time; the library has one of its own, which is to stay out of the way. */
+/** The caller limits the time of a call, so the limit of the MCP library is set to its maximum. */
 const NO_TIMEOUT_MS = LONGEST_WAIT_MS;
-/** Results are shown to a model as they are: to check them would be to compile schemas of strangers. */
-const BELIEVE: jsonSchemaValidator = {
+/** Results are shown to the model unchecked: checking them would mean to compile untrusted schemas. */
+const NO_VALIDATION: jsonSchemaValidator = {
   getValidator: <T>(): JsonSchemaValidator<T> => (data) => ({
     valid: true,
     data: data as T,
@@ -31,7 +31,10 @@ const BELIEVE: jsonSchemaValidator = {
   }),
 };
 
-/** A server with which hands have been shaken, and its tools. It is alive until it ends or is closed. */
+/**
+ * A connection to a server after the handshake, with its tools. It is alive until the server exits or the
+ * connection is closed.
+ */
 export class McpConnection implements AsyncDisposable {
   readonly tools: ReadonlyMap<string, McpTool>;
   readonly #client: Client;
@@ -45,9 +48,9 @@ export class McpConnection implements AsyncDisposable {
   }
 
   /**
-   * Shakes hands with a server and asks for all pages of its tools. It is closed when that fails.
+   * Connects to a server and requests all pages of its tool list. Closes the transport when that fails.
    *
-   * @throws {McpError} when it does not answer in time, ends, or says what is no answer.
+   * @throws {McpError} when the server does not respond in time, exits, or sends an invalid response.
    */
   static async open(
     name: string,
@@ -55,45 +58,45 @@ export class McpConnection implements AsyncDisposable {
     options: McpConnectionOptions,
   ): Promise<McpConnection> {
     const { startTimeoutMs, signal } = options;
-    const client = new Client({ name: "paddock", version: "1" }, { jsonSchemaValidator: BELIEVE });
+    const client = new Client({ name: "paddock", version: "1" }, { jsonSchemaValidator: NO_VALIDATION });
     let closed = false;
     client.onclose = () => closed = true;
-    client.onerror = () => {}; // what is no message was counted where it was read
-    const slow = new Error(`it did not answer within ${startTimeoutMs} ms`);
+    client.onerror = () => {}; // the transport counts invalid messages itself
+    const timeoutError = new Error(`it did not answer within ${startTimeoutMs} ms`);
     const stop = new AbortController();
-    const timer = setTimeout(() => stop.abort(slow), startTimeoutMs);
-    const either = signal ? AbortSignal.any([stop.signal, signal]) : stop.signal;
-    const limits = { timeout: NO_TIMEOUT_MS, signal: either };
+    const timer = setTimeout(() => stop.abort(timeoutError), startTimeoutMs);
+    const startSignal = signal ? AbortSignal.any([stop.signal, signal]) : stop.signal;
+    const limits = { timeout: NO_TIMEOUT_MS, signal: startSignal };
     try {
       await client.connect(transport, limits);
       const { tools } = await client.listTools(undefined, limits);
-      if (closed) throw new Error("it ended behind its handshake");
+      if (closed) throw new Error("it ended right after the handshake");
       const connection = new McpConnection(client, transport, tools);
       client.onclose = () => connection.#alive = false;
       return connection;
     } catch (cause) {
-      await client.close().catch(() => {}); // the first failure is the one to tell
+      await client.close().catch(() => {}); // the first failure is the one to report
       await transport.close().catch(() => {});
       signal?.throwIfAborted();
-      const reason = failureText(stop.signal.aborted ? slow : cause, transport);
+      const reason = failureText(stop.signal.aborted ? timeoutError : cause, transport);
       throw new McpError(`MCP server '${name}' not connected: ${reason}`, { cause });
     } finally {
       clearTimeout(timer);
     }
   }
 
-  /** Whether the server can be asked. */
+  /** True if the server accepts calls. */
   get alive(): boolean {
     return this.#alive;
   }
 
-  /** Why there is no connection any more, to be told behind a call that did not survive it. */
+  /** Reason why the connection was lost, for the error of the call that failed with it. */
   get loss(): string {
     const complaint = this.#transport instanceof HttpTransport ? this.#transport.complaint : "";
     return complaint || "the server ended before it answered";
   }
 
-  /** Calls a tool; whether it went well is in the answer. Rejects when there is none. */
+  /** Calls a tool. The result says whether the tool succeeded. Rejects when there is no result. */
   async call(
     tool: string,
     args: Readonly<Record<string, unknown>>,
@@ -105,10 +108,11 @@ export class McpConnection implements AsyncDisposable {
     });
   }
 
-  /** Whether a failed call means that there is no connection any more; it is then not alive. */
+  /** Returns true if an error means that the connection is lost, and marks it as lost. */
   isLoss(error: unknown): boolean {
     if (
-      isUnknownSession(error) || (error instanceof SdkError && LOSSES.has(error.code)) || isNetwork(error)
+      isUnknownSession(error) || (error instanceof SdkError && LOSSES.has(error.code)) ||
+      isNetworkError(error)
     ) {
       this.#alive = false;
     }
@@ -123,13 +127,15 @@ export class McpConnection implements AsyncDisposable {
 
 const LOSSES: ReadonlySet<string> = new Set(["NOT_CONNECTED", "CONNECTION_CLOSED", "SEND_FAILED"]);
 
-/** Whether a server over HTTP has forgotten the session: it has then not run the call either. */
+/**
+ * Returns true if a server over HTTP does not know the session any more. Such a server has not run the call.
+ */
 export function isUnknownSession(error: unknown): boolean {
   return error instanceof SdkHttpError && error.status === 404;
 }
 
-/** What `fetch` throws when nobody answers. */
-function isNetwork(error: unknown): boolean {
+/** Returns true for the error that `fetch` throws when no server responds. */
+function isNetworkError(error: unknown): boolean {
   return error instanceof TypeError;
 }
 

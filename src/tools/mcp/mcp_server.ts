@@ -1,39 +1,51 @@
 import { grantFlags, type Grants } from "../../sandbox/grants.ts";
 
-/** A program that speaks the Model Context Protocol over its standard streams, with all that its user may do. */
+/**
+ * An MCP server that runs as a program with all permissions of the current user and talks over stdin and
+ * stdout.
+ */
 export interface McpCommand {
   readonly command: string;
   readonly args?: readonly string[] | undefined;
-  /** Its whole environment: nothing of the host's is handed on, `PATH` and `HOME` included. */
+  /**
+   * The complete environment of the process. Nothing is inherited from the host, not even `PATH` and `HOME`.
+   */
   readonly env?: Readonly<Record<string, string>> | undefined;
-  /** Where it is started; the host's own folder unless given. */
+  /**
+   * Working directory.
+   * @default the host's working directory
+   */
   readonly cwd?: string | undefined;
 }
 
-/** The same as something that Deno runs, a file or `npm:name@version`, which may reach only what is granted. */
+/** An MCP server that Deno runs, a file or `npm:name@version`, with only the permissions that are granted. */
 export interface McpModule {
   readonly module: string;
   readonly args?: readonly string[] | undefined;
   /**
-   * What is granted to it, as in Deno's permission sets; nothing unless given. What a file imports lies in its
-   * folder or where `read` is granted, else the server is not started.
+   * Permissions, as in Deno's permission sets. A file can import only from its own folder and from folders
+   * where `read` is granted; otherwise the server does not start.
+   * @default none
    */
   readonly permissions?: Grants | undefined;
-  /** Its whole environment, which it may read where the permission `env` says so. */
+  /** The complete environment of the process. The server needs the permission `env` to read it. */
   readonly env?: Readonly<Record<string, string>> | undefined;
   readonly cwd?: string | undefined;
-  /** Bytes of memory for its objects; 256 MiB unless given. */
+  /**
+   * Maximum heap size, in bytes.
+   * @default 256 MiB
+   */
   readonly memoryBytes?: number | undefined;
 }
 
-/** A server somewhere else, reached over streamable HTTP. */
+/** An MCP server that is reached over streamable HTTP. */
 export interface McpUrl {
   readonly url: string | URL;
-  /** Sent with each request. */
+  /** Headers of each request. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
-/** A server of the Model Context Protocol, and how it is reached. */
+/** An MCP server: a program, a module for Deno, or a URL. */
 export type McpServer = McpCommand | McpModule | McpUrl;
 
 const KINDS: Readonly<Record<"command" | "module" | "url", readonly string[]>> = {
@@ -43,9 +55,9 @@ const KINDS: Readonly<Record<"command" | "module" | "url", readonly string[]>> =
 };
 
 /**
- * Refuses servers that cannot be reached as they are written.
+ * Checks the definitions of MCP servers.
  *
- * @throws {TypeError} when there is none, or one is not a command, a module or a URL and nothing else.
+ * @throws {TypeError} when there is no server, or when one is not exactly a command, a module or a URL.
  */
 export function requireServers(servers: Readonly<Record<string, McpServer>>): void {
   const entries = Object.entries(servers);
@@ -56,14 +68,14 @@ export function requireServers(servers: Readonly<Record<string, McpServer>>): vo
 function requireServer(name: string, server: McpServer): void {
   if (!/^[^\s<>"]+$/.test(name)) {
     throw new TypeError(
-      `Cannot use MCP server as its name must be free of white space, '<', '>' and '"': current value is '${name}'`,
+      `Cannot use MCP server as its name must not be empty or contain white space, '<', '>' or '"': current value is '${name}'`,
     );
   }
   const kinds = (["command", "module", "url"] as const).filter((kind) => kind in server);
   const [kind] = kinds;
   if (kind === undefined || kinds.length > 1) {
     throw new TypeError(
-      `Cannot use MCP server '${name}' as it must have one of 'command', 'module' and 'url': it has ${
+      `Cannot use MCP server '${name}' as it must have exactly one of 'command', 'module' and 'url': it has ${
         kinds.join(" and ") || "none"
       }`,
     );
@@ -72,7 +84,7 @@ function requireServer(name: string, server: McpServer): void {
   const unknown = Object.keys(server).find((key) => !known.includes(key));
   if (unknown !== undefined) {
     throw new TypeError(
-      `Cannot use MCP server '${name}' as one with '${kind}' has no '${unknown}': known keys are ${
+      `Cannot use MCP server '${name}' as '${unknown}' is not allowed with '${kind}': allowed keys are ${
         known.join(", ")
       }`,
     );
@@ -84,6 +96,6 @@ function requireServer(name: string, server: McpServer): void {
 function requireHttp(name: string, url: string | URL): void {
   if (URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)) return;
   throw new TypeError(
-    `Cannot use MCP server '${name}' as its 'url' must be one of http or https: current value is '${url}'`,
+    `Cannot use MCP server '${name}' as its 'url' must be a URL of http or https: current value is '${url}'`,
   );
 }

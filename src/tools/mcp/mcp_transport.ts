@@ -8,7 +8,7 @@ import { ChildTransport } from "./child_transport.ts";
 import { HttpTransport } from "./http_transport.ts";
 import type { McpCommand, McpModule, McpServer } from "./mcp_server.ts";
 
-/** Makes the way to a server; what a module imports is fetched before. */
+/** Makes the transport to a server. Fetches the imports of a module first. */
 export async function mcpTransport(
   server: McpServer,
   options: { layers: ReadonlySet<Layer>; signal?: AbortSignal | undefined },
@@ -22,7 +22,10 @@ export async function mcpTransport(
   return new ChildTransport(await denoCommand(program), server.cwd);
 }
 
-/** Whoever starts a program for its user does not take privileges from it; it still ends with its parent. */
+/**
+ * Returns the command of a program. It keeps the privileges of the user but is killed when this process
+ * ends.
+ */
 function plainCommand({ command, args = [], env = {} }: McpCommand, layers: ReadonlySet<Layer>): DenoCommand {
   const prefix = layers.has("parentDeath") ? setprivPrefix(new Set<Layer>(["parentDeath"])) : [];
   const [program = command, ...rest] = [...prefix, command, ...args];

@@ -1,17 +1,17 @@
-/** No message of a server may be longer, in characters or, where they are counted, in bytes. */
+/** Maximum length of a message: in characters over pipes, in bytes over HTTP. */
 export const MAX_MESSAGE = 64 * 1024 * 1024;
 
 /**
- * The lines of a text that comes in pieces, without their ends; what no line end follows is no line. Each
- * character is looked at once, however long its line.
+ * Splits chunks of text into lines, without line ends. Ignores a last line that has no line end. Looks at
+ * each character once, for lines of any length.
  *
- * @throws {RangeError} when a line is longer than a message may be.
+ * @throws {RangeError} when a line exceeds the maximum message length.
  */
-export async function* messageLines(pieces: AsyncIterable<string>): AsyncGenerator<string> {
+export async function* messageLines(chunks: AsyncIterable<string>): AsyncGenerator<string> {
   let parts: string[] = [];
   let length = 0;
-  for await (const piece of pieces) {
-    const [first = "", ...others] = piece.split("\n");
+  for await (const chunk of chunks) {
+    const [first = "", ...others] = chunk.split("\n");
     parts.push(first);
     length += first.length;
     for (const next of others) {

@@ -11,21 +11,23 @@ import { answersTo } from "../play_tools.ts";
 const detected = await detectLayers();
 const BESIDE = "export { default } from './beside.json' with { type: 'json' };";
 
-/** What the file of a tool is, by the way in which it reaches for a file that was not granted to it. */
-const THIEVES: Readonly<Record<string, (outside: string) => string>> = {
-  "a text": (outside) => `import it from "${outside}/secret.txt" with { type: "text" };\n${tells("it")}`,
-  "JSON": (outside) => `import it from "${outside}/secret.json" with { type: "json" };\n${tells("it")}`,
-  "code": (outside) => `import { it } from "${outside}/secret.ts";\n${tells("it")}`,
-  "what is imported on demand": (outside) =>
-    tells(`(await import("${outside}/secret.json", { with: { type: "json" } })).default`),
-  "what a module of its own imports": () => `import { it } from "./carrier.ts";\n${tells("it")}`,
-  "what a data URL imports": (outside) =>
+/** Sources of tool files that try to read a file that was not granted, by the method they use. */
+const ATTACKS: Readonly<Record<string, (outside: string) => string>> = {
+  "a text": (outside) =>
+    `import it from "${outside}/secret.txt" with { type: "text" };\n${runReturning("it")}`,
+  "JSON": (outside) =>
+    `import it from "${outside}/secret.json" with { type: "json" };\n${runReturning("it")}`,
+  "code": (outside) => `import { it } from "${outside}/secret.ts";\n${runReturning("it")}`,
+  "a dynamic import": (outside) =>
+    runReturning(`(await import("${outside}/secret.json", { with: { type: "json" } })).default`),
+  "an import of its own module": () => `import { it } from "./carrier.ts";\n${runReturning("it")}`,
+  "an import of a data URL": (outside) =>
     `import it from "${
       dataUrl(`export { default } from "file://${outside}/secret.json" with { type: "json" };`)
-    }";\n${tells("it")}`,
+    }";\n${runReturning("it")}`,
   "a worker's import": (outside) => {
     const source = `import it from "file://${outside}/secret.json" with { type: "json" }; postMessage(it);`;
-    return tells(`await new Promise((resolve, reject) => {
+    return runReturning(`await new Promise((resolve, reject) => {
       const worker = new Worker(${JSON.stringify(dataUrl(source))}, { type: "module" });
       worker.onmessage = ({ data }) => resolve(data);
       worker.onerror = (event) => { event.preventDefault(); reject(new Error(event.message)); };
@@ -33,7 +35,7 @@ const THIEVES: Readonly<Record<string, (outside: string) => string>> = {
   },
 };
 
-function tells(what: string): string {
+function runReturning(what: string): string {
   return `export const run = async () => ${what};\n`;
 }
 
@@ -62,21 +64,21 @@ async function withFolder(test: (tool: string, outside: string) => Promise<void>
   }
 }
 
-for (const [what, source] of Object.entries(THIEVES)) {
-  Deno.test(`toolFile() does not let a file reach ${what} that it may not read`, () =>
+for (const [what, source] of Object.entries(ATTACKS)) {
+  Deno.test(`toolFile() denies a file ${what} outside its permissions`, () =>
     withFolder(async (path, outside) => {
       await Deno.writeTextFile(path, source(outside));
       const stolen = async () => {
         await using tool = await toolFile(path, { detected });
-        const [told = ""] = await answersTo("<tool>tool\n{}</tool>", [tool], { timeoutMs: 30_000 });
-        return String(told);
+        const [text = ""] = await answersTo("<tool>tool\n{}</tool>", [tool], { timeoutMs: 30_000 });
+        return String(text);
       };
-      const told = await stolen().catch((error) => {
+      const text = await stolen().catch((error) => {
         if (error instanceof SandboxError) return error.message;
         throw error;
       });
-      assertStringIncludes(told, "Requires read access to");
-      assertEquals(told.includes("stolen"), false);
+      assertStringIncludes(text, "Requires read access to");
+      assertEquals(text.includes("stolen"), false);
       await using granted = await toolFile(path, { detected, permissions: { read: [outside] } });
       assertStringIncludes(
         String(await answersTo("<tool>tool\n{}</tool>", [granted], { timeoutMs: 30_000 })),
@@ -85,19 +87,22 @@ for (const [what, source] of Object.entries(THIEVES)) {
     }));
 }
 
-Deno.test("toolFile() lets a file import what lies beside it, and read nothing there later", () =>
+Deno.test("toolFile() allows imports from the file's folder but no reads of it after the start", () =>
   withFolder(async (path) => {
     const read = `await Deno.readTextFile("${join(dirname(path), "beside.json")}")`;
-    await Deno.writeTextFile(path, `import it from "./beside.ts";\n${tells(`it === "mine" && ${read}`)}`);
+    await Deno.writeTextFile(
+      path,
+      `import it from "./beside.ts";\n${runReturning(`it === "mine" && ${read}`)}`,
+    );
     await using tool = await toolFile(path, { detected });
-    const [told = ""] = await answersTo("<tool>tool\n{}</tool>", [tool], { timeoutMs: 30_000 });
-    assertStringIncludes(String(told), "Requires read access to");
+    const [text = ""] = await answersTo("<tool>tool\n{}</tool>", [tool], { timeoutMs: 30_000 });
+    assertStringIncludes(String(text), "Requires read access to");
   }));
 
-Deno.test("MCPToolTransform does not start a module that imports from where it may not read", () =>
+Deno.test("MCPToolTransform does not start a module that imports from a folder that it may not read", () =>
   withFolder(async (path, outside) => {
-    for (const what of ["a text", "JSON", "code", "what is imported on demand", "what a data URL imports"]) {
-      await Deno.writeTextFile(path, THIEVES[what]?.(outside) ?? "");
+    for (const what of ["a text", "JSON", "code", "a dynamic import", "an import of a data URL"]) {
+      await Deno.writeTextFile(path, ATTACKS[what]?.(outside) ?? "");
       const transform = new MCPToolTransform({ servers: { thief: { module: path } }, detected });
       await using env = new TransformedEnv(new ChatEnv(), [transform]);
       await assertRejects(() => env.reset({ id: "1", query: "q" }), McpError, "must lie in its folder");

@@ -12,14 +12,14 @@ function start(name: string, options: ToolFileOptions = {}): Promise<ToolFile> {
   return toolFile(new URL(`./files/${name}.ts`, import.meta.url), { detected, ...options });
 }
 
-/** What the hostile file says when it runs this. */
-async function said(tool: ToolFile, code: string, timeoutMs = 5_000): Promise<string> {
+/** Runs code in the hostile file and returns the text of its result. */
+async function runHostile(tool: ToolFile, code: string, timeoutMs = 5_000): Promise<string> {
   const call = `<tool>hostile\n${JSON.stringify({ code })}</tool>`;
-  const [told] = await answersTo(call, [tool], { timeoutMs });
-  return String(told).split("\n").slice(1).join("\n");
+  const [text] = await answersTo(call, [tool], { timeoutMs });
+  return String(text).split("\n").slice(1).join("\n");
 }
 
-Deno.test("toolFile() runs a file as a tool, whose prints do not get into its answers", async () => {
+Deno.test("toolFile() runs a file as a tool and keeps its prints out of results", async () => {
   await using search = await start("search");
   assertEquals([search.name, search.description], ["search", "Searches a list of words."]);
   assertEquals(
@@ -31,7 +31,7 @@ Deno.test("toolFile() runs a file as a tool, whose prints do not get into its an
   );
 });
 
-Deno.test("toolFile() refuses files that are no tools, and permissions that are none", async () => {
+Deno.test("toolFile() refuses files that are not tools and unknown permissions", async () => {
   await assertRejects(() => start("no_function"), SandboxError, "the file must export 'run'");
   await assertRejects(() => start("not_there"), SandboxError, "not_there.ts': Module not found");
   const wrong = (permissions: unknown) => start("search", { permissions: permissions as Grants });
@@ -44,7 +44,7 @@ Deno.test("toolFile() refuses files that are no tools, and permissions that are 
   await assertRejects(() => start("search", { timeoutMs: -1 }), RangeError, "current value is -1");
 });
 
-Deno.test("toolFile() lets a file reach nothing by itself", async (t) => {
+Deno.test("toolFile() denies everything that is not granted", async (t) => {
   const escapes: Readonly<Record<string, string>> = {
     "reading a file": "return await Deno.readTextFile('/etc/passwd')",
     "reading a file as Node": "return (await import('node:fs')).readFileSync('/etc/passwd', 'utf8')",
@@ -67,13 +67,13 @@ Deno.test("toolFile() lets a file reach nothing by itself", async (t) => {
   await using hostile = await start("hostile", { env: { SECRET: "1" } });
   for (const [what, code] of Object.entries(escapes)) {
     await t.step(what, async () => {
-      const text = await said(hostile, code);
+      const text = await runHostile(hostile, code);
       assert(text.startsWith("Tool execution failed: "), text);
     });
   }
 });
 
-Deno.test("toolFile() grants what is named and no more", async () => {
+Deno.test("toolFile() grants exactly the named permissions", async () => {
   const folder = await Deno.makeTempDir();
   try {
     await Deno.writeTextFile(`${folder}/notes.txt`, "a note");
@@ -81,16 +81,16 @@ Deno.test("toolFile() grants what is named and no more", async () => {
       permissions: { read: [folder], env: ["COLOR"] },
       env: { COLOR: "red", OTHER: "blue" },
     });
-    assertEquals(await said(reader, `return Deno.readTextFile('${folder}/notes.txt')`), "a note");
-    assertEquals(await said(reader, "return Deno.env.get('COLOR')"), "red");
-    assertStringIncludes(await said(reader, "return Deno.env.get('OTHER')"), "Tool execution failed");
+    assertEquals(await runHostile(reader, `return Deno.readTextFile('${folder}/notes.txt')`), "a note");
+    assertEquals(await runHostile(reader, "return Deno.env.get('COLOR')"), "red");
+    assertStringIncludes(await runHostile(reader, "return Deno.env.get('OTHER')"), "Tool execution failed");
     assertStringIncludes(
-      await said(reader, "return Deno.readTextFile('/etc/passwd')"),
+      await runHostile(reader, "return Deno.readTextFile('/etc/passwd')"),
       "Tool execution failed",
     );
     await using writer = await start("hostile", { permissions: { write: [folder] } });
     assertEquals(
-      await said(writer, `await Deno.writeTextFile('${folder}/out.txt', 'x'.repeat(5000))`),
+      await runHostile(writer, `await Deno.writeTextFile('${folder}/out.txt', 'x'.repeat(5000))`),
       "null",
     );
     assertEquals((await Deno.readTextFile(`${folder}/out.txt`)).length, 5000);
@@ -99,7 +99,7 @@ Deno.test("toolFile() grants what is named and no more", async () => {
   }
 });
 
-Deno.test("toolFile() survives forged frames, floods and lies on its pipe", async (t) => {
+Deno.test("toolFile() survives forged frames and floods on its pipe", async (t) => {
   await using hostile = await start("hostile");
   const write = "const { writeSync } = await import('node:fs'); const put = (b) => writeSync(1, b);";
   const frame = "const frame = (kind, slot, text) => { const p = new TextEncoder().encode(text);" +
@@ -108,21 +108,21 @@ Deno.test("toolFile() survives forged frames, floods and lies on its pipe", asyn
   const attacks: Readonly<Record<string, string>> = {
     "plain text": "put(new TextEncoder().encode('hello, I am no frame'))",
     "a frame of 4 GB": "put(new Uint8Array([255, 255, 255, 255, 0, 0, 0, 0]))",
-    "a result that nobody asked for": "put(frame(37, 999, '{\"value\":1}'))",
-    "a result that is no JSON": "for (let i = 1; i < 50; i++) put(frame(37, i, '{'))",
+    "a result without a call": "put(frame(37, 999, '{\"value\":1}'))",
+    "a result that is not JSON": "for (let i = 1; i < 50; i++) put(frame(37, i, '{'))",
     "an acknowledgement of nothing": "put(frame(38, 1, 'null'))",
     "frames of the sandbox": "put(frame(36, 0, '{}'))",
-    "a file that is nothing": "put(frame(33, 0, '[1]'))",
+    "metadata of the wrong type": "put(frame(33, 0, '[1]'))",
   };
   for (const [what, attack] of Object.entries(attacks)) {
     await t.step(what, async () => {
-      const text = await said(hostile, `${write} ${frame} ${attack}; await wait()`);
+      const text = await runHostile(hostile, `${write} ${frame} ${attack}; await wait()`);
       assertStringIncludes(text, "Tool execution failed: the tool's process is gone: ");
-      assertEquals(await said(hostile, "return 'alive'"), "alive");
+      assertEquals(await runHostile(hostile, "return 'alive'"), "alive");
     });
   }
   await t.step("prints and Deno.stdout", async () => {
-    const text = await said(
+    const text = await runHostile(
       hostile,
       "console.log('x'); await Deno.stdout.write(new Uint8Array(9)); return 1",
     );
@@ -130,51 +130,54 @@ Deno.test("toolFile() survives forged frames, floods and lies on its pipe", asyn
   });
 });
 
-Deno.test("toolFile() kills a call that hangs, and one that waits for ever, and goes on", async () => {
+Deno.test("toolFile() ends a call that hangs or never resolves, and runs the next one", async () => {
   await using hostile = await start("hostile");
-  assertEquals(await said(hostile, "globalThis.kept = 1; return calls"), "1");
+  assertEquals(await runHostile(hostile, "globalThis.kept = 1; return calls"), "1");
   for (const code of ["while (true);", "await wait()"]) {
-    assertEquals(await said(hostile, code, 100), "Tool execution timed out after 0.1 seconds");
-    assertEquals(await said(hostile, "return [calls, globalThis.kept ?? null]"), "[1,null]");
+    assertEquals(await runHostile(hostile, code, 100), "Tool execution timed out after 0.1 seconds");
+    assertEquals(await runHostile(hostile, "return [calls, globalThis.kept ?? null]"), "[1,null]");
   }
 });
 
-Deno.test("toolFile() lets the other calls of a process end when one is given up", async () => {
+Deno.test("toolFile() lets other calls of a process end when one is cancelled", async () => {
   await using hostile = await start("hostile");
   const deaf = "<tool>hostile\n" + JSON.stringify({ code: "await wait()" }) + "</tool>";
   const first = stepWithTools(deaf, [hostile], { timeoutMs: 50 });
-  const second = said(hostile, "return await new Promise((done) => setTimeout(done, 400, 'kept'))");
+  const second = runHostile(hostile, "return await new Promise((done) => setTimeout(done, 400, 'kept'))");
   assertEquals((await first).toolResults[0]?.status, "timeout");
   assertEquals(await second, "kept");
 });
 
-Deno.test("toolFile() tells of a crash and starts anew at the next call", async () => {
+Deno.test("toolFile() reports a crash and starts a new process for the next call", async () => {
   await using hostile = await start("hostile", { memoryBytes: 32 * 1024 * 1024 });
   assertEquals(
-    await said(hostile, "Deno.exit(3)"),
+    await runHostile(hostile, "Deno.exit(3)"),
     "Tool execution failed: the tool's process is gone: the process ended with code 3",
   );
   assertEquals(
-    await said(hostile, "setTimeout(() => { throw new Error('boom') }); await wait()"),
+    await runHostile(hostile, "setTimeout(() => { throw new Error('boom') }); await wait()"),
     "Tool execution failed: the tool's process is gone: Uncaught Error: boom",
   );
-  const memory = await said(hostile, "const all = []; while (true) all.push(new Array(1e6).fill(calls))");
+  const memory = await runHostile(
+    hostile,
+    "const all = []; while (true) all.push(new Array(1e6).fill(calls))",
+  );
   assertStringIncludes(memory, "the tool's process is gone: the process ");
-  assertEquals(await said(hostile, "return 'alive'"), "alive");
+  assertEquals(await runHostile(hostile, "return 'alive'"), "alive");
 });
 
-Deno.test("toolFile() leaves no process and no file behind, and answers no more", async () => {
+Deno.test("toolFile() leaves no process and no file behind when it is disposed", async () => {
   const before = await childrenOf(Deno.pid, "paddock-tool-");
   const tools = await Promise.all([start("search"), start("search"), start("hostile")]);
-  const hang = said(tools[2], "while (true);");
+  const hang = runHostile(tools[2], "while (true);");
   await Promise.all(tools.map((tool) => tool[Symbol.asyncDispose]()));
   assertStringIncludes(await hang, "Tool execution failed: ");
   assertEquals(await childrenOf(Deno.pid, "paddock-tool-"), before);
-  assertStringIncludes(await said(tools[2], "return 1"), "it is disposed");
+  assertStringIncludes(await runHostile(tools[2], "return 1"), "it is disposed");
   await tools[0]?.[Symbol.asyncDispose]();
 });
 
-Deno.test("toolFile() ends with its host, even when that is killed", async () => {
+Deno.test("toolFile() ends with its host, even when the host is killed", async () => {
   const code = `
     import { toolFile } from ${
     JSON.stringify(new URL("../../../src/tools/file/tool_file.ts", import.meta.url))
@@ -204,13 +207,13 @@ Deno.test("toolFile() ends with its host, even when that is killed", async () =>
   await Deno.remove(folder, { recursive: true });
 });
 
-Deno.test("toolFile() fetches packages before it starts, where the permission import is granted", async () => {
+Deno.test("toolFile() fetches packages before the start when the permission import is granted", async () => {
   await assertRejects(() => start("packaged"), SandboxError, "Cannot start tool file");
   let packaged: ToolFile;
   try {
     packaged = await start("packaged", { permissions: { import: true } });
   } catch (error) {
-    // A host without a network, or without the package, says so and nothing else.
+    // Without a network, or without the package, the start must fail with this error only.
     assertStringIncludes(String(error), "Cannot fetch");
     return;
   }

@@ -1,5 +1,5 @@
-// A server of the Model Context Protocol written by hand, whose argument says how it behaves.
-const [how = "well", file = ""] = Deno.args;
+// A hand-written MCP server. Its first argument selects its behaviour.
+const [behaviour = "well", file = ""] = Deno.args;
 const encoder = new TextEncoder();
 const started = file === "" ? 1 : await count(file);
 let calls = 0;
@@ -10,18 +10,18 @@ async function count(path) {
   return before + 1;
 }
 
-function write(text) {
-  const bytes = encoder.encode(text);
+function write(textContent) {
+  const bytes = encoder.encode(textContent);
   for (let at = 0; at < bytes.length;) at += Deno.stdout.writeSync(bytes.subarray(at));
 }
 
-const text = (value) => ({ content: [{ type: "text", text: String(value) }] });
+const textContent = (value) => ({ content: [{ type: "text", text: String(value) }] });
 const tools = {
-  "say-it": ({ what }) => text(what),
-  "dotted.name": () => text("dotted"),
-  env: () => text(JSON.stringify(Deno.env.toObject())),
-  counts: () => text(`start ${started}, call ${++calls}`),
-  fails: () => ({ ...text("it did not work"), isError: true }),
+  "say-it": ({ what }) => textContent(what),
+  "dotted.name": () => textContent("dotted"),
+  env: () => textContent(JSON.stringify(Deno.env.toObject())),
+  counts: () => textContent(`start ${started}, call ${++calls}`),
+  fails: () => ({ ...textContent("it did not work"), isError: true }),
   mixed: () => ({
     content: [
       { type: "text", text: "it's text" },
@@ -32,14 +32,14 @@ const tools = {
   structured: () => ({ content: [], structuredContent: { n: 1 } }),
   forever: () => undefined,
   die: () => Deno.exit(3),
-  "die-safely": () => (started === 1 ? Deno.exit(3) : text(`start ${started}`)),
+  "die-safely": () => (started === 1 ? Deno.exit(3) : textContent(`start ${started}`)),
   garbage: () => {
     write('this is no message\n{"jsonrpc": 1}\n[]\n');
-    return text("behind garbage");
+    return textContent("behind garbage");
   },
   flood: () => {
     write("garbage\n".repeat(5_000));
-    return text("behind a flood");
+    return textContent("behind a flood");
   },
   odd: () => ({ content: "no list" }),
   thrown: () => {
@@ -62,7 +62,7 @@ function page({ cursor = "0" } = {}) {
   const next = at + 5;
   return {
     tools: listed(names.slice(at, next)),
-    ...(how === "endless-pages" || next < names.length ? { nextCursor: String(next % 1_000) } : {}),
+    ...(behaviour === "endless-pages" || next < names.length ? { nextCursor: String(next % 1_000) } : {}),
   };
 }
 
@@ -92,20 +92,20 @@ function receive(message) {
   }
 }
 
-if (how === "dies") {
+if (behaviour === "dies") {
   // deno-lint-ignore no-console
   console.error("no licence found");
   Deno.exit(1);
 }
-if (how === "dies-later" && started > 1) Deno.exit(1);
-if (how === "prints") write("Welcome to the fake server!\n");
-if (how === "garbage") setInterval(() => write("hello?\n"), 5);
-if (how === "slow") await new Promise((resolve) => setTimeout(resolve, 300));
+if (behaviour === "dies-later" && started > 1) Deno.exit(1);
+if (behaviour === "prints") write("Welcome to the fake server!\n");
+if (behaviour === "garbage") setInterval(() => write("hello?\n"), 5);
+if (behaviour === "slow") await new Promise((resolve) => setTimeout(resolve, 300));
 let rest = "";
-for await (const piece of Deno.stdin.readable.pipeThrough(new TextDecoderStream())) {
-  const lines = (rest + piece).split("\n");
+for await (const chunk of Deno.stdin.readable.pipeThrough(new TextDecoderStream())) {
+  const lines = (rest + chunk).split("\n");
   rest = lines.pop();
-  if (how === "mute" || how === "garbage") continue;
+  if (behaviour === "mute" || behaviour === "garbage") continue;
   for (const line of lines) receive(JSON.parse(line));
 }
-if (how === "stays") await new Promise(() => setInterval(() => {}, 1_000));
+if (behaviour === "stays") await new Promise(() => setInterval(() => {}, 1_000));

@@ -13,7 +13,7 @@ const SERVER_INFO = { capabilities: { tools: {} }, serverInfo: { name: "flood", 
 const NAMES = ["small", "json", "event", "lines", "many"];
 const MEGABYTE = "x".repeat(1024 * 1024);
 
-/** The body that each tool answers with, and how often its middle is sent. */
+/** Returns the parts of a tool's response body, and how often its middle part is sent. */
 function answer(name: string, id: number) {
   const text = (text: string) =>
     JSON.stringify({ jsonrpc: "2.0", id, result: { content: [{ type: "text", text }] } });
@@ -49,27 +49,27 @@ async function respond(request: globalThis.Request): Promise<Response> {
   if (method === "tools/list") {
     return result({ tools: NAMES.map((name) => ({ name, inputSchema: { type: "object" } })) });
   }
-  const answered = answer(params?.name ?? "", id);
-  return new Response(body(answered), { headers: { "content-type": answered.type } });
+  const response = answer(params?.name ?? "", id);
+  return new Response(body(response), { headers: { "content-type": response.type } });
 }
 
-Deno.test("McpClients over HTTP drop a connection whose message is too long, and make another", async () => {
+Deno.test("McpClients close an HTTP connection when a message is too long and open a new one", async () => {
   const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }, respond);
   {
     const url = `http://127.0.0.1:${server.addr.port}/mcp`;
     await using clients = new McpClients({ servers: { s: { url } }, detected: [] });
-    const ask = async (name: string) =>
+    const call = async (name: string) =>
       await clients.find(`s.${name}`).run({}, {
         signal: new AbortController().signal,
         callId: name,
         state: {},
       });
-    assertEquals(await ask("small"), "small");
+    assertEquals(await call("small"), "small");
     for (const name of ["json", "event", "lines"]) {
-      await assertRejects(() => ask(name), McpError, `a message must have at most ${MAX_MESSAGE} bytes`);
-      assertEquals(await ask("small"), "small");
+      await assertRejects(() => call(name), McpError, `a message must have at most ${MAX_MESSAGE} bytes`);
+      assertEquals(await call("small"), "small");
     }
-    assertEquals(await ask("many"), "done");
+    assertEquals(await call("many"), "done");
   }
   await server.shutdown();
 });

@@ -1,6 +1,6 @@
 import { encodeFrame, FrameKind, FrameSplitter } from "../../../sandbox/protocol.ts";
 
-/** What a tool's file exports, as far as anybody can tell. */
+/** Exports of a tool file, not yet checked. */
 interface ToolModule {
   readonly default?: unknown;
   readonly run?: unknown;
@@ -9,7 +9,7 @@ interface ToolModule {
   readonly parameters?: unknown;
 }
 
-/** A schema that knows its own JSON Schema: zod's, or any other of the Standard Schema family. */
+/** A schema that can describe itself as JSON Schema: zod's, or another of the Standard Schema family. */
 interface StandardSchema {
   validate(value: unknown): unknown;
   readonly jsonSchema?: { input(options: { target: string }): Record<string, unknown> };
@@ -22,12 +22,12 @@ const { stdin, stdout, stderr, exit } = Deno;
 const writeOut = stdout.writeSync.bind(stdout);
 const calls = new Map<number, AbortController>();
 
-// The pipe is for frames: whatever the tool prints goes to stderr.
+// stdout carries frames only, so the tool's own output goes to stderr.
 // deno-lint-ignore no-console
 for (const name of ["log", "info", "debug", "table", "dir"] as const) console[name] = console.error;
 Object.defineProperty(Deno, "stdout", { value: stderr });
 
-/** Offers a tool's exports over the pipe, until the host closes it. */
+/** Serves calls of a tool over stdin and stdout until the host closes stdin. */
 export async function serve(module: ToolModule): Promise<void> {
   const run = typeof module.default === "function" ? module.default : module.run;
   if (typeof run !== "function") throw new TypeError("the file must export 'run', or a default function");
@@ -38,25 +38,25 @@ export async function serve(module: ToolModule): Promise<void> {
     parameters: schema?.jsonSchema?.input({ target: "draft-2020-12" }) ?? module.parameters,
   });
   const splitter = new FrameSplitter();
-  for await (const piece of stdin.readable) {
-    for (const { kind, session, payload } of splitter.push(piece)) {
-      if (kind === FrameKind.exec) answer(session, payload, { run: run as Run, schema });
+  for await (const chunk of stdin.readable) {
+    for (const { kind, session, payload } of splitter.push(chunk)) {
+      if (kind === FrameKind.exec) handleCall(session, payload, { run: run as Run, schema });
       else if (kind === FrameKind.interrupt) interrupt(session);
     }
   }
   exit(0);
 }
 
-async function answer(
+async function handleCall(
   slot: number,
   payload: Uint8Array,
   { run, schema }: { run: Run; schema: StandardSchema | undefined },
 ): Promise<void> {
-  const stop = new AbortController();
-  calls.set(slot, stop);
+  const abortController = new AbortController();
+  calls.set(slot, abortController);
   try {
     const { args, callId } = JSON.parse(decoder.decode(payload));
-    const value = await run(await parsed(schema, args), { signal: stop.signal, callId });
+    const value = await run(await parseArguments(schema, args), { signal: abortController.signal, callId });
     send(FrameKind.result, slot, { value: value ?? null });
   } catch (error) {
     send(FrameKind.result, slot, { error: errorText(error) });
@@ -65,17 +65,20 @@ async function answer(
   }
 }
 
-/** Tells the call, and then the host, that the call is to end: who answers is alive. */
+/** Aborts a call and confirms it to the host, which shows that this process still responds. */
 function interrupt(slot: number): void {
-  calls.get(slot)?.abort(new DOMException("Nobody waits for the call any more", "AbortError"));
+  calls.get(slot)?.abort(new DOMException("The call was cancelled", "AbortError"));
   send(FrameKind.done, slot, null);
 }
 
-async function parsed(schema: StandardSchema | undefined, args: unknown): Promise<unknown> {
+async function parseArguments(schema: StandardSchema | undefined, args: unknown): Promise<unknown> {
   if (schema === undefined) return args;
-  const result = await schema.validate(args) as { value?: unknown; issues?: readonly { message: string }[] };
-  if (result.issues === undefined) return result.value;
-  throw new TypeError(`wrong arguments: ${result.issues.map(({ message }) => message).join("; ")}`);
+  const validation = await schema.validate(args) as {
+    value?: unknown;
+    issues?: readonly { message: string }[];
+  };
+  if (validation.issues === undefined) return validation.value;
+  throw new TypeError(`wrong arguments: ${validation.issues.map(({ message }) => message).join("; ")}`);
 }
 
 function standardSchema(parameters: unknown): StandardSchema | undefined {
@@ -93,5 +96,5 @@ function errorText(error: unknown): string {
 
 function send(kind: FrameKind, slot: number, content: unknown): void {
   const bytes = encodeFrame(kind, slot, JSON.stringify(content));
-  for (let at = 0; at < bytes.length;) at += writeOut(bytes.subarray(at));
+  for (let offset = 0; offset < bytes.length;) offset += writeOut(bytes.subarray(offset));
 }

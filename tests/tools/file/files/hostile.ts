@@ -1,4 +1,4 @@
-/** Does what the argument `code` says, as a tool that is worse than any model. */
+/** Runs the argument `code`, as a tool that is worse than any model. */
 export const name = "hostile";
 
 const wait = () => new Promise(() => {});

@@ -1,4 +1,4 @@
-/** A tool as its author would write it. */
+/** A typical tool file. */
 export const description = "Searches a list of words.";
 
 export const parameters = {
