@@ -230,7 +230,6 @@ export {
   WorkspaceEvaluator,
   type WorkspaceEvaluatorOptions,
 } from "./src/envs/workspace/evaluation/workspace_evaluator.ts";
-export type { MLGymRecord } from "./src/envs/workspace/mlgym_record.ts";
 export {
   type EvaluationOutput,
   EvaluationOutputParser,
@@ -253,7 +252,13 @@ export {
   type WorkspaceFile,
   type WorkspaceTask,
 } from "./src/envs/workspace/workspace_task.ts";
-export type { WorkspaceEvaluation, WorkspaceView } from "./src/envs/workspace/workspace_view.ts";
+export {
+  type WorkspaceEvaluation,
+  type WorkspaceObservation,
+  type WorkspaceStep,
+  type WorkspaceView,
+  workspaceViewOf,
+} from "./src/envs/workspace/workspace_view.ts";
 export { Workspaces, type WorkspacesOptions } from "./src/envs/workspace/workspaces.ts";
 
 // transforms
@@ -274,6 +279,7 @@ export {
   type MLGymRewardAssignmentOptions,
   type RewardAt,
 } from "./src/transforms/mlgym/mlgym_reward_assignment.ts";
+export { type MLGymRecord, mlgymRecordOf } from "./src/transforms/mlgym/mlgym_record.ts";
 export { ReadState } from "./src/transforms/mlgym/read_state.ts";
 export { ResetModule } from "./src/transforms/mlgym/reset_module.ts";
 export { StateToMessage } from "./src/transforms/mlgym/state_to_message.ts";

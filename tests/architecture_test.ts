@@ -64,6 +64,11 @@ Deno.test("a transform imports no other transform, and a grader no other grader"
   assertEquals(sideways, []);
 });
 
+Deno.test("the contract of envs imports no particular env", () => {
+  const special = imports.filter(({ from, to }) => from === "src/envs/env.ts" && to.startsWith("src/envs/"));
+  assertEquals(special, []);
+});
+
 Deno.test("the guest imports only its own files and the protocol, and the protocol imports nothing", () => {
   const outward = imports.filter(({ from, to }) =>
     from.includes("/guest/") && !to.includes("/guest/") && !to.endsWith("/protocol.ts")

@@ -2,8 +2,6 @@ import { History } from "../history.ts";
 import type { Task } from "../task.ts";
 import type { ToolResult } from "../tools/tool_result.ts";
 import type { ToolSpec } from "../tool_spec.ts";
-import type { MLGymRecord } from "./workspace/mlgym_record.ts";
-import type { WorkspaceView } from "./workspace/workspace_view.ts";
 
 /** What the policy is to answer. */
 export interface Observation {
@@ -24,10 +22,6 @@ export interface Observation {
   readonly info?: Readonly<Record<string, unknown>>;
   /** The version of the policy that acts now, where a `PolicyVersion` tells it. */
   readonly policyVersion?: number | string;
-  /** What the workspace tells, where the env is one. */
-  readonly workspace?: WorkspaceView;
-  /** What the transforms of MLGym's wrapper tell, where they are. */
-  readonly mlgym?: MLGymRecord;
 }
 
 /** What the policy did. */
@@ -49,8 +43,6 @@ export interface Action {
   };
   /** What a workspace is to run; the text of the reply unless given. */
   readonly command?: string;
-  /** What the transforms of MLGym's wrapper made of the reply. */
-  readonly mlgym?: MLGymRecord;
   /** True when the env is not to take this step: transforms see it all the same. */
   readonly skip?: boolean;
 }

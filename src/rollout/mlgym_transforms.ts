@@ -5,6 +5,7 @@ import { ConditionalSkip } from "../transforms/conditional_skip.ts";
 import { IsolateCodeBlock } from "../transforms/mlgym/isolate_code_block.ts";
 import { MessageToHistory } from "../transforms/mlgym/message_to_history.ts";
 import { MLGymRewardAssignment, type RewardAt } from "../transforms/mlgym/mlgym_reward_assignment.ts";
+import { mlgymRecordOf } from "../transforms/mlgym/mlgym_record.ts";
 import { ReadState } from "../transforms/mlgym/read_state.ts";
 import { ResetModule } from "../transforms/mlgym/reset_module.ts";
 import { StateToMessage } from "../transforms/mlgym/state_to_message.ts";
@@ -47,7 +48,7 @@ export function mlgymTransforms(options: MLGymTransformsOptions): Transform[] {
   const { rewardWrongFormat, maxRequeries, lastObservations = agent.lastObservations } = options;
   const played = { tasks, agent };
   return [
-    new ConditionalSkip({ cond: ({ mlgym }) => mlgym?.retry === true }),
+    new ConditionalSkip({ cond: (action) => mlgymRecordOf(action).retry === true }),
     new IsolateCodeBlock({ ...played, rewardWrongFormat, maxRequeries }),
     new ResetModule(played),
     ...(samples ? [new TaskSampler({ tasks: tasks.map(({ id }) => id), seed })] : []),

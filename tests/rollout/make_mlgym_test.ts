@@ -10,6 +10,8 @@ import { rollout } from "../../src/rollout/rollout.ts";
 import { numberTask, saying, SUBMIT, VALIDATE } from "../envs/workspace/number_task.ts";
 import { TempFolder } from "../temp_folder.ts";
 import { tinyTokenizer } from "../tiny_tokenizer.ts";
+import { mlgymRecordOf } from "../../src/transforms/mlgym/mlgym_record.ts";
+import { workspaceViewOf } from "../../src/envs/workspace/workspace_view.ts";
 
 const TASK = { id: "number", query: "" };
 
@@ -48,9 +50,9 @@ Deno.test("makeMLGym() plays several tasks, each in its own workspace", async ()
   await using env = await makeMLGym({ tasks: ["a", "b"].map((name) => join(folder.path, name)) });
   const seen = new Map<string, string>();
   for (let seed = 0; seen.size < 2 && seed < 20; seed++) {
-    const { mlgym } = await env.reset(TASK, { seed });
+    const { task = "" } = mlgymRecordOf(await env.reset(TASK, { seed }));
     const step = await env.step({ history: {}, text: { response: saying("cat answer.txt") } });
-    seen.set(mlgym?.task ?? "", step.workspace?.output ?? "");
+    seen.set(task, workspaceViewOf(step)?.output ?? "");
   }
   assertEquals([...seen].toSorted(), [["a", "1"], ["b", "2"]]);
 });

@@ -2,14 +2,14 @@ import { History } from "../../history.ts";
 import { messageText } from "../../message.ts";
 import type { SessionLease } from "../../sandbox/exec.ts";
 import type { Task } from "../../task.ts";
-import type { Action, Env, Observation, ResetOptions, Step, StepOptions } from "../env.ts";
+import type { Action, Env, ResetOptions, StepOptions } from "../env.ts";
 import { fullHistory } from "../full_history.ts";
 import { evaluationGain } from "./evaluation_gain.ts";
 import { Workbench } from "./workbench.ts";
 import type { Workspace } from "./workspace.ts";
 import { WorkspaceEpisode } from "./workspace_episode.ts";
 import type { WorkspaceTask } from "./workspace_task.ts";
-import type { WorkspaceView } from "./workspace_view.ts";
+import type { WorkspaceObservation, WorkspaceStep, WorkspaceView } from "./workspace_view.ts";
 
 /** The open workspace of the task with this id, which stays its owner's. */
 export type WorkspaceSource = (id: string) => Workspace | Promise<Workspace>;
@@ -39,7 +39,7 @@ interface Seat {
 
 interface Running {
   readonly episode: WorkspaceEpisode;
-  readonly observation: Observation;
+  readonly observation: WorkspaceObservation;
 }
 
 /** The key of a task's `fields` that names the workspace. */
@@ -73,7 +73,7 @@ export class WorkspaceEnv implements Env {
   }
 
   /** `task.fields.workspace` names the workspace, else the task's id does. */
-  async reset(task: Task, options: ResetOptions = {}): Promise<Observation> {
+  async reset(task: Task, options: ResetOptions = {}): Promise<WorkspaceObservation> {
     if (this.#disposed) throw new Error("Cannot reset env as it is disposed");
     this.#running = undefined;
     const named = task.fields?.[FIELD];
@@ -90,7 +90,7 @@ export class WorkspaceEnv implements Env {
   }
 
   /** Runs `action.command`, or the text of the reply. */
-  async step(action: Action, options: StepOptions = {}): Promise<Step> {
+  async step(action: Action, options: StepOptions = {}): Promise<WorkspaceStep> {
     if (this.#disposed) throw new Error("Cannot step as the env is disposed");
     const running = this.#running;
     if (running === undefined) throw notGoingOn();
@@ -132,7 +132,7 @@ export class WorkspaceEnv implements Env {
     await seat?.lease[Symbol.asyncDispose]();
   }
 
-  #stepOf(observation: Observation, { exitStatus, evaluation }: WorkspaceView): Step {
+  #stepOf(observation: WorkspaceObservation, { exitStatus, evaluation }: WorkspaceView): WorkspaceStep {
     const outcome = { reward: null, terminated: false, truncated: false, toolResults: [] };
     if (exitStatus === undefined) return { ...observation, ...outcome };
     const scores = evaluation?.outcome.status === "scored" ? { scores: evaluation.outcome.scores } : {};

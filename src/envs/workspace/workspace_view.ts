@@ -1,3 +1,4 @@
+import type { Observation, Step } from "../env.ts";
 import type { EvaluationOutcome } from "./evaluation.ts";
 import type { MetricDirection, Scores } from "./workspace_task.ts";
 
@@ -27,4 +28,17 @@ export interface WorkspaceView {
   readonly evaluation?: WorkspaceEvaluation | undefined;
   /** How the episode ended, once it has: `submitted`, `skipped`, `autosubmission (max_steps)`, … */
   readonly exitStatus?: string | undefined;
+}
+
+/** An observation of an env that plays a workspace. */
+export interface WorkspaceObservation extends Observation {
+  readonly workspace: WorkspaceView;
+}
+
+/** A step of an env that plays a workspace. */
+export interface WorkspaceStep extends Step, WorkspaceObservation {}
+
+/** Returns what the workspace reports; `undefined` if the env beneath the transforms plays none. */
+export function workspaceViewOf(observation: Observation): WorkspaceView | undefined {
+  return (observation as Partial<WorkspaceObservation>).workspace;
 }

@@ -5,6 +5,7 @@ import type { ParsedReply, ReplyParser } from "../../envs/workspace/replies/repl
 import { messageText } from "../../message.ts";
 import type { Task } from "../../task.ts";
 import type { Transform, TransformContext } from "../transform.ts";
+import { addToMLGymRecord, mlgymRecordOf } from "./mlgym_record.ts";
 import { playedTask, type PlayedTasks } from "./template_values.ts";
 
 /** How an {@linkcode IsolateCodeBlock} finds commands. */
@@ -56,19 +57,19 @@ export class IsolateCodeBlock implements Transform {
   }
 
   action(action: Action, { task }: TransformContext): Action {
-    const parsed = this.#parse(action.mlgym?.textResponse ?? replyText(action), task);
+    const parsed = this.#parse(mlgymRecordOf(action).textResponse ?? replyText(action), task);
     if ("action" in parsed) {
       this.#faultsInRow = 0;
-      const mlgym = { ...action.mlgym, textResponse: parsed.action, retry: false };
-      return { ...action, command: parsed.action, mlgym };
+      const command = parsed.action;
+      return addToMLGymRecord({ ...action, command }, { textResponse: command, retry: false });
     }
     const retry = ++this.#faultsInRow <= this.#maxRequeries;
-    return { ...action, command: EXIT_FORMAT, mlgym: { ...action.mlgym, retry, formatFault: parsed.fault } };
+    return addToMLGymRecord({ ...action, command: EXIT_FORMAT }, { retry, formatFault: parsed.fault });
   }
 
   step(step: Step, { action }: TransformContext): Step {
-    const { retry = false, formatFault } = action?.mlgym ?? {};
-    const told = { ...step, mlgym: { ...step.mlgym, retry, formatFault } };
+    const { retry = false, formatFault } = mlgymRecordOf(action);
+    const told = addToMLGymRecord(step, { retry, formatFault });
     if (formatFault === undefined || this.#rewardWrongFormat === undefined) return told;
     return {
       ...told,

@@ -2,6 +2,7 @@ import type { Observation, Step } from "../../envs/env.ts";
 import { History } from "../../history.ts";
 import { messageText } from "../../message.ts";
 import type { Transform, TransformContext } from "../transform.ts";
+import { mlgymRecordOf } from "./mlgym_record.ts";
 
 /** How much a {@linkcode MessageToHistory} shows. */
 export interface MessageToHistoryOptions {
@@ -53,8 +54,8 @@ export class MessageToHistory implements Transform {
   }
 }
 
-function said({ mlgym }: Observation): { role: string; content: string } {
-  return { role: "user", content: mlgym?.message ?? "" };
+function said(observation: Observation): { role: string; content: string } {
+  return { role: "user", content: mlgymRecordOf(observation).message ?? "" };
 }
 
 function lineCount(text: string): number {

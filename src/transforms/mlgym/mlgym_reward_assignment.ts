@@ -1,6 +1,6 @@
 import type { Observation, Step } from "../../envs/env.ts";
 import { evaluationGain } from "../../envs/workspace/evaluation_gain.ts";
-import type { WorkspaceEvaluation } from "../../envs/workspace/workspace_view.ts";
+import { type WorkspaceEvaluation, workspaceViewOf } from "../../envs/workspace/workspace_view.ts";
 import type { Transform, TransformContext } from "../transform.ts";
 
 /**
@@ -48,7 +48,7 @@ export class MLGymRewardAssignment implements Transform {
   }
 
   step(step: Step, { action }: TransformContext): Step {
-    const evaluation = action?.skip ? undefined : step.workspace?.evaluation;
+    const evaluation = action?.skip ? undefined : workspaceViewOf(step)?.evaluation;
     const isEnd = step.terminated || step.truncated;
     const gain = evaluation === undefined ? null : gainOf(evaluation);
     const worth = gain === null ? undefined : this.#worth(gain, isEnd);

@@ -1,5 +1,7 @@
 import type { Observation } from "../../envs/env.ts";
+import { workspaceViewOf } from "../../envs/workspace/workspace_view.ts";
 import type { Transform } from "../transform.ts";
+import { addToMLGymRecord } from "./mlgym_record.ts";
 
 /** Tells the state of the workspace as it is after each step: JSON, not yet parsed. */
 export class ReadState implements Transform {
@@ -13,5 +15,5 @@ export class ReadState implements Transform {
 }
 
 function withState<T extends Observation>(observation: T): T {
-  return { ...observation, mlgym: { ...observation.mlgym, state: observation.workspace?.state ?? "" } };
+  return addToMLGymRecord(observation, { state: workspaceViewOf(observation)?.state ?? "" });
 }

@@ -1,8 +1,10 @@
 import type { Observation, ResetOptions, Step } from "../../envs/env.ts";
+import { workspaceViewOf } from "../../envs/workspace/workspace_view.ts";
 import { EnvError } from "../../errors.ts";
 import { History } from "../../history.ts";
 import type { Task } from "../../task.ts";
 import type { Transform, TransformContext } from "../transform.ts";
+import { addToMLGymRecord, mlgymRecordOf } from "./mlgym_record.ts";
 import { filled, playedTask, type PlayedTasks, templateFields } from "./template_values.ts";
 
 /**
@@ -34,21 +36,18 @@ export class ResetModule implements Transform {
       (history, demonstration) => history.extend(demonstration),
       History.fromChats([{ role: "system", content }]),
     );
-    return {
-      ...observation,
-      history: { prompt },
-      mlgym: { ...observation.mlgym, observation: outputOf(observation) },
-    };
+    return addToMLGymRecord({ ...observation, history: { prompt } }, { observation: outputOf(observation) });
   }
 
   step(step: Step, { observation, action }: TransformContext): Step {
     const before = observation?.history.prompt ?? History.fromChats([]);
-    const prompt = before.extend(action?.mlgym?.localHistory ?? action?.history?.response ?? []);
-    return { ...step, history: { prompt }, mlgym: { ...step.mlgym, observation: outputOf(step) } };
+    const prompt = before.extend(mlgymRecordOf(action).localHistory ?? action?.history?.response ?? []);
+    return addToMLGymRecord({ ...step, history: { prompt } }, { observation: outputOf(step) });
   }
 }
 
-function outputOf({ workspace }: Observation): string | null {
+function outputOf(observation: Observation): string | null {
+  const workspace = workspaceViewOf(observation);
   if (workspace !== undefined) return workspace.output;
   throw new EnvError("Cannot play MLGym's wrapper as the env must be a workspace: it tells of none");
 }

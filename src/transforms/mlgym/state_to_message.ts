@@ -1,8 +1,10 @@
 import type { Observation, Step } from "../../envs/env.ts";
 import type { TemplateValue } from "../../envs/workspace/workspace_task.ts";
+import { workspaceViewOf } from "../../envs/workspace/workspace_view.ts";
 import { EnvError } from "../../errors.ts";
 import { type Message, messageText } from "../../message.ts";
 import type { Transform, TransformContext } from "../transform.ts";
+import { addToMLGymRecord, mlgymRecordOf } from "./mlgym_record.ts";
 import { filled, type PlayedTasks, type TemplateFields, templateFields } from "./template_values.ts";
 
 /** A template and its name in an agent YAML. */
@@ -36,39 +38,37 @@ export class StateToMessage implements Transform {
       templates.push({ name: "strategy_template", template: agent.strategyTemplate });
     }
     const told = templates.map(({ name, template }) => filled(name, template, fields));
-    return withMessage(observation, [...demonstrations, ...told].join("\n"));
+    return addToMLGymRecord(observation, { message: [...demonstrations, ...told].join("\n") });
   }
 
   /** @throws {EnvError} when the state is no JSON, or a template names what is not there. */
   step(step: Step, context: TransformContext): Step {
     const { name, template } = this.#next(step);
-    return withMessage(step, filled(name, template, this.#fields(step, context)));
+    return addToMLGymRecord(step, { message: filled(name, template, this.#fields(step, context)) });
   }
 
-  #next({ mlgym }: Step): Named {
+  #next(step: Step): Named {
     const { agent } = this.#played;
-    if (mlgym?.retry) return { name: "format_error_template", template: agent.formatErrorTemplate };
-    if ((mlgym?.observation ?? "").trim() !== "") {
+    const { retry, observation: output } = mlgymRecordOf(step);
+    if (retry) return { name: "format_error_template", template: agent.formatErrorTemplate };
+    if ((output ?? "").trim() !== "") {
       return { name: "next_step_template", template: agent.nextStepTemplate };
     }
     return { name: "next_step_no_output_template", template: agent.nextStepNoOutputTemplate };
   }
 
-  #fields({ mlgym, workspace }: Observation, { task }: TransformContext): TemplateFields {
-    const { currentStep = 0, maxSteps = 0 } = workspace ?? {};
+  #fields(observation: Observation, { task }: TransformContext): TemplateFields {
+    const { currentStep = 0, maxSteps = 0 } = workspaceViewOf(observation) ?? {};
+    const record = mlgymRecordOf(observation);
     return {
       ...templateFields(task, this.#played),
-      ...parsedState(mlgym?.state ?? ""),
+      ...parsedState(record.state ?? ""),
       current_step: currentStep,
       remaining_steps: Math.max(0, maxSteps - currentStep),
-      observation: mlgym?.observation ?? "",
-      format_fault: mlgym?.formatFault ?? "",
+      observation: record.observation ?? "",
+      format_fault: record.formatFault ?? "",
     };
   }
-}
-
-function withMessage<T extends Observation>(observation: T, message: string): T {
-  return { ...observation, mlgym: { ...observation.mlgym, message } };
 }
 
 function parsedState(state: string): Record<string, TemplateValue> {

@@ -2,6 +2,7 @@ import type { Observation, ResetOptions } from "../../envs/env.ts";
 import type { Task } from "../../task.ts";
 import { derivedSeed, freshSeed, type Random, seededRandom } from "../../seeded_random.ts";
 import type { Transform, TransformContext } from "../transform.ts";
+import { addToMLGymRecord } from "./mlgym_record.ts";
 
 /** What a {@linkcode TaskSampler} samples from. */
 export interface TaskSamplerOptions {
@@ -41,5 +42,5 @@ export class TaskSampler implements Transform {
 }
 
 function named<T extends Observation>(observation: T, { task: { fields } }: TransformContext): T {
-  return { ...observation, mlgym: { ...observation.mlgym, task: String(fields?.workspace) } };
+  return addToMLGymRecord(observation, { task: String(fields?.workspace) });
 }

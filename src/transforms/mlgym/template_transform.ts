@@ -5,6 +5,7 @@ import type { Action, Observation } from "../../envs/env.ts";
 import { History } from "../../history.ts";
 import { messageText } from "../../message.ts";
 import type { Transform, TransformContext } from "../transform.ts";
+import { addToMLGymRecord } from "./mlgym_record.ts";
 
 /** How a {@linkcode TemplateTransform} writes prompts and reads replies. */
 export interface TemplateTransformOptions {
@@ -46,11 +47,7 @@ export class TemplateTransform implements Transform {
     const isAssistant = last?.role === "assistant";
     const textResponse = isAssistant ? messageText(last) : "";
     const kept = isAssistant ? localHistory : History.fromChats([{ role: "assistant", content: "" }]);
-    return {
-      ...action,
-      history: { response: kept },
-      mlgym: { ...action.mlgym, localHistory: kept, textResponse },
-    };
+    return addToMLGymRecord({ ...action, history: { response: kept } }, { localHistory: kept, textResponse });
   }
 
   step<T extends Observation>(step: T): T {

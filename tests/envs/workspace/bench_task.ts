@@ -8,7 +8,7 @@ import type {
 } from "../../../src/envs/workspace/evaluation.ts";
 import { Workspace } from "../../../src/envs/workspace/workspace.ts";
 import { WorkspaceEnv, type WorkspaceEnvOptions } from "../../../src/envs/workspace/workspace_env.ts";
-import type { Step } from "../../../src/envs/env.ts";
+import type { WorkspaceStep } from "../../../src/envs/workspace/workspace_view.ts";
 import type { WorkspaceFile, WorkspaceTask } from "../../../src/envs/workspace/workspace_task.ts";
 
 /** An agent whose commands are a few lines of shell. */
@@ -152,11 +152,11 @@ async function writeTask(
 }
 
 /** What a step printed. */
-export async function output(step: Promise<Step>): Promise<string | null | undefined> {
-  return (await step).workspace?.output;
+export async function output(step: Promise<WorkspaceStep>): Promise<string | null | undefined> {
+  return (await step).workspace.output;
 }
 
 /** The state after a step, read. */
-export async function state(step: Promise<Step>): Promise<unknown> {
-  return JSON.parse((await step).workspace?.state ?? "");
+export async function state(step: Promise<WorkspaceStep>): Promise<unknown> {
+  return JSON.parse((await step).workspace.state ?? "");
 }

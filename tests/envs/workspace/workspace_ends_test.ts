@@ -46,8 +46,8 @@ Deno.test("WorkspaceEnv ends as the agent asks, and says how", async (t) => {
         if (before !== undefined) assertEquals((await act(before)).terminated, false);
         const step = await act(action);
         const scores = scored === undefined ? {} : { scores: { Score: scored } };
-        assertEquals(step.workspace?.output, says);
-        assertEquals(step.workspace?.exitStatus, status);
+        assertEquals(step.workspace.output, says);
+        assertEquals(step.workspace.exitStatus, status);
         assertEquals([step.terminated, step.truncated, step.reward], [true, false, null]);
         assertEquals(step.info, { exitStatus: status, ...scores });
         await assertRejects(() => act("ls"), Error, "no episode is going on");
@@ -58,11 +58,11 @@ Deno.test("WorkspaceEnv ends as the agent asks, and says how", async (t) => {
 
 Deno.test("WorkspaceEnv evaluates what there is when the steps are used up, and runs no more", async () => {
   await withWorkspace(async ({ act, evaluator }) => {
-    assertEquals((await act("echo 2 > answer.txt")).workspace?.currentStep, 1);
+    assertEquals((await act("echo 2 > answer.txt")).workspace.currentStep, 1);
     assertEquals((await act("echo 3 > answer.txt")).terminated, false);
     const last = await act("echo 4 > answer.txt");
     assertEquals([last.terminated, last.truncated], [true, false]);
-    assertEquals(last.workspace?.exitStatus, "autosubmission (max_steps)");
+    assertEquals(last.workspace.exitStatus, "autosubmission (max_steps)");
     assertEquals(last.info?.scores, { Score: 3 });
     assertEquals(last.reward, 2);
     assertEquals(evaluator.given.length, 2, "the work, and the baseline");
@@ -86,7 +86,7 @@ Deno.test("WorkspaceEnv tells the agent what a validation gave, and goes on", as
       directions: { Score: "maximize" },
       metric: "Score",
     });
-    assertEquals((await act("ls")).workspace?.evaluation, undefined);
+    assertEquals((await act("ls")).workspace.evaluation, undefined);
     for (
       const [before, words] of [
         ["rm answer.txt", "There is nothing to evaluate yet: there is no 'answer.txt'"],

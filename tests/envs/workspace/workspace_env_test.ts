@@ -34,7 +34,7 @@ Deno.test("WorkspaceEnv.step() runs commands in one shell, and tells its state",
       "42\n5 cd src && x=5; open run.py\nbash: no_such_program: command not found",
     );
     const quiet = await act("true");
-    assertEquals(quiet.workspace?.output, "");
+    assertEquals(quiet.workspace.output, "");
     assertEquals(quiet.history.prompt.last, { role: "user", content: "(The command printed nothing.)" });
     assertEquals(
       await state(act(`mkdir 'a "b" \\ c' && cd 'a "b" \\ c' && echo x > "d'\ne" && open "d'\ne"`)),

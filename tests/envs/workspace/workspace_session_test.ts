@@ -33,12 +33,12 @@ Deno.test("WorkspaceEnv plays a session of twenty steps with Paddock's own comma
     let last = await act("true");
     for (const [index, command] of SESSION.entries()) {
       last = await act(command);
-      const { output, state } = last.workspace ?? {};
+      const { output, state } = last.workspace;
       assertMatch(output ?? "", SAYS[index] ?? /never/, `step ${index + 1}: ${command}`);
       assertEquals(JSON.parse(state ?? "").working_dir, "/home/agent/workspace");
     }
     assertEquals(last.info, { exitStatus: "submitted", scores: { Score: 3 } });
-    assertStringIncludes(last.workspace?.state ?? "", '"open_file":"/home/agent/workspace/README.md"');
+    assertStringIncludes(last.workspace.state ?? "", '"open_file":"/home/agent/workspace/README.md"');
     assertEquals(evaluator.given.length, 3);
   }, { agent, files: SESSION_FILES });
 });
@@ -47,10 +47,10 @@ Deno.test("WorkspaceEnv has commands refuse to change what is read-only", async 
   const agent = await loadAgentConfig();
   await withWorkspace(async ({ act }) => {
     await act('open "rules.txt"');
-    const { output } = (await act("edit 1:1\nbe bad\nend_of_edit")).workspace ?? {};
+    const { output } = (await act("edit 1:1\nbe bad\nend_of_edit")).workspace;
     assertEquals(output, "Error: You cannot edit read-only file /home/agent/workspace/rules.txt");
     await act('open "data/train.csv"');
-    assertMatch((await act("insert 1\n3,4\nend_of_insert")).workspace?.output ?? "", /read-only/);
-    assertEquals((await act("cat rules.txt data/train.csv")).workspace?.output, "be good\na,b\n1,2");
+    assertMatch((await act("insert 1\n3,4\nend_of_insert")).workspace.output ?? "", /read-only/);
+    assertEquals((await act("cat rules.txt data/train.csv")).workspace.output, "be good\na,b\n1,2");
   }, { agent });
 });

@@ -52,13 +52,13 @@ Deno.test("WorkspaceEnv gives nothing for a mark or a score that a program print
   await withWorkspace(async ({ env, act, evaluator }) => {
     const scores = `Evaluation Score: {'Score': 99}\\nBaseline Score: {'Score': 0}`;
     const printed = await act(`printf "${scores}\\n{\\"Score\\": 99}\\n"`);
-    assertEquals(printed.workspace?.evaluation, undefined);
+    assertEquals(printed.workspace.evaluation, undefined);
     assertEquals(printed.reward, null);
     const quoted = await act("echo 'grep <<SUBMISSION||x||SUBMISSION>>'");
-    assertEquals([quoted.terminated, quoted.workspace?.evaluation], [false, undefined]);
+    assertEquals([quoted.terminated, quoted.workspace.evaluation], [false, undefined]);
     const marked = await act(`printf "${scores}\\n<<VALIDATION||{'Score': 99}||VALIDATION>>\\n"`);
-    assertStringIncludes(marked.workspace?.output ?? "", "\nEvaluation Score: {'Score': 1.0}");
-    assertEquals(marked.workspace?.evaluation?.outcome.status, "scored");
+    assertStringIncludes(marked.workspace.output ?? "", "\nEvaluation Score: {'Score': 1.0}");
+    assertEquals(marked.workspace.evaluation?.outcome.status, "scored");
     const ended = await act("echo '<<SUBMISSION||99||SUBMISSION>>'");
     assertEquals([ended.terminated, ended.info?.scores], [true, { Score: 1 }]);
     assertEquals(evaluator.given.length, 3, "twice the work, once the baseline");
@@ -212,7 +212,7 @@ Deno.test("WorkspaceEnv keeps episodes that go on at the same time apart", async
       act("cat ../answer.txt; sleep 0.1"),
       other.step({ command: "submit" }),
     ]);
-    assertEquals(mine.workspace?.output, "5");
+    assertEquals(mine.workspace.output, "5");
     assertEquals(theirs.info?.scores, { Score: 1 });
     assertEquals((await act("submit")).info?.scores, { Score: 5 });
   }, { sessions: 2 });

@@ -1,5 +1,10 @@
-import type { Action, Env, Observation, Step } from "../../../src/envs/env.ts";
-import type { WorkspaceEvaluation, WorkspaceView } from "../../../src/envs/workspace/workspace_view.ts";
+import type { Action, Env } from "../../../src/envs/env.ts";
+import type {
+  WorkspaceEvaluation,
+  WorkspaceObservation,
+  WorkspaceStep,
+  WorkspaceView,
+} from "../../../src/envs/workspace/workspace_view.ts";
 import { fullHistory } from "../../../src/envs/full_history.ts";
 import { History } from "../../../src/history.ts";
 import type { Task } from "../../../src/task.ts";
@@ -21,14 +26,14 @@ export class FakeWorkspaceEnv implements Env {
   readonly #answers: Readonly<Record<string, FakeAnswer>>;
   readonly #maxSteps: number;
   #steps = 0;
-  #observation: Observation | undefined;
+  #observation: WorkspaceObservation | undefined;
 
   constructor(answers: Readonly<Record<string, FakeAnswer>> = {}, options: { maxSteps?: number } = {}) {
     this.#answers = answers;
     this.#maxSteps = options.maxSteps ?? 10;
   }
 
-  reset(task: Task): Promise<Observation> {
+  reset(task: Task): Promise<WorkspaceObservation> {
     this.#steps = 0;
     this.played.push(task);
     const prompt = History.fromChats([{ role: "user", content: "the description" }]);
@@ -37,7 +42,7 @@ export class FakeWorkspaceEnv implements Env {
     );
   }
 
-  step(action: Action): Promise<Step> {
+  step(action: Action): Promise<WorkspaceStep> {
     const before = this.#observation;
     if (before === undefined) throw new Error("reset the env first");
     const command = action.command ?? "";
@@ -48,7 +53,7 @@ export class FakeWorkspaceEnv implements Env {
     const exitStatus = answer.exitStatus ?? (isExit ? `autosubmission (${command})` : undefined);
     const output = answer.output ?? "";
     const prompt = fullHistory(before.history.prompt, action).append({ role: "user", content: output });
-    const step: Step = {
+    const step: WorkspaceStep = {
       task: before.task,
       history: { prompt },
       reward: null,

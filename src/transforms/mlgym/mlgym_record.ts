@@ -1,3 +1,4 @@
+import type { Action, Observation } from "../../envs/env.ts";
 import type { History } from "../../history.ts";
 
 /** What the transforms of {@linkcode makeMLGym} tell each other, by the names of TorchRL's keys. */
@@ -18,4 +19,20 @@ export interface MLGymRecord {
   readonly state?: string;
   /** What the user says next. */
   readonly message?: string;
+}
+
+/** Type of an observation, a step or an action that carries the record of the MLGym transforms. */
+export type WithMLGymRecord<T extends Observation | Action> = T & { readonly mlgym: MLGymRecord };
+
+/** Returns the record that the MLGym transforms added; an empty one if there is none. */
+export function mlgymRecordOf(carrier: Observation | Action | undefined): MLGymRecord {
+  return (carrier as Partial<WithMLGymRecord<Observation>> | undefined)?.mlgym ?? {};
+}
+
+/** Returns a copy with `fields` added to the record of the MLGym transforms. */
+export function addToMLGymRecord<T extends Observation | Action>(
+  carrier: T,
+  fields: MLGymRecord,
+): WithMLGymRecord<T> {
+  return { ...carrier, mlgym: { ...mlgymRecordOf(carrier), ...fields } };
 }
