@@ -1,5 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { type Line, readLines } from "../src/read_lines.ts";
+import { HANG_MS } from "./deadline.ts";
 
 const encoder = new TextEncoder();
 
@@ -42,3 +43,16 @@ Deno.test("readLines() supports a source that reuses its buffer", async () => {
   const read = await Array.fromAsync(readLines(chunks(), { maxBytes: 8 }));
   assertEquals(read, ["abcde", "f", "ghi"].map((text) => ({ text })));
 });
+
+Deno.test(
+  { name: "readLines() copies a long line once, in however many pieces it comes", timeout: HANG_MS },
+  async () => {
+    const piece = encoder.encode("x".repeat(512));
+    const count = 100_000;
+    const maxBytes = count * piece.length;
+    const [line] = await Array.fromAsync(
+      readLines(ReadableStream.from(Array(count).fill(piece)), { maxBytes }),
+    );
+    assertEquals(line && "text" in line && line.text.length, maxBytes);
+  },
+);

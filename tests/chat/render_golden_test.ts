@@ -15,8 +15,8 @@ interface GoldenCase {
   out: string;
 }
 
-const FILE = new URL("../../../shared/goldens/render.json", import.meta.url);
-const cases: GoldenCase[] | undefined = await Deno.readTextFile(FILE).then(JSON.parse, () => undefined);
+const FILE = new URL("../goldens/render.json", import.meta.url);
+const cases: GoldenCase[] = JSON.parse(await Deno.readTextFile(FILE));
 
 /** Upstream: what a tool says vanishes from the prompt. Ours shows it, unless told to `drop_tool_roles`. */
 const UPSTREAM_DROPS_TOOLS = ["dialogpt", "falcon", "deepseek"];
@@ -37,12 +37,9 @@ function isFault({ template, chat }: GoldenCase): boolean {
 }
 
 Deno.test({
-  name: cases
-    ? `renderChat() writes the ${cases.length} golden chats exactly, six families over`
-    : "renderChat(): goldens not run, as ../shared/goldens/render.json is not there",
-  ignore: cases === undefined,
+  name: `renderChat() writes the ${cases.length} golden chats exactly, six families over`,
   fn: () => {
-    for (const golden of cases ?? []) {
+    for (const golden of cases) {
       const kwargs = isFault(golden) ? { drop_tool_roles: true } : {};
       assertEquals(render(golden, kwargs), golden.out, `${golden.template} ${golden.case}`);
     }
@@ -50,12 +47,9 @@ Deno.test({
 });
 
 Deno.test({
-  name: cases
-    ? "▲ custom tool roles are not silently dropped in any golden chat"
-    : "▲ custom tool roles: goldens not run, as ../shared/goldens/render.json is not there",
-  ignore: cases === undefined,
+  name: "▲ custom tool roles are not silently dropped in any golden chat",
   fn: () => {
-    for (const golden of cases ?? []) {
+    for (const golden of cases) {
       const text = render(golden);
       const said = golden.chat.filter(({ role }) => !TALKERS.includes(role)).map(messageText);
       for (const words of said) assert(text.includes(words), `${golden.template} ${golden.case}: ${text}`);

@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertMatch, assertNotEquals, assertRejects } from "@std/assert";
+import { assertEquals, assertMatch, assertNotEquals, assertRejects } from "@std/assert";
 import { DataLoadingPrimer } from "../../src/datasets/data_loading_primer.ts";
 import { DatasetError } from "../../src/errors.ts";
 import { readDataset, type ReadDatasetOptions } from "../../src/datasets/read_dataset.ts";
@@ -6,8 +6,7 @@ import { readRows, type RowSource } from "../../src/datasets/read_rows.ts";
 import { History } from "../../src/history.ts";
 import { gzipped, lines, withFiles } from "./scratch.ts";
 
-const SHARED = new URL("../../../shared/data/", import.meta.url);
-const hasShared = await Deno.stat(SHARED).then(() => true, () => false);
+const DATA = new URL("../data/", import.meta.url);
 
 async function queries(source: RowSource, options: ReadDatasetOptions = {}) {
   return (await Array.fromAsync(readDataset(source, options))).map(({ query }) => query);
@@ -324,10 +323,7 @@ Deno.test("readDataset() reads JSON lines of any making, and refuses one that is
   const query = "ä".repeat(10 * 1024 * 1024);
   const files = { "a.jsonl": lines({ query }, { query: "b" }), "c.jsonl": "" };
   await withFiles(files, async (folder) => {
-    const startMs = performance.now();
     assertEquals((await queries(`${folder}/a.jsonl`)).map((text) => String(text).length), [query.length, 1]);
-    const tookMs = performance.now() - startMs;
-    assert(tookMs < 30_000, `it took ${tookMs} ms`);
     {
       using file = await Deno.open(`${folder}/c.jsonl`, { write: true });
       await file.truncate(64 * 1024 * 1024 + 1);
@@ -395,52 +391,14 @@ Deno.test("readDataset() reads a large Parquet file a row group at a time", asyn
   assertEquals(ids, [1, 2, 3, 4, 5].map((row) => `rows_none:${row}`));
 });
 
-/** Reads a file to its end in a process whose heap holds 128 MB; gives how many tasks there were. */
-async function countedInSmallHeap(path: string): Promise<string> {
-  const program = `import { readDataset } from "./src/datasets/read_dataset.ts";
-    let count = 0;
-    for await (const _ of readDataset(Deno.args[0] ?? "", { shuffle: true, seed: 1 })) count++;
-    console.log(count);`;
-  const { stdout } = await new Deno.Command(Deno.execPath(), {
-    args: ["eval", "--v8-flags=--max-old-space-size=128", program, path],
-    cwd: new URL("../../", import.meta.url),
-  }).output();
-  return new TextDecoder().decode(stdout).trim();
-}
-
-const isHeavy = Deno.env.get("PADDOCK_HEAVY") !== undefined;
-Deno.test({
-  name: isHeavy
-    ? "readDataset() shuffles a file of a million rows, 220 MB of it, in a heap of 128 MB"
-    : "readDataset() over a file of a million rows: not run, as PADDOCK_HEAVY is not set",
-  ignore: !isHeavy,
-  fn: async () => {
-    const path = await Deno.makeTempFile({ suffix: ".jsonl" });
-    try {
-      const row = `${JSON.stringify({ query: "?", pad: "x".repeat(200) })}\n`;
-      const piece = row.repeat(10_000);
-      for (let n = 0; n < 100; n++) await Deno.writeTextFile(path, piece, { append: true });
-      assertEquals(await countedInSmallHeap(path), "1000000");
-    } finally {
-      await Deno.remove(path);
-    }
-  },
-});
-
-Deno.test({
-  name: hasShared
-    ? "readDataset() reads all rows of IFEval, HumanEval and GSM8K"
-    : "IFEval: ../shared/data is not there",
-  ignore: !hasShared,
-  fn: async () => {
-    const counts = {
-      "ifeval/input_data.jsonl": 541,
-      "humaneval/HumanEval.jsonl.gz": 164,
-      "gsm8k/test.jsonl": 1319,
-    };
-    for (const [path, count] of Object.entries(counts)) {
-      const tasks = await Array.fromAsync(readDataset(new URL(path, SHARED)));
-      assertEquals(new Set(tasks.map(({ id }) => id)).size, count, path);
-    }
-  },
+Deno.test("readDataset() reads all rows of IFEval, HumanEval and GSM8K", async () => {
+  const counts = {
+    "ifeval/input_data.jsonl": 541,
+    "humaneval/HumanEval.jsonl.gz": 164,
+    "gsm8k/test.jsonl": 1319,
+  };
+  for (const [path, count] of Object.entries(counts)) {
+    const tasks = await Array.fromAsync(readDataset(new URL(path, DATA)));
+    assertEquals(new Set(tasks.map(({ id }) => id)).size, count, path);
+  }
 });

@@ -6,7 +6,6 @@ import { everyRoute, type Payload, pythonOf, readPayloads } from "./payloads.ts"
 /** For attacks whose end is the timeout, and for all others, which a slow machine gives the time they take. */
 const SHORT_TIMEOUT_MS = 3_000;
 const LONG_TIMEOUT_MS = 30_000;
-const LATE_MS = 2_000;
 
 /** What a session looks like from inside when nothing is left of an attack. */
 const CLEAN = `import os, json
@@ -68,11 +67,8 @@ async function play(session: Session, payload: Payload): Promise<ExecResult[]> {
   const { expect = ["error"] } = payload;
   const { timeoutMs = expect.includes("timeout") ? SHORT_TIMEOUT_MS : LONG_TIMEOUT_MS } = payload;
   const code = await pythonOf(payload);
-  const startedAt = performance.now();
   const result = await session.exec(code, { timeoutMs });
-  const tookMs = performance.now() - startedAt;
   const said = JSON.stringify(result).slice(0, 2_000);
-  assert(tookMs <= timeoutMs + LATE_MS, `the answer took ${tookMs} ms`);
   assert(expect.includes(result.status), `${result.status} is not one of ${expect}: ${said}`);
   assertEquals(result.stateKept, result.status !== "crashed" && result.stateKept, said);
   if (payload.value !== undefined) assertStringIncludes(valueOf(result) ?? "", payload.value);

@@ -3,8 +3,6 @@ import { HostileRealm } from "./hostile_realm.ts";
 import { Outside } from "./outside.ts";
 import { type Payload, readPayloads } from "./payloads.ts";
 
-const LONGEST_MS = 4_000;
-
 async function playable(outside: Outside): Promise<Payload[]> {
   return (await readPayloads(outside.target)).filter(({ js }) => js !== undefined);
 }
@@ -38,9 +36,7 @@ Deno.test("a worker's realm that spoils itself ends or answers, and harms nobody
       await using mine = await Outside.create();
       const payload = (await playable(mine)).find((other) => other.id === id);
       assert(payload);
-      const startedAt = performance.now();
-      const end = await realm.runUntilKilled(payload, LONGEST_MS / 4);
-      assert(performance.now() - startedAt < LONGEST_MS);
+      const end = await realm.runUntilKilled(payload, 1_000);
       await mine.check([end.stderr]);
     });
   }

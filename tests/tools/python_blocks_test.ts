@@ -1,5 +1,6 @@
-import { assert, assertEquals } from "@std/assert";
+import { assertEquals } from "@std/assert";
 import { pythonBlocks } from "../../src/tools/python_blocks.ts";
+import { HANG_MS } from "../deadline.ts";
 
 const cases: readonly { what: string; text: string; blocks: string[] }[] = [
   { what: "reads a block after prose", text: "x\n```python\nprint(1)\n```\nend", blocks: ["print(1)"] },
@@ -88,10 +89,8 @@ Deno.test("PythonInterpreter extraction: ▲ tolerant fence scanner (py, spaces,
   );
 });
 
-Deno.test("pythonBlocks() takes time in proportion to the text, however it is made", () => {
-  const start = performance.now();
-  pythonBlocks('```python\n\\"""\n```\n'.repeat(20_000));
-  pythonBlocks("`".repeat(500_000));
-  pythonBlocks("```python\n" + " ".repeat(500_000) + "``x");
-  assert(performance.now() - start < 5000);
+Deno.test({ name: "pythonBlocks() reads a text once, however it is made", timeout: HANG_MS }, () => {
+  pythonBlocks('```python\n\\"""\n```\n'.repeat(200_000));
+  pythonBlocks("`".repeat(2_000_000));
+  pythonBlocks("```python\n" + " ".repeat(2_000_000) + "``x");
 });

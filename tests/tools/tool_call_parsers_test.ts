@@ -10,6 +10,7 @@ import { qwen25Calls } from "../../src/tools/qwen25_calls.ts";
 import { tagCalls } from "../../src/tools/tag_calls.ts";
 import type { ToolAnswer, ToolCallParser } from "../../src/tools/tool_call_parser.ts";
 import { xmlCalls } from "../../src/tools/xml_calls.ts";
+import { HANG_MS } from "../deadline.ts";
 
 const parsers: Readonly<Record<string, ToolCallParser>> = {
   tagCalls: tagCalls(),
@@ -333,8 +334,7 @@ Deno.test("xmlCalls() and jsonCalls() let no result end their block", () => {
   }
 });
 
-Deno.test("jsonCalls() takes time in proportion to a code fence, ended or not", () => {
-  const start = performance.now();
+Deno.test({ name: "jsonCalls() reads a code fence once, ended or not", timeout: HANG_MS }, () => {
   for (const blanks of ["\n", " ", " \n"].map((blank) => blank.repeat(4_000))) {
     for (
       const text of ["```", "```json\n"].flatMap((open) => [`${open}${blanks}x`, `${open}x${blanks}\`\`\`x`])
@@ -342,7 +342,6 @@ Deno.test("jsonCalls() takes time in proportion to a code fence, ended or not", 
       assertEquals(jsonCalls().parse(assistantMessage(text)), { text, calls: [] });
     }
   }
-  assert(performance.now() - start < 30_000);
 });
 
 const bits = fc.constantFrom(
@@ -395,8 +394,7 @@ for (const [name, parser] of Object.entries(parsers)) {
     }));
   });
 
-  Deno.test(`${name}() takes time in proportion to the text, however it is made`, () => {
-    const start = performance.now();
+  Deno.test({ name: `${name}() reads a text once, however it is made`, timeout: HANG_MS }, () => {
     for (
       const piece of [
         "<tool>",
@@ -429,8 +427,7 @@ for (const [name, parser] of Object.entries(parsers)) {
         "<tool>a\n</tool>",
       ]
     ) {
-      parser.parse(assistantMessage(piece.repeat(30_000)));
+      parser.parse(assistantMessage(piece.repeat(60_000)));
     }
-    assert(performance.now() - start < 10_000);
   });
 }

@@ -1,10 +1,12 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { ChatEnv } from "../../src/envs/chat_env.ts";
 import { replyAction, type Step } from "../../src/envs/env.ts";
+import type { SessionPool } from "../../src/sandbox/exec.ts";
 import { SandboxPool } from "../../src/sandbox/pool.ts";
 import { loadProfile } from "../../src/sandbox/profile.ts";
 import { PythonInterpreter, type PythonInterpreterOptions } from "../../src/transforms/python_interpreter.ts";
 import { TransformedEnv } from "../../src/transforms/transformed_env.ts";
+import { CountingPool } from "../counting_pool.ts";
 
 type Options = Omit<PythonInterpreterOptions, "pool">;
 
@@ -15,7 +17,7 @@ function block(code: string): string {
   return `\`\`\`python\n${code}\n\`\`\`\n`;
 }
 
-function envOver(pool: SandboxPool, options: Options = {}): TransformedEnv {
+function envOver(pool: SessionPool, options: Options = {}): TransformedEnv {
   return new TransformedEnv(new ChatEnv(), [new PythonInterpreter({ pool, timeoutMs: 5_000, ...options })]);
 }
 
@@ -75,7 +77,6 @@ Deno.test("PythonInterpreter in a real sandbox", async (t) => {
     async () => {
       const stubborn = "while True:\n    try:\n        while True: pass\n    except BaseException: pass";
       for (const options of both) {
-        const start = performance.now();
         const texts = await play(pool, [block("while True: pass"), block(stubborn), block("print('on')")], {
           ...options,
           timeoutMs: 900,
@@ -84,7 +85,6 @@ Deno.test("PythonInterpreter in a real sandbox", async (t) => {
         assert(texts[0]?.endsWith("Code execution timed out"), texts[0]);
         assertEquals(texts[1], `Code block 1 failed:\nCode execution timed out${lost}`);
         assertEquals(texts[2], "Code block 1 executed successfully:\non\n");
-        assert(performance.now() - start < 30_000);
       }
     },
   );
@@ -201,20 +201,15 @@ Deno.test("PythonInterpreter in a real sandbox", async (t) => {
 
 Deno.test("PythonInterpreter: ▲ speed: parallel over batch, ordered within a message, warm pool", async () => {
   await using pool = new SandboxPool({ profile, size: 4, resetMode: "rewind" });
-  const envs = Array.from({ length: 4 }, () => envOver(pool));
+  const counted = new CountingPool(pool);
+  const envs = Array.from({ length: 4 }, () => envOver(counted));
   await Promise.all(envs.map((env) => env.reset(task)));
   await Promise.all(envs.map((env) => env.step(replyAction(block("import time")))));
-  const start = performance.now();
+  counted.most = 0;
   const reply = block("time.sleep(0.2); order = [1]") + block("time.sleep(0.2); order.append(2)") +
     block("print(order)");
   const steps = await Promise.all(envs.map((env) => env.step(replyAction(reply))));
-  const wallMs = performance.now() - start;
   for (const step of steps) assertEquals(told(step)[2], "Code block 3 executed successfully:\n[1, 2]\n");
-  const durations = steps.flatMap(({ toolResults }) => toolResults.map(({ durationMs }) => durationMs));
-  const serialMs = durations.reduce((sum, durationMs) => sum + durationMs, 0);
-  assert(
-    serialMs >= 1_600 && wallMs < 0.75 * serialMs,
-    `a batch of four took ${wallMs} ms of ${serialMs} ms`,
-  );
+  assertEquals(counted.most, envs.length);
   await Promise.all(envs.map((env) => env[Symbol.asyncDispose]()));
 });

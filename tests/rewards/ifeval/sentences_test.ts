@@ -1,5 +1,6 @@
-import { assert, assertEquals } from "@std/assert";
+import { assertEquals } from "@std/assert";
 import { countSentences } from "../../../src/rewards/ifeval/sentences.ts";
+import { HANG_MS } from "../../deadline.ts";
 
 const COUNTS: readonly (readonly [string, number])[] = [
   ["", 0],
@@ -33,7 +34,10 @@ for (const [text, sentences] of COUNTS) {
   });
 }
 
-Deno.test("countSentences() reads a text once, however many ends it seems to have", () => {
+Deno.test({
+  name: "countSentences() reads a text once, however many ends it seems to have",
+  timeout: HANG_MS,
+}, () => {
   const length = 1_000_000;
   const hard: readonly (readonly [string, number])[] = [
     [".".repeat(length) + "x", 1],
@@ -43,7 +47,5 @@ Deno.test("countSentences() reads a text once, however many ends it seems to hav
     ["B. ".repeat(length / 10), 1],
     ["... a".repeat(length / 10), 1],
   ];
-  const startedAt = performance.now();
   for (const [text, sentences] of hard) assertEquals(countSentences(text), sentences, text.slice(0, 50));
-  assert(performance.now() - startedAt < 30_000);
 });

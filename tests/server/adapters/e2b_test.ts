@@ -1,5 +1,6 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { type Served, withPython } from "../served.ts";
+import { ok } from "../../fake_pool.ts";
+import { type Served, served, withPython } from "../served.ts";
 
 // deno-lint-ignore no-explicit-any
 async function execute({ ask }: Served, body: object): Promise<any[]> {
@@ -46,16 +47,30 @@ Deno.test("/execute tells each output, the result and the error as lines, as E2B
   });
 });
 
-Deno.test("/execute tells what is printed at once in one line, and takes cells that are indented", async () => {
-  await withPython(async ({ ask }) => {
+Deno.test("/execute sends what is printed at once in one line", async () => {
+  await using server = served({
+    python: (_code, _globals, { onOutput }) => {
+      for (const text of ["0", " a\n", "1 a\n"]) onOutput?.("stdout", text);
+      return ok("0 a\n1 a\n", { value: "2" });
+    },
+  });
+  const { body } = await server.ask("POST", "/execute", { code: "" });
+  const lines = body.trimEnd().split("\n").map((line: string) => JSON.parse(line));
+  assertEquals(lines.map(({ type, text }: { type: string; text?: string }) => [type, text]), [
+    ["number_of_executions", undefined],
+    ["stdout", "0 a\n1 a\n"],
+    ["result", "2"],
+    ["end_of_execution", undefined],
+  ]);
+});
+
+Deno.test("/execute runs cells that are indented", async () => {
+  await withPython(async (server) => {
     const code = "\n        for n in range(3):\n            print(n, 'a')\n        n\n        ";
-    const { body } = await ask("POST", "/execute", { code });
-    const lines = body.trimEnd().split("\n").map((line: string) => JSON.parse(line));
-    assertEquals(lines.map(({ type, text }: { type: string; text?: string }) => [type, text]), [
-      ["number_of_executions", undefined],
-      ["stdout", "0 a\n1 a\n2 a\n"],
-      ["result", "2"],
-      ["end_of_execution", undefined],
+    assertEquals(await execute(server, { code }), [
+      { type: "number_of_executions", execution_count: 1 },
+      { type: "stdout", text: "0 a\n1 a\n2 a\n" },
+      { type: "result", text: "2", is_main_result: true },
     ]);
   });
 });

@@ -1,5 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { runText } from "../../../src/server/mcp/run_text.ts";
+import { HANG_MS } from "../../deadline.ts";
 
 const ran = {
   status: "ok",
@@ -23,9 +24,7 @@ Deno.test("runText() makes tags of the element harmless, and no others", () => {
   );
 });
 
-Deno.test("runText() reads once through a text that is nothing but the beginnings of tags", () => {
-  const startedAt = performance.now();
-  const text = runText(ran, "<output".repeat(200_000));
+Deno.test({ name: "runText() reads a text of nothing but beginnings of tags once", timeout: HANG_MS }, () => {
+  const text = runText(ran, "<output".repeat(1_000_000));
   assertEquals(text.includes("<output<"), false);
-  assertEquals(performance.now() - startedAt < 10_000, true);
 });

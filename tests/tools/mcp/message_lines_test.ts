@@ -1,5 +1,6 @@
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import { assertEquals, assertRejects } from "@std/assert";
 import { MAX_MESSAGE, messageLines } from "../../../src/tools/mcp/message_lines.ts";
+import { HANG_MS } from "../../deadline.ts";
 
 function lines(...pieces: string[]): Promise<string[]> {
   return Array.fromAsync(messageLines(ReadableStream.from(pieces)));
@@ -10,14 +11,14 @@ Deno.test("messageLines() splits lines that arrive in any chunks", async () => {
   assertEquals(await lines(), []);
 });
 
-Deno.test("messageLines() reads the longest allowed line from many chunks in linear time", async () => {
-  const piece = "x".repeat(4096);
+Deno.test({
+  name: "messageLines() reads the longest allowed line once, however many chunks it comes in",
+  timeout: HANG_MS,
+}, async () => {
+  const piece = "x".repeat(1024);
   const pieces = new Array<string>(MAX_MESSAGE / piece.length).fill(piece);
-  const startMs = performance.now();
   const [line] = await lines(...pieces, "\n");
-  const tookMs = performance.now() - startMs;
   assertEquals(line?.length, MAX_MESSAGE);
-  assert(tookMs < 30_000, `it took ${tookMs} ms`);
 });
 
 Deno.test("messageLines() refuses a line longer than a message, ended or not", async () => {

@@ -110,23 +110,3 @@ Deno.test("loadAgentConfig() names the file and the line of what is wrong", asyn
     "Cannot read agent at '/no/such'",
   );
 });
-
-const checkout = Deno.env.get("PADDOCK_MLGYM");
-
-Deno.test({
-  name: `loadAgentConfig() reads all agents of MLGym${
-    checkout === undefined ? " (PADDOCK_MLGYM names no checkout)" : ""
-  }`,
-  ignore: checkout === undefined,
-  async fn() {
-    const folder = join(checkout ?? "", "configs/agents");
-    let count = 0;
-    for await (const { name } of Deno.readDir(folder)) {
-      if (!name.endsWith(".yaml")) continue;
-      const agent = await loadAgentConfig(join(folder, name));
-      assertEquals([agent.lastObservations, agent.tools.stateCommand?.name], [5, "state"]);
-      count++;
-    }
-    assertEquals(count > 3, true);
-  },
-});

@@ -2,7 +2,7 @@ import { assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { join } from "node:path";
 import { loadWorkspaceTask } from "../../../../src/envs/workspace/config/load_workspace_task.ts";
 import { TempFolder } from "../../../temp_folder.ts";
-import { requirePlayable, type WorkspaceTask } from "../../../../src/envs/workspace/workspace_task.ts";
+import { requirePlayable } from "../../../../src/envs/workspace/workspace_task.ts";
 
 const OWN = `id: demo
 name: Demo
@@ -166,27 +166,4 @@ Deno.test("loadWorkspaceTask() takes nothing from outside of the checkout", asyn
     task.faults?.filter((fault) => fault.includes("'starter_code' must name what is there")).length,
     paths.length,
   );
-});
-
-const checkout = Deno.env.get("PADDOCK_MLGYM");
-
-Deno.test({
-  name: `loadWorkspaceTask() reads all tasks of MLGym${
-    checkout === undefined ? " (PADDOCK_MLGYM names no checkout)" : ""
-  }`,
-  ignore: checkout === undefined,
-  async fn() {
-    const folder = join(checkout ?? "", "configs/tasks");
-    const tasks = new Map<string, WorkspaceTask>();
-    for await (const { name } of Deno.readDir(folder)) {
-      if (name.endsWith(".yaml")) tasks.set(name, await loadWorkspaceTask(join(folder, name)));
-    }
-    const playable = [...tasks].filter(([, { faults }]) => faults === undefined).map(([name]) => name);
-    assertEquals(tasks.size > 10, true);
-    for (const name of ["battleOfSexes.yaml", "blotto.yaml", "prisonersDilemma.yaml", "titanic.yaml"]) {
-      assertEquals(playable.includes(name), true, name);
-    }
-    const game = tasks.get("blotto.yaml")?.evaluation;
-    assertEquals([game?.submission, game?.files.map(({ path }) => path)], [["strategy.py"], ["target.py"]]);
-  },
 });

@@ -1,5 +1,6 @@
-import { assert, assertEquals } from "@std/assert";
+import { assertEquals } from "@std/assert";
 import { EvaluationOutputParser } from "../../../../src/envs/workspace/replies/evaluation_output.ts";
+import { HANG_MS } from "../../../deadline.ts";
 
 const parser = new EvaluationOutputParser();
 
@@ -41,10 +42,11 @@ Deno.test("EvaluationOutputParser takes the numbers that Python writes", () => {
   ]);
 });
 
-Deno.test("EvaluationOutputParser is soon done with a line that begins again and again", () => {
-  const started = performance.now();
+Deno.test({
+  name: "EvaluationOutputParser reads a line once when its beginning is repeated in it",
+  timeout: HANG_MS,
+}, () => {
   for (const text of ["valid submission artefact at ", "(Open file: ", "Evaluation Score: {'Score': "]) {
-    assertEquals(parser.parse(text.repeat(80_000)), {});
+    assertEquals(parser.parse(text.repeat(200_000)), {});
   }
-  assert(performance.now() - started < 30_000, "to try each beginning takes minutes");
 });
