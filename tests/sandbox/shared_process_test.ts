@@ -1,8 +1,9 @@
 import { assert, assertEquals } from "@std/assert";
 import { parseProfile, type Profile, Sandbox, SandboxPool, type Session } from "../../mod.ts";
-import { isGone, value } from "./started.ts";
+import { isGone, stoppedAfterOutput, value } from "./started.ts";
 
-const SWALLOWS = "while True:\n  try:\n    while True: pass\n  except BaseException: pass";
+const SWALLOWS =
+  "print(1, flush=True)\nwhile True:\n  try:\n    while True: pass\n  except BaseException: pass";
 
 function dense(limits: Partial<Profile["limits"]> = {}): Profile {
   const text = JSON.stringify({ sessionsPerProcess: 3, limits: { graceMs: 200, ...limits } });
@@ -27,7 +28,7 @@ Deno.test("Session.exec() in a shared process ends the process of a program that
   await withSessions(async ({ a, b }, sandbox) => {
     await a.exec("kept = 1");
     const pid = pidOf(sandbox);
-    const stuck = await b.exec(SWALLOWS, { timeoutMs: 100 });
+    const { result: stuck } = await stoppedAfterOutput((timeoutMs) => b.exec(SWALLOWS, { timeoutMs }));
     assertEquals([stuck.status, stuck.stateKept], ["timeout", false]);
     const next = await a.exec("'kept' in globals()");
     assertEquals([value(next), next.restarted], ["False", true]);

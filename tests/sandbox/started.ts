@@ -27,6 +27,21 @@ export function traceback(result: ExecResult): string {
   return result.error.traceback;
 }
 
+/**
+ * Runs a program that does not end with longer and longer timeouts, until it has printed something before it is
+ * stopped: a busy machine may take longer to start it than the first timeout.
+ */
+export async function stoppedAfterOutput<Result extends { stdout: string }>(
+  run: (timeoutMs: number) => Promise<Result>,
+  options: { hasStarted?: (stdout: string) => boolean } = {},
+): Promise<{ result: Result; timeoutMs: number }> {
+  const { hasStarted = (stdout) => stdout !== "" } = options;
+  for (let timeoutMs = 100;; timeoutMs *= 2) {
+    const result = await run(timeoutMs);
+    if (hasStarted(result.stdout)) return { result, timeoutMs };
+  }
+}
+
 /** Whether a process is gone; one that nobody has waited for counts. */
 export async function isGone(pid: number): Promise<boolean> {
   const stat = await Deno.readTextFile(`/proc/${pid}/stat`).catch(() => "");

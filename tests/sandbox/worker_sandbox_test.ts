@@ -2,6 +2,7 @@ import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { parseProfile } from "../../src/sandbox/profile.ts";
 import { WorkerSandbox } from "../../src/sandbox/worker_sandbox.ts";
 import type { ExecResult, PythonSession } from "../../src/sandbox/exec.ts";
+import { stoppedAfterOutput } from "./started.ts";
 
 const PROFILE = parseProfile('{ "limits": { "graceMs": 200, "fileBytes": 1048576, "outputBytes": 1000 } }', {
   source: "workers",
@@ -35,13 +36,16 @@ Deno.test("WorkerSandbox runs Python in workers of this process, with a profile'
   await using lease = await sandbox.acquire();
   const { session } = lease;
   await t.step("exec() interrupts a loop and keeps its state", async () => {
-    const result = await session.exec("kept = 5\nwhile True: pass", { timeoutMs: 300 });
+    const code = "kept = 5\nprint(1, flush=True)\nwhile True: pass";
+    const { result } = await stoppedAfterOutput((timeoutMs) => session.exec(code, { timeoutMs }));
     assertEquals([result.status, result.stateKept], ["timeout", true]);
     assertEquals(valueOf(await session.exec("kept")), "5");
   });
   for (const [name, code] of Object.entries(STUBBORN)) {
     await t.step(`exec() ends ${name}, and the next meets a fresh interpreter`, async () => {
-      const result = await session.exec(code, { timeoutMs: 300 });
+      const { result } = await stoppedAfterOutput((timeoutMs) =>
+        session.exec(`print(1, flush=True)\n${code}`, { timeoutMs })
+      );
       assertEquals([result.status, result.stateKept], ["timeout", false]);
       const next = await session.exec("6 * 7");
       assertEquals([valueOf(next), next.restarted], ["42", true]);

@@ -1,12 +1,23 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
-import { loadProfile, type Session, type ShellOptions, type ShellResult } from "../../../mod.ts";
-import { value, withSession } from "../started.ts";
+import {
+  loadProfile,
+  type Profile,
+  type Session,
+  type ShellOptions,
+  type ShellResult,
+} from "../../../mod.ts";
+import { limited, stoppedAfterOutput, value, withSession } from "../started.ts";
 
-const profile = await loadProfile("workspace");
+/** An interrupt has 10 s, so that only a program that ignores it loses its state, also on a busy machine. */
+const profile = await limited("workspace", { graceMs: 10_000 });
 const HOME = "/home/pyodide";
 
-function shellTest(name: string, test: (session: Session) => Promise<void>): void {
-  Deno.test(name, () => withSession(test, { profile }));
+function shellTest(
+  name: string,
+  test: (session: Session) => Promise<void>,
+  options: { profile?: Profile } = {},
+): void {
+  Deno.test(name, () => withSession(test, { profile, ...options }));
 }
 
 /** What a command printed, when it went well. */
@@ -209,19 +220,13 @@ const ENDLESS = [
   ["sed", "echo start; echo a | sed ':a; s/a/a/; ta'"],
 ] as const;
 
-/** Runs an endless command with ever longer timeouts until it has printed something before the timeout. */
-async function stoppedAfterOutput(session: Session, command: string): Promise<ShellResult> {
-  for (let timeoutMs = 300;; timeoutMs *= 2) {
-    const result = await session.shell(command, { timeoutMs });
-    if (result.stdout !== "") return result;
-  }
-}
-
 shellTest(
   "Session.shell() stops a command that does not end, returns its output and keeps the shell's state",
   async (session) => {
     for (const [name, command] of ENDLESS) {
-      const result = await stoppedAfterOutput(session, `kept=${name.length}; ${command}`);
+      const { result } = await stoppedAfterOutput((timeoutMs) =>
+        session.shell(`kept=${name.length}; ${command}`, { timeoutMs })
+      );
       assertEquals([result.status, result.stateKept, result.stdout], ["timeout", true, "start\n"], name);
       assertEquals(result.stderr.replace(/Traceback[^]*KeyboardInterrupt\n/, ""), "", name);
       assertEquals(await printed(session, "echo $kept"), `${name.length}\n`, name);
@@ -246,11 +251,13 @@ shellTest("a rewind restores the shell", async (session) => {
 });
 
 shellTest("a program that swallows interrupts is killed, and the next command says so", async (session) => {
-  const program = "while True:\n try:\n  while True: pass\n except BaseException: pass";
-  const killed = await session.shell(`python -c '${program}'`, { timeoutMs: 200 });
+  const program = "print(1, flush=True)\nwhile True:\n try:\n  while True: pass\n except BaseException: pass";
+  const { result: killed } = await stoppedAfterOutput((timeoutMs) =>
+    session.shell(`python -c '${program}'`, { timeoutMs })
+  );
   assertEquals([killed.status, killed.stateKept], ["timeout", false]);
   assertEquals((await session.shell("true")).restarted, true);
-});
+}, { profile: await loadProfile("workspace") });
 
 shellTest("a shell whose interpreter is lost starts anew, and says so", async (session) => {
   await session.shell("x=1");
