@@ -4,6 +4,7 @@ import { connectionFault, neverConnected } from "../policy/connection_fault.ts";
 import { LONGEST_WAIT_MS } from "../policy/longest_wait.ts";
 import { askedDelayMs } from "../policy/retry_delay.ts";
 import { unlessAborted } from "../sandbox/unless_aborted.ts";
+import { V1_FORMAT, V1_FORMAT_HEADER } from "../wire/v1.ts";
 import type { AnswerBody } from "./answer_body.ts";
 import { readRefusal, type Refusal, refusalError } from "./refusal.ts";
 
@@ -62,6 +63,13 @@ export async function attempt<T>(request: Request, options: AttemptOptions<T>): 
   let response: Response | undefined;
   try {
     response = await reached(Promise.try(fetch, new Request(request, { signal: ended })), ended);
+    const format = Number(response.headers.get(V1_FORMAT_HEADER) ?? V1_FORMAT);
+    if (format > V1_FORMAT) {
+      return {
+        error: failed(`speaks format ${format} of /v1: this client reads ${V1_FORMAT}`),
+        fault: "final",
+      };
+    }
     const body = pieces(response, ended);
     if (!response.ok) return await refused(response, body, doing);
     return { answer: await read(body) };

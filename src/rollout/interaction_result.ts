@@ -4,6 +4,9 @@ import { taskHash } from "../task_hash.ts";
 import type { ToolStatus } from "../tools/tool_result.ts";
 import type { Trajectory } from "./trajectory.ts";
 
+/** Version of the format of {@linkcode InteractionResult}. It rises when older readers cannot read newer lines. */
+export const INTERACTION_FORMAT = 1;
+
 /**
  * How an episode ended: by itself, by a limit on its steps, or because something failed or it was stopped, which
  * `errors` tells.
@@ -58,6 +61,12 @@ export interface InteractionResult {
   readonly status: InteractionStatus;
   /** How many tokens stand behind the prompt. */
   readonly response_length: number;
+  /**
+   * Version of the format, which a line states.
+   *
+   * @default 1
+   */
+  readonly format?: number;
   /** For each token behind the prompt: its log-probability where it was sampled, else 0; `null` where none are known. */
   readonly log_probs: readonly number[] | null;
   /** What the reward was made of, by name; `null` for a part that was not scored or does not apply. */
@@ -104,6 +113,7 @@ export function interactionResult(trajectory: Trajectory): InteractionResult {
     tokens: ids,
     status: statusOf(trajectory),
     response_length: ids.length - promptLength,
+    format: INTERACTION_FORMAT,
     log_probs: logProbs?.slice(promptLength) ?? null,
     reward_parts: rewardParts,
     timings: { total_ms: times.totalMs, policy_ms: times.policyMs, env_ms: times.envMs },

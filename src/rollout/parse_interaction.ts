@@ -1,5 +1,6 @@
 import { z } from "zod";
-import type { InteractionResult } from "./interaction_result.ts";
+import { formatVersion } from "../format_version.ts";
+import { INTERACTION_FORMAT, type InteractionResult } from "./interaction_result.ts";
 import { chatSchema, faultsText } from "./line_schema.ts";
 
 const count = z.int().min(0);
@@ -23,6 +24,7 @@ const interactionSchema = z.looseObject({
   tokens: z.array(z.int()),
   status: z.enum(["completed", "truncated", "aborted"]),
   response_length: count,
+  format: formatVersion(INTERACTION_FORMAT),
   log_probs: z.array(z.number()).nullable(),
   reward_parts: scores,
   errors: z.array(z.looseObject({ boundary: z.string(), name: z.string(), message: z.string() })),

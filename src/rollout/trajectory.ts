@@ -6,6 +6,9 @@ import { PADDOCK_VERSION } from "../version.ts";
 import type { EpisodeTokens } from "./episode_tokens.ts";
 import type { TurnRecord } from "./turn_record.ts";
 
+/** Version of the format of {@linkcode Trajectory}. It rises when older readers cannot read newer lines. */
+export const TRAJECTORY_FORMAT = 1;
+
 /** What became of one call of a tool, or one block of code, of an episode. */
 export interface ToolRecord {
   /** The turn whose message held the call, from 1. */
@@ -41,6 +44,12 @@ export interface EpisodeTimes {
 /** One episode written down: what was said, what it was worth, how it ended. Plain data. */
 export interface Trajectory {
   readonly task: Task;
+  /**
+   * Version of the format, which a line states.
+   *
+   * @default 1
+   */
+  readonly format?: number;
   /** Which of the task's episodes it is, from 1. */
   readonly sample: number;
   /** What the episode's chance was seeded with. */
@@ -83,6 +92,7 @@ export function emptyTrajectory(task: Task, start: EpisodeStart = {}): Trajector
   const { sample = 1, seed, policy } = start;
   return {
     task,
+    format: TRAJECTORY_FORMAT,
     sample,
     ...(seed !== undefined && { seed }),
     versions: { paddock: PADDOCK_VERSION, ...(policy !== undefined && { policy }) },

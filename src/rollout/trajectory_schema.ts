@@ -1,6 +1,7 @@
 import { z } from "zod";
+import { formatVersion } from "../format_version.ts";
 import { chatSchema as chat, faultsText } from "./line_schema.ts";
-import type { Trajectory } from "./trajectory.ts";
+import { type Trajectory, TRAJECTORY_FORMAT } from "./trajectory.ts";
 
 const count = z.int().min(0);
 
@@ -20,6 +21,7 @@ const times = z.object({ totalMs: z.number(), policyMs: z.number(), envMs: z.num
 /** What must be there for a line to be an episode: its task and its messages. The rest has defaults. */
 const trajectorySchema = z.looseObject({
   task,
+  format: formatVersion(TRAJECTORY_FORMAT),
   sample: z.int().min(1).default(1),
   versions: z.looseObject({ paddock: z.string() }).default({ paddock: "unknown" }),
   messages: chat,

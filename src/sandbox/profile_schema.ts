@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { formatVersion } from "../format_version.ts";
 import { closedObject, flag, integer, oneOf, string } from "./checks.ts";
 import { type Layer, LAYER_MODES, type LayerMode } from "./layer.ts";
 import { type Limits, limitsSchema } from "./limits.ts";
@@ -38,8 +39,12 @@ const moduleName = string(
   (name) => /^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$/.test(name),
 );
 
+/** Version of the format of profile files. */
+const PROFILE_FORMAT = 1;
+
 /** Checks a profile and fills in what it does not name. */
 export const profileSchema: z.ZodType<ProfileSettings> = closedObject({
+  format: formatVersion(PROFILE_FORMAT),
   description: string("a string").default(""),
   permissions: permissionsSchema.prefault({}),
   limits: limitsSchema.prefault({}),
@@ -50,4 +55,4 @@ export const profileSchema: z.ZodType<ProfileSettings> = closedObject({
   layers: layersSchema.prefault({}),
   hostTools: flag().default(false),
   shell: flag().default(false),
-});
+}).transform(({ format: _, ...settings }) => settings);

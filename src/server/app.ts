@@ -1,5 +1,6 @@
 import { OpenAPIHono } from "@hono/zod-openapi";
 import { PADDOCK_VERSION } from "../version.ts";
+import { V1_FORMAT, V1_FORMAT_HEADER } from "../wire/v1.ts";
 import { access, type AccessOptions } from "./access.ts";
 import { e2b } from "./adapters/e2b.ts";
 import { nemoSkills } from "./adapters/nemo_skills.ts";
@@ -67,7 +68,9 @@ export function paddockApp(options: PaddockAppOptions): Api {
     await next();
     if (c.error) report(c.error);
     metrics.request(c.res.status);
-    if (c.res.status !== 101) c.res.headers.set("x-content-type-options", "nosniff");
+    if (c.res.status === 101) return;
+    c.res.headers.set("x-content-type-options", "nosniff");
+    if (c.req.path.startsWith("/v1/")) c.res.headers.set(V1_FORMAT_HEADER, String(V1_FORMAT));
   });
   app.use(access(options), noticeDisconnect(), requestLimits({ ...REQUEST_LIMITS, ...options.limits }));
   const requests = new SameAnswers();
@@ -96,7 +99,7 @@ export function paddockApp(options: PaddockAppOptions): Api {
 /** What the server says of itself. */
 function aboutRoutes(app: Api, metrics: Metrics): void {
   const about = { openapi: "3.1.0", info: { title: "Paddock", version: PADDOCK_VERSION } };
-  app.get("/v1/health", (c) => c.json({ status: "ok", version: PADDOCK_VERSION }));
+  app.get("/v1/health", (c) => c.json({ status: "ok", version: PADDOCK_VERSION, format: V1_FORMAT }));
   app.get("/metrics", (c) => c.text(metrics.text(), 200, { "content-type": "text/plain; version=0.0.4" }));
   app.doc31("/openapi.json", about);
   app.get("/", (c) => c.redirect("/docs")); // whoever opens the address that `paddock serve` prints

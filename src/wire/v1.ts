@@ -15,6 +15,11 @@ import {
   MAX_TIMEOUT_MS,
 } from "./limits.ts";
 
+/** Version of the JSON of `/v1`. It rises when older clients cannot read newer responses. */
+export const V1_FORMAT = 1;
+/** The response header that states {@linkcode V1_FORMAT}. */
+export const V1_FORMAT_HEADER = "x-paddock-format";
+
 const path = z.string().min(1).max(MAX_PATH_CHARACTERS);
 const files = z.record(path, z.base64());
 

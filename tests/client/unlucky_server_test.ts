@@ -130,3 +130,13 @@ Deno.test("PaddockClient leaves no answer unread, whatever is answered", async (
   }
   await server.shutdown();
 });
+
+Deno.test("PaddockClient refuses a server that speaks a newer format of /v1", async () => {
+  const fetch = () => Response.json({ id: "s" }, { headers: { "x-paddock-format": "2" } });
+  await using client = new PaddockClient({ url, fetch });
+  await assertRejects(
+    () => client.acquire(),
+    SandboxError,
+    "Cannot acquire session as http://127.0.0.1:8471 speaks format 2 of /v1: this client reads 1",
+  );
+});

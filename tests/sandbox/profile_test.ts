@@ -111,7 +111,7 @@ Deno.test("parseProfile() lists every fault with its path", () => {
   limits.colour is an unknown key: known keys are timeoutMs, graceMs, memoryBytes, outputBytes, fileBytes, cpuSeconds, hostToolCalls
   preimports[1] must be the dotted name of a Python module: current value is "os; import evil"
   hostTools must be true or false: current value is "yes"
-  color is an unknown key: known keys are description, permissions, limits, preimports, packages, mounts, sessionsPerProcess, layers, hostTools, shell`,
+  color is an unknown key: known keys are format, description, permissions, limits, preimports, packages, mounts, sessionsPerProcess, layers, hostTools, shell`,
   );
 });
 
@@ -363,6 +363,15 @@ for (const name of shippedProfiles) {
     assert(profile.description !== "");
   });
 }
+
+Deno.test("parseProfile() reads format 1, stated or not, and refuses a newer one", () => {
+  assertEquals(parse({ format: 1 }), parse({}));
+  const error = assertThrows(() => parse({ format: 2 }), SyntaxError);
+  assertStringIncludes(
+    error.message,
+    "format must be 1 or lower for this version of Paddock: a newer one wrote format 2",
+  );
+});
 
 Deno.test("loadProfile() finds the defaults in 'python', written out", async () => {
   const { description: _, name: __, preimports: ___, ...python } = await loadProfile("python");

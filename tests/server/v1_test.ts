@@ -199,7 +199,7 @@ Deno.test("/v1 says that a sandbox failed, and keeps why for the server's log", 
 
 Deno.test("the server describes itself", async () => {
   await using server = served({ python });
-  assertObjectMatch((await server.ask("GET", "/v1/health")).body, { status: "ok" });
+  assertObjectMatch((await server.ask("GET", "/v1/health")).body, { status: "ok", format: 1 });
   await server.ask("POST", "/v1/exec:batch", { items: [{ code: "n" }] });
   const { body: metrics } = await server.ask("GET", "/metrics");
   assertStringIncludes(metrics, 'paddock_execs_total{status="ok"} 1\n');
