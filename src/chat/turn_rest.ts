@@ -20,7 +20,7 @@ export interface TurnRestOptions {
 }
 
 /** Placeholder for a reply whose tokens are known. */
-const REPLY = "\ue000";
+const REPLY_PLACEHOLDER = "\ue000";
 
 /**
  * Renders the text after a sampled reply: the end of its turn if the model did not sample it, the other
@@ -36,10 +36,10 @@ export function turnRest(turn: RepliedTurn, format: ChatFormat, options: TurnRes
   }
   const { reply, sampled, messages = [], tools, before = QUESTION } = turn;
   const { addGenerationPrompt = true } = options;
-  const chat = [...before, { role: "assistant", content: REPLY }, ...messages];
+  const chat = [...before, { role: "assistant", content: REPLY_PLACEHOLDER }, ...messages];
   const text = format.render(chat, { addGenerationPrompt, tools });
   const at = findReply(text, { before, tools }, format);
-  const tail = text.slice(at + REPLY.length);
+  const tail = text.slice(at + REPLY_PLACEHOLDER.length);
   if (!hasEndToken(sampled, format.ends, tokenizer)) {
     return withoutSampledStart(tail, tokenizer.decode(sampled), messageText(reply));
   }
@@ -59,7 +59,7 @@ function findReply(
 ): number {
   const start = format.render(before, { tools });
   const header = format.render(before, { addGenerationPrompt: true, tools }).slice(start.length);
-  const at = text.indexOf(REPLY, start.length);
+  const at = text.indexOf(REPLY_PLACEHOLDER, start.length);
   const prefix = text.slice(start.length, at);
   const hasHeader = header === ""
     ? prefix.trim() === ""

@@ -1,9 +1,13 @@
 import type { Row } from "./row_shape.ts";
 
-/** Makes the rows of a batch into those that are asked: renames fields, writes prompts, drops rows or adds some. */
+/**
+ * A function that transforms the rows of a batch: it can rename fields, write prompts, and drop or add rows.
+ */
 export type Collate = (rows: readonly Row[]) => readonly Row[] | Promise<readonly Row[]>;
 
-/** The {@linkcode Collate} that is used unless another is given: a field `text` is called `query` where there is none. */
+/**
+ * Renames the field `text` to `query` in rows without a `query`. The default {@linkcode Collate} function.
+ */
 export function textAsQuery(rows: readonly Row[]): readonly Row[] {
   return rows.map((row) => {
     if (!("text" in row) || "query" in row) return row;

@@ -4,15 +4,23 @@ import type { RawRow } from "./raw_row.ts";
 import { requireRow, type Row } from "./row_shape.ts";
 import { rowTask } from "./row_task.ts";
 
-/** How rows become tasks. */
+/** Options for the conversion of rows to tasks. */
 export interface CollatedOptions {
-  /** Given the rows of a batch before they become tasks; renames `text` to `query` unless given. */
+  /**
+   * Transforms the rows of a batch before they become tasks.
+   *
+   * @default a function that renames `text` to `query`
+   */
   collate?: Collate | undefined;
-  /** The field that is asked; `query` unless given, or what a known shape asks. */
+  /**
+   * The field with the query.
+   *
+   * @default "query", or the query field of a known dataset
+   */
   dataKey?: string | undefined;
 }
 
-/** Gives a task, or throws what was wrong with it. */
+/** A function that returns a task, or throws the error of its row. */
 export type MaybeTask = () => Task;
 
 interface Batch {
@@ -22,8 +30,8 @@ interface Batch {
 }
 
 /**
- * The tasks of a batch of rows, in their order, and behind them a failure for each row that is none: it takes no
- * other row with it. When `collate` fails, each row of the batch does.
+ * Converts a batch of rows to tasks, in order, followed by one failure for each invalid row. An invalid row
+ * does not affect the others; if `collate` throws, every row of the batch fails.
  */
 export async function collated(
   batch: readonly RawRow[],
@@ -32,42 +40,46 @@ export async function collated(
   const { collate = textAsQuery, dataKey } = options;
   const { raws, rows, failures } = readBatch(batch);
   try {
-    const given = await collate(rows);
-    if (!Array.isArray(given)) {
-      throw new TypeError("Cannot collate rows as 'collate' must give a list of rows");
+    const collatedRows = await collate(rows);
+    if (!Array.isArray(collatedRows)) {
+      throw new TypeError(
+        `Cannot collate rows as 'collate' must return a list of rows: it returned ${typeof collatedRows}`,
+      );
     }
-    const tasks = given.map((row: unknown, index): MaybeTask => {
-      const { place, id } = given.length === rows.length
-        ? raws[index] ?? made(raws, index)
-        : made(raws, index);
-      return () => rowTask(row, { place, id, dataKey });
+    const tasks = collatedRows.map((row: unknown, index): MaybeTask => {
+      const raw = collatedRows.length === rows.length ? raws[index] : undefined;
+      const { location, id } = raw ?? batchPosition(raws, index);
+      return () => rowTask(row, { location, id, dataKey });
     });
     return [...tasks, ...failures];
   } catch (error) {
-    return batch.map(() => failing(error));
+    return batch.map(() => throwing(error));
   }
 }
 
 function readBatch(batch: readonly RawRow[]): Batch {
-  const read: Batch = { raws: [], rows: [], failures: [] };
+  const result: Batch = { raws: [], rows: [], failures: [] };
   for (const raw of batch) {
     try {
-      read.rows.push(requireRow(raw.value(), raw.place));
-      read.raws.push(raw);
+      result.rows.push(requireRow(raw.value(), raw.location));
+      result.raws.push(raw);
     } catch (error) {
-      read.failures.push(failing(error));
+      result.failures.push(throwing(error));
     }
   }
-  return read;
+  return result;
 }
 
-/** Where a row stands that `collate` made of several, or of none. */
-function made([first]: readonly RawRow[], index: number): { place: string; id: string } {
-  const { place = "a row of 'collate'", id = "row" } = first ?? {};
-  return { place: `${place} (row ${index + 1} of its batch)`, id: `${id}.${index + 1}` };
+/**
+ * Returns the position of a row that `collate` created, so that it corresponds to no single row of the
+ * source.
+ */
+function batchPosition([first]: readonly RawRow[], index: number): { location: string; id: string } {
+  const { location = "a row of 'collate'", id = "row" } = first ?? {};
+  return { location: `${location} (row ${index + 1} of its batch)`, id: `${id}.${index + 1}` };
 }
 
-function failing(error: unknown): MaybeTask {
+function throwing(error: unknown): MaybeTask {
   return () => {
     throw error;
   };

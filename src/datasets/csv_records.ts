@@ -3,14 +3,14 @@ import { errorMessage } from "../errors.ts";
 import { textPieces } from "./text_pieces.ts";
 
 /**
- * The records of a CSV file, as RFC 4180 has it, each a list of its fields. Lines end in CRLF, LF or CR; empty ones
- * are passed over.
+ * Reads the records of a CSV file (RFC 4180), each as a list of its fields. Lines end in CRLF, LF or CR;
+ * empty lines are skipped.
  *
- * @throws {SyntaxError} when it is not UTF-8, or no CSV: a quote is not closed.
+ * @throws {SyntaxError} if the file is not UTF-8, or not valid CSV, such as one with an unclosed quote.
  */
 export async function* csvRecords(path: string): AsyncGenerator<readonly string[]> {
   let number = 1;
-  const text = new Text(lineFeeds(textPieces(path, () => `${path}:${number}`)));
+  const text = new TrackedText(normalizeLineEnds(textPieces(path, () => `${path}:${number}`)));
   const records = ReadableStream.from(text).pipeThrough(new CsvParseStream()).getReader();
   try {
     for (let read = await records.read(); !read.done; read = await records.read()) {
@@ -23,38 +23,38 @@ export async function* csvRecords(path: string): AsyncGenerator<readonly string[
       cause,
     });
   } finally {
-    await records.cancel().catch(() => {}); // a stream that broke was told of where it did
+    await records.cancel().catch(() => {}); // The error of a failed stream was already thrown by `read`.
   }
 }
 
-/** The text with a line feed in place of each carriage return that stands alone, but in quotes. */
-async function* lineFeeds(pieces: AsyncIterable<string>): AsyncGenerator<string> {
+/** Replaces each single carriage return outside quotes by a line feed. */
+async function* normalizeLineEnds(chunks: AsyncIterable<string>): AsyncGenerator<string> {
   let rest = "";
-  let quoted = false;
-  const changed = (found: string) => {
-    if (found === '"') quoted = !quoted;
-    return found === "\r" && !quoted ? "\n" : found;
+  let isQuoted = false;
+  const replace = (match: string) => {
+    if (match === '"') isQuoted = !isQuoted;
+    return match === "\r" && !isQuoted ? "\n" : match;
   };
-  for await (const piece of pieces) {
-    const text = rest + piece;
+  for await (const chunk of chunks) {
+    const text = rest + chunk;
     rest = text.endsWith("\r") ? "\r" : "";
-    yield text.slice(0, text.length - rest.length).replace(/"|\r(?!\n)/g, changed);
+    yield text.slice(0, text.length - rest.length).replace(/"|\r(?!\n)/g, replace);
   }
   yield rest;
 }
 
-/** Text that remembers why it broke, so that this is not taken for a fault of what is in it. */
-class Text implements AsyncIterable<string> {
-  readonly #pieces: AsyncIterable<string>;
+/** A text stream that keeps its own error, to distinguish it from an error of the CSV parser. */
+class TrackedText implements AsyncIterable<string> {
+  readonly #chunks: AsyncIterable<string>;
   failure: { readonly error: unknown } | undefined;
 
-  constructor(pieces: AsyncIterable<string>) {
-    this.#pieces = pieces;
+  constructor(chunks: AsyncIterable<string>) {
+    this.#chunks = chunks;
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<string> {
     try {
-      yield* this.#pieces;
+      yield* this.#chunks;
     } catch (error) {
       this.failure = { error };
       throw error;

@@ -2,26 +2,27 @@ import { csvRecords } from "./csv_records.ts";
 import { RawRow } from "./raw_row.ts";
 
 /**
- * The rows of a CSV file by the names in its first row; each value is text. Rows count from 1, that of the names
- * among them. A row that has more or fewer fields than there are names throws a `SyntaxError` when it is looked at.
+ * Reads the rows of a CSV file with a header row. All values are strings. Row numbers start at 1 with the
+ * header. A row whose number of fields differs from the header's throws a `SyntaxError` when its value is
+ * read.
  *
- * @throws {SyntaxError} when it is no CSV, or a name is there twice.
+ * @throws {SyntaxError} if the file is not valid CSV, or the header contains a name twice.
  */
 export async function* readCsv(path: string): AsyncGenerator<RawRow> {
   let number = 0;
   let names: readonly string[] | undefined;
   for await (const fields of csvRecords(path)) {
-    const place = `${path}:${++number}`;
+    const location = `${path}:${++number}`;
     if (names !== undefined) yield csvRow(fields, { names, path, number });
-    else names = requireNames(fields, place);
+    else names = requireNames(fields, location);
   }
 }
 
-function requireNames(names: readonly string[], place: string): readonly string[] {
-  const twice = names.find((name, index) => names.indexOf(name) !== index);
-  if (twice === undefined) return names;
+function requireNames(names: readonly string[], location: string): readonly string[] {
+  const duplicate = names.find((name, index) => names.indexOf(name) !== index);
+  if (duplicate === undefined) return names;
   throw new SyntaxError(
-    `Cannot read tasks at ${place} as each field must have its own name: '${twice}' is twice`,
+    `Cannot read tasks at ${location} as field names must be unique: found '${duplicate}' twice`,
   );
 }
 
@@ -34,7 +35,7 @@ function csvRow(
       return Object.fromEntries(names.map((name, at) => [name, fields[at]]));
     }
     throw new SyntaxError(
-      `Cannot read task at ${path}:${number} as it must be CSV with ${names.length} fields: it has ${fields.length}`,
+      `Cannot read task at ${path}:${number} as it must be CSV with ${names.length} fields: found ${fields.length}`,
     );
   });
 }

@@ -4,87 +4,105 @@ import { EndlessTasks, type EndlessTasksOptions } from "./endless_tasks.ts";
 import type { TaskSource } from "./task_source.ts";
 import type { Rows } from "./unbound_rows.ts";
 
-/** What a {@linkcode DataLoadingPrimer} loads, and how it hands it out. */
+/**
+ * Options of {@linkcode DataLoadingPrimer}. Exactly one of `dataloader` and `dataloaderFactory` is required.
+ */
 export interface DataLoadingPrimerOptions extends EndlessTasksOptions {
-  /** Rows, or batches of rows, gone through again each time their end is reached. */
+  /** Rows or batches of rows. They are iterated again each time the end is reached. */
   dataloader?: Rows | undefined;
-  /** Makes the rows of a pass instead; passes count from 0, and from 0 again after a `reset`. */
+  /** Returns the rows of a pass. Passes count from 0, and from 0 again after `reset()`. */
   dataloaderFactory?: ((pass: number) => Rows) | undefined;
-  /** How often each task is handed out, one time after the other. */
+  /**
+   * Number of consecutive times that each task is returned.
+   *
+   * @default 1
+   */
   repeats?: number | null | undefined;
   /**
-   * Has as many neighbouring slots as there are repeats share each task: slot by slot they go through the same
+   * Groups of `repeats` adjacent slots share their tasks: each slot of a group gets the same sequence of
    * tasks, even if their episodes end at different times.
+   *
+   * @default false
    */
   groupRepeats?: boolean | undefined;
 }
 
-/** A task that slots of a group have still to get. */
+/** A task that some slots of a group have not taken yet. */
 interface SharedTask {
   readonly task: MaybeTask;
-  /** The slots that have it. */
+  /** The slots that took it. */
   readonly slots: Set<number>;
 }
 
 /**
- * Hands out the tasks of a loader to the slots of a batch: first in, first out, one for each slot that is reset,
- * and without end, for behind the last comes the first.
+ * Distributes the tasks of a data loader to the slots of a batch: first in, first out, one task for each slot
+ * that is reset. After the last task it starts over with the first.
  *
- * It holds a batch of rows, and with `groupRepeats` as many tasks as the slowest slot of a group lags behind.
+ * It holds one batch of rows in memory. With `groupRepeats`, it also holds the tasks that the slowest slot of
+ * a group has not taken yet.
+ *
+ * @example
+ * ```ts
+ * import { DataLoadingPrimer } from "@paddock/paddock";
+ *
+ * await using primer = new DataLoadingPrimer({ dataloader: [{ query: "2 + 2?" }, { query: "3 + 3?" }] });
+ * const queries = [await primer.take(), await primer.take(), await primer.take()].map(({ query }) => query);
+ * if (queries.join(" ") !== "2 + 2? 3 + 3? 2 + 2?") throw new Error(queries.join(" "));
+ * ```
  */
 export class DataLoadingPrimer implements TaskSource, AsyncDisposable {
   readonly #tasks: EndlessTasks;
   readonly #repeats: number;
   readonly #isGrouped: boolean;
   readonly #groups = new Map<number, SharedTask[]>();
-  readonly #end = Promise.withResolvers<never>();
+  readonly #disposal = Promise.withResolvers<never>();
   #repeated: { task: MaybeTask; left: number } | undefined;
-  #turn: Promise<unknown> = Promise.resolve();
-  #going = 0;
+  #queue: Promise<unknown> = Promise.resolve();
+  #pending = 0;
   #isDisposed = false;
 
   /**
-   * @throws {TypeError} when it is given no loader, or two.
-   * @throws {RangeError} when a number is not one that it can use.
+   * @throws {TypeError} if no data loader is given, or two.
+   * @throws {RangeError} if `repeats` or `batchSizeDl` is out of range.
    */
   constructor(options: DataLoadingPrimerOptions) {
-    this.#tasks = new EndlessTasks(loaderOf(options), options);
-    this.#repeats = repeatsOf(options.repeats);
+    this.#tasks = new EndlessTasks(toFactory(options), options);
+    this.#repeats = requireRepeats(options.repeats);
     this.#isGrouped = options.groupRepeats ?? false;
-    this.#end.promise.catch(() => {}); // whoever waits for a task is told
+    this.#disposal.promise.catch(() => {}); // Callers that wait in `take` get this error.
   }
 
   /**
-   * The next task, for the slot of that number.
+   * Returns the next task for a slot.
    *
-   * @throws {TypeError} when the loader's item is no mapping, or the loader gives none.
-   * @throws {SyntaxError} when its row is no task; the next call goes on behind it.
+   * @throws {TypeError} if an item of the loader is not a mapping, or the loader has no items.
+   * @throws {SyntaxError} if the row does not describe a task; the next call continues with the next row.
    */
   async take(slot = 0): Promise<Task> {
-    if (this.#isDisposed) await this.#end.promise;
-    this.#going++;
-    const taken = this.#turn.then(() => this.#isGrouped ? this.#nextOfGroup(slot) : this.#nextRepeated());
-    this.#turn = taken.catch(() => {}); // whoever asked for it is told
+    if (this.#isDisposed) await this.#disposal.promise;
+    this.#pending++;
+    const next = this.#queue.then(() => this.#isGrouped ? this.#nextOfGroup(slot) : this.#nextRepeated());
+    this.#queue = next.catch(() => {}); // The caller of `take` gets this error.
     try {
-      const task = await Promise.race([taken, this.#end.promise]);
+      const task = await Promise.race([next, this.#disposal.promise]);
       return task();
     } finally {
-      this.#going--;
+      this.#pending--;
     }
   }
 
   /** Starts over: the next task is the loader's first. */
   reset(): void {
-    this.#turn = this.#turn.then(() => this.#rewind());
+    this.#queue = this.#queue.then(() => this.#rewind());
   }
 
-  /** Closes what is being read; who still waits for a task waits no more. */
+  /** Closes the loader and rejects pending calls of `take()`. */
   async [Symbol.asyncDispose](): Promise<void> {
-    const isIdle = this.#going === 0;
+    const isIdle = this.#pending === 0;
     this.#isDisposed = true;
-    this.#end.reject(new Error("Cannot take task as the data loader is disposed"));
+    this.#disposal.reject(new Error("Cannot take task as the data loader is disposed"));
     this.reset();
-    if (isIdle) await this.#turn; // else the loader may never give what it was asked for
+    if (isIdle) await this.#queue; // With a pending call this could wait forever, if the loader hangs.
   }
 
   async #nextRepeated(): Promise<MaybeTask> {
@@ -97,23 +115,23 @@ export class DataLoadingPrimer implements TaskSource, AsyncDisposable {
 
   async #nextOfGroup(slot: number): Promise<MaybeTask> {
     const group = Math.floor(slot / this.#repeats);
-    const waiting = this.#groups.get(group) ?? [];
-    this.#groups.set(group, waiting);
-    let next = waiting.find(({ slots }) => !slots.has(slot));
-    if (next === undefined) waiting.push(next = { task: await this.#tasks.next(), slots: new Set() });
+    const sharedTasks = this.#groups.get(group) ?? [];
+    this.#groups.set(group, sharedTasks);
+    let next = sharedTasks.find(({ slots }) => !slots.has(slot));
+    if (next === undefined) sharedTasks.push(next = { task: await this.#tasks.next(), slots: new Set() });
     next.slots.add(slot);
-    if (next.slots.size === this.#repeats) waiting.shift();
+    if (next.slots.size === this.#repeats) sharedTasks.shift();
     return next.task;
   }
 
   async #rewind(): Promise<void> {
     this.#repeated = undefined;
     this.#groups.clear();
-    await this.#tasks.rewind().catch(() => {}); // a loader that fails to close is not read again
+    await this.#tasks.rewind().catch(() => {}); // A loader that fails to close is not used again.
   }
 }
 
-function loaderOf({ dataloader, dataloaderFactory }: DataLoadingPrimerOptions): (pass: number) => Rows {
+function toFactory({ dataloader, dataloaderFactory }: DataLoadingPrimerOptions): (pass: number) => Rows {
   if (dataloader !== undefined && dataloaderFactory !== undefined) {
     throw new TypeError("Cannot provide both 'dataloader' and 'dataloaderFactory'. Choose one");
   }
@@ -122,7 +140,7 @@ function loaderOf({ dataloader, dataloaderFactory }: DataLoadingPrimerOptions): 
   throw new TypeError("Must provide exactly one of 'dataloader' or 'dataloaderFactory'");
 }
 
-function repeatsOf(repeats: number | null | undefined): number {
+function requireRepeats(repeats: number | null | undefined): number {
   const count = repeats ?? 1;
   if (!Number.isInteger(count) || count < 0) {
     throw new RangeError(

@@ -1,58 +1,64 @@
 import { DatasetError } from "../errors.ts";
 
-/** Which files of a folder {@linkcode datasetFiles} takes. */
+/** Options that select files of a dataset folder. */
 export interface DatasetFilesOptions {
-  /** A folder in the folder, where a dataset comes in several forms: `main`. */
+  /** Sub-folder with one configuration of the dataset, such as `main`. */
   name?: string | undefined;
-  /** The files, or the folders, that are called so: `test.jsonl`, `test-00000-of-00002.parquet`, `test/a.csv`. */
+  /**
+   * Selects files or folders by name. `test` selects `test.jsonl`, `test-00000-of-00002.parquet` and
+   * `test/a.csv`.
+   *
+   * @default "train" if there is such a split, else all files
+   */
   split?: string | undefined;
 }
 
 const READABLE = /\.(?:(?:jsonl|ndjson|csv)(?:\.gz)?|parquet)$/i;
 
 /**
- * The files that a dataset is made of, sorted by their paths: the file itself, or those JSON lines, CSV and
- * Parquet files of a folder that belong to the split. Without a split it is `train` if there is one, else all.
- * Names that start with a dot, and links to folders, are passed over.
+ * Returns the files of a dataset, sorted by path: the file itself, or the JSON lines, CSV and Parquet files
+ * of a folder that belong to the split. Names that start with a dot and links to folders are skipped.
  *
- * @throws {DatasetError} when there is no such file.
- * @throws {Deno.errors.NotFound} when there is no such path.
+ * @throws {DatasetError} if no file matches.
+ * @throws {Deno.errors.NotFound} if the path does not exist.
  */
 export async function datasetFiles(path: string, options: DatasetFilesOptions = {}): Promise<string[]> {
   const { name, split } = options;
   const root = name === undefined ? path : `${path}/${name}`;
   const { isDirectory } = await Deno.stat(root);
   const files = isDirectory ? await filesUnder(root) : [root];
-  const belonging = (wanted: string) =>
-    files.filter((file) => belongs(isDirectory ? file.slice(root.length) : file, wanted));
-  const chosen = split === undefined ? orAll(belonging("train"), files) : belonging(split);
-  if (chosen.length > 0) return chosen;
-  const what = split === undefined ? "hold a file of JSON lines, CSV or Parquet" : `have a split '${split}'`;
+  const filesOf = (split: string) =>
+    files.filter((file) => isInSplit(isDirectory ? file.slice(root.length) : file, split));
+  const selected = split === undefined ? orAll(filesOf("train"), files) : filesOf(split);
+  if (selected.length > 0) return selected;
+  const requirement = split === undefined
+    ? "contain a JSON lines, CSV or Parquet file"
+    : `have a split '${split}'`;
   throw new DatasetError(
-    `Cannot open dataset as '${root}' must ${what}: its files are [${files.join(", ")}]`,
+    `Cannot open dataset as '${root}' must ${requirement}: its files are [${files.join(", ")}]`,
   );
 }
 
-function orAll(chosen: string[], files: string[]): string[] {
-  return chosen.length > 0 ? chosen : files;
+function orAll(selected: string[], files: string[]): string[] {
+  return selected.length > 0 ? selected : files;
 }
 
 async function filesUnder(folder: string): Promise<string[]> {
-  const found: string[] = [];
+  const files: string[] = [];
   for await (const entry of Deno.readDir(folder)) {
     const path = `${folder}/${entry.name}`;
     if (entry.name.startsWith(".")) continue;
-    if (entry.isDirectory) found.push(...await filesUnder(path));
-    else if (READABLE.test(entry.name)) found.push(path);
+    if (entry.isDirectory) files.push(...await filesUnder(path));
+    else if (READABLE.test(entry.name)) files.push(path);
   }
-  return found.sort();
+  return files.sort();
 }
 
-/** Whether a folder or the file is called like the split, alone or with a number or the like behind it. */
-function belongs(path: string, split: string): boolean {
-  return path.split("/").some((part) => part === split || /^[-_.]/.test(restAfter(part, split)));
+/** True if a folder or the file has the split's name, alone or followed by `-`, `_` or `.` and more. */
+function isInSplit(path: string, split: string): boolean {
+  return path.split("/").some((part) => part === split || /^[-_.]/.test(suffixAfter(part, split)));
 }
 
-function restAfter(text: string, start: string): string {
+function suffixAfter(text: string, start: string): string {
   return text.startsWith(start) ? text.slice(start.length) : "";
 }

@@ -3,24 +3,31 @@ import { inBatches, requireBatchSize } from "./in_batches.ts";
 import type { RawRow } from "./raw_row.ts";
 import { type Rows, unboundRows } from "./unbound_rows.ts";
 
-/** How {@linkcode EndlessTasks} loads. */
+/** Options of {@linkcode EndlessTasks}. */
 export interface EndlessTasksOptions extends CollatedOptions {
-  /** How many rows are loaded, and given to `collate`, at once. */
+  /**
+   * Number of rows that are loaded and passed to `collate` at once.
+   *
+   * @default 1
+   */
   batchSizeDl?: number | undefined;
 }
 
-/** The tasks of a loader, one after the other and over again; no more is held than a batch. Not for two at once. */
+/**
+ * Reads the tasks of a data loader one by one, and starts over at its end. It holds at most one batch in
+ * memory. Calls must not overlap.
+ */
 export class EndlessTasks {
   readonly #open: (pass: number) => Rows;
   readonly #options: CollatedOptions;
   readonly #batchSize: number;
-  readonly #waiting: MaybeTask[] = [];
+  readonly #tasks: MaybeTask[] = [];
   #batches: AsyncGenerator<RawRow[]> | undefined;
   #pass = 0;
   #isEmpty = true;
   #failure: { error: unknown } | undefined;
 
-  /** @throws {RangeError} when the size of a batch is not a whole number of at least 1. */
+  /** @throws {RangeError} if `batchSizeDl` is not a whole number of at least 1. */
   constructor(open: (pass: number) => Rows, options: EndlessTasksOptions = {}) {
     const { batchSizeDl = 1 } = options;
     requireBatchSize(batchSizeDl);
@@ -29,28 +36,28 @@ export class EndlessTasks {
     this.#batchSize = batchSizeDl;
   }
 
-  /** The next task. A loader that fails, or gives nothing, is not tried again until it is rewound. */
+  /** Returns the next task. A loader that failed or was empty is not used again until `rewind()`. */
   async next(): Promise<MaybeTask> {
     if (this.#failure !== undefined) throw this.#failure.error;
     try {
-      while (this.#waiting.length === 0) await this.#load();
+      while (this.#tasks.length === 0) await this.#load();
     } catch (error) {
       this.#failure = { error };
       throw error;
     }
-    const [task] = this.#waiting.splice(0, 1);
-    if (task === undefined) throw new Error("Cannot take task as there is none");
+    const [task] = this.#tasks.splice(0, 1);
+    if (task === undefined) throw new Error("Cannot take task as the batch must not be empty: found no task");
     return task;
   }
 
-  /** Starts over at the first task, and closes what was being read. */
+  /** Starts over at the first task and closes the current pass. */
   async rewind(): Promise<void> {
     const batches = this.#batches;
     this.#batches = undefined;
     this.#failure = undefined;
     this.#pass = 0;
     this.#isEmpty = true;
-    this.#waiting.length = 0;
+    this.#tasks.length = 0;
     await batches?.return(undefined);
   }
 
@@ -58,8 +65,8 @@ export class EndlessTasks {
     this.#batches ??= inBatches(unboundRows(this.#open(this.#pass)), this.#batchSize);
     const { done, value } = await this.#batches.next();
     if (!done) {
-      this.#waiting.push(...await collated(value, this.#options));
-      this.#isEmpty &&= this.#waiting.length === 0;
+      this.#tasks.push(...await collated(value, this.#options));
+      this.#isEmpty &&= this.#tasks.length === 0;
       return;
     }
     if (this.#isEmpty) throw emptyLoader(this.#pass);
@@ -70,8 +77,8 @@ export class EndlessTasks {
 }
 
 function emptyLoader(pass: number): TypeError {
-  const why = pass === 0
-    ? "it gives none"
-    : "it gave none when it was started over, as a generator does: give a list or 'dataloaderFactory'";
-  return new TypeError(`Cannot take task as the data loader must give at least one item: ${why}`);
+  const found = pass === 0
+    ? "found none"
+    : "found none in the second pass; a generator can be read only once, so use a list or 'dataloaderFactory'";
+  return new TypeError(`Cannot take task as the data loader must have at least one item: ${found}`);
 }

@@ -1,36 +1,36 @@
-const PIECE_BYTES = 64 * 1024;
+const CHUNK_BYTES = 64 * 1024;
 
 /**
- * The bytes of a file, a piece at a time; one whose name ends in `.gz` is unpacked on the way. A piece is good
- * until the next one is asked for.
+ * Reads a file in chunks and decompresses it if its name ends in `.gz`. A chunk is valid until the next one
+ * is read.
  *
- * @throws {SyntaxError} when a file is not gzip that says it is.
+ * @throws {SyntaxError} if the name ends in `.gz` and the file is not gzip.
  */
 export function filePieces(path: string): AsyncGenerator<Uint8Array<ArrayBuffer>> {
-  return /\.gz$/i.test(path) ? unpackedPieces(path) : plainPieces(path);
+  return /\.gz$/i.test(path) ? decompressedChunks(path) : plainChunks(path);
 }
 
-async function* plainPieces(path: string): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+async function* plainChunks(path: string): AsyncGenerator<Uint8Array<ArrayBuffer>> {
   using file = await Deno.open(path);
-  const piece = new Uint8Array(PIECE_BYTES);
-  for (let size = await file.read(piece); size !== null; size = await file.read(piece)) {
-    yield piece.subarray(0, size);
+  const chunk = new Uint8Array(CHUNK_BYTES);
+  for (let size = await file.read(chunk); size !== null; size = await file.read(chunk)) {
+    yield chunk.subarray(0, size);
   }
 }
 
-async function* unpackedPieces(path: string): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+async function* decompressedChunks(path: string): AsyncGenerator<Uint8Array<ArrayBuffer>> {
   const { readable } = await Deno.open(path);
   const reader = readable.pipeThrough(new DecompressionStream("gzip")).getReader();
   try {
-    for (let read = await nextPiece(reader, path); !read.done; read = await nextPiece(reader, path)) {
+    for (let read = await nextChunk(reader, path); !read.done; read = await nextChunk(reader, path)) {
       yield read.value;
     }
   } finally {
-    await reader.cancel().catch(() => {}); // a stream that broke was told of where it did
+    await reader.cancel().catch(() => {}); // The error of a failed stream was already thrown by `read`.
   }
 }
 
-async function nextPiece(
+async function nextChunk(
   reader: ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>>,
   path: string,
 ): Promise<ReadableStreamReadResult<Uint8Array<ArrayBuffer>>> {

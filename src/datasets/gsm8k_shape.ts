@@ -3,7 +3,7 @@ import { checked } from "./checked.ts";
 import { otherFields, type RowShape, textField } from "./row_shape.ts";
 
 const ANSWER =
-  "must end in a line '#### number' where a row has a 'question', as in GSM8K; else ask in 'query'";
+  "must end in a line '#### number' in a row with a 'question', as in GSM8K; otherwise use the field 'query'";
 
 const gsm8kRow = z.object({
   id: textField.optional(),
@@ -11,13 +11,13 @@ const gsm8kRow = z.object({
   answer: z.string(ANSWER).regex(/\n?####[^\n]*\d/, ANSWER),
 });
 
-/** GSM8K: `{ question, answer }`, the answer a worked solution that ends in `#### number`. */
+/** Rows of GSM8K: `{ question, answer }`. The answer is a worked solution that ends in `#### number`. */
 export const gsm8kShape: RowShape = {
   fits: ({ question, answer }) =>
     question !== undefined && typeof answer === "string" && answer.includes("####"),
   queryKey: "question",
-  task(row, place) {
-    const { id, question, answer } = checked(gsm8kRow, row, place);
+  task(row, location) {
+    const { id, question, answer } = checked(gsm8kRow, row, location);
     const cut = answer.lastIndexOf("####");
     return {
       ...(id !== undefined && { id }),

@@ -10,14 +10,14 @@ const humanevalRow = z.object({
 });
 
 /**
- * HumanEval: `{ task_id, prompt, entry_point, canonical_solution, test }`; tests and solution are in the task's
- * fields, where no policy sees them, and with them the prompt, which a program may go on from.
+ * Rows of HumanEval: `{ task_id, prompt, entry_point, canonical_solution, test }`. Tests and solution go to
+ * the task's `fields`, which no policy sees. So does the prompt, since a grader may run the program after it.
  */
 export const humanevalShape: RowShape = {
   fits: (row) => hasFields(row, ["task_id", "prompt", "entry_point", "test"]),
   queryKey: "prompt",
-  task(row, place) {
-    const { task_id, prompt } = checked(humanevalRow, row, place);
+  task(row, location) {
+    const { task_id, prompt } = checked(humanevalRow, row, location);
     return { id: task_id, query: prompt, ...otherFields(row, ["task_id"]) };
   },
 };

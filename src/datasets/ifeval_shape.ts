@@ -9,12 +9,14 @@ const ifevalRow = z.object({
   kwargs: z.array(z.unknown()),
 });
 
-/** IFEval: `{ key, prompt, instruction_id_list, kwargs }`; the instructions are in the task's fields. */
+/**
+ * Rows of IFEval: `{ key, prompt, instruction_id_list, kwargs }`. The instructions go to the task's `fields`.
+ */
 export const ifevalShape: RowShape = {
   fits: (row) => hasFields(row, ["prompt", "instruction_id_list", "kwargs"]),
   queryKey: "prompt",
-  task(row, place) {
-    const { key, prompt } = checked(ifevalRow, row, place);
+  task(row, location) {
+    const { key, prompt } = checked(ifevalRow, row, location);
     return { ...(key !== undefined && { id: key }), query: prompt, ...otherFields(row, ["prompt"]) };
   },
 };

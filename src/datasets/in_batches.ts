@@ -1,7 +1,7 @@
 /**
- * The items in lists of `size`; the last one may be shorter.
+ * Groups items into lists of `size`; the last list may be shorter.
  *
- * @throws {RangeError} when the size is not a whole number of at least 1.
+ * @throws {RangeError} if the size is not a whole number of at least 1.
  */
 export async function* inBatches<Item>(items: AsyncIterable<Item>, size: number): AsyncGenerator<Item[]> {
   requireBatchSize(size);
@@ -16,9 +16,9 @@ export async function* inBatches<Item>(items: AsyncIterable<Item>, size: number)
 }
 
 /**
- * Refuses a size that no batch has.
+ * Checks a batch size.
  *
- * @throws {RangeError} when it is not a whole number of at least 1.
+ * @throws {RangeError} if it is not a whole number of at least 1.
  */
 export function requireBatchSize(size: number): void {
   if (Number.isInteger(size) && size >= 1) return;

@@ -10,20 +10,20 @@ const mathRow = z.object({
 });
 
 /**
- * MATH: `{ problem, solution }`, the solution ending in a `\boxed{…}`, which graders look for; it is the answer
- * unless the row has one apart.
+ * Rows of MATH: `{ problem, solution }`. The solution ends in `\boxed{…}`, which graders search for. It is
+ * the task's answer, unless the row has a field `answer`.
  */
 export const mathShape: RowShape = {
   fits: (row) => hasFields(row, ["problem", "solution"]),
   queryKey: "problem",
-  task(row, place) {
-    const { id, problem, solution, answer } = checked(mathRow, row, place);
-    const said = answer === undefined || answer === null ? ["solution"] : ["answer"];
+  task(row, location) {
+    const { id, problem, solution, answer } = checked(mathRow, row, location);
+    const answerKey = answer === undefined || answer === null ? "solution" : "answer";
     return {
       ...(id !== undefined && { id }),
       query: problem,
       answer: answer ?? solution,
-      ...otherFields(row, ["id", "problem", ...said]),
+      ...otherFields(row, ["id", "problem", answerKey]),
     };
   },
 };

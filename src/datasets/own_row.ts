@@ -10,27 +10,28 @@ const ownRow = z.strictObject({
   replies: z.array(z.string()).nullish(),
   reference: z.string().nullish(),
   fields: z.record(z.string(), z.unknown()).nullish(),
-}, { error: (issue) => issue.code === "unrecognized_keys" ? strangers(issue.keys) : undefined });
+}, { error: (issue) => issue.code === "unrecognized_keys" ? unknownFields(issue.keys) : undefined });
 
-/** What a row of our own has too much, and where that belongs. */
-function strangers(names: readonly string[]): string {
+function unknownFields(names: readonly string[]): string {
   const known = Object.keys(ownRow.shape).join(", ");
-  return `unknown [${names.join(", ")}]: a row has ${known}, and in 'fields' what else graders and envs need`;
+  return `unknown field [${
+    names.join(", ")
+  }]: allowed are ${known}; put data for graders and envs in 'fields'`;
 }
 
-/** Whether a row has no fields but those of a task. */
+/** True if a row has only the fields of a task. */
 export function isOwnRow(row: object): boolean {
   return "query" in row && Object.keys(row).every((key) => key in ownRow.shape);
 }
 
 /**
- * The task of a row of our own: `{ query, id?, answer?, replies?, reference?, fields? }`; `null` counts as left
- * out.
+ * Converts a row in Paddock's own format to a task: `{ query, id?, answer?, replies?, reference?, fields? }`.
+ * A field that is `null` counts as absent.
  *
- * @throws {SyntaxError} when it has another field, or one does not hold what it should.
+ * @throws {SyntaxError} if it has an unknown field, or a field of a wrong type.
  */
-export function ownTask(row: unknown, place: string): RowTask {
-  const { query, id, answer, replies, reference, fields } = checked(ownRow, row, place);
+export function ownTask(row: unknown, location: string): RowTask {
+  const { query, id, answer, replies, reference, fields } = checked(ownRow, row, location);
   return {
     query,
     ...(id && { id }),

@@ -3,36 +3,40 @@ import { compressors } from "hyparquet-compressors";
 import { errorMessage } from "../errors.ts";
 import { RawRow } from "./raw_row.ts";
 
-/** About how much is unpacked at once, in bytes. */
+/** Approximate size of a slice that is decompressed at once, in bytes. */
 const SLICE_BYTES = 16 * 1024 * 1024;
 
-/** Rows that are read in one go: from the first, up to the end which is not among them. */
+/** A range of rows that are read together; `rowEnd` is exclusive. */
 interface Slice {
   readonly rowStart: number;
   readonly rowEnd: number;
 }
 
 /**
- * The rows of a Parquet file, whatever it is compressed with. It is read by its row groups, and a large one in
- * slices of some megabytes: what is held is one group as it is in the file, and one slice of it unpacked.
- * Whole numbers of 64 bits come as numbers where a number can hold them, else as text.
+ * Reads the rows of a Parquet file with any compression. Row groups are read one after the other, large ones
+ * in slices of about 16 MiB. Memory holds one compressed group and one decompressed slice. 64-bit integers
+ * become numbers if they are safe integers, else strings.
  *
- * @throws {SyntaxError} when it is no Parquet, or broken.
+ * @throws {SyntaxError} if the file is not Parquet, or damaged.
  */
 export async function* readParquet(path: string): AsyncGenerator<RawRow> {
   using file = await Deno.open(path);
-  const buffer = seekable(file, (await file.stat()).size);
-  const metadata = await parsed(path, () => parquetMetadataAsync(buffer));
+  const buffer = toAsyncBuffer(file, (await file.stat()).size);
+  const metadata = await parseParquet(path, () => parquetMetadataAsync(buffer));
   for (const slice of slices(metadata)) {
-    const rows = await parsed(path, () => parquetReadObjects({ ...slice, ...reading(buffer, metadata) }));
+    const rows = await parseParquet(path, () => readSlice(slice, buffer, metadata));
     for (const [index, row] of rows.entries()) {
-      yield RawRow.inFile(path, slice.rowStart + index + 1, () => plain(row));
+      yield RawRow.inFile(path, slice.rowStart + index + 1, () => toJsonValue(row));
     }
   }
 }
 
-function reading(file: AsyncBuffer, metadata: FileMetaData) {
-  return { file, metadata, compressors, useOffsetIndex: true };
+function readSlice(
+  slice: Slice,
+  file: AsyncBuffer,
+  metadata: FileMetaData,
+): Promise<Record<string, unknown>[]> {
+  return parquetReadObjects({ ...slice, file, metadata, compressors, useOffsetIndex: true });
 }
 
 function* slices({ row_groups }: FileMetaData): Generator<Slice> {
@@ -46,15 +50,15 @@ function* slices({ row_groups }: FileMetaData): Generator<Slice> {
   }
 }
 
-/** A file that is read where it is asked for, one read after the other as they share its place. */
-function seekable(file: Deno.FsFile, byteLength: number): AsyncBuffer {
-  let turn: Promise<unknown> = Promise.resolve();
+/** Wraps a file for random access. Reads run one after the other, since they share the file's position. */
+function toAsyncBuffer(file: Deno.FsFile, byteLength: number): AsyncBuffer {
+  let queue: Promise<unknown> = Promise.resolve();
   return {
     byteLength,
     slice(start, end = byteLength) {
-      const reading = turn.then(() => readAt(file, start, Math.max(0, Math.min(end, byteLength) - start)));
-      turn = reading.catch(() => {}); // whoever asked for it is told
-      return reading;
+      const bytes = queue.then(() => readAt(file, start, Math.max(0, Math.min(end, byteLength) - start)));
+      queue = bytes.catch(() => {}); // The caller of this read gets the error.
+      return bytes;
     },
   };
 }
@@ -71,7 +75,7 @@ async function readAt(file: Deno.FsFile, start: number, size: number): Promise<A
   return bytes.buffer;
 }
 
-async function parsed<T>(path: string, read: () => Promise<T>): Promise<T> {
+async function parseParquet<T>(path: string, read: () => Promise<T>): Promise<T> {
   try {
     return await read();
   } catch (cause) {
@@ -80,12 +84,12 @@ async function parsed<T>(path: string, read: () => Promise<T>): Promise<T> {
   }
 }
 
-/** The value without what JSON does not know. */
-function plain(value: unknown): unknown {
+/** Converts a Parquet value to JSON data. */
+function toJsonValue(value: unknown): unknown {
   if (typeof value === "bigint") return Number.isSafeInteger(Number(value)) ? Number(value) : String(value);
   if (value instanceof Date) return value.toISOString();
-  if (ArrayBuffer.isView(value)) return Array.from(value as Uint8Array, plain);
-  if (Array.isArray(value)) return value.map(plain);
+  if (ArrayBuffer.isView(value)) return Array.from(value as Uint8Array, toJsonValue);
+  if (Array.isArray(value)) return value.map(toJsonValue);
   if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, field]) => [key, plain(field)]));
+  return Object.fromEntries(Object.entries(value).map(([key, field]) => [key, toJsonValue(field)]));
 }

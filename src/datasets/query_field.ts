@@ -3,10 +3,10 @@ import { errorMessage } from "../errors.ts";
 import { History } from "../history.ts";
 import type { Task } from "../task.ts";
 
-/** A field that is asked: text, a list of messages, or a {@linkcode History}. */
+/** Schema of a query: text, a list of messages, or a {@linkcode History}. */
 export const queryField = z.unknown().transform((value, context): Task["query"] => {
   try {
-    return query(value);
+    return parseQuery(value);
   } catch (error) {
     context.issues.push({
       code: "custom",
@@ -17,10 +17,10 @@ export const queryField = z.unknown().transform((value, context): Task["query"] 
   }
 });
 
-function query(value: unknown): Task["query"] {
+function parseQuery(value: unknown): Task["query"] {
   if (typeof value === "string" && value !== "") return value;
   if (value instanceof History && value.length > 0) return value;
   if (Array.isArray(value) && value.length > 0) return History.fromChats(value).toChats();
-  const said = JSON.stringify(value) ?? "not there";
-  throw new TypeError(`must be a text or a list of messages, and not be empty: it is ${said.slice(0, 80)}`);
+  const found = JSON.stringify(value)?.slice(0, 80) ?? "nothing";
+  throw new TypeError(`must be a text or a list of messages, not empty: found ${found}`);
 }

@@ -1,25 +1,25 @@
-/** A row as it was found: whoever looks at its value may learn that it is none. */
+/** A row that is not parsed yet. */
 export class RawRow {
-  /** Where it stands, for messages: `train.jsonl:7`. */
-  readonly place: string;
-  /** What its task is called unless the row itself says so. */
+  /** Location for error messages, such as `train.jsonl:7`. */
+  readonly location: string;
+  /** Id of its task, if the row has none. */
   readonly id: string;
-  /** Gives the row as data; throws when it cannot be read. */
+  /** Returns the row as data; throws if it cannot be read. */
   readonly value: () => unknown;
 
-  constructor(row: { place: string; id: string; value: () => unknown }) {
-    this.place = row.place;
+  constructor(row: { location: string; id: string; value: () => unknown }) {
+    this.location = row.location;
     this.id = row.id;
     this.value = row.value;
   }
 
-  /** A row of a file; rows count from 1. */
+  /** Creates a row of a file; rows are numbered from 1. */
   static inFile(path: string, number: number, value: () => unknown): RawRow {
-    return new RawRow({ place: `${path}:${number}`, id: `${stem(path)}:${number}`, value });
+    return new RawRow({ location: `${path}:${number}`, id: `${stem(path)}:${number}`, value });
   }
 }
 
-/** A file's name without its folders and its ending. */
+/** Returns a file's name without folders and extension. */
 function stem(path: string): string {
   return path.replace(/^.*[/\\]/, "").replace(/\.gz$/i, "").replace(/(?<=.)\.[^.]+$/, "");
 }

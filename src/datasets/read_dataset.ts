@@ -6,22 +6,47 @@ import { inBatches } from "./in_batches.ts";
 import { readRows, type RowSource } from "./read_rows.ts";
 import { shuffled } from "./shuffled.ts";
 
-/** How {@linkcode readDataset} reads. */
+/** Options of {@linkcode readDataset}. */
 export interface ReadDatasetOptions extends DatasetFilesOptions, CollatedOptions {
-  /** Gives the rows in an order of chance: of more than 10,000, each is drawn from among so many. */
+  /**
+   * Shuffles the rows. Of more than 10,000 rows, each is drawn from a buffer of 10,000.
+   *
+   * @default false
+   */
   shuffle?: boolean | undefined;
-  /** Decides the order; one of chance unless given. */
+  /**
+   * Seed of the shuffled order.
+   *
+   * @default a random seed
+   */
   seed?: number | undefined;
-  /** How many rows `collate` is given at once. */
+  /**
+   * Number of rows that are passed to `collate` at once.
+   *
+   * @default 1
+   */
   batchSizeDl?: number | undefined;
 }
 
 /**
- * The tasks of a dataset, once through and one at a time: rows of our own, of GSM8K, IFEval, HumanEval, MBPP or MATH, or
- * any with a field to ask. Fields that a task has no place for are in its `fields`.
+ * Reads the tasks of a dataset, one at a time and once. Rows can be in Paddock's own format, in that of
+ * GSM8K, IFEval, HumanEval, MBPP or MATH, or in any format with a query field. Fields without a counterpart
+ * in a task go to its `fields`.
  *
- * @throws {SyntaxError} at a row that is no task, with its file and number, or a file that is broken.
- * @throws {DatasetError} when there is no such split.
+ * @example
+ * ```ts
+ * import { readDataset } from "@paddock/paddock";
+ *
+ * const rows = [{ question: "What is 6 times 7?", answer: "6 * 7 = 42\n#### 42" }];
+ * for await (const task of readDataset(rows)) {
+ *   if (task.answer !== "42") throw new Error(task.answer);
+ * }
+ * // a file or a folder: readDataset("./gsm8k", { split: "train", shuffle: true, seed: 0 })
+ * ```
+ *
+ * @throws {SyntaxError} if a row does not describe a task, with its file and row number, or a file is
+ * damaged.
+ * @throws {DatasetError} if there is no such split.
  */
 export async function* readDataset(
   dataset: RowSource,

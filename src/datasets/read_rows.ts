@@ -6,19 +6,26 @@ import { readParquet } from "./parquet_rows.ts";
 import type { RawRow } from "./raw_row.ts";
 import { type Rows, unboundRows } from "./unbound_rows.ts";
 
-/** Where rows come from: the path of a file or a folder, rows as they are, or a function that gives those of a pass. */
+/**
+ * A source of rows: the path of a file or folder, the rows themselves, or a function that returns those of a
+ * pass.
+ */
 export type RowSource = string | URL | Rows | ((pass: number) => Rows);
 
-/** How {@linkcode readRows} reads. */
+/** Options of {@linkcode readRows}. */
 export interface ReadRowsOptions extends DatasetFilesOptions {
-  /** Which time it is that they are read; the first one is 0. */
+  /**
+   * Number of the pass over the rows.
+   *
+   * @default 0
+   */
   pass?: number | undefined;
 }
 
 /**
- * The rows of a dataset, one after the other, read no faster than they are used up. Files ending in `.csv` and
- * `.parquet` are read as such, those in `.json` may be one list of rows, and all others are JSON lines. All but
- * Parquet may be packed (`.gz`).
+ * Reads the rows of a dataset one by one, no faster than they are consumed. Files ending in `.csv` and
+ * `.parquet` are read as such, those in `.json` can contain one list of rows, and all others are JSON lines.
+ * All formats but Parquet can be compressed (`.gz`).
  */
 export async function* readRows(
   source: RowSource,
@@ -40,5 +47,5 @@ function readFile(path: string): AsyncGenerator<RawRow> {
 
 function filePath({ protocol, pathname, href }: URL): string {
   if (protocol === "file:") return decodeURIComponent(pathname);
-  throw new TypeError(`Cannot open dataset as its URL must be that of a file: current value is '${href}'`);
+  throw new TypeError(`Cannot open dataset as its URL must be a file URL: current value is '${href}'`);
 }

@@ -7,25 +7,48 @@ import { readRows } from "./read_rows.ts";
 import { requireRow } from "./row_shape.ts";
 import { knownShape } from "./row_task.ts";
 
-/** How {@linkcode readTasks} reads. */
+/** Options of {@linkcode readTasks}. */
 export interface ReadTasksOptions {
-  /** Stops after so many tasks. */
+  /**
+   * Maximum number of tasks.
+   *
+   * @default Infinity
+   */
   limit?: number | undefined;
-  /** Which files of a folder, as `readDataset` has it: `train` if there is one, else all. */
+  /**
+   * Selects files of a folder, as in {@linkcode readDataset}.
+   *
+   * @default "train" if there is such a split, else all files
+   */
   split?: string | undefined;
-  /** Told of a row that is no task; in its place comes a task with its id and nothing else, which cannot be played. */
+  /**
+   * Called for a row that does not describe a task. Instead of an error, a task with the row's id and an
+   * empty query is yielded, which cannot be played.
+   */
   onFault?: ((task: Task, error: DatasetError) => void) | undefined;
 }
 
 /**
- * Reads a file of tasks, one at a time: rows of our own `{ query, id?, answer?, replies?, reference?, fields? }`,
- * in which an unknown field is an error, or rows of GSM8K, IFEval, HumanEval, MBPP or MATH. The file is JSON lines,
- * one list of JSON (`.json`), CSV or Parquet, or a folder of such; empty lines are passed over.
+ * Reads a file of tasks, one at a time. Rows are in Paddock's own format `{ query, id?, answer?, replies?,
+ * reference?, fields? }`, in which an unknown field is an error, or in that of GSM8K, IFEval, HumanEval, MBPP
+ * or MATH. The file is JSON lines, a JSON list (`.json`), CSV or Parquet, or a folder of such files. Empty
+ * lines are skipped.
  *
- * @throws {SyntaxError} at a row that is no task, with the file and the row's number, unless there is an `onFault`;
- * at a file that is broken.
- * @throws {DatasetError} when there is no such file or split.
- * @throws {RangeError} when the limit is not a whole number of at least 1.
+ * @example
+ * ```ts
+ * import { readTasks } from "@paddock/paddock";
+ *
+ * const path = await Deno.makeTempFile({ suffix: ".jsonl" });
+ * await Deno.writeTextFile(path, '{"query":"What is 6 times 7?","answer":"42"}\n');
+ * const tasks = await Array.fromAsync(readTasks(path, { limit: 10 }));
+ * if (tasks[0]?.answer !== "42") throw new Error("unexpected task");
+ * await Deno.remove(path);
+ * ```
+ *
+ * @throws {SyntaxError} if a row does not describe a task and there is no `onFault`, with the file and row
+ * number; if a file is damaged.
+ * @throws {DatasetError} if there is no such file or split.
+ * @throws {RangeError} if the limit is not a whole number of at least 1.
  */
 export async function* readTasks(path: string, options: ReadTasksOptions = {}): AsyncGenerator<Task> {
   const { limit = Infinity, split, onFault } = options;
@@ -34,14 +57,14 @@ export async function* readTasks(path: string, options: ReadTasksOptions = {}): 
       `Cannot read tasks as 'limit' must be a whole number >= 1: current value is ${limit}`,
     );
   }
-  let given = 0;
+  let count = 0;
   for await (const row of readRows(path, { split })) {
-    yield onFault === undefined ? strictTask(row) : taskOrFault(row, onFault);
-    if (++given >= limit) return;
+    yield onFault === undefined ? strictTask(row) : taskOrPlaceholder(row, onFault);
+    if (++count >= limit) return;
   }
 }
 
-function taskOrFault(row: RawRow, onFault: (task: Task, error: DatasetError) => void): Task {
+function taskOrPlaceholder(row: RawRow, onFault: (task: Task, error: DatasetError) => void): Task {
   try {
     return strictTask(row);
   } catch (cause) {
@@ -52,8 +75,8 @@ function taskOrFault(row: RawRow, onFault: (task: Task, error: DatasetError) => 
   }
 }
 
-function strictTask({ place, id, value }: RawRow): Task {
-  const row = requireRow(value(), place);
+function strictTask({ location, id, value }: RawRow): Task {
+  const row = requireRow(value(), location);
   const shape = "question" in row ? gsm8kShape : knownShape(row);
-  return { id, ...(shape === undefined ? ownTask(row, place) : shape.task(row, place)) };
+  return { id, ...(shape === undefined ? ownTask(row, location) : shape.task(row, location)) };
 }

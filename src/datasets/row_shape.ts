@@ -2,48 +2,48 @@ import { z } from "zod";
 import type { Task } from "../task.ts";
 import { checked } from "./checked.ts";
 
-/** A row as data: its fields by name. */
+/** A row of a dataset: its fields by name. */
 export type Row = Readonly<Record<string, unknown>>;
 
 const anyRow = z.looseObject({});
 
 /**
- * A row as data.
+ * Checks that a value is a row.
  *
- * @throws {SyntaxError} when it is no object.
+ * @throws {SyntaxError} if it is not an object.
  */
-export function requireRow(value: unknown, place: string): Row {
-  return checked(anyRow, value, place);
+export function requireRow(value: unknown, location: string): Row {
+  return checked(anyRow, value, location);
 }
 
-/** A task as a row tells it, which need not name it. */
+/** A task as read from a row, possibly without id. */
 export type RowTask = Omit<Task, "id"> & { readonly id?: string };
 
-/** A dataset's way of writing its rows. */
+/** The row format of a dataset. */
 export interface RowShape {
-  /** Whether a row is one of its own. */
+  /** True if a row has this format. */
   readonly fits: (row: Row) => boolean;
-  /** The field that is asked. */
+  /** The field with the query. */
   readonly queryKey: string;
   /**
-   * The task of a row that has those fields; `place` is for messages.
+   * Converts a row to a task. The location is used in error messages.
    *
-   * @throws {SyntaxError} when a field does not hold what it should.
+   * @throws {SyntaxError} if a field has a wrong type.
    */
-  readonly task: (row: Row, place: string) => RowTask;
+  readonly task: (row: Row, location: string) => RowTask;
 }
 
-/** Whether a row has all these fields. */
+/** True if a row has all these fields. */
 export function hasFields(row: Row, keys: readonly string[]): boolean {
   return keys.every((key) => key in row);
 }
 
-/** Text, or a number that is taken as text. */
+/** Schema of a text field; a number is converted to text. */
 export const textField = z.union([z.string(), z.number()], { error: "must be a text or a number" })
   .transform(String);
 
-/** The fields of a row that its task does not say elsewhere, for graders. */
-export function otherFields(row: Row, said: readonly string[]): Pick<RowTask, "fields"> {
-  const fields = Object.fromEntries(Object.entries(row).filter(([key]) => !said.includes(key)));
+/** Returns the task field `fields` with all fields of a row except the used ones. */
+export function otherFields(row: Row, used: readonly string[]): Pick<RowTask, "fields"> {
+  const fields = Object.fromEntries(Object.entries(row).filter(([key]) => !used.includes(key)));
   return Object.keys(fields).length > 0 ? { fields } : {};
 }

@@ -8,36 +8,41 @@ import { mbppShape } from "./mbpp_shape.ts";
 import { isOwnRow, ownTask } from "./own_row.ts";
 import { requireRow, type Row, type RowShape, type RowTask } from "./row_shape.ts";
 
-/** What {@linkcode rowTask} needs to know of a row. */
+/** Options of {@linkcode rowTask}. */
 export interface RowTaskOptions {
-  /** Where it stands, for messages. */
-  place: string;
-  /** What the task is called unless the row says so. */
+  /** Location of the row, for error messages. */
+  location: string;
+  /** Id of the task, if the row has none. */
   id: string;
-  /** The field that is asked, for rows of no known shape; `query` unless given. */
+  /**
+   * The field with the query, for rows of no known format.
+   *
+   * @default "query"
+   */
   dataKey?: string | undefined;
 }
 
 const SHAPES: readonly RowShape[] = [gsm8kShape, ifevalShape, humanevalShape, mbppShape, mathShape];
 
 /**
- * The task of a row: one of our own, of GSM8K, IFEval, HumanEval, MBPP or MATH, or any that has the field to ask.
+ * Converts a row to a task. The row can be in Paddock's own format, in that of GSM8K, IFEval, HumanEval, MBPP
+ * or MATH, or in any format with a query field.
  *
- * @throws {SyntaxError} when it is none, with its place.
+ * @throws {SyntaxError} if the row does not describe a task; the message has its location.
  */
 export function rowTask(value: unknown, options: RowTaskOptions): Task {
-  const { place, id, dataKey } = options;
-  return { id, ...taskOf(requireRow(value, place), place, dataKey) };
+  const { location, id, dataKey } = options;
+  return { id, ...taskOf(requireRow(value, location), location, dataKey) };
 }
 
-/** The known shape of a row; `undefined` when it has none. */
+/** Returns the known format of a row; `undefined` if it has none. */
 export function knownShape(row: Row, dataKey?: string): RowShape | undefined {
   return SHAPES.find(({ fits, queryKey }) => fits(row) && (dataKey === undefined || dataKey === queryKey));
 }
 
-function taskOf(row: Row, place: string, dataKey?: string): RowTask {
+function taskOf(row: Row, location: string, dataKey?: string): RowTask {
   const shape = knownShape(row, dataKey);
-  if (shape !== undefined) return shape.task(row, place);
-  if (isOwnRow(row) && (dataKey ?? "query") === "query") return ownTask(row, place);
-  return anyTask(row, { place, dataKey: dataKey ?? "query" });
+  if (shape !== undefined) return shape.task(row, location);
+  if (isOwnRow(row) && (dataKey ?? "query") === "query") return ownTask(row, location);
+  return anyTask(row, { location, dataKey: dataKey ?? "query" });
 }

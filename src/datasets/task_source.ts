@@ -1,10 +1,10 @@
 import type { Task } from "../task.ts";
 
-/** Where the elements of a batch get their tasks from, one for each episode. */
+/** A source of tasks for the elements of a batch, one task for each episode. */
 export interface TaskSource {
   /**
-   * The next task for the element of that number. Asked for several, it gives them in the order of the asking; one
-   * that rejects has had its turn.
+   * Returns the next task for a batch element. Concurrent calls get their tasks in the order of the calls; a
+   * call that rejects has used up its task.
    */
   take(slot: number): Promise<Task>;
 }

@@ -1,14 +1,14 @@
 import { RawRow } from "./raw_row.ts";
 
-/** Rows, or batches of rows: lists of them, or objects whose fields are columns. */
+/** Rows, or batches of rows. A batch is a list of rows, or an object whose fields are columns. */
 export type Rows = Iterable<unknown> | AsyncIterable<unknown>;
 
-/** The rows of what a data loader gives, its batches taken apart. What is no row says so when it is looked at. */
+/** Yields the rows of a data loader and splits its batches. An invalid row throws when its value is read. */
 export async function* unboundRows(items: Rows): AsyncGenerator<RawRow> {
   let number = 0;
   for await (const item of items) {
     if (item instanceof RawRow) yield item;
-    else for (const row of unbound(item)) yield loadedRow(row, ++number);
+    else for (const row of unbatch(item)) yield loadedRow(row, ++number);
   }
 }
 
@@ -17,19 +17,19 @@ function loadedRow(row: unknown, number: number): RawRow {
     if (isMapping(row)) return row;
     throw new TypeError(
       `Data loader must return a mapping, a list of mappings or a mapping of columns: item ${number} is ${
-        said(row)
+        describe(row)
       }`,
     );
   };
-  return new RawRow({ place: `item ${number} of the data loader`, id: `item:${number}`, value });
+  return new RawRow({ location: `item ${number} of the data loader`, id: `item:${number}`, value });
 }
 
-function unbound(item: unknown): readonly unknown[] {
+function unbatch(item: unknown): readonly unknown[] {
   if (Array.isArray(item)) return item;
   return isMapping(item) && isBatch(item) ? rowsOf(item) : [item];
 }
 
-/** Whether each field is a column: lists of one length, of which some hold texts and none is a conversation. */
+/** True if each field is a column: lists of equal length, at least one of texts and none of messages. */
 function isBatch(item: Mapping): item is Readonly<Record<string, readonly unknown[]>> {
   const columns = Object.values(item);
   const [first] = columns;
@@ -56,7 +56,7 @@ function isMapping(value: unknown): value is Mapping {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-function said(value: unknown): string {
+function describe(value: unknown): string {
   if (value === null || Array.isArray(value)) return value === null ? "null" : "a list";
   return `${typeof value} ${String(value)}`.slice(0, 80);
 }

@@ -223,7 +223,7 @@ Deno.test("paddock rollout, grade and view exit with 2 and one line for what can
     [["rollout", "--tasks", `${path}/none`, "--out", `${path}/notes`, "--force"], "there is no such file"],
     [[...rollout, "--out", `${path}/notes`, "--resume"], "notes:1 must be an episode: "],
     [["rollout", "--tasks", `${path}/none`], "none"],
-    [["rollout", "--tasks", `${path}/empty`], "must hold a file of JSON lines, CSV or Parquet"],
+    [["rollout", "--tasks", `${path}/empty`], "must contain a JSON lines, CSV or Parquet file"],
     [["grade", `${path}/none`, "--grader", "number_match"], "there is no such file"],
     [["grade", path, "--grader", "number_match"], "it is a directory"],
     [["grade", `${path}/notes`, "--grader", "number_match"], "Cannot read episode at "],

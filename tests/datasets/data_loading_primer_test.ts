@@ -9,13 +9,13 @@ function primerOf(count: number, options: DataLoadingPrimerOptions = {}): DataLo
   return new DataLoadingPrimer({ dataloader: rows(count), ...options });
 }
 
-/** What the slots of a batch get when all of them, or those given, are reset. */
+/** Takes a task for each of the given slots, or for all slots of a batch. */
 async function taken(primer: DataLoadingPrimer, slots: number | number[]): Promise<unknown[]> {
   const asked = typeof slots === "number" ? Array.from({ length: slots }, (_, slot) => slot) : slots;
   return (await Promise.all(asked.map((slot) => primer.take(slot)))).map(({ query }) => query);
 }
 
-Deno.test("DataLoadingPrimer order: FIFO, endless wrap, one item per reset slot", async () => {
+Deno.test("DataLoadingPrimer.take() returns tasks in order, one per slot, and starts over at the end", async () => {
   await using primer = primerOf(5);
   assertEquals(await taken(primer, 2), ["q0", "q1"]);
   assertEquals(await taken(primer, 2), ["q2", "q3"]);
@@ -23,7 +23,7 @@ Deno.test("DataLoadingPrimer order: FIFO, endless wrap, one item per reset slot"
   assertEquals(await taken(primer, 2), ["q1", "q2"]);
 });
 
-Deno.test("DataLoadingPrimer order: 'repeats' consecutive", async () => {
+Deno.test("DataLoadingPrimer.take() returns each task 'repeats' times in a row", async () => {
   await using one = primerOf(3, { repeats: 2 });
   for (const query of ["q0", "q0", "q1", "q1", "q2", "q2", "q0"]) assertEquals(await taken(one, 1), [query]);
   await using two = primerOf(3, { repeats: 2 });
@@ -32,20 +32,20 @@ Deno.test("DataLoadingPrimer order: 'repeats' consecutive", async () => {
   assertEquals(await taken(none, 2), ["q0", "q1"]);
 });
 
-Deno.test("DataLoadingPrimer order: only masked slots consume", async () => {
+Deno.test("DataLoadingPrimer.take() uses up tasks only for the slots that are reset", async () => {
   await using primer = primerOf(9);
   assertEquals(await taken(primer, 3), ["q0", "q1", "q2"]);
   assertEquals(await taken(primer, [1]), ["q3"]);
   assertEquals(await taken(primer, [0, 2]), ["q4", "q5"]);
 });
 
-Deno.test("DataLoadingPrimer group_repeats: batch × repeats, groups adjacent", async () => {
+Deno.test("DataLoadingPrimer.take() gives adjacent slots the same task when 'groupRepeats' is set", async () => {
   await using primer = primerOf(5, { repeats: 3, groupRepeats: true });
   assertEquals(await taken(primer, 6), ["q0", "q0", "q0", "q1", "q1", "q1"]);
   assertEquals(await taken(primer, 6), ["q2", "q2", "q2", "q3", "q3", "q3"]);
 });
 
-Deno.test("DataLoadingPrimer group_repeats: a group shares its items even if its slots end apart", async () => {
+Deno.test("DataLoadingPrimer.take() gives each slot of a group the same sequence when their episodes end at different times", async () => {
   await using primer = primerOf(5, { repeats: 2, groupRepeats: true });
   assertEquals(await taken(primer, 4), ["q0", "q0", "q1", "q1"]);
   assertEquals(await taken(primer, [0]), ["q2"]);
@@ -54,7 +54,7 @@ Deno.test("DataLoadingPrimer group_repeats: a group shares its items even if its
   assertEquals(await taken(primer, [1, 3, 1]), ["q2", "q4", "q3"]);
 });
 
-Deno.test("DataLoadingPrimer reset_dataloader: must rewind, whatever was read before", async () => {
+Deno.test("DataLoadingPrimer.reset() starts over at the first task", async () => {
   for (const options of [{}, { repeats: 2 }, { batchSizeDl: 3 }, { repeats: 2, groupRepeats: true }]) {
     await using primer = primerOf(5, options);
     const first = await taken(primer, 3);
@@ -64,7 +64,7 @@ Deno.test("DataLoadingPrimer reset_dataloader: must rewind, whatever was read be
   }
 });
 
-Deno.test("DataLoadingPrimer starts a factory anew for each pass, and from pass 0 after a reset", async () => {
+Deno.test("DataLoadingPrimer calls 'dataloaderFactory' for each pass, and with pass 0 after reset()", async () => {
   const passes: number[] = [];
   const dataloaderFactory = (pass: number) => {
     passes.push(pass);
@@ -77,13 +77,13 @@ Deno.test("DataLoadingPrimer starts a factory anew for each pass, and from pass 
   assertEquals(passes, [0, 1, 2, 0]);
 });
 
-Deno.test("DataLoadingPrimer takes batches apart, whether lists or columns", async () => {
+Deno.test("DataLoadingPrimer splits batches of rows and of columns", async () => {
   const dataloader = [[{ query: "a" }, { query: "b" }], { text: ["c", "d"], answer: ["1", "2"] }];
   await using primer = new DataLoadingPrimer({ dataloader });
   assertEquals(await taken(primer, 5), ["a", "b", "c", "d", "a"]);
 });
 
-Deno.test("DataLoadingPrimer loads no more than a batch ahead", async () => {
+Deno.test("DataLoadingPrimer reads at most one batch ahead", async () => {
   let loaded = 0;
   function* loader() {
     for (const row of rows(100)) {
@@ -98,34 +98,34 @@ Deno.test("DataLoadingPrimer loads no more than a batch ahead", async () => {
   assertEquals(loaded, 4);
 });
 
-Deno.test("DataLoadingPrimer refuses an item that is not a mapping, and goes on behind it", async () => {
+Deno.test("DataLoadingPrimer.take() throws for an item that is not a mapping, and continues with the next", async () => {
   await using primer = new DataLoadingPrimer({
     dataloader: [{ query: "a" }, 7, { query: "b" }, { other: 1 }],
   });
   assertEquals(await taken(primer, 1), ["a"]);
   await assertRejects(() => primer.take(), TypeError, "Data loader must return a mapping");
   assertEquals(await taken(primer, 1), ["b"]);
-  await assertRejects(() => primer.take(), SyntaxError, "must have a field 'query': it has [other]");
+  await assertRejects(() => primer.take(), SyntaxError, "must have a field 'query': found [other]");
   assertEquals(await taken(primer, 1), ["a"]);
 });
 
-Deno.test("DataLoadingPrimer refuses an empty loader instead of looking for ever", async () => {
+Deno.test("DataLoadingPrimer.take() throws when the loader is empty", async () => {
   await using primer = primerOf(0);
-  await assertRejects(() => primer.take(), TypeError, "must give at least one item: it gives none");
+  await assertRejects(() => primer.take(), TypeError, "must have at least one item: found none");
   await using dropping = primerOf(3, { collate: () => [] });
-  await assertRejects(() => dropping.take(), TypeError, "must give at least one item");
+  await assertRejects(() => dropping.take(), TypeError, "must have at least one item");
 });
 
-Deno.test("DataLoadingPrimer says that a generator cannot be started over", async () => {
+Deno.test("DataLoadingPrimer.take() explains that a generator can be read only once", async () => {
   function* once() {
     yield* rows(2);
   }
   await using primer = new DataLoadingPrimer({ dataloader: once() });
   assertEquals(await taken(primer, 2), ["q0", "q1"]);
-  await assertRejects(() => primer.take(), TypeError, "give a list or 'dataloaderFactory'");
+  await assertRejects(() => primer.take(), TypeError, "use a list or 'dataloaderFactory'");
 });
 
-Deno.test("DataLoadingPrimer does not try a loader again that broke, until it is reset", async () => {
+Deno.test("DataLoadingPrimer does not use a failed loader again until reset()", async () => {
   let opened = 0;
   async function* breaking() {
     opened++;
@@ -139,7 +139,7 @@ Deno.test("DataLoadingPrimer does not try a loader again that broke, until it is
   assertEquals({ tasks: await taken(primer, 2), opened }, { tasks: ["a", "a"], opened: 3 });
 });
 
-Deno.test("DataLoadingPrimer fails each row of a batch whose 'collate' fails, and goes on", async () => {
+Deno.test("DataLoadingPrimer.take() throws for each row of a batch when 'collate' throws, and continues with the next batch", async () => {
   let calls = 0;
   const collate = (batch: readonly Record<string, unknown>[]) => {
     if (calls++ === 0) throw new Error("no such field");
@@ -150,7 +150,7 @@ Deno.test("DataLoadingPrimer fails each row of a batch whose 'collate' fails, an
   assertEquals(await taken(primer, 2), ["q2", "q3"]);
 });
 
-Deno.test("DataLoadingPrimer must be given one loader, and numbers that it can use", () => {
+Deno.test("DataLoadingPrimer() throws without exactly one loader, and for numbers out of range", () => {
   assertThrows(() => new DataLoadingPrimer({}), TypeError, "Must provide exactly one of 'dataloader'");
   const both = { dataloader: [], dataloaderFactory: () => [] };
   assertThrows(() => new DataLoadingPrimer(both), TypeError, "Choose one");
@@ -160,7 +160,7 @@ Deno.test("DataLoadingPrimer must be given one loader, and numbers that it can u
   }
 });
 
-Deno.test("DataLoadingPrimer closes its loader, waits for none that hangs, and gives nothing afterwards", async () => {
+Deno.test("DataLoadingPrimer.dispose closes the loader, rejects pending calls, and does not wait for a loader that hangs", async () => {
   let closed = false;
   function* loader() {
     try {

@@ -12,7 +12,7 @@ async function queries(source: RowSource, options: ReadDatasetOptions = {}) {
   return (await Array.fromAsync(readDataset(source, options))).map(({ query }) => query);
 }
 
-Deno.test("readDataset() keeps what a task has no place for in its fields", async () => {
+Deno.test("readDataset() puts the other fields of a row into the task's fields", async () => {
   const rows = [{ query: "q", answer: 3, level: "5", tags: ["a"], reference: "r" }, { text: "t", id: 7 }];
   assertEquals(await Array.fromAsync(readDataset(rows)), [
     { id: "item:1", query: "q", answer: "3", fields: { level: "5", tags: ["a"], reference: "r" } },
@@ -20,7 +20,7 @@ Deno.test("readDataset() keeps what a task has no place for in its fields", asyn
   ]);
 });
 
-Deno.test("readDataset() takes tasks, and null for what is left out", async () => {
+Deno.test("readDataset() reads rows in Paddock's format, with null for absent fields", async () => {
   const task = { id: "a", query: "q", answer: "1", replies: ["r"], reference: "s", fields: { x: 1 } };
   assertEquals(await Array.fromAsync(readDataset([task])), [task]);
   assertEquals(await Array.fromAsync(readDataset([{ query: "q", id: null, answer: null }])), [
@@ -28,27 +28,27 @@ Deno.test("readDataset() takes tasks, and null for what is left out", async () =
   ]);
 });
 
-Deno.test("readDataset() asks the field that is called the data key", async () => {
+Deno.test("readDataset() reads the query from the field 'dataKey'", async () => {
   const rows = [{ question: "q", answer: "Paris" }];
   const [task] = await Array.fromAsync(readDataset(rows, { dataKey: "question" }));
   assertEquals(task, { id: "item:1", query: "q", answer: "Paris" });
   await assertRejects(
     () => queries(rows),
     SyntaxError,
-    "item 1 of the data loader as it must have a field 'query': it has [question, answer]",
+    "item 1 of the data loader as it must have a field 'query': found [question, answer]",
   );
 });
 
-Deno.test("readDataset() takes a conversation as a query, as messages or a History", async () => {
+Deno.test("readDataset() accepts messages or a History as a query", async () => {
   const chat = [{ role: "user", content: "hi" }, { role: "assistant", content: "ho" }];
   const [list, history] = await queries([{ query: chat }, { query: History.fromChats(chat) }]);
   assertEquals(list, chat);
   assertEquals(JSON.stringify(history), JSON.stringify(chat));
-  const says = "query: Cannot take message 0";
-  await assertRejects(() => queries([{ query: [{ content: "no role" }] }]), SyntaxError, says);
+  const expected = "query: Cannot take message 0";
+  await assertRejects(() => queries([{ query: [{ content: "no role" }] }]), SyntaxError, expected);
 });
 
-Deno.test("readDataset() reads rows, batches of rows, and columns, from whatever can be gone through", async () => {
+Deno.test("readDataset() reads rows, batches of rows and columns from any iterable", async () => {
   const batches = [[{ query: "a" }, { text: "b" }], { query: ["c", "d"], answer: [1, 2] }, { query: "e" }];
   const all = ["a", "b", "c", "d", "e"];
   assertEquals(await queries(batches), all);
@@ -59,13 +59,13 @@ Deno.test("readDataset() reads rows, batches of rows, and columns, from whatever
   assertEquals(await queries(slowly()), all);
 });
 
-Deno.test("readDataset() does not take a row whose fields are lists for a batch", async () => {
+Deno.test("readDataset() reads an object with lists of different length as one row", async () => {
   const chat = [{ role: "user", content: "hi" }];
   const [task] = await Array.fromAsync(readDataset([{ query: chat, tags: ["a"] }]));
   assertEquals(task, { id: "item:1", query: chat, fields: { tags: ["a"] } });
 });
 
-Deno.test("readDataset() has 'collate' rename, drop and add rows, a batch at a time", async () => {
+Deno.test("readDataset() applies 'collate' to each batch", async () => {
   const rows = [{ q: "a" }, { q: "b" }, { q: "c" }];
   const seen: number[] = [];
   const tasks = await Array.fromAsync(readDataset(rows, {
@@ -79,7 +79,7 @@ Deno.test("readDataset() has 'collate' rename, drop and add rows, a batch at a t
   assertEquals(tasks, [{ id: "item:1.1", query: "a?" }, { id: "item:3", query: "c?" }]);
 });
 
-Deno.test("readDataset() reads packed JSON lines and CSV, with quotes, newlines and the mark of UTF-8", async () => {
+Deno.test("readDataset() reads gzipped JSON lines and CSV, with quotes, newlines and a byte order mark", async () => {
   const csv = '\uFEFFquery,answer,level\r\n"a ""b"", \nc",1,x\r\nd,,y\r\n';
   const files = {
     "a.jsonl.gz": await gzipped(lines({ query: "a" })),
@@ -97,7 +97,7 @@ Deno.test("readDataset() reads packed JSON lines and CSV, with quotes, newlines 
   });
 });
 
-Deno.test("readDataset() reads CSV whose lines end in CR, however it is cut, and keeps one in quotes", async () => {
+Deno.test("readDataset() reads CSV with CR line ends at any chunk border, and keeps a quoted CR", async () => {
   for (const padding of [0, 65_510, 65_511, 65_512, 65_513, 65_514]) {
     const csv = `query,answer\r${"x".repeat(padding)}q,"a\r""\rb"\r\r\nw,2\rlast,\r`;
     await withFiles({ "a.csv": csv }, async (folder) => {
@@ -111,18 +111,18 @@ Deno.test("readDataset() reads CSV whose lines end in CR, however it is cut, and
   }
 });
 
-Deno.test("readDataset() fails a CSV row with too few fields alone", async () => {
+Deno.test("readDataset() throws only for the CSV row with a wrong number of fields", async () => {
   await withFiles({ "a.csv": "query,answer\na,1\nb\nc,3,4\nd,4\n" }, async (folder) => {
     await using primer = new DataLoadingPrimer({ dataloader: readRows(`${folder}/a.csv`) });
     const queries = Array.from({ length: 4 }, () => primer.take(0).then(({ query }) => query, String));
     const [a, b, c, d] = await Promise.all(queries);
     assertEquals([a, d], ["a", "d"]);
-    assertMatch(String(b), /a\.csv:3 as it must be CSV with 2 fields: it has 1/);
-    assertMatch(String(c), /a\.csv:4 as it must be CSV with 2 fields: it has 3/);
+    assertMatch(String(b), /a\.csv:3 as it must be CSV with 2 fields: found 1/);
+    assertMatch(String(c), /a\.csv:4 as it must be CSV with 2 fields: found 3/);
   });
 });
 
-Deno.test("readDataset() reads a file in .json as one list of rows, or as JSON lines", async () => {
+Deno.test("readDataset() reads a .json file as one list of rows, or as JSON lines", async () => {
   const rows = [{ query: "a", answer: 1 }, { query: "b" }];
   const files = {
     "a.json": `\uFEFF${" ".repeat(70_000)}\n${JSON.stringify(rows, null, 2)}\n`,
@@ -175,7 +175,7 @@ for (const codec of ["none", "snappy", "zstd", "gzip", "brotli", "lz4"]) {
   });
 }
 
-Deno.test("readDataset() takes the files of a folder in order, and of them 'train' if there is one", async () => {
+Deno.test("readDataset() reads the files of a folder in order, only 'train' if there is such a split", async () => {
   const files = {
     "d/main/train-00001-of-00002.jsonl": lines({ query: "b" }),
     "d/main/train-00000-of-00002.jsonl": lines({ query: "a" }),
@@ -196,7 +196,7 @@ Deno.test("readDataset() takes the files of a folder in order, and of them 'trai
     await assertRejects(missing, DatasetError, "must have a split 'dev': its files are [");
     await assertRejects(() => queries(`${folder}/x`), Deno.errors.NotFound);
     await Deno.mkdir(`${folder}/empty`);
-    await assertRejects(() => queries(`${folder}/empty`), DatasetError, "must hold a file of JSON lines");
+    await assertRejects(() => queries(`${folder}/empty`), DatasetError, "must contain a JSON lines");
   });
 });
 
@@ -216,110 +216,115 @@ const faults = [
     what: "a row that is not an object",
     name: "a.jsonl",
     content: "{}\n[1]".slice(3),
-    says: /a\.jsonl:1: .*object/,
+    expected: /a\.jsonl:1: .*object/,
   },
   {
-    what: "a line that is no JSON",
+    what: "a line that is not JSON",
     name: "a.jsonl",
     content: '{"query":"a"}\n{',
-    says: /a\.jsonl:2 as it must be JSON/,
+    expected: /a\.jsonl:2 as it must be JSON/,
   },
   {
-    what: "a list of JSON that is cut off",
+    what: "a JSON list that is cut off",
     name: "a.json",
     content: '[{"query":"a"},',
-    says: /a\.json as it must be a JSON list/,
+    expected: /a\.json as it must be a JSON list/,
   },
   {
     what: "a row without a query",
     name: "a.csv",
     content: "a,b\n1,2\n",
-    says: /a\.csv:2 as it must have a field 'query'/,
+    expected: /a\.csv:2 as it must have a field 'query'/,
   },
   {
     what: "an empty query",
     name: "a.csv",
     content: 'query,b\n"",2\n',
-    says: /a\.csv:2: query: must be a text/,
+    expected: /a\.csv:2: query: must be a text/,
   },
   {
-    what: "a CSV row with a field too many",
+    what: "a CSV row with one field too many",
     name: "a.csv",
     content: "query\n1,2\n",
-    says: /a\.csv:2 as it must be CSV/,
+    expected: /a\.csv:2 as it must be CSV/,
   },
   {
-    what: "a CSV row with a field too few",
+    what: "a CSV row with one field too few",
     name: "a.csv",
     content: "query,answer\nq\n",
-    says: /a\.csv:2 as it must be CSV with 2 fields: it has 1/,
+    expected: /a\.csv:2 as it must be CSV with 2 fields: found 1/,
   },
   {
-    what: "a CSV file with two fields of one name",
+    what: "a CSV file with a duplicate field name",
     name: "a.csv",
     content: "query,a,a\nq,1,2\n",
-    says: /a\.csv:1 as each field must have its own name: 'a' is twice/,
+    expected: /a\.csv:1 as field names must be unique: found 'a' twice/,
   },
   {
-    what: "an answer that is a list, in a row of our own",
+    what: "an answer that is a list, in Paddock's format",
     name: "a.jsonl",
     content: '{"query":"q","answer":["x"]}',
-    says: /a\.jsonl:1: answer: must be a text or a number/,
+    expected: /a\.jsonl:1: answer: must be a text or a number/,
   },
   {
-    what: "an answer that is an object, in a row of any kind",
+    what: "an answer that is an object, in another format",
     name: "a.jsonl",
     content: '{"query":"q","answer":{"x":1},"z":1}',
-    says: /a\.jsonl:1: answer: must be a text or a number/,
+    expected: /a\.jsonl:1: answer: must be a text or a number/,
   },
   {
-    what: "a quote that is not closed",
+    what: "an unclosed quote",
     name: "a.csv",
     content: 'query\n"a\n',
-    says: /a\.csv:2 as it must be CSV/,
+    expected: /a\.csv:2 as it must be CSV/,
   },
   {
     what: "a CSV file that is not UTF-8",
     name: "a.csv",
     content: new Uint8Array([255]),
-    says: /must be UTF-8/,
+    expected: /must be UTF-8/,
   },
   {
-    what: "a broken Parquet file",
+    what: "a damaged Parquet file",
     name: "a.parquet",
     content: BROKEN,
-    says: /a\.parquet as it must be Parquet/,
+    expected: /a\.parquet as it must be Parquet/,
   },
-  { what: "an empty Parquet file", name: "a.parquet", content: "", says: /a\.parquet as it must be Parquet/ },
   {
-    what: "a packed file that is none",
+    what: "an empty Parquet file",
+    name: "a.parquet",
+    content: "",
+    expected: /a\.parquet as it must be Parquet/,
+  },
+  {
+    what: "a .gz file that is not gzip",
     name: "a.jsonl.gz",
     content: "plain",
-    says: /a\.jsonl\.gz as it must be gzip/,
+    expected: /a\.jsonl\.gz as it must be gzip/,
   },
 ];
 
-for (const { what, name, content, says } of faults) {
-  Deno.test(`readDataset() refuses ${what}, saying where`, async () => {
+for (const { what, name, content, expected } of faults) {
+  Deno.test(`readDataset() throws for ${what}, with its location`, async () => {
     await withFiles({ [name]: content }, async (folder) => {
       const error = await assertRejects(() => queries(`${folder}/${name}`), SyntaxError);
-      assertMatch(error.message, says);
+      assertMatch(error.message, expected);
     });
   });
 }
 
-Deno.test("readDataset() refuses Parquet that is cut off or has a broken page", async () => {
-  const whole = await Deno.readFile(new URL("./files/rows_zstd.parquet", import.meta.url));
-  const torn = whole.slice();
+Deno.test("readDataset() throws for Parquet that is cut off or has a damaged page", async () => {
+  const bytes = await Deno.readFile(new URL("./files/rows_zstd.parquet", import.meta.url));
+  const torn = bytes.slice();
   torn.fill(0xff, 4, 1000);
-  await withFiles({ "cut.parquet": whole.subarray(0, 3000), "torn.parquet": torn }, async (folder) => {
+  await withFiles({ "cut.parquet": bytes.subarray(0, 3000), "torn.parquet": torn }, async (folder) => {
     for (const name of ["cut.parquet", "torn.parquet"]) {
       await assertRejects(() => queries(`${folder}/${name}`), SyntaxError, `${name} as it must be Parquet`);
     }
   });
 });
 
-Deno.test("readDataset() reads JSON lines of any making, and refuses one that is too long or no UTF-8 by itself", async () => {
+Deno.test("readDataset() reads JSON lines with any line ends, and throws only for a line that is too long or not UTF-8", async () => {
   const query = "ä".repeat(10 * 1024 * 1024);
   const files = { "a.jsonl": lines({ query }, { query: "b" }), "c.jsonl": "" };
   await withFiles(files, async (folder) => {
@@ -341,7 +346,7 @@ Deno.test("readDataset() reads JSON lines of any making, and refuses one that is
   });
 });
 
-Deno.test("readDataset() closes its file when nobody reads on", async () => {
+Deno.test("readDataset() closes its file when the iteration stops early", async () => {
   const many = Array.from({ length: 5_000 }, (_, n) => ({ query: `${n}`, pad: "x".repeat(100) }));
   const csv = "query\n" + many.map(({ query, pad }) => `${query}${pad}\n`).join("");
   const files = { "a.jsonl": lines(...many), "b.jsonl.gz": await gzipped(lines(...many)), "c.csv": csv };
@@ -354,7 +359,7 @@ Deno.test("readDataset() closes its file when nobody reads on", async () => {
   });
 });
 
-Deno.test("readDataset() shuffles by its seed, and loses and doubles nothing", async () => {
+Deno.test("readDataset() shuffles by its seed, and yields each row once", async () => {
   const rows = Array.from({ length: 30_000 }, (_, n) => ({ query: `${n}` }));
   const shuffled = await queries(rows, { shuffle: true, seed: 1 });
   assertNotEquals(shuffled.slice(0, 20), rows.slice(0, 20).map(({ query }) => query));
@@ -363,7 +368,7 @@ Deno.test("readDataset() shuffles by its seed, and loses and doubles nothing", a
   assertNotEquals(await queries(rows, { shuffle: true, seed: 2 }), shuffled);
 });
 
-Deno.test("readDataset() reads no further ahead than 10,000 rows to shuffle, and one row without", async () => {
+Deno.test("readDataset() reads at most 10,000 rows ahead when it shuffles, and one row otherwise", async () => {
   let read = 0;
   function* rows() {
     for (let n = 0; n < 1_000_000; n++) {
@@ -373,15 +378,15 @@ Deno.test("readDataset() reads no further ahead than 10,000 rows to shuffle, and
   }
   for (const { shuffle, ahead } of [{ shuffle: true, ahead: 10_001 }, { shuffle: false, ahead: 1 }]) {
     read = 0;
-    let given = 0;
+    let count = 0;
     for await (const _ of readDataset(rows, { shuffle, seed: 1 })) {
-      if (read - ++given > ahead) throw new Error(`${read} rows were read for ${given} tasks`);
-      if (given === 50_000) break;
+      if (read - ++count > ahead) throw new Error(`${read} rows were read for ${count} tasks`);
+      if (count === 50_000) break;
     }
   }
 });
 
-Deno.test("readDataset() reads a large Parquet file a row group at a time", async () => {
+Deno.test("readDataset() reads a large Parquet file by row groups", async () => {
   const path = new URL("./files/rows_none.parquet", import.meta.url);
   const ids: string[] = [];
   for await (const { id } of readDataset(path)) {

@@ -14,7 +14,7 @@ async function read(content: string | Uint8Array, limit?: number) {
   }
 }
 
-Deno.test("readTasks() reads rows of our own, with CRLF, empty lines and no newline at the end", async () => {
+Deno.test("readTasks() reads JSON lines with CRLF, empty lines and no newline at the end", async () => {
   const { tasks } = await read(
     '\uFEFF{"id":7,"query":"q","answer":3,"replies":["r"]}\r\n\r\n{"id":"b","query":"p","reference":"<<1=1>>"}',
   );
@@ -24,25 +24,25 @@ Deno.test("readTasks() reads rows of our own, with CRLF, empty lines and no newl
   ]);
 });
 
-Deno.test("readTasks() keeps the answer of a GSM8K row apart from its solution", async () => {
+Deno.test("readTasks() separates the answer of a GSM8K row from its solution", async () => {
   const row = { question: "q", answer: "It is 1+1=<<1+1=2>>2\n#### 2,125" };
   const { tasks: [task], path } = await read(JSON.stringify(row));
   const name = path.replace(/^.*\//, "").replace(".jsonl", "");
   assertEquals(task, { id: `${name}:1`, query: "q", answer: "2,125", reference: "It is 1+1=<<1+1=2>>2" });
 });
 
-Deno.test("readTasks() stops at its limit without reading what is behind it", async () => {
+Deno.test("readTasks() stops at its limit without reading further", async () => {
   const { tasks } = await read('{"query":"a"}\n{"query":"b"}\nbroken', 2);
   assertEquals(tasks.map(({ query }) => query), ["a", "b"]);
 });
 
-Deno.test("readTasks() reads a row that is longer than a piece of the file", async () => {
+Deno.test("readTasks() reads a row that is longer than a chunk of the file", async () => {
   const query = "ä".repeat(100_000);
   const { tasks } = await read(JSON.stringify({ query }) + "\n");
   assertEquals(tasks[0]?.query === query, true);
 });
 
-Deno.test("readTasks() reads fields for graders, conversations, and null for what is left out", async () => {
+Deno.test("readTasks() reads fields for graders, conversations, and null for absent fields", async () => {
   const chat = [{ role: "user", content: "hi" }];
   const { tasks, path } = await read(
     `${JSON.stringify({ query: chat, answer: null, fields: { tests: ["assert f()"] } })}\n`,
@@ -51,7 +51,7 @@ Deno.test("readTasks() reads fields for graders, conversations, and null for wha
   assertEquals(tasks, [{ id: `${name}:1`, query: chat, fields: { tests: ["assert f()"] } }]);
 });
 
-Deno.test("readTasks() reads CSV, Parquet, packed lines and folders of rows it knows", async () => {
+Deno.test("readTasks() reads CSV, Parquet, gzipped files and folders with rows of known formats", async () => {
   const row = { task_id: "HumanEval/0", prompt: "def f():", entry_point: "f", test: "def check(f): pass" };
   const files = {
     "a/1.jsonl.gz": await gzipped(lines(row)),
@@ -66,29 +66,45 @@ Deno.test("readTasks() reads CSV, Parquet, packed lines and folders of rows it k
   await assertRejects(
     () => Array.fromAsync(readTasks(parquet)),
     SyntaxError,
-    "rows_zstd.parquet:1: unknown [big, ",
+    "rows_zstd.parquet:1: unknown field [big, ",
   );
 });
 
-const faults = [
-  { what: "a line that is not JSON", content: '{"query":"a"}\n{oops', says: ".jsonl:2 as it must be JSON" },
-  { what: "a row that is not an object", content: "[1]", says: ".jsonl:1: Invalid input" },
-  { what: "a row without a query", content: '\n{"answer":"1"}', says: ".jsonl:2: query: " },
-  { what: "an unknown key", content: '{"query":"a","tests":[]}', says: "unknown [tests]: a row has" },
-  { what: "a row of fields of its own", content: '{"prompt":"a"}', says: "and in 'fields' what else" },
-  { what: "a GSM8K row without an answer", content: '{"question":"a"}', says: "else ask in 'query'" },
-  { what: "a GSM8K row without ####", content: '{"question":"a","answer":"2"}', says: "#### number" },
-  { what: "a file that is not UTF-8", content: new Uint8Array([123, 255, 10]), says: "must be UTF-8" },
-  { what: "a file cut off within a character", content: new Uint8Array([0xc3]), says: "must be UTF-8" },
+const invalidRows = [
+  {
+    what: "a line that is not JSON",
+    content: '{"query":"a"}\n{oops',
+    expected: ".jsonl:2 as it must be JSON",
+  },
+  { what: "a row that is not an object", content: "[1]", expected: ".jsonl:1: Invalid input" },
+  { what: "a row without a query", content: '\n{"answer":"1"}', expected: ".jsonl:2: query: " },
+  {
+    what: "an unknown key",
+    content: '{"query":"a","tests":[]}',
+    expected: "unknown field [tests]: allowed are",
+  },
+  {
+    what: "a row with other fields",
+    content: '{"prompt":"a"}',
+    expected: "put data for graders and envs in 'fields'",
+  },
+  {
+    what: "a GSM8K row without an answer",
+    content: '{"question":"a"}',
+    expected: "otherwise use the field 'query'",
+  },
+  { what: "a GSM8K row without ####", content: '{"question":"a","answer":"2"}', expected: "#### number" },
+  { what: "a file that is not UTF-8", content: new Uint8Array([123, 255, 10]), expected: "must be UTF-8" },
+  { what: "a file cut off within a character", content: new Uint8Array([0xc3]), expected: "must be UTF-8" },
 ];
 
-for (const { what, content, says } of faults) {
-  Deno.test(`readTasks() refuses ${what}, saying where`, async () => {
-    await assertRejects(() => read(content), SyntaxError, says);
+for (const { what, content, expected } of invalidRows) {
+  Deno.test(`readTasks() throws for ${what}, with its location`, async () => {
+    await assertRejects(() => read(content), SyntaxError, expected);
   });
 }
 
-Deno.test("readTasks() goes on behind a row that is no task where somebody is told of it", async () => {
+Deno.test("readTasks() calls 'onFault' for an invalid row and continues", async () => {
   const bytes = new TextEncoder().encode('{"query":"a"}\n{oops\n5\n{"query":"~"}\n{"query":"b"}\n');
   bytes[bytes.indexOf("~".charCodeAt(0))] = 0xff;
   await withFiles({ "x.jsonl": bytes }, async (folder) => {
@@ -106,6 +122,6 @@ Deno.test("readTasks() goes on behind a row that is no task where somebody is to
   });
 });
 
-Deno.test("readTasks() refuses a limit that is not a whole number of at least 1", async () => {
+Deno.test("readTasks() throws for a limit that is not a whole number of at least 1", async () => {
   for (const limit of [0, -1, 1.5, NaN]) await assertRejects(() => read("", limit), RangeError, "'limit'");
 });

@@ -1,4 +1,4 @@
-/** Files to read, by their paths in a folder that is gone when the test is over. */
+/** Runs a test with files in a temporary folder, which is removed afterwards. */
 export async function withFiles<T>(
   files: Readonly<Record<string, string | Uint8Array>>,
   test: (folder: string) => Promise<T>,
@@ -16,13 +16,13 @@ export async function withFiles<T>(
   }
 }
 
-/** The bytes of a text as `gzip` packs them. */
+/** Compresses a text with gzip. */
 export async function gzipped(text: string): Promise<Uint8Array> {
-  const packed = new Blob([text]).stream().pipeThrough(new CompressionStream("gzip"));
-  return new Uint8Array(await new Response(packed).arrayBuffer());
+  const compressed = new Blob([text]).stream().pipeThrough(new CompressionStream("gzip"));
+  return new Uint8Array(await new Response(compressed).arrayBuffer());
 }
 
-/** Rows as JSON lines. */
+/** Formats rows as JSON lines. */
 export function lines(...rows: readonly unknown[]): string {
   return rows.map((row) => `${JSON.stringify(row)}\n`).join("");
 }
