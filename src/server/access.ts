@@ -4,22 +4,22 @@ import { sha256 } from "../sandbox/sha256.ts";
 import type { AppEnv } from "./app_env.ts";
 import { ServerError } from "./server_error.ts";
 
-/** Who may ask. */
+/** Options of {@linkcode access}. */
 export interface AccessOptions {
-  /** One of these must come with each request; without any, everybody may ask who reaches the server. */
+  /** Accepted tokens. Without any, the server accepts every request that reaches it. */
   tokens?: readonly string[] | undefined;
-  /** The names by which the server may be called, without ports; any when there are none. */
+  /** Accepted host names, without ports. Without this option, any name is accepted. */
   hosts?: readonly string[] | undefined;
 }
 
-/** What tells nothing and is asked by what watches the server. */
+/** Health checks: they reveal nothing and need no token. */
 const OPEN_PATHS: ReadonlySet<string> = new Set(["/health", "/v1/health", "/v1/ping"]);
 
 const encoder = new TextEncoder();
 
 /**
- * Lets in who has a token, calls the server by one of its names, and is no page of another site: a browser
- * would otherwise carry a stranger's page to a server on the loopback.
+ * Checks the token, the host name and the origin of each request. The origin check keeps pages of other sites from
+ * reaching a server on the loopback interface through a browser.
  */
 export function access(options: AccessOptions): MiddlewareHandler<AppEnv> {
   const { tokens = [], hosts } = options;
@@ -38,24 +38,24 @@ export function access(options: AccessOptions): MiddlewareHandler<AppEnv> {
 function checkHost(host: string, hosts: readonly string[] | undefined): void {
   const name = host.replace(/:\d*$/, "").toLowerCase();
   if (hosts === undefined || hosts.includes(name)) return;
-  throw new ServerError("forbidden", "The server is not called by this host name");
+  throw new ServerError("forbidden", "The server does not accept this host name");
 }
 
 function checkOrigin(origin: string | undefined, host: string): void {
   if (origin === undefined || origin === `http://${host}` || origin === `https://${host}`) return;
-  throw new ServerError("forbidden", "Pages of another origin may not ask");
+  throw new ServerError("forbidden", "Requests from pages of another origin are refused");
 }
 
-/** The token of a request, where systems that are served put theirs. */
+/** Returns the token of a request. Clients of other systems send it in headers of their own. */
 function tokenOf(headers: Headers): string {
   const bearer = headers.get("authorization")?.match(/^Bearer (.+)$/i)?.[1];
   return bearer ?? headers.get("x-access-token") ?? headers.get("x-api-key") ?? "";
 }
 
-/** The owner that a token's hash is one of, found in the same time wherever they differ. */
+/** Returns the owner whose hash equals the given one, in constant time. */
 function ownerOf(given: string, owners: readonly string[]): string {
   const equal = owners.filter((owner) => timingSafeEqual(encoder.encode(owner), encoder.encode(given)));
   const [owner] = equal;
   if (owner !== undefined) return owner;
-  throw new ServerError("unauthorized", "A token is needed: send the header 'Authorization: Bearer …'");
+  throw new ServerError("unauthorized", "A token is required: send the header 'Authorization: Bearer …'");
 }

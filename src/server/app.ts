@@ -34,26 +34,30 @@ import { requestRoutes } from "./v1/requests.ts";
 import { sessionRoutes } from "./v1/sessions.ts";
 import { streamRoutes } from "./v1/stream.ts";
 
-/** The systems whose clients are served as they are; two ask at `/execute`, and the first takes what is its own. */
+/** Wire formats of other systems. Two of them use `/execute`; the first adapter takes its own requests. */
 const ADAPTERS = [sandboxFusion, nemoSkills, e2b, openR1, piston];
 
-/** What a server is made of. */
+/** Options of {@linkcode paddockApp}. */
 export interface PaddockAppOptions extends AccessOptions {
-  /** Where programs run. It stays its owner's. */
+  /** Sessions in which programs run. The caller disposes them. */
   sessions: SessionService;
   metrics: Metrics;
-  /** What `/v1/envs` drives; there is no such path without it. It stays its owner's. */
+  /** Envs of `/v1/envs`; without them the route does not exist. The caller disposes them. */
   envs?: EnvService | undefined;
-  /** What `/v1/grade` offers. */
+  /** Graders of `/v1/grade`. */
   graders?: Graders | undefined;
-  /** What OpenEnv's paths serve; the coding env unless given. */
+  /**
+   * Env of OpenEnv's routes.
+   *
+   * @default the coding env
+   */
   openEnv?: OpenEnvKind | undefined;
   limits?: Partial<RequestLimits> | undefined;
-  /** Told of what failed in the server, which nobody who asks is told. */
+  /** Called with internal errors, which clients never see. */
   onFault?: ((error: unknown) => void) | undefined;
 }
 
-/** The whole server as a function of requests; it needs no socket. */
+/** Returns the whole server as a request handler; it needs no socket. */
 export function paddockApp(options: PaddockAppOptions): Api {
   const { sessions, envs, metrics, graders = new Map(), onFault = () => {} } = options;
   const report = faultReport(onFault);
@@ -83,7 +87,7 @@ export function paddockApp(options: PaddockAppOptions): Api {
   gradeRoutes(
     app,
     boundedGraders(graders),
-    new Gate({ places: sessions.maxSessions, queue: 64, waitMs: 30_000 }),
+    new Gate({ slots: sessions.maxSessions, queue: 64, waitMs: 30_000 }),
   );
   if (envs) {
     envRoutes(app, envs);
@@ -96,13 +100,13 @@ export function paddockApp(options: PaddockAppOptions): Api {
   return app;
 }
 
-/** What the server says of itself. */
+/** Adds the routes about the server itself. */
 function aboutRoutes(app: Api, metrics: Metrics): void {
   const about = { openapi: "3.1.0", info: { title: "Paddock", version: PADDOCK_VERSION } };
   app.get("/v1/health", (c) => c.json({ status: "ok", version: PADDOCK_VERSION, format: V1_FORMAT }));
   app.get("/metrics", (c) => c.text(metrics.text(), 200, { "content-type": "text/plain; version=0.0.4" }));
   app.doc31("/openapi.json", about);
-  app.get("/", (c) => c.redirect("/docs")); // whoever opens the address that `paddock serve` prints
+  app.get("/", (c) => c.redirect("/docs")); // for people who open the address that `paddock serve` prints
   app.get("/docs", (c) => {
     c.header("content-security-policy", "default-src 'none'; style-src 'unsafe-inline'");
     return c.html(docsPage(app.getOpenAPI31Document(about)));

@@ -1,15 +1,15 @@
 import type { Context } from "hono";
 
-/** What every route of the server finds in its context. */
+/** Context values of every route. */
 export interface AppEnv {
   Bindings: {
-    /** Aborted when whatever listens for requests finds that whoever asked has gone. */
+    /** Aborted when the listener detects that the client has disconnected. */
     gone?: AbortSignal;
   };
   Variables: {
-    /** Who asks, as the token tells; the same for everybody where no token is needed. */
+    /** Owner of the request, from its token; the empty string if no token is required. */
     owner: string;
-    /** Aborted when whoever asked has gone, or the answer is not to wait for them. */
+    /** Aborted when the client disconnects or the request is cancelled. */
     signal: AbortSignal;
   };
 }

@@ -2,10 +2,10 @@ import { messageText } from "../message.ts";
 import type { GradeContext, Grader } from "../rewards/grader.ts";
 import { ServerError } from "./server_error.ts";
 
-/** Most graders read on the thread that answers everybody, so none is given more than it reads in a second or two. */
+/** Most graders run on the serving thread; this is what they read in a second or two. */
 const MAX_CHARACTERS = 1024 * 1024;
 
-/** Graders that refuse replies, and tasks, that nobody can read while others wait. */
+/** Wraps graders so that they refuse replies and tasks that would block the serving thread. */
 export function boundedGraders(
   graders: ReadonlyMap<string, () => Grader>,
 ): ReadonlyMap<string, () => Grader> {
@@ -24,12 +24,12 @@ function bounded(grader: Grader): Grader {
 
 function requireBounded({ history, task }: GradeContext): void {
   const replies = [...history].filter(({ role }) => role === "assistant");
-  const said = replies.reduce((most, reply) => Math.max(most, messageText(reply).length), 0);
+  const longest = replies.reduce((most, reply) => Math.max(most, messageText(reply).length), 0);
   const { answer = "", fields = {} } = task;
-  const asked = answer.length + JSON.stringify(fields).length;
-  if (said <= MAX_CHARACTERS && asked <= MAX_CHARACTERS) return;
+  const taskCharacters = answer.length + JSON.stringify(fields).length;
+  if (longest <= MAX_CHARACTERS && taskCharacters <= MAX_CHARACTERS) return;
   throw new ServerError(
     "too_large",
-    `A reply that is graded, and its task, may have ${MAX_CHARACTERS} characters each`,
+    `A graded reply and its task must have at most ${MAX_CHARACTERS} characters each`,
   );
 }

@@ -1,61 +1,61 @@
 import { connectedPorts } from "./connected_ports.ts";
 
-const LOOK_MS = 250;
+const POLL_MS = 250;
 
-/** A request that has no answer yet. */
+/** Request without a response yet. */
 interface Pending {
-  /** Whoever asked has this port. */
+  /** Remote port of the client. */
   readonly port: number;
   readonly gone: AbortController;
 }
 
 /**
- * Notices clients that go away before they are answered. Deno tells of those alone whose request came in one small
- * piece, so the kernel is asked, four times a second as long as an answer takes longer than that. Where there is
- * no such table, as there is on Linux alone, nobody is noticed.
+ * Detects clients that disconnect before their response. Deno reports disconnects only for requests that arrive in
+ * one small chunk. Therefore this class polls the kernel's connection table every 250 ms while a response is pending.
+ * Linux only: other systems have no such table.
  */
 export class Departures implements AsyncDisposable {
   readonly #port: number;
   readonly #pending = new Set<Pending>();
   #timer: ReturnType<typeof setTimeout> | undefined;
-  #looking: Promise<void> = Promise.resolve();
-  #over = false;
+  #polling: Promise<void> = Promise.resolve();
+  #isClosed = false;
 
   /** @param port The port that the server listens on. */
   constructor(port: number) {
     this.#port = port;
   }
 
-  /** Aborts `gone` when the client at that port goes away, until what comes back is disposed. */
+  /** Aborts `gone` when the client at `port` disconnects. Disposing the returned object ends the watch. */
   watch(port: number, gone: AbortController): Disposable {
     const pending = { port, gone };
     this.#pending.add(pending);
-    this.#rest();
+    this.#schedulePoll();
     return { [Symbol.dispose]: () => void this.#pending.delete(pending) };
   }
 
-  /** Looks no more. */
+  /** Stops polling and waits until a running poll has ended. */
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#over = true;
+    this.#isClosed = true;
     clearTimeout(this.#timer);
-    await this.#looking;
+    await this.#polling;
   }
 
-  #rest(): void {
-    if (this.#over || this.#pending.size === 0) return;
-    this.#timer ??= setTimeout(() => this.#looking = this.#look(), LOOK_MS);
+  #schedulePoll(): void {
+    if (this.#isClosed || this.#pending.size === 0) return;
+    this.#timer ??= setTimeout(() => this.#polling = this.#poll(), POLL_MS);
   }
 
-  async #look(): Promise<void> {
-    const before = [...this.#pending]; // who comes while the tables are read may not stand in them
+  async #poll(): Promise<void> {
+    const before = [...this.#pending]; // a client that connects during the read may not be listed
     const connected = before.length === 0 ? undefined : await connectedPorts(this.#port);
     const ports = connected && new Set(connected);
     for (const { port, gone } of before) {
       if (ports?.has(port) === false) {
-        gone.abort(new DOMException("Whoever asked has gone", "AbortError"));
+        gone.abort(new DOMException("The client has disconnected", "AbortError"));
       }
     }
     this.#timer = undefined;
-    this.#rest();
+    this.#schedulePoll();
   }
 }

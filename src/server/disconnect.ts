@@ -1,18 +1,18 @@
 import type { MiddlewareHandler } from "hono";
 import type { AppEnv } from "./app_env.ts";
 
-/** Gives a route the signal that is aborted when whoever asked goes away before the answer. */
+/** Sets the signal of a route, which aborts when the client disconnects before the response. */
 export function noticeDisconnect(): MiddlewareHandler<AppEnv> {
   return async (c, next) => {
     const gone = new AbortController();
     const signals = [c.req.raw.signal, ...c.env?.gone ? [c.env.gone] : []];
-    const onAbort = () => gone.abort(new DOMException("Whoever asked has gone", "AbortError"));
+    const onAbort = () => gone.abort(new DOMException("The client has disconnected", "AbortError"));
     for (const signal of signals) signal.addEventListener("abort", onAbort);
     c.set("signal", gone.signal);
     try {
       await next();
     } finally {
-      // The request's own is aborted after each answer, too.
+      // The request's own signal also aborts after each response.
       for (const signal of signals) signal.removeEventListener("abort", onAbort);
     }
   };

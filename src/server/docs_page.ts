@@ -1,6 +1,6 @@
 import { html } from "hono/html";
 
-/** An OpenAPI document, as far as its page shows it. */
+/** Parts of an OpenAPI document that its page shows. */
 export interface ApiDocument {
   readonly paths?: Readonly<Record<string, unknown>> | undefined;
   readonly components?: { readonly schemas?: unknown } | undefined;
@@ -8,7 +8,7 @@ export interface ApiDocument {
 
 const METHODS = ["get", "post", "delete"];
 
-/** A page that shows an API: nothing is loaded from anywhere, and nothing in it runs. */
+/** Renders an API as an HTML page without scripts and without external resources. */
 export function docsPage(document: ApiDocument): ReturnType<typeof html> {
   const operations = Object.entries(document.paths ?? {}).flatMap(([path, item]) =>
     Object.entries(item ?? {})
@@ -24,7 +24,7 @@ body { font: 16px system-ui; max-width: 60rem; margin: 2rem auto; padding: 0 1re
 pre { background: #f4f4f4; padding: 1rem; overflow: auto }
 </style>
 <h1>Paddock</h1>
-<p>The same for programs: <a href="/openapi.json">openapi.json</a></p>
+<p>Schema: <a href="/openapi.json">openapi.json</a></p>
 ${operations.map(({ name, operation }) => details(`${name} · ${operation.summary ?? ""}`, operation))}
 ${details("Schemas", document.components?.schemas)}
 </html>`;

@@ -1,6 +1,6 @@
 /**
- * Graders as a module that `deno serve` takes: `deno serve --allow-net src/server/edge.ts`. With a token, or graders
- * of its own, a file of two lines is served in its place:
+ * Graders as a module for `deno serve`: `deno serve --allow-net src/server/edge.ts`. For a token or custom graders,
+ * serve a file of two lines instead:
  *
  * ```ts
  * import { edgeApp } from "@paddock/paddock/edge";

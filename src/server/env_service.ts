@@ -8,27 +8,35 @@ import { ServerError } from "./server_error.ts";
 import type { SessionService } from "./session_service.ts";
 import type { Graders } from "./v1/grade.ts";
 
-/** What an {@linkcode EnvService} is made of. */
+/** Options of {@linkcode EnvService}. */
 export interface EnvServiceOptions {
-  /** Where the Python of envs runs. It stays its owner's. */
+  /** Sessions for the Python of envs. The caller disposes them. */
   sessions: SessionService;
   metrics: Metrics;
-  /** Who may score episodes. */
+  /** Graders by name. */
   graders?: Graders | undefined;
-  /** What envs may call. They stay their owner's, and all envs share them. */
+  /** Tools that envs may call. All envs share them; the caller disposes them. */
   tools?: readonly Tool[] | undefined;
-  /** Envs at once. */
+  /**
+   * Maximum number of envs.
+   *
+   * @default 1024
+   */
   maxEnvs?: number | undefined;
-  /** Milliseconds after which an env that nobody uses ends. */
+  /**
+   * Milliseconds without use after which an env ends.
+   *
+   * @default 600_000
+   */
   idleMs?: number | undefined;
-  /** Told of what an env throws, before whoever asked is told of it in other words. */
+  /** Called with each error of an env, before the client gets its public form. */
   onFault?: ((thrown: unknown) => void) | undefined;
 }
 
-/** Tasks and conversations that all envs may keep together. */
+/** Maximum number of characters of tasks and conversations that all envs store together. */
 const MAX_CHARACTERS = 512 * 1024 * 1024;
 
-/** Envs for whoever is served: made from configs, found again by their ids, and ended when nobody uses them. */
+/** Creates envs from configs, finds them by id, and ends idle ones. */
 export class EnvService implements AsyncDisposable {
   readonly maxEnvs: number;
   readonly #options: EnvServiceOptions;
@@ -42,12 +50,12 @@ export class EnvService implements AsyncDisposable {
   }
 
   /**
-   * Makes an env that is found again by its id.
+   * Creates an env that can be found by its id.
    *
-   * @throws {ServerError} when there are too many, or the config names what is not there.
+   * @throws {ServerError} `busy` if there are too many envs; `invalid` if the config names an unknown tool or grader.
    */
   create(config: EnvConfig, owner: string): LiveEnv {
-    if (this.#stopped) throw new ServerError("unavailable", "The server stops");
+    if (this.#stopped) throw new ServerError("unavailable", "The server is stopping");
     if (this.#envs.size >= this.maxEnvs) {
       throw new ServerError("busy", `All ${this.maxEnvs} envs are in use`, { retryAfter: 10 });
     }
@@ -69,7 +77,7 @@ export class EnvService implements AsyncDisposable {
   }
 
   /**
-   * The env of an id; one of somebody else's is as good as none.
+   * Returns the env of an id. Other owners' envs are reported as not found.
    *
    * @throws {ServerError} `not_found`.
    */
@@ -79,20 +87,24 @@ export class EnvService implements AsyncDisposable {
     throw new ServerError("not_found", "There is no such env");
   }
 
-  /** The envs of an owner's, oldest first. */
+  /** Returns the owner's envs, oldest first. */
   list(owner: string): LiveEnv[] {
     return [...this.#envs.values()].filter((env) => env.owner === owner);
   }
 
-  /** Ends every env; what runs in one is cut short. */
+  /** Ends all envs and aborts their programs. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stopped = true;
     await Promise.all([...this.#envs.values()].map((env) => env[Symbol.asyncDispose]()));
   }
 
   #requireRoom(): void {
-    const kept = this.#envs.values().reduce((sum, { characters }) => sum + characters, 0);
-    if (kept <= MAX_CHARACTERS) return;
-    throw new ServerError("busy", `All envs keep ${MAX_CHARACTERS} characters already`, { retryAfter: 10 });
+    const stored = this.#envs.values().reduce((sum, { characters }) => sum + characters, 0);
+    if (stored <= MAX_CHARACTERS) return;
+    throw new ServerError(
+      "busy",
+      `All envs together store at most ${MAX_CHARACTERS} characters, and that is reached`,
+      { retryAfter: 10 },
+    );
   }
 }

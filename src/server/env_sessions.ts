@@ -2,15 +2,15 @@ import type { SessionLease, SessionPool } from "../sandbox/exec.ts";
 import type { LiveSession } from "./live_session.ts";
 import type { SessionService } from "./session_service.ts";
 
-/** How an env takes its interpreter. */
+/** Options of {@linkcode EnvSessions.acquire}. */
 export interface TakeOptions {
   seed?: number | undefined;
   signal?: AbortSignal | undefined;
 }
 
 /**
- * The interpreters of one env, of which it has one at a time. It can be taken before the step that needs it, so
- * that a step for which none is free is refused before it has changed anything.
+ * Sessions of one env, one at a time. A session can be acquired before the step that needs it, so that a step is
+ * refused before it has changed anything when none is free.
  */
 export class EnvSessions implements SessionPool, AsyncDisposable {
   readonly #sessions: SessionService;
@@ -23,32 +23,32 @@ export class EnvSessions implements SessionPool, AsyncDisposable {
   }
 
   /**
-   * Has an interpreter ready, unless there is one.
+   * Acquires a session if there is none yet.
    *
-   * @throws {ServerError} when none is free for too long.
+   * @throws {ServerError} `busy` or `timeout` if no session becomes free.
    */
   async prepare(options: TakeOptions): Promise<void> {
-    await this.#taken(options);
+    await this.#borrow(options);
   }
 
   async acquire(options: TakeOptions = {}): Promise<SessionLease> {
-    const session = await this.#taken(options);
+    const session = await this.#borrow(options);
     return { session, [Symbol.asyncDispose]: () => this[Symbol.asyncDispose]() };
   }
 
-  /** Gives the interpreter back. */
+  /** Returns the session. */
   async [Symbol.asyncDispose](): Promise<void> {
     const session = this.#session;
     this.#session = undefined;
     await session?.[Symbol.asyncDispose]();
   }
 
-  async #taken({ seed, signal = new AbortController().signal }: TakeOptions): Promise<LiveSession> {
+  async #borrow({ seed, signal = new AbortController().signal }: TakeOptions): Promise<LiveSession> {
     return this.#session ??= await this.#sessions.borrow({
       owner: this.#owner,
       seed,
       signal,
-      idleMs: Infinity, // the env ends for want of use, and its interpreter with it
+      idleMs: Infinity, // the env has the idle time, and ends its session
     });
   }
 }

@@ -1,81 +1,86 @@
 import { ServerError } from "./server_error.ts";
 
-/** How many may be inside, and how many may wait. */
+/** Options of {@linkcode Gate}. */
 export interface GateOptions {
-  /** At once inside. */
-  places: number;
-  /** At once inside of one owner's; all unless given. */
-  placesEach?: number | undefined;
-  /** At once in line; who comes later is turned away. */
+  /** Number of slots. */
+  slots: number;
+  /**
+   * Slots that one owner may hold.
+   *
+   * @default all slots
+   */
+  slotsPerOwner?: number | undefined;
+  /** Number of requests that may wait; further requests are rejected. */
   queue: number;
-  /** Milliseconds that one may stand in line. */
+  /** Milliseconds that a request may wait. */
   waitMs: number;
 }
 
-/** Who stands in line. */
+/** Waiting request. */
 interface Waiting {
   readonly owner: string;
-  readonly enter: (place: Disposable) => void;
-  readonly leave: (reason: unknown) => void;
+  readonly admit: (slot: Disposable) => void;
+  readonly reject: (reason: unknown) => void;
 }
 
 /**
- * Bounds what goes on at once: a place, a place in line, or a refusal; never an endless wait. Of several owners
- * the one with the fewest places is next, and the one who waits most often gives way when the line is full.
+ * Bounds the number of concurrent operations. A request gets a slot, waits in a bounded queue for a bounded time, or
+ * is rejected. The next slot goes to the owner with the fewest slots. When the queue is full, the owner with most
+ * waiting requests loses its newest one.
  */
 export class Gate {
   readonly #options: GateOptions;
-  readonly #line = new Set<Waiting>();
-  readonly #inside = new Map<string, number>();
+  readonly #queue = new Set<Waiting>();
+  readonly #slotsByOwner = new Map<string, number>();
   #taken = 0;
 
-  /** @throws {RangeError} when there is not at least one place. */
+  /** @throws {RangeError} if there are fewer than one slot. */
   constructor(options: GateOptions) {
-    const { places } = options;
-    if (!Number.isInteger(places) || places < 1) {
+    const { slots } = options;
+    if (!Number.isInteger(slots) || slots < 1) {
       throw new RangeError(
-        `Cannot bound what runs at once as there must be a place or more: current value is ${places}`,
+        `Cannot create admission queue as 'slots' must be an integer >= 1: current value is ${slots}`,
       );
     }
     this.#options = options;
   }
 
-  /** How many stand in line. */
+  /** Number of waiting requests. */
   get waiting(): number {
-    return this.#line.size;
+    return this.#queue.size;
   }
 
   /**
-   * Runs `enter` with a place, which is free again when the returned one is disposed.
+   * Waits for a slot and runs `start`. Disposing the returned slot frees it.
    *
-   * @throws {ServerError} `busy` when the line is full, `timeout` when the wait, `enter` included, is too long.
+   * @throws {ServerError} `busy` if the queue is full; `timeout` if the wait and `start` together take too long.
    */
   async pass<T>(
-    enter: (signal: AbortSignal) => Promise<T>,
+    start: (signal: AbortSignal) => Promise<T>,
     { signal, owner = "" }: { signal: AbortSignal; owner?: string },
-  ): Promise<{ entered: T; place: Disposable }> {
+  ): Promise<{ started: T; slot: Disposable }> {
     using wait = new Deadline(this.#options.waitMs, signal);
-    const place = await this.#place(owner, wait.signal);
+    const slot = await this.#acquire(owner, wait.signal);
     try {
-      return { entered: await enter(wait.signal), place };
+      return { started: await start(wait.signal), slot };
     } catch (error) {
-      place[Symbol.dispose]();
+      slot[Symbol.dispose]();
       throw error;
     }
   }
 
-  async #place(owner: string, signal: AbortSignal): Promise<Disposable> {
+  async #acquire(owner: string, signal: AbortSignal): Promise<Disposable> {
     signal.throwIfAborted();
     if (this.#admits(owner)) return this.#take(owner);
-    this.#makeRoom(owner);
-    const { promise, resolve: enter, reject: leave } = Promise.withResolvers<Disposable>();
-    const waiting = { owner, enter, leave };
+    this.#evict(owner);
+    const { promise, resolve: admit, reject } = Promise.withResolvers<Disposable>();
+    const waiting = { owner, admit, reject };
     const onAbort = () => {
-      this.#line.delete(waiting);
-      leave(signal.reason);
+      this.#queue.delete(waiting);
+      reject(signal.reason);
     };
     signal.addEventListener("abort", onAbort);
-    this.#line.add(waiting);
+    this.#queue.add(waiting);
     try {
       return await promise;
     } finally {
@@ -84,63 +89,63 @@ export class Gate {
   }
 
   #admits(owner: string): boolean {
-    const { places, placesEach = places } = this.#options;
-    return this.#taken < places && this.#count(owner) < placesEach;
+    const { slots, slotsPerOwner = slots } = this.#options;
+    return this.#taken < slots && this.#count(owner) < slotsPerOwner;
   }
 
   #count(owner: string): number {
-    return this.#inside.get(owner) ?? 0;
+    return this.#slotsByOwner.get(owner) ?? 0;
   }
 
   #take(owner: string): Disposable {
     this.#taken++;
-    this.#inside.set(owner, this.#count(owner) + 1);
-    let inside = true;
+    this.#slotsByOwner.set(owner, this.#count(owner) + 1);
+    let isHeld = true;
     return {
       [Symbol.dispose]: () => {
-        if (inside) this.#giveBack(owner);
-        inside = false;
+        if (isHeld) this.#release(owner);
+        isHeld = false;
       },
     };
   }
 
-  #giveBack(owner: string): void {
+  #release(owner: string): void {
     this.#taken--;
     const left = this.#count(owner) - 1;
-    if (left > 0) this.#inside.set(owner, left);
-    else this.#inside.delete(owner);
-    const [next] = [...this.#line].filter((waiting) => this.#admits(waiting.owner))
+    if (left > 0) this.#slotsByOwner.set(owner, left);
+    else this.#slotsByOwner.delete(owner);
+    const [next] = [...this.#queue].filter((waiting) => this.#admits(waiting.owner))
       .sort((one, other) => this.#count(one.owner) - this.#count(other.owner));
     if (next === undefined) return;
-    this.#line.delete(next);
-    next.enter(this.#take(next.owner));
+    this.#queue.delete(next);
+    next.admit(this.#take(next.owner));
   }
 
-  /** Has the last of whoever waits most often leave a full line, unless that is the one who comes. */
-  #makeRoom(owner: string): void {
-    const { places, queue } = this.#options;
-    if (this.#line.size < queue) return;
-    const full = new ServerError("busy", `All ${places} sessions are in use and ${queue} requests wait`, {
+  /** When the queue is full, evicts the newest request of the owner with most waiting, unless that is the caller. */
+  #evict(owner: string): void {
+    const { slots, queue } = this.#options;
+    if (this.#queue.size < queue) return;
+    const full = new ServerError("busy", `All ${slots} sessions are in use and ${queue} requests wait`, {
       retryAfter: 1,
     });
-    const owners = Map.groupBy(this.#line, (waiting) => waiting.owner);
+    const owners = Map.groupBy(this.#queue, (waiting) => waiting.owner);
     const [most = []] = [...owners.values()].sort((one, other) => other.length - one.length);
     if (most.length <= (owners.get(owner)?.length ?? 0) + 1) throw full;
     const last = most.at(-1);
-    if (last !== undefined) this.#line.delete(last);
-    last?.leave(full);
+    if (last !== undefined) this.#queue.delete(last);
+    last?.reject(full);
   }
 }
 
-/** A signal that is aborted when the time is over or another one is. */
+/** Signal that aborts after a time or when another signal aborts. */
 class Deadline implements Disposable {
   readonly signal: AbortSignal;
   readonly #timer: ReturnType<typeof setTimeout>;
 
   constructor(waitMs: number, signal: AbortSignal) {
-    const over = new AbortController();
-    this.#timer = setTimeout(() => over.abort(tooLong(waitMs)), waitMs);
-    this.signal = AbortSignal.any([over.signal, signal]);
+    const timeout = new AbortController();
+    this.#timer = setTimeout(() => timeout.abort(waitTimeout(waitMs)), waitMs);
+    this.signal = AbortSignal.any([timeout.signal, signal]);
   }
 
   [Symbol.dispose](): void {
@@ -148,6 +153,6 @@ class Deadline implements Disposable {
   }
 }
 
-function tooLong(waitMs: number): ServerError {
+function waitTimeout(waitMs: number): ServerError {
   return new ServerError("timeout", `No session was free within ${waitMs} ms`, { retryAfter: 1 });
 }

@@ -2,60 +2,72 @@ import { Departures } from "./departures.ts";
 import { impatient } from "./impatient.ts";
 import { Listener } from "./listener.ts";
 
-/** Answers a request; the signal is aborted when whoever asked goes away before the answer. */
+/** Handles a request. `gone` aborts when the client disconnects before the response. */
 export type Fetch = (request: Request, gone: AbortSignal) => Response | Promise<Response>;
 
-/** Where a {@linkcode HttpServer} listens, and how it stops. */
+/** Options of {@linkcode HttpServer}. */
 export interface HttpServerOptions {
   hostname: string;
-  /** 0 is any that is free. */
+  /** Port; 0 selects a free one. */
   port: number;
-  /** Milliseconds that requests have to end when the server stops; what is left is cut short. */
+  /**
+   * Milliseconds that running requests may take after the server begins to stop; then they are aborted.
+   *
+   * @default 5_000
+   */
   graceMs?: number | undefined;
-  /** Milliseconds that a reader may take over the next piece of an answer; a slower one is cut off. */
+  /**
+   * Milliseconds that a client may take to read the next chunk of a response; then its connection is closed.
+   *
+   * @default 60_000
+   */
   readMs?: number | undefined;
-  /** Connections at once; with more, those that are not waiting for an answer are closed. */
+  /**
+   * Maximum number of connections. Above it, connections without a pending response are closed.
+   *
+   * @default 8_192
+   */
   maxConnections?: number | undefined;
-  /** Told when connections were too many. */
+  /** Called when there were too many connections. */
   onFault?: ((error: unknown) => void) | undefined;
-  /** Called when that time is over: ends whatever requests wait for. */
+  /** Called after the grace period; ends what the remaining requests wait for. */
   onGraceOver: () => Promise<void>;
 }
 
-/** How long answers may take to leave when what they waited for has ended. */
-const LEAVE_MS = 1_000;
+/** Time for the remaining responses after the grace period. */
+const FLUSH_MS = 1_000;
 
-/** Serves a function of requests at an address, until disposed. */
+/** Serves a request handler at an address until disposed. */
 export class HttpServer implements AsyncDisposable {
   readonly #listener: Listener;
   readonly #options: HttpServerOptions;
   readonly #departures: Departures;
   #stopped: Promise<void> | undefined;
 
-  /** @throws {Deno.errors.AddrInUse} when somebody else listens there. */
+  /** @throws {Deno.errors.AddrInUse} if the port is in use. */
   constructor(fetch: Fetch, options: HttpServerOptions) {
     const { readMs = 60_000 } = options;
     this.#options = options;
     this.#listener = new Listener(
       async (request, { remoteAddr }) =>
-        await impatient(await this.#answer(fetch, request, remoteAddr), readMs),
+        await impatient(await this.#handle(fetch, request, remoteAddr), readMs),
       options,
     );
     this.#departures = new Departures(this.port);
   }
 
-  /** The port that it listens on. */
+  /** Port that the server listens on. */
   get port(): number {
     return this.#listener.port;
   }
 
-  /** Takes no further request, lets those there are end within the grace, and cuts short what is left. */
+  /** Accepts no further requests, waits for running ones during the grace period, then aborts the rest. */
   [Symbol.asyncDispose](): Promise<void> {
     this.#stopped ??= this.#stop();
     return this.#stopped;
   }
 
-  async #answer(fetch: Fetch, request: Request, { port }: { port: number }): Promise<Response> {
+  async #handle(fetch: Fetch, request: Request, { port }: { port: number }): Promise<Response> {
     const gone = new AbortController();
     using _watch = this.#departures.watch(port, gone);
     return await fetch(request, gone.signal);
@@ -67,16 +79,16 @@ export class HttpServer implements AsyncDisposable {
     const ended = this.#listener.shutdown();
     await within(graceMs, ended);
     await onGraceOver();
-    if (!await within(LEAVE_MS, ended)) this.#listener.cut();
+    if (!await within(FLUSH_MS, ended)) this.#listener.cut();
     await ended;
   }
 }
 
-/** Waits for an end, or for as long as it may take; says whether it came. */
+/** Waits for a promise for at most `ms`. Returns true if it resolved in time. */
 async function within(ms: number, ended: Promise<unknown>): Promise<boolean> {
-  const over = Promise.withResolvers<false>();
-  const timer = setTimeout(() => over.resolve(false), ms);
-  const came = await Promise.race([ended.then(() => true), over.promise]);
+  const timeout = Promise.withResolvers<false>();
+  const timer = setTimeout(() => timeout.resolve(false), ms);
+  const hasEnded = await Promise.race([ended.then(() => true), timeout.promise]);
   clearTimeout(timer);
-  return came;
+  return hasEnded;
 }

@@ -1,30 +1,30 @@
-/** Ends what nobody uses: calls back when its time without any use is over. */
+/** Calls back after a period without use. */
 export class Idle implements Disposable {
   readonly #idleMs: number;
   readonly #onIdle: () => void;
   #usedAt = new Date();
   #users = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
-  #over = false;
+  #isClosed = false;
 
-  /** It never calls back when `idleMs` is `Infinity`. */
+  /** With `idleMs` of `Infinity` it never calls back. */
   constructor(idleMs: number, onIdle: () => void) {
     this.#idleMs = idleMs;
     this.#onIdle = onIdle;
-    this.#rest();
+    this.#startTimer();
   }
 
-  /** When the last use ended. */
+  /** End of the last use. */
   get usedAt(): Date {
     return this.#usedAt;
   }
 
-  /** How many use it now. */
+  /** Number of current uses. */
   get users(): number {
     return this.#users;
   }
 
-  /** Begins a use, which ends when what comes back is disposed. */
+  /** Begins a use, which ends when the returned object is disposed. */
   use(): Disposable {
     clearTimeout(this.#timer);
     this.#users++;
@@ -32,19 +32,19 @@ export class Idle implements Disposable {
       [Symbol.dispose]: () => {
         this.#users--;
         this.#usedAt = new Date();
-        if (this.#users === 0) this.#rest();
+        if (this.#users === 0) this.#startTimer();
       },
     };
   }
 
-  /** Calls back no more. */
+  /** Stops the timer for good. */
   [Symbol.dispose](): void {
-    this.#over = true;
+    this.#isClosed = true;
     clearTimeout(this.#timer);
   }
 
-  #rest(): void {
-    if (this.#over || this.#idleMs === Infinity) return;
+  #startTimer(): void {
+    if (this.#isClosed || this.#idleMs === Infinity) return;
     this.#timer = setTimeout(this.#onIdle, this.#idleMs);
   }
 }

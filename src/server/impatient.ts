@@ -1,23 +1,25 @@
-const PIECE_BYTES = 256 * 1024;
-/** What is written while it is read; everything else is there as a whole. */
-const LIVE = /^(text\/event-stream|application\/x-ndjson)/;
+const CHUNK_BYTES = 256 * 1024;
+/** Content types of streamed responses; all others are sent as a whole. */
+const STREAMED = /^(text\/event-stream|application\/x-ndjson)/;
 
 /**
- * A response that fails when its reader takes longer than `readMs` over a piece of it, so that nobody makes the
- * server keep an answer for ever. A stream in which nothing is to be read yet may stand still.
+ * Returns a response that fails when the client takes longer than `readMs` to read a chunk. Otherwise a client could
+ * make the server hold a response without end. A stream that has no data to read may pause.
  */
 export async function impatient(response: Response, readMs: number): Promise<Response> {
   if (response.body === null || response.status === 101) return response;
   const { status, statusText, headers } = response;
   const init = { status, statusText, headers };
-  if (LIVE.test(headers.get("content-type") ?? "")) return new Response(inTime(response.body, readMs), init);
-  const whole = await response.bytes();
-  headers.set("content-length", String(whole.length));
-  if (whole.length <= PIECE_BYTES) return new Response(whole, init);
-  return new Response(inTime(new Blob([whole]).stream(), readMs), init);
+  if (STREAMED.test(headers.get("content-type") ?? "")) {
+    return new Response(withChunkTimeout(response.body, readMs), init);
+  }
+  const bytes = await response.bytes();
+  headers.set("content-length", String(bytes.length));
+  if (bytes.length <= CHUNK_BYTES) return new Response(bytes, init);
+  return new Response(withChunkTimeout(new Blob([bytes]).stream(), readMs), init);
 }
 
-function inTime(
+function withChunkTimeout(
   body: ReadableStream<Uint8Array<ArrayBuffer>>,
   readMs: number,
 ): ReadableStream<Uint8Array<ArrayBuffer>> {
@@ -32,11 +34,11 @@ function inTime(
         if (done) return controller.close();
         rest = value;
       }
-      controller.enqueue(rest.slice(0, PIECE_BYTES));
-      rest = rest.subarray(PIECE_BYTES);
+      controller.enqueue(rest.slice(0, CHUNK_BYTES));
+      rest = rest.subarray(CHUNK_BYTES);
       timer = setTimeout(() => {
-        controller.error(new Error("the reader is too slow"));
-        reader.cancel().catch(() => {}); // it ends all the same
+        controller.error(new Error("the client reads too slowly"));
+        reader.cancel().catch(() => {}); // the response has failed in any case
       }, readMs);
     },
     async cancel(reason) {

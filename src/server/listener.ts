@@ -1,32 +1,36 @@
 import { connectedPorts } from "./connected_ports.ts";
 
-/** Where a {@linkcode Listener} listens, and how much it bears. */
+/** Options of {@linkcode Listener}. */
 export interface ListenerOptions {
   hostname: string;
-  /** 0 is any that is free. */
+  /** Port; 0 selects a free one. */
   port: number;
-  /** Connections at once; with more, those that are not waiting for an answer are closed. */
+  /**
+   * Maximum number of connections. Above it, connections without a pending response are closed.
+   *
+   * @default 8_192
+   */
   maxConnections?: number | undefined;
-  /** Told when connections were too many. */
+  /** Called when there were too many connections. */
   onFault?: ((error: unknown) => void) | undefined;
 }
 
-/** A server of Deno's, from when it listens until its last request is answered. */
+/** One `Deno.serve` instance, from its start until its last response. */
 interface Generation {
   readonly server: Deno.HttpServer<Deno.NetAddr>;
   readonly cut: AbortController;
 }
 
-/** Each costs some 10 kB and an open file. */
+/** Each connection takes about 10 kB and one file descriptor. */
 const MAX_CONNECTIONS = 8192;
-const LOOK_MS = 2_000;
-const AGAIN_MS = 1;
+const POLL_MS = 2_000;
+const RETRY_MS = 1;
 
 /**
- * Listens for requests. Deno has no limit of connections, none of the time that a request's head may take, and
- * ends a server that may open no more files, so whoever opens connections and says nothing would end it. Here, as
- * soon as there are too many, the server is let go, which closes what is idle or half said and answers what was
- * asked, and another one listens in its place. Sockets that were upgraded are closed, too.
+ * Listens for requests with a bounded number of connections. `Deno.serve` limits neither connections nor the time of
+ * a request's head, and it ends when no file descriptor is left. Above the limit, this class shuts the current
+ * server down, which closes idle connections, unfinished requests and upgraded sockets but completes pending
+ * responses, and starts a new server on the same port.
  */
 export class Listener {
   readonly port: number;
@@ -35,30 +39,30 @@ export class Listener {
   readonly #generations = new Map<Generation, Promise<void>>();
   #newest: Generation;
   #timer: ReturnType<typeof setTimeout> | undefined;
-  #looking: Promise<void> = Promise.resolve();
-  #again: ReturnType<typeof setTimeout> | undefined;
-  #over = false;
+  #polling: Promise<void> = Promise.resolve();
+  #retryTimer: ReturnType<typeof setTimeout> | undefined;
+  #isClosed = false;
 
-  /** @throws {Deno.errors.AddrInUse} when somebody else listens there. */
+  /** @throws {Deno.errors.AddrInUse} if the port is in use. */
   constructor(handler: Deno.ServeHandler<Deno.NetAddr>, options: ListenerOptions) {
     this.#handler = handler;
     this.#options = options;
     this.#newest = this.#listen(options.port);
     this.port = this.#newest.server.addr.port;
-    this.#rest();
+    this.#schedulePoll();
   }
 
-  /** Takes no further request, and waits until those there are have been answered. */
+  /** Accepts no further requests and waits for all pending responses. */
   async shutdown(): Promise<void> {
-    this.#over = true;
+    this.#isClosed = true;
     clearTimeout(this.#timer);
-    clearTimeout(this.#again);
-    await this.#looking;
+    clearTimeout(this.#retryTimer);
+    await this.#polling;
     this.#newest.server.shutdown();
     await Promise.all(this.#generations.values());
   }
 
-  /** Answers nobody any more. */
+  /** Closes all connections at once. */
   cut(): void {
     for (const { cut } of this.#generations.keys()) cut.abort();
   }
@@ -72,45 +76,47 @@ export class Listener {
     return generation;
   }
 
-  /** Resolves when a generation has answered its last request; one that failed is followed by another. */
+  /** Resolves after the last response of a generation. Replaces a generation that failed. */
   async #ended(generation: Generation): Promise<void> {
     const { server } = generation;
     try {
       await server.finished;
     } catch (error) {
-      this.#renew(error);
+      this.#replace(error);
       await server.shutdown();
     }
     this.#generations.delete(generation);
   }
 
-  #rest(): void {
-    this.#timer = setTimeout(() => this.#looking = this.#look(), LOOK_MS);
+  #schedulePoll(): void {
+    this.#timer = setTimeout(() => this.#polling = this.#poll(), POLL_MS);
   }
 
-  async #look(): Promise<void> {
+  async #poll(): Promise<void> {
     const { maxConnections = MAX_CONNECTIONS } = this.#options;
     const open = (await connectedPorts(this.port))?.length ?? 0;
-    if (this.#over) return;
-    if (open > maxConnections) this.#renew(new Error(`${open} connections are open, which is too many`));
-    this.#rest();
+    if (this.#isClosed) return;
+    if (open > maxConnections) {
+      this.#replace(new Error(`Too many connections: ${open} are open, the limit is ${maxConnections}`));
+    }
+    this.#schedulePoll();
   }
 
-  /** Puts another generation in the place of the newest. */
-  #renew(reason: unknown): void {
-    if (this.#over) return;
+  /** Replaces the newest generation. */
+  #replace(reason: unknown): void {
+    if (this.#isClosed) return;
     this.#options.onFault?.(reason);
     this.#newest.server.shutdown();
     this.#listenAgain();
   }
 
-  /** The port is free a little after whoever listened there has been told to end. */
+  /** Retries until the previous server has released the port. */
   #listenAgain(): void {
-    if (this.#over) return;
+    if (this.#isClosed) return;
     try {
       this.#newest = this.#listen(this.port);
     } catch {
-      this.#again = setTimeout(() => this.#listenAgain(), AGAIN_MS);
+      this.#retryTimer = setTimeout(() => this.#listenAgain(), RETRY_MS);
     }
   }
 }

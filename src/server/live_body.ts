@@ -1,8 +1,8 @@
 const encoder = new TextEncoder();
 
 /**
- * A body that is written while it is read. What is written is bounded by what a program may print, so a slow
- * reader holds no session; one that goes away aborts the signal.
+ * Returns a body that `write` produces while the client reads it. The output limit of a program bounds the buffered
+ * text, so a slow client holds no session. A client that disconnects aborts the signal of `write`.
  */
 export function liveBody(
   write: (send: (text: string) => void, signal: AbortSignal) => Promise<void>,
@@ -18,7 +18,7 @@ export function liveBody(
       if (!gone.signal.aborted) controller.close();
     },
     cancel() {
-      gone.abort(new DOMException("Whoever asked has gone", "AbortError"));
+      gone.abort(new DOMException("The client has disconnected", "AbortError"));
     },
   });
 }

@@ -10,54 +10,58 @@ import type { EnvSessions } from "./env_sessions.ts";
 import { Idle } from "./idle.ts";
 import { ServerError } from "./server_error.ts";
 
-/** What a {@linkcode LiveEnv} is made of. */
+/** Options of {@linkcode LiveEnv}. */
 export interface LiveEnvOptions {
   readonly env: Env;
   readonly config: EnvConfig;
-  /** Where its Python runs; disposed with it. */
+  /** Sessions of its Python; disposed with it. */
   readonly sessions: EnvSessions;
-  /** Who may use it. */
+  /** Owner, who alone may use it. */
   readonly owner: string;
   /** Milliseconds without use after which it ends. */
   readonly idleMs: number;
-  /** Called before it takes anything more to keep; throws when there is no room for it. */
+  /** Called before it stores more data; throws if the server has no room for it. */
   readonly requireRoom: () => void;
-  /** Told of what the env throws. */
+  /** Called with each error of the env. */
   readonly onFault: (thrown: unknown) => void;
   /** Called once, when it ends. */
   readonly onEnd: () => void;
 }
 
-/** How far the episode of an env has come. */
+/** State of an episode. */
 export interface EpisodeState {
   readonly taskId: string;
   readonly turns: number;
-  /** The sum of its rewards; `null` when none was given. */
+  /** Sum of its rewards; `null` without any. */
   readonly reward: number | null;
   readonly terminated: boolean;
   readonly truncated: boolean;
-  /** Why it cannot go on, where a step failed. */
+  /** Error message of a failed step. */
   readonly failed?: string;
 }
 
-/** What a reset may bring. */
+/** Options of {@linkcode LiveEnv.reset}. */
 export interface LiveResetOptions {
-  /** The next of the config's unless given. */
+  /**
+   * Task of the episode.
+   *
+   * @default the next task of the config
+   */
   task?: Task | undefined;
   seed?: number | undefined;
   signal: AbortSignal;
 }
 
-/** More requests than this may not wait for one env. */
+/** Maximum number of requests that wait for one env. */
 const MAX_WAITING = 16;
-/** No honest reply is longer, or has more blocks; each block may print as much as the profile lets it. */
+/** Bounds of one reply. Each block may print as much as the profile allows. */
 const MAX_REPLY_CHARACTERS = 1024 * 1024;
 const MAX_BLOCKS = 64;
 const MAX_EPISODE_CHARACTERS = 32 * 1024 * 1024;
 
-/** An env that somebody drives from afar. It ends when it is disposed, or is used no more. */
+/** A remotely driven env; it ends on dispose or after its idle time. */
 export class LiveEnv implements AsyncDisposable {
-  /** Names it, and cannot be guessed. */
+  /** Unguessable id. */
   readonly id: string = crypto.getRandomValues(new Uint8Array(24)).toBase64({ alphabet: "base64url" });
   readonly owner: string;
   readonly config: EnvConfig;
@@ -86,51 +90,51 @@ export class LiveEnv implements AsyncDisposable {
     return this.#idle.usedAt;
   }
 
-  /** How much it keeps. */
+  /** Number of characters that it stores. */
   get characters(): number {
     return this.#configCharacters + this.#historyCharacters;
   }
 
-  /** What the policy is to answer; `undefined` when no episode goes on. */
+  /** Current observation; `undefined` if no episode is running. */
   get observation(): Observation | undefined {
     return this.#observation;
   }
 
-  /** The newest episode; `undefined` before the first reset. */
+  /** Latest episode; `undefined` before the first reset. */
   get episode(): EpisodeState | undefined {
     return this.#episode;
   }
 
-  /** Starts an episode. Everything here throws a {@linkcode ServerError} only. */
+  /** Starts an episode. All methods throw only {@linkcode ServerError}. */
   async reset({ task, seed, signal }: LiveResetOptions): Promise<Observation> {
     return await this.#use(signal, async (signal) => {
-      const asked = task ?? this.#nextTask();
+      const nextTask = task ?? this.#nextTask();
       this.#observation = undefined;
       this.#seed = seed;
-      const observation = await this.#options.env.reset(asked, { seed, signal });
-      this.#episode = { taskId: asked.id, turns: 0, reward: null, terminated: false, truncated: false };
-      return this.#stand(observation);
+      const observation = await this.#options.env.reset(nextTask, { seed, signal });
+      this.#episode = { taskId: nextTask.id, turns: 0, reward: null, terminated: false, truncated: false };
+      return this.#record(observation);
     });
   }
 
-  /** Takes the policy's reply. A step that fails ends the episode, unless it found no interpreter. */
+  /** Steps with the policy's reply. A failed step ends the episode, unless no interpreter was free. */
   async step(reply: Omit<Message, "role">, signal: AbortSignal): Promise<Step> {
     return await this.#use(signal, async (signal) => {
       const before = this.#episode;
       if (this.#observation === undefined || before === undefined) {
-        throw new ServerError("conflict", "No episode goes on: reset the env first");
+        throw new ServerError("conflict", "No episode is running: reset the env first");
       }
       const response = History.fromChats([{ ...reply, role: "assistant" }]);
       await this.#prepare(response, signal);
       this.#observation = undefined;
       try {
         const step = await this.#options.env.step({ history: { response } }, { signal });
-        this.#episode = after(before, step);
-        this.#stand(step);
+        this.#episode = nextState(before, step);
+        this.#record(step);
         return step;
       } catch (error) {
         this.#episode = { ...before, truncated: true, failed: envError(error).message };
-        await this.#options.sessions[Symbol.asyncDispose](); // nobody can ask for its globals any more
+        await this.#options.sessions[Symbol.asyncDispose](); // the episode is over: its globals are not needed
         throw error;
       }
     });
@@ -152,48 +156,48 @@ export class LiveEnv implements AsyncDisposable {
   async #use<T>(signal: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     this.#end.signal.throwIfAborted();
     if (this.#idle.users >= MAX_WAITING) {
-      throw new ServerError("busy", `${MAX_WAITING} requests wait for the env`, { retryAfter: 1 });
+      throw new ServerError("busy", `${MAX_WAITING} requests are waiting for the env`, { retryAfter: 1 });
     }
     this.#options.requireRoom();
     using _use = this.#idle.use();
-    const either = AbortSignal.any([signal, this.#end.signal]);
+    const combined = AbortSignal.any([signal, this.#end.signal]);
     try {
-      using _turn = await this.#turn.take(either);
-      return await work(either);
+      using _turn = await this.#turn.take(combined);
+      return await work(combined);
     } catch (error) {
-      const told = envError(this.#end.signal.aborted ? this.#end.signal.reason : error);
-      this.#options.onFault(told);
-      throw told;
+      const publicError = envError(this.#end.signal.aborted ? this.#end.signal.reason : error);
+      this.#options.onFault(publicError);
+      throw publicError;
     }
   }
 
   #nextTask(): Task {
     const { tasks } = this.config;
     const task = tasks[this.#next % tasks.length];
-    if (task === undefined) throw new ServerError("invalid", "task: it must be given, as the env has none");
+    if (task === undefined) throw new ServerError("invalid", "task: required, since the env has no tasks");
     this.#next++;
     return task;
   }
 
-  /** Refuses a reply that is too large, and has the interpreter ready that it needs. */
+  /** Refuses a reply that is too large and acquires the interpreter that it needs. */
   async #prepare(response: History, signal: AbortSignal): Promise<void> {
-    const said = [...response].map(messageText).join("");
-    if (said.length > MAX_REPLY_CHARACTERS) {
-      throw tooLarge(`A reply may have ${MAX_REPLY_CHARACTERS} characters`);
+    const text = [...response].map(messageText).join("");
+    if (text.length > MAX_REPLY_CHARACTERS) {
+      throw tooLarge(`A reply must have at most ${MAX_REPLY_CHARACTERS} characters`);
     }
     if (this.#historyCharacters > MAX_EPISODE_CHARACTERS) {
-      throw tooLarge(`An episode may have ${MAX_EPISODE_CHARACTERS} characters`);
+      throw tooLarge(`An episode must have at most ${MAX_EPISODE_CHARACTERS} characters`);
     }
-    const blocks = this.config.env === "python" ? pythonBlocks(said).length : 0;
-    if (blocks > MAX_BLOCKS) throw tooLarge(`A reply may have ${MAX_BLOCKS} blocks of Python`);
+    const blocks = this.config.env === "python" ? pythonBlocks(text).length : 0;
+    if (blocks > MAX_BLOCKS) throw tooLarge(`A reply must have at most ${MAX_BLOCKS} blocks of Python`);
     if (blocks > 0) await this.#options.sessions.prepare({ seed: this.#seed, signal });
   }
 
-  #stand(observation: Observation): Observation {
+  #record(observation: Observation): Observation {
     const messages = [...observation.history.prompt];
     this.#historyCharacters = messages.reduce((sum, message) => sum + messageText(message).length, 0);
-    const goesOn = !this.#episode?.terminated && !this.#episode?.truncated;
-    this.#observation = goesOn ? observation : undefined;
+    const isRunning = !this.#episode?.terminated && !this.#episode?.truncated;
+    this.#observation = isRunning ? observation : undefined;
     return observation;
   }
 }
@@ -202,7 +206,7 @@ function tooLarge(message: string): ServerError {
   return new ServerError("too_large", message);
 }
 
-function after(before: EpisodeState, { reward, terminated, truncated }: Step): EpisodeState {
+function nextState(before: EpisodeState, { reward, terminated, truncated }: Step): EpisodeState {
   const sum = reward === null ? before.reward : (before.reward ?? 0) + reward;
   return { taskId: before.taskId, turns: before.turns + 1, reward: sum, terminated, truncated };
 }

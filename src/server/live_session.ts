@@ -13,44 +13,50 @@ import type { Metrics } from "./metrics.ts";
 import { ServerError, sessionError } from "./server_error.ts";
 import { traced } from "./tracing.ts";
 
-/** A file of a session's. */
+/** File of a session. */
 export interface SessionFile {
   readonly path: string;
   readonly bytes: number;
-  /** When the session's clock says that it was written, in nanoseconds; a guest may set it to anything. */
+  /** Modification time by the session's clock, in nanoseconds. The guest can set it to any value. */
   readonly writtenNs: number;
 }
 
-/** What a {@linkcode LiveSession} is made of. */
+/** Options of {@linkcode LiveSession}. */
 export interface LiveSessionOptions {
   readonly session: PythonSession;
-  /** Who may use it. */
+  /** Owner, who alone may use it. */
   readonly owner: string;
-  /** What its owner calls it, where it has a name. */
+  /** The owner's name for it. */
   readonly name?: string | undefined;
   readonly metrics: Metrics;
-  /** Milliseconds without use after which it ends; never when `Infinity`. */
+  /** Milliseconds without use after which it ends; `Infinity` disables it. */
   readonly idleMs: number;
-  /** Milliseconds without use after which it may end for another one, once it was used; never unless given. */
+  /**
+   * Milliseconds without use after which it may end in favour of another session, once it was used.
+   *
+   * @default Infinity
+   */
   readonly spareMs?: number | undefined;
-  /** Aborted when everything stops, with what those who wait are told. */
+  /** Aborted when the server stops; waiting requests fail with its reason. */
   readonly stop: AbortSignal;
-  /** Told of what the session throws. */
+  /** Called with each error of the session. */
   readonly onFault: (thrown: unknown) => void;
-  /** Called whenever nobody uses it any more. */
-  readonly onRest: () => void;
+  /** Called when its last current use ends. */
+  readonly onUnused: () => void;
   /** Called once, when it ends. */
   readonly onEnd: () => Promise<void>;
 }
 
-/** More requests than this may not wait for one session. */
+/** Maximum number of requests that wait for one session. */
 const MAX_WAITING = 64;
 
-const listed = z.array(z.tuple([z.string().max(4096), z.number().nonnegative(), z.number()])).max(10_000);
+const listingSchema = z.array(z.tuple([z.string().max(4096), z.number().nonnegative(), z.number()])).max(
+  10_000,
+);
 
-/** An interpreter that somebody drives from afar. It ends when it is disposed, or is used no more. */
+/** A session driven by remote clients. It ends on dispose or after its idle time. */
 export class LiveSession implements AsyncDisposable {
-  /** Names it, and cannot be guessed. */
+  /** Unguessable id. */
   readonly id: string = crypto.getRandomValues(new Uint8Array(24)).toBase64({ alphabet: "base64url" });
   readonly owner: string;
   readonly name: string | undefined;
@@ -72,24 +78,24 @@ export class LiveSession implements AsyncDisposable {
     return this.#idle.usedAt;
   }
 
-  /** Whether it may end for another one: nobody has used it for as long, and for `leastMs`. */
+  /** True if it may end in favour of another session: it was idle for its `spareMs` and for `leastMs`. */
   isSpare(leastMs: number): boolean {
     const { spareMs = Infinity } = this.#options;
     const isFree = this.#wasUsed && this.#idle.users === 0 && !this.ended;
     return isFree && Date.now() - this.usedAt.getTime() >= Math.max(spareMs, leastMs);
   }
 
-  /** Whether it is over. */
+  /** True after it has ended. */
   get ended(): boolean {
     return this.#ended !== undefined;
   }
 
-  /** How many programs and command lines it has run. */
+  /** Number of programs and shell commands it has run. */
   get execs(): number {
     return this.#execs;
   }
 
-  /** Runs a program; see {@linkcode PythonSession}. Everything here throws a {@linkcode ServerError} only. */
+  /** Runs a program, as {@linkcode PythonSession.exec} does. All methods throw only {@linkcode ServerError}. */
   async exec(code: string, options: ExecOptions = {}): Promise<ExecResult> {
     return await this.#run("paddock.exec", (session) => session.exec(code, options));
   }
@@ -110,7 +116,7 @@ export class LiveSession implements AsyncDisposable {
     return await this.#use(({ session }) => session.readFile(path));
   }
 
-  /** The files under the working directory, as the guest tells them. */
+  /** Lists the files of the working directory, as reported by the guest. */
   async listFiles(signal?: AbortSignal): Promise<SessionFile[]> {
     return await this.#use(async ({ session }) => {
       const result = await session.exec(LIST_FILES, { timeoutMs: 5_000, signal });
@@ -142,27 +148,27 @@ export class LiveSession implements AsyncDisposable {
   async #use<T>(work: (options: LiveSessionOptions) => Promise<T>): Promise<T> {
     if (this.#ended) throw new ServerError("conflict", "The session has ended");
     if (this.#idle.users >= MAX_WAITING) {
-      throw new ServerError("busy", `${MAX_WAITING} requests wait for the session`, { retryAfter: 1 });
+      throw new ServerError("busy", `${MAX_WAITING} requests are waiting for the session`, { retryAfter: 1 });
     }
     const use = this.#idle.use();
     try {
       return await work(this.#options);
     } catch (error) {
       const { stop, onFault } = this.#options;
-      const told = sessionError(stop.aborted ? stop.reason : error);
-      onFault(told);
-      throw told;
+      const publicError = sessionError(stop.aborted ? stop.reason : error);
+      onFault(publicError);
+      throw publicError;
     } finally {
       use[Symbol.dispose]();
       this.#wasUsed = true;
-      if (this.#idle.users === 0) this.#options.onRest();
+      if (this.#idle.users === 0) this.#options.onUnused();
     }
   }
 }
 
 function parseListing(result: ExecResult): SessionFile[] {
   try {
-    const rows = listed.parse(JSON.parse(result.stdout));
+    const rows = listingSchema.parse(JSON.parse(result.stdout));
     return rows.map(([path, bytes, writtenNs]) => ({ path, bytes, writtenNs }));
   } catch (cause) {
     throw new ServerError("conflict", "The session cannot list its files", { cause });

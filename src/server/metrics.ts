@@ -1,22 +1,22 @@
-/** Upper bounds of the buckets of durations, in seconds. */
+/** Upper bounds of the duration buckets, in seconds. */
 const BUCKETS = [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10, 60];
 
-/** Counts what the server does, and tells it as Prometheus reads it. */
+/** Metrics of the server in Prometheus format. */
 export class Metrics {
   readonly #counts = new Map<string, number>();
   readonly #gauges = new Map<string, () => number>();
   readonly #helps = new Map<string, { help: string; kind: "counter" | "gauge" | "histogram" }>([
     ["paddock_requests_total", { help: "Requests by status.", kind: "counter" }],
-    ["paddock_execs_total", { help: "Programs that ran, by what became of them.", kind: "counter" }],
+    ["paddock_execs_total", { help: "Programs by result status.", kind: "counter" }],
     ["paddock_exec_seconds", { help: "Wall time of programs.", kind: "histogram" }],
   ]);
 
-  /** A request was answered. */
+  /** Counts a response. */
   request(status: number): void {
     this.#add(`paddock_requests_total{status="${status}"}`, 1);
   }
 
-  /** A program ran to some end. */
+  /** Counts a finished program. */
   exec(status: string, durationMs: number): void {
     const seconds = durationMs / 1000;
     this.#add(`paddock_execs_total{status="${status}"}`, 1);
@@ -28,13 +28,13 @@ export class Metrics {
     this.#add("paddock_exec_seconds_count", 1);
   }
 
-  /** Tells a number that is looked up whenever somebody asks. */
+  /** Adds a gauge whose value is read at each scrape. */
   gauge(name: string, help: string, value: () => number): void {
     this.#helps.set(name, { help, kind: "gauge" });
     this.#gauges.set(name, value);
   }
 
-  /** The text format of Prometheus, version 0.0.4. */
+  /** Returns all metrics in the text format of Prometheus, version 0.0.4. */
   text(): string {
     const lines = [...this.#helps].flatMap(([name, { help, kind }]) => [
       `# HELP ${name} ${help}`,

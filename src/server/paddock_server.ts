@@ -11,41 +11,62 @@ import { Metrics } from "./metrics.ts";
 import type { RequestLimits } from "./request_limits.ts";
 import { SessionService } from "./session_service.ts";
 
-/** What a {@linkcode PaddockServer} serves, to whom, and how much of it. */
+/** Options of {@linkcode PaddockServer}. */
 export interface PaddockServerOptions extends AccessOptions {
-  /** Where programs run. It must have `maxSessions` interpreters, and stays its owner's. */
+  /** Pool in which programs run. It must have `maxSessions` interpreters. The caller disposes it. */
   pool: SessionPool;
-  /** Sessions at once, those of a single program and of envs included. */
+  /** Maximum number of sessions, including those of single programs and envs. */
   maxSessions: number;
-  /** Of these at once for one token; all unless given. */
+  /**
+   * Maximum number of sessions per token.
+   *
+   * @default maxSessions
+   */
   maxSessionsEach?: number | undefined;
-  /** Requests that may wait for a session; 64 unless given. */
+  /**
+   * Requests that may wait for a session.
+   *
+   * @default 64
+   */
   queue?: number | undefined;
-  /** Milliseconds that a request waits for a session before it is told to come again; 30,000 unless given. */
+  /**
+   * Milliseconds that a request waits for a session before it fails with 504.
+   *
+   * @default 30_000
+   */
   waitMs?: number | undefined;
-  /** Milliseconds after which a session, or an env, that nobody uses ends; 600,000 unless given. */
+  /**
+   * Milliseconds without use after which a session or an env ends.
+   *
+   * @default 600_000
+   */
   idleMs?: number | undefined;
-  /** Envs at once; 1024 unless given. */
+  /**
+   * Maximum number of envs.
+   *
+   * @default 1024
+   */
   maxEnvs?: number | undefined;
-  /** Who may score, by name, each made when the first asks for it. Those that run Python need pools of their own. */
+  /** Graders by name, each made at its first use. Graders that run Python need their own pools. */
   graders?: ReadonlyMap<string, () => Grader> | undefined;
-  /** What envs may call. They stay their owner's, and everybody who is served shares them. */
+  /** Tools that envs may call. All clients share them. The caller disposes them. */
   tools?: readonly Tool[] | undefined;
-  /** Has OpenEnv's paths serve its chat env, with this tokenizer, in place of its coding env. */
+  /** Tokenizer of OpenEnv's chat env, which then replaces its coding env. */
   openEnvTokenizer?: Tokenizer | undefined;
-  /** What a request may be. */
+  /** Limits of a request. */
   limits?: Partial<RequestLimits> | undefined;
-  /** Told of what failed in the server, which nobody who asks is told. */
+  /** Called with internal errors, which clients never see. */
   onFault?: ((error: unknown) => void) | undefined;
 }
 
 /**
- * The server of `paddock serve` as a function of requests: sessions, envs and graders under `/v1`, the Model Context
- * Protocol at `/mcp`, and the paths of SandboxFusion, OpenEnv, E2B, NeMo-Skills and Piston.
+ * The server of `paddock serve` as a request handler: sessions, envs and graders under `/v1`, the Model Context
+ * Protocol at `/mcp`, and the routes of SandboxFusion, OpenEnv, E2B, NeMo-Skills and Piston.
  *
- * Without `tokens` it serves everybody who reaches it; without `hosts` it answers to any name, and a page of a
- * stranger's could reach a server on the loopback by a name of its own.
+ * Without `tokens` it serves every request that reaches it. Without `hosts` it accepts any host name; a foreign web
+ * page could then reach a server on the loopback interface by DNS rebinding.
  *
+ * @example Handle a request without a socket
  * ```ts
  * import { loadProfile, PaddockServer, SandboxPool } from "@paddock/paddock";
  *
@@ -63,14 +84,14 @@ export interface PaddockServerOptions extends AccessOptions {
  */
 export class PaddockServer implements AsyncDisposable {
   /**
-   * Answers a request; it needs no `this`, and never rejects. What the request wants stops when its signal, or
-   * `gone`, is aborted before it is answered.
+   * Handles a request. It needs no `this` and never rejects. The work of a request stops when its signal or `gone`
+   * aborts before the response.
    */
   readonly fetch: (request: Request, gone?: AbortSignal) => Promise<Response>;
   readonly #sessions: SessionService;
   readonly #envs: EnvService;
 
-  /** @throws {RangeError} when there is not at least one session. */
+  /** @throws {RangeError} if `maxSessions` is less than 1. */
   constructor(options: PaddockServerOptions) {
     const { openEnvTokenizer, ...others } = options;
     const rest = { ...others, onFault: faultReport(options.onFault ?? (() => {})) };
@@ -84,7 +105,7 @@ export class PaddockServer implements AsyncDisposable {
     this.#envs = envs;
   }
 
-  /** Ends every env and every session; what runs in one is cut short, and who waits for one is told. */
+  /** Ends all envs and sessions, aborts their programs, and rejects waiting requests. */
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.all([this.#envs[Symbol.asyncDispose](), this.#sessions[Symbol.asyncDispose]()]);
   }

@@ -4,7 +4,7 @@ import { routePath } from "hono/route";
 import type { AppEnv } from "./app_env.ts";
 import { traced } from "./tracing.ts";
 
-/** Gives each request a span, named by its route and not by its path, in which ids stand. */
+/** Opens a span for each request. Its name is the route, since the path contains ids. */
 export function requestSpan(): MiddlewareHandler<AppEnv> {
   return async (c, next) => {
     const { method } = c.req;

@@ -5,44 +5,46 @@ import type { AppEnv } from "./app_env.ts";
 import { ServerError } from "./server_error.ts";
 
 const HEADER = "x-request-id";
-const MAX_ANSWERS = 4096;
-const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
+const MAX_RESPONSES = 4096;
+const MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
 
-interface Kept {
+interface Entry {
   readonly owner: string;
   readonly id: string;
-  /** Its hash. */
-  readonly body: string;
-  readonly cut: AbortController;
-  readonly answer: Promise<Answer>;
-  answered: boolean;
+  /** Hash of the request's body. */
+  readonly bodyHash: string;
+  readonly cancellation: AbortController;
+  readonly response: Promise<StoredResponse>;
+  isComplete: boolean;
   bytes: number;
 }
 
-interface Answer {
+interface StoredResponse {
   readonly status: number;
   readonly headers: Headers;
   readonly body: Uint8Array<ArrayBuffer>;
 }
 
 /**
- * Gives a request that comes again, with the same `X-Request-ID`, the answer that it had, and does nothing twice.
- * One with an id goes on when whoever asked goes away, as they will ask again, until it is cancelled. Failures of
- * the server are forgotten; answers are, the oldest first, when there are too many.
+ * Gives a repeated request with the same `X-Request-ID` the first response, and runs nothing twice. A request with an
+ * id continues when its client disconnects, since the client may retry, until it is cancelled. Server errors are not
+ * stored. When there are too many responses, the oldest are evicted.
  */
 export class SameAnswers {
-  readonly #answers = new Map<string, Kept>();
+  readonly #entries = new Map<string, Entry>();
 
-  /** Cuts short the requests of an owner's that have this id and have no answer yet; says whether there was one. */
+  /** Cancels the owner's running requests with this id. Returns false if there are none. */
   cancel(owner: string, id: string): boolean {
-    const running = [...this.#answers.values()].filter((kept) =>
-      kept.owner === owner && kept.id === id && !kept.answered
+    const running = [...this.#entries.values()].filter((entry) =>
+      entry.owner === owner && entry.id === id && !entry.isComplete
     );
-    for (const { cut } of running) cut.abort(new DOMException("Whoever asked wants no answer", "AbortError"));
+    for (const { cancellation } of running) {
+      cancellation.abort(new DOMException("The client cancelled the request", "AbortError"));
+    }
     return running.length > 0;
   }
 
-  /** Answers what was asked before, and remembers the answers to the rest. */
+  /** Returns the middleware, which replays stored responses and stores new ones. */
   handler(): MiddlewareHandler<AppEnv> {
     return async (c, next) => {
       const id = c.req.header(HEADER);
@@ -55,47 +57,47 @@ export class SameAnswers {
       }
       const owner = c.get("owner");
       const key = JSON.stringify([owner, c.req.path, id]);
-      const body = await sha256(new Uint8Array(await c.req.raw.clone().arrayBuffer()));
-      const found = this.#answers.get(key);
-      if (found && found.body !== body) {
+      const bodyHash = await sha256(new Uint8Array(await c.req.raw.clone().arrayBuffer()));
+      const found = this.#entries.get(key);
+      if (found && found.bodyHash !== bodyHash) {
         throw new ServerError("conflict", `${HEADER} was used for another request`);
       }
-      if (found) return respond(await found.answer);
-      const cut = new AbortController();
-      c.set("signal", cut.signal);
-      const answer = next().then(() => taken(c.res));
-      const kept = { owner, id, body, cut, answer, answered: false, bytes: 0 };
-      this.#keep(key, kept);
-      c.res = respond(await kept.answer);
+      if (found) return toResponse(await found.response);
+      const cancellation = new AbortController();
+      c.set("signal", cancellation.signal);
+      const response = next().then(() => storeResponse(c.res));
+      const entry = { owner, id, bodyHash, cancellation, response, isComplete: false, bytes: 0 };
+      this.#add(key, entry);
+      c.res = toResponse(await entry.response);
     };
   }
 
-  #keep(key: string, kept: Kept): void {
-    this.#answers.set(key, kept);
-    kept.answer.then(({ status, body }) => {
-      if (status >= 500 || status === 429) return void this.#answers.delete(key);
-      kept.answered = true;
-      kept.bytes = body.length;
-      this.#shorten();
-    }, () => this.#answers.delete(key));
+  #add(key: string, entry: Entry): void {
+    this.#entries.set(key, entry);
+    entry.response.then(({ status, body }) => {
+      if (status >= 500 || status === 429) return void this.#entries.delete(key);
+      entry.isComplete = true;
+      entry.bytes = body.length;
+      this.#evict();
+    }, () => this.#entries.delete(key));
   }
 
-  #shorten(): void {
-    let bytes = this.#answers.values().reduce((sum, kept) => sum + kept.bytes, 0);
-    for (const [key, kept] of this.#answers) {
-      if (this.#answers.size <= MAX_ANSWERS && bytes <= MAX_ANSWER_BYTES) return;
-      if (!kept.answered) continue; // it comes again, or is cancelled, as long as it runs
-      this.#answers.delete(key);
-      bytes -= kept.bytes;
+  #evict(): void {
+    let bytes = this.#entries.values().reduce((sum, entry) => sum + entry.bytes, 0);
+    for (const [key, entry] of this.#entries) {
+      if (this.#entries.size <= MAX_RESPONSES && bytes <= MAX_RESPONSE_BYTES) return;
+      if (!entry.isComplete) continue; // a running request may be repeated or cancelled
+      this.#entries.delete(key);
+      bytes -= entry.bytes;
     }
   }
 }
 
-async function taken(response: Response): Promise<Answer> {
+async function storeResponse(response: Response): Promise<StoredResponse> {
   const { status, headers } = response;
   return { status, headers: new Headers(headers), body: await response.bytes() };
 }
 
-function respond({ status, headers, body }: Answer): Response {
+function toResponse({ status, headers, body }: StoredResponse): Response {
   return new Response(status === 204 ? null : body, { status, headers });
 }

@@ -2,7 +2,7 @@ import { SandboxError } from "../errors.ts";
 import { type GradeContext, type Grader, type Score, wholeScore } from "../rewards/grader.ts";
 import { ServerError, sessionError } from "./server_error.ts";
 
-/** The score, or an error in the grader's own words. */
+/** Grades an episode. Errors of the grader become a `ServerError` with the grader's message. */
 export async function scored(make: () => Grader, context: GradeContext): Promise<Score> {
   try {
     return wholeScore(await make().grade(context));

@@ -5,95 +5,117 @@ import type { Metrics } from "./metrics.ts";
 import { ServerError, sessionError } from "./server_error.ts";
 import { traced } from "./tracing.ts";
 
-/** What a {@linkcode SessionService} is made of. */
+/** Options of {@linkcode SessionService}. */
 export interface SessionServiceOptions {
-  /** Where interpreters come from. It must have `maxSessions` of them, and stays its owner's. */
+  /** Pool of interpreters. It must have `maxSessions` of them. The caller disposes it. */
   pool: SessionPool;
   metrics: Metrics;
-  /** Sessions at once, those of a single program included. */
+  /** Maximum number of sessions, including those of single programs. */
   maxSessions: number;
-  /** Of these at once for one owner; all unless given. */
+  /**
+   * Maximum number of sessions per owner.
+   *
+   * @default maxSessions
+   */
   maxSessionsEach?: number | undefined;
-  /** Requests that may wait for a session. */
+  /**
+   * Requests that may wait for a session.
+   *
+   * @default 64
+   */
   queue?: number | undefined;
-  /** Milliseconds that a request waits for a session. */
+  /**
+   * Milliseconds that a request waits for a session.
+   *
+   * @default 30_000
+   */
   waitMs?: number | undefined;
-  /** Milliseconds after which a session that nobody uses ends. */
+  /**
+   * Milliseconds without use after which a session ends.
+   *
+   * @default 600_000
+   */
   idleMs?: number | undefined;
-  /** Told of what a session throws, before whoever asked is told of it in other words. */
+  /** Called with each error of a session, before the client gets its public form. */
   onFault?: ((thrown: unknown) => void) | undefined;
 }
 
-/** What is asked for with a session. */
+/** Options of {@linkcode SessionService.borrow}. */
 export interface OpenOptions {
-  /** Who asks: nobody else finds the session. */
+  /** Owner of the session; no other owner can find it. */
   owner: string;
-  /** What the owner calls it, for one that is found by its name. */
+  /** The owner's name for the session, by which it can be found. */
   name?: string | undefined;
   seed?: number | undefined;
-  /** Milliseconds without use after which it ends, where it is not as all; never when `Infinity`. */
+  /**
+   * Milliseconds without use after which the session ends; `Infinity` disables it.
+   *
+   * @default the service's `idleMs`
+   */
   idleMs?: number | undefined;
   /**
-   * Milliseconds without use after which it ends when its owner wants another one and has no place for it; never
-   * unless given. Others wait for it to be left for a minute.
+   * Milliseconds without use after which the session may end in favour of another session of its owner, when none is
+   * free. For sessions of other owners it must also have been idle for a minute.
+   *
+   * @default Infinity
    */
   spareMs?: number | undefined;
   signal: AbortSignal;
 }
 
-/** How long a session must be left before it ends for one of somebody else's. */
+/** Idle time after which a session may end in favour of another owner's. */
 const OTHERS_SPARE_MS = 60_000;
 
-/** Sessions for whoever is served: opened, found again by their ids, and ended when nobody uses them. */
+/** Opens sessions for clients, finds them by id or name, and ends idle ones. */
 export class SessionService implements AsyncDisposable {
   readonly maxSessions: number;
   readonly #options:
     & Pick<SessionServiceOptions, "pool" | "metrics" | "maxSessionsEach">
     & Pick<LiveSessionOptions, "idleMs" | "onFault">;
-  readonly #gate: Gate;
-  readonly #kept = new Map<string, LiveSession>();
-  readonly #named = new Map<string, Promise<LiveSession>>();
+  readonly #admission: Gate;
+  readonly #byId = new Map<string, LiveSession>();
+  readonly #byName = new Map<string, Promise<LiveSession>>();
   readonly #open = new Set<LiveSession>();
-  /** The owners of those who are about to open a session, each as often. */
+  /** Owners of the sessions that are being opened, one entry per session. */
   readonly #opening: string[] = [];
   readonly #stop = new AbortController();
 
-  /** @throws {RangeError} when there is not at least one session. */
+  /** @throws {RangeError} if `maxSessions` is less than 1. */
   constructor(options: SessionServiceOptions) {
     const { pool, metrics, maxSessions, maxSessionsEach } = options;
     const { queue = 64, waitMs = 30_000, idleMs = 600_000, onFault = () => {} } = options;
     this.maxSessions = maxSessions;
     this.#options = { pool, metrics, maxSessionsEach, idleMs, onFault };
-    this.#gate = new Gate({ places: maxSessions, placesEach: maxSessionsEach, queue, waitMs });
+    this.#admission = new Gate({ slots: maxSessions, slotsPerOwner: maxSessionsEach, queue, waitMs });
     metrics.gauge("paddock_sessions", "Sessions in use.", () => this.#open.size);
-    metrics.gauge("paddock_waiting", "Requests that wait for a session.", () => this.#gate.waiting);
+    metrics.gauge("paddock_waiting", "Requests waiting for a session.", () => this.#admission.waiting);
   }
 
   /**
-   * Opens a session that is found again by its id.
+   * Opens a session that can be found by its id.
    *
-   * @throws {ServerError} when there are too many.
+   * @throws {ServerError} `busy` or `timeout` if no session becomes free.
    */
   async create(options: OpenOptions): Promise<LiveSession> {
     const session = await this.borrow(options);
-    this.#kept.set(session.id, session);
+    this.#byId.set(session.id, session);
     return session;
   }
 
-  /** Opens a session for one use: nobody finds it, and the caller ends it. */
+  /** Opens a session for one use. It cannot be found by id; the caller ends it. */
   async borrow({ owner, name, seed, idleMs, spareMs, signal }: OpenOptions): Promise<LiveSession> {
-    if (this.#stop.signal.aborted) throw new ServerError("unavailable", "The server stops");
+    if (this.#stop.signal.aborted) throw new ServerError("unavailable", "The server is stopping");
     const { pool, metrics, onFault } = this.#options;
-    const either = AbortSignal.any([signal, this.#stop.signal]);
+    const combined = AbortSignal.any([signal, this.#stop.signal]);
     this.#opening.push(owner);
     try {
-      this.#makeRoom(owner);
-      const { entered: lease, place } = await traced(
+      this.#evictIdle(owner);
+      const { started: lease, slot } = await traced(
         "paddock.acquire",
         async () =>
-          await this.#gate.pass((signal) => pool.acquire({ seed, signal }), { owner, signal: either }),
+          await this.#admission.pass((signal) => pool.acquire({ seed, signal }), { owner, signal: combined }),
       );
-      const onEnd = () => this.#end(session, lease, place);
+      const onEnd = () => this.#end(session, lease, slot);
       const session: LiveSession = new LiveSession({
         session: lease.session,
         owner,
@@ -102,25 +124,25 @@ export class SessionService implements AsyncDisposable {
         metrics,
         onEnd,
         onFault,
-        onRest: () => this.#makeRoom(owner),
+        onUnused: () => this.#evictIdle(owner),
         idleMs: idleMs ?? this.#options.idleMs,
         stop: this.#stop.signal,
       });
       this.#open.add(session);
-      if (!either.aborted) return session;
-      await session[Symbol.asyncDispose](); // nobody would ever end it
-      throw either.reason;
+      if (!combined.aborted) return session;
+      await session[Symbol.asyncDispose](); // the caller never receives it
+      throw combined.reason;
     } catch (error) {
-      const told = sessionError(error);
-      onFault(told);
-      throw told;
+      const publicError = sessionError(error);
+      onFault(publicError);
+      throw publicError;
     } finally {
       this.#opening.splice(this.#opening.indexOf(owner), 1);
     }
   }
 
-  /** Where a session is wanted and has no place, ends the one that was left longest, of those that may end for it. */
-  #makeRoom(owner: string): void {
+  /** When a request of `owner` waits for a session, ends the longest idle session that may give way to it. */
+  #evictIdle(owner: string): void {
     const opening = this.#opening.filter((other) => other === owner).length;
     if (opening === 0) return;
     const { maxSessionsEach = Infinity } = this.#options;
@@ -136,22 +158,22 @@ export class SessionService implements AsyncDisposable {
   }
 
   /**
-   * The session that an owner calls by a name, opened when there is none.
+   * Returns the owner's session of this name and opens it if there is none.
    *
-   * @throws {ServerError} when there are too many.
+   * @throws {ServerError} `busy` or `timeout` if no session becomes free.
    */
   async named(name: string, options: OpenOptions): Promise<{ session: LiveSession; isNew: boolean }> {
     const key = nameKey(options.owner, name);
-    const found = this.#named.get(key);
-    if (found) return await this.#found(found, name, options);
+    const found = this.#byName.get(key);
+    if (found) return await this.#join(found, name, options);
     const opening = this.create({ ...options, name });
-    this.#named.set(key, opening);
-    opening.catch(() => this.#named.delete(key));
+    this.#byName.set(key, opening);
+    opening.catch(() => this.#byName.delete(key));
     return { session: await opening, isNew: true };
   }
 
-  /** The session that somebody else opens; when they went away before it was open, another one. */
-  async #found(
+  /** Waits for a session that another request opens. Opens a new one if that request was cancelled. */
+  async #join(
     opening: Promise<LiveSession>,
     name: string,
     options: OpenOptions,
@@ -159,39 +181,39 @@ export class SessionService implements AsyncDisposable {
     try {
       return { session: await opening, isNew: false };
     } catch (error) {
-      const wasLeft = error instanceof ServerError && error.cause instanceof DOMException;
-      if (!wasLeft || options.signal.aborted) throw error;
+      const wasCancelled = error instanceof ServerError && error.cause instanceof DOMException;
+      if (!wasCancelled || options.signal.aborted) throw error;
       return await this.named(name, options);
     }
   }
 
   /**
-   * The session of an id; one of somebody else's is as good as none.
+   * Returns the session of an id. Other owners' sessions are reported as not found.
    *
    * @throws {ServerError} `not_found`.
    */
   find(id: string, owner: string): LiveSession {
-    const session = this.#kept.get(id);
+    const session = this.#byId.get(id);
     if (session?.owner === owner) return session;
     throw new ServerError("not_found", "There is no such session");
   }
 
-  /** The sessions of an owner's, oldest first. */
+  /** Returns the owner's sessions, oldest first. */
   list(owner: string): LiveSession[] {
-    return [...this.#kept.values()].filter((session) => session.owner === owner);
+    return [...this.#byId.values()].filter((session) => session.owner === owner);
   }
 
-  /** Ends every session; what runs in one is cut short, and who waits for one is told. */
+  /** Ends all sessions, aborts their programs and rejects waiting requests. */
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#stop.abort(new ServerError("unavailable", "The server stops"));
+    this.#stop.abort(new ServerError("unavailable", "The server is stopping"));
     await Promise.all([...this.#open].map((session) => session[Symbol.asyncDispose]()));
   }
 
-  async #end(session: LiveSession, lease: SessionLease, place: Disposable): Promise<void> {
-    this.#kept.delete(session.id);
-    if (session.name !== undefined) this.#named.delete(nameKey(session.owner, session.name));
+  async #end(session: LiveSession, lease: SessionLease, slot: Disposable): Promise<void> {
+    this.#byId.delete(session.id);
+    if (session.name !== undefined) this.#byName.delete(nameKey(session.owner, session.name));
     this.#open.delete(session);
-    using _place = place;
+    using _slot = slot;
     await lease[Symbol.asyncDispose]();
   }
 }

@@ -1,12 +1,12 @@
 import { type Attributes, type Span, SpanStatusCode, trace } from "@opentelemetry/api";
 import { PADDOCK_VERSION } from "../version.ts";
 
-/** It finds the program's exporter when one is set up, such as Deno's own by `OTEL_DENO=true`; else it does nothing. */
+/** Uses the exporter of the program, such as Deno's with `OTEL_DENO=true`; without one it does nothing. */
 const tracer = trace.getTracer("paddock", PADDOCK_VERSION);
 
 /**
- * Runs work in a span of its own, below the one that is open. No code, output, id or token belongs into its
- * attributes: spans go to whoever watches the server.
+ * Runs `work` in a child of the current span. Attributes must not contain code, output, ids or tokens, since
+ * operators can read spans.
  */
 export function traced<T>(
   name: string,

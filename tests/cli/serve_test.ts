@@ -43,7 +43,7 @@ Deno.test("paddock serve runs programs for whoever asks, and leaves nothing when
   const { code, log } = await serving.end("SIGTERM");
   let rest = "";
   for (let piece = await events?.read(); piece?.value; piece = await events?.read()) rest += piece.value;
-  assertStringIncludes(rest, `event: error\ndata: {"type":"unavailable","message":"The server stops"}`);
+  assertStringIncludes(rest, `event: error\ndata: {"type":"unavailable","message":"The server is stopping"}`);
   assertEquals([code, log], [0, ""]);
   assertEquals(await Promise.all(sandboxes.map(isAlive)), sandboxes.map(() => false));
 });

@@ -79,7 +79,7 @@ Deno.test("/v1/envs cuts an episode off at its limit, and asks what a reset brin
   assertEquals(
     (await server.ask("POST", `${path}/reset`, {})).body.error.message,
     [
-      "task: it must be given, as the env has none",
+      "task: required, since the env has no tasks",
     ][0],
   );
   const query = [{ role: "user", content: "a" }, { role: "assistant", content: "b" }, {
@@ -120,7 +120,10 @@ Deno.test("/v1/envs says what a config names that is not there", async () => {
     return [status, body.error.message];
   };
   assertEquals(await fault({ env: "tools", tools: ["rm"] }), [422, "tools must be of add"]);
-  assertEquals(await fault({ env: "chat", tools: ["add"] }), [422, "tools: an env of kind chat calls none"]);
+  assertEquals(await fault({ env: "chat", tools: ["add"] }), [
+    422,
+    "tools: an env of kind 'chat' has no tools",
+  ]);
   assertEquals(await fault({ grader: "toString" }), [422, "grader must be one of number_match"]);
   assertStringIncludes(`${(await fault({ calls: "toString" }))[1]}`, "calls must be one of tag, xml");
   assertStringIncludes(`${(await fault({ dataset: "/etc/passwd" }))[1]}`, "Unrecognized key");

@@ -35,7 +35,7 @@ const contextRequest = z.object({ cwd: z.string().nullish(), language: z.string(
 class Context {
   readonly cwd: string;
   /** What one request does in several steps, no other comes between. */
-  readonly turn = new Gate({ places: 1, queue: MAX_WAITING, waitMs: TIMEOUT_MS });
+  readonly turn = new Gate({ slots: 1, queue: MAX_WAITING, waitMs: TIMEOUT_MS });
   executions = 0;
 
   constructor(cwd: string = HOME) {
@@ -126,8 +126,8 @@ async function execute(execution: Execution, send: (text: string) => void): Prom
     tell({ type, text, timestamp: new Date().toISOString() })
   );
   try {
-    const { place } = await context.turn.pass(() => Promise.resolve(), { signal });
-    using _place = place;
+    const { slot } = await context.turn.pass(() => Promise.resolve(), { signal });
+    using _slot = slot;
     tell({ type: "number_of_executions", execution_count: ++context.executions });
     const set = variables && await session.exec(variables.set, { signal });
     if (set && set.status !== "ok") return outcome(set).forEach(tell);

@@ -14,21 +14,29 @@ import { type EdgeScore, Grading, SANDBOXED_AT_ONCE } from "./grading.ts";
 import { helpText } from "./help_text.ts";
 import { type Peer, requireNear } from "./peer.ts";
 
-/** How a server at the edge is set up; by a file of its own, as it may read no environment. */
+/** Options of {@linkcode edgeApp}. Code sets them, since the edge server cannot read the environment. */
 export interface EdgeOptions {
-  /** Must come with each request, as `Authorization: Bearer …`. Without it only the server's own host is answered. */
+  /** Required token of each request (`Authorization: Bearer …`). Without it, only requests of the same host are served. */
   token?: string | undefined;
-  /** Graders beside those that are built in, by the names to ask for them; they run in the server itself. */
+  /** Further graders by name; they run in the server itself. */
   graders?: Readonly<Record<string, Grader>> | undefined;
-  /** Milliseconds that a program under test may take; 10,000 unless given. */
+  /**
+   * Time limit of a program under test, in milliseconds.
+   *
+   * @default 10_000
+   */
   timeoutMs?: number | undefined;
-  /** Told of what failed in the server, which nobody who asks is told; it is logged unless given. */
+  /**
+   * Called with internal errors, which clients never see.
+   *
+   * @default writes to the log
+   */
   onFault?: ((error: unknown) => void) | undefined;
 }
 
-/** What `deno serve` takes: the whole server as a function of requests. */
+/** Request handler for `deno serve`. */
 export interface EdgeApp {
-  /** Answers a request; `peer` says who sent it. */
+  /** Handles a request from `peer`. */
   fetch(request: Request, peer?: Peer): Response | Promise<Response>;
 }
 
@@ -44,16 +52,17 @@ interface Outcome {
 }
 
 /**
- * A server that scores conversations and needs no permission but to listen: no file, process, environment or
- * native library. Python runs in workers of its own process, which is less of a wall than a process: see examples/edge.
+ * Creates a server that scores conversations with no permission except to listen: it uses no file, process,
+ * environment or native library. Python runs in workers of its own process, which isolate less than a process does:
+ * see docs/edge.md.
  *
- * @throws {RangeError} when the token is shorter than 16 characters.
+ * @throws {RangeError} if the token is shorter than 16 characters.
  */
 export function edgeApp(options: EdgeOptions = {}): EdgeApp {
   const { token, graders = {}, timeoutMs = 10_000, onFault = logFault } = options;
   if (token !== undefined && token.length < MIN_TOKEN) {
     throw new RangeError(
-      `Cannot serve as 'token' must have at least ${MIN_TOKEN} characters: it has ${token.length}`,
+      `Cannot serve as 'token' must have at least ${MIN_TOKEN} characters: found ${token.length}`,
     );
   }
   const app = new Hono<AppEnv>();
@@ -75,7 +84,7 @@ export function edgeApp(options: EdgeOptions = {}): EdgeApp {
 }
 
 function logFault(error: unknown): void {
-  // deno-lint-ignore no-console -- whoever runs a module at the edge has no other log
+  // deno-lint-ignore no-console -- an edge module has no other log
   console.error("paddock:", error);
 }
 
@@ -88,15 +97,17 @@ function routes(app: Hono<AppEnv>, grading: Grading): void {
   });
   app.post("/grade:batch", async (c) => {
     const items = readItems(await readJson(c.req.raw));
-    return c.body(outcomes(grading, items, c.get("signal")), 200, { "content-type": "application/json" });
+    return c.body(streamOutcomes(grading, items, c.get("signal")), 200, {
+      "content-type": "application/json",
+    });
   });
 }
 
 /**
- * The answer to a batch, written while it is graded: that its reader goes away is noticed by what is written, and by
- * nothing else where the request was more than one small piece.
+ * Returns the response to a batch, written while it is graded. A write detects that the client has disconnected; for
+ * requests of more than one small chunk nothing else does.
  */
-function outcomes(
+function streamOutcomes(
   grading: Grading,
   items: readonly unknown[],
   signal: AbortSignal,
@@ -113,7 +124,7 @@ function outcomes(
   }, signal);
 }
 
-/** What became of an item of a batch: one that fails is told of, and stops no other. */
+/** Grades one item of a batch. An error is part of the outcome and affects no other item. */
 async function outcomeOf(grading: Grading, item: unknown, signal: AbortSignal): Promise<Outcome> {
   try {
     return { status: 200, result: await grading.grade(readRequest(item), signal) };

@@ -8,13 +8,13 @@ import { ServerError } from "../server_error.ts";
 const MAX_ITEMS = 256;
 const task = gradeRequest.shape.task;
 
-/** Longer than any reply of a model; graders take time in proportion, and others wait for them. */
+/** Maximum number of characters of a conversation: graders block the serving thread in proportion to it. */
 const MAX_CHARACTERS = 512 * 1024;
 
-/** What of a task may stand beside it. */
+/** Task fields that may be given at the top level of the request. */
 const SHORT = ["answer", "tests"] as const;
 
-/** A request of `/v1/grade`, or the same said shorter. */
+/** Request of `/v1/grade`, or its short form. */
 const edgeRequest = gradeRequest.extend({
   task: task.prefault({}),
   messages: gradeRequest.shape.messages.optional(),
@@ -29,19 +29,19 @@ const edgeRequest = gradeRequest.extend({
   if (texts.reduce((sum, { length }) => sum + length, 0) > MAX_CHARACTERS) {
     context.addIssue({
       code: "custom",
-      message: `what was said must have at most ${MAX_CHARACTERS} characters`,
+      message: `all messages together must have at most ${MAX_CHARACTERS} characters`,
     });
   }
   const inTask = { answer: given.task.answer, tests: given.task.fields?.tests };
   for (const name of SHORT) {
     if (given[name] === undefined || inTask[name] === undefined) continue;
-    context.addIssue({ code: "custom", path: [name], message: "stands in the task already" });
+    context.addIssue({ code: "custom", path: [name], message: "must not be given twice: the task has it" });
   }
 });
 
 const batch = z.strictObject({ items: z.array(z.unknown()).min(1).max(MAX_ITEMS) });
 
-/** What is to be graded, and by whom. */
+/** Conversation to grade, its task and the name of the grader. */
 export interface EdgeRequest {
   readonly grader: string;
   readonly task: Task;
@@ -49,9 +49,9 @@ export interface EdgeRequest {
 }
 
 /**
- * Reads a request to grade.
+ * Parses a grade request.
  *
- * @throws {ServerError} when it is none; the message lists every fault.
+ * @throws {ServerError} `invalid`; the message lists every issue.
  */
 export function readRequest(body: unknown): EdgeRequest {
   const { data, error } = edgeRequest.safeParse(body);
@@ -71,9 +71,9 @@ export function readRequest(body: unknown): EdgeRequest {
 }
 
 /**
- * The items of a batch, which are read one by one.
+ * Parses a batch. Its items are parsed later, one by one.
  *
- * @throws {ServerError} when it is no list of them, or one too long.
+ * @throws {ServerError} `invalid` if there is no item or too many.
  */
 export function readItems(body: unknown): readonly unknown[] {
   const { data, error } = batch.safeParse(body);
@@ -82,9 +82,9 @@ export function readItems(body: unknown): readonly unknown[] {
 }
 
 /**
- * The body of a request as JSON.
+ * Reads the body of a request as JSON.
  *
- * @throws {ServerError} when it is none.
+ * @throws {ServerError} `malformed` if it is not JSON.
  */
 export async function readJson(request: Request): Promise<unknown> {
   try {

@@ -6,37 +6,37 @@ import { scored } from "../scored.ts";
 import { ServerError } from "../server_error.ts";
 import type { EdgeRequest } from "./edge_request.ts";
 
-/** A score as it goes out. */
+/** Score as sent to the client. */
 export interface EdgeScore {
-  /** `null` when no score can be given, which is not 0. */
+  /** `null` if no score can be computed, which is not 0. */
   readonly score: number | null;
   readonly parts?: Readonly<Record<string, number | null>>;
-  /** Why there is no score. */
+  /** Reason for a missing score. */
   readonly reason?: string;
-  /** What stood between the program that was graded and the server: a worker, and no process boundary. */
+  /** Isolation between the graded program and the server: a worker, not a process. */
   readonly isolation?: "worker";
 }
 
-/** How {@linkcode Grading} grades. */
+/** Options of {@linkcode Grading}. */
 export interface GradingOptions {
-  /** Graders beside those that are built in, or in their place. */
+  /** Further graders by name; they may replace built-in ones. */
   readonly graders: Readonly<Record<string, Grader>>;
-  /** Milliseconds that a program may take. */
+  /** Time limit of a program, in milliseconds. */
   readonly timeoutMs: number;
 }
 
-/** Programs under test at once; each takes two interpreters of 40 MB and more. */
+/** Concurrent programs under test; each needs two interpreters of 40 MB or more. */
 export const SANDBOXED_AT_ONCE = 2;
-/** The graders that run Python. */
+/** Names of the graders that run Python. */
 const SANDBOXED: readonly string[] = Object.keys(GRADERS).filter((name) => GRADERS[name]?.needs === "pools");
-/** Longest that one conversation may be graded. */
+/** Time limit of one grade. */
 const GRADE_MS = 120_000;
 
-/** The graders of a server at the edge. What runs Python is loaded, and its image made, when the first asks for it. */
+/** Graders of an edge server. The Python runtime and its image are loaded at the first use. */
 export class Grading {
   readonly #pure: ReadonlyMap<string, Grader>;
   readonly #timeoutMs: number;
-  readonly #gate = new Gate({ places: SANDBOXED_AT_ONCE, queue: 64, waitMs: 60_000 });
+  readonly #admission = new Gate({ slots: SANDBOXED_AT_ONCE, queue: 64, waitMs: 60_000 });
   readonly #sandboxed = new Map<string, Promise<Grader>>();
   #pool: Promise<SessionPool> | undefined;
 
@@ -45,7 +45,7 @@ export class Grading {
     this.#timeoutMs = timeoutMs;
   }
 
-  /** What the graders are called. */
+  /** Names of all graders. */
   get names(): string[] {
     return [...new Set([...this.#pure.keys(), ...SANDBOXED])];
   }
@@ -53,7 +53,7 @@ export class Grading {
   /**
    * Scores one conversation.
    *
-   * @throws {ServerError} when it cannot be graded, or there is no such grader.
+   * @throws {ServerError} `invalid` if there is no such grader or it fails; `timeout` after two minutes.
    */
   async grade({ grader: name, task, history }: EdgeRequest, signal: AbortSignal): Promise<EdgeScore> {
     const pure = this.#pure.get(name);
@@ -63,9 +63,9 @@ export class Grading {
     using time = new GradeTime(signal);
     const context = { task, history, signal: time.signal };
     if (pure) return scoreOf(await scored(() => pure, context));
-    const { entered, place } = await this.#gate.pass(() => this.#sandboxedGrader(name), time);
-    using _place = place;
-    return { ...scoreOf(await scored(() => entered, context)), isolation: "worker" };
+    const { started: sandboxed, slot } = await this.#admission.pass(() => this.#sandboxedGrader(name), time);
+    using _slot = slot;
+    return { ...scoreOf(await scored(() => sandboxed, context)), isolation: "worker" };
   }
 
   #sandboxedGrader(name: string): Promise<Grader> {
@@ -77,7 +77,7 @@ export class Grading {
   async #makeSandboxed(name: string): Promise<Grader> {
     const entry = GRADERS[name];
     if (entry === undefined) {
-      throw new TypeError(`Cannot make grader '${name}' as the registry has none of this name`);
+      throw new TypeError(`Cannot make grader '${name}' as the registry does not contain it`);
     }
     this.#pool ??= import("./worker_pool.ts").then(({ workerPool }) => workerPool(SANDBOXED_AT_ONCE));
     const pool = await this.#pool;
@@ -86,7 +86,7 @@ export class Grading {
   }
 }
 
-/** Makes the graders that need nothing but their input. */
+/** Makes the graders that need only their input. */
 function pureGraders(): [string, Grader][] {
   return Object.entries(GRADERS).flatMap(([name, entry]) =>
     entry.needs === "nothing" ? [[name, entry.make()] as [string, Grader]] : []
@@ -97,16 +97,16 @@ function scoreOf({ score, parts, reason }: Awaited<ReturnType<typeof scored>>): 
   return { score, ...(parts && { parts }), ...(reason !== undefined && { reason }) };
 }
 
-/** A signal that is aborted when a grade has taken too long, or whoever asked is gone. */
+/** Signal that aborts when a grade takes too long or the client disconnects. */
 class GradeTime implements Disposable {
   readonly signal: AbortSignal;
   readonly #timer: ReturnType<typeof setTimeout>;
 
   constructor(gone: AbortSignal) {
-    const over = new AbortController();
+    const timeout = new AbortController();
     const error = new ServerError("timeout", `The grade took more than ${GRADE_MS} ms`);
-    this.#timer = setTimeout(() => over.abort(error), GRADE_MS);
-    this.signal = AbortSignal.any([over.signal, gone]);
+    this.#timer = setTimeout(() => timeout.abort(error), GRADE_MS);
+    this.signal = AbortSignal.any([timeout.signal, gone]);
   }
 
   [Symbol.dispose](): void {

@@ -1,18 +1,18 @@
 import { ServerError } from "../server_error.ts";
 
-/** Who sent a request, as `Deno.serve` tells. */
+/** Sender of a request, as `Deno.serve` reports it. */
 export interface Peer {
   readonly remoteAddr: Deno.Addr;
 }
 
-const NEAR = /^(127(\.\d{1,3}){3}|::1|::ffff:127(\.\d{1,3}){3})$/;
+const LOOPBACK = /^(127(\.\d{1,3}){3}|::1|::ffff:127(\.\d{1,3}){3})$/;
 
-/** The refusal of whoever is not on the server's own host, or is not known to be; none for who is. */
+/** Returns an error unless the sender is known to be on the server's own host. */
 export function requireNear(peer: Peer | undefined): ServerError | undefined {
   const address = peer?.remoteAddr;
-  if (address !== undefined && "hostname" in address && NEAR.test(address.hostname)) return undefined;
+  if (address !== undefined && "hostname" in address && LOOPBACK.test(address.hostname)) return undefined;
   return new ServerError(
     "forbidden",
-    "A server without a token answers its own host alone: set one by edgeApp({ token })",
+    "A server without a token serves its own host only: set a token with edgeApp({ token })",
   );
 }

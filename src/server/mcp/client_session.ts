@@ -6,25 +6,25 @@ const MAX_IMAGES = 8;
 const MAX_IMAGE_BYTES = 4 * 1024 * 1024;
 const PNG_HEAD = "89504e470d0a1a0a";
 
-/** What a program of a client's came to. */
+/** Result of a client's program. */
 export interface ClientRun {
   readonly result: ExecResult;
-  /** What it printed to either stream, in order. */
+  /** Output of both streams, in order. */
   readonly output: string;
-  /** The PNGs that it wrote. */
+  /** PNG files that it wrote. */
   readonly images: readonly Uint8Array[];
-  /** True when variables of earlier calls are gone. */
+  /** True if the variables of earlier calls are lost. */
   readonly isFresh: boolean;
 }
 
-/** How a program of a client's is run. */
+/** Options of {@linkcode ClientSession.run}. */
 export interface ClientRunOptions extends Pick<ExecOptions, "onOutput"> {
-  /** A program that sets what it needs. */
+  /** Program to run before it. */
   readonly before?: string | undefined;
   readonly signal: AbortSignal;
 }
 
-/** The session of one client: opened when it first needs one, and again when it has ended for want of use. */
+/** Session of one client, opened at its first use and reopened after it has ended. */
 export class ClientSession implements AsyncDisposable {
   readonly #open: () => Promise<LiveSession>;
   #opening: Promise<LiveSession> | undefined;
@@ -34,7 +34,7 @@ export class ClientSession implements AsyncDisposable {
     this.#open = open;
   }
 
-  /** The session as it is now. */
+  /** Returns the current session. */
   async current(): Promise<LiveSession> {
     const opening = this.#opening ??= this.#start();
     const session = await opening;
@@ -67,23 +67,23 @@ export class ClientSession implements AsyncDisposable {
 
   #start(): Promise<LiveSession> {
     const opening = this.#open();
-    opening.catch(() => this.#opening = undefined); // the next who asks tries again
+    opening.catch(() => this.#opening = undefined); // the next call tries again
     return opening;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    const session = await this.#opening?.catch(() => undefined); // one that never opened is over
+    const session = await this.#opening?.catch(() => undefined); // it was never opened
     await session?.[Symbol.asyncDispose]();
   }
 }
 
-/** The PNGs of a session by their paths; none when its program has broken the listing. */
+/** Returns the PNG files of a session by path; none if the program has broken the listing. */
 async function pngs(session: LiveSession, signal: AbortSignal): Promise<Map<string, SessionFile>> {
-  const files = await session.listFiles(signal).catch(unlistable);
+  const files = await session.listFiles(signal).catch(ignoreUnlistable);
   return new Map(files.filter(({ path }) => path.endsWith(".png")).map((file) => [file.path, file]));
 }
 
-function unlistable(error: unknown): SessionFile[] {
+function ignoreUnlistable(error: unknown): SessionFile[] {
   if (error instanceof ServerError && error.fault === "conflict") return [];
   throw error;
 }
@@ -100,10 +100,10 @@ async function newImages(
   const images = await Promise.all(
     written.slice(0, MAX_IMAGES).map(({ path }) => session.readFile(path).catch(() => new Uint8Array())),
   );
-  return images.filter(isPng); // one that went away meanwhile is none
+  return images.filter(isPng); // a file may have been removed
 }
 
-/** Whether bytes begin as a PNG does. */
+/** True if the bytes begin with the PNG signature. */
 export function isPng(bytes: Uint8Array): boolean {
   return bytes.length <= MAX_IMAGE_BYTES && bytes.subarray(0, 8).toHex() === PNG_HEAD;
 }

@@ -16,26 +16,26 @@ const SIGNS: Readonly<Record<string, string>> = {
 const LETTERS: Readonly<Record<string, string>> = { n: "\n", r: "\r", t: "\t" };
 const ESCAPE = /\\(?:x(..)|u(.{4})|U(.{8})|(.))/g;
 
-/** Stands before a number while it is a text, so that none of its digits is lost. */
+/** Marks a number that is kept as a string, so that it loses no digits. */
 const MARK = "\0";
 const MARKED = /"\\u0000([^"]+)"(:?)/g;
 
 /**
- * A value as JSON that reads well, made of its Python repr; a text is given as it is. Nothing when there is more in
- * the value than texts, numbers, truth, None, lists, tuples and dicts.
+ * Converts a Python repr to indented JSON; a string is returned as it is. Returns `undefined` if the value contains
+ * more than strings, numbers, booleans, None, lists, tuples and dicts.
  */
 export function jsonOfRepr(repr: string): string | undefined {
   try {
-    const value: unknown = repr.includes("\\x00") ? undefined : JSON.parse(marked(repr));
+    const value: unknown = repr.includes("\\x00") ? undefined : JSON.parse(toMarkedJson(repr));
     if (typeof value === "string" && !value.startsWith(MARK)) return value;
     return JSON.stringify(value, null, 2)
       ?.replace(MARKED, (_, number, colon) => colon === "" ? number : `"${number}":`);
   } catch {
-    return undefined; // it is no such value, or is nested too deeply
+    return undefined; // another kind of value, or nested too deeply
   }
 }
 
-function marked(repr: string): string {
+function toMarkedJson(repr: string): string {
   const pieces: string[] = [];
   let at = 0;
   while (at < repr.length) {
@@ -49,12 +49,12 @@ function marked(repr: string): string {
 }
 
 function jsonOf(piece: string): string {
-  if (/^['"]/.test(piece)) return JSON.stringify(unescaped(piece.slice(1, -1)));
+  if (/^['"]/.test(piece)) return JSON.stringify(unescape(piece.slice(1, -1)));
   if (/^[-\d]/.test(piece)) return JSON.stringify(MARK + piece);
   return SIGNS[piece] ?? piece;
 }
 
-function unescaped(text: string): string {
+function unescape(text: string): string {
   return text.replace(ESCAPE, (_, x, u, long, letter) => {
     const code = x ?? u ?? long;
     return code === undefined ? LETTERS[letter] ?? letter : String.fromCodePoint(Number.parseInt(code, 16));

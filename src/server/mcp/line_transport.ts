@@ -8,14 +8,14 @@ import { readLines } from "../../read_lines.ts";
 
 const MAX_LINE_BYTES = 64 * 1024 * 1024;
 
-/** The two ends of a pipe. */
+/** Both ends of a pipe. */
 export interface LinePipe {
   readonly readable: ReadableStream<Uint8Array<ArrayBuffer>>;
-  /** Writes a text, and resolves when all of it is written. */
+  /** Writes a text; resolves when all of it is written. */
   write(text: string): Promise<void>;
 }
 
-/** The Model Context Protocol over a pipe, one message a line. It ends when its input does. */
+/** Transport of the Model Context Protocol over a pipe, one message per line. It ends with its input. */
 export class LineTransport implements Transport {
   onclose?: () => void;
   onerror?: (error: Error) => void;
@@ -31,7 +31,7 @@ export class LineTransport implements Transport {
     this.#lines = readLines(pipe.readable, { maxBytes: MAX_LINE_BYTES });
   }
 
-  /** Resolves when whoever is at the other end has said the last word. */
+  /** Resolves at the end of the input. */
   get ended(): Promise<void> {
     return this.#ended.promise;
   }

@@ -9,12 +9,12 @@ import { pythonServer } from "./python_server.ts";
 const HEADER = "mcp-session-id";
 const MAX_CLIENTS = 1024;
 const MAX_BODY_BYTES = 32 * 1024 * 1024;
-/** A client that asks for nothing for so long has gone. */
+/** Idle time after which a client counts as disconnected. */
 const IDLE_MS = 3_600_000;
-/** Clients go away without a word: after so long their sessions are had by others where there is no other one. */
+/** Idle time after which a client's session may give way, since clients often disconnect without notice. */
 const SPARE_MS = 60_000;
 
-/** One client that is connected. */
+/** Connected client. */
 interface Connection {
   readonly owner: string;
   readonly transport: WebStandardStreamableHTTPServerTransport;
@@ -23,8 +23,8 @@ interface Connection {
 }
 
 /**
- * The Model Context Protocol over HTTP: each client that introduces itself has a session of its own. What is sent
- * to the same path and is none of the protocol's is the next route's.
+ * Serves the Model Context Protocol over HTTP. Each client that sends `initialize` has its own session. Requests of
+ * other protocols on the same path go to the next route.
  */
 export function mcpRoute(sessions: SessionService): (c: AppContext, next: Next) => Promise<Response | void> {
   const connections = new Map<string, Connection>();
@@ -67,21 +67,21 @@ export function mcpRoute(sessions: SessionService): (c: AppContext, next: Next) 
     }
     const transport = await connect(owner);
     const response = await transport.handleRequest(c.req.raw);
-    if (transport.sessionId === undefined) await transport.close(); // it did not introduce itself
+    if (transport.sessionId === undefined) await transport.close(); // no `initialize` was sent
     return response;
   };
 }
 
-/** Whether a message is of a client that neither listens to events, as the protocol demands, nor introduces itself. */
+/** True if a request is not of this protocol: it accepts no events and is no `initialize`. */
 async function isForeign(c: AppContext): Promise<boolean> {
   const { method, raw } = c.req;
-  const listens = c.req.header("accept")?.includes("text/event-stream") ?? false;
-  if (method !== "POST" || listens || c.req.header(HEADER) !== undefined) return false;
+  const acceptsEvents = c.req.header("accept")?.includes("text/event-stream") ?? false;
+  if (method !== "POST" || acceptsEvents || c.req.header(HEADER) !== undefined) return false;
   const message = await raw.clone().json().catch(() => null);
   return message?.method !== "initialize";
 }
 
-/** What makes a client introduce itself anew. */
+/** Returns the response that makes a client send `initialize` again. */
 function unknownSession(): Response {
   const error = { code: -32001, message: "Session not found" };
   return Response.json({ jsonrpc: "2.0", error, id: null }, { status: 404 });

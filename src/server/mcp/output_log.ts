@@ -3,65 +3,65 @@ import type { LoggingLevel, McpServer, ServerContext } from "@modelcontextprotoc
 const LEVELS: readonly LoggingLevel[] = [
   ...["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"] as const,
 ];
-/** A program that prints more lines is told no further; its answer has them all the same. */
+/** Maximum number of log messages per program; its result still contains all output. */
 const MAX_LINES = 10_000;
 const LEVEL_OF = { stdout: "info", stderr: "warning" } as const;
 
 type Stream = keyof typeof LEVEL_OF;
 
-/** Tells a client what its programs print, line by line and while they run, once it has said that it listens. */
+/** Sends the output of programs to the client as log messages, line by line, once it has set a log level. */
 export class OutputLog {
-  #least: number | undefined;
+  #minLevel: number | undefined;
 
   constructor({ server }: McpServer) {
     server.setRequestHandler("logging/setLevel", ({ params }) => {
-      this.#least = LEVELS.indexOf(params.level);
+      this.#minLevel = LEVELS.indexOf(params.level);
       return {};
     });
   }
 
-  /** Where one program's output goes. */
+  /** Starts the log of one program. */
   begin({ mcpReq }: ServerContext): RunningLog {
-    const least = this.#least ?? LEVELS.length;
+    const minLevel = this.#minLevel ?? LEVELS.length;
     return new RunningLog(async (stream, line) => {
       const level = LEVEL_OF[stream];
-      const isWanted = mcpReq.envelope !== undefined || LEVELS.indexOf(level) >= least;
+      const isWanted = mcpReq.envelope !== undefined || LEVELS.indexOf(level) >= minLevel;
       if (isWanted) await mcpReq.log(level, line);
     });
   }
 }
 
-/** What one program prints, as lines. */
+/** Log of one program. */
 export class RunningLog {
-  readonly #tell: (stream: Stream, line: string) => Promise<void>;
-  readonly #rest = { stdout: "", stderr: "" };
-  readonly #told: Promise<void>[] = [];
+  readonly #sendLine: (stream: Stream, line: string) => Promise<void>;
+  readonly #partialLine = { stdout: "", stderr: "" };
+  readonly #sent: Promise<void>[] = [];
 
-  constructor(tell: (stream: Stream, line: string) => Promise<void>) {
-    this.#tell = tell;
+  constructor(sendLine: (stream: Stream, line: string) => Promise<void>) {
+    this.#sendLine = sendLine;
   }
 
-  /** Takes a piece of output. */
+  /** Adds output. */
   write(stream: Stream, text: string): void {
     const [first = "", ...others] = text.split("\n");
-    this.#rest[stream] += first;
+    this.#partialLine[stream] += first;
     for (const next of others) {
-      this.#send(stream, this.#rest[stream]);
-      this.#rest[stream] = next;
+      this.#send(stream, this.#partialLine[stream]);
+      this.#partialLine[stream] = next;
     }
   }
 
-  /** Tells what has no line break behind it, and waits until all has been told. */
+  /** Sends the last incomplete lines and waits until all messages are sent. */
   async end(): Promise<void> {
     for (const stream of ["stdout", "stderr"] as const) {
-      if (this.#rest[stream] !== "") this.#send(stream, this.#rest[stream]);
+      if (this.#partialLine[stream] !== "") this.#send(stream, this.#partialLine[stream]);
     }
-    await Promise.all(this.#told);
+    await Promise.all(this.#sent);
   }
 
   #send(stream: Stream, line: string): void {
-    if (this.#told.length >= MAX_LINES) return;
-    const told = this.#tell(stream, line).catch(() => {}); // who has gone misses nothing
-    this.#told.push(told);
+    if (this.#sent.length >= MAX_LINES) return;
+    const sent = this.#sendLine(stream, line).catch(() => {}); // the client has disconnected
+    this.#sent.push(sent);
   }
 }

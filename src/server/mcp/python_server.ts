@@ -17,7 +17,7 @@ const runArguments = z.strictObject({
     .describe("Map of global variables in context when the code is executed"),
 });
 
-/** A server of the Model Context Protocol whose tools drive one client's session. */
+/** Creates an MCP server whose tools use the session of one client. */
 export function pythonServer(client: ClientSession): McpServer {
   const about = { name: "paddock", version: PADDOCK_VERSION };
   const server = new McpServer(about, { capabilities: { logging: {} } });
@@ -28,20 +28,20 @@ export function pythonServer(client: ClientSession): McpServer {
     inputSchema: runArguments,
   }, ({ python_code, global_variables }, context) => {
     const log = logs.begin(context);
-    return answered(() => run(client, python_code, { variables: global_variables, context, log }));
+    return toToolResult(() => run(client, python_code, { variables: global_variables, context, log }));
   });
   server.registerTool("reset_session", {
     description: "Forget all variables and files.",
     inputSchema: z.strictObject({}),
   }, (_, { mcpReq }) =>
-    answered(async () => {
+    toToolResult(async () => {
       await (await client.current()).reset({ signal: mcpReq.signal });
       return text("reset");
     }));
   server.registerTool("read_file", {
     description: "Read a file of the working directory: a text, an image, or base64.",
     inputSchema: z.strictObject({ path }),
-  }, ({ path }) => answered(async () => contents(await (await client.current()).readFile(path))));
+  }, ({ path }) => toToolResult(async () => contents(await (await client.current()).readFile(path))));
   server.registerTool("write_file", {
     description: "Write a file in the working directory.",
     inputSchema: z.strictObject({
@@ -50,7 +50,7 @@ export function pythonServer(client: ClientSession): McpServer {
       encoding: z.enum(["utf8", "base64"]).default("utf8"),
     }),
   }, ({ path, content, encoding }) =>
-    answered(async () => {
+    toToolResult(async () => {
       const bytes = encoding === "utf8" ? content : fromBase64(content);
       await (await client.current()).writeFile(path, bytes);
       return text(`wrote ${path}`);
@@ -59,7 +59,7 @@ export function pythonServer(client: ClientSession): McpServer {
     description: "List the files of the working directory, with their sizes in bytes.",
     inputSchema: z.strictObject({}),
   }, (_, { mcpReq }) =>
-    answered(async () => {
+    toToolResult(async () => {
       const files = await (await client.current()).listFiles(mcpReq.signal);
       return text(files.map(({ path, bytes }) => `${path}\t${bytes}`).join("\n"));
     }));
@@ -86,8 +86,8 @@ async function run(
   };
 }
 
-/** What a tool gives, or what the client may know of why it gives nothing. */
-async function answered(work: () => Promise<CallToolResult>): Promise<CallToolResult> {
+/** Runs a tool and converts an error to a result with its public message. */
+async function toToolResult(work: () => Promise<CallToolResult>): Promise<CallToolResult> {
   try {
     return await work();
   } catch (error) {
@@ -100,7 +100,7 @@ function contents(bytes: Uint8Array): CallToolResult {
   try {
     return text(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes));
   } catch {
-    return text(bytes.toBase64()); // it is no text
+    return text(bytes.toBase64()); // binary data
   }
 }
 
@@ -116,6 +116,9 @@ function fromBase64(content: string): Uint8Array {
   try {
     return Uint8Array.fromBase64(content);
   } catch (cause) {
-    throw new TypeError("Cannot write file as its content must be base64: it is not", { cause });
+    throw new TypeError(
+      "Cannot write file as 'content' must be base64: found an invalid character or length",
+      { cause },
+    );
   }
 }

@@ -2,8 +2,8 @@ import type { ExecResult } from "../../sandbox/exec.ts";
 import { jsonOfRepr } from "./json_of_repr.ts";
 
 /**
- * A result in the form that clients of `run_python_code` know; `output` is what was printed, in its order. Nothing
- * that a program says ends the element that it is said in.
+ * Formats a result as clients of `run_python_code` expect it. `output` is the printed text, in order. Tags in it are
+ * escaped, so that a program cannot close its element.
  */
 export function runText(result: ExecResult, output: string): string {
   const printed = output === "" ? [] : [element("output", output)];

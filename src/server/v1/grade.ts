@@ -34,11 +34,11 @@ export function gradeRoutes(app: Api, graders: Graders, gate: Gate): void {
     const { grader: name, task, messages } = c.req.valid("json");
     const make = graders.get(name);
     if (!make) throw new ServerError("invalid", `grader must be one of ${[...graders.keys()].join(", ")}`);
-    const { place } = await gate.pass(() => Promise.resolve(), {
+    const { slot } = await gate.pass(() => Promise.resolve(), {
       owner: c.get("owner"),
       signal: c.get("signal"),
     });
-    using _place = place;
+    using _slot = slot;
     const history = History.fromChats(messages);
     const { score, parts, reason } = await scored(make, { task, history, signal: c.get("signal") });
     return c.json(

@@ -54,7 +54,7 @@ Deno.test("edgeApp() names what is wrong with a request", async () => {
     ["no JSON", 400, /must be JSON/],
     [{ grader: "gsm8k" }, 422, /either 'messages' or 'completion'/],
     [{ ...RIGHT, messages: [{ role: "user", content: "x" }] }, 422, /either 'messages' or 'completion'/],
-    [{ ...RIGHT, task: { answer: "7" } }, 422, /answer: stands in the task already/],
+    [{ ...RIGHT, task: { answer: "7" } }, 422, /answer: must not be given twice/],
     [{ ...RIGHT, grader: "rm" }, 422, /grader must be one of number_match, gsm8k/],
     [{ ...RIGHT, surprise: 1 }, 422, /surprise/],
     [{ ...RIGHT, completion: 7 }, 422, /completion/],
