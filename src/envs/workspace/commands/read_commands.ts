@@ -1,7 +1,7 @@
-import { parse } from "@std/yaml";
 import { z } from "zod";
 import { errorMessage } from "../../../errors.ts";
 import type { CommandFile } from "../agent_config.ts";
+import { parseYaml } from "../yaml_text.ts";
 import { scriptName } from "./command_file.ts";
 
 const text = z.string();
@@ -85,7 +85,7 @@ function commandOf(file: CommandFile, name: string, docs: readonly string[] | un
 function described(file: CommandFile, name: string, docs: readonly string[]): z.output<typeof docsSchema> {
   let value: unknown;
   try {
-    value = parse(docs.join("\n"));
+    value = parseYaml(docs.join("\n")).value;
   } catch (cause) {
     const why = errorMessage(cause);
     throw fault(file, `the description of '${name}' must be YAML`, why, { cause });

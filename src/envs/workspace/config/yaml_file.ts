@@ -1,7 +1,6 @@
-import { parse } from "@std/yaml";
 import type { z } from "zod";
 import { errorMessage } from "../../../errors.ts";
-import { yamlLine } from "./yaml_lines.ts";
+import { parseYaml, type YamlText } from "../yaml_text.ts";
 
 /** More is no configuration; what it would take to parse it is unbounded. */
 const MAX_BYTES = 4 * 1024 * 1024;
@@ -14,13 +13,13 @@ export class YamlFile {
   /** What it is, for messages: `task`, `dataset`, `agent`. */
   readonly subject: string;
   readonly value: unknown;
-  readonly #text: string;
+  readonly #yaml: YamlText;
 
-  private constructor(path: string, parts: { subject: string; text: string; value: unknown }) {
+  private constructor(path: string, parts: { subject: string; yaml: YamlText }) {
     this.path = path;
     this.subject = parts.subject;
-    this.value = parts.value;
-    this.#text = parts.text;
+    this.value = parts.yaml.value;
+    this.#yaml = parts.yaml;
   }
 
   /**
@@ -32,9 +31,9 @@ export class YamlFile {
   static async read(path: string, subject: string): Promise<YamlFile> {
     const text = await readText(path, subject);
     try {
-      return new YamlFile(path, { subject, text, value: parse(text) });
+      return new YamlFile(path, { subject, yaml: parseYaml(text) });
     } catch (cause) {
-      const [why = ""] = errorMessage(cause).split(":\n");
+      const why = errorMessage(cause);
       throw new SyntaxError(`Cannot read ${subject} at '${path}' as it must be YAML: ${why}`, { cause });
     }
   }
@@ -66,7 +65,7 @@ export class YamlFile {
 
   /** The line of a key, or of the innermost that there is. */
   lineOf(path: readonly PropertyKey[]): number {
-    return yamlLine(this.#text, path);
+    return this.#yaml.lineOf(path);
   }
 
   /** An error that names the file and the line of a key. */
