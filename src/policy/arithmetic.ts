@@ -1,6 +1,6 @@
 type Operator = "+" | "-" | "*" | "/";
 
-/** A calculation taken apart. */
+/** The syntax tree of an arithmetic expression, with the value of each node. */
 export type Arithmetic =
   | { readonly kind: "number"; readonly text: string; readonly value: number }
   | { readonly kind: "negative"; readonly operand: Arithmetic; readonly value: number }
@@ -12,17 +12,16 @@ export type Arithmetic =
     readonly value: number;
   };
 
-/** Nested deeper, a calculation is not one that a person wrote. */
+/** Maximum nesting depth, which bounds the recursion on hostile input. */
 const MAX_DEPTH = 50;
 const NUMBER = /^(?:\d[\d,]*(?:\.\d*)?|\.\d+)$/;
 const TOKENS = /\d[\d,]*(?:\.\d*)?|\.\d+|[-+*/()%]|\S/g;
 const SIGNS: Readonly<Record<string, string>> = { x: "*", "×": "*", "÷": "/", "−": "-", "–": "-" };
 
 /**
- * Takes apart a calculation of `+ - * / ( )` as people write them: `$5 x 1,200`, `.5*05`, `20%*3`. Words and signs
- * of money are passed over.
- *
- * Gives `null` for anything that is no calculation or has no finite value.
+ * Parses an arithmetic expression of `+ - * / ( )` as people write it: `$5 x 1,200`, `.5*05`, `20%*3`. Words
+ * and currency signs are ignored. Returns `null` if the text is not such an expression or has no finite
+ * value.
  */
 export function parseArithmetic(text: string): Arithmetic | null {
   const parser = new Parser(tokensOf(text));

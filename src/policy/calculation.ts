@@ -1,9 +1,9 @@
 import { type Arithmetic, parseArithmetic } from "./arithmetic.ts";
 
-/** A worked solution as two programs, the second of which needs what the first has left behind. */
+/** A worked solution as two Python programs. The second one uses variables of the first. */
 export interface Calculation {
   readonly programs: readonly [first: string, second: string];
-  /** What the last line of the second program's output must show, as far as floating point goes. */
+  /** The number in the last line of the second program's output, up to floating-point error. */
   readonly value: number;
 }
 
@@ -15,8 +15,9 @@ interface Assignment {
 const ANNOTATION = /<<([^<>]*)>>/g;
 
 /**
- * Turns the calculator annotations `<<48/2=24>>` of a solution into Python: one variable each, used again wherever
- * a later operand is its value. Annotations that are no calculation are left out; `null` when none remains.
+ * Converts the calculator annotations `<<48/2=24>>` of a solution to Python. Each becomes one variable, which
+ * is used for later operands of the same value. Invalid annotations are skipped; returns `null` if none is
+ * valid.
  */
 export function calculationOf(solution: string): Calculation | null {
   const formulas = Array.from(solution.matchAll(ANNOTATION), ([, text = ""]) => text.split("=")[0] ?? "")
@@ -24,14 +25,14 @@ export function calculationOf(solution: string): Calculation | null {
   const assignments = formulas.map((formula, index) => ({ name: `v${index + 1}`, formula }));
   const middle = Math.ceil(assignments.length / 2);
   const [first, second] = [assignments.slice(0, middle), assignments.slice(middle)];
-  const kept = first.at(-1);
+  const carried = first.at(-1);
   const result = assignments.at(-1);
-  if (kept === undefined || result === undefined) return null;
-  const again = kept === result ? [] : [printLine(kept.name)];
+  if (carried === undefined || result === undefined) return null;
+  const carriedLines = carried === result ? [] : [printLine(carried.name)];
   return {
     programs: [
       [...statements(first, []), ...first.map(({ name }) => printLine(name))].join("\n"),
-      [...statements(second, first), ...again, printLine(result.name)].join("\n"),
+      [...statements(second, first), ...carriedLines, printLine(result.name)].join("\n"),
     ],
     value: result.formula.value,
   };
@@ -40,7 +41,7 @@ export function calculationOf(solution: string): Calculation | null {
 function statements(assignments: readonly Assignment[], earlier: readonly Assignment[]): string[] {
   const known = [...earlier];
   return assignments.map((assignment) => {
-    const statement = `${assignment.name} = ${python(assignment.formula, known)}`;
+    const statement = `${assignment.name} = ${toPython(assignment.formula, known)}`;
     known.push(assignment);
     return statement;
   });
@@ -50,7 +51,7 @@ function printLine(name: string): string {
   return `print("${name} =", ${name})`;
 }
 
-function python(formula: Arithmetic, known: readonly Assignment[]): string {
+function toPython(formula: Arithmetic, known: readonly Assignment[]): string {
   switch (formula.kind) {
     case "number":
       return known.findLast(({ formula: { value } }) => value === formula.value)?.name ?? formula.text;
@@ -62,6 +63,6 @@ function python(formula: Arithmetic, known: readonly Assignment[]): string {
 }
 
 function nested(formula: Arithmetic, known: readonly Assignment[]): string {
-  const text = python(formula, known);
+  const text = toPython(formula, known);
   return formula.kind === "number" ? text : `(${text})`;
 }

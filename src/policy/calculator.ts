@@ -5,9 +5,9 @@ import type { Policy } from "./policy.ts";
 import { assistantTurns } from "./turns.ts";
 
 /**
- * A policy that works out a task's `reference` solution in Python, over two turns, and answers what Python printed.
- *
- * The numbers of the reference itself are never part of the answer.
+ * Creates a policy that computes a task's `reference` solution in Python over two turns and answers with the
+ * number that Python printed. The answer never contains numbers of the reference itself, so a correct one
+ * shows that execution works. Useful for demos and tests without a model.
  */
 export function calculatorPolicy(): Policy {
   return {

@@ -5,38 +5,59 @@ import { requireAtLeast } from "./require_at_least.ts";
 import { retryDelayMs } from "./retry_delay.ts";
 import { Slots } from "./slots.ts";
 
-/** How a policy asks its server. */
+/** Options for the requests of a policy to its model server. */
 export interface ModelServerOptions {
-  /** Sent as a bearer token. */
+  /** API key, sent as a bearer token. */
   apiKey?: string | undefined;
-  /** Further headers of each request. */
+  /** Additional headers of each request. */
   headers?: Readonly<Record<string, string>> | undefined;
-  /** Milliseconds that one request may take; 300,000 unless given. */
+  /**
+   * Timeout of one request, in milliseconds.
+   *
+   * @default 300_000
+   */
   timeoutMs?: number | undefined;
-  /** Further attempts when there is no connection, or the status is 408, 425, 429 or 5xx; 4 unless given. */
+  /**
+   * Number of retries if the connection fails, or the status is 408, 425, 429 or 5xx.
+   *
+   * @default 4
+   */
   retries?: number | undefined;
-  /** What is tried again: all of these, which is the default, or a failed `connection` alone. */
+  /**
+   * Failures that are retried: `busy` stands for failed connections and the statuses above, `connection` for
+   * failed connections only.
+   *
+   * @default "busy"
+   */
   retryOn?: "connection" | "busy" | undefined;
-  /** Milliseconds before the second attempt, twice as many before each further one; 250 unless given. */
+  /**
+   * Delay before the second attempt, in milliseconds. It doubles with each further attempt.
+   *
+   * @default 250
+   */
   backoffMs?: number | undefined;
-  /** Requests at once, above which a reply waits; 64 unless given. */
+  /**
+   * Maximum number of concurrent requests; further requests wait.
+   *
+   * @default 64
+   */
   concurrency?: number | undefined;
 }
 
-/** What a post may be given beside its body. */
+/** Options of {@linkcode ModelServer.post}. */
 export interface PostOptions {
   signal?: AbortSignal | undefined;
-  /** Called, and waited for, when the signal is aborted while the server is at it. */
+  /** Called and awaited if a running request fails or is aborted. */
   onAborted?: (() => Promise<void>) | undefined;
 }
 
 type Failed = Exclude<Posted, { answer: unknown }>;
 
 /**
- * A server that answers JSON with JSON. What it does wrong is a `PolicyError` with its `fault`.
+ * A client of a model server that accepts and returns JSON. Failures are `PolicyError`s with a `fault`.
  *
- * A server that could not be reached in all attempts of one request is asked once by the next ones, until it
- * answers again: a dead server costs the time of its retries once and not once for each episode.
+ * If the server could not be reached in all attempts of one request, later requests make only one attempt
+ * until it responds again. So an unreachable server costs the retry delays once, not once for each episode.
  */
 export class ModelServer {
   readonly #url: URL;
@@ -49,7 +70,7 @@ export class ModelServer {
   readonly #slots: Slots;
   #reachable = true;
 
-  /** @throws {RangeError} when a limit cannot be kept. */
+  /** @throws {RangeError} if a limit is out of range. */
   constructor(url: URL, options: ModelServerOptions = {}) {
     const {
       apiKey,
@@ -100,7 +121,7 @@ export class ModelServer {
     }
   }
 
-  /** The error of an answer that is JSON and still not what it must be. */
+  /** Creates the error of a JSON response with unexpected content. */
   badAnswer(reason: string): PolicyError {
     return this.#error({ fault: "bad_answer", reason }, 1);
   }
@@ -117,9 +138,9 @@ export class ModelServer {
 
   #error({ fault, reason, cause }: Failed, attempts: number): PolicyError {
     const { origin, pathname } = this.#url;
-    const tried = attempts > 1 ? ` (${attempts} attempts)` : "";
-    const message = `Cannot get reply as ${origin}${pathname} ${reason}${tried}`;
-    const safe = this.#apiKey ? message.replaceAll(this.#apiKey, "[key]") : message;
-    return new PolicyError(safe, { cause, fault });
+    const suffix = attempts > 1 ? ` (${attempts} attempts)` : "";
+    const message = `Cannot get reply as ${origin}${pathname} ${reason}${suffix}`;
+    const redacted = this.#apiKey ? message.replaceAll(this.#apiKey, "[key]") : message;
+    return new PolicyError(redacted, { cause, fault });
   }
 }

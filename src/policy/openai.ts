@@ -7,37 +7,59 @@ import type { Policy, Reply, ReplyContext } from "./policy.ts";
 import { serverUrl } from "./server_url.ts";
 import { assistantTurns } from "./turns.ts";
 
-/** Which model answers, and how it samples. */
+/** Options of {@linkcode openaiPolicy}. */
 export interface OpenaiPolicyOptions extends ModelServerOptions {
-  /** The server: `http://localhost:8000`, `https://api.openai.com/v1`, or the endpoint in full. */
+  /**
+   * URL of the server, such as `http://localhost:8000` or `https://api.openai.com/v1`, or of the endpoint
+   * itself.
+   */
   url: string | URL;
+  /** Name of the model. */
   model: string;
-  /** The server's default unless given. */
+  /**
+   * Sampling temperature.
+   *
+   * @default the server's default
+   */
   temperature?: number | undefined;
-  /** Tokens of one reply; the server's default unless given. */
+  /**
+   * Maximum number of tokens in one reply.
+   *
+   * @default the server's default
+   */
   maxTokens?: number | undefined;
-  /** Further fields of the request, such as `{ top_p: 0.9 }`; they win over those above. */
+  /** Additional request fields, such as `{ top_p: 0.9 }`. They override the fields of the other options. */
   body?: Readonly<Record<string, unknown>> | undefined;
 }
 
 /**
- * A policy behind a server of OpenAI's chat completions: vLLM, SGLang, llama.cpp, Ollama, OpenAI and others.
+ * Creates a policy that uses a server of OpenAI's chat completions API: vLLM, SGLang, llama.cpp, Ollama,
+ * OpenAI and others.
  *
- * The env's tools are offered as functions, and calls of them become the message's `tool_calls`. With vLLM and
- * `body: { return_token_ids: true, logprobs: true }` the reply carries its token ids. Reasoning that the server tells
- * apart is kept in the message's `reasoning_content`.
+ * The env's tools are sent as functions, and calls of them become the message's `tool_calls`. With vLLM and
+ * `body: { return_token_ids: true, logprobs: true }` the reply includes its token ids. Reasoning that the
+ * server returns separately is stored in the message's `reasoning_content`.
  *
- * @throws {TypeError} when the url is none of http or https.
- * @throws {RangeError} when a limit cannot be kept.
+ * @example
+ * ```ts
+ * import { ChatEnv, openaiPolicy, rollout } from "@paddock/paddock";
+ *
+ * const policy = openaiPolicy({ url: "http://localhost:8000", model: "Qwen/Qwen3-0.6B", temperature: 1 });
+ * await using env = new ChatEnv();
+ * const play = () => rollout(env, policy, { id: "1", query: "What is 6 times 7?" });
+ * ```
+ *
+ * @throws {TypeError} if the URL is not an http or https URL.
+ * @throws {RangeError} if a limit is out of range.
  */
 export function openaiPolicy(options: OpenaiPolicyOptions): Policy {
   const server = new ModelServer(serverUrl(options.url, "/chat/completions", { root: "/v1" }), options);
   return {
     name: options.model,
     async reply(history, context): Promise<Reply> {
-      const answer = await server.post(requestOf(history, context, options), { signal: context.signal });
+      const response = await server.post(requestOf(history, context, options), { signal: context.signal });
       try {
-        return openaiReply(answer, assistantTurns(history) + 1);
+        return openaiReply(response, assistantTurns(history) + 1);
       } catch (error) {
         if (!(error instanceof TypeError)) throw error;
         throw server.badAnswer(`must answer with a chat completion: ${error.message}`);

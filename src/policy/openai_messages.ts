@@ -1,7 +1,7 @@
 import type { History } from "../history.ts";
 import { type ContentPart, type Message, messageText, type ToolCall } from "../message.ts";
 
-/** A message in the words of OpenAI's chat completions. */
+/** A message in the format of OpenAI's chat completions API. */
 export interface OpenaiMessage {
   readonly role: "system" | "developer" | "user" | "assistant" | "tool";
   readonly content: string | readonly object[] | null;
@@ -10,40 +10,45 @@ export interface OpenaiMessage {
   readonly tool_call_id?: string;
 }
 
-/** What a server is told of a call that nobody answered: it refuses a conversation that leaves one open. */
-const NO_ANSWER = "(no result)";
+/**
+ * Content of the tool message for a call without result, since servers reject a conversation with an open
+ * call.
+ */
+const NO_RESULT = "(no result)";
 
 /**
- * A conversation as servers of chat completions take it.
+ * Converts a conversation to the messages of a chat completions request.
  *
- * They take a `tool` message only behind the call that it answers. So what tools say, under whatever role, goes
- * there as `tool` where it answers a call (by its id, else in order), and else as `user`: several in a row as
- * one message.
+ * Servers accept a `tool` message only after the call that it answers. So a tool result, under any role,
+ * becomes a `tool` message if it answers a call (by id, or else in order). Other tool results become `user`
+ * messages; several in a row are joined to one.
  */
 export function openaiMessages(history: History): OpenaiMessage[] {
-  const written = new Conversation();
-  for (const message of history) written.add(message);
-  return written.messages;
+  const conversation = new Conversation();
+  for (const message of history) conversation.add(message);
+  return conversation.messages;
 }
 
 class Conversation {
   readonly messages: OpenaiMessage[] = [];
-  /** The calls that wait for an answer, in their order. */
-  #open: string[] = [];
-  #toolSaid = false;
+  /** Ids of the calls without result, in order. */
+  #openCalls: string[] = [];
+  #endsWithToolText = false;
 
   add(message: Message): void {
     const { role } = message;
     if (role === "system" || role === "developer" || role === "user" || role === "assistant") {
       this.#closeCalls();
-      this.#toolSaid = false;
-      this.messages.push(this.#spoken(message, role));
+      this.#endsWithToolText = false;
+      this.messages.push(this.#toOpenaiMessage(message, role));
     } else {
-      for (const text of answersOf(message, this.#open.length)) this.#answer(text, message.tool_call_id);
+      for (const text of resultsOf(message, this.#openCalls.length)) {
+        this.#addResult(text, message.tool_call_id);
+      }
     }
   }
 
-  #spoken(message: Message, role: OpenaiMessage["role"]): OpenaiMessage {
+  #toOpenaiMessage(message: Message, role: OpenaiMessage["role"]): OpenaiMessage {
     const { content, name, tool_calls: calls = [] } = message;
     const named = name === undefined ? {} : { name };
     if (role !== "assistant" || calls.length === 0) return { role, content: contentOf(content), ...named };
@@ -51,39 +56,45 @@ class Conversation {
       ...call,
       id: call.id ?? `call_${this.messages.length}_${index}`,
     }));
-    this.#open = withIds.map(({ id }) => id);
+    this.#openCalls = withIds.map(({ id }) => id);
     return { role, content: messageText(message) || null, ...named, tool_calls: withIds.map(wireCall) };
   }
 
-  #answer(content: string, callId = this.#open[0]): void {
+  #addResult(content: string, callId = this.#openCalls[0]): void {
     const last = this.messages.at(-1);
-    if (callId !== undefined && this.#open.includes(callId)) {
-      this.#open = this.#open.filter((id) => id !== callId);
+    if (callId !== undefined && this.#openCalls.includes(callId)) {
+      this.#openCalls = this.#openCalls.filter((id) => id !== callId);
       this.messages.push({ role: "tool", tool_call_id: callId, content });
-    } else if (this.#toolSaid && last?.role === "user") {
+    } else if (this.#endsWithToolText && last?.role === "user") {
       this.messages[this.messages.length - 1] = { role: "user", content: `${last.content}\n\n${content}` };
     } else {
       this.#closeCalls();
-      this.#toolSaid = true;
+      this.#endsWithToolText = true;
       this.messages.push({ role: "user", content });
     }
   }
 
   #closeCalls(): void {
-    for (const id of this.#open) this.messages.push({ role: "tool", tool_call_id: id, content: NO_ANSWER });
-    this.#open = [];
+    for (const id of this.#openCalls) {
+      this.messages.push({ role: "tool", tool_call_id: id, content: NO_RESULT });
+    }
+    this.#openCalls = [];
   }
 }
 
-/** What a tool's message answers: several calls at once where it has an answer for each that is open. */
-function answersOf(message: Message, open: number): readonly string[] {
+/**
+ * Returns the results in a tool message: one for each open call if their numbers match, otherwise a single
+ * one.
+ */
+function resultsOf(message: Message, openCalls: number): readonly string[] {
   const { tool_responses: responses = [] } = message;
-  const several = message.tool_call_id === undefined && responses.length > 0 && responses.length === open;
-  return several ? responses : [messageText(message) || responses.join("\n")];
+  const answersAll = message.tool_call_id === undefined && responses.length > 0 &&
+    responses.length === openCalls;
+  return answersAll ? responses : [messageText(message) || responses.join("\n")];
 }
 
-function wireCall({ id, name, arguments: given }: ToolCall): object {
-  const text = typeof given === "string" ? given : JSON.stringify(given);
+function wireCall({ id, name, arguments: args }: ToolCall): object {
+  const text = typeof args === "string" ? args : JSON.stringify(args);
   return { id, type: "function", function: { name, arguments: text } };
 }
 
@@ -95,8 +106,8 @@ function wirePart(part: ContentPart): object {
   const { type, text = "", data, mime_type: mime, url, name } = part;
   if (type === "text") return { type, text };
   if (type === "image") {
-    const address = url ?? `data:${mime ?? "image/png"};base64,${data ?? ""}`;
-    return { type: "image_url", image_url: { url: address } };
+    const imageUrl = url ?? `data:${mime ?? "image/png"};base64,${data ?? ""}`;
+    return { type: "image_url", image_url: { url: imageUrl } };
   }
   if (type === "audio" && data !== undefined) {
     return { type: "input_audio", input_audio: { data, format: mime?.replace(/^.*\//, "") ?? "wav" } };

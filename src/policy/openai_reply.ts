@@ -13,22 +13,22 @@ const textParts = z.array(z.object({ type: z.literal("text"), text: z.string() }
 const choiceSchema = z.object({
   message: z.object({
     content: z.union([z.string(), textParts]).nullish(),
-    /** Of vLLM, SGLang, DeepSeek and others; newer ones leave out the second word. */
+    /** Set by vLLM, SGLang, DeepSeek and others; newer versions use `reasoning`. */
     reasoning_content: z.string().nullish(),
     reasoning: z.string().nullish(),
     refusal: z.string().nullish(),
     tool_calls: z.array(call).nullish(),
   }),
   finish_reason: z.string().nullish(),
-  /** The stop text that was found, or the id of a token: vLLM's word, and SGLang's. */
+  /** The stop text or token id that ended the reply: `stop_reason` in vLLM, `matched_stop` in SGLang. */
   stop_reason: z.unknown().optional(),
   matched_stop: z.unknown().optional(),
-  /** Of vLLM, when the request has `return_token_ids`. */
+  /** Set by vLLM, if the request has `return_token_ids`. */
   token_ids: z.array(z.int()).nullish(),
   logprobs: logProbs,
 });
 
-const answerSchema = z.object({
+const responseSchema = z.object({
   choices: z.tuple([choiceSchema], choiceSchema),
   usage: z.object({ prompt_tokens: z.int(), completion_tokens: z.int() }).nullish(),
 });
@@ -36,12 +36,12 @@ const answerSchema = z.object({
 type Choice = z.output<typeof choiceSchema>;
 
 /**
- * Reads an answer of chat completions; `turn` makes names for calls that came without.
+ * Parses a chat completions response. `turn` is used to create ids for calls without one.
  *
- * @throws {TypeError} when it is none, with what is wrong and nothing before it.
+ * @throws {TypeError} if it is not a chat completion; the message contains only the issues.
  */
-export function openaiReply(answer: unknown, turn: number): Reply {
-  const parsed = answerSchema.safeParse(answer);
+export function openaiReply(response: unknown, turn: number): Reply {
+  const parsed = responseSchema.safeParse(response);
   if (!parsed.success) {
     throw new TypeError(
       parsed.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`).join("; "),
@@ -50,9 +50,9 @@ export function openaiReply(answer: unknown, turn: number): Reply {
   const { choices: [choice], usage } = parsed.data;
   const { finish_reason: finishReason, token_ids: ids, logprobs } = choice;
   const stopText = [choice.stop_reason, choice.matched_stop].find((stop) => typeof stop === "string");
-  const scored = logprobs?.content ?? [];
-  const logProbs = scored.flatMap(({ logprob }) => logprob ?? []);
-  const isComplete = scored.length === ids?.length && logProbs.length === ids.length;
+  const logProbEntries = logprobs?.content ?? [];
+  const logProbs = logProbEntries.flatMap(({ logprob }) => logprob ?? []);
+  const isComplete = logProbEntries.length === ids?.length && logProbs.length === ids.length;
   return {
     message: assistantMessage(choice, turn),
     ...(finishReason && { finishReason }),
@@ -64,14 +64,14 @@ export function openaiReply(answer: unknown, turn: number): Reply {
 
 function assistantMessage({ message, finish_reason: finishReason }: Choice, turn: number): Reply["message"] {
   const { content, refusal, reasoning_content, reasoning, tool_calls: calls } = message;
-  const thought = reasoning_content || reasoning;
-  const named = calls?.map((call, index) => ({ ...call, id: call.id || `call_${turn}_${index}` }));
-  const whole = {
+  const reasoningText = reasoning_content || reasoning;
+  const callsWithIds = calls?.map((call, index) => ({ ...call, id: call.id || `call_${turn}_${index}` }));
+  const assistant = {
     role: "assistant",
     content: content ?? refusal ?? "",
-    ...(thought && { reasoning_content: thought }),
+    ...(reasoningText && { reasoning_content: reasoningText }),
     ...(finishReason === "length" && { is_complete: false }),
-    ...(named && named.length > 0 && { tool_calls: named }),
+    ...(callsWithIds && callsWithIds.length > 0 && { tool_calls: callsWithIds }),
   };
-  return parseMessage(whole, turn);
+  return parseMessage(assistant, turn);
 }

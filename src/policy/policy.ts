@@ -3,51 +3,56 @@ import type { Message } from "../message.ts";
 import type { OpenTask } from "../task.ts";
 import type { ToolSpec } from "../tool_spec.ts";
 
-/** What a policy is told beside the conversation. */
+/** The context of a reply: what a policy gets besides the conversation. */
 export interface ReplyContext {
   /** The task, without its answer. */
   readonly task: OpenTask;
-  /** The tools that it may call, where the env offers some. */
+  /** Tools that the policy may call. */
   readonly tools?: readonly ToolSpec[] | undefined;
-  /** The prompt as text and as token ids, where the env gives them. */
+  /** The prompt as text, if the env provides it. */
   readonly text?: string | undefined;
+  /** The prompt as token ids, if the env provides them. */
   readonly tokens?: readonly number[] | undefined;
-  /** Makes the episode's chance reproducible, as far as the policy can. */
+  /** Seed of the reply, for policies that support one. */
   readonly seed?: number | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** How many tokens a server read and wrote for a reply. */
+/** The numbers of tokens that a server counted for one reply. */
 export interface TokenUsage {
   readonly promptTokens: number;
   readonly replyTokens: number;
 }
 
-/** A policy's answer with what its server told about it. */
+/** A policy's reply, with the server's metadata. */
 export interface Reply {
   readonly message: Message;
-  /** The sampled token ids, where the server gives them, and the log-probability of each. */
+  /** The sampled token ids and their log-probabilities, if the server returns them. */
   readonly tokens?: { readonly ids: readonly number[]; readonly logProbs?: readonly number[] };
-  /** Why the server stopped: `stop`, `length`, `tool_calls`, `abort`, or a word of its own. */
+  /** The reason why sampling ended: `stop`, `length`, `tool_calls`, `abort`, or another one of the server. */
   readonly finishReason?: string;
-  /** What the server says of that, as why it aborted. */
+  /** The server's message about the finish reason, such as the cause of an abort. */
   readonly finishMessage?: string;
-  /** The stop text that ended it, where the server tells it: the tokens may say it though the message does not. */
+  /**
+   * The stop text that ended the reply, if the server reports it. Tokens can contain it although the message
+   * does not.
+   */
   readonly stopText?: string;
+  /** Token counts, if the server reports them. */
   readonly usage?: TokenUsage;
-  /** The version of the weights that sampled it, where the server tells it. */
+  /** The version of the weights that sampled the reply, if the server reports it. */
   readonly weightVersion?: string;
 }
 
-/** Who answers: a model, or something that stands in for one. */
+/** A policy: a model or a replacement for one. */
 export interface Policy {
-  /** What trajectories call it, such as the name of its model. */
+  /** Name in trajectories, such as the name of the model. */
   readonly name?: string;
-  /** The assistant's next message, or its text alone. */
+  /** Returns the assistant's next message, or only its text. */
   reply(history: History, context: ReplyContext): Promise<Reply | string>;
 }
 
-/** A reply in its whole form. */
+/** Converts a reply to the object form. */
 export function wholeReply(reply: Reply | string): Reply {
   return typeof reply === "string" ? { message: { role: "assistant", content: reply } } : reply;
 }

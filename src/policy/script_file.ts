@@ -6,7 +6,7 @@ import type { ScriptedReply } from "./scripted.ts";
 
 const MAX_LINE_BYTES = 16 * 1024 * 1024;
 
-const reply = z.union([
+const replySchema = z.union([
   z.string(),
   z.looseObject({ role: z.literal("assistant").default("assistant"), content: z.unknown().optional() })
     .transform((message, context): Message => {
@@ -19,22 +19,23 @@ const reply = z.union([
     }),
 ]);
 
-const row = z.union([
-  z.array(reply).transform((replies) => ({ id: undefined, replies })),
-  z.strictObject({ id: z.union([z.string(), z.number()]).transform(String), replies: z.array(reply) }),
+const rowSchema = z.union([
+  z.array(replySchema).transform((replies) => ({ id: undefined, replies })),
+  z.strictObject({ id: z.union([z.string(), z.number()]).transform(String), replies: z.array(replySchema) }),
 ], { error: "it must be a list of replies, or { id, replies }" });
 
-/** A file of replies, read. */
+/** The replies of a script file. */
 export class ScriptFile {
   readonly #named = new Map<string, readonly ScriptedReply[]>();
   readonly #unnamed: (readonly ScriptedReply[])[] = [];
 
   /**
-   * Reads JSON lines: `{ id, replies }` with the id of a task, or one list of replies per task, in the order of
-   * the tasks. A reply is a text, or a message with `tool_calls`.
+   * Reads a script file of JSON lines. A line is `{ id, replies }` with the id of a task, or a list of
+   * replies; such lists are used in the order of the tasks. A reply is a text, or a message with
+   * `tool_calls`.
    *
-   * @throws {Error} when the file cannot be opened.
-   * @throws {SyntaxError} at a line that is neither, with the file and the line's number.
+   * @throws {Error} if the file cannot be opened.
+   * @throws {SyntaxError} if a line has neither form; the message has the file and the line number.
    */
   static async read(path: string): Promise<ScriptFile> {
     const file = new ScriptFile();
@@ -44,40 +45,42 @@ export class ScriptFile {
     });
     let number = 0;
     for await (const line of readLines(source.readable, { maxBytes: MAX_LINE_BYTES })) {
-      const place = `${path}:${++number}`;
-      if ("fault" in line) throw new SyntaxError(`Cannot read replies at ${place}: ${line.fault}`);
-      if (line.text.trim() !== "") file.#add(parseRow(line.text, place));
+      const location = `${path}:${++number}`;
+      if ("fault" in line) throw new SyntaxError(`Cannot read replies at ${location}: ${line.fault}`);
+      if (line.text.trim() !== "") file.#add(parseRow(line.text, location));
     }
     return file;
   }
 
-  /** Gives the task the next of the lists that name none; tasks come in the order of their file. */
+  /** Assigns the next list without id to a task. Call it for the tasks in the order of their file. */
   assign(id: string): void {
     const replies = this.#unnamed.shift();
     if (replies !== undefined) this.#named.set(id, replies);
   }
 
-  /** The replies of a task. */
+  /** Returns the replies of a task; `undefined` if the file has none. */
   repliesOf(id: string): readonly ScriptedReply[] | undefined {
     return this.#named.get(id);
   }
 
-  #add({ id, replies }: z.output<typeof row>): void {
+  #add({ id, replies }: z.output<typeof rowSchema>): void {
     if (id === undefined) this.#unnamed.push(replies);
     else this.#named.set(id, replies);
   }
 }
 
-function parseRow(text: string, place: string): z.output<typeof row> {
+function parseRow(text: string, location: string): z.output<typeof rowSchema> {
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch (cause) {
-    throw new SyntaxError(`Cannot read replies at ${place} as it must be JSON: ${String(cause)}`, { cause });
+    throw new SyntaxError(`Cannot read replies at ${location} as it must be JSON: ${String(cause)}`, {
+      cause,
+    });
   }
-  const parsed = row.safeParse(value);
+  const parsed = rowSchema.safeParse(value);
   if (parsed.success) return parsed.data;
   throw new SyntaxError(
-    `Cannot read replies at ${place}: ${parsed.error.issues[0]?.message ?? "it is none"}`,
+    `Cannot read replies at ${location}: ${parsed.error.issues[0]?.message ?? "invalid line"}`,
   );
 }

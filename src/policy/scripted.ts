@@ -4,24 +4,40 @@ import type { Message } from "../message.ts";
 import type { Policy, Reply, ReplyContext } from "./policy.ts";
 import { assistantTurns } from "./turns.ts";
 
-/** What is said, whatever came before: a text, or a message with calls of tools. */
+/** A fixed reply: a text, or a message with tool calls. */
 export type ScriptedReply = string | Message;
 
-/** Where a script finds a task's replies, turn by turn; `undefined` where there are none. */
+/** A function that returns the replies of a task, one per turn; `undefined` if there are none. */
 export type FindReplies = (task: ReplyContext["task"]) => readonly ScriptedReply[] | undefined;
 
-/** A script that looks at the conversation. */
+/** A function that replies to a conversation. */
 export type Script = (history: History, context: ReplyContext) => Reply | string | Promise<Reply | string>;
 
-/** What {@linkcode scriptedPolicy} plays. */
+/** Options of {@linkcode scriptedPolicy}. */
 export interface ScriptedPolicyOptions {
-  /** The replies of each task; its own unless given. */
+  /**
+   * Returns the replies of a task.
+   *
+   * @default the task's `replies`
+   */
   replies?: FindReplies | undefined;
-  /** Answers in place of replies. */
+  /** Computes each reply; overrides `replies`. */
   script?: Script | undefined;
 }
 
-/** A policy that plays each task's replies, whatever comes back, or what a function makes of what came. */
+/**
+ * Creates a policy that plays fixed replies, or the replies of a function. A turn without a reply rejects
+ * with a `PolicyError`.
+ *
+ * @example
+ * ```ts
+ * import { ChatEnv, rollout, scriptedPolicy } from "@paddock/paddock";
+ *
+ * await using env = new ChatEnv({ maxSteps: 1 });
+ * const { messages } = await rollout(env, scriptedPolicy(), { id: "1", query: "6 * 7?", replies: ["42"] });
+ * if (messages.at(-1)?.content !== "42") throw new Error("unexpected reply");
+ * ```
+ */
 export function scriptedPolicy(options: ScriptedPolicyOptions = {}): Policy {
   const { replies = ({ replies }) => replies, script = turnByTurn(replies) } = options;
   return { name: "scripted", reply: async (history, context) => await script(history, context) };

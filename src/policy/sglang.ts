@@ -6,39 +6,62 @@ import type { Policy, Reply, ReplyContext } from "./policy.ts";
 import { serverUrl } from "./server_url.ts";
 import { sglangReply } from "./sglang_reply.ts";
 
-/** Which server answers, how it is asked, and how it samples. */
+/** Options of {@linkcode sglangPolicy}. */
 export interface SglangPolicyOptions extends Omit<ModelServerOptions, "retryOn"> {
-  /** The server or the router, such as `http://127.0.0.1:30000`, or its `/generate`. */
+  /** URL of the server or router, such as `http://127.0.0.1:30000`, or of its `/generate`. */
   url: string | URL;
-  /** What trajectories call it; `sglang` unless given. */
+  /**
+   * Name of the policy in trajectories.
+   *
+   * @default "sglang"
+   */
   model?: string | undefined;
-  /** Writes a conversation as the model reads it, where the env gives neither text nor token ids. */
+  /** Renders a conversation to the prompt text. Required if the env provides neither text nor token ids. */
   render?: ((history: History, tools: readonly ToolSpec[]) => string) | undefined;
-  /** As SGLang names them: `{ temperature: 1, max_new_tokens: 512, … }`. */
+  /** Sampling parameters with SGLang's names: `{ temperature: 1, max_new_tokens: 512, … }`. */
   samplingParams?: Readonly<Record<string, unknown>> | undefined;
-  /** Asks for the log-probability of each token; true unless given. Without it there may be no token ids. */
+  /**
+   * Requests the log-probability of each token. Without it, the server may return no token ids.
+   *
+   * @default true
+   */
   returnLogProb?: boolean | undefined;
   /**
-   * Which form of the env's prompt is sent where it gives both; `ids` unless given. Servers add nothing to ids,
-   * and may tokenise `text` in their own way.
+   * The form of the prompt to send if the env provides both. Servers use ids unchanged, but may tokenize
+   * `text` differently.
+   *
+   * @default "ids"
    */
   input?: "ids" | "text" | undefined;
-  /** Taken once off the end of a reply; `<|im_end|>` unless given. */
+  /**
+   * Text that is removed once from the end of a reply.
+   *
+   * @default "<|im_end|>"
+   */
   endOfTurn?: string | undefined;
 }
 
 /**
- * A policy behind SGLang's own `/generate`: the ids that it sampled come back with the text.
+ * Creates a policy that uses SGLang's `/generate` endpoint, whose replies include the sampled token ids.
  *
- * It sends the env's token ids where there are some, else the env's text, else what `render` writes. Calls of
- * tools stay in the text, where a transform reads them.
+ * The prompt is the env's token ids, or else the env's text, or else the result of `render`. Tool calls stay
+ * in the text, where a transform parses them.
  *
- * Only a connection that fails is tried again: what a server answers is its answer. When the context's signal is
- * aborted the server is told through `/abort_request`, so that it samples no more of a reply that nobody wants;
- * that is why a request with a signal has an id, `rid`.
+ * Only failed connections are retried; every response counts. If the context's signal is aborted, the request
+ * is cancelled on the server with `/abort_request`. For this, a request with a signal has an id, `rid`.
  *
- * @throws {TypeError} when the url is none of http or https.
- * @throws {RangeError} when a limit cannot be kept.
+ * @example
+ * ```ts ignore
+ * import { ChatEnv, loadTokenizer, rollout, sglangPolicy } from "@paddock/paddock";
+ *
+ * const tokenizer = await loadTokenizer("./Qwen3-0.6B");
+ * await using env = new ChatEnv({ inputMode: "tokens", tokenizer });
+ * const policy = sglangPolicy({ url: "http://127.0.0.1:30000", samplingParams: { max_new_tokens: 512 } });
+ * const trajectory = await rollout(env, policy, { id: "1", query: "What is 6 times 7?" });
+ * ```
+ *
+ * @throws {TypeError} if the URL is not an http or https URL.
+ * @throws {RangeError} if a limit is out of range.
  */
 export function sglangPolicy(options: SglangPolicyOptions): Policy {
   const { url, model = "sglang", samplingParams = {}, returnLogProb = true, endOfTurn = "<|im_end|>" } =
@@ -54,9 +77,9 @@ export function sglangPolicy(options: SglangPolicyOptions): Policy {
         sampling_params: samplingParams,
         ...(returnLogProb && { return_logprob: true }),
       };
-      const answer = await answerOf(server, { endpoint, request, signal, options });
+      const response = await postCancellable(server, { endpoint, request, signal, options });
       try {
-        return sglangReply(answer, { endOfTurn });
+        return sglangReply(response, { endOfTurn });
       } catch (error) {
         if (!(error instanceof TypeError)) throw error;
         throw server.badAnswer(`must answer as /generate does: ${error.message}`);
@@ -65,17 +88,17 @@ export function sglangPolicy(options: SglangPolicyOptions): Policy {
   };
 }
 
-interface Asked {
+interface CancellableRequest {
   readonly endpoint: URL;
   readonly request: object;
   readonly signal: AbortSignal | undefined;
   readonly options: SglangPolicyOptions;
 }
 
-/** The server's answer; a server that was asked and is no longer to answer is told so. */
-async function answerOf(
+/** Posts a request and cancels it on the server if the signal is aborted. */
+async function postCancellable(
   server: ModelServer,
-  { endpoint, request, signal, options }: Asked,
+  { endpoint, request, signal, options }: CancellableRequest,
 ): Promise<unknown> {
   if (signal === undefined) return await server.post(request);
   const rid = crypto.randomUUID();
@@ -90,6 +113,6 @@ function promptOf(history: History, context: ReplyContext, options: SglangPolicy
   if (text !== undefined) return { text };
   if (render !== undefined) return { text: render(history, tools) };
   throw new TypeError(
-    "Cannot ask SGLang as the env must give text or token ids, or the policy have 'render': there is neither",
+    "Cannot send prompt to SGLang as the env must provide text or token ids, or the policy 'render': found neither",
   );
 }

@@ -5,14 +5,14 @@ const finishSchema = z.union([
   z.string().transform((type) => ({ type, matched: null, message: null })),
   z.object({
     type: z.string(),
-    /** The stop text that was found, which is then cut off the text, or the id of the token that ended it. */
+    /** The stop text, which the server removes from the text, or the id of the end token. */
     matched: z.unknown().optional(),
-    /** Why it was aborted. */
+    /** The reason of an abort. */
     message: z.unknown().optional(),
   }),
 ]);
 
-const answerSchema = z.object({
+const responseSchema = z.object({
   text: z.string(),
   output_ids: z.array(z.int()).nullish(),
   meta_info: z.object({
@@ -24,18 +24,18 @@ const answerSchema = z.object({
   }),
 });
 
-/** More of what a server says would hide the rest of an error. */
-const MAX_MESSAGE = 300;
+/** Maximum length of the server's message, in characters, so that it does not hide the rest of an error. */
+const MAX_MESSAGE_LENGTH = 300;
 
-type Answer = z.output<typeof answerSchema>;
+type GenerateResponse = z.output<typeof responseSchema>;
 
 /**
- * Reads an answer of SGLang's `/generate`. One `endOfTurn` at the end of its text is taken off.
+ * Parses a response of SGLang's `/generate`. One `endOfTurn` is removed from the end of its text.
  *
- * @throws {TypeError} when it is none, with what is wrong and nothing before it.
+ * @throws {TypeError} if it is not such a response; the message contains only the issues.
  */
-export function sglangReply(answer: unknown, options: { endOfTurn: string }): Reply {
-  const parsed = answerSchema.safeParse(answer);
+export function sglangReply(response: unknown, options: { endOfTurn: string }): Reply {
+  const parsed = responseSchema.safeParse(response);
   if (!parsed.success) {
     throw new TypeError(
       parsed.error.issues.map(({ path, message }) => `${path.join(".") || "answer"}: ${message}`).join(
@@ -43,10 +43,10 @@ export function sglangReply(answer: unknown, options: { endOfTurn: string }): Re
       ),
     );
   }
-  const { text, meta_info: told } = parsed.data;
-  const { finish_reason: finish, weight_version: weightVersion } = told;
+  const { text, meta_info: metaInfo } = parsed.data;
+  const { finish_reason: finish, weight_version: weightVersion } = metaInfo;
   const finishReason = finish?.type;
-  const { prompt_tokens: promptTokens, completion_tokens: replyTokens } = told;
+  const { prompt_tokens: promptTokens, completion_tokens: replyTokens } = metaInfo;
   const tokens = tokensOf(parsed.data);
   return {
     message: {
@@ -55,7 +55,8 @@ export function sglangReply(answer: unknown, options: { endOfTurn: string }): Re
       ...(finishReason === "length" && { is_complete: false }),
     },
     ...(finishReason && { finishReason }),
-    ...(typeof finish?.message === "string" && { finishMessage: finish.message.slice(0, MAX_MESSAGE) }),
+    ...(typeof finish?.message === "string" &&
+      { finishMessage: finish.message.slice(0, MAX_MESSAGE_LENGTH) }),
     ...(typeof finish?.matched === "string" && { stopText: finish.matched }),
     ...(tokens && { tokens }),
     ...(typeof promptTokens === "number" && typeof replyTokens === "number" && {
@@ -66,20 +67,20 @@ export function sglangReply(answer: unknown, options: { endOfTurn: string }): Re
 }
 
 /**
- * The ids that were sampled, in the order that they were; one without a log-probability leaves all without. A server
- * that sampled ahead may have more log-probabilities than ids: those beyond are of what it threw away.
+ * Returns the sampled ids in order, with their log-probabilities unless one is missing. A server that sampled
+ * ahead may return more log-probabilities than ids; the surplus belongs to discarded tokens.
  */
 function tokensOf(
-  { output_ids: ids, meta_info: { output_token_logprobs: sampled } }: Answer,
+  { output_ids: ids, meta_info: { output_token_logprobs: sampled } }: GenerateResponse,
 ): Reply["tokens"] {
   if (!sampled || (sampled.length === 0 && ids)) return ids ? { ids } : undefined;
   const kept = ids ? sampled.slice(0, ids.length) : sampled;
-  const named = kept.map(([, id]) => id);
-  if (ids && ids.join() !== named.join()) {
-    throw new TypeError("output_ids: must be the ids of meta_info.output_token_logprobs: they are others");
+  const sampledIds = kept.map(([, id]) => id);
+  if (ids && ids.join() !== sampledIds.join()) {
+    throw new TypeError("output_ids: must equal the ids of meta_info.output_token_logprobs: found other ids");
   }
   const logProbs = kept.map(([logProb]) => logProb).filter((logProb) => logProb !== null);
-  return { ids: named, ...(logProbs.length === named.length && { logProbs }) };
+  return { ids: sampledIds, ...(logProbs.length === sampledIds.length && { logProbs }) };
 }
 
 function withoutEnd(text: string, end: string): string {

@@ -1,6 +1,6 @@
 import type { History } from "../history.ts";
 
-/** How often the assistant has spoken. */
+/** Returns the number of assistant messages. */
 export function assistantTurns(history: History): number {
   return [...history].filter(({ role }) => role === "assistant").length;
 }

@@ -1,64 +1,72 @@
 import { type Line, readLines } from "../read_lines.ts";
 import { STOP, type UserSimulator, type UserTurnOptions } from "./user_simulator.ts";
 
-/** Where a person is asked. */
+/** Options of {@linkcode humanUser}. */
 export interface HumanUserOptions {
-  /** What the person types, line by line; the terminal's unless given. */
+  /**
+   * The lines that the person types.
+   *
+   * @default Deno.stdin.readable
+   */
   input?: ReadableStream<Uint8Array> | undefined;
-  /** Shows text to the person; on the terminal unless given. */
+  /**
+   * Shows text to the person.
+   *
+   * @default a function that writes to stdout
+   */
   show?: ((text: string) => void | Promise<void>) | undefined;
 }
 
 const MAX_LINE_BYTES = 1024 * 1024;
 
 /**
- * A user who is a person: shown the instruction and what the agent says, and asked for a line each time. The end
- * of the input, Ctrl-D on a terminal, says that they are done.
+ * Creates a user simulator that is played by a person. It shows the instruction and the agent's messages, and
+ * reads one line as each reply. The end of the input (Ctrl-D on a terminal) ends the conversation.
  *
- * It plays one episode after the other; what is typed beforehand is read in its turn.
+ * It plays one episode after the other. Lines that are typed early are read in order.
  */
 export function humanUser(options: HumanUserOptions = {}): UserSimulator {
   const { input = Deno.stdin.readable, show = showOnTerminal } = options;
   const lines = readLines(input, { maxBytes: MAX_LINE_BYTES });
-  /** A line that an episode did not wait for is the next one's. */
-  let typed: Promise<IteratorResult<Line>> | undefined;
-  /** What was said before, to be shown with what comes next. */
+  /** The pending read. If an episode is aborted, the next one uses its line. */
+  let pendingLine: Promise<IteratorResult<Line>> | undefined;
+  /** The recalled messages, which are shown with the next message. */
   let recalled = "";
-  const tell = async (text: string) => {
+  const showMessage = async (text: string) => {
     const before = recalled;
     recalled = "";
-    await show(`${before}${plainText(text)}\n`);
+    await show(`${before}${withoutControls(text)}\n`);
   };
   const ask = async ({ signal }: UserTurnOptions = {}): Promise<string> => {
     await show("> ");
-    const { done, value } = await untilAborted(typed ??= lines.next(), signal);
-    typed = undefined;
+    const { done, value } = await untilAborted(pendingLine ??= lines.next(), signal);
+    pendingLine = undefined;
     return done ? STOP : "text" in value ? value.text : "";
   };
   return {
     cost: 0,
-    recall(said, heard) {
-      const shown = "task" in heard ? heard.task.instruction : `agent: ${heard.content}`;
-      recalled += `${plainText(shown)}\n> ${plainText(said)}\n`;
+    recall(reply, input) {
+      const message = "task" in input ? input.task.instruction : `agent: ${input.content}`;
+      recalled += `${withoutControls(message)}\n> ${withoutControls(reply)}\n`;
     },
     async reset({ instruction }, turn) {
-      await tell(instruction);
+      await showMessage(instruction);
       return await ask(turn);
     },
     async step(content, turn) {
-      await tell(`agent: ${content}`);
+      await showMessage(`agent: ${content}`);
       return await ask(turn);
     },
     async [Symbol.asyncDispose]() {
-      // one that waits for a line cannot be told to stop, and ends with its input
-      if (typed === undefined) await lines.return(undefined);
+      // A pending read cannot be cancelled; it ends with the input.
+      if (pendingLine === undefined) await lines.return(undefined);
     },
   };
 }
 
-/** Without the control characters by which a text could move on a terminal. */
-function plainText(text: string): string {
-  // deno-lint-ignore no-control-regex -- they are what is taken out
+/** Removes control characters, with which a text could change the terminal. */
+function withoutControls(text: string): string {
+  // deno-lint-ignore no-control-regex -- control characters are what it removes
   return text.replace(/[\x00-\x08\x0b-\x1f\x7f-\x9f]/g, "");
 }
 

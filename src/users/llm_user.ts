@@ -5,29 +5,47 @@ import { type Policy, type Reply, type TokenUsage, wholeReply } from "../policy/
 import { type UserStrategy, userStrategy, type UserStrategyName } from "./user_strategy.ts";
 import type { UserHeard, UserSimulator, UserTask, UserTurnOptions } from "./user_simulator.ts";
 
-/** Who plays a user, and how. */
+/** Options of {@linkcode llmUser}. */
 export interface LlmUserOptions {
-  /** The model that plays: such as `openaiPolicy({ url, model })`. */
+  /** The model that plays the user, such as `openaiPolicy({ url, model })`. */
   policy: Policy;
   /**
-   * How it finds its words: it says what comes first (`llm`), thinks before (`react`), has its words judged and
-   * tries again (`verify`), or has them judged and mends them (`reflection`); `llm` unless given.
+   * How replies are generated: `llm` uses the first reply, `react` reasons before it replies, `verify` has
+   * replies judged and tries again, `reflection` has them judged and corrects them.
+   *
+   * @default "llm"
    */
   strategy?: UserStrategyName | undefined;
-  /** What a token of the model costs; 0 unless given. */
+  /**
+   * Price of the model's tokens, in the currency of its provider.
+   *
+   * @default 0 for each token
+   */
   price?: { readonly perPromptToken: number; readonly perReplyToken: number } | undefined;
-  /** What the agent is taken to have said first. */
+  /**
+   * The agent's first message, to which the user replies first.
+   *
+   * @default "Hi! How can I help you today?"
+   */
   greeting?: string | undefined;
 }
 
-/** What the user's model takes the agent to have said first: tau-bench's words. */
+/** The agent's first message in tau-bench. */
 const GREETING = "Hi! How can I help you today?";
 
 /**
- * A user who is played by a model. To the model the agent is the one who asks, in the role `user`, and its own
- * words are the assistant's.
+ * Creates a user simulator that is played by a model. In the model's conversation, the agent's messages have
+ * the role `user` and the simulated user's have the role `assistant`.
  *
- * Nothing is asked before `reset`. A model that fails rejects with a `UserError` whose cause is what it failed of.
+ * The model is first called in `reset`. If it fails, the call rejects with a `UserError` that has a `cause`.
+ *
+ * @example
+ * ```ts
+ * import { llmUser, openaiPolicy } from "@paddock/paddock";
+ *
+ * const policy = openaiPolicy({ url: "http://localhost:8000", model: "Qwen/Qwen3-0.6B" });
+ * const user = llmUser({ policy, strategy: "react" });
+ * ```
  */
 export function llmUser(options: LlmUserOptions): UserSimulator {
   return new LlmUser(options);
@@ -36,7 +54,7 @@ export function llmUser(options: LlmUserOptions): UserSimulator {
 class LlmUser implements UserSimulator {
   readonly #options: LlmUserOptions;
   readonly #strategy: UserStrategy;
-  #talk = History.fromChats([]);
+  #conversation = History.fromChats([]);
   #task: UserTask = { index: 0, instruction: "" };
   cost = 0;
 
@@ -50,33 +68,37 @@ class LlmUser implements UserSimulator {
   }
 
   async step(content: string, { signal }: UserTurnOptions = {}): Promise<string> {
-    const talk = this.#talk.append({ role: "user", content });
-    const { raw, said } = await this.#strategy.say(talk, {
+    const conversation = this.#conversation.append({ role: "user", content });
+    const { raw, text } = await this.#strategy.say(conversation, {
       instruction: this.#task.instruction,
-      ask: (history) => this.#ask(history, signal),
+      ask: (history) => this.#callModel(history, signal),
     });
-    this.#talk = talk.append({ role: "assistant", content: raw });
-    return said;
+    this.#conversation = conversation.append({ role: "assistant", content: raw });
+    return text;
   }
 
-  recall(said: string, heard: UserHeard): void {
-    const content = "task" in heard ? this.#begin(heard.task) : heard.content;
-    this.#talk = this.#talk.extend([{ role: "user", content }, { role: "assistant", content: said }]);
+  recall(reply: string, input: UserHeard): void {
+    const content = "task" in input ? this.#begin(input.task) : input.content;
+    const turn = [{ role: "user", content }, { role: "assistant", content: reply }];
+    this.#conversation = this.#conversation.extend(turn);
   }
 
-  /** Begins a talk, and gives what the agent is taken to have said. */
+  /** Begins a conversation and returns the agent's first message. */
   #begin(task: UserTask): string {
     this.#task = task;
     this.cost = 0;
-    this.#talk = History.fromChats([{ role: "system", content: this.#strategy.prompt(task.instruction) }]);
+    this.#conversation = History.fromChats([{
+      role: "system",
+      content: this.#strategy.prompt(task.instruction),
+    }]);
     return this.#options.greeting ?? GREETING;
   }
 
-  async #ask(history: History, signal: AbortSignal | undefined): Promise<string> {
+  async #callModel(history: History, signal: AbortSignal | undefined): Promise<string> {
     const task = { id: `user ${this.#task.index}`, query: "" };
     try {
       const reply = wholeReply(await this.#options.policy.reply(history, { task, signal }));
-      this.#pay(reply);
+      this.#addCost(reply);
       return messageText(reply.message);
     } catch (cause) {
       signal?.throwIfAborted();
@@ -85,7 +107,7 @@ class LlmUser implements UserSimulator {
     }
   }
 
-  #pay({ usage }: Reply): void {
+  #addCost({ usage }: Reply): void {
     const { perPromptToken = 0, perReplyToken = 0 } = this.#options.price ?? {};
     const { promptTokens, replyTokens }: TokenUsage = usage ?? { promptTokens: 0, replyTokens: 0 };
     this.cost += promptTokens * perPromptToken + replyTokens * perReplyToken;

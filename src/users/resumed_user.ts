@@ -1,21 +1,22 @@
 import type { UserHeard, UserSimulator } from "./user_simulator.ts";
 
 /**
- * A user for an episode that was saved before its end: what they said stands, as the `user` messages of the saved
- * episode have it, and the other user goes on behind it, knowing it.
+ * Creates a user simulator that continues a saved episode. It first replays the replies of the saved episode,
+ * which are its `user` messages, and then lets `user` continue. `user` gets the replayed replies through
+ * `recall`.
  *
- * @throws {TypeError} when the other user cannot recall what was said.
+ * @throws {TypeError} if `user` has no `recall`.
  */
-export function resumedUser(said: readonly string[], user: UserSimulator): UserSimulator {
+export function resumedUser(replies: readonly string[], user: UserSimulator): UserSimulator {
   const { recall } = user;
   if (recall === undefined) {
-    throw new TypeError("Cannot resume user as it must have 'recall': it has none");
+    throw new TypeError("Cannot resume user as it must have the method 'recall': found none");
   }
   let turn = 0;
-  const again = (heard: UserHeard): string | undefined => {
-    const line = said[turn++];
-    if (line !== undefined) recall.call(user, line, heard);
-    return line;
+  const replay = (input: UserHeard): string | undefined => {
+    const reply = replies[turn++];
+    if (reply !== undefined) recall.call(user, reply, input);
+    return reply;
   };
   return {
     get cost() {
@@ -23,10 +24,10 @@ export function resumedUser(said: readonly string[], user: UserSimulator): UserS
     },
     async reset(task, options) {
       turn = 0;
-      return again({ task }) ?? await user.reset(task, options);
+      return replay({ task }) ?? await user.reset(task, options);
     },
     async step(content, options) {
-      return again({ content }) ?? await user.step(content, options);
+      return replay({ content }) ?? await user.step(content, options);
     },
     async [Symbol.asyncDispose]() {
       await user[Symbol.asyncDispose]?.();

@@ -1,28 +1,36 @@
 import { UserError } from "../errors.ts";
 import type { UserSimulator, UserTask } from "./user_simulator.ts";
 
-/** The lines of a script: the same for every task, or found by a function. */
+/** The lines of a script: the same for every task, or a function that returns the lines of a task. */
 export type UserLines = readonly string[] | ((task: UserTask) => readonly string[] | undefined);
 
 /**
- * A user who says the lines of a script one by one, whatever the agent says: the first at reset.
+ * Creates a user simulator that replies with the lines of a script, in order, starting at `reset`. After the
+ * last line a reply rejects with a `UserError`, since the script does not fit the episode.
  *
- * A script that has run out rejects with a `UserError`, as the episode cannot be what was meant.
+ * @example
+ * ```ts
+ * import { scriptedUser, STOP } from "@paddock/paddock";
+ *
+ * const user = scriptedUser(["I want to return my lamp.", STOP]);
+ * const first = await user.reset({ index: 0, instruction: "You want to return a lamp." });
+ * if (first !== "I want to return my lamp.") throw new Error(first);
+ * ```
  */
 export function scriptedUser(lines: UserLines): UserSimulator {
   let script: readonly string[] = [];
-  let said = 0;
+  let position = 0;
   let index = 0;
   const begin = (task: UserTask) => {
     script = (typeof lines === "function" ? lines(task) : lines) ?? [];
-    said = 0;
+    position = 0;
     index = task.index;
   };
   const next = () => {
-    const line = script[said++];
+    const line = script[position++];
     if (line !== undefined) return line;
     throw new UserError(
-      `Cannot play the user of task ${index} as the script must have line ${said}: it has ${script.length}`,
+      `Cannot play the user of task ${index} as the script must have line ${position}: it has ${script.length}`,
     );
   };
   return {
@@ -34,9 +42,9 @@ export function scriptedUser(lines: UserLines): UserSimulator {
     },
     // deno-lint-ignore require-await
     step: async () => next(),
-    recall(_said, heard) {
-      if ("task" in heard) begin(heard.task);
-      said++;
+    recall(_reply, input) {
+      if ("task" in input) begin(input.task);
+      position++;
     },
   };
 }

@@ -1,38 +1,41 @@
-/** What a simulated user is told of an episode. */
+/** The part of a task that a simulated user gets. */
 export interface UserTask {
-  /** Which task of its split it is, from 0. */
+  /** Index of the task in its split, from 0. */
   readonly index: number;
-  /** Who the user is and what they want, as the task states it; the agent is never shown it. */
+  /** Description of the user and their goal; never shown to the agent. */
   readonly instruction: string;
 }
 
-/** What a {@linkcode UserSimulator} may be given beside what was said. */
+/** Options of the methods of {@linkcode UserSimulator}. */
 export interface UserTurnOptions {
   signal?: AbortSignal | undefined;
 }
 
-/** What a user answers: at first a task, and then the agent's words. */
+/** The input of a user's reply: first the task, then the agent's messages. */
 export type UserHeard = { readonly task: UserTask } | { readonly content: string };
 
-/** What a user says, alone or with other text, when there is nothing left to want. */
+/** Text that a user's reply contains when the user is done. */
 export const STOP = "###STOP###";
 
 /**
- * Who plays the user in an episode of an agent with tools: a script, a model, a person.
+ * A simulated user in an episode of an agent with tools: a script, a model or a person.
  *
- * One simulator plays one episode at a time; `reset` starts the next. What goes wrong rejects with a `UserError`,
- * or with the signal's reason.
+ * One simulator plays one episode at a time; `reset` starts the next. Failures reject with a `UserError`, or
+ * with the signal's reason.
  */
 export interface UserSimulator extends Partial<AsyncDisposable> {
-  /** What the episode has cost so far in the currency of the model's provider; 0 where nothing is paid. */
+  /** Cost of the episode so far, in the currency of the model's provider; 0 for a user without costs. */
   readonly cost: number;
-  /** The user's first words. */
+  /** Starts an episode and returns the user's first message. */
   reset(task: UserTask, options?: UserTurnOptions): Promise<string>;
-  /** What the user answers to the agent's words; it holds {@linkcode STOP} when the user is done. */
+  /** Returns the user's reply to the agent's message. It contains {@linkcode STOP} when the user is done. */
   step(content: string, options?: UserTurnOptions): Promise<string>;
-  /** Takes it that this was said to what was heard, without asking anybody: a saved episode goes on behind it. */
-  recall?(said: string, heard: UserHeard): void;
+  /** Records a reply of a saved episode without generating it, so that the episode can continue after it. */
+  recall?(reply: string, input: UserHeard): void;
 }
 
-/** Makes the simulator of one episode, as each env needs one of its own. */
+/**
+ * A function that creates a simulator. It is called once for each env, since a simulator plays one episode at
+ * a time.
+ */
 export type MakeUser = () => UserSimulator | Promise<UserSimulator>;

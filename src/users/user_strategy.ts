@@ -2,46 +2,51 @@ import { History } from "../history.ts";
 import { messageText } from "../message.ts";
 import { STOP } from "./user_simulator.ts";
 
-/** How a model that plays a user finds its words. */
+/** Name of a strategy by which a model generates the replies of a user. */
 export type UserStrategyName = "llm" | "react" | "verify" | "reflection";
 
-/** What a strategy may use. */
+/** The context of a strategy. */
 export interface StrategyTools {
+  /** Instruction of the task. */
   readonly instruction: string;
-  /** What the model answers to a conversation. */
+  /** Returns the model's reply to a conversation. */
   ask(history: History): Promise<string>;
 }
 
-/** The words that were found. */
+/** A user's reply. */
 export interface UserWords {
-  /** What the model wrote, which it is shown again as its own. */
+  /** Full output of the model, which stays in the model's conversation. */
   readonly raw: string;
-  /** What the agent is told. */
-  readonly said: string;
+  /** The part of it that is shown to the agent. */
+  readonly text: string;
 }
 
-/** One way for a model to find its user's words. */
+/** A strategy by which a model generates the replies of a user. */
 export interface UserStrategy {
-  /** The system message that makes a model a user. */
+  /** Returns the system message that makes the model play the user. */
   prompt(instruction: string): string;
+  /** Generates the user's next reply. */
   say(talk: History, tools: StrategyTools): Promise<UserWords>;
 }
 
-/** Attempts that a judged user has, the first included: tau-bench's numbers. */
+/**
+ * Maximum number of attempts for a reply that is judged, including the first. The numbers are those of
+ * tau-bench.
+ */
 const VERIFY_ATTEMPTS = 3;
 const REFLECTION_ATTEMPTS = 2;
 
 const STRATEGIES: Readonly<Record<UserStrategyName, UserStrategy>> = {
-  llm: { prompt, say: plain },
-  react: { prompt: thinkingPrompt, say: thinking },
-  verify: { prompt, say: verified },
-  reflection: { prompt, say: reflected },
+  llm: { prompt, say: sayPlainly },
+  react: { prompt: reasoningPrompt, say: sayAfterReasoning },
+  verify: { prompt, say: sayVerified },
+  reflection: { prompt, say: sayReflected },
 };
 
 /**
- * The strategy of a name; `llm` unless given.
+ * Returns the strategy of a name.
  *
- * @throws {RangeError} when there is none.
+ * @throws {RangeError} if there is no such strategy.
  */
 export function userStrategy(name: UserStrategyName = "llm"): UserStrategy {
   if (Object.hasOwn(STRATEGIES, name)) return STRATEGIES[name];
@@ -63,7 +68,7 @@ Instruction: ${instruction}
 - Use your own words, not those of the instruction, and speak as the person it describes.`;
 }
 
-function thinkingPrompt(instruction: string): string {
+function reasoningPrompt(instruction: string): string {
   return `${prompt(instruction)}
 - Before each line think about what to say. Write it so:
 
@@ -71,69 +76,80 @@ Thought: <what you think>
 User Response: <what the customer says>`;
 }
 
-async function plain(talk: History, { ask }: StrategyTools): Promise<UserWords> {
-  const said = await ask(talk);
-  return { raw: said, said };
+async function sayPlainly(conversation: History, { ask }: StrategyTools): Promise<UserWords> {
+  const reply = await ask(conversation);
+  return { raw: reply, text: reply };
 }
 
-async function thinking(talk: History, { ask }: StrategyTools): Promise<UserWords> {
-  const raw = await ask(talk);
-  if (raw.includes(STOP)) return { raw, said: STOP };
-  const [, said] = /User Response:([^]*)$/.exec(raw) ?? [];
-  return { raw, said: (said ?? raw.replace(/^\s*Thought:/, "")).trim() };
+async function sayAfterReasoning(conversation: History, { ask }: StrategyTools): Promise<UserWords> {
+  const raw = await ask(conversation);
+  if (raw.includes(STOP)) return { raw, text: STOP };
+  const [, reply] = /User Response:([^]*)$/.exec(raw) ?? [];
+  return { raw, text: (reply ?? raw.replace(/^\s*Thought:/, "")).trim() };
 }
 
-async function verified(talk: History, tools: StrategyTools): Promise<UserWords> {
-  let said = await tools.ask(talk);
-  for (let attempt = 1; attempt < VERIFY_ATTEMPTS && !await isGood(said, talk, tools); attempt++) {
-    said = await tools.ask(talk);
+async function sayVerified(conversation: History, tools: StrategyTools): Promise<UserWords> {
+  let reply = await tools.ask(conversation);
+  for (
+    let attempt = 1;
+    attempt < VERIFY_ATTEMPTS && !await isAccepted(reply, conversation, tools);
+    attempt++
+  ) {
+    reply = await tools.ask(conversation);
   }
-  return { raw: said, said };
+  return { raw: reply, text: reply };
 }
 
-async function reflected(talk: History, tools: StrategyTools): Promise<UserWords> {
-  let said = await tools.ask(talk);
-  for (let attempt = 1; attempt < REFLECTION_ATTEMPTS && !await isGood(said, talk, tools); attempt++) {
-    said = await mended(said, talk, tools);
+async function sayReflected(conversation: History, tools: StrategyTools): Promise<UserWords> {
+  let reply = await tools.ask(conversation);
+  for (
+    let attempt = 1;
+    attempt < REFLECTION_ATTEMPTS && !await isAccepted(reply, conversation, tools);
+    attempt++
+  ) {
+    reply = await correctReply(reply, conversation, tools);
   }
-  return { raw: said, said };
+  return { raw: reply, text: reply };
 }
 
-/** A verdict that says neither is taken for a good one: the episode goes on. */
-async function isGood(said: string, talk: History, tools: StrategyTools): Promise<boolean> {
-  const verdict = await tools.ask(question(
+/**
+ * True unless the judge rejects the reply. An unclear verdict counts as accepted, so that the episode
+ * continues.
+ */
+async function isAccepted(reply: string, conversation: History, tools: StrategyTools): Promise<boolean> {
+  const verdict = await tools.ask(judgePrompt(
     "You judge whether a line is what the customer would say next. It is not when it says what neither the " +
       `instruction nor the talk tells, or ends the talk with ${STOP} before everything is done. Answer ` +
       "'Classification: true' or 'Classification: false'.",
-    { said, talk, instruction: tools.instruction },
+    { reply, conversation, instruction: tools.instruction },
   ));
   return !/\bfalse\b/i.test(verdict);
 }
 
-async function mended(said: string, talk: History, tools: StrategyTools): Promise<string> {
-  const answer = await tools.ask(question(
+async function correctReply(reply: string, conversation: History, tools: StrategyTools): Promise<string> {
+  const output = await tools.ask(judgePrompt(
     "The line is not what the customer would say next. Think about why, and write a better one. Write it so:\n\n" +
       "Reflection: <why>\nResponse: <the better line>",
-    { said, talk, instruction: tools.instruction },
+    { reply, conversation, instruction: tools.instruction },
   ));
-  const [, better] = /Response:([^]*)$/.exec(answer) ?? [];
-  return better?.trim() || said;
+  const [, corrected] = /Response:([^]*)$/.exec(output) ?? [];
+  return corrected?.trim() || reply;
 }
 
-interface Judged {
-  readonly said: string;
-  readonly talk: History;
+interface JudgedReply {
+  readonly reply: string;
+  readonly conversation: History;
   readonly instruction: string;
 }
 
-/** What a judge is shown: the agent is called the agent, and the customer's words are told apart from the talk. */
-function question(task: string, { said, talk, instruction }: Judged): History {
-  const lines = [...talk].filter(({ role }) => role !== "system").map((message) =>
+/** Builds the prompt of a judge, with the conversation as text and the reply separate from it. */
+function judgePrompt(task: string, { reply, conversation, instruction }: JudgedReply): History {
+  const lines = [...conversation].filter(({ role }) => role !== "system").map((message) =>
     `${message.role === "user" ? "Agent" : "Customer"}: ${messageText(message)}`
   );
-  const shown = [`Instruction: ${instruction}`, `Talk:\n${lines.join("\n")}`, `Line: ${said}`];
+  const parts = [`Instruction: ${instruction}`, `Talk:\n${lines.join("\n")}`, `Line: ${reply}`];
   return History.fromChats([
     { role: "system", content: task },
-    { role: "user", content: shown.join("\n\n") },
+    { role: "user", content: parts.join("\n\n") },
   ]);
 }

@@ -21,7 +21,7 @@ const values: readonly (readonly [text: string, value: number])[] = [
 ];
 
 for (const [text, value] of values) {
-  Deno.test(`parseArithmetic() reads '${text}'`, () => assertEquals(parseArithmetic(text)?.value, value));
+  Deno.test(`parseArithmetic() parses '${text}'`, () => assertEquals(parseArithmetic(text)?.value, value));
 }
 
 const nonsense = [
@@ -41,7 +41,7 @@ const nonsense = [
 ];
 
 for (const text of [...nonsense, "(".repeat(100_000), "-".repeat(100_000) + "1"]) {
-  Deno.test(`parseArithmetic() gives null for '${text.slice(0, 20)}'`, () => {
+  Deno.test(`parseArithmetic() returns null for '${text.slice(0, 20)}'`, () => {
     assertEquals(parseArithmetic(text), null);
   });
 }

@@ -19,14 +19,14 @@ Deno.test("calculationOf() uses the variables of the first program in the second
   assertEquals(calculation?.value, 1608);
 });
 
-Deno.test("calculationOf() prints a lone result again in the second program", () => {
+Deno.test("calculationOf() prints a single result again in the second program", () => {
   assertEquals(calculationOf("<<3*(4+2)=18>>")?.programs, [
     'v1 = 3 * (4 + 2)\nprint("v1 =", v1)',
     'print("v1 =", v1)',
   ]);
 });
 
-Deno.test("calculationOf() leaves out what is no calculation", () => {
+Deno.test("calculationOf() skips annotations that are not calculations", () => {
   assertEquals(calculationOf("<<>> <<=5>> <<a=b>> <<1/0=0>> <<05*.5=2.5>> <<2 x 3 apples=6>>")?.programs, [
     'v1 = 5 * 0.5\nprint("v1 =", v1)',
     'v2 = 2 * 3\nprint("v1 =", v1)\nprint("v2 =", v2)',
@@ -34,20 +34,20 @@ Deno.test("calculationOf() leaves out what is no calculation", () => {
   assertEquals(calculationOf("no annotation, <<nothing>>"), null);
 });
 
-Deno.test("calculatorPolicy() answers what was printed, not what the reference says", async () => {
+Deno.test("calculatorPolicy() answers with the printed number, not with the reference's", async () => {
   const task = { id: "t", query: "q", reference: "<<1+1=2>> <<2+1=3>>" };
   const policy = calculatorPolicy();
   let history = History.fromChats([{ role: "user", content: "q" }]);
   for (const printed of ["v1 = 2\n", "v1 = 2\nv2 = 77\n"]) {
     const { message } = wholeReply(await policy.reply(history, { task }));
     assertMatch(messageText(message), /^```python\n[^]*\n```$/);
-    const told = { role: "tool", content: `Code block 1 executed successfully:\n${printed}` };
-    history = history.append(message).append(told);
+    const result = { role: "tool", content: `Code block 1 executed successfully:\n${printed}` };
+    history = history.append(message).append(result);
   }
   assertEquals(await policy.reply(history, { task }), "The answer is <answer>77</answer>");
 });
 
-Deno.test("calculatorPolicy() gives up without a number when there is none", async () => {
+Deno.test("calculatorPolicy() answers without a number when nothing was printed", async () => {
   const failed = { role: "tool", content: "Code block 1 failed:\nCode execution timed out" };
   const history = History.fromChats([
     { role: "assistant", content: "a" },

@@ -1,14 +1,14 @@
-/** A request as a server saw it. */
+/** A request that the server received. */
 export interface SeenRequest {
   path: string;
   headers: Headers;
-  /** The port that the client speaks from, which is that of its connection. */
+  /** The client's port, which identifies its connection. */
   port: number;
-  // deno-lint-ignore no-explicit-any -- what a test asks of it is its own affair
+  // deno-lint-ignore no-explicit-any -- each test knows the body that it sends
   body: any;
 }
 
-/** Answers on a port of the loopback, and remembers what it was asked. */
+/** An HTTP server on loopback that records its requests. */
 export class FakeServer implements AsyncDisposable {
   readonly seen: SeenRequest[] = [];
   readonly url: string;
@@ -38,7 +38,7 @@ export class FakeServer implements AsyncDisposable {
   }
 }
 
-/** A chat completion that says a text, as servers write it. */
+/** Creates the response of a chat completions server. */
 export function completion(message: object, more: { finish_reason?: string } = {}): Response {
   const { finish_reason = "stop" } = more;
   return Response.json({

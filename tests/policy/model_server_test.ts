@@ -9,7 +9,7 @@ function modelServer(url: string, options: ModelServerOptions = {}): ModelServer
   return new ModelServer(new URL(url), { ...FAST, ...options });
 }
 
-/** The fault and the message of a request that fails. */
+/** Returns the fault and the message of a failed request. */
 async function failure(
   server: ModelServer,
   signal?: AbortSignal,
@@ -18,13 +18,13 @@ async function failure(
   return { ...(error.fault && { fault: error.fault }), message: error.message };
 }
 
-/** An address that nobody listens at. */
+/** Returns a URL on which no server listens. */
 function deadUrl(): string {
   using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   return `http://127.0.0.1:${listener.addr.port}/generate`;
 }
 
-Deno.test("ModelServer.post() sends JSON with its key and headers and gives the answer", async () => {
+Deno.test("ModelServer.post() sends JSON with key and headers and returns the response", async () => {
   await using fake = new FakeServer(() => Response.json({ answer: 1 }));
   const server = modelServer(`${fake.url}/x`, { apiKey: "key-1", headers: { "x-run": "7" } });
   assertEquals(await server.post({ a: "ä" }), { answer: 1 });
@@ -37,7 +37,7 @@ Deno.test("ModelServer.post() sends JSON with its key and headers and gives the 
   ]);
 });
 
-Deno.test("ModelServer.post() tries again on 408, 425, 429 and 5xx, and on nothing else", async () => {
+Deno.test("ModelServer.post() retries only on 408, 425, 429 and 5xx", async () => {
   for (const status of [408, 425, 429, 500, 503]) {
     await using fake = new FakeServer((_, count) =>
       count < 3 ? new Response("busy", { status }) : Response.json(count)
@@ -51,7 +51,7 @@ Deno.test("ModelServer.post() tries again on 408, 425, 429 and 5xx, and on nothi
   }
 });
 
-Deno.test("ModelServer.post() gives up after its retries and says how often it tried", async () => {
+Deno.test("ModelServer.post() rejects after its retries with the number of attempts", async () => {
   await using fake = new FakeServer(() => Response.json({ error: { message: "no room" } }, { status: 503 }));
   const { fault, message } = await failure(modelServer(fake.url, { retries: 2 }));
   assertEquals(fault, "unavailable");
@@ -61,7 +61,7 @@ Deno.test("ModelServer.post() gives up after its retries and says how often it t
   );
 });
 
-Deno.test("ModelServer.post() honours Retry-After and does not wait for an hour", async () => {
+Deno.test("ModelServer.post() waits as long as Retry-After says, unless that is too long", async () => {
   let isTimerOver = false;
   await using fake = new FakeServer((_, count) => {
     if (count === 1) setTimeout(() => isTimerOver = true, 150);
@@ -73,7 +73,7 @@ Deno.test("ModelServer.post() honours Retry-After and does not wait for an hour"
   assertEquals([isTimerOver, fake.seen.length], [true, 2]);
 });
 
-Deno.test("ModelServer.post() says what a server refused, without the key in it", async () => {
+Deno.test("ModelServer.post() reports the server's error message without the API key", async () => {
   await using fake = new FakeServer(() =>
     Response.json({ error: { message: "Incorrect API key: key-1" } }, { status: 401 })
   );
@@ -81,7 +81,7 @@ Deno.test("ModelServer.post() says what a server refused, without the key in it"
   assertStringIncludes(message, "answered 401 Unauthorized: Incorrect API key: [key]");
 });
 
-Deno.test("ModelServer.post() has a retry policy with timeout: a server that is down is not one that is slow (slime)", async () => {
+Deno.test("ModelServer.post() distinguishes an unreachable server from a slow one (differs from slime)", async () => {
   const down = await failure(modelServer(deadUrl(), { retries: 1 }));
   assertEquals(down.fault, "unreachable");
   assertStringIncludes(down.message, "cannot be reached: tcp connect error: ");
@@ -95,7 +95,7 @@ Deno.test("ModelServer.post() has a retry policy with timeout: a server that is 
   stuck.resolve(new Response());
 });
 
-Deno.test("ModelServer.post() waits without end where it is told to", async () => {
+Deno.test("ModelServer.post() accepts an infinite timeout", async () => {
   await using fake = new FakeServer(async () => {
     await new Promise((resolve) => setTimeout(resolve, 20));
     return Response.json(1);
@@ -103,13 +103,13 @@ Deno.test("ModelServer.post() waits without end where it is told to", async () =
   assertEquals(await modelServer(fake.url, { timeoutMs: Infinity }).post({}), 1);
 });
 
-Deno.test("ModelServer.post() pays for the retries of a dead server once", async () => {
+Deno.test("ModelServer.post() retries an unreachable server for one request only", async () => {
   const server = modelServer(deadUrl(), { retries: 2 });
   assertStringIncludes((await failure(server)).message, "(3 attempts)");
   assertEquals((await failure(server)).message.includes("attempts"), false);
 });
 
-Deno.test("ModelServer.post() asks a server that came back as often as before", async () => {
+Deno.test("ModelServer.post() retries again after the server has responded", async () => {
   const url = new URL(deadUrl());
   const server = modelServer(url.href, { retries: 1 });
   await failure(server);
@@ -125,7 +125,7 @@ Deno.test("ModelServer.post() asks a server that came back as often as before", 
   await back.shutdown();
 });
 
-Deno.test("ModelServer.post() takes no page, no half answer and no flood for an answer", async () => {
+Deno.test("ModelServer.post() rejects an HTML page, truncated JSON and an oversized response", async () => {
   const answers: [string, string][] = [
     ["<html>\n <title>Sign in</title>", "must answer in JSON: it is '<html> <title>Sign in</title>'"],
     ['{"text": "half', "must answer in JSON"],
@@ -145,7 +145,7 @@ Deno.test("ModelServer.post() takes no page, no half answer and no flood for an 
   assertEquals((await failure(modelServer(flood.url))).fault, "bad_answer");
 });
 
-Deno.test("ModelServer.post() sends no more at once than it may", async () => {
+Deno.test("ModelServer.post() limits concurrent requests", async () => {
   let now = 0;
   let most = 0;
   await using fake = new FakeServer(async () => {
@@ -159,7 +159,7 @@ Deno.test("ModelServer.post() sends no more at once than it may", async () => {
   assertEquals({ most, seen: fake.seen.length }, { most: 2, seen: 7 });
 });
 
-Deno.test("ModelServer.post() stops with the signal's reason: waiting, asking, and between attempts", async () => {
+Deno.test("ModelServer.post() rejects with the signal's reason while queued, during a request and between attempts", async () => {
   const asked = Promise.withResolvers<void>();
   const stuck = Promise.withResolvers<Response>();
   await using fake = new FakeServer(() => {
@@ -182,7 +182,7 @@ Deno.test("ModelServer.post() stops with the signal's reason: waiting, asking, a
   await assertRejects(() => modelServer(busy.url).post({}, { signal: between.signal }), TypeError, "stop");
 });
 
-Deno.test("ModelServer refuses limits that cannot be kept", () => {
+Deno.test("ModelServer() throws for limits out of range", () => {
   const wrong: [ModelServerOptions, string][] = [
     [{ timeoutMs: 0 }, "'timeoutMs' must be >= 1"],
     [{ retries: -1 }, "'retries' must be >= 0"],

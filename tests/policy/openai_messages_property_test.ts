@@ -23,7 +23,9 @@ const message = fc.oneof(
   })),
 );
 
-/** What a server demands: behind an assistant's calls stands one tool message for each, and nowhere else one. */
+/**
+ * Checks a server's requirement: one tool message after each assistant's call, and no other tool messages.
+ */
 function isAccepted(messages: readonly OpenaiMessage[]): boolean {
   let open = new Set<unknown>();
   for (const { role, tool_calls: calls, tool_call_id: id } of messages) {
@@ -33,12 +35,12 @@ function isAccepted(messages: readonly OpenaiMessage[]): boolean {
   return true;
 }
 
-Deno.test("openaiMessages() gives what a server accepts, and every word of the tools, whatever the conversation", () => {
+Deno.test("openaiMessages() returns a valid request with all tool results for any conversation", () => {
   fc.assert(fc.property(fc.array(message, { maxLength: 12 }), (messages) => {
     const history = History.fromChats([...messages, { role: "user", content: "end" }]);
     const written = openaiMessages(history);
     assert(isAccepted(written), JSON.stringify(written));
-    const said = written.map(({ content }) => content).join("\n");
-    for (const { role, content } of messages) assert(role === "assistant" || said.includes(content));
+    const text = written.map(({ content }) => content).join("\n");
+    for (const { role, content } of messages) assert(role === "assistant" || text.includes(content));
   }));
 });

@@ -18,7 +18,7 @@ const wire = (id: string, args = "{}") => ({
   function: { name: "f", arguments: args },
 });
 
-Deno.test("openaiMessages() writes calls, and answers behind them by their ids", () => {
+Deno.test("openaiMessages() puts results after their calls by id", () => {
   assertEquals(
     written(
       { role: "user", content: "q" },
@@ -35,7 +35,7 @@ Deno.test("openaiMessages() writes calls, and answers behind them by their ids",
   );
 });
 
-Deno.test("openaiMessages() names calls that have no id, and takes their answers in order", () => {
+Deno.test("openaiMessages() creates ids for calls without one and matches results in order", () => {
   const calls = [{ name: "f", arguments: {} }, { name: "f", arguments: {} }];
   assertEquals(
     written(
@@ -51,7 +51,7 @@ Deno.test("openaiMessages() names calls that have no id, and takes their answers
   );
 });
 
-Deno.test("openaiMessages() takes one message with all tool_responses for the answers of all calls", () => {
+Deno.test("openaiMessages() matches the tool_responses of one message with all open calls", () => {
   assertEquals(
     written(
       { role: "assistant", content: "", tool_calls: [call("a"), call("b")] },
@@ -65,7 +65,7 @@ Deno.test("openaiMessages() takes one message with all tool_responses for the an
   );
 });
 
-Deno.test("openaiMessages() gives what answers no call to the user's role, several as one message", () => {
+Deno.test("openaiMessages() converts results without a call to one user message", () => {
   assertEquals(
     written(
       { role: "user", content: "q" },
@@ -85,7 +85,7 @@ Deno.test("openaiMessages() gives what answers no call to the user's role, sever
   );
 });
 
-Deno.test("openaiMessages() leaves no call open, as servers refuse that", () => {
+Deno.test("openaiMessages() adds a result for each call without one", () => {
   assertEquals(
     written(
       { role: "assistant", content: "", tool_calls: [call("a"), call("b")] },
@@ -101,7 +101,7 @@ Deno.test("openaiMessages() leaves no call open, as servers refuse that", () => 
   );
 });
 
-Deno.test("openaiMessages() writes parts as the API has them", () => {
+Deno.test("openaiMessages() converts content parts to the API's format", () => {
   assertEquals(
     written({
       role: "user",

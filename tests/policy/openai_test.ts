@@ -21,7 +21,7 @@ async function replyOf(
   return { reply, body: fake.seen[0]?.body };
 }
 
-Deno.test("openaiPolicy() asks for a chat completion and gives its message, its end and its tokens' count", async () => {
+Deno.test("openaiPolicy() returns the message, the finish reason and the token counts of a chat completion", async () => {
   const { reply, body } = await replyOf(
     completion({ content: "hello" }),
     { temperature: 0.7, maxTokens: 100, body: { top_p: 0.9 } },
@@ -42,12 +42,12 @@ Deno.test("openaiPolicy() asks for a chat completion and gives its message, its 
   });
 });
 
-Deno.test("openaiPolicy() leaves to the server what it was not told", async () => {
+Deno.test("openaiPolicy() sends no sampling options by default", async () => {
   const { body } = await replyOf(completion({ content: "" }));
   assertEquals(Object.keys(body), ["model", "messages"]);
 });
 
-Deno.test("openaiPolicy() offers the env's tools and reads calls of them", async () => {
+Deno.test("openaiPolicy() sends the env's tools and parses their calls", async () => {
   const parameters = { type: "object", properties: { q: { type: "string" } } };
   const tool_calls = [
     { id: "c1", type: "function", function: { name: "search", arguments: '{"q":"x"}' } },
@@ -73,7 +73,7 @@ Deno.test("openaiPolicy() offers the env's tools and reads calls of them", async
   ]);
 });
 
-Deno.test("openaiPolicy() marks a reply that was cut off, and keeps a refusal as words", async () => {
+Deno.test("openaiPolicy() marks a truncated reply as incomplete, and returns a refusal as content", async () => {
   const cut = await replyOf(completion({ content: "half" }, { finish_reason: "length" }));
   assertEquals(typeof cut.reply === "string" ? null : cut.reply.message, {
     role: "assistant",
@@ -84,7 +84,7 @@ Deno.test("openaiPolicy() marks a reply that was cut off, and keeps a refusal as
   assertEquals(typeof refused.reply === "string" ? null : refused.reply.message.content, "I will not");
 });
 
-Deno.test("openaiPolicy() keeps what the model thought apart from what it said", async () => {
+Deno.test("openaiPolicy() separates reasoning from content", async () => {
   for (const key of ["reasoning_content", "reasoning"]) {
     const cut = await replyOf(completion({ content: null, [key]: "hm" }, { finish_reason: "length" }));
     assertEquals(typeof cut.reply === "string" ? null : cut.reply.message, {
@@ -94,8 +94,8 @@ Deno.test("openaiPolicy() keeps what the model thought apart from what it said",
       is_complete: false,
     });
   }
-  const said = await replyOf(completion({ content: "a", reasoning: null, reasoning_content: "" }));
-  assertEquals(typeof said.reply === "string" ? null : said.reply.message, {
+  const plain = await replyOf(completion({ content: "a", reasoning: null, reasoning_content: "" }));
+  assertEquals(typeof plain.reply === "string" ? null : plain.reply.message, {
     role: "assistant",
     content: "a",
   });
@@ -105,7 +105,7 @@ Deno.test("openaiPolicy() keeps what the model thought apart from what it said",
   assertEquals(fake.seen[0]?.body.messages, [{ role: "assistant", content: "a" }]);
 });
 
-Deno.test("openaiPolicy() takes content in parts of text, and no others", async () => {
+Deno.test("openaiPolicy() accepts content in text parts and no other parts", async () => {
   const parts = ["a ", "b"].map((text) => ({ type: "text", text }));
   const { reply } = await replyOf(completion({ content: parts }));
   assertEquals(typeof reply === "string" ? null : reply.message.content, "a b");
@@ -113,14 +113,14 @@ Deno.test("openaiPolicy() takes content in parts of text, and no others", async 
   await assertRejects(() => replyOf(image), PolicyError, "choices.0.message.content");
 });
 
-Deno.test("openaiPolicy() leaves out log-probabilities of which one is null", async () => {
+Deno.test("openaiPolicy() omits log-probabilities when one is null", async () => {
   const logprobs = { content: [{ logprob: -0.5 }, { logprob: null }] };
   const answer = Response.json({ choices: [{ message: { content: "ab" }, token_ids: [1, 2], logprobs }] });
   const { reply } = await replyOf(answer);
   assertEquals(typeof reply === "string" ? null : reply.tokens, { ids: [1, 2] });
 });
 
-Deno.test("openaiPolicy() takes the token ids that vLLM gives, each with its log-probability", async () => {
+Deno.test("openaiPolicy() returns vLLM's token ids with their log-probabilities", async () => {
   const { reply } = await replyOf(Response.json({
     choices: [{
       message: { content: "ab" },
@@ -132,7 +132,7 @@ Deno.test("openaiPolicy() takes the token ids that vLLM gives, each with its log
   assertEquals(typeof reply === "string" ? null : reply.tokens, { ids: [7, 8], logProbs: [-0.5, -1] });
 });
 
-Deno.test("openaiPolicy() takes nothing for a completion that is none", async () => {
+Deno.test("openaiPolicy() rejects a response that is not a chat completion", async () => {
   const answers: [unknown, string][] = [
     [{ choices: [] }, "choices"],
     [{ error: { message: "oops" } }, "choices"],
@@ -147,6 +147,6 @@ Deno.test("openaiPolicy() takes nothing for a completion that is none", async ()
   }
 });
 
-Deno.test("openaiPolicy() refuses an address before anything is asked", () => {
+Deno.test("openaiPolicy() throws for an invalid URL before any request", () => {
   assertThrows(() => openaiPolicy({ url: "localhost", model: "m" }), TypeError, "'url'");
 });

@@ -16,13 +16,13 @@ Deno.test("ScriptFile.read() reads replies by the ids of their tasks", async () 
   assertEquals([file.repliesOf("a"), file.repliesOf("7"), file.repliesOf("b")], [["x", "y"], [], undefined]);
 });
 
-Deno.test("ScriptFile.assign() gives lists without ids to the tasks in their order", async () => {
+Deno.test("ScriptFile.assign() assigns lists without id to the tasks in order", async () => {
   const file = await read('["x"]\n["y","z"]\n');
   for (const id of ["first", "second", "third"]) file.assign(id);
   assertEquals(["first", "second", "third"].map((id) => file.repliesOf(id)), [["x"], ["y", "z"], undefined]);
 });
 
-Deno.test("ScriptFile.read() takes messages that call tools", async () => {
+Deno.test("ScriptFile.read() reads messages with tool calls", async () => {
   const call = { id: "c", type: "function", function: { name: "f", arguments: '{"x":1}' } };
   const file = await read(JSON.stringify({ id: "a", replies: [{ tool_calls: [call] }, "done"] }));
   assertEquals(file.repliesOf("a"), [
@@ -31,7 +31,7 @@ Deno.test("ScriptFile.read() takes messages that call tools", async () => {
   ]);
 });
 
-Deno.test("ScriptFile.read() says which file it cannot open", async () => {
+Deno.test("ScriptFile.read() names the file that it cannot open", async () => {
   await assertRejects(
     () => ScriptFile.read("no/such"),
     Error,
@@ -39,7 +39,7 @@ Deno.test("ScriptFile.read() says which file it cannot open", async () => {
   );
 });
 
-Deno.test("ScriptFile.read() says where a line is that holds no replies", async () => {
+Deno.test("ScriptFile.read() names the line that contains no replies", async () => {
   const lines = [
     "{oops",
     "3",

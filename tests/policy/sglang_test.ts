@@ -33,7 +33,7 @@ async function replyOf(
   return { reply, path: fake.seen[0]?.path ?? "", body: fake.seen[0]?.body };
 }
 
-Deno.test("sglangPolicy() asks /generate and gives text, token ids and log-probabilities", async () => {
+Deno.test("sglangPolicy() returns the text, token ids and log-probabilities of /generate", async () => {
   const { reply, path, body } = await replyOf(ANSWER, {
     samplingParams: { temperature: 1, max_new_tokens: 8 },
   });
@@ -54,18 +54,18 @@ Deno.test("sglangPolicy() prefers token ids to text, and text to rendering", asy
   const both = await replyOf(ANSWER, { returnLogProb: false }, { text: "rendered", tokens: [1, 2] });
   assertEquals(both.body, { input_ids: [1, 2], sampling_params: {} });
   const text = await replyOf(ANSWER, { returnLogProb: false }, { text: "rendered" });
-  // What slime posts, and nothing else.
+  // Exactly the body that slime posts.
   assertEquals(text.body, { text: "rendered", sampling_params: {} });
 });
 
-Deno.test("sglangPolicy() takes off one end of a turn and no more", async () => {
+Deno.test("sglangPolicy() removes one end-of-turn text", async () => {
   const { reply } = await replyOf({ ...ANSWER, text: "a<|im_end|><|im_end|>" });
   assertEquals(reply.message.content, "a<|im_end|>");
   const plain = await replyOf({ ...ANSWER, text: "a</s>" }, { endOfTurn: "</s>" });
   assertEquals(plain.reply.message.content, "a");
 });
 
-Deno.test("sglangPolicy() tells why sampling stopped: length, abort, a word of an older server", async () => {
+Deno.test("sglangPolicy() returns the finish reason: length, abort, or the text of an older server", async () => {
   const ending = async (finish_reason: unknown) => {
     const { reply } = await replyOf({ text: "x", meta_info: { finish_reason } });
     return [reply.finishReason, reply.message.is_complete];
@@ -76,18 +76,18 @@ Deno.test("sglangPolicy() tells why sampling stopped: length, abort, a word of a
   assertEquals(await ending(null), [undefined, undefined]);
 });
 
-Deno.test("sglangPolicy() tells the stop text that was found", async () => {
+Deno.test("sglangPolicy() returns the stop text", async () => {
   const meta_info = { finish_reason: { type: "stop", matched: "\nUser:" } };
   const { reply } = await replyOf({ text: "x", meta_info });
   assertEquals([reply.finishReason, reply.stopText], ["stop", "\nUser:"]);
 });
 
-Deno.test("sglangPolicy() has the token ids of a server that gives no log-probabilities", async () => {
+Deno.test("sglangPolicy() returns the token ids of a server without log-probabilities", async () => {
   const { reply } = await replyOf({ text: "x", output_ids: [9], meta_info: {} });
   assertEquals(reply.tokens, { ids: [9] });
 });
 
-Deno.test("sglangPolicy() keeps the ids of a reply with a token that has no log-probability", async () => {
+Deno.test("sglangPolicy() returns the ids without log-probabilities when one is missing", async () => {
   const { reply } = await replyOf({
     text: "xy",
     meta_info: { output_token_logprobs: [[-0.1, 5, "x"], [null, 6, "y"]] },
@@ -95,7 +95,7 @@ Deno.test("sglangPolicy() keeps the ids of a reply with a token that has no log-
   assertEquals(reply.tokens, { ids: [5, 6] });
 });
 
-Deno.test("sglangPolicy() takes the ids that a server kept, and the log-probabilities of those", async () => {
+Deno.test("sglangPolicy() drops log-probabilities of discarded tokens", async () => {
   const { meta_info } = ANSWER;
   const ahead = { ...ANSWER, output_ids: [5, 6] };
   assertEquals((await replyOf(ahead)).reply.tokens, { ids: [5, 6], logProbs: [-0.1, -0.2] });
@@ -103,19 +103,19 @@ Deno.test("sglangPolicy() takes the ids that a server kept, and the log-probabil
   assertEquals((await replyOf(without)).reply.tokens, { ids: [5, 6, 2] });
 });
 
-Deno.test("sglangPolicy() tells what a server says of an abort", async () => {
+Deno.test("sglangPolicy() returns the server's message about an abort", async () => {
   const finish_reason = { type: "abort", message: "Input length 9 exceeds 8", status_code: 400 };
   const { reply } = await replyOf({ ...ANSWER, meta_info: { finish_reason } });
   assertEquals([reply.finishReason, reply.finishMessage], ["abort", "Input length 9 exceeds 8"]);
 });
 
-Deno.test("sglangPolicy() takes nothing for an answer that is none", async () => {
+Deno.test("sglangPolicy() rejects a response with unexpected content", async () => {
   const answers: [unknown, string][] = [
     [{ meta_info: {} }, "text: "],
     [{ text: "x" }, "meta_info: "],
     [[ANSWER], "must answer as /generate does: answer: "],
     [{ text: "x", meta_info: { output_token_logprobs: [["a", 1, null]] } }, "output_token_logprobs.0.0"],
-    [{ ...ANSWER, output_ids: [5, 6, 3] }, "output_ids: must be the ids of"],
+    [{ ...ANSWER, output_ids: [5, 6, 3] }, "output_ids: must equal the ids of"],
   ];
   for (const [answer, says] of answers) {
     const error = await assertRejects(() => replyOf(answer), PolicyError);
@@ -124,7 +124,7 @@ Deno.test("sglangPolicy() takes nothing for an answer that is none", async () =>
   }
 });
 
-Deno.test("sglangPolicy() sends the text where it is told to, though there are ids", async () => {
+Deno.test("sglangPolicy() sends text instead of ids with input 'text'", async () => {
   const { body } = await replyOf(ANSWER, { input: "text", returnLogProb: false }, {
     text: "rendered",
     tokens: [1],
@@ -135,7 +135,7 @@ Deno.test("sglangPolicy() sends the text where it is told to, though there are i
 const QUESTION = History.fromChats([{ role: "user", content: "q" }]);
 const ASKED: ReplyContext = { task: { id: "t", query: "q" }, tokens: [1, 2] };
 
-Deno.test("sglangPolicy() tries a failed connection again, and takes every answer for an answer", async () => {
+Deno.test("sglangPolicy() retries failed connections only", async () => {
   const answers: [() => Response, string, string][] = [
     [() => Response.json({ error: { message: "no memory" } }, { status: 500 }), "unavailable", "500"],
     [() => new Response("busy", { status: 503 }), "unavailable", "503 Service Unavailable: busy"],
@@ -156,7 +156,7 @@ Deno.test("sglangPolicy() tries a failed connection again, and takes every answe
   assertEquals(error.fault, "unreachable");
 });
 
-Deno.test("sglangPolicy() keeps its connections, and asks so many at once and no more", async () => {
+Deno.test("sglangPolicy() reuses connections and limits concurrent requests", async () => {
   let running = 0;
   let most = 0;
   const waiting: (() => void)[] = [];
@@ -180,16 +180,16 @@ Deno.test("sglangPolicy() keeps its connections, and asks so many at once and no
   assert(ports.size <= 8, `${ports.size} connections for 24 requests`);
 });
 
-Deno.test("sglangPolicy() tells the server that an aborted reply is not wanted, by the id of its request", async () => {
+Deno.test("sglangPolicy() cancels an aborted request on the server by its id", async () => {
   const stop = new AbortController();
-  const told = Promise.withResolvers<Response>();
+  const aborted = Promise.withResolvers<Response>();
   await using fake = new FakeServer(({ path }) => {
     if (path === "/abort_request") {
-      told.resolve(Response.json(ANSWER));
+      aborted.resolve(Response.json(ANSWER));
       return new Response();
     }
     stop.abort(new DOMException("stopped", "AbortError"));
-    return told.promise;
+    return aborted.promise;
   });
   const policy = sglangPolicy({ url: fake.url, apiKey: "k" });
   await assertRejects(
@@ -208,9 +208,9 @@ Deno.test("sglangPolicy() tells the server that an aborted reply is not wanted, 
   assertEquals(fake.seen.length, 2, "what was never asked is not taken back");
 });
 
-Deno.test("sglangPolicy() says what is missing when nobody can write the prompt", async () => {
+Deno.test("sglangPolicy() throws when there is no prompt and no 'render'", async () => {
   const policy = sglangPolicy({ url: "http://127.0.0.1:1" });
   const history = History.fromChats([{ role: "user", content: "q" }]);
   const ask = () => policy.reply(history, { task: { id: "t", query: "q" } });
-  await assertRejects(ask, TypeError, "there is neither");
+  await assertRejects(ask, TypeError, "found neither");
 });

@@ -13,7 +13,7 @@ import { completion, FakeServer } from "../policy/fake_server.ts";
 
 const TASK = { index: 3, instruction: "You want to return a book." };
 
-/** A model that says these texts, and remembers what it was shown. */
+/** A model that replies with these texts and records its conversations. */
 function saying(...texts: string[]): Policy & { seen: History[] } {
   const seen: History[] = [];
   return {
@@ -28,7 +28,7 @@ function saying(...texts: string[]): Policy & { seen: History[] } {
   };
 }
 
-Deno.test("scriptedUser() says its lines one by one, and says when there is none", async () => {
+Deno.test("scriptedUser() returns its lines in order and then rejects", async () => {
   const user = scriptedUser((task) => task.index === 3 ? ["Hi", STOP] : []);
   assertEquals([await user.reset(TASK), await user.step("Hello")], ["Hi", STOP]);
   await assertRejects(
@@ -40,7 +40,7 @@ Deno.test("scriptedUser() says its lines one by one, and says when there is none
   await assertRejects(() => user.reset({ ...TASK, index: 4 }), UserError, "it has 0");
 });
 
-Deno.test("llmUser() asks a server of chat completions as the other side of the talk", async () => {
+Deno.test("llmUser() sends the conversation to a chat completions server with swapped roles", async () => {
   await using server = new FakeServer((_request, count) => completion({ content: `line ${count}` }));
   const user = llmUser({
     policy: openaiPolicy({ url: server.url, model: "m" }),
@@ -59,7 +59,7 @@ Deno.test("llmUser() asks a server of chat completions as the other side of the 
   assertEquals(user.cost, 2 * (12 * 0.5 + 3));
 });
 
-Deno.test("llmUser() says where the user's model failed, and not that the agent's did", async () => {
+Deno.test("llmUser() rejects with a UserError when the user's model fails", async () => {
   const user = llmUser({ policy: saying("Hi") });
   await user.reset(TASK);
   const error = await assertRejects(() => user.step("?"), UserError, "user of task 3: it has no more words");
@@ -69,7 +69,7 @@ Deno.test("llmUser() says where the user's model failed, and not that the agent'
   await assertRejects(() => user.step("?", { signal: stop.signal }), DOMException, "stopped");
 });
 
-Deno.test("llmUser() that thinks tells the agent its words and not its thoughts", async () => {
+Deno.test("llmUser() with 'react' shows the agent the reply without the reasoning", async () => {
   const policy = saying(
     "Thought: be short\nUser Response: My book.",
     "Thought: done\nUser Response: ###STOP### bye",
@@ -85,24 +85,28 @@ Deno.test("llmUser() that thinks tells the agent its words and not its thoughts"
   assertEquals([...policy.seen[1] ?? []][2]?.content, "Thought: be short\nUser Response: My book.");
 });
 
-Deno.test("llmUser() that is judged tries again, but not for ever", async () => {
+Deno.test("llmUser() with 'verify' tries again a limited number of times", async () => {
   const bad = "Classification: false";
   const policy = saying("one", bad, "two", bad, "three", "four", "Classification: true");
   const user = llmUser({ policy, strategy: "verify" });
   assertEquals(await user.reset(TASK), "three");
   assertEquals(await user.step("x"), "four");
   assertStringIncludes(String(policy.seen[1]?.last?.content), "Line: one");
-  assertEquals([...policy.seen[5] ?? []][2]?.content, "three", "what was not said is forgotten");
+  assertEquals(
+    [...policy.seen[5] ?? []][2]?.content,
+    "three",
+    "rejected replies are not part of the conversation",
+  );
 });
 
-Deno.test("llmUser() that reflects mends what was judged bad, once", async () => {
+Deno.test("llmUser() with 'reflection' corrects a rejected reply once", async () => {
   const policy = saying("one", "Classification: false", "Reflection: too early\nResponse: Another line.");
   assertEquals(await llmUser({ policy, strategy: "reflection" }).reset(TASK), "Another line.");
   const good = saying("one", "Classification: true");
   assertEquals(await llmUser({ policy: good, strategy: "reflection" }).reset(TASK), "one");
 });
 
-Deno.test("llmUser() refuses a strategy that there is not", () => {
+Deno.test("llmUser() throws for an unknown strategy", () => {
   const strategy = "toString" as UserStrategyName;
   assertThrows(
     () => llmUser({ policy: saying(), strategy }),
@@ -111,7 +115,7 @@ Deno.test("llmUser() refuses a strategy that there is not", () => {
   );
 });
 
-Deno.test("humanUser() shows what is said and asks for a line, until the input ends", async () => {
+Deno.test("humanUser() shows messages and reads lines until the input ends", async () => {
   const shown: string[] = [];
   const input = new Blob(["Hi there\nthe blue one\n"]).stream();
   const user = humanUser({ input, show: (text) => void shown.push(text) });
@@ -129,7 +133,7 @@ Deno.test("humanUser() shows what is said and asks for a line, until the input e
   await user[Symbol.asyncDispose]?.();
 });
 
-Deno.test("humanUser() waits no longer than the episode", async () => {
+Deno.test("humanUser() stops waiting when the signal is aborted", async () => {
   const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
   const user = humanUser({ input: readable, show: () => {} });
   const stop = new AbortController();
@@ -144,11 +148,11 @@ Deno.test("humanUser() waits no longer than the episode", async () => {
   await user[Symbol.asyncDispose]?.();
 });
 
-Deno.test("resumedUser() says again what was said, and the other goes on knowing it", async () => {
+Deno.test("resumedUser() replays the saved replies, and the other user continues with them recalled", async () => {
   const policy = saying("the blue one");
   const user = resumedUser(["Hi", "a book"], llmUser({ policy }));
-  const said = [await user.reset(TASK), await user.step("What?"), await user.step("Which?")];
-  assertEquals(said, ["Hi", "a book", "the blue one"]);
+  const replies = [await user.reset(TASK), await user.step("What?"), await user.step("Which?")];
+  assertEquals(replies, ["Hi", "a book", "the blue one"]);
   const [_system, ...talk] = [...policy.seen[0] ?? []].map(({ role, content }) => [role, content]);
   assertEquals(talk, [
     ["user", "Hi! How can I help you today?"],
