@@ -4,30 +4,30 @@ import type { Grader } from "./grader.ts";
 import { ladder, type LadderOptions } from "./ladder.ts";
 import { taggedReply } from "./tagged_reply.ts";
 
-/** A puzzle: numbers, and what they are to make. */
+/** A puzzle: the numbers to use and the target to reach. */
 interface Puzzle {
   readonly target: number;
   readonly numbers: readonly number[];
 }
 
-/** What floating point may lose. */
+/** Tolerance for rounding errors. */
 const TOLERANCE = 1e-9;
-/** Longer than any expression of numbers that each stand there once. */
+/** Maximum length of an expression, in characters. */
 const MAX_CHARACTERS = 1_000;
 const EXPRESSION = /^[\d\s+\-*/().]+$/;
 const TRUTH = /^\s*target\s*=\s*(-?\d+)\s*,\s*numbers\s*=\s*\[?\s*(-?\d+(?:\s*,\s*-?\d+)*)\s*\]?\s*$/;
 
 /**
- * Scores the expression in a reply's first `<answer>…</answer>`: 1 when it makes the target of a Countdown puzzle,
- * 0.1 when it does not, 0 without one; `null` when the task has no answer. The task's answer reads
- * `target=112, numbers=25,3,4`.
+ * Returns a grader for Countdown puzzles. It reads the expression in the first `<answer>…</answer>` of the
+ * final reply and scores 1 if it reaches the target, 0.1 if it does not, 0 if there is no answer, and `null`
+ * if the task has no answer. The task's answer has the form `target=112, numbers=25,3,4`.
  *
- * An expression has whole numbers, `+ - * /` and parentheses; it is parsed, never run, and compared to within 1e-9.
- * Each number may stand in it as often as it is given.
+ * An expression consists of integers, `+ - * /` and parentheses. It is parsed, never executed, and compared
+ * within 1e-9. Each number may occur at most as often as in the puzzle.
  *
- * Grading throws a `SyntaxError` when the task's answer is not of that form.
+ * Grading throws a `SyntaxError` if the task's answer has another form.
  *
- * @throws {RangeError} when a reward is no finite number.
+ * @throws {RangeError} when a reward is not a finite number.
  */
 export function countdown(options: LadderOptions = {}): Grader {
   const scoreOf = ladder(options);
@@ -73,13 +73,13 @@ function numbersOf(parsed: Arithmetic): number[] {
   }
 }
 
-/** Whether each number is used no more often than it is given; `-2` uses a -2, or else a 2. */
-function isWithin(used: readonly number[], given: readonly number[]): boolean {
-  const left = [...given];
+/** Returns true if no number is used more often than given; `-2` uses a -2, or else a 2. */
+function isWithin(used: readonly number[], available: readonly number[]): boolean {
+  const remaining = [...available];
   return used.every((number) => {
-    const own = left.indexOf(number);
-    const at = own < 0 && number < 0 ? left.indexOf(-number) : own;
-    if (at >= 0) left.splice(at, 1);
+    const exact = remaining.indexOf(number);
+    const at = exact < 0 && number < 0 ? remaining.indexOf(-number) : exact;
+    if (at >= 0) remaining.splice(at, 1);
     return at >= 0;
   });
 }

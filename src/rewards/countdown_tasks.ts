@@ -1,16 +1,31 @@
 import type { Task } from "../task.ts";
 
-/** How {@linkcode countdownTasks} makes puzzles. */
+/** Options of {@linkcode countdownTasks}. */
 export interface CountdownTasksOptions {
-  /** The same seed gives the same puzzles; 0 unless given. */
+  /**
+   * Random seed. The same seed gives the same puzzles.
+   * @default 0
+   */
   seed?: number | undefined;
-  /** How many puzzles; without end unless given. */
+  /**
+   * Number of puzzles.
+   * @default Infinity
+   */
   count?: number | undefined;
-  /** How many numbers a puzzle has; 4 unless given. */
+  /**
+   * Number of numbers in a puzzle.
+   * @default 4
+   */
   numCount?: number | undefined;
-  /** The largest of them; 100 unless given. */
+  /**
+   * Largest number in a puzzle.
+   * @default 100
+   */
   maxNumber?: number | undefined;
-  /** The largest target, at least `maxNumber`; 1000 unless given. */
+  /**
+   * Largest target; at least `maxNumber`.
+   * @default 1_000
+   */
   maxTarget?: number | undefined;
 }
 
@@ -20,34 +35,35 @@ interface Term {
   readonly value: number;
 }
 
-/** A whole number from 1 to `max`. */
+/** Returns a random integer from 1 to `max`. */
 type Draw = (max: number) => number;
 
 const ATTEMPTS = 200;
 
 /**
- * Makes puzzles of Countdown that can be solved: each was made from an expression over all of its numbers.
+ * Generates Countdown puzzles. Each has a solution, because it is derived from an expression over all its
+ * numbers.
  *
- * A task's `answer` is what the grader `countdown` reads, `target=T, numbers=a,b,…`; its `replies` hold one
- * solution, which a scripted policy plays.
+ * A task's `answer` has the form that the grader `countdown` reads, `target=T, numbers=a,b,…`. Its `replies`
+ * contain one solution, for use with a scripted policy.
  *
- * @throws {RangeError} when an option is not a whole number in its range.
+ * @throws {RangeError} when an option is not an integer in its range.
  */
 export function* countdownTasks(options: CountdownTasksOptions = {}): Generator<Task> {
   const { seed = 0, count = Infinity, numCount = 4, maxNumber = 100, maxTarget = 1_000 } = options;
-  check("seed", seed, Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER);
-  if (count !== Infinity) check("count", count, 0, Number.MAX_SAFE_INTEGER);
-  check("numCount", numCount, 1, 20);
-  check("maxNumber", maxNumber, 1, 1_000_000);
-  check("maxTarget", maxTarget, maxNumber, Number.MAX_SAFE_INTEGER);
+  requireInteger("seed", seed, Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER);
+  if (count !== Infinity) requireInteger("count", count, 0, Number.MAX_SAFE_INTEGER);
+  requireInteger("numCount", numCount, 1, 20);
+  requireInteger("maxNumber", maxNumber, 1, 1_000_000);
+  requireInteger("maxTarget", maxTarget, maxNumber, Number.MAX_SAFE_INTEGER);
   for (let index = 1; index <= count; index++) {
-    const draw = drawing(seed, index);
+    const draw = createDraw(seed, index);
     const numbers = Array.from({ length: numCount }, () => draw(maxNumber));
     yield taskOf(`countdown:${seed}:${index}`, numbers, solution(numbers, maxTarget, draw));
   }
 }
 
-function check(name: string, value: number, min: number, max: number): void {
+function requireInteger(name: string, value: number, min: number, max: number): void {
   if (Number.isSafeInteger(value) && value >= min && value <= max) return;
   throw new RangeError(
     `Cannot make puzzles as '${name}' must be a whole number from ${min} to ${max}: current value is ${value}`,
@@ -67,51 +83,56 @@ function taskOf(id: string, numbers: readonly number[], { text, value }: Term): 
   };
 }
 
-/** An expression over all of the numbers, or over the first alone when chance finds none. */
+/**
+ * Returns a random expression over all numbers, or the first number alone if none of the attempts is in
+ * range.
+ */
 function solution(numbers: readonly number[], maxTarget: number, draw: Draw): Term {
   const terms = numbers.map((value) => ({ text: String(value), value }));
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-    const found = combined(terms, draw);
-    if (found.value <= maxTarget) return { ...found, text: found.text.replace(/^\((.*)\)$/, "$1") };
+    const candidate = combineAll(terms, draw);
+    if (candidate.value <= maxTarget) {
+      return { ...candidate, text: candidate.text.replace(/^\((.*)\)$/, "$1") };
+    }
   }
   return terms[0] ?? { text: "0", value: 0 };
 }
 
-/** Joins two terms at a time until one is left. */
-function combined(terms: readonly Term[], draw: Draw): Term {
-  const left = [...terms];
+/** Joins two random terms at a time until one is left. */
+function combineAll(terms: readonly Term[], draw: Draw): Term {
+  const remaining = [...terms];
   for (;;) {
-    const [first] = left.splice(draw(left.length) - 1, 1);
-    const [second] = left.splice(draw(left.length) - 1, 1);
+    const [first] = remaining.splice(draw(remaining.length) - 1, 1);
+    const [second] = remaining.splice(draw(remaining.length) - 1, 1);
     if (first === undefined || second === undefined) return first ?? { text: "0", value: 0 };
-    const choices = joined(first, second);
-    left.push(choices[draw(choices.length) - 1] ?? first);
+    const choices = combineTwo(first, second);
+    remaining.push(choices[draw(choices.length) - 1] ?? first);
   }
 }
 
-/** What two terms can make by one operation without leaving the whole numbers above 0. */
-function joined(first: Term, second: Term): Term[] {
+/** Returns the results of one operation on two terms that are integers above 0. */
+function combineTwo(first: Term, second: Term): Term[] {
   const [large, small] = first.value >= second.value ? [first, second] : [second, first];
-  const made = [
+  const results = [
     { text: `(${first.text} + ${second.text})`, value: first.value + second.value },
     { text: `(${first.text} * ${second.text})`, value: first.value * second.value },
     { text: `(${large.text} - ${small.text})`, value: large.value - small.value },
     { text: `(${large.text} / ${small.text})`, value: large.value / small.value },
   ];
-  return made.filter(({ value }) => Number.isSafeInteger(value) && value > 0);
+  return results.filter(({ value }) => Number.isSafeInteger(value) && value > 0);
 }
 
-/** Draws from a generator of its own for each puzzle: a mix of seed and index, then Weyl steps, hashed (splitmix). */
-function drawing(seed: number, index: number): Draw {
-  let state = hashed(hashed(seed % 2 ** 32) ^ hashed(Math.trunc(seed / 2 ** 32)) ^ hashed(~index));
+/** Returns the random generator of one puzzle: a mix of seed and index, then hashed Weyl steps (splitmix). */
+function createDraw(seed: number, index: number): Draw {
+  let state = mixBits(mixBits(seed % 2 ** 32) ^ mixBits(Math.trunc(seed / 2 ** 32)) ^ mixBits(~index));
   return (max) => {
     state = (state + 0x9e3779b9) | 0;
-    return 1 + Math.floor(hashed(state) / 2 ** 32 * max);
+    return 1 + Math.floor(mixBits(state) / 2 ** 32 * max);
   };
 }
 
-/** 32 bits of which each depends on each of the given ones. */
-function hashed(bits: number): number {
+/** Mixes 32 bits so that each output bit depends on each input bit. */
+function mixBits(bits: number): number {
   let mixed = bits | 0;
   mixed = Math.imul(mixed ^ (mixed >>> 16), 0x21f0aaad);
   mixed = Math.imul(mixed ^ (mixed >>> 15), 0x735a2d97);

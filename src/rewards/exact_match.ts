@@ -3,10 +3,11 @@ import type { Grader } from "./grader.ts";
 import { taggedReply } from "./tagged_reply.ts";
 
 /**
- * Scores 1 when the final reply is the task's answer, else 0; `null` when the task has no answer.
+ * Returns a grader that scores 1 if the final reply equals the task's answer, else 0; `null` if the task has
+ * no answer.
  *
- * Where the reply has an `<answer>…</answer>`, its first one is compared, else all of it but its thoughts. White
- * space around is nothing, and so is how Unicode composes a letter; all else counts, upper and lower case too.
+ * If the reply has an `<answer>…</answer>`, the first one is compared, otherwise the reply without its
+ * thoughts. Surrounding white space and Unicode composition are ignored; case is not.
  */
 export function exactMatch(): Grader {
   return {
@@ -14,11 +15,11 @@ export function exactMatch(): Grader {
     grade({ task, history }) {
       if (task.answer === undefined) return null;
       const { answers: [answer], spoken } = taggedReply(finalReply(history));
-      return composed(answer ?? spoken) === composed(task.answer) ? 1 : 0;
+      return normalize(answer ?? spoken) === normalize(task.answer) ? 1 : 0;
     },
   };
 }
 
-function composed(text: string): string {
+function normalize(text: string): string {
   return text.trim().normalize("NFC");
 }

@@ -1,45 +1,45 @@
 import type { History } from "../history.ts";
 import type { Task } from "../task.ts";
 
-/** What a grader may look at. */
+/** Input of a grader. */
 export interface GradeContext {
   readonly task: Task;
-  /** The whole conversation of an episode that is over. */
+  /** The complete conversation of a finished episode. */
   readonly history: History;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** A score with what it is made of. */
+/** A score with its parts. */
 export interface Score {
-  /** What the episode is worth; `null` when that cannot be said, which is not the same as 0. */
+  /** Score of the episode; `null` if it could not be computed, which is different from 0. */
   readonly score: number | null;
-  /** The parts of it, by name; they are written down and not added up. */
+  /** Components of the score, by name. They are recorded and not added up. */
   readonly parts?: Readonly<Record<string, number | null>>;
-  /** Why there is no score, in a few words: `the task has no tests`. */
+  /** Short reason why there is no score: `the task has no tests`. */
   readonly reason?: string;
 }
 
-/** No score, and why. */
+/** Returns a missing score with its reason. */
 export function unscored(reason: string): Score {
   return { score: null, reason };
 }
 
-/** Gives an episode a score. */
+/** Scores finished episodes. */
 export interface Grader {
   readonly name: string;
-  /** Usually from 0 to 1; `null` when no score can be given, which is not the same as 0. */
+  /** Returns the score, usually from 0 to 1; `null` if it cannot be computed, which is different from 0. */
   grade(context: GradeContext): Score | number | null | Promise<Score | number | null>;
 }
 
 /**
- * A score in its whole form.
+ * Returns a grader's result as a {@linkcode Score}.
  *
- * @throws {RangeError} when it is no finite number.
+ * @throws {RangeError} when the score is not a finite number.
  */
-export function wholeScore(given: Score | number | null): Score {
-  const whole = typeof given === "number" || given === null ? { score: given } : given;
-  if (whole.score !== null && !Number.isFinite(whole.score)) {
-    throw new RangeError(`the score must be a finite number or null: current value is ${whole.score}`);
+export function wholeScore(result: Score | number | null): Score {
+  const score = typeof result === "number" || result === null ? { score: result } : result;
+  if (score.score !== null && !Number.isFinite(score.score)) {
+    throw new RangeError(`the score must be a finite number or null: current value is ${score.score}`);
   }
-  return whole;
+  return score;
 }

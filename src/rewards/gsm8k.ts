@@ -4,24 +4,38 @@ import { ladder, type LadderOptions } from "./ladder.ts";
 import { isSameNumber, numbersIn, statedNumber } from "./plain_number.ts";
 import { taggedReply } from "./tagged_reply.ts";
 
-/** How {@linkcode gsm8k} grades. */
+/** Options of {@linkcode gsm8k}. */
 export interface Gsm8kOptions extends LadderOptions {
   /**
-   * What a reply without `<answer>` is graded by: the number `stated` behind its last `####` or `answer is`, or
-   * `none`, so that it is worth 0.
+   * How a reply without `<answer>` is graded: by the number after its last `####` or `answer is` (`stated`),
+   * or with 0 (`none`).
+   * @default "stated"
    */
   untagged?: "stated" | "none" | undefined;
 }
 
 /**
- * Scores the answer to a problem of GSM8K: 1 when it is right, 0.1 when a wrong one stands in `<answer>…</answer>`,
- * else 0; `null` when the task has no answer. The ladder and its parts are those of TorchRL's `GSM8KRewardParser`.
+ * Returns a grader for GSM8K: 1 for the right answer, 0.1 for a wrong one in `<answer>…</answer>`, else 0;
+ * `null` if the task has no answer. The tiers and parts are those of TorchRL's `GSM8KRewardParser`.
  *
- * The truth is what the task's answer has behind `####`, or all of it. Of a reply its first answer block counts,
- * and what stands in `<think>…</think>` does not. `1,234`, `$1234`, `1234.00`, `1234%` and `1234.` are one answer.
- * A reply without a block that states the right number, as in `The answer is 18`, scores 1 too; a wrong one 0.
+ * The expected answer is the part of the task's answer after `####`, or all of it. The first answer block of
+ * a reply counts, and text in `<think>…</think>` does not. `1,234`, `$1234`, `1234.00`, `1234%` and `1234.`
+ * are equal. A reply without a block that states the right number, as in `The answer is 18`, also scores 1;
+ * a wrong one scores 0.
  *
- * @throws {RangeError} when a reward is no finite number.
+ * @example
+ * ```ts
+ * import { gsm8k, History } from "@paddock/paddock";
+ *
+ * const history = History.fromChats([
+ *   { role: "user", content: "What is 3 * 6?" },
+ *   { role: "assistant", content: "<answer>18</answer>" },
+ * ]);
+ * const score = await gsm8k().grade({ task: { id: "1", query: "What is 3 * 6?", answer: "#### 18" }, history });
+ * console.assert(typeof score === "object" && score?.score === 1);
+ * ```
+ *
+ * @throws {RangeError} when a reward is not a finite number.
  */
 export function gsm8k(options: Gsm8kOptions = {}): Grader {
   const { untagged = "stated" } = options;
@@ -34,12 +48,12 @@ export function gsm8k(options: Gsm8kOptions = {}): Grader {
   return {
     name: "gsm8k",
     grade({ task, history }) {
-      const truth = (task.answer ?? "").split("####").at(-1)?.trim() ?? "";
-      if (truth === "") return null;
+      const expected = (task.answer ?? "").split("####").at(-1)?.trim() ?? "";
+      if (expected === "") return null;
       const { thoughts, answers: [answer], spoken } = taggedReply(finalReply(history));
-      const given = answer ?? (untagged === "stated" ? statedNumber(spoken) : undefined);
+      const answerText = answer ?? (untagged === "stated" ? statedNumber(spoken) : undefined);
       return scoreOf({
-        right: given !== undefined && isSameAnswer(given, truth),
+        right: answerText !== undefined && isSameAnswer(answerText, expected),
         hasAnswer: answer !== undefined && answer.trim() !== "",
         hasThought: thoughts.length > 0,
       });
@@ -47,15 +61,15 @@ export function gsm8k(options: Gsm8kOptions = {}): Grader {
   };
 }
 
-function isSameAnswer(given: string, truth: string): boolean {
-  if (plainAnswer(given) === plainAnswer(truth)) return true;
-  const [given1, ...others] = numbersIn(given);
-  const wanted = numbersIn(truth).at(-1);
-  if (given1 === undefined || wanted === undefined || others.length > 0) return false;
-  return isSameNumber(given1, wanted);
+function isSameAnswer(answerText: string, expected: string): boolean {
+  if (plainAnswer(answerText) === plainAnswer(expected)) return true;
+  const [number, ...others] = numbersIn(answerText);
+  const expectedNumber = numbersIn(expected).at(-1);
+  if (number === undefined || expectedNumber === undefined || others.length > 0) return false;
+  return isSameNumber(number, expectedNumber);
 }
 
-/** An answer as TorchRL writes it to compare: `$1,234.00` is `1234`, `3.14` stays. */
+/** Normalizes an answer as TorchRL does: `$1,234.00` becomes `1234`, `3.14` stays. */
 function plainAnswer(text: string): string {
   const bare = text.trim().replace(/[,$%]/g, "").replace(/\.$/, "").trim();
   return bare.replace(/^(-?\d+)\.0+$/, "$1");

@@ -7,37 +7,58 @@ import { programReply } from "./hidden_tests/program_reply.ts";
 import { type TestProblem, testProblem } from "./hidden_tests/test_problem.ts";
 import { TestRun } from "./hidden_tests/test_run.ts";
 
-/** What {@linkcode hiddenTests} needs. */
+/** Options of {@linkcode hiddenTests}. */
 export interface HiddenTestsOptions {
-  /** Where candidates run. Not a pool whose sessions the graded episodes still hold; not disposed here. */
+  /**
+   * Pool for the candidates' programs. It must not be a pool whose sessions the graded episodes still hold.
+   * The caller disposes it.
+   */
   pool: SessionPool;
   /**
-   * Where tests run, behind a profile with `hostTools` and enough `hostToolCalls` for a test's calls of the
-   * candidate: a test that makes more is failed. No model code may ever run in it. Without it the tests take a second session of `pool`, which then
-   * needs two sessions, in processes of their own, and makes two fresh interpreters for each grade: that is slower.
+   * Pool for the tests. Its profile needs `hostTools` and enough `hostToolCalls` for a test's calls of the
+   * candidate: a test that makes more calls fails. No model code may ever run in it. Without it, the tests
+   * use a second session of `pool`, which then needs two sessions in separate processes and makes two new
+   * interpreters for each grade. That is slower.
    */
   testPool?: SessionPool | undefined;
-  /** Milliseconds that a candidate's program may take in all. */
+  /**
+   * Maximum total run time of a candidate's program, in milliseconds.
+   * @default 10_000
+   */
   timeoutMs?: number | undefined;
 }
 
 /**
- * Scores 1 when the program of the newest reply that has one passes every hidden test of the task's `fields`, else 0; `null`
- * when the task has no tests. The part `tests_passed` is the share that it passes.
+ * Returns a grader that scores 1 if the program in the newest reply that has one passes all hidden tests in
+ * the task's `fields`, else 0; `null` if the task has no tests. The part `tests_passed` is the share of
+ * passed tests.
  *
- * The tests are HumanEval's (`prompt`, `entry_point`, `test`) or a list of asserts (`tests`, or MBPP's
- * `test_list`); without a `prompt` the query is one. The program runs in one session, the tests in another one
- * that it never touches. When a test calls the candidate, arguments go over as copies and a result comes back as
- * plain data: numbers, fractions, decimals, dates and times, texts, bytes, lists, tuples, ranges, deques, dicts
- * with their views, and sets, each as what its class was derived from. So a
- * test cannot see that an argument was changed in place, and a result of any other type raises in the test. An
- * exception of the candidate is raised in the test, which may expect it, as the built-in class that it is or is
- * derived from; a call that ends the interpreter or its
- * time fails the test and the rest.
+ * The tests have the fields of HumanEval (`prompt`, `entry_point`, `test`) or are a list of asserts
+ * (`tests`, or MBPP's `test_list`). Without a `prompt`, the query is used. The program runs in one session
+ * and the tests in another one that it cannot reach. When a test calls the candidate, arguments are passed
+ * as copies, and the result comes back as plain data: numbers, fractions, decimals, dates and times,
+ * strings, bytes, lists, tuples, ranges, deques, dicts with their views, and sets. A value of a subclass
+ * becomes a value of its base class. So a test cannot see in-place changes of an argument, and a result of
+ * any other type raises in the test. An exception of the candidate is raised in the test as its built-in
+ * class or nearest built-in base class, and the test may expect it. A call that ends the interpreter or
+ * exceeds the time limit fails this test and all further ones.
  *
- * Grading throws when it is the tests that fail: when they do not run, or never call the candidate.
+ * Grading throws if the tests themselves fail: if they cannot run or never call the candidate.
  *
- * @throws {RangeError} when the time is not a number of milliseconds, or a pool for both has fewer than two sessions.
+ * @example
+ * ```ts ignore
+ * await using pool = await SandboxPool.create({ size: 2 });
+ * const grader = hiddenTests({ pool, timeoutMs: 5_000 });
+ * const task = {
+ *   id: "1",
+ *   query: "Write a function add(a, b).",
+ *   fields: { tests: ["assert add(1, 2) == 3"] },
+ * };
+ * const score = await grader.grade({ task, history });
+ * ```
+ *
+ * @throws {RangeError} when the time limit is out of range, or when a pool for both has fewer than two
+ * sessions.
  */
 export function hiddenTests(options: HiddenTestsOptions): Grader {
   const { pool, testPool, timeoutMs = 10_000 } = options;
@@ -63,7 +84,7 @@ async function grade(context: GradeContext, pair: SessionPair, timeoutMs: number
   if (program === "") return scoreOf(0, problem);
   await using leases = new AsyncDisposableStack();
   const { forCallee, forCaller } = await pair.acquire(leases, { signal });
-  // Beside the candidate's time there is that of the tests themselves and of its calls' way.
+  // The tests need time for themselves and for the transfer of calls, beside the candidate's time.
   const run = new TestRun(forCaller.session, { problem, timeoutMs: 2 * timeoutMs + 5_000, signal });
   await run.prepare();
   const candidate = new Candidate(forCallee.session, { timeoutMs, signal });
@@ -75,7 +96,7 @@ async function grade(context: GradeContext, pair: SessionPair, timeoutMs: number
     if (candidate.isLost) break;
   }
   if (candidate.calls > 0) return scoreOf(passed, problem);
-  throw new Error(`Cannot test task '${task.id}' as its tests must call the candidate: they never do`);
+  throw new Error(`Cannot test task '${task.id}' as its tests must call the candidate: found no call`);
 }
 
 function scoreOf(passed: number, { tests }: TestProblem): Score {

@@ -4,36 +4,56 @@ import { instructionChecks } from "./ifeval/instructions.ts";
 import { looseVariants } from "./ifeval/variants.ts";
 import { type TaggedReply, taggedReply } from "./tagged_reply.ts";
 
-/** What the parts of a score by IFEval are worth. */
+/** Weights of the parts of an IFEval score. */
 export interface IfevalOptions {
-  /** For following every instruction, strictly read; 0.4 unless given. */
+  /**
+   * Weight of following all instructions, strict.
+   * @default 0.4
+   */
   promptStrict?: number | undefined;
-  /** For the share of instructions that are followed, strictly read; 0.3 unless given. */
+  /**
+   * Weight of the share of followed instructions, strict.
+   * @default 0.3
+   */
   instructionStrict?: number | undefined;
-  /** For following every instruction, loosely read; 0.2 unless given. */
+  /**
+   * Weight of following all instructions, loose.
+   * @default 0.2
+   */
   promptLoose?: number | undefined;
-  /** For the share of instructions that are followed, loosely read; 0.1 unless given. */
+  /**
+   * Weight of the share of followed instructions, loose.
+   * @default 0.1
+   */
   instructionLoose?: number | undefined;
-  /** For exactly one `<answer>…</answer>`; 0.1 unless given. */
+  /**
+   * Weight of exactly one `<answer>…</answer>`.
+   * @default 0.1
+   */
   answerBlock?: number | undefined;
-  /** For exactly one `<think>…</think>`; 0.05 unless given. */
+  /**
+   * Weight of exactly one `<think>…</think>`.
+   * @default 0.05
+   */
   thinkBlock?: number | undefined;
 }
 
 /**
- * Scores how well a reply follows the instructions of IFEval in the task's `fields` (`instruction_id_list`,
- * `kwargs`): from 0 to 1.15. `null` when there are none.
+ * Returns a grader for the IFEval instructions in the task's `fields` (`instruction_id_list`, `kwargs`):
+ * from 0 to 1.15; `null` if there are none.
  *
- * The parts are `prompt_level_strict_acc` and `prompt_level_loose_acc`, 1 when all instructions are followed, and
- * `inst_level_strict_acc` and `inst_level_loose_acc`, their share. Loosely read, it is enough when the reply
- * follows an instruction without its first or last line, or without asterisks. Where the reply has an
- * `<answer>…</answer>`, its first one is checked, else all of it but its thoughts; an empty one follows nothing.
+ * The parts are `prompt_level_strict_acc` and `prompt_level_loose_acc`, 1 if all instructions are followed,
+ * and `inst_level_strict_acc` and `inst_level_loose_acc`, the share of followed instructions. Loose means
+ * that the reply may follow an instruction without its first or last line, or without asterisks. If the
+ * reply has an `<answer>…</answer>`, the first one is checked, otherwise the reply without its thoughts. An
+ * empty text follows no instruction.
  *
- * Languages are told by script and common words, so that a text of a few words can be taken for another language
- * of its script; sentences are told by English abbreviations. Grading throws a `TypeError` when an instruction is
- * unknown or lacks an argument, a `RangeError` when the reply is too long to read it for each of them.
+ * Languages are detected by script and common words, so a text of a few words can be mistaken for another
+ * language of its script. Sentences are detected with English abbreviations. Grading throws a `TypeError` if
+ * an instruction is unknown or lacks an argument, and a `RangeError` if the reply is too long for the number
+ * of instructions.
  *
- * @throws {RangeError} when a weight is no finite number.
+ * @throws {RangeError} when a weight is not a finite number.
  */
 export function ifeval(options: IfevalOptions = {}): Grader {
   const weights = weightsOf(options);
@@ -44,7 +64,7 @@ export function ifeval(options: IfevalOptions = {}): Grader {
       if (checks === null) return unscored("the task has no instructions");
       const reply = taggedReply(finalReply(history));
       const response = responseOf(reply);
-      requireReadable(response, checks.length);
+      requireMaxLength(response, checks.length);
       const variants = looseVariants(response);
       const strict = checks.map((follows) => response.trim() !== "" && follows(response));
       const loose = checks.map((follows, at) =>
@@ -55,18 +75,21 @@ export function ifeval(options: IfevalOptions = {}): Grader {
   };
 }
 
-/** Characters that instructions read together, each all of the reply; it takes seconds, and the host waits for it. */
+/**
+ * Maximum number of characters that all instructions of a task check together. At this size the checks block
+ * the host for seconds.
+ */
 const MAX_READ = 8 * 1024 * 1024;
 
-function requireReadable(response: string, instructions: number): void {
-  const most = Math.floor(MAX_READ / instructions);
-  if (response.length <= most) return;
+function requireMaxLength(response: string, instructions: number): void {
+  const maxLength = Math.floor(MAX_READ / instructions);
+  if (response.length <= maxLength) return;
   throw new RangeError(
-    `a reply to ${instructions} instructions must have at most ${most} characters: it has ${response.length}`,
+    `a reply to ${instructions} instructions must have at most ${maxLength} characters: it has ${response.length}`,
   );
 }
 
-/** What is checked: as it is where nothing was taken off around it. */
+/** Returns the text to check: unchanged if there are no tags. */
 function responseOf({ answers: [answer], thoughts, spoken }: TaggedReply): string {
   return answer?.trim() ?? (thoughts.length > 0 ? spoken.trim() : spoken);
 }

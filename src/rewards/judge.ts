@@ -7,32 +7,39 @@ import { finalReply } from "./final_reply.ts";
 import { type GradeContext, type Grader, type Score, unscored } from "./grader.ts";
 import { taggedReply } from "./tagged_reply.ts";
 
-/** How a {@linkcode judge} judges. */
+/** Options of {@linkcode judge}. */
 export interface JudgeOptions {
-  /** What makes an answer good; that it is correct, unless given. */
+  /**
+   * Criteria for a good answer.
+   * @default the answer is correct
+   */
   criteria?: string | undefined;
-  /** The best score that the judge may give, which is then 1; 10 unless given. */
+  /**
+   * Best score that the judge can give; it counts as 1.
+   * @default 10
+   */
   scale?: number | undefined;
 }
 
 const CRITERIA =
   "The answer is correct and answers the question. It agrees with the reference, where there is one.";
-/** So much of a last line is told, in characters. */
+/** Maximum length of the quoted last line, in characters. */
 const MAX_QUOTE = 120;
 const SCORE_LINE =
   /^[\s*_#>]{0,8}score[\s*_:=]{0,8}(\d{1,9}(?:\.\d{1,9})?)(?:\s{0,4}\/\s{0,4}(\d{1,9}))?[\s*_.]{0,8}$/i;
 
 /**
- * Has a policy judge the final reply: a score from 0 to 1, `null` when the judge does not end in one.
+ * Returns a grader in which a policy scores the final reply, from 0 to 1; `null` if its response does not
+ * end with a score.
  *
- * The judge sees the question, the task's answer as a reference, and the reply without its thoughts. Each stands
- * between tags that it cannot write itself, `&`, `<` and `>` being escaped, and the judge is told to follow no word
- * of it. That makes a talked-over judge rarer, not impossible: weigh its score against a grader that cannot be
- * talked to.
+ * The judge sees the question, the task's answer as a reference, and the reply without its thoughts. Each
+ * stands between tags that its text cannot contain, because `&`, `<` and `>` are escaped, and the judge is
+ * instructed to follow none of it. This makes prompt injection rarer, not impossible: combine the score with
+ * a grader that does not read instructions.
  *
  * Grading throws a `GraderError` when the policy fails.
  *
- * @throws {RangeError} when the scale is not a whole number above 0.
+ * @throws {RangeError} when the scale is not an integer above 0.
  */
 export function judge(policy: Policy, options: JudgeOptions = {}): Grader {
   const { criteria = CRITERIA, scale = 10 } = options;
@@ -48,9 +55,9 @@ export function judge(policy: Policy, options: JudgeOptions = {}): Grader {
       const { answers: [answer], spoken } = taggedReply(finalReply(history));
       const messages = [
         { role: "system", content: instruction(criteria, scale) },
-        { role: "user", content: matter(task, answer ?? spoken) },
+        { role: "user", content: material(task, answer ?? spoken) },
       ];
-      return scoreIn(await verdict(policy, messages, context), scale);
+      return scoreIn(await askJudge(policy, messages, context), scale);
     },
   };
 }
@@ -63,25 +70,29 @@ function instruction(criteria: string, scale: number): string {
     `First give your reasons in a few sentences. Then end with one line of the form 'Score: n', n from 0 to ${scale}.`;
 }
 
-function matter({ query, answer }: Task, reply: string): string {
+function material({ query, answer }: Task, reply: string): string {
   const question = typeof query === "string" ? query : [...query].map(spokenLine).join("\n\n");
   const parts = { question, ...(answer !== undefined && { reference: answer }), answer: reply };
-  return Object.entries(parts).map(([tag, text]) => `<${tag}>\n${escaped(text)}\n</${tag}>`).join("\n");
+  return Object.entries(parts).map(([tag, text]) => `<${tag}>\n${escapeTags(text)}\n</${tag}>`).join("\n");
 }
 
 function spokenLine(message: Message): string {
   return `${message.role}: ${messageText(message)}`;
 }
 
-function escaped(text: string): string {
+function escapeTags(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }
 
-async function verdict(policy: Policy, messages: Message[], { task, signal }: GradeContext): Promise<string> {
+async function askJudge(
+  policy: Policy,
+  messages: Message[],
+  { task, signal }: GradeContext,
+): Promise<string> {
   try {
-    const open = { id: task.id, query: messages };
+    const judgeTask = { id: task.id, query: messages };
     return messageText(
-      wholeReply(await policy.reply(History.fromChats(messages), { task: open, signal })).message,
+      wholeReply(await policy.reply(History.fromChats(messages), { task: judgeTask, signal })).message,
     );
   } catch (cause) {
     if (signal?.aborted) throw cause;
@@ -90,14 +101,14 @@ async function verdict(policy: Policy, messages: Message[], { task, signal }: Gr
   }
 }
 
-/** The score of the last line: a judge may speak of scores, or quote them, before. */
-function scoreIn(verdict: string, scale: number): Score | number {
-  const last = taggedReply(verdict).spoken.trimEnd().split("\n").at(-1)?.trim() ?? "";
-  const [, given, outOf] = SCORE_LINE.exec(last) ?? [];
-  if (given === undefined || (outOf !== undefined && Number(outOf) !== scale)) return unjudged(last);
-  return Number(given) <= scale ? Number(given) / scale : unjudged(last);
+/** Returns the score in the last line. The judge may mention or quote scores in earlier lines. */
+function scoreIn(response: string, scale: number): Score | number {
+  const lastLine = taggedReply(response).spoken.trimEnd().split("\n").at(-1)?.trim() ?? "";
+  const [, points, outOf] = SCORE_LINE.exec(lastLine) ?? [];
+  if (points === undefined || (outOf !== undefined && Number(outOf) !== scale)) return withoutScore(lastLine);
+  return Number(points) <= scale ? Number(points) / scale : withoutScore(lastLine);
 }
 
-function unjudged(last: string): Score {
-  return unscored(`the judge must end with a score: it ended with '${last.slice(0, MAX_QUOTE)}'`);
+function withoutScore(lastLine: string): Score {
+  return unscored(`the judge must end with a score: it ended with '${lastLine.slice(0, MAX_QUOTE)}'`);
 }

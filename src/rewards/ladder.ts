@@ -1,14 +1,20 @@
 import type { Score } from "./grader.ts";
 
-/** What the rungs of a ladder are worth. */
+/** Rewards of the tiers. */
 export interface LadderOptions {
-  /** For the right answer; 1 unless given. */
+  /**
+   * Reward for the right answer.
+   * @default 1
+   */
   correctReward?: number | undefined;
-  /** For a wrong answer that stands in `<answer>…</answer>`; 0.1 unless given. */
+  /**
+   * Reward for a wrong answer in `<answer>…</answer>`.
+   * @default 0.1
+   */
   formatReward?: number | undefined;
 }
 
-/** What a reply reached. */
+/** Facts about a reply that decide its tier. */
 export interface LadderReply {
   readonly right: boolean;
   readonly hasAnswer: boolean;
@@ -16,18 +22,18 @@ export interface LadderReply {
 }
 
 /**
- * Makes the function that scores replies by a ladder. Its parts: `reward_answer`, `reward_think` and
- * `success` are 1 where there is an answer block with something in it, a thought, the right answer, and else 0;
- * `reward_right` is what it was worth.
+ * Makes a function that scores replies by tiers. Its parts: `reward_answer` is 1 if there is a non-empty
+ * answer block, `reward_think` if there is a thought, and `success` if the answer is right, else 0;
+ * `reward_right` is the score.
  *
- * @throws {RangeError} when a reward is no finite number.
+ * @throws {RangeError} when a reward is not a finite number.
  */
 export function ladder(options: LadderOptions): (reply: LadderReply) => Score {
   const { correctReward = 1, formatReward = 0.1 } = options;
   for (const [name, reward] of Object.entries({ correctReward, formatReward })) {
     if (Number.isFinite(reward)) continue;
     throw new RangeError(
-      `Cannot score by a ladder as '${name}' must be a finite number: current value is ${reward}`,
+      `Cannot score replies as '${name}' must be a finite number: current value is ${reward}`,
     );
   }
   return ({ right, hasAnswer, hasThought }) => {

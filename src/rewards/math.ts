@@ -5,26 +5,26 @@ import { hasBox, lastBoxed } from "./math/boxed.ts";
 import { isSameAnswer } from "./math/same_answer.ts";
 import { taggedReply } from "./tagged_reply.ts";
 
-/** Longer than any answer; what is longer is compared no further. */
+/** Maximum length of an answer, in characters. Longer ones are not compared. */
 const MAX_CHARACTERS = 2_000;
 
 /**
- * Scores the answer to a problem of mathematics: 1 when it is right, 0.1 when a wrong one stands in
- * `<answer>…</answer>`, else 0; `null` when the task has no answer. The ladder is that of TorchRL's
- * `MATHRewardParser`.
+ * Returns a grader for mathematics: 1 for the right answer, 0.1 for a wrong one in `<answer>…</answer>`,
+ * else 0; `null` if the task has no answer. The tiers are those of TorchRL's `MATHRewardParser`.
  *
- * The truth is what the last balanced `\boxed{…}`, or `\boxed 2`, of the task's answer holds, or all of it; a box
- * that cannot be read gives `null`. Of a reply the first answer block counts, or a box in it; without a block the
- * last box, and without a box the line behind the last `answer is`, all outside of `<think>…</think>`.
+ * The expected answer is the content of the last balanced `\boxed{…}`, or `\boxed 2`, of the task's answer,
+ * or all of it; a box that cannot be read gives `null`. In a reply, the first answer block counts, or a box
+ * in it; without a block, the last box; without a box, the line after the last `answer is`. Text in
+ * `<think>…</think>` is ignored.
  *
- * Numbers and expressions are compared by value, exactly where they are fractions: `\frac12`, `0.5` and `1/2` are
- * one, and so are `\sqrt{8}` and `2\sqrt2`, `x(x+1)` and `x^2+x`. With variables they are one when they are so at
- * many points, some of them below 0; those where one has no value say nothing. Sets and several answers may come in
- * any order; tuples, intervals and matrices may not. Money, degrees, per cent, units and `x =` say nothing.
- * Equations may be multiplied and have their sides changed. What is none of these, such as an inequality or a
- * word, is compared as text without spaces. Nothing is run.
+ * Numbers and expressions are compared by value, exactly if they are fractions: `\frac12`, `0.5` and `1/2`
+ * are equal, and so are `\sqrt{8}` and `2\sqrt2`, `x(x+1)` and `x^2+x`. Expressions with variables are
+ * compared at many points, some of them negative; points where one has no value are skipped. Sets and
+ * several answers may come in any order; tuples, intervals and matrices may not. Currency, degrees, per
+ * cent, units and `x =` are ignored. Equations may be multiplied and have their sides swapped. Anything
+ * else, such as an inequality or a word, is compared as text without spaces. Nothing is executed.
  *
- * @throws {RangeError} when a reward is no finite number.
+ * @throws {RangeError} when a reward is not a finite number.
  */
 export function math(options: LadderOptions = {}): Grader {
   const scoreOf = ladder(options);

@@ -4,22 +4,22 @@ import { isSameNumber, numbersIn, statedNumber } from "./plain_number.ts";
 import { taggedReply } from "./tagged_reply.ts";
 
 /**
- * Scores 1 when the number of the final reply is that of the task's answer, else 0; `null` when the task's
- * answer holds no number.
+ * Returns a grader that scores 1 if the number in the final reply equals the one in the task's answer, else
+ * 0; `null` if the task's answer has no number.
  *
- * A reply's number is the first one behind its last `####` or `answer is`, else its last one; what stands in
- * `<think>…</think>` does not count. `1,000`, `$1000`, `1000.00` and `1000%` are one number, and so is what floating
- * point makes of it.
+ * The number of a reply is the first one after its last `####` or `answer is`, else its last one. Text in
+ * `<think>…</think>` is ignored. `1,000`, `$1000`, `1000.00` and `1000%` are equal; rounding errors are
+ * tolerated.
  */
 export function numberMatch(): Grader {
   return {
     name: "number_match",
     grade({ task, history }) {
-      const wanted = numbersIn(task.answer ?? "").at(-1);
-      if (wanted === undefined) return null;
+      const expected = numbersIn(task.answer ?? "").at(-1);
+      if (expected === undefined) return null;
       const { spoken } = taggedReply(finalReply(history));
-      const given = statedNumber(spoken) ?? numbersIn(spoken).at(-1);
-      return given !== undefined && isSameNumber(given, wanted) ? 1 : 0;
+      const actual = statedNumber(spoken) ?? numbersIn(spoken).at(-1);
+      return actual !== undefined && isSameNumber(actual, expected) ? 1 : 0;
     },
   };
 }

@@ -2,17 +2,21 @@ import { finalReply } from "./final_reply.ts";
 import type { Grader } from "./grader.ts";
 import { taggedReply } from "./tagged_reply.ts";
 
-/** What {@linkcode patternMatch} looks for. */
+/** Options of {@linkcode patternMatch}. */
 export interface PatternMatchOptions {
-  /** The task's answer is the pattern unless one is given. It must not backtrack without end on a hostile reply. */
+  /**
+   * Pattern to search for. It must not backtrack exponentially on a hostile reply.
+   * @default the task's answer
+   */
   pattern?: RegExp | undefined;
 }
 
 /**
- * Scores 1 when a pattern is found in the final reply, else 0; `null` when neither the options nor the task has one.
+ * Returns a grader that scores 1 if a pattern matches in the final reply, else 0; `null` if neither the
+ * options nor the task have a pattern.
  *
- * Where the reply has an `<answer>…</answer>`, its first one is searched, else all of it but its thoughts. Grading
- * throws a `SyntaxError` when the task's answer is no pattern.
+ * If the reply has an `<answer>…</answer>`, the first one is searched, otherwise the reply without its
+ * thoughts. Grading throws a `SyntaxError` if the task's answer is not a valid pattern.
  */
 export function patternMatch(options: PatternMatchOptions = {}): Grader {
   const { pattern } = options;
@@ -27,7 +31,7 @@ export function patternMatch(options: PatternMatchOptions = {}): Grader {
   };
 }
 
-/** A pattern that starts to search at the beginning, whatever was searched before. */
+/** Returns a pattern without search state. */
 function freshPattern(pattern: RegExp | string): RegExp {
   if (typeof pattern === "string") return new RegExp(pattern, "u");
   return new RegExp(pattern.source, pattern.flags.replace(/[gy]/g, ""));

@@ -1,22 +1,25 @@
 import { errorMessage, GraderError } from "../errors.ts";
 import { type GradeContext, type Grader, type Score, wholeScore } from "./grader.ts";
 
-/** A grader in a {@linkcode rubric}. */
+/** An entry of a {@linkcode rubric}. */
 export interface RubricItem {
   readonly grader: Grader;
-  /** What its score is multiplied by; with 0 it is written down and not counted. */
+  /** Weight of the score. With 0 the score is recorded but not counted. */
   readonly weight: number;
-  /** What it is called among the parts; its own name unless given. */
+  /**
+   * Name among the parts.
+   * @default the name of the grader
+   */
   readonly name?: string | undefined;
 }
 
-/** How {@linkcode rubric} makes one score of several. */
+/** Options of {@linkcode rubric}. */
 export interface RubricOptions {
   name?: string | undefined;
   /**
-   * What becomes of the whole when a grader that counts gives `null`: it is `null` too, or the grader is left out
-   * and the others take over its weight. `null` unless given: what could not be scored is never taken for worse
-   * or better than it was.
+   * Result when a grader with a weight returns `null`: `null` as well, or the weighted mean of the others
+   * (`leave_out`). The default never counts a missing score as better or worse than it was.
+   * @default "null"
    */
   whenNull?: "null" | "leave_out" | undefined;
 }
@@ -27,13 +30,24 @@ interface Part extends Score {
 }
 
 /**
- * Weights the scores of several graders to one: the sum of weight times score.
+ * Returns a grader that combines several graders: the sum of weight times score.
  *
- * The parts hold each grader's score under its name, and its own parts as `name.part`. Graders run at once; when one
- * throws, grading throws a `GraderError` that names it.
+ * The parts contain each grader's score under its name, and its own parts as `name.part`. The graders run in
+ * parallel. If one throws, grading throws a `GraderError` that names it.
  *
- * @throws {RangeError} when there is no grader, or a weight is no finite number.
- * @throws {TypeError} when two have one name, or `whenNull` is no word that it may be.
+ * @example
+ * ```ts
+ * import { exactMatch, gsm8k, rubric } from "@paddock/paddock";
+ *
+ * const grader = rubric([
+ *   { grader: gsm8k(), weight: 0.9 },
+ *   { grader: exactMatch(), weight: 0.1 },
+ * ]);
+ * if (grader.name !== "rubric") throw new Error(grader.name);
+ * ```
+ *
+ * @throws {RangeError} when there is no grader, or when a weight is not a finite number.
+ * @throws {TypeError} when two graders have the same name, or when `whenNull` is invalid.
  */
 export function rubric(items: readonly RubricItem[], options: RubricOptions = {}): Grader {
   const { name = "rubric", whenNull = "null" } = options;
@@ -56,11 +70,13 @@ export function rubric(items: readonly RubricItem[], options: RubricOptions = {}
 }
 
 function checkItems(items: readonly RubricItem[]): void {
-  if (items.length === 0) throw new RangeError("Cannot make rubric as it must have a grader: there is none");
+  if (items.length === 0) {
+    throw new RangeError("Cannot make rubric as it must have at least one grader: found none");
+  }
   const names = items.map(({ grader, name = grader.name }) => name);
-  const twice = names.find((name, at) => names.indexOf(name) !== at);
-  if (twice !== undefined) {
-    throw new TypeError(`Cannot make rubric as each name must be there once: '${twice}' is twice`);
+  const duplicate = names.find((name, at) => names.indexOf(name) !== at);
+  if (duplicate !== undefined) {
+    throw new TypeError(`Cannot make rubric as each name must be unique: '${duplicate}' occurs twice`);
   }
   for (const { grader, weight } of items) {
     if (Number.isFinite(weight)) continue;

@@ -1,10 +1,10 @@
-/** A reply taken apart by the tags that models are trained to use. */
+/** A reply, split by the tags `<think>` and `<answer>`. */
 export interface TaggedReply {
-  /** What stands in each `<think>…</think>`. */
+  /** Content of each `<think>…</think>`. */
   readonly thoughts: readonly string[];
-  /** What stands in each `<answer>…</answer>` outside of the thoughts. */
+  /** Content of each `<answer>…</answer>` outside of thoughts. */
   readonly answers: readonly string[];
-  /** The reply without its thoughts. */
+  /** Reply without its thoughts. */
   readonly spoken: string;
 }
 
@@ -14,8 +14,8 @@ interface Blocks {
 }
 
 /**
- * Takes a reply apart. A thought that is only closed began with the reply, as prompts that end in `<think>` have
- * it; one that is only opened goes on to the end.
+ * Splits a reply by its tags. A closing `</think>` without an opening tag ends a thought that began with the
+ * reply, as for prompts that end in `<think>`. A `<think>` without a closing tag extends to the end.
  */
 export function taggedReply(reply: string): TaggedReply {
   const first = reply.indexOf("</think>");
@@ -25,7 +25,7 @@ export function taggedReply(reply: string): TaggedReply {
   return { thoughts, spoken, answers: blocksOf(spoken, "answer").inside };
 }
 
-/** Reads once through the text, however many tags nobody closes. */
+/** Collects the blocks of a tag in linear time, even if many tags are not closed. */
 function blocksOf(text: string, tag: string): Blocks {
   const [opening, closing] = [`<${tag}>`, `</${tag}>`];
   const inside: string[] = [];

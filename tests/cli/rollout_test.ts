@@ -43,7 +43,7 @@ Deno.test("paddock rollout --env tools calls a file that may reach nothing, and 
     assertStringIncludes(without.stderr, "give --tool FILE or --mcp FILE");
     const twice = await runPaddock([...common, "--tool", words, "--tool", words]);
     assertEquals([twice.code, twice.stdout], [2, ""]);
-    assertStringIncludes(twice.stderr, "as each name must be there once: 'words' is twice");
+    assertStringIncludes(twice.stderr, "as each name must be unique: 'words' occurs twice");
     const missing = await runPaddock([...common, "--tool", "no/such.ts"]);
     assertEquals(missing.code, 2);
     const odd = await runPaddock([...common, "--tool", words, "--calls", "smoke"]);

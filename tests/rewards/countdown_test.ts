@@ -15,7 +15,7 @@ function score(expression: string, answer: string | undefined = TRUTH) {
 
 for (const right of ["(25 + 3) * 4", "4*(3+25)", " ((25)+3)*4\n", "-(-(25+3))*4", "(25+25/25+3)*4"]) {
   const truth = right.split("25").length > 3 ? "target=116, numbers=25,25,25,3,4" : TRUTH;
-  Deno.test(`countdown() takes ${right.trim()}`, () => assertEquals(score(right, truth), 1));
+  Deno.test(`countdown() accepts ${right.trim()}`, () => assertEquals(score(right, truth), 1));
 }
 
 const wrong = [
@@ -41,15 +41,15 @@ const wrong = [
 ] as const;
 
 for (const expression of wrong) {
-  Deno.test(`countdown() does not take '${expression}'`, () => assertEquals(score(expression), 0.1));
+  Deno.test(`countdown() refuses '${expression}'`, () => assertEquals(score(expression), 0.1));
 }
 
-Deno.test("countdown() holds to its tolerance, not to what floating point loses", () => {
+Deno.test("countdown() tolerates rounding errors only", () => {
   assertEquals(score("8 / (3 - 8 / 3)", "target=24, numbers=8,8,3,3"), 1);
   assertEquals(score("1 / 3 * 3", "target=1, numbers=1,3,3"), 1);
 });
 
-Deno.test("countdown() counts a number below 0 as the one that is given", () => {
+Deno.test("countdown() counts a negative number as the given one", () => {
   const right = [
     ["5 + (-2)", "target=3, numbers=5,-2"],
     ["5 - -2", "target=7, numbers=5,-2"],
@@ -63,7 +63,7 @@ Deno.test("countdown() counts a number below 0 as the one that is given", () => 
   assertEquals(score("-2 + -2", "target=-4, numbers=-2,5"), 0.1);
 });
 
-Deno.test("countdown() gives 0 without an answer, and parts with one", () => {
+Deno.test("countdown() scores 0 without an answer and returns parts with one", () => {
   assertEquals(wholeScore(countdown().grade(said("(25 + 3) * 4", TRUTH)) as number).score, 0);
   assertEquals(score(""), 0);
   assertEquals(countdown({ correctReward: 2 }).grade(said("<answer>(25 + 3) * 4</answer>", TRUTH)), {
@@ -77,7 +77,7 @@ Deno.test({ name: "countdown() ends on expressions that are made to take long", 
   for (const bomb of [...bombs, `${"(".repeat(400)}1${")".repeat(400)}`]) assertEquals(score(bomb), 0.1);
 });
 
-Deno.test("countdown() reads the truth, and refuses what is none", () => {
+Deno.test("countdown() reads the task's answer and refuses invalid ones", () => {
   assertEquals(score("5 - 9", "target=-4, numbers=[5, 9]"), 1);
   assertEquals(countdown().grade(said("<answer>1</answer>")), null);
   for (const truth of ["112", "target=x, numbers=1", "target=1, numbers=", "numbers=1,2, target=3", ""]) {
@@ -89,7 +89,7 @@ Deno.test("countdown() reads the truth, and refuses what is none", () => {
   }
 });
 
-Deno.test("countdownTasks() makes puzzles that their own replies solve", () => {
+Deno.test("countdownTasks() generates puzzles that their own replies solve", () => {
   const tasks = [...countdownTasks({ seed: 7, count: 500 })];
   assertEquals(tasks.length, 500);
   for (const { query, answer = "", replies: [reply = ""] = [], fields } of tasks) {
@@ -111,7 +111,7 @@ Deno.test("countdownTasks() makes puzzles that their own replies solve", () => {
   assert(tasks.filter(({ replies }) => replies?.[0]?.includes("/")).length > 5);
 });
 
-Deno.test("countdownTasks() gives the same puzzles for the same seed, however many are asked for", () => {
+Deno.test("countdownTasks() generates the same puzzles for the same seed and any count", () => {
   const many = [...countdownTasks({ seed: 3, count: 20 })];
   assertEquals([...countdownTasks({ seed: 3, count: 5 })], many.slice(0, 5));
   assert(many[0]?.answer !== [...countdownTasks({ seed: 4, count: 1 })][0]?.answer);
@@ -119,7 +119,7 @@ Deno.test("countdownTasks() gives the same puzzles for the same seed, however ma
   assert(many[0]?.answer !== [...countdownTasks({ seed: -3, count: 1 })][0]?.answer);
 });
 
-Deno.test("countdownTasks() keeps to its options, down to the smallest", () => {
+Deno.test("countdownTasks() respects its options, including the smallest values", () => {
   const options = { count: 50, numCount: 6, maxNumber: 9, maxTarget: 9 };
   for (const { answer = "", replies: [reply = ""] = [] } of countdownTasks(options)) {
     const [target = 0, ...numbers] = answer.match(/\d+/g)?.map(Number) ?? [];
@@ -130,7 +130,7 @@ Deno.test("countdownTasks() keeps to its options, down to the smallest", () => {
   assertEquals(only?.answer, "target=1, numbers=1");
 });
 
-Deno.test("countdownTasks() goes on without end", () => {
+Deno.test("countdownTasks() generates puzzles without end by default", () => {
   const endless = countdownTasks();
   for (let n = 0; n < 1_000; n++) endless.next();
   assertEquals(endless.next().value?.id, "countdown:0:1001");

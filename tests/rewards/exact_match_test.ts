@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import { exactMatch } from "../../src/rewards/exact_match.ts";
 import { said } from "./replies.ts";
 
-Deno.test("exactMatch() compares the whole reply, or its answer", () => {
+Deno.test("exactMatch() compares the reply or its answer block", () => {
   assertEquals(exactMatch().grade(said(" Paris\n", "Paris")), 1);
   assertEquals(exactMatch().grade(said("<think>London?</think> Paris", "Paris")), 1);
   assertEquals(exactMatch().grade(said("It is <answer>Paris</answer>.", "Paris ")), 1);
@@ -11,7 +11,7 @@ Deno.test("exactMatch() compares the whole reply, or its answer", () => {
   assertEquals(exactMatch().grade(said("", "Paris")), 0);
 });
 
-Deno.test("exactMatch() tells letters apart that look alike, and not how one is composed", () => {
+Deno.test("exactMatch() distinguishes similar letters but ignores Unicode composition", () => {
   assertEquals(exactMatch().grade(said("\u0420aris", "Paris")), 0);
   assertEquals(exactMatch().grade(said("\uff11\uff18", "18")), 0);
   assertEquals(exactMatch().grade(said("1\u200b8", "18")), 0);
@@ -19,6 +19,6 @@ Deno.test("exactMatch() tells letters apart that look alike, and not how one is 
   assertEquals(exactMatch().grade(said("caf\u00e9", "cafe\u0301")), 1);
 });
 
-Deno.test("exactMatch() gives no score to a task without an answer", () => {
+Deno.test("exactMatch() returns null for a task without an answer", () => {
   assertEquals(exactMatch().grade(said("Paris")), null);
 });

@@ -20,7 +20,7 @@ Deno.test("gsm8k() scores 1, 0.1 and 0", () => {
   assertEquals(score("<answer>19</answer>", "18", { formatReward: 0.5 }), 0.5);
 });
 
-Deno.test("gsm8k() tells what the score is made of", () => {
+Deno.test("gsm8k() returns the parts of the score", () => {
   assertEquals(gsm8k().grade(said("<think>hm</think><answer>18</answer>", "18")), {
     score: 1,
     parts: { reward_answer: 1, reward_think: 1, reward_right: 1, success: 1 },
@@ -50,7 +50,7 @@ const same = [
 ] as const;
 
 for (const [given, truth] of same) {
-  Deno.test(`gsm8k() takes '${given.trim()}' for ${truth}`, () => {
+  Deno.test(`gsm8k() accepts '${given.trim()}' for ${truth}`, () => {
     assertEquals(score(`<answer>${given}</answer>`, `#### ${truth}`), 1);
   });
 }
@@ -65,7 +65,7 @@ for (
     ["five", "5"],
   ]
 ) {
-  Deno.test(`gsm8k() does not take '${given}' for ${truth?.slice(0, 20)}`, () => {
+  Deno.test(`gsm8k() refuses '${given}' for ${truth?.slice(0, 20)}`, () => {
     assertEquals(score(`<answer>${given}</answer>`, truth), 0.1);
   });
 }
@@ -75,7 +75,7 @@ Deno.test("gsm8k() grades the first answer outside of thoughts", () => {
   assertEquals(score("<think><answer>18</answer></think><answer>1</answer>", "18"), 0.1);
 });
 
-Deno.test("gsm8k() takes a stated number where there is no answer block, unless told otherwise", () => {
+Deno.test("gsm8k() grades a stated number without an answer block, unless untagged is none", () => {
   assertEquals(score("The answer is 18", "18"), 1);
   assertEquals(score("so\n#### 18", "18"), 1);
   assertEquals(score("The answer is 19", "18"), 0);
@@ -84,16 +84,16 @@ Deno.test("gsm8k() takes a stated number where there is no answer block, unless 
   assertEquals(score("The answer is 18", "18", { untagged: "none" }), 0);
 });
 
-Deno.test("gsm8k() gives no score to a task without an answer", () => {
+Deno.test("gsm8k() returns null for a task without an answer", () => {
   assertEquals(score("<answer>18</answer>"), null);
   assertEquals(score("<answer>18</answer>", "####  "), null);
 });
 
-Deno.test("gsm8k() refuses rewards that are no numbers, and words that it does not know", () => {
+Deno.test("gsm8k() refuses rewards that are not numbers and unknown values of untagged", () => {
   assertThrows(
     () => gsm8k({ correctReward: NaN }),
     RangeError,
-    "Cannot score by a ladder as 'correctReward' must be a finite number: current value is NaN",
+    "Cannot score replies as 'correctReward' must be a finite number: current value is NaN",
   );
   assertThrows(() => gsm8k({ formatReward: Infinity }), RangeError, "'formatReward'");
   assertThrows(() => gsm8k({ untagged: JSON.parse('"last"') }), TypeError, "current value is 'last'");

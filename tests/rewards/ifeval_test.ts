@@ -22,7 +22,7 @@ for (const [id, cases] of Object.entries(CASES)) {
   }
 }
 
-Deno.test("ifeval() has responses that follow each of the 25 instructions, and that do not", () => {
+Deno.test("ifeval() cases cover following and violating each of the 25 instructions", () => {
   assertEquals(Object.keys(CASES).sort(), Object.keys(CHECKERS).sort());
   assertEquals(Object.keys(CHECKERS).length, 25);
   for (const [id, cases] of Object.entries(CASES)) {
@@ -30,7 +30,7 @@ Deno.test("ifeval() has responses that follow each of the 25 instructions, and t
   }
 });
 
-Deno.test("ifeval() gives at most 1.15, and 0 for nothing", () => {
+Deno.test("ifeval() scores at most 1.15, and 0 for an empty reply", () => {
   const ids = ["punctuation:no_comma", "change_case:english_lowercase"];
   assertEquals(grade("<think>hm</think><answer>all in small letters</answer>", ids), {
     score: 1.15,
@@ -46,7 +46,7 @@ Deno.test("ifeval() gives at most 1.15, and 0 for nothing", () => {
   assertEquals(grade("No, no", ids)?.score, 0);
 });
 
-Deno.test("ifeval() weights what is followed, strictly and loosely", () => {
+Deno.test("ifeval() weights strict and loose parts", () => {
   const ids = ["punctuation:no_comma", "change_case:english_lowercase"];
   assertEquals(grade("Sure:\nall small", ids), {
     score: 0.45,
@@ -59,14 +59,14 @@ Deno.test("ifeval() weights what is followed, strictly and loosely", () => {
   });
 });
 
-Deno.test("ifeval() takes a bonus for one answer and one thought, not for more", () => {
+Deno.test("ifeval() adds a bonus for exactly one answer and one thought", () => {
   const score = (reply: string) => grade(reply, ["punctuation:no_comma"])?.score;
   assertEquals(score("<answer>a</answer>"), 1.1);
   assertEquals(score("<think>a</think>b"), 1.05);
   assertEquals(score("<think>a</think><think>b</think><answer>c</answer><answer>d, e</answer>"), 1);
 });
 
-Deno.test("ifeval() checks the answer alone, without its thoughts", () => {
+Deno.test("ifeval() checks only the answer, without thoughts", () => {
   const reply = "<think>No, wait, ONE more</think>\n\nSo, here:\n<answer>\nall small\n</answer>";
   const ids = ["punctuation:no_comma", "change_case:english_lowercase", "length_constraints:number_words"];
   const kwargs = [{}, {}, { relation: "less than", num_words: 3 }];
@@ -74,7 +74,7 @@ Deno.test("ifeval() checks the answer alone, without its thoughts", () => {
   assertEquals(grade("<answer></answer>", ["punctuation:no_comma"])?.score, 0.1);
 });
 
-Deno.test("ifeval() takes kwargs that are null, missing, or full of nulls", () => {
+Deno.test("ifeval() accepts kwargs that are null, missing, or contain only nulls", () => {
   const ids = ["punctuation:no_comma", "length_constraints:number_words"];
   const words = { num_words: 1, relation: "at least", keywords: null, language: null };
   for (const none of [null, {}, { num_words: null, relation: null }]) {
@@ -84,13 +84,13 @@ Deno.test("ifeval() takes kwargs that are null, missing, or full of nulls", () =
   assertEquals(grade("yes", ["punctuation:no_comma"], null)?.score, 1);
 });
 
-Deno.test("ifeval() gives no score to a task without instructions", () => {
+Deno.test("ifeval() returns null for a task without instructions", () => {
   const none = { score: null, reason: "the task has no instructions" };
   assertEquals(ifeval().grade(said("yes")), none);
   assertEquals(ifeval().grade(said("yes", undefined, { instruction_id_list: null })), none);
 });
 
-Deno.test("ifeval() says which instruction or argument it does not know", () => {
+Deno.test("ifeval() names an unknown instruction or argument", () => {
   const refused: readonly (readonly [unknown, unknown, string])[] = [
     [["keywords:rhyme"], [{}], "one of the 25 of IFEval: current value is 'keywords:rhyme'"],
     [["constructor"], [{}], "current value is 'constructor'"],
@@ -103,8 +103,12 @@ Deno.test("ifeval() says which instruction or argument it does not know", () => 
       [{ letter: "ab", let_frequency: 1, let_relation: "at least" }],
       "'letter': ",
     ],
-    [["language:response_language"], [{ language: "tlh" }], "'language': must be the code of a language"],
-    ["punctuation:no_comma", [{}], "Cannot check task 't' as its fields must be those of IFEval"],
+    [
+      ["language:response_language"],
+      [{ language: "tlh" }],
+      "'language': must be the code of a supported language",
+    ],
+    ["punctuation:no_comma", [{}], "Cannot check task 't' as its IFEval fields are invalid"],
     [[], [], "'instruction_id_list': "],
     [["punctuation:no_comma"], ["x"], "'kwargs.0': "],
   ];
@@ -166,7 +170,7 @@ Deno.test({
   },
 });
 
-Deno.test("ifeval() refuses a reply that it would have to read for too long", () => {
+Deno.test("ifeval() refuses a reply that is too long for its instructions", () => {
   const ids = Array.from({ length: 64 }, () => "punctuation:no_comma");
   assertThrows(() => grade("x".repeat(200_000), ids), RangeError, "must have at most 131072 characters");
   assertEquals(grade("x".repeat(100_000), ids)?.score, 1);

@@ -31,7 +31,7 @@ for (const [verdict, score] of verdicts) {
   });
 }
 
-Deno.test("judge() says how a verdict without a score ended", async () => {
+Deno.test("judge() quotes the last line of a verdict without a score", async () => {
   const given = await judge(judging("Well.\nA solid 9!")).grade(said("18", "18"));
   assertEquals(given, {
     score: null,
@@ -39,7 +39,7 @@ Deno.test("judge() says how a verdict without a score ended", async () => {
   });
 });
 
-Deno.test("judge() shows question, reference and answer, and nothing else of the episode", async () => {
+Deno.test("judge() sends question, reference and answer, and nothing else of the episode", async () => {
   const seen: { text: string; context: ReplyContext }[] = [];
   const policy: Policy = {
     reply(history, context) {
@@ -61,7 +61,7 @@ Deno.test("judge() shows question, reference and answer, and nothing else of the
   assertEquals(Object.keys(told?.task ?? {}), ["id", "query"]);
 });
 
-Deno.test("judge() lets an answer neither leave its tags nor write control tokens", async () => {
+Deno.test("judge() escapes tags and control tokens of an answer", async () => {
   let text = "";
   const policy: Policy = {
     reply(history) {
@@ -75,7 +75,7 @@ Deno.test("judge() lets an answer neither leave its tags nor write control token
   ));
 });
 
-Deno.test("judge() turns a policy that fails into a GraderError with its cause", async () => {
+Deno.test("judge() throws a GraderError with its cause when the policy fails", async () => {
   const down = new PolicyError("the server is down");
   const policy: Policy = { reply: () => Promise.reject(down) };
   const error = await assertRejects(
@@ -86,13 +86,13 @@ Deno.test("judge() turns a policy that fails into a GraderError with its cause",
   assertEquals(error.cause, down);
 });
 
-Deno.test("judge() passes a cancellation on as it is", async () => {
+Deno.test("judge() rethrows a cancellation unchanged", async () => {
   const signal = AbortSignal.abort(new Error("enough"));
   const policy: Policy = { reply: (_, { signal }) => Promise.reject(signal?.reason) };
   await assertRejects(async () => await judge(policy).grade({ ...said("18"), signal }), Error, "enough");
 });
 
-Deno.test("judge() refuses a scale that is none", () => {
+Deno.test("judge() refuses an invalid scale", () => {
   assertThrows(
     () => judge(judging(""), { scale: 0 }),
     RangeError,

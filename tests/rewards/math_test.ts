@@ -21,14 +21,14 @@ Deno.test("math() scores 1, 0.1 and 0", () => {
   assertEquals(score("<answer>42</answer>", "42"), 1);
 });
 
-Deno.test("math() takes the last box of a reply without an answer block", () => {
+Deno.test("math() grades the last box of a reply without an answer block", () => {
   assertEquals(score("First \\boxed{1}, so \\boxed{\\frac{84}{2}}.", "42"), 1);
   assertEquals(score("First \\boxed{42}, so \\boxed{1}.", "42"), 0);
   assertEquals(score("<think>\\boxed{42}</think> none", "42"), 0);
   assertEquals(score("<answer>1</answer>\\boxed{42}", "42"), 0.1);
 });
 
-Deno.test("math() takes what a reply without a block or a box says that the answer is", () => {
+Deno.test("math() grades the stated answer of a reply without block or box", () => {
   assertEquals(score("The answer is $\\frac{84}{2}$.", "42"), 1);
   assertEquals(score("The answer is 41? No, the answer is: 42\nI checked.", "42"), 1);
   assertEquals(score("The answer is 42, or 41", "42"), 0);
@@ -43,7 +43,7 @@ Deno.test("math() takes what a reply without a block or a box says that the answ
   assertEquals(score("The answer is 42. \\boxed{41}", "42"), 0);
 });
 
-Deno.test("math() tells what the score is made of, and takes other rewards", () => {
+Deno.test("math() returns the parts of the score and supports other rewards", () => {
   assertEquals(math({ correctReward: 2, formatReward: 0.5 }).grade(said("<answer>1</answer>", "42")), {
     score: 0.5,
     parts: { reward_answer: 1, reward_think: 0, reward_right: 0.5, success: 0 },
@@ -51,7 +51,7 @@ Deno.test("math() tells what the score is made of, and takes other rewards", () 
   assertThrows(() => math({ formatReward: NaN }), RangeError, "'formatReward' must be a finite number");
 });
 
-Deno.test("math() gives no score to a task without an answer", () => {
+Deno.test("math() returns null for a task without an answer", () => {
   assertEquals(score("<answer>42</answer>"), null);
   assertEquals(score("<answer>42</answer>", " "), null);
   assertEquals(score("<answer></answer>", "\\boxed{}"), null);
@@ -213,7 +213,7 @@ const SAME: readonly (readonly [string, string])[] = [
 ];
 
 for (const [given, truth] of SAME) {
-  Deno.test(`isSameAnswer() takes ${given} for ${truth}`, () => {
+  Deno.test(`isSameAnswer() accepts ${given} for ${truth}`, () => {
     assertEquals([isSameAnswer(given, truth), isSameAnswer(truth, given)], [true, true]);
   });
 }
@@ -307,7 +307,7 @@ const DIFFERENT: readonly (readonly [string, string])[] = [
 ];
 
 for (const [given, truth] of DIFFERENT) {
-  Deno.test(`isSameAnswer() does not take '${given}' for ${truth}`, () => {
+  Deno.test(`isSameAnswer() refuses '${given}' for ${truth}`, () => {
     assertEquals(isSameAnswer(given, truth), false);
   });
 }

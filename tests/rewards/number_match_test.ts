@@ -42,7 +42,7 @@ const right = [
 ] as const;
 
 for (const [reply, answer] of right) {
-  Deno.test(`numberMatch() takes '${short(reply)}' for ${short(answer)}`, () => {
+  Deno.test(`numberMatch() accepts '${short(reply)}' for ${short(answer)}`, () => {
     assertEquals(score(reply, answer), 1);
   });
 }
@@ -67,22 +67,22 @@ const wrong = [
 ] as const;
 
 for (const [reply, answer] of wrong) {
-  Deno.test(`numberMatch() does not take '${short(reply)}' for ${short(answer)}`, () =>
+  Deno.test(`numberMatch() refuses '${short(reply)}' for ${short(answer)}`, () =>
     assertEquals(score(reply, answer), 0));
 }
 
-Deno.test("numberMatch() gives no score when the task has no number to compare with", () => {
+Deno.test("numberMatch() returns null for a task without a number", () => {
   assertEquals(score("18"), null);
   assertEquals(score("18", "eighteen"), null);
 });
 
-Deno.test("numberMatch() looks at the assistant's words only", () => {
+Deno.test("numberMatch() reads only the assistant's messages", () => {
   const task = { id: "t", query: "q", answer: "18" };
   const said = [{ role: "assistant", content: "I print it" }, { role: "tool", content: "18" }];
   assertEquals(numberMatch().grade({ task, history: History.fromChats(said) }), 0);
 });
 
-Deno.test({ name: "numberMatch() reads a number once, however long it is", timeout: HANG_MS }, () => {
+Deno.test({ name: "numberMatch() reads long numbers in linear time", timeout: HANG_MS }, () => {
   const zeros = "0".repeat(1_000_000);
   for (const number of [`0.${zeros}1`, `1${zeros}.${zeros}1`, `1e${zeros}1`]) {
     assertEquals(score(number, "18"), 0);

@@ -2,7 +2,7 @@ import { assertEquals, assertThrows } from "@std/assert";
 import { patternMatch } from "../../src/rewards/pattern_match.ts";
 import { said } from "./replies.ts";
 
-Deno.test("patternMatch() searches the reply, or its answer", () => {
+Deno.test("patternMatch() searches the reply or its answer block", () => {
   const grader = patternMatch({ pattern: /^\d{4}-\d\d-\d\d$/ });
   assertEquals(grader.grade(said("2024-05-01")), 1);
   assertEquals(grader.grade(said("On <answer>2024-05-01</answer>")), 1);
@@ -15,7 +15,7 @@ Deno.test("patternMatch() searches from the beginning each time", () => {
   assertEquals(scores, [1, 1, 1]);
 });
 
-Deno.test("patternMatch() takes the task's answer where it is given no pattern", () => {
+Deno.test("patternMatch() uses the task's answer if it has no pattern option", () => {
   assertEquals(patternMatch().grade(said("Paris, I think", "^(Paris|Lutetia)\\b")), 1);
   assertEquals(patternMatch().grade(said("London", "^(Paris|Lutetia)\\b")), 0);
   assertEquals(patternMatch().grade(said("London")), null);

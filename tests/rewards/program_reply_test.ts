@@ -19,14 +19,14 @@ Deno.test("programReply() finds the program of an episode that ended without a b
   assertEquals(reply("sub", [ADD, "done"]), ADD);
 });
 
-Deno.test("programReply() takes the newest reply that defines the entry point", () => {
+Deno.test("programReply() returns the newest reply that defines the entry point", () => {
   const bare = "def add(a, b):\n    return b + a";
   assertEquals(reply("add", ["```python\ndef add(): 0\n```", ADD, OTHER, "done"]), ADD);
   assertEquals(reply("add", [ADD, bare]), bare);
   assertEquals(reply(undefined, [ADD, OTHER, "done"]), OTHER);
 });
 
-Deno.test("programReply() finds no program in thoughts, nor in what the query says", () => {
+Deno.test("programReply() ignores programs in thoughts and in the query", () => {
   const shown = [{ role: "user", content: "q" }, { role: "assistant", content: ADD }, {
     role: "user",
     content: "r",

@@ -1,7 +1,7 @@
 import { History } from "../../src/history.ts";
 import type { GradeContext } from "../../src/rewards/grader.ts";
 
-/** An episode whose last word is a reply. */
+/** Returns the history of an episode that ends with a reply. */
 export function said(reply: string, answer?: string, fields?: Record<string, unknown>): GradeContext {
   const history = History.fromChats([
     { role: "user", content: "q" },

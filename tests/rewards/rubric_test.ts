@@ -12,7 +12,7 @@ const half = giving("half", { score: 0.5, parts: { a: 1, b: null } });
 const one = giving("one", 1);
 const unknown = giving("unknown", null);
 
-Deno.test("rubric() weights scores to one, and keeps the parts by name", async () => {
+Deno.test("rubric() combines weighted scores and keeps the parts by name", async () => {
   const grader = rubric([{ grader: half, weight: 2 }, { grader: one, weight: -0.25, name: "penalty" }]);
   assertEquals(grader.name, "rubric");
   assertEquals(await grader.grade(said("x")), {
@@ -21,17 +21,17 @@ Deno.test("rubric() weights scores to one, and keeps the parts by name", async (
   });
 });
 
-Deno.test("rubric() has no score when a part that counts has none", async () => {
+Deno.test("rubric() returns null when a part with a weight has no score", async () => {
   const grader = rubric([{ grader: one, weight: 1 }, { grader: unknown, weight: 0.1 }]);
   assertEquals(await grader.grade(said("x")), { score: null, parts: { one: 1, unknown: null } });
 });
 
-Deno.test("rubric() does not need a part of weight 0", async () => {
+Deno.test("rubric() does not need the score of a part with weight 0", async () => {
   const grader = rubric([{ grader: one, weight: 1 }, { grader: unknown, weight: 0 }]);
   assertEquals(await grader.grade(said("x")), { score: 1, parts: { one: 1, unknown: null } });
 });
 
-Deno.test("rubric() leaves a part without a score out when told so, and the others take its weight", async () => {
+Deno.test("rubric() leaves out a part without a score if whenNull is leave_out", async () => {
   const options = { whenNull: "leave_out" } as const;
   const items = [{ grader: half, weight: 1 }, { grader: unknown, weight: 3 }];
   assertEquals((await rubric(items, options).grade(said("x")) as Score).score, 2);
@@ -39,7 +39,7 @@ Deno.test("rubric() leaves a part without a score out when told so, and the othe
   assertEquals((await none.grade(said("x")) as Score).score, null);
 });
 
-Deno.test("rubric() says which grader failed", async () => {
+Deno.test("rubric() names the grader that failed", async () => {
   const boom = new Error("boom");
   const bad: Grader = { name: "bad", grade: () => Promise.reject(boom) };
   const grader = rubric([{ grader: one, weight: 1 }, { grader: bad, weight: 0, name: "worst" }]);
@@ -56,7 +56,7 @@ Deno.test("rubric() says which grader failed", async () => {
   );
 });
 
-Deno.test("rubric() passes a cancellation on as it is", async () => {
+Deno.test("rubric() rethrows a cancellation unchanged", async () => {
   const reason = new Error("enough");
   const signal = AbortSignal.abort(reason);
   const waiting: Grader = { name: "waiting", grade: ({ signal }) => Promise.reject(signal?.reason) };
@@ -64,10 +64,14 @@ Deno.test("rubric() passes a cancellation on as it is", async () => {
   await assertRejects(async () => await grader.grade({ ...said("x"), signal }), Error, "enough");
 });
 
-Deno.test("rubric() refuses no graders, equal names, and weights that are none", () => {
-  assertThrows(() => rubric([]), RangeError, "Cannot make rubric as it must have a grader: there is none");
+Deno.test("rubric() refuses an empty list, equal names and invalid weights", () => {
+  assertThrows(
+    () => rubric([]),
+    RangeError,
+    "Cannot make rubric as it must have at least one grader: found none",
+  );
   const twice = [{ grader: one, weight: 1 }, { grader: half, weight: 1, name: "one" }];
-  assertThrows(() => rubric(twice), TypeError, "each name must be there once: 'one' is twice");
+  assertThrows(() => rubric(twice), TypeError, "each name must be unique: 'one' occurs twice");
   assertThrows(
     () => rubric([{ grader: one, weight: NaN }]),
     RangeError,

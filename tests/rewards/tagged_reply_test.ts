@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import { taggedReply } from "../../src/rewards/tagged_reply.ts";
 import { HANG_MS } from "../deadline.ts";
 
-Deno.test("taggedReply() takes thoughts and answers apart", () => {
+Deno.test("taggedReply() separates thoughts and answers", () => {
   assertEquals(taggedReply("<think>a <b> & c</think>\n<answer>1\n2</answer> <answer></answer>"), {
     thoughts: ["a <b> & c"],
     answers: ["1\n2", ""],
@@ -12,7 +12,7 @@ Deno.test("taggedReply() takes thoughts and answers apart", () => {
   assertEquals(taggedReply(""), { thoughts: [], answers: [], spoken: "" });
 });
 
-Deno.test("taggedReply() takes no answer out of a thought", () => {
+Deno.test("taggedReply() ignores an answer inside a thought", () => {
   const { answers } = taggedReply("<think>maybe <answer>1</answer></think><answer>2</answer>");
   assertEquals(answers, ["2"]);
 });
@@ -27,7 +27,7 @@ Deno.test("taggedReply() lets a thought begin with the reply, or end with it", (
   });
 });
 
-Deno.test("taggedReply() keeps to the tags that are closed", () => {
+Deno.test("taggedReply() ignores tags that are not closed", () => {
   assertEquals(taggedReply("<answer>1").answers, []);
   assertEquals(taggedReply("</answer><answer>1</answer>").answers, ["1"]);
   assertEquals(taggedReply("<ANSWER>1</ANSWER>").answers, []);

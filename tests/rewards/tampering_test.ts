@@ -9,7 +9,7 @@ interface Payload {
   readonly family: number;
   readonly name: string;
   readonly code: string;
-  /** What it beats, where that is not the usual tests. */
+  /** Tests of this case, if they differ from the default ones. */
   readonly tests?: readonly string[];
 }
 

@@ -1,4 +1,4 @@
-"""Holds the candidate's program and calls it. What the program changes in here is its own loss."""
+"""Holds the candidate's program and calls it. Changes that the program makes in this module only harm itself."""
 
 import json
 import sys
@@ -13,7 +13,7 @@ _loads = json.loads
 
 
 def load(prompt, program):
-    """Runs the prompt, where it is code, and then the program, in a module of their own."""
+    """Runs the prompt, if it is code, and then the program, in their own module."""
     sys.modules["candidate"] = _module
     beginning = compiled_prompt(prompt)
     if beginning is not None:
@@ -24,8 +24,8 @@ def load(prompt, program):
 
 def call(name, arguments):
     """
-    Calls what the program defines under a name, or under an expression such as `Solution().run`. A built-in
-    function is none of them.
+    Calls a function that the program defines, by its name or by an expression such as `Solution().run`. Built-in
+    functions cannot be called.
     """
 
     def called():

@@ -4,9 +4,9 @@ import type { PythonSession } from "../../sandbox/exec.ts";
 import source from "./candidate.py" with { type: "text" };
 import prompt from "./prompt.py" with { type: "text" };
 
-const MODULE = "paddock_candidate";
+const CANDIDATE_MODULE = "paddock_candidate";
 
-/** The candidate in a session of its own. */
+/** A candidate's program in its own session. */
 export class Candidate {
   readonly #callee: Callee;
 
@@ -14,24 +14,24 @@ export class Candidate {
     this.#callee = new Callee(session, { ...options, name: "candidate" });
   }
 
-  /** How often it was called. */
+  /** Number of calls. */
   get calls(): number {
     return this.#callee.calls;
   }
 
-  /** Whether it has ended, or broken, an interpreter that it should have answered from. */
+  /** True if the program has ended or broken its interpreter. */
   get isLost(): boolean {
     return this.#callee.loss !== undefined;
   }
 
-  /** Runs the program; afterwards it can be called, unless it is lost. */
+  /** Runs the program. Afterwards it can be called, unless it is lost. */
   async load(beginning: string, program: string): Promise<void> {
-    const defining = definingModules({ paddock_prompt: prompt, [MODULE]: source });
-    await this.#callee.load(`${defining}\n${moduleCall(MODULE, "load", [beginning, program])}`);
+    const defining = definingModules({ paddock_prompt: prompt, [CANDIDATE_MODULE]: source });
+    await this.#callee.load(`${defining}\n${moduleCall(CANDIDATE_MODULE, "load", [beginning, program])}`);
   }
 
-  /** Calls what the program defines under a name; the arguments are plain data in JSON. */
+  /** Calls a function of the program. `args` are plain data as JSON. */
   async call(name: string, args: string): Promise<CalleeReply> {
-    return await this.#callee.call(moduleCall(MODULE, "call", [name, args]));
+    return await this.#callee.call(moduleCall(CANDIDATE_MODULE, "call", [name, args]));
   }
 }

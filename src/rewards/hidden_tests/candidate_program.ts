@@ -1,19 +1,20 @@
 import { pythonBlocks } from "../../tools/python_blocks.ts";
 import type { TestProblem } from "./test_problem.ts";
 
-/** What a line without indent defines: a function, a class, or what it imports. */
+/** Names that a line without indent defines: a function, a class, or imports. */
 const DEFINITION =
   /^(?:(?:async[ \t]+)?def|class)[ \t]+(\w+)|^(?:from[ \t]+[\w.]+[ \t]+)?import[ \t]+([^\n#]+)/gm;
 const USED = /(?<![.\w])[a-zA-Z_]\w*/g;
 
 /**
- * The program of a reply: its last block that defines the entry point, else its last block, else the reply itself.
- * A block of Python comes before one that does not say what it is. What a block uses and only an earlier one
- * defines or imports brings that one along. What does not define the entry point goes on where the prompt ends.
+ * Returns the program of a reply: its last block that defines the entry point, else its last block, else the
+ * reply itself. Python blocks take precedence over blocks without a language. If a block uses a name that
+ * only an earlier block defines or imports, that block is included. A program that does not define the entry
+ * point is appended to the prompt.
  */
 export function candidateProgram(reply: string, { prompt, entryPoint }: TestProblem): string {
-  const [nameless, named] = [namelessBlocks(reply), pythonBlocks(reply)];
-  const blocks = [...nameless, ...named];
+  const [unlabeled, python] = [unlabeledBlocks(reply), pythonBlocks(reply)];
+  const blocks = [...unlabeled, ...python];
   const defining = blocks.findLastIndex((block) => defines(block, entryPoint));
   const chosen = defining < 0 ? blocks.length - 1 : defining;
   const block = blocks[chosen] ?? reply;
@@ -22,7 +23,7 @@ export function candidateProgram(reply: string, { prompt, entryPoint }: TestProb
   return [...helpers, defines(block, entryPoint) ? block : prompt + block].join("\n");
 }
 
-/** Those of the blocks before it that define what a block lacks. */
+/** Returns the earlier blocks that define names which the block lacks. */
 function helpersOf(last: string, before: readonly string[]): string[] {
   const helpers: string[] = [];
   const defined = new Set(definitionsOf(last));
@@ -50,8 +51,8 @@ function importedName(part: string): string {
   return name.split(".", 1)[0] ?? "";
 }
 
-/** The fenced blocks without a language. */
-function namelessBlocks(reply: string): string[] {
+/** Returns the fenced blocks without a language. */
+function unlabeledBlocks(reply: string): string[] {
   const blocks: string[] = [];
   let open: { readonly language: string; readonly lines: string[] } | undefined;
   for (const line of reply.split(/\r?\n/)) {
@@ -68,7 +69,7 @@ function namelessBlocks(reply: string): string[] {
   return blocks;
 }
 
-/** Whether a program defines what is to be tested; any does where that is not said. */
+/** Returns true if a program defines the entry point, or if there is no entry point. */
 export function defines(program: string, entryPoint: string | undefined): boolean {
   if (entryPoint === undefined) return true;
   const name = /^\w+/.exec(entryPoint)?.[0] ?? entryPoint;

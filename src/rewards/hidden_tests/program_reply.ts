@@ -6,25 +6,25 @@ import { taggedReply } from "../tagged_reply.ts";
 import { defines } from "./candidate_program.ts";
 
 /**
- * The reply that holds the candidate's program, without its thoughts: the newest that defines the entry point, else
- * the newest that has a block of Python, else the final one. Where blocks are run, an episode ends with a reply that
- * has none. What the assistant says in the query is no reply.
+ * Returns the reply with the candidate's program, without its thoughts: the newest that defines the entry
+ * point, else the newest with a Python block, else the last one. (Where blocks are executed, an episode ends
+ * with a reply that has none.) Assistant messages in the query are not replies.
  */
 export function programReply(history: History, { query }: Task, entryPoint: string | undefined): string {
-  const asked = typeof query === "string" ? 0 : [...query].filter(isSaid).length;
-  const replies = [...history].filter(isSaid).slice(asked).map((said) =>
-    taggedReply(messageText(said)).spoken
+  const promptReplies = typeof query === "string" ? 0 : [...query].filter(isAssistant).length;
+  const replies = [...history].filter(isAssistant).slice(promptReplies).map((message) =>
+    taggedReply(messageText(message)).spoken
   );
   const defining = entryPoint === undefined
     ? undefined
-    : replies.findLast((reply) => hasDefined(reply, entryPoint));
+    : replies.findLast((reply) => definesEntryPoint(reply, entryPoint));
   return defining ?? replies.findLast((reply) => pythonBlocks(reply).length > 0) ?? replies.at(-1) ?? "";
 }
 
-function isSaid({ role }: Message): boolean {
+function isAssistant({ role }: Message): boolean {
   return role === "assistant";
 }
 
-function hasDefined(reply: string, entryPoint: string): boolean {
+function definesEntryPoint(reply: string, entryPoint: string): boolean {
   return [reply, ...pythonBlocks(reply)].some((code) => defines(code, entryPoint));
 }

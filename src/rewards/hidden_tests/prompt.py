@@ -1,4 +1,4 @@
-"""The prompt of a problem, where it is the beginning of a program."""
+"""Compiles the prompt of a problem if it is the beginning of a program."""
 
 import re
 
@@ -6,7 +6,7 @@ _DEFINITION = re.compile(r"^(?:async def|def|class|import|from|@\w+)\b", re.MULT
 
 
 def compiled_prompt(prompt):
-    """The prompt as code, its last function without a body if need be; None where it is prose."""
+    """Returns the prompt as code, adding a body to its last function if needed; None if the prompt is prose."""
     if not _DEFINITION.search(prompt):
         return None
     for source in (prompt, f"{prompt}\n    pass\n"):

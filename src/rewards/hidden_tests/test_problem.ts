@@ -1,13 +1,16 @@
 import { z } from "zod";
 import type { Task } from "../../task.ts";
 
-/** A problem whose solution is tested. */
+/** A problem with tests for its solution. */
 export interface TestProblem {
-  /** The beginning of the program, or prose. */
+  /** Beginning of the program, or prose. */
   readonly prompt: string;
-  /** What the candidate must define; without it, what the tests call and nobody defines, if need be as a built-in. */
+  /**
+   * Name that the candidate must define. Without it, each name that the tests call and do not define; if
+   * there is none, the only built-in that they call.
+   */
   readonly entryPoint?: string | undefined;
-  /** Runs before the tests. */
+  /** Code that runs before the tests. */
   readonly setup: string;
   readonly tests: readonly string[];
 }
@@ -22,28 +25,28 @@ const fieldsSchema = z.object({
 });
 
 /**
- * The problem in a task's fields: those of HumanEval (`prompt`, `entry_point`, `test`), or asserts in a list
- * (`tests`, or MBPP's `test_list` with its `test_setup_code`). Without a `prompt` the query is one. `null` when the
- * task has no tests.
+ * Reads the problem from a task's fields: those of HumanEval (`prompt`, `entry_point`, `test`), or a list of
+ * asserts (`tests`, or MBPP's `test_list` with `test_setup_code`). Without a `prompt`, the query is used.
+ * Returns `null` if the task has no tests.
  *
- * @throws {TypeError} when a field is not of its type, or HumanEval's `check` has no `entry_point`.
+ * @throws {TypeError} when a field has the wrong type, or HumanEval's `check` has no `entry_point`.
  */
 export function testProblem({ id, query, fields = {} }: Task): TestProblem | null {
   const parsed = fieldsSchema.safeParse(fields);
   if (!parsed.success) {
     const faults = parsed.error.issues.map(({ path, message }) => `'${path.join(".")}': ${message}`);
     throw new TypeError(
-      `Cannot test task '${id}' as its fields must be those of tests: ${faults.join("; ")}`,
+      `Cannot test task '${id}' as its fields are invalid: ${faults.join("; ")}`,
     );
   }
   const { prompt, entry_point, test, tests, test_list, test_setup_code } = parsed.data;
-  const asked = typeof query === "string" ? query : "";
-  const common = { prompt: prompt ?? asked, entryPoint: entry_point ?? undefined };
+  const question = typeof query === "string" ? query : "";
+  const common = { prompt: prompt ?? question, entryPoint: entry_point ?? undefined };
   const list = tests ?? test_list;
   if (list) return { ...common, setup: test_setup_code ?? "", tests: list };
   if (!test) return null;
   const isCalledFor = /^def check\b/m.test(test) && !/^check\(/m.test(test);
   if (!isCalledFor) return { ...common, setup: test_setup_code ?? "", tests: [test] };
   if (common.entryPoint !== undefined) return { ...common, setup: test, tests: ["check(candidate)"] };
-  throw new TypeError(`Cannot test task '${id}' as its fields must have an 'entry_point': there is none`);
+  throw new TypeError(`Cannot test task '${id}' as its fields must have an 'entry_point': found none`);
 }

@@ -7,19 +7,19 @@ import prompt from "./prompt.py" with { type: "text" };
 import type { TestProblem } from "./test_problem.ts";
 import source from "./tests.py" with { type: "text" };
 
-/** What {@linkcode TestRun} needs beside its session. */
+/** Options of a {@linkcode TestRun}. */
 export interface TestRunOptions {
   readonly problem: TestProblem;
-  /** Milliseconds that one test may take. */
+  /** Maximum run time of one test, in milliseconds. */
   readonly timeoutMs: number;
   readonly signal?: AbortSignal | undefined;
 }
 
 const MODULE = "paddock_hidden_tests";
-/** What is raised in the tests' session when they call the candidate with what is no plain data. */
-const OWN_FAULT = "PlainDataError";
+/** Exception in the tests' session when they call the candidate with data that cannot be transferred. */
+const DATA_ERROR = "PlainDataError";
 
-/** The tests in a session that the candidate's program never sees. */
+/** Runs tests in a session that the candidate's program cannot reach. */
 export class TestRun {
   readonly #session: PythonSession;
   readonly #options: TestRunOptions;
@@ -30,9 +30,9 @@ export class TestRun {
   }
 
   /**
-   * Runs what comes before the tests.
+   * Runs the setup code.
    *
-   * @throws {Error} when that fails: the problem is broken, whatever the candidate is.
+   * @throws {Error} when the setup fails, which means that the problem itself is broken.
    */
   async prepare(): Promise<void> {
     const { problem, timeoutMs, signal } = this.#options;
@@ -41,32 +41,33 @@ export class TestRun {
     const defining = definingModules({ paddock_prompt: prompt, [MODULE]: source });
     const code = `${defining}\n${moduleCall(MODULE, "prepare", [problem.prompt, setup, tests, names])}`;
     const result = await this.#session.exec(code, { timeoutMs, signal });
-    if (result.status !== "ok") throw new Error(`Cannot prepare tests: ${faultOf(result)}`);
+    if (result.status !== "ok") throw new Error(`Cannot prepare tests: ${errorOf(result)}`);
   }
 
   /**
-   * Whether the candidate passes the test with this number. One that calls it more often than the profile's
-   * `hostToolCalls` is failed: it may be the candidate that keeps it going.
+   * Runs one test and returns true if the candidate passes it. A test that calls the candidate more often
+   * than the profile's `hostToolCalls` allows fails: the candidate may be the cause.
    *
-   * @throws {Error} when the test calls the candidate with what is no plain data, or the candidate's session fails.
+   * @throws {Error} when the test calls the candidate with other than plain data, or when the candidate's
+   * session fails.
    */
   async passes(index: number, candidate: Candidate): Promise<boolean> {
     const { timeoutMs, signal } = this.#options;
     const code = moduleCall(MODULE, "run", [index]);
     const failures: unknown[] = [];
-    const tools = [callOf(candidate, (error) => failures.push(error))];
+    const tools = [callTool(candidate, (error) => failures.push(error))];
     const result = await this.#session.exec(code, { timeoutMs, signal, tools });
     if (failures.length > 0) {
       throw new Error(`Cannot run test ${index + 1}: ${failures[0]}`, { cause: failures[0] });
     }
-    if (result.status === "error" && result.error.type === OWN_FAULT) {
-      throw new Error(`Cannot run test ${index + 1}: ${faultOf(result)}`);
+    if (result.status === "error" && result.error.type === DATA_ERROR) {
+      throw new Error(`Cannot run test ${index + 1}: ${errorOf(result)}`);
     }
     return result.status === "ok" && !candidate.isLost;
   }
 }
 
-function callOf(candidate: Candidate, onFailure: (error: unknown) => void) {
+function callTool(candidate: Candidate, onFailure: (error: unknown) => void) {
   return hostTool({
     name: "call_candidate",
     description: "Calls the candidate with plain data.",
@@ -82,7 +83,7 @@ function callOf(candidate: Candidate, onFailure: (error: unknown) => void) {
   });
 }
 
-function faultOf(result: ExecResult): string {
+function errorOf(result: ExecResult): string {
   return "error" in result
     ? `${result.error.type}: ${result.error.message}`
     : `it ended as '${result.status}'`;

@@ -1,4 +1,4 @@
-"""Runs hidden tests. The candidate is elsewhere: a call of it crosses to the host, and data come back."""
+"""Runs hidden tests. The candidate runs elsewhere: calls of it go through the host and return data."""
 
 import ast
 import builtins
@@ -11,26 +11,26 @@ _space = {"__name__": "hidden_tests"}
 _tests = []
 _refusals = []
 _ENDINGS = (StopIteration, StopAsyncIteration)
-"""Would end a loop of the test that calls the candidate, as if everything had been looked at."""
+"""These exceptions would end a loop in the test as if it had checked everything."""
 
 
 class CandidateError(Exception):
-    """The candidate raised what Python has no built-in class for, or did not answer with plain data."""
+    """The candidate raised an exception without a built-in class, or did not return plain data."""
 
 
 def prepare(prompt, setup, tests, names):
-    """Runs what the tests need beforehand and compiles them, so that a fault of theirs shows before any call."""
+    """Runs the setup and compiles the tests, so that an error in them shows before any call."""
     beginning = compiled_prompt(prompt)
     if beginning is not None:
         exec(beginning, _space)
     exec(compile(setup, "<setup>", "exec"), _space)
     trees = [ast.parse(source, "<test>") for source in tests]
-    _bind(names or _called(trees))
+    _bind(names or _called_names(trees))
     _tests.extend(compile(tree, "<test>", "exec") for tree in trees)
 
 
 def run(index):
-    """Runs a test. One that goes on although a call was refused has not seen what it is to judge."""
+    """Runs a test. It fails if a call was refused, even if the test ignores that."""
     _refusals.clear()
     exec(_tests[index], _space)
     if _refusals:
@@ -44,22 +44,22 @@ def _bind(names):
         _space["candidate"] = _stub(names[0])
 
 
-def _called(trees):
+def _called_names(trees):
     """
-    The names that tests call and that nobody defines; where there are none, the one built-in name that they call.
+    Returns the names that tests call and do not define; if there are none, the only built-in name that they call.
 
-    The program has no say in this, or it would replace what the tests compare with.
+    The program cannot influence this, because it could replace what the tests compare with.
     """
     nodes = [node for tree in trees for node in ast.walk(tree)]
     calls = [node.func for node in nodes if isinstance(node, ast.Call)]
     names = dict.fromkeys(func.id for func in calls if isinstance(func, ast.Name))
-    defined = {name for node in nodes for name in _defined(node)}
+    defined = {name for node in nodes for name in _defined_names(node)}
     open_names = [name for name in names if name not in {*_space, *defined}]
     unknown = [name for name in open_names if not hasattr(builtins, name)]
     return unknown or (open_names if len(open_names) == 1 else [])
 
 
-def _defined(node):
+def _defined_names(node):
     if isinstance(node, ast.alias):
         return [node.asname or node.name]
     if isinstance(node, ast.Name):
@@ -87,12 +87,12 @@ def _stub(name):
 
 
 def _exception(raised, base, message):
-    """As the built-in class that the candidate's own one is derived from, so that a test may expect it."""
+    """Returns the candidate's exception as its built-in base class, so that a test can expect it."""
     kind = getattr(builtins, base, None)
     is_fit = isinstance(kind, type) and issubclass(kind, Exception) and not issubclass(kind, _ENDINGS)
     if is_fit and (raised == base or kind is not Exception):
         try:
             return kind(message)
         except TypeError:
-            pass  # it takes more than a message
+            pass  # its constructor needs more than a message
     return CandidateError(f"{raised}: {message}")

@@ -2,7 +2,7 @@ import { checker, type Checkers, compares, count, relation } from "./checker.ts"
 import { languageOf } from "./language_of.ts";
 import { countCapitalWords, isLowerCase, isUpperCase } from "./words.ts";
 
-/** Instructions on upper and lower case. */
+/** Instructions about upper and lower case. */
 export const CASE_CHECKERS: Checkers = {
   "change_case:capital_word_frequency": checker(
     { capital_frequency: count, capital_relation: relation },

@@ -1,46 +1,49 @@
 import { z } from "zod";
 
-/** What an instruction asks for, by name; what is `null` is not asked for. */
+/** Arguments of an instruction, by name. An argument that is `null` does not apply. */
 export type InstructionArguments = Readonly<Record<string, unknown>>;
 
 /**
- * Makes the check of a response out of an instruction's arguments.
+ * Makes the check of a response from an instruction's arguments.
  *
- * @throws {TypeError} when an argument is missing or not of its type.
+ * @throws {TypeError} when an argument is missing or has the wrong type.
  */
 export type Checker = (args: InstructionArguments) => (response: string) => boolean;
 
-/** Checkers by the name of their instruction. */
+/** Checkers by instruction name. */
 export type Checkers = Readonly<Record<string, Checker>>;
 
-/** Makes a checker from the shape of its arguments and from what it means to follow it. */
+/**
+ * Makes a checker from the schema of its arguments and a predicate that is true if a response follows the
+ * instruction.
+ */
 export function checker<Shape extends z.ZodRawShape>(
   shape: Shape,
   follows: (response: string, args: z.output<z.ZodObject<Shape>>) => boolean,
 ): Checker {
   const schema = z.object(shape);
   return (args) => {
-    const given = Object.entries(args).filter(([, value]) => value !== null);
-    const parsed = schema.safeParse(Object.fromEntries(given));
+    const present = Object.entries(args).filter(([, value]) => value !== null);
+    const parsed = schema.safeParse(Object.fromEntries(present));
     if (parsed.success) return (response) => follows(response, parsed.data);
-    const faults = parsed.error.issues.map(({ path, message }) => `'${path.join(".")}': ${message}`);
-    throw new TypeError(`its arguments must fit: ${faults.join("; ")}`);
+    const issues = parsed.error.issues.map(({ path, message }) => `'${path.join(".")}': ${message}`);
+    throw new TypeError(`its arguments are invalid: ${issues.join("; ")}`);
   };
 }
 
-/** An argument that counts something. */
+/** Schema of an argument that is a count. */
 export const count: z.ZodNumber = z.number().nonnegative();
 
-/** An argument that says how a count is to be compared. */
+/** Schema of an argument that says how to compare a count. */
 export const relation: z.ZodEnum<{ "less than": "less than"; "at least": "at least" }> = z.enum([
   "less than",
   "at least",
 ]);
 
-/** Whether a count is as a relation wants it. */
+/** Returns true if a count satisfies a relation. */
 export function compares(
   counted: number,
-  wanted: { relation: z.output<typeof relation>; than: number },
+  condition: { relation: z.output<typeof relation>; than: number },
 ): boolean {
-  return wanted.relation === "less than" ? counted < wanted.than : counted >= wanted.than;
+  return condition.relation === "less than" ? counted < condition.than : counted >= condition.than;
 }

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { checker, type Checkers } from "./checker.ts";
 
-/** Instructions on responses of several parts. */
+/** Instructions about responses with several parts. */
 export const COMBINATION_CHECKERS: Checkers = {
   "combination:two_responses": checker({}, (response) => {
     const parts = response.split("******").map((part) => part.trim());

@@ -1,4 +1,4 @@
-/** What tells a language from others of its script: words that any text has, and letters that the others lack. */
+/** Features of a language among others of its script: common words, and letters that the others lack. */
 export interface Profile {
   readonly words: string;
   readonly letters?: string;

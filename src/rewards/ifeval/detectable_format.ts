@@ -3,11 +3,11 @@ import { checker, type Checkers, count } from "./checker.ts";
 
 const OPTIONS = ["My answer is yes.", "My answer is no.", "My answer is maybe."];
 
-/** Instructions on the form of a response. */
+/** Instructions about the format of a response. */
 export const FORMAT_CHECKERS: Checkers = {
   "detectable_format:number_bullet_lists": checker(
     { num_bullets: count },
-    (response, { num_bullets }) => starBullets(response) + dashBullets(response) === num_bullets,
+    (response, { num_bullets }) => countStarBullets(response) + countDashBullets(response) === num_bullets,
   ),
   "detectable_format:constrained_response": checker(
     {},
@@ -16,7 +16,8 @@ export const FORMAT_CHECKERS: Checkers = {
   "detectable_format:number_highlighted_sections": checker(
     { num_highlights: count },
     (response, { num_highlights }) =>
-      filled(response, /\*([^\n*]*)\*/g) + filled(response, /\*\*([^\n*]*)\*\*/g) >= num_highlights,
+      countNonBlank(response, /\*([^\n*]*)\*/g) + countNonBlank(response, /\*\*([^\n*]*)\*\*/g) >=
+        num_highlights,
   ),
   "detectable_format:multiple_sections": checker(
     { section_spliter: z.string().trim().min(1), num_sections: count },
@@ -25,36 +26,36 @@ export const FORMAT_CHECKERS: Checkers = {
       return (response.match(heading)?.length ?? 0) >= num_sections;
     },
   ),
-  "detectable_format:json_format": checker({}, (response) => isJson(unfenced(response))),
+  "detectable_format:json_format": checker({}, (response) => isJson(stripFence(response))),
   "detectable_format:title": checker({}, (response) => response.split("\n").some(hasTitle)),
 };
 
-/** Lines that begin with one `*`; a star alone takes the line behind it along. */
-function starBullets(response: string): number {
+/** Counts lines that begin with one `*`. A line with only a star includes the next line. */
+function countStarBullets(response: string): number {
   const lines = response.split("\n").map((line) => line.trimStart());
-  let found = 0;
+  let total = 0;
   for (let at = 0; at < lines.length; at++) {
     const isBullet = /^\*[^*]/.test(lines[at] ?? "");
     const takesNext = lines[at] === "*" && at + 1 < lines.length;
-    if (isBullet || takesNext) found++;
+    if (isBullet || takesNext) total++;
     if (takesNext) at++;
   }
-  return found;
+  return total;
 }
 
-function dashBullets(response: string): number {
+function countDashBullets(response: string): number {
   return response.split("\n").filter((line) => line.trimStart().startsWith("-")).length;
 }
 
-/** How often a pattern finds more than white space between its marks. */
-function filled(text: string, pattern: RegExp): number {
+/** Counts matches of a pattern whose content is not only white space. */
+function countNonBlank(text: string, pattern: RegExp): number {
   return Array.from(text.matchAll(pattern), ([, inside = ""]) => inside.trim()).filter((inside) =>
     inside !== ""
   )
     .length;
 }
 
-function unfenced(response: string): string {
+function stripFence(response: string): string {
   let text = response.trim();
   for (const fence of ["```json", "```Json", "```JSON", "```"]) {
     if (text.startsWith(fence)) text = text.slice(fence.length);
@@ -67,11 +68,11 @@ function isJson(text: string): boolean {
     JSON.parse(text);
     return true;
   } catch {
-    return false; // that is the answer
+    return false; // not JSON
   }
 }
 
-/** Whether a line has `<<…>>` around more than white space and brackets. */
+/** Returns true if a line has `<<…>>` around more than white space and brackets. */
 function hasTitle(line: string): boolean {
   const start = line.indexOf("<<");
   const end = line.lastIndexOf(">>");

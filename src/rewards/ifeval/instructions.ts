@@ -12,7 +12,7 @@ import { LENGTH_CHECKERS } from "./length_constraints.ts";
 import { PUNCTUATION_CHECKERS } from "./punctuation.ts";
 import { START_END_CHECKERS } from "./start_end.ts";
 
-/** The 25 instructions by name. */
+/** Checkers of the 25 instructions, by name. */
 export const CHECKERS: Checkers = {
   ...KEYWORD_CHECKERS,
   ...LANGUAGE_CHECKERS,
@@ -31,9 +31,9 @@ const fieldsSchema = z.object({
 });
 
 /**
- * The checks that a task's fields ask for; `null` when they ask for none.
+ * Returns the checks for the instructions in a task's fields; `null` if there are none.
  *
- * @throws {TypeError} when an instruction is unknown, or its arguments do not fit.
+ * @throws {TypeError} when an instruction is unknown, or when its arguments are invalid.
  */
 export function instructionChecks({ id, fields = {} }: Task): ((response: string) => boolean)[] | null {
   if (fields.instruction_id_list === undefined || fields.instruction_id_list === null) return null;
@@ -41,7 +41,7 @@ export function instructionChecks({ id, fields = {} }: Task): ((response: string
   if (!parsed.success) {
     const faults = parsed.error.issues.map(({ path, message }) => `'${path.join(".")}': ${message}`);
     throw new TypeError(
-      `Cannot check task '${id}' as its fields must be those of IFEval: ${faults.join("; ")}`,
+      `Cannot check task '${id}' as its IFEval fields are invalid: ${faults.join("; ")}`,
     );
   }
   const { instruction_id_list, kwargs } = parsed.data;

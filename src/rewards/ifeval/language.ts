@@ -4,13 +4,13 @@ import { KNOWN_LANGUAGES, languageOf } from "./language_of.ts";
 
 const language = z.string().trim().toLowerCase().transform((code) => code.replace(/[-_].*$/, ""))
   .refine((code) => KNOWN_LANGUAGES.has(code), {
-    error: "must be the code of a language that is told apart",
+    error: "must be the code of a supported language",
   });
 
-/** The instruction on the language of a response; one that has no letters is in every language. */
+/** Instruction about the language of a response. A response without letters passes for each language. */
 export const LANGUAGE_CHECKERS: Checkers = {
   "language:response_language": checker({ language }, (response, { language }) => {
-    const found = languageOf(response);
-    return found === undefined || found === language;
+    const detected = languageOf(response);
+    return detected === undefined || detected === language;
   }),
 };

@@ -2,7 +2,7 @@ import { ARABIC, CYRILLIC, DEVANAGARI, LATIN, type Profile } from "./common_word
 
 type Group = Readonly<Record<string, Profile>>;
 
-/** A script with its one language, or those that it is shared by. */
+/** Scripts, each with its only language or with the languages that share it. */
 const SCRIPTS: readonly { readonly letters: RegExp; readonly language: string | Group }[] = [
   { letters: /\p{Script=Latin}/gu, language: LATIN },
   { letters: /\p{Script=Cyrillic}/gu, language: CYRILLIC },
@@ -22,23 +22,26 @@ const SCRIPTS: readonly { readonly letters: RegExp; readonly language: string | 
   { letters: /\p{Script=Greek}/gu, language: "el" },
   { letters: /\p{Script=Hebrew}/gu, language: "he" },
 ];
-/** Chinese characters also write Japanese: with this share of kana among them they do. */
+/** Share of kana above which Chinese characters count as Japanese. */
 const KANA_SHARE = 0.1;
-/** What a letter that others do not have is worth, against a word; and a word of one letter, in any two languages. */
+/**
+ * Weight of a word with a letter that is unique to the language, and of a known word of one letter. A longer
+ * known word counts 1.
+ */
 const LETTER_WEIGHT = 0.5;
 const SHORT_WEIGHT = 0.25;
-/** With less, nothing is told. */
+/** Minimum score to identify a language. */
 const LEAST_SCORE = 0.5;
 
-/** The codes of the languages that are told apart. */
+/** Codes of the supported languages. */
 export const KNOWN_LANGUAGES: ReadonlySet<string> = new Set(
   SCRIPTS.flatMap(({ language }) => typeof language === "string" ? [language] : Object.keys(language)),
 );
 
 /**
- * The language of a text as a code of ISO 639-1: that of the script of most of its letters, and among the languages
- * of one script the one with most common words. `undefined` when there are no letters; a text in Latin letters
- * without any known word counts as English.
+ * Returns the language of a text as an ISO 639-1 code: that of the script of most letters, and among
+ * languages that share a script the one with the most common words. Returns `undefined` if there are no
+ * letters. Latin text without a known word counts as English.
  */
 export function languageOf(text: string): string | undefined {
   const counts = SCRIPTS.map(({ letters, language }) => ({
@@ -47,19 +50,19 @@ export function languageOf(text: string): string | undefined {
   }));
   const most = counts.reduce((most, next) => next.letters > most.letters ? next : most);
   if (most.letters === 0) return undefined;
-  if (typeof most.language !== "string") return nearest(text, most.language);
+  if (typeof most.language !== "string") return bestLanguage(text, most.language);
   if (most.language !== "zh") return most.language;
   const kana = counts.find(({ language }) => language === "ja")?.letters ?? 0;
   return kana >= KANA_SHARE * most.letters ? "ja" : "zh";
 }
 
-/** The language of a group that a text is nearest to; its first one, or English, when nothing tells. */
-function nearest(text: string, group: Group): string | undefined {
+/** Returns the language of a group that fits a text best; its first one if no words are known. */
+function bestLanguage(text: string, group: Group): string | undefined {
   const counts = wordCounts(text.toLowerCase());
   const [first] = Object.keys(group);
   let best = { language: first, score: LEAST_SCORE };
   for (const [language, profile] of Object.entries(group)) {
-    const score = nearness(counts, profile);
+    const score = scoreLanguage(counts, profile);
     if (score > best.score) best = { language, score };
   }
   return best.language;
@@ -71,7 +74,7 @@ function wordCounts(text: string): ReadonlyMap<string, number> {
   return counts;
 }
 
-function nearness(counts: ReadonlyMap<string, number>, { words, letters = "" }: Profile): number {
+function scoreLanguage(counts: ReadonlyMap<string, number>, { words, letters = "" }: Profile): number {
   const common = new Set(words.split(" "));
   const own = new Set(letters);
   let score = 0;

@@ -6,7 +6,7 @@ import { countWords } from "./words.ts";
 const DIVIDER = /\s?\*\*\*\s?/;
 const END_OF_FIRST_WORD = /[.,?!'"]/;
 
-/** Instructions on how long a response is. */
+/** Instructions about the length of a response. */
 export const LENGTH_CHECKERS: Checkers = {
   "length_constraints:number_sentences": checker(
     { num_sentences: count, relation },
@@ -19,7 +19,7 @@ export const LENGTH_CHECKERS: Checkers = {
   ),
   "length_constraints:number_paragraphs": checker(
     { num_paragraphs: count },
-    (response, { num_paragraphs }) => dividedParagraphs(response) === num_paragraphs,
+    (response, { num_paragraphs }) => countDividedParagraphs(response) === num_paragraphs,
   ),
   "length_constraints:nth_paragraph_first_word": checker(
     { num_paragraphs: count, nth_paragraph: z.number().int().positive(), first_word: z.string() },
@@ -33,8 +33,8 @@ export const LENGTH_CHECKERS: Checkers = {
   ),
 };
 
-/** The paragraphs between `***`; NaN when one between two dividers is empty. */
-function dividedParagraphs(response: string): number {
+/** Counts the paragraphs between `***` dividers; NaN if one between two dividers is empty. */
+function countDividedParagraphs(response: string): number {
   const paragraphs = response.split(DIVIDER).map((paragraph) => paragraph.trim());
   if (paragraphs.slice(1, -1).includes("")) return NaN;
   return paragraphs.filter((paragraph) => paragraph !== "").length;

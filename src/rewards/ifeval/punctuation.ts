@@ -1,6 +1,6 @@
 import { checker, type Checkers } from "./checker.ts";
 
-/** Instructions on punctuation. */
+/** Instructions about punctuation. */
 export const PUNCTUATION_CHECKERS: Checkers = {
   "punctuation:no_comma": checker({}, (response) => !response.includes(",")),
 };

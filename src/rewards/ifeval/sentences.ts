@@ -1,14 +1,14 @@
 /**
- * Terminators with the quotes and brackets that belong to them, before white space or the end. A run of them is
- * read from its beginning alone, so that a long one takes no longer than it must.
+ * Sentence marks with their closing quotes and brackets, before white space or the end. A run of marks is
+ * matched only from its start, to keep long runs linear.
  */
 const END = /(?:(?<![.?!…])[.?!…]+["'”’»)\]}*_]*(?=\s|$)|[。！？।॥۔؟]["'”’»)\]}」』]*)/gu;
-/** Never the end of a sentence: what they stand before is a name or a number. */
+/** Abbreviations that never end a sentence, because a name or a number follows. */
 const TITLES = words(
   "mr mrs ms messrs mme dr drs prof st mt ft gen col maj capt cmdr lt sgt cpl adm gov sen rep " +
     "rev hon pres supt fr sr vs cf fig figs nos vol vols pp ca approx e.g i.e viz al",
 );
-/** The end of a sentence only before a word that begins sentences. */
+/** Abbreviations that end a sentence only before a word that starts sentences. */
 const SHORT = words(
   "jr inc co corp ltd bros etc a.m p.m u.s u.k u.n e.u d.c b.c a.d ph.d m.d b.a m.a dept est " +
     "ave blvd rd jan feb apr jun jul aug sep sept oct nov dec mon tue tues wed thu thur thurs fri",
@@ -20,25 +20,26 @@ const STARTERS = words(
 );
 
 /**
- * How many sentences a text has. A sentence ends at `.`, `?` or `!` before white space, unless the full stop
- * belongs to an abbreviation, an initial, or dots that a small letter follows; in other scripts it ends at their
- * own marks. Words after the last end count too, and so does the `1.` of a list, as in NLTK's splitter.
+ * Counts the sentences of a text. A sentence ends at `.`, `?` or `!` before white space, unless the full
+ * stop belongs to an abbreviation, an initial, or an ellipsis before a lower-case letter. Other scripts have
+ * their own marks. Words after the last end count as a sentence, and so does the `1.` of a list, as in
+ * NLTK's splitter.
  *
- * Abbreviations are those of English; a rare one ends a sentence.
+ * Abbreviations are English; a rare one ends a sentence.
  */
 export function countSentences(text: string): number {
   let sentences = 0;
   let start = 0;
   for (const { index, 0: mark } of text.matchAll(END)) {
     const end = index + mark.length;
-    if (!ends(text.slice(start, index), mark, text.slice(end, end + 60))) continue;
+    if (!endsSentence(text.slice(start, index), mark, text.slice(end, end + 60))) continue;
     sentences++;
     start = end;
   }
   return /[\p{L}\p{N}]/u.test(text.slice(start)) ? sentences + 1 : sentences;
 }
 
-function ends(before: string, mark: string, after: string): boolean {
+function endsSentence(before: string, mark: string, after: string): boolean {
   if (!/^(?:\.+|…)/.test(mark) || /[?!]/.test(mark)) return true;
   const next = /^\s+["'“‘(*_]*([\p{L}\p{N}]*)/u.exec(after)?.[1] ?? "";
   if (/^(?:\.{2,}|…)/.test(mark)) return !/^\p{Ll}/u.test(next);

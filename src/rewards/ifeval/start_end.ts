@@ -1,11 +1,11 @@
 import { z } from "zod";
 import { checker, type Checkers } from "./checker.ts";
 
-/** Instructions on how a response begins and ends. */
+/** Instructions about the beginning and end of a response. */
 export const START_END_CHECKERS: Checkers = {
   "startend:end_checker": checker(
     { end_phrase: z.string().trim().min(1) },
-    (response, { end_phrase }) => unquoted(response).toLowerCase().endsWith(end_phrase.toLowerCase()),
+    (response, { end_phrase }) => stripQuotes(response).toLowerCase().endsWith(end_phrase.toLowerCase()),
   ),
   "startend:quotation": checker({}, (response) => {
     const text = response.trim();
@@ -13,8 +13,8 @@ export const START_END_CHECKERS: Checkers = {
   }),
 };
 
-/** The text without white space, and then without the quotes, around it. */
-function unquoted(response: string): string {
+/** Returns the text without surrounding white space and trailing quotes. */
+function stripQuotes(response: string): string {
   const text = response.trim();
   let end = text.length;
   while (text[end - 1] === '"') end--;

@@ -1,6 +1,7 @@
 /**
- * The forms of a response of which any may follow an instruction in the loose reading: all of it, or without its
- * first line, its last, or both, each also without asterisks. It may have begun or ended with a word of its own.
+ * Returns the variants of a response for the loose check: all of it, or without its first line, its last
+ * line, or both, each also without asterisks. A loose check thus ignores an introduction or a closing
+ * remark.
  */
 export function looseVariants(response: string): string[] {
   const lines = response.split("\n");

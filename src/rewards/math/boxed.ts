@@ -1,17 +1,17 @@
 const BOX = /\\(?:boxed|fbox)\s*\{/y;
-/** A box without braces, as far as the next white space; a word behind it speaks of boxes. */
+/** A box without braces, up to the next white space. A word after `\boxed` is prose about boxes. */
 const BARE =
   /\\(?:boxed|fbox)(?![a-zA-Z])\s*(?![a-zA-Z]{2})((?:(?!\\(?:boxed|fbox))\\[a-zA-Z]+|[^\s$\\{}]|\{[^{}]*\}){1,200})/y;
 const BEGINNING = /\\(?:boxed|fbox)(?![a-zA-Z])/;
 
-/** Whether a text has a box, be it one that cannot be read. */
+/** Returns true if a text has a box, including one that cannot be read. */
 export function hasBox(text: string): boolean {
   return BEGINNING.test(text);
 }
 
 /**
- * What stands in the last `\boxed{…}` of a text whose braces are balanced, or in a `\boxed 2` behind it; `undefined`
- * when there is none.
+ * Returns the content of the last balanced `\boxed{…}` of a text, or of a later `\boxed 2`; `undefined` if
+ * there is none.
  */
 export function lastBoxed(text: string): string | undefined {
   const open: { readonly start: number; readonly isBox: boolean }[] = [];
@@ -26,7 +26,7 @@ export function lastBoxed(text: string): string | undefined {
     if (box !== null || text[at] === "{") {
       open.push({ start: at + 1, isBox: box !== null });
     } else if (text[at] === "\\") {
-      at++; // `\{` and `\}` are braces that are shown
+      at++; // `\{` and `\}` are literal braces
     } else if (text[at] === "}") {
       const closed = open.pop();
       if (closed?.isBox && closed.start > last.start) last = { start: closed.start, end: at };

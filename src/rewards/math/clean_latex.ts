@@ -2,7 +2,7 @@ import { isName } from "./tokens.ts";
 
 type Replacement = readonly [pattern: RegExp, by: string];
 
-/** Taken away or made plain, in this order. Each pattern reads a text once, however hostile it is. */
+/** Replacements, applied in this order. Each pattern is linear in the length of the text. */
 const REPLACEMENTS: readonly Replacement[] = [
   [/\\\$|\$|€|£/g, ""],
   [/[\u2212\u2013]/g, "-"],
@@ -29,49 +29,51 @@ const REPLACEMENTS: readonly Replacement[] = [
   [/(?<![\w.^}\\)])(\d{1,30}) (\d{1,30})\/(\d{1,30})(?![\d.])/g, "($1+$2/$3)"],
 ];
 const REPEATING = /(\d{0,15})\.(\d{0,15})\\overline\s?\{(\d{1,15})\}/g;
-/** A letter or the name of a function in upright or bold type is that letter or name. */
+/** A letter or function name in upright or bold type, which is replaced by itself. */
 const TYPEFACE = /\\(?:mathrm|mathbf|mathit|operatorname)\s?\{\s?([a-zA-Z]|sin|cos|tan|log|ln|exp)\s?\}/g;
 const TEXT =
   /\\(?:text|mbox|mathrm|textbf|textit|textrm|mathbf|mathit|operatorname)\s?\{([^{}]*)\}(?:\s?\^\s?(?:\{\d\}|\d))?/g;
 const CONJUNCTION = /^\s*(?:or|and|,)\s*$/i;
-/** A number or an expression, and the words behind it. */
-const WORDED = /^(.*[\d})])(\s*)([a-zA-Z][a-zA-Z ./]*)(?:\^\{?\d\}?)?$/;
-/** Units that could be products of letters. */
+/** A number or expression with words after it. */
+const NUMBER_WITH_WORDS = /^(.*[\d})])(\s*)([a-zA-Z][a-zA-Z ./]*)(?:\^\{?\d\}?)?$/;
+/** Units that could be read as products of letters. */
 const SHORT_UNITS = new Set("cm mm km kg mg ml cl ft mi yd lb oz hr in sq cu min sec deg mph rad".split(" "));
 const THOUSANDS = /^-?\d{1,3}(?:,\d{3})+(?:\.\d+)?$/;
 
 /**
- * An answer in LaTeX or plain text as a plainer one: without signs of money and degrees, sizes of brackets and
- * spaces, units and words around a number; `\frac12` becomes `\frac{1}{2}` and `3\frac12` a sum.
+ * Simplifies an answer in LaTeX or plain text: removes currency signs, degrees, bracket sizes and spacing,
+ * and units and words around a number. `\frac12` becomes `\frac{1}{2}`, and `3\frac12` becomes a sum.
  */
 export function cleanLatex(answer: string): string {
-  const ended = answer.trim().replace(REPEATING, repeatingDecimal);
+  const ended = answer.trim().replace(REPEATING, fractionOfRepeating);
   const texts = REPLACEMENTS.reduce((text, [pattern, by]) => text.replace(pattern, by), ended)
     .replace(TYPEFACE, "$1");
-  const plain = withoutTexts(texts).replace(/\s+/g, " ").trim().replace(/[.;:]+$/, "").trim();
-  const bare = withoutUnit(plain);
+  const plain = removeTexts(texts).replace(/\s+/g, " ").trim().replace(/[.;:]+$/, "").trim();
+  const bare = removeUnit(plain);
   return THOUSANDS.test(bare) ? bare.replaceAll(",", "") : bare;
 }
 
-/** Words stand for themselves when there is nothing else; `or` and `and` part what they stand between. */
-function withoutTexts(text: string): string {
+/** Removes words, unless there is nothing else. `or` and `and` become separators. */
+function removeTexts(text: string): string {
   const parted = text.replace(TEXT, (whole, words: string) => CONJUNCTION.test(words) ? "," : whole);
   const rest = parted.replace(TEXT, " ");
   return /[\p{L}\p{N}\\]/u.test(rest) ? rest : parted.replace(TEXT, "$1");
 }
 
-/** `5 cm^2` is 5; letters right behind a number are variables unless they are a unit. */
-function withoutUnit(text: string): string {
-  const [, number = "", space = "", behind = ""] = WORDED.exec(text) ?? [];
-  const words = behind.toLowerCase().split(/[ ./]+/).filter((word) => word !== "");
+/**
+ * Removes a unit: `5 cm^2` becomes 5. Letters directly after a number are variables unless they are a unit.
+ */
+function removeUnit(text: string): string {
+  const [, number = "", space = "", suffix = ""] = NUMBER_WITH_WORDS.exec(text) ?? [];
+  const words = suffix.toLowerCase().split(/[ ./]+/).filter((word) => word !== "");
   const isUnit = words.every((word) =>
     SHORT_UNITS.has(word) || (space !== "" && word.length > 2 && !isName(word))
   );
   return number !== "" && isUnit ? number.trim() : text;
 }
 
-/** `0.1\overline{6}` as a fraction. */
-function repeatingDecimal(_: string, whole: string, once: string, again: string): string {
+/** Returns `0.1\overline{6}` as a fraction. */
+function fractionOfRepeating(_: string, whole: string, once: string, again: string): string {
   const under = BigInt("9".repeat(again.length) + "0".repeat(once.length));
   const over = BigInt(`${whole}${once}${again}`) - BigInt(`${whole}${once}` || "0");
   return `(${over}/${under})`;

@@ -1,90 +1,90 @@
 import { applied, product, raised, reciprocal, type Rounded, rounded, sum } from "./rounded.ts";
 
 /**
- * A number: a fraction where that is possible, else what floating point makes of it. A bare one is right but for
- * its last digits.
+ * A number: a fraction if possible, else a floating-point value. A plain `number` is right except for its
+ * last digits.
  */
 export type Exact = Fraction | Rounded | number;
 
-/** A fraction in its lowest terms; what is under the line is above 0. */
+/** A fraction in lowest terms; the denominator is above 0. */
 interface Fraction {
-  readonly over: bigint;
-  readonly under: bigint;
+  readonly numerator: bigint;
+  readonly denominator: bigint;
 }
 
-/** Larger numbers go on as floating point: nobody writes them, and they take time. */
+/** Larger numbers become floating point: answers do not contain them, and they are slow. */
 const MAX_BITS = 4_096;
 const MAX_FRACTION_BITS = 1_500;
 const MAX_EXPONENT = 1_000;
 const MAX_FACTORIAL = 170;
-/** What an answer in decimals may lack, as a share of the number. */
+/** Relative tolerance for answers in decimals. */
 const DECIMALS = 1e-9;
-/** How far numbers may be apart, against what floating point loses. */
+/** Tolerated difference, as a multiple of the rounding error. */
 const SLACK = 16;
-/** A number that is off by a larger share of itself or of 1 could be anything. */
+/** A value with a larger error, relative to itself or to 1, counts as unknown. */
 const MAX_ERROR = 1e-10;
 
-/** The number of decimal digits such as `12`, `.5` or `3.25`. */
+/** Parses a decimal number such as `12`, `.5` or `3.25`. */
 export function exactOf(digits: string): Exact {
   const [whole = "", decimals = ""] = digits.split(".");
-  return reduced(BigInt(`${whole}${decimals}` || "0"), 10n ** BigInt(decimals.length));
+  return reduce(BigInt(`${whole}${decimals}` || "0"), 10n ** BigInt(decimals.length));
 }
 
-/** The sum of two numbers. */
+/** Returns the sum of two numbers. */
 export function plus(a: Exact, b: Exact): Exact {
   if (!isFraction(a) || !isFraction(b)) return sum(roundedOf(a), roundedOf(b));
-  return reduced(a.over * b.under + b.over * a.under, a.under * b.under);
+  return reduce(a.numerator * b.denominator + b.numerator * a.denominator, a.denominator * b.denominator);
 }
 
-/** The product of two numbers. */
+/** Returns the product of two numbers. */
 export function times(a: Exact, b: Exact): Exact {
   if (!isFraction(a) || !isFraction(b)) return product(roundedOf(a), roundedOf(b));
-  return reduced(a.over * b.over, a.under * b.under);
+  return reduce(a.numerator * b.numerator, a.denominator * b.denominator);
 }
 
-/** The number that a number is to be multiplied with to give 1; NaN for 0. */
+/** Returns the reciprocal of a number; NaN for 0. */
 export function inverse(a: Exact): Exact {
   if (!isFraction(a)) return floatOf(a) === 0 ? NaN : reciprocal(roundedOf(a));
-  return a.over === 0n ? NaN : reduced(a.under, a.over);
+  return a.numerator === 0n ? NaN : reduce(a.denominator, a.numerator);
 }
 
-/** The number with the other sign. */
+/** Returns the number with the opposite sign. */
 export function negate(value: Exact): Exact {
-  if (isFraction(value)) return { ...value, over: -value.over };
+  if (isFraction(value)) return { ...value, numerator: -value.numerator };
   return typeof value === "number" ? -value : { ...value, value: -value.value };
 }
 
-/** A power, which is exact for small whole exponents. */
+/** Returns a power; it is exact for small integer exponents. */
 export function power(base: Exact, exponent: Exact): Exact {
   const times = floatOf(exponent);
   const size = Math.abs(times);
   const isSmall = isFraction(base) && isFraction(exponent) && Number.isInteger(times) && size <= MAX_EXPONENT;
-  const most = isFraction(base) && base.under !== 1n ? MAX_FRACTION_BITS : MAX_BITS;
+  const most = isFraction(base) && base.denominator !== 1n ? MAX_FRACTION_BITS : MAX_BITS;
   if (!isSmall || bitsOf(base) * size > most) return raised(roundedOf(base), roundedOf(exponent));
-  const power = { over: base.over ** BigInt(size), under: base.under ** BigInt(size) };
+  const power = { numerator: base.numerator ** BigInt(size), denominator: base.denominator ** BigInt(size) };
   return times < 0 ? inverse(power) : power;
 }
 
-/** A function that is never exact of a number. */
+/** Applies a function whose result is never exact. */
 export function apply(make: (x: number) => number, value: Exact): Exact {
   return applied(make, roundedOf(value));
 }
 
-/** The factorial of a whole number; NaN of any other. */
+/** Returns the factorial of an integer; NaN for other numbers. */
 export function factorial(a: Exact): Exact {
   const last = floatOf(a);
   if (!Number.isInteger(last) || last < 0 || last > MAX_FACTORIAL) return NaN;
   let product = 1n;
   for (let factor = 2n; factor <= BigInt(last); factor++) product *= factor;
-  return reduced(product, 1n);
+  return reduce(product, 1n);
 }
 
-/** The number in floating point. */
+/** Returns the number as floating point. */
 export function floatOf(a: Exact): number {
   return roundedOf(a).value;
 }
 
-/** Whether it is known what a number is: not for 1/0, and not for what floating point has lost. */
+/** Returns true if the value is known: not for 1/0, nor for a value lost to rounding errors. */
 export function isKnown(a: Exact): boolean {
   if (isFraction(a)) return true;
   const { value, error } = roundedOf(a);
@@ -92,37 +92,40 @@ export function isKnown(a: Exact): boolean {
 }
 
 /**
- * Whether two numbers are one: exactly where both are exact, to nine digits where one is, else to what floating
- * point loses. What is not known is never one.
+ * Returns true if two numbers are equal: exactly if both are exact, to nine digits if one is, else up to
+ * rounding errors. Unknown values are never equal.
  */
 export function isSame(a: Exact, b: Exact): boolean {
-  if (isFraction(a) && isFraction(b)) return a.over === b.over && a.under === b.under;
+  if (isFraction(a) && isFraction(b)) return a.numerator === b.numerator && a.denominator === b.denominator;
   if (!isKnown(a) || !isKnown(b)) return false;
   const [first, second] = [roundedOf(a), roundedOf(b)];
   const size = Math.max(Math.abs(first.value), Math.abs(second.value));
-  if (!Number.isFinite(size)) return false; // a fraction larger than floating point holds
-  const lost = SLACK * (first.error + second.error);
-  const given = isFraction(a) || isFraction(b) ? DECIMALS * size : 0;
-  return Math.abs(first.value - second.value) <= Math.max(lost, given);
+  if (!Number.isFinite(size)) return false; // a fraction beyond the range of floating point
+  const tolerance = SLACK * (first.error + second.error);
+  const decimalTolerance = isFraction(a) || isFraction(b) ? DECIMALS * size : 0;
+  return Math.abs(first.value - second.value) <= Math.max(tolerance, decimalTolerance);
 }
 
-/** Whether a number is a fraction, and so what it says. */
+/** Returns true if a number is an exact fraction. */
 export function isFraction(a: Exact): a is Fraction {
-  return typeof a !== "number" && "over" in a;
+  return typeof a !== "number" && "numerator" in a;
 }
 
 function roundedOf(a: Exact): Rounded {
   if (typeof a === "number") return rounded(a);
   if (!isFraction(a)) return a;
   const value = quotient(a);
-  return a.under === 1n && Number.isSafeInteger(value) ? { value, error: 0 } : rounded(value);
+  return a.denominator === 1n && Number.isSafeInteger(value) ? { value, error: 0 } : rounded(value);
 }
 
-function reduced(over: bigint, under: bigint): Exact {
-  const divisor = greatestDivisor(over < 0n ? -over : over, under < 0n ? -under : under);
-  const sign = under < 0n ? -1n : 1n;
-  const fraction = { over: sign * over / divisor, under: sign * under / divisor };
-  const most = fraction.under === 1n ? MAX_BITS : MAX_FRACTION_BITS;
+function reduce(numerator: bigint, denominator: bigint): Exact {
+  const divisor = greatestDivisor(
+    numerator < 0n ? -numerator : numerator,
+    denominator < 0n ? -denominator : denominator,
+  );
+  const sign = denominator < 0n ? -1n : 1n;
+  const fraction = { numerator: sign * numerator / divisor, denominator: sign * denominator / divisor };
+  const most = fraction.denominator === 1n ? MAX_BITS : MAX_FRACTION_BITS;
   return bitsOf(fraction) > most ? quotient(fraction) : fraction;
 }
 
@@ -131,15 +134,15 @@ function greatestDivisor(a: bigint, b: bigint): bigint {
   return a;
 }
 
-function bitsOf({ over, under }: Fraction): number {
-  return 4 * Math.max(over.toString(16).length, under.toString(16).length);
+function bitsOf({ numerator, denominator }: Fraction): number {
+  return 4 * Math.max(numerator.toString(16).length, denominator.toString(16).length);
 }
 
-/** Divides so that large fractions do not overflow on the way; NaN for what is smaller than floating point holds. */
-function quotient({ over, under }: Fraction): number {
-  const direct = Number(over) / Number(under);
-  if (over === 0n || (Number.isFinite(direct) && direct !== 0)) return direct;
-  const shift = 64 + bitsOf({ over: under, under }) - bitsOf({ over, under: 1n });
-  const value = Number((over << BigInt(shift)) / under) * 2 ** -shift;
+/** Divides without overflow for large fractions; NaN if the result is too small for floating point. */
+function quotient({ numerator, denominator }: Fraction): number {
+  const direct = Number(numerator) / Number(denominator);
+  if (numerator === 0n || (Number.isFinite(direct) && direct !== 0)) return direct;
+  const shift = 64 + bitsOf({ numerator: denominator, denominator }) - bitsOf({ numerator, denominator: 1n });
+  const value = Number((numerator << BigInt(shift)) / denominator) * 2 ** -shift;
   return value === 0 ? NaN : value;
 }

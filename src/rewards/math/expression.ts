@@ -13,15 +13,15 @@ import {
 import { binomial, FUNCTIONS, root } from "./functions.ts";
 import { isName, tokensOf } from "./tokens.ts";
 
-/** The value of an expression where its variables have these values. */
+/** Evaluates an expression with the given values of its variables. */
 export type Expression = (variables: (name: string) => Exact) => Exact;
 
-/** Longer or deeper, an expression is no answer. */
+/** Limits of an expression, in characters and nesting. */
 const MAX_CHARACTERS = 1_000;
 const MAX_DEPTH = 60;
 const CLOSING: Readonly<Record<string, string>> = { "(": ")", "{": "}", "[": "]" };
 
-/** Reads an expression of LaTeX or plain text; `null` when it is none. Nothing of it is run. */
+/** Parses an expression in LaTeX or plain text; `null` if it is not valid. Nothing is executed. */
 export function parseExpression(text: string): Expression | null {
   if (text.length > MAX_CHARACTERS) return null;
   const tokens = tokensOf(text);
@@ -48,7 +48,7 @@ class Parser {
     let left = this.#signed(depth);
     while (left !== null && (this.#next === "+" || this.#next === "-")) {
       const right = this.#signed(depth);
-      left = right && join(plus, left, right);
+      left = right && combine(plus, left, right);
     }
     return left;
   }
@@ -57,12 +57,12 @@ class Parser {
     return this.#tokens[this.#at];
   }
 
-  /** A product with the sign before it. */
+  /** Parses a product with an optional sign. */
   #signed(depth: number): Expression | null {
     const isNegative = this.#take("-");
     if (!isNegative) this.#take("+");
     const product = this.#product(depth + 1);
-    return product && isNegative ? negative(product) : product;
+    return product && isNegative ? negateExpression(product) : product;
   }
 
   #product(depth: number): Expression | null {
@@ -70,13 +70,13 @@ class Parser {
     while (left !== null) {
       const divides = this.#take("/");
       if (!divides && !this.#take("*") && !this.#startsOperand()) return left;
-      const right = this.#take("-") ? negated(this.#power(depth)) : this.#power(depth);
-      left = right && join(times, left, divides ? of(inverse, right) : right);
+      const right = this.#take("-") ? negateIfParsed(this.#power(depth)) : this.#power(depth);
+      left = right && combine(times, left, divides ? mapExpression(inverse, right) : right);
     }
     return null;
   }
 
-  /** Whether what comes next is multiplied without a sign; digits behind digits are not. */
+  /** Returns true if an implicit product follows. Digits after digits are not one. */
   #startsOperand(): boolean {
     const next = this.#next ?? "";
     if (/^[\d.]/.test(next)) return !/^[\d.]/.test(this.#tokens[this.#at - 1] ?? "");
@@ -86,19 +86,19 @@ class Parser {
   #power(depth: number): Expression | null {
     if (depth > MAX_DEPTH) return null;
     let base = this.#operand(depth);
-    while (base !== null && this.#take("!")) base = of(factorial, base);
+    while (base !== null && this.#take("!")) base = mapExpression(factorial, base);
     if (base === null || !this.#take("^")) return base;
-    const exponent = this.#take("-") ? negated(this.#power(depth + 1)) : this.#power(depth + 1);
-    return exponent && join(power, base, exponent);
+    const exponent = this.#take("-") ? negateIfParsed(this.#power(depth + 1)) : this.#power(depth + 1);
+    return exponent && combine(power, base, exponent);
   }
 
   #operand(depth: number): Expression | null {
     const token = this.#next ?? "";
     if (CLOSING[token] !== undefined) return this.#group(depth);
-    if (token === "|") return this.#size(depth);
+    if (token === "|") return this.#absolute(depth);
     this.#at++;
     if (/^[\d.]/.test(token)) return constant(exactOf(token));
-    if (isName(token)) return this.#named(token, depth + 1);
+    if (isName(token)) return this.#nameValue(token, depth + 1);
     return /^\\?[a-zA-Z]/.test(token) ? (variables) => variables(token) : null;
   }
 
@@ -110,20 +110,20 @@ class Parser {
     return this.#take(closing) ? inner : null;
   }
 
-  /** `|x|`: what is in it is never empty, so that the second bar closes. */
-  #size(depth: number): Expression | null {
+  /** Parses `|x|`. Its content is never empty, so the second bar always closes it. */
+  #absolute(depth: number): Expression | null {
     this.#at++;
     const inner = this.sum(depth + 1);
     if (inner === null || !this.#take("|")) return null;
-    return of((value) => floatOf(value) < 0 ? negate(value) : value, inner);
+    return mapExpression((value) => floatOf(value) < 0 ? negate(value) : value, inner);
   }
 
-  #named(name: string, depth: number): Expression | null {
+  #nameValue(name: string, depth: number): Expression | null {
     switch (name) {
       case "pi":
         return constant(Math.PI);
       case "frac":
-        return this.#pair(depth, (over, under) => times(over, inverse(under)));
+        return this.#pair(depth, (numerator, denominator) => times(numerator, inverse(denominator)));
       case "binom":
         return this.#pair(depth, binomial);
       case "sqrt":
@@ -138,31 +138,31 @@ class Parser {
   #pair(depth: number, make: (first: Exact, second: Exact) => Exact): Expression | null {
     const first = this.#argument(depth);
     const second = first && this.#argument(depth);
-    return first && second && join(make, first, second);
+    return first && second && combine(make, first, second);
   }
 
   #root(depth: number): Expression | null {
     const degree = this.#next === "[" ? this.#group(depth) : constant(exactOf("2"));
-    const inside = degree && this.#argument(depth);
-    return degree && inside && join(root, inside, degree);
+    const operand = degree && this.#argument(depth);
+    return degree && operand && combine(root, operand, degree);
   }
 
   #logarithm(depth: number): Expression | null {
     const base = this.#take("_") ? this.#argument(depth) : constant(exactOf("10"));
-    const inside = base && this.#power(depth);
-    return base && inside && join(logarithm, inside, base);
+    const operand = base && this.#power(depth);
+    return base && operand && combine(logarithm, operand, base);
   }
 
-  /** `sin x`, `sin(x)`, `sin^2 x`. */
+  /** Parses `sin x`, `sin(x)` and `sin^2 x`. */
   #function(name: string, depth: number): Expression | null {
     const exponent = this.#take("^") ? this.#argument(depth) : constant(exactOf("1"));
-    const inside = exponent && this.#power(depth);
+    const operand = exponent && this.#power(depth);
     const make = FUNCTIONS[name];
-    if (!exponent || !inside || make === undefined) return null;
-    return join(power, of((x) => apply(make, x), inside), exponent);
+    if (!exponent || !operand || make === undefined) return null;
+    return combine(power, mapExpression((x) => apply(make, x), operand), exponent);
   }
 
-  /** A group, or one token alone. */
+  /** Parses a group or a single token. */
   #argument(depth: number): Expression | null {
     return CLOSING[this.#next ?? ""] === undefined ? this.#operand(depth) : this.#group(depth);
   }
@@ -182,18 +182,18 @@ function constant(value: Exact): Expression {
   return () => value;
 }
 
-function of(make: (value: Exact) => Exact, inner: Expression): Expression {
+function mapExpression(make: (value: Exact) => Exact, inner: Expression): Expression {
   return (variables) => make(inner(variables));
 }
 
-function join(make: (a: Exact, b: Exact) => Exact, left: Expression, right: Expression): Expression {
+function combine(make: (a: Exact, b: Exact) => Exact, left: Expression, right: Expression): Expression {
   return (variables) => make(left(variables), right(variables));
 }
 
-function negative(inner: Expression): Expression {
-  return of(negate, inner);
+function negateExpression(inner: Expression): Expression {
+  return mapExpression(negate, inner);
 }
 
-function negated(inner: Expression | null): Expression | null {
-  return inner && negative(inner);
+function negateIfParsed(inner: Expression | null): Expression | null {
+  return inner && negateExpression(inner);
 }

@@ -1,6 +1,6 @@
 import { type Exact, exactOf, floatOf, inverse, isFraction, negate, power, times } from "./exact.ts";
 
-/** The functions of one number that are never exact, by name. */
+/** Functions of one number, by name. Their results are never exact. */
 export const FUNCTIONS: Readonly<Record<string, (x: number) => number>> = {
   sin: Math.sin,
   cos: Math.cos,
@@ -18,30 +18,30 @@ export const FUNCTIONS: Readonly<Record<string, (x: number) => number>> = {
   exp: Math.exp,
 };
 
-/** A root, exact where it is a whole number or a fraction of such. */
+/** Returns a root; it is exact if it is an integer or a fraction of integers. */
 export function root(value: Exact, degree: Exact): Exact {
   const [x, n] = [floatOf(value), floatOf(degree)];
   const isOdd = Math.abs(n % 2) === 1;
   const [size, share] = [x < 0 && isOdd ? negate(value) : value, inverse(degree)];
   const guess = size === value ? power(size, share) : negate(power(size, share));
   if (!isFraction(value) || !Number.isInteger(n)) return guess;
-  const exact = nearFraction(floatOf(guess), value.under, n);
+  const exact = nearFraction(floatOf(guess), value.denominator, n);
   const again = exact && power(exact, degree);
-  const isExact = again !== null && isFraction(again) && again.over === value.over &&
-    again.under === value.under;
+  const isExact = again !== null && isFraction(again) && again.numerator === value.numerator &&
+    again.denominator === value.denominator;
   return exact !== null && isExact ? exact : guess;
 }
 
-/** The fraction next to a root, over the root of what is under the line. */
-function nearFraction(guess: number, under: bigint, degree: number): Exact | null {
-  const line = Math.round(Number(under) ** (1 / degree));
-  const over = Math.round(guess * line);
-  if (!Number.isSafeInteger(line) || !Number.isSafeInteger(over) || line === 0) return null;
-  const size = times(exactOf(String(Math.abs(over))), inverse(exactOf(String(line))));
-  return over < 0 ? negate(size) : size;
+/** Returns the fraction nearest to a root, with the root of the denominator. */
+function nearFraction(guess: number, denominator: bigint, degree: number): Exact | null {
+  const line = Math.round(Number(denominator) ** (1 / degree));
+  const numerator = Math.round(guess * line);
+  if (!Number.isSafeInteger(line) || !Number.isSafeInteger(numerator) || line === 0) return null;
+  const size = times(exactOf(String(Math.abs(numerator))), inverse(exactOf(String(line))));
+  return numerator < 0 ? negate(size) : size;
 }
 
-/** How many ways there are to choose `k` of `n`; NaN unless both are whole numbers that make sense. */
+/** Returns the binomial coefficient of `n` and `k`; NaN unless both are integers in range. */
 export function binomial(n: Exact, k: Exact): Exact {
   const [all, chosen] = [floatOf(n), floatOf(k)];
   if (!Number.isInteger(all) || !Number.isInteger(chosen) || chosen < 0 || chosen > all || all > 1_000) {

@@ -1,9 +1,9 @@
 import { type Exact, exactOf, inverse, negate, times } from "./exact.ts";
 
-/** Where expressions are compared: a value for each variable. */
+/** Values of variables at which expressions are compared. */
 export type Point = (variable: string) => Exact;
 
-/** What the values of a point are: from one whole number to another, over a third. */
+/** Range of the values of a point: integers from `from` to `to`, divided by `under`. */
 interface Range {
   readonly from: number;
   readonly to: number;
@@ -14,22 +14,23 @@ interface Range {
 const SMALL = { from: 29, to: 300, under: 97 };
 
 /**
- * Small numbers, where no term of a sum is lost beside another one, and few powers are too large; some below 0,
- * some below 1; then what only has a value for large or for whole numbers finds it.
+ * Mostly small numbers, where no term of a sum gets lost beside another one and few powers overflow. Some
+ * are negative, some below 1. Expressions that only have a value for large numbers or for integers get such
+ * points, too.
  */
 const RANGES: readonly Range[] = [
-  ...repeated(5, { ...SMALL, signs: "above" }),
-  ...repeated(1, { ...SMALL, signs: "below" }),
-  ...repeated(6, { ...SMALL, signs: "mixed" }),
-  ...repeated(4, { from: 5, to: 92, under: 97, signs: "mixed" }),
-  ...repeated(2, { from: 300, to: 4_000, under: 97, signs: "above" }),
-  ...repeated(3, { from: 10_000, to: 90_000, under: 97, signs: "above" }),
-  ...repeated(8, { from: 1, to: 12, under: 1, signs: "above" }),
+  ...repeat(5, { ...SMALL, signs: "above" }),
+  ...repeat(1, { ...SMALL, signs: "below" }),
+  ...repeat(6, { ...SMALL, signs: "mixed" }),
+  ...repeat(4, { from: 5, to: 92, under: 97, signs: "mixed" }),
+  ...repeat(2, { from: 300, to: 4_000, under: 97, signs: "above" }),
+  ...repeat(3, { from: 10_000, to: 90_000, under: 97, signs: "above" }),
+  ...repeat(8, { from: 1, to: 12, under: 1, signs: "above" }),
 ];
 
-/** Points at which each variable has a value of its own, which has nothing to do with those at other points. */
+/** Points at which each variable has its own value, independent of other points. */
 export const POINTS: readonly Point[] = RANGES.map((range, at) => (variable) =>
-  valueOf(range, hashed(`${at} ${variable}`))
+  valueOf(range, hash(`${at} ${variable}`))
 );
 
 function valueOf({ from, to, under, signs }: Range, bits: number): Exact {
@@ -38,8 +39,8 @@ function valueOf({ from, to, under, signs }: Range, bits: number): Exact {
   return signs === "below" || (signs === "mixed" && bits % 2 === 1) ? negate(value) : value;
 }
 
-/** 32 bits of which each depends on all of a text (FNV-1a, then the last steps of MurmurHash3). */
-function hashed(text: string): number {
+/** Hashes a text to 32 bits (FNV-1a, then the last steps of MurmurHash3). */
+function hash(text: string): number {
   let bits = 0x811c9dc5;
   for (const letter of text) bits = Math.imul(bits ^ (letter.codePointAt(0) ?? 0), 0x01000193);
   bits = Math.imul(bits ^ (bits >>> 16), 0x85ebca6b);
@@ -47,6 +48,6 @@ function hashed(text: string): number {
   return (bits ^ (bits >>> 16)) >>> 0;
 }
 
-function repeated(count: number, range: Range): Range[] {
+function repeat(count: number, range: Range): Range[] {
   return Array.from({ length: count }, () => range);
 }

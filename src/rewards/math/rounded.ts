@@ -1,40 +1,40 @@
-/** A number of floating point, and by how much it may be off. */
+/** A floating-point number with a bound of its error. */
 export interface Rounded {
   readonly value: number;
   readonly error: number;
 }
 
-/** What one operation may lose, as a share of its result. */
+/** Relative error of one operation. */
 const SHARE = 4 * Number.EPSILON;
-/** Below it floating point has fewer digits, down to none. */
+/** Below this value, floating point loses digits. */
 const TINY = 1e-300;
-/** A power whose logarithm is off by more is not known. */
+/** A power with a larger error in its logarithm counts as unknown. */
 const MAX_SHARE = 0.1;
 
-/** A number that is right but for its last digits. */
+/** Returns a number that is right except for its last digits. */
 export function rounded(value: number): Rounded {
   return { value, error: SHARE * Math.abs(value) };
 }
 
-/** The sum, which is off by as much as its terms are, however small they leave it. */
+/** Returns the sum. Its error is the sum of the errors of its terms. */
 export function sum(a: Rounded, b: Rounded): Rounded {
   return withError(a.value + b.value, a.error + b.error);
 }
 
-/** The product. */
+/** Returns the product. */
 export function product(a: Rounded, b: Rounded): Rounded {
   const error = Math.abs(a.value) * b.error + Math.abs(b.value) * a.error + a.error * b.error;
   return withError(a.value * b.value, error + TINY);
 }
 
-/** One divided by a number; NaN for what may be 0 or has no end. */
+/** Returns the reciprocal; NaN for a number that may be 0 or is infinite. */
 export function reciprocal({ value, error }: Rounded): Rounded {
   const least = Math.abs(value) - error;
   if (!(least > 0) || !Number.isFinite(value)) return rounded(NaN);
   return withError(1 / value, error / Math.abs(value) / least + TINY);
 }
 
-/** A power; what may be 0 has none below it. */
+/** Returns a power. A base that may be 0 has no negative powers. */
 export function raised(base: Rounded, exponent: Rounded): Rounded {
   const least = Math.abs(base.value) - base.error;
   if (!(least > 0)) {
@@ -47,11 +47,11 @@ export function raised(base: Rounded, exponent: Rounded): Rounded {
   return withError(value, share > MAX_SHARE ? Infinity : 2 * share * Math.abs(value) + TINY);
 }
 
-/** A function of a number, with what it makes of the numbers that this one may be. */
+/** Applies a function to a number and to both ends of its error range. */
 export function applied(make: (x: number) => number, { value, error }: Rounded): Rounded {
-  const near = [value, value - error, value + error].map(make).filter((made) => !Number.isNaN(made));
-  const [made = NaN] = near;
-  return withError(made, Math.max(...near) - Math.min(...near));
+  const near = [value, value - error, value + error].map(make).filter((result) => !Number.isNaN(result));
+  const [result = NaN] = near;
+  return withError(result, Math.max(...near) - Math.min(...near));
 }
 
 function withError(value: number, error: number): Rounded {

@@ -4,15 +4,15 @@ import { type Expression, parseExpression } from "./expression.ts";
 import { POINTS } from "./points.ts";
 import { type Shape, shapeOf } from "./shape.ts";
 
-/** At how many points both of two expressions must have a value to be compared by it. */
-const ENOUGH = 3;
+/** Minimum number of points at which both expressions need a value to be compared. */
+const MIN_POINTS = 3;
 const PERCENT = /\\?%/g;
-/** More parts in one answer than any has. */
+/** Maximum number of parts of an answer. */
 const MAX_PARTS = 100;
 
 /**
- * Whether two mathematical answers are one: numbers by value, expressions by their values, sets and lists in any
- * order, tuples, intervals and matrices part by part, all else by its text.
+ * Returns true if two mathematical answers are equal: numbers by value, expressions by their values, sets
+ * and lists in any order, tuples, intervals and matrices part by part, everything else as text.
  */
 export function isSameAnswer(given: string, truth: string): boolean {
   const [first, second] = [given, truth].map((text) => cleanLatex(text.replace(PERCENT, "")));
@@ -32,10 +32,10 @@ function isSameShape(given: Shape, truth: Shape): boolean {
     return given.brackets === (truth.kind === "ordered" ? truth.brackets : "") &&
       parts.every((part, at) => isSameShape(part, truth.parts[at] ?? part));
   }
-  const left = [...truth.parts];
+  const remaining = [...truth.parts];
   return parts.every((part) => {
-    const at = left.findIndex((other) => isSameShape(part, other));
-    if (at >= 0) left.splice(at, 1);
+    const at = remaining.findIndex((other) => isSameShape(part, other));
+    if (at >= 0) remaining.splice(at, 1);
     return at >= 0;
   });
 }
@@ -44,7 +44,7 @@ function isSamePlain(given: string, truth: string): boolean {
   if (compact(given) === compact(truth)) return true;
   const [first, second] = [parseExpression(given), parseExpression(truth)];
   if (first !== null && second !== null) return isSameEverywhere(first, second);
-  const [left, right] = [sidesApart(given), sidesApart(truth)];
+  const [left, right] = [differenceOfSides(given), differenceOfSides(truth)];
   return left !== null && right !== null && isMultiple(left, right);
 }
 
@@ -55,10 +55,10 @@ function isSameEverywhere(first: Expression, second: Expression): boolean {
     if (isConstant) return true;
     points++;
   }
-  return points >= ENOUGH;
+  return points >= MIN_POINTS;
 }
 
-/** What two expressions are worth at the points where both have a value; once, if they are so everywhere. */
+/** Yields the values of two expressions at the points where both have one; once if both are constant. */
 function* valuesOf(
   first: Expression,
   second: Expression,
@@ -76,21 +76,21 @@ function* valuesOf(
   }
 }
 
-/** By how much the sides of an equation differ. */
-function sidesApart(text: string): Expression | null {
+/** Returns the difference between the sides of an equation. */
+function differenceOfSides(text: string): Expression | null {
   const [left = "", right = "", ...others] = text.split("=");
   return others.length > 0 || right === "" ? null : parseExpression(`(${left})-(${right})`);
 }
 
-/** Whether two equations say the same: whether one is the other, multiplied by a number that is not 0. */
+/** Returns true if one equation is the other one multiplied by a number other than 0. */
 function isMultiple(first: Expression, second: Expression): boolean {
   const values = [...valuesOf(first, second)];
-  const some = values.find(({ a, b }) => !isSame(a, 0) && !isSame(b, 0));
-  return some !== undefined && values.length >= ENOUGH &&
-    values.every(({ a, b }) => isSame(times(a, some.b), times(b, some.a)));
+  const nonZero = values.find(({ a, b }) => !isSame(a, 0) && !isSame(b, 0));
+  return nonZero !== undefined && values.length >= MIN_POINTS &&
+    values.every(({ a, b }) => isSame(times(a, nonZero.b), times(b, nonZero.a)));
 }
 
-/** Without spaces; words without their case too, and braces that hold one character. */
+/** Removes spaces and braces around single characters. Words become lower case. */
 function compact(text: string): string {
   const dense = text.replace(/\s/g, "").replace(/([_^])\{(\w)\}/g, "$1$2");
   return /^\p{L}{2,}$/u.test(dense) ? dense.toLowerCase() : dense;

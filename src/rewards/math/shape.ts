@@ -1,10 +1,10 @@
-/** How an answer is built. */
+/** Structure of an answer. */
 export type Shape =
-  /** A number, an expression or a text. */
+  /** A number, an expression or text. */
   | { readonly kind: "plain"; readonly text: string }
-  /** A tuple, an interval, a row of a matrix: the order counts, and what they are between. */
+  /** A tuple, an interval or a row of a matrix. Order and brackets matter. */
   | { readonly kind: "ordered"; readonly brackets: string; readonly parts: readonly Shape[] }
-  /** A set, several answers, a union: the order does not count. */
+  /** A set, several answers or a union. Order does not matter. */
   | { readonly kind: "unordered"; readonly parts: readonly Shape[] };
 
 const MATRIX = /^\\begin\{([pbvBV]?matrix|array)\}(?:\{[^{}]*\})?(.*)\\end\{\1\}$/s;
@@ -13,7 +13,7 @@ const ASSIGNMENT =
   /^((?:\\[a-z]{2,8}|[a-zA-Z])(?:_\{?\w\}?)?(?:\([a-zA-Z]\))?|\([a-zA-Z](?:, ?[a-zA-Z]){1,3}\))\s?(?:=|\\in(?![a-zA-Z]))\s?(.+)$/s;
 const MAX_DEPTH = 10;
 
-/** Takes a cleaned answer apart; `x = 5` is `5`, and `2 \pm 1` is two answers. */
+/** Parses the structure of a cleaned answer. `x = 5` becomes `5`, and `2 \pm 1` becomes two answers. */
 export function shapeOf(answer: string, depth = 0): Shape {
   const text = answer.trim();
   const assigned = ASSIGNMENT.exec(text)?.[2];
@@ -26,7 +26,7 @@ export function shapeOf(answer: string, depth = 0): Shape {
   return listShape(text, depth) ?? signsShape(text, depth) ?? { kind: "plain", text };
 }
 
-/** What is between brackets, or has commas between its parts. */
+/** Parses text in brackets or with commas. */
 function listShape(text: string, depth: number): Shape | undefined {
   const isSet = text.startsWith("\\{") && text.endsWith("\\}");
   if (isSet) return unordered(commaParts(text.slice(2, -2)), depth);
@@ -41,7 +41,7 @@ function listShape(text: string, depth: number): Shape | undefined {
   return new Set(names).size > 1 ? namedShape(parts, depth) : unordered(parts, depth);
 }
 
-/** `a = 2, b = 3`, where it counts which of them is what. */
+/** Parses `a = 2, b = 3`, where the names matter. */
 function namedShape(parts: readonly string[], depth: number): Shape {
   const named = parts.map((part): Shape => {
     const [, name = "", value = part] = ASSIGNMENT.exec(part.trim()) ?? [];
@@ -77,7 +77,7 @@ function commaParts(text: string): string[] {
   return partsOf(text, (at) => text[at] === "," ? 1 : 0).filter((part) => part.trim() !== "");
 }
 
-/** Cuts where `separator` says how long one is, outside of all brackets. */
+/** Splits a text outside of all brackets. `separator` returns the length of a separator at an index, or 0. */
 function partsOf(text: string, separator: (at: number) => number): string[] {
   const parts: string[] = [];
   let start = 0;
@@ -93,7 +93,7 @@ function partsOf(text: string, separator: (at: number) => number): string[] {
   return [...parts, text.slice(start)];
 }
 
-/** Whether the first bracket is closed by the last character, as in `(1, 2)` and not in `(1)(2)`. */
+/** Returns true if the last character closes the first bracket, as in `(1, 2)` but not in `(1)(2)`. */
 function closesAtEnd(text: string): boolean {
   let open = 0;
   for (let at = 0; at < text.length; at++) {

@@ -1,5 +1,5 @@
 const TOKEN = /\d+(?:\.\d+)?|\.\d+|\\[a-zA-Z]+|[a-zA-Z]+|[-+*/^_!(){}[\]|]/y;
-/** The names that are more than a product of letters. */
+/** Names of functions and constants. */
 const NAMES: ReadonlySet<string> = new Set([
   "pi",
   "sqrt",
@@ -21,13 +21,13 @@ const NAMES: ReadonlySet<string> = new Set([
   "ln",
   "exp",
 ]);
-/** Letters of the Greek alphabet are variables. */
+/** Greek letters are variables. */
 const GREEK =
   /^\\(?:alpha|beta|gamma|delta|epsilon|varepsilon|theta|lambda|mu|nu|rho|sigma|tau|phi|varphi|omega)$/;
-/** More letters in a row are a word, and not a product. */
+/** Longer runs of letters are words, not products. */
 const MAX_LETTERS = 2;
 
-/** The tokens of an expression, names without their backslash; `null` when something else is in it. */
+/** Returns the tokens of an expression, with names without backslash; `null` if it contains anything else. */
 export function tokensOf(text: string): string[] | null {
   const tokens: string[] = [];
   for (let at = 0; at < text.length;) {
@@ -45,7 +45,7 @@ export function tokensOf(text: string): string[] | null {
   return tokens;
 }
 
-/** Whether a token is the name of a function or a constant. */
+/** Returns true if a token is the name of a function or constant. */
 export function isName(token: string): boolean {
   return NAMES.has(token);
 }

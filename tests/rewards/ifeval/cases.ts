@@ -1,9 +1,14 @@
-/** A response to one instruction, and whether it follows it in the strict and in the loose reading. */
+/**
+ * A response to one instruction, and whether it follows the instruction in the strict and in the loose
+ * check.
+ */
 export interface Case {
   readonly args?: Readonly<Record<string, unknown>>;
   readonly response: string;
   readonly strict: boolean;
-  /** As in the strict reading unless given. */
+  /**
+   * @default the value of the strict check
+   */
   readonly loose?: boolean;
 }
 
@@ -21,7 +26,7 @@ const first = (num_paragraphs: number, nth_paragraph: number, first_word: string
   first_word,
 });
 
-/** Each instruction with responses that follow it and that do not. */
+/** Responses that follow or violate each instruction. */
 export const CASES: Readonly<Record<string, readonly Case[]>> = {
   "keywords:existence": [
     { args: { keywords: ["mom", "Mother"] }, response: "A mother is a MOM.", strict: true },

@@ -43,22 +43,22 @@ const TEXTS: readonly (readonly [string, string])[] = [
 ];
 
 for (const [language, text] of TEXTS) {
-  Deno.test(`languageOf() takes '${text.slice(0, 30)}…' for ${language}`, () => {
+  Deno.test(`languageOf() detects ${language} in '${text.slice(0, 30)}…'`, () => {
     assertEquals(languageOf(text), language);
     assertEquals(languageOf(text.toUpperCase()), language);
   });
 }
 
-Deno.test("languageOf() goes by most of the letters", () => {
+Deno.test("languageOf() uses the script of most letters", () => {
   assertEquals(languageOf("यह एक वाक्य है और इसमें Deno का नाम है"), "hi");
   assertEquals(languageOf("The word नमस्ते is Hindi, and the rest of this is not."), "en");
 });
 
-Deno.test("languageOf() says nothing of a text without letters", () => {
+Deno.test("languageOf() returns undefined for a text without letters", () => {
   for (const text of ["", "123 + 4!", "😀", "\n"]) assertEquals(languageOf(text), undefined);
 });
 
-Deno.test("languageOf() knows every language of the real prompts", () => {
+Deno.test("languageOf() supports each language of the IFEval prompts", () => {
   const codes = "ar bg bn de fa fi gu hi it kn ko mr ne pa pt ru sw ta te th ur vi en".split(" ");
   assertEquals(codes.filter((code) => !KNOWN_LANGUAGES.has(code)), []);
 });

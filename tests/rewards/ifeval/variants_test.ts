@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { looseVariants } from "../../../src/rewards/ifeval/variants.ts";
 
-Deno.test("looseVariants() gives eight forms of a response", () => {
+Deno.test("looseVariants() returns eight variants of a response", () => {
   assertEquals(looseVariants("Sure:\n\n*one*\n\nBye"), [
     "Sure:\n\n*one*\n\nBye",
     "*one*\n\nBye",

@@ -12,7 +12,7 @@ Deno.test("countWords() counts runs of letters, digits and underscores", () => {
   assertEquals(countWords("It's a well-known fact_1, naïve Ärger 42!"), 9);
 });
 
-Deno.test("countCapitalWords() counts the words that are all capitals", () => {
+Deno.test("countCapitalWords() counts words in capitals", () => {
   const counts = [["I am A B-52 PILOT.", 4], ["IT'S", 2], ["IT's", 1], ["DON'T", 2], ["CANNOT", 2], [
     "**BOLD**",
     1,
@@ -22,7 +22,7 @@ Deno.test("countCapitalWords() counts the words that are all capitals", () => {
   }
 });
 
-Deno.test("isUpperCase() and isLowerCase() need a letter, and no other case", () => {
+Deno.test("isUpperCase() and isLowerCase() need letters of one case only", () => {
   assertEquals([isUpperCase("A1!"), isUpperCase("Aa"), isUpperCase("1"), isUpperCase("ǅ")], [
     true,
     false,

@@ -13,7 +13,7 @@ import {
 } from "../../../src/rewards/math/exact.ts";
 import { isSameAnswer } from "../../../src/rewards/math/same_answer.ts";
 
-/** A sum, difference, product or quotient of whole numbers, in LaTeX, with the fraction that it is. */
+/** Generates a sum, difference, product or quotient of integers in LaTeX, with its value as a fraction. */
 interface Sample {
   readonly text: string;
   readonly over: bigint;
@@ -54,7 +54,7 @@ function joined([a, b, operator]: [Sample, Sample, string]): Sample {
   }
 }
 
-Deno.test("isSameAnswer() takes any fraction for the expression that it came from, and no other", () => {
+Deno.test("isSameAnswer() accepts exactly the fraction that an expression equals", () => {
   fc.assert(fc.property(sample, ({ text, over, under }) => {
     if (under === 0n) return;
     assertEquals(isSameAnswer(text, `\\frac{${over}}{${under}}`), true, text);
@@ -62,7 +62,7 @@ Deno.test("isSameAnswer() takes any fraction for the expression that it came fro
   }));
 });
 
-Deno.test("isSameAnswer() ends for any text", () => {
+Deno.test("isSameAnswer() returns for any text", () => {
   const part = fc.constantFrom(
     ..."0123456789.,+-*/^_!()[]{}|&\\%$=xyi ".split(""),
     "\\frac",
@@ -90,7 +90,7 @@ Deno.test("exact numbers stay exact as long as they are small", () => {
   assertEquals(floatOf(factorial(exactOf("5"))), 120);
 });
 
-Deno.test("exact numbers have no value where there is none", () => {
+Deno.test("exact numbers are unknown where they are undefined", () => {
   for (
     const none of [inverse(exactOf("0")), inverse(0), factorial(exactOf("1.5")), factorial(exactOf("171"))]
   ) {
