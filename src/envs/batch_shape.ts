@@ -1,10 +1,12 @@
-/** The shape of a batch: the length of each of its axes. */
+/** Shape of a batch: the length of each of its axes. */
 export type BatchShape = readonly number[];
 
 /**
- * The shape that is meant by a number, a list, or nothing at all, which is a batch of one.
+ * Converts a number or a list to a batch shape.
  *
- * @throws {RangeError} when it has no axis, or one that is not a whole number of at least 1.
+ * `null` and `undefined` mean a batch of one element.
+ *
+ * @throws {RangeError} if the shape has no axis, or an axis is not an integer >= 1.
  */
 export function batchShape(
   batchSize: number | readonly number[] | null | undefined,
@@ -17,30 +19,28 @@ export function batchShape(
   for (const length of shape) {
     if (Number.isInteger(length) && length >= 1) continue;
     throw new RangeError(
-      `Cannot create ${owner} as 'batchSize' must be of whole numbers >= 1: current value is [${
-        shape.join(", ")
-      }]`,
+      `Cannot create ${owner} as 'batchSize' must be integers >= 1: current value is [${shape.join(", ")}]`,
     );
   }
   return shape;
 }
 
-/** How many elements a batch of that shape has. */
+/** Returns the number of elements in a batch of this shape. */
 export function sizeOf(shape: BatchShape): number {
   return shape.reduce((size, length) => size * length, 1);
 }
 
 /**
- * Refuses a list that does not go with the batch, element by element.
+ * Checks that a list has one item for each element of the batch.
  *
- * @throws {RangeError} when it has another length.
+ * @throws {RangeError} if the list has another length.
  */
-export function requireSize(list: readonly unknown[], expected: { shape: BatchShape; what: string }): void {
-  const { shape, what } = expected;
+export function requireSize(list: readonly unknown[], expected: { shape: BatchShape; name: string }): void {
+  const { shape, name } = expected;
   const size = sizeOf(shape);
   if (list.length === size) return;
-  const batch = shape.length > 1 ? `, the batch of [${shape.join(", ")}] one after the other` : "";
+  const batch = shape.length > 1 ? `, for a batch of shape [${shape.join(", ")}]` : "";
   throw new RangeError(
-    `Expected ${what} with one value for each element of the batch, got [${list.length}] and [${size}]${batch}`,
+    `Expected ${name} with one value for each element of the batch, got [${list.length}] and [${size}]${batch}`,
   );
 }

@@ -6,18 +6,19 @@ import type { Message } from "../message.ts";
 import type { Task } from "../task.ts";
 import { type BatchShape, requireSize } from "./batch_shape.ts";
 
-/** What an element is asked: a task, or its query alone. */
+/** Task of one element: a task, or only its query. */
 export type BatchTask = Task | string | History | readonly Message[];
 
-/** What a batch is asked: one thing for all its elements, or a list with one for each. */
+/** Tasks of a batch: one task for all elements, or a list with one task for each element. */
 export type BatchTasks = BatchTask | readonly BatchTask[];
 
 /**
- * Gives the task of an element: from a source, for which it is then this element's turn, or from what the batch is
- * asked.
+ * Returns a function that gives the task of an element.
  *
- * @throws {TypeError} when that is nothing at all.
- * @throws {RangeError} when it is a list of another size than the batch.
+ * If `tasks` is a source, each call takes the next task from it.
+ *
+ * @throws {TypeError} if `tasks` is null or undefined.
+ * @throws {RangeError} if `tasks` is a list whose length is not the size of the batch.
  */
 export function taskTaker(
   tasks: BatchTasks | TaskSource,
@@ -32,7 +33,7 @@ export function taskTaker(
     return (index) => crossBoundary(() => tasks.take(index), options);
   }
   if (!isList(tasks)) return (index) => taskOf(tasks, index);
-  requireSize(tasks, { shape, what: "tasks" });
+  requireSize(tasks, { shape, name: "tasks" });
   return (index) => taskOf(tasks[index], index);
 }
 
@@ -53,7 +54,7 @@ function isList(tasks: BatchTasks): tasks is readonly BatchTask[] {
   return Array.isArray(tasks) && !isChat(tasks);
 }
 
-/** Whether it is one conversation, not a list of what to ask. */
+/** True if the value is one conversation, not a list of tasks. */
 function isChat(value: unknown): value is readonly Message[] {
   return Array.isArray(value) && value.length > 0 &&
     value.every((item) => typeof item === "object" && item !== null && "role" in item && !("query" in item));

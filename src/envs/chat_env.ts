@@ -7,32 +7,60 @@ import type { Action, Env, Observation, Step } from "./env.ts";
 import { fullHistory } from "./full_history.ts";
 import { queryMessages } from "./query_messages.ts";
 
-/** How a {@linkcode ChatEnv} starts its episodes, and in what form it speaks to the policy. */
+/** Options of {@linkcode ChatEnv}. */
 export interface ChatEnvOptions extends ChatFormatOptions {
   /**
-   * What observations and actions carry beside the history: nothing (`history`), `text`, or `tokens`. Text and
-   * tokens need a tokenizer, or for text at least a template.
+   * Form of observations and actions in addition to the history: none (`history`), `text`, or `tokens`.
+   * `tokens` needs a tokenizer; `text` needs a tokenizer or a template.
+   *
+   * @default "history"
    */
   inputMode?: "history" | "text" | "tokens" | undefined;
-  /** Put before the query as a system message. */
+  /** System message that is put before the query. */
   systemPrompt?: string | undefined;
-  /** The role of the system prompt; `system` unless given. */
+  /**
+   * Role of the system prompt.
+   *
+   * @default "system"
+   */
   systemRole?: string | undefined;
-  /** The role of a query that is text; `user` unless given. */
+  /**
+   * Role of a query that is text.
+   *
+   * @default "user"
+   */
   userRole?: string | undefined;
-  /** The role of answers that are text or tokens; `assistant` unless given. */
+  /**
+   * Role of responses that are text or tokens.
+   *
+   * @default "assistant"
+   */
   policyRole?: string | undefined;
-  /** The key of the query: `query` unless given, else one of the task's `fields`. */
+  /**
+   * Key of the query: `query`, or a key of the task's `fields`.
+   *
+   * @default "query"
+   */
   dataKey?: string | undefined;
 }
 
 /**
- * A conversation: `reset` asks the task's query, `step` puts the policy's messages behind it.
+ * A conversation: `reset` starts it with the task's query, and `step` appends the policy's messages.
  *
- * It never ends and gives no reward by itself; transforms do that. In text and tokens mode the first prompt is
- * rendered with a generation prompt, and a step puts the answer behind it as it is, without the header of a next
- * turn: for more turns use `IncrementalTokenizer`. The history stays the truth in every mode: an answer in text
- * or tokens becomes one message, without the token that ends its turn.
+ * The env never ends an episode and gives no reward; transforms do both. In text and tokens mode the first prompt
+ * is rendered with a generation prompt. A step appends the response unchanged, without the header of the next
+ * turn; for several turns use `IncrementalTokenizer`. The history is the source of truth in every mode: a response
+ * in text or tokens becomes one message, without the token that ends its turn.
+ *
+ * @example
+ * ```ts
+ * import { ChatEnv, replyAction } from "@paddock/paddock";
+ *
+ * await using env = new ChatEnv({ systemPrompt: "Answer briefly." });
+ * await env.reset({ id: "sum", query: "What is 2 + 2?" });
+ * const { history } = await env.step(replyAction("4"));
+ * if (history.prompt.length !== 3) throw new Error(`${history.prompt.length} messages`);
+ * ```
  */
 export class ChatEnv implements Env {
   readonly #options: ChatEnvOptions;
@@ -42,9 +70,9 @@ export class ChatEnv implements Env {
   #disposed = false;
 
   /**
-   * @throws {RangeError} when there is no such mode or family.
-   * @throws {TypeError} when the mode needs a tokenizer or a template that is not given.
-   * @throws {SyntaxError} when the template is no Jinja.
+   * @throws {RangeError} if the input mode or the template family is unknown.
+   * @throws {TypeError} if the mode needs a tokenizer or a template and it is missing.
+   * @throws {SyntaxError} if the template is not valid Jinja.
    */
   constructor(options: ChatEnvOptions = {}) {
     const { inputMode = "history" } = options;
@@ -58,7 +86,7 @@ export class ChatEnv implements Env {
     if (this.#disposed) throw new Error("Cannot reset env as it is disposed");
     const { systemPrompt, systemRole = "system", userRole = "user", dataKey = "query" } = this.#options;
     const query = queryMessages(task, { dataKey, userRole });
-    const prompt = systemPrompt === undefined ? query : before(query, systemRole, systemPrompt);
+    const prompt = systemPrompt === undefined ? query : prependMessage(query, systemRole, systemPrompt);
     return this.#observation = { task, history: { prompt }, ...this.#mode.start(prompt) };
   }
 
@@ -67,10 +95,10 @@ export class ChatEnv implements Env {
     if (this.#disposed) throw new Error("Cannot step as the env is disposed");
     if (this.#observation === undefined) throw new Error("Cannot step before the first reset");
     const { task, history } = this.#observation;
-    const { view, said } = this.#mode.next(this.#observation, action);
-    const prompt = said === undefined || action.history !== undefined
+    const { view, response } = this.#mode.next(this.#observation, action);
+    const prompt = response === undefined || action.history !== undefined
       ? fullHistory(history.prompt, action)
-      : history.prompt.append(this.#reply(said));
+      : history.prompt.append(this.#replyOf(response));
     this.#observation = { task, history: { prompt }, ...view };
     return { ...this.#observation, reward: null, terminated: false, truncated: false, toolResults: [] };
   }
@@ -81,8 +109,8 @@ export class ChatEnv implements Env {
     this.#observation = undefined;
   }
 
-  #reply(said: string): Message {
-    return { role: this.#options.policyRole ?? "assistant", content: this.#format?.cutEnd(said) ?? said };
+  #replyOf(text: string): Message {
+    return { role: this.#options.policyRole ?? "assistant", content: this.#format?.cutEnd(text) ?? text };
   }
 }
 
@@ -91,9 +119,11 @@ function chatMode(inputMode: string, format: ChatFormat | undefined): ChatMode {
   if (format === undefined) throw new RangeError(`Invalid input mode: ${inputMode}`);
   if (inputMode === "text") return textMode(format);
   if (format.tokenizer !== undefined) return tokensMode(format, format.tokenizer);
-  throw new TypeError("Cannot play in tokens mode as 'tokenizer' must be given: it is missing");
+  throw new TypeError(
+    "Cannot create ChatEnv with inputMode 'tokens' as 'tokenizer' is required: it is missing",
+  );
 }
 
-function before(query: History, role: string, content: string): History {
+function prependMessage(query: History, role: string, content: string): History {
   return query.slice(0, 0).append({ role, content }).extend(query);
 }

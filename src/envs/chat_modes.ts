@@ -6,27 +6,27 @@ import { messageText } from "../message.ts";
 import type { Action, Observation } from "./env.ts";
 import { fullHistory } from "./full_history.ts";
 
-/** What an env shows beside the history: nothing, text, or tokens. */
+/** Prompt of an observation in addition to the history: none, as text, or as tokens. */
 export type ChatView = Pick<Observation, "text" | "tokens">;
 
-/** What a {@linkcode ChatMode} makes of an action. */
+/** Result of {@linkcode ChatMode.next}. */
 export interface Continuation {
   readonly view: ChatView;
-  /** What the policy said, as text with the token that ends its turn, where it answered in the mode's own form. */
-  readonly said?: string;
+  /** Response as text, with the token that ends its turn. Left out in history mode. */
+  readonly response?: string;
 }
 
-/** The form in which an env shows its conversation and takes answers. */
+/** Form in which an env shows its conversation and takes responses. */
 export interface ChatMode {
   start(prompt: History): ChatView;
-  /** @throws {TypeError} when the action has no answer, or changes what was said before. */
+  /** @throws {TypeError} if the action has no response, or changes the prompt. */
   next(before: Observation, action: Action): Continuation;
 }
 
-/** Messages alone. */
+/** Messages only. */
 export const historyMode: ChatMode = { start: () => ({}), next: () => ({ view: {} }) };
 
-/** Text that is only ever added to: what the policy wrote is put behind the prompt, and no header behind that. */
+/** Returns the text mode: the response is appended to the prompt, without the header of the next turn. */
 export function textMode(format: ChatFormat): ChatMode {
   return {
     start: (prompt) => ({ text: { prompt: format.render(prompt, { addGenerationPrompt: true }) } }),
@@ -34,16 +34,16 @@ export function textMode(format: ChatFormat): ChatMode {
       const prompt = before.text?.prompt ?? "";
       const { full, response } = action.text ?? {};
       if (full === undefined) {
-        const said = response ?? saidInHistory("text", before, action);
-        return { view: { text: { prompt: prompt + said } }, said };
+        const text = response ?? responseInHistory("text", before, action);
+        return { view: { text: { prompt: prompt + text } }, response: text };
       }
-      if (!full.startsWith(prompt)) throw rewritten("text.full");
-      return { view: { text: { prompt: full } }, said: full.slice(prompt.length) };
+      if (!full.startsWith(prompt)) throw changedPrompt("text.full");
+      return { view: { text: { prompt: full } }, response: full.slice(prompt.length) };
     },
   };
 }
 
-/** Token ids that are only ever added to: what was sampled is never tokenised again. */
+/** Returns the tokens mode: sampled ids are appended to the prompt and never tokenised again. */
 export function tokensMode(format: ChatFormat, tokenizer: Tokenizer): ChatMode {
   return {
     start: (prompt) => {
@@ -54,19 +54,19 @@ export function tokensMode(format: ChatFormat, tokenizer: Tokenizer): ChatMode {
       const prompt = before.tokens?.prompt ?? [];
       const { full, response } = action.tokens ?? {};
       if (full === undefined) {
-        const ids = response ?? tokenizer.encode(saidInHistory("tokens", before, action));
+        const ids = response ?? tokenizer.encode(responseInHistory("tokens", before, action));
         requireIds(ids, tokenizer, "tokens.response");
-        return { view: { tokens: { prompt: prompt.concat(ids) } }, said: tokenizer.decode(ids) };
+        return { view: { tokens: { prompt: prompt.concat(ids) } }, response: tokenizer.decode(ids) };
       }
-      if (prompt.some((id, at) => id !== full[at])) throw rewritten("tokens.full");
+      if (prompt.some((id, at) => id !== full[at])) throw changedPrompt("tokens.full");
       requireIds(full, tokenizer, "tokens.full");
-      return { view: { tokens: { prompt: full } }, said: tokenizer.decode(full.slice(prompt.length)) };
+      return { view: { tokens: { prompt: full } }, response: tokenizer.decode(full.slice(prompt.length)) };
     },
   };
 }
 
-/** Policies that only give messages may play in any mode: their words are what they wrote. */
-function saidInHistory(mode: "text" | "tokens", before: Observation, action: Action): string {
+/** Returns the response of a policy that gives messages only, which works in every mode. */
+function responseInHistory(mode: "text" | "tokens", before: Observation, action: Action): string {
   const { full, response } = action.history ?? {};
   if (full === undefined && response === undefined) {
     throw new TypeError(
@@ -77,6 +77,6 @@ function saidInHistory(mode: "text" | "tokens", before: Observation, action: Act
   return [...fullHistory(prompt, action).slice(prompt.length)].map(messageText).join("");
 }
 
-function rewritten(key: string): TypeError {
-  return new TypeError(`Cannot step as '${key}' must start with the prompt: it has another beginning`);
+function changedPrompt(key: string): TypeError {
+  return new TypeError(`Cannot step as '${key}' must start with the prompt: found a different beginning`);
 }

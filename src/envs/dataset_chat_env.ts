@@ -16,63 +16,102 @@ import {
 } from "./vector_env.ts";
 import type { ResetOutcome, StepOutcome } from "./vector_outcome.ts";
 
-/** How the elements of a {@linkcode DatasetChatEnv} are asked, beside what they are asked. */
+/** Options of {@linkcode DatasetChatEnv} that do not concern the dataset. */
 export interface DatasetBatchOptions extends ChatEnvOptions, CollatedOptions {
-  /** How often each task is asked, one time after the other. */
+  /**
+   * Number of episodes of each task, one after the other.
+   *
+   * @default 1
+   */
   repeats?: number | null | undefined;
-  /** Has `repeats` times as many elements, of which neighbours share each task: the groups of GRPO. */
+  /**
+   * Multiplies the number of elements by `repeats`; neighbouring elements share a task (the groups of GRPO).
+   *
+   * @default false
+   */
   groupRepeats?: boolean | undefined;
-  /** How many rows are loaded, and given to `collate`, at once. */
+  /** Number of rows that are loaded, and passed to `collate`, at once. */
   batchSizeDl?: number | undefined;
   /**
-   * Makes the env of an element, such as a `TransformedEnv` around a `ChatEnv` with these options; a `ChatEnv`
-   * unless given.
+   * Makes the env of an element, such as a `TransformedEnv` around a `ChatEnv` with these options.
+   *
+   * @default a `ChatEnv` with these options
    */
   makeEnv?: ((index: number, options: ChatEnvOptions) => Env | Promise<Env>) | undefined;
 }
 
-/** What a {@linkcode DatasetChatEnv} asks, and how. */
+/** Options of {@linkcode DatasetChatEnv}. */
 export interface DatasetChatEnvOptions extends DatasetBatchOptions, DatasetFilesOptions {
-  /** A file or folder of JSON lines, CSV or Parquet, a file of one JSON list, rows, or a function that gives the rows of a pass. */
+  /**
+   * A file or folder of JSON lines, CSV or Parquet, a file with one JSON list, rows, or a function that returns the
+   * rows of a pass.
+   */
   dataset: RowSource;
-  /** Asks in an order of chance, another one each time through; of more than 10,000 rows, each drawn from so many. */
+  /**
+   * Shuffles the rows, in a different order in each pass. Beyond 10,000 rows, each row is drawn from a buffer of
+   * 10,000.
+   *
+   * @default true
+   */
   shuffle?: boolean | undefined;
-  /** Decides the order; one of chance unless given. */
+  /**
+   * Seed of the order.
+   *
+   * @default a random seed
+   */
   seed?: number | null | undefined;
-  /** How many episodes are played at once, or the length of each axis of the batch. */
+  /**
+   * Number of elements, or the length of each axis of the batch.
+   *
+   * @default 1
+   */
   numEnvs?: number | readonly number[] | undefined;
 }
 
-/** What {@linkcode DatasetChatEnv.fromDataloader} may be given. */
+/** Options of {@linkcode DatasetChatEnv.fromDataloader}. */
 export interface FromDataloaderOptions extends DatasetBatchOptions {
-  /** How many episodes are played at once, or the length of each axis of the batch. */
+  /**
+   * Number of elements, or the length of each axis of the batch.
+   *
+   * @default 1
+   */
   batchSize?: number | readonly number[] | undefined;
 }
 
 /**
- * A batch of chats whose queries come from a dataset, first in, first out and without end.
+ * A batch of chats whose queries come from a dataset, in order and without end.
  *
- * A row that is no task fails the element whose turn it was; the others go on, and so does it when it is reset or
- * stepped by {@linkcode DatasetChatEnv.stepAndMaybeReset}.
+ * An invalid row fails only the element that takes it. That element continues when it is reset, or stepped by
+ * {@linkcode DatasetChatEnv.stepAndMaybeReset}.
+ *
+ * @example
+ * ```ts
+ * import { DatasetChatEnv } from "@paddock/paddock";
+ *
+ * const dataset = [{ query: "What is 2 + 2?", answer: "4" }, { query: "What is 3 + 3?", answer: "6" }];
+ * await using env = new DatasetChatEnv({ dataset, numEnvs: 2, shuffle: false });
+ * const [first] = await env.reset();
+ * if (first?.observation?.task.query !== "What is 2 + 2?") throw new Error(JSON.stringify(first));
+ * ```
  */
 export class DatasetChatEnv implements AsyncDisposable {
-  /** The system prompt of those who give none; for classes that stand for a dataset. */
+  /** Default system prompt; for subclasses that represent one dataset. */
   static readonly SYSTEM_PROMPT: string | undefined = undefined;
 
-  /** The length of each axis, the repeats of a group among them. */
+  /** Length of each axis, with the repeats of a group included. */
   readonly batchSize: BatchShape;
-  /** How many elements there are. */
+  /** Number of elements. */
   readonly size: number;
   readonly #primer: DataLoadingPrimer;
   readonly #env: VectorEnv;
 
-  /** @throws {RangeError} when a number is not one that it can use. */
+  /** @throws {RangeError} if `numEnvs`, `repeats` or `batchSizeDl` is out of range. */
   constructor(options: DatasetChatEnvOptions) {
-    const { dataset, shuffle, name, split, seed, numEnvs, ...others } = options;
-    const { collate, dataKey, repeats, groupRepeats, batchSizeDl, makeEnv, ...chat } = others;
+    const { dataset, shuffle, name, split, seed, numEnvs, ...rest } = options;
+    const { collate, dataKey, repeats, groupRepeats, batchSizeDl, makeEnv, ...chat } = rest;
     const chatOptions = { ...chat, systemPrompt: chat.systemPrompt ?? new.target.SYSTEM_PROMPT };
     this.#primer = new DataLoadingPrimer({
-      dataloaderFactory: passes({ dataset, shuffle, name, split, seed }),
+      dataloaderFactory: rowsOfPasses({ dataset, shuffle, name, split, seed }),
       collate,
       dataKey,
       repeats,
@@ -81,32 +120,32 @@ export class DatasetChatEnv implements AsyncDisposable {
     });
     this.#env = new VectorEnv({
       makeEnv: (index) => makeEnv?.(index, chatOptions) ?? new ChatEnv(chatOptions),
-      batchSize: groupRepeats ? grouped(batchShape(numEnvs, new.target.name), repeats) : numEnvs,
+      batchSize: groupRepeats ? repeatShape(batchShape(numEnvs, new.target.name), repeats) : numEnvs,
     });
     this.batchSize = this.#env.batchSize;
     this.size = this.#env.size;
   }
 
-  /** A batch of chats over rows of any making, in their own order. */
+  /** Creates a batch of chats over rows from any loader, in the order of the loader. */
   static fromDataloader(
     dataloader: Rows | ((pass: number) => Rows),
     options: FromDataloaderOptions = {},
   ): DatasetChatEnv {
-    const { batchSize, ...others } = options;
-    return new this({ ...others, dataset: dataloader, shuffle: false, numEnvs: batchSize });
+    const { batchSize, ...rest } = options;
+    return new this({ ...rest, dataset: dataloader, shuffle: false, numEnvs: batchSize });
   }
 
-  /** What each element's policy is to answer; `null` where no episode is going on. */
+  /** Current observation of each element; `null` if no episode is running. */
   get observations(): readonly (Observation | null)[] {
     return this.#env.observations;
   }
 
-  /** Asks each element of the mask the dataset's next query, and gives where every element stands. */
+  /** Starts an episode in each element of the mask with the dataset's next query, and returns the state of every element. */
   reset(options: VectorResetOptions = {}): Promise<ResetOutcome[]> {
     return this.#env.reset(this.#primer, options);
   }
 
-  /** Steps each element of the mask that is given an action; the outcome of the others is `null`. */
+  /** Steps each element of the mask that has an action; the outcome of the others is `null`. */
   step(
     actions: readonly (Action | null)[],
     options: VectorStepOptions = {},
@@ -114,7 +153,7 @@ export class DatasetChatEnv implements AsyncDisposable {
     return this.#env.step(actions, options);
   }
 
-  /** Steps, and asks the next query where an episode ended. */
+  /** Steps, and starts an episode with the next query where one has ended. */
   stepAndMaybeReset(
     actions: readonly (Action | null)[],
     options: VectorStepOptions = {},
@@ -122,7 +161,7 @@ export class DatasetChatEnv implements AsyncDisposable {
     return this.#env.stepAndMaybeReset(actions, { ...options, tasks: this.#primer });
   }
 
-  /** Starts over: the next query is the first one again, in the same order. */
+  /** Rewinds the dataset: the next query is the first one again, in the same order. */
   resetDataloader(): this {
     this.#primer.reset();
     return this;
@@ -135,8 +174,8 @@ export class DatasetChatEnv implements AsyncDisposable {
   }
 }
 
-/** Gives the rows of each pass over the dataset. */
-function passes(
+/** Returns a function that gives the rows of each pass over the dataset. */
+function rowsOfPasses(
   options: Pick<DatasetChatEnvOptions, "dataset" | "shuffle" | "name" | "split" | "seed">,
 ): (pass: number) => Rows {
   const { dataset, shuffle = true, name, split } = options;
@@ -147,7 +186,7 @@ function passes(
   };
 }
 
-/** The shape with each element as often as a group needs. */
-function grouped(shape: BatchShape, repeats: number | null | undefined): BatchShape {
+/** Returns the shape with its last axis multiplied by the repeats. */
+function repeatShape(shape: BatchShape, repeats: number | null | undefined): BatchShape {
   return [...shape.slice(0, -1), (shape.at(-1) ?? 1) * Math.max(1, repeats ?? 1)];
 }

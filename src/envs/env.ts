@@ -3,85 +3,89 @@ import type { Task } from "../task.ts";
 import type { ToolResult } from "../tools/tool_result.ts";
 import type { ToolSpec } from "../tool_spec.ts";
 
-/** What the policy is to answer. */
+/** State that the policy responds to. */
 export interface Observation {
   readonly task: Task;
   readonly history: {
-    /** Everything said so far. */
+    /** All messages so far. */
     readonly prompt: History;
   };
-  /** The prompt as text, where the env or a transform renders it. */
+  /** Prompt as text, if the env or a transform renders it. */
   readonly text?: { readonly prompt: string };
-  /** The prompt as token ids, where the env or a transform makes them; they are only ever added to. */
+  /** Prompt as token ids, if the env or a transform encodes it; append-only. */
   readonly tokens?: { readonly prompt: readonly number[] };
-  /** The tools that the policy may call, where a transform offers some. */
+  /** Tools that the policy may call. */
   readonly tools?: readonly ToolSpec[];
-  /** How many steps there have been, where a `StepCounter` counts them. */
+  /** Number of steps so far, if a `StepCounter` counts them. */
   readonly stepCount?: number;
-  /** What else the env tells of the episode, for a trainer; plain data that no policy sees. */
+  /** Further data about the episode, for a trainer. Plain data that no policy sees. */
   readonly info?: Readonly<Record<string, unknown>>;
-  /** The version of the policy that acts now, where a `PolicyVersion` tells it. */
+  /** Version of the current policy, if a `PolicyVersion` tracks it. */
   readonly policyVersion?: number | string;
 }
 
-/** What the policy did. */
+/** Response of the policy. */
 export interface Action {
   readonly history?: {
-    /** The messages of the policy alone; they are put behind the prompt. */
+    /** Messages of the policy, which are appended to the prompt. */
     readonly response?: History;
-    /** Prompt and response in one; taken instead of them when given. */
+    /** Prompt and response in one; takes precedence over `response`. */
     readonly full?: History;
   };
-  /** The same as text, for an env in text mode. */
+  /** Response as text, for an env in text mode. */
   readonly text?: { readonly response?: string; readonly full?: string };
-  /** The same as token ids: what was sampled, never tokenised again. */
+  /** Response as the sampled token ids, which are never tokenised again. */
   readonly tokens?: {
     readonly response?: readonly number[];
     readonly full?: readonly number[];
-    /** The log-probability of each token of the response. */
+    /** Log-probability of each token of the response. */
     readonly logProbs?: readonly number[];
   };
-  /** What a workspace is to run; the text of the reply unless given. */
+  /**
+   * Command for a workspace.
+   *
+   * @default the text of the reply
+   */
   readonly command?: string;
-  /** True when the env is not to take this step: transforms see it all the same. */
+  /** True if the env must skip this step; transforms still see it. */
   readonly skip?: boolean;
 }
 
-/** What came of an action. */
+/** Result of an action. */
 export interface Step extends Observation {
-  /** What this step was worth; `null` when nobody scored it. */
+  /** Reward of this step; `null` if it was not scored. */
   readonly reward: number | null;
-  /** What the reward was made of, by name; `null` for a part that could not be scored. */
+  /** Parts of the reward by name; `null` for a part that could not be scored. */
   readonly rewardParts?: Readonly<Record<string, number | null>>;
-  /** Why a grader gave no score. */
+  /** Reason why a grader gave no score. */
   readonly unscored?: string;
-  /** The episode reached an end of its own. */
+  /** True if the episode reached its natural end. */
   readonly terminated: boolean;
-  /** The episode was cut off by a limit. */
+  /** True if a limit cut the episode off. */
   readonly truncated: boolean;
-  /** What the tools did in this step, in the order of their messages. */
+  /** Tool results of this step, in the order of their messages. */
   readonly toolResults: readonly ToolResult[];
 }
 
-/** What a reset may be given beside its task. */
+/** Options of {@linkcode Env.reset}. */
 export interface ResetOptions {
-  /** Makes the episode's chance reproducible, as far as its parts can. */
+  /** Seed of the episode's randomness. */
   seed?: number | undefined;
   signal?: AbortSignal | undefined;
 }
 
-/** What a step may be given beside its action. */
+/** Options of {@linkcode Env.step}. */
 export interface StepOptions {
   signal?: AbortSignal | undefined;
 }
 
-/** One episode at a time: `reset` starts it, `step` goes on until it is terminated or truncated. */
+/** Plays one episode at a time: `reset` starts it, `step` advances it until it is terminated or truncated. */
 export interface Env extends AsyncDisposable {
   reset(task: Task, options?: ResetOptions): Promise<Observation>;
   step(action: Action, options?: StepOptions): Promise<Step>;
 }
 
-/** The action of saying something as the assistant. */
+/** Returns the action that adds one assistant message. */
 export function replyAction(content: string): Action {
   return { history: { response: History.fromChats([{ role: "assistant", content }]) } };
 }

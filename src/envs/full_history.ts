@@ -2,9 +2,9 @@ import type { History } from "../history.ts";
 import type { Action } from "./env.ts";
 
 /**
- * The conversation after an action: its `full`, else the prompt with its `response` behind it.
+ * Returns the conversation after an action: its `full`, or else the prompt followed by its `response`.
  *
- * @throws {TypeError} when the action has neither.
+ * @throws {TypeError} if the action has neither.
  */
 export function fullHistory(prompt: History, action: Action): History {
   const { full, response } = action.history ?? {};

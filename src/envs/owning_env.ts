@@ -1,7 +1,7 @@
 import type { Task } from "../task.ts";
 import type { Action, Env, Observation, ResetOptions, Step, StepOptions } from "./env.ts";
 
-/** An env that ends what was opened for it, once it has ended itself. */
+/** Env that also disposes a resource that was opened for it, after the env itself. */
 export class OwningEnv implements Env {
   readonly #env: Env;
   readonly #owned: AsyncDisposable;
@@ -21,10 +21,10 @@ export class OwningEnv implements Env {
     return this.#env.step(action, options);
   }
 
-  /** Ends both. */
+  /** Disposes the env, then the resource. */
   async [Symbol.asyncDispose](): Promise<void> {
-    await using ended = new AsyncDisposableStack();
-    ended.use(this.#owned);
-    ended.use(this.#env);
+    await using stack = new AsyncDisposableStack();
+    stack.use(this.#owned);
+    stack.use(this.#env);
   }
 }

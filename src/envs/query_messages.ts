@@ -2,35 +2,35 @@ import { History } from "../history.ts";
 import type { Message } from "../message.ts";
 import type { Task } from "../task.ts";
 
-/** Where {@linkcode queryMessages} looks, and what it makes of text. */
+/** Options of {@linkcode queryMessages}. */
 export interface QueryMessagesOptions {
-  /** The key of the query: `query`, or one of the task's fields. */
+  /** Key of the query: `query`, or a key of the task's `fields`. */
   dataKey: string;
-  /** The role of a query that is text. */
+  /** Role of a query that is text. */
   userRole: string;
 }
 
 /**
- * What an episode starts from: the query as the user's message, or the conversation that it is.
+ * Returns the first messages of an episode: a text query becomes one message, a conversation is used as it is.
  *
- * @throws {TypeError} when the task has none, or one that is empty or no conversation.
+ * @throws {TypeError} if the query is missing, empty, or neither text nor messages.
  */
 export function queryMessages(task: Task, options: QueryMessagesOptions): History {
   const { dataKey, userRole } = options;
   const query = queryOf(task, dataKey);
-  const refusal = `Cannot reset env as '${dataKey}' of task '${task.id}'`;
+  const prefix = `Cannot reset env as '${dataKey}' of task '${task.id}'`;
   if (query === null || query === undefined) {
-    throw new TypeError(`${refusal} must be text or messages: it is ${query === null ? "null" : "missing"}`);
+    throw new TypeError(`${prefix} must be text or messages: it is ${query === null ? "null" : "missing"}`);
   }
   if (typeof query === "string") {
-    if (query === "") throw new TypeError(`${refusal} is empty`);
+    if (query === "") throw new TypeError(`${prefix} is empty`);
     return History.fromChats([{ role: userRole, content: query }]);
   }
   if (typeof query !== "object" || !(Symbol.iterator in query)) {
-    throw new TypeError(`${refusal} must be text or messages: it is ${typeof query}`);
+    throw new TypeError(`${prefix} must be text or messages: it is ${typeof query}`);
   }
   const messages = History.fromChats(query as Iterable<Message>);
-  if (messages.length === 0) throw new TypeError(`${refusal} is empty`);
+  if (messages.length === 0) throw new TypeError(`${prefix} is empty`);
   return messages;
 }
 

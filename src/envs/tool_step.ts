@@ -4,14 +4,14 @@ import { newReply } from "../tools/new_reply.ts";
 import type { AnsweredCalls } from "../tools/tool_caller.ts";
 import type { Action, Observation, Step } from "./env.ts";
 
-/** The observation with these tools offered behind those that it offers already. */
-export function offerTools<Seen extends Observation>(observation: Seen, specs: readonly ToolSpec[]): Seen {
-  const offered = observation.tools ?? [];
-  const fresh = specs.filter(({ name }) => !offered.some((other) => other.name === name));
-  return fresh.length === 0 ? observation : { ...observation, tools: [...offered, ...fresh] };
+/** Returns the observation with these tools added after the tools that it already has. */
+export function offerTools<T extends Observation>(observation: T, specs: readonly ToolSpec[]): T {
+  const present = observation.tools ?? [];
+  const added = specs.filter(({ name }) => !present.some((other) => other.name === name));
+  return added.length === 0 ? observation : { ...observation, tools: [...present, ...added] };
 }
 
-/** The names of the tools that the policy was offered, but for these. */
+/** Returns the names of the offered tools, without these. */
 export function offeredByOthers(
   observation: Observation | undefined,
   specs: readonly ToolSpec[],
@@ -20,17 +20,17 @@ export function offeredByOthers(
   return new Set(names.filter((name) => !specs.some((spec) => spec.name === name)));
 }
 
-/** What the assistant said in a step; nothing when the env did not take it. */
+/** Returns the assistant's message of a step; `undefined` if the env skipped the step. */
 export function stepReply(
   step: Step,
   { observation, action }: { readonly observation?: Observation; readonly action?: Action },
 ): Message | undefined {
   if (action?.skip) return undefined;
-  const said = action?.history?.full ?? step.history.prompt;
-  return newReply(said, observation?.history.prompt.length ?? Infinity);
+  const history = action?.history?.full ?? step.history.prompt;
+  return newReply(history, observation?.history.prompt.length ?? Infinity);
 }
 
-/** The step with the answers of tools behind its messages. */
+/** Returns the step with the tool messages appended. */
 export function answeredStep(step: Step, answered: AnsweredCalls): Step {
   return {
     ...step,

@@ -3,17 +3,18 @@ import type { ParsedMessage } from "../tools/tool_call_parser.ts";
 import type { ToolResult } from "../tools/tool_result.ts";
 import { respondAction, type ToolUserAction } from "./tool_user_env.ts";
 
-/** What a reply comes to. */
+/** Action that a reply stands for. */
 export interface ChosenAction {
   readonly action: ToolUserAction;
-  /** Which of the reply's calls it is, from 1; nothing where it is told to the user. */
+  /** Number of the call in the reply, from 1; left out if the reply goes to the user. */
   readonly call?: number;
 }
 
 /**
- * The first call of a tool that there is, else the reply's words for the user, as slime's `call_to_action_sglang`
- * chooses: the whole reply where no call is left, and what stands beside the calls where the first one's arguments
- * are no object.
+ * Chooses the action of a reply, as slime's `call_to_action_sglang` does.
+ *
+ * The action is the first call of a known tool. Without such a call, the whole reply goes to the user. If the
+ * arguments of that call are not an object, the text beside the calls goes to the user.
  */
 export function chosenAction(
   { text, calls }: ParsedMessage,
@@ -28,15 +29,15 @@ export function chosenAction(
   return { action: { name, kwargs, ...(kwargsText !== undefined && { kwargsText }) }, call: at + 1 };
 }
 
-/** What is recorded of the calls that were not run. */
+/** Returns the records of the calls that were not run. */
 export function otherCalls(
   { calls }: ParsedMessage,
-  ran: number | undefined,
+  executed: number | undefined,
   names: ReadonlySet<string>,
 ): ToolResult[] {
   return calls.flatMap(({ name, arguments: args, fault, callId }, at) => {
     const call = at + 1;
-    if (call === ran) return [];
+    if (call === executed) return [];
     const text = fault ??
       (names.has(name) ? "one call of a reply is run: the first" : "there is no such tool");
     const status = fault !== undefined ? "bad_arguments" : names.has(name) ? "refused" : "unknown_tool";

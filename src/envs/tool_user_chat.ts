@@ -11,21 +11,21 @@ import { fullHistory } from "./full_history.ts";
 import { chosenAction, otherCalls } from "./tool_user_action.ts";
 import { RESPOND, type ToolUserAction, type ToolUserEnv, type ToolUserStep } from "./tool_user_env.ts";
 
-/** How a {@linkcode ToolUserChat} reads replies. */
+/** Options of {@linkcode ToolUserChat}. */
 export interface ToolUserChatOptions {
-  /** How calls are written. */
+  /** Parser of the tool calls in a reply. */
   toolCalls: ToolCallParser;
 }
 
-/** The key of a task's `fields` that says which of the env's tasks it is. */
-const INDEX = "taskIndex";
+/** Key of a task's `fields` that holds the index of the env's task. */
+const INDEX_KEY = "taskIndex";
 
 /**
- * An env with tools and a user, played as a chat: the wiki is the system message, the user's words are the user's,
- * and a reply calls a tool or is told to the user.
+ * Plays a {@linkcode ToolUserEnv} as a chat: the wiki is the system message, the simulated user writes the user
+ * messages, and a reply either calls a tool or goes to the user.
  *
- * Of several calls in one reply the first is run, and the others are recorded as refused. A call of a tool that
- * there is not, or one that cannot be read, counts as text. It owns the env.
+ * Only the first of several calls in a reply runs; the others are recorded as refused. A call of an unknown tool,
+ * or one that cannot be parsed, counts as text. The chat owns the env and disposes it.
  */
 export class ToolUserChat implements Env {
   readonly #env: ToolUserEnv;
@@ -39,13 +39,13 @@ export class ToolUserChat implements Env {
     this.#tools = env.toolsInfo.map(({ function: tool }) => tool);
   }
 
-  /** @throws {RangeError} when the task is none of {@linkcode toolUserTask}, or the env has no such task. */
+  /** @throws {RangeError} if the task was not made by {@linkcode toolUserTask}, or the env has no such task. */
   async reset(task: Task, options: ResetOptions = {}): Promise<Observation> {
     this.#observation = undefined;
-    const index = task.fields?.[INDEX];
+    const index = task.fields?.[INDEX_KEY];
     if (typeof index !== "number") {
       throw new RangeError(
-        `Cannot reset env '${this.#env.name}' as the task must have a number as '${INDEX}' among its fields: ` +
+        `Cannot reset env '${this.#env.name}' as the task's field '${INDEX_KEY}' must be a number: ` +
           `current value is ${index}`,
       );
     }
@@ -60,29 +60,35 @@ export class ToolUserChat implements Env {
   async step(action: Action, options: StepOptions = {}): Promise<Step> {
     const before = this.#observation;
     if (before === undefined) {
-      throw new Error("Cannot step as no episode is going on: reset the env first");
+      throw new Error("Cannot step as no episode is running: call reset() first");
     }
-    const said = fullHistory(before.history.prompt, action);
-    const reply = said.last;
-    if (reply?.role !== "assistant") throw new TypeError("Cannot step as the assistant must have spoken");
+    const history = fullHistory(before.history.prompt, action);
+    const reply = history.last;
+    if (reply?.role !== "assistant") {
+      throw new TypeError(
+        `Cannot step as the last message must be the assistant's: its role is '${reply?.role}'`,
+      );
+    }
     const parsed = await this.#parse(reply);
     const names = new Set(this.#tools.map(({ name }) => name));
     const chosen = chosenAction(parsed, reply, names);
     const startMs = performance.now();
     const step = await this.#env.step(chosen.action, options);
     const durationMs = performance.now() - startMs;
-    const ran = chosen.call === undefined ? [] : [runResult(chosen.action, chosen.call, step, durationMs)];
+    const executed = chosen.call === undefined
+      ? []
+      : [toolResultOf(chosen.action, chosen.call, step, durationMs)];
     const { observation, reward, rewardParts, done, info } = step;
-    const prompt = said.append(answer(chosen.action, observation));
-    const seen = { ...before, history: { prompt }, info };
-    this.#observation = done ? undefined : seen;
+    const prompt = history.append(messageOf(chosen.action, observation));
+    const next = { ...before, history: { prompt }, info };
+    this.#observation = done ? undefined : next;
     return {
-      ...seen,
+      ...next,
       reward,
       ...(rewardParts && { rewardParts }),
       terminated: done,
       truncated: false,
-      toolResults: [...ran, ...otherCalls(parsed, chosen.call, names)],
+      toolResults: [...executed, ...otherCalls(parsed, chosen.call, names)],
     };
   }
 
@@ -93,21 +99,21 @@ export class ToolUserChat implements Env {
   async #parse(reply: Message): Promise<ParsedMessage> {
     return await crossBoundary(() => this.#parser.parse(reply), {
       error: ParserError,
-      failure: "Cannot read the calls of a reply",
+      failure: "Cannot parse the tool calls of a reply",
     });
   }
 }
 
-/** The task of a {@linkcode ToolUserChat} that plays one of its env's. */
+/** Returns the task that makes a {@linkcode ToolUserChat} play the env's task with this index. */
 export function toolUserTask(env: Pick<ToolUserEnv, "name">, taskIndex: number): Task {
-  return { id: `${env.name}/${taskIndex}`, query: "", fields: { [INDEX]: taskIndex } };
+  return { id: `${env.name}/${taskIndex}`, query: "", fields: { [INDEX_KEY]: taskIndex } };
 }
 
-function answer({ name }: ToolUserAction, content: string): Message {
+function messageOf({ name }: ToolUserAction, content: string): Message {
   return name === RESPOND ? { role: "user", content } : { role: "tool", name, content };
 }
 
-function runResult(
+function toolResultOf(
   { name, kwargs }: ToolUserAction,
   call: number,
   { observation: text }: ToolUserStep,

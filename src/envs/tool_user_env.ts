@@ -1,16 +1,16 @@
-/** The name of the action that says something to the user. */
+/** Name of the action that sends a message to the user. */
 export const RESPOND = "respond";
 
-/** What an agent does: a call of a tool, or {@linkcode RESPOND} with the `content` that the user is told. */
+/** Action of an agent: a tool call, or {@linkcode RESPOND} with the message to the user as `content`. */
 export interface ToolUserAction {
   readonly name: string;
-  /** The arguments by name, as the model wrote them: the env has to expect anything. */
+  /** Arguments by name, as the model wrote them. Untrusted: the env must accept any values. */
   readonly kwargs: Readonly<Record<string, unknown>>;
-  /** The same as JSON text, where it is at hand: it tells 50.0 from 50, and an env in Python does so too. */
+  /** Arguments as JSON text, if known. It keeps 50.0 and 50 apart, which an env in Python needs. */
   readonly kwargsText?: string;
 }
 
-/** A tool in the words of OpenAI's API, its keys in the order in which a chat template writes them. */
+/** Description of a tool in the format of OpenAI's API. Chat templates write its keys in this order. */
 export interface ToolInfo {
   readonly type: "function";
   readonly function: {
@@ -21,99 +21,99 @@ export interface ToolInfo {
   };
 }
 
-/** Where an env's reward came from. Plain data, in the words of tau-bench's `RewardResult`. */
+/** Details of an env's reward. Plain data with the keys of tau-bench's `RewardResult`. */
 export interface RewardInfo {
   readonly reward: number;
   /** Such as `{ r_actions, gt_data_hash, r_outputs, outputs }`. */
   readonly info: Readonly<Record<string, unknown>>;
-  /** What was to be done. */
+  /** Expected actions. */
   readonly actions: readonly ToolUserAction[];
-  /** True when an agent that does nothing would be given the full reward. */
+  /** True if an agent that does nothing gets the full reward. */
   readonly trivial?: boolean;
 }
 
-/** What an env tells beside its observation. Plain data; that of a step is merged over what was told before. */
+/** Further data beside the observation. Plain data; each step's values are merged over the earlier ones. */
 export interface ToolUserInfo {
-  /** The task as the env's data have it. */
+  /** Task as the env stores it. */
   readonly task?: unknown;
-  /** Who made the observation: `user`, or the name of the tool. */
+  /** Source of the observation: `user`, or the name of the tool. */
   readonly source?: string;
-  /** What the user simulator has cost, told at the end. */
+  /** Cost of the user simulator; present at the end. */
   readonly user_cost?: number;
-  /** Told at the end. */
+  /** Present at the end. */
   readonly reward_info?: RewardInfo;
   readonly [key: string]: unknown;
 }
 
-/** How an episode begins. */
+/** Result of {@linkcode ToolUserEnv.reset}. */
 export interface ToolUserReset {
-  /** The user's first words. */
+  /** First message of the user. */
   readonly observation: string;
   readonly info: ToolUserInfo;
 }
 
-/** What came of an action. */
+/** Result of {@linkcode ToolUserEnv.step}. */
 export interface ToolUserStep {
-  /** What the tool gave, or the user said. */
+  /** Output of the tool, or message of the user. */
   readonly observation: string;
-  /** What the episode was worth when it is done; 0 before. */
+  /** Reward of the episode once it is done; 0 before. */
   readonly reward: number;
-  /** What the reward was made of, by name, such as `database` and `outputs`; `null` for a part that does not apply. */
+  /** Parts of the reward by name, such as `database` and `outputs`; `null` for a part that does not apply. */
   readonly rewardParts?: Readonly<Record<string, number | null>>;
-  /** The user said that they are done, or a terminate tool was called. */
+  /** True if the user ended the conversation, or a terminate tool was called. */
   readonly done: boolean;
   readonly info: ToolUserInfo;
 }
 
-/** What a reset of a {@linkcode ToolUserEnv} may be given beside its task. */
+/** Options of {@linkcode ToolUserEnv.reset}. */
 export interface ToolUserResetOptions {
-  /** Makes the episode's chance reproducible, as far as its parts can. */
+  /** Seed of the episode's randomness. */
   seed?: number | undefined;
   signal?: AbortSignal | undefined;
 }
 
-/** What a step of a {@linkcode ToolUserEnv} may be given beside its action. */
+/** Options of {@linkcode ToolUserEnv.step}. */
 export interface ToolUserStepOptions {
   signal?: AbortSignal | undefined;
 }
 
 /**
- * An env in the shape of tau-bench: an agent talks with a user and calls tools that change a database; the reward
- * is given at the end, for what the database and the agent's words are then.
+ * An env in the shape of tau-bench: an agent talks with a user and calls tools that change a database. The reward
+ * comes at the end and depends on the database and on the agent's messages.
  *
- * One episode at a time. A tool that fails, an unknown tool, and arguments of wrong types are observations
- * (`Error: …`, `Unknown action n`), and the episode goes on; only what is no fault of the agent rejects: with an
- * `EpisodeError` where a boundary failed, such as the user's model or the sandbox.
+ * It plays one episode at a time. A failing tool, an unknown tool and wrong arguments give observations
+ * (`Error: …`, `Unknown action n`), and the episode continues. Failures that the agent did not cause reject: with
+ * an `EpisodeError` if a boundary failed, such as the user's model or the sandbox.
  */
 export interface ToolUserEnv extends AsyncDisposable {
   /** Such as `retail/test`. */
   readonly name: string;
-  /** How many tasks there are. */
+  /** Number of tasks. */
   readonly taskCount: number;
-  /** The tools, in the order in which a chat template writes them. */
+  /** Tools, in the order in which a chat template writes them. */
   readonly toolsInfo: readonly ToolInfo[];
-  /** What the agent must know, put first as the system message. */
+  /** Instructions for the agent, used as the system message. */
   readonly wiki: string;
-  /** Short rules, for agents that want them. */
+  /** Short rules, for agents that use them. */
   readonly rules: readonly string[];
-  /** The tools that end the episode. */
+  /** Names of the tools that end the episode. */
   readonly terminateTools: readonly string[];
   /**
-   * Starts the episode of a task, whatever became of the one before.
+   * Starts the episode of a task, and abandons an unfinished one.
    *
-   * @throws {RangeError} when the index is not a whole number from 0 to below `taskCount`.
+   * @throws {RangeError} if the index is not an integer from 0 to `taskCount` - 1.
    */
   reset(taskIndex: number, options?: ToolUserResetOptions): Promise<ToolUserReset>;
-  /** @throws {Error} before the first reset, and when the episode is done. */
+  /** @throws {Error} before the first reset, and after the episode is done. */
   step(action: ToolUserAction, options?: ToolUserStepOptions): Promise<ToolUserStep>;
 }
 
-/** The action of saying something to the user. */
+/** Returns the action that sends a message to the user. */
 export function respondAction(content: string): ToolUserAction {
   return { name: RESPOND, kwargs: { content } };
 }
 
-/** True for an env that is played by task index and actions, not by tasks and messages. */
+/** True if the env is a {@linkcode ToolUserEnv}, not an env of tasks and messages. */
 export function isToolUserEnv(env: object): env is ToolUserEnv {
   return "toolsInfo" in env && "taskCount" in env;
 }

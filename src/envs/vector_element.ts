@@ -4,13 +4,13 @@ import type { Task } from "../task.ts";
 import type { Action, Env, Observation, ResetOptions, StepOptions } from "./env.ts";
 import type { ResetOutcome, StepOutcome } from "./vector_outcome.ts";
 
-/** One element of a batch: its env, and where its episode stands. What fails is data; an abort is not. */
+/** One element of a batch: its env and the state of its episode. Failures are data; an abort rejects. */
 export class VectorElement implements AsyncDisposable {
   readonly #index: number;
   readonly #makeEnv: (index: number) => Env | Promise<Env>;
   #making: Promise<Env> | undefined;
-  #stand: ResetOutcome;
-  #isGoing = false;
+  #outcome: ResetOutcome;
+  #isRunning = false;
   #seed: number | undefined;
   #episode = 0;
   #disposal: Promise<void> | undefined;
@@ -18,42 +18,42 @@ export class VectorElement implements AsyncDisposable {
   constructor(index: number, makeEnv: (index: number) => Env | Promise<Env>) {
     this.#index = index;
     this.#makeEnv = makeEnv;
-    this.#stand = { error: this.#unready("observe") };
+    this.#outcome = { error: this.#notRunning("observe") };
   }
 
-  /** What the policy is to answer; `null` when no episode is going on. */
+  /** Current observation; `null` if no episode is running. */
   get observation(): Observation | null {
-    return this.#isGoing ? this.#stand.observation ?? null : null;
+    return this.#isRunning ? this.#outcome.observation ?? null : null;
   }
 
-  /** What the last reset or step left: its observation, or its failure. */
+  /** Outcome of the last reset or step: its observation, or its failure. */
   get stand(): ResetOutcome {
-    return this.#stand;
+    return this.#outcome;
   }
 
-  /** Starts an episode; its seed is made of the one that was given last, the element's number and the episode's. */
+  /** Starts an episode. Its seed is derived from the last given seed, the element's index and the episode's number. */
   async reset(takeTask: () => Task | Promise<Task>, options: ResetOptions): Promise<ResetOutcome> {
     const { signal } = options;
     const seed = this.#nextSeed(options.seed);
-    this.#isGoing = false;
+    this.#isRunning = false;
     try {
       const task = await takeTask();
       const observation = await (await this.#env()).reset(task, { seed, signal });
-      this.#isGoing = true;
-      return this.#stand = { observation };
+      this.#isRunning = true;
+      return this.#outcome = { observation };
     } catch (error) {
       return this.#fail(error, signal);
     }
   }
 
-  /** Steps the episode that is going on. */
+  /** Steps the current episode. */
   async step(action: Action, options: StepOptions): Promise<StepOutcome> {
-    if (!this.#isGoing) return { error: this.#unready("step") };
-    this.#isGoing = false;
+    if (!this.#isRunning) return { error: this.#notRunning("step") };
+    this.#isRunning = false;
     try {
       const step = await (await this.#env()).step(action, options);
-      this.#isGoing = !step.terminated && !step.truncated;
-      this.#stand = { observation: step };
+      this.#isRunning = !step.terminated && !step.truncated;
+      this.#outcome = { observation: step };
       return { step };
     } catch (error) {
       return this.#fail(error, options.signal);
@@ -65,8 +65,8 @@ export class VectorElement implements AsyncDisposable {
   }
 
   async #dispose(): Promise<void> {
-    this.#isGoing = false;
-    const env = await this.#making?.catch(() => undefined); // whoever wanted it was told
+    this.#isRunning = false;
+    const env = await this.#making?.catch(() => undefined); // reset() has already reported this error
     await env?.[Symbol.asyncDispose]();
   }
 
@@ -89,14 +89,14 @@ export class VectorElement implements AsyncDisposable {
 
   #fail(cause: unknown, signal: AbortSignal | undefined): { error: EpisodeFailure } {
     const failed = { error: episodeFailure(cause) };
-    this.#stand = failed;
+    this.#outcome = failed;
     if (signal?.aborted) throw cause;
     return failed;
   }
 
-  #unready(what: string): EpisodeFailure {
+  #notRunning(action: string): EpisodeFailure {
     return episodeFailure(
-      new Error(`Cannot ${what} element ${this.#index} as no episode is going on in it: reset it first`),
+      new Error(`Cannot ${action} element ${this.#index} as it has no running episode: reset it first`),
     );
   }
 }

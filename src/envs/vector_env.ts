@@ -5,56 +5,74 @@ import type { Action, Env, Observation, ResetOptions, StepOptions } from "./env.
 import { VectorElement } from "./vector_element.ts";
 import type { ResetOutcome, StepOutcome } from "./vector_outcome.ts";
 
-/** What a {@linkcode VectorEnv} is made of. */
+/** Options of {@linkcode VectorEnv}. */
 export interface VectorEnvOptions {
-  /** Makes the env of an element, the first time that it is reset; it is disposed with the batch. */
+  /** Makes the env of an element at its first reset. The batch disposes it. */
   makeEnv: (index: number) => Env | Promise<Env>;
-  /** How many elements there are, or the length of each axis of a batch that has several; one unless given. */
+  /**
+   * Number of elements, or the length of each axis of the batch.
+   *
+   * @default 1
+   */
   batchSize?: number | readonly number[] | null | undefined;
 }
 
-/** Which elements a call is for. */
+/** Selection of the elements that a call applies to. */
 export interface MaskOptions {
-  /** One value for each element; all of them unless given. */
+  /**
+   * One value for each element.
+   *
+   * @default all elements
+   */
   mask?: readonly boolean[] | undefined;
 }
 
-/** What a batch's step may be given. */
+/** Options of {@linkcode VectorEnv.step}. */
 export interface VectorStepOptions extends StepOptions, MaskOptions {}
 
-/** What a batch's reset may be given. */
+/** Options of {@linkcode VectorEnv.reset}. */
 export interface VectorResetOptions extends ResetOptions, MaskOptions {}
 
-/** What a step that resets may be given. */
+/** Options of {@linkcode VectorEnv.stepAndMaybeReset}. */
 export interface StepAndMaybeResetOptions extends VectorStepOptions {
-  /** What the elements whose episode ended are asked next. */
+  /** Next tasks for the elements whose episode has ended. */
   tasks: BatchTasks | TaskSource;
 }
 
-/** What came of a step that resets. */
+/** Result of {@linkcode VectorEnv.stepAndMaybeReset}. */
 export interface SteppedAndReset {
-  /** What {@linkcode VectorEnv.step} gives. */
+  /** Result of {@linkcode VectorEnv.step}. */
   readonly steps: readonly (StepOutcome | null)[];
-  /** Where each element stands: at its step, or at the start of its next episode. */
+  /** State of each element: after its step, or at the start of its next episode. */
   readonly next: readonly ResetOutcome[];
 }
 
 /**
- * Many envs that are reset and stepped at once, in parallel. What goes in and comes out is a list in the order of
- * the elements; those of a batch with several axes follow one another as its last axis counts fastest.
+ * Resets and steps many envs in parallel. Inputs and outputs are lists in the order of the elements; in a batch with
+ * several axes the last axis varies fastest.
  *
- * An element that fails says so in its outcome and disturbs no other. A call rejects only when it is aborted, or
- * with a `TypeError` or `RangeError` before anything starts.
+ * A failing element reports the failure in its outcome and does not affect the others. A call rejects only if it
+ * is aborted, or with a `TypeError` or `RangeError` before anything starts.
+ *
+ * @example
+ * ```ts
+ * import { ChatEnv, replyAction, VectorEnv } from "@paddock/paddock";
+ *
+ * await using env = new VectorEnv({ makeEnv: () => new ChatEnv(), batchSize: 2 });
+ * await env.reset(["What is 2 + 2?", "What is 3 + 3?"]);
+ * const [first, second] = await env.step([replyAction("4"), null]);
+ * if (first?.step?.history.prompt.length !== 2 || second !== null) throw new Error(JSON.stringify(first));
+ * ```
  */
 export class VectorEnv implements AsyncDisposable {
-  /** The length of each axis. */
+  /** Length of each axis. */
   readonly batchSize: BatchShape;
-  /** How many elements there are. */
+  /** Number of elements. */
   readonly size: number;
   readonly #elements: readonly VectorElement[];
   #disposal: Promise<void> | undefined;
 
-  /** @throws {RangeError} when the batch has no axis, or one without elements. */
+  /** @throws {RangeError} if the batch has no axis, or an axis has no elements. */
   constructor(options: VectorEnvOptions) {
     const { makeEnv, batchSize } = options;
     this.batchSize = batchShape(batchSize, new.target.name);
@@ -62,20 +80,20 @@ export class VectorEnv implements AsyncDisposable {
     this.#elements = Array.from({ length: this.size }, (_, index) => new VectorElement(index, makeEnv));
   }
 
-  /** What each element's policy is to answer; `null` where no episode is going on. */
+  /** Current observation of each element; `null` if no episode is running. */
   get observations(): readonly (Observation | null)[] {
     return this.#elements.map(({ observation }) => observation);
   }
 
   /**
-   * Starts an episode in each element of the mask, and gives where every element stands; the others keep their
-   * episodes as they are. A source gives one task for each element that is reset.
+   * Starts an episode in each element of the mask and returns the state of every element. The others keep their
+   * episodes. If `tasks` is a source, it gives one task for each element that is reset.
    *
-   * @throws {TypeError} when there are no tasks.
-   * @throws {RangeError} when the tasks, or the mask, are not as many as the elements.
+   * @throws {TypeError} if `tasks` is null or undefined.
+   * @throws {RangeError} if the number of tasks or of mask values is not the number of elements.
    */
   async reset(tasks: BatchTasks | TaskSource, options: VectorResetOptions = {}): Promise<ResetOutcome[]> {
-    this.#refuseDisposed("reset");
+    this.#throwIfDisposed("reset");
     const { seed, signal } = options;
     const take = taskTaker(tasks, this.batchSize, signal);
     await this.#each(options, (element, index) => element.reset(() => take(index), { seed, signal }));
@@ -83,16 +101,16 @@ export class VectorEnv implements AsyncDisposable {
   }
 
   /**
-   * Steps each element of the mask that is given an action; the outcome of the others is `null`.
+   * Steps each element of the mask that has an action; the outcome of the others is `null`.
    *
-   * @throws {RangeError} when the actions, or the mask, are not as many as the elements.
+   * @throws {RangeError} if the number of actions or of mask values is not the number of elements.
    */
   async step(
     actions: readonly (Action | null)[],
     options: VectorStepOptions = {},
   ): Promise<(StepOutcome | null)[]> {
-    this.#refuseDisposed("step");
-    requireSize(actions, { shape: this.batchSize, what: "actions" });
+    this.#throwIfDisposed("step");
+    requireSize(actions, { shape: this.batchSize, name: "actions" });
     const { signal } = options;
     return await this.#each(options, (element, index) => {
       const action = actions[index];
@@ -101,52 +119,53 @@ export class VectorEnv implements AsyncDisposable {
   }
 
   /**
-   * Steps, and starts the next episode where one ended, by its own end or by a failure, in the elements of the
-   * mask. One that could not be started is tried again with the next task at the next call, whatever its action.
+   * Steps the elements of the mask, and starts the next episode where one has ended or failed.
+   *
+   * If an episode cannot be started, the next call tries again with the next task, whatever the action is.
    */
   async stepAndMaybeReset(
     actions: readonly (Action | null)[],
     options: StepAndMaybeResetOptions,
   ): Promise<SteppedAndReset> {
     const { tasks, signal } = options;
-    taskTaker(tasks, this.batchSize, signal); // refuses what it cannot use before anything starts
+    taskTaker(tasks, this.batchSize, signal); // throws on invalid tasks before anything starts
     const steps = await this.step(actions, options);
     const mask = this.#elements.map((element, index) => {
-      const stopped = steps[index] !== null || element.stand.error !== undefined;
-      return (options.mask?.[index] ?? true) && element.observation === null && stopped;
+      const hasEnded = steps[index] !== null || element.stand.error !== undefined;
+      return (options.mask?.[index] ?? true) && element.observation === null && hasEnded;
     });
     return { steps, next: await this.reset(tasks, { mask, signal }) };
   }
 
-  /** Disposes every env at once. */
+  /** Disposes all envs in parallel. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.#disposal ??= this.#dispose();
   }
 
   async #dispose(): Promise<void> {
-    const ends = await Promise.allSettled(this.#elements.map((element) => element[Symbol.asyncDispose]()));
-    throwFirst(ends);
+    const results = await Promise.allSettled(this.#elements.map((element) => element[Symbol.asyncDispose]()));
+    throwFirst(results);
   }
 
-  /** Runs over the elements of the mask, and waits for all of them even when it is aborted. */
+  /** Runs a function on the elements of the mask, and waits for all of them even when aborted. */
   async #each<Out>(
     { mask, signal }: VectorStepOptions,
     run: (element: VectorElement, index: number) => Promise<Out>,
   ): Promise<(Out | null)[]> {
-    if (mask !== undefined) requireSize(mask, { shape: this.batchSize, what: "mask" });
+    if (mask !== undefined) requireSize(mask, { shape: this.batchSize, name: "mask" });
     signal?.throwIfAborted();
     const runs = this.#elements.map((element, index) => mask?.[index] ?? true ? run(element, index) : null);
-    const ends = await Promise.allSettled(runs);
-    throwFirst(ends);
-    return ends.map((end) => end.status === "fulfilled" ? end.value : null);
+    const results = await Promise.allSettled(runs);
+    throwFirst(results);
+    return results.map((result) => result.status === "fulfilled" ? result.value : null);
   }
 
-  #refuseDisposed(what: string): void {
-    if (this.#disposal !== undefined) throw new Error(`Cannot ${what} as the env is disposed`);
+  #throwIfDisposed(action: string): void {
+    if (this.#disposal !== undefined) throw new Error(`Cannot ${action} as the env is disposed`);
   }
 }
 
-function throwFirst(ends: readonly PromiseSettledResult<unknown>[]): void {
-  const failed = ends.find((end) => end.status === "rejected");
+function throwFirst(results: readonly PromiseSettledResult<unknown>[]): void {
+  const failed = results.find((result) => result.status === "rejected");
   if (failed !== undefined) throw failed.reason;
 }

@@ -166,8 +166,8 @@ nativeTest("task tau-bench --replay prints what it compared and measured", async
 
 Deno.test("task tau-bench says what is wrong with its path, domain and split", async () => {
   const cases: [string[], string][] = [
-    [["--path", "/no/such"], "must be a checkout of it"],
-    [["--path", LIBRARY_DESK, "--domain", "airport"], "there are library_desk"],
+    [["--path", "/no/such"], "must be a checkout"],
+    [["--path", LIBRARY_DESK, "--domain", "airport"], "found library_desk"],
     [["--path", LIBRARY_DESK, "--split", "dev"], "must be one of test, train"],
     [[], "required option '--path <dir>'"],
   ];

@@ -125,8 +125,8 @@ Deno.test("paddock rollout --env tau-bench says what it lacks", async () => {
     [[...PLAYED, "--user", "scripted:no/such"], "no/such"],
     [[...PLAYED, ...USER, "--tasks", "x"], "x"],
     [[...PLAYED, ...USER, "--split", "dev"], "must be one of test, train"],
-    [["--path", "/no/such", "--domain", "retail", ...USER], "must be a checkout of it"],
-    [["--path", DESK, "--domain", "retail", ...USER], "there are library_desk"],
+    [["--path", "/no/such", "--domain", "retail", ...USER], "must be a checkout"],
+    [["--path", DESK, "--domain", "retail", ...USER], "found library_desk"],
     [[...PLAYED, ...USER, "--calls", "smoke"], "way to write calls 'smoke'"],
   ];
   for (const [args, says] of cases) {

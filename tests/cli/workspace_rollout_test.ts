@@ -60,7 +60,7 @@ Deno.test("paddock rollout --env workspace says what it lacks", async () => {
   const cases: [string[], string][] = [
     [[], "give --task DIR"],
     [["--task", "no/such"], "Cannot read task at 'no/such'"],
-    [[...task, ...task], "each task must have an id of its own: two are 'number'"],
+    [[...task, ...task], "task ids must be unique: two tasks have the id 'number'"],
     [
       ["--task", join(folder.path, "model.yaml")],
       "Cannot play task 'm' as a task of the kind ModelSubmissionTasks",

@@ -202,7 +202,7 @@ Deno.test("ChatEnv refuses a mode that there is not, and one that lacks what it 
   assertThrows(
     () => new ChatEnv({ inputMode: "tokens", family: "qwen" }),
     TypeError,
-    "Cannot play in tokens mode as 'tokenizer' must be given",
+    "Cannot create ChatEnv with inputMode 'tokens' as 'tokenizer' is required",
   );
   assertThrows(
     () => new ChatEnv({ inputMode: "text", tokenizer, family: "tokenizer" }),

@@ -140,7 +140,7 @@ Deno.test("VectorEnv: one failing element never disturbs another", async () => {
   assertEquals(reset.map(({ error }) => error), [undefined, failure, undefined, undefined]);
   assertEquals(said(await env.step(["1", "2", "fails", "4"].map(replyAction))), [
     "1",
-    "Cannot step element 1 as no episode is going on in it: reset it first",
+    "Cannot step element 1 as it has no running episode: reset it first",
     "pipe broken",
     "4",
   ]);

@@ -68,7 +68,7 @@ Deno.test("makeMLGym() wants one task, or several", async () => {
     RangeError,
     "Got task='a' and tasks=['b'].",
   );
-  await assertRejects(() => makeMLGym({ tasks: [] }), RangeError, "there must be a task: there is none");
+  await assertRejects(() => makeMLGym({ tasks: [] }), RangeError, "'tasks' must not be empty");
   await assertRejects(
     () => makeMLGym({ task: "/no/such" }),
     Deno.errors.NotFound,

@@ -2,10 +2,10 @@ import { errorMessage } from "../../errors.ts";
 import { deeperThan } from "../../sandbox/guest_frames.ts";
 import type { ToolUserAction } from "../tool_user_env.ts";
 
-/** Deeper than any honest argument; Python would lose its interpreter over much deeper ones. */
+/** Maximum nesting of arguments. Much deeper values would crash the Python interpreter. */
 const MAX_DEPTH = 64;
 
-/** The arguments of a call as JSON text, or why they cannot be given to a tool. */
+/** Returns the arguments of a call as JSON text, or the reason why they are invalid. */
 export function argumentsText({ name, kwargs, kwargsText }: ToolUserAction): string | { fault: string } {
   try {
     const value: unknown = kwargsText === undefined ? kwargs : JSON.parse(kwargsText);

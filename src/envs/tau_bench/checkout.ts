@@ -1,32 +1,32 @@
 import { join, resolve } from "node:path";
 
-/** A checkout of tau-bench, or a folder with the same layout, and one of its domains. */
+/** Domain of a tau-bench checkout, or of a folder with the same layout. */
 export interface CheckoutDomain {
-  /** The absolute path of its package `tau_bench`. */
+  /** Absolute path of the package `tau_bench`. */
   readonly packagePath: string;
   readonly domain: string;
 }
 
 /**
- * Finds a domain by the files that the layout has: `tau_bench/envs/<domain>/env.py` and its neighbours.
+ * Finds a domain by its file `tau_bench/envs/<domain>/env.py`.
  *
- * @throws {Deno.errors.NotFound} when the path is no checkout, or has no such domain.
+ * @throws {Deno.errors.NotFound} if the path is not a checkout, or has no such domain.
  */
 export async function findDomain(path: string, domain: string): Promise<CheckoutDomain> {
   const packagePath = await findPackage(path);
   if (/^[A-Za-z_]\w*$/.test(domain) && await isFile(join(packagePath, "envs", domain, "env.py"))) {
     return { packagePath, domain };
   }
-  const known = (await findDomains(path)).join(", ") || "none";
+  const domains = (await findDomains(path)).join(", ") || "none";
   throw new Deno.errors.NotFound(
-    `Cannot open domain '${domain}' of the tau-bench at '${path}' as it must be one that is there: there are ${known}`,
+    `Cannot open domain '${domain}' of the tau-bench checkout at '${path}' as it does not exist: found ${domains}`,
   );
 }
 
 /**
- * The names of the domains that a checkout has.
+ * Lists the names of the domains of a checkout.
  *
- * @throws {Deno.errors.NotFound} when the path is no checkout.
+ * @throws {Deno.errors.NotFound} if the path is not a checkout.
  */
 export async function findDomains(path: string): Promise<string[]> {
   const envs = join(await findPackage(path), "envs");
@@ -42,7 +42,7 @@ async function findPackage(path: string): Promise<string> {
   for (const file of ["envs/base.py", "types.py"]) {
     if (await isFile(join(packagePath, file))) continue;
     throw new Deno.errors.NotFound(
-      `Cannot open tau-bench at '${path}' as it must be a checkout of it: there is no file 'tau_bench/${file}'`,
+      `Cannot open tau-bench at '${path}' as it must be a checkout: there is no file 'tau_bench/${file}'`,
     );
   }
   return packagePath;
@@ -52,6 +52,6 @@ async function isFile(path: string): Promise<boolean> {
   try {
     return (await Deno.stat(path)).isFile;
   } catch {
-    return false; // what cannot be looked at is not there for us
+    return false; // an unreadable path counts as missing
   }
 }

@@ -4,22 +4,22 @@ import type { ExecResult, PythonSession } from "../../sandbox/exec.ts";
 import { descriptionSchema, type DomainDescription } from "./domain_description.ts";
 import { DESK } from "./domain_profile.ts";
 
-/** Which task is meant. */
+/** Identifies a task of a domain. */
 export interface TaskPlace {
   readonly split: string;
   readonly index: number;
 }
 
-/** What a desk may be given beside what it is asked. */
+/** Options of the requests of {@linkcode Desk}. */
 export interface DeskOptions {
   signal?: AbortSignal | undefined;
 }
 
 /** Records of a domain's data. */
 export interface DomainRecords {
-  /** All tables in their order: the name, Python's `repr` of it, and whether the table has rows. */
+  /** All tables in order: the name, its Python `repr`, and true if the table has rows. */
   readonly tables: readonly (readonly [string, string, boolean])[];
-  /** Table, key (`null` for a table without rows), and normal form (`null` for a record that is gone). */
+  /** Table, key (`null` for a table without rows), and normal form (`null` for a deleted record). */
   readonly records: readonly (readonly [string, string | null, string | null])[];
 }
 
@@ -28,7 +28,7 @@ const recordsSchema: z.ZodType<DomainRecords> = z.object({
   records: z.array(z.tuple([z.string(), z.string().nullable(), z.string().nullable()])),
 });
 
-/** A call of a tool; the arguments are JSON text. */
+/** Tool call; the arguments are JSON text. */
 export interface DeskCall {
   readonly name: string;
   readonly kwargs: string;
@@ -37,10 +37,10 @@ export interface DeskCall {
 const observationSchema = z.object({ observation: z.string() });
 const outputsSchema = z.object({ outputs: z.record(z.string(), z.boolean()) });
 
-/** Reading or comparing all data takes longer than any tool. */
+/** Timeout of requests that read or compare all data, which take longer than a tool. */
 const DATA_TIMEOUT_MS = 120_000;
 
-/** The host's side of a session that serves a domain. What comes from it is checked here. */
+/** Host side of a session that runs a domain. It validates everything that the session returns. */
 export class Desk {
   readonly #session: PythonSession;
   #restarted = false;
@@ -49,14 +49,14 @@ export class Desk {
     this.#session = session;
   }
 
-  /** What the domain consists of. */
+  /** Returns the tools, tasks and texts of the domain. */
   async describe(options?: DeskOptions): Promise<DomainDescription> {
-    return this.#read(await this.#ask({ do: "describe" }, options), descriptionSchema);
+    return this.#read(await this.#request({ do: "describe" }, options), descriptionSchema);
   }
 
   /**
-   * Lets a tool work on the data and gives what it answers. What is wrong with the tool or its arguments is told
-   * in the answer, which then begins with `Error:`; `ended` is false when the tool had to be stopped.
+   * Runs a tool on the data and returns its observation. If the tool or its arguments fail, the observation begins
+   * with `Error:`. `ended` is false if the tool had to be stopped.
    */
   async step(
     call: DeskCall,
@@ -65,53 +65,53 @@ export class Desk {
     const { name, kwargs } = call;
     const result = await this.#exec({ do: "step", name, kwargs }, options);
     if (result.status === "ok") return { ...this.#read(result, observationSchema), ended: true };
-    return { observation: `Error: ${name} did not end: ${reason(result)}`, ended: false };
+    return { observation: `Error: ${name} did not end: ${describeFailure(result)}`, ended: false };
   }
 
-  /** The records that are not as they were at the start. */
+  /** Returns the records that differ from the start. */
   async changes(options?: DeskOptions): Promise<DomainRecords> {
-    return this.#read(await this.#ask({ do: "changes" }, options), recordsSchema);
+    return this.#read(await this.#request({ do: "changes" }, options), recordsSchema);
   }
 
-  /** All records. */
+  /** Returns all records. */
   async everything(options?: DeskOptions): Promise<DomainRecords> {
-    return this.#read(await this.#ask({ do: "everything" }, options), recordsSchema);
+    return this.#read(await this.#request({ do: "everything" }, options), recordsSchema);
   }
 
-  /** Does what a task asks for and gives the records that are then not as at the start. */
+  /** Runs a task's own actions and returns the records that then differ from the start. */
   async truth(task: TaskPlace, options?: DeskOptions): Promise<DomainRecords> {
-    return this.#read(await this.#ask({ do: "truth", ...task }, options), recordsSchema);
+    return this.#read(await this.#request({ do: "expected_changes", ...task }, options), recordsSchema);
   }
 
-  /** Which of a task's outputs were said. */
-  async outputs(task: TaskPlace, said: readonly string[]): Promise<Record<string, boolean>> {
-    return this.#read(await this.#ask({ do: "outputs", ...task, said }), outputsSchema).outputs;
+  /** Returns, for each of a task's outputs, whether the agent's messages contain it. */
+  async outputs(task: TaskPlace, messages: readonly string[]): Promise<Record<string, boolean>> {
+    return this.#read(await this.#request({ do: "outputs", ...task, messages }), outputsSchema).outputs;
   }
 
-  /** Brings the data back to how they were at the start. */
+  /** Resets the data to the start. */
   async rewind(options: DeskOptions & { seed?: number | undefined } = {}): Promise<void> {
     await this.#session.reset({ mode: "rewind", ...options });
     this.#restarted = false;
   }
 
-  /** True once when an answer came of an interpreter that knew nothing of what was done before. */
+  /** Returns true, once, if a response came from a restarted interpreter, which has lost all earlier changes. */
   takeRestarted(): boolean {
     const restarted = this.#restarted;
     this.#restarted = false;
     return restarted;
   }
 
-  async #ask(request: object, options: DeskOptions = {}): Promise<ExecResult> {
-    const result = await this.#exec(request, { ...options, timeoutMs: DATA_TIMEOUT_MS });
+  async #request(message: object, options: DeskOptions = {}): Promise<ExecResult> {
+    const result = await this.#exec(message, { ...options, timeoutMs: DATA_TIMEOUT_MS });
     if (result.status === "ok") return result;
-    throw new SandboxError(`Cannot ask the domain as its code must answer: ${reason(result)}`);
+    throw new SandboxError(`Cannot query the domain as its code failed: ${describeFailure(result)}`);
   }
 
   async #exec(
     request: object,
     options: DeskOptions & { timeoutMs?: number | undefined },
   ): Promise<ExecResult> {
-    const result = await this.#session.exec(`import ${DESK}\n${DESK}.answer()`, {
+    const result = await this.#session.exec(`import ${DESK}\n${DESK}.respond()`, {
       ...options,
       stdin: JSON.stringify(request),
     });
@@ -123,14 +123,14 @@ export class Desk {
     try {
       return schema.parse(JSON.parse(stdout));
     } catch (cause) {
-      throw new SandboxError("Cannot read the domain's answer as it must have the form that was asked for", {
+      throw new SandboxError("Cannot read the domain's response as it does not match its schema", {
         cause,
       });
     }
   }
 }
 
-function reason(result: ExecResult): string {
+function describeFailure(result: ExecResult): string {
   if (result.status === "exited") return `it exited with code ${result.exitCode}`;
   if (result.status === "ok") return "ok";
   const { type, message } = result.error;

@@ -3,10 +3,10 @@ import type { DomainRecords } from "./desk.ts";
 
 type Rows = ReadonlyMap<string | null, string>;
 
-/** The data of a domain at the start, as the text that tau-bench hashes; what changed is put over it. */
+/** Data of a domain at the start, in the text form that tau-bench hashes. */
 export class DomainData {
   readonly #tables: ReadonlyMap<string, Rows>;
-  /** The text of each table that was asked for as it was at the start. */
+  /** Cached text of each table at the start. */
   readonly #texts = new Map<string, string>();
 
   constructor(everything: DomainRecords) {
@@ -15,7 +15,7 @@ export class DomainData {
     this.#tables = tables;
   }
 
-  /** The hash of the data with these changes: that of Python's text of nested tuples, sorted by key. */
+  /** Returns the hash of the data with these changes: of Python's text of nested tuples, sorted by key. */
   async hash({ tables, records }: DomainRecords): Promise<string> {
     const changed = new Map<string, Map<string | null, string>>();
     for (const [table, key, text] of records) {
@@ -30,15 +30,15 @@ export class DomainData {
   }
 
   #textAtStart(table: string, repr: string, hasRows: boolean): string {
-    const known = this.#texts.get(table);
-    if (known !== undefined) return known;
+    const cached = this.#texts.get(table);
+    if (cached !== undefined) return cached;
     const text = tableText(this.#tables.get(table) ?? new Map(), repr, hasRows);
     this.#texts.set(table, text);
     return text;
   }
 }
 
-/** A text that is the same for the same changes, and for no others. */
+/** Returns a text that is equal for equal changes, and only for those. */
 export function changesText({ tables, records }: DomainRecords): string {
   const sorted = records.map((record) => JSON.stringify(record)).sort();
   return JSON.stringify([tables, sorted]);
@@ -64,7 +64,7 @@ function sortedRows(rows: Rows): string[] {
   return keyed.sort((one, other) => compareCodePoints(one.key, other.key)).map(({ text }) => text);
 }
 
-/** Python's order of texts, which is not that of UTF-16. */
+/** Compares texts as Python does: by code point, not by UTF-16 unit. */
 function compareCodePoints(one: string, other: string): number {
   if (/[\ud800-\udfff]/.test(one + other)) {
     const [left, right] = [one, other].map((text) => Array.from(text, (point) => point.codePointAt(0) ?? 0));

@@ -1,23 +1,23 @@
 import { z } from "zod";
 import type { ToolInfo, ToolUserAction } from "../tool_user_env.ts";
 
-/** A task as its domain has it. */
+/** Task as its domain defines it. */
 export interface DomainTask {
   readonly user_id: string;
   readonly instruction: string;
-  /** What is to be done; the text of the arguments is Python's own. */
+  /** Expected actions, with Python's own text of the arguments. */
   readonly actions: readonly (ToolUserAction & { readonly kwargsText: string })[];
-  /** What the user wants to hear. */
+  /** Texts that the agent must tell the user. */
   readonly outputs: readonly string[];
 }
 
-/** What a domain says of itself. */
+/** Description of a domain. */
 export interface DomainDescription {
   readonly tools_info: readonly ToolInfo[];
   readonly wiki: string;
   readonly rules: readonly string[];
   readonly terminate_tools: readonly string[];
-  /** The tasks of each split. */
+  /** Tasks of each split. */
   readonly tasks: Readonly<Record<string, readonly DomainTask[]>>;
 }
 
@@ -43,10 +43,10 @@ const toolShape = z.object({
   }),
 });
 
-/** A tool as it is: chat templates show its keys in their order, those that nobody knows among them. */
+/** Accepts a tool unchanged: chat templates show all its keys, unknown ones too, in their order. */
 const toolSchema = z.custom<ToolInfo>((value) => toolShape.safeParse(value).success, "must be a tool");
 
-/** Checks what a domain says of itself. */
+/** Schema of a domain's description. */
 export const descriptionSchema: z.ZodType<DomainDescription> = z.object({
   tools_info: z.array(toolSchema),
   wiki: z.string(),

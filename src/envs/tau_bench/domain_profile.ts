@@ -1,14 +1,14 @@
 import { parseProfile, type Profile } from "../../sandbox/profile.ts";
 import type { CheckoutDomain } from "./checkout.ts";
-import desk from "./guest/desk.py" with { type: "text" };
-import standIns from "./guest/stand_ins.py" with { type: "text" };
+import domainSource from "./guest/desk.py" with { type: "text" };
+import standInSource from "./guest/stand_ins.py" with { type: "text" };
 
-/** The name under which a session imports the module that serves the domain. */
-export const DESK = "tau_desk";
+/** Name of the Python module that runs the domain in a session. */
+export const DESK = "tau_domain";
 
 const MIB = 1024 * 1024;
 
-/** How many interpreters of a domain share a process: they run the same code and are of one trust domain. */
+/** Number of interpreters in one process. They run the same code and belong to one trust domain. */
 const SESSIONS_PER_PROCESS = 16;
 
 const SETTINGS = {
@@ -42,10 +42,10 @@ const SETTINGS = {
   sessionsPerProcess: SESSIONS_PER_PROCESS,
 };
 
-/** The profile whose base image has the domain imported and its data loaded. */
+/** Returns a profile whose base image has the domain imported and its data loaded. */
 export function domainProfile({ packagePath, domain }: CheckoutDomain): Profile {
   const mounts = { "/checkout/tau_bench": packagePath };
   const profile = parseProfile(JSON.stringify({ ...SETTINGS, mounts }), { source: `tau-bench ${domain}` });
-  const source = `${standIns}\n${desk}\nopen_domain(${JSON.stringify(domain)})\n`;
+  const source = `${standInSource}\n${domainSource}\nopen_domain(${JSON.stringify(domain)})\n`;
   return { ...profile, preload: { module: DESK, source } };
 }

@@ -3,38 +3,38 @@ import { RESPOND } from "../tool_user_env.ts";
 import type { DomainTask } from "./domain_description.ts";
 import type { TaskTruth } from "./tau_bench_domain.ts";
 
-/** What an episode came to. */
+/** End state of an episode. */
 export interface EpisodeEnd {
   readonly task: DomainTask;
   readonly truth: TaskTruth;
-  /** The changes of the episode's data, as a text to compare. */
+  /** Changes of the episode's data, as a text to compare. */
   readonly changes: string;
-  /** Which of the task's outputs were said. */
+  /** For each of the task's outputs, true if the agent's messages contain it. */
   readonly outputs: Readonly<Record<string, boolean>>;
 }
 
-/** tau-bench's reward with both of its parts; `outputs` is `null` for a task that wants none. */
+/** tau-bench's reward with both of its parts; `outputs` is `null` for a task without outputs. */
 export interface EpisodeReward extends RewardInfo {
   readonly rewardParts: { readonly database: number; readonly outputs: number | null };
 }
 
-/** Gives 1 when the data are as they should be and every output was said, and 0 otherwise. */
+/** Returns reward 1 if the data are as expected and all outputs were given to the user, else 0. */
 export function rewardOf({ task, truth, changes, outputs }: EpisodeEnd): EpisodeReward {
   const database = changes === truth.changes ? 1 : 0;
-  const wantsOutputs = task.outputs.length > 0;
-  const said = task.outputs.every((output) => outputs[output] === true) ? 1 : 0;
+  const hasOutputs = task.outputs.length > 0;
+  const allOutputs = task.outputs.every((output) => outputs[output] === true) ? 1 : 0;
   return {
-    reward: database * said,
-    rewardParts: { database, outputs: wantsOutputs ? said : null },
+    reward: database * allOutputs,
+    rewardParts: { database, outputs: hasOutputs ? allOutputs : null },
     info: {
       r_actions: database,
       gt_data_hash: truth.dataHash,
-      ...(wantsOutputs && { r_outputs: said, outputs }),
+      ...(hasOutputs && { r_outputs: allOutputs, outputs }),
     },
     actions: task.actions.filter(({ name }) => name !== RESPOND).map(({ name, kwargs }) => ({
       name,
       kwargs,
     })),
-    trivial: truth.changesNothing && !wantsOutputs,
+    trivial: truth.changesNothing && !hasOutputs,
   };
 }

@@ -6,34 +6,42 @@ import type { DomainDescription, DomainTask } from "./domain_description.ts";
 import { changesText, DomainData } from "./domain_data.ts";
 import { domainProfile } from "./domain_profile.ts";
 
-/** Which domain is opened, and how many of its episodes there are at once. */
+/** Options of {@linkcode TauBenchDomain.open}. */
 export interface TauBenchDomainOptions {
-  /** A checkout of tau-bench, or a folder with the same layout. Nothing in it is changed. */
+  /** Path of a tau-bench checkout, or of a folder with the same layout. It is only read. */
   path: string;
-  /** Such as `retail` or `airline`: a folder of `tau_bench/envs`. */
+  /** Name of a folder of `tau_bench/envs`, such as `retail` or `airline`. */
   domain: string;
-  /** How many episodes there are at most at the same time; 1 unless given. */
+  /**
+   * Maximum number of concurrent episodes.
+   *
+   * @default 1
+   */
   sessions?: number | undefined;
-  /** Where base images are cached; `.cache/paddock` in the user's home unless given. */
+  /**
+   * Folder of the cached base images.
+   *
+   * @default `.cache/paddock` in the user's home
+   */
   cacheDir?: string | undefined;
-  /** Called once before the domain's base image is built, which takes some seconds. */
+  /** Called once before the domain's base image is built, which takes a few seconds. */
   onBuild?: (() => void) | undefined;
   signal?: AbortSignal | undefined;
 }
 
-/** What a task's own actions lead to. */
+/** Expected end state of a task: the result of its own actions. */
 export interface TaskTruth {
-  /** The same for the same changes of the data. */
+  /** Text that is equal for equal changes of the data. */
   readonly changes: string;
-  /** tau-bench's hash of the data afterwards. */
+  /** tau-bench's hash of the data after the actions. */
   readonly dataHash: string;
-  /** True when they change nothing. */
+  /** True if the actions change nothing. */
   readonly changesNothing: boolean;
 }
 
 /**
- * A domain of a tau-bench checkout, loaded once and shared by many episodes: its Python runs in a pool of sandboxes
- * that start with the data in place, and what a task leads to is worked out once.
+ * A domain of a tau-bench checkout, loaded once and shared by many episodes. Its Python runs in a pool of sandboxes
+ * that start with the data loaded. The expected end state of each task is computed once.
  */
 export class TauBenchDomain implements AsyncDisposable {
   readonly name: string;
@@ -55,8 +63,8 @@ export class TauBenchDomain implements AsyncDisposable {
   /**
    * Finds the domain and starts its sandboxes.
    *
-   * @throws {Deno.errors.NotFound} when the path is no checkout, or has no such domain.
-   * @throws {SandboxError} when the domain's Python cannot be imported; the message has its reason.
+   * @throws {Deno.errors.NotFound} if the path is not a checkout, or has no such domain.
+   * @throws {SandboxError} if the domain's Python cannot be imported; the message has the reason.
    */
   static async open(options: TauBenchDomainOptions): Promise<TauBenchDomain> {
     const { path, domain, sessions = 1, cacheDir, onBuild, signal } = options;
@@ -66,22 +74,22 @@ export class TauBenchDomain implements AsyncDisposable {
       new SandboxPool({ profile, size: sessions, resetMode: "rewind", cacheDir, onBuild }),
     );
     await using lease = await pool.acquire({ signal });
-    const desk = new Desk(lease.session);
-    const description = await desk.describe({ signal });
-    const data = new DomainData(await desk.everything({ signal }));
+    const session = new Desk(lease.session);
+    const description = await session.describe({ signal });
+    const data = new DomainData(await session.everything({ signal }));
     started.move();
     return new TauBenchDomain(domain, { description, data, pool });
   }
 
-  /** The domain's splits, such as `test` and `train`. */
+  /** Names of the domain's splits, such as `test` and `train`. */
   get splits(): string[] {
     return Object.keys(this.description.tasks);
   }
 
   /**
-   * The tasks of a split.
+   * Returns the tasks of a split.
    *
-   * @throws {RangeError} when there is no such split.
+   * @throws {RangeError} if the domain has no such split.
    */
   tasks(split: string): readonly DomainTask[] {
     const tasks = Object.hasOwn(this.description.tasks, split) ? this.description.tasks[split] : undefined;
@@ -91,18 +99,18 @@ export class TauBenchDomain implements AsyncDisposable {
     );
   }
 
-  /** A session with the data as loaded, for one episode after the other. */
+  /** Leases a session with the data loaded. It serves one episode at a time. */
   async acquire(options: { signal?: AbortSignal | undefined } = {}): Promise<SessionLease> {
     return await this.#pool.acquire(options);
   }
 
-  /** What a task's own actions lead to. Its desk is rewound: whatever its data were is lost. */
-  async truth(task: TaskPlace, desk: Desk): Promise<TaskTruth> {
+  /** Returns the expected end state of a task. It rewinds the session, which loses all changes of its data. */
+  async truth(task: TaskPlace, session: Desk): Promise<TaskTruth> {
     const key = `${task.split}/${task.index}`;
-    const known = this.#truths.get(key);
-    if (known) return known;
-    await desk.rewind();
-    const records = await desk.truth(task);
+    const cached = this.#truths.get(key);
+    if (cached) return cached;
+    await session.rewind();
+    const records = await session.truth(task);
     const truth = {
       changes: changesText(records),
       dataHash: await this.dataHash(records),
@@ -112,12 +120,12 @@ export class TauBenchDomain implements AsyncDisposable {
     return truth;
   }
 
-  /** tau-bench's hash of the data that differ by these records from those at the start. */
+  /** Returns tau-bench's hash of the start data with these changes. */
   async dataHash(changes: DomainRecords): Promise<string> {
     return await this.#data.hash(changes);
   }
 
-  /** Ends the domain's sandboxes, and with them every episode. */
+  /** Closes the domain's sandboxes, which ends every episode. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#pool[Symbol.asyncDispose]();
   }

@@ -18,46 +18,61 @@ import { changesText } from "./domain_data.ts";
 import { type EpisodeEnd, rewardOf } from "./reward.ts";
 import type { TauBenchDomain } from "./tau_bench_domain.ts";
 
-/** What an env of a domain is made of. */
+/** Options of {@linkcode TauBenchEnv.open}. */
 export interface TauBenchEnvOptions {
   readonly domain: TauBenchDomain;
-  /** Such as `test`. */
+  /** Name of the split, such as `test`. */
   readonly split: string;
-  /** Who plays the user; the env disposes of it. */
+  /** Simulator of the user. The env disposes it. */
   readonly user: UserSimulator;
-  /** How long a tool may take; 10 seconds unless given. */
+  /**
+   * Timeout of a tool call, in milliseconds.
+   *
+   * @default 10_000
+   */
   readonly toolTimeoutMs?: number | undefined;
   /** Cancels the wait for a session. */
   signal?: AbortSignal | undefined;
 }
 
-/** What is known of the episode that goes on. */
+/** State of the current episode. */
 interface Episode {
   readonly index: number;
   readonly task: DomainTask;
-  readonly said: string[];
-  /** The calls that made the data what they are, in their order. */
-  readonly played: DeskCall[];
+  /** Messages of the agent to the user. */
+  readonly messages: string[];
+  /** Calls that changed the data, in order. They are replayed if the sandbox is lost. */
+  readonly calls: DeskCall[];
   done: boolean;
-  /** What had changed at the end, kept as working out the reward rewinds the data. */
+  /** Changes at the end, kept because computing the reward rewinds the data. */
   changes?: DomainRecords;
 }
 
 /**
- * tau-bench's episodes, as its own Python gives them: observations, and a reward of 1 when the data end up as the
- * task's own actions would leave them and all that the user wanted to hear was said.
+ * Plays tau-bench's episodes with tau-bench's own Python. The reward is 1 if the data end up as the task's own
+ * actions would leave them and the agent gave the user all the task's outputs; else 0.
  *
- * The tools work on data in a sandbox, which a reset rewinds; the user is simulated on the host. The reward is worked
- * out on data of its own. Where a tool takes its interpreter down, the next step meets the data as they were before.
+ * The tools work on data in a sandbox, which a reset rewinds. The user is simulated on the host. The expected end
+ * state is computed on fresh data. If a tool crashes its interpreter, the next step finds the data as they were
+ * before that tool.
+ *
+ * @example
+ * ```ts ignore
+ * import { scriptedUser, TauBenchDomain, TauBenchEnv } from "@paddock/paddock";
+ *
+ * await using domain = await TauBenchDomain.open({ path: "tau-bench", domain: "retail" });
+ * await using env = await TauBenchEnv.open({ domain, split: "test", user: scriptedUser(["Hello", "###STOP###"]) });
+ * const { observation } = await env.reset(0); // "Hello"
+ * ```
  */
 export class TauBenchEnv implements ToolUserEnv {
   readonly name: string;
   readonly #options: TauBenchEnvOptions;
   readonly #tasks: readonly DomainTask[];
   readonly #lease: SessionLease;
-  readonly #desk: Desk;
+  readonly #session: Desk;
   #episode: Episode | undefined;
-  /** The reward that is worked out, which takes the session for itself. */
+  /** Pending end of an episode, which uses the session exclusively. */
   #ending: Promise<EpisodeEnd> | undefined;
 
   private constructor(
@@ -68,13 +83,13 @@ export class TauBenchEnv implements ToolUserEnv {
     this.#options = options;
     this.#tasks = parts.tasks;
     this.#lease = parts.lease;
-    this.#desk = new Desk(parts.lease.session);
+    this.#session = new Desk(parts.lease.session);
   }
 
   /**
-   * Takes one of the domain's sessions for as long as the env lives.
+   * Leases one of the domain's sessions until the env is disposed.
    *
-   * @throws {RangeError} when the domain has no such split.
+   * @throws {RangeError} if the domain has no such split.
    */
   static async open(options: TauBenchEnvOptions): Promise<TauBenchEnv> {
     const { domain, split, signal } = options;
@@ -107,31 +122,31 @@ export class TauBenchEnv implements ToolUserEnv {
     const task = Number.isInteger(taskIndex) ? this.#tasks[taskIndex] : undefined;
     if (!task) {
       throw new RangeError(
-        `Cannot reset ${this.name} as the task's index must be a whole number from 0 to ${
+        `Cannot reset ${this.name} as the task index must be an integer from 0 to ${
           this.taskCount - 1
         }: current value is ${taskIndex}`,
       );
     }
     this.#episode = undefined;
-    await this.#ending?.catch(() => {}); // whoever steps is told
-    await this.#desk.rewind(options);
+    await this.#ending?.catch(() => {}); // the step that ended the episode reports it
+    await this.#session.rewind(options);
     const { signal } = options;
     const { instruction } = task;
     const observation = await this.#options.user.reset({ index: taskIndex, instruction }, { signal });
-    this.#episode = { index: taskIndex, task, said: [], played: [], done: false };
-    return { observation, info: { task: plainTask(task), source: "user" } };
+    this.#episode = { index: taskIndex, task, messages: [], calls: [], done: false };
+    return { observation, info: { task: taskInfo(task), source: "user" } };
   }
 
   /** {@inheritDoc ToolUserEnv.step} */
   async step(action: ToolUserAction, options: ToolUserStepOptions = {}): Promise<ToolUserStep> {
-    const episode = this.#running();
+    const episode = this.#runningEpisode();
     const responds = action.name === RESPOND;
     const observation = responds
       ? await this.#respond(episode, action, options)
       : await this.#call(episode, action, options);
     this.#requireRunning(episode);
     const done = responds ? observation.includes(STOP) : this.terminateTools.includes(action.name);
-    const info = { task: plainTask(episode.task), source: responds ? "user" : String(action.name) };
+    const info = { task: taskInfo(episode.task), source: responds ? "user" : String(action.name) };
     if (!done) return { observation, reward: 0, done, info };
     episode.done = true;
     this.#ending = this.#end(episode);
@@ -141,18 +156,18 @@ export class TauBenchEnv implements ToolUserEnv {
     return { observation, reward, rewardParts, done, info: { ...info, reward_info, user_cost } };
   }
 
-  /** tau-bench's hash of the episode's data as they are now, or were at its end. Costs a reading of all data. */
+  /** Returns tau-bench's hash of the episode's data, now or at its end. It reads all data, so it is slow. */
   async dataHash(): Promise<string> {
     return await this.#options.domain.dataHash(await this.#changes(this.#episode ?? notStarted()));
   }
 
-  /** Gives the session back. */
+  /** Releases the session. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#lease[Symbol.asyncDispose]();
     await this.#options.user[Symbol.asyncDispose]?.();
   }
 
-  #running(): Episode {
+  #runningEpisode(): Episode {
     const episode = this.#episode ?? notStarted();
     this.#requireRunning(episode);
     return episode;
@@ -160,7 +175,7 @@ export class TauBenchEnv implements ToolUserEnv {
 
   #requireRunning(episode: Episode): void {
     if (episode === this.#episode && !episode.done) return;
-    throw new Error(`Cannot step ${this.name} as the episode must not be over: reset it first`);
+    throw new Error(`Cannot step ${this.name} as the episode is over: call reset() first`);
   }
 
   async #respond(episode: Episode, action: ToolUserAction, options: ToolUserStepOptions): Promise<string> {
@@ -171,7 +186,7 @@ export class TauBenchEnv implements ToolUserEnv {
       return `Error: ${RESPOND} must be given 'content', a text: current value is ${typeof content}`;
     }
     options.signal?.throwIfAborted();
-    episode.said.push(content);
+    episode.messages.push(content);
     const observation = await this.#options.user.step(content, options);
     options.signal?.throwIfAborted();
     return observation;
@@ -183,11 +198,11 @@ export class TauBenchEnv implements ToolUserEnv {
     if (typeof kwargs !== "string") return `Error: ${kwargs.fault}`;
     const call = { name: action.name, kwargs };
     const { toolTimeoutMs: timeoutMs } = this.#options;
-    const { observation, ended } = await this.#onItsData(
+    const { observation, ended } = await this.#withRestore(
       episode,
-      () => this.#desk.step(call, { ...options, timeoutMs }),
+      () => this.#session.step(call, { ...options, timeoutMs }),
     );
-    if (ended) episode.played.push(call);
+    if (ended) episode.calls.push(call);
     return observation;
   }
 
@@ -195,38 +210,38 @@ export class TauBenchEnv implements ToolUserEnv {
     const { domain, split } = this.#options;
     const { index, task } = episode;
     const changes = episode.changes = await this.#changes(episode);
-    const outputs = await this.#desk.outputs({ split, index }, episode.said);
-    const truth = await domain.truth({ split, index }, this.#desk);
+    const outputs = await this.#session.outputs({ split, index }, episode.messages);
+    const truth = await domain.truth({ split, index }, this.#session);
     return { task, truth, outputs, changes: changesText(changes) };
   }
 
   async #changes(episode: Episode): Promise<DomainRecords> {
-    return episode.changes ?? await this.#onItsData(episode, () => this.#desk.changes());
+    return episode.changes ?? await this.#withRestore(episode, () => this.#session.changes());
   }
 
-  /** Asks the desk; once more, on the episode's data, when it turns out to have lost them. */
-  async #onItsData<T>(episode: Episode, ask: () => Promise<T>): Promise<T> {
-    const answer = await ask();
-    if (!this.#desk.takeRestarted() || episode.played.length === 0) return answer;
+  /** Runs a request; if the sandbox has lost the episode's data, restores them and runs it again. */
+  async #withRestore<T>(episode: Episode, request: () => Promise<T>): Promise<T> {
+    const response = await request();
+    if (!this.#session.takeRestarted() || episode.calls.length === 0) return response;
     await this.#restore(episode);
-    return await ask();
+    return await request();
   }
 
-  /** Brings fresh data to where the episode is. */
+  /** Replays the episode's calls on fresh data. */
   async #restore(episode: Episode): Promise<void> {
-    await this.#desk.rewind();
-    for (const call of episode.played) await this.#desk.step(call);
-    if (!this.#desk.takeRestarted()) return;
+    await this.#session.rewind();
+    for (const call of episode.calls) await this.#session.step(call);
+    if (!this.#session.takeRestarted()) return;
     throw new SandboxError(
-      `Cannot go on with ${this.name} as its data must be kept: its sandbox was lost twice`,
+      `Cannot continue ${this.name} as its data could not be restored: the sandbox was lost twice`,
     );
   }
 }
 
 function notStarted(): never {
-  throw new Error("Cannot use a tau-bench env as an episode must have been started: reset it first");
+  throw new Error("Cannot use TauBenchEnv before the first reset: call reset() first");
 }
 
-function plainTask({ user_id, instruction, actions, outputs }: DomainTask): Record<string, unknown> {
+function taskInfo({ user_id, instruction, actions, outputs }: DomainTask): Record<string, unknown> {
   return { user_id, actions: actions.map(({ name, kwargs }) => ({ name, kwargs })), instruction, outputs };
 }

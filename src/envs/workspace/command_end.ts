@@ -1,21 +1,21 @@
 import type { ShellDeadline, ShellResult } from "../../sandbox/exec.ts";
 
-/** What came of an agent's command. */
+/** Result of an agent's command. */
 export interface CommandEnd {
-  /** What it printed, and what an agent is told beside where it did not end by itself. */
+  /** Output of the command, and a note for the agent if the command was stopped. */
   readonly output: string;
-  /** False when the shell was lost, and with it every file. */
+  /** False if the shell and all its files were lost. */
   readonly kept: boolean;
 }
 
-/** How long a command might have taken. */
+/** Time limits of a command, in milliseconds. */
 export interface CommandTimes {
   readonly timeoutMs: number;
-  /** How long it might have written nothing. */
+  /** Maximum time without output. */
   readonly silenceMs?: number | undefined;
 }
 
-/** What came of a command that printed this, as the agent is told it. */
+/** Returns the result of a command as the agent sees it. */
 export function commandEnd(printed: string, result: ShellResult, limits: CommandTimes): CommandEnd {
   const kept = result.stateKept && !result.restarted;
   const notes = [
@@ -23,14 +23,14 @@ export function commandEnd(printed: string, result: ShellResult, limits: Command
     stopNote(result, limits),
     kept ? "" : LOST,
   ].filter((note) => note !== "");
-  const said = printed.replace(/\n$/, "");
-  const output = [...(said === "" ? [] : [said]), ...notes].join("\n");
+  const text = printed.replace(/\n$/, "");
+  const output = [...(text === "" ? [] : [text]), ...notes].join("\n");
   return { output, kept };
 }
 
 const LOST = "[The shell was lost, and all files with it: the episode cannot go on.]";
 
-/** The one table of what an agent is told about a command that was stopped. */
+/** Returns the note for the agent about a command that was stopped. */
 function stopNote(result: ShellResult, limits: CommandTimes): string {
   switch (result.status) {
     case "ok":

@@ -1,21 +1,21 @@
 import type { AgentTools } from "./agent_config.ts";
 
-/** Ends that an agent asks for by name, its work being evaluated as it is. */
+/** Actions that end the episode with an evaluation of the current work. */
 const EVALUATED_EXITS = new Set(["exit_context", "exit_cost", "exit_error", "exit_format", "exit_api"]);
-/** What makes a command one that may take as long as a training. */
-const TRAINING = /\b(?:torchrun|python3?|accelerate|deepspeed)\b/;
-/** The first line of a command that text is to follow, unless it says itself where the text comes from. */
+/** Programs whose commands get the task's training timeout. */
+const TRAINING_PROGRAM = /\b(?:torchrun|python3?|accelerate|deepspeed)\b/;
+/** First line of an `edit` or `insert` whose text follows on the next lines (no redirection on the line itself). */
 const TAKES_TEXT = /^\s*(edit(?=\s+\d+:\d)|insert(?!\s+\d+:))\s+[\d:]+(?:\s[^<\n]*)?(?:\n|$)/;
 
-/** What an action asks of the env. */
+/** What the env has to do for an action. */
 export type CommandKind =
   | { readonly kind: "skip" | "forfeit" | "run" }
-  /** The episode ends with an evaluation. */
+  /** Ends the episode with an evaluation. */
   | { readonly kind: "exit"; readonly action: string }
-  /** A line is missing that ends what is put in. */
+  /** The line that ends the inserted text is missing. */
   | { readonly kind: "open-ended"; readonly name: string; readonly end: string };
 
-/** Reads an action as far as the env answers it without the shell. */
+/** Classifies an action by what the env handles without the shell. */
 export function commandKind(action: string, { endNames }: Pick<AgentTools, "endNames">): CommandKind {
   const word = action.trim();
   if (word === "skip") return { kind: "skip" };
@@ -28,7 +28,7 @@ export function commandKind(action: string, { endNames }: Pick<AgentTools, "endN
   return isOpen ? { kind: "open-ended", name, end } : { kind: "run" };
 }
 
-/** Whether a command may run for as long as the task's training. */
+/** True if a command gets the task's training timeout. */
 export function mayTrain(command: string): boolean {
-  return TRAINING.test(command);
+  return TRAINING_PROGRAM.test(command);
 }

@@ -1,16 +1,19 @@
-/** Words behind which a further command begins, and programs that start the one that they are given. */
+/** Words after which another command begins. */
 const OPENERS = new Set(["if", "then", "elif", "else", "while", "until", "do", "!", "{", "time"]);
+/** Programs that start the program in their arguments. */
 const STARTERS = new Set(["sudo", "env", "command", "builtin", "exec", "nice", "nohup", "timeout", "xargs"]);
 const ASSIGNMENT = /^[A-Za-z_]\w*\+?=/;
-/** A word that a starter takes for itself. */
-const ITS_OWN = /^(?:-|\d+(?:\.\d+)?[smhd]?$)/;
+/** An option or a duration that a starter takes before the program. */
+const STARTER_ARGUMENT = /^(?:-|\d+(?:\.\d+)?[smhd]?$)/;
 
-/** A quoted stretch, a character that is escaped, or a plain one. */
+/** A quoted text, an escaped character, or a plain character. */
 const PIECE = /'[^']*'|"(?:[^"\\]|\\[\s\S])*"|\\[\s\S]|[^\s;&|()<>`'"\\]|\$(?!\()/y;
 
 /**
- * The words of a command line that name what is run: not arguments, comments, assignments, nor what a here-document
- * or a quoted text holds. What a program makes of its arguments is not looked into.
+ * Returns the words of a command line that name the programs it runs.
+ *
+ * Arguments, comments, assignments, here-documents and quoted texts do not count. Programs that other programs start
+ * from their arguments are not found.
  */
 export function commandWords(command: string): string[] {
   return new CommandLine(command).read();
@@ -19,11 +22,11 @@ export function commandWords(command: string): string[] {
 class CommandLine {
   readonly #text: string;
   readonly #found: string[] = [];
-  readonly #endsOfDocuments: string[] = [];
+  readonly #documentEnds: string[] = [];
   #at = 0;
-  /** Whether the next word names what is run. */
-  #starts = true;
-  #behindStarter = false;
+  /** True if the next word names a program. */
+  #isProgramNext = true;
+  #isAfterStarter = false;
 
   constructor(text: string) {
     this.#text = text;
@@ -31,13 +34,13 @@ class CommandLine {
 
   read(): string[] {
     while (this.#at < this.#text.length) {
-      const sign = this.#text[this.#at] ?? "";
-      if (sign === "\n") this.#endLine();
-      else if (/\s/.test(sign)) this.#at++;
-      else if (sign === "#") this.#skipTo("\n");
-      else if (sign === "<" || sign === ">") this.#redirect();
-      else if (/[;&|(`]/.test(sign)) this.#begin();
-      else if (sign === ")") this.#at++;
+      const char = this.#text[this.#at] ?? "";
+      if (char === "\n") this.#endLine();
+      else if (/\s/.test(char)) this.#at++;
+      else if (char === "#") this.#skipTo("\n");
+      else if (char === "<" || char === ">") this.#redirect();
+      else if (/[;&|(`]/.test(char)) this.#begin();
+      else if (char === ")") this.#at++;
       else this.#word();
     }
     return this.#found;
@@ -45,20 +48,20 @@ class CommandLine {
 
   #begin(): void {
     this.#at++;
-    this.#starts = true;
-    this.#behindStarter = false;
+    this.#isProgramNext = true;
+    this.#isAfterStarter = false;
   }
 
   #word(): void {
     const word = this.#readWord();
-    if (!this.#starts || ASSIGNMENT.test(word) || OPENERS.has(word)) return;
-    if (this.#behindStarter && ITS_OWN.test(word)) return;
+    if (!this.#isProgramNext || ASSIGNMENT.test(word) || OPENERS.has(word)) return;
+    if (this.#isAfterStarter && STARTER_ARGUMENT.test(word)) return;
     this.#found.push(word);
-    this.#behindStarter = STARTERS.has(word);
-    this.#starts = this.#behindStarter;
+    this.#isAfterStarter = STARTERS.has(word);
+    this.#isProgramNext = this.#isAfterStarter;
   }
 
-  /** Takes one word without its quotes; at least one character, so that it always goes on. */
+  /** Reads one word without its quotes. It advances by at least one character, so that reading always ends. */
   #readWord(): string {
     let word = "";
     const from = this.#at;
@@ -79,13 +82,13 @@ class CommandLine {
     while (/[ \t]/.test(this.#text[this.#at] ?? "")) this.#at++;
     if (this.#text[this.#at] === "(") return;
     const target = this.#readWord();
-    if (/^<<-?$/.test(operator)) this.#endsOfDocuments.push(target);
+    if (/^<<-?$/.test(operator)) this.#documentEnds.push(target);
   }
 
-  /** Goes on behind the here-documents that begin with the next line. */
+  /** Skips the here-documents that begin on the next line. */
   #endLine(): void {
     this.#begin();
-    for (const end of this.#endsOfDocuments.splice(0)) {
+    for (const end of this.#documentEnds.splice(0)) {
       while (this.#at < this.#text.length) {
         const from = this.#at;
         this.#skipTo("\n");
@@ -95,8 +98,8 @@ class CommandLine {
     }
   }
 
-  #skipTo(sign: string): void {
-    const at = this.#text.indexOf(sign, this.#at);
+  #skipTo(char: string): void {
+    const at = this.#text.indexOf(char, this.#at);
     this.#at = at === -1 ? this.#text.length : at;
   }
 }

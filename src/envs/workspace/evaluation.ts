@@ -1,30 +1,32 @@
 import type { Scores } from "./workspace_task.ts";
 
-/** The files that an agent submits: paths in its workspace, and what was in them. */
+/** Submitted files: contents by path in the workspace. */
 export type Submission = ReadonlyMap<string, Uint8Array>;
 
-/** What an evaluation may be given. */
+/** Options of {@linkcode Evaluator.evaluate}. */
 export interface EvaluateOptions {
-  /** Makes the evaluation's own chance reproducible. */
+  /** Seed of the evaluation's randomness. */
   seed?: number | undefined;
   signal?: AbortSignal | undefined;
 }
 
-/** What came of an evaluation: a closed union over `status`. */
+/** Outcome of an evaluation: a closed union over `status`. */
 export type EvaluationOutcome =
-  /** The scores are what the evaluator measured, never what a program printed. */
+  /** The evaluator measured these scores. They never come from the output of a submission. */
   | { readonly status: "scored"; readonly scores: Scores; readonly artefact: string }
-  /** There is nothing to evaluate. */
+  /** A submitted file is missing. */
   | { readonly status: "missing"; readonly message: string }
-  /** The evaluator gave no metrics. */
+  /** The evaluation's script returned no metrics. */
   | { readonly status: "malformed"; readonly output: string }
   /** The submission, or the evaluator, failed; the message is for the agent. */
   | { readonly status: "failed"; readonly message: string };
 
-/** Scores submissions of one task where no submission can reach. */
+/** Scores submissions of one task, isolated from the submissions. */
 export interface Evaluator extends AsyncDisposable {
   /**
-   * @throws {SandboxError} when no sandbox could be had; what a submission does is an outcome.
+   * Scores a submission. Failures of the submission are outcomes.
+   *
+   * @throws {SandboxError} if no sandbox is available.
    */
   evaluate(submission: Submission, options?: EvaluateOptions): Promise<EvaluationOutcome>;
 }

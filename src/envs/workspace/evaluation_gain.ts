@@ -2,8 +2,9 @@ import { metricDirection } from "./metric_direction.ts";
 import type { WorkspaceEvaluation } from "./workspace_view.ts";
 
 /**
- * How much better than the baseline a submission is, by the metric that counts and in its direction: more than 0 is
- * better, whatever the metric. `null` when there is no score, or nothing to compare it with.
+ * Returns how much better than the baseline a submission is, by the task's metric and in its direction.
+ *
+ * A positive value is better for every metric. `null` if there is no score or no baseline.
  */
 export function evaluationGain(evaluation: WorkspaceEvaluation): number | null {
   const { outcome, baseline, directions, metric } = evaluation;

@@ -1,12 +1,12 @@
-/** What a command asks for by printing a mark. */
+/** Request that a command makes by printing a mark. */
 export type Mark = "VALIDATION" | "SUBMISSION";
 
-/** Goes on to the end of a line, where nothing but blanks is left of it. */
+/** The blanks up to the end of a line. */
 const REST = /[^\S\n]*(?:\n|$)/y;
 
 /**
- * Whether something was printed that begins a line with `<<VALIDATION||` and ends one with `||VALIDATION>>`. However
- * much of either an agent prints, the text is gone through once.
+ * True if the output has a line that begins with `<<VALIDATION||`, and a later or the same line that ends with
+ * `||VALIDATION>>`. It scans the output once, however many marks it holds.
  */
 export function hasMark(output: string, mark: Mark): boolean {
   const opening = `<<${mark}||`;

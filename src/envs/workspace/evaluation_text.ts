@@ -3,10 +3,10 @@ import type { EvaluationOutcome } from "./evaluation.ts";
 import { WORKSPACE } from "./workspace_place.ts";
 import type { Scores } from "./workspace_task.ts";
 
-/** What stands in the place of scores to compare with. */
+/** Text for a missing baseline. */
 const NO_BASELINE = "NA (no baseline was there)";
 
-/** What an agent is told of a validation: the scores in MLGym's words, which its tools read. */
+/** Returns the message for the agent about a validation, in MLGym's format, which its tools parse. */
 export function validationText(outcome: EvaluationOutcome, baseline: Scores | null): string {
   switch (outcome.status) {
     case "scored":
@@ -24,7 +24,7 @@ export function validationText(outcome: EvaluationOutcome, baseline: Scores | nu
   }
 }
 
-/** The word for how an episode ended that `action` led to the evaluation of. */
+/** Returns MLGym's exit status of an episode that `action` ended with an evaluation. */
 export function exitStatus(action: string, { status }: EvaluationOutcome): string {
   switch (status) {
     case "scored":
@@ -38,7 +38,7 @@ export function exitStatus(action: string, { status }: EvaluationOutcome): strin
   }
 }
 
-/** Scores as Python prints a dict of floats. */
+/** Formats scores as Python prints a dict of floats. */
 function scoresText(scores: Scores): string {
   const entries = Object.entries(scores).map(([name, value]) => {
     const quoted = pythonStr([name]).slice(1, -1);

@@ -1,10 +1,10 @@
 import type { MetricDirection } from "./workspace_task.ts";
 
-/** Words in names of what is better when there is less of it. */
+/** Words in the names of metrics that are better when lower. */
 const COSTS =
   /(?:^|[^a-z])(?:r?mse|r?msle|mae|mape|wer|cer|err(?:or)?s?|incorrect|loss|regret|perplexity|ppl|cost|time|seconds|latency|std)(?![a-z])/;
 
-/** Whether more of a metric is better, as far as its name tells: less of an `RMSE` or a `val_loss` is. */
+/** Guesses the direction of a metric from its name: an `RMSE` or a `val_loss` is minimized, others are maximized. */
 export function metricDirection(name: string): MetricDirection {
   return COSTS.test(name.toLowerCase()) ? "minimize" : "maximize";
 }

@@ -1,12 +1,12 @@
-/** A text as one word of a command line, whatever is in it. */
+/** Quotes a text as one word of a command line. NUL characters are removed. */
 export function shellWord(text: string): string {
   return `'${text.replaceAll("\0", "").replaceAll("'", `'\\''`)}'`;
 }
 
 /**
- * The line that sets a shell variable. A text such as `()` or `(a b)` makes an array of it.
+ * Returns the line that sets a shell variable. A text such as `()` or `(a b)` makes it an array.
  *
- * @throws {SyntaxError} when the name is none of a variable.
+ * @throws {SyntaxError} if the name is not a valid variable name.
  */
 export function assignment(name: string, value: string | number): string {
   if (!/^[A-Za-z_]\w*$/.test(name)) {

@@ -4,12 +4,12 @@ import listFolder from "./guest/list_folder.py" with { type: "text" };
 import { AGENT_HOME, WORKSPACE } from "./workspace_place.ts";
 import { z } from "zod";
 
-/** What an agent hands in, or why it cannot be taken, in words for the agent. */
+/** Submission of an agent, or the reason why it cannot be read, as a message for the agent. */
 export type HandedIn =
   | { readonly submission: Submission }
   | { readonly fault: string };
 
-/** What reading a submission may be given. */
+/** Options of {@linkcode submissionFiles}. */
 export interface SubmissionFilesOptions {
   signal?: AbortSignal | undefined;
 }
@@ -25,8 +25,10 @@ const listingSchema = z.array(z.string()).max(MAX_FILES + 1);
 class SubmissionFault extends Error {}
 
 /**
- * Reads what an agent hands in: files of its workspace, or folders where a path ends in `/`. What is not there is
- * left out. Links are not followed, and counts, sizes and names are bounded: nothing in the sandbox is trusted.
+ * Reads the submission of an agent: files of its workspace, or folders if a path ends in `/`.
+ *
+ * Missing files are remaining out. The sandbox is not trusted: links are not followed, and the number, size and names of
+ * the files are limited.
  */
 export async function submissionFiles(
   session: PythonSession,
@@ -34,14 +36,14 @@ export async function submissionFiles(
   options: SubmissionFilesOptions = {},
 ): Promise<HandedIn> {
   const submission = new Map<string, Uint8Array>();
-  let left = MAX_BYTES;
+  let remaining = MAX_BYTES;
   try {
     for (const path of await filesOf(session, paths, options)) {
       options.signal?.throwIfAborted();
       const contents = await contentsOf(session, path);
       if (contents === undefined) continue;
-      left -= contents.length;
-      if (left < 0) {
+      remaining -= contents.length;
+      if (remaining < 0) {
         throw new SubmissionFault(`a submission must have at most ${MAX_BYTES} bytes: it has more`);
       }
       submission.set(path, contents);
@@ -60,15 +62,15 @@ async function filesOf(
 ): Promise<string[]> {
   const found = new Set<string>();
   for (const path of paths) {
-    const inner = path.endsWith("/") ? await listed(session, path, options) : [path];
-    inner.forEach((each) => found.add(each));
+    const files = path.endsWith("/") ? await listFiles(session, path, options) : [path];
+    files.forEach((each) => found.add(each));
   }
   if (found.size <= MAX_FILES) return [...found];
   throw new SubmissionFault(`a submission must have at most ${MAX_FILES} files: there are more`);
 }
 
-/** The files of a folder, as the sandbox tells them: each is read by its path, which leads nowhere else. */
-async function listed(
+/** Lists the files of a folder. The names come from the sandbox, so only plain relative paths are accepted. */
+async function listFiles(
   session: PythonSession,
   folder: string,
   { signal }: SubmissionFilesOptions,
@@ -77,10 +79,10 @@ async function listed(
   const result = await session.exec(`${listFolder}\n${call}`, { timeoutMs: LISTING_TIMEOUT_MS, signal });
   const names = result.status === "ok" ? parsedListing(result.stdout) : undefined;
   if (names === undefined) throw new SubmissionFault(`the folder '${folder}' could not be listed`);
-  const odd = names.find(isOdd);
-  if (odd === undefined) return names.map((name) => `${folder}${name}`);
+  const invalid = names.find(isInvalidName);
+  if (invalid === undefined) return names.map((name) => `${folder}${name}`);
   throw new SubmissionFault(
-    `the files of a submission must have plain names: there is ${JSON.stringify(odd.slice(0, 80))}`,
+    `the files of a submission must have plain names: there is ${JSON.stringify(invalid.slice(0, 80))}`,
   );
 }
 
@@ -88,11 +90,11 @@ function parsedListing(text: string): string[] | undefined {
   try {
     return listingSchema.parse(JSON.parse(text));
   } catch {
-    return undefined; // whatever it printed, it is no list of names
+    return undefined; // the output is not a list of names
   }
 }
 
-function isOdd(name: string): boolean {
+function isInvalidName(name: string): boolean {
   const steps = name.split("/");
   return name.length > MAX_PATH_CHARACTERS || !name.isWellFormed() || /[\p{Cc}\\]/u.test(name) ||
     steps.includes("") || steps.includes(".") || steps.includes("..");
@@ -102,7 +104,7 @@ async function contentsOf(session: PythonSession, path: string): Promise<Uint8Ar
   try {
     return await session.readFile(`${WORKSPACE.slice(AGENT_HOME.length + 1)}/${path}`);
   } catch (cause) {
-    // what the sandbox has to say is a plain error; a boundary's own, or a cancellation, is not the agent's doing
+    // the sandbox reports a file error as a plain Error; boundary errors and cancellations are not the agent's fault
     if (!(cause instanceof Error) || cause.constructor !== Error) throw cause;
     if (MISSING.test(cause.message)) return undefined;
     throw new SubmissionFault(

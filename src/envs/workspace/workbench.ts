@@ -10,31 +10,31 @@ import { assignment, shellWord } from "./shell_words.ts";
 import { type HandedIn, submissionFiles } from "./submission_files.ts";
 import { AGENT_HOME, COMMANDS, WORKSPACE } from "./workspace_place.ts";
 
-/** What an episode starts with. */
+/** Initial contents of an episode's shell. */
 export interface WorkbenchParts {
   readonly agent: AgentConfig;
   readonly starter: Submission;
 }
 
-/** What a request to a {@linkcode Workbench} may be given. */
+/** Options of the methods of {@linkcode Workbench}. */
 export interface WorkbenchOptions {
   signal?: AbortSignal | undefined;
 }
 
 const PREPARATION_TIMEOUT_MS = 20_000;
-/** The state is a glance; an agent may have put something slow in the way of it. */
+/** Short, because an agent can make the state command slow. */
 const STATE_TIMEOUT_MS = 5_000;
-/** As long as a path may be. */
+/** Maximum length of a path. */
 const MAX_PATH_CHARACTERS = 4_096;
 
-/** The host's side of the session that an agent works in. What comes from it is checked here. */
+/** Host side of the session that an agent works in. It validates everything that the session returns. */
 export class Workbench {
   readonly #session: PythonSession;
   readonly #files: ReadonlyMap<string, Uint8Array | string>;
   readonly #preparation: string;
   readonly #stateCommand: string | undefined;
 
-  /** @throws {SyntaxError} when one of the agent's variables has a name that a shell does not know. */
+  /** @throws {SyntaxError} if one of the agent's variables has no valid shell name. */
   constructor(session: PythonSession, { agent: { tools }, starter }: WorkbenchParts) {
     this.#session = session;
     const programs = tools.commandFiles.filter(({ kind }) => kind !== "source");
@@ -42,14 +42,14 @@ export class Workbench {
       ...[...starter].map(([path, contents]) => [`${inHome(WORKSPACE)}/${path}`, contents] as const),
       ...programs.map(({ name, contents }) => [`${inHome(COMMANDS)}/${name}`, contents] as const),
     ]);
-    this.#preparation = preparation(tools);
+    this.#preparation = preparationScript(tools);
     this.#stateCommand = tools.stateCommand?.name;
   }
 
   /**
-   * Puts everything to how an episode finds it.
+   * Resets the session to the start of an episode.
    *
-   * @throws {SandboxError} when the agent's command files cannot be read by the shell; the message has its reason.
+   * @throws {SandboxError} if the shell cannot run the agent's command files; the message has the reason.
    */
   async start(options: WorkbenchOptions & { seed?: number | undefined } = {}): Promise<void> {
     const { seed, signal } = options;
@@ -62,54 +62,55 @@ export class Workbench {
     throw new SandboxError(`Cannot prepare workspace as the agent's command files must run: ${why}`);
   }
 
-  /** Runs an agent's command; what it does is a result. */
+  /** Runs an agent's command. Its failure is a result. */
   async run(command: string, limits: CommandTimes & WorkbenchOptions): Promise<CommandEnd> {
-    let printed = "";
-    const onOutput = (_stream: string, text: string) => void (printed += text);
+    let output = "";
+    const onOutput = (_stream: string, text: string) => void (output += text);
     const result = await this.#session.shell(command, { ...limits, onOutput });
-    return commandEnd(printed, result, limits);
+    return commandEnd(output, result, limits);
   }
 
   /**
-   * The state as JSON, `open_file` and `working_dir` at least. Commands find the action that led to it in
-   * `LAST_ACTION`. `undefined` when the shell did not survive it.
+   * Returns the state as JSON, with at least `open_file` and `working_dir`; `undefined` if the shell was lost.
+   *
+   * Commands find the last action in the variable `LAST_ACTION`.
    */
   async state(lastAction: string, { signal }: WorkbenchOptions = {}): Promise<string | undefined> {
-    const asked = { timeoutMs: STATE_TIMEOUT_MS, signal };
+    const limits = { timeoutMs: STATE_TIMEOUT_MS, signal };
     const note = `export LAST_ACTION=${shellWord(lastAction.trim())}`;
-    const own = await this.#session.shell(`${note}\n${OPEN_FILE}`, asked);
-    if (!own.stateKept || own.restarted) return undefined;
-    const isPath = own.status === "ok" && own.stdout !== "" && own.stdout.length <= MAX_PATH_CHARACTERS;
-    const state = { open_file: isPath ? own.stdout : "n/a", working_dir: own.cwd };
+    const shown = await this.#session.shell(`${note}\n${OPEN_FILE}`, limits);
+    if (!shown.stateKept || shown.restarted) return undefined;
+    const isPath = shown.status === "ok" && shown.stdout !== "" && shown.stdout.length <= MAX_PATH_CHARACTERS;
+    const state = { open_file: isPath ? shown.stdout : "n/a", working_dir: shown.cwd };
     if (this.#stateCommand === undefined) return JSON.stringify(state);
-    const told = await this.#session.shell(this.#stateCommand, asked);
-    return told.stateKept ? JSON.stringify({ ...state, ...valuesIn(told.stdout) }) : undefined;
+    const result = await this.#session.shell(this.#stateCommand, limits);
+    return result.stateKept ? JSON.stringify({ ...state, ...valuesIn(result.stdout) }) : undefined;
   }
 
-  /** What the agent hands in. */
+  /** Reads the agent's submission. */
   async handIn(paths: readonly string[], options: WorkbenchOptions = {}): Promise<HandedIn> {
     return await submissionFiles(this.#session, paths, options);
   }
 }
 
-/** Prints the file that the commands have open. */
+/** Prints the path of the open file. */
 const OPEN_FILE = `[ -z "$CURRENT_FILE" ] || printf %s "$(realpath "$CURRENT_FILE")"`;
 
-function preparation({ commandFiles, variables, stateCommand }: AgentConfig["tools"]): string {
-  const contentsOf = (kind: string) => commandFiles.filter((file) => file.kind === kind);
+function preparationScript({ commandFiles, variables, stateCommand }: AgentConfig["tools"]): string {
+  const filesOfKind = (kind: string) => commandFiles.filter((file) => file.kind === kind);
   return [
     `mkdir -p ${WORKSPACE} ${COMMANDS}`,
     `export LAST_ACTION=''`,
     ...Object.entries(variables).map(([name, value]) => assignment(name, value)),
     SHELL_SUPPORT,
     ...(stateCommand ? [stateCommand.code] : []),
-    ...contentsOf("source").map(shellSource),
-    ...contentsOf("script").map(programFunction),
+    ...filesOfKind("source").map(shellSource),
+    ...filesOfKind("script").map(programFunction),
     `cd ${WORKSPACE}`,
   ].join("\n");
 }
 
-/** A program as a function of its stem's name: a workspace has no paths of programs to look in. */
+/** Returns a shell function that runs a program, because the sandbox's shell has no `PATH` to search. */
 function programFunction(file: CommandFile): string {
   const runner = /^\s*#!.*python/.test(file.contents) ? "python" : "bash";
   return `${scriptName(file)}() { ${runner} ${shellWord(`${COMMANDS}/${file.name}`)} "$@"; }`;
@@ -124,11 +125,11 @@ const stateSchema = z.record(
   z.union([z.string().max(MAX_PATH_CHARACTERS), z.number(), z.boolean()]),
 );
 
-/** What a state command tells; nothing where it printed no object of plain values. */
+/** Parses the output of a state command. Anything but an object of plain values gives an empty object. */
 function valuesIn(text: string): Readonly<Record<string, unknown>> {
   try {
     return stateSchema.parse(JSON.parse(text));
   } catch {
-    return {}; // a path with a quote in it, most likely: what the env knows by itself is told
+    return {}; // most likely an unescaped quote in a path; the env's own values are used
   }
 }

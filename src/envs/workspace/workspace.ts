@@ -7,17 +7,25 @@ import { Baseline } from "./evaluation/baseline.ts";
 import { workspaceProfile } from "./workspace_profile.ts";
 import { requirePlayable, type Scores, type WorkspaceFile, type WorkspaceTask } from "./workspace_task.ts";
 
-/** What the episodes of a task share. */
+/** Options of {@linkcode Workspace.open}. */
 export interface WorkspaceOptions {
   readonly task: WorkspaceTask;
   readonly agent: AgentConfig;
-  /** Scores submissions; the workspace disposes of it. */
+  /** Evaluator of submissions. The workspace disposes it. */
   readonly evaluator: Evaluator;
-  /** How many episodes there are at most at the same time; 1 unless given. */
+  /**
+   * Maximum number of concurrent episodes.
+   *
+   * @default 1
+   */
   sessions?: number | undefined;
-  /** Where base images are cached; `.cache/paddock` in the user's home unless given. */
+  /**
+   * Folder of the cached base images.
+   *
+   * @default `.cache/paddock` in the user's home
+   */
   cacheDir?: string | undefined;
-  /** Called once before a base image is built, which takes some seconds. */
+  /** Called once before a base image is built, which takes a few seconds. */
   onBuild?: (() => void) | undefined;
   signal?: AbortSignal | undefined;
 }
@@ -28,15 +36,15 @@ interface WorkspaceParts extends Pick<WorkspaceOptions, "task" | "agent" | "eval
 }
 
 /**
- * A task that is open to be worked on: its sandboxes, its evaluator and its baseline, shared by many episodes.
+ * An open task: its sandboxes, its evaluator and its baseline, shared by many episodes.
  *
- * Episodes follow each other in the same sandboxes, which are rewound in between: they are for agents that may know
- * of one another, such as those of one policy.
+ * Sandboxes are reused for later episodes and rewound in between. So use one workspace only for agents of one trust
+ * domain, such as those of one policy.
  */
 export class Workspace implements AsyncDisposable {
   readonly task: WorkspaceTask;
   readonly agent: AgentConfig;
-  /** The files that an episode starts with and may change, by their paths in the workspace. */
+  /** Files that an episode starts with and may change, by path in the workspace. */
   readonly starter: Submission;
   readonly #evaluator: Evaluator;
   readonly #pool: SandboxPool;
@@ -54,61 +62,61 @@ export class Workspace implements AsyncDisposable {
   /**
    * Reads the task's files and starts its sandboxes.
    *
-   * @throws {RangeError} when the task cannot be played.
-   * @throws {Deno.errors.NotFound} when a file of the task is missing.
-   * @throws {SyntaxError} when two of its files claim one place in the workspace.
+   * @throws {RangeError} if the task cannot be played.
+   * @throws {Deno.errors.NotFound} if a file of the task is missing.
+   * @throws {SyntaxError} if two of its files have the same path in the workspace.
    */
   static async open(options: WorkspaceOptions): Promise<Workspace> {
     const { task, agent, evaluator, sessions: size = 1, cacheDir, onBuild, signal } = options;
-    await using opened = new AsyncDisposableStack();
-    opened.use(evaluator);
+    await using stack = new AsyncDisposableStack();
+    stack.use(evaluator);
     requirePlayable(task);
     const starter = await readFiles(task, task.starter.filter(({ path }) => !task.readOnly.includes(path)));
     const profile = await workspaceProfile(task);
-    const pool = opened.use(
+    const pool = stack.use(
       new SandboxPool({ profile, size, resetMode: "rewind", cacheDir, onBuild, signal }),
     );
-    opened.move();
+    stack.move();
     return new Workspace({ task, agent, starter, evaluator, pool });
   }
 
-  /** A session for one episode after the other. */
+  /** Leases a session. It serves one episode at a time. */
   async acquire(options: { signal?: AbortSignal | undefined } = {}): Promise<SessionLease> {
     return await this.#pool.acquire(options);
   }
 
-  /** Scores a submission, apart from where it was written. */
+  /** Scores a submission, isolated from the sandbox that it was written in. */
   async evaluate(submission: Submission, options?: EvaluateOptions): Promise<EvaluationOutcome> {
     return await this.#evaluator.evaluate(submission, options);
   }
 
-  /** What the task says to compare with, else what the starter files score; `null` when they score nothing. */
+  /** Returns the task's baseline scores, or else the scores of the starter files; `null` if they have none. */
   async baseline(options?: { signal?: AbortSignal | undefined }): Promise<Scores | null> {
     return await this.#baseline.scores(options);
   }
 
-  /** Ends the sandboxes, and with them every episode. */
+  /** Closes the sandboxes, which ends every episode. */
   async [Symbol.asyncDispose](): Promise<void> {
-    await using ended = new AsyncDisposableStack();
-    ended.use(this.#evaluator);
-    ended.use(this.#pool);
+    await using stack = new AsyncDisposableStack();
+    stack.use(this.#evaluator);
+    stack.use(this.#pool);
   }
 }
 
 async function readFiles({ id }: WorkspaceTask, files: readonly WorkspaceFile[]): Promise<Submission> {
-  const read = new Map<string, Uint8Array>();
+  const contents = new Map<string, Uint8Array>();
   for (const { path, hostPath } of files) {
     try {
-      read.set(path, await Deno.readFile(hostPath));
+      contents.set(path, await Deno.readFile(hostPath));
     } catch (cause) {
       const why = errorMessage(cause);
       throw new Deno.errors.NotFound(
-        `Cannot open task '${id}' as '${hostPath}' must be a file to read: ${why}`,
+        `Cannot open task '${id}' as '${hostPath}' must be a readable file: ${why}`,
         {
           cause,
         },
       );
     }
   }
-  return read;
+  return contents;
 }

@@ -11,30 +11,44 @@ import { WorkspaceEpisode } from "./workspace_episode.ts";
 import type { WorkspaceTask } from "./workspace_task.ts";
 import type { WorkspaceObservation, WorkspaceStep, WorkspaceView } from "./workspace_view.ts";
 
-/** The open workspace of the task with this id, which stays its owner's. */
+/** Returns the open workspace of the task with this id. The env does not dispose it. */
 export type WorkspaceSource = (id: string) => Workspace | Promise<Workspace>;
 
-/** How a {@linkcode WorkspaceEnv} plays. */
+/** Options of {@linkcode WorkspaceEnv}. */
 export interface WorkspaceEnvOptions {
   readonly workspaces: WorkspaceSource;
-  /** Steps until the work is evaluated as it is; 100 unless given. */
+  /**
+   * Maximum number of steps. The next step evaluates the current work and ends the episode.
+   *
+   * @default 100
+   */
   maxSteps?: number | undefined;
-  /** Milliseconds that a command may take which starts no Python; 25,000 unless given. */
+  /**
+   * Timeout of a command that does not start Python, in milliseconds.
+   *
+   * @default 25_000
+   */
   timeoutMs?: number | undefined;
-  /** Milliseconds that a command may go on without writing anything; as long as it may take unless given. */
+  /**
+   * Maximum time without output of a command, in milliseconds.
+   *
+   * @default the command's timeout
+   */
   silenceMs?: number | undefined;
   /**
-   * What the env itself gives a reward for: `nothing`, which leaves it `null`, or how much better than the baseline
-   * the work is at the `end`, which is 0 where there was no score. `nothing` unless given.
+   * Reward of the env itself. `nothing` leaves it `null`. `end` gives the gain over the baseline at the end of the
+   * episode, or 0 if there was no score.
+   *
+   * @default "nothing"
    */
   reward?: "nothing" | "end" | undefined;
 }
 
-/** A session of a workspace, for as long as its episodes are played. */
-interface Seat {
+/** Leased session of a workspace. */
+interface Leased {
   readonly workspace: Workspace;
   readonly lease: SessionLease;
-  readonly bench: Workbench;
+  readonly shell: Workbench;
 }
 
 interface Running {
@@ -42,47 +56,58 @@ interface Running {
   readonly observation: WorkspaceObservation;
 }
 
-/** The key of a task's `fields` that names the workspace. */
-const FIELD = "workspace";
+/** Key of a task's `fields` that names the workspace. */
+const WORKSPACE_FIELD = "workspace";
 const NO_OUTPUT = "(The command printed nothing.)";
 
 /**
- * An agent at work: its actions are command lines in a shell of its own, over files that it may change, until it
- * submits them, gives up, or has no steps left. Each of these is an end of the episode's own, as the work is then
- * evaluated as it is.
+ * Runs the commands of an agent in a sandboxed shell, on files that it may change. The episode terminates when the
+ * agent submits the files, gives up, or has no steps left; the current work is then evaluated.
  *
- * A command that prints MLGym's mark of a validation or a submission has the files evaluated, whoever printed it; the
- * scores come from the evaluator alone, in `workspace.evaluation`. Used without transforms, the task's description is
- * the user's first message, and what a command printed the next.
+ * Any output with MLGym's mark of a validation or a submission starts an evaluation. The scores come only from the
+ * evaluator, in `workspace.evaluation`. Without transforms, the first user message is the task's description, and
+ * each further one is the output of a command.
+ *
+ * @example
+ * ```ts ignore
+ * import { loadAgentConfig, loadWorkspaceTask, replyAction } from "@paddock/paddock";
+ * import { WorkspaceEnv, workspaceEpisode, Workspaces } from "@paddock/paddock";
+ *
+ * const task = await loadWorkspaceTask("examples/workspace/bug_fixing");
+ * await using workspaces = new Workspaces({ tasks: [task], agent: await loadAgentConfig() });
+ * await using env = new WorkspaceEnv({ workspaces: (id) => workspaces.workspace(id), reward: "end" });
+ * await env.reset(workspaceEpisode(task));
+ * const { reward } = await env.step(replyAction("submit"));
+ * ```
  */
 export class WorkspaceEnv implements Env {
   readonly #options: WorkspaceEnvOptions;
-  #seat: Seat | undefined;
+  #leased: Leased | undefined;
   #running: Running | undefined;
   #disposed = false;
 
-  /** @throws {RangeError} when the number of steps is none. */
+  /** @throws {RangeError} if `maxSteps` is not an integer >= 1. */
   constructor(options: WorkspaceEnvOptions) {
     const { maxSteps = 1 } = options;
     if (!Number.isSafeInteger(maxSteps) || maxSteps < 1) {
       throw new RangeError(
-        `Cannot create workspace env as 'maxSteps' must be a whole number > 0: current value is ${maxSteps}`,
+        `Cannot create workspace env as 'maxSteps' must be an integer > 0: current value is ${maxSteps}`,
       );
     }
     this.#options = options;
   }
 
-  /** `task.fields.workspace` names the workspace, else the task's id does. */
+  /** Starts an episode in the workspace named by `task.fields.workspace`, or else by the task's id. */
   async reset(task: Task, options: ResetOptions = {}): Promise<WorkspaceObservation> {
     if (this.#disposed) throw new Error("Cannot reset env as it is disposed");
     this.#running = undefined;
-    const named = task.fields?.[FIELD];
+    const named = task.fields?.[WORKSPACE_FIELD];
     const workspace = await this.#options.workspaces(typeof named === "string" ? named : task.id);
-    const bench = await this.#sit(workspace, options);
-    await bench.start(options);
+    const shell = await this.#acquire(workspace, options);
+    await shell.start(options);
     const { maxSteps = 100, timeoutMs = 25_000, silenceMs } = this.#options;
     const limits = { maxSteps, timeoutMs, silenceMs };
-    const episode = new WorkspaceEpisode({ workspace, bench, limits, seed: options.seed });
+    const episode = new WorkspaceEpisode({ workspace, shell, limits, seed: options.seed });
     const prompt = History.fromChats([{ role: "user", content: workspace.task.description }]);
     const observation = { task, history: { prompt }, workspace: episode.start() };
     this.#running = { episode, observation };
@@ -93,43 +118,43 @@ export class WorkspaceEnv implements Env {
   async step(action: Action, options: StepOptions = {}): Promise<WorkspaceStep> {
     if (this.#disposed) throw new Error("Cannot step as the env is disposed");
     const running = this.#running;
-    if (running === undefined) throw notGoingOn();
+    if (running === undefined) throw noEpisodeError();
     const { episode, observation: before } = running;
     const { prompt } = before.history;
-    const said = action.history ? fullHistory(prompt, action) : prompt;
-    const view = await episode.step(commandOf(action, said), options);
-    if (this.#running !== running) throw notGoingOn();
-    const history = said.append({ role: "user", content: view.output || NO_OUTPUT });
-    const observation = { ...before, history: { prompt: history }, workspace: view };
+    const history = action.history ? fullHistory(prompt, action) : prompt;
+    const view = await episode.step(commandOf(action, history), options);
+    if (this.#running !== running) throw noEpisodeError();
+    const next = history.append({ role: "user", content: view.output || NO_OUTPUT });
+    const observation = { ...before, history: { prompt: next }, workspace: view };
     this.#running = view.exitStatus === undefined ? { episode, observation } : undefined;
     return this.#stepOf(observation, view);
   }
 
-  /** Gives the session back. */
+  /** Releases the session. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#disposed = true;
     this.#running = undefined;
-    await this.#leave();
+    await this.#release();
   }
 
-  /** Takes a session of the workspace, unless it has one. */
-  async #sit(workspace: Workspace, { signal }: ResetOptions): Promise<Workbench> {
-    if (this.#seat?.workspace === workspace) return this.#seat.bench;
-    await this.#leave();
+  /** Leases a session of the workspace, or reuses the current one. */
+  async #acquire(workspace: Workspace, { signal }: ResetOptions): Promise<Workbench> {
+    if (this.#leased?.workspace === workspace) return this.#leased.shell;
+    await this.#release();
     const lease = await workspace.acquire({ signal });
     if (this.#disposed) {
       await lease[Symbol.asyncDispose]();
-      throw new Error("Cannot reset env as it was disposed meanwhile");
+      throw new Error("Cannot reset env as it was disposed during the reset");
     }
-    const bench = new Workbench(lease.session, workspace);
-    this.#seat = { workspace, lease, bench };
-    return bench;
+    const shell = new Workbench(lease.session, workspace);
+    this.#leased = { workspace, lease, shell };
+    return shell;
   }
 
-  async #leave(): Promise<void> {
-    const seat = this.#seat;
-    this.#seat = undefined;
-    await seat?.lease[Symbol.asyncDispose]();
+  async #release(): Promise<void> {
+    const leased = this.#leased;
+    this.#leased = undefined;
+    await leased?.lease[Symbol.asyncDispose]();
   }
 
   #stepOf(observation: WorkspaceObservation, { exitStatus, evaluation }: WorkspaceView): WorkspaceStep {
@@ -146,24 +171,24 @@ export class WorkspaceEnv implements Env {
   }
 }
 
-/** The episode of a task: its description is what the agent is asked. */
+/** Returns the task that makes a {@linkcode WorkspaceEnv} play this workspace task. */
 export function workspaceEpisode({ id, description }: Pick<WorkspaceTask, "id" | "description">): Task {
-  return { id, query: description, fields: { [FIELD]: id } };
+  return { id, query: description, fields: { [WORKSPACE_FIELD]: id } };
 }
 
-function notGoingOn(): Error {
-  return new Error("Cannot step as no episode is going on: reset the env first");
+function noEpisodeError(): Error {
+  return new Error("Cannot step as no episode is running: call reset() first");
 }
 
-function commandOf(action: Action, said: History): string {
+function commandOf(action: Action, history: History): string {
   if (action.command !== undefined) return action.command;
-  if (said.last?.role === "assistant") return messageText(said.last);
+  if (history.last?.role === "assistant") return messageText(history.last);
   throw new TypeError(
     "Cannot step as the action must have 'command', or a reply of the assistant: it has neither",
   );
 }
 
-/** What the end is worth; `null` where there is nothing to compare it with. */
+/** Returns the reward at the end; `null` if there is no baseline. */
 function endReward(evaluation: WorkspaceView["evaluation"]): number | null {
   return evaluation?.outcome.status === "scored" ? evaluationGain(evaluation) : 0;
 }

@@ -12,66 +12,66 @@ import { WORKSPACE } from "./workspace_place.ts";
 import type { EvaluationPlan, Scores } from "./workspace_task.ts";
 import type { WorkspaceEvaluation, WorkspaceView } from "./workspace_view.ts";
 
-/** What bounds an episode. */
+/** Limits of an episode. */
 export interface EpisodeLimits {
   readonly maxSteps: number;
-  /** How long a command may take which starts no Python. */
+  /** Timeout of a command that does not start Python. */
   readonly timeoutMs: number;
-  /** How long a command may write nothing. */
+  /** Maximum time without output of a command. */
   readonly silenceMs?: number | undefined;
 }
 
-/** What an episode is made of. */
+/** Options of {@linkcode WorkspaceEpisode}. */
 export interface EpisodeParts {
   readonly workspace: Workspace;
-  /** Where the agent works; started. */
-  readonly bench: Workbench;
+  /** Started shell of the agent. */
+  readonly shell: Workbench;
   readonly limits: EpisodeLimits;
   readonly seed?: number | undefined;
 }
 
-/** What a step may be given. */
+/** Options of {@linkcode WorkspaceEpisode.step}. */
 export interface EpisodeStepOptions {
   signal?: AbortSignal | undefined;
 }
 
-/** What came of an action. */
-interface ActionEnd {
+/** Result of an action. */
+interface ActionResult {
   readonly output: string;
   readonly evaluation?: WorkspaceEvaluation;
-  /** Given where the episode is over. */
+  /** Set if the episode is over. */
   readonly exitStatus?: string;
 }
 
-const AT_START = JSON.stringify({ open_file: "n/a", working_dir: WORKSPACE });
+const INITIAL_STATE = JSON.stringify({ open_file: "n/a", working_dir: WORKSPACE });
 
-/** The work on a task from its start to its end, action by action. */
+/** One episode of a workspace task, action by action. */
 export class WorkspaceEpisode {
   readonly workspace: Workspace;
   readonly #parts: EpisodeParts;
   #steps = 0;
   #evaluations = 0;
-  #state = AT_START;
+  #state = INITIAL_STATE;
 
   constructor(parts: EpisodeParts) {
     this.workspace = parts.workspace;
     this.#parts = parts;
   }
 
-  /** How things stand before the first action. */
+  /** Returns the state before the first action. */
   start(): WorkspaceView {
     return this.#view(null);
   }
 
-  /** How things stand after one more action. */
+  /** Runs an action and returns the state after it. */
   async step(command: string, options: EpisodeStepOptions): Promise<WorkspaceView> {
     this.#steps++;
     const { output, evaluation, exitStatus } = await this.#act(command, options);
     if (exitStatus !== undefined) {
       return { ...this.#view(output), ...(evaluation && { evaluation }), exitStatus };
     }
-    const state = await this.#parts.bench.state(command, options);
-    this.#state = state ?? AT_START;
+    const state = await this.#parts.shell.state(command, options);
+    this.#state = state ?? INITIAL_STATE;
     const lost = state === undefined && { exitStatus: "early_exit" };
     return { ...this.#view(output), ...(evaluation && { evaluation }), ...lost };
   }
@@ -81,26 +81,26 @@ export class WorkspaceEpisode {
     return { output, state: this.#state, currentStep: this.#steps, maxSteps };
   }
 
-  /** What an action leads to, in the order of MLGym's cases. */
-  async #act(command: string, options: EpisodeStepOptions): Promise<ActionEnd> {
+  /** Handles an action, with the cases in MLGym's order. */
+  async #act(command: string, options: EpisodeStepOptions): Promise<ActionResult> {
     const { tools } = this.workspace.agent;
     if (this.#steps > this.#parts.limits.maxSteps) return await this.#exit("max_steps", options);
-    const asked = commandKind(command, tools);
-    if (asked.kind === "skip") return { output: "Skipped", exitStatus: "skipped" };
-    if (asked.kind === "forfeit") return { output: "Exited (exit_forfeit)", exitStatus: "exit_forfeit" };
-    if (asked.kind === "exit") return await this.#exit(asked.action, options);
-    if (asked.kind === "open-ended") return { output: openEnded(asked.name, asked.end) };
+    const parsed = commandKind(command, tools);
+    if (parsed.kind === "skip") return { output: "Skipped", exitStatus: "skipped" };
+    if (parsed.kind === "forfeit") return { output: "Exited (exit_forfeit)", exitStatus: "exit_forfeit" };
+    if (parsed.kind === "exit") return await this.#exit(parsed.action, options);
+    if (parsed.kind === "open-ended") return { output: openEnded(parsed.name, parsed.end) };
     const blocked = blockedProgram(command, tools);
     if (blocked === undefined) return await this.#run(command, options);
     return { output: tools.blocklistErrorTemplate.replaceAll("{name}", () => blocked) };
   }
 
-  async #run(command: string, options: EpisodeStepOptions): Promise<ActionEnd> {
-    const { bench, limits } = this.#parts;
+  async #run(command: string, options: EpisodeStepOptions): Promise<ActionResult> {
+    const { shell, limits } = this.#parts;
     const timeoutMs = mayTrain(command) ? this.workspace.task.trainingTimeoutMs : limits.timeoutMs;
     const { silenceMs } = limits;
     const line = withHereDocuments(command, this.workspace.agent.tools.endNames);
-    const { output, kept } = await bench.run(line, { ...options, timeoutMs, silenceMs });
+    const { output, kept } = await shell.run(line, { ...options, timeoutMs, silenceMs });
     if (!kept) return { output, exitStatus: "early_exit" };
     if (hasMark(output, "SUBMISSION")) return await this.#exit("submit", options);
     if (!hasMark(output, "VALIDATION")) return { output };
@@ -108,20 +108,20 @@ export class WorkspaceEpisode {
     return { output: validationText(evaluation.outcome, evaluation.baseline), evaluation };
   }
 
-  /** Ends the episode with an evaluation of what there is. */
-  async #exit(action: string, options: EpisodeStepOptions): Promise<ActionEnd> {
+  /** Ends the episode with an evaluation of the current work. */
+  async #exit(action: string, options: EpisodeStepOptions): Promise<ActionResult> {
     const evaluation = await this.#evaluate(action, options);
     return { output: `Exited (${action})`, evaluation, exitStatus: exitStatus(action, evaluation.outcome) };
   }
 
   async #evaluate(action: string, { signal }: EpisodeStepOptions): Promise<WorkspaceEvaluation> {
-    const { bench } = this.#parts;
+    const { shell } = this.#parts;
     const seed = this.#nextSeed();
     const plan = this.workspace.task.evaluation;
-    const handedIn = await bench.handIn(plan.submission, { signal });
-    const outcome: EvaluationOutcome = "fault" in handedIn
-      ? { status: "failed", message: handedIn.fault }
-      : await this.workspace.evaluate(handedIn.submission, { seed, signal });
+    const submitted = await shell.handIn(plan.submission, { signal });
+    const outcome: EvaluationOutcome = "fault" in submitted
+      ? { status: "failed", message: submitted.fault }
+      : await this.workspace.evaluate(submitted.submission, { seed, signal });
     const baseline = await this.workspace.baseline({ signal });
     const scores = outcome.status === "scored" ? outcome.scores : {};
     const metric = plan.metric ?? Object.keys(scores)[0];
@@ -129,7 +129,7 @@ export class WorkspaceEpisode {
     return { action, outcome, baseline, directions, ...(metric !== undefined && { metric }) };
   }
 
-  /** Each evaluation has a chance of its own: what one tells of an opponent must be worth nothing in the next. */
+  /** Each evaluation has its own seed, so that the result of one does not reveal an opponent's moves in the next. */
   #nextSeed(): number | undefined {
     const { seed } = this.#parts;
     return seed === undefined ? undefined : derivedSeed(seed, this.#evaluations++);

@@ -1,8 +1,8 @@
-/** The home of an agent in its sandbox, apart from that of the interpreter. */
+/** Home folder of an agent in its sandbox. It is not the interpreter's home. */
 export const AGENT_HOME = "/home/agent";
 
-/** Where an agent works: what a task's paths are relative to. */
+/** Working folder of an agent. A task's paths are relative to it. */
 export const WORKSPACE = `${AGENT_HOME}/workspace`;
 
-/** Where the programs among an agent's commands lie. */
+/** Folder of an agent's command programs. */
 export const COMMANDS = `${AGENT_HOME}/commands`;

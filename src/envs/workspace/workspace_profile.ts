@@ -3,15 +3,15 @@ import { COMMANDS_PRELOAD } from "./commands/commands_preload.ts";
 import { AGENT_HOME, WORKSPACE } from "./workspace_place.ts";
 import type { WorkspaceTask } from "./workspace_task.ts";
 
-/** As much output as a model can read, and some more. */
+/** Maximum output of a command: more than a model can read. */
 const OUTPUT_BYTES = 256 * 1024;
 const MAX_CPU_SECONDS = 24 * 3_600;
 
 /**
- * The profile of an agent's sandbox: a shell, what its commands need, and the task's data and read-only files in their
- * places. Nothing of the evaluation is in it.
+ * Returns the profile of an agent's sandbox: a shell, the agent's commands, and the task's data and read-only files as
+ * mounts. It holds no file of the evaluation.
  *
- * @throws {SyntaxError} when two of the task's files claim one place, or a place that is taken.
+ * @throws {SyntaxError} if two of the task's files have the same path, or a path is reserved.
  */
 export async function workspaceProfile(task: WorkspaceTask): Promise<Profile> {
   const base = await loadProfile("workspace");
@@ -31,8 +31,8 @@ export async function workspaceProfile(task: WorkspaceTask): Promise<Profile> {
 }
 
 function mountsOf({ data, starter, readOnly }: WorkspaceTask): Record<string, string> {
-  const closed = starter.filter(({ path }) => readOnly.includes(path));
+  const readOnlyFiles = starter.filter(({ path }) => readOnly.includes(path));
   return Object.fromEntries(
-    [...data, ...closed].map(({ path, hostPath }) => [`${WORKSPACE}/${path}`, hostPath]),
+    [...data, ...readOnlyFiles].map(({ path, hostPath }) => [`${WORKSPACE}/${path}`, hostPath]),
   );
 }

@@ -1,71 +1,79 @@
 import type { CommandFile } from "./agent_config.ts";
 
-/** A file of the host, and where a workspace has it. */
+/** File of the host and its path in a workspace. */
 export interface WorkspaceFile {
-  /** Relative to the workspace, `/` between its parts. */
+  /** Path relative to the workspace, with `/` as separator. */
   readonly path: string;
-  /** Absolute. */
+  /** Absolute path on the host. */
   readonly hostPath: string;
 }
 
-/** Whether more of a metric is better. */
+/** Direction in which a metric improves. */
 export type MetricDirection = "maximize" | "minimize";
 
-/** What a task is scored by: metric names and their values. */
+/** Values of metrics by name. */
 export type Scores = Readonly<Record<string, number>>;
 
-/** How a submission is scored, apart from where it was written. */
+/** Plan of a task's evaluation. It runs isolated from the agent's sandbox. */
 export interface EvaluationPlan {
   /**
-   * What runs: `module` is a Python file with `evaluate(submission)`, which meets the submission through calls alone;
-   * the others are MLGym's scripts, which print their metrics as JSON.
+   * Kind of the script. `module` is a Python file with `evaluate(submission)`, which accesses the submission through
+   * calls only. The others are MLGym's scripts, which print their metrics as JSON.
    */
   readonly kind: "module" | "python-script" | "csv-script";
-  /** The file that runs, and files and folders that lie beside it; no agent ever sees or changes these copies. */
+  /** Script that runs. `files` are placed beside it. Agents can neither see nor change these copies. */
   readonly script: WorkspaceFile;
   readonly files: readonly WorkspaceFile[];
-  /** The submission: files of the agent's workspace, or folders when the path ends in `/`. */
+  /** Paths of the submission in the agent's workspace. A path that ends in `/` is a folder. */
   readonly submission: readonly string[];
-  /** Milliseconds that an evaluation may take. */
+  /** Timeout of an evaluation, in milliseconds. */
   readonly timeoutMs: number;
-  /** Which metrics are better when they are lower, or higher. */
+  /** Direction of each metric. */
   readonly directions: Readonly<Record<string, MetricDirection>>;
-  /** The metric that a reward is made of; the first that was measured unless given. */
+  /**
+   * Metric that the reward is computed from.
+   *
+   * @default the first metric of the scores
+   */
   readonly metric?: string | undefined;
-  /** The scores to compare with; what the starter files score unless given. */
+  /**
+   * Baseline scores.
+   *
+   * @default the scores of the starter files
+   */
   readonly baseline?: Scores | undefined;
 }
 
-/** A value that a template can name. */
+/** Value that a template can use. */
 export type TemplateValue = string | number | boolean | null | readonly unknown[] | object;
 
-/** A task that is worked on in a workspace: what its YAML says, with every file found and every default filled in. */
+/** Task of a workspace: its YAML with all files found and all defaults filled in. */
 export interface WorkspaceTask {
   readonly id: string;
   readonly name: string;
-  /** What the agent is told, the words on its data filled in. */
+  /** Description for the agent, with the dataset docs filled in. */
   readonly description: string;
-  /** Every key of the YAML by its own name, for templates such as `{training_timeout}`. */
+  /** All keys of the YAML by name, for templates such as `{training_timeout}`. */
   readonly fields: Readonly<Record<string, TemplateValue>>;
-  /** What the workspace holds at the start. */
+  /** Initial files of the workspace. */
   readonly starter: readonly WorkspaceFile[];
-  /** Paths of `starter` that the agent may read and not change. */
+  /** Paths of `starter` that the agent can read but not change. */
   readonly readOnly: readonly string[];
-  /** Folders and files that the agent may read and not change, at `data/…`. */
+  /** Read-only folders and files at `data/…`. */
   readonly data: readonly WorkspaceFile[];
   readonly evaluation: EvaluationPlan;
-  /** Milliseconds that a command which starts Python may take. */
+  /** Timeout of a command that starts Python, in milliseconds. */
   readonly trainingTimeoutMs: number;
-  /** Files with more commands for the agent. */
+  /** Files with further commands for the agent. */
   readonly commandFiles: readonly CommandFile[];
-  /** Why it cannot be played, one sentence each; nothing where it can. */
+  /** Reasons why the task cannot be played, one sentence each; left out if it can. */
   readonly faults?: readonly string[] | undefined;
 }
 
 /**
- * Lets tasks pass that can be played.
+ * Checks that a task can be played.
  *
- * @throws {RangeError} when one cannot, with the first of its faults.
+ * @throws {RangeError} if it cannot, with the first of its `faults`.
  */
 export function requirePlayable({ id, faults = [] }: WorkspaceTask): void {
   const [fault] = faults;

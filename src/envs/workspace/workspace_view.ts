@@ -2,31 +2,31 @@ import type { Observation, Step } from "../env.ts";
 import type { EvaluationOutcome } from "./evaluation.ts";
 import type { MetricDirection, Scores } from "./workspace_task.ts";
 
-/** A `validate`, a `submit`, or the end of an episode, as the env measured it. */
+/** Evaluation at a `validate`, a `submit`, or the end of an episode. */
 export interface WorkspaceEvaluation {
-  /** What led to it: `validate`, `submit`, `max_steps`, or an exit such as `exit_cost`. */
+  /** Cause of the evaluation: `validate`, `submit`, `max_steps`, or an exit such as `exit_cost`. */
   readonly action: string;
   readonly outcome: EvaluationOutcome;
-  /** What the outcome is compared with; `null` where no baseline could be had. */
+  /** Baseline scores; `null` if there are none. */
   readonly baseline: Scores | null;
-  /** For each metric that was measured, or is in the baseline. */
+  /** Direction of each metric of the scores and the baseline. */
   readonly directions: Readonly<Record<string, MetricDirection>>;
-  /** The metric that a reward is made of; none where nothing was measured. */
+  /** Metric that the reward is computed from; left out if there are no scores. */
   readonly metric?: string | undefined;
 }
 
-/** What a workspace tells beside its chat. */
+/** State of a workspace beside its chat. */
 export interface WorkspaceView {
-  /** What the last command printed, or what is said in its place; `null` at reset. */
+  /** Output of the last command, or a message instead of it; `null` at reset. */
   readonly output: string | null;
-  /** `{"open_file": …, "working_dir": …}` and what else the state command tells, as JSON. */
+  /** State as JSON: `{"open_file": …, "working_dir": …}` and the values of the state command. */
   readonly state: string;
-  /** Steps that were taken, and that are left. */
+  /** Number of steps so far. */
   readonly currentStep: number;
   readonly maxSteps: number;
-  /** What this step evaluated, where it did. */
+  /** Evaluation of this step, if it had one. */
   readonly evaluation?: WorkspaceEvaluation | undefined;
-  /** How the episode ended, once it has: `submitted`, `skipped`, `autosubmission (max_steps)`, … */
+  /** Exit status once the episode is over: `submitted`, `skipped`, `autosubmission (max_steps)`, … */
   readonly exitStatus?: string | undefined;
 }
 

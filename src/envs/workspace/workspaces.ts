@@ -6,30 +6,42 @@ import { WorkspaceEvaluator } from "./evaluation/workspace_evaluator.ts";
 import { Workspace } from "./workspace.ts";
 import { requirePlayable, type WorkspaceTask } from "./workspace_task.ts";
 
-/** What is opened, and how much of it there is at once. */
+/** Options of {@linkcode Workspaces}. */
 export interface WorkspacesOptions {
   readonly tasks: readonly WorkspaceTask[];
   readonly agent: AgentConfig;
-  /** How many episodes of a task there are at most at the same time; 1 unless given. */
+  /**
+   * Maximum number of concurrent episodes of a task.
+   *
+   * @default 1
+   */
   sessions?: number | undefined;
-  /** How many submissions are scored at the same time, in two interpreters each; 1 unless given. */
+  /**
+   * Maximum number of concurrent evaluations. Each uses two interpreters.
+   *
+   * @default 1
+   */
   evaluations?: number | undefined;
-  /** Where base images are cached; `.cache/paddock` in the user's home unless given. */
+  /**
+   * Folder of the cached base images.
+   *
+   * @default `.cache/paddock` in the user's home
+   */
   cacheDir?: string | undefined;
-  /** Called once before a base image is built, which takes some seconds. */
+  /** Called once before a base image is built, which takes a few seconds. */
   onBuild?: (() => void) | undefined;
 }
 
-/** The interpreters that score: for what was submitted, and for the scripts that call it. */
+/** Pools of an evaluation: for submissions, and for the scripts that call them. */
 interface EvaluationPools {
   readonly pool: SandboxPool;
   readonly evaluationPool: SandboxPool;
 }
 
-/** An evaluation has a deadline of its own; no process ends for the sum of what it was used for. */
+/** Each evaluation has its own timeout, so the CPU limit must not end a process that served many evaluations. */
 const MAX_CPU_SECONDS = 24 * 3600;
 
-/** Tasks to be worked on: each is opened by the first who asks for it, and the interpreters that score are shared. */
+/** Set of tasks. Each task is opened at its first use. All tasks share the interpreters that score submissions. */
 export class Workspaces implements AsyncDisposable {
   readonly tasks: readonly WorkspaceTask[];
   readonly agent: AgentConfig;
@@ -38,17 +50,17 @@ export class Workspaces implements AsyncDisposable {
   readonly #stack = new AsyncDisposableStack();
   #pools: Promise<EvaluationPools> | undefined;
 
-  /** @throws {RangeError} when there is no task, one cannot be played, or two have the same id. */
+  /** @throws {RangeError} if there is no task, a task cannot be played, or two tasks have the same id. */
   constructor(options: WorkspacesOptions) {
     const { tasks, agent } = options;
     if (tasks.length === 0) {
-      throw new RangeError("Cannot open workspaces as there must be a task: there is none");
+      throw new RangeError("Cannot open workspaces as 'tasks' must not be empty: got 0 tasks");
     }
     for (const task of tasks) {
       requirePlayable(task);
       if (tasks.every((other) => other === task || other.id !== task.id)) continue;
       throw new RangeError(
-        `Cannot open workspaces as each task must have an id of its own: two are '${task.id}'`,
+        `Cannot open workspaces as task ids must be unique: two tasks have the id '${task.id}'`,
       );
     }
     this.tasks = tasks;
@@ -57,9 +69,9 @@ export class Workspaces implements AsyncDisposable {
   }
 
   /**
-   * The workspace of a task, opened once.
+   * Returns the workspace of a task, and opens it at the first call.
    *
-   * @throws {RangeError} when there is no such task.
+   * @throws {RangeError} if there is no such task.
    */
   async workspace(id: string): Promise<Workspace> {
     if (this.#stack.disposed) throw new Error("Cannot open workspace as the workspaces are disposed");
@@ -70,23 +82,23 @@ export class Workspaces implements AsyncDisposable {
         `Cannot open workspace as its task must be one of ${ids}: current value is '${id}'`,
       );
     }
-    const known = this.#open.get(id);
-    if (known !== undefined) return await known;
+    const opened = this.#open.get(id);
+    if (opened !== undefined) return await opened;
     const opening = this.#start(task);
     this.#open.set(id, opening);
-    opening.catch(() => this.#open.delete(id)); // whoever asks next may have more luck
+    opening.catch(() => this.#open.delete(id)); // the next call tries again
     return await opening;
   }
 
-  /** Ends the sandboxes of a task that nobody works on any more; who asks for it again has it opened anew. */
+  /** Closes the sandboxes of a task that is no longer in use. The next use opens it again. */
   async close(id: string): Promise<void> {
     const opening = this.#open.get(id);
     this.#open.delete(id);
-    const workspace = await opening?.catch(() => undefined); // who asked for it was told
+    const workspace = await opening?.catch(() => undefined); // workspace() has reported this error
     await workspace?.[Symbol.asyncDispose]();
   }
 
-  /** Ends all sandboxes, and with them every episode. */
+  /** Closes all sandboxes, which ends every episode. */
   async [Symbol.asyncDispose](): Promise<void> {
     const closed = [...this.#open.keys()].map((id) => this.close(id));
     this.#stack.defer(async () => void await Promise.all(closed));
@@ -103,18 +115,18 @@ export class Workspaces implements AsyncDisposable {
 
   async #openPools(): Promise<EvaluationPools> {
     const { evaluations: size = 1, cacheDir, onBuild } = this.#options;
-    const submitted = unhurried(await loadProfile("workspace"));
-    const evaluation = unhurried(await loadProfile("evaluation"));
+    const submissionProfile = withoutCpuLimit(await loadProfile("workspace"));
+    const evaluationProfile = withoutCpuLimit(await loadProfile("evaluation"));
     const shared = { size, cacheDir, onBuild };
     return {
-      pool: this.#stack.use(new SandboxPool({ ...shared, profile: submitted, resetMode: "fresh" })),
+      pool: this.#stack.use(new SandboxPool({ ...shared, profile: submissionProfile, resetMode: "fresh" })),
       evaluationPool: this.#stack.use(
-        new SandboxPool({ ...shared, profile: evaluation, resetMode: "rewind" }),
+        new SandboxPool({ ...shared, profile: evaluationProfile, resetMode: "rewind" }),
       ),
     };
   }
 }
 
-function unhurried(profile: Profile): Profile {
+function withoutCpuLimit(profile: Profile): Profile {
   return { ...profile, limits: { ...profile.limits, cpuSeconds: MAX_CPU_SECONDS } };
 }

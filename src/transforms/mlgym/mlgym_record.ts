@@ -1,23 +1,23 @@
 import type { Action, Observation } from "../../envs/env.ts";
 import type { History } from "../../history.ts";
 
-/** What the transforms of {@linkcode makeMLGym} tell each other, by the names of TorchRL's keys. */
+/** Data that the transforms of {@linkcode makeMLGym} exchange, under the names of TorchRL's keys. */
 export interface MLGymRecord {
-  /** The id of the task that is worked on. */
+  /** Id of the task. */
   readonly task?: string;
-  /** What the policy said, whole at first, then the command in it alone. */
+  /** Reply of the policy: its full text at first, then only the command in it. */
   readonly textResponse?: string;
-  /** Whether the policy is asked once more, as its reply held no command. */
+  /** True if the reply held no command and the policy is asked again. */
   readonly retry?: boolean;
-  /** Why there was no command in the reply. */
+  /** Reason why no command was found in the reply. */
   readonly formatFault?: string | undefined;
-  /** The assistant's message of this step. */
+  /** Assistant message of this step. */
   readonly localHistory?: History;
-  /** What the command printed; `null` before the first. */
+  /** Output of the command; `null` before the first. */
   readonly observation?: string | null;
-  /** The state as JSON. */
+  /** State as JSON. */
   readonly state?: string;
-  /** What the user says next. */
+  /** Next user message. */
   readonly message?: string;
 }
 

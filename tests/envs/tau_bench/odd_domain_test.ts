@@ -9,14 +9,14 @@ Deno.test("TauBenchDomain.open() says what is missing", async () => {
   await assertRejects(
     () => open("/no/such", "retail"),
     NotFound,
-    "Cannot open tau-bench at '/no/such' as it must be a checkout of it: there is no file 'tau_bench/envs/base.py'",
+    "Cannot open tau-bench at '/no/such' as it must be a checkout: there is no file 'tau_bench/envs/base.py'",
   );
   for (const domain of ["airport", "../library_desk", "", "a b"]) {
     await assertRejects(
       () => open(LIBRARY_DESK, domain),
       NotFound,
-      `Cannot open domain '${domain}' of the tau-bench at '${LIBRARY_DESK}' as it must be one that is there: ` +
-        "there are library_desk",
+      `Cannot open domain '${domain}' of the tau-bench checkout at '${LIBRARY_DESK}' as it does not exist: ` +
+        "found library_desk",
     );
   }
   await using domain = await openLibrary();

@@ -93,12 +93,12 @@ Deno.test("TauBenchEnv tells the user what the arguments say that are given as t
 Deno.test("TauBenchEnv ends at a terminate tool, and takes no step before a reset or after the end", async () => {
   await using domain = await openLibrary();
   await using env = await openEnv(domain, { split: "train" });
-  await assertRejects(() => env.step(END), Error, "reset it first");
-  await assertRejects(() => env.dataHash(), Error, "reset it first");
+  await assertRejects(() => env.step(END), Error, "call reset() first");
+  await assertRejects(() => env.dataHash(), Error, "call reset() first");
   await env.reset(2);
   const { observation, done, reward } = await call(env, "call_librarian", { matter: "A purse" });
   assertEquals([observation, done, reward], ["A librarian is on the way", true, 1]);
-  await assertRejects(() => env.step(END), Error, "as the episode must not be over");
+  await assertRejects(() => env.step(END), Error, "as the episode is over");
   for (const index of [-1, 4, 0.5, NaN]) {
     await assertRejects(() => env.reset(index), RangeError, "from 0 to 3: current value is");
   }
@@ -194,7 +194,7 @@ Deno.test("TauBenchEnv.reset() leaves nothing of a step that is still on its way
   };
   await using env = await TauBenchEnv.open({ domain, split: "test", user });
   await env.reset(0);
-  const stale = assertRejects(() => env.step(END), Error, "reset it first");
+  const stale = assertRejects(() => env.step(END), Error, "call reset() first");
   await env.reset(0);
   answers[0]?.resolve(STOP);
   await stale;

@@ -50,7 +50,7 @@ Deno.test("WorkspaceEnv ends as the agent asks, and says how", async (t) => {
         assertEquals(step.workspace.exitStatus, status);
         assertEquals([step.terminated, step.truncated, step.reward], [true, false, null]);
         assertEquals(step.info, { exitStatus: status, ...scores });
-        await assertRejects(() => act("ls"), Error, "no episode is going on");
+        await assertRejects(() => act("ls"), Error, "no episode is running");
       });
     }
   });
@@ -161,11 +161,11 @@ Deno.test("WorkspaceEnv refuses to step without an episode, or without an action
     await assertRejects(() => env.step({}), TypeError, "'command'");
     const running = act("echo 5 > answer.txt; sleep 0.2");
     const reset = env.reset({ id: "bench", query: "" });
-    await assertRejects(() => running, Error, "no episode is going on");
+    await assertRejects(() => running, Error, "no episode is running");
     await reset;
     assertEquals(await output(act("cat answer.txt")), "1");
     await using other = new WorkspaceEnv({ workspaces: () => workspace });
-    await assertRejects(() => other.step({ command: "ls" }), Error, "reset the env first");
+    await assertRejects(() => other.step({ command: "ls" }), Error, "call reset() first");
     await env[Symbol.asyncDispose]();
     await assertRejects(() => act("ls"), Error, "disposed");
     await assertRejects(() => env.reset({ id: "bench", query: "" }), Error, "disposed");

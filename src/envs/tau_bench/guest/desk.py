@@ -1,7 +1,7 @@
-"""Serves one domain of a tau-bench checkout: its tools, its tasks, and what became of its data.
+"""Runs one domain of a tau-bench checkout: its tools, its tasks, and the changes of its data.
 
-Runs when the base image is built, with the checkout mounted, so that each session finds the data loaded and a
-rewind brings them back. A request is JSON on stdin, its answer JSON on stdout.
+It is imported when the base image is built, with the checkout mounted. So each session starts with the data loaded,
+and a rewind restores them. A request is JSON on stdin, its response JSON on stdout.
 """
 
 import gc
@@ -17,11 +17,11 @@ import sys
 
 CHECKOUT = "/checkout"
 RESPOND = "respond"
-# How many records are compared at a time, before each is on its own.
+# Number of records that are compared at once, before they are compared one by one.
 CHUNK = 64
 
 
-class Desk:
+class Domain:
     def __init__(self, domain):
         package = importlib.import_module(f"tau_bench.envs.{domain}")
         base = importlib.import_module("tau_bench.envs.base")
@@ -50,14 +50,14 @@ class Desk:
         return {"observation": self._act(request["name"], request["kwargs"], json.loads)}
 
     def changes(self, _request):
-        """The records whose normal form is not that of the start."""
+        """Returns the records whose normal form differs from the start."""
         found = []
         for table in {**self.start, **self.data}:
             found += self._changes_of(table)
         return {"tables": self._tables(), "records": found}
 
     def everything(self, _request):
-        """The normal form of all data."""
+        """Returns the normal form of all data."""
         records = [
             [table, key, self._text(table, key, record)]
             for table, rows in self.data.items()
@@ -65,18 +65,18 @@ class Desk:
         ]
         return {"tables": self._tables(), "records": records}
 
-    def truth(self, request):
-        """Does what a task asks for, on the data as they are, and tells the changes."""
+    def expected_changes(self, request):
+        """Runs a task's own actions on the current data, and returns the changes."""
         for action in self._task(request).actions:
             if action.name != RESPOND and action.name not in self.terminate_tools:
                 self._act(action.name, action.kwargs, dict)
         return self.changes(request)
 
     def outputs(self, request):
-        """Which of a task's outputs were said."""
-        said = [text.lower().replace(",", "") for text in request["said"]]
-        wanted = self._task(request).outputs
-        return {"outputs": {output: any(output.lower() in text for text in said) for output in wanted}}
+        """Returns, for each of a task's outputs, whether the agent's messages contain it."""
+        messages = [text.lower().replace(",", "") for text in request["messages"]]
+        outputs = self._task(request).outputs
+        return {"outputs": {output: any(output.lower() in text for text in messages) for output in outputs}}
 
     def _act(self, name, kwargs, read):
         if name not in self.tools:
@@ -96,7 +96,7 @@ class Desk:
         return [[name, repr(name), _has_rows(rows)] for name, rows in sorted(self.data.items())]
 
     def _changes_of(self, table):
-        """The records of a table that are not what they were."""
+        """Yields the records of a table that differ from the start."""
         rows = self.data.get(table, {})
         marks, start_marks = _chunk_marks(rows), self.start_chunks.get(table, [])
         if marks == start_marks and None not in marks:
@@ -110,7 +110,7 @@ class Desk:
                     yield [table, key, text]
 
     def _changed_text(self, table, key, record):
-        """The text of a record that is not what it was; 64 bits of hash stand for what that was."""
+        """Returns the text of a record that differs from the start, which is known by a hash of 64 bits only."""
         bytes_mark, text_mark = self.start.get(table, {}).get(key, (None, None))
         if bytes_mark is not None and bytes_mark == _mark(record):
             return None
@@ -122,7 +122,7 @@ class Desk:
             yield key, (_mark(record), hash(self._text(table, key, record)))
 
     def _text(self, table, key, record):
-        """The record as it stands in the text that tau-bench hashes."""
+        """Returns the record as tau-bench writes it in the text that it hashes."""
         return str((table if key is None else key, self.to_hashable(record)))
 
 
@@ -140,13 +140,13 @@ def _split_names(folder):
 
 
 def _envs(make, splits):
-    """An env of each split that the domain knows, all over the data of the first."""
+    """Makes an env of each split of the domain. All share the data of the first."""
     envs = {}
     for split in splits:
         try:
             env = make(user_strategy="human", task_split=split, task_index=0)
         except ValueError:
-            continue  # a file of tasks that the domain does not offer
+            continue  # a tasks file of a split that the domain rejects
         if envs:
             env.data = next(iter(envs.values())).data
         envs[split] = env
@@ -161,7 +161,7 @@ def _has_rows(rows):
 
 
 def _records(rows):
-    """Each record of a table by its key; a table that is no dict of texts is one record, without a key."""
+    """Returns the records of a table by key. A table that is not a dict with string keys is one record, with no key."""
     return rows.items() if _has_rows(rows) else [(None, rows)]
 
 
@@ -170,7 +170,7 @@ def _chunks(rows):
 
 
 def _mark(record, version=2):
-    """A number that is another when the record is; None when it cannot be had."""
+    """Returns a hash of the record, or None if it cannot be marshalled."""
     try:
         return hash(marshal.dumps(record, version))
     except ValueError:
@@ -178,7 +178,7 @@ def _mark(record, version=2):
 
 
 def _chunk_marks(rows):
-    """The marks of many records each, in a form that takes less time and may be another though none of them is."""
+    """Returns a hash for each chunk of records. It is faster, but may change although no record did."""
     return [_mark(list(chunk), 4) for chunk in _chunks(rows)]
 
 
@@ -192,27 +192,27 @@ def _plain_task(task):
     }
 
 
-def answer():
-    """Answers the request on stdin; what a tool prints meanwhile is nobody's."""
+def respond():
+    """Responds to the request on stdin. Output of the tools is dropped."""
     request = json.loads(sys.stdin.read())
     streams = sys.stdout, sys.stderr
     sys.stdout = sys.stderr = io.StringIO()
     try:
-        reply = REQUESTS[request["do"]](request)
+        response = REQUESTS[request["do"]](request)
     finally:
         sys.stdout, sys.stderr = streams
-    sys.stdout.write(json.dumps(reply))
+    sys.stdout.write(json.dumps(response))
 
 
 def open_domain(name):
     global REQUESTS
     sys.path.insert(0, CHECKOUT)
-    desk = Desk(name)
+    domain = Domain(name)
     REQUESTS = {
-        "describe": desk.describe,
-        "step": desk.step,
-        "changes": desk.changes,
-        "everything": desk.everything,
-        "truth": desk.truth,
-        "outputs": desk.outputs,
+        "describe": domain.describe,
+        "step": domain.step,
+        "changes": domain.changes,
+        "everything": domain.everything,
+        "expected_changes": domain.expected_changes,
+        "outputs": domain.outputs,
     }

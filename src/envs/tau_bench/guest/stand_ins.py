@@ -1,4 +1,4 @@
-"""What a checkout imports of `pydantic` and `litellm`, in a few lines, where the real ones are not there."""
+"""Minimal replacements for what a checkout imports from `pydantic` and `litellm`, if these are not installed."""
 
 import importlib
 import inspect
@@ -7,7 +7,7 @@ import types
 
 
 class BaseModel:
-    """Keeps what it is given under the names that its class declares, and fills in the defaults."""
+    """Stores the given values of the declared fields, and checks that none without a default is missing."""
 
     def __init__(self, **given):
         for kind in reversed(type(self).__mro__):
@@ -22,7 +22,7 @@ class BaseModel:
 
 
 def completion(*_args, **_kwargs):
-    raise RuntimeError("no model can be asked in the sandbox: users are simulated outside of it")
+    raise RuntimeError("models cannot be called in the sandbox: users are simulated outside of it")
 
 
 def _stand_in(name, **contents):

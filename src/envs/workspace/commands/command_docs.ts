@@ -2,13 +2,13 @@ import { formatTemplate } from "../config/format_template.ts";
 import type { AgentTools } from "../agent_config.ts";
 import type { AgentCommand } from "./read_commands.ts";
 
-/** How commands are described to an agent: `detailed` with their arguments, `plain` in one line each. */
+/** Style of the command docs: `detailed` with arguments, `plain` with one line per command. */
 export type CommandDocsStyle = "detailed" | "plain";
 
 /**
- * Describes commands to an agent, as MLGym's `ParseCommandDetailed` and `ParseCommandBash` do.
+ * Describes commands for an agent in the format of MLGym's `ParseCommandDetailed` and `ParseCommandBash`.
  *
- * @throws {SyntaxError} when a description names a variable that is not there.
+ * @throws {SyntaxError} if a description uses an unknown variable.
  */
 export function commandDocs(
   commands: readonly AgentCommand[],
@@ -16,16 +16,16 @@ export function commandDocs(
 ): string {
   const { variables, style = "detailed" } = options;
   const describe = style === "detailed" ? detailed : plain;
-  return commands.map((command) => describe(command, filled(command, variables))).join("");
+  return commands.map((command) => describe(command, fillDocstring(command, variables))).join("");
 }
 
-/** The line that ends what is put into a command, for each command that has one. */
+/** Returns the line that ends the text of a command, for each command that has one. */
 export function commandEndNames(commands: readonly AgentCommand[]): Record<string, string> {
   const ends = commands.flatMap(({ name, endName }) => endName === undefined ? [] : [[name, endName]]);
   return Object.fromEntries(ends);
 }
 
-function filled({ docstring }: AgentCommand, variables: AgentTools["variables"]): string | undefined {
+function fillDocstring({ docstring }: AgentCommand, variables: AgentTools["variables"]): string | undefined {
   return docstring === undefined ? undefined : formatTemplate(docstring, variables);
 }
 

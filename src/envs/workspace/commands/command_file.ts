@@ -1,10 +1,10 @@
 import type { CommandFile } from "../agent_config.ts";
 
 /**
- * A file with commands for an agent: what begins with `#!` is a program, called by its name without an ending; a
- * `.sh` file defines functions; what else begins with `_` is there for the others. As MLGym tells them apart.
+ * Classifies a command file as MLGym does. A file that begins with `#!` is a program, called by its name without the
+ * extension. A `.sh` file defines functions. A file whose name begins with `_` is a helper of the others.
  *
- * @throws {SyntaxError} when it is none of these.
+ * @throws {SyntaxError} if the file is none of these.
  */
 export function commandFile(name: string, contents: string): CommandFile {
   if (contents.trimStart().startsWith("#!")) return { name, kind: "script", contents };
@@ -15,7 +15,7 @@ export function commandFile(name: string, contents: string): CommandFile {
   );
 }
 
-/** The name by which a program among the commands is called. */
+/** Returns the command name of a program: its file name without the extension. */
 export function scriptName({ name }: CommandFile): string {
   return name.replace(/(?<=.)\.[^.]*$/, "");
 }

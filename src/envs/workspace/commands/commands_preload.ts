@@ -5,7 +5,7 @@ import main from "./guest/main.py" with { type: "text" };
 import search from "./guest/search.py" with { type: "text" };
 import textFile from "./guest/text_file.py" with { type: "text" };
 
-/** What the agent's commands are backed by: one Python module that every session of a workspace has imported. */
+/** Python module behind the agent's commands. Every session of a workspace has it imported. */
 export const COMMANDS_PRELOAD: Preload = {
   module: "paddock_commands",
   source: [lint, textFile, editor, search, main].join("\n\n"),

@@ -1,14 +1,14 @@
-/** A here-document that the command itself begins. */
+/** Start of a here-document in the command itself. */
 const OPENED = /<<-?\s*(['"]?)([\w-]+)\1/;
 
 /**
- * Puts what stands between a command of several lines and its end into a here-document, so that a shell reads it:
+ * Turns the text of a multi-line command into a here-document, so that a shell can read it:
  *
  *     edit 3:4                 edit 3:4 << 'end_of_edit'
  *     a = 1               →    a = 1
  *     end_of_edit              end_of_edit
  *
- * What has no end is left as it is.
+ * A command without its end line stays unchanged.
  */
 export function withHereDocuments(command: string, endNames: Readonly<Record<string, string>>): string {
   const lines = command.split("\n");
@@ -32,12 +32,12 @@ function endOf(line: string, endNames: Readonly<Record<string, string>>): string
   return Object.hasOwn(endNames, name) ? endNames[name] : undefined;
 }
 
-/** Where each text is a whole line but for blanks at its end, the last line first. */
+/** Maps each line's text, without trailing blanks, to its line indices in descending order. */
 function linesByText(lines: readonly string[]): Map<string, number[]> {
   return Map.groupBy(lines.keys().toArray().reverse(), (at) => lines[at]?.trimEnd() ?? "");
 }
 
-/** The first of the lines behind one; those before it are dropped, as nobody asks for them again. */
+/** Returns the first line index after `at`. It removes smaller indices, because callers ask in ascending order. */
 function nextAfter(at: number, lines: number[]): number | undefined {
   while ((lines.at(-1) ?? Infinity) <= at) lines.pop();
   return lines.at(-1);

@@ -13,13 +13,13 @@ const docsSchema = z.looseObject({
   arguments: z.record(text, argumentSchema).nullish(),
 });
 
-/** A command as its file describes it. */
+/** Command as its file describes it. */
 export interface AgentCommand {
   readonly name: string;
-  /** What it does, where its file says so; a template in which shell variables may be named. */
+  /** Description, if the file has one. A template that may use shell variables. */
   readonly docstring?: string | undefined;
   readonly signature: string;
-  /** The line that ends what is put in, for a command of several lines. */
+  /** Line that ends the text of a multi-line command. */
   readonly endName?: string | undefined;
   readonly arguments: Readonly<Record<string, z.output<typeof argumentSchema>>>;
 }
@@ -28,10 +28,10 @@ const TAG = /^#\s*@yaml\s*$/;
 const FUNCTION = /^(?:function\s+)?([A-Za-z_][\w-]*)\s*\(\)\s*\{/;
 
 /**
- * The commands of some files: functions whose name does not begin with `_`, and programs that describe themselves. A
- * comment that begins with `# @yaml` describes the function that follows, or the program that it stands in.
+ * Reads the commands of files: functions whose name does not begin with `_`, and programs that have a description.
+ * A comment that begins with `# @yaml` describes the next function, or the program that contains it.
  *
- * @throws {SyntaxError} when a description cannot be read.
+ * @throws {SyntaxError} if a description is invalid.
  */
 export function readCommands(files: readonly CommandFile[]): AgentCommand[] {
   return files.flatMap((file) => {
@@ -60,7 +60,7 @@ function functionsOf(file: CommandFile): AgentCommand[] {
 function programOf(file: CommandFile): AgentCommand[] {
   const lines = file.contents.split("\n");
   const tags = lines.flatMap((line, index) => TAG.test(line) ? [index] : []);
-  if (tags.length > 1) throw fault(file, "a program must have one description", `there are ${tags.length}`);
+  if (tags.length > 1) throw fault(file, "a program must have one description", `found ${tags.length}`);
   const [tag] = tags;
   if (tag === undefined) return [];
   const rest = lines.slice(tag + 1);
@@ -71,18 +71,20 @@ function programOf(file: CommandFile): AgentCommand[] {
 
 function commandOf(file: CommandFile, name: string, docs: readonly string[] | undefined): AgentCommand {
   if (docs === undefined) return { name, signature: name, arguments: {} };
-  const { docstring, signature, end_name: endName, arguments: given } = described(file, name, docs);
-  const own = Object.entries(given ?? {}).map(([key, { required }]) => required ? `<${key}>` : `[<${key}>]`);
+  const { docstring, signature, end_name: endName, arguments: given } = parseDocs(file, name, docs);
+  const placeholders = Object.entries(given ?? {}).map(([key, { required }]) =>
+    required ? `<${key}>` : `[<${key}>]`
+  );
   return {
     name,
     docstring,
     arguments: given ?? {},
     endName: endName ?? undefined,
-    signature: signature ?? [name, ...own].join(" "),
+    signature: signature ?? [name, ...placeholders].join(" "),
   };
 }
 
-function described(file: CommandFile, name: string, docs: readonly string[]): z.output<typeof docsSchema> {
+function parseDocs(file: CommandFile, name: string, docs: readonly string[]): z.output<typeof docsSchema> {
   let value: unknown;
   try {
     value = parseYaml(docs.join("\n")).value;
@@ -100,6 +102,6 @@ function described(file: CommandFile, name: string, docs: readonly string[]): z.
   );
 }
 
-function fault({ name }: CommandFile, needed: string, was: string, options?: ErrorOptions): SyntaxError {
-  return new SyntaxError(`Cannot read command file '${name}' as ${needed}: ${was}`, options);
+function fault({ name }: CommandFile, needed: string, found: string, options?: ErrorOptions): SyntaxError {
+  return new SyntaxError(`Cannot read command file '${name}' as ${needed}: ${found}`, options);
 }

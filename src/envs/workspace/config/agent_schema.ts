@@ -4,8 +4,8 @@ import { REPLY_PARSERS } from "../replies/reply_parsers.ts";
 const text = z.string({ error: "must be a text" });
 const texts = z.array(text, { error: "must be a list of texts" });
 const paths = z.array(text.min(1, { error: "must be a path" }), { error: "must be a list of paths" });
-const whole = z.int({ error: "must be a whole number > 0" }).positive({
-  error: "must be a whole number > 0",
+const positiveInt = z.int({ error: "must be an integer > 0" }).positive({
+  error: "must be an integer > 0",
 });
 
 const toolsSchema = z.strictObject({
@@ -27,7 +27,7 @@ const toolsSchema = z.strictObject({
   blocklist_error_template: text.nullish(),
 }, { error: "must be keys and values" });
 
-/** An agent YAML, with MLGym's keys. */
+/** Schema of an agent YAML, with MLGym's keys. */
 export const agentSchema = z.strictObject({
   system_template: text,
   task_template: text,
@@ -44,15 +44,15 @@ export const agentSchema = z.strictObject({
   history_processor: text.refine((name) => lastObservationsOf(name, { n: 1 }) !== "unknown", {
     error: "must be DefaultHistoryProcessor, LastNObservations, Last2Observations or the like",
   }).nullish(),
-  history_processor_args: z.strictObject({ n: whole.optional() }, { error: "must be keys and values" })
+  history_processor_args: z.strictObject({ n: positiveInt.optional() }, { error: "must be keys and values" })
     .nullish(),
   tools: toolsSchema.nullish(),
 });
 
-/** An agent YAML, checked. */
+/** Validated agent YAML. */
 export type AgentYaml = z.output<typeof agentSchema>;
 
-/** How many observations a history processor of MLGym leaves whole; `undefined` for all. */
+/** Returns the number of observations that a history processor of MLGym keeps at full length; `undefined` for all. */
 export function lastObservationsOf(
   processor: string | null | undefined,
   args: { readonly n?: number | undefined } | null | undefined,

@@ -3,15 +3,15 @@ import { commandDocs, type CommandDocsStyle, commandEndNames } from "../commands
 import { readCommands } from "../commands/read_commands.ts";
 import type { WorkspaceTask } from "../workspace_task.ts";
 
-/** What files of commands give an agent. */
+/** Part of an agent's tools that comes from command files. */
 export type CommandTools = Required<
   Pick<AgentTools, "commandFiles" | "commands" | "commandDocs" | "endNames">
 >;
 
 /**
- * Reads what files of commands describe.
+ * Reads the commands of files, with their docs.
  *
- * @throws {SyntaxError} when a description cannot be read, or names a variable that is not there.
+ * @throws {SyntaxError} if a description is invalid, or uses an unknown variable.
  */
 export function commandTools(
   commandFiles: readonly CommandFile[],
@@ -22,7 +22,7 @@ export function commandTools(
   return { commandFiles, commands, commandDocs: docs, endNames: commandEndNames(commands) };
 }
 
-/** The agent with the commands that a task adds. */
+/** Returns the agent with a task's commands added. */
 export function agentOf(agent: AgentConfig, { commandFiles }: WorkspaceTask): AgentConfig {
   if (commandFiles.length === 0) return agent;
   const { tools } = agent;

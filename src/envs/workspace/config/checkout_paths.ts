@@ -1,13 +1,14 @@
 import { basename, dirname, join, relative, resolve } from "node:path";
 
-/** What lies in the top folder of a project, however it was copied. */
-const PROJECT_MARKS = [".git", "deno.json", "pyproject.toml"];
+/** Files that mark the top folder of a project. */
+const PROJECT_MARKERS = [".git", "deno.json", "pyproject.toml"];
 
 /**
- * Finds the files that a YAML file names: from its own folder, then from each folder above it up to its checkout.
+ * Finds the files that a YAML file names: first in its own folder, then in each parent folder up to its checkout.
  *
- * The checkout is what holds the folder `configs` that the file is in, else the nearest folder with a `.git`, a
- * `deno.json` or a `pyproject.toml`, else the file's own folder. Nothing outside of it is found, wherever a link points.
+ * The checkout is the parent of the folder `configs` that contains the file, or else the nearest folder with a `.git`,
+ * a `deno.json` or a `pyproject.toml`, or else the file's own folder. Files outside of it are never found, also not
+ * through links.
  */
 export class CheckoutPaths {
   readonly #folders: readonly string[];
@@ -18,17 +19,17 @@ export class CheckoutPaths {
     this.#root = root;
   }
 
-  /** For the YAML file at this path, which must be there. */
+  /** Creates the paths of a YAML file, which must exist. */
   static async of(yamlPath: string): Promise<CheckoutPaths> {
     const folder = dirname(await Deno.realPath(resolve(yamlPath)));
-    const folders = upward(folder);
+    const folders = withParents(folder);
     const configs = folders.findIndex((each) => basename(each) === "configs");
     const last = configs === -1 ? await projectIndex(folders) : configs + 1;
     const root = folders[last] ?? folder;
     return new CheckoutPaths(folders.slice(0, folders.indexOf(root) + 1), root);
   }
 
-  /** The absolute path of what a relative path names, without links; `undefined` when nothing is there for us. */
+  /** Resolves a relative path to an absolute one without links; `undefined` if no readable file exists. */
   async find(path: string): Promise<string | undefined> {
     for (const folder of this.#folders) {
       const found = await realPath(join(folder, path));
@@ -38,21 +39,21 @@ export class CheckoutPaths {
   }
 }
 
-/** Whether a path is the folder, or in it. */
+/** True if a path is the folder itself or inside it. */
 export function isInside(folder: string, path: string): boolean {
-  const way = relative(folder, path);
-  return way === "" || (way.split("/")[0] !== ".." && !way.startsWith("/"));
+  const relativePath = relative(folder, path);
+  return relativePath === "" || (relativePath.split("/")[0] !== ".." && !relativePath.startsWith("/"));
 }
 
-function upward(folder: string): string[] {
-  const above = dirname(folder);
-  return above === folder ? [] : [folder, ...upward(above)];
+function withParents(folder: string): string[] {
+  const parent = dirname(folder);
+  return parent === folder ? [] : [folder, ...withParents(parent)];
 }
 
 async function projectIndex(folders: readonly string[]): Promise<number> {
   for (const [index, folder] of folders.entries()) {
-    const marks = await Promise.all(PROJECT_MARKS.map((mark) => realPath(join(folder, mark))));
-    if (marks.some((mark) => mark !== undefined)) return index;
+    const found = await Promise.all(PROJECT_MARKERS.map((name) => realPath(join(folder, name))));
+    if (found.some((path) => path !== undefined)) return index;
   }
   return 0;
 }
@@ -61,6 +62,6 @@ async function realPath(path: string): Promise<string | undefined> {
   try {
     return await Deno.realPath(path);
   } catch {
-    return undefined; // what cannot be looked at is not there for us
+    return undefined; // an unreadable path counts as missing
   }
 }

@@ -1,4 +1,4 @@
-/** What an agent is told where no agent YAML says it: the texts, as an agent YAML names them. */
+/** Texts of the default agent, under the keys of an agent YAML. */
 export const DEFAULT_AGENT = {
   system_template: `You solve programming tasks in a Linux shell, one command at a time. There is no network.
 
@@ -16,7 +16,7 @@ ls -a
 \`\`\`
 
 You are then shown what the command printed, the steps that you have left, the open file and the current directory.
-Programs that wait for somebody to type (an editor, a bare \`python\`) cannot be used: write a file and run it. A \
+Programs that wait for keyboard input (an editor, a bare \`python\`) cannot be used: write a file and run it. A \
 command that starts Python may take {training_timeout} seconds.
 
 \`validate\` scores your work as it is and goes on; \`submit\` hands it in and ends the task. Look at the files first, \
@@ -44,7 +44,7 @@ bash-$`,
   output_parser: "ThoughtActionParser",
 } as const;
 
-/** The shell variables that the commands for files start with. */
+/** Initial shell variables of the file commands. */
 export const DEFAULT_VARIABLES: Readonly<Record<string, string | number>> = {
   WINDOW: 100,
   OVERLAP: 2,
@@ -55,10 +55,10 @@ export const DEFAULT_VARIABLES: Readonly<Record<string, string | number>> = {
   SEARCH_INDEX: 0,
 };
 
-/** Programs that are of no use in a sandbox. */
+/** Programs that do not work in a sandbox. */
 export const DEFAULT_BLOCKLIST: readonly string[] = ["vim", "vi", "emacs", "nano", "nohup", "git"];
 
-/** Programs that wait for somebody who types when nothing stands behind them. */
+/** Programs that wait for keyboard input when called without arguments. */
 export const DEFAULT_BLOCKLIST_STANDALONE: readonly string[] = [
   "python",
   "python3",
@@ -76,6 +76,6 @@ export const DEFAULT_BLOCKLIST_STANDALONE: readonly string[] = [
   "su",
 ];
 
-/** What is said of a command that may not be run; of MLGym. */
+/** Default message for a blocked command. */
 export const DEFAULT_BLOCKLIST_ERROR =
-  "'{name}' is not run here, as it waits for somebody who types or is not allowed";
+  "'{name}' is not run here, as it waits for keyboard input or is not allowed";

@@ -3,23 +3,23 @@ import { metricDirection } from "../metric_direction.ts";
 import type { EvaluationPlan, MetricDirection, Scores, WorkspaceFile } from "../workspace_task.ts";
 import type { TaskYaml } from "./task_schema.ts";
 
-/** What a plan is made of beside the YAML. */
+/** Inputs of {@linkcode evaluationPlan} beside the YAML. */
 export interface PlanParts {
-  /** Everything that the starter code has, secret files too. */
+  /** Files of the starter code, without the secret ones. */
   readonly starter: readonly WorkspaceFile[];
   readonly secret: readonly WorkspaceFile[];
   readonly data: readonly WorkspaceFile[];
   readonly readOnly: readonly string[];
-  /** Finds what the YAML names; notes it as a fault, and gives a place where nothing is, when it is not there. */
+  /** Finds a file that the YAML names. If it is missing, it records a fault and returns the path as given. */
   readonly find: (path: string, key: readonly PropertyKey[]) => Promise<string>;
 }
 
-/** Seconds that MLGym gives a training. */
+/** MLGym's training timeout, in seconds. */
 export const DEFAULT_TRAINING_SECONDS = 3600;
-/** Seconds that an evaluation of our own may take. */
+/** Default timeout of an `evaluation.module`, in seconds. */
 const DEFAULT_EVALUATION_SECONDS = 120;
 
-/** How the submissions of a task are scored. */
+/** Returns the plan for scoring the submissions of a task. */
 export async function evaluationPlan(yaml: TaskYaml, parts: PlanParts): Promise<EvaluationPlan> {
   const { evaluation } = yaml;
   const baseline = yaml.baseline_scores[0];
@@ -38,7 +38,7 @@ type PlanSource = Pick<EvaluationPlan, "kind" | "script" | "files" | "submission
 async function modulePlan(yaml: TaskYaml, module: string, parts: PlanParts): Promise<PlanSource> {
   const { find } = parts;
   const hostPath = await find(module, ["evaluation", "module"]);
-  const files = await besides(yaml, dirname(hostPath), find);
+  const files = await extraFiles(yaml, dirname(hostPath), find);
   return {
     kind: "module",
     script: { path: basename(hostPath), hostPath },
@@ -56,11 +56,11 @@ async function scriptPlan(yaml: TaskYaml, parts: PlanParts): Promise<PlanSource>
   const hostPath = path === "" ? path : own?.hostPath ?? await find(path, ["evaluation_paths", 0]);
   const script = own ?? { path, hostPath };
   const isCsv = yaml.task_entrypoint !== "PythonSubmissionTasks";
-  const isUnsaid = (yaml.evaluation?.submission ?? []).length === 0;
-  const submission = isCsv && isUnsaid
+  const isUnspecified = (yaml.evaluation?.submission ?? []).length === 0;
+  const submission = isCsv && isUnspecified
     ? ["submission.csv"]
     : submissionOf(yaml, parts, yaml.evaluation_paths);
-  const more = await besides(yaml, dirname(script.hostPath), find);
+  const more = await extraFiles(yaml, dirname(script.hostPath), find);
   return {
     kind: isCsv ? "csv-script" : "python-script",
     script,
@@ -71,32 +71,32 @@ async function scriptPlan(yaml: TaskYaml, parts: PlanParts): Promise<PlanSource>
   };
 }
 
-/** What the YAML wants beside the script, each where it lies as seen from the script. */
-async function besides(
+/** Returns the YAML's extra files, each at its path relative to the script. */
+async function extraFiles(
   { evaluation }: TaskYaml,
   folder: string,
   find: PlanParts["find"],
 ): Promise<WorkspaceFile[]> {
   const files: WorkspaceFile[] = [];
-  for (const [index, path] of (evaluation?.files ?? []).entries()) {
-    const hostPath = await find(path, ["evaluation", "files", index]);
-    const way = relative(folder, hostPath);
-    files.push({ path: way.startsWith("..") ? basename(hostPath) : way, hostPath });
+  for (const [index, name] of (evaluation?.files ?? []).entries()) {
+    const hostPath = await find(name, ["evaluation", "files", index]);
+    const path = relative(folder, hostPath);
+    files.push({ path: path.startsWith("..") ? basename(hostPath) : path, hostPath });
   }
   return files;
 }
 
 /**
- * What an agent hands in. Where the YAML does not say it: of the starter files that the agent may change, and that
- * score nothing, those that its description names, or else all.
+ * Returns the paths of the submission. If the YAML does not set them, they are the starter files that the agent may
+ * change and that are not scripts: those that the description names, or else all.
  */
 function submissionOf(yaml: TaskYaml, parts: PlanParts, scripts: readonly string[]): readonly string[] {
-  const said = yaml.evaluation?.submission ?? [];
-  if (said.length > 0) return said;
-  const own = parts.starter.map(({ path }) => path)
+  const submission = yaml.evaluation?.submission ?? [];
+  if (submission.length > 0) return submission;
+  const candidates = parts.starter.map(({ path }) => path)
     .filter((path) => !scripts.includes(path) && !parts.readOnly.includes(path));
-  const named = own.filter((path) => yaml.description.includes(`\`${path}\``));
-  return named.length > 0 ? named : own;
+  const named = candidates.filter((path) => yaml.description.includes(`\`${path}\``));
+  return named.length > 0 ? named : candidates;
 }
 
 function directionsOf(

@@ -1,19 +1,19 @@
 import { formatValue } from "./format_value.ts";
 
-/** What a template may name. */
+/** Values that a template can use, by name. */
 export type TemplateValues = Readonly<Record<string, unknown>>;
 
-/** A text with what is left of it. */
-interface Rest {
+/** Text and a position in it. */
+interface Position {
   readonly text: string;
   readonly at: number;
 }
 
 /**
- * Fills a template as Python's `str.format` does: `{name}`, `{name.key}`, `{name[0]}`, `{name!r}`, `{name:>8.2f}`, with
- * `{{` and `}}` for braces. Values are written as Python writes them: `True`, `None`, `['a']`.
+ * Fills a template as Python's `str.format` does: `{name}`, `{name.key}`, `{name[0]}`, `{name!r}`, `{name:>8.2f}`,
+ * and `{{` and `}}` for braces. Values are formatted as in Python: `True`, `None`, `['a']`.
  *
- * @throws {SyntaxError} when it names what is not there, or a brace or a format is wrong.
+ * @throws {SyntaxError} if a name is unknown, or a brace or a format is invalid.
  */
 export function formatTemplate(template: string, values: TemplateValues): string {
   let filled = "";
@@ -22,13 +22,13 @@ export function formatTemplate(template: string, values: TemplateValues): string
     if (brace === -1) return filled + template.slice(at);
     filled += template.slice(at, at + brace);
     at += brace;
-    const sign = template[at] ?? "";
-    if (template[at + 1] === sign) {
-      filled += sign;
+    const char = template[at] ?? "";
+    if (template[at + 1] === char) {
+      filled += char;
       at += 2;
       continue;
     }
-    if (sign === "}") throw fault(template, at, "a '}' must be written '}}'");
+    if (char === "}") throw fault(template, at, "a '}' must be written '}}'");
     const field = fieldAt({ text: template, at: at + 1 });
     filled += fieldText(field.text, values);
     at = field.at;
@@ -36,7 +36,7 @@ export function formatTemplate(template: string, values: TemplateValues): string
   return filled;
 }
 
-function fieldAt({ text, at }: Rest): Rest {
+function fieldAt({ text, at }: Position): Position {
   const end = text.slice(at).search(/[{}]/);
   if (end === -1) throw fault(text, at - 1, "a '{' must be written '{{', or closed");
   if (text[at + end] === "{") throw fault(text, at + end, "a field must hold no other");
@@ -70,15 +70,15 @@ function member(owner: unknown, key: string, name: string): unknown {
   if (typeof owner === "object" && owner !== null && Object.hasOwn(owner, key)) {
     return (owner as Record<string, unknown>)[key];
   }
-  const known = typeof owner === "object" && owner !== null ? Object.keys(owner).toSorted() : [];
+  const keys = typeof owner === "object" && owner !== null ? Object.keys(owner).toSorted() : [];
   throw new SyntaxError(
-    `Cannot fill template as '{${name}}' must name what is there: there is no '${key}', only ${
-      known.join(", ") || "nothing"
+    `Cannot fill template as '{${name}}' must name a known value: there is no '${key}', only ${
+      keys.join(", ") || "nothing"
     }`,
   );
 }
 
-function fault(template: string, at: number, what: string): SyntaxError {
+function fault(template: string, at: number, reason: string): SyntaxError {
   const line = template.slice(0, at).split("\n").length;
-  return new SyntaxError(`Cannot fill template as ${what}: see line ${line} of it`);
+  return new SyntaxError(`Cannot fill template as ${reason}: see line ${line} of it`);
 }

@@ -18,13 +18,13 @@ import {
 } from "./default_agent.ts";
 import { YamlFile } from "./yaml_file.ts";
 
-/** An agent YAML while it is read. */
+/** Agent YAML that is being read. */
 interface AgentFile {
   readonly file: YamlFile;
   readonly paths: CheckoutPaths;
 }
 
-/** What the files say that an agent names. */
+/** Contents of the files that an agent names. */
 interface ReadFiles {
   readonly demonstrations: readonly History[];
   readonly commands: CommandTools;
@@ -35,13 +35,13 @@ const demonstrationSchema = z.looseObject({
 });
 
 /**
- * Reads what an agent is told and may use: a YAML file with MLGym's keys; Paddock's own agent where none is given.
+ * Reads an agent from a YAML file with MLGym's keys. Without a path, it returns Paddock's own agent.
  *
- * @throws {Deno.errors.NotFound} when there is no such file.
- * @throws {SyntaxError} when it is no agent, or names a file that is not there, with the file and the line.
+ * @throws {Deno.errors.NotFound} if the file does not exist.
+ * @throws {SyntaxError} if it is not a valid agent, or names a missing file; the message has the file and the line.
  */
 export async function loadAgentConfig(path?: string): Promise<AgentConfig> {
-  if (path === undefined) return ownAgent();
+  if (path === undefined) return defaultAgent();
   const file = await YamlFile.read(path, "agent");
   const yaml = file.checked(agentSchema);
   const agent = { file, paths: await CheckoutPaths.of(path) };
@@ -49,11 +49,11 @@ export async function loadAgentConfig(path?: string): Promise<AgentConfig> {
   for (const [index, named] of (yaml.demonstrations ?? []).entries()) {
     demonstrations.push(await readDemonstration(agent, named, index));
   }
-  requireDemonstrated(agent, yaml);
+  requireDemonstrationFormat(agent, yaml);
   return agentFrom(yaml, { demonstrations, commands: await commandsOf(agent, yaml) });
 }
 
-function ownAgent(): AgentConfig {
+function defaultAgent(): AgentConfig {
   const commands = commandTools(agentCommands(), { variables: DEFAULT_VARIABLES, style: "detailed" });
   return agentFrom(agentSchema.parse(DEFAULT_AGENT), { demonstrations: [], commands });
 }
@@ -90,11 +90,11 @@ function toolsOf({ tools }: AgentYaml, commands: CommandTools): AgentTools {
   };
 }
 
-function requireDemonstrated({ file }: AgentFile, yaml: AgentYaml): void {
+function requireDemonstrationFormat({ file }: AgentFile, yaml: AgentYaml): void {
   if (!yaml.demonstrations?.length || yaml.put_demos_in_history || yaml.demonstration_template) return;
   throw file.fault(
     ["demonstrations"],
-    "demonstrations must have a 'demonstration_template', or 'put_demos_in_history': there is neither",
+    "'demonstrations' needs 'demonstration_template' or 'put_demos_in_history': both are missing",
   );
 }
 
@@ -105,33 +105,33 @@ async function readNamed(
 ): Promise<string> {
   const path = await paths.find(named);
   if (path === undefined) {
-    throw file.fault(key, `'${String(key.at(-2))}' must name what is there: there is no '${named}'`);
+    throw file.fault(key, `'${String(key.at(-2))}' must name an existing file: there is no '${named}'`);
   }
   try {
     return await Deno.readTextFile(path);
   } catch (cause) {
-    throw file.fault(key, `'${named}' must be a file that can be read: ${String(cause)}`, { cause });
+    throw file.fault(key, `'${named}' must be a readable file: ${String(cause)}`, { cause });
   }
 }
 
-/** Reads a trajectory of MLGym: its chat, without what the system said. */
+/** Reads the chat of an MLGym trajectory, without its system messages. */
 async function readDemonstration(agent: AgentFile, named: string, index: number): Promise<History> {
   const key = ["demonstrations", index];
   const text = await readNamed(agent, named, key);
   try {
     const { history } = demonstrationSchema.parse(JSON.parse(text));
-    const said = history.filter(({ role }) => role !== "system");
-    return History.fromChats(said.map(({ role, content }) => ({ role, content: content ?? "" })));
+    const messages = history.filter(({ role }) => role !== "system");
+    return History.fromChats(messages.map(({ role, content }) => ({ role, content: content ?? "" })));
   } catch (cause) {
-    throw agent.file.fault(key, `'${named}' must be JSON with a 'history' of messages: it is none`, {
+    throw agent.file.fault(key, `'${named}' must be JSON with a 'history' of messages: it has another form`, {
       cause,
     });
   }
 }
 
 /**
- * The commands of the files that the YAML names, and Paddock's own for handing in where none of them does that;
- * all of Paddock's where the YAML says nothing of any.
+ * Returns the commands of the files that the YAML names, with Paddock's `validate` and `submit` if none of them can
+ * submit. If the YAML names no command files, it returns all of Paddock's commands.
  */
 async function commandsOf(agent: AgentFile, { tools }: AgentYaml): Promise<CommandTools> {
   const variables = tools?.env_variables ?? DEFAULT_VARIABLES;

@@ -11,14 +11,14 @@ import { datasetSchema, type DatasetYaml, taskSchema, type TaskYaml } from "./ta
 import { YamlFile } from "./yaml_file.ts";
 
 /**
- * Reads a task: a YAML file with MLGym's keys or our own, or a folder with a `task.yaml`.
+ * Reads a task: a YAML file with MLGym's or Paddock's keys, or a folder with a `task.yaml`.
  *
- * Files are looked for from the YAML's folder, then from the folders above it up to its checkout. A task that names
- * what is not there, or needs what no sandbox has, is read all the same: its `faults` say why it cannot be played, and
- * {@linkcode requirePlayable} throws the first.
+ * Files are searched in the YAML's folder, then in its parent folders up to its checkout. A task that names a missing
+ * file, or needs something that a sandbox lacks, still loads. Its `faults` say why it cannot be played, and
+ * {@linkcode requirePlayable} throws the first of them.
  *
- * @throws {Deno.errors.NotFound} when there is no such file.
- * @throws {SyntaxError} when it is no task, with the file and the line of what is wrong.
+ * @throws {Deno.errors.NotFound} if the file does not exist.
+ * @throws {SyntaxError} if it is not a valid task; the message has the file and the line.
  */
 export async function loadWorkspaceTask(path: string): Promise<WorkspaceTask> {
   const task = await TaskFile.read(path);
@@ -31,8 +31,8 @@ export async function loadWorkspaceTask(path: string): Promise<WorkspaceTask> {
   const data = await dataOf(task, datasets);
   const find = (named: string, key: readonly PropertyKey[]) => task.find(named, key);
   const evaluation = await evaluationPlan(yaml, { starter, secret, data, readOnly, find });
-  const unscored = kindFault(yaml);
-  if (unscored !== undefined) faults.push(unscored);
+  const fault = kindFault(yaml);
+  if (fault !== undefined) faults.push(fault);
   const trainingSeconds = yaml.training_timeout ?? DEFAULT_TRAINING_SECONDS;
   const description = describe(task, datasets);
   const commandFiles = await commandFilesOf(task);
@@ -63,7 +63,9 @@ async function startersOf(task: TaskFile): Promise<WorkspaceFile[]> {
   const files = new Map<string, WorkspaceFile>();
   for (const { path, key } of await task.findAll(task.yaml.starter_code, "starter_code")) {
     for (const each of await starterFiles(path)) {
-      if (files.has(each.path)) throw task.fault(key, `two files would be '${each.path}' in the workspace`);
+      if (files.has(each.path)) {
+        throw task.fault(key, `two files have the path '${each.path}' in the workspace`);
+      }
       files.set(each.path, each);
     }
   }
@@ -71,20 +73,20 @@ async function startersOf(task: TaskFile): Promise<WorkspaceFile[]> {
 }
 
 function readOnlyOf(task: TaskFile, starter: readonly WorkspaceFile[]): string[] {
-  const { read_only: wanted, evaluation_read_only: closes, evaluation_paths: scripts } = task.yaml;
-  for (const [index, path] of wanted.entries()) {
+  const { read_only: paths, evaluation_read_only: scriptsReadOnly, evaluation_paths: scripts } = task.yaml;
+  for (const [index, path] of paths.entries()) {
     if (starter.some((each) => isNamed(each, [path]))) continue;
-    const known = starter.map((each) => each.path).join(", ") || "none";
+    const names = starter.map((each) => each.path).join(", ") || "none";
     throw task.fault(
       ["read_only", index],
-      `'read_only' must name starter files: '${path}' is none of ${known}`,
+      `'read_only' must name starter files: '${path}' is none of ${names}`,
     );
   }
-  const named = [...closes ? scripts : [], ...wanted];
+  const named = [...scriptsReadOnly ? scripts : [], ...paths];
   return starter.filter((each) => isNamed(each, named)).map((each) => each.path);
 }
 
-/** Whether a file is meant, by its place in the workspace, its folder's, or the path that it was taken from. */
+/** True if one of the names is the file's path in the workspace, a folder of it, or the end of its host path. */
 function isNamed({ path, hostPath }: WorkspaceFile, names: readonly string[]): boolean {
   return names.some((name) => {
     const plain = name.replace(/^\.\//, "").replace(/\/$/, "");
@@ -95,21 +97,21 @@ function isNamed({ path, hostPath }: WorkspaceFile, names: readonly string[]): b
 
 async function dataOf(task: TaskFile, datasets: readonly DatasetYaml[]): Promise<WorkspaceFile[]> {
   for (const { name } of datasets.filter((dataset) => !dataset.is_local)) {
-    task.faults.push(`dataset '${name}' must be local: it would have to be fetched from the network`);
+    task.faults.push(`dataset '${name}' must be local: it would be fetched from the network`);
   }
   const local = datasets.filter((dataset) => dataset.is_local).map((dataset) => dataset.data_path);
   const found = await task.findAll(local, "dataset_configs");
   return await Promise.all(found.map(({ path }) => dataFile(path)));
 }
 
-/** A folder named `data` is the workspace's own; anything else lies in it. */
+/** Maps a folder named `data` to the workspace's `data`, and anything else to a path inside it. */
 async function dataFile(hostPath: string): Promise<WorkspaceFile> {
   const name = basename(hostPath);
-  const isWhole = name === "data" && (await Deno.stat(hostPath)).isDirectory;
-  return { path: isWhole ? "data" : `data/${name}`, hostPath };
+  const isDataFolder = name === "data" && (await Deno.stat(hostPath)).isDirectory;
+  return { path: isDataFolder ? "data" : `data/${name}`, hostPath };
 }
 
-/** Every key that a task may have; `null` for one that it has not. */
+/** Returns all keys that a task may have, with `null` for missing ones. */
 function fieldsOf(yaml: TaskYaml): Record<string, TemplateValue> {
   const keys = Object.keys(taskSchema.shape) as (keyof TaskYaml)[];
   return Object.fromEntries(keys.map((key) => [key, yaml[key] ?? null]));

@@ -1,13 +1,13 @@
 import { basename, join } from "node:path";
 import type { WorkspaceFile } from "../workspace_task.ts";
 
-/** A folder with more is none that a workspace starts with. */
+/** Maximum number of files that a workspace starts with. */
 const MAX_FILES = 10_000;
 
 /**
- * What a workspace has of a file, or of a folder and all that is in it, under its own name. Links are left out.
+ * Lists a file, or a folder with all its contents, under its own name. Links are left out.
  *
- * @throws {RangeError} when there are more than 10,000.
+ * @throws {RangeError} if there are more than 10,000 files.
  */
 export async function starterFiles(hostPath: string): Promise<WorkspaceFile[]> {
   const found: WorkspaceFile[] = [];
@@ -18,7 +18,9 @@ export async function starterFiles(hostPath: string): Promise<WorkspaceFile[]> {
 async function collect(file: WorkspaceFile, found: WorkspaceFile[]): Promise<void> {
   if (!(await Deno.stat(file.hostPath)).isDirectory) {
     if (found.length >= MAX_FILES) {
-      throw new RangeError(`Cannot take more than ${MAX_FILES} files into a workspace: there are more`);
+      throw new RangeError(
+        `Cannot copy files to a workspace as there must be at most ${MAX_FILES}: found more`,
+      );
     }
     found.push(file);
     return;

@@ -4,10 +4,10 @@ import { CheckoutPaths } from "./checkout_paths.ts";
 import { taskSchema, type TaskYaml } from "./task_schema.ts";
 import { YamlFile } from "./yaml_file.ts";
 
-/** A task YAML while it is read. */
+/** Task YAML that is being read. */
 export class TaskFile {
   readonly yaml: TaskYaml;
-  /** Why the task cannot be played. */
+  /** Reasons why the task cannot be played. */
   readonly faults: string[] = [];
   readonly #file: YamlFile;
   readonly #paths: CheckoutPaths;
@@ -21,25 +21,25 @@ export class TaskFile {
   /**
    * Reads a YAML file, or the `task.yaml` of a folder.
    *
-   * @throws {Deno.errors.NotFound} when there is none.
-   * @throws {SyntaxError} when it is no task, with the line of what is wrong.
+   * @throws {Deno.errors.NotFound} if it does not exist.
+   * @throws {SyntaxError} if it is not a valid task; the message has the line.
    */
   static async read(path: string): Promise<TaskFile> {
     const yamlPath = await isFolder(path) ? join(path, "task.yaml") : path;
     return new TaskFile(await YamlFile.read(yamlPath, "task"), await CheckoutPaths.of(yamlPath));
   }
 
-  /** Where what a key names is; a fault, and a path at which nothing is, when it is not there. */
+  /** Finds the file that a key names. If it is missing, it records a fault and returns the path as given. */
   async find(path: string, key: readonly PropertyKey[]): Promise<string> {
     const found = await this.#paths.find(path);
     if (found !== undefined) return found;
     const name = key.filter((part) => typeof part === "string").join(".");
     const place = `${this.#file.path}, line ${this.#file.lineOf(key)}`;
-    this.faults.push(`'${name}' must name what is there: there is no '${path}' (${place})`);
+    this.faults.push(`'${name}' must name an existing file: there is no '${path}' (${place})`);
     return path;
   }
 
-  /** The places of what a list names, of those that are there. */
+  /** Finds the files that a list names, and leaves out the missing ones. */
   async findAll(
     paths: readonly string[],
     key: string,
@@ -53,10 +53,10 @@ export class TaskFile {
     return found;
   }
 
-  /** An error that names the file and the line of a key. */
-  fault(key: readonly PropertyKey[], what: unknown): SyntaxError {
-    const options = what instanceof Error ? { cause: what } : undefined;
-    return this.#file.fault(key, errorMessage(what), options);
+  /** Returns an error with the file and the line of a key. */
+  fault(key: readonly PropertyKey[], reason: unknown): SyntaxError {
+    const options = reason instanceof Error ? { cause: reason } : undefined;
+    return this.#file.fault(key, errorMessage(reason), options);
   }
 }
 

@@ -17,11 +17,11 @@ const scores = z.record(z.string(), z.number({ error: "must be a number" }), {
 });
 
 const evaluationSchema = z.strictObject({
-  /** A Python file with `evaluate(submission)`. */
+  /** Python file with `evaluate(submission)`. */
   module: path.nullish(),
-  /** What lies beside it. */
+  /** Files beside it. */
   files: paths,
-  /** What the agent hands in. */
+  /** Paths of the submission. */
   submission: paths,
   timeout: seconds.nullish(),
   metrics: z.record(
@@ -32,7 +32,7 @@ const evaluationSchema = z.strictObject({
   metric: text.nullish(),
 }, { error: "must be keys and values" });
 
-/** A task YAML: MLGym's keys, and behind them our own. */
+/** Schema of a task YAML: MLGym's keys, followed by Paddock's own. */
 export const taskSchema = z.strictObject({
   id: text,
   name: text,
@@ -59,14 +59,14 @@ export const taskSchema = z.strictObject({
   command_files: paths,
 });
 
-/** A task YAML, checked. */
+/** Validated task YAML. */
 export type TaskYaml = z.output<typeof taskSchema>;
 
 const splitSchema = z.strictObject({ name: text, file_regex: text }, {
   error: "must be a name and a file_regex",
 });
 
-/** A dataset YAML of MLGym. */
+/** Schema of MLGym's dataset YAML. */
 export const datasetSchema = z.strictObject({
   name: text,
   description: text,
@@ -77,5 +77,5 @@ export const datasetSchema = z.strictObject({
   test_split: splitSchema.nullish(),
 });
 
-/** A dataset YAML, checked. */
+/** Validated dataset YAML. */
 export type DatasetYaml = z.output<typeof datasetSchema>;

@@ -2,10 +2,10 @@ import { unlessAborted } from "../../../sandbox/unless_aborted.ts";
 import type { Evaluator } from "../evaluation.ts";
 import type { Scores, WorkspaceTask } from "../workspace_task.ts";
 
-/** The same chance each time, so that all are compared with the same. */
+/** Fixed seed, so that every episode is compared with the same baseline. */
 const SEED = 0;
 
-/** What the work on a task is compared with: the scores that it names, or those of its starter files. */
+/** Baseline scores of a task: those in its YAML, or else those of its starter files. */
 export class Baseline {
   readonly #task: WorkspaceTask;
   readonly #evaluator: Evaluator;
@@ -17,10 +17,12 @@ export class Baseline {
   }
 
   /**
-   * Measured once, for all who ask; `null` where the starter files score nothing. A failure is not kept: the next who
-   * asks has it measured again. The signal ends the waiting alone, as others may wait too.
+   * Returns the baseline scores; `null` if the starter files have no scores.
    *
-   * @throws {SandboxError} when no sandbox could be had.
+   * The starter files are evaluated once for all callers. After a failure the next call evaluates them again. The signal
+   * only stops this call's wait, because other callers may share the evaluation.
+   *
+   * @throws {SandboxError} if no sandbox is available.
    */
   async scores({ signal }: { signal?: AbortSignal | undefined } = {}): Promise<Scores | null> {
     const { evaluation: { baseline } } = this.#task;

@@ -1,4 +1,4 @@
-"""Scores a submission that is elsewhere: a call of it crosses to the host, and data come back."""
+"""Scores a submission that runs in another process: calls go through the host, and plain data come back."""
 
 import base64
 import importlib.util
@@ -14,17 +14,17 @@ from paddock_callee import Answer
 from paddock_plain_data import PlainDataError, decode
 
 SUBMITTED = ".submission"
-"""The folder with what was submitted. It is only read: nothing in it is ever imported here."""
+"""Folder of the submitted files. They are only read; nothing in it is imported here."""
 
 BATCH = 1000
-"""How many calls cross at once."""
+"""Maximum number of calls in one transfer."""
 
 MAX_ARGUMENTS = 8 * 1024 * 1024
-"""Characters of what crosses with a call."""
+"""Maximum size of one transfer, in characters."""
 
 
 class SubmissionError(Exception):
-    """A call of the submission raised, or did not answer with plain data; `kind` names the exception's class."""
+    """A call of the submission raised, or did not return plain data; `kind` names the exception's class."""
 
     def __init__(self, message, kind):
         super().__init__(message)
@@ -32,40 +32,40 @@ class SubmissionError(Exception):
 
 
 class Submission:
-    """What `evaluate(submission)` meets: files that it may read, and functions that run elsewhere."""
+    """The argument of `evaluate(submission)`: files to read, and functions that run in the other process."""
 
     def __init__(self, paths):
         self._paths = tuple(paths)
 
     def files(self):
-        """The paths that were submitted, in order."""
+        """Returns the submitted paths, in order."""
         return list(self._paths)
 
     def read(self, path):
-        """A submitted file, as bytes."""
+        """Returns a submitted file as bytes."""
         if path not in self._paths:
             raise FileNotFoundError(f"there is no {path!r} in the submission")
         with open(os.path.join(_home, SUBMITTED, path), "rb") as file:
             return file.read()
 
     def read_text(self, path):
-        """A submitted file, as text in UTF-8."""
+        """Returns a submitted file as UTF-8 text."""
         return self.read(path).decode()
 
     def call(self, name, /, *args, **kwargs):
         """
-        Calls a function of the submission, as `call("strategy.row_strategy", history)`. Arguments go over as copies
-        and must be what marshal takes; what comes back is plain data.
+        Calls a function of the submission, as in `call("strategy.row_strategy", history)`. Arguments are copied, so
+        `marshal` must support them. The result is plain data.
         """
-        return _cross(name, (False, (args, kwargs)))
+        return _transfer(name, (False, (args, kwargs)))
 
     def map(self, name, arguments, /):
-        """Calls a function once for each tuple of arguments, in order, with few crossings; gives a list."""
+        """Calls a function once for each tuple of arguments, in few transfers, and returns the list of results."""
         calls = [tuple(args) for args in arguments]
         results = []
         for start in range(0, len(calls), BATCH):
             batch = calls[start : start + BATCH]
-            answers = _cross(name, (True, batch))
+            answers = _transfer(name, (True, batch))
             if type(answers) is not list or len(answers) != len(batch):
                 raise SubmissionError(f"{name} did not answer each call", "NoAnswer")
             results += answers
@@ -73,18 +73,18 @@ class Submission:
 
 
 def run_module(script, paths):
-    """Runs `evaluate(submission)` of a script; its metrics are JSON."""
+    """Runs `evaluate(submission)` of a script and returns its metrics as JSON."""
     space = _run(script, "evaluation")
     return Answer(json.dumps(space["evaluate"](Submission(paths)), default=float))
 
 
 def run_script(script, arguments, modules):
-    """Runs a script as a program does, with proxies in place of the submission's modules; it prints its metrics."""
+    """Runs a script as `__main__`, with proxies for the submission's modules; it prints its metrics."""
     sys.argv = [script, *arguments]
     if importlib.util.find_spec("numpy") is None:
         sys.modules["numpy"] = paddock_numpy_stand_in
     for module in modules:
-        _place(module)
+        _install_proxy(module)
     try:
         _run(script, "__main__")
     except SystemExit as error:
@@ -103,8 +103,8 @@ def _run(script, name):
     return module.__dict__
 
 
-def _place(name):
-    """Puts a proxy where a module of the submission would be, and packages around it."""
+def _install_proxy(name):
+    """Puts a proxy in place of a module of the submission and of its packages."""
     parts = name.split(".")
     for end in range(1, len(parts) + 1):
         path = ".".join(parts[:end])
@@ -114,7 +114,7 @@ def _place(name):
 
 
 class _Proxy(types.ModuleType):
-    """A module of the submission: each name in it is a function that runs elsewhere."""
+    """Proxy of a submission's module: each name in it is a function that runs in the other process."""
 
     __path__ = ()
 
@@ -124,13 +124,13 @@ class _Proxy(types.ModuleType):
         path = f"{self.__name__}.{name}"
 
         def function(*args, **kwargs):
-            return _cross(path, (False, (args, kwargs)))
+            return _transfer(path, (False, (args, kwargs)))
 
         function.__name__ = function.__qualname__ = name
         return function
 
 
-def _cross(name, call):
+def _transfer(name, call):
     arguments = base64.b64encode(marshal.dumps(call)).decode()
     if len(arguments) > MAX_ARGUMENTS:
         raise ValueError(f"the arguments of {name} must be less at a time: they are {len(arguments)} characters")
@@ -140,8 +140,8 @@ def _cross(name, call):
         raise SubmissionError(str(error), "NoAnswer") from None
     if "raised" in reply:
         kind, message = reply["raised"], reply["message"]
-        said = message if kind == "NoAnswer" else f"{name} raised {kind}: {message}"
-        raise SubmissionError(said, kind)
+        text = message if kind == "NoAnswer" else f"{name} raised {kind}: {message}"
+        raise SubmissionError(text, kind)
     try:
         return decode(reply["value"])
     except PlainDataError as error:

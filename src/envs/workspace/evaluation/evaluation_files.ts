@@ -3,9 +3,9 @@ import { starterFiles } from "../config/starter_files.ts";
 import type { EvaluationPlan } from "../workspace_task.ts";
 
 /**
- * The script of a plan and what lies beside it, by their paths.
+ * Reads the script of a plan and the files beside it, by path.
  *
- * @throws {Error} when one cannot be read.
+ * @throws {Error} if a file cannot be read.
  */
 export async function evaluationFiles(plan: EvaluationPlan): Promise<Record<string, Uint8Array>> {
   const files: Record<string, Uint8Array> = {};

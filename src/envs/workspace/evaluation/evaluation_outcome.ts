@@ -3,37 +3,37 @@ import type { EvaluationOutcome } from "../evaluation.ts";
 import type { EvaluationPlan } from "../workspace_task.ts";
 import { parseScores } from "./parse_scores.ts";
 
-/** Longer output is cut: a message of an agent's is no place for it. */
+/** Maximum length of a message to an agent, in characters. */
 const MAX_CHARACTERS = 4_000;
-/** Raised in the evaluator's session when a call of the submission went wrong. */
+/** Exception in the evaluator's session after a failedOutcome call of the submission. */
 const SUBMISSION_ERROR = "SubmissionError";
 
-/** What a run of an evaluation's script comes to. Only a script that ended well has scores. */
+/** Returns the outcome of a run of an evaluation's script. Only a script that ended normally has scores. */
 export function evaluationOutcome(result: ExecResult, plan: EvaluationPlan): EvaluationOutcome {
   if (result.status === "ok") {
-    return scored((plan.kind === "module" ? result.value : result.stdout) ?? "", plan);
+    return scoredOutcome((plan.kind === "module" ? result.value : result.stdout) ?? "", plan);
   }
   if (result.status === "timeout") {
-    return failed(`the evaluation must be done within ${plan.timeoutMs / 1000} seconds: it was not`);
+    return failedOutcome(`the evaluation took longer than ${plan.timeoutMs / 1000} seconds`);
   }
-  if (result.status !== "error") return failed(`the evaluation ended as '${result.status}'`);
+  if (result.status !== "error") return failedOutcome(`the evaluation ended as '${result.status}'`);
   const { type, message } = result.error;
-  if (type === SUBMISSION_ERROR) return failed(message);
+  if (type === SUBMISSION_ERROR) return failedOutcome(message);
   const fault = `${type}: ${message}`;
-  return plan.kind === "module" ? failed(fault) : malformed(`${result.stdout}${fault}`);
+  return plan.kind === "module" ? failedOutcome(fault) : malformedOutcome(`${result.stdout}${fault}`);
 }
 
-function scored(text: string, { submission }: EvaluationPlan): EvaluationOutcome {
+function scoredOutcome(text: string, { submission }: EvaluationPlan): EvaluationOutcome {
   const scores = parseScores(text);
-  if (scores === undefined) return malformed(text);
+  if (scores === undefined) return malformedOutcome(text);
   return { status: "scored", scores, artefact: submission[0] ?? "" };
 }
 
-function failed(message: string): EvaluationOutcome {
+function failedOutcome(message: string): EvaluationOutcome {
   return { status: "failed", message: cut(message) };
 }
 
-function malformed(output: string): EvaluationOutcome {
+function malformedOutcome(output: string): EvaluationOutcome {
   return { status: "malformed", output: cut(output) };
 }
 

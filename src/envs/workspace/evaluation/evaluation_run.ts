@@ -8,10 +8,10 @@ import numpyStandIn from "./numpy_stand_in.py" with { type: "text" };
 import type { SubmissionCallee } from "./submission_callee.ts";
 import { SUBMITTED } from "./submitted_files.ts";
 
-/** What an evaluation's script meets. */
+/** Options of {@linkcode evaluationRun}. */
 export interface EvaluationRunOptions {
   readonly plan: EvaluationPlan;
-  /** The script and what lies beside it. */
+  /** The script and the files beside it. */
   readonly files: Readonly<Record<string, Uint8Array>>;
   readonly submitted: Readonly<Record<string, Uint8Array>>;
   readonly submission: SubmissionCallee;
@@ -19,14 +19,14 @@ export interface EvaluationRunOptions {
 }
 
 const MODULE = "paddock_evaluation";
-/** What an evaluation may take beyond the time that its submission has: its calls' way. */
+/** Extra time of an evaluation beyond its submission's timeout, for the transfer of calls. */
 const MARGIN_MS = 10_000;
 const MAX_MS = 24 * 3_600_000;
 
 /**
- * Runs the script of a plan, in a session where no submission ever ran.
+ * Runs the script of a plan in a session that has never run a submission.
  *
- * @throws {Error} when the submission's session fails, whatever the submission is.
+ * @throws {Error} if the submission's session fails for a reason other than the submission.
  */
 export async function evaluationRun(
   session: PythonSession,
@@ -35,9 +35,9 @@ export async function evaluationRun(
   const { plan, files, submitted, submission, signal } = options;
   const modules = { paddock_numpy_stand_in: numpyStandIn, [MODULE]: source };
   const failures: unknown[] = [];
-  const result = await session.exec(`${definingModules(modules)}\n${startOf(options)}`, {
-    files: { ...seenBy(plan, submitted), ...files },
-    tools: [callOf(submission, (error) => failures.push(error))],
+  const result = await session.exec(`${definingModules(modules)}\n${startCode(options)}`, {
+    files: { ...dataFiles(plan, submitted), ...files },
+    tools: [callTool(submission, (error) => failures.push(error))],
     timeoutMs: Math.min(plan.timeoutMs + MARGIN_MS, MAX_MS),
     signal,
   });
@@ -45,14 +45,14 @@ export async function evaluationRun(
   return result;
 }
 
-function startOf({ plan, files, submitted }: EvaluationRunOptions): string {
+function startCode({ plan, files, submitted }: EvaluationRunOptions): string {
   const { kind, script, submission } = plan;
   const paths = Object.keys(submitted);
   if (kind === "module") return moduleCall(MODULE, "run_module", [script.path, paths]);
   const flags = kind === "csv-script" ? ["--submission_file", submission[0] ?? "submission.csv"] : [];
-  // What the evaluation has a copy of is its own, whoever else hands it in.
-  const elsewhere = paths.filter((path) => path.endsWith(".py") && !Object.hasOwn(files, path));
-  const modules = kind === "csv-script" ? [] : elsewhere.map(moduleOf);
+  // The evaluation's own copy of a module takes precedence over a submitted one.
+  const submittedModules = paths.filter((path) => path.endsWith(".py") && !Object.hasOwn(files, path));
+  const modules = kind === "csv-script" ? [] : submittedModules.map(moduleOf);
   return moduleCall(MODULE, "run_script", [script.path, flags, modules]);
 }
 
@@ -60,8 +60,8 @@ function moduleOf(path: string): string {
   return path.replace(/(?:\/__init__)?\.py$/, "").replaceAll("/", ".");
 }
 
-/** Data alone: what the script of a CSV is told to open, or what `submission.read` does. */
-function seenBy(
+/** Returns the submitted files as data: for a CSV script at their own paths, else for `submission.read`. */
+function dataFiles(
   { kind }: EvaluationPlan,
   submitted: Readonly<Record<string, Uint8Array>>,
 ): Record<string, Uint8Array> {
@@ -71,7 +71,7 @@ function seenBy(
   );
 }
 
-function callOf(submission: SubmissionCallee, onFailure: (error: unknown) => void): HostTool {
+function callTool(submission: SubmissionCallee, onFailure: (error: unknown) => void): HostTool {
   return hostTool({
     name: "call_submission",
     description: "Calls a function of the submission.",

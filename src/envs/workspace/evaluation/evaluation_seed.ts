@@ -1,11 +1,11 @@
 import { sha256 } from "../../../sandbox/sha256.ts";
 
-/** Hexadecimal digits of a number that is still a safe integer. */
+/** Number of hexadecimal digits that fit into a safe integer. */
 const DIGITS = 13;
 
 /**
- * The seed of an evaluation's chance: the same for the same seed and the same hidden files. Whoever does not have
- * these files, which no submission does, cannot tell an opponent's chance from the seed of its episode.
+ * Returns the seed of an evaluation's randomness, derived from the episode's seed and the hidden files. A submission
+ * does not have these files, so it cannot predict an opponent's random moves from the episode's seed.
  */
 export async function evaluationSeed(
   seed: number,

@@ -1,21 +1,21 @@
-"""What scripts of games need of numpy, where numpy is not there: lists of numbers and their mean."""
+"""Replaces numpy for the scripts of MLGym's games if numpy is not installed: lists of numbers and their mean."""
 
 import math
 
 
 def asarray(values, dtype=float):
-    """A list of numbers; `dtype` turns each into one."""
+    """Returns a list of numbers; `dtype` converts each."""
     return [dtype(value) for value in values]
 
 
 def mean(values):
-    """The mean of a list of numbers; NaN of none."""
+    """Returns the mean of a list of numbers; NaN for an empty list."""
     values = list(values)
     return math.fsum(values) / len(values) if values else math.nan
 
 
 def __getattr__(name):
-    raise AttributeError(f"numpy is not installed here, and what stands in for it has no {name!r}")
+    raise AttributeError(f"numpy is not installed here, and its replacement has no {name!r}")
 
 
 array = asarray

@@ -5,11 +5,11 @@ const scoresSchema = z.record(z.string().min(1), z.number()).refine((scores) =>
   Object.keys(scores).length > 0
 );
 
-/** Metrics in JSON, each a finite number; `undefined` for anything else. */
+/** Parses metrics in JSON, each a finite number; `undefined` for anything else. */
 export function parseScores(text: string): Scores | undefined {
   try {
     return scoresSchema.safeParse(JSON.parse(text)).data;
   } catch {
-    return undefined; // it is no JSON
+    return undefined; // not JSON
   }
 }

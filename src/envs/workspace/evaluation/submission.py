@@ -1,4 +1,4 @@
-"""Holds a submission and calls it. What the submission changes in here is its own loss."""
+"""Holds a submission and calls it. Changes that the submission makes in here affect only itself."""
 
 import base64
 import importlib
@@ -14,13 +14,13 @@ _unpack = base64.b64decode
 
 
 def load():
-    """Makes the files of the working directory importable; none is imported before it is called."""
+    """Makes the files of the working directory importable. A module is imported at its first call."""
     sys.path.insert(0, os.getcwd())
     return Answer("loaded")
 
 
 def call(name):
-    """Calls `function` of `module.function` once, or once for each of many lists of arguments, which come on stdin."""
+    """Calls `module.function` once, or once for each of several argument lists. The arguments come on stdin."""
     arguments = sys.stdin.read()
 
     def called():

@@ -5,7 +5,7 @@ import source from "./submission.py" with { type: "text" };
 
 const MODULE = "paddock_submission";
 
-/** A submission in a session that has its files and nothing of the evaluator's. */
+/** Submission in a session that has its files and no file of the evaluation. */
 export class SubmissionCallee {
   readonly #callee: Callee;
 
@@ -13,18 +13,18 @@ export class SubmissionCallee {
     this.#callee = new Callee(session, { ...options, name: "submission" });
   }
 
-  /** Why it can answer no more. */
+  /** Reason why the session was lost; `undefined` while it runs. */
   get loss(): string | undefined {
     return this.#callee.loss;
   }
 
-  /** Puts its files where it is called. */
+  /** Writes the submission's files to the session. */
   async load(files: Readonly<Record<string, Uint8Array>>): Promise<void> {
     const code = `${definingModules({ [MODULE]: source })}\n${moduleCall(MODULE, "load", [])}`;
     await this.#callee.load(code, files);
   }
 
-  /** Calls `module.function` of it; the arguments come from the evaluator, marshalled. */
+  /** Calls `module.function` of the submission with the evaluator's marshalled arguments. */
   async call(name: string, args: string): Promise<CalleeReply> {
     return await this.#callee.call(moduleCall(MODULE, "call", [name]), args);
   }

@@ -11,32 +11,32 @@ import { evaluationSeed } from "./evaluation_seed.ts";
 import { SubmissionCallee } from "./submission_callee.ts";
 import { submittedFiles } from "./submitted_files.ts";
 
-/** What a {@linkcode WorkspaceEvaluator} needs. */
+/** Options of {@linkcode WorkspaceEvaluator}. */
 export interface WorkspaceEvaluatorOptions {
   readonly plan: EvaluationPlan;
-  /** Where submissions run. Not a pool whose sessions the evaluated episodes still hold; not disposed here. */
+  /** Pool of the sessions that run submissions. It must not be the episodes' pool. The evaluator does not dispose it. */
   readonly pool: SessionPool;
   /**
-   * Where the plan's script runs, behind a profile with `hostTools` such as `evaluation`. No model code may ever run
-   * in it; not disposed here.
+   * Pool of the sessions that run the plan's script, with a profile that has `hostTools`, such as `evaluation`. Model
+   * code must never run in it. The evaluator does not dispose it.
    */
   readonly evaluationPool: SessionPool;
 }
 
 /**
- * Scores submissions where none can reach: the plan's script runs in one process, the submission's files are in
- * another, and between the two only calls and plain data cross. What either prints is nobody's score, except what
- * one of MLGym's scripts prints in its own process.
+ * Scores submissions in isolation: the plan's script runs in one process and the submission in another. Only calls and
+ * plain data cross between them. Output never counts as a score, except the output of MLGym's scripts in their own
+ * process.
  *
- * - `module`: the script's `evaluate(submission)` gives a dict of metrics. It has `submission.files()`,
+ * - `module`: the script's `evaluate(submission)` returns a dict of metrics. It can use `submission.files()`,
  *   `submission.read(path)` and `read_text(path)`, `submission.call("module.function", *args)` and
  *   `submission.map("module.function", [args, …])`, which makes many calls at once. A call that raises, or that
- *   answers with what is no plain data, raises `SubmissionError` of `paddock_evaluation`, with its `kind`.
- * - `csv-script`: the script is told its `--submission_file` and prints JSON.
- * - `python-script`: the script imports the submission's modules, whose functions run elsewhere, and prints JSON.
- *   Where there is no numpy, its `asarray` and `mean` are stood in for.
+ *   returns anything but plain data, raises `SubmissionError` of `paddock_evaluation`, with its `kind`.
+ * - `csv-script`: the script gets the path as `--submission_file` and prints JSON.
+ * - `python-script`: the script imports proxies of the submission's modules, whose functions run in the other process,
+ *   and prints JSON. Without numpy, replacements of its `asarray` and `mean` are provided.
  *
- * A submission that ends its interpreter, or uses up its time, fails, whatever the script makes of it.
+ * A submission that ends its interpreter or exceeds its timeout fails, even if the script catches the error.
  */
 export class WorkspaceEvaluator implements Evaluator {
   readonly #plan: EvaluationPlan;
@@ -53,10 +53,10 @@ export class WorkspaceEvaluator implements Evaluator {
   /**
    * {@inheritDoc Evaluator.evaluate}
    *
-   * The same seed gives the script's own chance again, an opponent's moves for one; a submission cannot tell it,
-   * whatever it knows of the seed.
+   * The same seed gives the script the same randomness, for example the same opponent's moves. A submission cannot
+   * predict it, even if it knows the seed.
    *
-   * @throws {Error} when a file of the plan cannot be read, or the evaluator is disposed.
+   * @throws {Error} if a file of the plan cannot be read, or the evaluator is disposed.
    */
   async evaluate(submission: Submission, options: EvaluateOptions = {}): Promise<EvaluationOutcome> {
     this.#end.signal.throwIfAborted();
@@ -70,13 +70,13 @@ export class WorkspaceEvaluator implements Evaluator {
     return await running.finally(() => this.#running.delete(running));
   }
 
-  /** Stops what still runs. */
+  /** Stops running evaluations. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#end.abort(new Error("Cannot evaluate as the evaluator is disposed"));
     await Promise.allSettled(this.#running);
   }
 
-  /** Reads the plan's files once; a failure is not kept, so that the next evaluation tries again. */
+  /** Reads the plan's files once. After a failure the next evaluation tries again. */
   #read(): Promise<Record<string, Uint8Array>> {
     if (this.#files !== undefined) return this.#files;
     const files = this.#files = evaluationFiles(this.#plan);

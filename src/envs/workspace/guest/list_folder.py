@@ -3,7 +3,7 @@ import os
 
 
 def _list_folder(root, limit):
-    """Prints the files of a folder by their paths from where it is, links left out, as JSON; at most so many."""
+    """Prints the relative paths of a folder's files as JSON, without links; at most `limit` + 1 of them."""
     found = []
     for folder, inner, names in os.walk(root):
         inner.sort()

@@ -1,4 +1,4 @@
-/** What MLGym's messages tell of an evaluation and of the state, as far as one does. */
+/** Values of an evaluation and of the state in one of MLGym's messages. */
 export interface EvaluationOutput {
   readonly submissionArtefactPath?: string;
   readonly baselineScore?: number;
@@ -23,28 +23,28 @@ const NUMBERS = {
 };
 
 /**
- * What stands in a line between the first `before` of the line and the last `after`. No other `before` of the same line
- * is tried, which could not be followed by more, so that a line of many takes no longer than another.
+ * Matches the text between the first `before` of a line and the last `after`. Later `before`s of the line are not tried:
+ * they could not match more, and trying them would take quadratic time.
  */
 function between(before: string, after: string): RegExp {
   return new RegExp(`(?<![^\\n])(?:(?!${before})[^\\n])*${before}([^\\n]*)${after}`);
 }
 
 /**
- * Reads a message as TorchRL's wrapper of MLGym does. Whoever writes to the message can write what it reads, so no
- * reward is made of it; a score that is no number is left out.
+ * Parses a message as TorchRL's wrapper of MLGym does. The message may contain text of the policy, so never compute a
+ * reward from the result. A score that is not a number is left out.
  */
 export class EvaluationOutputParser {
   parse(message: string): EvaluationOutput {
-    const texts = found(TEXTS, message);
-    const numbers = found(NUMBERS, message)
+    const texts = matchAll(TEXTS, message);
+    const numbers = matchAll(NUMBERS, message)
       .map(([key, text]) => [key, pythonFloat(text)] as const)
       .filter(([, value]) => value !== undefined);
     return Object.fromEntries<unknown>([...texts, ...numbers]);
   }
 }
 
-function found(patterns: Readonly<Record<string, RegExp>>, message: string): [string, string][] {
+function matchAll(patterns: Readonly<Record<string, RegExp>>, message: string): [string, string][] {
   return Object.entries(patterns).flatMap(([key, pattern]): [string, string][] => {
     const text = pattern.exec(message)?.[1];
     return text === undefined ? [] : [[key, text.trim()]];

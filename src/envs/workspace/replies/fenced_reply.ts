@@ -1,17 +1,17 @@
 import { NO_ACTION, type ParsedReply } from "./reply_parser.ts";
 
-/** A fence with what is behind it on its line, or a bare one; lines end as they do in Python. */
+/** A fence with a word after it on its line, or a bare fence; lines end as in Python. */
 const FENCE = /(?<![^\n])```(\S*)\s*\n|(?<![^\n])```\s*(?![^\n])/g;
 
-/** A fence, and whether it may open a block. */
+/** Position of a fence. */
 interface Fence {
   readonly start: number;
   readonly end: number;
 }
 
 /**
- * The last whole block of a reply that is in no other one; everything else is thought. A fence with a word behind it
- * opens a block, a bare one closes what is open.
+ * Parses the last complete top-level block of a reply as the action, and the rest as the thought. A fence with a word
+ * after it opens a block; a bare fence closes an open block.
  */
 export function fencedReply(reply: string): ParsedReply {
   const open: Fence[] = [];
@@ -32,7 +32,7 @@ export function fencedReply(reply: string): ParsedReply {
   };
 }
 
-/** Whether there is more than one pair of fences, wherever they stand. */
+/** True if the reply has more than one pair of fences. */
 export function hasSeveralBlocks(reply: string): boolean {
   return reply.split("```").length > 4;
 }

@@ -1,6 +1,6 @@
 import type { ParsedReply, ReplyCommand } from "./reply_parser.ts";
 
-/** The action of a reply that is `{ "thought": …, "command": { "name": …, "arguments": { … } } }`. */
+/** Parses a reply of the form `{ "thought": …, "command": { "name": …, "arguments": { … } } }`. */
 export function jsonReply(reply: string, commands: readonly ReplyCommand[]): ParsedReply {
   let value: unknown;
   try {
@@ -48,7 +48,7 @@ function argumentText(value: unknown): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
-/** A text as one word of a shell, as Python's `shlex.quote` writes it. */
+/** Quotes a text as one word of a shell, as Python's `shlex.quote` does. */
 function shellQuoted(text: string): string {
   if (/^[\w@%+=:,./-]+$/.test(text)) return text;
   return `'${text.replaceAll("'", `'"'"'`)}'`;

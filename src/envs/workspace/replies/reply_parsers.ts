@@ -5,7 +5,7 @@ import { NO_ACTION, type ParsedReply, type ReplyParser } from "./reply_parser.ts
 const FENCED = "Write what you think first, then one command between two lines of three backticks:\n" +
   "```\nls -a\n```";
 
-/** The parsers of MLGym's agents by the names that an agent YAML gives as `output_parser`. */
+/** Parsers of MLGym's agents, by the value of `output_parser` in an agent YAML. */
 export const REPLY_PARSERS: Readonly<Record<string, ReplyParser>> = {
   ThoughtActionParser: {
     parse: fencedReply,
@@ -52,7 +52,7 @@ export const REPLY_PARSERS: Readonly<Record<string, ReplyParser>> = {
   },
 };
 
-/** What stands in the last `<command>`; everything else is thought. */
+/** Parses the last `<command>` as the action, and the rest as the thought. */
 function taggedReply(reply: string): ParsedReply {
   const start = reply.lastIndexOf("<command>");
   const end = reply.lastIndexOf("</command>");

@@ -51,7 +51,7 @@ Deno.test("formatTemplate() says which name is missing, and what there is", () =
   const error = assertThrows(() => formatTemplate("a {mising} b", { missing: 1, name: 2 }), SyntaxError);
   assertEquals(
     error.message,
-    "Cannot fill template as '{mising}' must name what is there: there is no 'mising', only missing, name",
+    "Cannot fill template as '{mising}' must name a known value: there is no 'mising', only missing, name",
   );
   assertThrows(() => formatTemplate("{a.b}", { a: { c: 1 } }), SyntaxError, "there is no 'b', only c");
   assertThrows(() => formatTemplate("{constructor}", {}), SyntaxError, "there is no 'constructor'");
@@ -68,7 +68,7 @@ Deno.test("formatTemplate() says what is wrong with a brace or a format", () => 
   assertThrows(() => formatTemplate("{a:{b}}", { a: 1, b: 2 }), SyntaxError, "a field must hold no other");
   assertThrows(() => formatTemplate("{a!x}", { a: 1 }), SyntaxError, "must be one of !r, !s, !a");
   assertThrows(() => formatTemplate("{a:d}", { a: "x" }), SyntaxError, "must be a number");
-  assertThrows(() => formatTemplate("{a:d}", { a: 1.5 }), SyntaxError, "must be a whole number");
+  assertThrows(() => formatTemplate("{a:d}", { a: 1.5 }), SyntaxError, "must be an integer");
   assertThrows(() => formatTemplate("{a:999999999}", { a: 1 }), SyntaxError, "a format that Python knows");
   assertThrows(() => formatTemplate("{a b.}", { "a b": 1 }), SyntaxError, "with '.key' or '[key]' behind it");
 });

@@ -92,7 +92,7 @@ Deno.test("loadAgentConfig() names the file and the line of what is wrong", asyn
     [`${HEAD}tools:\n  blocklst: []\n`, "line 4: 'tools.blocklst' is a key that nobody knows"],
     [
       `${HEAD}tools:\n  command_files:\n  - no.sh\n`,
-      "line 5: 'command_files' must name what is there: there is no 'no.sh'",
+      "line 5: 'command_files' must name an existing file: there is no 'no.sh'",
     ],
     [
       `${HEAD}tools:\n  command_files: [odd.txt]\n`,

@@ -96,13 +96,13 @@ Deno.test("loadWorkspaceTask() reads what cannot be played, and says why it cann
   const cases = [
     [
       `${kind} LMSubmissionTasks`,
-      "a task of the kind LMSubmissionTasks needs GPUs and torchrun, which no sandbox has",
+      "a task of the kind LMSubmissionTasks needs GPUs and torchrun, which a sandbox does not have",
     ],
     [`${kind} Other`, "'task_entrypoint' must be one of PythonSubmissionTasks, CSVSubmissionTasks, "],
     ["id: a\nname: A\ndescription: d\n", "it must say how it is scored"],
     [
       `${kind} CSVSubmissionTasks\nstarter_code:\n- no.py`,
-      "'starter_code' must name what is there: there is no 'no.py'",
+      "'starter_code' must name an existing file: there is no 'no.py'",
     ],
   ];
   for (const [text = "", fault = ""] of cases) {
@@ -130,7 +130,7 @@ Deno.test("loadWorkspaceTask() names the file and the line of what is wrong", as
     ["- a\n", 'line 1: it must be a list of keys and values: it is ["a"]'],
     [
       "id: a\nname: A\ndescription: |-\n  {oops}\n",
-      "line 3: Cannot fill template as '{oops}' must name what is there",
+      "line 3: Cannot fill template as '{oops}' must name a known value",
     ],
     [`${head}read_only: [b.py]\n`, "line 4: 'read_only' must name starter files: 'b.py' is none of none"],
     ["id: [", "as it must be YAML: "],
@@ -163,7 +163,7 @@ Deno.test("loadWorkspaceTask() takes nothing from outside of the checkout", asyn
   const task = await loadWorkspaceTask(join(outer.path, "task"));
   assertEquals(task.starter, []);
   assertEquals(
-    task.faults?.filter((fault) => fault.includes("'starter_code' must name what is there")).length,
+    task.faults?.filter((fault) => fault.includes("'starter_code' must name an existing file")).length,
     paths.length,
   );
 });

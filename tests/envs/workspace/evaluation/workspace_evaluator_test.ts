@@ -204,7 +204,7 @@ Deno.test("WorkspaceEvaluator runs scripts as MLGym has them", async (t) => {
     });
     assertEquals(await bench.evaluate(plan("import numpy\nnumpy.linalg"), { "answer.py": "" }), {
       status: "malformed",
-      output: "AttributeError: numpy is not installed here, and what stands in for it has no 'linalg'",
+      output: "AttributeError: numpy is not installed here, and its replacement has no 'linalg'",
     });
   });
   await t.step("that read a CSV", async () => {
@@ -294,7 +294,7 @@ Deno.test("submittedFiles() takes what a plan asks for and refuses what no sandb
   assertEquals(submittedFiles(all, ["a.py", "out/"]), { files: { "a.py": bytes, "out/x": bytes } });
   assertEquals(submittedFiles(all, ["c/"]), { missing: "there is no 'c/'" });
   assertEquals(submittedFiles(new Map([["out/../x", bytes]]), ["out/"]), {
-    fault: 'a submission must have plain paths: one is "out/../x"',
+    fault: 'a submission must have plain paths: found "out/../x"',
   });
   const large = new Map([["a.py", new Uint8Array(33 * 1024 * 1024)]]);
   assertEquals(submittedFiles(large, ["a.py"]), {
