@@ -6,7 +6,7 @@ export type BatchShape = readonly number[];
  *
  * `null` and `undefined` mean a batch of one element.
  *
- * @throws {RangeError} if the shape has no axis, or an axis is not an integer >= 1.
+ * @throws {RangeError} if the shape has no axis, or an axis is not a whole number >= 1.
  */
 export function batchShape(
   batchSize: number | readonly number[] | null | undefined,
@@ -19,7 +19,7 @@ export function batchShape(
   for (const length of shape) {
     if (Number.isInteger(length) && length >= 1) continue;
     throw new RangeError(
-      `Cannot create ${owner} as 'batchSize' must be integers >= 1: current value is [${shape.join(", ")}]`,
+      `Cannot create ${owner} as 'batchSize' must be whole numbers >= 1: current value is [${shape.join(", ")}]`,
     );
   }
   return shape;

@@ -101,7 +101,7 @@ export interface ToolUserEnv extends AsyncDisposable {
   /**
    * Starts the episode of a task, and abandons an unfinished one.
    *
-   * @throws {RangeError} if the index is not an integer from 0 to `taskCount` - 1.
+   * @throws {RangeError} if the index is not a whole number from 0 to `taskCount` - 1.
    */
   reset(taskIndex: number, options?: ToolUserResetOptions): Promise<ToolUserReset>;
   /** @throws {Error} before the first reset, and after the episode is done. */

@@ -10,7 +10,7 @@ import type { EpisodeWriter } from "./tokens/episode_writer.ts";
 import { emptyTrajectory, toolRecord, type Trajectory } from "./trajectory.ts";
 import { type TurnRecord, turnRecord } from "./turn_record.ts";
 
-/** What is played, and how. */
+/** Options of {@linkcode EpisodeRun}. */
 export interface Game {
   readonly policy: Policy;
   readonly task: Task;
@@ -19,11 +19,11 @@ export interface Game {
     readonly sample?: number | undefined;
     readonly signal?: AbortSignal | undefined;
   };
-  /** Writes the tokens of the episode, and gives the policy its prompts; without it the env does, if it can. */
+  /** Writes the episode's tokens and gives the policy its prompts. Without it, the env's own tokens are used, if any. */
   readonly writer?: EpisodeWriter | undefined;
 }
 
-/** One episode while it is played, and what is written of it so far. */
+/** Runs one episode and records it. */
 export class EpisodeRun {
   readonly #env: Env;
   readonly #policy: Policy;
@@ -35,9 +35,9 @@ export class EpisodeRun {
   #policyMs = 0;
   #envMs = 0;
   #history: History | undefined;
-  /** The env's tokens after the newest step. */
+  /** Tokens of the env after the last step. */
   #ids: readonly number[] | undefined;
-  #played: Trajectory;
+  #trajectory: Trajectory;
 
   constructor(env: Env, { policy, task, options, writer }: Game) {
     this.#env = env;
@@ -45,21 +45,21 @@ export class EpisodeRun {
     this.#task = task;
     this.#options = options;
     this.#writer = writer;
-    this.#played = emptyTrajectory(task, { ...options, policy: policy.name });
+    this.#trajectory = emptyTrajectory(task, { ...options, policy: policy.name });
   }
 
-  /** Plays to the end; rejects with what failed on the way. */
+  /** Runs the episode to its end. Rejects with the first failure. */
   async play(maxTurns: number): Promise<void> {
     const { seed, signal } = this.#options;
     const task = withoutAnswer(this.#task);
     let observation = await this.#inEnv(() => this.#env.reset(this.#task, { seed, signal }));
     this.#history = observation.history.prompt;
-    this.#tell(observation);
+    this.#recordInfo(observation);
     this.#writer?.start(observation);
-    if (maxTurns < 1) this.#played = { ...this.#played, truncated: true };
-    while (!this.#played.terminated && !this.#played.truncated) {
+    if (maxTurns < 1) this.#trajectory = { ...this.#trajectory, truncated: true };
+    while (!this.#trajectory.terminated && !this.#trajectory.truncated) {
       signal?.throwIfAborted();
-      const reply = await this.#reply(observation, task);
+      const reply = await this.#requestReply(observation, task);
       const action = actionOf(reply);
       this.#history = observation.history.prompt.extend(action.history?.response ?? []);
       const step = await this.#step(action, observation);
@@ -71,11 +71,11 @@ export class EpisodeRun {
     }
   }
 
-  /** The episode as far as it was played. */
+  /** Returns the record of the episode so far. */
   trajectory(): Trajectory {
     const tokens = this.#writer?.tokens() ?? episodeTokens(this.#ids, this.#steps);
     return {
-      ...this.#played,
+      ...this.#trajectory,
       ...(tokens !== undefined && { tokens }),
       messages: this.#history?.toChats() ?? [],
       steps: this.#steps,
@@ -83,26 +83,30 @@ export class EpisodeRun {
     };
   }
 
-  async #reply({ history, tools, text, tokens }: Observation, task: OpenTask): Promise<Reply> {
+  async #requestReply({ history, tools, text, tokens }: Observation, task: OpenTask): Promise<Reply> {
     const { seed, signal } = this.#options;
     const prompt = this.#writer?.prompt ?? { text: text?.prompt, ids: tokens?.prompt };
     const context = { task, tools, text: prompt.text, tokens: prompt.ids, seed, signal };
     const start = performance.now();
     try {
       const reply = await crossBoundary(
-        async () => checkedReply(wholeReply(await this.#policy.reply(history.prompt, context))),
+        async () => checkReply(wholeReply(await this.#policy.reply(history.prompt, context))),
         { error: PolicyError, failure: "Cannot get reply", signal },
       );
       const turn = this.#steps.length + 1;
-      const begun = {
+      const turnStart = {
         turn,
         policyMs: performance.now() - start,
         promptTokens: this.#writer ? undefined : prompt.ids?.length,
       };
-      this.#steps.push(turnRecord(begun, reply));
-      if (this.#writer !== undefined) this.#mendStep({ tokens: sampledTokens(this.#writer.reply(reply)) });
+      this.#steps.push(turnRecord(turnStart, reply));
+      if (this.#writer !== undefined) {
+        this.#updateLastStep({ tokens: sampledTokens(this.#writer.reply(reply)) });
+      }
       const { weightVersion: weights } = reply;
-      if (weights) this.#played = { ...this.#played, versions: { ...this.#played.versions, weights } };
+      if (weights) {
+        this.#trajectory = { ...this.#trajectory, versions: { ...this.#trajectory.versions, weights } };
+      }
       return reply;
     } finally {
       this.#policyMs += performance.now() - start;
@@ -115,7 +119,7 @@ export class EpisodeRun {
       return await this.#inEnv(() => this.#env.step(action, { signal }));
     } catch (error) {
       if (error instanceof ParserError) {
-        // nobody can say what was said, so it counts as not said
+        // the reply cannot be parsed, so it is not part of the episode
         this.#history = history.prompt;
         this.#writer?.drop();
       }
@@ -123,8 +127,10 @@ export class EpisodeRun {
     }
   }
 
-  #tell({ info }: Observation): void {
-    if (info !== undefined) this.#played = { ...this.#played, info: { ...this.#played.info, ...info } };
+  #recordInfo({ info }: Observation): void {
+    if (info !== undefined) {
+      this.#trajectory = { ...this.#trajectory, info: { ...this.#trajectory.info, ...info } };
+    }
   }
 
   async #inEnv<T>(run: () => Promise<T>): Promise<T> {
@@ -132,20 +138,20 @@ export class EpisodeRun {
     try {
       return await run();
     } finally {
-      const tookMs = performance.now() - start;
-      this.#envMs += tookMs;
-      this.#mendStep({ envMs: tookMs });
+      const durationMs = performance.now() - start;
+      this.#envMs += durationMs;
+      this.#updateLastStep({ envMs: durationMs });
     }
   }
 
   #record(step: Step, maxTurns: number): void {
-    const { reward, toolResults, rewardParts } = this.#played;
-    const turns = this.#played.turns + 1;
+    const { reward, toolResults, rewardParts } = this.#trajectory;
+    const turns = this.#trajectory.turns + 1;
     const { terminated, policyVersion, unscored } = step;
-    this.#mendStep({ reward: step.reward });
-    this.#tell(step);
-    this.#played = {
-      ...this.#played,
+    this.#updateLastStep({ reward: step.reward });
+    this.#recordInfo(step);
+    this.#trajectory = {
+      ...this.#trajectory,
       turns,
       terminated,
       truncated: step.truncated || (!terminated && turns >= maxTurns),
@@ -157,28 +163,28 @@ export class EpisodeRun {
     };
   }
 
-  /** Writes what came of the newest turn on its record. */
-  #mendStep(outcome: Partial<TurnRecord>): void {
+  /** Updates the record of the last turn. */
+  #updateLastStep(outcome: Partial<TurnRecord>): void {
     const record = this.#steps.pop();
     if (record !== undefined) this.#steps.push({ ...record, ...outcome });
   }
 }
 
-/** The reply, when it is one that an episode can go on with. */
-function checkedReply(reply: Reply): Reply {
+/** Checks that the episode can continue with a reply. */
+function checkReply(reply: Reply): Reply {
   if (reply.finishReason !== "abort") return { ...reply, message: parseMessage(reply.message, 0) };
-  const said = reply.finishMessage === undefined ? "" : `: ${reply.finishMessage}`;
-  throw new PolicyError(`Cannot go on as the server aborted its reply${said}`, { fault: "aborted" });
+  const detail = reply.finishMessage === undefined ? "" : `: ${reply.finishMessage}`;
+  throw new PolicyError(`Cannot continue as the server aborted its reply${detail}`, { fault: "aborted" });
 }
 
-/** What is written down of what was sampled. */
+/** Returns the record of the sampled tokens. */
 function sampledTokens(
   { ids, logProbs, start }: ReturnType<EpisodeWriter["reply"]>,
 ): NonNullable<TurnRecord["tokens"]> {
   return { ids, start, ...(logProbs && { logProbs }) };
 }
 
-/** What an env is given of a reply. */
+/** Converts a reply to the env's action. */
 function actionOf({ message, tokens }: Reply): Action {
   const history = { response: History.fromChats([message]) };
   if (tokens === undefined) return { history };

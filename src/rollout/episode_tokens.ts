@@ -1,27 +1,28 @@
 import type { TurnRecord } from "./turn_record.ts";
 
-/** An episode as a trainer reads it. */
+/** Tokens of an episode, for a trainer. */
 export interface EpisodeTokens {
-  /** The whole conversation as it was sampled and prompted, one turn behind the other. */
+  /** Token ids of the whole conversation, as prompted and sampled, turn by turn. */
   readonly ids: readonly number[];
-  /** For each of the ids: 1 when the policy sampled it, else 0. */
+  /** For each id: 1 if the policy sampled it, else 0. */
   readonly lossMask: readonly (0 | 1)[];
-  /** The first prompt, and how many of the ids are its own. */
+  /** First prompt, as text. */
   readonly promptText?: string;
+  /** Number of ids of the first prompt. */
   readonly promptLength?: number;
-  /** How many messages the first prompt was made of. */
+  /** Number of messages in the first prompt. */
   readonly promptMessages?: number;
-  /** For each of the ids: the log-probability of what was sampled, else 0; left out where a reply had none. */
+  /** For each id: its log-probability if it was sampled, else 0. Left out if a reply had none. */
   readonly logProbs?: readonly number[];
-  /** How many prompts after the first were not what stands in the ids, as the template wrote them anew. */
+  /** Number of prompts after the first that differ from `ids`, because the template rewrote earlier turns. */
   readonly rewrittenPrompts?: number;
 }
 
 /**
- * The tokens of an episode and which of them the policy sampled; `ids` is what the env has at the end.
+ * Returns the tokens of an episode with their loss mask. `ids` are the env's tokens at the end.
  *
- * Gives `undefined` when a turn came without token ids, and `null` when what a policy sampled no longer stands
- * where it was put: an env that tokenises anew gives nothing that a loss may be computed of.
+ * Returns `undefined` if a turn has no token ids, and `null` if sampled tokens are no longer at their position: an env
+ * that tokenises again gives no tokens for a loss.
  */
 export function episodeTokens(
   ids: readonly number[] | undefined,

@@ -1,27 +1,31 @@
 import type { Task } from "../task.ts";
 
-/** An episode that is to be played. */
+/** Episode to be played. */
 export interface Episode {
   readonly task: Task;
-  /** Which of the task's episodes it is, from 1. */
+  /** Number of the episode among those of its task, from 1. */
   readonly sample: number;
   readonly seed?: number;
 }
 
-/** How {@linkcode episodesOf} makes episodes of tasks. */
+/** Options of {@linkcode episodesOf}. */
 export interface EpisodesOptions {
-  /** Episodes of each task, one behind the other; 1 unless given. */
+  /**
+   * Number of episodes of each task, adjacent to each other.
+   *
+   * @default 1
+   */
   samples?: number | undefined;
-  /** Gives each episode a seed of its own, which depends on this one, the task's id and the sample alone. */
+  /** Base seed. Each episode gets its own seed, derived from this one, the task's id and the sample number. */
   seed?: number | undefined;
-  /** Leaves out the episodes for which it is true. */
+  /** Skips the episodes for which it returns true. */
   skip?: ((task: Task, sample: number) => boolean) | undefined;
 }
 
 /**
- * The episodes of tasks, in their order, those of one task adjacent.
+ * Yields the episodes of tasks in order, those of one task adjacent.
  *
- * @throws {RangeError} when the number of samples is not a whole number of at least 1.
+ * @throws {RangeError} if `samples` is not a whole number >= 1.
  */
 export async function* episodesOf(
   tasks: AsyncIterable<Task> | Iterable<Task>,
@@ -38,9 +42,9 @@ export async function* episodesOf(
 }
 
 /**
- * Refuses a number of samples that cannot be played.
+ * Checks the number of samples.
  *
- * @throws {RangeError} when it is not a whole number of at least 1.
+ * @throws {RangeError} if it is not a whole number >= 1.
  */
 export function requireSamples(samples: number): void {
   if (Number.isInteger(samples) && samples >= 1) return;
@@ -49,7 +53,7 @@ export function requireSamples(samples: number): void {
   );
 }
 
-/** A seed of 31 bits that differs between episodes (FNV-1a over the seed and the name). */
+/** Returns a 31-bit seed of an episode: FNV-1a over the base seed and the name. */
 function episodeSeed(seed: number, name: string): number {
   let hash = 0x811c9dc5;
   for (const byte of new TextEncoder().encode(`${seed}\n${name}`)) {

@@ -4,16 +4,16 @@ import { History } from "../history.ts";
 import { type Grader, wholeScore } from "../rewards/grader.ts";
 import { type Trajectory, withFailure } from "./trajectory.ts";
 
-/** How {@linkcode gradeTrajectory} grades. */
+/** Options of {@linkcode gradeTrajectory}. */
 export interface GradeTrajectoryOptions {
   signal?: AbortSignal | undefined;
 }
 
 /**
- * Scores an episode that is over, without an env: the score takes the place of its reward and of the parts.
+ * Grades a finished episode without an env. The score replaces its reward and reward parts.
  *
- * An episode that failed stays unscored, as it was never played to its end; one at which only a grader failed is
- * graded anew. A grader that fails is written on the episode. Rejects when it was aborted.
+ * A failed episode stays unscored, because it was not played to its end. If only a grader had failed, the episode is
+ * graded again. A failure of the grader is recorded on the episode. Rejects only if it is aborted.
  */
 export async function gradeTrajectory(
   trajectory: Trajectory,

@@ -8,31 +8,31 @@ import type { Trajectory } from "./trajectory.ts";
 export const INTERACTION_FORMAT = 1;
 
 /**
- * How an episode ended: by itself, by a limit on its steps, or because something failed or it was stopped, which
- * `errors` tells.
+ * End of an episode: by itself, by a limit on its steps, or by a failure or a stop, which `errors` describes.
  */
 export type InteractionStatus = "completed" | "truncated" | "aborted";
 
-/** One reply of an episode, for whoever wants to look closer than a trainer does. */
+/** One reply of an episode, with details that a trainer does not need. */
 export interface InteractionTurn {
-  /** From 1. */
+  /** Number of the turn, from 1. */
   readonly turn: number;
-  /** Where in `tokens` that which was sampled begins, and how many they are; left out where they are not known. */
+  /** Position of the sampled tokens in `tokens`; left out if unknown. */
   readonly sampled?: { readonly start: number; readonly length: number };
-  /** Why the server stopped: `stop`, `length`, …; a reply cut off by `length` is taken as it is. */
+  /** Reason why the server stopped: `stop`, `length`, …. A reply that was cut off by `length` is used as it is. */
   readonly finish_reason?: string;
-  /** The stop text that ended it: what was sampled may say it though the message does not. */
+  /** Stop text that ended the reply. The sampled tokens may contain it although the message does not. */
   readonly stop_text?: string;
   readonly reward: number | null;
+  /** Milliseconds of waiting for the policy. */
   readonly policy_ms: number;
-  /** `null` when the env did not answer. */
+  /** Milliseconds in the env; `null` if the env did not respond. */
   readonly env_ms: number | null;
 }
 
-/** One call that a reply held: the first was run, and the status of the others says why they were not. */
+/** One tool call of a reply. Some envs run only the first; the status of the others says why they were not run. */
 export interface InteractionCall {
   readonly turn: number;
-  /** Which of the reply's calls it was, from 1. */
+  /** Number of the call in its reply, from 1. */
   readonly call: number;
   readonly call_id: string;
   readonly tool: string;
@@ -41,25 +41,25 @@ export interface InteractionCall {
 }
 
 /**
- * An episode as a trainer reads it: one JSON line. The fields down to `response_length` are those of slime's
- * `InteractionResult`; lengths are related by `tokens.length == prompt's tokens + response_length`.
+ * An episode for a trainer: one JSON line. The fields up to `response_length` are those of slime's
+ * `InteractionResult`. `tokens.length` is the number of prompt tokens plus `response_length`.
  */
 export interface InteractionResult {
-  /** The first prompt, as the template writes it with tools and generation prompt. */
+  /** First prompt as text, with tools and generation prompt. */
   readonly prompt: string;
-  /** What the episode was worth; `null` when nothing scored it, which is not the same as 0. */
+  /** Reward of the episode; `null` if it was not scored, which is not the same as 0. */
   readonly reward: number | null;
   readonly messages: readonly Message[];
-  /** What the env told of the episode. */
+  /** Further data of the env about the episode. */
   readonly info: Readonly<Record<string, unknown>>;
-  /** All that the assistant said in the episode, one reply behind the other. */
+  /** Text of all the assistant's replies in the episode, concatenated. */
   readonly response: string;
-  /** For each token behind the prompt: 1 when the policy sampled it, else 0. */
+  /** For each token after the prompt: 1 if the policy sampled it, else 0. */
   readonly loss_mask: readonly (0 | 1)[];
-  /** The prompt's ids and the response's. */
+  /** Token ids of the prompt and the response. */
   readonly tokens: readonly number[];
   readonly status: InteractionStatus;
-  /** How many tokens stand behind the prompt. */
+  /** Number of tokens after the prompt. */
   readonly response_length: number;
   /**
    * Version of the format, which a line states.
@@ -67,38 +67,40 @@ export interface InteractionResult {
    * @default 1
    */
   readonly format?: number;
-  /** For each token behind the prompt: its log-probability where it was sampled, else 0; `null` where none are known. */
+  /** For each token after the prompt: its log-probability if it was sampled, else 0; `null` if none are known. */
   readonly log_probs: readonly number[] | null;
-  /** What the reward was made of, by name; `null` for a part that was not scored or does not apply. */
+  /** Parts of the reward by name; `null` for a part that was not scored or does not apply. */
   readonly reward_parts: Readonly<Record<string, number | null>>;
   readonly timings: { readonly total_ms: number; readonly policy_ms: number; readonly env_ms: number };
-  /** What failed, with the boundary that it failed at. */
+  /** Failures, each with its boundary. */
   readonly errors: readonly EpisodeFailure[];
-  /** The task's id, which of its episodes this is, from 1, and what its chance was seeded with. */
+  /** Id of the task. */
   readonly task_id: string;
-  /** Made of what the task asks and what answers it: tells apart tasks that have one id. */
+  /** Hash of the task's query and answer, which distinguishes tasks with the same id. */
   readonly task_hash: string;
+  /** Number of the episode among those of its task, from 1. */
   readonly sample: number;
+  /** Seed of the episode's randomness. */
   readonly seed?: number;
   readonly turns: readonly InteractionTurn[];
   readonly tool_calls: readonly InteractionCall[];
-  /** How many prompts were not the tokens before their reply, as `rerender` let the template write them anew. */
+  /** Number of prompts that differ from the tokens before their reply, because the template rewrote them (`rerender`). */
   readonly rewritten_prompts: number;
-  /** The version of the weights that sampled the last reply, where the server tells it. */
+  /** Version of the weights that sampled the last reply, if the server reports it. */
   readonly weight_version?: string;
 }
 
 /**
- * The episode as a trainer reads it.
+ * Converts a trajectory to an episode for a trainer.
  *
- * @throws {TypeError} when it was played without its tokens being written.
+ * @throws {TypeError} if the trajectory has no tokens.
  */
 export function interactionResult(trajectory: Trajectory): InteractionResult {
   const { tokens, reward, messages, info = {}, rewardParts = {}, error, times } = trajectory;
   const { task, sample, seed, versions: { weights } } = trajectory;
   if (tokens?.promptLength === undefined || tokens.promptText === undefined) {
     throw new TypeError(
-      "Cannot give the result of an episode as its tokens must have been written: they were not",
+      "Cannot convert trajectory to an interaction result as it has no tokens: set the option 'tokens' of rollout()",
     );
   }
   const { promptLength, promptText, ids, lossMask, logProbs, rewrittenPrompts = 0 } = tokens;
@@ -138,7 +140,7 @@ function assistantText(messages: readonly Message[]): string {
   return messages.filter(({ role }) => role === "assistant").map(messageText).join("");
 }
 
-/** A turn of an episode with so many tokens; a reply that counts as not said has no place among them. */
+/** Converts a turn of an episode with `length` tokens. The tokens of a dropped reply are not among them. */
 function turnOf(
   { turn, tokens, finishReason, stopText, reward, policyMs, envMs }: Trajectory["steps"][number],
   length: number,

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { errorMessage } from "../errors.ts";
 import { type Message, parseMessage } from "../message.ts";
 
-/** The messages of a line that holds an episode. */
+/** Schema of the messages of an episode. */
 export const chatSchema: z.ZodType<Message[]> = z.array(z.unknown()).transform(
   (messages, context): Message[] => {
     try {
@@ -14,7 +14,7 @@ export const chatSchema: z.ZodType<Message[]> = z.array(z.unknown()).transform(
   },
 );
 
-/** What is wrong with a line's value, the first few faults of it. */
+/** Describes the first three issues of an invalid value. */
 export function faultsText({ issues }: z.ZodError): string {
   const faults = issues.map(({ path, message }) =>
     path.length === 0 ? message : `${path.map(String).join(".")}: ${message}`

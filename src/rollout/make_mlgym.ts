@@ -10,61 +10,78 @@ import { Workspaces, type WorkspacesOptions } from "../envs/workspace/workspaces
 import { TransformedEnv } from "../transforms/transformed_env.ts";
 import { type MLGymOptions, mlgymTransforms } from "./mlgym_transforms.ts";
 
-/** How an episode of a workspace is played through the wrapper. */
+/** Options of {@linkcode mlgymEnv}. */
 export interface MLGymEnvOptions extends MLGymOptions, Pick<WorkspaceEnvOptions, "timeoutMs" | "silenceMs"> {
-  /** Steps until the work is evaluated as it is; 10 unless given. */
+  /**
+   * Maximum number of steps. The next step evaluates the current work.
+   *
+   * @default 10
+   */
   maxSteps?: number | undefined;
 }
 
-/** What {@linkcode makeMLGym} is told. */
+/** Options of {@linkcode makeMLGym}. */
 export interface MakeMLGymOptions
   extends Omit<MLGymEnvOptions, "tokenizer">, Pick<WorkspacesOptions, "cacheDir" | "onBuild"> {
-  /** The task: a folder with a `task.yaml`, or a YAML file, or one that is loaded. */
+  /** Task: a folder with a `task.yaml`, a YAML file, or a loaded task. */
   task?: string | WorkspaceTask | undefined;
-  /** Several tasks, of which each episode plays one by chance; exclusive with `task`. */
+  /** Several tasks, of which each episode plays a random one; exclusive with `task`. */
   tasks?: readonly (string | WorkspaceTask)[] | undefined;
-  /** Gives each prompt as text: a tokenizer, or the folder of one. */
+  /** Tokenizer or its folder. If set, each prompt is also given as text. */
   tokenizer?: Tokenizer | string | undefined;
-  /** The agent's YAML, or one that is loaded; Paddock's own unless given. */
+  /**
+   * Agent: a YAML file, or a loaded agent.
+   *
+   * @default Paddock's own agent
+   */
   agent?: string | AgentConfig | undefined;
 }
 
 /**
- * MLGym's wrapper: an env in which an agent works on a task in a shell, one command a reply, and is rewarded for how
- * much better than the baseline its work is. The env owns its sandboxes.
+ * Makes TorchRL's MLGym env: an agent works on a task in a shell, with one command per reply. The reward is the gain
+ * over the baseline. The env owns its sandboxes.
  *
- * Python and the shell run in the sandbox; what is submitted is scored apart from it.
+ * Python and the shell run in a sandbox. Submissions are scored in separate processes.
  *
- * @throws {RangeError} when not exactly one of `task` and `tasks` is given, or one cannot be played.
- * @throws {SyntaxError} when a YAML file is wrong, with the file and the line.
- * @throws {Deno.errors.NotFound} when there is no such file.
+ * @example
+ * ```ts ignore
+ * import { makeMLGym, openaiPolicy, rollout } from "@paddock/paddock";
+ *
+ * await using env = await makeMLGym({ task: "examples/workspace/bug_fixing" });
+ * const policy = openaiPolicy({ url: "http://localhost:8000", model: "qwen" });
+ * const { reward } = await rollout(env, policy, { id: "bug_fixing", query: "" });
+ * ```
+ *
+ * @throws {RangeError} if not exactly one of `task` and `tasks` is set, or a task cannot be played.
+ * @throws {SyntaxError} if a YAML file is invalid; the message has the file and the line.
+ * @throws {Deno.errors.NotFound} if a file does not exist.
  */
 export async function makeMLGym(options: MakeMLGymOptions): Promise<TransformedEnv> {
   const { task, tasks, tokenizer, agent, cacheDir, onBuild, ...rest } = options;
   if ((task === undefined) === (tasks === undefined)) {
     throw new RangeError(
       "Either task or tasks should be provided, not both and not none. " +
-        `Got task=${named(task)} and tasks=${named(tasks)}.`,
+        `Got task=${describeTask(task)} and tasks=${describeTask(tasks)}.`,
     );
   }
-  const loaded = await Promise.all((tasks ?? [task ?? ""]).map((each) => loadedTask(each)));
+  const loaded = await Promise.all((tasks ?? [task ?? ""]).map((each) => loadTask(each)));
   const workspaces = new Workspaces({
     tasks: loaded,
     cacheDir,
     onBuild,
     agent: typeof agent === "object" ? agent : await loadAgentConfig(agent),
   });
-  const own = typeof tokenizer === "string" ? await loadTokenizer(tokenizer) : tokenizer;
+  const loadedTokenizer = typeof tokenizer === "string" ? await loadTokenizer(tokenizer) : tokenizer;
   const env = mlgymBase(workspaces, rest);
   const samples = tasks !== undefined;
-  const { agent: played } = workspaces;
+  const { agent: loadedAgent } = workspaces;
   return new TransformedEnv(
     new OwningEnv(env, workspaces),
-    mlgymTransforms({ ...rest, tasks: loaded, agent: played, samples, tokenizer: own }),
+    mlgymTransforms({ ...rest, tasks: loaded, agent: loadedAgent, samples, tokenizer: loadedTokenizer }),
   );
 }
 
-/** The wrapper over workspaces that many episodes share; an episode's task says which it plays. */
+/** Makes the MLGym env over shared workspaces. The task of an episode selects the workspace. */
 export function mlgymEnv(workspaces: Workspaces, options: MLGymEnvOptions = {}): TransformedEnv {
   const { tasks, agent } = workspaces;
   const transforms = mlgymTransforms({ ...options, tasks, agent, samples: false });
@@ -76,12 +93,12 @@ function mlgymBase(workspaces: Workspaces, options: MLGymEnvOptions): WorkspaceE
   return new WorkspaceEnv({ workspaces: (id) => workspaces.workspace(id), maxSteps, timeoutMs, silenceMs });
 }
 
-async function loadedTask(task: string | WorkspaceTask): Promise<WorkspaceTask> {
+async function loadTask(task: string | WorkspaceTask): Promise<WorkspaceTask> {
   return typeof task === "string" ? await loadWorkspaceTask(task) : task;
 }
 
-function named(task: MakeMLGymOptions["task"] | MakeMLGymOptions["tasks"]): string {
+function describeTask(task: MakeMLGymOptions["task"] | MakeMLGymOptions["tasks"]): string {
   if (task === undefined) return "None";
   if (typeof task === "string") return `'${task}'`;
-  return "id" in task ? `'${task.id}'` : `[${task.map(named).join(", ")}]`;
+  return "id" in task ? `'${task.id}'` : `[${task.map(describeTask).join(", ")}]`;
 }

@@ -13,47 +13,68 @@ import { TaskSampler } from "../transforms/mlgym/task_sampler.ts";
 import { TemplateTransform } from "../transforms/mlgym/template_transform.ts";
 import type { Transform } from "../transforms/transform.ts";
 
-/** What the wrapper of MLGym is told beside its tasks. */
+/** Options of the MLGym env that do not concern its tasks. */
 export interface MLGymOptions {
-  /** Gives each prompt as text too; the history alone unless given. */
+  /** Tokenizer. If set, each prompt is also given as text. */
   tokenizer?: Tokenizer | undefined;
-  /** A family of chat templates, in the place of the tokenizer's own. */
+  /**
+   * Family of chat templates.
+   *
+   * @default the tokenizer's own template
+   */
   chatTemplateName?: string | undefined;
-  /** Added to the reward of a step whose reply held no command; nothing unless given. */
+  /**
+   * Added to the reward of a step whose reply holds no command.
+   *
+   * @default 0
+   */
   rewardWrongFormat?: number | undefined;
-  /** How often in a row a policy is asked once more whose reply held no command; 3 unless given. */
+  /**
+   * Maximum number of consecutive retries after replies without a command.
+   *
+   * @default 3
+   */
   maxRequeries?: number | undefined;
-  /** What is worth a reward; the work at the `end` unless given. */
+  /**
+   * Evaluations that give a reward.
+   *
+   * @default "end"
+   */
   rewardAt?: RewardAt | undefined;
   /**
-   * How many observations a prompt holds whole: a number, or `all`, which tokens that are only ever added to need. As
-   * the agent has it unless given.
+   * Number of observations that a prompt holds at full length. Append-only tokens need `all`.
+   *
+   * @default the agent's setting
    */
   lastObservations?: number | "all" | undefined;
-  /** Makes the row of tasks reproducible where a reset has no seed; 42 unless given, as in TorchRL. */
+  /**
+   * Seed of the order of tasks, used if a reset has no seed.
+   *
+   * @default 42, as in TorchRL
+   */
   seed?: number | undefined;
 }
 
-/** What is played through the wrapper. */
+/** Options of {@linkcode mlgymTransforms}. */
 export interface MLGymTransformsOptions extends MLGymOptions {
   readonly tasks: readonly WorkspaceTask[];
   readonly agent: AgentConfig;
-  /** Whether each episode plays one of the tasks by chance; else its own task says which, or the first is played. */
+  /** True if each episode plays a random task. Else the episode's task selects it; the default is the first one. */
   readonly samples: boolean;
 }
 
-/** The transforms of TorchRL's wrapper of MLGym, in their order. */
+/** Returns the transforms of TorchRL's MLGym wrapper, in order. */
 export function mlgymTransforms(options: MLGymTransformsOptions): Transform[] {
   const { tasks, agent, samples, tokenizer, chatTemplateName, rewardAt, seed = 42 } = options;
   const { rewardWrongFormat, maxRequeries, lastObservations = agent.lastObservations } = options;
-  const played = { tasks, agent };
+  const context = { tasks, agent };
   return [
     new ConditionalSkip({ cond: (action) => mlgymRecordOf(action).retry === true }),
-    new IsolateCodeBlock({ ...played, rewardWrongFormat, maxRequeries }),
-    new ResetModule(played),
+    new IsolateCodeBlock({ ...context, rewardWrongFormat, maxRequeries }),
+    new ResetModule(context),
     ...(samples ? [new TaskSampler({ tasks: tasks.map(({ id }) => id), seed })] : []),
     new ReadState(),
-    new StateToMessage(played),
+    new StateToMessage(context),
     new MessageToHistory({ lastObservations: lastObservations === "all" ? undefined : lastObservations }),
     new TemplateTransform({ tokenizer, chatTemplateName, rendersText: tokenizer !== undefined }),
     new MLGymRewardAssignment({ rewardAt }),

@@ -1,7 +1,7 @@
-/** How the templates of Qwen's models offer tools. */
+/** Sentence of Qwen's chat templates about tool calls. */
 const MANY_CALLS = "You may call one or more functions to assist with the user query.";
 
-/** What slime's agent for tau-bench writes in its place, word for word. */
+/** Replacement by slime's tau-bench agent, word for word. */
 const ONE_CALL =
   " At each turn, you are allowed to call one or no function to assist with task execution using " +
   "<tools></tools> XML tags.\n" +
@@ -9,7 +9,7 @@ const ONE_CALL =
   "Each tool call leads to a message returned by the system.\n" +
   "NEVER confirm execution to the user without seeing confirmation from the tool system.\n";
 
-/** The prompt with one call in a reply allowed where its template allows several; else as it is. */
+/** Changes a prompt that allows several calls per reply to allow one. Other prompts stay unchanged. */
 export function oneCallInstruction(prompt: string): string {
   return prompt.replaceAll(MANY_CALLS, ONE_CALL);
 }

@@ -47,18 +47,21 @@ const interactionSchema = z.looseObject({
     start + length > tokens.length
   );
   if (outside !== undefined) {
-    context.addIssue({ code: "custom", message: `turn ${outside.turn} must be within 'tokens': it is not` });
+    context.addIssue({
+      code: "custom",
+      message: `turn ${outside.turn} must be within 'tokens': it ends after token ${tokens.length}`,
+    });
   }
 });
 
 /**
- * Takes a line's value as an episode that a trainer reads, such as one that is to be gone on with.
+ * Parses the value of a line as an episode for a trainer, for example to resume it.
  *
- * @throws {SyntaxError} when it is none, with what is wrong and nothing before it.
+ * @throws {SyntaxError} if the value is invalid; the message is only the list of issues.
  */
 export function parseInteraction(value: unknown): InteractionResult {
   const parsed = interactionSchema.safeParse(value);
-  // Words of newer versions, such as another status of a call, are let through: they are shown, not acted upon.
+  // Unknown values of newer versions, such as another call status, are accepted: they are displayed, not acted upon.
   if (parsed.success) return parsed.data as unknown as InteractionResult;
   throw new SyntaxError(faultsText(parsed.error));
 }

@@ -3,19 +3,19 @@ import { type Line, readLines } from "../read_lines.ts";
 import type { Trajectory } from "./trajectory.ts";
 import { parseTrajectory } from "./trajectory_schema.ts";
 
-/** How {@linkcode readTrajectories} reads. */
+/** Options of {@linkcode readTrajectories}. */
 export interface ReadTrajectoriesOptions {
-  /** Told of a last line that was cut off, and dropped. */
+  /** Called with a warning if the last line is incomplete and was dropped. */
   onWarning?: ((warning: string) => void) | undefined;
 }
 
 const MAX_LINE_BYTES = 256 * 1024 * 1024;
 
 /**
- * Reads a file of episodes, one JSON line each, as `paddock rollout --out` writes them. Empty lines are passed
- * over. A last line that a killed run left half written is dropped with a warning.
+ * Reads a file of episodes, one JSON line each, as `paddock rollout --out` writes them. Empty lines are skipped. An
+ * incomplete last line, which a killed run may leave, is dropped with a warning.
  *
- * @throws {SyntaxError} at a whole line that is no episode, with the file and the line's number.
+ * @throws {SyntaxError} at a complete line that is not an episode; the message has the file and the line number.
  */
 export async function* readTrajectories(
   path: string,
@@ -34,7 +34,7 @@ export async function* readTrajectories(
   }
 }
 
-/** The episode of a line, or why it is none. */
+/** Parses the episode of a line, or returns the reason why it is invalid. */
 function parseLine(line: Line): { readonly trajectory: Trajectory } | { readonly fault: string } {
   if ("fault" in line) return line;
   try {

@@ -5,18 +5,18 @@ import type { Policy, Reply } from "../policy/policy.ts";
 import { wellFormedJson } from "../well_formed_json.ts";
 import type { InteractionResult } from "./interaction_result.ts";
 
-/** What a {@linkcode resumedPolicy} may be given. */
+/** Options of {@linkcode resumedPolicy}. */
 export interface ResumedPolicyOptions {
-  /** Told when the env says something else than it did, before the episode fails over it. */
+  /** Called if the env responds differently than before. The episode then fails. */
   onDiffers?: (() => void) | undefined;
 }
 
 /**
- * A policy for one episode that was saved before its end: it says again what was said, with the very tokens, and
- * then lets the other policy go on.
+ * Creates a policy that resumes one saved episode: it replays the saved replies with their tokens, then calls the other
+ * policy.
  *
- * The env has to be reset as it was, and to do again what it did: where it does not, the episode fails with an
- * `EnvError`, since what was said then answers something else.
+ * The env must be reset with the same task and seed, and respond as before. If it responds differently, the saved
+ * replies no longer fit, and the episode fails with an `EnvError`.
  */
 export function resumedPolicy(
   saved: InteractionResult,
@@ -31,7 +31,7 @@ export function resumedPolicy(
       replies ??= savedReplies(saved, history.length);
       const reply = replies[turn];
       if (turn++ > replies.length) return await policy.reply(history, context);
-      requireSame(history, saved.messages, options);
+      requireSameMessages(history, saved.messages, options);
       return reply ?? await policy.reply(history, context);
     },
   };
@@ -65,7 +65,7 @@ function savedReply(
   };
 }
 
-function requireSame(
+function requireSameMessages(
   history: History,
   saved: readonly Message[],
   { onDiffers }: ResumedPolicyOptions,
@@ -75,9 +75,9 @@ function requireSame(
     if (before === undefined || wellFormedJson(before) === wellFormedJson(message)) continue;
     onDiffers?.();
     throw new EnvError(
-      `Cannot resume episode as the env must say again what it said: message ${at} is ${
-        shown(message)
-      }, it was ${shown(before)}`,
+      `Cannot resume episode as the env must respond as before: message ${at} is ${shown(message)}, it was ${
+        shown(before)
+      }`,
     );
   }
 }

@@ -5,32 +5,49 @@ import { EpisodeRun } from "./episode_run.ts";
 import { EpisodeWriter, type TokenOptions } from "./tokens/episode_writer.ts";
 import { type Trajectory, withFailure } from "./trajectory.ts";
 
-/** How {@linkcode rollout} plays. */
+/** Options of {@linkcode rollout}. */
 export interface RolloutOptions {
-  /** Goes to the env's reset and to the policy. */
+  /** Seed for the env's reset and the policy. */
   seed?: number | undefined;
-  /** Which of the task's episodes it is, from 1; it is written down. */
+  /**
+   * Number of the episode among those of its task, from 1. It is recorded on the trajectory.
+   *
+   * @default 1
+   */
   sample?: number | undefined;
   /**
-   * Cuts off an episode that its env would let go on. A graded env needs a `StepCounter` below it, for what is
-   * cut off here is not graded.
+   * Maximum number of turns, after which the episode is truncated. An episode that is truncated here is not graded;
+   * for grading, add a `StepCounter` with a lower limit to the env.
+   *
+   * @default 64
    */
   maxTurns?: number | undefined;
   /**
-   * Writes the episode's tokens, and gives the policy its prompts as text and ids; without it the env does, if it
-   * can. `interactionResult` then gives what a trainer reads.
+   * Writes the episode's tokens, and gives the policy its prompts as text and ids. Without it, the env's own tokens are
+   * used, if any. `interactionResult` converts the trajectory for a trainer.
    */
   tokens?: TokenOptions | undefined;
-  /** Given what there is of an episode that was aborted. */
+  /** Called with the partial trajectory of an aborted episode. */
   onAborted?: ((trajectory: Trajectory) => void) | undefined;
   signal?: AbortSignal | undefined;
 }
 
 /**
- * Plays one episode to its end. The env is reset first, and stays the caller's.
+ * Plays one episode to its end and returns its trajectory. It resets the env first, and does not dispose it.
  *
- * What fails on the way is written on the trajectory; it rejects only when it was aborted, or with a
- * `RangeError` before anything starts.
+ * Failures are recorded on the trajectory. It rejects only if it is aborted, or with a `RangeError` before anything
+ * starts.
+ *
+ * @example
+ * ```ts
+ * import { ChatEnv, endOnFinalReply, gradeEpisode, numberMatch, rollout, scriptedPolicy, TransformedEnv } from "@paddock/paddock";
+ *
+ * const transforms = [endOnFinalReply(), gradeEpisode({ grader: numberMatch() })];
+ * await using env = new TransformedEnv(new ChatEnv(), transforms);
+ * const policy = scriptedPolicy({ replies: () => ["The answer is 4."] });
+ * const { reward } = await rollout(env, policy, { id: "sum", query: "What is 2 + 2?", answer: "4" });
+ * if (reward !== 1) throw new Error(`${reward}`);
+ * ```
  */
 export async function rollout(
   env: Env,
@@ -55,9 +72,9 @@ export async function rollout(
 }
 
 /**
- * Refuses a limit that no episode can keep.
+ * Checks the maximum number of turns.
  *
- * @throws {RangeError} when it is not at least 1.
+ * @throws {RangeError} if it is below 1.
  */
 export function requireMaxTurns(maxTurns: number): void {
   if (maxTurns >= 1) return;

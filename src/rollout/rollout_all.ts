@@ -10,32 +10,44 @@ import type { TokenOptions } from "./tokens/episode_writer.ts";
 import { TokenFormat } from "./tokens/token_format.ts";
 import { emptyTrajectory, type Trajectory, withFailure } from "./trajectory.ts";
 
-/** What {@linkcode rolloutAll} needs. */
+/** Options of {@linkcode rolloutAll}. */
 export interface RolloutAllOptions extends EpisodesOptions {
   /**
-   * Makes an episode's env, which is disposed when the episode is over. It is given what the episode goes on from:
-   * whoever plays its user must say again what was said.
+   * Makes the env of an episode, which is disposed at its end. `resumed` is the saved episode that it continues: a
+   * simulated user must repeat its saved messages.
    */
   makeEnv: (task: Task, resumed?: InteractionResult) => Env | Promise<Env>;
   policy: Policy;
   /**
-   * What was saved of an episode before its end: it is played again up to there, and goes on; from its start where its
-   * env says something else than it did, as one that tells the time.
+   * Returns the saved part of an episode. It is replayed and then continued. If the env responds differently, for
+   * example because it shows the time, the episode is played from its start.
    */
   resumed?: ((episode: Episode) => InteractionResult | undefined) | undefined;
-  /** Writes the tokens of each episode. */
+  /** Options for writing the tokens of each episode. */
   tokens?: TokenOptions | undefined;
-  /** How many episodes may be going on at once. */
+  /**
+   * Maximum number of concurrent episodes.
+   *
+   * @default 8
+   */
   concurrency?: number | undefined;
-  /** Gives trajectories in the order of the tasks, not in that in which episodes end. */
+  /**
+   * Yields trajectories in the order of the tasks, not of their ends.
+   *
+   * @default false
+   */
   ordered?: boolean | undefined;
-  /** Cuts off an episode that its env would let go on. */
+  /**
+   * Maximum number of turns, after which an episode is truncated.
+   *
+   * @default 64
+   */
   maxTurns?: number | undefined;
-  /** Called the moment an episode is begun. */
+  /** Called when an episode starts. */
   onStart?: ((episode: Episode) => void) | undefined;
   /**
-   * Called the moment an episode is over, before its trajectory's turn comes, and waited for. When it fails, all
-   * ends with its error.
+   * Called and awaited when an episode ends, before its trajectory is yielded. If it rejects, the whole rollout rejects
+   * with its error.
    */
   onTrajectory?: ((trajectory: Trajectory) => void | Promise<void>) | undefined;
   /** Given what there is of an episode that was aborted. */
@@ -67,10 +79,10 @@ export async function* rolloutAll(
   yield* mapConcurrently(episodesOf(tasks, options), play, { concurrency, ordered, signal });
 }
 
-type Playing = RolloutAllOptions & { signal: AbortSignal };
+type PlayOptions = RolloutAllOptions & { signal: AbortSignal };
 
-/** Plays an episode, from its start where its env does not do again what it did. */
-async function playEpisode(episode: Episode, options: Playing): Promise<Trajectory> {
+/** Plays an episode. A resumed one is played from its start if its env responds differently than before. */
+async function playEpisode(episode: Episode, options: PlayOptions): Promise<Trajectory> {
   const resumed = options.resumed?.(episode);
   if (resumed === undefined) return await playFrom(episode, options);
   let differs = false;
@@ -81,7 +93,7 @@ async function playEpisode(episode: Episode, options: Playing): Promise<Trajecto
 
 async function playFrom(
   { task, sample, seed }: Episode,
-  { makeEnv, policy, maxTurns, tokens, onAborted, signal }: Playing,
+  { makeEnv, policy, maxTurns, tokens, onAborted, signal }: PlayOptions,
   resumed?: InteractionResult,
 ): Promise<Trajectory> {
   let trajectory = emptyTrajectory(task, { sample, seed, policy: policy.name });

@@ -13,40 +13,73 @@ import { resumedPolicy } from "./resumed_policy.ts";
 import { EpisodeWriter, type TokenMode, type TokenOptions } from "./tokens/episode_writer.ts";
 import { withFailure } from "./trajectory.ts";
 
-/** How {@linkcode trainingRollout} plays, and how it writes tokens. */
+/** Options of {@linkcode trainingRollout}. */
 export interface TrainingRolloutOptions extends Omit<TokenOptions, "tokenizer" | "mode"> {
-  /** What is played, where the env is played by tasks. */
+  /** Task to play. Required unless the env is a `ToolUserEnv`. */
   task?: Task | undefined;
-  /** Which of its tasks is played, where the env is one with tools and a user; 0 unless given. */
+  /**
+   * Index of the task to play, for a `ToolUserEnv`.
+   *
+   * @default 0
+   */
   taskIndex?: number | undefined;
-  /** Replies that the episode may take; 30 unless given. With 0 it ends behind the prompt. */
+  /**
+   * Maximum number of replies. With 0 the episode ends after the prompt.
+   *
+   * @default 30
+   */
   maxSteps?: number | undefined;
-  /** `append` unless given. */
+  /**
+   * Mode of writing tokens.
+   *
+   * @default "append"
+   */
   tokenMode?: TokenMode | undefined;
-  /** How calls are written, for an env with tools and a user; as Qwen 2.5 does unless given. */
+  /**
+   * Parser of tool calls, for a `ToolUserEnv`.
+   *
+   * @default `qwen25Calls()`
+   */
   toolCalls?: ToolCallParser | undefined;
-  /** An episode that was saved before its end: it is played again up to there, and goes on. */
+  /** Saved partial episode. It is replayed and then continued. */
   resume?: InteractionResult | undefined;
-  /** Goes to the env's reset and to the policy. */
+  /** Seed for the env's reset and the policy. */
   seed?: number | undefined;
-  /** Which of the task's episodes it is, from 1; it is written down. */
+  /**
+   * Number of the episode among those of its task, from 1. It is recorded in the result.
+   *
+   * @default 1
+   */
   sample?: number | undefined;
-  /** Ends the episode: what there is of it is given, with the status `aborted`. */
+  /** Ends the episode. The partial result is returned with the status `aborted`. */
   signal?: AbortSignal | undefined;
 }
 
-/** Replies that an episode may take unless told otherwise: slime's number. */
+/** Default maximum number of replies, as in slime. */
 const MAX_STEPS = 30;
 
 /**
- * Plays one episode to its end and gives what a trainer needs of it: tokens, loss mask, log-probabilities where
- * the policy's server gives them, messages and reward. The env is reset first, and stays the caller's.
+ * Plays one episode to its end and returns the data for a trainer: tokens, loss mask, log-probabilities if the policy's
+ * server gives them, messages and reward. It resets the env first, and does not dispose it.
  *
- * Whatever happens on the way, it resolves: what failed is in `errors`, and what was played before is there.
+ * Failures do not reject: they are in `errors`, beside the part of the episode before them.
  *
- * @throws {TypeError} before anything starts when there is no task to play, or no tokenizer.
- * @throws {RangeError} before anything starts when `maxSteps` is below 0, or mode or template have no such name.
- * @throws {SyntaxError} before anything starts when the template is no Jinja.
+ * @example
+ * ```ts ignore
+ * import { ChatEnv, endOnFinalReply, loadTokenizer, sglangPolicy } from "@paddock/paddock";
+ * import { trainingRollout, TransformedEnv } from "@paddock/paddock";
+ *
+ * await using env = new TransformedEnv(new ChatEnv(), [endOnFinalReply()]);
+ * const policy = sglangPolicy({ url: "http://localhost:30000" });
+ * const tokenizer = await loadTokenizer("Qwen3-8B");
+ * const { tokens, loss_mask } = await trainingRollout(env, policy, tokenizer, {
+ *   task: { id: "sum", query: "What is 2 + 2?" },
+ * });
+ * ```
+ *
+ * @throws {TypeError} before anything starts, if the task or the tokenizer is missing.
+ * @throws {RangeError} before anything starts, if `maxSteps` is below 0, or the mode or the template is unknown.
+ * @throws {SyntaxError} before anything starts, if the template is not valid Jinja.
  */
 export async function trainingRollout(
   env: Env | ToolUserEnv,
@@ -57,9 +90,9 @@ export async function trainingRollout(
   const { maxSteps = MAX_STEPS, tokenMode: mode, resume, signal } = options;
   requireMaxSteps(maxSteps);
   const writer = new EpisodeWriter({ ...options, ...editOf(env, options), tokenizer, mode });
-  const played = resume === undefined ? policy : resumedPolicy(resume, policy);
-  const game = { policy: played, task: taskOf(env, options), options, writer };
-  const episode = new EpisodeRun(chatOf(env, options), game);
+  const replayingPolicy = resume === undefined ? policy : resumedPolicy(resume, policy);
+  const setup = { policy: replayingPolicy, task: taskOf(env, options), options, writer };
+  const episode = new EpisodeRun(chatOf(env, options), setup);
   try {
     await episode.play(maxSteps);
   } catch (error) {
@@ -85,7 +118,7 @@ function taskOf(env: Env | ToolUserEnv, { task, taskIndex = 0 }: TrainingRollout
   throw new TypeError("Cannot roll out for training as 'task' must be given: it is missing");
 }
 
-/** Envs with tools and a user allow one call in a reply, and the prompt says so unless told otherwise. */
+/** By default, the prompt of a `ToolUserEnv` tells the policy to make one call per reply. */
 function editOf(
   env: Env | ToolUserEnv,
   { editPrompt }: TrainingRolloutOptions,

@@ -9,9 +9,9 @@ import type { TurnRecord } from "./turn_record.ts";
 /** Version of the format of {@linkcode Trajectory}. It rises when older readers cannot read newer lines. */
 export const TRAJECTORY_FORMAT = 1;
 
-/** What became of one call of a tool, or one block of code, of an episode. */
+/** Record of one tool call, or one block of code, of an episode. */
 export interface ToolRecord {
-  /** The turn whose message held the call, from 1. */
+  /** Number of the turn with the call, from 1. */
   readonly turn: number;
   readonly call: number;
   readonly callId: string;
@@ -19,29 +19,29 @@ export interface ToolRecord {
   readonly status: ToolStatus;
   readonly durationMs: number;
   readonly truncated: boolean;
-  /** False when the interpreter was lost; left out where none was in it. */
+  /** False if the interpreter was lost; left out for tools without an interpreter. */
   readonly stateKept?: boolean;
 }
 
-/** What played an episode. */
+/** Versions of the programs and the model that played an episode. */
 export interface Versions {
   readonly paddock: string;
-  /** The policy's name, such as that of its model. */
+  /** Name of the policy, such as that of its model. */
   readonly policy?: string;
-  /** The weights that sampled the last reply, where the server tells it. */
+  /** Version of the weights that sampled the last reply, if the server reports it. */
   readonly weights?: string;
 }
 
-/** Where an episode's time went. */
+/** Durations of an episode, in milliseconds. */
 export interface EpisodeTimes {
   readonly totalMs: number;
-  /** Waiting for the policy. */
+  /** Time spent waiting for the policy. */
   readonly policyMs: number;
-  /** Waiting for the env and its tools, the reset included. */
+  /** Time spent in the env and its tools, with the reset. */
   readonly envMs: number;
 }
 
-/** One episode written down: what was said, what it was worth, how it ended. Plain data. */
+/** Record of one episode: its messages, its reward and its end. Plain data. */
 export interface Trajectory {
   readonly task: Task;
   /**
@@ -50,44 +50,44 @@ export interface Trajectory {
    * @default 1
    */
   readonly format?: number;
-  /** Which of the task's episodes it is, from 1. */
+  /** Number of the episode among those of its task, from 1. */
   readonly sample: number;
-  /** What the episode's chance was seeded with. */
+  /** Seed of the episode's randomness. */
   readonly seed?: number;
   readonly versions: Versions;
   readonly messages: readonly Message[];
-  /** The sum of the steps' rewards; `null` when none was given, which is not the same as 0. */
+  /** Sum of the steps' rewards; `null` if no step was scored, which is not the same as 0. */
   readonly reward: number | null;
-  /** What the rewards were made of, by name. */
+  /** Parts of the rewards by name. */
   readonly rewardParts?: Readonly<Record<string, number | null>>;
-  /** What the env told beside, what it told later over what it told before. */
+  /** Further data of the env. Later values are merged over earlier ones. */
   readonly info?: Readonly<Record<string, unknown>>;
-  /** Why a grader gave no score. */
+  /** Reason why a grader gave no score. */
   readonly unscored?: string;
-  /** The version of the policy that played, where the env tells it. */
+  /** Version of the policy, if the env tracks it. */
   readonly policyVersion?: number | string;
   readonly turns: number;
   readonly terminated: boolean;
   readonly truncated: boolean;
-  /** Set when the episode ended because something failed. */
+  /** Failure that ended the episode, if any. */
   readonly error?: EpisodeFailure;
-  /** For a trainer, where env and policy deal in tokens; `null` when the env did not keep what was sampled. */
+  /** Tokens for a trainer, if env and policy use tokens; `null` if the env did not keep the sampled tokens. */
   readonly tokens?: EpisodeTokens | null;
-  /** Turn by turn, the one that failed included. */
+  /** Record of each turn, with the failed one. */
   readonly steps: readonly TurnRecord[];
   readonly toolResults: readonly ToolRecord[];
   readonly times: EpisodeTimes;
 }
 
-/** Which episode of a task it is, and who plays it. */
+/** Options of {@linkcode emptyTrajectory}. */
 export interface EpisodeStart {
   sample?: number | undefined;
   seed?: number | undefined;
-  /** The policy's name. */
+  /** Name of the policy. */
   policy?: string | undefined;
 }
 
-/** An episode of which nothing has been played. */
+/** Returns the trajectory of an episode before its first turn. */
 export function emptyTrajectory(task: Task, start: EpisodeStart = {}): Trajectory {
   const { sample = 1, seed, policy } = start;
   return {
@@ -107,13 +107,13 @@ export function emptyTrajectory(task: Task, start: EpisodeStart = {}): Trajector
   };
 }
 
-/** The trajectory with what failed written on it; what failed first stays. */
+/** Returns the trajectory with a failure recorded. An earlier failure stays. */
 export function withFailure(trajectory: Trajectory, cause: unknown): Trajectory {
   if (trajectory.error !== undefined) return trajectory;
   return { ...trajectory, error: episodeFailure(cause) };
 }
 
-/** The record of what a tool did in a turn. */
+/** Converts a tool result to its record. */
 export function toolRecord(turn: number, result: ToolResult): ToolRecord {
   const { tool, call, callId, status, durationMs, truncated, exec } = result;
   const state = exec === undefined ? {} : { stateKept: exec.stateKept };

@@ -18,7 +18,7 @@ const error = z.looseObject({ boundary: z.string(), name: z.string(), message: z
 
 const times = z.object({ totalMs: z.number(), policyMs: z.number(), envMs: z.number() });
 
-/** What must be there for a line to be an episode: its task and its messages. The rest has defaults. */
+/** Schema of an episode. Only the task and the messages are required; the rest has defaults. */
 const trajectorySchema = z.looseObject({
   task,
   format: formatVersion(TRAJECTORY_FORMAT),
@@ -40,13 +40,13 @@ const trajectorySchema = z.looseObject({
 });
 
 /**
- * Takes a line's value as an episode; keys that nobody knows are kept.
+ * Parses the value of a line as an episode. Unknown keys are kept.
  *
- * @throws {SyntaxError} when it is none, with what is wrong and nothing before it.
+ * @throws {SyntaxError} if the value is invalid; the message is only the list of issues.
  */
 export function parseTrajectory(value: unknown): Trajectory {
   const parsed = trajectorySchema.safeParse(value);
-  // Words of newer versions, such as another tool status, are let through: they are shown, not acted upon.
+  // Unknown values of newer versions, such as another tool status, are accepted: they are displayed, not acted upon.
   if (parsed.success) return parsed.data as unknown as Trajectory;
   throw new SyntaxError(faultsText(parsed.error));
 }

@@ -1,37 +1,37 @@
 import type { Reply, TokenUsage } from "../policy/policy.ts";
 
-/** One turn: what it took, what it was worth, and what the policy's server told. */
+/** Record of one turn: its times, its reward, and data from the policy's server. */
 export interface TurnRecord {
-  /** From 1. */
+  /** Number of the turn, from 1. */
   readonly turn: number;
-  /** Waiting for the policy. */
+  /** Milliseconds of waiting for the policy. */
   readonly policyMs: number;
-  /** Waiting for the env and its tools; `null` when the env never got the reply. */
+  /** Milliseconds in the env and its tools; `null` if the env never got the reply. */
   readonly envMs: number | null;
-  /** `null` when nobody scored it. */
+  /** Reward of the step; `null` if it was not scored. */
   readonly reward: number | null;
   readonly finishReason?: string;
-  /** The stop text that ended the reply, where the server tells it. */
+  /** Stop text that ended the reply, if the server reports it. */
   readonly stopText?: string;
   readonly usage?: TokenUsage;
-  /** The token ids that were sampled in this turn, and their log-probabilities. */
+  /** Sampled token ids of this turn, and their log-probabilities. */
   readonly tokens?: NonNullable<Reply["tokens"]> & {
-    /** How many tokens stood before them, where the env counts in tokens. */
+    /** Number of tokens before them, if the env uses tokens. */
     readonly start?: number;
   };
 }
 
-/** What a {@linkcode turnRecord} begins with. */
+/** Input of {@linkcode turnRecord} beside the reply. */
 export interface TurnStart {
   turn: number;
   policyMs: number;
-  /** How many tokens the prompt had, where the env counts in tokens. */
+  /** Number of tokens of the prompt, if the env uses tokens. */
   promptTokens: number | undefined;
 }
 
-/** The record of a turn whose reply is there and whose env has not seen it. */
-export function turnRecord(begun: TurnStart, reply: Reply): TurnRecord {
-  const { turn, policyMs, promptTokens: start } = begun;
+/** Creates the record of a turn whose reply the env has not seen yet. */
+export function turnRecord(start: TurnStart, reply: Reply): TurnRecord {
+  const { turn, policyMs, promptTokens } = start;
   const { finishReason, stopText, usage, tokens } = reply;
   return {
     turn,
@@ -41,6 +41,6 @@ export function turnRecord(begun: TurnStart, reply: Reply): TurnRecord {
     ...(finishReason !== undefined && { finishReason }),
     ...(stopText !== undefined && { stopText }),
     ...(usage && { usage }),
-    ...(tokens && { tokens: { ...tokens, ...(start !== undefined && { start }) } }),
+    ...(tokens && { tokens: { ...tokens, ...(promptTokens !== undefined && { start: promptTokens }) } }),
   };
 }

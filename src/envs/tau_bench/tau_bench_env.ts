@@ -122,7 +122,7 @@ export class TauBenchEnv implements ToolUserEnv {
     const task = Number.isInteger(taskIndex) ? this.#tasks[taskIndex] : undefined;
     if (!task) {
       throw new RangeError(
-        `Cannot reset ${this.name} as the task index must be an integer from 0 to ${
+        `Cannot reset ${this.name} as the task index must be a whole number from 0 to ${
           this.taskCount - 1
         }: current value is ${taskIndex}`,
       );

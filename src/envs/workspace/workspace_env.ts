@@ -86,12 +86,12 @@ export class WorkspaceEnv implements Env {
   #running: Running | undefined;
   #disposed = false;
 
-  /** @throws {RangeError} if `maxSteps` is not an integer >= 1. */
+  /** @throws {RangeError} if `maxSteps` is not a whole number >= 1. */
   constructor(options: WorkspaceEnvOptions) {
     const { maxSteps = 1 } = options;
     if (!Number.isSafeInteger(maxSteps) || maxSteps < 1) {
       throw new RangeError(
-        `Cannot create workspace env as 'maxSteps' must be an integer > 0: current value is ${maxSteps}`,
+        `Cannot create workspace env as 'maxSteps' must be a whole number > 0: current value is ${maxSteps}`,
       );
     }
     this.#options = options;

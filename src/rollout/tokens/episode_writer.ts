@@ -13,47 +13,52 @@ import { TokenFormat, type TokenFormatOptions } from "./token_format.ts";
 import type { Turn, TurnEnd, TurnWriter } from "./turn_writer.ts";
 
 /**
- * How the tokens of an episode come about. `append` keeps each token where it was put and encodes what is new
- * alone; `rerender` goes along with templates that write earlier turns anew, and renders the whole chat each turn.
+ * Mode of writing an episode's tokens. `append` keeps all earlier tokens and encodes only the new text. `rerender`
+ * renders the whole chat in each turn, for templates that rewrite earlier turns.
  */
 export type TokenMode = "append" | "rerender";
 
-/** How the tokens of episodes are written. */
+/** Options of {@linkcode EpisodeWriter}. */
 export interface TokenOptions extends TokenFormatOptions {
-  /** `append` unless given. */
+  /**
+   * Mode of writing tokens.
+   *
+   * @default "append"
+   */
   mode?: TokenMode | undefined;
   /**
-   * In `append`, what to do when the template writes earlier turns anew: fail with an `error`, which is what
-   * happens unless given, or `keep` what was sampled and shown.
+   * Behaviour in the mode `append` if the template rewrites earlier turns: fail with an `error`, or `keep` the earlier
+   * tokens as sampled and shown.
+   *
+   * @default "error"
    */
   onRewrite?: "error" | "keep" | undefined;
-  /** Changes each whole prompt that the template writes, before it is encoded. */
+  /** Edits each complete prompt of the template before it is encoded. */
   editPrompt?: ((text: string) => string) | undefined;
-  /** What these options make, where there is one already: many episodes may share it. */
+  /** Format made from these options, to share it between episodes. */
   format?: TokenFormat | undefined;
 }
 
-/** What the policy is to answer. */
+/** Prompt for the policy, as text and ids. */
 export interface Prompt {
   readonly text: string;
   readonly ids: readonly number[];
 }
 
-/** A reply and what stands behind it, of which the end is still open. */
+/** Turn whose end may still change. */
 interface OpenTurn {
   readonly turn: Turn;
   readonly sampled: SampledReply;
-  /** Where it begins. */
+  /** Position where the turn begins. */
   readonly mark: Mark;
 }
 
 /**
- * Writes the tokens of one episode while it is played: the prompt, and behind it turn after turn what was sampled,
- * with loss mask 1, and what the env and the template put around it, with 0.
+ * Writes the tokens of one episode while it is played: the prompt, then for each turn the sampled tokens with loss mask
+ * 1, and the tokens of the env and the template with 0.
  *
- * Each turn is checked: the ids of what was sampled say what the policy says it said, the ids of everything else
- * decode to the text that was encoded, and the chat goes on where it ended. A breach is a `TokenError`, and what
- * was written before stays.
+ * It checks each turn: the sampled ids must match the reply's text, all other ids must decode to the encoded text, and
+ * the chat must extend the previous one. A mismatch is a `TokenError`; the tokens written before stay.
  */
 export class EpisodeWriter {
   readonly #options: TokenOptions;
@@ -63,17 +68,17 @@ export class EpisodeWriter {
   #history: readonly Message[] = [];
   #promptMessages = 0;
   #first: Prompt = { text: "", ids: [] };
-  /** The prompt where it is not what was written so far. */
-  #asked: Prompt | undefined;
+  /** Next prompt, if it differs from the tokens written so far. */
+  #nextPrompt: Prompt | undefined;
   #rewritten = 0;
-  /** A reply that the env has not answered. */
+  /** Reply that the env has not responded to. */
   #reply: OpenTurn | undefined;
   #last: OpenTurn | undefined;
 
   /**
-   * @throws {TypeError} when there is no tokenizer.
-   * @throws {RangeError} when there is no such mode, or no template has the name.
-   * @throws {SyntaxError} when the template is no Jinja.
+   * @throws {TypeError} if the tokenizer is missing.
+   * @throws {RangeError} if the mode or the template is unknown.
+   * @throws {SyntaxError} if the template is not valid Jinja.
    */
   constructor(options: TokenOptions) {
     const { mode = "append", format = new TokenFormat(options), tokenizer } = options;
@@ -87,28 +92,33 @@ export class EpisodeWriter {
     this.#buffer = new TokenBuffer(tokenizer);
   }
 
+  /** Prompt of the next reply. */
   get prompt(): Prompt {
-    return this.#asked ?? { text: this.#buffer.text, ids: this.#buffer.ids.slice() };
+    return this.#nextPrompt ?? { text: this.#buffer.text, ids: this.#buffer.ids.slice() };
   }
 
-  /** Begins the episode. */
+  /** Starts the episode. */
   start({ history: { prompt }, tools = [] }: Observation): void {
     const { mode = "append", onRewrite } = this.#options;
     this.#history = [...prompt];
     this.#writer = mode === "append"
       ? new AppendWriter(this.#format, { tools, onRewrite })
       : new RerenderWriter(this.#format, { tools });
-    const text = asTokens(() => this.#format.chat.render(prompt, { addGenerationPrompt: true, tools }));
-    this.#buffer.addText(this.#edited(text));
+    const text = withTokenErrors(() =>
+      this.#format.chat.render(prompt, { addGenerationPrompt: true, tools })
+    );
+    this.#buffer.addText(this.#editPrompt(text));
     this.#first = this.prompt;
     this.#promptMessages = prompt.length;
   }
 
-  /** Takes the reply to the prompt, and tells where its tokens begin and what they are. */
+  /** Adds the reply to the prompt, and returns its tokens and their position. */
   reply(reply: Reply): SampledReply & { readonly start: number } {
     const { message } = reply;
     if (message.role !== "assistant") {
-      throw new TokenError(`Cannot take reply as the assistant must speak: '${message.role}' does`);
+      throw new TokenError(
+        `Cannot write reply as its role must be 'assistant': current value is '${message.role}'`,
+      );
     }
     const sampled = sampledReply(reply, this.#format.chat, this.#options.tokenizer);
     const turn = { before: this.#history, reply: message, sampled: sampled.ids, messages: [] };
@@ -118,32 +128,32 @@ export class EpisodeWriter {
     return { ...sampled, start: open.mark.ids };
   }
 
-  /** Forgets the reply, as the episode did not take it. */
+  /** Drops the reply, because the env rejected it. */
   drop(): void {
     this.#reply = undefined;
   }
 
-  /** Takes the chat as the env left it: with the reply, and what was said behind it. */
+  /** Adds the chat after the env's step: the reply and the messages after it. */
   step(history: History): void {
     const open = this.#reply;
     if (open === undefined) {
-      throw new TypeError("Cannot write step as there must be a reply: there is none");
+      throw new TypeError("Cannot write step before a reply: call reply() first");
     }
-    const [reply, ...messages] = addedMessages(this.#history, history, refuseChange);
+    const [reply, ...messages] = addedMessages(this.#history, history, throwChanged);
     if (reply === undefined) return this.drop();
     const turn = { ...open.turn, reply, messages };
     const rest = this.#write(turn, { addGenerationPrompt: true });
-    const prompt = asTokens(() => this.#writer?.prompt?.([...history]));
+    const prompt = withTokenErrors(() => this.#writer?.prompt?.([...history]));
     this.#buffer.addTurn(open.sampled, rest);
     this.#last = { ...open, turn };
     this.#reply = undefined;
     this.#history = [...history];
-    this.#ask(prompt);
+    this.#setNextPrompt(prompt);
   }
 
-  /** The episode as far as it was written, ended behind its last message. */
+  /** Returns the tokens of the episode so far, up to the end of its last message. */
   tokens(): EpisodeTokens {
-    const { ids, lossMask, logProbs, hasLogProbs } = this.#ended();
+    const { ids, lossMask, logProbs, hasLogProbs } = this.#endedBuffer();
     return {
       ids,
       lossMask,
@@ -155,7 +165,7 @@ export class EpisodeWriter {
     };
   }
 
-  #ended(): TokenBuffer {
+  #endedBuffer(): TokenBuffer {
     for (const open of [this.#reply, this.#last]) {
       if (open === undefined) continue;
       const buffer = this.#buffer.upTo(open.mark);
@@ -163,33 +173,33 @@ export class EpisodeWriter {
         buffer.addTurn(open.sampled, this.#write(open.turn, { addGenerationPrompt: false }));
         return buffer;
       } catch (error) {
-        if (!(error instanceof TokenError)) throw error; // the turn that broke the episode is left out
+        if (!(error instanceof TokenError)) throw error; // the turn that failed is left out
       }
     }
     return this.#buffer.upTo({ ids: this.#first.ids.length, text: this.#first.text.length });
   }
 
-  #ask(rendered: string | undefined): void {
+  #setNextPrompt(rendered: string | undefined): void {
     if (rendered === undefined) return;
-    const text = this.#edited(rendered);
+    const text = this.#editPrompt(rendered);
     const ids = this.#options.tokenizer.encode(text);
-    this.#asked = { text, ids };
-    if (!isSame(ids, this.#buffer.ids)) this.#rewritten++;
+    this.#nextPrompt = { text, ids };
+    if (!hasSameIds(ids, this.#buffer.ids)) this.#rewritten++;
   }
 
-  #edited(text: string): string {
+  #editPrompt(text: string): string {
     return this.#options.editPrompt?.(text) ?? text;
   }
 
   #write(turn: Turn, end: TurnEnd): string {
     const writer = this.#writer;
     if (writer === undefined) throw new TypeError("Cannot write tokens before the episode is started");
-    return asTokens(() => writer.write(turn, end));
+    return withTokenErrors(() => writer.write(turn, end));
   }
 }
 
-/** Runs what a template may refuse. */
-function asTokens<T>(run: () => T): T {
+/** Runs a function and converts its errors to `TokenError`. */
+function withTokenErrors<T>(run: () => T): T {
   try {
     return run();
   } catch (cause) {
@@ -198,12 +208,12 @@ function asTokens<T>(run: () => T): T {
   }
 }
 
-function isSame(ids: readonly number[], others: readonly number[]): boolean {
+function hasSameIds(ids: readonly number[], others: readonly number[]): boolean {
   return ids.length === others.length && ids.every((id, at) => id === others[at]);
 }
 
-function refuseChange(index: number, is: string): never {
+function throwChanged(index: number, found: string): never {
   throw new TokenError(
-    `Cannot write step as the chat must start with what it was: message ${index} is ${is}`,
+    `Cannot write step as the chat must not change earlier messages: message ${index} is ${found}`,
   );
 }

@@ -7,12 +7,12 @@ import type { TokenFormat } from "./token_format.ts";
 import type { Turn, TurnEnd, TurnWriter } from "./turn_writer.ts";
 
 /**
- * Writes a turn as the difference of the whole chat rendered before and behind it: slime's token delta.
+ * Renders a turn as the difference of the whole chat before and after it: slime's token delta.
  *
- * It goes along with templates that write earlier turns anew, as Qwen3's does to leave out old thoughts: each
- * prompt is the chat as the template writes it then, and the episode's tokens keep every turn as it was when it
- * was the newest. What a template puts between a generation prompt and a reply, as an empty thought, is left out,
- * for the reply was sampled without it. A turn costs as much as the chat is long.
+ * It supports templates that rewrite earlier turns, as Qwen3's does to remove old thoughts. Each prompt is the chat as
+ * the template renders it at that time, while the episode's tokens keep every turn as it was when it was new. Text
+ * that a template puts between a generation prompt and a reply, such as an empty thought, is left out, because the
+ * reply was sampled without it. The cost of a turn grows with the length of the chat.
  */
 export class RerenderWriter implements TurnWriter {
   readonly #format: ChatFormat;
@@ -29,41 +29,41 @@ export class RerenderWriter implements TurnWriter {
 
   write(turn: Turn, { addGenerationPrompt }: TurnEnd): string {
     const { before, reply, messages } = turn;
-    const written = this.#render([...before, reply]);
-    const whole = messages.length === 0 ? written : this.#render([...before, reply, ...messages]);
-    const end = this.#endOf(turn, written);
-    const rest = whole.startsWith(written)
-      ? end + whole.slice(written.length)
-      : this.#standalone(turn, whole);
+    const rendered = this.#render([...before, reply]);
+    const chat = messages.length === 0 ? rendered : this.#render([...before, reply, ...messages]);
+    const end = this.#endOf(turn, rendered);
+    const rest = chat.startsWith(rendered) ? end + chat.slice(rendered.length) : this.#standalone(turn, chat);
     if (!addGenerationPrompt) return rest;
-    return rest + this.#header([...before, reply, ...messages], whole);
+    return rest + this.#header([...before, reply, ...messages], chat);
   }
 
-  /** What the template puts behind the reply; what was sampled stays as it was said, should that be rewritten. */
-  #endOf({ before, reply, sampled }: Turn, written: string): string {
+  /** Returns the template's text after the reply. The sampled text itself stays unchanged. */
+  #endOf({ before, reply, sampled }: Turn, rendered: string): string {
     const prompt = this.#format.render(before, { addGenerationPrompt: true });
-    if (!written.startsWith(prompt)) this.#refuse("the reply must extend its generation prompt: it does not");
+    if (!rendered.startsWith(prompt)) {
+      this.#fail("the rendered reply must start with its generation prompt: found another start");
+    }
     return turnRest({ before, reply, sampled }, this.#format, { addGenerationPrompt: false });
   }
 
-  /** The turn's text rendered on its own, where the template wrote something before it anew. */
-  #standalone({ reply, sampled, messages }: Turn, whole: string): string {
+  /** Renders the turn's text on its own, if the template rewrote earlier text. */
+  #standalone({ reply, sampled, messages }: Turn, chat: string): string {
     const rest = turnRest({ reply, sampled, messages }, this.#format, { addGenerationPrompt: false });
-    if (whole.endsWith(rest)) return rest;
-    return this.#refuse("the newest messages must end the chat as they would alone: they do not");
+    if (chat.endsWith(rest)) return rest;
+    return this.#fail("the newest messages must be rendered as they are alone: found a different text");
   }
 
-  #header(messages: readonly Message[], whole: string): string {
+  #header(messages: readonly Message[], chat: string): string {
     const text = this.#format.render(messages, { addGenerationPrompt: true });
-    if (text.startsWith(whole)) return text.slice(whole.length);
-    return this.#refuse("a generation prompt must leave the chat as it is: it rewrites it");
+    if (text.startsWith(chat)) return text.slice(chat.length);
+    return this.#fail("a generation prompt must not change the chat: it rewrites the chat");
   }
 
   #render(messages: readonly Message[]): string {
     return this.#format.render(messages);
   }
 
-  #refuse(reason: string): never {
+  #fail(reason: string): never {
     throw new TokenError(`Cannot write turn with template '${this.#format.template.name}' as ${reason}`);
   }
 }

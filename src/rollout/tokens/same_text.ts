@@ -1,20 +1,20 @@
 /**
- * True when two texts are the same but for what tokenizers may do to one: compose letters and their accents, write
- * what is no whole character as U+FFFD, and, as those of Llama 2 and Mistral do, put a space at the start of all and
- * behind a special token.
+ * True if two texts are equal except for changes that tokenizers make: composing letters and accents, replacing
+ * incomplete characters by U+FFFD, and, as those of Llama 2 and Mistral do, adding a space at the start and after
+ * special tokens.
  */
 export function sameText(one: string, other: string, specialTokens: readonly string[]): boolean {
   if (one === other || comparable(one) === comparable(other)) return true;
-  return unspaced(comparable(one), specialTokens) === unspaced(comparable(other), specialTokens);
+  return removeSpaces(comparable(one), specialTokens) === removeSpaces(comparable(other), specialTokens);
 }
 
-/** A text as {@linkcode sameText} compares it. */
+/** Normalizes a text for {@linkcode sameText}. */
 export function comparable(text: string): string {
   return text.toWellFormed().normalize("NFC");
 }
 
-/** A text without the spaces at its start and behind its special tokens. */
-function unspaced(text: string, specialTokens: readonly string[]): string {
+/** Removes the spaces at the start of a text and after its special tokens. */
+function removeSpaces(text: string, specialTokens: readonly string[]): string {
   const places = ["^", ...specialTokens.filter((token) => token !== "").map(escaped)];
   return text.replace(new RegExp(`(${places.join("|")}) +`, "g"), "$1");
 }

@@ -4,7 +4,7 @@ import { messageText } from "../../message.ts";
 import type { Reply } from "../../policy/policy.ts";
 import { comparable } from "./same_text.ts";
 
-/** A reply, the ids that came with it, and what they decode to. */
+/** Reply, its ids, and their decoded text. */
 export interface DecodedReply {
   readonly reply: Reply;
   readonly ids: readonly number[];
@@ -12,8 +12,8 @@ export interface DecodedReply {
 }
 
 /**
- * Whether a reply's ids say what its message says: that from their start, and behind it nothing but what ends a
- * reply. Where a server gives the thought or the calls apart from the text, that stands before or behind it.
+ * True if a reply's ids match its message: their text must start with the message, and only the end of a reply may
+ * follow. If the server returns the thought or the calls separately, these may stand before or after the message.
  */
 export function saysSo(
   { reply, ids, text }: DecodedReply,
@@ -21,25 +21,27 @@ export function saysSo(
   tokenizer: Tokenizer,
 ): boolean {
   const { message, stopText } = reply;
-  const plain = (text: string) => plainText(text, [...tokenizer.specialTokens, ...format.ends]);
-  const heard = plain(text);
-  const said = plain(messageText(message));
-  if (message.tool_calls !== undefined) return heard.includes(said);
-  const at = message.reasoning_content === undefined ? heard.indexOf(said) : heard.lastIndexOf(said);
+  const normalize = (text: string) => removeVariableText(text, [...tokenizer.specialTokens, ...format.ends]);
+  const decodedText = normalize(text);
+  const messageContent = normalize(messageText(message));
+  if (message.tool_calls !== undefined) return decodedText.includes(messageContent);
+  const at = message.reasoning_content === undefined
+    ? decodedText.indexOf(messageContent)
+    : decodedText.lastIndexOf(messageContent);
   if (at < 0 || (at > 0 && message.reasoning_content === undefined)) return false;
-  const ended = at + said.length;
-  if (ended === heard.length) return true;
-  if (!stopText || !heard.startsWith(stopText, ended)) return false;
+  const ended = at + messageContent.length;
+  if (ended === decodedText.length) return true;
+  if (!stopText || !decodedText.startsWith(stopText, ended)) return false;
   const stopped = ended + stopText.length;
-  // a stop text may end within the last token, whose rest is then behind it
-  return stopped === heard.length || plain(tokenizer.decode(ids.slice(0, -1))).length < stopped;
+  // a stop text may end within the last token, whose rest then follows it
+  return stopped === decodedText.length || normalize(tokenizer.decode(ids.slice(0, -1))).length < stopped;
 }
 
 /**
- * A text without what servers leave out or change: special tokens, the bytes of a character that was cut off, and
- * spaces before punctuation and at the start, which some tokenizers take away when they decode.
+ * Removes from a text what servers leave out or change: special tokens, the bytes of an incomplete character, and
+ * spaces before punctuation and at the start, which some tokenizers remove when they decode.
  */
-function plainText(text: string, specials: readonly string[]): string {
+function removeVariableText(text: string, specials: readonly string[]): string {
   const visible = specials.reduce((text, token) => token === "" ? text : text.replaceAll(token, ""), text);
   return comparable(visible).replace(/\ufffd+$/, "").replace(/^ /, "")
     .replaceAll(" ' ", "'").replace(/ +(?=[.?!,]|n't|'m|'s|'ve|'re)/g, "");

@@ -3,21 +3,21 @@ import { TokenError } from "../../errors.ts";
 import type { SampledReply } from "./sampled_reply.ts";
 import { sameText } from "./same_text.ts";
 
-/** How far a {@linkcode TokenBuffer} was written. */
+/** Position in a {@linkcode TokenBuffer}. */
 export interface Mark {
   readonly ids: number;
   readonly text: number;
 }
 
-/** The tokens of an episode, which are only ever added to, and the text that they are. */
+/** Append-only buffer of an episode's tokens and their text. */
 export class TokenBuffer {
   readonly #tokenizer: Tokenizer;
   readonly ids: number[] = [];
   readonly lossMask: (0 | 1)[] = [];
-  /** 0 for what was not sampled; meaningless once a reply came without them. */
+  /** Log-probabilities; 0 for tokens that were not sampled. Not valid if `hasLogProbs` is false. */
   readonly logProbs: number[] = [];
   text = "";
-  /** False once a reply came without log-probabilities. */
+  /** False after a reply without log-probabilities. */
   hasLogProbs = true;
 
   constructor(tokenizer: Tokenizer) {
@@ -28,7 +28,7 @@ export class TokenBuffer {
     return { ids: this.ids.length, text: this.text.length };
   }
 
-  /** A buffer of its own with what was written up to a mark. */
+  /** Copies the buffer up to a position. */
   upTo({ ids, text }: Mark): TokenBuffer {
     const copy = new TokenBuffer(this.#tokenizer);
     for (const [at, id] of this.ids.slice(0, ids).entries()) {
@@ -39,7 +39,7 @@ export class TokenBuffer {
     return copy;
   }
 
-  /** Adds text that was not sampled. */
+  /** Appends text that was not sampled. */
   addText(text: string): void {
     if (text === "") return;
     const ids = this.#tokenizer.encode(text);
@@ -54,7 +54,7 @@ export class TokenBuffer {
     this.text += text;
   }
 
-  /** Adds a turn: what was sampled, and the text behind it. */
+  /** Appends a turn: the sampled tokens and the text after them. */
   addTurn({ ids, text, logProbs }: SampledReply, rest: string): void {
     for (const [at, id] of ids.entries()) this.#push(id, 1, logProbs?.[at] ?? 0);
     this.text += text;
@@ -71,10 +71,10 @@ export class TokenBuffer {
 
 const SHOWN = 40;
 
-/** Where two texts part, in words. */
-function differenceOf(wanted: string, found: string): string {
+/** Describes the first difference of two texts. */
+function differenceOf(expected: string, found: string): string {
   let at = 0;
-  while (at < wanted.length && wanted[at] === found[at]) at++;
+  while (at < expected.length && expected[at] === found[at]) at++;
   const shown = (text: string) => JSON.stringify(text.slice(at, at + SHOWN));
-  return `at character ${at} it gives ${shown(found)} for ${shown(wanted)}`;
+  return `at character ${at} it gives ${shown(found)} for ${shown(expected)}`;
 }

@@ -4,23 +4,23 @@ import type { Tokenizer } from "../../chat/tokenizer.ts";
 import type { ToolSpec } from "../../tool_spec.ts";
 
 /**
- * How a model's chats are written as tokens. Unless a template or a family is given, the tokenizer's own template
- * is the one, as that is what the model was trained with.
+ * Options of {@linkcode TokenFormat}. Without a template or a family, the tokenizer's own template is used, because the
+ * model was trained with it.
  */
 export interface TokenFormatOptions extends ChatFormatOptions {
   tokenizer: Tokenizer;
 }
 
-/** The way in which the chats of many episodes are written, and what was found out of it. */
+/** Chat format of many episodes, with a cache of its properties. */
 export class TokenFormat {
-  /** What an assistant says stays in it as it was said. */
+  /** Chat format that keeps assistant messages unchanged. */
   readonly chat: ChatFormat;
   readonly #keeps = new Map<string, boolean>();
 
   /**
-   * @throws {TypeError} when there is no tokenizer.
-   * @throws {RangeError} when no template has the name.
-   * @throws {SyntaxError} when the template is no Jinja.
+   * @throws {TypeError} if the tokenizer is missing.
+   * @throws {RangeError} if the template is unknown.
+   * @throws {SyntaxError} if the template is not valid Jinja.
    */
   constructor(options: TokenFormatOptions) {
     if (options.tokenizer === undefined) {
@@ -30,11 +30,11 @@ export class TokenFormat {
     this.chat = new ChatFormat({ ...options, family: familyOf(options), trusted });
   }
 
-  /** Whether the template writes a turn the same way wherever it stands. */
+  /** True if the template renders a turn the same way at every position of the chat. */
   keepsTurns(tools: readonly ToolSpec[]): boolean {
     const key = JSON.stringify(tools);
-    const known = this.#keeps.get(key);
-    if (known !== undefined) return known;
+    const cached = this.#keeps.get(key);
+    if (cached !== undefined) return cached;
     const keeps = keepsTurns(this.chat, tools);
     this.#keeps.set(key, keeps);
     return keeps;

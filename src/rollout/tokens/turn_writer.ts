@@ -1,26 +1,26 @@
 import type { Message } from "../../message.ts";
 
-/** A turn that is to be written behind the tokens of an episode. */
+/** Turn to be written after the tokens of an episode. */
 export interface Turn {
-  /** The messages that the reply answers. */
+  /** Messages before the reply. */
   readonly before: readonly Message[];
   readonly reply: Message;
-  /** What was sampled, the token that ended it included where it was sampled too. */
+  /** Sampled ids, with the token that ended the reply if it was sampled. */
   readonly sampled: readonly number[];
-  /** What was said behind the reply: answers of tools, the user's next words. */
+  /** Messages after the reply: tool results and the next user message. */
   readonly messages: readonly Message[];
 }
 
-/** How a turn goes on. */
+/** End of a turn. */
 export interface TurnEnd {
-  /** True when the assistant is asked again: the text then ends with the header of its next turn. */
+  /** True if another reply follows: the text then ends with the header of the assistant's next turn. */
   readonly addGenerationPrompt: boolean;
 }
 
-/** One way to know what a turn adds to an episode's tokens. It throws a `TokenError` when it cannot be known. */
+/** Renders the text that a turn adds to an episode's tokens. Throws a `TokenError` if it cannot. */
 export interface TurnWriter {
-  /** The text behind what was sampled: the end of the turn unless it was sampled too, and the other messages. */
+  /** Returns the text after the sampled tokens: the end of the turn, unless it was sampled, and the later messages. */
   write(turn: Turn, end: TurnEnd): string;
-  /** The prompt that the policy is to answer next; nothing when it is what was written so far. */
+  /** Returns the next prompt of the policy; `undefined` if it is the text written so far. */
   prompt?(messages: readonly Message[]): string;
 }

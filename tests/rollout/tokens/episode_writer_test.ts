@@ -93,7 +93,7 @@ Deno.test("EpisodeWriter, append: a template that forgets is an error at the tur
     history = history.append(reply.message).extend(play.messages);
     if (at === 0) writer.step(history);
     else {
-      assertThrows(() => writer.step(history), TokenError, "must keep what it wrote before");
+      assertThrows(() => writer.step(history), TokenError, "must not rewrite earlier turns");
       assertEquals(writer.tokens().ids.slice(0, before.length), before, "what was written before stays");
       break;
     }

@@ -4,8 +4,8 @@ import { REPLY_PARSERS } from "../replies/reply_parsers.ts";
 const text = z.string({ error: "must be a text" });
 const texts = z.array(text, { error: "must be a list of texts" });
 const paths = z.array(text.min(1, { error: "must be a path" }), { error: "must be a list of paths" });
-const positiveInt = z.int({ error: "must be an integer > 0" }).positive({
-  error: "must be an integer > 0",
+const positiveInt = z.int({ error: "must be a whole number > 0" }).positive({
+  error: "must be a whole number > 0",
 });
 
 const toolsSchema = z.strictObject({

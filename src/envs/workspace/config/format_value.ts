@@ -85,7 +85,7 @@ function magnitude(value: number, { type, precision, alternate }: Spec, field: s
   if (radix !== undefined) {
     if (!Number.isInteger(value)) {
       throw new SyntaxError(
-        `Cannot fill template as '{${field}}' must be an integer for its format: found ${value}`,
+        `Cannot fill template as '{${field}}' must be a whole number for its format: found ${value}`,
       );
     }
     if (type === "c") return String.fromCodePoint(value);

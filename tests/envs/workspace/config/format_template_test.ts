@@ -68,7 +68,7 @@ Deno.test("formatTemplate() says what is wrong with a brace or a format", () => 
   assertThrows(() => formatTemplate("{a:{b}}", { a: 1, b: 2 }), SyntaxError, "a field must hold no other");
   assertThrows(() => formatTemplate("{a!x}", { a: 1 }), SyntaxError, "must be one of !r, !s, !a");
   assertThrows(() => formatTemplate("{a:d}", { a: "x" }), SyntaxError, "must be a number");
-  assertThrows(() => formatTemplate("{a:d}", { a: 1.5 }), SyntaxError, "must be an integer");
+  assertThrows(() => formatTemplate("{a:d}", { a: 1.5 }), SyntaxError, "must be a whole number");
   assertThrows(() => formatTemplate("{a:999999999}", { a: 1 }), SyntaxError, "a format that Python knows");
   assertThrows(() => formatTemplate("{a b.}", { "a b": 1 }), SyntaxError, "with '.key' or '[key]' behind it");
 });
