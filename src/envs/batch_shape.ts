@@ -19,7 +19,9 @@ export function batchShape(
   for (const length of shape) {
     if (Number.isInteger(length) && length >= 1) continue;
     throw new RangeError(
-      `Cannot create ${owner} as 'batchSize' must be whole numbers >= 1: current value is [${shape.join(", ")}]`,
+      `Cannot create ${owner} as 'batchSize' must be whole numbers >= 1: current value is [${
+        shape.join(", ")
+      }]`,
     );
   }
   return shape;

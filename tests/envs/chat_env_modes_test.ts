@@ -26,7 +26,7 @@ function chatEnv(options: ChatEnvOptions): ChatEnv {
   return new ChatEnv({ tokenizer, systemPrompt: SYSTEM, ...options });
 }
 
-Deno.test("ChatEnv in text mode renders the query, and puts what the policy wrote behind it", async () => {
+Deno.test("ChatEnv in text mode renders the query and appends the response", async () => {
   for (
     const action of [{ text: { response: SAID } }, { text: { full: PROMPT + SAID, response: "ignored" } }]
   ) {
@@ -42,7 +42,7 @@ Deno.test("ChatEnv in text mode renders the query, and puts what the policy wrot
   }
 });
 
-Deno.test("ChatEnv in tokens mode keeps what was sampled, however it was cut into tokens", async () => {
+Deno.test("ChatEnv in tokens mode keeps the sampled ids, however they split the text", async () => {
   const prompt = tokenizer.encode(PROMPT);
   const sampled = [..."hello"].flatMap((letter) => tokenizer.encode(letter)).concat(
     tokenizer.encode("<|im_end|>"),
@@ -57,7 +57,7 @@ Deno.test("ChatEnv in tokens mode keeps what was sampled, however it was cut int
   }
 });
 
-Deno.test("▲ ragged prompts: envs in tokens mode side by side keep prompts of different lengths", async () => {
+Deno.test("▲ ragged prompts: concurrent envs in tokens mode keep prompts of different lengths", async () => {
   const prompts = await Promise.all(["a", "a much longer question"].map(async (query) => {
     await using env = chatEnv({ inputMode: "tokens" });
     return (await env.reset({ id: query, query })).tokens?.prompt ?? [];
@@ -65,7 +65,7 @@ Deno.test("▲ ragged prompts: envs in tokens mode side by side keep prompts of 
   assertEquals(prompts.map((ids) => tokenizer.decode(ids).includes("a much longer question")), [false, true]);
 });
 
-Deno.test("ChatEnv takes the history of a policy that gives messages, in each mode", async () => {
+Deno.test("ChatEnv accepts messages as a response in each mode", async () => {
   for (const inputMode of ["history", "text", "tokens"] as const) {
     await using env = chatEnv({ inputMode });
     await env.reset(task);
@@ -77,7 +77,7 @@ Deno.test("ChatEnv takes the history of a policy that gives messages, in each mo
   }
 });
 
-Deno.test("ChatEnv plays whole episodes in each mode", async () => {
+Deno.test("ChatEnv plays complete episodes in each mode", async () => {
   for (const inputMode of ["history", "text", "tokens"] as const) {
     await using env = new TransformedEnv(chatEnv({ inputMode }), [new StepCounter({ maxSteps: 2 })]);
     const { error, messages } = await rollout(env, scriptedPolicy(), { ...task, replies: ["a", "b"] });
@@ -86,7 +86,7 @@ Deno.test("ChatEnv plays whole episodes in each mode", async () => {
   }
 });
 
-Deno.test("▲ missing 'full': ChatEnv.step() names the key that an action lacks", async () => {
+Deno.test("▲ missing 'full': ChatEnv.step() names the missing key of an action", async () => {
   for (const inputMode of ["history", "text", "tokens"] as const) {
     await using env = chatEnv({ inputMode });
     await env.reset(task);
@@ -96,7 +96,7 @@ Deno.test("▲ missing 'full': ChatEnv.step() names the key that an action lacks
   }
 });
 
-Deno.test("ChatEnv.step() refuses to change what was said, and goes on after it", async () => {
+Deno.test("ChatEnv.step() rejects an action that changes the prompt, and accepts the next one", async () => {
   await using text = chatEnv({ inputMode: "text" });
   await text.reset(task);
   await assertRejects(
@@ -114,7 +114,7 @@ Deno.test("ChatEnv.step() refuses to change what was said, and goes on after it"
   );
 });
 
-Deno.test("ChatEnv.step() refuses ids that the tokenizer does not know, and goes on after it", async () => {
+Deno.test("ChatEnv.step() rejects ids unknown to the tokenizer, and accepts the next action", async () => {
   await using env = chatEnv({ inputMode: "tokens" });
   const { tokens: { prompt = [] } = {} } = await env.reset(task);
   for (const id of [999_999, -1, 1.5, "1", null]) {
@@ -129,7 +129,7 @@ Deno.test("ChatEnv.step() refuses ids that the tokenizer does not know, and goes
   assertEquals((await env.step({ tokens: { response: [1] } })).tokens?.prompt, [...prompt, 1]);
 });
 
-Deno.test("ChatEnv renders with the template and the variables that it is given", async () => {
+Deno.test("ChatEnv renders with the given template and variables", async () => {
   const options = { inputMode: "text", family: "falcon", systemPrompt: undefined } as const;
   await using falcon = chatEnv(options);
   assertEquals((await falcon.reset(task)).text?.prompt, `User: ${QUERY}\n\nAssistant:`);
@@ -143,7 +143,7 @@ Deno.test("ChatEnv renders with the template and the variables that it is given"
   assertEquals((await own.reset(task)).text?.prompt, `:)${QUERY}`);
 });
 
-Deno.test("ChatEnv uses the roles that it is given", async () => {
+Deno.test("ChatEnv uses the given roles", async () => {
   await using env = chatEnv({
     inputMode: "text",
     systemRole: "developer",
@@ -156,7 +156,7 @@ Deno.test("ChatEnv uses the roles that it is given", async () => {
   assertEquals(history.prompt.last?.content, "a");
 });
 
-Deno.test("ChatEnv.reset() takes a query that is a list of messages or a History, and puts the system prompt first", async () => {
+Deno.test("ChatEnv.reset() accepts a list of messages or a History as the query, and puts the system prompt first", async () => {
   const query = [{ role: "user", content: "q" }, { role: "assistant", content: "a" }];
   for (const given of [query, History.fromChats(query), new Set(query)]) {
     await using env = chatEnv({});
@@ -165,7 +165,7 @@ Deno.test("ChatEnv.reset() takes a query that is a list of messages or a History
   }
 });
 
-Deno.test("ChatEnv.reset() reads the query under the key that it is told", async () => {
+Deno.test("ChatEnv.reset() reads the query under 'dataKey'", async () => {
   await using env = new ChatEnv({ dataKey: "question" });
   const { history } = await env.reset({ id: "t", query: "other", fields: { question: "q" } });
   assertEquals(history.prompt.toChats(), [{ role: "user", content: "q" }]);
@@ -176,7 +176,7 @@ Deno.test("ChatEnv.reset() reads the query under the key that it is told", async
   );
 });
 
-Deno.test("ChatEnv.reset() refuses a query that is null, missing, empty, or no conversation", async () => {
+Deno.test("ChatEnv.reset() rejects a query that is null, missing, empty, or not a conversation", async () => {
   await using env = new ChatEnv();
   const refused: [string, string][] = [
     ['{"id":"t","query":null}', "must be text or messages: it is null"],
@@ -194,7 +194,7 @@ Deno.test("ChatEnv.reset() refuses a query that is null, missing, empty, or no c
   assertEquals((await env.reset(task)).history.prompt.length, 1);
 });
 
-Deno.test("ChatEnv refuses a mode that there is not, and one that lacks what it needs", () => {
+Deno.test("ChatEnv rejects an unknown mode, and a mode without its tokenizer", () => {
   const inputMode = JSON.parse('"X"');
   assertThrows(() => new ChatEnv({ inputMode }), RangeError, "Invalid input mode: X");
   assertThrows(() => new ChatEnv({ inputMode: "text" }), TypeError, "You must specify a tokenizer to use");

@@ -5,7 +5,7 @@ import { History } from "../../src/history.ts";
 
 const task = { id: "t", query: "q" };
 
-Deno.test("ChatEnv.reset() puts the system prompt before the query, at each reset", async () => {
+Deno.test("ChatEnv.reset() puts the system prompt before the query at each reset", async () => {
   await using env = new ChatEnv({ systemPrompt: "s" });
   const expected = [{ role: "system", content: "s" }, { role: "user", content: "q" }];
   assertEquals((await env.reset(task)).history.prompt.toChats(), expected);
@@ -24,14 +24,14 @@ Deno.test("ChatEnv.step() appends the reply and does not end", async () => {
   assertEquals({ reward, terminated, truncated }, { reward: null, terminated: false, truncated: false });
 });
 
-Deno.test("ChatEnv.step() takes 'full' as it is", async () => {
+Deno.test("ChatEnv.step() uses 'full' unchanged", async () => {
   await using env = new ChatEnv();
   await env.reset(task);
   const full = History.fromChats([{ role: "user", content: "other" }]);
   assertEquals((await env.step({ history: { full } })).history.prompt.toChats(), full.toChats());
 });
 
-Deno.test("ChatEnv refuses what cannot be played", async () => {
+Deno.test("ChatEnv rejects invalid tasks and actions", async () => {
   const env = new ChatEnv();
   await assertRejects(() => env.step(replyAction("a")), Error, "before the first reset");
   await assertRejects(() => env.reset({ id: "t", query: "" }), TypeError, "task 't' is empty");

@@ -22,7 +22,7 @@ function inOrder(options: Partial<DatasetChatEnvOptions> = {}): DatasetChatEnv {
   return new DatasetChatEnv({ dataset: ROWS, shuffle: false, ...options });
 }
 
-Deno.test("DatasetChatEnv asks the rows of its dataset, and keeps their fields with the task", async () => {
+Deno.test("DatasetChatEnv plays the rows of its dataset, and keeps their fields on the task", async () => {
   await using env = inOrder({ numEnvs: 2, systemPrompt: "s" });
   const [first] = await env.reset();
   assertEquals(first?.observation?.history.prompt.toChats(), [
@@ -34,7 +34,7 @@ Deno.test("DatasetChatEnv asks the rows of its dataset, and keeps their fields w
   assertEquals(outcome?.step?.task, first?.observation?.task);
 });
 
-Deno.test("DatasetChatEnv order: FIFO, endless wrap, one item per reset slot, only masked slots consume", async () => {
+Deno.test("DatasetChatEnv takes rows in order and without end, one for each element of the mask", async () => {
   await using env = inOrder({ numEnvs: 2 });
   assertEquals(asked(await env.reset()), ["q0", "q1"]);
   assertEquals(asked(await env.reset({ mask: [false, true] })), ["q0", "q2"]);
@@ -42,7 +42,7 @@ Deno.test("DatasetChatEnv order: FIFO, endless wrap, one item per reset slot, on
   assertEquals(asked(await env.reset()), ["q0", "q1"]);
 });
 
-Deno.test("DatasetChatEnv group_repeats: batch × repeats, groups adjacent", async () => {
+Deno.test("DatasetChatEnv multiplies its batch by 'repeats' for 'groupRepeats', with groups adjacent", async () => {
   await using env = inOrder({ numEnvs: 2, repeats: 3, groupRepeats: true });
   assertEquals({ batchSize: env.batchSize, size: env.size }, { batchSize: [6], size: 6 });
   assertEquals(asked(await env.reset()), ["q0", "q0", "q0", "q1", "q1", "q1"]);
@@ -50,7 +50,7 @@ Deno.test("DatasetChatEnv group_repeats: batch × repeats, groups adjacent", asy
   assertEquals(inOrder({ numEnvs: 2, repeats: 3 }).batchSize, [2]);
 });
 
-Deno.test("DatasetChatEnv.resetDataloader() must rewind, and gives the env", async () => {
+Deno.test("DatasetChatEnv.resetDataloader() rewinds the dataset and returns the env", async () => {
   for (const shuffle of [false, true]) {
     await using env = inOrder({ numEnvs: 2, shuffle });
     const first = asked(await env.reset());
@@ -60,7 +60,7 @@ Deno.test("DatasetChatEnv.resetDataloader() must rewind, and gives the env", asy
   }
 });
 
-Deno.test("DatasetChatEnv shuffles by its seed, in another order each time through", async () => {
+Deno.test("DatasetChatEnv shuffles by its seed, in a different order in each pass", async () => {
   const dataset = Array.from({ length: 50 }, (_, n) => ({ query: `q${n}` }));
   const orders = async (seed: number) => {
     await using env = new DatasetChatEnv({ dataset, seed, numEnvs: 50 });
@@ -73,7 +73,7 @@ Deno.test("DatasetChatEnv shuffles by its seed, in another order each time throu
   assertNotEquals(await orders(2), [first, second]);
 });
 
-Deno.test("DatasetChatEnv reads a folder, its train split unless told otherwise", async () => {
+Deno.test("DatasetChatEnv reads a folder, with its train split by default", async () => {
   const files = { "d/train.jsonl": lines({ text: "a" }), "d/test.csv": "question\nb\n" };
   await withFiles(files, async (folder) => {
     await using train = new DatasetChatEnv({ dataset: `${folder}/d` });
@@ -83,7 +83,7 @@ Deno.test("DatasetChatEnv reads a folder, its train split unless told otherwise"
   });
 });
 
-Deno.test("DatasetChatEnv fails the element whose row is no task, and the others go on", async () => {
+Deno.test("DatasetChatEnv fails only the element whose row is invalid", async () => {
   const rows = `${lines({ query: "a" })}[1]\n{"query":\n${lines({ query: "b" })}`;
   await withFiles({ "d.jsonl": rows }, async (folder) => {
     await using env = new DatasetChatEnv({ dataset: `${folder}/d.jsonl`, shuffle: false, numEnvs: 4 });
@@ -95,7 +95,7 @@ Deno.test("DatasetChatEnv fails the element whose row is no task, and the others
   });
 });
 
-Deno.test("DatasetChatEnv says what is wrong with a file that is missing or broken", async () => {
+Deno.test("DatasetChatEnv reports a file that is missing or invalid", async () => {
   await withFiles({ "d.parquet": "PAR1 broken" }, async (folder) => {
     for (const [name, says] of [["no.jsonl", "No such file"], ["d.parquet", "must be Parquet"]] as const) {
       await using env = new DatasetChatEnv({ dataset: `${folder}/${name}`, numEnvs: 2 });
@@ -107,7 +107,7 @@ Deno.test("DatasetChatEnv says what is wrong with a file that is missing or brok
   });
 });
 
-Deno.test("DatasetChatEnv.stepAndMaybeReset() asks the next row where an episode ended", async () => {
+Deno.test("DatasetChatEnv.stepAndMaybeReset() takes the next row where an episode has ended", async () => {
   const ending = (_index: number, options: object) => {
     return new TransformedEnv(new ChatEnv(options), [
       { step: (step) => ({ ...step, terminated: step.history.prompt.last?.content === "ends" }) },
@@ -120,7 +120,7 @@ Deno.test("DatasetChatEnv.stepAndMaybeReset() asks the next row where an episode
   assertEquals(next.map(({ observation }) => observation?.history.prompt.length), [2, 3, 2]);
 });
 
-Deno.test("DatasetChatEnv.stepAndMaybeReset() loses no element to a row that is no task, and starts none outside its mask", async () => {
+Deno.test("DatasetChatEnv.stepAndMaybeReset() retries an element after an invalid row, and starts none outside its mask", async () => {
   const rows = [...["a", "b"].map((query) => ({ query })), { bad: 1 }, { bad: 2 }];
   const dataset = [...rows, ...["c", "d", "e"].map((query) => ({ query }))];
   const makeEnv = () => new TransformedEnv(new ChatEnv(), [new StepCounter({ maxSteps: 1 })]);
@@ -139,7 +139,7 @@ Deno.test("DatasetChatEnv.stepAndMaybeReset() loses no element to a row that is 
   assertEquals(both.next.map(({ observation }) => observation?.task.query), ["d", "e"]);
 });
 
-Deno.test("DatasetChatEnv reset mask must reach all transforms: no other interpreter restarts", async () => {
+Deno.test("DatasetChatEnv.reset() applies its mask to all transforms: no other interpreter restarts", async () => {
   const pool = new FakePool((_code, globals) => {
     globals.set("n", (globals.get("n") ?? 0) + 1);
     return ok(`${globals.get("n")}`);
@@ -166,7 +166,7 @@ class Riddles extends DatasetChatEnv {
   }
 }
 
-Deno.test("DatasetChatEnv has its class's system prompt unless it is given one", async () => {
+Deno.test("DatasetChatEnv uses its class's system prompt by default", async () => {
   const systems = async (env: DatasetChatEnv) => {
     await using owned = env;
     return (await owned.reset()).map(({ observation }) =>
@@ -177,7 +177,7 @@ Deno.test("DatasetChatEnv has its class's system prompt unless it is given one",
   assertEquals(await systems(new Riddles({ systemPrompt: "own" })), ["own"]);
 });
 
-Deno.test("DatasetChatEnv.fromDataloader() asks the items of any loader, in their own order", async () => {
+Deno.test("DatasetChatEnv.fromDataloader() plays the items of any loader in their order", async () => {
   await using env = DatasetChatEnv.fromDataloader([[{ text: "a" }, { text: "b" }], { text: "c" }], {
     batchSize: [2, 1],
     repeats: 2,
@@ -189,7 +189,7 @@ Deno.test("DatasetChatEnv.fromDataloader() asks the items of any loader, in thei
   assertEquals([asked(await made.reset()), asked(await made.reset())], [["pass 0"], ["pass 1"]]);
 });
 
-Deno.test("DatasetChatEnv refuses numbers that it cannot use", () => {
+Deno.test("DatasetChatEnv rejects numbers out of range", () => {
   assertThrows(() => inOrder({ numEnvs: [] }), RangeError, "must have at least one dimension");
   assertThrows(() => inOrder({ numEnvs: 0, groupRepeats: true }), RangeError, "'batchSize'");
   assertThrows(() => inOrder({ repeats: -1 }), RangeError, "'repeats'");

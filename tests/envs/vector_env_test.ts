@@ -39,7 +39,7 @@ function said(outcomes: readonly (StepOutcome | null)[]): (string | undefined)[]
 
 const CODE = replyAction("```python\nx\n```");
 
-Deno.test("VectorEnv batch: default (1,), int or list accepted, () rejected", () => {
+Deno.test("VectorEnv accepts a number or a list as 'batchSize', defaults to 1, and rejects an empty list", () => {
   assertEquals([chats().batchSize, chats(null).batchSize, chats(3).batchSize], [[1], [1], [3]]);
   const { batchSize, size } = chats([2, 3]);
   assertEquals({ batchSize, size }, { batchSize: [2, 3], size: 6 });
@@ -47,14 +47,14 @@ Deno.test("VectorEnv batch: default (1,), int or list accepted, () rejected", ()
   for (const wrong of [0, -1, 1.5, [2, 0]]) assertThrows(() => chats(wrong), RangeError, "'batchSize'");
 });
 
-Deno.test("VectorEnv batch: multi-dim allowed, its elements one after the other", async () => {
+Deno.test("VectorEnv accepts several axes and lists their elements in order", async () => {
   await using env = chats([2, 3]);
   const tasks = Array.from({ length: 6 }, (_, n) => `q${n}`);
   const outcomes = await env.reset(tasks);
   assertEquals(outcomes.map(({ observation }) => observation?.history.prompt.last?.content), tasks);
 });
 
-Deno.test("VectorEnv batch: ragged content per element, and the order kept", async () => {
+Deno.test("VectorEnv keeps the order of elements with different contents", async () => {
   const lastIsDone = Promise.withResolvers<void>();
   const late: Transform = {
     step: async (step, { task }) => {
@@ -74,7 +74,7 @@ Deno.test("VectorEnv batch: ragged content per element, and the order kept", asy
   ]);
 });
 
-Deno.test("VectorEnv.reset() gives every element one query, task, conversation or History", async () => {
+Deno.test("VectorEnv.reset() starts every element with one query, task, conversation or History", async () => {
   await using env = chats(2);
   const chat = [{ role: "user", content: "c" }];
   for (const asked of ["q", { id: "t", query: "q" }, chat, History.fromChats(chat)]) {
@@ -84,7 +84,7 @@ Deno.test("VectorEnv.reset() gives every element one query, task, conversation o
   }
 });
 
-Deno.test("VectorEnv.reset() has clear errors for null, missing and wrong batch", async () => {
+Deno.test("VectorEnv.reset() rejects null, missing tasks and a wrong number of tasks", async () => {
   await using env = chats(3);
   // deno-lint-ignore no-explicit-any -- what a caller without types may do
   const reset = (tasks: any) => env.reset(tasks);
@@ -97,10 +97,10 @@ Deno.test("VectorEnv.reset() has clear errors for null, missing and wrong batch"
   assertStringIncludes(outcomes[1]?.error?.message ?? "", "expects a task with a 'query', got null");
   assertStringIncludes(outcomes[2]?.error?.message ?? "", "got keys [answer]");
   await using square = chats([2, 2]);
-  await assertRejects(() => square.reset(["a"]), RangeError, "got [1] and [4], the batch of [2, 2]");
+  await assertRejects(() => square.reset(["a"]), RangeError, "got [1] and [4], for a batch of shape [2, 2]");
 });
 
-Deno.test("VectorEnv reset mask must reach all transforms: interpreters of other elements keep their state", async () => {
+Deno.test("VectorEnv.reset() applies its mask to all transforms: other interpreters keep their state", async () => {
   const pool = countingPool();
   await using env = pythonBatch(3, pool);
   await env.reset("q");
@@ -112,7 +112,7 @@ Deno.test("VectorEnv reset mask must reach all transforms: interpreters of other
   assertEquals(pool.alive, 3);
 });
 
-Deno.test("VectorEnv.step() steps the elements of its mask only", async () => {
+Deno.test("VectorEnv.step() steps only the elements of its mask", async () => {
   await using env = pythonBatch(3, countingPool());
   await env.reset("q");
   assertEquals(said(await env.step([CODE, CODE, CODE], { mask: [true, false, true] })), [
@@ -123,7 +123,7 @@ Deno.test("VectorEnv.step() steps the elements of its mask only", async () => {
   assertEquals(said(await env.step([CODE, CODE, null])), ["2", "1", undefined]);
 });
 
-Deno.test("VectorEnv: one failing element never disturbs another", async () => {
+Deno.test("VectorEnv keeps other elements running when one fails", async () => {
   const failing: Transform = {
     reset: (observation) => {
       if (observation.task.query === "fails at reset") throw new SandboxError("no session");
@@ -154,7 +154,7 @@ Deno.test("VectorEnv: one failing element never disturbs another", async () => {
   assertEquals(said(await env.step(["1", "2", "3", "4"].map(replyAction))), ["1", "2", "3", "4"]);
 });
 
-Deno.test("VectorEnv records an env that cannot be made, and makes it at the next reset", async () => {
+Deno.test("VectorEnv records a failure to make an env, and tries again at the next reset", async () => {
   let tries = 0;
   const makeEnv = (index: number) => {
     if (index === 1 && tries++ === 0) throw new Error("no room");
@@ -165,7 +165,7 @@ Deno.test("VectorEnv records an env that cannot be made, and makes it at the nex
   assertEquals((await env.reset("q")).map(({ error }) => error?.message), [undefined, undefined]);
 });
 
-Deno.test("VectorEnv.stepAndMaybeReset() makes a partial reset of what ended or failed", async () => {
+Deno.test("VectorEnv.stepAndMaybeReset() resets only the elements that ended or failed", async () => {
   const failing: Transform = {
     action: (action) => {
       if (action.history?.response?.last?.content === "fails") throw new Error("broken");
@@ -191,7 +191,7 @@ Deno.test("VectorEnv.stepAndMaybeReset() makes a partial reset of what ended or 
   ]);
 });
 
-Deno.test("VectorEnv gives each element, and each of its episodes, a seed of its own", async () => {
+Deno.test("VectorEnv gives each episode of each element its own seed", async () => {
   const seen: (number | undefined)[] = [];
   const noting: Transform = { reset: (observation, { seed }) => (seen.push(seed), observation) };
   const seeds = async (env: VectorEnv, seed?: number) => {
@@ -208,7 +208,7 @@ Deno.test("VectorEnv gives each element, and each of its episodes, a seed of its
   assertEquals([...await seeds(other, 7), ...await seeds(other)], first);
 });
 
-Deno.test("VectorEnv runs its elements at once", async () => {
+Deno.test("VectorEnv runs its elements in parallel", async () => {
   const all = Promise.withResolvers<void>();
   let waiting = 0;
   const together: Transform = {
@@ -223,7 +223,7 @@ Deno.test("VectorEnv runs its elements at once", async () => {
   assertEquals((await env.step(Array.from({ length: 8 }, () => replyAction("a")))).length, 8);
 });
 
-Deno.test("VectorEnv rejects when it is aborted, once nothing is running any more", async () => {
+Deno.test("VectorEnv rejects when it is aborted, after all elements have stopped", async () => {
   const abort = new AbortController();
   let running = 0;
   const stuck: Transform = {
@@ -243,7 +243,7 @@ Deno.test("VectorEnv rejects when it is aborted, once nothing is running any mor
   await assertRejects(() => env.reset("q", { signal: abort.signal }), TypeError, "stop");
 });
 
-Deno.test("VectorEnv disposes every env, also when one cannot be disposed", async () => {
+Deno.test("VectorEnv disposes every env, even if one cannot be disposed", async () => {
   const disposed: number[] = [];
   const makeEnv = (index: number): Env => ({
     reset: (task) => new ChatEnv().reset(task),

@@ -14,7 +14,7 @@ function turn(number: number, promptTokens: number | undefined, ids?: number[]) 
   });
 }
 
-Deno.test("episodeTokens() masks what was sampled and nothing else", () => {
+Deno.test("episodeTokens() masks exactly the sampled tokens", () => {
   const ids = [1, 2, 50, 51, 3, 4, 52, 5];
   assertEquals(episodeTokens(ids, [turn(1, 2, [50, 51]), turn(2, 6, [52])]), {
     ids,
@@ -22,12 +22,12 @@ Deno.test("episodeTokens() masks what was sampled and nothing else", () => {
   });
 });
 
-Deno.test("episodeTokens() gives null when the env did not keep what was sampled", () => {
+Deno.test("episodeTokens() returns null if the env did not keep the sampled tokens", () => {
   assertEquals(episodeTokens([1, 2, 50, 99], [turn(1, 2, [50, 51])]), null);
   assertEquals(episodeTokens([1, 2, 50], [turn(1, 2, [50, 51])]), null);
 });
 
-Deno.test("episodeTokens() gives nothing where env or policy do not deal in tokens", () => {
+Deno.test("episodeTokens() returns undefined if the env or the policy has no tokens", () => {
   assertEquals(episodeTokens(undefined, [turn(1, undefined, [50])]), undefined);
   assertEquals(episodeTokens([1, 2], [turn(1, 2)]), undefined);
   assertEquals(episodeTokens([1, 2], [turn(1, undefined, [2])]), undefined);
@@ -61,7 +61,7 @@ class TokenEnv implements Env {
   }
 }
 
-Deno.test("rollout() gives the trainer an episode's tokens with their loss mask", async () => {
+Deno.test("rollout() returns an episode's tokens with their loss mask", async () => {
   await using env = new TokenEnv();
   const message = { role: "assistant", content: "x" };
   const seen: unknown[] = [];

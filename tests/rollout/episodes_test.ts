@@ -3,14 +3,14 @@ import { episodesOf } from "../../src/rollout/episodes.ts";
 
 const TASKS = ["a", "b"].map((id) => ({ id, query: "q" }));
 
-Deno.test("episodesOf() gives each task's episodes side by side, but for those that are skipped", async () => {
+Deno.test("episodesOf() yields each task's episodes adjacent, without skipped ones", async () => {
   const skip = ({ id }: { id: string }, sample: number) => id === "b" && sample === 2;
   const episodes = await Array.fromAsync(episodesOf(TASKS, { samples: 3, skip }));
   assertEquals(episodes.map(({ task, sample }) => `${task.id}${sample}`), ["a1", "a2", "a3", "b1", "b3"]);
   assertEquals(episodes.some((episode) => "seed" in episode), false);
 });
 
-Deno.test("episodesOf() gives each episode a seed that depends on nothing but seed, task and sample", async () => {
+Deno.test("episodesOf() derives each episode's seed from the seed, the task and the sample only", async () => {
   const seeds = async (tasks: typeof TASKS, seed: number) =>
     (await Array.fromAsync(episodesOf(tasks, { samples: 2, seed }))).map(({ seed }) => seed);
   const all = await seeds(TASKS, 1);
@@ -20,7 +20,7 @@ Deno.test("episodesOf() gives each episode a seed that depends on nothing but se
   assertEquals(all.every((seed = -1) => Number.isInteger(seed) && seed >= 0 && seed < 2 ** 31), true);
 });
 
-Deno.test("episodesOf() refuses a number of samples that cannot be played", async () => {
+Deno.test("episodesOf() rejects an invalid number of samples", async () => {
   for (const samples of [0, -1, 1.5, NaN]) {
     await assertRejects(() => episodesOf(TASKS, { samples }).next(), RangeError, "'samples'");
   }

@@ -17,19 +17,19 @@ const grader: Grader = {
 
 const broken: Grader = { name: "broken", grade: () => Promise.reject(new Error("no judge")) };
 
-Deno.test("gradeTrajectory() puts a score with its parts in the place of the reward", async () => {
+Deno.test("gradeTrajectory() replaces the reward by a score with its parts", async () => {
   const { reward, rewardParts } = await gradeTrajectory(EPISODE, grader);
   assertEquals({ reward, rewardParts }, { reward: 2, rewardParts: { levels: 2, level: 3 } });
 });
 
-Deno.test("gradeTrajectory() keeps why there is no score, until there is one", async () => {
+Deno.test("gradeTrajectory() records why there is no score, until there is one", async () => {
   const without: Grader = { name: "without", grade: () => ({ score: null, reason: "no tests" }) };
   const graded = await gradeTrajectory(EPISODE, without);
   assertEquals([graded.reward, graded.unscored], [null, "no tests"]);
   assertEquals("unscored" in await gradeTrajectory(graded, grader), false);
 });
 
-Deno.test("gradeTrajectory() writes a grader that fails on the episode, whose reward is null", async () => {
+Deno.test("gradeTrajectory() records a failing grader on the episode, with reward null", async () => {
   const { reward, error } = await gradeTrajectory(EPISODE, broken);
   assertEquals({ reward, error }, {
     reward: null,
@@ -37,7 +37,7 @@ Deno.test("gradeTrajectory() writes a grader that fails on the episode, whose re
   });
 });
 
-Deno.test("gradeTrajectory() leaves a failed episode unscored, and grades anew where a grader had failed", async () => {
+Deno.test("gradeTrajectory() leaves a failed episode unscored, and grades again if only a grader had failed", async () => {
   const error = { boundary: "policy", name: "PolicyError", message: "down" } as const;
   const failed = await gradeTrajectory({ ...EPISODE, error }, grader);
   assertEquals([failed.reward, failed.error], [null, error]);
@@ -45,7 +45,7 @@ Deno.test("gradeTrajectory() leaves a failed episode unscored, and grades anew w
   assertEquals([again.reward, again.error], [2, undefined]);
 });
 
-Deno.test("gradeTrajectory() rejects when it was aborted", async () => {
+Deno.test("gradeTrajectory() rejects when it is aborted", async () => {
   const signal = AbortSignal.abort(new TypeError("stop"));
   const heeding: Grader = { name: "heeding", grade: ({ signal }) => (signal?.throwIfAborted(), 1) };
   await assertRejects(() => gradeTrajectory(EPISODE, heeding, { signal }), TypeError, "stop");

@@ -15,7 +15,7 @@ import { workspaceViewOf } from "../../src/envs/workspace/workspace_view.ts";
 
 const TASK = { id: "number", query: "" };
 
-Deno.test("makeMLGym() plays a task: what is validated is rewarded, what is printed is not", async () => {
+Deno.test("makeMLGym() rewards validated work, not printed scores", async () => {
   await using folder = await TempFolder.of(numberTask());
   await using env = await makeMLGym({ task: folder.path, rewardWrongFormat: -0.5, rewardAt: "validate" });
   const forged = "echo \"Baseline Score: {'Score': 0}\"; echo \"Evaluation Score: {'Score': 99}\"";
@@ -34,7 +34,7 @@ Deno.test("makeMLGym() plays a task: what is validated is rewarded, what is prin
   assertEquals(played.tokens?.ids.length, played.tokens?.lossMask.length);
 });
 
-Deno.test("makeMLGym() evaluates the work as it is when the steps are used up", async () => {
+Deno.test("makeMLGym() evaluates the current work when no steps are left", async () => {
   await using folder = await TempFolder.of(numberTask());
   await using env = await makeMLGym({ task: folder.path, maxSteps: 1 });
   const replies = [saying("echo 3 > answer.txt"), saying("echo 5 > answer.txt")];
@@ -57,7 +57,7 @@ Deno.test("makeMLGym() plays several tasks, each in its own workspace", async ()
   assertEquals([...seen].toSorted(), [["a", "1"], ["b", "2"]]);
 });
 
-Deno.test("makeMLGym() wants one task, or several", async () => {
+Deno.test("makeMLGym() requires either 'task' or 'tasks'", async () => {
   await assertRejects(
     () => makeMLGym({}),
     RangeError,
@@ -76,7 +76,7 @@ Deno.test("makeMLGym() wants one task, or several", async () => {
   );
 });
 
-Deno.test("Workspaces open each task once, and again when it was closed", async () => {
+Deno.test("Workspaces open each task once, and again after it was closed", async () => {
   await using folder = await TempFolder.of(numberTask());
   const tasks = [await loadWorkspaceTask(folder.path)];
   await using workspaces = new Workspaces({ tasks, agent: await loadAgentConfig() });
@@ -93,14 +93,14 @@ Deno.test("Workspaces open each task once, and again when it was closed", async 
   await env.reset(TASK);
 });
 
-Deno.test("Workspaces refuse what cannot be played", async () => {
+Deno.test("Workspaces reject tasks that cannot be played", async () => {
   await using folder = await TempFolder.of({ "task.yaml": "id: a\nname: A\ndescription: d\n" });
   const task = await loadWorkspaceTask(folder.path);
   const agent = await loadAgentConfig();
   assertThrows(
     () => new Workspaces({ tasks: [task], agent }),
     RangeError,
-    "Cannot play task 'a' as it must say how",
+    "Cannot play task 'a' as it must have 'evaluation.module'",
   );
   const same = { ...task, faults: undefined };
   assertThrows(() => new Workspaces({ tasks: [same, { ...same }], agent }), RangeError, "two are 'a'");

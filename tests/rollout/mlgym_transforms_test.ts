@@ -16,7 +16,7 @@ import { type FakeAnswer, FakeWorkspaceEnv, scored } from "../transforms/mlgym/f
 
 const TASK = { id: "t", query: "" };
 
-Deno.test("mlgymTransforms() tell the task at first and then what each command printed, without delay", async () => {
+Deno.test("mlgymTransforms() show the task first, then the output of each command", async () => {
   const { env, fake } = await wrapped({ "ls": { output: "a.py\n" }, "true": {} });
   await using _ = env;
   const start = await env.reset(TASK);
@@ -37,7 +37,7 @@ Deno.test("mlgymTransforms() tell the task at first and then what each command p
   assertEquals(mlgymRecordOf(silent).retry, false);
 });
 
-Deno.test("mlgymTransforms() ask once more for a command, charge for it, and run nothing", async () => {
+Deno.test("mlgymTransforms() ask again for a command, with a penalty, and run nothing", async () => {
   const { env, fake } = await wrapped({}, { rewardWrongFormat: -0.5 });
   await using _ = env;
   await env.reset(TASK);
@@ -57,7 +57,7 @@ Deno.test("mlgymTransforms() ask once more for a command, charge for it, and run
   ]);
 });
 
-Deno.test("mlgymTransforms() end an episode whose policy finds no format four times in a row", async () => {
+Deno.test("mlgymTransforms() end an episode after four replies in a row without a command", async () => {
   const { env, fake } = await wrapped({}, { rewardWrongFormat: -1 });
   await using _ = env;
   await env.reset(TASK);
@@ -73,7 +73,7 @@ Deno.test("mlgymTransforms() end an episode whose policy finds no format four ti
   assertEquals(fake.commands, ["ls\n", "exit_format"]);
 });
 
-Deno.test("mlgymTransforms() do not reward an evaluation twice when a reply holds no command", async () => {
+Deno.test("mlgymTransforms() reward an evaluation once if the next reply holds no command", async () => {
   const { env } = await wrapped({ validate: { evaluation: scored(3) } }, { rewardAt: "validate" });
   await using _ = env;
   await env.reset(TASK);
@@ -81,7 +81,7 @@ Deno.test("mlgymTransforms() do not reward an evaluation twice when a reply hold
   assertEquals((await env.step(replyAction("well"))).reward, null);
 });
 
-Deno.test("mlgymTransforms() pay nothing for what a program prints", async () => {
+Deno.test("mlgymTransforms() give no reward for a score that a program prints", async () => {
   const forged = "Baseline Score: {'Score': 0}\nEvaluation Score: {'Score': 99}";
   const { env } = await wrapped({ cheat: { output: forged } });
   await using _ = env;
@@ -90,7 +90,7 @@ Deno.test("mlgymTransforms() pay nothing for what a program prints", async () =>
   assertEquals([step.reward, step.rewardParts], [null, undefined]);
 });
 
-Deno.test("mlgymTransforms() leave the newest observations whole, and the first message", async () => {
+Deno.test("mlgymTransforms() keep the newest observations and the first message at full length", async () => {
   const { env } = await wrapped({ a: { output: "1\n2\n3\n" } }, { lastObservations: 2 });
   await using _ = env;
   await env.reset(TASK);
@@ -108,7 +108,7 @@ Deno.test("mlgymTransforms() leave the newest observations whole, and the first 
   assertEquals(text(again.history.prompt, 3), "Old output omitted (4 lines)");
 });
 
-Deno.test("mlgymTransforms() say demonstrations before the task, or put them into the history", async () => {
+Deno.test("mlgymTransforms() put demonstrations before the task, or into the history", async () => {
   const demonstrations = [
     History.fromChats([{ role: "user", content: "u" }, { role: "assistant", content: "a" }]),
   ];
@@ -143,7 +143,7 @@ Deno.test("mlgymTransforms() sample a task for each episode, the same for the sa
   );
 });
 
-Deno.test("mlgymTransforms() play the task that an episode names, else the first", async () => {
+Deno.test("mlgymTransforms() play the task that an episode names, or else the first", async () => {
   const tasks = ["a", "b"].map((id) => workspaceTask({ id, name: `Task ${id}` }));
   const { env } = await wrapped({}, { tasks });
   await using _ = env;
@@ -152,7 +152,7 @@ Deno.test("mlgymTransforms() play the task that an episode names, else the first
   assertEquals(await system(TASK), "SYSTEM Task a");
 });
 
-Deno.test("mlgymTransforms() give each prompt as text, and read what was written behind it", async () => {
+Deno.test("mlgymTransforms() give each prompt as text, and read the response after it", async () => {
   const tokenizer = await tinyTokenizer();
   const { env, fake } = await wrapped({}, { tokenizer, chatTemplateName: "chatml_format" });
   await using _ = env;
@@ -172,14 +172,14 @@ Deno.test("mlgymTransforms() give each prompt as text, and read what was written
   ]);
 });
 
-Deno.test("mlgymTransforms() want a template where prompts are text", async () => {
+Deno.test("mlgymTransforms() require a template if prompts are text", async () => {
   const tokenizer = { ...await tinyTokenizer(), chatTemplate: undefined };
   const agent = await agentConfig();
   const options = { tasks: [workspaceTask()], agent, samples: false, tokenizer };
   assertThrows(() => mlgymTransforms(options), TypeError, "Failed to determine chat template.");
 });
 
-Deno.test("mlgymTransforms() say what is wrong with a state or a template", async () => {
+Deno.test("mlgymTransforms() report an invalid state or template", async () => {
   const odd = await wrapped({ ls: { state: "{oops" } });
   await using _ = odd.env;
   await odd.env.reset(TASK);
@@ -198,7 +198,7 @@ Deno.test("mlgymTransforms() say what is wrong with a state or a template", asyn
   );
 });
 
-Deno.test("mlgymTransforms() let a trainer append tokens: a reply, then one message of the user", async () => {
+Deno.test("mlgymTransforms() let a trainer append tokens: a reply, then one user message", async () => {
   const { env } = await wrapped({ submit: { evaluation: scored(4), exitStatus: "submitted" } });
   await using _ = env;
   const policy = scriptedPolicy({ replies: () => ["Hm.\n```\nls\n```", "no command", "```\nsubmit\n```"] });

@@ -10,12 +10,12 @@ const policy = scriptedPolicy({ replies: () => ["hello"] });
 const result = await trainingRollout(env, policy, byteTokenizer(), { family: "qwen", seed: 7 });
 const line = JSON.stringify(result);
 
-Deno.test("parseInteraction() takes a line that was written, and keys that it does not know", () => {
+Deno.test("parseInteraction() accepts a written line, and unknown keys", () => {
   assertEquals(parseInteraction(JSON.parse(line)), result);
   assertEquals<unknown>(parseInteraction({ ...result, more: 1 }), { ...result, more: 1 });
 });
 
-Deno.test("parseInteraction() says what is wrong with a line that is none", () => {
+Deno.test("parseInteraction() reports what is invalid in a line", () => {
   const cases: [unknown, string][] = [
     [[], "expected object"],
     [{ ...result, status: "lost" }, "status: "],

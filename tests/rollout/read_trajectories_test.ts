@@ -22,12 +22,12 @@ const EPISODE: Trajectory = {
   error: { boundary: "policy", name: "PolicyError", message: "down", fault: "unreachable" },
 };
 
-Deno.test("readTrajectories() gives back what was written", async () => {
+Deno.test("readTrajectories() returns the written trajectories", async () => {
   const line = JSON.stringify(EPISODE);
   assertEquals(await read(`${line}\n\n${line}\n`), { read: [EPISODE, EPISODE], warnings: [] });
 });
 
-Deno.test("readTrajectories() takes what another program wrote: a task and messages are enough", async () => {
+Deno.test("readTrajectories() accepts lines with only a task and messages", async () => {
   const { read: [episode] } = await read('{"task":{"id":"a","query":"q"},"messages":[],"extra":{"x":1}}');
   const { task, reward, sample, turns, toolResults } = episode ?? EPISODE;
   assertEquals({ task, reward, sample, turns, toolResults }, {
@@ -40,7 +40,7 @@ Deno.test("readTrajectories() takes what another program wrote: a task and messa
   assertEquals(Object.hasOwn(episode ?? {}, "extra"), true);
 });
 
-Deno.test("readTrajectories() drops a last line that a killed run left half written, with a warning", async () => {
+Deno.test("readTrajectories() drops an incomplete last line with a warning", async () => {
   const line = JSON.stringify(EPISODE);
   const bytes = new TextEncoder().encode(`${line}\n${line}`);
   const accent = bytes.lastIndexOf(0xc3);
@@ -52,7 +52,7 @@ Deno.test("readTrajectories() drops a last line that a killed run left half writ
   assertEquals((await read(bytes)).read.length, 2);
 });
 
-Deno.test("readTrajectories() says which line is no episode, and why", async () => {
+Deno.test("readTrajectories() names the line that is not an episode, and why", async () => {
   const faults: [string, string][] = [
     ["{oops", ".jsonl:2: "],
     ["[]", ".jsonl:2: "],

@@ -24,7 +24,7 @@ function envs(pool: FakePool) {
     new TransformedEnv(new ChatEnv(), [new PythonInterpreter({ pool }), new StepCounter({ maxSteps: 1 })]);
 }
 
-Deno.test("rolloutAll() plays every task, no more at once than it may, and gives all leases back", async () => {
+Deno.test("rolloutAll() plays every task within 'concurrency', and releases all leases", async () => {
   const pool = new FakePool(async (code) => {
     await new Promise((resolve) => setTimeout(resolve, 5 - Number(code) % 5));
     return ok(code);
@@ -42,7 +42,7 @@ Deno.test("rolloutAll() plays every task, no more at once than it may, and gives
   assertEquals({ alive: pool.alive, most: pool.most }, { alive: 0, most: 3 });
 });
 
-Deno.test("rolloutAll() lets no episode that fails disturb another", async () => {
+Deno.test("rolloutAll() continues with other episodes when one fails", async () => {
   const pool = new FakePool((code) => code === "1" ? Promise.reject(new Error("broken")) : ok(code));
   const makeEnv = ({ id }: Task) => {
     if (id === "2") throw new Error("no env");
@@ -58,7 +58,7 @@ Deno.test("rolloutAll() lets no episode that fails disturb another", async () =>
   assertEquals(pool.alive, 0);
 });
 
-Deno.test("rolloutAll() keeps an episode whose env cannot be disposed, saying so", async () => {
+Deno.test("rolloutAll() keeps an episode whose env cannot be disposed, and records the failure", async () => {
   const makeEnv = () => {
     const stuck = { [Symbol.asyncDispose]: () => Promise.reject(new Error("stuck")) };
     return new TransformedEnv(new ChatEnv(), [new StepCounter({ maxSteps: 1 }), stuck]);
@@ -67,7 +67,7 @@ Deno.test("rolloutAll() keeps an episode whose env cannot be disposed, saying so
   assertEquals([trajectory?.truncated, trajectory?.error?.message], [true, "stuck"]);
 });
 
-Deno.test("rolloutAll() leaves nothing running when it is aborted or its caller stops", async () => {
+Deno.test("rolloutAll() stops everything when it is aborted or its caller stops", async () => {
   for (const abort of [new AbortController(), undefined]) {
     const pool = new FakePool((code, _globals, { signal }) => {
       if (code === "0") return ok();
@@ -87,7 +87,7 @@ Deno.test("rolloutAll() leaves nothing running when it is aborted or its caller 
   }
 });
 
-Deno.test("rolloutAll() plays an episode from its start where its env does not say again what it said", async () => {
+Deno.test("rolloutAll() plays a resumed episode from its start if its env responds differently", async () => {
   let said = 0;
   const echo = (text: () => string): Transform => ({
     step(step) {
@@ -120,7 +120,7 @@ Deno.test("rolloutAll() plays an episode from its start where its env does not s
   assertEquals(made, [false, true, true, false]);
 });
 
-Deno.test("rolloutAll() refuses limits that no episode can keep before anything starts", async () => {
+Deno.test("rolloutAll() rejects invalid limits before anything starts", async () => {
   const options = { makeEnv: () => new ChatEnv(), policy };
   await assertRejects(
     () => rolloutAll(tasks(1), { ...options, maxTurns: 0 }).next(),
@@ -130,7 +130,7 @@ Deno.test("rolloutAll() refuses limits that no episode can keep before anything 
   await assertRejects(() => rolloutAll(tasks(1), { ...options, concurrency: 0 }).next(), RangeError);
 });
 
-Deno.test("rolloutAll() plays several episodes of a task side by side, each with its number and its seed", async () => {
+Deno.test("rolloutAll() plays several episodes of a task, each with its number and its seed", async () => {
   const started: string[] = [];
   const given = await Array.fromAsync(rolloutAll(tasks(2), {
     makeEnv: envs(new FakePool()),

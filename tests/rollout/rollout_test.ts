@@ -24,7 +24,7 @@ function pythonEnv(pool: SessionPool): Env {
   ]);
 }
 
-Deno.test("rollout() plays an episode to its end and writes it down", async () => {
+Deno.test("rollout() plays an episode to its end and records it", async () => {
   const pool = new FakePool((code) => code === "1 / 0" ? bad("error") : ok("18\n"));
   const replies = ["```python\n1 / 0\n```\n```python\nprint(18)\n```", "The answer is 18"];
   await using env = pythonEnv(pool);
@@ -51,7 +51,7 @@ Deno.test("rollout() plays an episode to its end and writes it down", async () =
   assert(trajectory.times.totalMs >= trajectory.times.envMs);
 });
 
-Deno.test("rollout() with calculatorPolicy() works a reference out over two turns", async () => {
+Deno.test("rollout() with calculatorPolicy() computes a reference solution in two turns", async () => {
   await using env = pythonEnv(new FakePool(fakeArithmetic));
   const reference = "<<24*15=360>> <<360*40=14400>> <<14400*.1=1440>> <<14400-1440=12960>>";
   const task = { id: "t", query: "q", answer: "12,960", reference };
@@ -63,7 +63,7 @@ Deno.test("rollout() with calculatorPolicy() works a reference out over two turn
   });
 });
 
-Deno.test("rollout() never shows the answer to the policy", async () => {
+Deno.test("rollout() hides the answer from the policy", async () => {
   const seen: unknown[] = [];
   const policy: Policy = {
     reply: (history, { task }) => Promise.resolve(`${seen.push(JSON.stringify({ history, task }))}`),
@@ -73,14 +73,14 @@ Deno.test("rollout() never shows the answer to the policy", async () => {
   assertEquals(seen.map((text) => String(text).includes("SECRET")), [false]);
 });
 
-Deno.test("rollout() truncates an episode that its env would let go on", async () => {
+Deno.test("rollout() truncates an episode at 'maxTurns'", async () => {
   await using env = new ChatEnv();
   const policy: Policy = { reply: () => Promise.resolve("and so on") };
   const { turns, truncated, reward } = await rollout(env, policy, { id: "t", query: "q" }, { maxTurns: 3 });
   assertEquals({ turns, truncated, reward }, { turns: 3, truncated: true, reward: null });
 });
 
-Deno.test("rollout() records a policy that fails, with what was said before", async () => {
+Deno.test("rollout() records a failing policy, with the earlier messages", async () => {
   await using env = pythonEnv(new FakePool(() => ok("1\n")));
   const task = { id: "t", query: "q", answer: "1", replies: ["```python\n1\n```"] };
   const { error, reward, messages } = await rollout(env, scriptedPolicy(), task);
@@ -91,14 +91,14 @@ Deno.test("rollout() records a policy that fails, with what was said before", as
   });
 });
 
-Deno.test("rollout() records a reply that is no text as the policy's failure", async () => {
+Deno.test("rollout() records an invalid reply as the policy's failure", async () => {
   await using env = new ChatEnv();
   const policy = { reply: () => Promise.resolve(JSON.parse("7")) };
   const { error } = await rollout(env, policy, { id: "t", query: "q" });
   assertEquals(error?.boundary, "policy");
 });
 
-Deno.test("rollout() records a sandbox that breaks, with the reply that broke it", async () => {
+Deno.test("rollout() records a sandbox failure, with the reply that caused it", async () => {
   await using env = pythonEnv(new FakePool(() => Promise.reject(new Error("pipe broken"))));
   const task = { id: "t", query: "q", replies: ["```python\n1\n```"] };
   const { error, messages, terminated } = await rollout(env, scriptedPolicy(), task);
@@ -109,7 +109,7 @@ Deno.test("rollout() records a sandbox that breaks, with the reply that broke it
   });
 });
 
-Deno.test("rollout() rejects when it is aborted, and when no episode can be played", async () => {
+Deno.test("rollout() rejects when it is aborted, and for an invalid 'maxTurns'", async () => {
   await using env = new ChatEnv();
   const policy: Policy = { reply: () => Promise.resolve("x") };
   const task = { id: "t", query: "q" };
@@ -118,7 +118,7 @@ Deno.test("rollout() rejects when it is aborted, and when no episode can be play
   await assertRejects(() => rollout(env, policy, task, { maxTurns: 0 }), RangeError, "'maxTurns'");
 });
 
-Deno.test("rollout() writes down each turn: its times, its reward, and what the server told", async () => {
+Deno.test("rollout() records each turn: its times, its reward, and the server's data", async () => {
   await using env = pythonEnv(new FakePool(() => ok("18\n")));
   const tokens = { ids: [4, 5], logProbs: [-0.1, -0.2] };
   const usage = { promptTokens: 7, replyTokens: 2 };
@@ -142,7 +142,7 @@ Deno.test("rollout() writes down each turn: its times, its reward, and what the 
   assert(played.steps.every(({ policyMs, envMs }) => policyMs >= 0 && (envMs ?? -1) >= 0));
 });
 
-Deno.test("rollout() gives the seed to env and policy", async () => {
+Deno.test("rollout() passes the seed to env and policy", async () => {
   const seen: unknown[] = [];
   await using env = new TransformedEnv(new ChatEnv(), [{
     reset: (observation, { seed }) => {
@@ -155,7 +155,7 @@ Deno.test("rollout() gives the seed to env and policy", async () => {
   assertEquals(seen, [11, 11]);
 });
 
-Deno.test("rollout() discards a reply that the server aborted, and keeps what was said before", async () => {
+Deno.test("rollout() drops a reply that the server aborted, and keeps the earlier messages", async () => {
   await using env = new ChatEnv();
   const policy = scriptedPolicy({
     script: (history) =>
@@ -172,7 +172,7 @@ Deno.test("rollout() discards a reply that the server aborted, and keeps what wa
   ]);
 });
 
-Deno.test("rollout() takes a reply that was cut off for an answer like any other", async () => {
+Deno.test("rollout() uses a reply that was cut off by its length", async () => {
   await using env = pythonEnv(new FakePool());
   const message = { role: "assistant", content: "The answer is 18", is_complete: false };
   const policy = scriptedPolicy({ script: () => ({ message, finishReason: "length" }) });

@@ -60,7 +60,7 @@ function consistent(result: InteractionResult): void {
   assertEquals(JSON.parse(JSON.stringify(result)), result, "it is one JSON line");
 }
 
-Deno.test("trainingRollout() plays to the end: reward and its parts, messages, tokens, info", async () => {
+Deno.test("trainingRollout() plays to the end and returns reward, parts, messages, tokens and info", async () => {
   const recording = { observations: ["found", STOP], reward: 1, rewardParts: { database: 1, outputs: null } };
   const { result, env } = await play(recording, sampling(CALL, "It is a."));
   consistent(result);
@@ -86,7 +86,7 @@ Deno.test("trainingRollout() plays to the end: reward and its parts, messages, t
   assertEquals(result.task_id, "recorded/test/0");
 });
 
-Deno.test("trainingRollout() asks for one call in a reply, and says so in each prompt", async () => {
+Deno.test("trainingRollout() asks for one call per reply in each prompt", async () => {
   const policy = sampling(CALL, "bye");
   const { result } = await play({ observations: ["found", STOP] }, policy);
   assertStringIncludes(result.prompt, "you are allowed to call one or no function");
@@ -95,14 +95,14 @@ Deno.test("trainingRollout() asks for one call in a reply, and says so in each p
   assert(other.result.prompt.startsWith("!<|im_start|>"));
 });
 
-Deno.test("trainingRollout() with no steps is truncated behind the prompt", async () => {
+Deno.test("trainingRollout() with no steps is truncated after the prompt", async () => {
   const { result } = await play({ observations: [] }, sampling(), { maxSteps: 0 });
   consistent(result);
   assertEquals([result.status, result.response, result.response_length], ["truncated", "", 0]);
   assertEquals([result.reward, result.errors], [null, []]);
 });
 
-Deno.test("trainingRollout() is truncated when its steps are used up", async () => {
+Deno.test("trainingRollout() is truncated when no steps are left", async () => {
   const { result } = await play({ observations: ["a", "b"] }, sampling(CALL, CALL), { maxSteps: 2 });
   consistent(result);
   assertEquals([result.status, result.reward, result.turns.length], ["truncated", 0, 2]);
@@ -118,7 +118,7 @@ Deno.test("trainingRollout() leaves out a reply that the server aborted", async 
   assertEquals(result.errors.map(({ boundary, fault }) => [boundary, fault]), [["policy", "aborted"]]);
 });
 
-Deno.test("trainingRollout() takes a reply that was cut off as it is, and masks the end that was not sampled", async () => {
+Deno.test("trainingRollout() keeps a reply that was cut off, and masks the end token that was not sampled", async () => {
   const cut: Reply = {
     message: { role: "assistant", content: "<tool_call>\n{", is_complete: false },
     tokens: { ids: tokenizer.encode("<tool_call>\n{") },
@@ -149,7 +149,7 @@ Deno.test("trainingRollout() runs the first of several calls and records the oth
   ]);
 });
 
-Deno.test("trainingRollout() leaves out a reply that the parser breaks on", async () => {
+Deno.test("trainingRollout() leaves out a reply that makes the parser throw", async () => {
   const toolCalls = {
     parse: () => {
       throw new Error("no grammar");
@@ -165,7 +165,7 @@ Deno.test("trainingRollout() leaves out a reply that the parser breaks on", asyn
   assertEquals(result.turns.map(({ sampled }) => sampled), [undefined]);
 });
 
-Deno.test("trainingRollout() keeps the reply that an env failed on", async () => {
+Deno.test("trainingRollout() keeps the reply at which the env failed", async () => {
   const { result } = await play(
     { observations: ["found", new Error("the user is gone")] },
     sampling(CALL, "x"),
@@ -180,7 +180,7 @@ Deno.test("trainingRollout() keeps the reply that an env failed on", async () =>
   ]]);
 });
 
-Deno.test("trainingRollout() ends an episode whose server and tokenizer do not agree", async () => {
+Deno.test("trainingRollout() ends an episode whose server and tokenizer do not match", async () => {
   const wrong: Reply = {
     message: { role: "assistant", content: "x" },
     tokens: { ids: tokenizer.encode("yy") },
@@ -192,7 +192,7 @@ Deno.test("trainingRollout() ends an episode whose server and tokenizer do not a
   assertEquals(result.turns.map(({ sampled }) => sampled !== undefined), [true, false]);
 });
 
-Deno.test("trainingRollout() of a task that the env does not have is an error on that episode", async () => {
+Deno.test("trainingRollout() records an unknown task as an error of the episode", async () => {
   await using env = new RecordedEnv({ observations: [] });
   env.reset = () => Promise.reject(new RangeError("Cannot reset as task 9 is out of range"));
   const result = await trainingRollout(env, sampling(), tokenizer, { taskIndex: 9 });
@@ -201,7 +201,7 @@ Deno.test("trainingRollout() of a task that the env does not have is an error on
   assertStringIncludes(result.errors[0]?.message ?? "", "out of range");
 });
 
-Deno.test("trainingRollout() that is stopped gives what there is, and goes on from it", async () => {
+Deno.test("trainingRollout() returns a partial result when it is stopped, and resumes from it", async () => {
   const observations = ["one", "two", STOP];
   const stop = new AbortController();
   const whole = await play({ observations, reward: 1 }, sampling(CALL, `${CALL} `, "x"));
@@ -225,7 +225,7 @@ Deno.test("trainingRollout() that is stopped gives what there is, and goes on fr
   assertEquals(resumed, expected);
 });
 
-Deno.test("trainingRollout() goes on from a reply whose stop text the server cut off", async () => {
+Deno.test("trainingRollout() resumes from a reply whose stop text the server cut off", async () => {
   const reply = {
     message: { role: "assistant", content: "x" },
     tokens: { ids: tokenizer.encode("x STOP") },
@@ -238,14 +238,14 @@ Deno.test("trainingRollout() goes on from a reply whose stop text the server cut
   assertStringIncludes(tokenizer.decode(result.tokens), "x STOP<|im_end|>");
 });
 
-Deno.test("trainingRollout() does not go on where the env says something else than it did", async () => {
+Deno.test("trainingRollout() does not resume if the env responds differently", async () => {
   const { result: saved } = await play({ observations: ["one"] }, sampling(CALL), { maxSteps: 1 });
   const { result } = await play({ observations: ["other", STOP] }, sampling("x"), { resume: saved });
   assertEquals(result.errors.map(({ boundary }) => boundary), ["env"]);
   assertStringIncludes(result.errors[0]?.message ?? "", 'message 3 is tool "other", it was tool "one"');
 });
 
-Deno.test("trainingRollout() goes on from an episode whose env failed, with the reply that it failed on", async () => {
+Deno.test("trainingRollout() resumes an episode whose env failed, with the reply at the failure", async () => {
   const failing = ["one", new Error("down")];
   const { result: saved } = await play({ observations: failing }, sampling(CALL, "x"));
   const resume = { ...saved, weight_version: "7" };
@@ -255,7 +255,7 @@ Deno.test("trainingRollout() goes on from an episode whose env failed, with the 
   assertEquals([result.status, result.response], ["completed", `${CALL}x`]);
 });
 
-Deno.test("trainingRollout() plays any env, and its reward is null where nobody scored", async () => {
+Deno.test("trainingRollout() plays any env, with reward null if it is not scored", async () => {
   const task = { id: "sum", query: "2 + 2?", answer: "4", replies: ["4"] };
   const chat = () =>
     new TransformedEnv(new ChatEnv({ systemPrompt: "Say one number." }), [endOnFinalReply()]);
@@ -271,7 +271,7 @@ Deno.test("trainingRollout() plays any env, and its reward is null where nobody 
   await assertRejects(() => trainingRollout(env, scriptedPolicy(), tokenizer), TypeError, "'task'");
 });
 
-Deno.test("trainingRollout() refuses what cannot be before anything starts", async () => {
+Deno.test("trainingRollout() rejects invalid options before anything starts", async () => {
   await using env = new RecordedEnv({ observations: [] });
   const go = (options: TrainingRolloutOptions) => () => trainingRollout(env, sampling(), tokenizer, options);
   await assertRejects(go({ maxSteps: -1 }), RangeError, "'maxSteps' must be >= 0: current value is -1");
@@ -279,7 +279,7 @@ Deno.test("trainingRollout() refuses what cannot be before anything starts", asy
   await assertRejects(go({ family: "nope" }), RangeError, "'nope'");
 });
 
-Deno.test("trainingRollout() tells a stopped episode's server to sample no more", async () => {
+Deno.test("trainingRollout() tells the server to stop sampling when it is stopped", async () => {
   const stop = new AbortController();
   const released = Promise.withResolvers<void>();
   const told = Promise.withResolvers<void>();
@@ -302,7 +302,7 @@ Deno.test("trainingRollout() tells a stopped episode's server to sample no more"
   assertEquals(abort?.body, { rid: asked?.body.rid });
 });
 
-Deno.test("trainingRollout() tells of a server that gives no answer, and of one that gives half of one", async () => {
+Deno.test("trainingRollout() reports a server that gives no response, or an incomplete one", async () => {
   const answers: [() => Response, string][] = [
     [
       () => new Response("out of memory", { status: 500 }),

@@ -3,7 +3,7 @@ import { respondAction, SandboxError, TauBenchDomain } from "../../../mod.ts";
 import { LIBRARY_DESK, openEnv, openLibrary } from "./library_desk.ts";
 import { makeOddCheckout } from "./odd_domain.ts";
 
-Deno.test("TauBenchDomain.open() says what is missing", async () => {
+Deno.test("TauBenchDomain.open() names the missing file or domain", async () => {
   const open = (path: string, domain: string) => TauBenchDomain.open({ path, domain });
   const { NotFound } = Deno.errors;
   await assertRejects(
@@ -29,7 +29,7 @@ Deno.test("TauBenchDomain.open() says what is missing", async () => {
   await assertRejects(() => openEnv(domain, { split: "__proto__" }), RangeError, "Cannot open split");
 });
 
-Deno.test("TauBenchDomain.open() says why a domain's Python does not run", async () => {
+Deno.test("TauBenchDomain.open() reports why a domain's Python does not run", async () => {
   await using checkout = await makeOddCheckout();
   const open = (domain: string) => TauBenchDomain.open({ path: checkout.path, domain });
   await assertRejects(
@@ -44,7 +44,7 @@ Deno.test("TauBenchDomain.open() says why a domain's Python does not run", async
   );
 });
 
-Deno.test("TauBenchEnv lives through tools that do what no tool should", async (t) => {
+Deno.test("TauBenchEnv survives tools that hang, exit or crash", async (t) => {
   await using checkout = await makeOddCheckout();
   await using domain = await TauBenchDomain.open({ path: checkout.path, domain: "odd" });
   assertEquals(domain.splits, ["test"]);
@@ -69,7 +69,7 @@ Deno.test("TauBenchEnv lives through tools that do what no tool should", async (
       assertEquals(rewardParts, { database: 1, outputs: null });
     });
   }
-  await t.step("the interpreter is lost before the reward", async () => {
+  await t.step("the interpreter is lost before the reward is computed", async () => {
     await env.reset(0);
     await observe("add", { by: 2 });
     await observe("vanish");
@@ -77,7 +77,7 @@ Deno.test("TauBenchEnv lives through tools that do what no tool should", async (
   });
 });
 
-Deno.test("TauBenchEnv.dataHash() is that of Python's text, whatever becomes of the tables", async () => {
+Deno.test("TauBenchEnv.dataHash() equals the hash of Python's text after any change of the tables", async () => {
   await using checkout = await makeOddCheckout();
   await using domain = await TauBenchDomain.open({ path: checkout.path, domain: "odd" });
   await using env = await openEnv(domain);
@@ -92,7 +92,7 @@ Deno.test("TauBenchEnv.dataHash() is that of Python's text, whatever becomes of 
   assertEquals(await hashAfter("drop"), await sha256("(('shelf', (('\\uffff', None), ('😀', None))),)"));
 });
 
-Deno.test("TauBenchDomain is loaded again when a file of its checkout is another", async () => {
+Deno.test("TauBenchDomain.open() loads a domain again after a file of its checkout changed", async () => {
   await using checkout = await makeOddCheckout();
   const description = async () => {
     await using domain = await TauBenchDomain.open({ path: checkout.path, domain: "odd" });

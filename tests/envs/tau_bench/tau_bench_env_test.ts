@@ -16,7 +16,7 @@ function call(env: TauBenchEnv, name: string, kwargs: Record<string, unknown> = 
   return env.step({ name, kwargs });
 }
 
-Deno.test("TauBenchEnv shows the domain, and starts with the user's words", async () => {
+Deno.test("TauBenchEnv exposes the domain, and starts with the user's first message", async () => {
   await using domain = await openLibrary();
   await using env = await openEnv(domain, { lines: ["Good morning"] });
   const { observation, info } = await env.reset(0);
@@ -27,10 +27,10 @@ Deno.test("TauBenchEnv shows the domain, and starts with the user's words", asyn
   assertEquals((info.task as { user_id: string }).user_id, "M01");
 });
 
-Deno.test("TauBenchEnv gives 1 for what the task asks for, and 0 with both parts for less", async (t) => {
+Deno.test("TauBenchEnv gives reward 1 for a solved task, else 0, with both parts", async (t) => {
   await using domain = await openLibrary();
   await using env = await openEnv(domain);
-  await t.step("the database is right and nothing had to be said", async () => {
+  await t.step("the database is right and the task has no outputs", async () => {
     await env.reset(0);
     const before = await call(env, "lend_book", { member_id: "M01", book_id: "B101" });
     assertEquals([before.reward, before.done, before.info.source], [0, false, "lend_book"]);
@@ -39,29 +39,29 @@ Deno.test("TauBenchEnv gives 1 for what the task asks for, and 0 with both parts
     assertEquals([info.reward_info?.trivial, info.reward_info?.actions.length], [false, 3]);
     assertEquals(info.reward_info?.info.gt_data_hash, await env.dataHash());
   });
-  await t.step("the database is right, and what was wanted was not said", async () => {
+  await t.step("the database is right and an output is missing", async () => {
     await env.reset(1);
     await call(env, "return_book", { book_id: "B103" });
     const { reward, rewardParts, info } = await env.step(respondAction("You owe 3.00"));
     assertEquals([reward, rewardParts], [0, { database: 1, outputs: 0 }]);
     assertEquals(info.reward_info?.info.outputs, { "3.50": false });
   });
-  await t.step("it was said, and the database is wrong", async () => {
+  await t.step("the outputs are complete and the database is wrong", async () => {
     await env.reset(1);
     const { reward, rewardParts } = await env.step(respondAction("You owe 3,.50!"));
     assertEquals([reward, rewardParts], [0, { database: 0, outputs: 1 }]);
   });
-  await t.step("an episode in which nothing is to be done is trivial", async () => {
+  await t.step("a task without actions and outputs is trivial", async () => {
     await env.reset(7);
     const { reward, info } = await env.step(END);
     assertEquals([reward, info.reward_info?.trivial], [1, true]);
   });
-  await t.step("one that wants something said is not", async () => {
+  await t.step("a task with outputs is not trivial", async () => {
     await env.reset(6);
     const { reward, info } = await env.step(END);
     assertEquals([reward, info.reward_info?.trivial], [0, false]);
   });
-  await t.step("doing and undoing counts as not done", async () => {
+  await t.step("a change that is undone is no change", async () => {
     await env.reset(7);
     const { observation } = await call(env, "lend_book", { member_id: "M01", book_id: "B101" });
     assertStringIncludes(observation, '"due": "2025-03-31"');
@@ -70,7 +70,7 @@ Deno.test("TauBenchEnv gives 1 for what the task asks for, and 0 with both parts
   });
 });
 
-Deno.test("TauBenchEnv keeps the kind of a number where the arguments are given as text", async () => {
+Deno.test("TauBenchEnv keeps floats and integers apart if the arguments are text", async () => {
   await using domain = await openLibrary();
   await using env = await openEnv(domain, { split: "train" });
   const rewards: number[] = [];
@@ -82,7 +82,7 @@ Deno.test("TauBenchEnv keeps the kind of a number where the arguments are given 
   assertEquals(rewards, [1, 0], "to tau-bench 1 and 1.0 are not the same");
 });
 
-Deno.test("TauBenchEnv tells the user what the arguments say that are given as text", async () => {
+Deno.test("TauBenchEnv sends the user the content of arguments that are text", async () => {
   await using domain = await openLibrary();
   await using env = await openEnv(domain, { split: "train" });
   await env.reset(0);
@@ -90,7 +90,7 @@ Deno.test("TauBenchEnv tells the user what the arguments say that are given as t
   assertEquals(done, true);
 });
 
-Deno.test("TauBenchEnv ends at a terminate tool, and takes no step before a reset or after the end", async () => {
+Deno.test("TauBenchEnv ends at a terminate tool, and rejects steps before a reset and after the end", async () => {
   await using domain = await openLibrary();
   await using env = await openEnv(domain, { split: "train" });
   await assertRejects(() => env.step(END), Error, "call reset() first");
@@ -104,7 +104,7 @@ Deno.test("TauBenchEnv ends at a terminate tool, and takes no step before a rese
   }
 });
 
-Deno.test("TauBenchEnv answers what is wrong with a call, and the episode goes on", async () => {
+Deno.test("TauBenchEnv returns an error for an invalid call, and the episode continues", async () => {
   await using domain = await openLibrary();
   await using env = await openEnv(domain);
   await env.reset(0);
@@ -143,7 +143,7 @@ Deno.test("TauBenchEnv answers what is wrong with a call, and the episode goes o
   assertEquals((await env.step(END)).rewardParts, { database: 0, outputs: null });
 });
 
-Deno.test("TauBenchEnv gives each episode data of its own", async () => {
+Deno.test("TauBenchEnv gives each episode its own data", async () => {
   await using domain = await openLibrary();
   await using one = await openEnv(domain);
   await using two = await openEnv(domain);
@@ -158,7 +158,7 @@ Deno.test("TauBenchEnv gives each episode data of its own", async () => {
   assertEquals(await one.dataHash(), atStart);
 });
 
-Deno.test("trainingRollout() plays TauBenchEnv and gives its reward, parts and tokens", async () => {
+Deno.test("trainingRollout() plays TauBenchEnv and returns its reward, parts and tokens", async () => {
   const tokenizer = byteTokenizer();
   await using domain = await openLibrary();
   await using env = await openEnv(domain, { lines: ["I pay 1 of my fees", "###STOP###"], split: "train" });
@@ -183,7 +183,7 @@ Deno.test("trainingRollout() plays TauBenchEnv and gives its reward, parts and t
   assertStringIncludes(tokenizer.decode(result.tokens), '"fees": 0.5');
 });
 
-Deno.test("TauBenchEnv.reset() leaves nothing of a step that is still on its way to the next episode", async () => {
+Deno.test("TauBenchEnv.reset() keeps a pending step out of the next episode", async () => {
   await using domain = await openLibrary();
   const answers = [Promise.withResolvers<string>(), Promise.withResolvers<string>()];
   let asked = 0;
@@ -203,7 +203,7 @@ Deno.test("TauBenchEnv.reset() leaves nothing of a step that is still on its way
   assertEquals((await last).reward, 0);
 });
 
-Deno.test("TauBenchEnv.step() ends an episode once, and obeys a signal whoever the user is", async () => {
+Deno.test("TauBenchEnv.step() ends an episode once, and aborts for every kind of user", async () => {
   await using domain = await openLibrary();
   await using env = await openEnv(domain, { lines: ["Hello", STOP, STOP] });
   await env.reset(7);

@@ -35,13 +35,13 @@ const CASES: readonly [string, readonly string[]][] = [
   ["/usr/bin/git", ["/usr/bin/git"]],
 ];
 
-Deno.test("commandWords() finds what is run, and nothing else", async (t) => {
+Deno.test("commandWords() finds the programs of a command line, and nothing else", async (t) => {
   for (const [command, words] of CASES) {
     await t.step(command, () => assertEquals(commandWords(command), words));
   }
 });
 
-Deno.test("commandWords() comes to an end on any text", () => {
+Deno.test("commandWords() terminates on any text", () => {
   const signs = "a '\"\\`$()<>|&;#\n{}=!\0é𝒳";
   const characters = [...signs];
   let seed = 1;
@@ -54,7 +54,7 @@ Deno.test("commandWords() comes to an end on any text", () => {
   }
 });
 
-Deno.test("blockedProgram() refuses programs wherever they are started, and others only alone", () => {
+Deno.test("blockedProgram() finds blocked programs anywhere, and standalone ones only alone", () => {
   const lists = { blocklist: ["vim", "git"], blocklistStandalone: ["python", "bash"] };
   for (const command of ["git", "git log", "ls; git log", "/usr/bin/vim x", "cat x | vim -"]) {
     assertEquals([command, blockedProgram(command, lists) !== undefined], [command, true]);
@@ -67,7 +67,7 @@ Deno.test("blockedProgram() refuses programs wherever they are started, and othe
   }
 });
 
-Deno.test("commandKind() tells what the env answers by itself", () => {
+Deno.test("commandKind() classifies the actions that need no shell", () => {
   const tools = { endNames: { edit: "end_of_edit", insert: "end_of_insert" } };
   const kinds: readonly [string, string][] = [
     [" skip\n", "skip"],
@@ -96,7 +96,7 @@ Deno.test("commandKind() tells what the env answers by itself", () => {
   assertEquals(commandKind("insert 3", { endNames: {} }).kind, "run", "an insert of somebody else's");
 });
 
-Deno.test("mayTrain() is true of commands that name a program which trains", () => {
+Deno.test("mayTrain() is true for commands with a training program", () => {
   for (const command of ["python a.py", "ls; python3 -c 1", "torchrun x"]) {
     assertEquals(mayTrain(command), true);
   }

@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import { hasMark } from "../../../src/envs/workspace/evaluation_mark.ts";
 import { HANG_MS } from "../../deadline.ts";
 
-Deno.test("hasMark() finds a mark that has its lines for itself", () => {
+Deno.test("hasMark() finds a mark that begins and ends its lines", () => {
   const found = [
     "<<SUBMISSION||x||SUBMISSION>>",
     "before\n<<SUBMISSION||\na file\n||SUBMISSION>>\nbehind",
@@ -12,7 +12,7 @@ Deno.test("hasMark() finds a mark that has its lines for itself", () => {
   for (const output of found) assertEquals([output, hasMark(output, "SUBMISSION")], [output, true]);
 });
 
-Deno.test("hasMark() finds none in what is quoted, open or of another kind", () => {
+Deno.test("hasMark() ignores marks that are quoted, open or of another kind", () => {
   const none = [
     "",
     "echo <<SUBMISSION||x||SUBMISSION>>",

@@ -31,7 +31,7 @@ const EXPECTED: Readonly<Record<string, Expected>> = {
   bug_fixing: { metric: "passed", start: 7 / 22, end: 1, within: 1e-9 },
 };
 
-Deno.test("the scripted agent of each task improves on what it starts with", async (t) => {
+Deno.test("the scripted agent of each task improves on the starter files", async (t) => {
   await using bench = await EvaluatorBench.open();
   for (const [name, { metric, start, end, within }] of Object.entries(EXPECTED)) {
     await t.step(name, async () => {
@@ -45,7 +45,7 @@ Deno.test("the scripted agent of each task improves on what it starts with", asy
   }
 });
 
-Deno.test("the prisoner's dilemma scores simple strategies as they are known to", async (t) => {
+Deno.test("the prisoner's dilemma gives simple strategies their known scores", async (t) => {
   await using bench = await EvaluatorBench.open();
   const known = {
     "always defects": ["1", 2.613],
@@ -61,7 +61,7 @@ Deno.test("the prisoner's dilemma scores simple strategies as they are known to"
   }
 });
 
-Deno.test("the games refuse moves that are none", async (t) => {
+Deno.test("the games reject invalid moves", async (t) => {
   await using bench = await EvaluatorBench.open();
   const refused = {
     prisoners_dilemma: ["2", "None", "True", "1.0", "'0'", "[0]", "-1"],
@@ -85,7 +85,7 @@ Deno.test("the games refuse moves that are none", async (t) => {
   }
 });
 
-Deno.test("the bugs are not mended by who gives an error's name, or raises what is meant to be given", async () => {
+Deno.test("bug_fixing gives no score for returning an error's name or raising an expected result", async () => {
   await using bench = await EvaluatorBench.open();
   for (
     const parse of [

@@ -38,7 +38,7 @@ const ENDS: readonly { act: string; before?: string; says: string; status: strin
   },
 ];
 
-Deno.test("WorkspaceEnv ends as the agent asks, and says how", async (t) => {
+Deno.test("WorkspaceEnv ends at the agent's request, with the matching exit status", async (t) => {
   await withWorkspace(async ({ env, act }) => {
     for (const { act: action, before, says, status, scored } of ENDS) {
       await t.step(`${before ?? ""} ${action}`, async () => {
@@ -56,7 +56,7 @@ Deno.test("WorkspaceEnv ends as the agent asks, and says how", async (t) => {
   });
 });
 
-Deno.test("WorkspaceEnv evaluates what there is when the steps are used up, and runs no more", async () => {
+Deno.test("WorkspaceEnv evaluates the current work when no steps are left, and runs no further command", async () => {
   await withWorkspace(async ({ act, evaluator }) => {
     assertEquals((await act("echo 2 > answer.txt")).workspace.currentStep, 1);
     assertEquals((await act("echo 3 > answer.txt")).terminated, false);
@@ -69,7 +69,7 @@ Deno.test("WorkspaceEnv evaluates what there is when the steps are used up, and 
   }, { maxSteps: 2, reward: "end" });
 });
 
-Deno.test("WorkspaceEnv tells the agent what a validation gave, and goes on", async () => {
+Deno.test("WorkspaceEnv reports a validation to the agent, and the episode continues", async () => {
   await withWorkspace(async ({ act }) => {
     await act("echo 0.5 > answer.txt");
     const { workspace, terminated } = await act("validate");
@@ -102,7 +102,7 @@ Deno.test("WorkspaceEnv tells the agent what a validation gave, and goes on", as
   });
 });
 
-Deno.test("WorkspaceEnv takes the baseline that the task states, or tells that there is none", async () => {
+Deno.test("WorkspaceEnv uses the task's baseline, or reports that there is none", async () => {
   await withWorkspace(async ({ act, evaluator }) => {
     assertStringIncludes(await output(act("validate")) ?? "", "\nBaseline Score: {'Score': 2.5}\n");
     assertEquals(evaluator.given.length, 1);
@@ -117,7 +117,7 @@ Deno.test("WorkspaceEnv takes the baseline that the task states, or tells that t
   }, { task: { starter: [] }, reward: "end" });
 });
 
-Deno.test("WorkspaceEnv gives each evaluation a chance of its own, which the episode's seed gives again", async () => {
+Deno.test("WorkspaceEnv gives each evaluation its own seed, derived from the episode's seed", async () => {
   await withWorkspace(async ({ env, evaluator, act }) => {
     const seedsOf = async (seed?: number) => {
       const before = evaluator.seeds.length;
@@ -133,14 +133,14 @@ Deno.test("WorkspaceEnv gives each evaluation a chance of its own, which the epi
   }, { plan: { baseline: { Score: 1 } } });
 });
 
-Deno.test("WorkspaceEnv gives its reward in the direction of the metric", async () => {
+Deno.test("WorkspaceEnv computes its reward in the direction of the metric", async () => {
   await withWorkspace(async ({ act }) => {
     await act("echo 0.25 > answer.txt");
     assertEquals((await act("submit")).reward, 0.75);
   }, { plan: { directions: { Score: "minimize" } }, reward: "end" });
 });
 
-Deno.test("WorkspaceEnv answers by itself what is no command to run", async () => {
+Deno.test("WorkspaceEnv handles actions that are not shell commands", async () => {
   await withWorkspace(async ({ act }) => {
     assertEquals(await output(act("echo 9 > answer.txt; git log")), "'git' is not for here");
     assertEquals(await output(act("python")), "'python' is not for here");
@@ -155,7 +155,7 @@ Deno.test("WorkspaceEnv answers by itself what is no command to run", async () =
   });
 });
 
-Deno.test("WorkspaceEnv refuses to step without an episode, or without an action", async () => {
+Deno.test("WorkspaceEnv.step() rejects without an episode, and without an action", async () => {
   assertThrows(() => new WorkspaceEnv({ workspaces: () => Promise.reject(), maxSteps: 0 }), RangeError);
   await withWorkspace(async ({ env, act, workspace }) => {
     await assertRejects(() => env.step({}), TypeError, "'command'");

@@ -3,7 +3,7 @@ import { rollout, SandboxError, scriptedPolicy, type Task } from "../../../mod.t
 import { WorkspaceEnv, workspaceEpisode } from "../../../src/envs/workspace/workspace_env.ts";
 import { AGENT, output, state, withWorkspace } from "./bench_task.ts";
 
-Deno.test("WorkspaceEnv.reset() shows the task and the files it starts with", async () => {
+Deno.test("WorkspaceEnv.reset() shows the task and its starter files", async () => {
   await withWorkspace(async ({ env, act }) => {
     const { history, workspace } = await env.reset({ id: "bench", query: "" });
     assertEquals(history.prompt.toChats(), [{ role: "user", content: "Make the number larger." }]);
@@ -21,7 +21,7 @@ Deno.test("WorkspaceEnv.reset() shows the task and the files it starts with", as
   });
 });
 
-Deno.test("WorkspaceEnv.step() runs commands in one shell, and tells its state", async () => {
+Deno.test("WorkspaceEnv.step() runs commands in one shell and returns its state", async () => {
   await withWorkspace(async ({ act }) => {
     const opened = act("cd src && x=5; open run.py");
     assertEquals(await output(opened), "print(6 * 7)");
@@ -46,7 +46,7 @@ Deno.test("WorkspaceEnv.step() runs commands in one shell, and tells its state",
   });
 });
 
-Deno.test("WorkspaceEnv plays by itself: a reply is a command, and what it printed is the next message", async () => {
+Deno.test("WorkspaceEnv works without transforms: a reply is a command, its output the next message", async () => {
   await withWorkspace(async ({ env }) => {
     const task = { id: "bench", query: "", replies: ["echo 3.5 > answer.txt", "validate", "submit"] };
     const { messages, reward, terminated, info, error } = await rollout(env, scriptedPolicy(), task);
@@ -68,7 +68,7 @@ Deno.test("WorkspaceEnv plays by itself: a reply is a command, and what it print
   }, { reward: "end" });
 });
 
-Deno.test("WorkspaceEnv tells the state as the agent's own command does, as far as that is JSON", async () => {
+Deno.test("WorkspaceEnv merges the output of the agent's state command if it is JSON", async () => {
   const stateCommand = {
     name: "state",
     code: `state() { echo "{\\"open_file\\": \\"$CURRENT_FILE\\", \\"notes\\": 3, \\"deep\\": [$DEEP]}"; }`,
@@ -105,7 +105,7 @@ Deno.test("WorkspaceEnv tells the state as the agent's own command does, as far 
   }, { agent: { ...AGENT, tools: { ...AGENT.tools, stateCommand } } });
 });
 
-Deno.test("WorkspaceEnv.reset() says why when the agent's commands are no shell", async () => {
+Deno.test("WorkspaceEnv.reset() reports why the agent's command files do not run", async () => {
   const broken = { name: "broken.sh", kind: "source", contents: "open() {" } as const;
   const agent = { ...AGENT, tools: { ...AGENT.tools, commandFiles: [broken] } };
   await assertRejects(
@@ -115,7 +115,7 @@ Deno.test("WorkspaceEnv.reset() says why when the agent's commands are no shell"
   );
 });
 
-Deno.test("WorkspaceEnv plays the workspace that a task names, one after the other", async () => {
+Deno.test("WorkspaceEnv plays the workspace that each task names", async () => {
   await withWorkspace(async ({ workspace: first }) => {
     await withWorkspace(async ({ workspace: second }) => {
       const open = new Map([["first", first], ["second", second]]);
@@ -139,7 +139,7 @@ Deno.test("WorkspaceEnv plays the workspace that a task names, one after the oth
   }, { sessions: 2 });
 });
 
-Deno.test("Workspace.open() refuses a task that cannot be played, and disposes of what it was given", async () => {
+Deno.test("Workspace.open() rejects a task that cannot be played, and disposes the evaluator", async () => {
   const faults = ["it must have a GPU"];
   await assertRejects(() => withWorkspace(async () => {}, { task: { faults } }), RangeError, "a GPU");
   const missing = [{ path: "x", hostPath: "/nowhere/x" }];
@@ -151,7 +151,7 @@ Deno.test("Workspace.open() refuses a task that cannot be played, and disposes o
   await assertRejects(() => withWorkspace(async () => {}, { task: { data: twice } }), SyntaxError, "data");
 });
 
-Deno.test("WorkspaceEnv gives back a session that it was to have when it is disposed", async () => {
+Deno.test("WorkspaceEnv releases a session that it gets while being disposed", async () => {
   await withWorkspace(async ({ env, workspace }) => {
     const waiting = new WorkspaceEnv({ workspaces: () => workspace });
     const reset = waiting.reset({ id: "bench", query: "" });

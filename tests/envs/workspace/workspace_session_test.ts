@@ -27,7 +27,7 @@ const SAYS: readonly RegExp[] = [
   /^Exited \(submit\)$/,
 ];
 
-Deno.test("WorkspaceEnv plays a session of twenty steps with Paddock's own commands", async () => {
+Deno.test("WorkspaceEnv plays an episode of twenty steps with Paddock's own commands", async () => {
   const agent = await loadAgentConfig();
   await withWorkspace(async ({ act, evaluator }) => {
     let last = await act("true");
@@ -43,7 +43,7 @@ Deno.test("WorkspaceEnv plays a session of twenty steps with Paddock's own comma
   }, { agent, files: SESSION_FILES });
 });
 
-Deno.test("WorkspaceEnv has commands refuse to change what is read-only", async () => {
+Deno.test("WorkspaceEnv keeps commands from changing read-only files", async () => {
   const agent = await loadAgentConfig();
   await withWorkspace(async ({ act }) => {
     await act('open "rules.txt"');

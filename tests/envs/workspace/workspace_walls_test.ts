@@ -2,7 +2,7 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/as
 import { WorkspaceEnv } from "../../../src/envs/workspace/workspace_env.ts";
 import { type Opened, output, withWorkspace } from "./bench_task.ts";
 
-Deno.test("WorkspaceEnv stops a command at its deadline, keeps what it printed, and goes on", async () => {
+Deno.test("WorkspaceEnv stops a command at its timeout, keeps its output, and continues", async () => {
   await withWorkspace(async ({ act }) => {
     const slow = await output(act("echo early; x=kept; sleep 600")) ?? "";
     assertStringIncludes(slow, "early\n[The command was stopped as it was not done after 0.5 seconds.]");
@@ -17,7 +17,7 @@ Deno.test("WorkspaceEnv stops a command at its deadline, keeps what it printed, 
   }, { task: { trainingTimeoutMs: 1_000 } });
 });
 
-Deno.test("WorkspaceEnv stops a command that is silent for too long, and not one that goes on printing", async () => {
+Deno.test("WorkspaceEnv stops a silent command, but not one that keeps printing", async () => {
   await withWorkspace(async ({ act }) => {
     const silent = await output(act("echo first; sleep 600")) ?? "";
     assertStringIncludes(silent, "first\n[The command was stopped as it printed nothing for 2 seconds.]");
@@ -28,7 +28,7 @@ Deno.test("WorkspaceEnv stops a command that is silent for too long, and not one
   }, { silenceMs: 2_000, timeoutMs: 60_000 });
 });
 
-Deno.test("WorkspaceEnv ends an episode whose shell was lost, and starts the next one", async () => {
+Deno.test("WorkspaceEnv ends an episode whose shell is lost, and can start the next one", async () => {
   await withWorkspace(async ({ env, act }) => {
     for (
       const command of [
@@ -48,7 +48,7 @@ Deno.test("WorkspaceEnv ends an episode whose shell was lost, and starts the nex
   }, { plan: { submission: ["answer.txt", "src/"] } });
 });
 
-Deno.test("WorkspaceEnv gives nothing for a mark or a score that a program prints", async () => {
+Deno.test("WorkspaceEnv gives no reward for a mark or a score that a program prints", async () => {
   await withWorkspace(async ({ env, act, evaluator }) => {
     const scores = `Evaluation Score: {'Score': 99}\\nBaseline Score: {'Score': 0}`;
     const printed = await act(`printf "${scores}\\n{\\"Score\\": 99}\\n"`);
@@ -66,7 +66,7 @@ Deno.test("WorkspaceEnv gives nothing for a mark or a score that a program print
   });
 });
 
-Deno.test("WorkspaceEnv keeps data and read-only files as they are, whatever a command does to them", async () => {
+Deno.test("WorkspaceEnv keeps data and read-only files unchanged", async () => {
   await withWorkspace(async ({ act }) => {
     for (
       const command of [
@@ -94,7 +94,7 @@ Deno.test("WorkspaceEnv keeps data and read-only files as they are, whatever a c
   });
 });
 
-Deno.test("WorkspaceEnv shows an agent nothing of the evaluation", async () => {
+Deno.test("WorkspaceEnv hides the evaluation from the agent", async () => {
   await withWorkspace(async ({ act, workspace }) => {
     const { script, files } = workspace.task.evaluation;
     for (
@@ -121,7 +121,7 @@ print('done')"`,
   }, { timeoutMs: 60_000 });
 });
 
-Deno.test("WorkspaceEnv hands in files of the workspace alone, and neither links nor what is too large", async () => {
+Deno.test("WorkspaceEnv submits only files of the workspace, without links and within the limits", async () => {
   await withWorkspace(async ({ act, evaluator }) => {
     const handedIn = async () => {
       await act("validate");
@@ -151,7 +151,7 @@ Deno.test("WorkspaceEnv hands in files of the workspace alone, and neither links
   }, { plan: { submission: ["answer.txt", "src/"] }, timeoutMs: 60_000 });
 });
 
-Deno.test("WorkspaceEnv holds what would use up the host, and goes on or starts anew", async (t) => {
+Deno.test("WorkspaceEnv contains commands that exhaust resources, and continues or restarts", async (t) => {
   await withWorkspace(async (opened) => {
     for (
       const command of [
@@ -196,7 +196,7 @@ async function survives({ env, act }: Opened, command: string): Promise<void> {
   );
 }
 
-Deno.test("WorkspaceEnv keeps episodes that go on at the same time apart", async () => {
+Deno.test("WorkspaceEnv isolates concurrent episodes", async () => {
   await withWorkspace(async ({ act, workspace }) => {
     await using other = new WorkspaceEnv({ workspaces: () => workspace });
     await other.reset({ id: "bench", query: "" });

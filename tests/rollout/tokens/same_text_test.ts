@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { sameText } from "../../../src/rollout/tokens/same_text.ts";
 
-Deno.test("sameText() passes over what tokenizers do to a text, and over nothing else", () => {
+Deno.test("sameText() ignores the changes that tokenizers make, and no others", () => {
   const specials = ["", "<s>", "</s>", "[INST]"];
   const pairs: [string, string, boolean][] = [
     ["e\u0301", "é", true],

@@ -1,28 +1,31 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { HOME, numbered, shellTest } from "./bench_shell.ts";
 
-shellTest("edit replaces lines, insert adds some, and both show where", async ({ write, printed, read }) => {
-  await write("a.txt", numbered(5));
-  await printed("open a.txt");
-  assertStringIncludes(
-    await printed("edit 2:3\ntwo\n\n  three 'x' \"$HOME\" `y` \\n\nend_of_edit"),
-    "2:two\n3:\n4:  three",
-  );
-  assertEquals(await read("a.txt"), "line 1\ntwo\n\n  three 'x' \"$HOME\" `y` \\n\nline 4\nline 5\n");
-  await printed("insert 0\nfirst\nend_of_insert");
-  await printed("insert 7\nlast\nend_of_insert");
-  assertEquals(
-    await read("a.txt"),
-    "first\nline 1\ntwo\n\n  three 'x' \"$HOME\" `y` \\n\nline 4\nline 5\nlast\n",
-  );
-  await printed("edit 1:5\nend_of_edit");
-  assertEquals(await read("a.txt"), "line 4\nline 5\nlast\n");
-  await printed("edit 2:99\nrest\nend_of_edit");
-  await printed("edit 3:3\nadded\nend_of_edit");
-  assertEquals(await read("a.txt"), "line 4\nrest\nadded\n");
-});
+shellTest(
+  "edit replaces lines, insert adds lines, and both show the place",
+  async ({ write, printed, read }) => {
+    await write("a.txt", numbered(5));
+    await printed("open a.txt");
+    assertStringIncludes(
+      await printed("edit 2:3\ntwo\n\n  three 'x' \"$HOME\" `y` \\n\nend_of_edit"),
+      "2:two\n3:\n4:  three",
+    );
+    assertEquals(await read("a.txt"), "line 1\ntwo\n\n  three 'x' \"$HOME\" `y` \\n\nline 4\nline 5\n");
+    await printed("insert 0\nfirst\nend_of_insert");
+    await printed("insert 7\nlast\nend_of_insert");
+    assertEquals(
+      await read("a.txt"),
+      "first\nline 1\ntwo\n\n  three 'x' \"$HOME\" `y` \\n\nline 4\nline 5\nlast\n",
+    );
+    await printed("edit 1:5\nend_of_edit");
+    assertEquals(await read("a.txt"), "line 4\nline 5\nlast\n");
+    await printed("edit 2:99\nrest\nend_of_edit");
+    await printed("edit 3:3\nadded\nend_of_edit");
+    assertEquals(await read("a.txt"), "line 4\nrest\nadded\n");
+  },
+);
 
-shellTest("edits keep line ends, tabs and odd bytes as they are", async (shell) => {
+shellTest("edits preserve line ends, tabs and invalid bytes", async (shell) => {
   const { write, printed, read, session } = shell;
   const cases = [
     ["no newline at the end", "a\nb", "edit 1:1\nA\nend_of_edit", "A\nb"],
@@ -46,7 +49,7 @@ shellTest("edits keep line ends, tabs and odd bytes as they are", async (shell) 
   assertEquals([...await session.readFile("f.txt")], [0xe9, 0x0a, 0x42, 0x0a]);
 });
 
-shellTest("edit and insert refuse lines that are not there", async ({ write, run, read }) => {
+shellTest("edit and insert reject missing lines", async ({ write, run, read }) => {
   assertStringIncludes((await run("edit 1:1\nx\nend_of_edit")).stdout, "No file is open");
   await write("a.txt", "a\nb\n");
   await run("open a.txt");
@@ -99,7 +102,7 @@ shellTest(
   },
 );
 
-shellTest("what was wrong before an edit may stay so", async ({ write, run, read }) => {
+shellTest("an edit may leave earlier errors", async ({ write, run, read }) => {
   await write("a.py", "x = one\ny = 2\nz = three\n");
   await run("open a.py");
   assertEquals((await run("edit 2:2\ny = 1\ny2 = 2\nend_of_edit")).status, "ok");
@@ -126,6 +129,6 @@ shellTest("read-only files are not edited", async ({ write, run, read }) => {
   assertEquals(await read("a.txt"), "a\n");
 });
 
-shellTest("validate and submit print their marks, and nothing else does much", async ({ printed }) => {
+shellTest("validate and submit print only their marks", async ({ printed }) => {
   assertEquals(await printed("validate | head -n 1; submit | tail -n 1"), "<<VALIDATION||\n||SUBMISSION>>");
 });

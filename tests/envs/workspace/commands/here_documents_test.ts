@@ -4,7 +4,7 @@ import { HANG_MS } from "../../../deadline.ts";
 
 const END_NAMES = { edit: "end_of_edit", insert: "end_of_insert" };
 
-Deno.test("withHereDocuments() puts what stands before an end into a here-document", async (t) => {
+Deno.test("withHereDocuments() turns the text before an end line into a here-document", async (t) => {
   const cases: Readonly<Record<string, readonly [string, string]>> = {
     "of one command": ["edit 1:2\na\nend_of_edit", "edit 1:2 << 'end_of_edit'\na\nend_of_edit"],
     "of one after the other, blanks behind their ends": [

@@ -54,7 +54,7 @@ const FAULTY = [
   ["x = 1\x00", "1:1 E999"],
 ] as const;
 
-shellTest("the lint finds what flake8 would under these codes, and nothing else", async ({ session }) => {
+shellTest("the lint finds the same errors as flake8 for its codes", async ({ session }) => {
   const code = `import paddock_commands, json
 print(json.dumps([[f"{f.line}:{f.column} {f.code}" for f in paddock_commands.find_faults(code.encode(), "a.py")]
   for code in json.loads(input())]))`;
@@ -68,7 +68,7 @@ print(json.dumps([[f"{f.line}:{f.column} {f.code}" for f in paddock_commands.fin
   assertEquals(faulty, FAULTY.map(([, ...findings]) => [...findings]));
 });
 
-shellTest("the lint raises no false alarm in Python's own library", async ({ session }) => {
+shellTest("the lint has no false positives in Python's standard library", async ({ session }) => {
   const code = `import collections, paddock_commands, zipfile, sys
 counts, files, lines = collections.Counter(), 0, 0
 with zipfile.ZipFile(next(path for path in sys.path if path.endswith(".zip"))) as library:
@@ -82,7 +82,7 @@ files > 500, lines > 200_000, dict(counts)`;
   assertEquals(value(result), "(True, True, {'E111': 1})");
 });
 
-shellTest("flake8 answers in its own form", async ({ write, run }) => {
+shellTest("flake8 prints findings in its usual format", async ({ write, run }) => {
   await write("a.py", "print(x)\n");
   const { stdout, status } = await run("flake8 --isolated --select=F821 a.py gone.py");
   assertEquals(stdout.split("\n")[0], "a.py:1:7: F821 undefined name 'x'");
@@ -90,7 +90,7 @@ shellTest("flake8 answers in its own form", async ({ write, run }) => {
   assertEquals(status, "exited");
 });
 
-shellTest("code that is too deep for the lint is no end of it", async ({ session }) => {
+shellTest("the lint survives code that is nested too deeply", async ({ session }) => {
   const code = `import paddock_commands as p
 [[fault.code for fault in p.find_faults(text.encode(), "a.py")]
   for text in ("(" * 5000, "x = " + "-" * 5000 + "1", "x = 1" + " + 1" * 20000, "[" * 90 + "]" * 90)]`;

@@ -16,7 +16,7 @@ shellTest("open, goto and scrolling show a window of the open file", async ({ wr
   assertStringIncludes(await printed("WINDOW=4; open a.txt"), `${shown(1, 4)}\n(26 more lines below)`);
 });
 
-shellTest("open refuses what cannot be shown, and leaves the open file as it is", async (shell) => {
+shellTest("open rejects files that cannot be shown, and keeps the open file", async (shell) => {
   const { write, printed, run } = shell;
   await write("a.txt", "a\n");
   await write("dir/b.txt", "b\n");
@@ -60,7 +60,7 @@ shellTest("the third scroll in a row warns", async ({ write, printed }) => {
   assertEquals((await scroll("ls")).includes("WARNING"), false);
 });
 
-shellTest("create makes a file with one empty line, and opens what is there already", async (shell) => {
+shellTest("create makes a file with one empty line, and opens an existing file", async (shell) => {
   assertEquals(await shell.printed("create new.py"), `[File: ${HOME}/new.py (1 lines total)]\n1:`);
   assertEquals(await shell.read("new.py"), "\n");
   assertMatch(await shell.printed("create new.py"), /^Error: File 'new.py' already exists.\n\[File: /);
@@ -78,7 +78,7 @@ shellTest("names with spaces, quotes, newlines and other scripts are names", asy
   }
 });
 
-shellTest("search_dir, search_file and find_file tell what they found", async ({ write, printed, run }) => {
+shellTest("search_dir, search_file and find_file list their matches", async ({ write, printed, run }) => {
   await write("src/a.py", "import os\nvalue = f(1)\nvalue = 2\n");
   await write("src/deep/b.py", "value\r\nfoo(bar\n");
   await write("src/.hidden/c.py", "value\n");

@@ -16,7 +16,7 @@ Deno.test("formatTemplate() writes values as Python does", () => {
   );
 });
 
-Deno.test("formatTemplate() knows the formats of Python's mini-language", () => {
+Deno.test("formatTemplate() supports Python's format mini-language", () => {
   // what CPython writes
   const cases: [string, unknown, string][] = [
     ["{v:.2f}", 3.14159, "3.14"],
@@ -47,7 +47,7 @@ Deno.test("formatTemplate() knows the formats of Python's mini-language", () => 
   }
 });
 
-Deno.test("formatTemplate() says which name is missing, and what there is", () => {
+Deno.test("formatTemplate() names the unknown name and the known ones", () => {
   const error = assertThrows(() => formatTemplate("a {mising} b", { missing: 1, name: 2 }), SyntaxError);
   assertEquals(
     error.message,
@@ -58,7 +58,7 @@ Deno.test("formatTemplate() says which name is missing, and what there is", () =
   assertThrows(() => formatTemplate("{a.__proto__}", { a: {} }), SyntaxError, "there is no '__proto__'");
 });
 
-Deno.test("formatTemplate() says what is wrong with a brace or a format", () => {
+Deno.test("formatTemplate() reports an invalid brace or format", () => {
   assertThrows(
     () => formatTemplate("a\nb }", {}),
     SyntaxError,

@@ -6,7 +6,7 @@ import { TempFolder } from "../../../temp_folder.ts";
 
 const HEAD = "system_template: S\ntask_template: T\n";
 
-Deno.test("loadAgentConfig() gives an agent of our own", async () => {
+Deno.test("loadAgentConfig() returns Paddock's own agent without a path", async () => {
   const agent = await loadAgentConfig();
   const values = {
     command_docs: "DOCS\n",
@@ -30,7 +30,7 @@ Deno.test("loadAgentConfig() gives an agent of our own", async () => {
   assertEquals(agent.tools.endNames.edit, "end_of_edit");
 });
 
-Deno.test("loadAgentConfig() reads a YAML and fills in what it does not say", async () => {
+Deno.test("loadAgentConfig() reads a YAML file and fills in defaults", async () => {
   await using folder = await TempFolder.of({
     "agent.yaml": `${HEAD}history_processor: Last5Observations\noutput_parser: JsonParser\n` +
       "demonstration_template: 'See {demonstration}'\ndemonstrations: [demo.traj]\n" +
@@ -66,7 +66,7 @@ Deno.test("loadAgentConfig() reads a YAML and fills in what it does not say", as
   assertEquals(agent.tools.blocklistStandalone.includes("python3"), true);
 });
 
-Deno.test("loadAgentConfig() adds what hands in where no file of the agent's does", async () => {
+Deno.test("loadAgentConfig() adds 'validate' and 'submit' if the agent's files lack them", async () => {
   const tools = (submit: string) => `${HEAD}tools:\n  command_files: [a.sh]\n  submit_command: ${submit}\n`;
   await using folder = await TempFolder.of({
     "own.yaml": tools("finish"),
@@ -81,7 +81,7 @@ Deno.test("loadAgentConfig() adds what hands in where no file of the agent's doe
   assertEquals(await names("none.yaml"), ["finish", "validate", "submit"]);
 });
 
-Deno.test("loadAgentConfig() names the file and the line of what is wrong", async () => {
+Deno.test("loadAgentConfig() names the file and the line of an error", async () => {
   const cases = [
     ["system_template: S\n", "line 1: 'task_template' must be a text: it is missing"],
     [`${HEAD}output_parser: Best\n`, "line 3: 'output_parser' must be one of ThoughtActionParser, "],

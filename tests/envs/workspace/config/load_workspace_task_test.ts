@@ -35,7 +35,7 @@ const OWN_FILES = {
   "hidden/truth.csv": "",
 };
 
-Deno.test("loadWorkspaceTask() reads a folder's task with keys of our own", async () => {
+Deno.test("loadWorkspaceTask() reads a folder's task with Paddock's keys", async () => {
   await using folder = await TempFolder.of(OWN_FILES);
   const task = await loadWorkspaceTask(folder.path);
   requirePlayable(task);
@@ -59,7 +59,7 @@ Deno.test("loadWorkspaceTask() reads a folder's task with keys of our own", asyn
   assertEquals([task.fields.training_timeout, task.fields.benchmark_name], [60, null]);
 });
 
-Deno.test("loadWorkspaceTask() finds what a checkout's task names above it, and what its datasets say", async () => {
+Deno.test("loadWorkspaceTask() finds files in parent folders of a checkout, and reads dataset descriptions", async () => {
   await using folder = await TempFolder.of({
     "configs/tasks/a.yaml":
       "id: a\nname: A\ndescription: |-\n  Data:\n  {dataset_docs}\n  Change `play.py`.\n" +
@@ -91,7 +91,7 @@ Deno.test("loadWorkspaceTask() finds what a checkout's task names above it, and 
   assertEquals(baseline, { Time: 3.5, Score: 1 });
 });
 
-Deno.test("loadWorkspaceTask() reads what cannot be played, and says why it cannot", async () => {
+Deno.test("loadWorkspaceTask() reads a task that cannot be played, with the reasons in 'faults'", async () => {
   const kind = "id: a\nname: A\ndescription: d\nevaluation_paths: [e.py]\ntask_entrypoint:";
   const cases = [
     [
@@ -99,7 +99,7 @@ Deno.test("loadWorkspaceTask() reads what cannot be played, and says why it cann
       "a task of the kind LMSubmissionTasks needs GPUs and torchrun, which a sandbox does not have",
     ],
     [`${kind} Other`, "'task_entrypoint' must be one of PythonSubmissionTasks, CSVSubmissionTasks, "],
-    ["id: a\nname: A\ndescription: d\n", "it must say how it is scored"],
+    ["id: a\nname: A\ndescription: d\n", "it must have 'evaluation.module' or 'task_entrypoint'"],
     [
       `${kind} CSVSubmissionTasks\nstarter_code:\n- no.py`,
       "'starter_code' must name an existing file: there is no 'no.py'",
@@ -112,7 +112,7 @@ Deno.test("loadWorkspaceTask() reads what cannot be played, and says why it cann
   }
 });
 
-Deno.test("loadWorkspaceTask() names the file and the line of what is wrong", async () => {
+Deno.test("loadWorkspaceTask() names the file and the line of an error", async () => {
   const head = "id: a\nname: A\ndescription: d\n";
   const cases = [
     [
@@ -142,7 +142,7 @@ Deno.test("loadWorkspaceTask() names the file and the line of what is wrong", as
   }
 });
 
-Deno.test("loadWorkspaceTask() says that a file is not there", async () => {
+Deno.test("loadWorkspaceTask() reports a missing file", async () => {
   const { NotFound } = Deno.errors;
   await assertRejects(
     () => loadWorkspaceTask("/no/such"),
@@ -153,7 +153,7 @@ Deno.test("loadWorkspaceTask() says that a file is not there", async () => {
   await assertRejects(() => loadWorkspaceTask(folder.path), NotFound, "task.yaml': there is no such file");
 });
 
-Deno.test("loadWorkspaceTask() takes nothing from outside of the checkout", async () => {
+Deno.test("loadWorkspaceTask() reads nothing outside of the checkout", async () => {
   const paths = ["../secret.py", "link.py", "sub/../../secret.py"];
   await using outer = await TempFolder.of({
     "secret.py": "x",

@@ -5,7 +5,7 @@ import type { WorkspaceTask } from "../../../../src/envs/workspace/workspace_tas
 
 const TASK = { starter: [], evaluation: {} } as unknown as WorkspaceTask;
 
-Deno.test("Baseline.scores() measures once for all, and one who gives up waiting spoils it for none", async () => {
+Deno.test("Baseline.scores() evaluates once for all callers, also if one is aborted", async () => {
   const { evaluator, asked, answer } = slowEvaluator();
   const baseline = new Baseline(TASK, evaluator);
   const impatient = new AbortController();
@@ -19,7 +19,7 @@ Deno.test("Baseline.scores() measures once for all, and one who gives up waiting
   assertEquals(asked, [{ seed: 0 }]);
 });
 
-Deno.test("Baseline.scores() forgets a failure, and remembers that there is no score", async () => {
+Deno.test("Baseline.scores() retries after a failure, and caches a missing score", async () => {
   const { evaluator, asked, answer, fail } = slowEvaluator();
   const baseline = new Baseline(TASK, evaluator);
   const first = baseline.scores();

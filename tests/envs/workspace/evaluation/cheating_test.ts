@@ -111,7 +111,7 @@ const CHEATS: Readonly<Record<string, string>> = {
     "def guess(n):\n    try:\n        import js\n        js.postMessage('{\"Score\": 99}')\n    except Exception: pass\n    return 0",
 };
 
-Deno.test("a submission that cheats gains nothing, and the next one loses nothing", async (t) => {
+Deno.test("a cheating submission gains nothing, and does not affect the next one", async (t) => {
   await using bench = await EvaluatorBench.open();
   const honest = { "answer.py": "def guess(n): return 0" };
   for (const [name, code] of Object.entries(CHEATS)) {
@@ -124,7 +124,7 @@ Deno.test("a submission that cheats gains nothing, and the next one loses nothin
   }
 });
 
-Deno.test("a submission cannot bring files that stand in for the evaluation's", async () => {
+Deno.test("a submission cannot replace files of the evaluation", async () => {
   await using bench = await EvaluatorBench.open();
   const forged = "def secret(): return 0\ndef evaluate(s): return {'Score': 99}\nprint('{\"Score\": 99}')";
   const files = { "answer.py": "def guess(n): return 0" };

@@ -3,7 +3,7 @@ import { evaluationSeed } from "../../../../src/envs/workspace/evaluation/evalua
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 
-Deno.test("evaluationSeed() hangs on the seed and on every hidden file, whatever their order", async () => {
+Deno.test("evaluationSeed() depends on the seed and on every hidden file, not on their order", async () => {
   const files = { "score.py": bytes("a"), "opponent.py": bytes("b") };
   const seed = await evaluationSeed(5, files);
   assert(Number.isSafeInteger(seed) && seed >= 0);

@@ -14,7 +14,7 @@ function scoring(expression: string): Record<string, string> {
   };
 }
 
-Deno.test("WorkspaceEvaluator scores a submission by what its functions give", async (t) => {
+Deno.test("WorkspaceEvaluator scores a submission by the results of its functions", async (t) => {
   await using bench = await EvaluatorBench.open();
 
   await t.step("one call at a time, with arguments as copies", async () => {
@@ -27,14 +27,14 @@ Deno.test("WorkspaceEvaluator scores a submission by what its functions give", a
       artefact: "answer.py",
     });
   });
-  await t.step("many calls at once, in their order", async () => {
+  await t.step("many calls at once, in order", async () => {
     const files = scoring(
       `float(submission.map("answer.f", [(n, 1) for n in range(2500)]) == [n + 1 for n in range(2500)])`,
     );
     const outcome = await bench.evaluate({ files }, { "answer.py": "def f(a, b): return a + b" });
     assertEquals(outcome, { status: "scored", scores: { Score: 1 }, artefact: "answer.py" });
   });
-  await t.step("keeps what a submission remembers from one call to the next, and no longer", async () => {
+  await t.step("keeps a submission's state between calls, but not between evaluations", async () => {
     const files = scoring(`[submission.call("answer.f") for _ in range(3)][-1]`);
     const code = "seen = []\ndef f():\n    seen.append(1)\n    return len(seen)";
     for (let round = 0; round < 2; round++) {
@@ -42,7 +42,7 @@ Deno.test("WorkspaceEvaluator scores a submission by what its functions give", a
       assertEquals(outcome, { status: "scored", scores: { Score: 3 }, artefact: "answer.py" });
     }
   });
-  await t.step("of packages, and lets the script see what raised", async () => {
+  await t.step("of packages, and reports exceptions to the script", async () => {
     const script = [
       "from paddock_evaluation import SubmissionError",
       "def evaluate(submission):",
@@ -63,7 +63,7 @@ Deno.test("WorkspaceEvaluator scores a submission by what its functions give", a
       artefact: "pack/",
     });
   });
-  await t.step("reads what was submitted as data, and what lies beside the script", async () => {
+  await t.step("reads submitted files as data, and the files beside the script", async () => {
     const script = [
       "import helper",
       "from pathlib import Path",
@@ -80,34 +80,37 @@ Deno.test("WorkspaceEvaluator scores a submission by what its functions give", a
       artefact: "out/",
     });
   });
-  await t.step("with the same chance for the same seed, which the submission cannot tell", async () => {
-    const files = {
-      "score.py":
-        'import random\ndef evaluate(s): return {"own": random.random(), "other": s.call("answer.f")}',
-    };
-    const code = { "answer.py": "import random\ndef f(): return random.random()" };
-    const [first, again, other] = [
-      await bench.evaluate({ files }, code, { seed: 5 }),
-      await bench.evaluate({ files }, code, { seed: 5 }),
-      await bench.evaluate({ files }, code),
-    ];
-    assertEquals(first, again);
-    assert(first.status === "scored" && first.scores.own !== first.scores.other);
-    assert(other.status === "scored" && other.scores.own !== first.scores.own);
-  });
+  await t.step(
+    "with the same randomness for the same seed, which the submission cannot predict",
+    async () => {
+      const files = {
+        "score.py":
+          'import random\ndef evaluate(s): return {"own": random.random(), "other": s.call("answer.f")}',
+      };
+      const code = { "answer.py": "import random\ndef f(): return random.random()" };
+      const [first, again, other] = [
+        await bench.evaluate({ files }, code, { seed: 5 }),
+        await bench.evaluate({ files }, code, { seed: 5 }),
+        await bench.evaluate({ files }, code),
+      ];
+      assertEquals(first, again);
+      assert(first.status === "scored" && first.scores.own !== first.scores.other);
+      assert(other.status === "scored" && other.scores.own !== first.scores.own);
+    },
+  );
 });
 
-Deno.test("WorkspaceEvaluator says why there is no score", async (t) => {
+Deno.test("WorkspaceEvaluator reports why there is no score", async (t) => {
   await using bench = await EvaluatorBench.open();
   const call = scoring(`submission.call("answer.f")`);
 
-  await t.step("where nothing was submitted", async () => {
+  await t.step("if nothing was submitted", async () => {
     assertEquals(await bench.evaluate({ files: call }, { "other.py": "" }), {
       status: "missing",
       message: "there is no 'answer.py'",
     });
   });
-  await t.step("where a call raises, is not there, or gives no plain data", async () => {
+  await t.step("if a call raises, names a missing function, or does not return plain data", async () => {
     const failing = {
       "def f(): raise LookupError('gone')": "answer.f raised LookupError: gone",
       "def g(): return 1": "answer.f raised AttributeError: module 'answer' has no attribute 'f'",
@@ -122,14 +125,14 @@ Deno.test("WorkspaceEvaluator says why there is no score", async (t) => {
       });
     }
   });
-  await t.step("where the script refuses what it was given", async () => {
+  await t.step("if the script rejects a result", async () => {
     const files = { "score.py": "def evaluate(s): raise ValueError('a move must be 0 or 1')" };
     assertEquals(await bench.evaluate({ files }, { "answer.py": "" }), {
       status: "failed",
       message: "ValueError: a move must be 0 or 1",
     });
   });
-  await t.step("where the metrics are none", async () => {
+  await t.step("if the metrics are invalid", async () => {
     for (
       const metrics of ["None", "{}", "[1]", "{'Score': 'high'}", "{'Score': float('nan')}", "{'Score': [1]}"]
     ) {
@@ -138,7 +141,7 @@ Deno.test("WorkspaceEvaluator says why there is no score", async (t) => {
       assertEquals(outcome.status, "malformed", metrics);
     }
   });
-  await t.step("where the submission has used up its time, or its interpreter", async () => {
+  await t.step("if the submission times out or ends its interpreter", async () => {
     const plan = { files: call, timeoutMs: 500 };
     assertEquals(await bench.evaluate(plan, { "answer.py": "def f():\n    while True: pass" }), {
       status: "failed",
@@ -149,13 +152,13 @@ Deno.test("WorkspaceEvaluator says why there is no score", async (t) => {
       message: "the submission's program ended as 'crashed'",
     });
   });
-  await t.step("where the signal is aborted", async () => {
+  await t.step("if the signal is aborted", async () => {
     await using evaluator = await bench.evaluator({ files: call });
     const code = submissionOf({ "answer.py": "def f():\n    while True: pass" });
     const signal = AbortSignal.timeout(300);
     await assertRejects(() => evaluator.evaluate(code, { signal }), DOMException, "timeout");
   });
-  await t.step("and scores the next one all the same", async () => {
+  await t.step("and then scores the next one", async () => {
     assertEquals(await bench.evaluate({ files: call }, { "answer.py": "def f(): return 4" }), {
       status: "scored",
       scores: { Score: 4 },
@@ -164,10 +167,10 @@ Deno.test("WorkspaceEvaluator says why there is no score", async (t) => {
   });
 });
 
-Deno.test("WorkspaceEvaluator runs scripts as MLGym has them", async (t) => {
+Deno.test("WorkspaceEvaluator runs MLGym's scripts", async (t) => {
   await using bench = await EvaluatorBench.open();
 
-  await t.step("that import the submission, with a stand-in for numpy", async () => {
+  await t.step("that import the submission, with a replacement for numpy", async () => {
     const script = [
       "import json",
       "import numpy as np",
@@ -192,7 +195,7 @@ Deno.test("WorkspaceEvaluator runs scripts as MLGym has them", async (t) => {
       message: "strategy.move raised ZeroDivisionError: division by zero",
     });
   });
-  await t.step("that refuse a move, or need what is not there", async () => {
+  await t.step("that reject a move, or need a missing function", async () => {
     const plan = (script: string) => ({
       kind: "python-script" as const,
       files: { "evaluate.py": script },
@@ -235,7 +238,7 @@ Deno.test("WorkspaceEvaluator runs scripts as MLGym has them", async (t) => {
   });
 });
 
-Deno.test("WorkspaceEvaluator gives back what it took, and answers no more once it is disposed", async () => {
+Deno.test("WorkspaceEvaluator releases its sessions, and rejects once it is disposed", async () => {
   const pool = new FakePool(() => ok("", { value: "loaded" }));
   const evaluationPool = new FakePool((code) => {
     if (!code.includes("run_module")) throw new Error("it runs the module");
@@ -253,7 +256,7 @@ Deno.test("WorkspaceEvaluator gives back what it took, and answers no more once 
   await assertRejects(() => evaluator.evaluate(submissionOf({ a: "" })), Error, "the evaluator is disposed");
 });
 
-Deno.test("WorkspaceEvaluator.evaluate() reads its files again when they could not be read before", async () => {
+Deno.test("WorkspaceEvaluator.evaluate() reads its files again after a failure", async () => {
   const directory = await Deno.makeTempDir();
   try {
     const hostPath = join(directory, "score.py");
@@ -274,7 +277,7 @@ Deno.test("WorkspaceEvaluator.evaluate() reads its files again when they could n
   }
 });
 
-Deno.test("WorkspaceEvaluator.evaluate() does not score a script that ended badly, whatever it printed", async () => {
+Deno.test("WorkspaceEvaluator.evaluate() gives no score for the output of a script that failed", async () => {
   const pool = new FakePool(() => ok("", { value: "loaded" }));
   const evaluationPool = new FakePool(() => bad("memory", { stdout: '{"Score": 2}' }));
   const script = { path: "score.py", hostPath: decodeURIComponent(new URL(import.meta.url).pathname) };
@@ -288,7 +291,7 @@ Deno.test("WorkspaceEvaluator.evaluate() does not score a script that ended badl
   });
 });
 
-Deno.test("submittedFiles() takes what a plan asks for and refuses what no sandbox would take", () => {
+Deno.test("submittedFiles() selects the files of a plan and rejects invalid paths", () => {
   const bytes = new Uint8Array(1);
   const all = new Map([["a.py", bytes], ["out/x", bytes], ["b.py", bytes]]);
   assertEquals(submittedFiles(all, ["a.py", "out/"]), { files: { "a.py": bytes, "out/x": bytes } });
@@ -302,7 +305,7 @@ Deno.test("submittedFiles() takes what a plan asks for and refuses what no sandb
   });
 });
 
-Deno.test("parseScores() takes finite numbers by name, and nothing else", () => {
+Deno.test("parseScores() accepts finite numbers by name, and nothing else", () => {
   assertEquals(parseScores('{"RMSE": 1.5, "n": 2}'), { RMSE: 1.5, n: 2 });
   for (
     const text of ["", "1", "[]", "{}", '{"a": "1"}', '{"a": NaN}', '{"a": 1e999}', '{"a": true}', '{"": 1}']

@@ -4,7 +4,7 @@ import { HANG_MS } from "../../../deadline.ts";
 
 const parser = new EvaluationOutputParser();
 
-Deno.test("EvaluationOutputParser reads all that a message tells", () => {
+Deno.test("EvaluationOutputParser parses all values of a message", () => {
   const message = [
     "Your code produced a valid submission artefact at /home/agent/workspace/target.py.",
     "Baseline Score: {'Score': 2.37}",
@@ -25,13 +25,13 @@ Deno.test("EvaluationOutputParser reads all that a message tells", () => {
   });
 });
 
-Deno.test("EvaluationOutputParser leaves out what is not there, and what is no number", () => {
+Deno.test("EvaluationOutputParser leaves out missing values and scores that are not numbers", () => {
   assertEquals(parser.parse("nothing"), {});
   assertEquals(parser.parse("Baseline Score: {'Score': 1, 'Time': 2}"), {});
   assertEquals(parser.parse("Baseline Score: {'rmse': 1}"), {});
 });
 
-Deno.test("EvaluationOutputParser takes the numbers that Python writes", () => {
+Deno.test("EvaluationOutputParser accepts Python's number formats", () => {
   const score = (text: string) => parser.parse(`Evaluation Score: {'Score': ${text}}`).evaluationScore;
   assertEquals([score("inf"), score("-inf"), score("nan"), score("1e+16"), score(" 3. ")], [
     Infinity,

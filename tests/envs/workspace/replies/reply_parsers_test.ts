@@ -24,7 +24,7 @@ Deno.test({
   },
 });
 
-Deno.test("ThoughtActionParser takes the last block that is in no other", () => {
+Deno.test("ThoughtActionParser takes the last top-level block", () => {
   const reply = "First.\n```\nls\n```\nThen.\n```bash\ncat a\n```\n";
   assertEquals(parse("ThoughtActionParser", reply), {
     thought: "First.\n```\nls\n```\nThen.\n",
@@ -32,12 +32,12 @@ Deno.test("ThoughtActionParser takes the last block that is in no other", () => 
   });
 });
 
-Deno.test("MLGymThoughtActionParser takes a reply with one block alone", () => {
+Deno.test("MLGymThoughtActionParser accepts only a reply with one block", () => {
   const fault = "Found more than one code block in the model response.";
   assertEquals(parse("MLGymThoughtActionParser", "```\nls\n```\nand\n```\npwd\n```"), { fault });
 });
 
-Deno.test("ActionParser takes what begins with a command that there is", () => {
+Deno.test("ActionParser accepts a reply that begins with a known command", () => {
   const commands = [{ name: "open" }];
   assertEquals(parse("ActionParser", "open a.py 3", commands), {
     thought: "open a.py 3",
@@ -48,12 +48,12 @@ Deno.test("ActionParser takes what begins with a command that there is", () => {
   assertEquals(parse("ActionParser", "  ", commands), { fault });
 });
 
-Deno.test("Identity and EditFormat take a reply and a block", () => {
+Deno.test("Identity takes the whole reply, EditFormat a block", () => {
   assertEquals(parse("Identity", "ls"), { thought: "ls", action: "ls" });
   assertEquals(parse("EditFormat", "So:\n```\nx = 1\n```"), { thought: "So:\n", action: "x = 1\n" });
 });
 
-Deno.test("JsonParser writes a command as its signature has it", () => {
+Deno.test("JsonParser formats a command by its signature", () => {
   const commands: ReplyCommand[] = [
     { name: "open", signature: 'open "<path>" [<line_number>]' },
     { name: "edit", signature: "edit <start>:<end>\n<text>\nend_of_edit", endName: "end_of_edit" },
@@ -74,7 +74,7 @@ Deno.test("JsonParser writes a command as its signature has it", () => {
   assertEquals(parse("JsonParser", reply("submit"), commands), action("submit"));
 });
 
-Deno.test("JsonParser says what a reply lacks", () => {
+Deno.test("JsonParser names the missing key of a reply", () => {
   const faults = [
     ["{", "Model output is not valid JSON."],
     ["[]", "Model output is not a JSON object."],
@@ -86,7 +86,7 @@ Deno.test("JsonParser says what a reply lacks", () => {
   for (const [reply = "", fault = ""] of faults) assertEquals(parse("JsonParser", reply), { fault });
 });
 
-Deno.test("REPLY_PARSERS take odd replies without going astray", () => {
+Deno.test("REPLY_PARSERS handle malformed replies", () => {
   const odd = [
     "",
     "```",

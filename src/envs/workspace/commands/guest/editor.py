@@ -1,4 +1,4 @@
-"""The commands that show and change files. What they know lives in variables of the shell."""
+"""Commands that show and change files. Their state is in shell variables."""
 
 import json
 import os
@@ -10,11 +10,11 @@ RULE = "-" * 50
 
 
 class Refused(Exception):
-    """A command that cannot be done as it was asked; its lines are what the agent is told."""
+    """A command that cannot be run; its lines are the message for the agent."""
 
 
 class Editor:
-    """One command: reads the shell's variables, says something, and gives the variables that change."""
+    """Runs one command: reads the shell's variables, returns lines of output, and collects the changed variables."""
 
     def __init__(self, variables):
         self.variables = variables
@@ -36,12 +36,12 @@ class Editor:
         if is_binary(path):
             raise Refused(f"Error: {path} is a binary file, which cannot be shown here.")
         file = TextFile.read(path)
-        said = []
+        notes = []
         center = self.window // 2
         if line is not None:
-            center, said = self._center_of(file, line)
+            center, notes = self._center_of(file, line)
         self._set(os.path.realpath(path), center, len(file.lines))
-        return [*said, *show(file, self.line, self.window)]
+        return [*notes, *show(file, self.line, self.window)]
 
     def _center_of(self, file, text):
         if not text.isdecimal():
@@ -58,7 +58,7 @@ class Editor:
         return self._below_top(nearest), [f"Warning: there is no line {line}; the nearest is {nearest}."]
 
     def _below_top(self, line):
-        """The middle of a window that has a line some way below its top."""
+        """Returns the middle of a window that shows a line slightly below its top."""
         return max(1, line + self.window // 2 - self.window // 6)
 
     def goto(self, line="", *more):
@@ -77,7 +77,7 @@ class Editor:
 
     def _scroll(self, lines):
         file = self._opened()
-        shown = self._show_at(file, constrained(self.line, len(file.lines), self.window) + lines)
+        shown = self._show_at(file, clamp_center(self.line, len(file.lines), self.window) + lines)
         is_again = self.variables.get("LAST_ACTION", "").strip() in ("scroll_up", "scroll_down")
         count = 1 + (_number(self.variables.get("SCROLL_COUNT"), 0) if is_again else 0)
         self.changed["SCROLL_COUNT"] = count
@@ -89,16 +89,16 @@ class Editor:
     def create(self, path="", *more):
         if not path or more:
             raise Refused('Usage: create "<path>"')
-        said = []
+        notes = []
         if os.path.lexists(path):
-            said.append(f"Error: File '{path}' already exists.")
+            notes.append(f"Error: File '{path}' already exists.")
         else:
             try:
                 with open(path, "x") as file:
                     file.write("\n")
             except OSError as error:
                 raise Refused(f"Error: File '{path}' cannot be created: {error.strerror}") from None
-        return [*said, *self.open(path)]
+        return [*notes, *self.open(path)]
 
     def edit(self, lines="", *more):
         file = self._writable()
@@ -121,9 +121,9 @@ class Editor:
         return self._change(file, int(line) + 1, 0)
 
     def _change(self, file, first, removed):
-        text = _given_lines()
+        text = _input_lines()
         changed = file.replaced(first, removed, text)
-        found = _brought_faults(file, changed, first, removed, len(text))
+        found = _new_faults_of(file, changed, first, removed, len(text))
         if found:
             raise Refused(*_refusal(file, changed, found, first, removed, len(text)))
         try:
@@ -134,11 +134,11 @@ class Editor:
         return [*shown, "The file was changed. See whether it is as you meant it: indentation, lines that are there twice."]
 
     def state(self, *_):
-        told = {
+        state = {
             "open_file": os.path.realpath(self.file) if self.file else "n/a",
             "working_dir": self.variables.get("PWD") or os.getcwd(),
         }
-        return [json.dumps(told)]
+        return [json.dumps(state)]
 
     def _opened(self):
         if not self.file:
@@ -160,11 +160,11 @@ class Editor:
 
     def _set(self, path, center, total):
         self.file = self.changed["CURRENT_FILE"] = path
-        self.line = self.changed["CURRENT_LINE"] = constrained(center, total, self.window)
+        self.line = self.changed["CURRENT_LINE"] = clamp_center(center, total, self.window)
 
 
-def _brought_faults(file, changed, first, removed, added):
-    """The findings that a change of a Python file brings; none for other files."""
+def _new_faults_of(file, changed, first, removed, added):
+    """Returns the new findings after a change of a Python file; none for other files."""
     if not file.path.endswith(".py"):
         return []
     after = find_faults(changed.data, file.path)
@@ -194,14 +194,14 @@ def _refusal(file, changed, found, first, removed, added):
 
 
 def _around(file, first, count):
-    """The lines of a change and five on each side."""
+    """Returns the lines of a change with five lines of context on each side."""
     window = count + 10
-    center = constrained(first - 1 + count // 2, len(file.lines), window)
+    center = clamp_center(first - 1 + count // 2, len(file.lines), window)
     return show(file, center, window)
 
 
-def _given_lines():
-    """What was put into the command, as lines."""
+def _input_lines():
+    """Returns the text on stdin as lines."""
     text = sys.stdin.buffer.read().decode("utf-8", "surrogateescape").replace("\r\n", "\n")
     return text.removesuffix("\n").split("\n") if text else []
 

@@ -1,4 +1,4 @@
-"""What is wrong with a Python file before it runs: its syntax, its indentation, and names that nothing defines."""
+"""Finds errors in a Python file before it runs: syntax, indentation and undefined names."""
 
 import ast
 import builtins
@@ -7,7 +7,7 @@ import warnings
 
 
 class Fault(typing.NamedTuple):
-    """One finding, under the code by which flake8 knows it."""
+    """One finding, with its flake8 code."""
 
     line: int
     column: int
@@ -16,11 +16,12 @@ class Fault(typing.NamedTuple):
 
 
 def find_faults(data, name):
-    """The findings in a file's bytes, by line: the first fault of its syntax, else what F821, F822 and E111 are about."""
+    """Returns the findings in a file's bytes, by line: the first syntax error, or else F821, F822 and E111."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            compile(data, name, "exec", dont_inherit=True)  # first: what is too deep for it would be fatal to a tree
+            # compile first: code that is too deep for it would crash the conversion to a tree
+            compile(data, name, "exec", dont_inherit=True)
             tree = compile(data, name, "exec", ast.PyCF_ONLY_AST, dont_inherit=True)
         except (SyntaxError, ValueError) as error:
             return [_syntax_fault(error)]
@@ -29,15 +30,15 @@ def find_faults(data, name):
     try:
         return sorted(_indentation_faults(tree, data) + _name_faults(tree, name))
     except RecursionError:
-        return []  # it is too deep to be looked through, and compiles all the same
+        return []  # too deep for the visitor, but it compiles
 
 
 def new_faults(before, after, *, first, removed, added):
     """
-    The findings of `after` that an edit brought, which put `added` lines in the place of `removed` from line `first` on.
+    Returns the new findings of `after`. The edit replaced `removed` lines from line `first` on by `added` lines.
 
-    What was wrong outside of the edit may stay so. A file that could not be read at all may go on to the next fault of
-    its syntax, as only the first is known.
+    Findings outside of the edit may stay. A file with a syntax error may get to its next syntax error, because only the
+    first one is known.
     """
     end, shift = first + removed, added - removed
     kept = {fault._replace(line=fault.line + (shift if fault.line >= end else 0)) for fault in before}
@@ -73,7 +74,7 @@ def _syntax_fault(error):
 
 
 def _indentation_faults(tree, data):
-    """Lines of code whose indentation is no multiple of four, a tab counting up to the next of eight."""
+    """Returns lines of code whose indentation is not a multiple of four; a tab counts up to the next multiple of eight."""
     lines = data.split(b"\n")
     found = set()
     for node in _statements(tree):
@@ -87,12 +88,12 @@ def _indentation_faults(tree, data):
 
 
 def _statements(tree):
-    """All statements of a tree; no expression has one in it."""
-    waiting = [tree]
-    while waiting:
-        node = waiting.pop()
+    """Yields all statements of a tree. Expressions contain none, so they are skipped."""
+    pending = [tree]
+    while pending:
+        node = pending.pop()
         for part in ("body", "orelse", "finalbody", "handlers", "cases"):
-            waiting += getattr(node, part, ())
+            pending += getattr(node, part, ())
         if isinstance(node, ast.stmt):
             yield node
 
@@ -135,14 +136,14 @@ class _Scope:
 
 
 class _Names(ast.NodeVisitor):
-    """Which names each scope binds and uses; whether a name is bound before it is used is not asked."""
+    """Collects the names that each scope binds and uses. The order of binding and use does not matter."""
 
     def __init__(self):
         self.module = self.scope = _Scope("module", None)
         self.uses = []
         self.exported = []
         self.is_open = False
-        """Whether names may come from where nobody can see them."""
+        """True if names may be defined dynamically."""
         self.tolerant = 0
 
     def faults(self, *, is_package):
@@ -193,7 +194,7 @@ class _Names(ast.NodeVisitor):
                 self.visit(node)
 
     def visit_Constant(self, node):
-        """Names nothing."""
+        """Ignores constants."""
 
     def visit_Name(self, node):
         if isinstance(node.ctx, ast.Store):
@@ -209,7 +210,7 @@ class _Names(ast.NodeVisitor):
         self._bind(node.target.id, scope)
 
     def visit_AugAssign(self, node):
-        """`x += 1` needs an `x` that is there."""
+        """`x += 1` uses `x`, so `x` must be defined."""
         if isinstance(node.target, ast.Name):
             self._use(node.target.id, node.target)
             if node.target.id == "__all__":
@@ -236,7 +237,7 @@ class _Names(ast.NodeVisitor):
             self.exported += texts
 
     def visit_Call(self, node):
-        """Names that `exec`, a dictionary of names or an enum brings into being are not to be seen."""
+        """Names that `exec`, a dictionary of names or an enum defines are not visible in the source."""
         if _is_call(node, "exec", "globals") and self.scope.kind in ("module", "class"):
             self.is_open = True
         if isinstance(node.func, ast.Attribute) and node.func.attr in ("update", "setdefault", "_convert_"):
@@ -296,7 +297,7 @@ class _Names(ast.NodeVisitor):
         self._with_parameters(node, lambda: self._within("annotation", lambda: self.visit(node.value)))
 
     def _with_parameters(self, node, work):
-        """Type parameters have a scope of their own around what they are parameters of."""
+        """Type parameters have their own scope around the function or class."""
         if not getattr(node, "type_params", None):
             return work()
 
@@ -326,11 +327,11 @@ class _Names(ast.NodeVisitor):
         self.generic_visit(node)
 
     def visit_Try(self, node):
-        """Who catches a NameError asks whether a name is there."""
-        asks = any(_catches_name_error(handler.type) for handler in node.handlers)
-        self.tolerant += asks
+        """Code that catches NameError may use undefined names on purpose."""
+        is_tolerant = any(_catches_name_error(handler.type) for handler in node.handlers)
+        self.tolerant += is_tolerant
         self._visit_all(node.body)
-        self.tolerant -= asks
+        self.tolerant -= is_tolerant
         self._visit_all(node.handlers, node.orelse, node.finalbody)
 
     visit_TryStar = visit_Try

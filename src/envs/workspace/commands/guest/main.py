@@ -1,6 +1,6 @@
 """
-What the shell functions call: one command, answered by assignments for the shell and how long they are, a newline, and
-a text.
+Entry point of the shell functions: runs one command and prints the length of the shell assignments, the assignments, a
+newline, and the output.
 """
 
 import os
@@ -26,7 +26,7 @@ def main():
 
 
 def flake8():
-    """Answers as a flake8 does that looks for what this module looks for."""
+    """Prints the findings of this module in flake8's format."""
     code = 0
     lines = []
     for path in [word for word in sys.argv[1:] if not word.startswith("-")]:
@@ -53,15 +53,15 @@ def _run(editor, name, words):
 
 
 def _quoted(text):
-    """A text as one word of the shell, in ASCII and on one line."""
+    """Quotes a text as one word of the shell, in ASCII and on one line."""
     return "$'" + "".join(map(_escaped, text)) + "'"
 
 
-def _escaped(sign):
-    """A character by its UTF-16 units where it is not plain: the shell knows no others by number."""
-    if sign.isascii() and sign.isprintable() and sign not in "'\\":
-        return sign
-    units = sign.encode("utf-16-be", "surrogatepass").hex()
+def _escaped(char):
+    """Escapes a character as its UTF-16 units, which is the only numeric form that the shell supports."""
+    if char.isascii() and char.isprintable() and char not in "'\\":
+        return char
+    units = char.encode("utf-16-be", "surrogatepass").hex()
     return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
 
 

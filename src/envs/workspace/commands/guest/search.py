@@ -1,4 +1,4 @@
-"""The commands that look for text and for files."""
+"""Commands that search for text and for files."""
 
 import fnmatch
 import os
@@ -8,7 +8,7 @@ MOST_SHOWN = 100
 
 
 def search_dir(term="", folder=".", *more):
-    """Files below a folder with lines that match, hidden ones and binary ones left out."""
+    """Lists files below a folder with matching lines, without hidden and binary files."""
     if not term or more:
         raise Refused('Usage: search_dir "<text>" [<folder>]')
     root = _folder(folder)
@@ -27,7 +27,7 @@ def search_dir(term="", folder=".", *more):
 
 
 def search_file(editor, term="", path=None, *more):
-    """Lines of a file, or of the open one, that match."""
+    """Lists the matching lines of a file, or of the open file."""
     if not term or more:
         raise Refused('Usage: search_file "<text>" [<file>]')
     if path is None:
@@ -42,7 +42,7 @@ def search_file(editor, term="", path=None, *more):
 
 
 def find_file(name="", folder=".", *more):
-    """Files below a folder by their name, which may have `*` and `?` in it."""
+    """Lists the files below a folder whose name matches a pattern with `*` and `?`."""
     if not name or more:
         raise Refused('Usage: find_file "<name>" [<folder>]')
     root = _folder(folder)
@@ -50,16 +50,16 @@ def find_file(name="", folder=".", *more):
     return _report(f'"{name}" in {root}', found, len(found), "files")
 
 
-def _report(what, lines, count, kind):
+def _report(subject, lines, count, kind):
     if count == 0:
-        return [f"No matches found for {what}"]
+        return [f"No matches found for {subject}"]
     if len(lines) > MOST_SHOWN:
-        return [f"More than {MOST_SHOWN} {kind} matched for {what}: {len(lines)}. Please narrow your search."]
-    return [f"Found {count} matches for {what}:", *lines, f"End of matches for {what}"]
+        return [f"More than {MOST_SHOWN} {kind} matched for {subject}: {len(lines)}. Please narrow your search."]
+    return [f"Found {count} matches for {subject}:", *lines, f"End of matches for {subject}"]
 
 
 def basic_pattern(term):
-    """A pattern as `grep` reads it: brackets, braces, `+`, `?` and `|` are plain characters unless behind a backslash."""
+    """Compiles a pattern as `grep` reads it: brackets, braces, `+`, `?` and `|` are literal unless after a backslash."""
     plain = re.sub(r"\\([(){}+?|])|([(){}+?|])", lambda found: found[1] or f"\\{found[2]}", term)
     plain = f"\\{plain}" if plain.startswith("*") else plain
     for text in (plain, re.escape(term)):
@@ -78,7 +78,7 @@ def _matching_lines(path, pattern):
             return []
         lines = TextFile.read(path).lines
     except OSError:
-        return []  # it went away, or may not be read
+        return []  # deleted meanwhile, or not readable
     return [(number, line.removesuffix("\r")) for number, line in enumerate(lines, 1) if pattern.search(line)]
 
 

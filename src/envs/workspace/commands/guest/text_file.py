@@ -1,22 +1,22 @@
-"""Files as lines, with their line ends and odd bytes kept as they are."""
+"""Text files as lists of lines. Line ends and invalid bytes are preserved."""
 
 import os
 import stat
 
 IMAGES = (b"\x89PNG\r\n", b"\xff\xd8\xff", b"GIF8", b"BM", b"II*\0", b"MM\0*", b"RIFF")
 BINARY_LOOK = 8192
-"""How much of a file is looked at to tell whether it is text."""
+"""Number of bytes that are checked to tell text from binary files."""
 
 
 class TextFile:
-    """The lines of a file, each without its newline; one that ends in `\\r\\n` keeps the `\\r`."""
+    """The lines of a file without newlines; a line that ends in `\\r\\n` keeps the `\\r`."""
 
     def __init__(self, path, data):
         self.path = path
         self.data = data
         lines = data.decode("utf-8", "surrogateescape").split("\n")
         self.ends_open = lines[-1] != ""
-        """Whether the last line has no newline."""
+        """True if the last line has no newline."""
         self.lines = lines if self.ends_open else lines[:-1]
         self.carriage = "\r" if self.lines and self.lines[0].endswith("\r") else ""
 
@@ -26,7 +26,7 @@ class TextFile:
             return cls(path, file.read())
 
     def replaced(self, first, removed, text):
-        """The file with `text` in the place of `removed` lines from line `first` on."""
+        """Returns the file with `removed` lines from line `first` replaced by `text`."""
         added = [f"{line}{self.carriage}" for line in text]
         start = first - 1
         lines = [*self.lines[:start], *added, *self.lines[start + removed :]]
@@ -35,7 +35,7 @@ class TextFile:
         return TextFile(self.path, joined.encode("utf-8", "surrogateescape"))
 
     def write(self):
-        """Writes the file whole, or leaves it as it was. Raises OSError."""
+        """Writes the complete file, or restores its old contents and raises OSError."""
         with open(self.path, "rb") as file:
             before = file.read()
         try:
@@ -62,7 +62,7 @@ def is_read_only(path):
 
 
 def show(file, center, window):
-    """The lines of a file around one of them, numbered; `center` is the middle of a window of so many lines."""
+    """Returns the numbered lines of a file in a window of `window` lines; `center` is its middle line."""
     total, half = len(file.lines), window // 2
     above = max(0, center - half)
     below = max(0, total - above - window)
@@ -75,7 +75,7 @@ def show(file, center, window):
     ]
 
 
-def constrained(center, total, window):
-    """The middle of a window that stands within a file of `total` lines."""
+def clamp_center(center, total, window):
+    """Moves the middle of a window so that the window lies within a file of `total` lines."""
     half = window // 2
     return max(min(center, total - half), half)
