@@ -343,4 +343,4 @@ export type { Fetch } from "./src/client/attempt.ts";
 export type { AccessOptions } from "./src/server/access.ts";
 export { HttpServer, type HttpServerOptions } from "./src/server/http_server.ts";
 export { PaddockServer, type PaddockServerOptions } from "./src/server/paddock_server.ts";
-export type { RequestLimits } from "./src/server/request_limits.ts";
+export type { RequestLimits } from "./src/server/limits.ts";

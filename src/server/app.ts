@@ -18,9 +18,10 @@ import type { EnvService } from "./env_service.ts";
 import { asServerError, errorAnswer, invalidRequest, missing } from "./error_answer.ts";
 import { faultReport } from "./fault_report.ts";
 import { Gate } from "./gate.ts";
+import { REQUEST_LIMITS, type RequestLimits, SESSION_QUEUE, SESSION_WAIT_MS } from "./limits.ts";
 import { mcpRoute } from "./mcp/mcp_route.ts";
 import type { Metrics } from "./metrics.ts";
-import { REQUEST_LIMITS, type RequestLimits, requestLimits } from "./request_limits.ts";
+import { requestLimits } from "./request_limits.ts";
 import { SameAnswers } from "./same_answer.ts";
 import { requestSpan } from "./request_span.ts";
 import type { SessionService } from "./session_service.ts";
@@ -87,7 +88,7 @@ export function paddockApp(options: PaddockAppOptions): Api {
   gradeRoutes(
     app,
     boundedGraders(graders),
-    new Gate({ slots: sessions.maxSessions, queue: 64, waitMs: 30_000 }),
+    new Gate({ slots: sessions.maxSessions, queue: SESSION_QUEUE, waitMs: SESSION_WAIT_MS }),
   );
   if (envs) {
     envRoutes(app, envs);

@@ -1,9 +1,7 @@
 import { messageText } from "../message.ts";
 import type { GradeContext, Grader } from "../rewards/grader.ts";
+import { MAX_GRADED_CHARACTERS } from "./limits.ts";
 import { ServerError } from "./server_error.ts";
-
-/** Most graders run on the serving thread; this is what they read in a second or two. */
-const MAX_CHARACTERS = 1024 * 1024;
 
 /** Wraps graders so that they refuse replies and tasks that would block the serving thread. */
 export function boundedGraders(
@@ -27,9 +25,9 @@ function requireBounded({ history, task }: GradeContext): void {
   const longest = replies.reduce((most, reply) => Math.max(most, messageText(reply).length), 0);
   const { answer = "", fields = {} } = task;
   const taskCharacters = answer.length + JSON.stringify(fields).length;
-  if (longest <= MAX_CHARACTERS && taskCharacters <= MAX_CHARACTERS) return;
+  if (longest <= MAX_GRADED_CHARACTERS && taskCharacters <= MAX_GRADED_CHARACTERS) return;
   throw new ServerError(
     "too_large",
-    `A graded reply and its task must have at most ${MAX_CHARACTERS} characters each`,
+    `A graded reply and its task must have at most ${MAX_GRADED_CHARACTERS} characters each`,
   );
 }

@@ -2,6 +2,7 @@ import type { Tool } from "../tools/tool.ts";
 import { boundedGraders } from "./bounded_graders.ts";
 import { type EnvConfig, makeEnv } from "./env_config.ts";
 import { EnvSessions } from "./env_sessions.ts";
+import { IDLE_MS, MAX_ENV_CHARACTERS, MAX_ENVS } from "./limits.ts";
 import { LiveEnv } from "./live_env.ts";
 import type { Metrics } from "./metrics.ts";
 import { ServerError } from "./server_error.ts";
@@ -33,9 +34,6 @@ export interface EnvServiceOptions {
   onFault?: ((thrown: unknown) => void) | undefined;
 }
 
-/** Maximum number of characters of tasks and conversations that all envs store together. */
-const MAX_CHARACTERS = 512 * 1024 * 1024;
-
 /** Creates envs from configs, finds them by id, and ends idle ones. */
 export class EnvService implements AsyncDisposable {
   readonly maxEnvs: number;
@@ -44,7 +42,7 @@ export class EnvService implements AsyncDisposable {
   #stopped = false;
 
   constructor(options: EnvServiceOptions) {
-    this.maxEnvs = options.maxEnvs ?? 1024;
+    this.maxEnvs = options.maxEnvs ?? MAX_ENVS;
     this.#options = options;
     options.metrics.gauge("paddock_envs", "Envs in use.", () => this.#envs.size);
   }
@@ -60,7 +58,7 @@ export class EnvService implements AsyncDisposable {
       throw new ServerError("busy", `All ${this.maxEnvs} envs are in use`, { retryAfter: 10 });
     }
     this.#requireRoom();
-    const { graders = new Map(), tools = [], idleMs = 600_000, onFault = () => {} } = this.#options;
+    const { graders = new Map(), tools = [], idleMs = IDLE_MS, onFault = () => {} } = this.#options;
     const sessions = new EnvSessions(this.#options.sessions, owner);
     const env: LiveEnv = new LiveEnv({
       env: makeEnv(config, { graders: boundedGraders(graders), tools }, sessions),
@@ -100,10 +98,10 @@ export class EnvService implements AsyncDisposable {
 
   #requireRoom(): void {
     const stored = this.#envs.values().reduce((sum, { characters }) => sum + characters, 0);
-    if (stored <= MAX_CHARACTERS) return;
+    if (stored <= MAX_ENV_CHARACTERS) return;
     throw new ServerError(
       "busy",
-      `All envs together store at most ${MAX_CHARACTERS} characters, and that is reached`,
+      `All envs together store at most ${MAX_ENV_CHARACTERS} characters, and that is reached`,
       { retryAfter: 10 },
     );
   }

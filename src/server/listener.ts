@@ -1,4 +1,5 @@
 import { connectedPorts } from "./connected_ports.ts";
+import { MAX_CONNECTIONS } from "./limits.ts";
 
 /** Options of {@linkcode Listener}. */
 export interface ListenerOptions {
@@ -21,8 +22,6 @@ interface Generation {
   readonly cut: AbortController;
 }
 
-/** Each connection takes about 10 kB and one file descriptor. */
-const MAX_CONNECTIONS = 8192;
 const POLL_MS = 2_000;
 const RETRY_MS = 1;
 

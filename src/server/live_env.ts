@@ -8,6 +8,7 @@ import type { EnvConfig } from "./env_config.ts";
 import { envError } from "./env_error.ts";
 import type { EnvSessions } from "./env_sessions.ts";
 import { Idle } from "./idle.ts";
+import { MAX_ENV_WAITING, MAX_EPISODE_CHARACTERS, MAX_REPLY_BLOCKS, MAX_REPLY_CHARACTERS } from "./limits.ts";
 import { ServerError } from "./server_error.ts";
 
 /** Options of {@linkcode LiveEnv}. */
@@ -51,13 +52,6 @@ export interface LiveResetOptions {
   seed?: number | undefined;
   signal: AbortSignal;
 }
-
-/** Maximum number of requests that wait for one env. */
-const MAX_WAITING = 16;
-/** Bounds of one reply. Each block may print as much as the profile allows. */
-const MAX_REPLY_CHARACTERS = 1024 * 1024;
-const MAX_BLOCKS = 64;
-const MAX_EPISODE_CHARACTERS = 32 * 1024 * 1024;
 
 /** A remotely driven env; it ends on dispose or after its idle time. */
 export class LiveEnv implements AsyncDisposable {
@@ -155,8 +149,8 @@ export class LiveEnv implements AsyncDisposable {
 
   async #use<T>(signal: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     this.#end.signal.throwIfAborted();
-    if (this.#idle.users >= MAX_WAITING) {
-      throw new ServerError("busy", `${MAX_WAITING} requests are waiting for the env`, { retryAfter: 1 });
+    if (this.#idle.users >= MAX_ENV_WAITING) {
+      throw new ServerError("busy", `${MAX_ENV_WAITING} requests are waiting for the env`, { retryAfter: 1 });
     }
     this.#options.requireRoom();
     using _use = this.#idle.use();
@@ -189,7 +183,9 @@ export class LiveEnv implements AsyncDisposable {
       throw tooLarge(`An episode must have at most ${MAX_EPISODE_CHARACTERS} characters`);
     }
     const blocks = this.config.env === "python" ? pythonBlocks(text).length : 0;
-    if (blocks > MAX_BLOCKS) throw tooLarge(`A reply must have at most ${MAX_BLOCKS} blocks of Python`);
+    if (blocks > MAX_REPLY_BLOCKS) {
+      throw tooLarge(`A reply must have at most ${MAX_REPLY_BLOCKS} blocks of Python`);
+    }
     if (blocks > 0) await this.#options.sessions.prepare({ seed: this.#seed, signal });
   }
 

@@ -8,6 +8,7 @@ import type {
   ShellResult,
 } from "../sandbox/exec.ts";
 import { Idle } from "./idle.ts";
+import { MAX_SESSION_WAITING } from "./limits.ts";
 import LIST_FILES from "./list_files.py" with { type: "text" };
 import type { Metrics } from "./metrics.ts";
 import { ServerError, sessionError } from "./server_error.ts";
@@ -46,9 +47,6 @@ export interface LiveSessionOptions {
   /** Called once, when it ends. */
   readonly onEnd: () => Promise<void>;
 }
-
-/** Maximum number of requests that wait for one session. */
-const MAX_WAITING = 64;
 
 const listingSchema = z.array(z.tuple([z.string().max(4096), z.number().nonnegative(), z.number()])).max(
   10_000,
@@ -147,8 +145,10 @@ export class LiveSession implements AsyncDisposable {
 
   async #use<T>(work: (options: LiveSessionOptions) => Promise<T>): Promise<T> {
     if (this.#ended) throw new ServerError("conflict", "The session has ended");
-    if (this.#idle.users >= MAX_WAITING) {
-      throw new ServerError("busy", `${MAX_WAITING} requests are waiting for the session`, { retryAfter: 1 });
+    if (this.#idle.users >= MAX_SESSION_WAITING) {
+      throw new ServerError("busy", `${MAX_SESSION_WAITING} requests are waiting for the session`, {
+        retryAfter: 1,
+      });
     }
     const use = this.#idle.use();
     try {

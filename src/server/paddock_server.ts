@@ -8,7 +8,7 @@ import { paddockApp } from "./app.ts";
 import { EnvService } from "./env_service.ts";
 import { faultReport } from "./fault_report.ts";
 import { Metrics } from "./metrics.ts";
-import type { RequestLimits } from "./request_limits.ts";
+import type { RequestLimits } from "./limits.ts";
 import { SessionService } from "./session_service.ts";
 
 /** Options of {@linkcode PaddockServer}. */

@@ -1,29 +1,8 @@
 import type { MiddlewareHandler } from "hono";
 import { join } from "../sandbox/protocol.ts";
 import type { AppEnv } from "./app_env.ts";
+import type { RequestLimits } from "./limits.ts";
 import { ServerError } from "./server_error.ts";
-
-/** What a request may be. */
-export interface RequestLimits {
-  bodyBytes: number;
-  /** Of all bodies that the server holds at once. */
-  heldBytes: number;
-  /** Names and values together. */
-  headerBytes: number;
-  /** Brackets of JSON inside of one another. */
-  depth: number;
-  /** Milliseconds until the whole body must be there. */
-  bodyMs: number;
-}
-
-/** The limits unless others are given. */
-export const REQUEST_LIMITS: RequestLimits = {
-  bodyBytes: 32 * 1024 * 1024,
-  heldBytes: 512 * 1024 * 1024,
-  headerBytes: 16 * 1024,
-  depth: 64,
-  bodyMs: 30_000,
-};
 
 /** Turns away what is too large, too deep or too slow, before anything reads it. */
 export function requestLimits(limits: RequestLimits): MiddlewareHandler<AppEnv> {

@@ -2,11 +2,10 @@ import { MAX_REQUEST_ID_CHARACTERS } from "../wire/limits.ts";
 import type { MiddlewareHandler } from "hono";
 import { sha256 } from "../sandbox/sha256.ts";
 import type { AppEnv } from "./app_env.ts";
+import { MAX_KEPT_RESPONSE_BYTES, MAX_KEPT_RESPONSES } from "./limits.ts";
 import { ServerError } from "./server_error.ts";
 
 const HEADER = "x-request-id";
-const MAX_RESPONSES = 4096;
-const MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
 
 interface Entry {
   readonly owner: string;
@@ -85,7 +84,7 @@ export class SameAnswers {
   #evict(): void {
     let bytes = this.#entries.values().reduce((sum, entry) => sum + entry.bytes, 0);
     for (const [key, entry] of this.#entries) {
-      if (this.#entries.size <= MAX_RESPONSES && bytes <= MAX_RESPONSE_BYTES) return;
+      if (this.#entries.size <= MAX_KEPT_RESPONSES && bytes <= MAX_KEPT_RESPONSE_BYTES) return;
       if (!entry.isComplete) continue; // a running request may be repeated or cancelled
       this.#entries.delete(key);
       bytes -= entry.bytes;

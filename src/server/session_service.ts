@@ -1,5 +1,6 @@
 import type { SessionLease, SessionPool } from "../sandbox/exec.ts";
 import { Gate } from "./gate.ts";
+import { IDLE_MS, SESSION_QUEUE, SESSION_WAIT_MS } from "./limits.ts";
 import { LiveSession, type LiveSessionOptions } from "./live_session.ts";
 import type { Metrics } from "./metrics.ts";
 import { ServerError, sessionError } from "./server_error.ts";
@@ -83,7 +84,7 @@ export class SessionService implements AsyncDisposable {
   /** @throws {RangeError} if `maxSessions` is less than 1. */
   constructor(options: SessionServiceOptions) {
     const { pool, metrics, maxSessions, maxSessionsEach } = options;
-    const { queue = 64, waitMs = 30_000, idleMs = 600_000, onFault = () => {} } = options;
+    const { queue = SESSION_QUEUE, waitMs = SESSION_WAIT_MS, idleMs = IDLE_MS, onFault = () => {} } = options;
     this.maxSessions = maxSessions;
     this.#options = { pool, metrics, maxSessionsEach, idleMs, onFault };
     this.#admission = new Gate({ slots: maxSessions, slotsPerOwner: maxSessionsEach, queue, waitMs });

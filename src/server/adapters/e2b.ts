@@ -5,6 +5,7 @@ import { pythonStr } from "../../tools/python_repr.ts";
 import type { AppContext, AppEnv } from "../app_env.ts";
 import { asServerError, errorHeaders } from "../error_answer.ts";
 import { Gate } from "../gate.ts";
+import { MAX_SESSION_WAITING } from "../limits.ts";
 import { liveBody } from "../live_body.ts";
 import type { LiveSession } from "../live_session.ts";
 import { ServerError, sessionError } from "../server_error.ts";
@@ -17,8 +18,6 @@ import { environment } from "./environment.ts";
 
 /** Its clients end a program by going away; this is for those who do not. */
 const TIMEOUT_MS = 300_000;
-/** More requests than this may not wait for one context. */
-const MAX_WAITING = 64;
 const HOME = "/home/pyodide";
 const DEFAULT = "e2b:default";
 
@@ -35,7 +34,7 @@ const contextRequest = z.object({ cwd: z.string().nullish(), language: z.string(
 class Context {
   readonly cwd: string;
   /** What one request does in several steps, no other comes between. */
-  readonly turn = new Gate({ slots: 1, queue: MAX_WAITING, waitMs: TIMEOUT_MS });
+  readonly turn = new Gate({ slots: 1, queue: MAX_SESSION_WAITING, waitMs: TIMEOUT_MS });
   executions = 0;
 
   constructor(cwd: string = HOME) {

@@ -3,13 +3,12 @@ import { z } from "zod";
 import { PADDOCK_VERSION } from "../../version.ts";
 import { MAX_TIMEOUT_SECONDS } from "../../wire/limits.ts";
 import type { AppContext, AppEnv } from "../app_env.ts";
+import { MAX_SOCKETS } from "../limits.ts";
 import { ServerError } from "../server_error.ts";
 import { detailAnswer, detailBody } from "./detail_error.ts";
 import { Connections } from "./openenv/connections.ts";
 import { type OpenEnvKind, resetData } from "./openenv/env_kind.ts";
 import { mcpTextAnswer } from "./openenv/mcp_message.ts";
-
-const MAX_CONNECTIONS = 1024;
 
 /**
  * What clients of OpenEnv ask for, with one kind of env: over HTTP each request has an env of its own; on the
@@ -17,7 +16,7 @@ const MAX_CONNECTIONS = 1024;
  */
 export function openEnv<Action>(kind: OpenEnvKind<Action>): Hono<AppEnv> {
   const app = new Hono<AppEnv>();
-  const connections = new Connections(MAX_CONNECTIONS);
+  const connections = new Connections(MAX_SOCKETS);
   const newEnv = (c: AppContext) => kind.open({ owner: c.get("owner"), signal: c.get("signal") });
   const stepRequest = z.looseObject({
     action: kind.action,

@@ -1,18 +1,13 @@
 import { WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/server";
 import type { Next } from "hono";
 import type { AppContext } from "../app_env.ts";
+import { MAX_MCP_CLIENTS, MCP_IDLE_MS, MCP_SPARE_MS, REQUEST_LIMITS } from "../limits.ts";
 import { ServerError } from "../server_error.ts";
 import type { SessionService } from "../session_service.ts";
 import { ClientSession } from "./client_session.ts";
 import { pythonServer } from "./python_server.ts";
 
 const HEADER = "mcp-session-id";
-const MAX_CLIENTS = 1024;
-const MAX_BODY_BYTES = 32 * 1024 * 1024;
-/** Idle time after which a client counts as disconnected. */
-const IDLE_MS = 3_600_000;
-/** Idle time after which a client's session may give way, since clients often disconnect without notice. */
-const SPARE_MS = 60_000;
 
 /** Connected client. */
 interface Connection {
@@ -37,19 +32,19 @@ export function mcpRoute(sessions: SessionService): (c: AppContext, next: Next) 
   }
 
   async function connect(owner: string): Promise<WebStandardStreamableHTTPServerTransport> {
-    for (const [id, { usedAt }] of connections) if (Date.now() - usedAt > IDLE_MS) await end(id);
-    if (connections.size >= MAX_CLIENTS) {
-      throw new ServerError("busy", `${MAX_CLIENTS} clients are connected`, { retryAfter: 60 });
+    for (const [id, { usedAt }] of connections) if (Date.now() - usedAt > MCP_IDLE_MS) await end(id);
+    if (connections.size >= MAX_MCP_CLIENTS) {
+      throw new ServerError("busy", `${MAX_MCP_CLIENTS} clients are connected`, { retryAfter: 60 });
     }
     const { signal } = new AbortController(); // a session outlives the request that opens it
-    const client = new ClientSession(() => sessions.create({ owner, signal, spareMs: SPARE_MS }));
+    const client = new ClientSession(() => sessions.create({ owner, signal, spareMs: MCP_SPARE_MS }));
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: () => crypto.randomUUID(),
       onsessioninitialized(id) {
         connections.set(id, { owner, transport, client, usedAt: Date.now() });
       },
       onsessionclosed: end,
-      maxRequestBodySize: MAX_BODY_BYTES,
+      maxRequestBodySize: REQUEST_LIMITS.bodyBytes,
     });
     await pythonServer(client).connect(transport);
     return transport;

@@ -1,10 +1,8 @@
 import { z } from "zod";
 import type { Tokenizer } from "../../../chat/tokenizer.ts";
+import { MAX_EPISODE_TOKENS } from "../../limits.ts";
 import { ServerError } from "../../server_error.ts";
 import type { EnvAnswer, EpisodeEnv, OpenEnvKind, resetData } from "./env_kind.ts";
-
-/** Tokens that one episode may have. */
-const MAX_TOKENS = 1_000_000;
 
 const ids = z.array(z.int().nonnegative());
 
@@ -63,8 +61,8 @@ class ChatEpisode implements EpisodeEnv<ChatAction> {
     const unknown = tokens.find((id) => this.#tokenizer.has?.(id) === false);
     if (unknown !== undefined) throw new ServerError("invalid", `tokens: there is no token ${unknown}`);
     const before = this.#said.reduce((sum, said) => sum + said.tokens.length, 0);
-    if (before + tokens.length > MAX_TOKENS) {
-      throw new ServerError("invalid", `tokens: an episode may have ${MAX_TOKENS}`);
+    if (before + tokens.length > MAX_EPISODE_TOKENS) {
+      throw new ServerError("invalid", `tokens: an episode may have ${MAX_EPISODE_TOKENS}`);
     }
     const content = this.#tokenizer.decode(tokens.filter((id) => !this.#special.has(id)));
     this.#said.push({ content, tokens });

@@ -1,10 +1,6 @@
+import { MAX_SOCKET_CHARACTERS, MAX_SOCKET_UNREAD_BYTES, MAX_SOCKET_WAITING } from "../../limits.ts";
 import { answerMessage, type Driven, envFault } from "./env_messages.ts";
 
-/** More messages than this may not wait on one connection, and none may be longer. */
-const MAX_WAITING = 16;
-const MAX_CHARACTERS = 32 * 1024 * 1024;
-/** A client that has so much to read, and reads it not, is cut off. */
-const MAX_UNREAD_BYTES = 64 * 1024 * 1024;
 const NORMAL = 1000;
 const POLICY_VIOLATION = 1008;
 
@@ -25,9 +21,9 @@ export class Connections {
     let turn = Promise.resolve();
     let waiting = 0;
     socket.onmessage = ({ data }) => {
-      const fits = typeof data === "string" && data.length <= MAX_CHARACTERS;
-      const isSlow = socket.bufferedAmount > MAX_UNREAD_BYTES;
-      if (!fits || isSlow || waiting >= MAX_WAITING) {
+      const fits = typeof data === "string" && data.length <= MAX_SOCKET_CHARACTERS;
+      const isSlow = socket.bufferedAmount > MAX_SOCKET_UNREAD_BYTES;
+      if (!fits || isSlow || waiting >= MAX_SOCKET_WAITING) {
         return socket.close(POLICY_VIOLATION, "too much at once");
       }
       waiting++;

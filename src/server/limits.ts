@@ -1,0 +1,95 @@
+/**
+ * The bounds that keep one server alive under any load. `src/wire/limits.ts` lists the bounds of a single request;
+ * the profile of a sandbox lists those of a program.
+ *
+ * @module
+ */
+
+const MIB = 1024 * 1024;
+
+// Requests
+
+/** Bounds of any request; an option of the server replaces each. */
+export interface RequestLimits {
+  /** Bytes of a body. */
+  bodyBytes: number;
+  /** Bytes of all bodies that the server holds at once. */
+  heldBytes: number;
+  /** Bytes of the headers, names and values together. */
+  headerBytes: number;
+  /** Levels of JSON inside each other. */
+  depth: number;
+  /** Milliseconds until the whole body must have arrived. */
+  bodyMs: number;
+}
+
+/** The default bounds of any request. */
+export const REQUEST_LIMITS: RequestLimits = {
+  bodyBytes: 32 * MIB,
+  heldBytes: 512 * MIB,
+  headerBytes: 16 * 1024,
+  depth: 64,
+  bodyMs: 30_000,
+};
+/** Connections at once. Each costs some 10 kB and an open file. */
+export const MAX_CONNECTIONS = 8192;
+/** Responses to requests with an id that are kept, for requests that come again. */
+export const MAX_KEPT_RESPONSES = 4096;
+/** Bytes of all kept responses. */
+export const MAX_KEPT_RESPONSE_BYTES: number = 64 * MIB;
+
+// Sessions
+
+/** Default number of requests that may wait for a session. */
+export const SESSION_QUEUE = 64;
+/** Default time that a request waits for a session, in milliseconds. */
+export const SESSION_WAIT_MS = 30_000;
+/** Default time after which an unused session or env ends, in milliseconds. */
+export const IDLE_MS = 600_000;
+/** Requests that may wait for one session. */
+export const MAX_SESSION_WAITING = 64;
+
+// Grades
+
+/** Characters of a reply, and of the task, that a grader reads. Graders read on the thread that serves everyone. */
+export const MAX_GRADED_CHARACTERS: number = MIB;
+
+// Envs
+
+/** Default number of envs at once. */
+export const MAX_ENVS = 1024;
+/** Characters of the tasks and conversations that all envs keep together. */
+export const MAX_ENV_CHARACTERS: number = 512 * MIB;
+/** Requests that may wait for one env. */
+export const MAX_ENV_WAITING = 16;
+/** Characters of one reply. No honest reply is longer. */
+export const MAX_REPLY_CHARACTERS: number = MIB;
+/** Python blocks of one reply. Each may print as much as the profile allows. */
+export const MAX_REPLY_BLOCKS = 64;
+/** Characters of one episode. */
+export const MAX_EPISODE_CHARACTERS: number = 32 * MIB;
+
+// Clients of the Model Context Protocol
+
+/** Clients at once. */
+export const MAX_MCP_CLIENTS = 1024;
+/** Time after which an idle client is taken to have disconnected, in milliseconds. */
+export const MCP_IDLE_MS = 3_600_000;
+/**
+ * Time after which the session of an idle client may make room for another, in milliseconds. Clients disconnect
+ * without notice.
+ */
+export const MCP_SPARE_MS = 60_000;
+
+// Clients of OpenEnv
+
+/** Sockets at once. */
+export const MAX_SOCKETS = 1024;
+/** Messages that may wait on one socket. */
+export const MAX_SOCKET_WAITING = 16;
+/** Characters of one message. */
+export const MAX_SOCKET_CHARACTERS: number = 32 * MIB;
+/** Bytes that a client may leave unread before its socket is closed. */
+export const MAX_SOCKET_UNREAD_BYTES: number = 64 * MIB;
+/** Tokens of one episode of the chat env. */
+export const MAX_EPISODE_TOKENS = 1_000_000;
