@@ -14,6 +14,7 @@
  * @module
  */
 // words
+export { SerialQueue } from "./src/async/semaphore.ts";
 export {
   DatasetError,
   EnvError,

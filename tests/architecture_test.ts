@@ -4,6 +4,8 @@ import { fileURLToPath } from "node:url";
 
 /** The folders of `src`, lowest layer first. A file imports from its own folder or an earlier one. */
 const LAYERS = [
+  "async",
+  "http",
   "base",
   "chat",
   "datasets",

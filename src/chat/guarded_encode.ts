@@ -14,7 +14,10 @@ export interface GuardedEncodeOptions {
 export function guardedEncode(options: GuardedEncodeOptions): (text: string) => number[] {
   const { encode, controls } = options;
   const ids = new Set(controls.values());
-  const splitter = new RegExp(`(${sortByLength(controls).map(escapeRegExp).join("|")})`, "u");
+  const splitter = new RegExp(
+    `(${sortByLength(controls).map((text) => RegExp.escape(text)).join("|")})`,
+    "u",
+  );
   if (ids.size === 0) return encode;
   return (text) => {
     const encoded = encode(text);
@@ -35,8 +38,4 @@ export function guardedEncode(options: GuardedEncodeOptions): (text: string) => 
 /** Sorts longer texts first, since one may be the start of another. */
 function sortByLength(controls: ReadonlyMap<string, number>): string[] {
   return [...controls.keys()].sort((a, b) => b.length - a.length);
-}
-
-function escapeRegExp(text: string): string {
-  return text.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&");
 }

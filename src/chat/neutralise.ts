@@ -36,5 +36,5 @@ export function neutraliser(options: NeutraliserOptions): (text: string) => stri
 const LINE_ENDS = "\\n\\r\\v\\f\\x1c-\\x1e\\x85\\u2028\\u2029";
 
 function oneOf(texts: readonly string[]): string {
-  return `(?:${texts.map((text) => text.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&")).join("|")})`;
+  return `(?:${texts.map((text) => RegExp.escape(text)).join("|")})`;
 }

@@ -29,8 +29,8 @@ const NO_TOKEN = "(?!)";
 export function parseSpeakers(text: string, options: ParseSpeakersOptions = {}): Message[] {
   const { bounds = [], bosToken, eosToken } = options;
   const pair = bounds.find(({ bosToken }) => text.startsWith(bosToken)) ?? bounds[0];
-  const opening = pair ? tokenPattern(bosToken || pair.bosToken) : NO_TOKEN;
-  const end = pair ? tokenPattern(eosToken || pair.eosToken) : NO_TOKEN;
+  const opening = pair ? RegExp.escape(bosToken || pair.bosToken) : NO_TOKEN;
+  const end = pair ? RegExp.escape(eosToken || pair.eosToken) : NO_TOKEN;
   const turns = text.replace(new RegExp(`^${opening}`), "");
   const hasEndTokens = pair === undefined || eosToken !== undefined || turns.length < text.length;
   const starts = [...turns.matchAll(new RegExp(`(?:^|\\n|(${end}))(User|Assistant|Tool):`, "g"))];
@@ -53,8 +53,4 @@ function parseTurn(role: string, body: string, end: string): Message {
   const closed = role === "assistant" ? body.replace(new RegExp(`${end}\\s*$`), "\n") : body;
   const message = { role, content: closed.trim() };
   return role === "assistant" && !closed.endsWith("\n") ? { ...message, is_complete: false } : message;
-}
-
-function tokenPattern(token: string): string {
-  return token.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 }

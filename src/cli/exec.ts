@@ -1,4 +1,5 @@
 import { Command } from "commander";
+import { abortable } from "../async/abort.ts";
 import type { ExecResult } from "../sandbox/exec.ts";
 import { checkExec } from "../sandbox/exec_check.ts";
 import { limitsSchema } from "../sandbox/limits.ts";
@@ -8,7 +9,6 @@ import { readProgram } from "./read_program.ts";
 import { runCommand } from "./run_command.ts";
 import { chosenProfile, flagsOf, profileOption, type SandboxFlags, startSandbox } from "./sandbox_flags.ts";
 import { TextQueue } from "./text_queue.ts";
-import { unlessAborted } from "../sandbox/unless_aborted.ts";
 import { requireUsable, UsageError } from "./usage_error.ts";
 import { wholeNumber } from "./whole_number.ts";
 import { writeText } from "./write_text.ts";
@@ -52,7 +52,7 @@ async function runExec(file: string | undefined, flags: ExecFlags, signal: Abort
   const { timeoutMs, json } = flags;
   const profile = withMemory(await chosenProfile(flags), flags.memoryMb);
   const source = { code: flags.eval, file, stdin: flags.stdin, isTerminal: Deno.stdin.isTerminal() };
-  const { code, stdin } = await unlessAborted(readProgram(source), signal);
+  const { code, stdin } = await abortable(readProgram(source), signal);
   requireUsable(() => checkExec(code, { timeoutMs }, profile));
   await using sandbox = await startSandbox(profile, { cacheDir: flags.cacheDir, signal });
   const session = await sandbox.openSession({ signal });

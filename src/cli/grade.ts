@@ -1,7 +1,7 @@
 import { Command } from "commander";
+import { mapConcurrently } from "../async/map_concurrently.ts";
 import type { Grader } from "../rewards/grader.ts";
 import { gradeTrajectory } from "../rollout/grade_trajectory.ts";
-import { mapConcurrently } from "../rollout/map_concurrently.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
 import { wellFormedJson } from "../well_formed_json.ts";
 import { EpisodeTable } from "./episode_table.ts";

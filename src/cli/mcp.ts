@@ -1,9 +1,9 @@
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { Command } from "commander";
+import { abortable } from "../async/abort.ts";
 import { ClientSession } from "../server/mcp/client_session.ts";
 import { LineTransport } from "../server/mcp/line_transport.ts";
 import { pythonServer } from "../server/mcp/python_server.ts";
-import { unlessAborted } from "../sandbox/unless_aborted.ts";
 import { Metrics } from "../server/metrics.ts";
 import { SessionService } from "../server/session_service.ts";
 import { EXIT } from "./exit_code.ts";
@@ -49,6 +49,6 @@ async function runMcp(flags: SandboxFlags, interrupted: AbortSignal): Promise<nu
   });
   await tellPerson("Waiting for a client of the Model Context Protocol; --help says how one starts this");
   serveStdio(() => pythonServer(client), { transport });
-  await unlessAborted(transport.ended, interrupted);
+  await abortable(transport.ended, interrupted);
   return EXIT.ok;
 }

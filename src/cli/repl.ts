@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { Command } from "commander";
+import { abortable } from "../async/abort.ts";
 import type { PythonSession } from "../sandbox/exec.ts";
 import { EXIT } from "./exit_code.ts";
 import { type Line, readLines } from "../read_lines.ts";
@@ -16,7 +17,6 @@ import {
   type SandboxFlags,
   startSandbox,
 } from "./sandbox_flags.ts";
-import { unlessAborted } from "../sandbox/unless_aborted.ts";
 import { UsageError } from "./usage_error.ts";
 import { writeText } from "./write_text.ts";
 
@@ -68,7 +68,7 @@ async function* pipedBlocks(signal: AbortSignal): AsyncGenerator<string> {
   const blocks = new ReplBlocks({ emptyLineEnds: false });
   const lines = readLines(Deno.stdin.readable, { maxBytes: MAX_LINE_BYTES });
   for (;;) {
-    const { done, value } = await unlessAborted(lines.next(), signal);
+    const { done, value } = await abortable(lines.next(), signal);
     if (done) return yield* blocks.end();
     yield* blocks.push(textOf(value));
   }

@@ -1,11 +1,11 @@
 import { Command } from "commander";
+import { abortable } from "../async/abort.ts";
 import { EXIT } from "./exit_code.ts";
 import { type Line, readLines } from "../read_lines.ts";
 import { runCommand } from "./run_command.ts";
 import { chosenProfile, flagsOf, profileOption, type SandboxFlags, startSandbox } from "./sandbox_flags.ts";
 import { answerLine } from "./session_answer.ts";
 import { tellPerson } from "./tell_person.ts";
-import { unlessAborted } from "../sandbox/unless_aborted.ts";
 import { wholeNumber } from "./whole_number.ts";
 import { writeText } from "./write_text.ts";
 
@@ -52,7 +52,7 @@ async function runSession(flags: SessionFlags, signal: AbortSignal): Promise<num
   await tellPerson('Waiting for lines such as {"code": "6 * 7"}; Ctrl-D ends');
   const lines = readLines(Deno.stdin.readable, { maxBytes: MAX_LINE_BYTES });
   for (;;) {
-    const { done, value } = await unlessAborted(lines.next(), signal);
+    const { done, value } = await abortable(lines.next(), signal);
     if (done) return EXIT.ok;
     if (isBlank(value)) continue;
     await writeText(Deno.stdout, `${await answerLine(session, value, signal)}\n`);

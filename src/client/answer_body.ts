@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import { errorMessage, SandboxError } from "../errors.ts";
-import { bodyBytes } from "../policy/body_bytes.ts";
+import { readBytes } from "../http/request.ts";
 
 /** What a server answers, piece by piece. */
 export type AnswerBody = AsyncIterable<Uint8Array<ArrayBuffer>>;
@@ -15,7 +15,7 @@ const SHOWN_CHARACTERS = 200;
  * @throws {SandboxError} when there is too much of it.
  */
 export async function wholeBody(doing: string, body: AnswerBody): Promise<Uint8Array<ArrayBuffer>> {
-  const bytes = await bodyBytes(body, MAX_ANSWER_BYTES);
+  const bytes = await readBytes(body, MAX_ANSWER_BYTES);
   if (bytes !== null) return bytes;
   const most = `${MAX_ANSWER_BYTES} bytes`;
   throw new SandboxError(`Cannot ${doing} as the server must answer in ${most}: it has more`);

@@ -1,9 +1,6 @@
 import { SandboxError } from "../errors.ts";
-import { bodyBytes } from "../policy/body_bytes.ts";
-import { connectionFault, neverConnected } from "../policy/connection_fault.ts";
-import { LONGEST_WAIT_MS } from "../policy/longest_wait.ts";
-import { askedDelayMs } from "../policy/retry_delay.ts";
-import { unlessAborted } from "../sandbox/unless_aborted.ts";
+import { readBytes, sendRequest } from "../http/request.ts";
+import { parseRetryAfter } from "../http/retry.ts";
 import { V1_FORMAT, V1_FORMAT_HEADER } from "../wire/v1.ts";
 import type { AnswerBody } from "./answer_body.ts";
 import { readRefusal, type Refusal, refusalError } from "./refusal.ts";
@@ -36,7 +33,7 @@ export type Attempted<T> =
     readonly error: Error;
     readonly fault: AttemptFault;
     /** Milliseconds after which the server wants to be asked again. */
-    readonly askedMs?: number | undefined;
+    readonly retryAfterMs?: number | undefined;
   };
 
 const MAX_REFUSAL_BYTES = 1024 * 1024;
@@ -48,45 +45,28 @@ const FAULTS: Readonly<Record<number, AttemptFault>> = {
   504: "full",
 };
 
-/** A connection that broke while an answer was read. */
-class Lost extends Error {}
-
-/** Asks a server once. Rejects with the signal's reason, or with what `read` throws. */
+/** Sends a request once. Rejects with the signal's reason, or with what `read` throws. */
 export async function attempt<T>(request: Request, options: AttemptOptions<T>): Promise<Attempted<T>> {
   const { fetch, doing, timeoutMs, signal, read } = options;
-  const late = new AbortController();
-  const timer = setTimeout(() => late.abort(), Math.min(timeoutMs, LONGEST_WAIT_MS));
-  const ended = AbortSignal.any(signal === undefined ? [late.signal] : [late.signal, signal]);
   const { origin } = new URL(request.url);
-  const failed = (reason: string, cause?: unknown) =>
-    new SandboxError(`Cannot ${doing} as ${origin} ${reason}`, { cause });
-  let response: Response | undefined;
-  try {
-    response = await reached(Promise.try(fetch, new Request(request, { signal: ended })), ended);
-    const format = Number(response.headers.get(V1_FORMAT_HEADER) ?? V1_FORMAT);
-    if (format > V1_FORMAT) {
-      return {
-        error: failed(`speaks format ${format} of /v1: this client reads ${V1_FORMAT}`),
-        fault: "final",
-      };
-    }
-    const body = pieces(response, ended);
-    if (!response.ok) return await refused(response, body, doing);
-    return { answer: await read(body) };
-  } catch (error) {
-    signal?.throwIfAborted();
-    if (!(error instanceof Lost)) throw error;
-    const { cause } = error;
-    if (late.signal.aborted) {
-      return { error: failed(`must answer within ${timeoutMs} ms: it did not`), fault: "late" };
-    }
-    const never = response === undefined && neverConnected(cause);
-    const unreached = failed(`cannot be reached: ${connectionFault(cause)}`, cause);
-    return { error: unreached, fault: never ? "never" : "lost" };
-  } finally {
-    clearTimeout(timer);
-    response?.body?.cancel().catch(() => {}); // where nobody reads it
-  }
+  const sent = await sendRequest((signal) => fetch(new Request(request, { signal })), {
+    timeoutMs,
+    signal,
+    async read(response, body): Promise<Attempted<T>> {
+      const format = Number(response.headers.get(V1_FORMAT_HEADER) ?? V1_FORMAT);
+      if (format > V1_FORMAT) {
+        const reason = `speaks format ${format} of /v1: this client reads ${V1_FORMAT}`;
+        return { error: new SandboxError(`Cannot ${doing} as ${origin} ${reason}`), fault: "final" };
+      }
+      return response.ok ? { answer: await read(body) } : await refused(response, body, doing);
+    },
+  });
+  if ("value" in sent) return sent.value;
+  const fault = sent.fault === "timeout" ? "late" : sent.mayHaveArrived ? "lost" : "never";
+  return {
+    error: new SandboxError(`Cannot ${doing} as ${origin} ${sent.reason}`, { cause: sent.cause }),
+    fault,
+  };
 }
 
 async function refused(
@@ -95,42 +75,16 @@ async function refused(
   doing: string,
 ): Promise<Attempted<never>> {
   const { status, headers } = response;
-  const bytes = await bodyBytes(body, MAX_REFUSAL_BYTES);
+  const bytes = await readBytes(body, MAX_REFUSAL_BYTES);
   const moved = headers.get("location");
   const text = moved === null ? new TextDecoder().decode(bytes ?? undefined) : `it is at ${moved}`;
   const refusal = readRefusal(status, text);
-  const askedMs = askedDelayMs(headers.get("retry-after"), new Date());
-  return { error: refusalError(doing, refusal), fault: faultOf(status, refusal), askedMs };
+  const retryAfterMs = parseRetryAfter(headers.get("retry-after"), new Date());
+  return { error: refusalError(doing, refusal), fault: faultOf(status, refusal), retryAfterMs };
 }
 
 /** A gateway that waited for the server in vain does not know whether it is at it. */
 function faultOf(status: number, { type }: Refusal): AttemptFault {
   if (status === 504 && type === "") return "lost";
   return FAULTS[status] ?? "final";
-}
-
-async function* pieces(
-  { body }: Response,
-  signal: AbortSignal,
-): AsyncGenerator<Uint8Array<ArrayBuffer>, undefined> {
-  const reader = body?.getReader();
-  if (reader === undefined) return;
-  try {
-    for (;;) {
-      const { done, value } = await reached(reader.read(), signal);
-      if (done) return;
-      yield value;
-    }
-  } finally {
-    reader.cancel().catch(() => {}); // nobody reads what is left
-  }
-}
-
-/** Tells what a connection throws from what whoever reads it throws. */
-async function reached<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  try {
-    return await unlessAborted(work, signal);
-  } catch (cause) {
-    throw new Lost("the connection broke", { cause });
-  }
 }

@@ -1,3 +1,4 @@
+import { SerialQueue } from "../async/semaphore.ts";
 import { SandboxError } from "../errors.ts";
 import { messageText } from "../message.ts";
 import type { GradeContext, Score } from "../rewards/grader.ts";
@@ -37,6 +38,8 @@ export type BatchOutcome =
  * reached, or a session that is gone: it ended as nobody used it, or the server has started anew.
  */
 export class PaddockClient implements SessionPool, AsyncDisposable {
+  /** {@inheritDoc SessionPool.pairQueue} */
+  readonly pairQueue: SerialQueue = new SerialQueue();
   readonly #api: ServerApi;
   readonly #leases = new Set<RemoteLease>();
   readonly #stop = new AbortController();

@@ -1,3 +1,4 @@
+import { SerialQueue } from "../async/semaphore.ts";
 import type {
   ExecOptions,
   ExecResult,
@@ -14,7 +15,6 @@ import {
   checkSeed,
   checkTimeout,
 } from "../sandbox/exec_check.ts";
-import { unlessAborted } from "../sandbox/unless_aborted.ts";
 import { filesWritten, toBase64Files } from "../wire/v1.ts";
 import { toExecRequest } from "./exec_body.ts";
 import { readOutput } from "./output_events.ts";
@@ -29,7 +29,7 @@ export class RemoteSession implements PythonSession {
   readonly #api: ServerApi;
   readonly #path: string;
   readonly #over = new AbortController();
-  #turn: Promise<unknown> = Promise.resolve();
+  readonly #queue = new SerialQueue();
 
   constructor(api: ServerApi, id: string) {
     this.#api = api;
@@ -41,7 +41,7 @@ export class RemoteSession implements PythonSession {
     const { timeoutMs, signal, onOutput } = options;
     checkRemoteExec(code, options);
     const body = toExecRequest(code, options);
-    return await this.#inTurn(signal, async (signal) => {
+    return await this.#enqueue(signal, async (signal) => {
       const asked = { doing: "exec", timeoutMs, signal };
       if (!onOutput) {
         return await this.#api.post(`${this.#path}/exec`, body, { ...asked, answer: execResponse });
@@ -58,7 +58,7 @@ export class RemoteSession implements PythonSession {
     checkRemoteExec(command, { timeoutMs, stdin, signal });
     const asked = { doing: "run command", timeoutMs, answer: shellResponse };
     const body = { command, timeoutMs, silenceMs, stdin };
-    const result = await this.#inTurn(
+    const result = await this.#enqueue(
       signal,
       (signal) => this.#api.post(`${this.#path}/shell`, body, { ...asked, signal }),
     );
@@ -73,7 +73,7 @@ export class RemoteSession implements PythonSession {
     checkContents(path, contents);
     const body = { files: toBase64Files({ [path]: contents }) };
     const asked = { doing: `write '${path}'`, answer: filesWritten };
-    await this.#inTurn(
+    await this.#enqueue(
       undefined,
       (signal) => this.#api.post(`${this.#path}/files`, body, { ...asked, signal }),
     );
@@ -84,7 +84,7 @@ export class RemoteSession implements PythonSession {
     checkPath(path);
     const asked = `${this.#path}/file?path=${encodeURIComponent(path.toWellFormed())}`;
     const doing = `read '${path}'`;
-    return await this.#inTurn(undefined, (signal) => this.#api.get(asked, { doing, signal }));
+    return await this.#enqueue(undefined, (signal) => this.#api.get(asked, { doing, signal }));
   }
 
   /** {@inheritDoc PythonSession.reset} */
@@ -93,7 +93,7 @@ export class RemoteSession implements PythonSession {
     checkResetMode(mode);
     checkSeed(seed);
     const asked = { doing: "reset session", answer: emptyResponse };
-    await this.#inTurn(
+    await this.#enqueue(
       signal,
       (signal) => this.#api.post(`${this.#path}/reset`, { mode, seed }, { ...asked, signal }),
     );
@@ -106,22 +106,14 @@ export class RemoteSession implements PythonSession {
     return Promise.resolve();
   }
 
-  /** Does `work` when everything asked for before is done. */
-  async #inTurn<T>(
+  /** Runs `work` when all earlier work has ended, with a signal that the end of the lease aborts too. */
+  async #enqueue<T>(
     signal: AbortSignal | undefined,
     work: (signal: AbortSignal) => Promise<T>,
   ): Promise<T> {
     const over = this.#over.signal;
     const either = signal ? AbortSignal.any([signal, over]) : over;
-    const before = this.#turn;
-    const done = Promise.withResolvers<void>();
-    this.#turn = Promise.all([before, done.promise]);
-    try {
-      await unlessAborted(before, either);
-      return await work(either);
-    } finally {
-      done.resolve();
-    }
+    return await this.#queue.run(() => work(either), { signal: either });
   }
 }
 

@@ -1,9 +1,8 @@
+import { delay } from "@std/async";
 import type { z } from "zod";
-import { pause } from "../policy/pause.ts";
-import { requireAtLeast } from "../policy/require_at_least.ts";
-import { retryDelayMs } from "../policy/retry_delay.ts";
-import { serverUrl } from "../policy/server_url.ts";
-import { unlessAborted } from "../sandbox/unless_aborted.ts";
+import { abortable } from "../async/abort.ts";
+import { requireAtLeast, serverUrl } from "../http/request.ts";
+import { retry, retryDelayMs } from "../http/retry.ts";
 import { type AnswerBody, checkedAnswer, wholeBody } from "./answer_body.ts";
 import { attempt, type Attempted, type Fetch } from "./attempt.ts";
 
@@ -98,7 +97,7 @@ export class ServerApi implements AsyncDisposable {
     const read = (body: AnswerBody) => checkedAnswer(options.doing, body, answer);
     const answered = this.#ask({ ...rest, method: "POST", path, body, id, signal, cut: cut.signal, read });
     try {
-      return await unlessAborted(answered, signal);
+      return await abortable(answered, signal);
     } catch (error) {
       if (signal?.aborted) this.later(this.#leave(id, answered.then(onLate), cut));
       throw error;
@@ -146,7 +145,7 @@ export class ServerApi implements AsyncDisposable {
     let over = false;
     const ended = answered.catch(() => {}).finally(() => over = true); // nobody wants it
     while (!await this.#cancel(id) && !over && !cut.signal.aborted) {
-      await pause(CANCEL_AGAIN_MS); // it may have overtaken what it is to cancel
+      await delay(CANCEL_AGAIN_MS); // it may have overtaken what it is to cancel
     }
     await ended;
     clearTimeout(timer);
@@ -161,15 +160,13 @@ export class ServerApi implements AsyncDisposable {
   }
 
   async #ask<T>(wanted: Wanted<T>): Promise<T> {
-    for (let tries = 1;; tries++) {
+    return await retry(async (number) => {
       const attempted = await this.#once(wanted);
-      if ("answer" in attempted) return attempted.answer;
+      if ("answer" in attempted) return { value: attempted.answer };
       const { error, fault } = attempted;
       if (fault === "late" && wanted.id !== undefined) this.later(this.#cancel(wanted.id));
-      const delayMs = this.#delayMs(attempted, wanted, tries);
-      if (delayMs === null) throw error;
-      await pause(delayMs, wanted.signal);
-    }
+      return { error, delayMs: this.#delayMs(attempted, wanted, number) };
+    }, { signal: wanted.signal });
   }
 
   #once<T>({ method, path, body, id, doing, timeoutMs = 0, cut, read }: Wanted<T>): Promise<Attempted<T>> {
@@ -189,15 +186,15 @@ export class ServerApi implements AsyncDisposable {
   }
 
   #delayMs<T>(
-    { fault, askedMs }: Exclude<Attempted<T>, { answer: T }>,
+    { fault, retryAfterMs }: Exclude<Attempted<T>, { answer: T }>,
     { method, id, waits = false }: Wanted<T>,
     tries: number,
   ): number | null {
     const { retries, backoffMs } = this.#options;
     const jitter = Math.random();
-    if (fault === "full" && waits) return retryDelayMs({ attempt: 1, backoffMs, askedMs, jitter });
+    if (fault === "full" && waits) return retryDelayMs({ attempt: 1, backoffMs, retryAfterMs, jitter });
     const isSafe = fault !== "lost" || method !== "POST" || id !== undefined;
     if (fault === "final" || fault === "late" || !isSafe || tries > retries) return null;
-    return retryDelayMs({ attempt: tries, backoffMs, askedMs, jitter });
+    return retryDelayMs({ attempt: tries, backoffMs, retryAfterMs, jitter });
   }
 }

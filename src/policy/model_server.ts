@@ -1,9 +1,7 @@
+import { Semaphore } from "../async/semaphore.ts";
 import { PolicyError } from "../errors.ts";
-import { pause } from "./pause.ts";
-import { type Posted, postJson } from "./post_json.ts";
-import { requireAtLeast } from "./require_at_least.ts";
-import { retryDelayMs } from "./retry_delay.ts";
-import { Slots } from "./slots.ts";
+import { type PostedJson, postJson, requireAtLeast } from "../http/request.ts";
+import { retry, retryDelayMs } from "../http/retry.ts";
 
 /** Options for the requests of a policy to its model server. */
 export interface ModelServerOptions {
@@ -51,7 +49,7 @@ export interface PostOptions {
   onAborted?: (() => Promise<void>) | undefined;
 }
 
-type Failed = Exclude<Posted, { answer: unknown }>;
+type Failed = Exclude<PostedJson, { response: unknown }>;
 
 /**
  * A client of a model server that accepts and returns JSON. Failures are `PolicyError`s with a `fault`.
@@ -67,7 +65,7 @@ export class ModelServer {
   readonly #attempts: number;
   readonly #retriesBusy: boolean;
   readonly #backoffMs: number;
-  readonly #slots: Slots;
+  readonly #slots: Semaphore;
   #reachable = true;
 
   /** @throws {RangeError} if a limit is out of range. */
@@ -91,27 +89,25 @@ export class ModelServer {
     this.#attempts = retries + 1;
     this.#retriesBusy = retryOn !== "connection";
     this.#backoffMs = backoffMs;
-    this.#slots = new Slots(concurrency);
+    this.#slots = new Semaphore(concurrency);
   }
 
-  /** What the server answers; rejects with a `PolicyError`, or with the signal's reason. */
+  /** Returns the server's response. Rejects with a `PolicyError`, or with the signal's reason. */
   async post(body: object, options: PostOptions = {}): Promise<unknown> {
     const { signal } = options;
     const text = JSON.stringify(body);
-    using _slot = await this.#slots.take(signal);
-    for (let attempt = 1;; attempt++) {
-      const posted = await this.#ask(text, options);
-      if (!("fault" in posted)) {
-        this.#reachable = true;
-        return posted.answer;
+    using _slot = await this.#slots.acquire(signal);
+    return await retry(async (attempt) => {
+      const posted = await this.#send(text, options);
+      if ("fault" in posted) {
+        return { error: this.#error(posted, attempt), delayMs: this.#delayMs(posted, attempt) };
       }
-      const delayMs = this.#delayMs(posted, attempt);
-      if (delayMs === null) throw this.#error(posted, attempt);
-      await pause(delayMs, signal);
-    }
+      this.#reachable = true;
+      return { value: posted.response };
+    }, { signal });
   }
 
-  async #ask(text: string, { signal, onAborted }: PostOptions): Promise<Posted> {
+  async #send(text: string, { signal, onAborted }: PostOptions): Promise<PostedJson> {
     const timeoutMs = this.#timeoutMs;
     try {
       return await postJson(this.#url, text, { headers: this.#headers, timeoutMs, signal });
@@ -126,14 +122,14 @@ export class ModelServer {
     return this.#error({ fault: "bad_answer", reason }, 1);
   }
 
-  #delayMs({ fault, askedMs }: Failed, attempt: number): number | null {
+  #delayMs({ fault, retryAfterMs }: Failed, attempt: number): number | null {
     const passes = fault === "unreachable" || (fault === "unavailable" && this.#retriesBusy);
     const ends = !passes || attempt >= this.#attempts;
     if (fault !== "unreachable") this.#reachable = true;
     else if (!this.#reachable) return null;
     else if (ends) this.#reachable = false;
     if (ends) return null;
-    return retryDelayMs({ attempt, backoffMs: this.#backoffMs, askedMs, jitter: Math.random() });
+    return retryDelayMs({ attempt, backoffMs: this.#backoffMs, retryAfterMs, jitter: Math.random() });
   }
 
   #error({ fault, reason, cause }: Failed, attempts: number): PolicyError {

@@ -1,10 +1,10 @@
 import type { History } from "../history.ts";
+import { serverUrl } from "../http/request.ts";
 import { openaiTool } from "../tool_spec.ts";
 import { ModelServer, type ModelServerOptions } from "./model_server.ts";
 import { openaiMessages } from "./openai_messages.ts";
 import { openaiReply } from "./openai_reply.ts";
 import type { Policy, Reply, ReplyContext } from "./policy.ts";
-import { serverUrl } from "./server_url.ts";
 import { assistantTurns } from "./turns.ts";
 
 /** Options of {@linkcode openaiPolicy}. */

@@ -1,9 +1,8 @@
 import type { History } from "../history.ts";
+import { postJson, serverUrl } from "../http/request.ts";
 import type { ToolSpec } from "../tool_spec.ts";
-import { abortRequest } from "./abort_request.ts";
 import { ModelServer, type ModelServerOptions } from "./model_server.ts";
 import type { Policy, Reply, ReplyContext } from "./policy.ts";
-import { serverUrl } from "./server_url.ts";
 import { sglangReply } from "./sglang_reply.ts";
 
 /** Options of {@linkcode sglangPolicy}. */
@@ -40,6 +39,9 @@ export interface SglangPolicyOptions extends Omit<ModelServerOptions, "retryOn">
    */
   endOfTurn?: string | undefined;
 }
+
+/** Timeout of the request that cancels a reply, in milliseconds. */
+const CANCEL_TIMEOUT_MS = 5_000;
 
 /**
  * Creates a policy that uses SGLang's `/generate` endpoint, whose replies include the sampled token ids.
@@ -104,6 +106,15 @@ async function postCancellable(
   const rid = crypto.randomUUID();
   const onAborted = () => abortRequest(endpoint, rid, options);
   return await server.post({ ...request, rid }, { signal, onAborted });
+}
+
+/** Cancels a request to SGLang. A failure is ignored: an unreachable server samples no more either. */
+async function abortRequest(generate: URL, rid: string, options: SglangPolicyOptions): Promise<void> {
+  const url = new URL(generate);
+  url.pathname = url.pathname.replace(/\/generate$/, "/abort_request");
+  const { apiKey } = options;
+  const headers = { ...(apiKey && { authorization: `Bearer ${apiKey}` }), ...options.headers };
+  await postJson(url, JSON.stringify({ rid }), { headers, timeoutMs: CANCEL_TIMEOUT_MS });
 }
 
 function promptOf(history: History, context: ReplyContext, options: SglangPolicyOptions): object {

@@ -1,9 +1,9 @@
+import { mapConcurrently } from "../async/map_concurrently.ts";
 import type { Env } from "../envs/env.ts";
 import type { Policy } from "../policy/policy.ts";
 import type { Task } from "../task.ts";
 import { type Episode, episodesOf, type EpisodesOptions, requireSamples } from "./episodes.ts";
 import type { InteractionResult } from "./interaction_result.ts";
-import { mapConcurrently } from "./map_concurrently.ts";
 import { resumedPolicy } from "./resumed_policy.ts";
 import { requireMaxTurns, rollout } from "./rollout.ts";
 import type { TokenOptions } from "./tokens/episode_writer.ts";

@@ -1,4 +1,5 @@
 import { join as joinPath } from "node:path";
+import { abortable } from "../async/abort.ts";
 import { SandboxError } from "../errors.ts";
 import { Child } from "./child.ts";
 import { childCommand, childEnvironment } from "./command.ts";
@@ -13,7 +14,6 @@ import { type Frame, FrameKind, join } from "./protocol.ts";
 import { readPyodide } from "./pyodide_files.ts";
 import { sha256 } from "./sha256.ts";
 import { bundleShell } from "./shell_bundle.ts";
-import { unlessAborted } from "./unless_aborted.ts";
 
 /** What of a boot plan is the same for every sandbox that starts from one image. */
 export type ImageManifest = Omit<BootPlan, "limits" | "mounts" | "plan" | "home">;
@@ -103,7 +103,7 @@ async function runBuild(
   child.send(FrameKind.boot, 0, JSON.stringify(plan));
   child.send(FrameKind.open, BUILD_SESSION, "{}");
   try {
-    const about = await unlessAborted(promise, options.signal);
+    const about = await abortable(promise, options.signal);
     return { about, data: join(pieces) };
   } finally {
     clearTimeout(timer);

@@ -1,3 +1,4 @@
+import type { SerialQueue } from "../async/semaphore.ts";
 import type { HostTool } from "./host_tool.ts";
 
 /** What an exec may be given beside its code. */
@@ -140,6 +141,11 @@ export interface SessionLease extends AsyncDisposable {
 
 /** Where leases come from: a {@linkcode SandboxPool}, or anything that keeps its contract. */
 export interface SessionPool {
+  /**
+   * Queue of callers that lease two sessions at once. Without one, two graders that share the pool can each hold
+   * a session and wait for another without end.
+   */
+  readonly pairQueue?: SerialQueue | undefined;
   /** Waits for a session that nobody else has or had. */
   acquire(options?: { seed?: number | undefined; signal?: AbortSignal | undefined }): Promise<SessionLease>;
 }

@@ -1,4 +1,4 @@
-import { Slots } from "../policy/slots.ts";
+import { Semaphore, SerialQueue } from "../async/semaphore.ts";
 import type { SessionPool } from "./exec.ts";
 import { checkProfile, checkResetMode, checkSeed } from "./exec_check.ts";
 import { detectLayers, type LayerReport } from "./layers.ts";
@@ -33,6 +33,8 @@ const STARTS_AT_ONCE = 2 * navigator.hardwareConcurrency;
 
 /** Warm sessions: one is there at once while any waits, and used ones are made ready in the background. */
 export class SandboxPool implements SessionPool, AsyncDisposable {
+  /** {@inheritDoc SessionPool.pairQueue} */
+  readonly pairQueue: SerialQueue = new SerialQueue();
   readonly size: number;
   readonly #options: SandboxPoolOptions;
   readonly #detected: Promise<readonly LayerReport[]>;
@@ -41,7 +43,7 @@ export class SandboxPool implements SessionPool, AsyncDisposable {
   readonly #idle: Session[] = [];
   readonly #waiters: Waiter[] = [];
   readonly #busy = new Set<Promise<void>>();
-  readonly #starts = new Slots(STARTS_AT_ONCE);
+  readonly #starts = new Semaphore(STARTS_AT_ONCE);
   /** Ends what is being started. */
   readonly #ending = new AbortController();
   #live = 0;
@@ -137,7 +139,7 @@ export class SandboxPool implements SessionPool, AsyncDisposable {
 
   /** Starts one session, in a process that has room for it or in a new one. */
   async #add(): Promise<void> {
-    using _start = await this.#starts.take();
+    using _start = await this.#starts.acquire();
     if (this.#disposed) return;
     const process = this.#roomy();
     process.sessions++;
@@ -184,7 +186,7 @@ export class SandboxPool implements SessionPool, AsyncDisposable {
 
   async #wipe(session: Session): Promise<void> {
     const { resetMode: mode } = this.#options;
-    using _start = mode === "rewind" ? undefined : await this.#starts.take();
+    using _start = mode === "rewind" ? undefined : await this.#starts.acquire();
     if (this.#disposed) return;
     try {
       await session.reset({ mode });

@@ -1,3 +1,5 @@
+import { abortable } from "../async/abort.ts";
+import { SerialQueue } from "../async/semaphore.ts";
 import type {
   ExecOptions,
   ExecResult,
@@ -16,7 +18,6 @@ import type { Layer } from "./layer.ts";
 import type { Profile } from "./profile.ts";
 import { FrameKind } from "./protocol.ts";
 import { shellResult } from "./shell_result.ts";
-import { unlessAborted } from "./unless_aborted.ts";
 
 /** Where a session gets its interpreters: a {@linkcode Sandbox}. */
 export interface LinkSource {
@@ -36,7 +37,7 @@ export class Session implements PythonSession {
   readonly #onDispose: () => void;
   #seed: number | undefined;
   #link: Promise<GuestLink>;
-  #queue: Promise<unknown> = Promise.resolve();
+  readonly #queue = new SerialQueue();
   #restarted = false;
   #disposed = false;
 
@@ -50,26 +51,26 @@ export class Session implements PythonSession {
 
   /** Resolves when the interpreter has started. */
   async ready(signal?: AbortSignal): Promise<void> {
-    await unlessAborted(this.#link, signal);
+    await abortable(this.#link, signal);
   }
 
   /** {@inheritDoc PythonSession.exec} */
   async exec(code: string, options: ExecOptions = {}): Promise<ExecResult> {
     checkExec(code, options, this.#source.profile);
-    return await this.#inTurn(() => this.#exec(code, options), options.signal);
+    return await this.#enqueue(() => this.#exec(code, options), options.signal);
   }
 
   /** {@inheritDoc PythonSession.shell} */
   async shell(command: string, options: ShellOptions = {}): Promise<ShellResult> {
     checkShell(command, options, this.#source.profile);
-    return await this.#inTurn(() => this.#shell(command, options), options.signal);
+    return await this.#enqueue(() => this.#shell(command, options), options.signal);
   }
 
   /** {@inheritDoc PythonSession.writeFile} */
   async writeFile(path: string, contents: Uint8Array | string): Promise<void> {
     checkPath(path);
     checkContents(path, contents);
-    await this.#inTurn(async () => {
+    await this.#enqueue(async () => {
       const link = await this.#live();
       await putFile(link, path, contents);
     });
@@ -78,7 +79,7 @@ export class Session implements PythonSession {
   /** {@inheritDoc PythonSession.readFile} */
   async readFile(path: string): Promise<Uint8Array> {
     checkPath(path);
-    return await this.#inTurn(async () => {
+    return await this.#enqueue(async () => {
       const link = await this.#live();
       return await getFile(link, path);
     });
@@ -89,7 +90,7 @@ export class Session implements PythonSession {
     const { mode = "fresh", seed, signal } = options;
     checkResetMode(mode);
     checkSeed(seed);
-    await this.#inTurn(async () => {
+    await this.#enqueue(async () => {
       this.#seed = seed;
       if (mode === "fresh" || !await this.#rewind(seed)) await this.#replace();
       this.#restarted = false;
@@ -103,7 +104,7 @@ export class Session implements PythonSession {
     this.#onDispose();
     const link = await this.#link.catch(() => undefined); // one that never started is gone already
     link?.lose({ reason: "closed", message: "the session was disposed" });
-    await this.#queue;
+    await this.#queue.whenIdle();
   }
 
   async #exec(code: string, options: ExecOptions): Promise<ExecResult> {
@@ -206,19 +207,16 @@ export class Session implements PythonSession {
     return 300 * MIB + profile.sessionsPerProcess * (memoryBytes + 2 * fileBytes + 128 * MIB);
   }
 
-  /** Runs `work` when everything asked for before is done. */
-  async #inTurn<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+  /** Runs `work` when all earlier work has ended. */
+  async #enqueue<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    this.#requireUsable();
+    return await this.#queue.run(() => {
+      this.#requireUsable();
+      return work();
+    }, { signal });
+  }
+
+  #requireUsable(): void {
     if (this.#disposed) throw new Error("Cannot use session as it is disposed");
-    const before = this.#queue;
-    const done = Promise.withResolvers<void>();
-    this.#queue = Promise.all([before, done.promise]);
-    try {
-      await unlessAborted(before, signal);
-      signal?.throwIfAborted();
-      if (this.#disposed) throw new Error("Cannot use session as it is disposed");
-      return await work();
-    } finally {
-      done.resolve();
-    }
   }
 }

@@ -1,3 +1,4 @@
+import { SerialQueue } from "../async/semaphore.ts";
 import { SandboxError } from "../errors.ts";
 import type { SessionLease, SessionPool } from "./exec.ts";
 import type { Assets } from "./guest/assets.ts";
@@ -29,6 +30,8 @@ const START_TIMEOUT_MS = 30_000;
  * interpreter of its own that nobody had before.
  */
 export class WorkerSandbox implements SessionPool, LinkSource, AsyncDisposable {
+  /** {@inheritDoc SessionPool.pairQueue} */
+  readonly pairQueue: SerialQueue = new SerialQueue();
   readonly profile: Profile;
   readonly layers: ReadonlySet<Layer> = new Set();
   readonly #maxWorkers: number;

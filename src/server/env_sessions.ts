@@ -1,3 +1,4 @@
+import { SerialQueue } from "../async/semaphore.ts";
 import type { SessionLease, SessionPool } from "../sandbox/exec.ts";
 import type { LiveSession } from "./live_session.ts";
 import type { SessionService } from "./session_service.ts";
@@ -13,6 +14,8 @@ export interface TakeOptions {
  * refused before it has changed anything when none is free.
  */
 export class EnvSessions implements SessionPool, AsyncDisposable {
+  /** {@inheritDoc SessionPool.pairQueue} */
+  readonly pairQueue: SerialQueue = new SerialQueue();
   readonly #sessions: SessionService;
   readonly #owner: string;
   #session: LiveSession | undefined;

@@ -1,3 +1,4 @@
+import { Deadline } from "../async/abort.ts";
 import { ServerError } from "./server_error.ts";
 
 /** Options of {@linkcode Gate}. */
@@ -59,7 +60,8 @@ export class Gate {
     start: (signal: AbortSignal) => Promise<T>,
     { signal, owner = "" }: { signal: AbortSignal; owner?: string },
   ): Promise<{ started: T; slot: Disposable }> {
-    using wait = new Deadline(this.#options.waitMs, signal);
+    const { waitMs } = this.#options;
+    using wait = new Deadline(waitMs, { signal, reason: () => waitTimeout(waitMs) });
     const slot = await this.#acquire(owner, wait.signal);
     try {
       return { started: await start(wait.signal), slot };
@@ -134,22 +136,6 @@ export class Gate {
     const last = most.at(-1);
     if (last !== undefined) this.#queue.delete(last);
     last?.reject(full);
-  }
-}
-
-/** Signal that aborts after a time or when another signal aborts. */
-class Deadline implements Disposable {
-  readonly signal: AbortSignal;
-  readonly #timer: ReturnType<typeof setTimeout>;
-
-  constructor(waitMs: number, signal: AbortSignal) {
-    const timeout = new AbortController();
-    this.#timer = setTimeout(() => timeout.abort(waitTimeout(waitMs)), waitMs);
-    this.signal = AbortSignal.any([timeout.signal, signal]);
-  }
-
-  [Symbol.dispose](): void {
-    clearTimeout(this.#timer);
   }
 }
 

@@ -1,7 +1,7 @@
+import { SerialQueue } from "../async/semaphore.ts";
 import type { Env, Observation, Step } from "../envs/env.ts";
 import { History } from "../history.ts";
 import { type Message, messageText } from "../message.ts";
-import { Slots } from "../policy/slots.ts";
 import type { Task } from "../task.ts";
 import { pythonBlocks } from "../tools/python_blocks.ts";
 import type { EnvConfig } from "./env_config.ts";
@@ -62,7 +62,7 @@ export class LiveEnv implements AsyncDisposable {
   readonly createdAt: Date = new Date();
   readonly #options: LiveEnvOptions;
   readonly #idle: Idle;
-  readonly #turn = new Slots(1);
+  readonly #queue = new SerialQueue();
   readonly #end = new AbortController();
   readonly #configCharacters: number;
   #historyCharacters = 0;
@@ -156,8 +156,7 @@ export class LiveEnv implements AsyncDisposable {
     using _use = this.#idle.use();
     const combined = AbortSignal.any([signal, this.#end.signal]);
     try {
-      using _turn = await this.#turn.take(combined);
-      return await work(combined);
+      return await this.#queue.run(() => work(combined), { signal: combined });
     } catch (error) {
       const publicError = envError(this.#end.signal.aborted ? this.#end.signal.reason : error);
       this.#options.onFault(publicError);

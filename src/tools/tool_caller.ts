@@ -1,3 +1,4 @@
+import { requireTimeout } from "../async/abort.ts";
 import { errorMessage } from "../errors.ts";
 import type { ContentPart, Message } from "../message.ts";
 import type { ToolSpec } from "../tool_spec.ts";
@@ -12,7 +13,6 @@ import { faultStatus, type ToolFault } from "./tool_fault.ts";
 import { ToolParts } from "./tool_parts.ts";
 import type { ToolResult } from "./tool_result.ts";
 import { type ToolOutcome, ToolRunner, type ToolRunnerOptions } from "./tool_runner.ts";
-import { requireTimeout } from "./within_time.ts";
 
 /** Options of a {@linkcode ToolCaller}. */
 export interface ToolCallerOptions extends ToolRunnerOptions {

@@ -1,10 +1,10 @@
+import { CallTimeoutError, requireTimeout, runWithTimeout } from "../async/abort.ts";
 import { errorMessage, ToolError } from "../errors.ts";
 import { RateLimiter } from "./rate_limiter.ts";
 import type { Tool } from "./tool.ts";
 import { checkArguments } from "./tool_arguments.ts";
 import { type ParsedCall, UNNAMED } from "./tool_call_parser.ts";
 import type { ToolFault } from "./tool_fault.ts";
-import { requireTimeout, TimeIsUp, withinTime } from "./within_time.ts";
 
 /** Options of a {@linkcode ToolRunner}. */
 export interface ToolRunnerOptions {
@@ -134,7 +134,7 @@ export class ToolRunner {
     const { state, callId, signal } = context;
     const timeoutMs = tool.timeoutMs ?? this.#timeoutMs;
     try {
-      const value = await withinTime((signal) => tool.run(args, { signal, callId, state }), {
+      const value = await runWithTimeout((signal) => tool.run(args, { signal, callId, state }), {
         timeoutMs,
         signal,
       });
@@ -143,7 +143,7 @@ export class ToolRunner {
         : { value };
     } catch (error) {
       signal?.throwIfAborted();
-      if (error instanceof TimeIsUp) return { fault: { kind: "timeout", timeoutMs } };
+      if (error instanceof CallTimeoutError) return { fault: { kind: "timeout", timeoutMs } };
       const expected = error instanceof ToolError;
       return { fault: { kind: "error", reason: errorMessage(error), expected } };
     }

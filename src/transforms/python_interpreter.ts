@@ -1,3 +1,4 @@
+import { requireTimeout } from "../async/abort.ts";
 import { crossBoundary } from "../boundary.ts";
 import type { Observation, Step } from "../envs/env.ts";
 import { answeredStep, stepReply } from "../envs/tool_step.ts";
@@ -9,7 +10,6 @@ import { pythonBlocks } from "../tools/python_blocks.ts";
 import { resultRecord } from "../tools/result_record.ts";
 import { resultText } from "../tools/result_text.ts";
 import type { ToolResult } from "../tools/tool_result.ts";
-import { requireTimeout } from "../tools/within_time.ts";
 import type { Transform, TransformContext } from "./transform.ts";
 
 /** What a {@linkcode PythonInterpreter} needs. */

@@ -1,6 +1,6 @@
 import { assertEquals, assertRejects } from "@std/assert";
+import { abortable } from "../../src/async/abort.ts";
 import { TextQueue } from "../../src/cli/text_queue.ts";
-import { unlessAborted } from "../../src/sandbox/unless_aborted.ts";
 
 Deno.test("TextQueue.write() keeps the order over sinks that take little at a time", async () => {
   const written: string[] = [];
@@ -37,8 +37,8 @@ Deno.test("TextQueue drops the rest when nobody reads any more, and says so", as
 
 Deno.test("unlessAborted() does not wait for what never comes", async () => {
   const controller = new AbortController();
-  const waiting = unlessAborted(new Promise(() => {}), controller.signal);
+  const waiting = abortable(new Promise(() => {}), controller.signal);
   controller.abort(new Error("stop"));
   await assertRejects(() => waiting, Error, "stop");
-  assertEquals(await unlessAborted(Promise.resolve(1), new AbortController().signal), 1);
+  assertEquals(await abortable(Promise.resolve(1), new AbortController().signal), 1);
 });

@@ -261,15 +261,18 @@ Deno.test("hiddenTests() runs a candidate against tests", async (t) => {
     const quickly = gradeWith(hiddenTests({ pool, testPool, timeoutMs: 500 }));
     assertEquals(await quickly(code(slow), { tests }), passed(0));
   });
-  await t.step("fails a test that calls the candidate without end, even if the test catches that", async () => {
-    const tests = [
-      "n = 0\nwhile not add(n, 0):\n    n += 1",
-      "for n in range(30):\n    try:\n        add(n, n)\n    except Exception:\n        pass",
-      "value = 0\nfor _ in range(19):\n    if add(value, []):\n        break\n    value = [[[[[[value]]]]]]",
-      "assert not add(1, 2)",
-    ];
-    assertEquals(await grade(code("def add(a, b):\n    return False"), { tests }), passed(1 / 4));
-  });
+  await t.step(
+    "fails a test that calls the candidate without end, even if the test catches that",
+    async () => {
+      const tests = [
+        "n = 0\nwhile not add(n, 0):\n    n += 1",
+        "for n in range(30):\n    try:\n        add(n, n)\n    except Exception:\n        pass",
+        "value = 0\nfor _ in range(19):\n    if add(value, []):\n        break\n    value = [[[[[[value]]]]]]",
+        "assert not add(1, 2)",
+      ];
+      assertEquals(await grade(code("def add(a, b):\n    return False"), { tests }), passed(1 / 4));
+    },
+  );
   await t.step("throws for broken tests", async () => {
     await assertRejects(
       () => grade(code(add), { tests: ["assert add("] }),

@@ -15,10 +15,6 @@ export function comparable(text: string): string {
 
 /** Removes the spaces at the start of a text and after its special tokens. */
 function removeSpaces(text: string, specialTokens: readonly string[]): string {
-  const places = ["^", ...specialTokens.filter((token) => token !== "").map(escaped)];
+  const places = ["^", ...specialTokens.filter((token) => token !== "").map((token) => RegExp.escape(token))];
   return text.replace(new RegExp(`(${places.join("|")}) +`, "g"), "$1");
-}
-
-function escaped(text: string): string {
-  return text.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&");
 }

@@ -1,63 +1,50 @@
+import { SerialQueue } from "../../async/semaphore.ts";
 import { derivedSeed } from "../../seeded_random.ts";
 import type { SessionLease, SessionPool } from "../exec.ts";
-import { unlessAborted } from "../unless_aborted.ts";
 
-/** What {@linkcode SessionPair.acquire} may be given. */
+/** Options of {@linkcode SessionPair.acquire}. */
 export interface PairOptions {
-  /** Makes the chance of both reproducible, and neither's tells the other's. */
+  /** Makes the randomness of both sessions reproducible; neither can be derived from the other. */
   readonly seed?: number | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * Two sessions at a time, for a program that calls and one that is called: whoever takes a pair waits for both
- * before another waits for its first, so that none starves, and no two hold what the other one waits for: of two
- * pools all take first from the one that was seen first.
+ * Leases two sessions at once, for a program that calls and one that is called.
+ *
+ * Pairs cannot deadlock: a caller gets both sessions before the next one in the pool's queue gets its first, and of
+ * two pools all callers take first from the one with the smaller queue id.
  */
 export class SessionPair {
-  /** When whoever is last in the line has a pair: all who take pairs of a pool stand in one line. */
-  static readonly #turns = new WeakMap<SessionPool, Promise<unknown>>();
-  /** The pools by the order in which they were seen. */
-  static readonly #ranks = new WeakMap<SessionPool, number>();
-  static #seen = 0;
   readonly #pool: SessionPool;
   readonly #callerPool: SessionPool | undefined;
+  readonly #queue: SerialQueue;
+  readonly #callerQueue: SerialQueue;
 
-  /** Without a pool of their own, callers take sessions of the one pool, in interpreters that nobody had. */
+  /** Without a `callerPool`, callers use sessions of `pool` that are reset to a fresh interpreter. */
   constructor(pool: SessionPool, callerPool: SessionPool | undefined) {
     this.#pool = pool;
     this.#callerPool = callerPool;
+    this.#queue = pool.pairQueue ?? new SerialQueue();
+    this.#callerQueue = callerPool === undefined ? this.#queue : callerPool.pairQueue ?? new SerialQueue();
   }
 
-  static #rank(pool: SessionPool): number {
-    const rank = SessionPair.#ranks.get(pool) ?? SessionPair.#seen++;
-    SessionPair.#ranks.set(pool, rank);
-    return rank;
-  }
-
-  /** Takes both, to be given back by `leases`. */
+  /** Leases both; `leases` releases them. */
   async acquire(
     leases: AsyncDisposableStack,
     { seed, signal }: PairOptions,
   ): Promise<{ forCallee: SessionLease; forCaller: SessionLease }> {
+    const isCallerFirst = this.#callerQueue.id < this.#queue.id;
     const callers = this.#callerPool ?? this.#pool;
-    const callersFirst = SessionPair.#rank(this.#pool) > SessionPair.#rank(callers);
-    const first = callersFirst ? callers : this.#pool;
-    const before = SessionPair.#turns.get(first) ?? Promise.resolve();
-    const done = Promise.withResolvers<void>();
-    SessionPair.#turns.set(first, before.then(() => done.promise));
     const callerSeed = seedOf(2, seed);
     const takeCaller = async () => leases.use(await callers.acquire({ seed: callerSeed, signal }));
-    try {
-      await unlessAborted(before, signal);
-      const early = callersFirst ? await takeCaller() : undefined;
+    return await (isCallerFirst ? this.#callerQueue : this.#queue).run(async () => {
+      const early = isCallerFirst ? await takeCaller() : undefined;
       const forCallee = leases.use(await this.#pool.acquire({ seed: seedOf(1, seed), signal }));
       const forCaller = early ?? await takeCaller();
       if (this.#callerPool === undefined) await isolate(forCaller, leases, { seed: callerSeed, signal });
       return { forCallee, forCaller };
-    } finally {
-      done.resolve();
-    }
+    }, { signal });
   }
 }
 

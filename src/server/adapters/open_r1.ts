@@ -1,11 +1,11 @@
 import { Hono } from "hono";
 import { z } from "zod";
+import { mapSequentialByKey } from "../../async/map_concurrently.ts";
 import { MAX_BATCH_ITEMS, MAX_TIMEOUT_SECONDS } from "../../wire/limits.ts";
 import type { AppEnv } from "../app_env.ts";
 import type { LiveSession } from "../live_session.ts";
 import { ServerError, sessionError } from "../server_error.ts";
 import type { SessionService } from "../session_service.ts";
-import { runLanes } from "../v1/lanes.ts";
 import { cellSource } from "./cell_source.ts";
 import { detailAnswer, detailBody } from "./detail_error.ts";
 import { type Execution, execution } from "./e2b_execution.ts";
@@ -46,8 +46,8 @@ export function openR1(sessions: SessionService): Hono<AppEnv> {
         return failed(sessionError(thrown).message);
       }
     };
-    const options = { laneOf: () => undefined, concurrency: sessions.maxSessions, signal: c.get("signal") };
-    return c.json(await runLanes(items, runOne, options));
+    const options = { keyOf: () => undefined, concurrency: sessions.maxSessions, signal: c.get("signal") };
+    return c.json(await mapSequentialByKey(items, runOne, options));
   });
   return app;
 }

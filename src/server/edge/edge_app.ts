@@ -1,7 +1,7 @@
 import { Hono } from "hono";
+import { mapConcurrently } from "../../async/map_concurrently.ts";
 import { SandboxError } from "../../errors.ts";
 import type { Grader } from "../../rewards/grader.ts";
-import { mapConcurrently } from "../../rollout/map_concurrently.ts";
 import { PADDOCK_VERSION } from "../../version.ts";
 import { access } from "../access.ts";
 import type { AppEnv } from "../app_env.ts";

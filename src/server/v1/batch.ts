@@ -1,11 +1,11 @@
 import { createRoute } from "@hono/zod-openapi";
 import type { z } from "zod";
+import { mapSequentialByKey } from "../../async/map_concurrently.ts";
 import type { ExecResult } from "../../sandbox/exec.ts";
 import { MAX_BATCH_CHARACTERS } from "../../wire/limits.ts";
 import { type batchOutcome, batchRequest, batchResponse, type execResult } from "../../wire/v1.ts";
 import { ServerError, sessionError } from "../server_error.ts";
 import type { SessionService } from "../session_service.ts";
-import { runLanes } from "./lanes.ts";
 import { type Api, failures, jsonAnswer, jsonBody } from "./route.ts";
 import { toExecBody, toExecOptions } from "./session_bodies.ts";
 
@@ -49,8 +49,8 @@ class BatchRun {
 
   /** Runs all, and gives their outcomes in their order. */
   async all(items: readonly Item[], signal: AbortSignal): Promise<Outcome[]> {
-    return await runLanes(items, (item, signal) => this.#outcome(item, signal), {
-      laneOf: ({ session }) => session,
+    return await mapSequentialByKey(items, (item, signal) => this.#outcome(item, signal), {
+      keyOf: ({ session }) => session,
       concurrency: this.#sessions.maxSessions,
       signal,
     });

@@ -1,11 +1,11 @@
 import { createRoute } from "@hono/zod-openapi";
 import type { z } from "zod";
+import { mapSequentialByKey } from "../../async/map_concurrently.ts";
 import { MAX_BATCH_CHARACTERS } from "../../wire/limits.ts";
 import { stepBatchRequest, stepBatchResponse, type stepOutcome } from "../../wire/v1_envs.ts";
 import type { EnvService } from "../env_service.ts";
 import { ServerError, sessionError } from "../server_error.ts";
 import { toReply, toStepBody } from "./env_bodies.ts";
-import { runLanes } from "./lanes.ts";
 import { type Api, failures, jsonAnswer, jsonBody } from "./route.ts";
 
 const TOO_LARGE = `The observations of a batch may have ${MAX_BATCH_CHARACTERS} characters in all`;
@@ -44,8 +44,8 @@ export function envBatchRoutes(app: Api, envs: EnvService): void {
         return { status, error: { type: fault, message } };
       }
     };
-    const results = await runLanes(c.req.valid("json").items, stepOne, {
-      laneOf: ({ env }) => env,
+    const results = await mapSequentialByKey(c.req.valid("json").items, stepOne, {
+      keyOf: ({ env }) => env,
       concurrency: envs.maxEnvs,
       signal: c.get("signal"),
     });

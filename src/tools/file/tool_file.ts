@@ -1,11 +1,11 @@
 import { basename, dirname, join, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { requireTimeout } from "../../async/abort.ts";
 import { errorMessage, SandboxError } from "../../errors.ts";
 import { denoCommand, type DenoProgram, fetchModules } from "../../sandbox/deno_program.ts";
 import { alsoReading, grantFlags, type Grants, mayRead } from "../../sandbox/grants.ts";
 import { detectLayers, type LayerReport } from "../../sandbox/layers.ts";
 import { requireToolName, type Tool, type ToolContext } from "../tool.ts";
-import { requireTimeout } from "../within_time.ts";
 import { writeToolModules } from "./tool_modules.ts";
 import { type ToolCard, ToolProcess } from "./tool_process.ts";
 

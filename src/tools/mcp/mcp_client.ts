@@ -1,7 +1,7 @@
 import type { Tool as McpTool } from "@modelcontextprotocol/client";
+import { abortable } from "../../async/abort.ts";
 import { errorMessage, McpError, ToolError } from "../../errors.ts";
 import type { Layer } from "../../sandbox/layer.ts";
-import { unlessAborted } from "../../sandbox/unless_aborted.ts";
 import { isUnknownSession, McpConnection } from "./mcp_connection.ts";
 import type { McpServer } from "./mcp_server.ts";
 import { mcpText } from "./mcp_text.ts";
@@ -100,7 +100,7 @@ export class McpClient implements AsyncDisposable {
     const started = this.#starting === undefined;
     this.#starting ??= this.#start(known);
     this.#starting.catch(() => {}); // the callers that await it handle the error
-    return { connection: await unlessAborted(this.#starting, signal), started };
+    return { connection: await abortable(this.#starting, signal), started };
   }
 
   async #start(lost: McpConnection | undefined): Promise<McpConnection> {

@@ -8,8 +8,8 @@ import {
   type Tool as McpTool,
   type Transport,
 } from "@modelcontextprotocol/client";
+import { MAX_TIMER_MS } from "../../async/abort.ts";
 import { errorMessage, McpError } from "../../errors.ts";
-import { LONGEST_WAIT_MS } from "../../policy/longest_wait.ts";
 import { ChildTransport } from "./child_transport.ts";
 import { HttpTransport } from "./http_transport.ts";
 
@@ -21,7 +21,7 @@ export interface McpConnectionOptions {
 }
 
 /** The caller limits the time of a call, so the limit of the MCP library is set to its maximum. */
-const NO_TIMEOUT_MS = LONGEST_WAIT_MS;
+const NO_TIMEOUT_MS = MAX_TIMER_MS;
 /** Results are shown to the model unchecked: checking them would mean to compile untrusted schemas. */
 const NO_VALIDATION: jsonSchemaValidator = {
   getValidator: <T>(): JsonSchemaValidator<T> => (data) => ({

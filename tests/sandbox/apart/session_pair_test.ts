@@ -1,10 +1,12 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
+import { SerialQueue } from "../../../src/async/semaphore.ts";
 import { SessionPair } from "../../../src/sandbox/apart/session_pair.ts";
 import type { SessionLease, SessionPool } from "../../../src/sandbox/exec.ts";
 import { FakePool } from "../../fake_pool.ts";
 
 /** A pool of which whoever comes when all are taken waits until one is given back. */
 class NarrowPool implements SessionPool {
+  readonly pairQueue = new SerialQueue();
   readonly #fake = new FakePool();
   readonly #waiting: (() => void)[] = [];
   #free: number;
@@ -39,7 +41,7 @@ Deno.test("SessionPair.acquire() never has two pairs wait for what the other one
   };
   const all = Promise.all([take(), take(), take()]).then(() => "all");
   const late = Promise.withResolvers<string>();
-  const timer = setTimeout(() => late.resolve("they wait for each other"), 30_000);
+  const timer = setTimeout(() => late.resolve("they wait for each other"), 5_000);
   assertEquals(await Promise.race([all, late.promise]), "all");
   clearTimeout(timer);
   assertEquals(taken, 3);
@@ -60,7 +62,10 @@ Deno.test("SessionPair.acquire() never has pairs wait for each other that name t
 });
 
 Deno.test("SessionPair.acquire() stops waiting for its turn when it is told to", async () => {
-  const pool: SessionPool = { acquire: () => new Promise<never>(() => {}) };
+  const pool: SessionPool = {
+    pairQueue: new SerialQueue(),
+    acquire: () => new Promise<never>(() => {}),
+  };
   await using leases = new AsyncDisposableStack();
   new SessionPair(pool, undefined).acquire(leases, {}).catch(() => assert(false));
   const stop = new AbortController();

@@ -1,4 +1,4 @@
-import { unlessAborted } from "../../../sandbox/unless_aborted.ts";
+import { abortable } from "../../../async/abort.ts";
 import type { Evaluator } from "../evaluation.ts";
 import type { Scores, WorkspaceTask } from "../workspace_task.ts";
 
@@ -33,7 +33,7 @@ export class Baseline {
         if (this.#measured === measured) this.#measured = undefined;
       });
     }
-    return await unlessAborted(this.#measured, signal);
+    return await abortable(this.#measured, signal);
   }
 
   async #measure(): Promise<Scores | null> {

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { mapConcurrently } from "../../../rollout/map_concurrently.ts";
+import { mapConcurrently } from "../../../async/map_concurrently.ts";
 import type { LiveSession } from "../../live_session.ts";
 import { ServerError } from "../../server_error.ts";
 import { fencedCode } from "./fenced_code.ts";

@@ -1,5 +1,5 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { mapConcurrently } from "../../src/rollout/map_concurrently.ts";
+import { mapConcurrently } from "../../src/async/map_concurrently.ts";
 
 function waits(ms: number, signal?: AbortSignal): Promise<number> {
   return new Promise((resolve, reject) => {
@@ -12,9 +12,14 @@ function waits(ms: number, signal?: AbortSignal): Promise<number> {
 }
 
 Deno.test("mapConcurrently() gives results as they come, or in the order of the items", async () => {
-  const items = [40, 5, 20];
-  const run = (ms: number) => waits(ms);
-  assertEquals(await Array.fromAsync(mapConcurrently(items, run, { concurrency: 3 })), [5, 20, 40]);
+  const items = [2, 0, 1];
+  const ends = items.map(() => Promise.withResolvers<void>());
+  const run = async (rank: number) => {
+    await ends[rank - 1]?.promise;
+    ends[rank]?.resolve();
+    return rank;
+  };
+  assertEquals(await Array.fromAsync(mapConcurrently(items, run, { concurrency: 3 })), [0, 1, 2]);
   assertEquals(await Array.fromAsync(mapConcurrently(items, run, { concurrency: 3, ordered: true })), items);
 });
 
@@ -36,20 +41,26 @@ Deno.test("mapConcurrently() takes items no faster than it runs them", async () 
 });
 
 Deno.test("mapConcurrently() gives what is going on before it throws the error of the items", async () => {
+  const isSecondOver = Promise.withResolvers<void>();
   async function* items() {
-    yield await waits(20);
+    yield await waits(2);
     yield await waits(1);
     throw new SyntaxError("broken item");
   }
+  const run = async (item: number) => {
+    if (item === 2) await isSecondOver.promise;
+    else isSecondOver.resolve();
+    return item;
+  };
   const given: number[] = [];
   await assertRejects(
     async () => {
-      for await (const ms of mapConcurrently(items(), waits, { concurrency: 5 })) given.push(ms);
+      for await (const ms of mapConcurrently(items(), run, { concurrency: 5 })) given.push(ms);
     },
     SyntaxError,
     "broken item",
   );
-  assertEquals(given, [1, 20]);
+  assertEquals(given, [1, 2]);
 });
 
 for (const ordered of [true, false]) {

@@ -60,6 +60,30 @@ export async function* mapConcurrently<In, Out>(
   }
 }
 
+/** Options of {@linkcode mapSequentialByKey}. */
+export interface MapSequentialByKeyOptions<Item> {
+  /** Returns the key of an item; items with the same key run one after the other. `undefined` is no key. */
+  keyOf: (item: Item) => string | undefined;
+  /** Number of runs at once. */
+  concurrency: number;
+  signal?: AbortSignal | undefined;
+}
+
+/** Runs all items, those of one key in their order, and returns the results in the order of the items. */
+export async function mapSequentialByKey<Item, Out>(
+  items: readonly Item[],
+  run: (item: Item, signal: AbortSignal) => Promise<Out>,
+  { keyOf, concurrency, signal }: MapSequentialByKeyOptions<Item>,
+): Promise<Out[]> {
+  const results: Out[] = [];
+  const groups = Map.groupBy(items.entries(), ([index, item]) => keyOf(item) ?? index).values();
+  const runGroup = async (group: readonly [number, Item][], signal: AbortSignal) => {
+    for (const [index, item] of group) results[index] = await run(item, signal);
+  };
+  for await (const _ of mapConcurrently(groups, runGroup, { concurrency, signal }));
+  return results;
+}
+
 function requireConcurrency(concurrency: number): void {
   if (Number.isInteger(concurrency) && concurrency >= 1) return;
   throw new RangeError(

@@ -1,0 +1,77 @@
+/** Options of {@linkcode SerialQueue.run}. */
+export interface SerialQueueRunOptions {
+  /** Ends the wait for earlier work. Work that has started is not stopped. */
+  signal?: AbortSignal | undefined;
+}
+
+/** Limits how many holders there are at once; further ones wait, first come, first served. */
+export class Semaphore {
+  readonly #waiting = new Set<() => void>();
+  #free: number;
+
+  /** @throws {RangeError} when the count is not a whole number of at least 1. */
+  constructor(count: number) {
+    if (!Number.isInteger(count) || count < 1) {
+      throw new RangeError(
+        `Cannot create semaphore as 'concurrency' must be a whole number >= 1: current value is ${count}`,
+      );
+    }
+    this.#free = count;
+  }
+
+  /** Waits for a slot, which is released when it is disposed. Rejects with the signal's reason. */
+  async acquire(signal?: AbortSignal): Promise<Disposable> {
+    signal?.throwIfAborted();
+    if (this.#free > 0) this.#free--;
+    else await this.#wait(signal);
+    let isHeld = true;
+    return {
+      [Symbol.dispose]: () => {
+        if (isHeld) this.#release();
+        isHeld = false;
+      },
+    };
+  }
+
+  #wait(signal: AbortSignal | undefined): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const grant = () => {
+      signal?.removeEventListener("abort", onAbort);
+      resolve();
+    };
+    const onAbort = () => {
+      this.#waiting.delete(grant);
+      reject(signal?.reason);
+    };
+    signal?.addEventListener("abort", onAbort, { once: true });
+    this.#waiting.add(grant);
+    return promise;
+  }
+
+  #release(): void {
+    const [next] = this.#waiting;
+    if (next === undefined) return void this.#free++;
+    this.#waiting.delete(next);
+    next();
+  }
+}
+
+/** Runs work one after the other, in the order in which it is added. */
+export class SerialQueue {
+  /** Orders queues: code that waits in several at once enters the one with the smallest id first. */
+  readonly id: string = crypto.randomUUID();
+  readonly #turn = new Semaphore(1);
+
+  /** Runs `work` when all earlier work has ended, however it ended. */
+  async run<T>(work: () => T | Promise<T>, options: SerialQueueRunOptions = {}): Promise<T> {
+    const { signal } = options;
+    using _turn = await this.#turn.acquire(signal);
+    signal?.throwIfAborted();
+    return await work();
+  }
+
+  /** Waits until all work that was added so far has ended. */
+  async whenIdle(): Promise<void> {
+    using _turn = await this.#turn.acquire();
+  }
+}

@@ -1,0 +1,238 @@
+import { concat } from "@std/bytes";
+import { abortable, Deadline } from "../async/abort.ts";
+import { parseRetryAfter } from "./retry.ts";
+
+/** The chunks of a response. */
+export type ResponseBody = AsyncIterable<Uint8Array<ArrayBuffer>>;
+
+/** Options of {@linkcode sendRequest}. */
+export interface SendRequestOptions<T> {
+  /** Milliseconds until the whole response must be read. */
+  timeoutMs: number;
+  signal?: AbortSignal | undefined;
+  /** Reads the response; what it throws passes as it is. */
+  read: (response: Response, body: ResponseBody) => Promise<T>;
+}
+
+/** Result of one request: what was read of the response, or why there is none. */
+export type SentRequest<T> =
+  | { readonly value: T }
+  | {
+    readonly fault: "timeout" | "unreachable";
+    /** Describes the fault, to follow the server's address in a message. */
+    readonly reason: string;
+    readonly cause?: unknown;
+    /** False if there was no connection, so that the server cannot have received the request. */
+    readonly mayHaveArrived: boolean;
+  };
+
+/** A connection failed before the whole response was read. */
+class ConnectionError extends Error {}
+
+/** Sends a request once and reads its response. Rejects with the signal's reason, or with what `read` throws. */
+export async function sendRequest<T>(
+  send: (signal: AbortSignal) => Response | Promise<Response>,
+  options: SendRequestOptions<T>,
+): Promise<SentRequest<T>> {
+  const { timeoutMs, signal, read } = options;
+  using deadline = new Deadline(timeoutMs, { signal });
+  let response: Response | undefined;
+  try {
+    response = await onConnection(Promise.try(send, deadline.signal), deadline.signal);
+    return { value: await read(response, bodyOf(response, deadline.signal)) };
+  } catch (error) {
+    signal?.throwIfAborted();
+    if (!(error instanceof ConnectionError)) throw error;
+    if (deadline.isExpired) {
+      return {
+        fault: "timeout",
+        reason: `must answer within ${timeoutMs} ms: it did not`,
+        mayHaveArrived: true,
+      };
+    }
+    const { cause } = error;
+    return {
+      fault: "unreachable",
+      reason: `cannot be reached: ${connectionErrorText(cause)}`,
+      cause,
+      mayHaveArrived: response !== undefined || !failedToConnect(cause),
+    };
+  } finally {
+    response?.body?.cancel().catch(() => {}); // it is locked if it was read
+  }
+}
+
+async function* bodyOf(
+  { body }: Response,
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array<ArrayBuffer>, undefined> {
+  const reader = body?.getReader();
+  if (reader === undefined) return;
+  try {
+    for (;;) {
+      const { done, value } = await onConnection(reader.read(), signal);
+      if (done) return;
+      yield value;
+    }
+  } finally {
+    reader.cancel().catch(() => {}); // the rest is not needed
+  }
+}
+
+/** Separates the errors of a connection from those of the code that reads from it. */
+async function onConnection<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  try {
+    return await abortable(work, signal);
+  } catch (cause) {
+    throw new ConnectionError("the connection broke", { cause });
+  }
+}
+
+/** Returns all bytes of a body; `null` if there are more than `maxBytes`. */
+export async function readBytes(
+  body: ResponseBody,
+  maxBytes: number,
+): Promise<Uint8Array<ArrayBuffer> | null> {
+  const chunks: Uint8Array<ArrayBuffer>[] = [];
+  let bytes = 0;
+  for await (const chunk of body) {
+    bytes += chunk.length;
+    if (bytes > maxBytes) return null;
+    chunks.push(chunk);
+  }
+  return concat(chunks);
+}
+
+/** Returns the message of a failed connection without the address, which may hold a password. */
+export function connectionErrorText(error: unknown): string {
+  return fetchErrorText(error).replace(/^.*for url \([^)]*\): /, "").replace(
+    /^.*client error \(\w+\): /s,
+    "",
+  );
+}
+
+/** True if a request failed before there was a connection, so that it cannot have arrived. */
+export function failedToConnect(error: unknown): boolean {
+  // `fetch` throws no class and no code for this.
+  return /client error \(Connect\)/.test(fetchErrorText(error));
+}
+
+/** `fetch` explains what happened in the cause of its error. */
+function fetchErrorText(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.cause instanceof Error ? error.cause.message : error.message;
+}
+
+/** Why a request for JSON failed. `unavailable` means that another attempt may succeed. */
+export type RequestFault = "refused" | "unreachable" | "unavailable" | "timeout" | "bad_answer";
+
+/** Options of {@linkcode postJson}. */
+export interface PostJsonOptions {
+  headers: Readonly<Record<string, string>>;
+  /** Milliseconds until the whole response must be read. */
+  timeoutMs: number;
+  signal?: AbortSignal | undefined;
+}
+
+/** Result of {@linkcode postJson}: the response, or why there is none. */
+export type PostedJson =
+  | { readonly response: unknown }
+  | {
+    readonly fault: RequestFault;
+    /** Describes the fault, to follow the server's address in a message. */
+    readonly reason: string;
+    readonly cause?: unknown;
+    /** Delay that the server asks for, in milliseconds. */
+    readonly retryAfterMs?: number | undefined;
+  };
+
+const MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
+const MAX_SHOWN_CHARACTERS = 300;
+/** Statuses below 500 after which another attempt may succeed. */
+const RETRYABLE_STATUSES = [408, 425, 429];
+
+/** Posts JSON once and parses the response as JSON. Rejects only with the signal's reason. */
+export async function postJson(url: URL, body: string, options: PostJsonOptions): Promise<PostedJson> {
+  const { timeoutMs, signal } = options;
+  const headers = { "content-type": "application/json", ...options.headers };
+  const sent = await sendRequest((signal) => fetch(url, { method: "POST", headers, body, signal }), {
+    timeoutMs,
+    signal,
+    async read(response, body): Promise<PostedJson> {
+      const bytes = await readBytes(body, MAX_RESPONSE_BYTES);
+      return parseResponse(response, bytes && new TextDecoder().decode(bytes));
+    },
+  });
+  return "value" in sent ? sent.value : sent;
+}
+
+function parseResponse(response: Response, text: string | null): PostedJson {
+  const { status, statusText, headers, ok } = response;
+  if (text === null) {
+    return { fault: "bad_answer", reason: `must answer in ${MAX_RESPONSE_BYTES} bytes: it has more` };
+  }
+  if (!ok) {
+    const reason = `answered ${`${status} ${statusText}`.trim()}${explanation(text)}`;
+    if (status < 500 && !RETRYABLE_STATUSES.includes(status)) return { fault: "refused", reason };
+    const retryAfterMs = parseRetryAfter(headers.get("retry-after"), new Date());
+    return { fault: "unavailable", reason, retryAfterMs };
+  }
+  try {
+    return { response: JSON.parse(text) };
+  } catch (cause) {
+    const found = text.trim() === "" ? "it is empty" : `it is '${shortened(text)}'`;
+    return { fault: "bad_answer", reason: `must answer in JSON: ${found}`, cause };
+  }
+}
+
+/** Returns a server's own explanation of an error, from the JSON shapes that servers use. */
+function explanation(text: string): string {
+  const message = messageIn(text) ?? text;
+  return message.trim() === "" ? "" : `: ${shortened(message)}`;
+}
+
+function messageIn(text: string): string | undefined {
+  try {
+    const { error, message, detail } = Object(JSON.parse(text));
+    const found = [error?.message, error, message, detail].find((value) => typeof value === "string");
+    return found === undefined ? undefined : String(found);
+  } catch {
+    return undefined; // it is not JSON: the text itself is shown
+  }
+}
+
+function shortened(text: string): string {
+  const line = text.trim().replace(/\s+/g, " ");
+  return line.length > MAX_SHOWN_CHARACTERS ? `${line.slice(0, MAX_SHOWN_CHARACTERS)}…` : line;
+}
+
+/**
+ * Returns the URL of an endpoint: `base` if it ends in the endpoint, else `base` with the endpoint appended.
+ *
+ * @throws {TypeError} when `base` is not an address of http or https, or holds a password.
+ */
+export function serverUrl(base: string | URL, endpoint: string, options: { root?: string } = {}): URL {
+  const { root = "" } = options;
+  const url = URL.parse(base);
+  if (url === null || !/^https?:$/.test(url.protocol)) {
+    throw new TypeError(
+      `Cannot ask a server as 'url' must be an address of http or https: current value is ${base}`,
+    );
+  }
+  if (url.username !== "" || url.password !== "") {
+    throw new TypeError("Cannot ask a server as 'url' must hold no password: it does; give it as the key");
+  }
+  const path = url.pathname.replace(/\/+$/, "");
+  url.pathname = path.endsWith(endpoint) ? path : `${path || root}${endpoint}`;
+  return url;
+}
+
+/**
+ * Checks a numeric option of a client.
+ *
+ * @throws {RangeError} when it is less than `least`.
+ */
+export function requireAtLeast(name: string, value: number, least: number): void {
+  if (value >= least) return;
+  throw new RangeError(`Cannot ask a server as '${name}' must be >= ${least}: current value is ${value}`);
+}
