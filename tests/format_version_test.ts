@@ -1,0 +1,16 @@
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { formatVersion } from "../src/format_version.ts";
+
+Deno.test("formatVersion() reads a missing version as 1, and every version up to the newest", () => {
+  const schema = formatVersion(2);
+  assertEquals([undefined, 1, 2].map((value) => schema.parse(value)), [1, 1, 2]);
+});
+
+Deno.test("formatVersion() refuses a newer version, and a value that is no version", () => {
+  const schema = formatVersion(1);
+  assertStringIncludes(
+    schema.safeParse(2).error?.message ?? "",
+    "must be 1 or lower for this version of Paddock: a newer one wrote format 2",
+  );
+  for (const value of [0, 1.5, "1", null]) assertEquals(schema.safeParse(value).success, false);
+});
