@@ -1,3 +1,5 @@
+import { concat } from "@std/bytes";
+
 /**
  * One line as text, or the reason (`fault`) why it could not be read. `unended` marks a last line without
  * newline.
@@ -55,21 +57,9 @@ class LineBytes {
       return { fault: `a line must have at most ${this.#maxBytes} bytes: it has ${length}` };
     }
     try {
-      return { text: this.#decoder.decode(concatBytes(chunks, length)) };
+      return { text: this.#decoder.decode(concat(chunks)) };
     } catch {
       return { fault: "a line must be UTF-8: found an invalid byte" };
     }
   }
-}
-
-function concatBytes(chunks: readonly Uint8Array[], length: number): Uint8Array {
-  const [only] = chunks;
-  if (only !== undefined && chunks.length === 1) return only;
-  const bytes = new Uint8Array(length);
-  let offset = 0;
-  for (const chunk of chunks) {
-    bytes.set(chunk, offset);
-    offset += chunk.length;
-  }
-  return bytes;
 }

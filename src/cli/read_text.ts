@@ -1,3 +1,4 @@
+import { concat } from "@std/bytes";
 import { errorMessage } from "../errors.ts";
 import { UsageError } from "./usage_error.ts";
 
@@ -43,7 +44,7 @@ async function collect(
     }
     pieces.push(new Uint8Array(piece));
   }
-  return new Uint8Array(await new Blob(pieces).arrayBuffer());
+  return concat(pieces);
 }
 
 function ioErrorText(error: unknown): string {

@@ -1,5 +1,5 @@
+import { concat } from "@std/bytes";
 import type { MiddlewareHandler } from "hono";
-import { join } from "../sandbox/protocol.ts";
 import type { AppEnv } from "./app_env.ts";
 import type { RequestLimits } from "./limits.ts";
 import { ServerError } from "./server_error.ts";
@@ -89,7 +89,7 @@ async function readBody(
   if (performance.now() - startedAt >= bodyMs) {
     throw new ServerError("too_slow", `The body must be there within ${bodyMs} ms`);
   }
-  return join(pieces);
+  return concat(pieces);
 }
 
 function cutShort(cause: unknown): never {
