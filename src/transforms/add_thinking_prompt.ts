@@ -4,27 +4,49 @@ import type { ContentPart, Message } from "../message.ts";
 import { derivedSeed, freshSeed, seededRandom } from "../seeded_random.ts";
 import type { Transform, TransformContext } from "./transform.ts";
 
-/** When an {@linkcode AddThinkingPrompt} asks to think again, and how. */
+/** Options of {@linkcode AddThinkingPrompt}. */
 export interface AddThinkingPromptOptions {
-  /** Whether this step is one to think again after. */
+  /** Returns true if the policy is to think again after this step. */
   cond: (step: Step, context: TransformContext) => boolean | Promise<boolean>;
-  /** The sentence that asks; a usual one unless given. */
+  /**
+   * Sentence that asks the policy to think again.
+   * @default "But wait, let me think about this more carefully..."
+   */
   prompt?: string | undefined;
-  /** Picks one of six other sentences instead of the usual one, as the episode's seed has it. */
+  /**
+   * If true, picks one of six other sentences, based on the episode's seed.
+   * @default false
+   */
   randomPrompt?: boolean | undefined;
-  /** Who says it. */
+  /**
+   * Role of the message with the sentence.
+   * @default "assistant"
+   */
   role?: string | undefined;
-  /** Puts the sentence where the last answer of the assistant stood, instead of behind it as a message. */
+  /**
+   * If true, replaces the last answer of the assistant with the sentence. If false, appends the sentence as
+   * a message.
+   * @default true
+   */
   editLastTurn?: boolean | undefined;
-  /** Takes the step's reward away; as `editLastTurn` unless given. */
+  /**
+   * If true, sets the step's reward to 0.
+   * @default the value of `editLastTurn`
+   */
   zeroReward?: boolean | undefined;
-  /** Has an episode go on that had come to its end; one that a limit cut off stays so. */
+  /**
+   * If true, continues a terminated episode. A truncated episode stays truncated.
+   * @default true
+   */
   undoDone?: boolean | undefined;
-  /** Says `let me think` instead of `think`; so when the assistant says it, unless given. */
+  /**
+   * If true, uses `let me think` instead of `think`.
+   * @default true if the role is `assistant`
+   */
   egocentric?: boolean | undefined;
 }
 
-/** What a policy says to itself, the usual sentence first. */
+/** Sentences of a policy to itself, the default first. */
 const EGOCENTRIC_PROMPTS = [
   "But wait, let me think about this more carefully...",
   "Hold on, I should go through that once more before I answer...",
@@ -35,7 +57,7 @@ const EGOCENTRIC_PROMPTS = [
   "I may have been too quick. Let me slow down and verify this...",
 ] as const;
 
-/** What somebody else says to a policy, the usual sentence first. */
+/** Sentences of another role to the policy, the default first. */
 const OTHERS_PROMPTS = [
   "But wait, think about this more carefully...",
   "Hold on, go through that once more before you answer...",
@@ -50,17 +72,19 @@ const ANSWER_START = "<answer>";
 const ANSWER_END = "</answer>";
 
 /**
- * Has a policy think again after a step that it should not end with, such as one with a wrong answer.
+ * Makes a policy think again after a step that should not end the episode, such as one with a wrong answer.
  *
- * Append it behind what grades the episode and ends it. It edits the history: where a policy deals in token ids,
- * which nobody can edit once they are sampled, have the sentence appended (`editLastTurn: false`).
+ * Append it after the transforms that grade and end the episode. It edits the history. Sampled token ids
+ * cannot be edited, so use `editLastTurn: false` with policies that use token ids.
  */
 export class AddThinkingPrompt implements Transform {
   readonly #options: AddThinkingPromptOptions;
   readonly #role: string;
   readonly #editLastTurn: boolean;
 
-  /** @throws {TypeError} when the last turn is to be edited in the name of another than the assistant. */
+  /**
+   * @throws {TypeError} when `editLastTurn` is true and the role is not `assistant`.
+   */
   constructor(options: AddThinkingPromptOptions) {
     const { role = "assistant", editLastTurn = true } = options;
     if (editLastTurn && role !== "assistant") {
@@ -78,56 +102,61 @@ export class AddThinkingPrompt implements Transform {
     const { prompt } = step.history;
     return {
       ...step,
-      history: { prompt: this.#editLastTurn ? edited(prompt, sentence) : this.#appended(prompt, sentence) },
+      history: {
+        prompt: this.#editLastTurn ? editLastAnswer(prompt, sentence) : this.#append(prompt, sentence),
+      },
       reward: zeroReward && step.reward !== null ? 0 : step.reward,
       terminated: step.terminated && !undoDone,
     };
   }
 
-  #appended(prompt: History, content: string): History {
+  #append(prompt: History, content: string): History {
     return prompt.append({ role: this.#role, content });
   }
 
   #sentence({ seed = freshSeed(), turn }: TransformContext): string {
     const { prompt, randomPrompt = false, egocentric = this.#role === "assistant" } = this.#options;
     if (prompt !== undefined) return prompt;
-    const [usual, ...others] = egocentric ? EGOCENTRIC_PROMPTS : OTHERS_PROMPTS;
-    if (!randomPrompt) return usual;
-    return others[Math.floor(seededRandom(derivedSeed(seed, turn))() * others.length)] ?? usual;
+    const [defaultPrompt, ...others] = egocentric ? EGOCENTRIC_PROMPTS : OTHERS_PROMPTS;
+    if (!randomPrompt) return defaultPrompt;
+    return others[Math.floor(seededRandom(derivedSeed(seed, turn))() * others.length)] ?? defaultPrompt;
   }
 }
 
-/** The conversation with the sentence where the assistant's last answer stood, or behind its last words. */
-function edited(prompt: History, sentence: string): History {
+/**
+ * Returns the conversation with the sentence in place of the assistant's last answer, or after its last
+ * message.
+ */
+function editLastAnswer(prompt: History, sentence: string): History {
   const messages = [...prompt];
   const last = messages.findLastIndex(({ role }) => role === "assistant");
   return History.fromChats(
-    messages.map((message, index) => index === last ? editedMessage(message, sentence) : message),
+    messages.map((message, index) => index === last ? editMessage(message, sentence) : message),
   );
 }
 
-function editedMessage(message: Message, sentence: string): Message {
+function editMessage(message: Message, sentence: string): Message {
   const { content } = message;
-  if (typeof content === "string") return { ...message, content: thinkingAgain(content, sentence) };
+  if (typeof content === "string") return { ...message, content: replaceAnswer(content, sentence) };
   const last = content.findLastIndex(({ type }) => type === "text");
   const parts = content.map((part, index): ContentPart =>
-    index === last ? { ...part, text: thinkingAgain(part.text ?? "", sentence) } : part
+    index === last ? { ...part, text: replaceAnswer(part.text ?? "", sentence) } : part
   );
   return { ...message, content: last === -1 ? [...content, { type: "text", text: sentence }] : parts };
 }
 
-function thinkingAgain(text: string, sentence: string): string {
-  const kept = withoutTurnEnd(withoutAnswer(text));
-  return /(?:^|\s)$/.test(kept) ? kept + sentence : `${kept}\n\n${sentence}`;
+function replaceAnswer(text: string, sentence: string): string {
+  const prefix = removeTurnEnd(removeAnswer(text));
+  return /(?:^|\s)$/.test(prefix) ? prefix + sentence : `${prefix}\n\n${sentence}`;
 }
 
-function withoutAnswer(text: string): string {
+function removeAnswer(text: string): string {
   const end = text.lastIndexOf(ANSWER_END);
   const start = end === -1 ? -1 : text.lastIndexOf(ANSWER_START, end);
   if (start === -1) return text;
   return text.slice(0, start) + text.slice(end + ANSWER_END.length).replace(/^\s*<\|im_end\|>/, "");
 }
 
-function withoutTurnEnd(text: string): string {
+function removeTurnEnd(text: string): string {
   return text.replace(/<\|im_end\|>\s*$/, "");
 }

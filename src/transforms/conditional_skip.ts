@@ -1,17 +1,20 @@
 import type { Action } from "../envs/env.ts";
 import type { Transform, TransformContext } from "./transform.ts";
 
-/** When a {@linkcode ConditionalSkip} skips. */
+/** Options of {@linkcode ConditionalSkip}. */
 export interface ConditionalSkipOptions {
-  /** Whether the env is not to take this action; the context holds what the policy answered. */
+  /**
+   * Returns true if the env must not receive this action. The context holds the observation that the policy
+   * acted on.
+   */
   cond: (action: Action, context: TransformContext) => boolean | Promise<boolean>;
 }
 
 /**
- * Keeps an action from the env when a condition holds. The step is then the observation as it was; transforms see
- * it all the same, and may add a reward or end the episode.
+ * Skips the env when a condition holds. The step then repeats the last observation. Other transforms still
+ * see the step and may add a reward or end the episode.
  *
- * A skip is counted as a step, so that a `StepCounter` bounds one that never ends.
+ * A skipped action counts as a step, so a `StepCounter` bounds endless skips.
  */
 export class ConditionalSkip implements Transform {
   readonly #cond: ConditionalSkipOptions["cond"];

@@ -9,34 +9,35 @@ import { addedMessages } from "../added_messages.ts";
 import type { ToolSpec } from "../tool_spec.ts";
 import type { Transform, TransformContext } from "./transform.ts";
 
-/** How an {@linkcode IncrementalTokenizer} writes chats. */
+/** Options of {@linkcode IncrementalTokenizer}. */
 export interface IncrementalTokenizerOptions extends ChatFormatOptions {
   tokenizer: Tokenizer;
   /**
-   * What to do when the template writes earlier turns anew, as some do to leave out old thoughts: fail with an
-   * `error`, which is what happens unless given, or `keep` what was sampled and shown.
+   * Behaviour when the template changes earlier turns, as some do to remove old thoughts: throw an `error`,
+   * or `keep` the sampled and shown tokens.
+   * @default "error"
    */
   onRewrite?: "error" | "keep" | undefined;
 }
 
-/** What the last observation told the policy. */
+/** Content of the last observation. */
 interface Shown {
   readonly history: History;
   readonly tools: readonly ToolSpec[];
   readonly text: string;
   readonly ids: readonly number[];
-  /** The chat as the template wrote it, where it has to be watched. */
+  /** The rendered chat, if the template can change earlier turns. */
   readonly rendered: string | undefined;
 }
 
 /**
- * Gives each prompt as text and as token ids, which are only ever added to: the ids that were sampled
- * (`action.tokens`) stay as they are, and behind them comes what is new, encoded: the end of the turn unless it
- * was sampled, the messages of tools and users, and the next generation prompt. Append it behind the tools.
+ * Adds each prompt as text and as token ids. Ids are only appended: sampled ids (`action.tokens`) stay
+ * unchanged. New content is encoded and appended: the end of the turn unless it was sampled, the messages of
+ * tools and users, and the next generation prompt. Append this transform after the tools.
  *
- * A template that writes turns the same way wherever they stand is given the new messages alone, so a turn costs
- * the same however long the chat is, the copy of its ids apart. One that does not is given the whole chat in each
- * turn, and must not change what it wrote before.
+ * A template that renders each turn independently of its position gets only the new messages, so a turn
+ * costs the same for any length of chat, except for the copy of its ids. Other templates get the complete
+ * chat in each turn and must not change their earlier output.
  */
 export class IncrementalTokenizer implements Transform {
   readonly #format: ChatFormat;
@@ -46,9 +47,9 @@ export class IncrementalTokenizer implements Transform {
   #shown: Shown | undefined;
 
   /**
-   * @throws {TypeError} when there is no tokenizer.
-   * @throws {RangeError} when no template has the name.
-   * @throws {SyntaxError} when the template is no Jinja.
+   * @throws {TypeError} when `tokenizer` is missing.
+   * @throws {RangeError} when there is no template with the name.
+   * @throws {SyntaxError} when the template is not valid Jinja.
    */
   constructor(options: IncrementalTokenizerOptions) {
     if (options.tokenizer === undefined) {
@@ -68,20 +69,20 @@ export class IncrementalTokenizer implements Transform {
   }
 
   /**
-   * @throws {TypeError} when a sampled id is none of the tokenizer's.
-   * @throws {Error} when the new prompt does not go on where the last one ended.
+   * @throws {TypeError} when a sampled id is not in the tokenizer's vocabulary.
+   * @throws {Error} when the new prompt does not continue the last one.
    */
   step(step: Step, { action = {} }: TransformContext): Step {
     const shown = this.#shown;
     if (shown === undefined) throw new Error("Cannot tokenize step as the transform must be reset first");
     const { history: { prompt }, tools = shown.tools } = step;
     if (tools !== shown.tools && JSON.stringify(tools) !== JSON.stringify(shown.tools)) {
-      throw new Error("Cannot tokenize step as the tools must stay those of the reset: they are others");
+      throw new Error("Cannot tokenize step as the tools must not change after the reset: they have changed");
     }
     const [reply, ...messages] = addedMessages(shown.history, prompt, refuseChange);
     if (reply === undefined) return withTokens(step, shown);
     const watched = shown.rendered !== undefined;
-    const rendered = watched ? this.#unchanged(shown.rendered, prompt, tools) : undefined;
+    const rendered = watched ? this.#renderUnchanged(shown.rendered, prompt, tools) : undefined;
     const sampled = action.skip ? undefined : sampledIds(action, shown.ids);
     if (sampled !== undefined) requireIds(sampled, this.#tokenizer, "tokens.response");
     const before = watched ? shown.history : undefined;
@@ -94,18 +95,18 @@ export class IncrementalTokenizer implements Transform {
   #isWatched(tools: readonly ToolSpec[]): boolean {
     if (this.#keep) return false;
     const withTools = tools.length > 0;
-    const known = this.#keepsTurns.get(withTools);
-    const keeps = known ?? keepsTurns(this.#format, tools);
+    const cached = this.#keepsTurns.get(withTools);
+    const keeps = cached ?? keepsTurns(this.#format, tools);
     this.#keepsTurns.set(withTools, keeps);
     return !keeps;
   }
 
-  #unchanged(before: string, prompt: History, tools: readonly ToolSpec[]): string {
+  #renderUnchanged(before: string, prompt: History, tools: readonly ToolSpec[]): string {
     const text = this.#format.render(prompt, { addGenerationPrompt: true, tools });
     if (text.startsWith(before)) return text;
     throw new Error(
-      `Cannot tokenize step as template '${this.#format.template.name}' must keep what it wrote before: ` +
-        "it rewrites it, so set 'onRewrite' to 'keep' or take another template",
+      `Cannot tokenize step as template '${this.#format.template.name}' must not change its earlier output: ` +
+        "it does, so set 'onRewrite' to 'keep' or use another template",
     );
   }
 }
@@ -124,6 +125,6 @@ function sampledIds({ tokens }: Action, before: readonly number[]): readonly num
   if (tokens?.full === undefined) return tokens?.response;
   if (before.every((id, at) => id === tokens.full?.[at])) return tokens.full.slice(before.length);
   throw new Error(
-    "Cannot tokenize step as 'tokens.full' must start with the prompt: it has another beginning",
+    "Cannot tokenize step as 'tokens.full' must start with the prompt: found other ids",
   );
 }

@@ -7,23 +7,32 @@ import { tagCalls } from "../tools/tag_calls.ts";
 import { ToolCaller, type ToolCallerOptions, toolIndex } from "../tools/tool_caller.ts";
 import type { Transform, TransformContext } from "./transform.ts";
 
-/** What a {@linkcode MCPToolTransform} needs: servers of its own, or clients that it shares with others. */
+/** Options of {@linkcode MCPToolTransform}: its own servers, or shared clients. */
 export type MCPToolTransformOptions =
   & ToolCallerOptions
   & (
     | McpClientsOptions & { clients?: never }
-    /** They stay the caller's, who disposes them. */
+    /** Shared clients. The caller disposes them. */
     | { clients: McpClients; servers?: never }
   );
 
 /**
- * Runs the tools of servers of the Model Context Protocol that the assistant calls in its newest message:
- * `<tool>server.tool`, a line end, JSON, `</tool>` unless told otherwise.
+ * Runs the MCP tools that the assistant calls in its newest message. The default syntax is
+ * `<tool>server.tool`, a line end, JSON, `</tool>`.
  *
- * At reset the servers are started, which rejects with an `McpError` when one cannot be, and their tools are
- * offered as `server.tool`. Later failures are told to the model: what a tool says with `isError`, a server that
- * died (it is started again at the next call), a call that took too long. Texts of a server are shown as they are,
- * other parts described.
+ * A reset starts the servers and offers their tools as `server.tool`. It rejects with an `McpError` when a
+ * server cannot be started. The model reads later failures: a result with `isError`, a server that died (the
+ * next call restarts it), or a call that exceeded its time limit. Text content is passed unchanged; other
+ * content is described.
+ *
+ * @example
+ * ```ts ignore
+ * import { ChatEnv, MCPToolTransform, TransformedEnv } from "@paddock/paddock";
+ *
+ * const servers = { time: { command: "uvx", args: ["mcp-server-time"] } };
+ * await using env = new TransformedEnv(new ChatEnv(), [new MCPToolTransform({ servers })]);
+ * const { tools } = await env.reset({ id: "1", query: "What time is it in Oslo?" });
+ * ```
  */
 export class MCPToolTransform implements Transform {
   readonly #clients: McpClients;
@@ -33,10 +42,10 @@ export class MCPToolTransform implements Transform {
   #state: Record<string, unknown> = {};
 
   /**
-   * Starts nothing yet.
+   * Checks the options. Servers start at the first reset.
    *
-   * @throws {TypeError} when a server is not written as one.
-   * @throws {RangeError} when a limit is none.
+   * @throws {TypeError} when the definition of a server is invalid.
+   * @throws {RangeError} when a limit is out of range.
    */
   constructor(options: MCPToolTransformOptions) {
     const parser = options.parser ?? tagCalls({ faultText: mcpFaultText });

@@ -1,21 +1,26 @@
 import type { Observation, Step } from "../envs/env.ts";
 import type { Transform } from "./transform.ts";
 
-/** How a {@linkcode PolicyVersion} counts. */
+/** Options of {@linkcode PolicyVersion}. */
 export interface PolicyVersionOptions {
-  /** Whole numbers from 0, or a new UUID each time. */
+  /**
+   * Type of versions: integers from 0, or a new UUID each time.
+   * @default "int"
+   */
   versionType?: "int" | "uuid" | undefined;
 }
 
 /**
- * Writes the version of the policy that acts into what it is shown and what it did, as `policyVersion`.
+ * Adds the version of the acting policy to observations and steps, as `policyVersion`.
  *
- * One may be part of many envs: the trainer counts it up once, when the weights have changed.
+ * Several envs can share one instance: the trainer increments the version once after a weight update.
  */
 export class PolicyVersion implements Transform {
   readonly #history: (number | string)[];
 
-  /** @throws {TypeError} when there is no such type of version. */
+  /**
+   * @throws {TypeError} when `versionType` is unknown.
+   */
   constructor(options: PolicyVersionOptions = {}) {
     const { versionType = "int" } = options;
     if (versionType !== "int" && versionType !== "uuid") {
@@ -26,17 +31,17 @@ export class PolicyVersion implements Transform {
     this.#history = [versionType === "int" ? 0 : crypto.randomUUID()];
   }
 
-  /** The version that acts now. */
+  /** Current version. */
   get version(): number | string {
     return this.#history[this.#history.length - 1] ?? 0;
   }
 
-  /** Every version there has been, the one that acts now last. */
+  /** All versions, the current one last. */
   get versionHistory(): readonly (number | string)[] {
     return [...this.#history];
   }
 
-  /** Says that the policy is another one from now on; gives its version. */
+  /** Starts a new version and returns it. */
   incrementVersion(): number | string {
     const { version } = this;
     this.#history.push(typeof version === "number" ? version + 1 : crypto.randomUUID());

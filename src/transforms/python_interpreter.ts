@@ -12,47 +12,73 @@ import { resultText } from "../tools/result_text.ts";
 import type { ToolResult } from "../tools/tool_result.ts";
 import type { Transform, TransformContext } from "./transform.ts";
 
-/** What a {@linkcode PythonInterpreter} needs. */
+/** Options of {@linkcode PythonInterpreter}. */
 export interface PythonInterpreterOptions {
-  /** Where interpreters come from; not disposed here. */
+  /** Pool of interpreters. The caller disposes it. */
   pool: SessionPool;
-  /** The role of the messages that carry results; `tool` unless given. */
+  /**
+   * Role of the messages with results.
+   * @default "tool"
+   */
   toolName?: string | undefined;
-  /** Milliseconds a block may take; the profile's limit unless given. */
+  /**
+   * Maximum run time of a block, in milliseconds.
+   * @default the limit of the profile
+   */
   timeoutMs?: number | undefined;
   /**
-   * Whether globals live from block to block until the episode ends; true unless given (upstream: false). Without,
-   * each block meets a fresh namespace.
+   * If true, globals persist from block to block until the episode ends (upstream's default is false). If
+   * false, each block gets a new namespace.
+   * @default true
    */
   persistent?: boolean | undefined;
-  /** `compat` words results like TorchRL; `json` gives records. `compat` unless given. */
+  /**
+   * Format of results: `compat` is the wording of TorchRL, `json` gives records.
+   * @default "compat"
+   */
   format?: "compat" | "json" | undefined;
-  /** Milliseconds to wait for an interpreter before the episode fails; 300,000 unless given. */
+  /**
+   * Maximum time to wait for an interpreter before the step fails, in milliseconds.
+   * @default 300_000
+   */
   acquireTimeoutMs?: number | undefined;
 }
 
 const ACQUIRE_TIMEOUT_MS = 300_000;
 
 /**
- * Runs the Python blocks of the assistant's newest message, in order, and puts one message per block behind it.
+ * Runs the Python blocks of the assistant's newest message in order and appends one message for each block.
  *
- * Only the assistant's words run: a block in a query or a tool's output does not. What the code did is also in the
- * step's `toolResults`.
+ * Only blocks of the assistant run; a block in a query or in a tool's output does not. The step's
+ * `toolResults` contain the results as data.
  *
- * An episode takes an interpreter from the pool when its first block is there, and gives it back when the episode
- * ends, at the next reset, or when it is disposed. Globals cannot be moved to another interpreter, so a pool must
- * have one for each episode that has run code and goes on: 64 envs that step together need a pool of 64 (a profile
- * with `sessionsPerProcess` makes that cheap). With fewer, the others wait; where all of them wait for one another
- * nobody would ever go on, so after `acquireTimeoutMs` the step rejects with a `SandboxError`. With
- * `persistent: false` an interpreter is only held for the blocks of one message, and a pool of any size serves
- * any number of envs. A grader that runs Python needs a pool of its own, as it runs before the episode's end.
+ * An episode acquires an interpreter at its first block and releases it when the episode ends, at the next
+ * reset, or on dispose. Globals cannot move to another interpreter, so the pool must have one for each
+ * running episode that has executed code: 64 envs that step together need a pool of 64 (a profile with
+ * `sessionsPerProcess` makes that cheap). With fewer, the others wait. If all episodes wait for each other,
+ * the step rejects with a `SandboxError` after `acquireTimeoutMs`. With `persistent: false` an interpreter
+ * is held only for the blocks of one message, and a pool of any size serves any number of envs. A grader
+ * that runs Python needs its own pool, because it runs before the episode ends.
+ *
+ * @example
+ * ```ts ignore
+ * import { ChatEnv, PythonInterpreter, replyAction, SandboxPool, TransformedEnv } from "@paddock/paddock";
+ *
+ * await using pool = await SandboxPool.create();
+ * await using env = new TransformedEnv(new ChatEnv(), [new PythonInterpreter({ pool })]);
+ * await env.reset({ id: "1", query: "What is 2 ** 10?" });
+ * const step = await env.step(replyAction("```python\nprint(2 ** 10)\n```"));
+ * // The last message of step.history.prompt contains the output, 1024.
+ * ```
  */
 export class PythonInterpreter implements Transform {
   readonly #options: PythonInterpreterOptions;
   #lease: SessionLease | undefined;
   #seed: number | undefined;
 
-  /** @throws {RangeError} when a limit of time is none. */
+  /**
+   * @throws {RangeError} when a time limit is out of range.
+   */
   constructor(options: PythonInterpreterOptions) {
     const { timeoutMs = 1, acquireTimeoutMs = 1 } = options;
     requireTimeout(timeoutMs, "run Python");
@@ -80,7 +106,7 @@ export class PythonInterpreter implements Transform {
     }
   }
 
-  /** Gives the interpreter back: nobody will ask for its globals any more. */
+  /** Releases the interpreter, because its globals are not needed any more. */
   async end(): Promise<void> {
     await this[Symbol.asyncDispose]();
   }
@@ -112,7 +138,7 @@ export class PythonInterpreter implements Transform {
     return this.#lease.session;
   }
 
-  /** A rewind is enough: both blocks are of one message. */
+  /** Resets the namespace. A rewind is sufficient because both blocks are of one message. */
   async #wipe(session: PythonSession, signal: AbortSignal | undefined): Promise<void> {
     await crossBoundary(() => session.reset({ mode: "rewind", seed: this.#seed, signal }), {
       error: SandboxError,
@@ -129,8 +155,8 @@ export class PythonInterpreter implements Transform {
     });
   }
 
-  #result(call: number, code: string, ran: { exec: ExecResult; turn: number }): ToolResult {
-    const { exec, turn } = ran;
+  #result(call: number, code: string, run: { exec: ExecResult; turn: number }): ToolResult {
+    const { exec, turn } = run;
     const { status, durationMs, truncated } = exec;
     return {
       tool: "python",
@@ -147,8 +173,8 @@ export class PythonInterpreter implements Transform {
 
   #text(call: number, exec: ExecResult): string {
     const { persistent = true, format = "compat" } = this.#options;
-    // Where every block starts afresh, there is no state whose loss the model must be told of.
-    const told = persistent ? exec : { ...exec, stateKept: true };
-    return format === "json" ? resultRecord(call, told) : resultText(call, told);
+    // Without persistent state, there is no loss of state to report to the model.
+    const reported = persistent ? exec : { ...exec, stateKept: true };
+    return format === "json" ? resultRecord(call, reported) : resultText(call, reported);
   }
 }

@@ -1,20 +1,35 @@
 import type { Observation, Step } from "../envs/env.ts";
 import type { Transform, TransformContext } from "./transform.ts";
 
-/** How far a {@linkcode StepCounter} counts. */
+/** Options of {@linkcode StepCounter}. */
 export interface StepCounterOptions {
-  /** Steps that an episode may take; any number unless given. */
+  /**
+   * Maximum number of steps of an episode.
+   * @default Infinity
+   */
   maxSteps?: number | undefined;
 }
 
 /**
- * Counts an episode's steps, those that were skipped among them, as `stepCount`, and truncates an episode that is
- * still going on when there have been as many as it may take.
+ * Counts the steps of an episode as `stepCount`, including skipped ones, and truncates an episode that has
+ * not terminated after `maxSteps`.
+ *
+ * @example
+ * ```ts
+ * import { ChatEnv, replyAction, StepCounter, TransformedEnv } from "@paddock/paddock";
+ *
+ * await using env = new TransformedEnv(new ChatEnv(), [new StepCounter({ maxSteps: 1 })]);
+ * await env.reset({ id: "1", query: "Hello" });
+ * const { stepCount, truncated } = await env.step(replyAction("Hi"));
+ * if (stepCount !== 1 || !truncated) throw new Error("expected the episode to end after one step");
+ * ```
  */
 export class StepCounter implements Transform {
   readonly #maxSteps: number;
 
-  /** @throws {RangeError} when `maxSteps` is not a whole number of at least 1. */
+  /**
+   * @throws {RangeError} when `maxSteps` is not an integer of at least 1.
+   */
   constructor(options: StepCounterOptions = {}) {
     const { maxSteps = Infinity } = options;
     if (maxSteps !== Infinity && (!Number.isInteger(maxSteps) || maxSteps < 1)) {

@@ -5,23 +5,40 @@ import type { Tool } from "../tools/tool.ts";
 import { ToolCaller, type ToolCallerOptions, toolIndex } from "../tools/tool_caller.ts";
 import type { Transform, TransformContext } from "./transform.ts";
 
-/** What a {@linkcode ToolTransform} needs. */
+/** Options of {@linkcode ToolTransform}. */
 export interface ToolTransformOptions extends ToolCallerOptions {
-  /** What the model may call. They stay the caller's, who disposes those that hold something open. */
+  /** Tools that the model can call. The caller disposes them. */
   tools: Iterable<Tool>;
 }
 
 /**
- * Runs the tools that the assistant calls in its newest message and puts their answers behind it.
+ * Runs the tools that the assistant calls in its newest message and appends their results.
  *
- * The calls of a message run at once and are answered in their order. Whatever goes wrong with one, unknown
- * names, wrong arguments and time-outs among it, is told to the model and written into the step's `toolResults`.
- * Only the assistant's words are read; a call in a query or a tool's output is not one. The tools are offered
- * in each observation, so that a policy with tools of its own protocol knows them. A call of a tool that
- * another transform offers is left to that one.
+ * The calls of a message run in parallel and are answered in order. The model and the step's `toolResults`
+ * get all failures, such as unknown names, invalid arguments and timeouts. Only messages of the assistant
+ * are read; a call in a query or in a tool's output is ignored. Each observation offers the tools, so that a
+ * policy with a native tool protocol knows them. Calls of another transform's tools are left to that
+ * transform.
  *
- * A tool runs in the host's own process: one that never comes back from a loop stops the host, and one that is
- * not to be trusted belongs into a `toolFile`.
+ * Tools run in the host process: an endless loop in a tool blocks the host. Use `toolFile` for tools that
+ * are not trusted.
+ *
+ * @example
+ * ```ts
+ * import { ChatEnv, replyAction, tool, ToolTransform, TransformedEnv } from "@paddock/paddock";
+ * import { z } from "zod";
+ *
+ * const add = tool({
+ *   name: "add",
+ *   description: "Adds two numbers.",
+ *   parameters: z.object({ a: z.number(), b: z.number() }),
+ *   run: ({ a, b }) => a + b,
+ * });
+ * await using env = new TransformedEnv(new ChatEnv(), [new ToolTransform({ tools: [add] })]);
+ * await env.reset({ id: "1", query: "Add 1 and 2." });
+ * const { toolResults } = await env.step(replyAction('<tool>add\n{"a": 1, "b": 2}</tool>'));
+ * if (toolResults[0]?.value !== 3) throw new Error("expected 3");
+ * ```
  */
 export class ToolTransform implements Transform {
   readonly #caller: ToolCaller;
@@ -29,8 +46,8 @@ export class ToolTransform implements Transform {
   #state: Record<string, unknown> = {};
 
   /**
-   * @throws {TypeError} when two tools have one name, or a tool cannot be described.
-   * @throws {RangeError} when a limit is none.
+   * @throws {TypeError} when two tools have the same name, or when a tool cannot be described.
+   * @throws {RangeError} when a limit is out of range.
    */
   constructor(options: ToolTransformOptions) {
     const { byName, specs } = toolIndex(options.tools);

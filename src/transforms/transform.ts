@@ -1,31 +1,34 @@
 import type { Action, Observation, ResetOptions, Step } from "../envs/env.ts";
 import type { Task } from "../task.ts";
 
-/** What a hook is told beside what it transforms. */
+/** Second argument of a hook. */
 export interface TransformContext {
   readonly task: Task;
-  /** What the policy answered; nothing at reset. */
+  /** Observation that the policy acted on; missing at reset. */
   readonly observation?: Observation;
-  /** What the env was given, in a `step` hook. */
+  /** Action that the env received; only in `step` hooks. */
   readonly action?: Action;
-  /** How many steps of the episode there are, this one counted; 0 at reset. */
+  /** Number of the current step, from 1; 0 at reset. */
   readonly turn: number;
   readonly seed?: number | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * One behaviour of an env, apart from all others. A hook gives what goes on, which may be what it got.
+ * One behaviour of an env, independent of all others. Each hook returns its input or a changed copy.
  *
- * `task` and `action` hooks run on the way to the env, last-appended first; `reset` and `step` hooks run on the way back,
- * first-appended first. One that holds something open is disposed with its env.
+ * `task` and `action` hooks run on the way to the env, last-appended first. `reset` and `step` hooks run on
+ * the way back, first-appended first. Disposing the env disposes its transforms.
  */
 export interface Transform extends Partial<AsyncDisposable> {
-  /** Runs before the env is reset, last-appended first: the task that the episode plays. */
+  /** Called before the env is reset, last-appended first. Returns the task of the episode. */
   task?(task: Task, options: ResetOptions): Task | Promise<Task>;
   reset?(observation: Observation, context: TransformContext): Observation | Promise<Observation>;
   action?(action: Action, context: TransformContext): Action | Promise<Action>;
   step?(step: Step, context: TransformContext): Step | Promise<Step>;
-  /** Called when a step has ended the episode, behind all `step` hooks: what only it needed may be given back. */
+  /**
+   * Called after all `step` hooks when a step has ended the episode. Resources of the episode can be
+   * released here.
+   */
   end?(step: Step, context: TransformContext): void | Promise<void>;
 }

@@ -4,9 +4,10 @@ import type { Task } from "../task.ts";
 import type { Transform, TransformContext } from "./transform.ts";
 
 /**
- * An env with transforms around it.
+ * An env with transforms.
  *
- * It owns them: disposing it disposes the transforms, last-appended first, then the env.
+ * It owns the transforms and the env: disposing it disposes the transforms, last-appended first, then the
+ * env.
  */
 export class TransformedEnv implements Env {
   readonly #base: Env;
@@ -21,16 +22,16 @@ export class TransformedEnv implements Env {
     this.#transforms = [...transforms];
   }
 
-  /** Adds a transform: the last to see what the env gives, the first to see what it gets. */
+  /** Adds a transform. It is the last to see the env's output and the first to see its input. */
   append(transform: Transform): this {
     this.#transforms.push(transform);
     return this;
   }
 
   /**
-   * Puts a transform before the one at `index`.
+   * Inserts a transform before the one at `index`.
    *
-   * @throws {RangeError} when there is no such place.
+   * @throws {RangeError} when `index` is out of range.
    */
   insert(index: number, transform: Transform): this {
     if (!Number.isInteger(index) || index < 0 || index > this.#transforms.length) {
@@ -62,7 +63,7 @@ export class TransformedEnv implements Env {
   async step(action: Action, options: StepOptions = {}): Promise<Step> {
     this.#refuseDisposed("step");
     if (this.#observation === undefined) {
-      throw new Error("Cannot step as no episode is going on: reset the env first");
+      throw new Error("Cannot step as no episode is running: reset the env first");
     }
     const before = this.#observation;
     const context: TransformContext = {
@@ -75,14 +76,14 @@ export class TransformedEnv implements Env {
     for (const transform of this.#transforms.toReversed()) {
       action = await transform.action?.(action, context) ?? action;
     }
-    const whole = action.skip ? action : completed(action, before);
+    const fullAction = action.skip ? action : completeAction(action, before);
     this.#observation = undefined;
     this.#turn++;
-    let step = action.skip ? skipped(before) : await this.#base.step(whole, options);
-    const seen: TransformContext = { ...context, action: whole };
-    for (const transform of this.#transforms) step = await transform.step?.(step, seen) ?? step;
+    let step = action.skip ? skippedStep(before) : await this.#base.step(fullAction, options);
+    const stepContext: TransformContext = { ...context, action: fullAction };
+    for (const transform of this.#transforms) step = await transform.step?.(step, stepContext) ?? step;
     if (!step.terminated && !step.truncated) this.#observation = step;
-    else for (const transform of this.#transforms) await transform.end?.(step, seen);
+    else for (const transform of this.#transforms) await transform.end?.(step, stepContext);
     return step;
   }
 
@@ -103,13 +104,16 @@ export class TransformedEnv implements Env {
   }
 }
 
-/** The action with the whole history in it: transforms may have changed the prompt since the env gave it. */
-function completed(action: Action, { history }: Observation): Action {
+/**
+ * Returns the action with the full history. Transforms may have changed the prompt since the env returned
+ * it.
+ */
+function completeAction(action: Action, { history }: Observation): Action {
   if (action.history === undefined) return action;
   return { ...action, history: { ...action.history, full: fullHistory(history.prompt, action) } };
 }
 
-/** The step of an env that did not take it. */
-function skipped(before: Observation): Step {
+/** Returns the step of a skipped action. */
+function skippedStep(before: Observation): Step {
   return { ...before, reward: null, terminated: false, truncated: false, toolResults: [] };
 }

@@ -13,7 +13,7 @@ import { TransformedEnv } from "../../src/transforms/transformed_env.ts";
 const USUAL = "But wait, let me think about this more carefully...";
 const WRONG = "<think>2+2=5</think>\n<answer>5</answer>";
 
-/** Ends each episode with a reward: 1 for a reply that holds the right answer. */
+/** Ends each episode with reward 1 if the reply contains the right answer, else 0. */
 const graded: Transform = {
   step: (step) => {
     const right = step.history.prompt.toChats().some(({ content }) =>
@@ -69,7 +69,7 @@ for (const editLastTurn of [true, false]) {
   }
 }
 
-Deno.test("AddThinkingPrompt puts its sentence where the last answer stood", async () => {
+Deno.test("AddThinkingPrompt replaces the last answer with its sentence", async () => {
   assertEquals(last(await after(WRONG)), `<think>2+2=5</think>\n${USUAL}`);
   assertEquals(
     last(await after("<answer>1</answer> no: <answer>5\n</answer>\n")),
@@ -85,7 +85,7 @@ Deno.test("AddThinkingPrompt thinking prompt: <|im_end|> case, cut with the answ
   assertEquals(last(await after("it is 5<|im_end|>")), `it is 5\n\n${USUAL}`);
 });
 
-Deno.test("AddThinkingPrompt says what it is told to, as whom it is told to", async () => {
+Deno.test("AddThinkingPrompt uses the given sentence and role", async () => {
   const { history } = await after(WRONG, { role: "user", editLastTurn: false });
   assertEquals(history.prompt.last, {
     role: "user",
@@ -99,12 +99,12 @@ Deno.test("AddThinkingPrompt says what it is told to, as whom it is told to", as
   );
 });
 
-Deno.test("AddThinkingPrompt takes the reward away when it edits, and leaves it when it appends", async () => {
+Deno.test("AddThinkingPrompt sets the reward to 0 when it edits and keeps it when it appends", async () => {
   assertEquals((await after(WRONG)).reward, 0);
   assertEquals((await after(WRONG, { editLastTurn: false })).reward, 0.1);
 });
 
-Deno.test("AddThinkingPrompt picks among six sentences of each kind, by the episode's seed", async () => {
+Deno.test("AddThinkingPrompt picks one of six sentences by the episode's seed", async () => {
   const own = new Set<string>();
   const others = new Set<string>();
   for (let seed = 0; seed < 60; seed++) {
@@ -121,7 +121,7 @@ Deno.test("AddThinkingPrompt picks among six sentences of each kind, by the epis
   assert(!own.has(USUAL));
 });
 
-Deno.test("AddThinkingPrompt edits the assistant's last message, also with tools behind it or parts in it", async () => {
+Deno.test("AddThinkingPrompt edits the assistant's last message, also before tool messages and with content parts", async () => {
   const tool: Transform = {
     step: (step) => ({
       ...step,
@@ -141,7 +141,7 @@ Deno.test("AddThinkingPrompt edits the assistant's last message, also with tools
   ]);
 });
 
-Deno.test("AddThinkingPrompt lets a policy go on and answer right, but not beyond a limit", async () => {
+Deno.test("AddThinkingPrompt lets a policy continue, but not beyond a limit", async () => {
   const thinking = new AddThinkingPrompt({ cond: isWrong });
   await using env = new TransformedEnv(new ChatEnv(), [graded, thinking, new StepCounter({ maxSteps: 2 })]);
   await env.reset({ id: "t", query: "q" });
@@ -153,7 +153,7 @@ Deno.test("AddThinkingPrompt lets a policy go on and answer right, but not beyon
   assertEquals((await env.step(replyAction(WRONG))).truncated, true);
 });
 
-Deno.test("AddThinkingPrompt does not undo a limit, nor make a reward of none", async () => {
+Deno.test("AddThinkingPrompt keeps a truncation and a missing reward", async () => {
   const limit = new StepCounter({ maxSteps: 1 });
   await using env = new TransformedEnv(new ChatEnv(), [limit, new AddThinkingPrompt({ cond: () => true })]);
   await env.reset({ id: "t", query: "q" });
@@ -161,7 +161,7 @@ Deno.test("AddThinkingPrompt does not undo a limit, nor make a reward of none", 
   assertEquals({ reward, truncated }, { reward: null, truncated: true });
 });
 
-Deno.test("AddThinkingPrompt edits in the name of the assistant only", () => {
+Deno.test("AddThinkingPrompt refuses to edit with another role than the assistant", () => {
   const make = () => new AddThinkingPrompt({ cond: () => true, role: "user" });
   assertThrows(make, TypeError, "can only be used with role='assistant'");
   assertNotEquals(new AddThinkingPrompt({ cond: () => true, role: "user", editLastTurn: false }), null);

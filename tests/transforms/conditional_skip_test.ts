@@ -20,7 +20,7 @@ Deno.test("ConditionalSkip: a skipped step still runs forward hooks", async () =
   assertEquals({ reward: taken.reward, length: taken.history.prompt.length }, { reward: null, length: 2 });
 });
 
-Deno.test("ConditionalSkip is told what the policy answered, and may take its time", async () => {
+Deno.test("ConditionalSkip passes the observation to an async condition", async () => {
   const cond = (
     _action: object,
     { observation }: { observation?: { history: { prompt: { length: number } } } },
@@ -32,7 +32,7 @@ Deno.test("ConditionalSkip is told what the policy answered, and may take its ti
   }
 });
 
-Deno.test("ConditionalSkip does not go on for ever under a StepCounter", async () => {
+Deno.test("ConditionalSkip ends under a StepCounter", async () => {
   const always = new ConditionalSkip({ cond: () => true });
   await using env = new TransformedEnv(new ChatEnv(), [always, new StepCounter({ maxSteps: 2 })]);
   await env.reset({ id: "t", query: "q" });
@@ -40,7 +40,7 @@ Deno.test("ConditionalSkip does not go on for ever under a StepCounter", async (
   assertEquals((await env.step(replyAction("a"))).truncated, true);
 });
 
-Deno.test("ConditionalSkip leaves an action skipped that another has skipped", async () => {
+Deno.test("ConditionalSkip keeps an action that another transform skipped", async () => {
   const never = new ConditionalSkip({ cond: () => false });
   const always = new ConditionalSkip({ cond: () => true });
   await using env = new TransformedEnv(new ChatEnv(), [never, always]);

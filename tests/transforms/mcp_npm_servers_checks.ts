@@ -32,7 +32,7 @@ function drive(what: string, test: (folder: string) => Promise<void>): void {
   });
 }
 
-/** What a server's tools answered, one after the other. */
+/** Returns the results of a server's tools, in order. */
 async function answers(
   server: McpServer,
   calls: readonly [tool: string, args: unknown][],
@@ -69,7 +69,7 @@ drive("MCPToolTransform drives server-everything over stdio", async () => {
 drive("MCPToolTransform drives server-filesystem over stdio, under Deno's permissions", async (folder) => {
   const server = {
     module: moduleOf("filesystem"),
-    // the server itself would allow more than its permissions do
+    // the server itself would allow this, but its permissions do not
     args: [folder, "/etc"],
     permissions: { read: [folder], write: [folder], env: true },
   };

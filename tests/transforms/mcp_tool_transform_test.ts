@@ -28,7 +28,7 @@ function call(name: string, args: unknown = {}): string {
 
 type Ask = (reply: string) => Promise<Step>;
 
-/** Plays an episode with these servers. */
+/** Runs an episode with these servers. */
 async function withServers(
   servers: McpClientsOptions["servers"],
   play: (ask: Ask, env: TransformedEnv) => Promise<void>,
@@ -106,7 +106,7 @@ Deno.test("MCPToolTransform: isError honoured, unknown tools and servers, bad JS
   });
 });
 
-Deno.test("MCPToolTransform: a call that takes too long is given up, the server goes on", async () => {
+Deno.test("MCPToolTransform cancels a call at its time limit and keeps the server", async () => {
   await withServers({ fake: fake() }, async (ask) => {
     assertEquals(
       await told(ask, call("fake.forever")),
@@ -119,7 +119,7 @@ Deno.test("MCPToolTransform: a call that takes too long is given up, the server 
   }, { timeoutMs: 50 });
 });
 
-Deno.test("MCPToolTransform: a server that died is started again, once for a call", async () => {
+Deno.test("MCPToolTransform restarts a server that died, once for each call", async () => {
   const file = await Deno.makeTempFile();
   const server = { ...fake("well", file), permissions: { read: [file], write: [file] } };
   await withServers({ fake: server }, async (ask) => {
@@ -139,7 +139,7 @@ Deno.test("MCPToolTransform: a server that died is started again, once for a cal
   await Deno.remove(file);
 });
 
-Deno.test("MCPToolTransform: a server that does not start again is not connected, and the episode goes on", async () => {
+Deno.test("MCPToolTransform reports a server that cannot restart as not connected, and the episode continues", async () => {
   const file = await Deno.makeTempFile();
   const server = { ...fake("dies-later", file), permissions: { read: [file], write: [file] } };
   await withServers({ fake: server }, async (ask) => {
@@ -153,7 +153,7 @@ Deno.test("MCPToolTransform: a server that does not start again is not connected
   await Deno.remove(file);
 });
 
-Deno.test("MCPToolTransform: garbage on stdout is passed over, a flood of it ends the server", async () => {
+Deno.test("MCPToolTransform ignores invalid lines on stdout and ends a server that writes too many", async () => {
   await withServers({ fake: fake("prints") }, async (ask) => {
     assertEquals(
       await told(ask, call("fake.garbage")),
@@ -192,7 +192,7 @@ Deno.test("MCPToolTransform.reset() rejects with an McpError when a server canno
   assertEquals(await childrenOf(Deno.pid, "fake_server"), []);
 });
 
-Deno.test("McpClients.tools() tells all who waited for one start of its failure, and tries anew for the next", async () => {
+Deno.test("McpClients.tools() rejects for all waiters of a failed start and retries for the next caller", async () => {
   await using clients = new McpClients({ servers: { fake: fake("mute") }, detected, startTimeoutMs: 300 });
   const waited = await Promise.allSettled([1, 2, 3].map(() => clients.tools()));
   const failures = waited.map((outcome) => outcome.status === "rejected" ? outcome.reason : undefined);
@@ -202,7 +202,7 @@ Deno.test("McpClients.tools() tells all who waited for one start of its failure,
   assert(next !== failures[0]);
 });
 
-Deno.test("MCPToolTransform.reset() waits for a slow server, and lets a cancellation pass", async () => {
+Deno.test("MCPToolTransform.reset() waits for a slow server and rethrows a cancellation", async () => {
   await withServers({ fake: fake("slow") }, async (ask) => {
     assertStringIncludes(await told(ask, call("fake.counts")), "start 1, call 1");
   });
@@ -214,7 +214,7 @@ Deno.test("MCPToolTransform.reset() waits for a slow server, and lets a cancella
   await assertRejects(() => reset, RangeError, "enough");
 });
 
-Deno.test("MCPToolTransform refuses a server a wider environment", async () => {
+Deno.test("MCPToolTransform gives a server only the environment that is granted", async () => {
   const granted: McpServer = { ...fake(), permissions: { env: true }, env: { ONLY: "this" } };
   const command: McpServer = {
     command: Deno.execPath(),
@@ -232,7 +232,7 @@ Deno.test("MCPToolTransform refuses a server a wider environment", async () => {
   });
 });
 
-Deno.test("MCPToolTransform: clients are shared by many envs and outlive them; without, servers end with it", async () => {
+Deno.test("MCPToolTransform leaves shared clients open and disposes its own servers", async () => {
   {
     await using clients = new McpClients({ servers: { fake: fake() }, detected });
     const counts = await Promise.all(Array.from({ length: 64 }, async () => {
@@ -251,7 +251,7 @@ Deno.test("MCPToolTransform: clients are shared by many envs and outlive them; w
   assertEquals(await childrenOf(Deno.pid, "fake_server"), []);
 });
 
-Deno.test("MCPToolTransform lives beside other tools and other ways of calling", async () => {
+Deno.test("MCPToolTransform works beside other tools and other call syntaxes", async () => {
   const clients = new McpClients({ servers: { fake: fake() }, detected });
   const local = anyTool("local", () => "here");
   await using env = new TransformedEnv(new ChatEnv(), [
@@ -272,7 +272,7 @@ Deno.test("MCPToolTransform lives beside other tools and other ways of calling",
   assertStringIncludes(String(after.history.prompt.last?.content), "MCP server 'fake' not connected");
 });
 
-Deno.test("MCPToolTransform refuses servers that are written wrong", () => {
+Deno.test("MCPToolTransform refuses invalid server definitions", () => {
   const wrong: readonly [servers: unknown, why: string][] = [
     [{}, "there must be at least one"],
     [{ a: {} }, "it has none"],
@@ -292,7 +292,7 @@ Deno.test("MCPToolTransform refuses servers that are written wrong", () => {
   assertThrows(() => new MCPToolTransform({ servers: { a: fake() }, startTimeoutMs: 0 }), RangeError, "is 0");
 });
 
-Deno.test("MCPToolTransform drives a server over streamable HTTP, which may come and go", async () => {
+Deno.test("MCPToolTransform reconnects to a server over streamable HTTP", async () => {
   const seen: (string | null)[] = [];
   let starts = 0;
   const handler = createMcpHandler(() => {

@@ -4,7 +4,7 @@ import { replyAction } from "../../src/envs/env.ts";
 import { PolicyVersion } from "../../src/transforms/policy_version.ts";
 import { TransformedEnv } from "../../src/transforms/transformed_env.ts";
 
-Deno.test("PolicyVersion writes int versions at reset and step, from 0", async () => {
+Deno.test("PolicyVersion adds integer versions at reset and step, from 0", async () => {
   const version = new PolicyVersion();
   await using env = new TransformedEnv(new ChatEnv(), [version]);
   assertEquals((await env.reset({ id: "t", query: "q" })).policyVersion, 0);
@@ -16,7 +16,7 @@ Deno.test("PolicyVersion writes int versions at reset and step, from 0", async (
   assertEquals(version.versionHistory, [0, 1, 2]);
 });
 
-Deno.test("PolicyVersion writes a uuid version, a new one each time", async () => {
+Deno.test("PolicyVersion adds a new UUID for each version", async () => {
   const version = new PolicyVersion({ versionType: "uuid" });
   await using env = new TransformedEnv(new ChatEnv(), [version]);
   const { policyVersion } = await env.reset({ id: "t", query: "q" });
@@ -26,7 +26,7 @@ Deno.test("PolicyVersion writes a uuid version, a new one each time", async () =
   assertEquals<unknown>(version.versionHistory, [policyVersion, version.version]);
 });
 
-Deno.test("PolicyVersion is one for all envs that it is part of", async () => {
+Deno.test("PolicyVersion is shared by all envs that use the instance", async () => {
   const version = new PolicyVersion();
   await using one = new TransformedEnv(new ChatEnv(), [version]);
   await using other = new TransformedEnv(new ChatEnv(), [version]);
@@ -34,7 +34,7 @@ Deno.test("PolicyVersion is one for all envs that it is part of", async () => {
   for (const env of [one, other]) assertEquals((await env.reset({ id: "t", query: "q" })).policyVersion, 1);
 });
 
-Deno.test("PolicyVersion refuses a type of version that there is not", () => {
+Deno.test("PolicyVersion refuses an unknown type of version", () => {
   // deno-lint-ignore no-explicit-any -- what a caller without types may do
   assertThrows(() => new PolicyVersion({ versionType: "float" as any }), TypeError, "'versionType'");
 });

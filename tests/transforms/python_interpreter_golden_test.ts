@@ -13,7 +13,10 @@ interface GoldenCase {
   next_prompt: Message[][];
 }
 
-/** A case that shows a fault of upstream: what the sandbox says of its blocks, and what the model is told instead. */
+/**
+ * A case that differs from upstream on purpose: the sandbox results of its blocks, and the text that the
+ * model reads.
+ */
 interface Fault {
   fault: string;
   execs: ExecResult[];
@@ -121,7 +124,7 @@ async function messagesAfter(
   return history.prompt.toChats();
 }
 
-/** What a sandbox would have to say for the recorded text. */
+/** Returns the sandbox result that gives the recorded text. */
 function execOf(message: Message): ExecResult {
   const [, outcome, text = ""] = /^Code block \d+ (.*):\n([^]*)$/.exec(messageText(message)) ?? [];
   if (outcome === "executed successfully") return ok(text);

@@ -21,12 +21,12 @@ function envOver(pool: SessionPool, options: Options = {}): TransformedEnv {
   return new TransformedEnv(new ChatEnv(), [new PythonInterpreter({ pool, timeoutMs: 5_000, ...options })]);
 }
 
-/** What the model is told of each block of a reply. */
+/** Returns the text that the model reads for each block of a reply. */
 function told({ history, toolResults }: Step): string[] {
   return history.prompt.slice(-toolResults.length).toChats().map(({ content }) => String(content));
 }
 
-/** What the model is told of the blocks of replies that follow one another in one episode. */
+/** Returns the texts that the model reads for the blocks of consecutive replies in one episode. */
 async function play(pool: SandboxPool, replies: readonly string[], options: Options = {}): Promise<string[]> {
   await using env = envOver(pool, options);
   await env.reset(task);
@@ -183,7 +183,7 @@ Deno.test("PythonInterpreter in a real sandbox", async (t) => {
     },
   );
 
-  await t.step("any number of envs that are not persistent share a small pool", async () => {
+  await t.step("non-persistent envs share a small pool", async () => {
     const envs = Array.from({ length: 32 }, () => envOver(pool, { persistent: false }));
     await Promise.all(envs.map((env) => env.reset(task)));
     for (const turn of [1, 2]) {

@@ -35,7 +35,7 @@ Deno.test("PythonInterpreter runs the assistant's blocks in order, one message e
   ]);
 });
 
-Deno.test("PythonInterpreter counts blocks anew in each message and keeps the globals", async () => {
+Deno.test("PythonInterpreter numbers blocks from 1 in each message and keeps the globals", async () => {
   const pool = new FakePool((_code, globals) => {
     globals.set("n", (globals.get("n") ?? 0) + 1);
     return ok(`${globals.get("n")}`);
@@ -48,7 +48,7 @@ Deno.test("PythonInterpreter counts blocks anew in each message and keeps the gl
   }
 });
 
-Deno.test("PythonInterpreter leaves a step without blocks as it is", async () => {
+Deno.test("PythonInterpreter does not change a step without blocks", async () => {
   const interpreter = new PythonInterpreter({ pool: new FakePool() });
   const prompt = History.fromChats([{ role: "assistant", content: "no code" }]);
   const step = {
@@ -62,7 +62,7 @@ Deno.test("PythonInterpreter leaves a step without blocks as it is", async () =>
   assertStrictEquals(await interpreter.step(step, { task, turn: 1 }), step);
 });
 
-Deno.test("PythonInterpreter does not run what a user or a tool says", async () => {
+Deno.test("PythonInterpreter does not run blocks of users or tools", async () => {
   const pool = new FakePool();
   await using env = pythonEnv({ pool });
   await env.reset(task);
@@ -73,7 +73,7 @@ Deno.test("PythonInterpreter does not run what a user or a tool says", async () 
   assertEquals(pool.ran, []);
 });
 
-Deno.test("PythonInterpreter takes a session at the first block and gives it back at reset and disposal", async () => {
+Deno.test("PythonInterpreter acquires a session at the first block and releases it at reset and on dispose", async () => {
   const pool = new FakePool();
   {
     await using env = pythonEnv({ pool });
@@ -90,7 +90,7 @@ Deno.test("PythonInterpreter takes a session at the first block and gives it bac
   assertEquals({ alive: pool.alive, most: pool.most }, { alive: 0, most: 1 });
 });
 
-Deno.test("PythonInterpreter gives its session back when another transform ends the episode", async () => {
+Deno.test("PythonInterpreter releases its session when another transform ends the episode", async () => {
   const pool = new FakePool();
   await using env = pythonEnv({ pool }).append(new StepCounter({ maxSteps: 2 }));
   await env.reset(task);
@@ -100,7 +100,7 @@ Deno.test("PythonInterpreter gives its session back when another transform ends 
   assertEquals(pool.alive, 0);
 });
 
-Deno.test("PythonInterpreter, not persistent, has a fresh namespace per block and holds no session between steps", async () => {
+Deno.test("PythonInterpreter with persistent: false uses a new namespace per block and holds no session between steps", async () => {
   const pool = new FakePool((_code, globals) => {
     globals.set("n", (globals.get("n") ?? 0) + 1);
     return bad("timeout", { stdout: `${globals.get("n")}\n`, stateKept: false });
@@ -115,7 +115,7 @@ Deno.test("PythonInterpreter, not persistent, has a fresh namespace per block an
   assertEquals({ alive: pool.alive, most: pool.most }, { alive: 0, most: 1 });
 });
 
-Deno.test("PythonInterpreter fails an episode that waits too long for a session, and no other", async () => {
+Deno.test("PythonInterpreter fails only the episode that waits too long for a session", async () => {
   const pool = new FakePool();
   const full: SessionPool = {
     acquire: (options = {}) =>
@@ -139,7 +139,7 @@ Deno.test("PythonInterpreter fails an episode that waits too long for a session,
   assertEquals(pool.ran, ["1", "2", "3"]);
 });
 
-Deno.test("PythonInterpreter writes records where it is told to", async () => {
+Deno.test("PythonInterpreter writes records with format json", async () => {
   const pool = new FakePool((code) => code === "a" ? ok("x", { value: "1" }) : bad("error"));
   await using env = pythonEnv({ pool, format: "json" });
   await env.reset(task);
@@ -162,13 +162,13 @@ Deno.test("PythonInterpreter does not run a reply again when a step is skipped",
   assertEquals(pool.ran, []);
 });
 
-Deno.test("PythonInterpreter refuses times that no timer can keep", () => {
+Deno.test("PythonInterpreter refuses time limits that are out of range", () => {
   const pool = new FakePool();
   assertThrows(() => new PythonInterpreter({ pool, timeoutMs: 0 }), RangeError, "current value is 0");
   assertThrows(() => new PythonInterpreter({ pool, acquireTimeoutMs: NaN }), RangeError, "is NaN");
 });
 
-Deno.test("PythonInterpreter hands on its timeout and the signal", async () => {
+Deno.test("PythonInterpreter passes its time limit and the signal to the session", async () => {
   const { signal } = new AbortController();
   const pool = new FakePool((_code, _globals, options) =>
     ok(`${options.timeoutMs} ${options.signal === signal}`)
@@ -182,7 +182,7 @@ Deno.test("PythonInterpreter hands on its timeout and the signal", async () => {
   });
 });
 
-Deno.test("PythonInterpreter turns a failing sandbox into a SandboxError, and lets a cancellation pass", async () => {
+Deno.test("PythonInterpreter throws a SandboxError when the sandbox fails and rethrows a cancellation", async () => {
   const pool = new FakePool(() => Promise.reject(new Error("pipe broken")));
   await using env = pythonEnv({ pool });
   await env.reset(task);

@@ -4,7 +4,7 @@ import { replyAction } from "../../src/envs/env.ts";
 import { StepCounter } from "../../src/transforms/step_counter.ts";
 import { TransformedEnv } from "../../src/transforms/transformed_env.ts";
 
-Deno.test("StepCounter counts steps and truncates at the last one, counting anew after a reset", async () => {
+Deno.test("StepCounter counts steps from each reset and truncates at the last one", async () => {
   await using env = new TransformedEnv(new ChatEnv(), [new StepCounter({ maxSteps: 2 })]);
   for (let episode = 0; episode < 2; episode++) {
     assertEquals((await env.reset({ id: "t", query: "q" })).stepCount, 0);
@@ -15,7 +15,7 @@ Deno.test("StepCounter counts steps and truncates at the last one, counting anew
   }
 });
 
-Deno.test("StepCounter without a limit counts and truncates nothing", async () => {
+Deno.test("StepCounter without a limit counts and never truncates", async () => {
   await using env = new TransformedEnv(new ChatEnv(), [new StepCounter()]);
   await env.reset({ id: "t", query: "q" });
   for (let count = 1; count <= 100; count++) {
@@ -24,7 +24,7 @@ Deno.test("StepCounter without a limit counts and truncates nothing", async () =
   }
 });
 
-Deno.test("StepCounter leaves an episode alone that ended by itself", async () => {
+Deno.test("StepCounter does not truncate a terminated episode", async () => {
   const ending = { step: (step: Awaited<ReturnType<ChatEnv["step"]>>) => ({ ...step, terminated: true }) };
   await using env = new TransformedEnv(new ChatEnv(), [ending, new StepCounter({ maxSteps: 1 })]);
   await env.reset({ id: "t", query: "q" });
@@ -32,7 +32,7 @@ Deno.test("StepCounter leaves an episode alone that ended by itself", async () =
   assertEquals({ terminated, truncated }, { terminated: true, truncated: false });
 });
 
-Deno.test("StepCounter refuses a number of steps that no episode has", () => {
+Deno.test("StepCounter refuses an invalid number of steps", () => {
   for (const maxSteps of [0, 1.5, -1, NaN]) {
     assertThrows(() => new StepCounter({ maxSteps }), RangeError, "'maxSteps'");
   }

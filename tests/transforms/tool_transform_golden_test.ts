@@ -21,7 +21,7 @@ interface ParserCase {
   calls: { tool: string; args: Record<string, unknown>; tag: string | null }[];
 }
 
-/** A case that shows a fault of upstream, and what the model is told instead. */
+/** A case that differs from upstream on purpose, and the text that the model reads. */
 interface Fault {
   fault: string;
   told: string;
@@ -46,7 +46,7 @@ const faults: Readonly<Record<string, Fault>> = {
   },
 };
 
-/** Inputs that upstream's parser passes over, and the calls in them. */
+/** Inputs that upstream's parser ignores, and the calls in them. */
 const missed: Readonly<Record<string, { fault: string; tag?: string }>> = {
   "<tool name='a'>{}</tool>": { fault: "single quotes are not seen" },
   '<tool tag="t" name="a">{}</tool>': { fault: "a tag before the name is not seen", tag: "t" },

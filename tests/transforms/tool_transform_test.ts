@@ -28,7 +28,7 @@ const kaput = anyTool("kaput", () => {
   throw new ToolError("try a smaller number");
 });
 
-/** A tool that never ends by itself, and tells when its signal is aborted. */
+/** A tool that never ends and records when its signal is aborted. */
 function endless(timeoutMs?: number) {
   const aborted = Promise.withResolvers<unknown>();
   const never = { ...anyTool("never", wait), ...(timeoutMs !== undefined && { timeoutMs }) };
@@ -39,7 +39,7 @@ function endless(timeoutMs?: number) {
   return { never, aborted: aborted.promise };
 }
 
-Deno.test("ToolTransform runs simple tools and writes results as JSON unless told otherwise", async () => {
+Deno.test("ToolTransform runs simple tools and writes results as JSON by default", async () => {
   const reply = 'so\n<tool>add\n{"a": 1, "b": 2}</tool>';
   assertEquals(await answersTo(reply, [add]), ['Tool add executed successfully:\n{"result":3}']);
   assertEquals(await answersTo(reply, [add], { resultStyle: "python-repr" }), [
@@ -66,7 +66,7 @@ Deno.test("ToolTransform: schema validation of simple tools, by zod and by JSON 
   ]);
 });
 
-Deno.test("ToolTransform tells of a schema that cannot be checked, and goes on", async () => {
+Deno.test("ToolTransform reports a schema that cannot be checked, and the episode continues", async () => {
   const loop = { ...echo, name: "loop", parameters: { $ref: "#" } };
   const pattern = { ...echo, name: "pattern", parameters: { properties: { a: { pattern: "[\\w-.]" } } } };
   const { toolResults, history } = await stepWithTools(
@@ -151,7 +151,7 @@ Deno.test("ToolTransform: parallel calls, results in call order", async () => {
   );
 });
 
-Deno.test("ToolTransform passes a cancellation on and gives up at once", async () => {
+Deno.test("ToolTransform rethrows a cancellation at once", async () => {
   const { never, aborted } = endless();
   const stop = new AbortController();
   const step = stepWithTools("<tool>never\n</tool>", [never], { signal: stop.signal });
@@ -160,7 +160,7 @@ Deno.test("ToolTransform passes a cancellation on and gives up at once", async (
   await Promise.race([aborted, Promise.resolve()]);
 });
 
-Deno.test("ToolTransform hears the assistant alone, behind other tools too, and each message once", async () => {
+Deno.test("ToolTransform reads only assistant messages, also before other tools' messages, each once", async () => {
   const ran: unknown[] = [];
   const note = anyTool("note", (args) => (ran.push(args), "noted"));
   await using env = new TransformedEnv(new ChatEnv(), [
@@ -176,7 +176,7 @@ Deno.test("ToolTransform hears the assistant alone, behind other tools too, and 
   assertEquals(ran, [{ from: "assistant" }]);
 });
 
-Deno.test("ToolTransform leaves a step that was skipped alone", async () => {
+Deno.test("ToolTransform does not change a skipped step", async () => {
   const ran: unknown[] = [];
   const note = anyTool("note", (args) => ran.push(args));
   await using env = new TransformedEnv(new ChatEnv(), [new ToolTransform({ tools: [note] })]);
@@ -188,7 +188,7 @@ Deno.test("ToolTransform leaves a step that was skipped alone", async () => {
   assertEquals(ran, []);
 });
 
-Deno.test("ToolTransform offers its tools in every observation, and host tools are tools", async () => {
+Deno.test("ToolTransform offers its tools in each observation and accepts host tools", async () => {
   const host = hostTool({
     name: "double",
     description: "Doubles.",
@@ -223,7 +223,7 @@ Deno.test("ToolTransform: duplicate tool names and names that cannot be called a
   );
 });
 
-Deno.test("ToolTransform answers native calls by their ids, whatever the parser", async () => {
+Deno.test("ToolTransform answers native calls by their ids with any parser", async () => {
   const { toolResults, history } = await nativeStep([
     { id: "c1", name: "add", arguments: { a: 1 } },
     { id: "c2", name: "add", arguments: "{broken" },
@@ -277,7 +277,7 @@ Deno.test("ToolTransform terminates when the stop tool is called", async () => {
   assertEquals((await stepWithTools('<tool>stop\n{"reason":1}</tool>', [stopTool()])).terminated, false);
 });
 
-Deno.test("ToolTransform cuts results that are too long, and says so", async () => {
+Deno.test("ToolTransform truncates long results and marks them", async () => {
   const long = anyTool("long", () => "ab😀".repeat(10));
   const { history, toolResults } = await stepWithTools("<tool>long\n</tool>", [long], {
     maxResultCharacters: 7,
@@ -327,7 +327,7 @@ Deno.test("ToolTransform starts each episode with an empty state", async () => {
   assertEquals(seen, [0, 1, 0, 1]);
 });
 
-Deno.test("ToolTransform holds tools to their rate limits", async () => {
+Deno.test("ToolTransform applies rate limits", async () => {
   let running = 0;
   let most = 0;
   const busy = anyTool("busy", async () => {
@@ -344,7 +344,7 @@ Deno.test("ToolTransform holds tools to their rate limits", async () => {
   assertEquals(toolResults.map(({ status }) => status), ["ok", "ok", "refused", "refused", "refused"]);
 });
 
-Deno.test("ToolTransform shows parts as parts, and what is no JSON as a failure", async () => {
+Deno.test("ToolTransform passes content parts through and reports a result that is not JSON as a failure", async () => {
   const image = { type: "image", data: "AAAA", mime_type: "image/png" } as const;
   const parts = anyTool("parts", () => new ToolParts([{ type: "text", text: "see" }, image]));
   const text = anyTool(
@@ -371,7 +371,7 @@ Deno.test("ToolTransform shows parts as parts, and what is no JSON as a failure"
   ]);
 });
 
-Deno.test("ToolTransform survives whatever a tool throws", async () => {
+Deno.test("ToolTransform handles any value that a tool throws", async () => {
   const thrown: unknown[] = [undefined, null, { toString: null }, Symbol("s"), new Error("")];
   const throwing = thrown.map((it, at) =>
     anyTool(`t${at}`, () => {
@@ -398,7 +398,7 @@ Deno.test("async pool: tool messages of many envs land in the right env", async 
   assert(answers.length === 16);
 });
 
-Deno.test("ToolTransform refuses calls beyond what a message may make", async () => {
+Deno.test("ToolTransform refuses calls beyond maxCalls", async () => {
   const { toolResults, history } = await stepWithTools("<tool>echo\n</tool>".repeat(5), [echo], {
     maxCalls: 3,
   });
@@ -409,7 +409,7 @@ Deno.test("ToolTransform refuses calls beyond what a message may make", async ()
   );
 });
 
-Deno.test("ToolTransform lets no tool change the conversation", async () => {
+Deno.test("ToolTransform does not let a tool change the conversation", async () => {
   const grow = anyTool("grow", ({ list }) => (list as number[]).push(9));
   await using env = new TransformedEnv(new ChatEnv(), [new ToolTransform({ tools: [grow] })]);
   await env.reset({ id: "t", query: "q" });
@@ -419,7 +419,7 @@ Deno.test("ToolTransform lets no tool change the conversation", async () => {
   assertEquals(history.prompt.toChats()[1]?.tool_calls, calls);
 });
 
-Deno.test("ToolTransform: an unknown tool is told before arguments that cannot be read", async () => {
+Deno.test("ToolTransform reports an unknown tool before unreadable arguments", async () => {
   assertEquals(await answersTo("<tool>nope\n{oops</tool>", [add]), [
     "Tool nope failed:\nTool nope not found",
   ]);

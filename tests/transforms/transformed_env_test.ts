@@ -44,14 +44,14 @@ Deno.test("TransformedEnv runs task and action hooks last-appended first, the ot
   ]);
 });
 
-Deno.test("TransformedEnv.reset() plays the task that a transform chose", async () => {
+Deno.test("TransformedEnv.reset() uses the task that a transform chose", async () => {
   const other: Transform = { task: () => ({ id: "other", query: "another question" }) };
   await using env = new TransformedEnv(new ChatEnv(), [other]);
   const { task: played, history } = await env.reset(task);
   assertEquals([played.id, history.prompt.toChats()[0]?.content], ["other", "another question"]);
 });
 
-Deno.test("TransformedEnv.step() goes on from what the transforms made of the history", async () => {
+Deno.test("TransformedEnv.step() continues from the history that the transforms changed", async () => {
   await using env = new TransformedEnv(new TransformedEnv(new ChatEnv(), [answering]), [answering]);
   await env.reset(task);
   await env.step(replyAction("a"));
@@ -60,7 +60,7 @@ Deno.test("TransformedEnv.step() goes on from what the transforms made of the hi
   assertEquals(roles, ["user", "assistant", "tool", "tool", "assistant", "tool", "tool"]);
 });
 
-Deno.test("TransformedEnv.step() is refused before a reset and after the end, until the next reset", async () => {
+Deno.test("TransformedEnv.step() throws before a reset and after the end of an episode", async () => {
   const ending: Transform = { step: (step) => ({ ...step, terminated: true }) };
   await using env = new TransformedEnv(new ChatEnv(), [ending]);
   await assertRejects(() => env.step(replyAction("a")), Error, "reset the env first");
@@ -71,14 +71,14 @@ Deno.test("TransformedEnv.step() is refused before a reset and after the end, un
   assertEquals((await env.step(replyAction("a"))).history.prompt.length, 2);
 });
 
-Deno.test("TransformedEnv.step() may be tried again after an action that was none", async () => {
+Deno.test("TransformedEnv.step() can be retried after an invalid action", async () => {
   await using env = new TransformedEnv(new ChatEnv());
   await env.reset(task);
   await assertRejects(() => env.step({ history: {} }), TypeError, "it has neither");
   assertEquals((await env.step(replyAction("a"))).history.prompt.length, 2);
 });
 
-Deno.test("TransformedEnv disposes everything even if one of it fails, and once", async () => {
+Deno.test("TransformedEnv disposes everything once, even if one part fails", async () => {
   const log: string[] = [];
   const failing: Transform = { [Symbol.asyncDispose]: () => Promise.reject(new Error("stuck")) };
   const env = new TransformedEnv(new ChatEnv(), [noting("a", log), failing]);
@@ -98,7 +98,7 @@ Deno.test("TransformedEnv.step() runs forward hooks over a step that an action h
   assertEquals(seen, [1]);
 });
 
-Deno.test("TransformedEnv.step() tells every transform of the end of an episode, whichever ended it", async () => {
+Deno.test("TransformedEnv.step() calls end() of each transform when an episode ends", async () => {
   const log: string[] = [];
   const telling = (name: string): Transform => ({
     step: (step) => (log.push(`step ${name}`), step),
@@ -111,7 +111,7 @@ Deno.test("TransformedEnv.step() tells every transform of the end of an episode,
   assertEquals(log, ["step a", "step b", "step a", "step b", "end a false true", "end b false true"]);
 });
 
-Deno.test("TransformedEnv.insert() puts a transform where it is told", async () => {
+Deno.test("TransformedEnv.insert() inserts a transform at the index", async () => {
   const add = (text: string): Transform => ({
     reset: (it) => ({
       ...it,

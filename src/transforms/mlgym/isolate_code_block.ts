@@ -8,29 +8,39 @@ import type { Transform, TransformContext } from "../transform.ts";
 import { addToMLGymRecord, mlgymRecordOf } from "./mlgym_record.ts";
 import { playedTask, type PlayedTasks } from "./template_values.ts";
 
-/** How an {@linkcode IsolateCodeBlock} finds commands. */
+/** Options of {@linkcode IsolateCodeBlock}. */
 export interface IsolateCodeBlockOptions extends PlayedTasks {
-  /** Added to the reward of a step whose reply held no command; nothing unless given. */
+  /**
+   * Added to the reward of a step whose reply has no command.
+   * @default none
+   */
   rewardWrongFormat?: number | undefined;
-  /** How often a policy is asked once more in a row before the episode ends with `exit_format`; 3 unless given. */
+  /**
+   * Maximum number of retries in a row before the episode ends with `exit_format`.
+   * @default 3
+   */
   maxRequeries?: number | undefined;
 }
 
-/** Ends an episode whose policy does not find the format. */
+/** Command that ends an episode whose policy does not follow the format. */
 const EXIT_FORMAT = "exit_format";
 
 /**
- * Takes the command out of a reply: `command` is what the env runs. A reply without one is not run: `retry` has the
- * policy asked once more, for a bounded number of times, and `rewardWrongFormat` is added to that step's reward.
+ * Extracts the command from a reply into `command`, which the env runs. A reply without a command is not
+ * run: `retry` makes the env query the policy again, a limited number of times, and `rewardWrongFormat` is
+ * added to the step's reward.
  */
 export class IsolateCodeBlock implements Transform {
   readonly #played: PlayedTasks;
   readonly #parser: ReplyParser;
   readonly #rewardWrongFormat: number | undefined;
   readonly #maxRequeries: number;
-  #faultsInRow = 0;
+  #consecutiveFaults = 0;
 
-  /** @throws {RangeError} when nobody knows the agent's parser, or `maxRequeries` is no whole number of at least 0. */
+  /**
+   * @throws {RangeError} when the agent's parser is unknown, or `maxRequeries` is not an integer of at least
+   * 0.
+   */
   constructor(options: IsolateCodeBlockOptions) {
     const { agent, rewardWrongFormat, maxRequeries = 3 } = options;
     const parser = REPLY_PARSERS[agent.outputParser];
@@ -52,27 +62,27 @@ export class IsolateCodeBlock implements Transform {
   }
 
   reset<T>(observation: T): T {
-    this.#faultsInRow = 0;
+    this.#consecutiveFaults = 0;
     return observation;
   }
 
   action(action: Action, { task }: TransformContext): Action {
     const parsed = this.#parse(mlgymRecordOf(action).textResponse ?? replyText(action), task);
     if ("action" in parsed) {
-      this.#faultsInRow = 0;
+      this.#consecutiveFaults = 0;
       const command = parsed.action;
       return addToMLGymRecord({ ...action, command }, { textResponse: command, retry: false });
     }
-    const retry = ++this.#faultsInRow <= this.#maxRequeries;
+    const retry = ++this.#consecutiveFaults <= this.#maxRequeries;
     return addToMLGymRecord({ ...action, command: EXIT_FORMAT }, { retry, formatFault: parsed.fault });
   }
 
   step(step: Step, { action }: TransformContext): Step {
     const { retry = false, formatFault } = mlgymRecordOf(action);
-    const told = addToMLGymRecord(step, { retry, formatFault });
-    if (formatFault === undefined || this.#rewardWrongFormat === undefined) return told;
+    const flagged = addToMLGymRecord(step, { retry, formatFault });
+    if (formatFault === undefined || this.#rewardWrongFormat === undefined) return flagged;
     return {
-      ...told,
+      ...flagged,
       reward: (step.reward ?? 0) + this.#rewardWrongFormat,
       rewardParts: { ...step.rewardParts, wrong_format: this.#rewardWrongFormat },
     };
@@ -81,8 +91,11 @@ export class IsolateCodeBlock implements Transform {
   #parse(reply: string, task: Task): ParsedReply {
     if (reply.trim() === "") return { fault: "The model response is empty." };
     const { agent } = this.#played;
-    const played = playedTask(task, this.#played);
-    return this.#parser.parse(reply, (played ? agentOf(agent, played) : agent).tools.commands ?? []);
+    const workspaceTask = playedTask(task, this.#played);
+    return this.#parser.parse(
+      reply,
+      (workspaceTask ? agentOf(agent, workspaceTask) : agent).tools.commands ?? [],
+    );
   }
 }
 

@@ -4,23 +4,26 @@ import { messageText } from "../../message.ts";
 import type { Transform, TransformContext } from "../transform.ts";
 import { mlgymRecordOf } from "./mlgym_record.ts";
 
-/** How much a {@linkcode MessageToHistory} shows. */
+/** Options of {@linkcode MessageToHistory}. */
 export interface MessageToHistoryOptions {
   /**
-   * How many of the newest messages of the user a prompt holds as they were said, the first message beside them; all
-   * unless given. The others become `Old output omitted (N lines)`, so tokens are not only added to any more.
+   * Number of newest user messages that a prompt keeps in full, beside the first one. Older ones become `Old
+   * output omitted (N lines)`, so the token ids are no longer append-only.
+   * @default Infinity
    */
   lastObservations?: number | undefined;
 }
 
-/** Puts what is said of a step behind the history, in the name of the user. */
+/** Appends the message about a step to the history, with the role `user`. */
 export class MessageToHistory implements Transform {
   readonly #last: number;
-  /** What was said in all, and how much of it was said before the first turn. */
-  #whole = History.fromChats([]);
+  /** The complete history, and its length before the first turn. */
+  #fullHistory = History.fromChats([]);
   #opening = 0;
 
-  /** @throws {RangeError} when `lastObservations` is no whole number of at least 1. */
+  /**
+   * @throws {RangeError} when `lastObservations` is not an integer of at least 1.
+   */
   constructor({ lastObservations = Infinity }: MessageToHistoryOptions = {}) {
     if (lastObservations !== Infinity && (!Number.isInteger(lastObservations) || lastObservations < 1)) {
       throw new RangeError(
@@ -31,33 +34,33 @@ export class MessageToHistory implements Transform {
   }
 
   reset(observation: Observation): Observation {
-    this.#whole = observation.history.prompt.append(said(observation));
-    this.#opening = this.#whole.length;
-    return { ...observation, history: { prompt: this.#whole } };
+    this.#fullHistory = observation.history.prompt.append(userMessage(observation));
+    this.#opening = this.#fullHistory.length;
+    return { ...observation, history: { prompt: this.#fullHistory } };
   }
 
   step(step: Step, { observation }: TransformContext): Step {
     const shown = observation?.history.prompt.length ?? 0;
     const added = step.history.prompt.slice(shown);
-    this.#whole = this.#whole.extend(added).append(said(step));
-    return { ...step, history: { prompt: this.#shortened() } };
+    this.#fullHistory = this.#fullHistory.extend(added).append(userMessage(step));
+    return { ...step, history: { prompt: this.#shortenHistory() } };
   }
 
-  #shortened(): History {
-    if (this.#last === Infinity) return this.#whole;
-    const messages = [...this.#whole];
+  #shortenHistory(): History {
+    if (this.#last === Infinity) return this.#fullHistory;
+    const messages = [...this.#fullHistory];
     const from = messages.flatMap(({ role }, at) => role === "user" ? [at] : []).at(-this.#last) ?? 0;
     return History.fromChats(messages.map((message, at) => {
       if (message.role !== "user" || at < this.#opening || at >= from) return message;
-      return { ...message, content: `Old output omitted (${lineCount(messageText(message))} lines)` };
+      return { ...message, content: `Old output omitted (${countLines(messageText(message))} lines)` };
     }));
   }
 }
 
-function said(observation: Observation): { role: string; content: string } {
+function userMessage(observation: Observation): { role: string; content: string } {
   return { role: "user", content: mlgymRecordOf(observation).message ?? "" };
 }
 
-function lineCount(text: string): number {
+function countLines(text: string): number {
   return text === "" ? 0 : text.replace(/\n$/, "").split("\n").length;
 }

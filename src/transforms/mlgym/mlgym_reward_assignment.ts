@@ -4,33 +4,38 @@ import { type WorkspaceEvaluation, workspaceViewOf } from "../../envs/workspace/
 import type { Transform, TransformContext } from "../transform.ts";
 
 /**
- * What is worth a reward: the work at the `end` alone; each `improvement` on the best so far, which pays the same work
- * once, but for the luck of a game of chance; or each `validate`, as in TorchRL, and the end where nothing was validated
- * before.
+ * When a reward is given: for the work at the `end`; for each `improvement` over the best so far, which pays
+ * the same work only once, except for random variation of the score; or for each `validate`, as in TorchRL,
+ * and for the end if nothing was validated before.
  */
 export type RewardAt = "end" | "improvement" | "validate";
 
-/** When an {@linkcode MLGymRewardAssignment} gives rewards. */
+/** Options of {@linkcode MLGymRewardAssignment}. */
 export interface MLGymRewardAssignmentOptions {
-  /** The `end` unless given. */
+  /**
+   * When rewards are given.
+   * @default "end"
+   */
   rewardAt?: RewardAt | undefined;
 }
 
-/** All that a reward may be given for. */
+/** The values of {@linkcode RewardAt}. */
 export const REWARD_AT: readonly RewardAt[] = ["end", "improvement", "validate"];
 
 /**
- * Adds to the reward how much better than the baseline the work is, by the direction of its metric, from what the
- * evaluator measured: what a program prints is never read. Without a baseline, 0 takes its place.
+ * Adds the gain over the baseline to the reward, by the direction of the metric. It uses the evaluator's
+ * measurement and never reads program output. Without a baseline, 0 is used.
  *
- * An episode that ends without a score is worth 0, and `unscored` says why.
+ * An episode that ends without a score gets reward 0, and `unscored` gives the reason.
  */
 export class MLGymRewardAssignment implements Transform {
   readonly #rewardAt: RewardAt;
-  /** How much better than the baseline the best work was; nothing before there is any. */
+  /** Best gain over the baseline so far. */
   #best: number | undefined;
 
-  /** @throws {RangeError} when nobody knows `rewardAt`. */
+  /**
+   * @throws {RangeError} when `rewardAt` is unknown.
+   */
   constructor({ rewardAt = "end" }: MLGymRewardAssignmentOptions = {}) {
     if (!REWARD_AT.includes(rewardAt)) {
       throw new RangeError(
@@ -51,14 +56,14 @@ export class MLGymRewardAssignment implements Transform {
     const evaluation = action?.skip ? undefined : workspaceViewOf(step)?.evaluation;
     const isEnd = step.terminated || step.truncated;
     const gain = evaluation === undefined ? null : gainOf(evaluation);
-    const worth = gain === null ? undefined : this.#worth(gain, isEnd);
+    const reward = gain === null ? undefined : this.#rewardOf(gain, isEnd);
     const isMissing = this.#rewardAt === "end" ? gain === null : gain === null && this.#best === undefined;
     if (gain !== null) this.#best = Math.max(gain, this.#best ?? -Infinity);
-    if (worth !== undefined) return rewarded(step, worth, evaluation?.metric);
-    return isEnd && isMissing ? unscored(step, evaluation) : step;
+    if (reward !== undefined) return addReward(step, reward, evaluation?.metric);
+    return isEnd && isMissing ? markUnscored(step, evaluation) : step;
   }
 
-  #worth(gain: number, isEnd: boolean): number | undefined {
+  #rewardOf(gain: number, isEnd: boolean): number | undefined {
     switch (this.#rewardAt) {
       case "validate":
         return isEnd && this.#best !== undefined ? undefined : gain;
@@ -70,22 +75,22 @@ export class MLGymRewardAssignment implements Transform {
   }
 }
 
-/** How much better than the baseline the work is, or than 0 where there is none; `null` where it has no score. */
+/** Returns the gain over the baseline, or over 0 without one; `null` if there is no score. */
 function gainOf(evaluation: WorkspaceEvaluation): number | null {
   const { baseline, metric = "" } = evaluation;
   const base = baseline !== null && Object.hasOwn(baseline, metric) ? baseline : { ...baseline, [metric]: 0 };
   return evaluationGain({ ...evaluation, baseline: base });
 }
 
-function rewarded(step: Step, worth: number, metric = "score"): Step {
+function addReward(step: Step, reward: number, metric = "score"): Step {
   return {
     ...step,
-    reward: (step.reward ?? 0) + worth,
-    rewardParts: { ...step.rewardParts, [metric]: worth },
+    reward: (step.reward ?? 0) + reward,
+    rewardParts: { ...step.rewardParts, [metric]: reward },
   };
 }
 
-function unscored(step: Step, evaluation: WorkspaceEvaluation | undefined): Step {
+function markUnscored(step: Step, evaluation: WorkspaceEvaluation | undefined): Step {
   return { ...step, reward: step.reward ?? 0, unscored: reasonOf(evaluation) };
 }
 

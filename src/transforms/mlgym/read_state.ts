@@ -3,7 +3,7 @@ import { workspaceViewOf } from "../../envs/workspace/workspace_view.ts";
 import type { Transform } from "../transform.ts";
 import { addToMLGymRecord } from "./mlgym_record.ts";
 
-/** Tells the state of the workspace as it is after each step: JSON, not yet parsed. */
+/** Adds the state of the workspace after each step, as unparsed JSON. */
 export class ReadState implements Transform {
   reset(observation: Observation): Observation {
     return withState(observation);

@@ -8,10 +8,10 @@ import { addToMLGymRecord, mlgymRecordOf } from "./mlgym_record.ts";
 import { filled, playedTask, type PlayedTasks, templateFields } from "./template_values.ts";
 
 /**
- * Starts an episode's history with what the system says, and puts what the policy said behind it in each step. The env
- * beneath it makes the workspace new.
+ * Starts an episode's history with the system message and appends the policy's messages in each step. The
+ * inner env creates the workspace.
  *
- * A task that names none of the workspaces plays the first one.
+ * A task that names no workspace uses the first one.
  */
 export class ResetModule implements Transform {
   readonly #played: PlayedTasks;
@@ -26,7 +26,9 @@ export class ResetModule implements Transform {
     return { ...task, fields: { ...task.fields, workspace: first.id } };
   }
 
-  /** @throws {EnvError} when the env is no workspace, or the system template cannot be filled. */
+  /**
+   * @throws {EnvError} when the env is not a workspace, or the system template cannot be filled.
+   */
   reset(observation: Observation, { task }: TransformContext): Observation {
     const { agent } = this.#played;
     const fields = templateFields(task, this.#played);
@@ -49,5 +51,5 @@ export class ResetModule implements Transform {
 function outputOf(observation: Observation): string | null {
   const workspace = workspaceViewOf(observation);
   if (workspace !== undefined) return workspace.output;
-  throw new EnvError("Cannot play MLGym's wrapper as the env must be a workspace: it tells of none");
+  throw new EnvError("Cannot play MLGym's wrapper as the env must be a workspace: the observation has none");
 }

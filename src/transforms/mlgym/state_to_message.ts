@@ -7,15 +7,15 @@ import type { Transform, TransformContext } from "../transform.ts";
 import { addToMLGymRecord, mlgymRecordOf } from "./mlgym_record.ts";
 import { filled, type PlayedTasks, type TemplateFields, templateFields } from "./template_values.ts";
 
-/** A template and its name in an agent YAML. */
+/** A template with its name in the agent YAML. */
 interface Named {
   readonly name: string;
   readonly template: string;
 }
 
 /**
- * Says what came of a step in the words of the agent's templates: the task at first, then what the command printed, or
- * that it printed nothing, or that a reply held no command; each with the state as it is now.
+ * Renders a step with the agent's templates: first the task, then the output of a command, a message that
+ * there was none, or a message that the reply has no command. Each includes the current state.
  */
 export class StateToMessage implements Transform {
   readonly #played: PlayedTasks;
@@ -29,16 +29,16 @@ export class StateToMessage implements Transform {
     const { agent } = this.#played;
     const fields = this.#fields(observation, context);
     const demonstrations = agent.putDemosInHistory ? [] : agent.demonstrations.map((demonstration) => {
-      const said = [...demonstration].map((message: Message) => messageText(message)).join("\n");
+      const demonstrationText = [...demonstration].map((message: Message) => messageText(message)).join("\n");
       const template = agent.demonstrationTemplate ?? "";
-      return filled("demonstration_template", template, { ...fields, demonstration: said });
+      return filled("demonstration_template", template, { ...fields, demonstration: demonstrationText });
     });
     const templates: Named[] = [{ name: "task_template", template: agent.taskTemplate }];
     if (agent.strategyTemplate !== undefined) {
       templates.push({ name: "strategy_template", template: agent.strategyTemplate });
     }
-    const told = templates.map(({ name, template }) => filled(name, template, fields));
-    return addToMLGymRecord(observation, { message: [...demonstrations, ...told].join("\n") });
+    const texts = templates.map(({ name, template }) => filled(name, template, fields));
+    return addToMLGymRecord(observation, { message: [...demonstrations, ...texts].join("\n") });
   }
 
   /** @throws {EnvError} when the state is no JSON, or a template names what is not there. */
@@ -62,7 +62,7 @@ export class StateToMessage implements Transform {
     const record = mlgymRecordOf(observation);
     return {
       ...templateFields(task, this.#played),
-      ...parsedState(record.state ?? ""),
+      ...parseState(record.state ?? ""),
       current_step: currentStep,
       remaining_steps: Math.max(0, maxSteps - currentStep),
       observation: record.observation ?? "",
@@ -71,12 +71,12 @@ export class StateToMessage implements Transform {
   }
 }
 
-function parsedState(state: string): Record<string, TemplateValue> {
+function parseState(state: string): Record<string, TemplateValue> {
   let value: unknown;
   try {
     value = JSON.parse(state);
   } catch {
-    value = undefined; // told below
+    value = undefined; // reported below
   }
   if (typeof value === "object" && value !== null && !Array.isArray(value)) {
     return value as Record<string, TemplateValue>;

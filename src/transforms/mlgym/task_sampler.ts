@@ -4,23 +4,30 @@ import { derivedSeed, freshSeed, type Random, seededRandom } from "../../seeded_
 import type { Transform, TransformContext } from "../transform.ts";
 import { addToMLGymRecord } from "./mlgym_record.ts";
 
-/** What a {@linkcode TaskSampler} samples from. */
+/** Options of {@linkcode TaskSampler}. */
 export interface TaskSamplerOptions {
   /** Ids of workspace tasks. */
   readonly tasks: readonly string[];
-  /** Makes the row of tasks reproducible where a reset has no seed of its own. */
+  /**
+   * Random seed for resets that have no seed.
+   * @default random
+   */
   seed?: number | undefined;
 }
 
-/** Has each episode play one of several tasks, each as likely as the others, and tells which. */
+/**
+ * Picks one of several tasks for each episode, with equal probability, and adds its name to the observation.
+ */
 export class TaskSampler implements Transform {
   readonly #tasks: readonly string[];
   readonly #random: Random;
 
-  /** @throws {RangeError} when there is no task. */
+  /**
+   * @throws {RangeError} when there is no task.
+   */
   constructor({ tasks, seed = freshSeed() }: TaskSamplerOptions) {
     if (tasks.length === 0) {
-      throw new RangeError("Cannot sample tasks as there must be at least one: there is none");
+      throw new RangeError("Cannot sample tasks as there must be at least one: found none");
     }
     this.#tasks = tasks;
     this.#random = seededRandom(seed);
@@ -33,14 +40,14 @@ export class TaskSampler implements Transform {
   }
 
   reset(observation: Observation, context: TransformContext): Observation {
-    return named(observation, context);
+    return withTaskName(observation, context);
   }
 
   step<T extends Observation>(step: T, context: TransformContext): T {
-    return named(step, context);
+    return withTaskName(step, context);
   }
 }
 
-function named<T extends Observation>(observation: T, { task: { fields } }: TransformContext): T {
+function withTaskName<T extends Observation>(observation: T, { task: { fields } }: TransformContext): T {
   return addToMLGymRecord(observation, { task: String(fields?.workspace) });
 }

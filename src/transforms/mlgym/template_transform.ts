@@ -7,26 +7,29 @@ import { messageText } from "../../message.ts";
 import type { Transform, TransformContext } from "../transform.ts";
 import { addToMLGymRecord } from "./mlgym_record.ts";
 
-/** How a {@linkcode TemplateTransform} writes prompts and reads replies. */
+/** Options of {@linkcode TemplateTransform}. */
 export interface TemplateTransformOptions {
-  /** The model's, whose template it is unless one is named. */
+  /** Tokenizer of the model. Its template is used unless `chatTemplateName` is set. */
   tokenizer?: Tokenizer | undefined;
-  /** A family of templates, such as `chatml_format`. */
+  /** Name of a family of templates, such as `chatml_format`. */
   chatTemplateName?: string | undefined;
-  /** Whether each prompt is given as text too; so unless told otherwise. */
+  /**
+   * If true, adds each prompt as text.
+   * @default true
+   */
   rendersText?: boolean | undefined;
 }
 
 /**
- * Gives each prompt as the text that a model continues, and takes what the policy said, as a message, as text or as
- * tokens, to the message of the assistant: `localHistory`. A reply that is no message of the assistant is empty.
+ * Adds each prompt as the text that a model continues, and converts the policy's message, text or tokens to
+ * an assistant message: `localHistory`. A reply that is not an assistant message becomes an empty one.
  */
 export class TemplateTransform implements Transform {
   readonly #format: ChatFormat | undefined;
 
   /**
-   * @throws {TypeError} when prompts are to be text and there is no tokenizer, or it has no template and none is named.
-   * @throws {RangeError} when no template has the name.
+   * @throws {TypeError} when prompts are to be rendered and there is no tokenizer, or no template.
+   * @throws {RangeError} when there is no template with the name.
    */
   constructor({ tokenizer, chatTemplateName: family, rendersText = true }: TemplateTransformOptions) {
     if (!rendersText) return;
@@ -42,12 +45,12 @@ export class TemplateTransform implements Transform {
   }
 
   action(action: Action, { observation }: TransformContext): Action {
-    const localHistory = this.#said(action, observation);
+    const localHistory = this.#replyHistory(action, observation);
     const last = localHistory.last;
     const isAssistant = last?.role === "assistant";
     const textResponse = isAssistant ? messageText(last) : "";
-    const kept = isAssistant ? localHistory : History.fromChats([{ role: "assistant", content: "" }]);
-    return addToMLGymRecord({ ...action, history: { response: kept } }, { localHistory: kept, textResponse });
+    const response = isAssistant ? localHistory : History.fromChats([{ role: "assistant", content: "" }]);
+    return addToMLGymRecord({ ...action, history: { response } }, { localHistory: response, textResponse });
   }
 
   step<T extends Observation>(step: T): T {
@@ -60,7 +63,7 @@ export class TemplateTransform implements Transform {
     return { ...observation, text: { prompt } };
   }
 
-  #said(action: Action, before: Observation | undefined): History {
+  #replyHistory(action: Action, before: Observation | undefined): History {
     const prompt = before?.history.prompt ?? History.fromChats([]);
     const { response, full } = action.history ?? {};
     if (full !== undefined) return full.slice(prompt.length);
@@ -69,16 +72,18 @@ export class TemplateTransform implements Transform {
     return this.#read(shown, this.#text(action, shown));
   }
 
-  /** What the policy wrote, read behind its prompt: it may have closed its turn and opened another's. */
-  #read(prompt: string, written: string): History {
+  /**
+   * Parses the policy's text after its prompt. The policy may have closed its turn and opened another one.
+   */
+  #read(prompt: string, output: string): History {
     const format = this.#format;
     if (format?.template.inverseParser === undefined) {
-      return History.fromChats([{ role: "assistant", content: format?.cutEnd(written) ?? written }]);
+      return History.fromChats([{ role: "assistant", content: format?.cutEnd(output) ?? output }]);
     }
     try {
-      return readChat(prompt + written, format.template, format.tokenizer ?? {}).slice(-1);
+      return readChat(prompt + output, format.template, format.tokenizer ?? {}).slice(-1);
     } catch {
-      return History.fromChats([]); // a model may write anything: it is then taken for an empty reply
+      return History.fromChats([]); // a text that cannot be parsed counts as an empty reply
     }
   }
 

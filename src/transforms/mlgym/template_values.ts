@@ -5,25 +5,26 @@ import type { TemplateValue, WorkspaceTask } from "../../envs/workspace/workspac
 import { EnvError, errorMessage } from "../../errors.ts";
 import type { Task } from "../../task.ts";
 
-/** What is played, and by whom. */
+/** The tasks and the agent of an MLGym env. */
 export interface PlayedTasks {
   readonly tasks: readonly WorkspaceTask[];
   readonly agent: AgentConfig;
 }
 
-/** What a template of an agent may name. */
+/** Values that an agent's template can use. */
 export type TemplateFields = Readonly<Record<string, TemplateValue>>;
 
-/** The workspace task that an episode plays: `fields.workspace` names it, else the id does. */
+/** Returns the workspace task of an episode: `fields.workspace` names it, otherwise the id does. */
 export function playedTask({ id, fields }: Task, { tasks }: PlayedTasks): WorkspaceTask | undefined {
-  const wanted = typeof fields?.workspace === "string" ? fields.workspace : id;
-  return tasks.find((task) => task.id === wanted);
+  const workspace = typeof fields?.workspace === "string" ? fields.workspace : id;
+  return tasks.find((task) => task.id === workspace);
 }
 
 /**
- * What the templates of an episode may name beside the state: the task's fields, the agent's commands and variables.
+ * Returns the values for the templates of an episode, beside the state: the task's fields, and the agent's
+ * commands and variables.
  *
- * @throws {EnvError} when the episode plays none of the tasks.
+ * @throws {EnvError} when the episode's task is unknown.
  */
 export function templateFields(task: Task, played: PlayedTasks): TemplateFields {
   const found = playedTask(task, played);
@@ -36,9 +37,9 @@ export function templateFields(task: Task, played: PlayedTasks): TemplateFields 
 }
 
 /**
- * A template of the agent, filled.
+ * Fills a template of the agent.
  *
- * @throws {EnvError} when it names what is not there, with its name.
+ * @throws {EnvError} when the template uses an unknown value; the message contains its name.
  */
 export function filled(name: string, template: string, fields: TemplateFields): string {
   try {

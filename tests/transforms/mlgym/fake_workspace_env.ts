@@ -9,7 +9,7 @@ import { fullHistory } from "../../../src/envs/full_history.ts";
 import { History } from "../../../src/history.ts";
 import type { Task } from "../../../src/task.ts";
 
-/** What a fake workspace gives for a command. */
+/** Result of a command in a fake workspace. */
 export interface FakeAnswer {
   readonly output?: string;
   readonly evaluation?: WorkspaceEvaluation;
@@ -17,9 +17,9 @@ export interface FakeAnswer {
   readonly state?: string;
 }
 
-/** A workspace without a shell: each command has its answer, and any other is echoed. */
+/** A workspace without a shell: known commands have a fixed result, others are echoed. */
 export class FakeWorkspaceEnv implements Env {
-  /** What it was given to run. */
+  /** Commands that it received. */
   readonly commands: string[] = [];
   readonly played: Task[] = [];
   isDisposed = false;
@@ -82,7 +82,7 @@ export class FakeWorkspaceEnv implements Env {
   }
 }
 
-/** What an evaluation with one score is. */
+/** Returns an evaluation with one score. */
 export function scored(score: number, options: Partial<WorkspaceEvaluation> = {}): WorkspaceEvaluation {
   const metric = options.metric ?? "Score";
   return {

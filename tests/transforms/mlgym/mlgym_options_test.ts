@@ -7,7 +7,7 @@ import { TemplateTransform } from "../../../src/transforms/mlgym/template_transf
 
 const agent = await loadAgentConfig();
 
-Deno.test("IsolateCodeBlock refuses a parser that nobody knows, and requeries below 0", () => {
+Deno.test("IsolateCodeBlock refuses an unknown parser and a negative maxRequeries", () => {
   const odd = { ...agent, outputParser: "Best" };
   assertThrows(
     () => new IsolateCodeBlock({ tasks: [], agent: odd }),
@@ -21,14 +21,14 @@ Deno.test("IsolateCodeBlock refuses a parser that nobody knows, and requeries be
   );
 });
 
-Deno.test("MessageToHistory refuses to show no observation", () => {
+Deno.test("MessageToHistory refuses a lastObservations of 0", () => {
   assertThrows(() => new MessageToHistory({ lastObservations: 0 }), RangeError, "'lastObservations' must be");
 });
 
-Deno.test("TaskSampler wants a task", () => {
+Deno.test("TaskSampler refuses an empty list of tasks", () => {
   assertThrows(() => new TaskSampler({ tasks: [] }), RangeError, "there must be at least one");
 });
 
-Deno.test("TemplateTransform wants a tokenizer where prompts are text", () => {
+Deno.test("TemplateTransform refuses to render text without a tokenizer", () => {
   assertThrows(() => new TemplateTransform({}), TypeError, "Cannot apply chat template without a tokenizer.");
 });

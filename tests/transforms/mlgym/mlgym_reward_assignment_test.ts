@@ -13,23 +13,23 @@ const BETTER = { evaluation: scored(3) };
 const BEST = { evaluation: scored(4) };
 const SUBMIT = { evaluation: scored(4, { action: "submit" }), exitStatus: "submitted" };
 
-Deno.test("MLGymRewardAssignment gives each validate what it is better than the baseline", async () => {
+Deno.test("MLGymRewardAssignment rewards each validate with its gain over the baseline", async () => {
   assertEquals(await rewards([WORSE, {}, BETTER, BETTER, SUBMIT], "validate"), [-0.5, null, 2, 2, null]);
   assertEquals(await rewards([SUBMIT], "validate"), [3]);
 });
 
-Deno.test("MLGymRewardAssignment gives improvements on the best so far, each once", async () => {
+Deno.test("MLGymRewardAssignment rewards each improvement over the best so far once", async () => {
   const given = await rewards([WORSE, BETTER, BETTER, WORSE, BEST, SUBMIT], "improvement");
   assertEquals(given, [0, 2, 0, 0, 1, 0]);
 });
 
-Deno.test("MLGymRewardAssignment gives what the work is worth at the end alone", async () => {
+Deno.test("MLGymRewardAssignment rewards the work at the end only", async () => {
   assertEquals(await rewards([BETTER, WORSE, SUBMIT]), [null, null, 3]);
   const broken = { evaluation: missing("submit"), exitStatus: "submission_not_found (submit)" };
   assertEquals(await rewards([BETTER, broken]), [null, 0]);
 });
 
-Deno.test("MLGymRewardAssignment goes by the metric and its direction, whatever it is called", async () => {
+Deno.test("MLGymRewardAssignment uses the metric and its direction under any name", async () => {
   const rmse = (score: number): FakeAnswer => ({
     evaluation: scored(score, {
       metric: "RMSE",
@@ -41,7 +41,7 @@ Deno.test("MLGymRewardAssignment goes by the metric and its direction, whatever 
   assertEquals(await rewards([{ evaluation: scored(2, { baseline: null }) }], "validate"), [2]);
 });
 
-Deno.test("MLGymRewardAssignment says why an episode ended without a score, which is worth 0", async () => {
+Deno.test("MLGymRewardAssignment gives reward 0 and a reason when an episode ends without a score", async () => {
   await using env = envOf([{ evaluation: missing("validate") }, { exitStatus: "skipped" }]);
   await env.reset({ id: "t", query: "" });
   const validated = await env.step(action(0));
@@ -50,7 +50,7 @@ Deno.test("MLGymRewardAssignment says why an episode ended without a score, whic
   assertEquals([ended.reward, ended.unscored], [0, "the episode ended without an evaluation"]);
 });
 
-Deno.test("MLGymRewardAssignment begins anew with each episode", async () => {
+Deno.test("MLGymRewardAssignment starts over with each episode", async () => {
   await using env = envOf([BETTER, BETTER], "improvement");
   for (let episode = 0; episode < 2; episode++) {
     await env.reset({ id: "t", query: "" });
@@ -58,7 +58,7 @@ Deno.test("MLGymRewardAssignment begins anew with each episode", async () => {
   }
 });
 
-Deno.test("MLGymRewardAssignment refuses what nobody knows", () => {
+Deno.test("MLGymRewardAssignment refuses an unknown rewardAt", () => {
   const rewardAt = "often" as RewardAt;
   assertThrows(
     () => new MLGymRewardAssignment({ rewardAt }),
