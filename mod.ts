@@ -265,9 +265,9 @@ export { Workspaces, type WorkspacesOptions } from "./src/envs/workspace/workspa
 // transforms
 export { AddThinkingPrompt, type AddThinkingPromptOptions } from "./src/transforms/add_thinking_prompt.ts";
 export { ConditionalSkip, type ConditionalSkipOptions } from "./src/transforms/conditional_skip.ts";
-export { endOnAnswer } from "./src/transforms/end_on_answer.ts";
-export { endOnFinalReply } from "./src/transforms/end_on_final_reply.ts";
-export { gradeEpisode, type GradeEpisodeOptions } from "./src/transforms/grade_episode.ts";
+export { EndOnAnswer } from "./src/transforms/end_on_answer.ts";
+export { EndOnFinalReply } from "./src/transforms/end_on_final_reply.ts";
+export { GradeEpisode, type GradeEpisodeOptions } from "./src/transforms/grade_episode.ts";
 export {
   IncrementalTokenizer,
   type IncrementalTokenizerOptions,

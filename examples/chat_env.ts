@@ -2,8 +2,8 @@
 /** Plays one chat episode whose reply runs Python, with a policy that stands in for a model. */
 import {
   ChatEnv,
-  endOnFinalReply,
-  gradeEpisode,
+  EndOnFinalReply,
+  GradeEpisode,
   loadProfile,
   messageText,
   numberMatch,
@@ -27,9 +27,9 @@ const policy: Policy = {
 await using pool = new SandboxPool({ profile: await loadProfile("python"), size: 1 });
 await using env = new TransformedEnv(new ChatEnv(), [
   new PythonInterpreter({ pool, timeoutMs: 2_000 }),
-  endOnFinalReply(),
+  new EndOnFinalReply(),
   new StepCounter({ maxSteps: 4 }),
-  gradeEpisode({ grader: numberMatch() }),
+  new GradeEpisode({ grader: numberMatch() }),
 ]);
 const trajectory = await rollout(env, policy, {
   id: "letters",

@@ -3,8 +3,8 @@ import { ChatEnv } from "../envs/chat_env.ts";
 import type { Env } from "../envs/env.ts";
 import type { Grader } from "../rewards/grader.ts";
 import type { SessionPool } from "../sandbox/exec.ts";
-import { endOnFinalReply } from "../transforms/end_on_final_reply.ts";
-import { gradeEpisode } from "../transforms/grade_episode.ts";
+import { EndOnFinalReply } from "../transforms/end_on_final_reply.ts";
+import { GradeEpisode } from "../transforms/grade_episode.ts";
 import { IncrementalTokenizer } from "../transforms/incremental_tokenizer.ts";
 import { PythonInterpreter } from "../transforms/python_interpreter.ts";
 import { StepCounter } from "../transforms/step_counter.ts";
@@ -36,9 +36,9 @@ export function makeChatEnv(options: MakeChatEnvOptions): Env {
     ...tools,
     ...(python === undefined ? [] : [new PythonInterpreter(python)]),
     ...tokenTransforms(tokenizer),
-    endOnFinalReply(),
+    new EndOnFinalReply(),
     new StepCounter({ maxSteps: maxTurns }),
-    ...(grader === undefined ? [] : [gradeEpisode({ grader })]),
+    ...(grader === undefined ? [] : [new GradeEpisode({ grader })]),
   ]);
 }
 

@@ -1,18 +1,27 @@
+import type { Step } from "../envs/env.ts";
 import { finalReply } from "../rewards/final_reply.ts";
 import { taggedReply } from "../rewards/tagged_reply.ts";
 import type { Transform } from "./transform.ts";
 
 /**
- * Terminates an episode when the assistant gives an `<answer>…</answer>`, outside of its thoughts, even if tools
- * were called beside it. It is the `set_done_if_answer` of TorchRL's reward parsers.
+ * Terminates an episode when the assistant gives an `<answer>…</answer>` outside of its thoughts, even if it also
+ * called tools. This is `set_done_if_answer` of TorchRL's reward parsers.
  *
- * Append it before what grades.
+ * Append it before the transforms that grade.
+ *
+ * @example
+ * ```ts
+ * import { ChatEnv, EndOnAnswer, replyAction, TransformedEnv } from "@paddock/paddock";
+ *
+ * await using env = new TransformedEnv(new ChatEnv(), [new EndOnAnswer()]);
+ * await env.reset({ id: "1", query: "What is 1 + 1?" });
+ * const { terminated } = await env.step(replyAction("<answer>2</answer>"));
+ * if (!terminated) throw new Error("expected the episode to end");
+ * ```
  */
-export function endOnAnswer(): Transform {
-  return {
-    step(step) {
-      const { answers } = taggedReply(finalReply(step.history.prompt));
-      return answers.length === 0 ? step : { ...step, terminated: true };
-    },
-  };
+export class EndOnAnswer implements Transform {
+  step(step: Step): Step {
+    const { answers } = taggedReply(finalReply(step.history.prompt));
+    return answers.length === 0 ? step : { ...step, terminated: true };
+  }
 }

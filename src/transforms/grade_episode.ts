@@ -4,29 +4,45 @@ import { GraderError } from "../errors.ts";
 import { type Grader, type Score, wholeScore } from "../rewards/grader.ts";
 import type { Transform, TransformContext } from "./transform.ts";
 
-/** What {@linkcode gradeEpisode} needs. */
+/** Options of {@linkcode GradeEpisode}. */
 export interface GradeEpisodeOptions {
+  /** Scores the finished episode. */
   grader: Grader;
 }
 
 /**
- * Has an episode graded when it is over and adds the score to the last step's reward.
+ * Grades an episode when it ends and adds the score to the reward of its last step.
  *
- * Append it behind what ends the episode. A step rejects with a `GraderError` when the grader fails.
+ * Append it after the transforms that end the episode. A step rejects with a `GraderError` when the grader fails.
+ *
+ * @example
+ * ```ts
+ * import { ChatEnv, EndOnAnswer, GradeEpisode, gsm8k, replyAction, TransformedEnv } from "@paddock/paddock";
+ *
+ * const transforms = [new EndOnAnswer(), new GradeEpisode({ grader: gsm8k() })];
+ * await using env = new TransformedEnv(new ChatEnv(), transforms);
+ * await env.reset({ id: "1", query: "What is 1 + 1?", answer: "2" });
+ * const { reward } = await env.step(replyAction("<answer>2</answer>"));
+ * if (reward !== 1) throw new Error(`expected a reward of 1: got ${reward}`);
+ * ```
  */
-export function gradeEpisode(options: GradeEpisodeOptions): Transform {
-  const { grader } = options;
-  return {
-    async step(step, context) {
-      if (!step.terminated && !step.truncated) return step;
-      const score = await crossBoundary(() => scoreOf(step, grader, context), {
-        error: GraderError,
-        failure: `Cannot grade with '${grader.name}'`,
-        signal: context.signal,
-      });
-      return withScore(step, score, grader.name);
-    },
-  };
+export class GradeEpisode implements Transform {
+  readonly #grader: Grader;
+
+  constructor(options: GradeEpisodeOptions) {
+    this.#grader = options.grader;
+  }
+
+  async step(step: Step, context: TransformContext): Promise<Step> {
+    if (!step.terminated && !step.truncated) return step;
+    const grader = this.#grader;
+    const score = await crossBoundary(() => scoreOf(step, grader, context), {
+      error: GraderError,
+      failure: `Cannot grade with '${grader.name}'`,
+      signal: context.signal,
+    });
+    return withScore(step, score, grader.name);
+  }
 }
 
 async function scoreOf(step: Step, grader: Grader, context: TransformContext): Promise<Score> {

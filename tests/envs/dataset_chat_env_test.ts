@@ -3,7 +3,7 @@ import { ChatEnv } from "../../src/envs/chat_env.ts";
 import { DatasetChatEnv, type DatasetChatEnvOptions } from "../../src/envs/dataset_chat_env.ts";
 import { replyAction } from "../../src/envs/env.ts";
 import type { ResetOutcome } from "../../src/envs/vector_outcome.ts";
-import { endOnFinalReply } from "../../src/transforms/end_on_final_reply.ts";
+import { EndOnFinalReply } from "../../src/transforms/end_on_final_reply.ts";
 import { PythonInterpreter } from "../../src/transforms/python_interpreter.ts";
 import { StepCounter } from "../../src/transforms/step_counter.ts";
 import { TransformedEnv } from "../../src/transforms/transformed_env.ts";
@@ -145,7 +145,7 @@ Deno.test("DatasetChatEnv.reset() applies its mask to all transforms: no other i
     return ok(`${globals.get("n")}`);
   });
   const makeEnv = () =>
-    new TransformedEnv(new ChatEnv(), [new PythonInterpreter({ pool }), endOnFinalReply()]);
+    new TransformedEnv(new ChatEnv(), [new PythonInterpreter({ pool }), new EndOnFinalReply()]);
   await using env = inOrder({ numEnvs: 2, makeEnv });
   const code = replyAction("```python\nx\n```");
   await env.reset();

@@ -6,7 +6,7 @@ import type { StepOutcome } from "../../src/envs/vector_outcome.ts";
 import { SandboxError } from "../../src/errors.ts";
 import { History } from "../../src/history.ts";
 import { messageText } from "../../src/message.ts";
-import { endOnFinalReply } from "../../src/transforms/end_on_final_reply.ts";
+import { EndOnFinalReply } from "../../src/transforms/end_on_final_reply.ts";
 import { PythonInterpreter } from "../../src/transforms/python_interpreter.ts";
 import { StepCounter } from "../../src/transforms/step_counter.ts";
 import type { Transform } from "../../src/transforms/transform.ts";
@@ -262,8 +262,8 @@ Deno.test("VectorEnv disposes every env, even if one cannot be disposed", async 
   await assertRejects(() => env.step([]), Error, "disposed");
 });
 
-Deno.test("VectorEnv with endOnFinalReply() plays a batch to its end", async () => {
-  await using env = chats(2, endOnFinalReply());
+Deno.test("VectorEnv with EndOnFinalReply plays a batch to its end", async () => {
+  await using env = chats(2, new EndOnFinalReply());
   await env.reset(["a", "b"]);
   const actions: (Action | null)[] = env.observations.map((observation) =>
     observation && replyAction("done")

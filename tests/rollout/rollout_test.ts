@@ -8,8 +8,8 @@ import { scriptedPolicy } from "../../src/policy/scripted.ts";
 import { numberMatch } from "../../src/rewards/number_match.ts";
 import { rollout } from "../../src/rollout/rollout.ts";
 import type { SessionPool } from "../../src/sandbox/exec.ts";
-import { endOnFinalReply } from "../../src/transforms/end_on_final_reply.ts";
-import { gradeEpisode } from "../../src/transforms/grade_episode.ts";
+import { EndOnFinalReply } from "../../src/transforms/end_on_final_reply.ts";
+import { GradeEpisode } from "../../src/transforms/grade_episode.ts";
 import { PythonInterpreter } from "../../src/transforms/python_interpreter.ts";
 import { TransformedEnv } from "../../src/transforms/transformed_env.ts";
 import { fakeArithmetic } from "../fake_arithmetic.ts";
@@ -19,8 +19,8 @@ import { bad, FakePool, ok } from "../fake_pool.ts";
 function pythonEnv(pool: SessionPool): Env {
   return new TransformedEnv(new ChatEnv(), [
     new PythonInterpreter({ pool }),
-    endOnFinalReply(),
-    gradeEpisode({ grader: numberMatch() }),
+    new EndOnFinalReply(),
+    new GradeEpisode({ grader: numberMatch() }),
   ]);
 }
 

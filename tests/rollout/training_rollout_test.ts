@@ -7,8 +7,8 @@ import { sglangPolicy } from "../../src/policy/sglang.ts";
 import { exactMatch } from "../../src/rewards/exact_match.ts";
 import type { InteractionResult } from "../../src/rollout/interaction_result.ts";
 import { trainingRollout, type TrainingRolloutOptions } from "../../src/rollout/training_rollout.ts";
-import { endOnFinalReply } from "../../src/transforms/end_on_final_reply.ts";
-import { gradeEpisode } from "../../src/transforms/grade_episode.ts";
+import { EndOnFinalReply } from "../../src/transforms/end_on_final_reply.ts";
+import { GradeEpisode } from "../../src/transforms/grade_episode.ts";
 import { TransformedEnv } from "../../src/transforms/transformed_env.ts";
 import { byteTokenizer } from "../byte_tokenizer.ts";
 import { FakeServer } from "../policy/fake_server.ts";
@@ -258,12 +258,12 @@ Deno.test("trainingRollout() resumes an episode whose env failed, with the reply
 Deno.test("trainingRollout() plays any env, with reward null if it is not scored", async () => {
   const task = { id: "sum", query: "2 + 2?", answer: "4", replies: ["4"] };
   const chat = () =>
-    new TransformedEnv(new ChatEnv({ systemPrompt: "Say one number." }), [endOnFinalReply()]);
+    new TransformedEnv(new ChatEnv({ systemPrompt: "Say one number." }), [new EndOnFinalReply()]);
   await using env = chat();
   const unscored = await trainingRollout(env, scriptedPolicy(), tokenizer, { task, family: "chatml" });
   consistent(unscored);
   assertEquals([unscored.status, unscored.reward, unscored.response], ["completed", null, "4"]);
-  await using graded = chat().append(gradeEpisode({ grader: exactMatch() }));
+  await using graded = chat().append(new GradeEpisode({ grader: exactMatch() }));
   const scored = await trainingRollout(graded, scriptedPolicy(), tokenizer, { task, family: "chatml" });
   assertEquals(scored.reward, 1);
   assertEquals(tokenizer.decode(scored.tokens.slice(-scored.response_length)), `4${END}\n`);

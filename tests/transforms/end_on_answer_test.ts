@@ -2,12 +2,15 @@ import { assertEquals } from "@std/assert";
 import { ChatEnv } from "../../src/envs/chat_env.ts";
 import { replyAction } from "../../src/envs/env.ts";
 import { gsm8k } from "../../src/rewards/gsm8k.ts";
-import { endOnAnswer } from "../../src/transforms/end_on_answer.ts";
-import { gradeEpisode } from "../../src/transforms/grade_episode.ts";
+import { EndOnAnswer } from "../../src/transforms/end_on_answer.ts";
+import { GradeEpisode } from "../../src/transforms/grade_episode.ts";
 import { TransformedEnv } from "../../src/transforms/transformed_env.ts";
 
 async function play(...replies: string[]): Promise<unknown[]> {
-  await using env = new TransformedEnv(new ChatEnv(), [endOnAnswer(), gradeEpisode({ grader: gsm8k() })]);
+  await using env = new TransformedEnv(new ChatEnv(), [
+    new EndOnAnswer(),
+    new GradeEpisode({ grader: gsm8k() }),
+  ]);
   await env.reset({ id: "t", query: "Use <answer>…</answer>.", answer: "18" });
   const steps: unknown[] = [];
   for (const reply of replies) {
@@ -17,26 +20,26 @@ async function play(...replies: string[]): Promise<unknown[]> {
   return steps;
 }
 
-Deno.test("endOnAnswer() ends an episode with its answer, which is then graded", async () => {
+Deno.test("EndOnAnswer ends an episode at its answer, before it is graded", async () => {
   assertEquals(await play("Let me think.", "It is <answer>18</answer>"), [[false, null], [true, 1]]);
   assertEquals(await play("It is <answer>19</answer>"), [[true, 0.1]]);
 });
 
-Deno.test("endOnAnswer() lets an episode go on without an answer of its own", async () => {
+Deno.test("EndOnAnswer continues an episode whose assistant gave no answer", async () => {
   assertEquals(await play("<think><answer>18</answer></think>", "<answer>18"), [[false, null], [
     false,
     null,
   ]]);
 });
 
-Deno.test("endOnAnswer() ends an episode whose answer a tool has a word behind", async () => {
+Deno.test("EndOnAnswer ends an episode even if a tool message follows the answer", async () => {
   const addsTool = {
     step: (step: Awaited<ReturnType<ChatEnv["step"]>>) => ({
       ...step,
       history: { prompt: step.history.prompt.append({ role: "tool", content: "done" }) },
     }),
   };
-  await using env = new TransformedEnv(new ChatEnv(), [addsTool, endOnAnswer()]);
+  await using env = new TransformedEnv(new ChatEnv(), [addsTool, new EndOnAnswer()]);
   await env.reset({ id: "t", query: "q" });
   assertEquals((await env.step(replyAction("<answer>1</answer>"))).terminated, true);
 });

@@ -3,7 +3,7 @@ import { ChatEnv } from "../../src/envs/chat_env.ts";
 import { replyAction } from "../../src/envs/env.ts";
 import { GraderError } from "../../src/errors.ts";
 import type { Grader } from "../../src/rewards/grader.ts";
-import { gradeEpisode } from "../../src/transforms/grade_episode.ts";
+import { GradeEpisode } from "../../src/transforms/grade_episode.ts";
 import { StepCounter } from "../../src/transforms/step_counter.ts";
 import { TransformedEnv } from "../../src/transforms/transformed_env.ts";
 
@@ -11,21 +11,21 @@ async function rewards(grade: Grader["grade"]): Promise<(number | null)[]> {
   const grader = { name: "test", grade };
   await using env = new TransformedEnv(new ChatEnv(), [
     new StepCounter({ maxSteps: 2 }),
-    gradeEpisode({ grader }),
+    new GradeEpisode({ grader }),
   ]);
   await env.reset({ id: "t", query: "q" });
   return [(await env.step(replyAction("a"))).reward, (await env.step(replyAction("b"))).reward];
 }
 
-Deno.test("gradeEpisode() rewards the last step alone", async () => {
+Deno.test("GradeEpisode rewards only the last step", async () => {
   assertEquals(await rewards(({ history }) => history.last?.content === "b" ? 0.5 : 0), [null, 0.5]);
 });
 
-Deno.test("gradeEpisode() gives no reward when no score can be given", async () => {
+Deno.test("GradeEpisode gives no reward when there is no score", async () => {
   assertEquals(await rewards(() => null), [null, null]);
 });
 
-Deno.test("gradeEpisode() turns the failure of a grader into a GraderError with its cause", async () => {
+Deno.test("GradeEpisode throws a GraderError with its cause when the grader fails", async () => {
   const boom = new Error("boom");
   const error = await assertRejects(() => rewards(() => Promise.reject(boom)), GraderError, "'test': boom");
   assertEquals(error.cause, boom);
