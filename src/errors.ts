@@ -90,6 +90,42 @@ export class GraderError extends EpisodeError {
   override readonly boundary = "grader";
 }
 
+/** An argument of a caller has the wrong type or form. The message may be shown to the caller. */
+export class ArgumentTypeError extends TypeError {}
+
+/** An argument of a caller is out of range. The message may be shown to the caller. */
+export class ArgumentRangeError extends RangeError {}
+
+/** True if the caller is wrong, and the message is written for the caller. */
+export function isArgumentError(error: unknown): error is ArgumentTypeError | ArgumentRangeError {
+  return error instanceof ArgumentTypeError || error instanceof ArgumentRangeError;
+}
+
+/** A session was used after it was disposed, or after its lease had ended. */
+export class SessionClosedError extends Error {
+  override readonly name = "SessionClosedError";
+}
+
+/** Codes of {@linkcode GuestFileError}. */
+export const GUEST_FILE_ERROR_CODES = ["file_not_found", "file_unreadable", "file_unwritable"] as const;
+
+/**
+ * Why the guest did not read or write a file: there is no file at the path (`file_not_found`), it is no plain file
+ * or cannot be read (`file_unreadable`), or it cannot be written (`file_unwritable`).
+ */
+export type GuestFileErrorCode = (typeof GUEST_FILE_ERROR_CODES)[number];
+
+/** A file of a session could not be read or written. The message is the guest's and may be shown to the caller. */
+export class GuestFileError extends Error {
+  override readonly name = "GuestFileError";
+  readonly code: GuestFileErrorCode;
+
+  constructor(message: string, options: ErrorOptions & { code: GuestFileErrorCode }) {
+    super(message, options);
+    this.code = options.code;
+  }
+}
+
 /** Returns the message of an error, or its name if that is empty; the text of any other thrown value. */
 export function errorMessage(error: unknown): string {
   try {

@@ -1,3 +1,4 @@
+import { ArgumentTypeError } from "./errors.ts";
 import { z } from "zod";
 import { frozenCopy } from "./frozen_copy.ts";
 
@@ -93,7 +94,7 @@ export function parseMessage(message: unknown, index: number): Message {
   const parsed = messageSchema.safeParse(message);
   if (parsed.success) return frozenCopy(dropEmptyFields(parsed.data)) as Message;
   const issues = parsed.error.issues.map(({ path, message }) => `'${path.join(".")}': ${message}`);
-  throw new TypeError(
+  throw new ArgumentTypeError(
     `Cannot take message ${index} as it must have a string as role and text as content: ${issues.join("; ")}`,
   );
 }

@@ -1,3 +1,5 @@
+import { ArgumentRangeError } from "./errors.ts";
+
 /** A function that returns numbers from 0 (inclusive) to 1 (exclusive), like `Math.random`. */
 export type Random = () => number;
 
@@ -38,7 +40,7 @@ export function freshSeed(): number {
 /** Returns 32 bits that depend on every bit of both numbers. The final mixing step is that of MurmurHash3. */
 function mix(seed: number, part: number): number {
   if (!Number.isSafeInteger(seed)) {
-    throw new RangeError(`Cannot seed as 'seed' must be a safe integer: current value is ${seed}`);
+    throw new ArgumentRangeError(`Cannot seed as 'seed' must be a safe integer: current value is ${seed}`);
   }
   let hash = 0x9e3779b9 ^ Math.imul(part + 1, 0x85ebca6b);
   for (const word of [seed | 0, Math.floor(seed / 2 ** 32) | 0]) {

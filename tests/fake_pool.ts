@@ -1,3 +1,4 @@
+import { ArgumentTypeError, GuestFileError } from "../src/errors.ts";
 import type {
   ExecOptions,
   ExecResult,
@@ -79,7 +80,7 @@ class FakeSession implements PythonSession {
 
   /** No fake has a shell. */
   shell(): Promise<ShellResult> {
-    return Promise.reject(new TypeError("Cannot run command as a fake session has no shell"));
+    return Promise.reject(new ArgumentTypeError("Cannot run command as a fake session has no shell"));
   }
 
   // deno-lint-ignore require-await
@@ -90,7 +91,9 @@ class FakeSession implements PythonSession {
   // deno-lint-ignore require-await
   async readFile(path: string): Promise<Uint8Array> {
     const contents = this.#files.get(path);
-    if (contents === undefined) throw new Error(`Cannot read '${path}' as it was never written`);
+    if (contents === undefined) {
+      throw new GuestFileError(`Cannot read '${path}' as it was never written`, { code: "file_not_found" });
+    }
     return contents;
   }
 

@@ -1,3 +1,4 @@
+import { ArgumentTypeError } from "../errors.ts";
 import type { Tokenizer } from "./tokenizer.ts";
 
 /**
@@ -7,7 +8,11 @@ import type { Tokenizer } from "./tokenizer.ts";
  */
 export function requireIds(ids: readonly number[], tokenizer: Tokenizer, key: string): void {
   const requirement = `Cannot take '${key}' as it must be a list of ids of tokenizer '${tokenizer.name}'`;
-  if (!Array.isArray(ids)) throw new TypeError(`${requirement}: current value is ${JSON.stringify(ids)}`);
+  if (!Array.isArray(ids)) {
+    throw new ArgumentTypeError(`${requirement}: current value is ${JSON.stringify(ids)}`);
+  }
   const index = ids.findIndex((id) => !Number.isInteger(id) || id < 0 || tokenizer.has?.(id) === false);
-  if (index !== -1) throw new TypeError(`${requirement}: id ${index} is ${JSON.stringify(ids[index])}`);
+  if (index !== -1) {
+    throw new ArgumentTypeError(`${requirement}: id ${index} is ${JSON.stringify(ids[index])}`);
+  }
 }

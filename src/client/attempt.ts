@@ -1,6 +1,7 @@
 import { SandboxError } from "../errors.ts";
 import { readBytes, sendRequest } from "../http/request.ts";
 import { parseRetryAfter } from "../http/retry.ts";
+import { HTTP_STATUS } from "../wire/error_codes.ts";
 import { V1_FORMAT, V1_FORMAT_HEADER } from "../wire/v1.ts";
 import type { AnswerBody } from "./answer_body.ts";
 import { readRefusal, type Refusal, refusalError } from "./refusal.ts";
@@ -37,12 +38,13 @@ export type Attempted<T> =
   };
 
 const MAX_REFUSAL_BYTES = 1024 * 1024;
+const BAD_GATEWAY = 502;
 const FAULTS: Readonly<Record<number, AttemptFault>> = {
-  408: "failed",
-  429: "full",
-  502: "lost",
-  503: "failed",
-  504: "full",
+  [HTTP_STATUS.too_slow]: "failed",
+  [HTTP_STATUS.busy]: "full",
+  [BAD_GATEWAY]: "lost",
+  [HTTP_STATUS.unavailable]: "failed",
+  [HTTP_STATUS.timeout]: "full",
 };
 
 /** Sends a request once. Rejects with the signal's reason, or with what `read` throws. */
@@ -85,6 +87,6 @@ async function refused(
 
 /** A gateway that waited for the server in vain does not know whether it is at it. */
 function faultOf(status: number, { type }: Refusal): AttemptFault {
-  if (status === 504 && type === "") return "lost";
+  if (status === HTTP_STATUS.timeout && type === "") return "lost";
   return FAULTS[status] ?? "final";
 }

@@ -1,35 +1,47 @@
-import { SandboxError } from "../errors.ts";
+import {
+  ArgumentTypeError,
+  GUEST_FILE_ERROR_CODES,
+  GuestFileError,
+  type GuestFileErrorCode,
+  SandboxError,
+} from "../errors.ts";
+import type { ErrorCode } from "../wire/error_codes.ts";
 import { requestError } from "../wire/v1.ts";
 
-/** Why a server refused, as far as it told. */
+/** Why a server refused a request. */
 export interface Refusal {
-  /** The status of the answer, or what there was instead. */
+  /** HTTP status of the response, or what came in its place. */
   readonly status: number | string;
-  /** The word for it; empty where something else answered in the server's place. */
+  /** The {@linkcode ErrorCode}; empty if another program, such as a gateway, sent the response. */
   readonly type: string;
   readonly message: string;
+  /** The {@linkcode GuestFileErrorCode}, if a file of the session could not be read or written. */
+  readonly reason?: string;
 }
 
 const SHOWN_CHARACTERS = 1_000;
+const INVALID: ErrorCode = "invalid";
 
-/** What the body of a failure says. */
+/** Reads the body of a response whose status is an error. */
 export function readRefusal(status: number, text: string): Refusal {
-  const told = requestError.safeParse(errorIn(text));
-  if (told.success) return { status, ...told.data };
+  const parsed = requestError.safeParse(errorIn(text));
+  if (parsed.success) return { status, ...parsed.data };
   return { status, type: "", message: text.trim().replace(/\s+/g, " ") };
 }
 
 /**
- * A refusal as the error that a local session would have thrown: a `TypeError` for what the caller got wrong, an
- * `Error` for a file that cannot be read or written, and a `SandboxError` for the rest.
+ * Converts a refusal into the error that a local session throws: a `TypeError` for a wrong argument, a
+ * `GuestFileError` for a file that cannot be read or written, and a `SandboxError` for anything else.
  */
-export function refusalError(doing: string, { status, type, message }: Refusal): Error {
-  const told = message.slice(0, SHOWN_CHARACTERS);
-  if (/^Cannot (read|write) /.test(told) && (type === "not_found" || type === "invalid")) {
-    return new Error(told);
-  }
-  if (type === "invalid") return new TypeError(told);
-  return new SandboxError(`Cannot ${doing} as the server answered ${status}${told && `: ${told}`}`);
+export function refusalError(doing: string, { status, type, message, reason }: Refusal): Error {
+  const shown = message.slice(0, SHOWN_CHARACTERS);
+  if (isFileErrorCode(reason)) return new GuestFileError(shown, { code: reason });
+  if (type === INVALID) return new ArgumentTypeError(shown);
+  return new SandboxError(`Cannot ${doing} as the server answered ${status}${shown && `: ${shown}`}`);
+}
+
+function isFileErrorCode(reason: string | undefined): reason is GuestFileErrorCode {
+  return GUEST_FILE_ERROR_CODES.some((code) => code === reason);
 }
 
 function errorIn(text: string): unknown {

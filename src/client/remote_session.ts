@@ -1,4 +1,5 @@
 import { SerialQueue } from "../async/semaphore.ts";
+import { ArgumentTypeError, SessionClosedError } from "../errors.ts";
 import type {
   ExecOptions,
   ExecResult,
@@ -101,7 +102,7 @@ export class RemoteSession implements PythonSession {
 
   /** Ends it, and whatever it was asked for; the server is told in the background. */
   [Symbol.asyncDispose](): Promise<void> {
-    this.#over.abort(new Error("Cannot use session as its lease is over"));
+    this.#over.abort(new SessionClosedError("Cannot use session as its lease is over"));
     this.#api.end(this.#path);
     return Promise.resolve();
   }
@@ -120,12 +121,12 @@ export class RemoteSession implements PythonSession {
 /** Throws what a local session throws before anything starts; host tools stay on the host. */
 export function checkRemoteExec(code: string, options: ExecOptions): void {
   if (options.tools !== undefined && options.tools.length > 0) {
-    throw new TypeError(
+    throw new ArgumentTypeError(
       `Cannot grant host tools as the session must be in a sandbox of this process: it is a server's`,
     );
   }
   if (options.argv !== undefined) {
-    throw new TypeError("Cannot exec as 'argv' must be left out for a session of a server");
+    throw new ArgumentTypeError("Cannot exec as 'argv' must be left out for a session of a server");
   }
   checkExec(code, options, { name: "server", hostTools: false });
 }

@@ -1,6 +1,13 @@
 import { z } from "zod";
 import type { ExecResult, ShellResult } from "../sandbox/exec.ts";
-import { batchOutcome, execResult, guestError, sessionInfo, shellResult } from "../wire/v1.ts";
+import {
+  batchOutcome,
+  execResult,
+  guestError,
+  type requestError,
+  sessionInfo,
+  shellResult,
+} from "../wire/v1.ts";
 
 const durationMs = execResult.shape.durationMs.nonnegative();
 const files = z.record(z.string(), z.base64().transform((text) => Uint8Array.fromBase64(text)))
@@ -16,7 +23,15 @@ const shellOutcome = shellResult.omit({ error: true, exitCode: true, deadline: t
 export const execResponse: z.ZodType<ExecResult> = z.discriminatedUnion("status", [
   execOutcome.extend({ status: z.literal("ok"), value: execResult.shape.value }),
   execOutcome.extend({ status: z.literal("exited"), exitCode: z.int() }),
-  execOutcome.extend({ status: execResult.shape.status.exclude(["ok", "exited"]), error: guestError }),
+  execOutcome.extend({
+    status: execResult.shape.status.exclude(["ok", "exited", "crashed"]),
+    error: guestError,
+  }),
+  execOutcome.extend({
+    status: z.literal("crashed"),
+    error: guestError,
+    exitCode: execResult.shape.exitCode,
+  }),
 ]);
 
 /** The result of a command line: what each status carries, and no more. */
@@ -41,7 +56,7 @@ export const sessionResponse: z.ZodType<{ id: string }> = sessionInfo.pick({ id:
 
 /** The results of a batch. */
 export const batchResponse: z.ZodType<
-  { results: { status: number; result?: ExecResult; error?: { type: string; message: string } }[] }
+  { results: { status: number; result?: ExecResult; error?: z.output<typeof requestError> }[] }
 > = z.object({
   results: z.array(batchOutcome.extend({ result: execResponse.exactOptional() })),
 });

@@ -1,3 +1,4 @@
+import { ArgumentTypeError } from "../errors.ts";
 import { collated, type CollatedOptions, type MaybeTask } from "./collated.ts";
 import { inBatches, requireBatchSize } from "./in_batches.ts";
 import type { RawRow } from "./raw_row.ts";
@@ -80,5 +81,5 @@ function emptyLoader(pass: number): TypeError {
   const found = pass === 0
     ? "found none"
     : "found none in the second pass; a generator can be read only once, so use a list or 'dataloaderFactory'";
-  return new TypeError(`Cannot take task as the data loader must have at least one item: ${found}`);
+  return new ArgumentTypeError(`Cannot take task as the data loader must have at least one item: ${found}`);
 }

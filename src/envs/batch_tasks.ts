@@ -1,6 +1,6 @@
 import { crossBoundary } from "../boundary.ts";
 import type { TaskSource } from "../datasets/task_source.ts";
-import { DatasetError } from "../errors.ts";
+import { ArgumentTypeError, DatasetError } from "../errors.ts";
 import { History } from "../history.ts";
 import type { Message } from "../message.ts";
 import type { Task } from "../task.ts";
@@ -26,7 +26,7 @@ export function taskTaker(
   signal: AbortSignal | undefined,
 ): (index: number) => Task | Promise<Task> {
   if (tasks === null || tasks === undefined) {
-    throw new TypeError(`Cannot reset batch as it expects tasks as input: current value is ${tasks}`);
+    throw new ArgumentTypeError(`Cannot reset batch as it expects tasks as input: current value is ${tasks}`);
   }
   if (isSource(tasks)) {
     const options = { error: DatasetError, failure: "Cannot take task", signal };
@@ -43,7 +43,9 @@ function taskOf(task: BatchTask | undefined, index: number): Task {
   }
   if (typeof task === "object" && task !== null && "query" in task) return task;
   const keys = task === null || task === undefined ? `${task}` : `keys [${Object.keys(task).join(", ")}]`;
-  throw new TypeError(`Cannot reset element ${index} as it expects a task with a 'query', got ${keys}`);
+  throw new ArgumentTypeError(
+    `Cannot reset element ${index} as it expects a task with a 'query', got ${keys}`,
+  );
 }
 
 function isSource(tasks: BatchTasks | TaskSource): tasks is TaskSource {

@@ -1,3 +1,4 @@
+import { ArgumentTypeError } from "../errors.ts";
 import type { ChatFormat } from "../chat/chat_format.ts";
 import { requireIds } from "../chat/require_ids.ts";
 import type { Tokenizer } from "../chat/tokenizer.ts";
@@ -69,7 +70,7 @@ export function tokensMode(format: ChatFormat, tokenizer: Tokenizer): ChatMode {
 function responseInHistory(mode: "text" | "tokens", before: Observation, action: Action): string {
   const { full, response } = action.history ?? {};
   if (full === undefined && response === undefined) {
-    throw new TypeError(
+    throw new ArgumentTypeError(
       `Cannot step as the action must have '${mode}.full' or '${mode}.response': it has neither`,
     );
   }
@@ -78,5 +79,7 @@ function responseInHistory(mode: "text" | "tokens", before: Observation, action:
 }
 
 function changedPrompt(key: string): TypeError {
-  return new TypeError(`Cannot step as '${key}' must start with the prompt: found a different beginning`);
+  return new ArgumentTypeError(
+    `Cannot step as '${key}' must start with the prompt: found a different beginning`,
+  );
 }

@@ -1,3 +1,4 @@
+import { ArgumentTypeError } from "../errors.ts";
 import type { History } from "../history.ts";
 import type { Action } from "./env.ts";
 
@@ -10,7 +11,7 @@ export function fullHistory(prompt: History, action: Action): History {
   const { full, response } = action.history ?? {};
   if (full !== undefined) return full;
   if (response !== undefined && response.length > 0) return prompt.extend(response);
-  throw new TypeError(
+  throw new ArgumentTypeError(
     "Cannot step as the action must have 'history.full' or 'history.response': it has neither",
   );
 }

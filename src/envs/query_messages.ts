@@ -1,3 +1,4 @@
+import { ArgumentTypeError } from "../errors.ts";
 import { History } from "../history.ts";
 import type { Message } from "../message.ts";
 import type { Task } from "../task.ts";
@@ -20,27 +21,31 @@ export function queryMessages(task: Task, options: QueryMessagesOptions): Histor
   const query = queryOf(task, dataKey);
   const prefix = `Cannot reset env as '${dataKey}' of task '${task.id}'`;
   if (query === null || query === undefined) {
-    throw new TypeError(`${prefix} must be text or messages: it is ${query === null ? "null" : "missing"}`);
+    throw new ArgumentTypeError(
+      `${prefix} must be text or messages: it is ${query === null ? "null" : "missing"}`,
+    );
   }
   if (typeof query === "string") {
-    if (query === "") throw new TypeError(`${prefix} is empty`);
+    if (query === "") throw new ArgumentTypeError(`${prefix} is empty`);
     return History.fromChats([{ role: userRole, content: query }]);
   }
   if (typeof query !== "object" || !(Symbol.iterator in query)) {
-    throw new TypeError(`${prefix} must be text or messages: it is ${typeof query}`);
+    throw new ArgumentTypeError(`${prefix} must be text or messages: it is ${typeof query}`);
   }
   const messages = History.fromChats(query as Iterable<Message>);
-  if (messages.length === 0) throw new TypeError(`${prefix} is empty`);
+  if (messages.length === 0) throw new ArgumentTypeError(`${prefix} is empty`);
   return messages;
 }
 
 function queryOf(task: Task, dataKey: string): unknown {
   if (task === null || typeof task !== "object") {
-    throw new TypeError(`Cannot reset env as it must be given a task: it is given ${task}`);
+    throw new ArgumentTypeError(`Cannot reset env as it must be given a task: it is given ${task}`);
   }
   if (dataKey === "query" && task.query !== undefined) return task.query;
   const { fields = {} } = task;
   if (Object.hasOwn(fields, dataKey)) return fields[dataKey];
   const keys = [...Object.keys(task), ...Object.keys(fields)];
-  throw new TypeError(`Cannot reset env as the task must have a '${dataKey}' key: it has ${keys.join(", ")}`);
+  throw new ArgumentTypeError(
+    `Cannot reset env as the task must have a '${dataKey}' key: it has ${keys.join(", ")}`,
+  );
 }

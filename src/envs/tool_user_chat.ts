@@ -1,5 +1,5 @@
 import { crossBoundary } from "../boundary.ts";
-import { ParserError } from "../errors.ts";
+import { ArgumentRangeError, ArgumentTypeError, ParserError } from "../errors.ts";
 import { History } from "../history.ts";
 import type { Message } from "../message.ts";
 import type { Task } from "../task.ts";
@@ -44,7 +44,7 @@ export class ToolUserChat implements Env {
     this.#observation = undefined;
     const index = task.fields?.[INDEX_KEY];
     if (typeof index !== "number") {
-      throw new RangeError(
+      throw new ArgumentRangeError(
         `Cannot reset env '${this.#env.name}' as the task's field '${INDEX_KEY}' must be a number: ` +
           `current value is ${index}`,
       );
@@ -65,7 +65,7 @@ export class ToolUserChat implements Env {
     const history = fullHistory(before.history.prompt, action);
     const reply = history.last;
     if (reply?.role !== "assistant") {
-      throw new TypeError(
+      throw new ArgumentTypeError(
         `Cannot step as the last message must be the assistant's: its role is '${reply?.role}'`,
       );
     }

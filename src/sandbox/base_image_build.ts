@@ -10,7 +10,7 @@ import { exportNames, imagePlan, restoredWasm } from "./image_plan.ts";
 import { bootMounts } from "./mounts.ts";
 import { packageFiles } from "./package_files.ts";
 import type { Profile } from "./profile.ts";
-import { type Frame, FrameKind, join } from "./protocol.ts";
+import { decodeLost, type Frame, FrameKind, join } from "./protocol.ts";
 import { readPyodide } from "./pyodide_files.ts";
 import { sha256 } from "./sha256.ts";
 import { bundleShell } from "./shell_bundle.ts";
@@ -96,7 +96,8 @@ async function runBuild(
   const child = new Child(buildCommand(profile, options.directory), ({ kind, payload }: Frame) => {
     if (kind === FrameKind.image) pieces.push(payload);
     else if (kind === FrameKind.opened) resolve(JSON.parse(new TextDecoder().decode(payload)));
-    else if (kind === FrameKind.lost || kind === FrameKind.damaged) failed(lastLine(payload));
+    else if (kind === FrameKind.lost) failed(lastLine(decodeLost(payload).reason));
+    else if (kind === FrameKind.damaged) failed(lastLine(payload));
   });
   const timer = setTimeout(() => failed(`not done after ${BUILD_TIMEOUT_MS} ms`), BUILD_TIMEOUT_MS);
   child.ended.then(({ code, stderr }) => failed(`its process ended with code ${code}: ${stderr.trim()}`));

@@ -66,8 +66,8 @@ export type ExecResult =
     | { status: "output"; error: GuestError }
     /** `sys.exit` with a code other than 0. */
     | { status: "exited"; exitCode: number }
-    /** The interpreter is gone. */
-    | { status: "crashed"; error: GuestError }
+    /** The interpreter is gone; `exitCode`, from 0 to 255, when the program ended it as `os._exit` does. */
+    | { status: "crashed"; error: GuestError; exitCode?: number }
   );
 
 /** The word that says what became of an exec. */

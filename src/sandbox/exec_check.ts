@@ -1,3 +1,4 @@
+import { ArgumentRangeError, ArgumentTypeError } from "../errors.ts";
 import type { ExecOptions, ShellOptions } from "./exec.ts";
 import type { Profile } from "./profile.ts";
 
@@ -18,22 +19,24 @@ export function checkExec(
   profile: Pick<Profile, "name" | "hostTools">,
 ): void {
   if (typeof code !== "string") {
-    throw new TypeError(`Cannot exec as code must be a string: current value is ${typeof code}`);
+    throw new ArgumentTypeError(`Cannot exec as code must be a string: current value is ${typeof code}`);
   }
   if (code.length > MAX_CODE_CHARACTERS) {
-    throw new RangeError(
+    throw new ArgumentRangeError(
       `Cannot exec as code must have at most ${MAX_CODE_CHARACTERS} characters: current value has ${code.length}`,
     );
   }
   checkTimeout(options.timeoutMs);
   if (options.stdin !== undefined && typeof options.stdin !== "string") {
-    throw new TypeError(`Cannot exec as 'stdin' must be a string: current value is ${typeof options.stdin}`);
+    throw new ArgumentTypeError(
+      `Cannot exec as 'stdin' must be a string: current value is ${typeof options.stdin}`,
+    );
   }
   if (options.argv !== undefined) checkArgv(options.argv);
   checkTools(options.tools ?? [], profile);
   const files = Object.entries(options.files ?? {});
   if (files.length > MAX_FILES) {
-    throw new RangeError(
+    throw new ArgumentRangeError(
       `Cannot exec as 'files' must have at most ${MAX_FILES} entries: there are ${files.length}`,
     );
   }
@@ -52,7 +55,7 @@ export function checkExec(
  */
 export function checkShell(command: unknown, options: ShellOptions, profile: Profile): void {
   if (!profile.shell) {
-    throw new TypeError(
+    throw new ArgumentTypeError(
       `Cannot run command as profile '${profile.name}' must have 'shell': current value is false`,
     );
   }
@@ -66,7 +69,7 @@ export function checkTimeout(timeoutMs: number | undefined, name = "timeoutMs"):
   if (
     timeoutMs === undefined || (typeof timeoutMs === "number" && timeoutMs > 0 && timeoutMs <= MAX_TIMEOUT_MS)
   ) return;
-  throw new RangeError(
+  throw new ArgumentRangeError(
     `Cannot exec as '${name}' must be > 0 and <= ${MAX_TIMEOUT_MS}: current value is ${timeoutMs}`,
   );
 }
@@ -74,7 +77,9 @@ export function checkTimeout(timeoutMs: number | undefined, name = "timeoutMs"):
 /** Throws unless the seed is an integer that JSON and Python agree on. */
 export function checkSeed(seed: number | undefined): void {
   if (seed === undefined || Number.isSafeInteger(seed)) return;
-  throw new RangeError(`Cannot seed session as 'seed' must be a safe integer: current value is ${seed}`);
+  throw new ArgumentRangeError(
+    `Cannot seed session as 'seed' must be a safe integer: current value is ${seed}`,
+  );
 }
 
 /** Throws unless there is a profile: a pool would otherwise hear of it too late to tell anybody. */
@@ -88,7 +93,7 @@ export function checkProfile(profile: unknown): void {
 /** Throws unless the mode is one of the words there are: a slip must not take a wall away. */
 export function checkResetMode(mode: unknown): void {
   if (mode === undefined || mode === "fresh" || mode === "rewind") return;
-  throw new TypeError(
+  throw new ArgumentTypeError(
     `Cannot reset session as 'mode' must be 'fresh' or 'rewind': current value is '${mode}'`,
   );
 }
@@ -101,7 +106,7 @@ export function checkPath(path: string): void {
     path.length > 1024;
   if (!climbs && !odd) return;
   const shown = JSON.stringify(path.length > 80 ? `${path.slice(0, 80)}…` : path);
-  throw new TypeError(
+  throw new ArgumentTypeError(
     `Cannot use path as it must be relative and stay under the working directory: current value is ${shown}`,
   );
 }
@@ -109,14 +114,16 @@ export function checkPath(path: string): void {
 /** Throws unless what is to be written is a text or bytes. */
 export function checkContents(path: string, contents: unknown): void {
   if (typeof contents === "string" || contents instanceof Uint8Array) return;
-  throw new TypeError(
+  throw new ArgumentTypeError(
     `Cannot write '${path}' as its contents must be a string or a Uint8Array: current value is ${typeof contents}`,
   );
 }
 
 function checkArgv(argv: readonly unknown[]): void {
   const isList = Array.isArray(argv) && argv.length > 0 && argv.every((word) => typeof word === "string");
-  if (!isList) throw new TypeError("Cannot exec as 'argv' must be a list of strings with at least one");
+  if (!isList) {
+    throw new ArgumentTypeError("Cannot exec as 'argv' must be a list of strings with at least one");
+  }
   checkPath(String(argv[0]));
 }
 
@@ -125,13 +132,15 @@ function checkTools(
   profile: Pick<Profile, "name" | "hostTools">,
 ): void {
   if (tools.length > 0 && !profile.hostTools) {
-    throw new TypeError(
+    throw new ArgumentTypeError(
       `Cannot grant host tools as profile '${profile.name}' must have 'hostTools': current value is false`,
     );
   }
   const names = tools.map((tool) => tool.name);
   const twice = names.find((name, at) => names.indexOf(name) !== at);
   if (twice !== undefined) {
-    throw new TypeError(`Cannot grant host tools as each name must be there once: '${twice}' is twice`);
+    throw new ArgumentTypeError(
+      `Cannot grant host tools as each name must be there once: '${twice}' is twice`,
+    );
   }
 }

@@ -1,7 +1,7 @@
 import type { ExecOutcome, ExecResult, GuestError } from "./exec.ts";
 import { type ExecEnd, hostError, type StopReason } from "./exec_run.ts";
 import type { GuestResult } from "./guest_frames.ts";
-import type { Loss } from "./guest_link.ts";
+import type { Termination } from "./guest_link.ts";
 import type { Limits } from "./limits.ts";
 
 /** Says what became of an exec. Time and death are what the host saw; the rest is what the guest said. */
@@ -17,7 +17,10 @@ export function execResult(end: ExecEnd, options: { timeoutMs: number; limits: L
     return { ...outcome, status: "timeout", error: stopError(end.stopped, end, options) };
   }
   if (end.result) return guestResult(end.result, outcome, options.limits);
-  return lossResult(end.loss ?? { reason: "crashed", message: "no result" }, outcome);
+  const termination = end.termination ?? { reason: "crashed", message: "no result" };
+  const result = terminationResult(termination, outcome);
+  const { exitCode } = termination;
+  return result.status === "crashed" && exitCode !== undefined ? { ...result, exitCode } : result;
 }
 
 /** Why it was stopped and, where the program let the interrupt through, what was running. */
@@ -68,16 +71,16 @@ export function floodError(what: "block" | "command", limits: Limits): GuestErro
   );
 }
 
-/** Says what it was for a block or a command that its interpreter was lost. */
-export function lossResult<Outcome extends ExecOutcome>(
-  loss: Loss,
+/** Returns the result of a block or a command whose interpreter was terminated. */
+export function terminationResult<Outcome extends ExecOutcome>(
+  termination: Termination,
   outcome: Outcome,
 ): Outcome & { error: GuestError } & ({ status: "memory" } | { status: "timeout" } | { status: "crashed" }) {
-  if (loss.reason === "memory") {
-    return { ...outcome, status: "memory", error: hostError("MemoryLimit", loss.message) };
+  if (termination.reason === "memory") {
+    return { ...outcome, status: "memory", error: hostError("MemoryLimit", termination.message) };
   }
-  if (loss.reason === "cpu") {
-    return { ...outcome, status: "timeout", error: hostError("CpuTimeLimit", loss.message) };
+  if (termination.reason === "cpu") {
+    return { ...outcome, status: "timeout", error: hostError("CpuTimeLimit", termination.message) };
   }
-  return { ...outcome, status: "crashed", error: hostError("InterpreterLost", loss.message) };
+  return { ...outcome, status: "crashed", error: hostError("InterpreterLost", termination.message) };
 }

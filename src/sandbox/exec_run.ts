@@ -1,6 +1,7 @@
+import { ArgumentRangeError } from "../errors.ts";
 import type { ExecOptions, GuestError } from "./exec.ts";
 import type { GuestResult } from "./guest_frames.ts";
-import type { GuestLink, Loss } from "./guest_link.ts";
+import type { GuestLink, Termination } from "./guest_link.ts";
 import type { HostTool } from "./host_tool.ts";
 import type { Limits } from "./limits.ts";
 import { OutputCapture } from "./output_capture.ts";
@@ -40,7 +41,7 @@ export interface ExecEnd<Result = GuestResult> {
   readonly failure?: { readonly error: unknown } | undefined;
   /** What the guest said, or why it can say nothing any more. */
   readonly result?: Result | undefined;
-  readonly loss?: Loss | undefined;
+  readonly termination?: Termination | undefined;
 }
 
 /** Runs one block or command in a session: first asked to stop, then killed, when its time is over. */
@@ -98,16 +99,16 @@ export class ExecRun<Result> {
     }
   }
 
-  async #send(kind: FrameKind, request: object): Promise<{ result?: Result; loss?: Loss }> {
+  async #send(kind: FrameKind, request: object): Promise<{ result?: Result; termination?: Termination }> {
     const payload = encoder.encode(JSON.stringify(request));
     if (payload.length > MAX_FRAME_BYTES) {
-      throw new RangeError(
+      throw new ArgumentRangeError(
         `Cannot exec as code and stdin must have at most ${MAX_FRAME_BYTES} bytes: current value has ${payload.length}`,
       );
     }
     this.#link.send(kind, payload);
-    const { done, loss } = await this.#link.unlessLost(this.#result.promise);
-    return loss ? { loss } : { result: done };
+    const { done, termination } = await this.#link.unlessLost(this.#result.promise);
+    return termination ? { termination } : { result: done };
   }
 
   #receive({ kind, payload }: Frame): void {

@@ -1,4 +1,5 @@
-import type { GuestLink } from "./guest_link.ts";
+import { ArgumentRangeError, GuestFileError } from "../errors.ts";
+import { type GuestLink, GuestRefusal } from "./guest_link.ts";
 import { FrameKind, MAX_FRAME_BYTES } from "./protocol.ts";
 
 const encoder = new TextEncoder();
@@ -6,8 +7,8 @@ const encoder = new TextEncoder();
 /**
  * Writes one file of an interpreter's.
  *
- * @throws {RangeError} when it has more bytes than can be sent.
- * @throws {Error} with the guest's words when it refuses.
+ * @throws {ArgumentRangeError} when it has more bytes than can be sent.
+ * @throws {GuestFileError} with the guest's message when it refuses.
  */
 export async function putFile(link: GuestLink, path: string, contents: Uint8Array | string): Promise<void> {
   const name = encoder.encode(path);
@@ -15,22 +16,36 @@ export async function putFile(link: GuestLink, path: string, contents: Uint8Arra
   const payload = new Uint8Array(2 + name.length + bytes.length);
   new DataView(payload.buffer).setUint16(0, name.length, true);
   if (payload.length > MAX_FRAME_BYTES) {
-    throw new RangeError(
+    throw new ArgumentRangeError(
       `Cannot write '${path}' as it must be at most ${MAX_FRAME_BYTES} bytes: it has ${bytes.length}`,
     );
   }
   payload.set(name, 2);
   payload.set(bytes, 2 + name.length);
-  await naming(`Cannot write '${path}'`, link.request(FrameKind.put, payload));
+  try {
+    await link.request(FrameKind.put, payload);
+  } catch (cause) {
+    if (!(cause instanceof GuestRefusal)) throw cause;
+    throw new GuestFileError(`Cannot write '${path}' as ${cause.message}`, {
+      code: "file_unwritable",
+      cause,
+    });
+  }
 }
 
 /**
  * Reads one file of an interpreter's.
  *
- * @throws {Error} with the guest's words when it refuses.
+ * @throws {GuestFileError} with the guest's message when it refuses.
  */
 export async function getFile(link: GuestLink, path: string): Promise<Uint8Array> {
-  return await naming(`Cannot read '${path}'`, link.request(FrameKind.get, path));
+  try {
+    return await link.request(FrameKind.get, path);
+  } catch (cause) {
+    if (!(cause instanceof GuestRefusal)) throw cause;
+    const code = cause.isMissingFile ? "file_not_found" : "file_unreadable";
+    throw new GuestFileError(`Cannot read '${path}' as ${cause.message}`, { code, cause });
+  }
 }
 
 /** Reads files; those that are missing are left out. */
@@ -47,14 +62,4 @@ export async function getFiles(
     }
   }
   return files;
-}
-
-/** Puts what was tried before the words of a guest that refuses. */
-async function naming<T>(tried: string, work: Promise<T>): Promise<T> {
-  try {
-    return await work;
-  } catch (cause) {
-    if (!(cause instanceof Error) || cause.constructor !== Error) throw cause;
-    throw new Error(`${tried} as ${cause.message}`, { cause });
-  }
 }

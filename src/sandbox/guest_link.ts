@@ -1,14 +1,41 @@
 import { errorMessage, SandboxError } from "../errors.ts";
 import type { ChildEnd } from "./child.ts";
-import { type Frame, FrameKind } from "./protocol.ts";
+import { decodeLost, DoneStatus, type Frame, FrameKind } from "./protocol.ts";
 
-/** Why an interpreter is gone. */
-export interface Loss {
-  /** `closed`: its owner wants it no more; `killed`: it did not stop. */
-  readonly reason: "closed" | "killed" | "memory" | "cpu" | "protocol" | "crashed";
+/** The end of an interpreter, and its reason. */
+export interface Termination {
+  /**
+   * `closed`: its owner disposed or reset it. `killed`: it did not stop when interrupted. `memory`, `cpu`: it exceeded
+   * a limit. `protocol`: it sent an invalid frame. `damaged`: its process could not read the base image.
+   * `collateral`: its process was killed because of another interpreter. `crashed`: any other end.
+   */
+  readonly reason:
+    | "closed"
+    | "killed"
+    | "memory"
+    | "cpu"
+    | "protocol"
+    | "damaged"
+    | "collateral"
+    | "crashed";
   readonly message: string;
   /** True when the guest has ended by itself, and its process may live on. */
   readonly ended?: true;
+  /** Exit code from 0 to 255, when the guest says that its program ended the interpreter with one. */
+  readonly exitCode?: number;
+  /** Signal that ended the process, when this host did not kill it. */
+  readonly signal?: string;
+}
+
+/** The guest refused a request. The message is the guest's. */
+export class GuestRefusal extends Error {
+  /** True when the guest says that there is no file at the path. */
+  readonly isMissingFile: boolean;
+
+  constructor(message: string, options: { isMissingFile: boolean }) {
+    super(message);
+    this.isMissingFile = options.isMissingFile;
+  }
 }
 
 /** How long the guest may take for what is no exec: a file, a rewind. */
@@ -19,8 +46,8 @@ const decoder = new TextDecoder();
 
 /** What a {@linkcode GuestLink} needs of its sandbox. */
 export interface GuestLinkOptions {
-  /** Ends the interpreter that is lost. */
-  kill: (loss: Loss) => void;
+  /** Ends the terminated interpreter. */
+  kill: (termination: Termination) => void;
   thread?: string | undefined;
 }
 
@@ -40,9 +67,9 @@ export class GuestLink {
   readonly #pipe: GuestPipe;
   readonly #session: number;
   readonly #open = Promise.withResolvers<void>();
-  readonly #onLost = new Set<(loss: Loss) => void>();
-  readonly #kill: (loss: Loss) => void;
-  #loss: Loss | undefined;
+  readonly #onLost = new Set<(termination: Termination) => void>();
+  readonly #kill: (termination: Termination) => void;
+  #termination: Termination | undefined;
   #isOpen = false;
   #onFrame: ((frame: Frame) => void) | undefined;
 
@@ -56,7 +83,12 @@ export class GuestLink {
   }
 
   get alive(): boolean {
-    return this.#loss === undefined;
+    return this.#termination === undefined;
+  }
+
+  /** The end of the interpreter; undefined while it lives. */
+  get termination(): Termination | undefined {
+    return this.#termination;
   }
 
   get pid(): number | undefined {
@@ -69,9 +101,9 @@ export class GuestLink {
 
   /** Takes one frame of this session; one that nobody waits for is a breach of the protocol. */
   receive(frame: Frame): void {
-    if (this.#loss) return;
+    if (this.#termination) return;
     if (frame.kind === FrameKind.opened && !this.#isOpen) this.#opened();
-    else if (frame.kind === FrameKind.lost) this.lose(lossOfInterpreter(frame.payload));
+    else if (frame.kind === FrameKind.lost) this.lose(terminationOfGuest(frame.payload));
     else if (this.#onFrame) this.#guarded(frame, this.#onFrame);
     else {this.lose({
         reason: "protocol",
@@ -92,7 +124,7 @@ export class GuestLink {
   /**
    * Sends a request that is answered by one `done` frame, and gives what it carries.
    *
-   * @throws {Error} with the guest's words when it refuses.
+   * @throws {GuestRefusal} with the guest's message when it refuses.
    * @throws {SandboxError} when the interpreter is lost meanwhile.
    */
   async request(kind: FrameKind, payload: Uint8Array | string): Promise<Uint8Array> {
@@ -106,12 +138,15 @@ export class GuestLink {
       answer.resolve(frame.payload);
     };
     try {
-      const { done, loss } = await this.listen(onFrame, () => {
+      const { done, termination } = await this.listen(onFrame, () => {
         this.send(kind, payload);
         return this.unlessLost(answer.promise);
       });
-      if (!done) throw new SandboxError(loss.message);
-      if (done[0] !== 1) throw new Error(decoder.decode(done.subarray(1)));
+      if (!done) throw new SandboxError(termination.message);
+      if (done[0] !== DoneStatus.ok) {
+        const isMissingFile = done[0] === DoneStatus.notFound;
+        throw new GuestRefusal(decoder.decode(done.subarray(1)), { isMissingFile });
+      }
       return done.subarray(1);
     } finally {
       clearTimeout(timer);
@@ -119,10 +154,12 @@ export class GuestLink {
   }
 
   /** Waits for `work` or for the loss of the interpreter, whichever is first. */
-  async unlessLost<T>(work: Promise<T>): Promise<{ done: T; loss?: never } | { done?: never; loss: Loss }> {
-    if (this.#loss) return { loss: this.#loss };
-    const lost = Promise.withResolvers<{ loss: Loss }>();
-    const onLost = (loss: Loss) => lost.resolve({ loss });
+  async unlessLost<T>(
+    work: Promise<T>,
+  ): Promise<{ done: T; termination?: never } | { done?: never; termination: Termination }> {
+    if (this.#termination) return { termination: this.#termination };
+    const lost = Promise.withResolvers<{ termination: Termination }>();
+    const onLost = (termination: Termination) => lost.resolve({ termination });
     this.#onLost.add(onLost);
     try {
       return await Promise.race([work.then((done) => ({ done })), lost.promise]);
@@ -132,12 +169,12 @@ export class GuestLink {
   }
 
   /** Ends the interpreter, for good; only the first reason counts. */
-  lose(loss: Loss): void {
-    if (this.#loss) return;
-    this.#loss = loss;
-    this.#kill(loss);
-    this.#open.reject(new Error(loss.message));
-    this.#onLost.forEach((onLost) => onLost(loss));
+  lose(termination: Termination): void {
+    if (this.#termination) return;
+    this.#termination = termination;
+    this.#kill(termination);
+    this.#open.reject(new Error(termination.message));
+    this.#onLost.forEach((onLost) => onLost(termination));
   }
 
   #opened(): void {
@@ -158,15 +195,20 @@ export class GuestLink {
 /** What V8 says when a process ends for want of memory. */
 const OUT_OF_MEMORY = /out of memory|allocation failed|OOM|Cannot allocate|Failed to reserve/i;
 
-/** The words are the guest's own, so that they are no reason to believe anything but that it is gone. */
-function lossOfInterpreter(payload: Uint8Array): Loss {
-  const message = decoder.decode(payload.subarray(0, MAX_REASON_BYTES));
-  return { reason: "crashed", message, ended: true };
+/** The guest may lie about its end: message and exit code are shown, and change nothing else. */
+function terminationOfGuest(payload: Uint8Array): Termination {
+  const { reason, exitCode } = decodeLost(payload);
+  const message = decoder.decode(reason.subarray(0, MAX_REASON_BYTES));
+  return { reason: "crashed", message, ended: true, ...(exitCode !== undefined && { exitCode }) };
 }
 
-/** What the host makes of the end of a process that it did not kill itself. */
-export function lossOfChild({ code, signal, stderr }: ChildEnd): Loss {
-  if (signal === "SIGXCPU") return { reason: "cpu", message: "the process used up its CPU time" };
-  if (OUT_OF_MEMORY.test(stderr)) return { reason: "memory", message: "the process ran out of memory" };
-  return { reason: "crashed", message: `the process ended ${signal ? `by ${signal}` : `with code ${code}`}` };
+/** Returns the termination of the interpreters of a process that ended without being killed by this host. */
+export function terminationOf({ code, signal, stderr }: ChildEnd): Termination {
+  const by = signal === null ? {} : { signal };
+  if (signal === "SIGXCPU") return { ...by, reason: "cpu", message: "the process used up its CPU time" };
+  if (OUT_OF_MEMORY.test(stderr)) {
+    return { ...by, reason: "memory", message: "the process ran out of memory" };
+  }
+  const how = signal ? `by ${signal}` : `with code ${code}`;
+  return { ...by, reason: "crashed", message: `the process ended ${how}` };
 }

@@ -1,3 +1,4 @@
+import { SessionClosedError } from "../errors.ts";
 import type {
   ExecOptions,
   ExecResult,
@@ -22,7 +23,7 @@ export class Lease implements SessionLease {
   /** Stops what still runs and gives the session back; it is wiped before anybody else has it. */
   [Symbol.asyncDispose](): Promise<void> {
     if (!this.#end.signal.aborted) {
-      this.#end.abort(new Error("Cannot use session as its lease is over"));
+      this.#end.abort(new SessionClosedError("Cannot use session as its lease is over"));
       this.#giveBack();
     }
     return Promise.resolve();

@@ -161,8 +161,8 @@ export class SandboxPool implements SessionPool, AsyncDisposable {
 
   /** Tells one of those who wait that their session is lost, or all of them where no process can be had. */
   async #tell({ sandbox }: Process, error: unknown): Promise<void> {
-    const isHopeless = await sandbox.then(() => false, () => true);
-    for (const { fail } of this.#waiters.splice(0, isHopeless ? this.#waiters.length : 1)) fail(error);
+    const startFailed = await sandbox.then(() => false, () => true);
+    for (const { fail } of this.#waiters.splice(0, startFailed ? this.#waiters.length : 1)) fail(error);
     if (this.#waiters.length > 0) this.#fill();
   }
 

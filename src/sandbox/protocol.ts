@@ -49,9 +49,9 @@ export const FrameKind = {
   call: 36,
   /** Guest: the exec is over. JSON. */
   result: 37,
-  /** Guest: `put`, `get` or `rewind` is done. `u8 ok | contents or error text`. */
+  /** Guest: `put`, `get` or `rewind` is done. `u8 status | contents or error text`; see {@linkcode DoneStatus}. */
   done: 38,
-  /** Guest: the interpreter is gone, and why. Text. */
+  /** Guest: the interpreter is gone, and why. `u8 has exit code | u8 exit code | text`. */
   lost: 39,
   /** Guest: the assets are damaged or missing. Text. */
   damaged: 40,
@@ -63,6 +63,25 @@ export const FrameKind = {
 
 /** One of the numbers in {@linkcode FrameKind}. */
 export type FrameKind = (typeof FrameKind)[keyof typeof FrameKind];
+
+/** First byte of a `done` frame. The host takes every other value for `failed`. */
+export const DoneStatus = {
+  failed: 0,
+  ok: 1,
+  /** There is no file at the path. */
+  notFound: 2,
+} as const;
+
+/** Returns the payload of a `lost` frame. */
+export function encodeLost(reason: Uint8Array | string, exitCode?: number): Uint8Array<ArrayBuffer> {
+  const text = typeof reason === "string" ? encoder.encode(reason) : reason;
+  return join([new Uint8Array([exitCode === undefined ? 0 : 1, exitCode ?? 0]), text]);
+}
+
+/** Takes the payload of a `lost` frame apart. The exit code is from 0 to 255. */
+export function decodeLost(payload: Uint8Array): { reason: Uint8Array; exitCode: number | undefined } {
+  return { reason: payload.subarray(2), exitCode: payload[0] === 1 ? payload[1] : undefined };
+}
 
 /** A frame taken apart; `payload` is a view that the next read may overwrite unless copied. */
 export interface Frame {

@@ -6,13 +6,13 @@ import { defaultCacheDir } from "./cache_dir.ts";
 import { Child } from "./child.ts";
 import { Closings } from "./closings.ts";
 import { childCommand, childEnvironment } from "./command.ts";
-import { GuestLink, type Loss, lossOfChild } from "./guest_link.ts";
-import { DAMAGED, DamagedImage, isPassing, NEIGHBOUR, openFault } from "./open_fault.ts";
+import { GuestLink, type Termination, terminationOf } from "./guest_link.ts";
 import { activeLayers, detectLayers, type Layer, type LayerReport } from "./layers.ts";
 import { bootMounts } from "./mounts.ts";
 import type { Profile } from "./profile.ts";
 import { type Frame, FrameKind } from "./protocol.ts";
 import { type LinkSource, Session } from "./session.ts";
+import { COLLATERAL_KILL, DAMAGED_IMAGE, DamagedImageError, isRetryable, startError } from "./start_error.ts";
 
 /** What a sandbox is started with. */
 export interface SandboxOptions {
@@ -118,8 +118,8 @@ export class Sandbox implements AsyncDisposable, LinkSource {
       try {
         return await this.#openOnce(seed);
       } catch (error) {
-        if (!isPassing(error) || attempt === OPEN_ATTEMPTS) throw error;
-        if (error instanceof DamagedImage) await this.#rebuildImage();
+        if (!isRetryable(error) || attempt === OPEN_ATTEMPTS) throw error;
+        if (error instanceof DamagedImageError) await this.#rebuildImage();
       }
     }
   }
@@ -144,7 +144,7 @@ export class Sandbox implements AsyncDisposable, LinkSource {
     const running = this.#process();
     const number = this.#lastSession = this.#lastSession % 65535 + 1;
     const link = new GuestLink(running.child, number, {
-      kill: (loss) => this.#end(running, number, loss),
+      kill: (termination) => this.#end(running, number, termination),
       thread: this.profile.sessionsPerProcess > 1 ? `worker-${++running.started}` : undefined,
     });
     running.links.set(number, link);
@@ -159,7 +159,9 @@ export class Sandbox implements AsyncDisposable, LinkSource {
     } catch (cause) {
       const end = this.#running === running ? undefined : await running.child.ended;
       if (this.#disposed) throw new SandboxError("Cannot open session as the sandbox is disposed");
-      throw openFault(cause, end);
+      const { termination } = link;
+      if (termination === undefined) throw cause;
+      throw startError(termination, { cause, stderr: end?.stderr });
     } finally {
       clearTimeout(timer);
     }
@@ -179,7 +181,7 @@ export class Sandbox implements AsyncDisposable, LinkSource {
     child.ended.then((end) => {
       this.#forget(running);
       closings.takeAll();
-      for (const link of links.values()) link.lose(lossOfChild(end));
+      for (const link of links.values()) link.lose(terminationOf(end));
     });
     return this.#running = running;
   }
@@ -201,8 +203,9 @@ export class Sandbox implements AsyncDisposable, LinkSource {
     const link = running.links.get(frame.session);
     if (link) return link.receive(frame);
     if (running.closings.has(frame.session)) return;
-    const damaged = frame.kind === FrameKind.damaged && frame.session === 0;
-    const message = damaged ? DAMAGED : `the child sent frame ${frame.kind} for no session`;
+    const isDamaged = frame.kind === FrameKind.damaged && frame.session === 0;
+    if (isDamaged) return this.#kill(running, DAMAGED_IMAGE);
+    const message = `the child sent frame ${frame.kind} for no session`;
     this.#kill(running, { reason: "protocol", message });
   }
 
@@ -210,26 +213,26 @@ export class Sandbox implements AsyncDisposable, LinkSource {
    * Ends one interpreter. Where others live beside it, one that can still hear is told to close. One that
    * cannot ends with its process, and so do the others: nothing else stops a thread for certain.
    */
-  #end(running: Running, number: number, loss: Loss): void {
+  #end(running: Running, number: number, termination: Termination): void {
     running.links.delete(number);
     const shared = this.profile.sessionsPerProcess > 1 && this.#running === running;
-    if (shared && loss.ended) return;
-    if (!shared || loss.reason !== "closed") return this.#kill(running, NEIGHBOUR);
+    if (shared && termination.ended) return;
+    if (!shared || termination.reason !== "closed") return this.#kill(running, COLLATERAL_KILL);
     running.closings.add(number, {
       graceMs: CLOSE_TIMEOUT_MS,
-      onStuck: () => this.#kill(running, NEIGHBOUR),
+      onStuck: () => this.#kill(running, COLLATERAL_KILL),
     });
     running.child.send(FrameKind.interrupt, number);
     running.child.send(FrameKind.close, number);
   }
 
   /** Ends a process and all that lives in it. */
-  #kill(running: Running, loss: Loss): void {
+  #kill(running: Running, termination: Termination): void {
     const lost = [...running.links.values()];
     running.links.clear();
     this.#forget(running);
     running.child.kill();
-    for (const link of lost) link.lose(loss);
+    for (const link of lost) link.lose(termination);
   }
 
   #forget(running: Running): void {

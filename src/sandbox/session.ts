@@ -1,5 +1,6 @@
 import { abortable } from "../async/abort.ts";
 import { SerialQueue } from "../async/semaphore.ts";
+import { SessionClosedError } from "../errors.ts";
 import type {
   ExecOptions,
   ExecResult,
@@ -217,6 +218,6 @@ export class Session implements PythonSession {
   }
 
   #requireUsable(): void {
-    if (this.#disposed) throw new Error("Cannot use session as it is disposed");
+    if (this.#disposed) throw new SessionClosedError("Cannot use session as it is disposed");
   }
 }

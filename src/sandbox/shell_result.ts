@@ -1,5 +1,5 @@
 import type { ShellDeadline, ShellResult } from "./exec.ts";
-import { floodError, limitError, lossResult } from "./exec_result.ts";
+import { floodError, limitError, terminationResult } from "./exec_result.ts";
 import type { ExecEnd, StopReason } from "./exec_run.ts";
 import type { GuestShellResult } from "./guest_frames.ts";
 import type { Limits } from "./limits.ts";
@@ -36,7 +36,7 @@ export function shellResult(
     return { ...outcome, status: "timeout", deadline, error: limitError("command", stopped, options) };
   }
   if (!result) {
-    const lost = lossResult(end.loss ?? { reason: "crashed", message: "no result" }, outcome);
+    const lost = terminationResult(end.termination ?? { reason: "crashed", message: "no result" }, outcome);
     return lost.status === "timeout" ? { ...lost, deadline: "cpu" } : lost;
   }
   if (result.flooded) return { ...outcome, status: "output", error: floodError("command", options.limits) };

@@ -8,7 +8,7 @@ import { workerModules } from "./guest_sources.ts";
 import { exportNames, imagePlan, restoredWasm } from "./image_plan.ts";
 import { wasmPages } from "./rlimits.ts";
 import type { Profile } from "./profile.ts";
-import { type Frame, FrameKind, FrameSplitter, join } from "./protocol.ts";
+import { decodeLost, type Frame, FrameKind, FrameSplitter, join } from "./protocol.ts";
 
 const BUILD_SESSION = 1;
 const BUILD_TIMEOUT_MS = 300_000;
@@ -51,7 +51,7 @@ async function builtImage(
   const receive = ({ kind, payload }: Frame) => {
     if (kind === FrameKind.image) pieces.push(payload);
     else if (kind === FrameKind.opened) resolve(JSON.parse(decoder.decode(payload)));
-    else if (kind === FrameKind.lost) reject(new Error(decoder.decode(payload)));
+    else if (kind === FrameKind.lost) reject(new Error(decoder.decode(decodeLost(payload).reason)));
   };
   const worker = new WorkerLink(BUILD_SESSION, (bytes) => splitter.push(bytes).forEach(receive));
   const loaderUrl = blobUrl(EMBEDDED_PYODIDE.loader as Uint8Array<ArrayBuffer>);

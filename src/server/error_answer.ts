@@ -1,9 +1,10 @@
 import { HTTPException } from "hono/http-exception";
 import type { z } from "zod";
-import { type Fault, HTTP_STATUS, ServerError, sessionError } from "./server_error.ts";
+import { type ErrorCode, errorCodeOf } from "../wire/error_codes.ts";
+import { ServerError, sessionError, toErrorBody } from "./server_error.ts";
 
 /** What is told of requests that were refused before they were looked at. */
-const REFUSED: Partial<Record<Fault, string>> = {
+const REFUSED: Partial<Record<ErrorCode, string>> = {
   malformed: "The body must be JSON",
   unsupported: "The body must be JSON and say so: send the header 'content-type: application/json'",
 };
@@ -16,15 +17,14 @@ export function missing({ method, path }: { method: string; path: string }, inde
 
 /** The answer to a request that failed, in the words of the server's own API. */
 export function errorAnswer(error: ServerError): Response {
-  const body = { error: { type: error.fault, message: error.message } };
-  return Response.json(body, { status: error.status, headers: errorHeaders(error) });
+  return Response.json({ error: toErrorBody(error) }, { status: error.status, headers: errorHeaders(error) });
 }
 
 /** The headers that go with a failure. */
-export function errorHeaders({ fault, retryAfter }: ServerError): Record<string, string> {
+export function errorHeaders({ code, retryAfter }: ServerError): Record<string, string> {
   return {
     ...(retryAfter !== undefined && { "retry-after": String(retryAfter) }),
-    ...(fault === "unauthorized" && { "www-authenticate": "Bearer" }),
+    ...(code === "unauthorized" && { "www-authenticate": "Bearer" }),
   };
 }
 
@@ -32,19 +32,14 @@ export function errorHeaders({ fault, retryAfter }: ServerError): Record<string,
 export function asServerError(error: unknown): ServerError {
   if (error instanceof ServerError) return error;
   if (error instanceof HTTPException) {
-    const fault = faultOf(error.status);
-    return new ServerError(fault, REFUSED[fault] ?? "The request is refused", { cause: error });
+    const code = errorCodeOf(error.status) ?? "malformed";
+    return new ServerError(code, REFUSED[code] ?? "The request is refused", { cause: error });
   }
   return sessionError(error);
 }
 
-/** What is wrong with a request, one line for each fault. */
+/** What is wrong with a request, one line for each issue. */
 export function invalidRequest(error: z.core.$ZodError): ServerError {
   const lines = error.issues.map(({ path, message }) => `${path.join(".") || "the request"}: ${message}`);
   return new ServerError("invalid", lines.slice(0, 16).join("; "));
-}
-
-function faultOf(status: number): Fault {
-  const found = Object.entries(HTTP_STATUS).find(([, known]) => known === status);
-  return (found?.[0] ?? "malformed") as Fault;
 }

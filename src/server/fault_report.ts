@@ -8,8 +8,8 @@ import { asServerError } from "./error_answer.ts";
 export function faultReport(onFault: (error: unknown) => void): (thrown: unknown) => void {
   const told = new WeakSet<object>();
   return (thrown) => {
-    const { fault, cause } = asServerError(thrown);
-    if (fault !== "internal" && !(cause instanceof SandboxError)) return;
+    const { code, cause } = asServerError(thrown);
+    if (code !== "internal" && !(cause instanceof SandboxError)) return;
     const isObject = typeof cause === "object" && cause !== null;
     if (isObject && told.has(cause)) return;
     if (isObject) told.add(cause);

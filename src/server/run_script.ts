@@ -4,9 +4,6 @@ import type { LiveSession } from "./live_session.ts";
 /** What a program is called that came without a name. */
 export const MAIN = "main.py";
 
-/** What an interpreter says that `os._exit`, or a signal of its own, has ended. */
-const ENDED = /^Program terminated with exit\((\d+)\)$/;
-
 /** Runs a program as a process of its own would. The session is not to be used for another one. */
 export async function runScript(
   session: LiveSession,
@@ -14,10 +11,7 @@ export async function runScript(
   { argv = [MAIN], ...options }: ExecOptions,
 ): Promise<ExecResult> {
   const result = await session.exec(code, { ...options, argv });
-  if (result.status !== "crashed") return result;
-  const ended = ENDED.exec(result.error.message);
-  if (ended === null) return result;
-  const { error: _, ...outcome } = result;
-  const exitCode = Number(ended[1]) & 255;
+  if (result.status !== "crashed" || result.exitCode === undefined) return result;
+  const { error: _, exitCode, ...outcome } = result;
   return exitCode === 0 ? { ...outcome, status: "ok" } : { ...outcome, status: "exited", exitCode };
 }

@@ -1,63 +1,75 @@
-import { SandboxError } from "../errors.ts";
+import {
+  GuestFileError,
+  type GuestFileErrorCode,
+  isArgumentError,
+  SandboxError,
+  SessionClosedError,
+} from "../errors.ts";
+import { type ErrorCode, HTTP_STATUS } from "../wire/error_codes.ts";
 
-/** The HTTP status of each way in which a request can fail. */
-export const HTTP_STATUS = {
-  malformed: 400,
-  unauthorized: 401,
-  forbidden: 403,
-  not_found: 404,
-  too_slow: 408,
-  conflict: 409,
-  too_large: 413,
-  unsupported: 415,
-  invalid: 422,
-  busy: 429,
-  headers_too_large: 431,
-  internal: 500,
-  unavailable: 503,
-  timeout: 504,
-} as const;
+/** Options of {@linkcode ServerError}. */
+export interface ServerErrorOptions extends ErrorOptions {
+  /** Seconds after which the client may retry. */
+  retryAfter?: number;
+  /** Which access to a file of a session failed. */
+  reason?: GuestFileErrorCode;
+}
 
-/** Why a request failed. */
-export type Fault = keyof typeof HTTP_STATUS;
-
-/** What whoever asked is told; the cause stays on the host. */
+/** An error whose code and message are sent to the client. The cause stays on the host. */
 export class ServerError extends Error {
   override readonly name = "ServerError";
-  readonly fault: Fault;
-  /** Seconds after which it is worth asking again. */
+  readonly code: ErrorCode;
+  /** Seconds after which the client may retry. */
   readonly retryAfter: number | undefined;
+  /** Which access to a file of a session failed. */
+  readonly reason: GuestFileErrorCode | undefined;
 
-  constructor(fault: Fault, message: string, options: ErrorOptions & { retryAfter?: number } = {}) {
+  constructor(code: ErrorCode, message: string, options: ServerErrorOptions = {}) {
     super(message, options);
-    this.fault = fault;
+    this.code = code;
     this.retryAfter = options.retryAfter;
+    this.reason = options.reason;
   }
 
-  get status(): (typeof HTTP_STATUS)[Fault] {
-    return HTTP_STATUS[this.fault];
+  get status(): (typeof HTTP_STATUS)[ErrorCode] {
+    return HTTP_STATUS[this.code];
   }
 }
 
-/** How refusals that are worded for the caller begin; an engine words its own otherwise. */
-const REFUSAL = /^Cannot (exec|run|seed|reset|use path|write|grant|take|step) /;
+/** JSON of an error of `/v1`. */
+export interface ErrorBody {
+  type: ErrorCode;
+  message: string;
+  reason?: GuestFileErrorCode;
+}
+
+/** Returns the JSON of an error of `/v1`. */
+export function toErrorBody({ code, message, reason }: ServerError): ErrorBody {
+  return { type: code, message, ...(reason !== undefined && { reason }) };
+}
+
+const FILE_ERRORS: Readonly<Record<GuestFileErrorCode, ErrorCode>> = {
+  file_not_found: "not_found",
+  file_unreadable: "not_found",
+  file_unwritable: "invalid",
+};
 
 /**
- * What a session threw, as whoever asked may see it. A session words its refusals for the caller; what a
- * sandbox says when it breaks names places of the host, and what is no refusal is a fault of the server.
+ * Converts an error of a session into one that may be sent to the client. Argument errors and file errors keep their
+ * message, which is written for the client. A message of a broken sandbox or of an unexpected error may hold names of
+ * the host, so the client gets a general one.
  */
 export function sessionError(error: unknown): ServerError {
   if (error instanceof ServerError) return error;
-  if ((error instanceof TypeError || error instanceof RangeError) && REFUSAL.test(error.message)) {
-    return new ServerError("invalid", error.message, { cause: error });
-  }
+  if (isArgumentError(error)) return new ServerError("invalid", error.message, { cause: error });
   if (error instanceof SandboxError) {
     return new ServerError("unavailable", "The sandbox failed", { cause: error, retryAfter: 1 });
   }
-  const message = error instanceof Error && error.constructor === Error ? error.message : "";
-  if (message.startsWith("Cannot read ")) return new ServerError("not_found", message, { cause: error });
-  if (message.startsWith("Cannot write ")) return new ServerError("invalid", message, { cause: error });
-  if (message.startsWith("Cannot use session ")) {
+  if (error instanceof GuestFileError) {
+    const { code, message } = error;
+    return new ServerError(FILE_ERRORS[code], message, { cause: error, reason: code });
+  }
+  if (error instanceof SessionClosedError) {
     return new ServerError("conflict", "The session has ended", { cause: error });
   }
   if (error instanceof DOMException && error.name === "AbortError") {

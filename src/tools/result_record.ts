@@ -14,7 +14,7 @@ export function resultRecord(number: number, result: ExecResult): string {
     stdout,
     stderr,
     ...("value" in result && { value: result.value }),
-    ...("exitCode" in result && { exit_code: result.exitCode }),
+    ...(result.status === "exited" && { exit_code: result.exitCode }),
     ...("error" in result && { error: result.error }),
     truncated,
     state_kept: stateKept,

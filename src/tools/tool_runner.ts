@@ -1,5 +1,5 @@
 import { CallTimeoutError, requireTimeout, runWithTimeout } from "../async/abort.ts";
-import { errorMessage, ToolError } from "../errors.ts";
+import { ArgumentRangeError, errorMessage, ToolError } from "../errors.ts";
 import { RateLimiter } from "./rate_limiter.ts";
 import type { Tool } from "./tool.ts";
 import { checkArguments } from "./tool_arguments.ts";
@@ -82,7 +82,9 @@ export class ToolRunner {
     const { timeoutMs = DEFAULT_TIMEOUT_MS, maxCalls = DEFAULT_MAX_CALLS } = options;
     requireTimeout(timeoutMs, "run tools");
     if (!(maxCalls >= 1)) {
-      throw new RangeError(`Cannot run tools as 'maxCalls' must be >= 1: current value is ${maxCalls}`);
+      throw new ArgumentRangeError(
+        `Cannot run tools as 'maxCalls' must be >= 1: current value is ${maxCalls}`,
+      );
     }
     this.#find = find;
     this.#options = options;

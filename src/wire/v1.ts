@@ -44,7 +44,8 @@ export const execResult = z.object({
   stderr: z.string(),
   value: z.string().exactOptional().describe("repr of the last expression, unless that is None"),
   error: guestError.exactOptional(),
-  exitCode: z.number().int().exactOptional(),
+  exitCode: z.number().int().exactOptional()
+    .describe("with exited; with crashed, if the program ended the interpreter with an exit code"),
   durationMs: z.number(),
   stateKept: z.boolean().describe(
     "false when the interpreter was lost and the next program meets a fresh one",
@@ -109,7 +110,12 @@ export const fileList = z.object({
 }).meta({ id: "FileList" });
 
 /** The reason why a request failed. */
-export const requestError = z.object({ type: z.string(), message: z.string() });
+export const requestError = z.object({
+  type: z.string(),
+  message: z.string(),
+  reason: z.string().exactOptional()
+    .describe("file_not_found, file_unreadable or file_unwritable, if a file of a session was the cause"),
+});
 
 /** The response to a request that failed. */
 export const failure = z.object({ error: requestError }).meta({ id: "Failure" });

@@ -2,6 +2,7 @@ import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/
 import {
   ChatEnv,
   type ExecResult,
+  GuestFileError,
   PythonInterpreter,
   rollout,
   scriptedPolicy,
@@ -109,9 +110,20 @@ export const SESSION_POOL_CONTRACT: Readonly<Record<string, Case>> = {
     const bytes = Uint8Array.from({ length: 300_000 }, (_, at) => at % 251);
     await session.writeFile("deep/er/ä b.bin", bytes);
     assertEquals(await session.readFile("deep/er/ä b.bin"), bytes);
-    const missing = await assertRejects(() => session.readFile("none"), Error, "Cannot read 'none'");
-    const folder = await assertRejects(() => session.writeFile("deep", "a"), Error, "Cannot write 'deep'");
-    assertEquals([missing.constructor, folder.constructor], [Error, Error]);
+    const missing = await assertRejects(() => session.readFile("none"), GuestFileError, "Cannot read 'none'");
+    const inFile = await assertRejects(() => session.readFile("deep/er/ä b.bin/c"), GuestFileError);
+    const folder = await assertRejects(() => session.readFile("deep"), GuestFileError, "is not a file");
+    const unwritten = await assertRejects(
+      () => session.writeFile("deep", "a"),
+      GuestFileError,
+      "Cannot write 'deep'",
+    );
+    assertEquals([missing.code, inFile.code, folder.code, unwritten.code], [
+      "file_not_found",
+      "file_not_found",
+      "file_unreadable",
+      "file_unwritable",
+    ]);
     for (const path of ["../a", "/etc/passwd", "", "a\\b"]) {
       await assertRejects(() => session.readFile(path), TypeError, "Cannot use path");
       await assertRejects(() => session.writeFile(path, ""), TypeError, "Cannot use path");

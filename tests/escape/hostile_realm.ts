@@ -7,7 +7,7 @@ import { childCommand, childEnvironment } from "../../src/sandbox/command.ts";
 import type { GuestModule } from "../../src/sandbox/guest_sources.ts";
 import { activeLayers, detectLayers, type Layer } from "../../src/sandbox/layers.ts";
 import { loadProfile, type Profile } from "../../src/sandbox/profile.ts";
-import { FrameKind } from "../../src/sandbox/protocol.ts";
+import { decodeLost, FrameKind } from "../../src/sandbox/protocol.ts";
 import { watchProcess } from "../../src/sandbox/watchdog.ts";
 import type { Payload } from "./payloads.ts";
 
@@ -74,7 +74,8 @@ export class HostileRealm {
       layers: this.#layers,
     });
     const child = new Child({ ...command, env: childEnvironment() }, ({ kind, payload }) => {
-      const text = new TextDecoder().decode(payload);
+      const reason = kind === FrameKind.lost ? decodeLost(payload).reason : payload;
+      const text = new TextDecoder().decode(reason);
       if (kind === FrameKind.opened) onTold(text);
       else if (kind === FrameKind.lost || kind === FrameKind.damaged) onTold(JSON.stringify({ lost: text }));
     });

@@ -1,5 +1,5 @@
 import { Child } from "../../src/sandbox/child.ts";
-import { GuestLink, lossOfChild } from "../../src/sandbox/guest_link.ts";
+import { GuestLink, terminationOf } from "../../src/sandbox/guest_link.ts";
 import type { Layer } from "../../src/sandbox/layers.ts";
 import type { Profile } from "../../src/sandbox/profile.ts";
 import { encodeFrame, FrameKind } from "../../src/sandbox/protocol.ts";
@@ -50,7 +50,7 @@ export class HostileSource implements LinkSource, AsyncDisposable {
     const env = { DENO_DIR: "/proc/nope", DENO_NO_UPDATE_CHECK: "1" };
     const child: Child = new Child({ program: Deno.execPath(), args, env }, (frame) => link.receive(frame));
     const link = new GuestLink(child, SESSION, { kill: () => child.kill() });
-    child.ended.then((end) => link.lose(lossOfChild(end)));
+    child.ended.then((end) => link.lose(terminationOf(end)));
     this.#children.push(child);
     link.send(FrameKind.open, "{}");
     await link.opened;

@@ -1,7 +1,13 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes, assertThrows } from "@std/assert";
 import { parseCall, parseResult } from "../../src/sandbox/guest_frames.ts";
 import { parseProfile, type Profile } from "../../src/sandbox/profile.ts";
-import { encodeFrame, FrameKind, FrameSplitter, MAX_FRAME_BYTES } from "../../src/sandbox/protocol.ts";
+import {
+  encodeFrame,
+  encodeLost,
+  FrameKind,
+  FrameSplitter,
+  MAX_FRAME_BYTES,
+} from "../../src/sandbox/protocol.ts";
 import { Session } from "../../src/sandbox/session.ts";
 import { concat, frame, HostileSource, result } from "./hostile_source.ts";
 
@@ -155,7 +161,7 @@ Deno.test("Session.exec() believes nothing of a guest that answers twice", async
 Deno.test("Session.exec() does not take an early 'opened' for an answer", async () => {
   await using source = await HostileSource.create(
     profile(),
-    concat(frame("opened"), frame("opened", "{}"), frame("lost", "over")),
+    concat(frame("opened"), frame("opened", "{}"), frame("lost", encodeLost("over"))),
   );
   await using session = new Session(source);
   const ended = await session.exec("1");
@@ -164,7 +170,7 @@ Deno.test("Session.exec() does not take an early 'opened' for an answer", async 
 });
 
 Deno.test("Session.exec() does not take a guest's word for the cause of its crash", async () => {
-  await using source = await HostileSource.create(profile(), frame("lost", "out of memory"));
+  await using source = await HostileSource.create(profile(), frame("lost", encodeLost("out of memory")));
   await using session = new Session(source);
   const ended = await session.exec("1");
   assert(ended.status === "crashed" && ended.error.message === "out of memory");

@@ -117,7 +117,7 @@ Deno.test("who waits for a session that another opens has one, though the other 
   });
   const gone = new AbortController();
   const { sessions } = server;
-  const left = sessions.named("a", { owner: "", signal: gone.signal }).catch(({ fault }) => fault);
+  const left = sessions.named("a", { owner: "", signal: gone.signal }).catch(({ code }) => code);
   await first.promise;
   const stays = sessions.named("a", { owner: "", signal: new AbortController().signal });
   gone.abort();

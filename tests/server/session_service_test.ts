@@ -11,22 +11,22 @@ function service(options: Partial<SessionServiceOptions> = {}): SessionService {
   return new SessionService({ pool: new FakePool(), metrics: new Metrics(), maxSessions: 1, ...options });
 }
 
-async function fault(work: Promise<unknown>): Promise<[string, number | undefined]> {
-  const { fault, retryAfter } = await assertRejects(() => work, ServerError);
-  return [fault, retryAfter];
+async function failure(work: Promise<unknown>): Promise<[string, number | undefined]> {
+  const { code, retryAfter } = await assertRejects(() => work, ServerError);
+  return [code, retryAfter];
 }
 
 Deno.test("SessionService.create() turns away who comes when the line is full, and says when to come again", async () => {
   await using sessions = service({ queue: 0 });
   await sessions.create({ owner: "", signal });
-  assertEquals(await fault(sessions.create({ owner: "", signal })), ["busy", 1]);
+  assertEquals(await failure(sessions.create({ owner: "", signal })), ["busy", 1]);
 });
 
 Deno.test("SessionService.create() gives one owner no more than its share", async () => {
   await using sessions = service({ maxSessions: 3, maxSessionsEach: 2, waitMs: 20 });
   await sessions.create({ owner: "a", signal });
   await sessions.create({ owner: "a", signal });
-  assertEquals(await fault(sessions.create({ owner: "a", signal })), ["timeout", 1]);
+  assertEquals(await failure(sessions.create({ owner: "a", signal })), ["timeout", 1]);
   await sessions.create({ owner: "b", signal });
 });
 
@@ -57,7 +57,7 @@ Deno.test("SessionService.create() makes room in a full line for an owner who wa
       await using _session = await sessions.create({ owner, signal });
       outcomes.push(`${owner} came`);
     } catch (error) {
-      outcomes.push(`${owner} ${error instanceof ServerError && error.fault}`);
+      outcomes.push(`${owner} ${error instanceof ServerError && error.code}`);
     }
   };
   const waits = ["a", "a", "a", "b", "b", "a"].map(wait);
@@ -71,7 +71,7 @@ Deno.test("SessionService.create() makes room in a full line for an owner who wa
 Deno.test("SessionService.create() gives up when none is free for too long", async () => {
   await using sessions = service({ waitMs: 20 });
   const first = await sessions.create({ owner: "", signal });
-  assertEquals(await fault(sessions.create({ owner: "", signal })), ["timeout", 1]);
+  assertEquals(await failure(sessions.create({ owner: "", signal })), ["timeout", 1]);
   await first[Symbol.asyncDispose]();
   await sessions.create({ owner: "", signal });
 });
@@ -80,7 +80,7 @@ Deno.test("SessionService.create() leaves the line when whoever waits goes away"
   await using sessions = service();
   await using first = await sessions.create({ owner: "", signal });
   const gone = new AbortController();
-  const waits = fault(sessions.create({ owner: "", signal: gone.signal }));
+  const waits = failure(sessions.create({ owner: "", signal: gone.signal }));
   gone.abort();
   assertEquals(await waits, ["unavailable", undefined]);
   await first[Symbol.asyncDispose]();
@@ -98,7 +98,10 @@ Deno.test("SessionService.create() keeps nothing for whoever has gone when a ses
     },
   };
   await using sessions = service({ pool: late });
-  assertEquals(await fault(sessions.create({ owner: "", signal: gone.signal })), ["unavailable", undefined]);
+  assertEquals(await failure(sessions.create({ owner: "", signal: gone.signal })), [
+    "unavailable",
+    undefined,
+  ]);
   assertEquals([pool.alive, sessions.list("").length], [0, 0]);
 });
 
@@ -116,7 +119,7 @@ Deno.test("a session that may end for another one does so when no place is free,
   assertEquals([busy.ended, left.ended, used.ended], [false, true, false]);
   await sessions.create({ owner: "", signal });
   assertEquals([busy.ended, used.ended], [false, true]);
-  assertEquals(await fault(sessions.create({ owner: "", signal })), ["timeout", 1]);
+  assertEquals(await failure(sessions.create({ owner: "", signal })), ["timeout", 1]);
   sleeping.resolve();
   await run;
 });
@@ -131,7 +134,7 @@ Deno.test("SessionService.create() ends an unused session that may give way, and
   await Promise.all([own.exec("1"), others.exec("1")]);
   await using _third = await sessions.create({ owner: "a", signal });
   assertEquals([own.ended, others.ended], [true, false]);
-  assertEquals(await fault(sessions.create({ owner: "a", signal })), ["timeout", 1]);
+  assertEquals(await failure(sessions.create({ owner: "a", signal })), ["timeout", 1]);
   assertEquals(others.ended, false);
 });
 
@@ -158,7 +161,7 @@ Deno.test("SessionService.find() gives a session to nobody but its owner", async
   const { id } = await sessions.create({ owner: "a", signal });
   assertEquals(sessions.find(id, "a").id, id);
   assertEquals(sessions.list("b"), []);
-  assertEquals(await fault((async () => await sessions.find(id, "b"))()), ["not_found", undefined]);
+  assertEquals(await failure((async () => await sessions.find(id, "b"))()), ["not_found", undefined]);
 });
 
 Deno.test("a session that nobody uses ends, and one that works does not", async () => {
@@ -170,7 +173,7 @@ Deno.test("a session that nobody uses ends, and one that works does not", async 
   const session = await sessions.create({ owner: "", signal });
   assertEquals((await session.exec("long")).status, "ok");
   while (pool.alive > 0) await new Promise((resolve) => setTimeout(resolve, 5));
-  assertEquals(await fault(session.exec("late")), ["conflict", undefined]);
+  assertEquals(await failure(session.exec("late")), ["conflict", undefined]);
   assertEquals(sessions.list(""), []);
 });
 
@@ -180,7 +183,7 @@ Deno.test("a session that too many wait for turns the next away", async () => {
   await using sessions = service({ pool });
   const session = await sessions.create({ owner: "", signal });
   const waiting = Array.from({ length: 64 }, () => session.exec("1"));
-  assertEquals(await fault(session.exec("1")), ["busy", 1]);
+  assertEquals(await failure(session.exec("1")), ["busy", 1]);
   resolve();
   await Promise.all(waiting);
 });
@@ -189,11 +192,11 @@ Deno.test("disposing a SessionService ends its sessions and tells who waits for 
   const pool = new FakePool();
   const sessions = service({ pool });
   await sessions.create({ owner: "", signal });
-  const waits = fault(sessions.create({ owner: "", signal }));
+  const waits = failure(sessions.create({ owner: "", signal }));
   await sessions[Symbol.asyncDispose]();
   assertEquals(await waits, ["unavailable", undefined]);
   assertEquals(pool.alive, 0);
-  assertEquals(await fault(sessions.create({ owner: "", signal })), ["unavailable", undefined]);
+  assertEquals(await failure(sessions.create({ owner: "", signal })), ["unavailable", undefined]);
 });
 
 Deno.test("a request that comes again with its id has the same answer, and is done once", async () => {

@@ -1,4 +1,4 @@
-import { SandboxError } from "../../errors.ts";
+import { ArgumentRangeError, SandboxError } from "../../errors.ts";
 import type { SessionLease } from "../../sandbox/exec.ts";
 import { STOP, type UserSimulator } from "../../users/user_simulator.ts";
 import {
@@ -121,7 +121,7 @@ export class TauBenchEnv implements ToolUserEnv {
   async reset(taskIndex: number, options: ToolUserResetOptions = {}): Promise<ToolUserReset> {
     const task = Number.isInteger(taskIndex) ? this.#tasks[taskIndex] : undefined;
     if (!task) {
-      throw new RangeError(
+      throw new ArgumentRangeError(
         `Cannot reset ${this.name} as the task index must be a whole number from 0 to ${
           this.taskCount - 1
         }: current value is ${taskIndex}`,

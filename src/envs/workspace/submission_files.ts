@@ -1,3 +1,4 @@
+import { GuestFileError } from "../../errors.ts";
 import type { PythonSession } from "../../sandbox/exec.ts";
 import type { Submission } from "./evaluation.ts";
 import listFolder from "./guest/list_folder.py" with { type: "text" };
@@ -18,7 +19,6 @@ const MAX_FILES = 1_000;
 const MAX_BYTES = 64 * 1024 * 1024;
 const MAX_PATH_CHARACTERS = 1_000;
 const LISTING_TIMEOUT_MS = 20_000;
-const MISSING = /(?:no such file or directory|not a directory)$/;
 
 const listingSchema = z.array(z.string()).max(MAX_FILES + 1);
 
@@ -104,9 +104,9 @@ async function contentsOf(session: PythonSession, path: string): Promise<Uint8Ar
   try {
     return await session.readFile(`${WORKSPACE.slice(AGENT_HOME.length + 1)}/${path}`);
   } catch (cause) {
-    // the sandbox reports a file error as a plain Error; boundary errors and cancellations are not the agent's fault
-    if (!(cause instanceof Error) || cause.constructor !== Error) throw cause;
-    if (MISSING.test(cause.message)) return undefined;
+    // a failure of the sandbox, or a cancellation, is not the agent's fault
+    if (!(cause instanceof GuestFileError)) throw cause;
+    if (cause.code === "file_not_found") return undefined;
     throw new SubmissionFault(
       `'${path}' could not be read: ${cause.message.replace(/^Cannot read '.*' as /s, "")}`,
     );

@@ -1,3 +1,4 @@
+import { ArgumentTypeError } from "../../errors.ts";
 import { History } from "../../history.ts";
 import { messageText } from "../../message.ts";
 import type { SessionLease } from "../../sandbox/exec.ts";
@@ -183,7 +184,7 @@ function noEpisodeError(): Error {
 function commandOf(action: Action, history: History): string {
   if (action.command !== undefined) return action.command;
   if (history.last?.role === "assistant") return messageText(history.last);
-  throw new TypeError(
+  throw new ArgumentTypeError(
     "Cannot step as the action must have 'command', or a reply of the assistant: it has neither",
   );
 }

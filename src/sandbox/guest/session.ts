@@ -1,4 +1,4 @@
-import { FrameKind, join, MAX_FRAME_BYTES } from "../protocol.ts";
+import { DoneStatus, FrameKind, join, MAX_FRAME_BYTES } from "../protocol.ts";
 import type { Channel } from "./channel.ts";
 import { type Devices, textBytes } from "./devices.ts";
 import type { Entropy } from "./entropy.ts";
@@ -7,14 +7,12 @@ import { SessionFiles } from "./session_files.ts";
 import type { Shell, ShellParts, ShellRequest } from "./shell.ts";
 import type { ProgramEnd, ProgramRequest } from "./shell_programs.ts";
 import type { Route } from "./shell_terminal.ts";
-import { thrownText } from "./thrown_text.ts";
+import { isMissingFile, thrownText } from "./thrown_text.ts";
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 /** A heap never shrinks: one this many times the image is given up for a fresh one. */
 const MAX_REWIND_FACTOR = 4;
-const DONE = 1;
-const FAILED = 0;
 
 /** The frames of one session, answered one after the other until the interpreter is lost. */
 export class Session {
@@ -112,12 +110,12 @@ export class Session {
       if (contents.length >= MAX_FRAME_BYTES) {
         throw new Error(`${contents.length} bytes are more than can be sent`);
       }
-      this.#parts.channel.send(FrameKind.done, join([new Uint8Array([DONE]), contents]));
+      this.#parts.channel.send(FrameKind.done, join([new Uint8Array([DoneStatus.ok]), contents]));
     } catch (error) {
       this.#parts.channel.send(
         FrameKind.done,
         join([
-          new Uint8Array([FAILED]),
+          new Uint8Array([isMissingFile(error) ? DoneStatus.notFound : DoneStatus.failed]),
           textBytes(error instanceof Error ? error.message : thrownText(error)),
         ]),
       );

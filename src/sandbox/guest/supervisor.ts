@@ -2,7 +2,7 @@
  * The child's main thread: it alone holds the pipe to the host. It reads the assets, gives up its
  * permissions, starts a worker for each session, and passes frames on.
  */
-import { encodeFrame, type Frame, FrameKind, FrameSplitter } from "../protocol.ts";
+import { encodeFrame, encodeLost, type Frame, FrameKind, FrameSplitter } from "../protocol.ts";
 import { type Assets, type BootPlan, loadAssets } from "./assets.ts";
 import { WorkerLink } from "./worker_link.ts";
 
@@ -47,7 +47,7 @@ function open(session: number, options: { seed?: number }): void {
   const link = new WorkerLink(session, sendToHost);
   sessions.set(session, link);
   link.start(assets, options).catch((error) => {
-    sendToHost(encodeFrame(FrameKind.lost, session, String(error)));
+    sendToHost(encodeFrame(FrameKind.lost, session, encodeLost(String(error))));
   });
 }
 

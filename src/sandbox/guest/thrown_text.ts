@@ -10,6 +10,22 @@ const ERRNO_TEXT: Readonly<Record<number, string>> = {
   69: "read-only file system",
 };
 
+/** Errors of Emscripten's file system that mean that there is no file at a path: ENOENT and ENOTDIR. */
+const MISSING: readonly unknown[] = [44, 54];
+
+/** True if Emscripten's file system threw because there is no file at a path. */
+export function isMissingFile(thrown: unknown): boolean {
+  return typeof thrown === "object" && thrown !== null && "errno" in thrown && MISSING.includes(thrown.errno);
+}
+
+/** Returns the exit code, from 0 to 255, with which Emscripten ended the program; undefined for any other end. */
+export function exitCodeOf(thrown: unknown): number | undefined {
+  if (typeof thrown !== "object" || thrown === null) return undefined;
+  const { name, status } = thrown as { name?: unknown; status?: unknown };
+  const hasCode = name === "ExitStatus" && typeof status === "number" && status >= 0;
+  return hasCode ? status & 255 : undefined;
+}
+
 /** What was thrown, in words: Emscripten throws objects that are no `Error`. */
 export function thrownText(thrown: unknown): string {
   if (typeof thrown !== "object" || thrown === null) return String(thrown);

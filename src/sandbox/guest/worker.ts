@@ -1,7 +1,7 @@
 /** One session: an interpreter in a realm of its own, driven frame by frame. */
 import { defineGlobals, kept, takeWasm } from "./realm.ts";
 import createModule from "pyodide/pyodide.asm.mjs";
-import { FrameKind, HOME } from "../protocol.ts";
+import { encodeLost, FrameKind, HOME } from "../protocol.ts";
 import { buildImage, type ImagePlan } from "./build.ts";
 import { Channel } from "./channel.ts";
 import { Devices, textBytes } from "./devices.ts";
@@ -12,7 +12,7 @@ import { type HeapImage, type PythonAssets, restorePython } from "./python.ts";
 import type { ReadOnlyTree } from "./read_only_files.ts";
 import { Session } from "./session.ts";
 import type { Shell, ShellParts } from "./shell.ts";
-import { thrownText } from "./thrown_text.ts";
+import { exitCodeOf, thrownText } from "./thrown_text.ts";
 
 /** Everything a worker is given, in its one message. */
 export interface WorkerStart {
@@ -85,7 +85,7 @@ try {
 
 /** Says that the session is over; the supervisor then ends this worker. */
 function lost(reason: unknown): void {
-  channel.send(FrameKind.lost, textBytes(thrownText(reason)));
+  channel.send(FrameKind.lost, encodeLost(textBytes(thrownText(reason)), exitCodeOf(reason)));
 }
 
 async function serve(assets: PythonAssets, image: HeapImage): Promise<void> {

@@ -1,4 +1,4 @@
-import { encodeFrame, FrameKind } from "../protocol.ts";
+import { encodeFrame, encodeLost, FrameKind } from "../protocol.ts";
 import type { Assets } from "./assets.ts";
 import { FrameMerger } from "./frame_merger.ts";
 import { KILL_SWITCH } from "./kill_switch.ts";
@@ -38,7 +38,7 @@ export class WorkerLink {
     worker.addEventListener("error", (event) => {
       event.preventDefault();
       this.end();
-      this.#sendToHost(encodeFrame(FrameKind.lost, this.#session, event.message));
+      this.#sendToHost(encodeFrame(FrameKind.lost, this.#session, encodeLost(event.message)));
     });
     worker.postMessage({
       ...await assets.rest,

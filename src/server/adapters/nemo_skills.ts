@@ -104,7 +104,7 @@ async function execute(c: AppContext, sessions: SessionService, asked: NemoReque
   try {
     return scriptAnswer(await session.shell(code, run), asked);
   } catch (error) {
-    if (!(error instanceof ServerError) || error.fault !== "invalid") throw error;
+    if (!(error instanceof ServerError) || error.code !== "invalid") throw error;
     return refusal(`${error.message}\n`); // the profile has no shell
   }
 }

@@ -20,7 +20,7 @@ export function sandboxFusion(sessions: SessionService): Hono<AppEnv> {
   app.onError((thrown) => {
     const error = asServerError(thrown);
     const { retryAfter } = error;
-    if (error.fault !== "busy") return detailAnswer(error);
+    if (error.code !== "busy") return detailAnswer(error);
     return detailAnswer(new ServerError("timeout", error.message, { ...retryAfter && { retryAfter } }));
   });
   app.get("/v1/ping", (c) => c.json("pong"));
@@ -58,7 +58,7 @@ async function inSession<T extends object>(
     return await run(session);
   } catch (thrown) {
     const error = asServerError(thrown);
-    if (error.fault === "unavailable" || error.fault === "invalid") return refusal(error.message);
+    if (error.code === "unavailable" || error.code === "invalid") return refusal(error.message);
     throw error;
   }
 }

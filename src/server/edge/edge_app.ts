@@ -9,6 +9,7 @@ import { noticeDisconnect } from "../disconnect.ts";
 import { asServerError, errorAnswer, missing } from "../error_answer.ts";
 import { liveBody } from "../live_body.ts";
 import { requestLimits } from "../request_limits.ts";
+import { toErrorBody } from "../server_error.ts";
 import { readItems, readJson, readRequest } from "./edge_request.ts";
 import { type EdgeScore, Grading, SANDBOXED_AT_ONCE } from "./grading.ts";
 import { helpText } from "./help_text.ts";
@@ -68,7 +69,7 @@ export function edgeApp(options: EdgeOptions = {}): EdgeApp {
   const app = new Hono<AppEnv>();
   app.onError((thrown) => {
     const error = asServerError(thrown);
-    if (error.fault === "internal" || error.cause instanceof SandboxError) onFault(error.cause);
+    if (error.code === "internal" || error.cause instanceof SandboxError) onFault(error.cause);
     return errorAnswer(error);
   });
   app.notFound(({ req }) => missing(req, "/"));
@@ -129,7 +130,7 @@ async function outcomeOf(grading: Grading, item: unknown, signal: AbortSignal): 
   try {
     return { status: 200, result: await grading.grade(readRequest(item), signal) };
   } catch (thrown) {
-    const { status, fault, message } = asServerError(thrown);
-    return { status, error: { type: fault, message } };
+    const error = asServerError(thrown);
+    return { status: error.status, error: toErrorBody(error) };
   }
 }

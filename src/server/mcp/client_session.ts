@@ -84,7 +84,7 @@ async function pngs(session: LiveSession, signal: AbortSignal): Promise<Map<stri
 }
 
 function ignoreUnlistable(error: unknown): SessionFile[] {
-  if (error instanceof ServerError && error.fault === "conflict") return [];
+  if (error instanceof ServerError && error.code === "conflict") return [];
   throw error;
 }
 

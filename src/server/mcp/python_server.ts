@@ -1,3 +1,4 @@
+import { ArgumentTypeError } from "../../errors.ts";
 import { type CallToolResult, McpServer, type ServerContext } from "@modelcontextprotocol/server";
 import { z } from "zod";
 import { pythonStr } from "../../tools/python_repr.ts";
@@ -116,7 +117,7 @@ function fromBase64(content: string): Uint8Array {
   try {
     return Uint8Array.fromBase64(content);
   } catch (cause) {
-    throw new TypeError(
+    throw new ArgumentTypeError(
       "Cannot write file as 'content' must be base64: found an invalid character or length",
       { cause },
     );

@@ -4,7 +4,7 @@ import { mapSequentialByKey } from "../../async/map_concurrently.ts";
 import type { ExecResult } from "../../sandbox/exec.ts";
 import { MAX_BATCH_CHARACTERS } from "../../wire/limits.ts";
 import { type batchOutcome, batchRequest, batchResponse, type execResult } from "../../wire/v1.ts";
-import { ServerError, sessionError } from "../server_error.ts";
+import { ServerError, sessionError, toErrorBody } from "../server_error.ts";
 import type { SessionService } from "../session_service.ts";
 import { type Api, failures, jsonAnswer, jsonBody } from "./route.ts";
 import { toExecBody, toExecOptions } from "./session_bodies.ts";
@@ -65,7 +65,7 @@ class BatchRun {
       return { status: 200, result };
     } catch (thrown) {
       const error = sessionError(thrown);
-      if (error.fault === "timeout") this.#full = failed(error);
+      if (error.code === "timeout") this.#full = failed(error);
       return failed(error);
     }
   }
@@ -86,6 +86,6 @@ function outputOf({ stdout, stderr, value = "", files = {} }: z.output<typeof ex
   return stdout.length + stderr.length + value.length + fileCharacters;
 }
 
-function failed({ status, fault, message }: ServerError): Outcome {
-  return { status, error: { type: fault, message } };
+function failed(error: ServerError): Outcome {
+  return { status: error.status, error: toErrorBody(error) };
 }

@@ -4,7 +4,7 @@ import { mapSequentialByKey } from "../../async/map_concurrently.ts";
 import { MAX_BATCH_CHARACTERS } from "../../wire/limits.ts";
 import { stepBatchRequest, stepBatchResponse, type stepOutcome } from "../../wire/v1_envs.ts";
 import type { EnvService } from "../env_service.ts";
-import { ServerError, sessionError } from "../server_error.ts";
+import { ServerError, sessionError, toErrorBody } from "../server_error.ts";
 import { toReply, toStepBody } from "./env_bodies.ts";
 import { type Api, failures, jsonAnswer, jsonBody } from "./route.ts";
 
@@ -40,8 +40,8 @@ export function envBatchRoutes(app: Api, envs: EnvService): void {
         characters += live.characters;
         return { status: 200, step };
       } catch (thrown) {
-        const { status, fault, message } = sessionError(thrown);
-        return { status, error: { type: fault, message } };
+        const error = sessionError(thrown);
+        return { status: error.status, error: toErrorBody(error) };
       }
     };
     const results = await mapSequentialByKey(c.req.valid("json").items, stepOne, {

@@ -2,7 +2,7 @@ import { createRoute } from "@hono/zod-openapi";
 import { z } from "zod";
 import { execRequest } from "../../wire/v1.ts";
 import { liveBody } from "../live_body.ts";
-import { sessionError } from "../server_error.ts";
+import { sessionError, toErrorBody } from "../server_error.ts";
 import type { SessionService } from "../session_service.ts";
 import { type Api, failures, jsonBody, sessionPath } from "./route.ts";
 import { toExecBody, toExecOptions } from "./session_bodies.ts";
@@ -34,8 +34,7 @@ export function streamRoutes(app: Api, sessions: SessionService): void {
         const result = await session.exec(request.code, { ...toExecOptions(request, signal), onOutput });
         send(event("result", toExecBody(result)));
       } catch (error) {
-        const { fault, message } = sessionError(error);
-        send(event("error", { type: fault, message }));
+        send(event("error", toErrorBody(sessionError(error))));
       }
     }, c.get("signal"));
     return c.body(body, 200, { "content-type": "text/event-stream", "cache-control": "no-store" });

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { errorMessage, SandboxError, ToolError } from "../../errors.ts";
 import { Child } from "../../sandbox/child.ts";
 import type { DenoCommand } from "../../sandbox/deno_program.ts";
-import { lossOfChild } from "../../sandbox/guest_link.ts";
+import { terminationOf } from "../../sandbox/guest_link.ts";
 import { type Frame, FrameKind } from "../../sandbox/protocol.ts";
 
 /** Metadata that a tool file exports. */
@@ -67,7 +67,7 @@ export class ToolProcess {
     this.opened.catch(() => {}); // the caller that awaits it handles the error
     this.#child = new Child(command, (frame) => this.#receive(frame));
     this.ended = this.#child.ended.then((end) => {
-      const reason = this.#violation ?? denoError(end.stderr) ?? lossOfChild(end).message;
+      const reason = this.#violation ?? denoError(end.stderr) ?? terminationOf(end).message;
       this.#fail(reason);
     });
   }

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { asServerError } from "../../error_answer.ts";
-import type { Fault, ServerError } from "../../server_error.ts";
+import type { ErrorCode } from "../../../wire/error_codes.ts";
+import type { ServerError } from "../../server_error.ts";
 import { pydanticFaults } from "../pydantic_faults.ts";
 import { type EpisodeEnv, type OpenEnvKind, resetData } from "./env_kind.ts";
 import { mcpAnswer } from "./mcp_message.ts";
@@ -16,7 +17,7 @@ export type EnvFault =
   | "SESSION_ERROR";
 
 /** What is not a fault of the action: no interpreter was free, none could be had, or the env's has ended. */
-const FAULTS: Readonly<Partial<Record<Fault, EnvFault>>> = {
+const FAULTS: Readonly<Partial<Record<ErrorCode, EnvFault>>> = {
   busy: "CAPACITY_REACHED",
   timeout: "CAPACITY_REACHED",
   unavailable: "FACTORY_ERROR",
@@ -105,6 +106,6 @@ function invalid(error: z.ZodError): string {
   return envFault("VALIDATION_ERROR", "Invalid message", { errors: pydanticFaults(error) });
 }
 
-function failed({ fault, message }: ServerError): string {
-  return envFault(FAULTS[fault] ?? "EXECUTION_ERROR", message);
+function failed({ code, message }: ServerError): string {
+  return envFault(FAULTS[code] ?? "EXECUTION_ERROR", message);
 }

@@ -50,5 +50,5 @@ async function copiedIn(session: LiveSession, path: string): Promise<string | un
 }
 
 function missing(error: unknown): undefined {
-  if (!(error instanceof ServerError) || error.fault !== "not_found") throw error;
+  if (!(error instanceof ServerError) || error.code !== "not_found") throw error;
 }

@@ -1,0 +1,89 @@
+import { assertEquals } from "@std/assert";
+import { glob } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+import { messageBranches } from "./message_branches.ts";
+
+/** Functions that may branch on a message, and the reason why they have nothing else to go by. */
+const EXEMPT: Readonly<Record<string, string>> = {
+  failedToConnect: "Deno's `fetch` gives no class and no code to a connection that could not be made",
+};
+
+Deno.test("no code branches on the text of an error message", async () => {
+  const root = new URL("../", import.meta.url);
+  const sources = new Map<string, string>();
+  for await (const file of glob("{mod.ts,{src,bench,examples}/**/*.ts}", { cwd: fileURLToPath(root) })) {
+    if (!file.endsWith(".d.ts")) sources.set(file, await Deno.readTextFile(new URL(file, root)));
+  }
+  const branches = messageBranches(sources);
+  assertEquals(branches.filter(({ inFunction }) => !Object.hasOwn(EXEMPT, inFunction)), []);
+  assertEquals(new Set(branches.map(({ inFunction }) => inFunction)), new Set(Object.keys(EXEMPT)));
+});
+
+const BRANCHES: readonly string[] = [
+  `/^Cannot /.test(error.message)`,
+  `/^Cannot /.exec(error.message)`,
+  `PATTERN.test(error?.message ?? "")`,
+  `PATTERN.test(String(error.message).trim())`,
+  `error.message.includes("gone")`,
+  `error.message.startsWith("gone")`,
+  `error.message.toLowerCase().endsWith("gone")`,
+  `error.message.match(/gone/)`,
+  `error.message.search(/gone/) >= 0`,
+  `error.message.indexOf("gone") === 0`,
+  `error["message"].includes("gone")`,
+  `error.message === "gone"`,
+  `"gone" !== error.message`,
+  `(error as Error).message == GONE`,
+  `switch (error.message) { case "gone": }`,
+  `STATUS[error.message]`,
+  `STATUS.get(error.message)`,
+  `["gone"].includes(error.message)`,
+  `const why = error.message; if (why === "gone") {}`,
+  `const why = error instanceof Error ? error.message : String(error); if (why === "gone") {}`,
+  `const { message } = error; PATTERN.test(message)`,
+  `const { message: why = "" } = error; why.startsWith("gone")`,
+  `const { cause: { message } } = error; message.includes("gone")`,
+  `const [why = ""] = error.message.split(":"); why === "gone"`,
+  `let why = ""; why = error.message; why === "gone"`,
+  `try {} catch (cause) { const why = String(cause); why.includes("gone"); }`,
+  "try {} catch (cause) { `${cause}`.includes('gone'); }",
+  `const why = errorMessage(error); why.includes("gone")`,
+  `function why(error: Error) { return error.message; } why(error).includes("gone")`,
+  `const why = (error: Error) => error.message; PATTERN.test(why(error))`,
+  `const isGone = ({ message }: Error) => message === "gone"`,
+  `class A { #why = ""; f() { this.#why = error.message; return this.#why === "gone"; } }`,
+];
+
+Deno.test("messageBranches() finds each way to branch on a message", () => {
+  for (const code of BRANCHES) {
+    const found = messageBranches(new Map([["a.ts", `const other = 1;\n${code}`]]));
+    assertEquals(found.map(({ line }) => line), [2], code);
+  }
+});
+
+const NO_BRANCHES: readonly string[] = [
+  `error.code === "gone"`,
+  `error instanceof GoneError`,
+  `error.name === "AbortError"`,
+  `error.message !== undefined`,
+  `typeof error.message === "string"`,
+  `throw new Error(error.message)`,
+  `const why = error.message; print(why.slice(0, 60))`,
+  `error.message.length > 60`,
+  `error.message.replace(/gone/, "")`,
+  `const why = error.message; { const why = text; why === "gone"; }`,
+  `message.content === "gone"`,
+  `for (const [index, message] of chat.entries()) if (message === other[index]) {}`,
+  `const { message } = reply; message.role === "user"`,
+  `const text = messageText(reply.message); text.includes("gone")`,
+];
+
+Deno.test("messageBranches() lets pass what does not branch on a message", () => {
+  for (const code of NO_BRANCHES) assertEquals(messageBranches(new Map([["a.ts", code]])), [], code);
+});
+
+Deno.test("messageBranches() names the function around a branch", () => {
+  const code = `function f() { return [1].map(() => error.message === "gone"); }`;
+  const [branch] = messageBranches(new Map([["a.ts", code]]));
+  assertEquals(branch, { file: "a.ts", line: 1, inFunction: "f", code: `error.message === "gone"` });
+});
