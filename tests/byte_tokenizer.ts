@@ -1,15 +1,18 @@
 import type { Tokenizer } from "../src/chat/tokenizer.ts";
 
-/** What a byte tokenizer is like. */
+/** Options of {@linkcode byteTokenizer}. */
 export interface ByteTokenizerOptions {
-  /** Texts that are one token each. */
+  /** Texts that are encoded as one token. */
   specialTokens?: readonly string[];
   chatTemplate?: string;
 }
 
 const SPECIALS = ["<|im_start|>", "<|im_end|>", "<|endoftext|>"];
 
-/** A tokenizer of bytes, with a few special tokens behind them: whoever reads a failing test can read its ids. */
+/**
+ * Creates a tokenizer whose ids are bytes, followed by a few special tokens. Its ids are readable in a
+ * failing test.
+ */
 export function byteTokenizer(options: ByteTokenizerOptions = {}): Tokenizer {
   const { specialTokens = SPECIALS, chatTemplate } = options;
   const ids = new Map(specialTokens.map((token, at) => [token, 256 + at]));
@@ -21,9 +24,9 @@ export function byteTokenizer(options: ByteTokenizerOptions = {}): Tokenizer {
     ...(chatTemplate !== undefined && { chatTemplate }),
     specialTokens,
     encode: (text) =>
-      text.split(split).flatMap((piece) => {
-        const id = ids.get(piece);
-        return id === undefined ? bytes(piece) : [id];
+      text.split(split).flatMap((part) => {
+        const id = ids.get(part);
+        return id === undefined ? bytes(part) : [id];
       }),
     decode: (tokens) => decode(tokens, specialTokens),
   };

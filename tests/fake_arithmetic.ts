@@ -1,7 +1,7 @@
 import { parseArithmetic } from "../src/policy/arithmetic.ts";
 import { bad, type FakePython, ok } from "./fake_pool.ts";
 
-/** Runs the lines that the calculator policy writes: `v2 = v1 * 3` and `print("v2 =", v2)`. */
+/** Runs the statements that the calculator policy writes: `v2 = v1 * 3` and `print("v2 =", v2)`. */
 export const fakeArithmetic: FakePython = (code, globals) => {
   let stdout = "";
   for (const line of code.split("\n")) {

@@ -9,19 +9,19 @@ import type {
   ShellResult,
 } from "../src/sandbox/exec.ts";
 
-/** What stands in for Python: gives the result of a program that runs with these variables. */
+/** A replacement for Python: returns the result of a program that runs with these variables. */
 export type FakePython = (
   code: string,
   globals: Map<string, number>,
   options: ExecOptions,
 ) => ExecResult | Promise<ExecResult>;
 
-/** A program that ran to its end. */
+/** Returns the result of a successful program. */
 export function ok(stdout = "", more: Partial<ExecResult & { status: "ok" }> = {}): ExecResult {
   return { status: "ok", stdout, stderr: "", durationMs: 1, stateKept: true, truncated: false, ...more };
 }
 
-/** A program that did not end well, with the traceback of a `ValueError`. */
+/** Returns the result of a failed program, with the traceback of a `ValueError`. */
 export function bad<Status extends "error" | "timeout" | "memory" | "output" | "crashed">(
   status: Status,
   more: Partial<Omit<ExecResult, "status">> = {},
@@ -31,14 +31,14 @@ export function bad<Status extends "error" | "timeout" | "memory" | "output" | "
   return { ...outcome, ...more, status, error };
 }
 
-/** A pool without Python, that counts what is alive. */
+/** A pool without Python that counts its leases. */
 export class FakePool implements SessionPool {
   readonly #python: FakePython;
-  /** Leases that were not given back. */
+  /** Number of leases that are not released. */
   alive = 0;
-  /** The most leases there ever were at once. */
+  /** Maximum number of leases at the same time. */
   most = 0;
-  /** All the code that was run, in order. */
+  /** All code that was run, in order. */
   readonly ran: string[] = [];
 
   constructor(python: FakePython = () => ok()) {
@@ -78,7 +78,7 @@ class FakeSession implements PythonSession {
     return await this.#python(code, this.#globals, options);
   }
 
-  /** No fake has a shell. */
+  /** Rejects, since a fake session has no shell. */
   shell(): Promise<ShellResult> {
     return Promise.reject(new ArgumentTypeError("Cannot run command as a fake session has no shell"));
   }

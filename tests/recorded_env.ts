@@ -2,24 +2,24 @@ import type { ToolInfo, ToolUserAction, ToolUserEnv, ToolUserStep } from "../src
 import { RESPOND } from "../src/envs/tool_user_env.ts";
 import { STOP } from "../src/users/user_simulator.ts";
 
-/** What a {@linkcode RecordedEnv} says. */
+/** The recording that a {@linkcode RecordedEnv} replays. */
 export interface Recording {
   wiki?: string;
   toolsInfo?: readonly ToolInfo[];
-  /** The user's first words. */
+  /** The user's first message. */
   hello?: string;
-  /** What each step gives, in order; the words of an `Error` are thrown. */
+  /** The result of each step, in order; an `Error` is thrown. */
   observations: readonly (string | Error)[];
-  /** What the episode is worth when it is done. */
+  /** Reward at the end of the episode. */
   reward?: number;
   rewardParts?: Record<string, number | null>;
-  /** The task as `info` has it. */
+  /** The task in `info`. */
   task?: unknown;
-  /** What `info` has beside when the episode is done. */
+  /** Additional fields of `info` at the end of the episode. */
   ending?: Readonly<Record<string, unknown>>;
 }
 
-/** An env that gives what was recorded, whatever is done, and remembers what was. */
+/** An env that replays a recording for any actions, and records the actions. */
 export class RecordedEnv implements ToolUserEnv {
   readonly name = "recorded/test";
   readonly taskCount = 3;

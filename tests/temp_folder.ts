@@ -1,6 +1,6 @@
 import { dirname, join } from "node:path";
 
-/** A folder of files that is gone at the end. */
+/** A folder of files that is removed on dispose. */
 export class TempFolder implements AsyncDisposable {
   private constructor(readonly path: string) {}
 

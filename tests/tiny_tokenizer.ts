@@ -1,7 +1,7 @@
 import { loadTokenizer } from "../src/chat/load_tokenizer.ts";
 import type { Tokenizer } from "../src/chat/tokenizer.ts";
 
-/** What a tiny tokenizer is like. */
+/** Options of {@linkcode tinyTokenizer}. */
 export interface TinyTokenizerOptions {
   name?: string;
   bosToken?: string;
@@ -35,11 +35,15 @@ const MERGES = [
   "Ġ the",
 ];
 
-/** How models of today cut text before they merge bytes: line breaks stay together, words begin with their space. */
+/**
+ * The pre-tokenizer pattern of current models: line breaks stay together, and words begin with their space.
+ */
 const WORDS =
   "[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+";
 
-/** The files of a byte-level BPE tokenizer: 256 bytes, a dozen merges, and eight special tokens. */
+/**
+ * Returns the files of a byte-level BPE tokenizer with 256 bytes, a dozen merges and eight special tokens.
+ */
 export function tinyTokenizerFiles(
   options: TinyTokenizerOptions = {},
 ): { tokenizer: object & { added_tokens: { id: number; content: string }[] }; config: object } {
@@ -68,7 +72,7 @@ export function tinyTokenizerFiles(
   return { tokenizer, config };
 }
 
-/** A tiny tokenizer, loaded from files as real ones are. */
+/** Loads a tiny tokenizer from files, like a real one. */
 export async function tinyTokenizer(options: TinyTokenizerOptions = {}): Promise<Tokenizer> {
   const directory = await Deno.makeTempDir();
   try {

@@ -12,10 +12,10 @@ interface GoldenCase {
 const FILE = new URL("../goldens/from_text.json", import.meta.url);
 const cases: GoldenCase[] = JSON.parse(await Deno.readTextFile(FILE));
 
-/** What upstream gets wrong, and what is read instead. */
-const faults: Readonly<Record<string, { fault: string; messages: Message[] }>> = {
+/** Texts that TorchRL parses wrongly, with the correct messages. */
+const deviations: Readonly<Record<string, { reason: string; messages: Message[] }>> = {
   "falcon: S\n\nUser: U\n\nAssistant: A\n": {
-    fault: "▲ falcon cannot be read at all",
+    reason: "TorchRL cannot parse falcon",
     messages: [
       { role: "system", content: "S" },
       { role: "user", content: "U" },
@@ -25,22 +25,22 @@ const faults: Readonly<Record<string, { fault: string; messages: Message[] }>> =
 };
 
 Deno.test({
-  name: `fromText() reads the ${cases.length} golden texts exactly, but for the faults listed`,
+  name: `fromText() parses all ${cases.length} golden texts exactly, except the listed deviations`,
   fn: () => {
     for (const golden of cases) {
       const { template, text, message = "" } = golden;
       const read = () => fromText(text, { family: template }).toChats();
-      const expected = faults[`${template}: ${text}`]?.messages ?? golden.messages?.map(withoutNulls);
+      const expected = deviations[`${template}: ${text}`]?.messages ?? golden.messages?.map(withoutNulls);
       if (expected === undefined) assertThrows(read, SyntaxError, message);
       else assertEquals<unknown>(read(), expected, `${template}: ${text}`);
     }
   },
 });
 
-/** The golden's messages tell each key; ours leave out what says nothing. */
+/** Removes null fields and `is_complete: true`, which the goldens contain and Paddock omits. */
 function withoutNulls(message: Record<string, unknown>): Record<string, unknown> {
-  const told = Object.entries(message).filter(([key, value]) =>
+  const fields = Object.entries(message).filter(([key, value]) =>
     value !== null && !(key === "is_complete" && value === true)
   );
-  return Object.fromEntries(told);
+  return Object.fromEntries(fields);
 }

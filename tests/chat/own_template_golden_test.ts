@@ -18,7 +18,7 @@ interface Domain {
 
 const GOLDENS = new URL("../goldens/", import.meta.url);
 const SENTENCE = "You may call one or more functions to assist with the user query.";
-/** What slime writes in its place. */
+/** The text that slime writes instead of it. */
 const INSTRUCTION =
   " At each turn, you are allowed to call one or no function to assist with task execution using <tools></tools> " +
   "XML tags.\nYOU MUST EXECUTE TOOLS TO MAKE ANY MODIFICATIONS OR CANCELLATIONS. Each tool call leads to a message " +
@@ -41,7 +41,7 @@ async function sha256(text: string): Promise<string> {
 
 Deno.test({
   name:
-    `ChatFormat writes the prompts of ${rollouts.length} tau-bench rollouts as transformers does, from first to last`,
+    `ChatFormat.render() writes the first and last prompts of ${rollouts.length} tau-bench rollouts as transformers does`,
   fn: async () => {
     const format = new ChatFormat({ chatTemplate });
     for (const { name, domain, messages, ...golden } of rollouts) {

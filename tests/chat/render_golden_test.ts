@@ -18,9 +18,12 @@ interface GoldenCase {
 const FILE = new URL("../goldens/render.json", import.meta.url);
 const cases: GoldenCase[] = JSON.parse(await Deno.readTextFile(FILE));
 
-/** Upstream: what a tool says vanishes from the prompt. Ours shows it, unless told to `drop_tool_roles`. */
+/**
+ * In these families, TorchRL omits tool messages from the prompt. Paddock renders them unless
+ * `drop_tool_roles` is set.
+ */
 const UPSTREAM_DROPS_TOOLS = ["dialogpt", "falcon", "deepseek"];
-const TALKERS = ["system", "user", "assistant", "<none>"];
+const BASIC_ROLES = ["system", "user", "assistant", "<none>"];
 
 function render(golden: GoldenCase, kwargs: Record<string, unknown> = {}): string {
   const options: RenderChatOptions = {
@@ -32,28 +35,30 @@ function render(golden: GoldenCase, kwargs: Record<string, unknown> = {}): strin
   return renderChat(History.fromChats(golden.chat), options);
 }
 
-function isFault({ template, chat }: GoldenCase): boolean {
-  return UPSTREAM_DROPS_TOOLS.includes(template) && chat.some(({ role }) => !TALKERS.includes(role));
+function isDeviation({ template, chat }: GoldenCase): boolean {
+  return UPSTREAM_DROPS_TOOLS.includes(template) && chat.some(({ role }) => !BASIC_ROLES.includes(role));
 }
 
 Deno.test({
-  name: `renderChat() writes the ${cases.length} golden chats exactly, six families over`,
+  name: `renderChat() writes all ${cases.length} golden chats of six families exactly`,
   fn: () => {
     for (const golden of cases) {
-      const kwargs = isFault(golden) ? { drop_tool_roles: true } : {};
+      const kwargs = isDeviation(golden) ? { drop_tool_roles: true } : {};
       assertEquals(render(golden, kwargs), golden.out, `${golden.template} ${golden.case}`);
     }
   },
 });
 
 Deno.test({
-  name: "▲ custom tool roles are not silently dropped in any golden chat",
+  name: "renderChat() drops no custom tool role in any golden chat (differs from TorchRL)",
   fn: () => {
     for (const golden of cases) {
       const text = render(golden);
-      const said = golden.chat.filter(({ role }) => !TALKERS.includes(role)).map(messageText);
-      for (const words of said) assert(text.includes(words), `${golden.template} ${golden.case}: ${text}`);
-      if (isFault(golden)) assertNotEquals(text, golden.out, `${golden.template} ${golden.case}`);
+      const toolTexts = golden.chat.filter(({ role }) => !BASIC_ROLES.includes(role)).map(messageText);
+      for (const toolText of toolTexts) {
+        assert(text.includes(toolText), `${golden.template} ${golden.case}: ${text}`);
+      }
+      if (isDeviation(golden)) assertNotEquals(text, golden.out, `${golden.template} ${golden.case}`);
     }
   },
 });

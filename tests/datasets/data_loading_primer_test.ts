@@ -10,57 +10,59 @@ function primerOf(count: number, options: DataLoadingPrimerOptions = {}): DataLo
 }
 
 /** Takes a task for each of the given slots, or for all slots of a batch. */
-async function taken(primer: DataLoadingPrimer, slots: number | number[]): Promise<unknown[]> {
-  const asked = typeof slots === "number" ? Array.from({ length: slots }, (_, slot) => slot) : slots;
-  return (await Promise.all(asked.map((slot) => primer.take(slot)))).map(({ query }) => query);
+async function takeAll(primer: DataLoadingPrimer, slots: number | number[]): Promise<unknown[]> {
+  const slotNumbers = typeof slots === "number" ? Array.from({ length: slots }, (_, slot) => slot) : slots;
+  return (await Promise.all(slotNumbers.map((slot) => primer.take(slot)))).map(({ query }) => query);
 }
 
 Deno.test("DataLoadingPrimer.take() returns tasks in order, one per slot, and starts over at the end", async () => {
   await using primer = primerOf(5);
-  assertEquals(await taken(primer, 2), ["q0", "q1"]);
-  assertEquals(await taken(primer, 2), ["q2", "q3"]);
-  assertEquals(await taken(primer, 2), ["q4", "q0"]);
-  assertEquals(await taken(primer, 2), ["q1", "q2"]);
+  assertEquals(await takeAll(primer, 2), ["q0", "q1"]);
+  assertEquals(await takeAll(primer, 2), ["q2", "q3"]);
+  assertEquals(await takeAll(primer, 2), ["q4", "q0"]);
+  assertEquals(await takeAll(primer, 2), ["q1", "q2"]);
 });
 
 Deno.test("DataLoadingPrimer.take() returns each task 'repeats' times in a row", async () => {
   await using one = primerOf(3, { repeats: 2 });
-  for (const query of ["q0", "q0", "q1", "q1", "q2", "q2", "q0"]) assertEquals(await taken(one, 1), [query]);
+  for (const query of ["q0", "q0", "q1", "q1", "q2", "q2", "q0"]) {
+    assertEquals(await takeAll(one, 1), [query]);
+  }
   await using two = primerOf(3, { repeats: 2 });
-  assertEquals([await taken(two, 2), await taken(two, 2)], [["q0", "q0"], ["q1", "q1"]]);
+  assertEquals([await takeAll(two, 2), await takeAll(two, 2)], [["q0", "q0"], ["q1", "q1"]]);
   await using none = primerOf(3, { repeats: 0 });
-  assertEquals(await taken(none, 2), ["q0", "q1"]);
+  assertEquals(await takeAll(none, 2), ["q0", "q1"]);
 });
 
 Deno.test("DataLoadingPrimer.take() uses up tasks only for the slots that are reset", async () => {
   await using primer = primerOf(9);
-  assertEquals(await taken(primer, 3), ["q0", "q1", "q2"]);
-  assertEquals(await taken(primer, [1]), ["q3"]);
-  assertEquals(await taken(primer, [0, 2]), ["q4", "q5"]);
+  assertEquals(await takeAll(primer, 3), ["q0", "q1", "q2"]);
+  assertEquals(await takeAll(primer, [1]), ["q3"]);
+  assertEquals(await takeAll(primer, [0, 2]), ["q4", "q5"]);
 });
 
 Deno.test("DataLoadingPrimer.take() gives adjacent slots the same task when 'groupRepeats' is set", async () => {
   await using primer = primerOf(5, { repeats: 3, groupRepeats: true });
-  assertEquals(await taken(primer, 6), ["q0", "q0", "q0", "q1", "q1", "q1"]);
-  assertEquals(await taken(primer, 6), ["q2", "q2", "q2", "q3", "q3", "q3"]);
+  assertEquals(await takeAll(primer, 6), ["q0", "q0", "q0", "q1", "q1", "q1"]);
+  assertEquals(await takeAll(primer, 6), ["q2", "q2", "q2", "q3", "q3", "q3"]);
 });
 
 Deno.test("DataLoadingPrimer.take() gives each slot of a group the same sequence when their episodes end at different times", async () => {
   await using primer = primerOf(5, { repeats: 2, groupRepeats: true });
-  assertEquals(await taken(primer, 4), ["q0", "q0", "q1", "q1"]);
-  assertEquals(await taken(primer, [0]), ["q2"]);
-  assertEquals(await taken(primer, [0]), ["q3"]);
-  assertEquals(await taken(primer, [2]), ["q4"]);
-  assertEquals(await taken(primer, [1, 3, 1]), ["q2", "q4", "q3"]);
+  assertEquals(await takeAll(primer, 4), ["q0", "q0", "q1", "q1"]);
+  assertEquals(await takeAll(primer, [0]), ["q2"]);
+  assertEquals(await takeAll(primer, [0]), ["q3"]);
+  assertEquals(await takeAll(primer, [2]), ["q4"]);
+  assertEquals(await takeAll(primer, [1, 3, 1]), ["q2", "q4", "q3"]);
 });
 
 Deno.test("DataLoadingPrimer.reset() starts over at the first task", async () => {
   for (const options of [{}, { repeats: 2 }, { batchSizeDl: 3 }, { repeats: 2, groupRepeats: true }]) {
     await using primer = primerOf(5, options);
-    const first = await taken(primer, 3);
-    await taken(primer, 2);
+    const first = await takeAll(primer, 3);
+    await takeAll(primer, 2);
     primer.reset();
-    assertEquals(await taken(primer, 3), first);
+    assertEquals(await takeAll(primer, 3), first);
   }
 });
 
@@ -71,16 +73,16 @@ Deno.test("DataLoadingPrimer calls 'dataloaderFactory' for each pass, and with p
     return [{ query: `p${pass}` }];
   };
   await using primer = new DataLoadingPrimer({ dataloaderFactory });
-  assertEquals(await taken(primer, 3), ["p0", "p1", "p2"]);
+  assertEquals(await takeAll(primer, 3), ["p0", "p1", "p2"]);
   primer.reset();
-  assertEquals(await taken(primer, 1), ["p0"]);
+  assertEquals(await takeAll(primer, 1), ["p0"]);
   assertEquals(passes, [0, 1, 2, 0]);
 });
 
 Deno.test("DataLoadingPrimer splits batches of rows and of columns", async () => {
   const dataloader = [[{ query: "a" }, { query: "b" }], { text: ["c", "d"], answer: ["1", "2"] }];
   await using primer = new DataLoadingPrimer({ dataloader });
-  assertEquals(await taken(primer, 5), ["a", "b", "c", "d", "a"]);
+  assertEquals(await takeAll(primer, 5), ["a", "b", "c", "d", "a"]);
 });
 
 Deno.test("DataLoadingPrimer reads at most one batch ahead", async () => {
@@ -92,9 +94,9 @@ Deno.test("DataLoadingPrimer reads at most one batch ahead", async () => {
     }
   }
   await using primer = new DataLoadingPrimer({ dataloaderFactory: loader, batchSizeDl: 4 });
-  await taken(primer, 1);
+  await takeAll(primer, 1);
   assertEquals(loaded, 4);
-  await taken(primer, 3);
+  await takeAll(primer, 3);
   assertEquals(loaded, 4);
 });
 
@@ -102,11 +104,11 @@ Deno.test("DataLoadingPrimer.take() throws for an item that is not a mapping, an
   await using primer = new DataLoadingPrimer({
     dataloader: [{ query: "a" }, 7, { query: "b" }, { other: 1 }],
   });
-  assertEquals(await taken(primer, 1), ["a"]);
+  assertEquals(await takeAll(primer, 1), ["a"]);
   await assertRejects(() => primer.take(), TypeError, "Data loader must return a mapping");
-  assertEquals(await taken(primer, 1), ["b"]);
+  assertEquals(await takeAll(primer, 1), ["b"]);
   await assertRejects(() => primer.take(), SyntaxError, "must have a field 'query': found [other]");
-  assertEquals(await taken(primer, 1), ["a"]);
+  assertEquals(await takeAll(primer, 1), ["a"]);
 });
 
 Deno.test("DataLoadingPrimer.take() throws when the loader is empty", async () => {
@@ -121,7 +123,7 @@ Deno.test("DataLoadingPrimer.take() explains that a generator can be read only o
     yield* rows(2);
   }
   await using primer = new DataLoadingPrimer({ dataloader: once() });
-  assertEquals(await taken(primer, 2), ["q0", "q1"]);
+  assertEquals(await takeAll(primer, 2), ["q0", "q1"]);
   await assertRejects(() => primer.take(), TypeError, "use a list or 'dataloaderFactory'");
 });
 
@@ -130,13 +132,13 @@ Deno.test("DataLoadingPrimer does not use a failed loader again until reset()", 
   async function* breaking() {
     opened++;
     yield await Promise.resolve({ query: "a" });
-    if (opened === 1) throw new Error("disk gone");
+    if (opened === 1) throw new Error("disk failed");
   }
   await using primer = new DataLoadingPrimer({ dataloaderFactory: breaking });
-  assertEquals(await taken(primer, 1), ["a"]);
-  for (let n = 0; n < 2; n++) await assertRejects(() => primer.take(), Error, "disk gone");
+  assertEquals(await takeAll(primer, 1), ["a"]);
+  for (let n = 0; n < 2; n++) await assertRejects(() => primer.take(), Error, "disk failed");
   primer.reset();
-  assertEquals({ tasks: await taken(primer, 2), opened }, { tasks: ["a", "a"], opened: 3 });
+  assertEquals({ tasks: await takeAll(primer, 2), opened }, { tasks: ["a", "a"], opened: 3 });
 });
 
 Deno.test("DataLoadingPrimer.take() throws for each row of a batch when 'collate' throws, and continues with the next batch", async () => {
@@ -147,7 +149,7 @@ Deno.test("DataLoadingPrimer.take() throws for each row of a batch when 'collate
   };
   await using primer = primerOf(4, { batchSizeDl: 2, collate });
   for (let n = 0; n < 2; n++) await assertRejects(() => primer.take(), Error, "no such field");
-  assertEquals(await taken(primer, 2), ["q2", "q3"]);
+  assertEquals(await takeAll(primer, 2), ["q2", "q3"]);
 });
 
 Deno.test("DataLoadingPrimer() throws without exactly one loader, and for numbers out of range", () => {

@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 
 /** Reads a file in a process with a heap of 128 MB and returns the number of its tasks. */
-async function countedInSmallHeap(path: string): Promise<string> {
+async function countInSmallHeap(path: string): Promise<string> {
   const program = `import { readDataset } from "./src/datasets/read_dataset.ts";
     let count = 0;
     for await (const _ of readDataset(Deno.args[0] ?? "", { shuffle: true, seed: 1 })) count++;
@@ -13,13 +13,13 @@ async function countedInSmallHeap(path: string): Promise<string> {
   return new TextDecoder().decode(stdout).trim();
 }
 
-Deno.test("readDataset() shuffles a file of a million rows, 220 MB of it, in a heap of 128 MB", async () => {
+Deno.test("readDataset() shuffles a file of a million rows (220 MB) in a heap of 128 MB", async () => {
   const path = await Deno.makeTempFile({ suffix: ".jsonl" });
   try {
     const row = `${JSON.stringify({ query: "?", pad: "x".repeat(200) })}\n`;
-    const piece = row.repeat(10_000);
-    for (let n = 0; n < 100; n++) await Deno.writeTextFile(path, piece, { append: true });
-    assertEquals(await countedInSmallHeap(path), "1000000");
+    const chunk = row.repeat(10_000);
+    for (let n = 0; n < 100; n++) await Deno.writeTextFile(path, chunk, { append: true });
+    assertEquals(await countInSmallHeap(path), "1000000");
   } finally {
     await Deno.remove(path);
   }

@@ -160,16 +160,16 @@ Deno.test("ModelServer.post() limits concurrent requests", async () => {
 });
 
 Deno.test("ModelServer.post() rejects with the signal's reason while queued, during a request and between attempts", async () => {
-  const asked = Promise.withResolvers<void>();
+  const received = Promise.withResolvers<void>();
   const stuck = Promise.withResolvers<Response>();
   await using fake = new FakeServer(() => {
-    asked.resolve();
+    received.resolve();
     return stuck.promise;
   });
   const server = modelServer(fake.url, { concurrency: 1 });
   const abort = new AbortController();
   const posts = [server.post({}, { signal: abort.signal }), server.post({}, { signal: abort.signal })];
-  await asked.promise;
+  await received.promise;
   abort.abort(new TypeError("stop"));
   for (const post of posts) await assertRejects(() => post, TypeError, "stop");
   stuck.resolve(new Response());

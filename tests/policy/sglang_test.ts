@@ -197,15 +197,15 @@ Deno.test("sglangPolicy() cancels an aborted request on the server by its id", a
     DOMException,
     "stopped",
   );
-  const [asked, abort] = fake.seen;
-  assertEquals(abort?.body, { rid: asked?.body.rid });
+  const [generate, abort] = fake.seen;
+  assertEquals(abort?.body, { rid: generate?.body.rid });
   assertEquals(abort?.headers.get("authorization"), "Bearer k");
   await assertRejects(
     () => policy.reply(QUESTION, { ...ASKED, signal: stop.signal }),
     DOMException,
     "stopped",
   );
-  assertEquals(fake.seen.length, 2, "what was never asked is not taken back");
+  assertEquals(fake.seen.length, 2, "a request that was never sent is not cancelled");
 });
 
 Deno.test("sglangPolicy() throws when there is no prompt and no 'render'", async () => {

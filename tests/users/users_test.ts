@@ -36,7 +36,7 @@ Deno.test("scriptedUser() returns its lines in order and then rejects", async ()
     UserError,
     "user of task 3 as the script must have line 3: it has 2",
   );
-  assertEquals(await user.reset(TASK), "Hi", "a reset begins anew");
+  assertEquals(await user.reset(TASK), "Hi", "a reset starts from the first line");
   await assertRejects(() => user.reset({ ...TASK, index: 4 }), UserError, "it has 0");
 });
 
@@ -46,7 +46,7 @@ Deno.test("llmUser() sends the conversation to a chat completions server with sw
     policy: openaiPolicy({ url: server.url, model: "m" }),
     price: { perPromptToken: 0.5, perReplyToken: 1 },
   });
-  assertEquals(server.seen.length, 0, "nothing is asked before the reset");
+  assertEquals(server.seen.length, 0, "no request before the reset");
   assertEquals([await user.reset(TASK), await user.step("Which one?")], ["line 1", "line 2"]);
   const [system, ...talk] = server.seen[1]?.body.messages ?? [];
   assertStringIncludes(system.content, "\n\nInstruction: You want to return a book.\n");
@@ -137,9 +137,9 @@ Deno.test("humanUser() stops waiting when the signal is aborted", async () => {
   const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
   const user = humanUser({ input: readable, show: () => {} });
   const stop = new AbortController();
-  const asked = user.reset(TASK, { signal: stop.signal });
+  const reply = user.reset(TASK, { signal: stop.signal });
   stop.abort(new DOMException("stopped", "AbortError"));
-  await assertRejects(() => asked, DOMException, "stopped");
+  await assertRejects(() => reply, DOMException, "stopped");
   const writer = writable.getWriter();
   const next = user.step("Still there?");
   await writer.write(new TextEncoder().encode("yes\n"));
