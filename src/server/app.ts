@@ -2,14 +2,8 @@ import { OpenAPIHono } from "@hono/zod-openapi";
 import { PADDOCK_VERSION } from "../version.ts";
 import { V1_FORMAT, V1_FORMAT_HEADER } from "../wire/v1.ts";
 import { access, type AccessOptions } from "./access.ts";
-import { e2b } from "./adapters/e2b.ts";
-import { nemoSkills } from "./adapters/nemo_skills.ts";
-import { openR1 } from "./adapters/open_r1.ts";
-import { openEnv } from "./adapters/openenv.ts";
-import { codingKind } from "./adapters/openenv/coding_env.ts";
+import { ADAPTERS } from "./adapters/adapters.ts";
 import type { OpenEnvKind } from "./adapters/openenv/env_kind.ts";
-import { piston } from "./adapters/piston.ts";
-import { sandboxFusion } from "./adapters/sandbox_fusion.ts";
 import type { AppEnv } from "./app_env.ts";
 import { noticeDisconnect } from "./disconnect.ts";
 import { boundedGraders } from "./bounded_graders.ts";
@@ -34,9 +28,6 @@ import type { Api } from "./v1/route.ts";
 import { requestRoutes } from "./v1/requests.ts";
 import { sessionRoutes } from "./v1/sessions.ts";
 import { streamRoutes } from "./v1/stream.ts";
-
-/** Wire formats of other systems. Two of them use `/execute`; the first adapter takes its own requests. */
-const ADAPTERS = [sandboxFusion, nemoSkills, e2b, openR1, piston];
 
 /** Options of {@linkcode paddockApp}. */
 export interface PaddockAppOptions extends AccessOptions {
@@ -96,8 +87,7 @@ export function paddockApp(options: PaddockAppOptions): Api {
   }
   aboutRoutes(app, metrics);
   app.all("/mcp", mcpRoute(sessions));
-  for (const adapter of ADAPTERS) app.route("/", adapter(sessions));
-  app.route("/", openEnv(options.openEnv ?? codingKind(sessions)));
+  for (const adapter of ADAPTERS) app.route("/", adapter(sessions, { openEnv: options.openEnv }));
   return app;
 }
 

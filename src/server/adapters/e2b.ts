@@ -10,7 +10,7 @@ import { liveBody } from "../live_body.ts";
 import type { LiveSession } from "../live_session.ts";
 import { ServerError, sessionError } from "../server_error.ts";
 import type { SessionService } from "../session_service.ts";
-import { cellSource } from "./cell_source.ts";
+import { cellSource } from "./adapter.ts";
 import { detailAnswer, detailBody, DetailError } from "./detail_error.ts";
 import { executionError, mainResults } from "./e2b_execution.ts";
 import { NotebookOutput } from "./e2b_output.ts";

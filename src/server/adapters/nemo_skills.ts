@@ -4,12 +4,10 @@ import type { ExecResult, ShellResult } from "../../sandbox/exec.ts";
 import { MAX_TIMEOUT_SECONDS } from "../../wire/limits.ts";
 import type { AppContext, AppEnv } from "../app_env.ts";
 import { asServerError, errorHeaders } from "../error_answer.ts";
-import { runScript } from "../run_script.ts";
-import { scriptOutcome } from "../script_outcome.ts";
 import { ServerError } from "../server_error.ts";
 import type { LiveSession } from "../live_session.ts";
 import type { OpenOptions, SessionService } from "../session_service.ts";
-import { cellSource } from "./cell_source.ts";
+import { cellSource, runScript, scriptOutcome } from "./adapter.ts";
 import { commandTraceback, plainTraceback } from "./nemo_skills/tracebacks.ts";
 
 /** Its clock runs while a program is brought to its interpreter: one that sleeps for all of its time is late. */

@@ -6,7 +6,7 @@ import type { AppEnv } from "../app_env.ts";
 import type { LiveSession } from "../live_session.ts";
 import { ServerError, sessionError } from "../server_error.ts";
 import type { SessionService } from "../session_service.ts";
-import { cellSource } from "./cell_source.ts";
+import { cellSource } from "./adapter.ts";
 import { detailAnswer, detailBody } from "./detail_error.ts";
 import { type Execution, execution } from "./e2b_execution.ts";
 

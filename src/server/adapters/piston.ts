@@ -3,11 +3,9 @@ import type { ExecResult } from "../../sandbox/exec.ts";
 import type { AppEnv } from "../app_env.ts";
 import { asServerError, errorHeaders } from "../error_answer.ts";
 import type { LiveSession } from "../live_session.ts";
-import { MAIN, runScript } from "../run_script.ts";
-import { scriptOutcome } from "../script_outcome.ts";
 import { ServerError } from "../server_error.ts";
 import type { SessionService } from "../session_service.ts";
-import { jailedPath } from "./jailed_path.ts";
+import { jailedPath, MAIN, runScript, scriptOutcome } from "./adapter.ts";
 import { type PistonRequest, pistonRequest, RUNTIME } from "./piston/request.ts";
 
 /** What clients of Piston ask for: `/api/v2/execute` and `/api/v2/runtimes`. The limit of memory is the profile's. */

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { LiveSession } from "../../live_session.ts";
-import { scriptOutcome } from "../../script_outcome.ts";
+import { scriptOutcome } from "../adapter.ts";
 import type { SessionService } from "../../session_service.ts";
 import { codingReward } from "./coding_reward.ts";
 import type { EnvAnswer, EpisodeEnv, EpisodeOptions, OpenEnvKind, resetData } from "./env_kind.ts";

@@ -3,7 +3,7 @@ import type { ExecResult } from "../../../sandbox/exec.ts";
 import { MAX_BATCH_CHARACTERS } from "../../../wire/limits.ts";
 import type { LiveSession } from "../../live_session.ts";
 import { ServerError } from "../../server_error.ts";
-import { cellSource } from "../cell_source.ts";
+import { cellSource } from "../adapter.ts";
 import { getFiles, putFiles } from "./files.ts";
 import { type cellsRequest, type CommandRunResult, type RunStatus, runStatus } from "./messages.ts";
 

@@ -1,7 +1,7 @@
 import { pythonStr } from "../../../tools/python_repr.ts";
 import type { LiveSession } from "../../live_session.ts";
 import { ServerError } from "../../server_error.ts";
-import { jailedPath } from "../jailed_path.ts";
+import { jailedPath } from "../adapter.ts";
 import { writtenFiles } from "./messages.ts";
 
 const HOME = "/home/pyodide";

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { ExecResult, ShellResult } from "../../../sandbox/exec.ts";
 import { MAX_FILES, MAX_TIMEOUT_SECONDS } from "../../../wire/limits.ts";
-import { scriptOutcome } from "../../script_outcome.ts";
+import { scriptOutcome } from "../adapter.ts";
 
 const MIN_SECONDS = 0.001;
 const MAX_CELLS = 1_000;

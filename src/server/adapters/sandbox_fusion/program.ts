@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import type { LiveSession } from "../../live_session.ts";
 import type { ExecOptions, ExecResult, ShellResult } from "../../../sandbox/exec.ts";
-import { runScript } from "../../run_script.ts";
+import { runScript } from "../adapter.ts";
 import { getFiles, putFiles } from "./files.ts";
 import BUILT_IN_FIXTURES from "./built_in_fixtures.py" with { type: "text" };
 import FIXTURES from "./fixtures.py" with { type: "text" };

@@ -1,0 +1,41 @@
+import { assertEquals } from "@std/assert";
+import { cellSource, jailedPath, scriptOutcome } from "../../../src/server/adapters/adapter.ts";
+
+Deno.test("cellSource() takes the first line's indentation off, as IPython does", () => {
+  const cells = {
+    "a\n  b": "a\n  b",
+    "  a\n    b\n  c\n": "a\n  b\nc\n",
+    "\n\t\n  if a:\r\n    b\n  \n": "\n\t\nif a:\r\n  b\n\n",
+    "  a\nb": "a\nb",
+    "": "",
+    " \n\n": " \n\n",
+  };
+  for (const [cell, source] of Object.entries(cells)) assertEquals(cellSource(cell), source);
+});
+
+Deno.test("jailedPath() returns a path under the working directory, and none that leads out of it", () => {
+  for (const path of ["a/b.txt", "./a//b.txt", "/home/pyodide/a/b.txt"]) {
+    assertEquals(jailedPath(path), "a/b.txt");
+  }
+  for (const path of ["", ".", "/etc/passwd", "../a", "a/../../b", "a\\b", "a\0b"]) {
+    assertEquals(jailedPath(path), undefined, path);
+  }
+});
+
+Deno.test("scriptOutcome() returns the output and exit code of a process", () => {
+  const outcome = { stdout: "a", stderr: "b\n", durationMs: 1, stateKept: true, truncated: false };
+  const error = { type: "E", message: "m", traceback: "Traceback\n" };
+  assertEquals(scriptOutcome({ ...outcome, status: "ok", value: "1" }), {
+    stdout: "a",
+    stderr: "b\n",
+    exitCode: 0,
+  });
+  assertEquals(scriptOutcome({ ...outcome, status: "exited", exitCode: 3 }).exitCode, 3);
+  assertEquals(scriptOutcome({ ...outcome, status: "timeout", error }).exitCode, null);
+  assertEquals(scriptOutcome({ ...outcome, status: "error", error }).stderr, "b\nTraceback\n");
+  assertEquals(scriptOutcome({ ...outcome, status: "memory", stateKept: false, error }).exitCode, 137);
+  assertEquals(
+    scriptOutcome({ ...outcome, status: "ok", truncated: true }).stderr,
+    "b\nOutput is cut: it is longer than the sandbox lets a program print\n",
+  );
+});
