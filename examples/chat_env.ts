@@ -1,5 +1,5 @@
 // deno-lint-ignore-file no-console -- an example shows what it does
-/** Plays one chat episode whose reply runs Python, with a policy that stands in for a model. */
+/** Plays one chat episode whose reply runs Python, with a scripted policy in place of a model. */
 import {
   ChatEnv,
   EndOnFinalReply,
@@ -20,7 +20,7 @@ const policy: Policy = {
     Promise.resolve(
       history.last?.role === "tool"
         ? `The answer is ${messageText(history.last).split("\n").at(1)}`
-        : "I shall count.\n```python\nprint(sum(1 for c in 'strawberry' if c == 'r'))\n```",
+        : "I will count.\n```python\nprint(sum(1 for c in 'strawberry' if c == 'r'))\n```",
     ),
 };
 
@@ -33,9 +33,9 @@ await using env = new TransformedEnv(new ChatEnv(), [
 ]);
 const trajectory = await rollout(env, policy, {
   id: "letters",
-  query: "How many times does the letter r stand in 'strawberry'?",
+  query: "How many times does the letter r occur in 'strawberry'?",
   answer: "3",
 });
 for (const message of trajectory.messages) console.log(`${message.role}: ${messageText(message)}\n`);
 console.log(`reward ${trajectory.reward}`);
-if (trajectory.reward !== 1) throw new Error(`the reward is ${trajectory.reward}`);
+if (trajectory.reward !== 1) throw new Error(`Expected reward 1: got ${trajectory.reward}`);

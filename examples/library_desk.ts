@@ -1,5 +1,5 @@
 // deno-lint-ignore-file no-console -- an example shows what it does
-/** Plays the twelve tasks of a small domain in tau-bench's layout, with a policy and users that follow scripts. */
+/** Plays the twelve tasks of a small domain in tau-bench's layout, with a scripted policy and scripted users. */
 import {
   openaiCalls,
   rollout,
@@ -32,7 +32,7 @@ for (const split of domain.splits) {
     );
     console.log(`${task.id} reward ${reward} ${JSON.stringify(rewardParts)}`);
     if (reward !== 1) {
-      throw new Error(`the reward of ${task.id} is ${reward}: ${JSON.stringify(rewardParts)}`);
+      throw new Error(`Expected reward 1 for ${task.id}: got ${reward}, ${JSON.stringify(rewardParts)}`);
     }
   }
 }

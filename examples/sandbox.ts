@@ -1,9 +1,9 @@
 // deno-lint-ignore-file no-console -- an example shows what it does
-/** Runs Python in a sandbox: state, a deadline, a file, a tool of the host. */
+/** Runs Python in a sandbox, with a timeout, a host tool and a file. */
 import { hostTool, loadProfile, SandboxPool } from "@paddock/paddock";
 import { z } from "zod";
 
-const lookUp = hostTool({
+const price = hostTool({
   name: "price",
   description: "The price of a fruit, in cents",
   parameters: z.object({ fruit: z.enum(["apple", "pear"]) }),
@@ -20,22 +20,22 @@ check(looped.status === "timeout" && looped.stateKept);
 
 const total = await session.exec(
   "from paddock import tools\nsum(tools.price(fruit=fruit) for fruit in basket)",
-  { tools: [lookUp] },
+  { tools: [price] },
 );
-console.log(`three fruits, by a tool of the host: ${total.status === "ok" && total.value} cents`);
+console.log(`three fruits, priced by a host tool: ${total.status === "ok" && total.value} cents`);
 check(total.status === "ok" && total.value === "150");
 
 const written = await session.exec("open('receipt.txt', 'w').write('150 cents')", {
   fetchFiles: ["receipt.txt"],
 });
 const receipt = new TextDecoder().decode(written.files?.["receipt.txt"]);
-console.log(`a file that it wrote: ${receipt}`);
+console.log(`a file written by Python: ${receipt}`);
 check(receipt === "150 cents");
 
 const forbidden = await session.exec("open('/etc/passwd')");
-console.log(`a file of the host: ${forbidden.status === "error" && forbidden.error.type}`);
+console.log(`reading a host file: ${forbidden.status === "error" && forbidden.error.type}`);
 check(forbidden.status === "error" && forbidden.error.type === "FileNotFoundError");
 
 function check(holds: boolean): void {
-  if (!holds) throw new Error("the example does not do what it says");
+  if (!holds) throw new Error("The example failed: unexpected result");
 }

@@ -1,4 +1,4 @@
-/** A server of the Model Context Protocol over its standard streams: one tool, `price`, of a shop's price list. */
+/** MCP server over standard input and output, with one tool: `price` of a shop's items. */
 
 const PRICES: Readonly<Record<string, number>> = { lamp: 3495, desk: 18950, chair: 7980 };
 
@@ -18,7 +18,7 @@ interface Request {
   params?: { protocolVersion?: string; name?: string; arguments?: { item?: string } };
 }
 
-function answer({ method, params }: Request): object {
+function handle({ method, params }: Request): object {
   switch (method) {
     case "initialize":
       return {
@@ -33,7 +33,7 @@ function answer({ method, params }: Request): object {
     case "tools/call":
       return callPrice(params?.arguments?.item ?? "");
     default:
-      throw new RangeError(`there is no method '${method}'`);
+      throw new RangeError(`Unknown method '${method}'`);
   }
 }
 
@@ -54,14 +54,14 @@ async function serve(line: string): Promise<void> {
   const request: Request = JSON.parse(line);
   if (request.id === undefined) return; // a notification
   try {
-    await write({ id: request.id, result: answer(request) });
+    await write({ id: request.id, result: handle(request) });
   } catch (error) {
     await write({ id: request.id, error: { code: -32601, message: String(error) } });
   }
 }
 
 if (Deno.stdin.isTerminal()) {
-  // deno-lint-ignore no-console -- its standard output is for messages alone
+  // deno-lint-ignore no-console -- standard output is only for messages
   console.error("This waits for JSON-RPC messages: `paddock rollout --mcp examples/mcp.jsonc` sends them.");
 }
 let rest = "";

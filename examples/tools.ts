@@ -1,5 +1,5 @@
 // deno-lint-ignore-file no-console -- an example shows what it does
-/** Plays an episode in which the assistant calls a tool of the host, a file that may reach nothing, and a stop tool. */
+/** Plays an episode that calls a host tool, a tool in a file without permissions, and a stop tool. */
 import {
   ChatEnv,
   messageText,

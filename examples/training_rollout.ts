@@ -1,8 +1,9 @@
 /**
- * Plays an episode with a tool and a user for a trainer: tokens, loss mask, log-probabilities and reward.
+ * Plays an episode with a tool and a user, and prints the result for a trainer: tokens, loss mask, log-probabilities
+ * and reward.
  *
- * The model is a script behind a real server that answers as SGLang's `/generate` does, and the tokenizer is one
- * of bytes. For a model take its SGLang's address, and `await loadTokenizer(dir)`.
+ * The model is a script behind a server with SGLang's `/generate` API, and the tokenizer encodes bytes. For a real
+ * model, use the address of its SGLang server and `await loadTokenizer(dir)`.
  */
 import {
   scriptedUser,
@@ -15,7 +16,7 @@ import {
 
 const [START, END] = ["<|im_start|>", "<|im_end|>"];
 
-/** Bytes, and two tokens that open and close a turn. */
+/** Tokenizer of bytes, with two special tokens that open and close a turn. */
 const tokenizer: Tokenizer = {
   name: "bytes",
   eosToken: END,
@@ -34,7 +35,7 @@ const tokenizer: Tokenizer = {
   },
 };
 
-/** A lamp that is to be on in the end. */
+/** Env with a lamp that must be on at the end. */
 class LampEnv implements ToolUserEnv {
   readonly name = "lamp/test";
   readonly taskCount = 1;
@@ -72,12 +73,12 @@ class LampEnv implements ToolUserEnv {
   [Symbol.asyncDispose] = () => Promise.resolve();
 }
 
-const said = [
+const replies = [
   '<tool_call>\n{"name": "set_lamp", "arguments": {"on": true}}\n</tool_call>',
   "The lamp is on.",
 ];
 await using server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }, () => {
-  const text = said.shift() ?? "";
+  const text = replies.shift() ?? "";
   const output_ids = tokenizer.encode(text + END);
   const output_token_logprobs = output_ids.map((id) => [-0.1, id, null]);
   return Response.json({
@@ -101,5 +102,5 @@ const expected =
 if (status !== "completed" || reward !== 1 || tokenizer.decode(sampled) !== expected) {
   throw new Error(JSON.stringify({ status, reward, errors, sampled: tokenizer.decode(sampled) }));
 }
-// The line that a trainer reads:
+// The JSON line for a trainer:
 await Deno.stdout.write(new TextEncoder().encode(`${JSON.stringify(result)}\n`));

@@ -1,9 +1,9 @@
-/** Graders at the edge, with a token, and with graders of our own beside those that are built in. */
+/** Edge server of graders with a token, and with custom graders beside the built-in ones. */
 import { type EdgeApp, edgeApp } from "@paddock/paddock/edge";
 import { judge, numberMatch, patternMatch, rubric, scriptedPolicy } from "@paddock/paddock";
 
 const polite = patternMatch({ pattern: /\b(please|thank you)\b/i });
-// A judge is a model: openaiPolicy({ url, model }) in the place of this one, which always says the same.
+// A judge needs a model: replace this scripted policy by openaiPolicy({ url, model }).
 const kind = judge(scriptedPolicy({ script: () => "It is friendly.\nScore: 8" }), {
   criteria: "It is kind.",
 });

@@ -1,4 +1,4 @@
-"""A client of ``paddock serve``: one file, nothing but the Python standard library, Python 3.9 or later.
+"""Client of ``paddock serve`` in one file. It needs Python 3.9 or later and only the standard library.
 
     from paddock_client import PaddockClient
 
@@ -7,9 +7,9 @@
         session.exec("x = 20")
         print(session.exec("x + 1").value)  # 21
 
-What a program does is a result, and no exception: see ``ExecResult.status``. A request is sent again when the
-connection fails or the server is too busy, and is done once all the same, as it has an id. Whatever else goes
-wrong raises ``PaddockError``. A client may be used from several threads; a session runs one program at a time.
+A failure of a program is a result, not an exception: see ``ExecResult.status``. If the connection fails or the server
+is busy, the client sends a request again; its id ensures that it runs only once. All other failures raise
+``PaddockError``. A client can be used from several threads. A session runs one program at a time.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ Read = Callable[[http.client.HTTPResponse], Any]
 
 _BUSY = (408, 429, 502, 503, 504)
 _GATEWAY = (502, 504)
-_LONGEST_PAUSE = 60.0
+_MAX_PAUSE_SECONDS = 60.0
 _CLOSE_SECONDS = 10.0
-_MAX_ANSWER_BYTES = 512 * 1024 * 1024
+_MAX_RESPONSE_BYTES = 512 * 1024 * 1024
 
 
 class PaddockError(Exception):
-    """A request that failed: ``status`` is its HTTP status, or ``None`` where there was no answer."""
+    """A failed request. ``status`` is its HTTP status, or ``None`` if there was no response."""
 
     def __init__(
         self,
@@ -56,14 +56,14 @@ class PaddockError(Exception):
         super().__init__(message)
         self.status = status
         self.kind = kind
-        """The server's word for it, such as ``not_found`` or ``busy``."""
+        """Error type of the server, such as ``not_found`` or ``busy``."""
         self.retry_after = retry_after
-        """Seconds after which the server wants to be asked again."""
+        """Seconds to wait before a retry, as set by the server."""
 
 
 @dataclass(frozen=True)
 class GuestError:
-    """An exception of the program, as Python tells it."""
+    """Python exception of the program."""
 
     type: str
     message: str
@@ -72,7 +72,7 @@ class GuestError:
 
 @dataclass(frozen=True)
 class ExecResult:
-    """What became of a program or a command line."""
+    """Result of a program or a command line."""
 
     status: str
     """``ok``, ``error``, ``timeout``, ``memory``, ``output``, ``exited`` or ``crashed``."""
@@ -80,18 +80,18 @@ class ExecResult:
     stderr: str
     duration_ms: float
     state_kept: bool
-    """False when the interpreter was lost and the next program meets a fresh one."""
+    """False if the interpreter was lost. The next program then runs in a new one."""
     truncated: bool
     restarted: bool = False
-    """True when this program met a fresh interpreter, as the last one had been lost."""
+    """True if this program ran in a new interpreter, because the previous one was lost."""
     value: Optional[str] = None
-    """The ``repr`` of the last expression, unless that is None."""
+    """``repr`` of the last expression, unless it is None."""
     error: Optional[GuestError] = None
     exit_code: Optional[int] = None
     cwd: Optional[str] = None
-    """The shell's directory from now on; None for a program."""
+    """Working directory of the shell after the command; None for a program."""
     files: Mapping[str, bytes] = field(default_factory=dict)
-    """The files that were asked for; a missing one is left out."""
+    """The requested files; missing ones are left out."""
 
     @property
     def ok(self) -> bool:
@@ -100,7 +100,7 @@ class ExecResult:
 
 @dataclass(frozen=True)
 class BatchOutcome:
-    """What became of a program of a batch: its result, or why it did not run."""
+    """Outcome of one program of a batch: its result, or the error why it did not run."""
 
     result: Optional[ExecResult]
     error: Optional[PaddockError]
@@ -108,7 +108,7 @@ class BatchOutcome:
 
 @dataclass(frozen=True)
 class Score:
-    """A score, and its parts by name. ``None`` means that none can be given, which is not 0, and has a reason."""
+    """A score and its parts by name. ``None`` means not scored, which is not 0; ``reason`` says why."""
 
     score: Optional[float]
     parts: Mapping[str, Optional[float]]
@@ -116,7 +116,7 @@ class Score:
 
 
 class PaddockClient:
-    """Asks a server. ``token`` is one of the server's; times are in seconds."""
+    """Client of a server. ``token`` is an access token of the server. Times are in seconds."""
 
     def __init__(
         self,
@@ -127,10 +127,10 @@ class PaddockClient:
         backoff: float = 0.25,
         answer_timeout: float = 300.0,
     ) -> None:
-        """``answer_timeout`` is what an answer may take beside the time that its program may."""
+        """``answer_timeout`` is the timeout of a response, in addition to the timeout of its program."""
         parts = urllib.parse.urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname or "@" in parts.netloc or not _has_port(parts):
-            raise ValueError(f"Cannot ask a server as 'url' must be an address of http or https: {url!r}")
+            raise ValueError(f"Cannot create client as 'url' must be an http or https URL: current value is {url!r}")
         self._connect = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
         self._host = parts.netloc
         self._base = parts.path.rstrip("/").removesuffix("/v1") + "/v1"
@@ -140,24 +140,23 @@ class PaddockClient:
         self._answer_timeout = answer_timeout
 
     def session(self, seed: Optional[int] = None, wait: Optional[float] = None) -> Session:
-        """Opens a session, which is to be closed.
+        """Opens a session. The caller must close it.
 
-        When all are in use it asks again for ``wait`` seconds, or as long as it takes. The server lets each request
-        wait in line, too.
+        If all sessions are in use, it retries for ``wait`` seconds, or without limit. The server queues requests too.
         """
         until = None if wait is None else time.monotonic() + wait
         answer = self._post("/sessions", {"seed": seed}, full_until=until, waits=True)
         return Session(self, _text(answer, "id"))
 
     def exec(self, code: str, **options: Any) -> ExecResult:
-        """Runs one program in an interpreter of its own; the options are those of ``Session.exec``."""
+        """Runs one program in its own interpreter. The options are those of ``Session.exec``."""
         with self.session() as session:
             return session.exec(code, **options)
 
     def exec_batch(self, programs: Iterable[Union[str, Mapping[str, Any]]]) -> list[BatchOutcome]:
-        """Runs many programs in one request, each in an interpreter of its own, and gives their outcomes in order.
+        """Runs many programs in one request, each in its own interpreter, and returns their outcomes in order.
 
-        A program is its code, or ``{"code", "timeout", "stdin", "files", "fetch_files", "session"}``; with
+        A program is its code, or ``{"code", "timeout", "stdin", "files", "fetch_files", "session"}``. With
         ``session`` it runs in that ``Session``.
         """
         given = [{"code": program} if isinstance(program, str) else dict(program) for program in programs]
@@ -169,35 +168,35 @@ class PaddockClient:
         answer = self._post("/exec:batch", {"items": items}, timeout=seconds)
         results = answer.get("results")
         if not isinstance(results, list) or len(results) != len(items):
-            raise PaddockError("Cannot exec batch as the server did not answer each program")
+            raise PaddockError("Cannot exec batch as the response must have one result per program")
         return [_outcome(result) for result in results]
 
     def grade(self, grader: str, task: Mapping[str, Any], messages: Sequence[Mapping[str, str]]) -> Score:
-        """The score of a conversation by the server's grader of this name, as ``gsm8k`` or ``hidden_tests``.
+        """Scores a conversation with one of the server's graders, such as ``gsm8k`` or ``hidden_tests``.
 
-        ``task`` is ``{"id", "query", "answer", "reference", "fields"}``, each of which may be left out.
+        ``task`` is ``{"id", "query", "answer", "reference", "fields"}``; all keys are optional.
         """
         body = {"grader": grader, "task": dict(task), "messages": [dict(message) for message in messages]}
         answer = self._post("/grade", body)
         score = answer.get("score")
         if score is not None and not isinstance(score, (int, float)):
-            raise PaddockError("Cannot grade as the server's answer holds no score")
+            raise PaddockError("Cannot grade as the response has no score")
         return Score(score, answer.get("parts") or {}, answer.get("reason"))
 
     def graders(self) -> list[str]:
-        """The names of the server's graders."""
-        names = _json(self._ask("GET", "/graders"), "list graders").get("graders")
+        """Returns the names of the server's graders."""
+        names = _json(self._request("GET", "/graders"), "list graders").get("graders")
         if not isinstance(names, list):
-            raise PaddockError("Cannot list graders as the server's answer holds none")
+            raise PaddockError("Cannot list graders as the response has no list of graders")
         return [str(name) for name in names]
 
     def _post(self, path: str, body: Mapping[str, Any], **options: Any) -> dict[str, Any]:
         request_id = str(uuid.uuid4())
         try:
-            return _json(self._ask("POST", path, body, request_id=request_id, **options), path)
+            return _json(self._request("POST", path, body, request_id=request_id, **options), path)
         except BaseException as error:
             late = isinstance(error, PaddockError) and isinstance(error.__cause__, socket.timeout)
-            if late or not isinstance(error, Exception):  # as by Ctrl-C: the program would run on
+            if late or not isinstance(error, Exception):  # such as Ctrl-C: the program would continue to run
                 self._cancel(request_id)
             raise
 
@@ -205,9 +204,9 @@ class PaddockClient:
         try:
             self._once("DELETE", f"/requests/{request_id}", None, {}, 5.0, _read)
         except (OSError, http.client.HTTPException, PaddockError):
-            pass  # it ends by its own timeout
+            pass  # it ends at its own timeout
 
-    def _ask(
+    def _request(
         self,
         method: str,
         path: str,
@@ -220,33 +219,33 @@ class PaddockClient:
         full_until: Optional[float] = None,
         read: Optional[Read] = None,
     ) -> Any:
-        """Asks as often as may help. Without an id, a POST that may have arrived is not sent again."""
+        """Sends a request, with retries. A POST without an id is not sent again if it may have arrived."""
         headers = {} if request_id is None else {"x-request-id": request_id}
         seconds = (answer_timeout or self._answer_timeout) + (timeout or 0)
         is_safe = method != "POST" or request_id is not None
         tries = 0
         while True:
             tries += 1
-            asked = None
+            retry_after = None
             try:
                 return self._once(method, path, body, headers, seconds, read or _read)
             except PaddockError as error:
-                failed, asked = error, error.retry_after
+                failed, retry_after = error, error.retry_after
                 full = waits and (error.status == 429 or error.kind == "timeout")
                 again = error.status in _BUSY and (is_safe or error.status not in _GATEWAY)
                 if full and full_until is not None and time.monotonic() >= full_until:
                     raise
             except socket.timeout as error:
-                raise PaddockError(f"Cannot ask {self._host} as it must answer within {seconds} s") from error
+                raise PaddockError(f"Cannot get response from {self._host} within {seconds} s") from error
             except (OSError, http.client.HTTPException) as error:
-                failed = PaddockError(f"Cannot ask {self._host} as it cannot be reached: {error!r}")
+                failed = PaddockError(f"Cannot reach {self._host}: {error!r}")
                 failed.__cause__ = error
                 again = is_safe or isinstance(error, (ConnectionRefusedError, socket.gaierror))
                 full = False
-            if (asked or 0) > _LONGEST_PAUSE or not full and (not again or tries > self._retries):
+            if (retry_after or 0) > _MAX_PAUSE_SECONDS or not full and (not again or tries > self._retries):
                 raise failed
-            longest = self._backoff if full else min(_LONGEST_PAUSE, self._backoff * 2 ** (tries - 1))
-            pause = max(asked or 0, longest * random.uniform(0.5, 1))
+            longest = self._backoff if full else min(_MAX_PAUSE_SECONDS, self._backoff * 2 ** (tries - 1))
+            pause = max(retry_after or 0, longest * random.uniform(0.5, 1))
             left = math.inf if full_until is None else full_until - time.monotonic()
             time.sleep(max(0, min(pause, left)) if full else pause)
 
@@ -264,21 +263,21 @@ class PaddockClient:
         try:
             text = None if body is None else json.dumps({k: v for k, v in body.items() if v is not None})
             all_headers = {**self._headers, **headers, **({} if text is None else {"content-type": "application/json"})}
-            hung_up = _send(connection, method, self._base + path, text and text.encode(), all_headers)
-            response = http.client.HTTPResponse(_Answer(connection.sock, until), method=method)
+            early_disconnect = _send(connection, method, self._base + path, text and text.encode(), all_headers)
+            response = http.client.HTTPResponse(_DeadlineReader(connection.sock, until), method=method)
             try:
                 response.begin()
             except (OSError, http.client.HTTPException) as error:
-                raise hung_up or error
+                raise early_disconnect or error
             if not 200 <= response.status < 300:
-                raise _refusal(response)
+                raise _error_of(response)
             return read(response)
         finally:
             connection.close()
 
 
 class Session:
-    """An interpreter that keeps its variables and files until it is closed, or nobody used it for ten minutes."""
+    """An interpreter that keeps its variables and files until it is closed, or idle for ten minutes."""
 
     def __init__(self, client: PaddockClient, session_id: str) -> None:
         self.id = session_id
@@ -297,17 +296,17 @@ class Session:
         fetch_files: Sequence[str] = (),
         on_output: Optional[OnOutput] = None,
     ) -> ExecResult:
-        """Runs a program; ``timeout`` is in seconds, the profile's unless given.
+        """Runs a program. ``timeout`` is in seconds; the default is the profile's.
 
-        With ``on_output``, called with ``"stdout"`` or ``"stderr"`` and a piece of text, output is told while the
-        program runs; the program is then not sent again when the connection fails.
+        ``on_output`` is called with ``"stdout"`` or ``"stderr"`` and text while the program runs. The request
+        is then not sent again if the connection fails.
         """
         body = _program(code, timeout=timeout, stdin=stdin, files=files, fetch_files=fetch_files)
         with self._lock:
             if on_output is None:
                 return _result(self._client._post(f"{self._path}/exec", body, timeout=timeout))
             read = functools.partial(_read_output, on_output=on_output)
-            return self._client._ask("POST", f"{self._path}/stream", body, timeout=timeout, read=read)
+            return self._client._request("POST", f"{self._path}/stream", body, timeout=timeout, read=read)
 
     def shell(
         self,
@@ -317,9 +316,9 @@ class Session:
         silence: Optional[float] = None,
         stdin: Optional[str] = None,
     ) -> ExecResult:
-        """Runs a command line, where the server's profile has a shell; its exit code is in ``exit_code``.
+        """Runs a command line, if the server's profile has a shell. The exit code is in ``exit_code``.
 
-        One that writes nothing for ``silence`` seconds is interrupted.
+        A command without output for ``silence`` seconds is interrupted.
         """
         body = {"command": command, "stdin": stdin, "timeoutMs": _ms(timeout), "silenceMs": _ms(silence)}
         with self._lock:
@@ -333,28 +332,28 @@ class Session:
     def read_file(self, path: str) -> bytes:
         """Reads a file under the working directory."""
         with self._lock:
-            return self._client._ask("GET", f"{self._path}/file?path={urllib.parse.quote(path, safe='')}")
+            return self._client._request("GET", f"{self._path}/file?path={urllib.parse.quote(path, safe='')}")
 
     def list_files(self) -> dict[str, int]:
-        """The files under the working directory, with their sizes in bytes."""
+        """Returns the files under the working directory, with their sizes in bytes."""
         with self._lock:
-            answer = _json(self._client._ask("GET", f"{self._path}/files"), "list files")
+            answer = _json(self._client._request("GET", f"{self._path}/files"), "list files")
         return {_text(file, "path"): int(file.get("bytes", 0)) for file in answer.get("files", [])}
 
     def reset(self, mode: str = "fresh", seed: Optional[int] = None) -> None:
-        """Puts variables and files back; ``rewind`` is faster, for those who trust their last program."""
+        """Resets variables and files. ``rewind`` is faster, but only safe if you trust the last program."""
         with self._lock:
             self._client._post(f"{self._path}/reset", {"mode": mode, "seed": seed})
 
     def close(self) -> None:
-        """Ends the session. It may be called again, and raises nothing: what cannot be told ends by itself."""
+        """Closes the session. It can be called again and never raises: an unreachable session ends by itself."""
         if self._closed:
             return
         self._closed = True
         try:
-            self._client._ask("DELETE", self._path, answer_timeout=_CLOSE_SECONDS)
+            self._client._request("DELETE", self._path, answer_timeout=_CLOSE_SECONDS)
         except PaddockError:
-            pass  # a session that nobody uses ends
+            pass  # an idle session ends by itself
 
     def __enter__(self) -> Session:
         return self
@@ -371,7 +370,7 @@ def _program(
     files: Optional[Files] = None,
     fetch_files: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """A program as the server reads it."""
+    """Returns a program in the server's format."""
     body: dict[str, Any] = {"code": code, "timeoutMs": _ms(timeout), "stdin": stdin}
     if files:
         body["files"] = _in_base64(files)
@@ -390,7 +389,7 @@ def _in_base64(files: Files) -> dict[str, str]:
 
 
 def _utf8(text: str) -> bytes:
-    """As UTF-8, with a mark for each half of a surrogate pair, which has none."""
+    """Encodes text as UTF-8, with a replacement character for each unpaired surrogate."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
 
 
@@ -408,7 +407,7 @@ def _send(
     body: Optional[bytes],
     headers: Mapping[str, str],
 ) -> Optional[Exception]:
-    """Sends a request. A server that hung up meanwhile may have said why, so that is no failure yet."""
+    """Sends a request. If the server disconnects early, it may have sent a response, so the error is returned."""
     try:
         connection.request(method, path, body=body, headers=headers)
     except (BrokenPipeError, ConnectionResetError) as error:
@@ -418,8 +417,8 @@ def _send(
     return None
 
 
-class _Answer(io.RawIOBase):
-    """Reads a socket until a point in time, however slowly it answers, and leaves it open."""
+class _DeadlineReader(io.RawIOBase):
+    """Reads a socket with a total deadline, and does not close it."""
 
     def __init__(self, sock: socket.socket, until: float) -> None:
         self._sock, self._until = sock, until
@@ -439,21 +438,21 @@ class _Answer(io.RawIOBase):
 
 
 def _read(response: http.client.HTTPResponse) -> bytes:
-    contents = response.read(_MAX_ANSWER_BYTES + 1)
-    if len(contents) > _MAX_ANSWER_BYTES:
-        raise PaddockError(f"The server must answer in {_MAX_ANSWER_BYTES} bytes: it has more")
+    contents = response.read(_MAX_RESPONSE_BYTES + 1)
+    if len(contents) > _MAX_RESPONSE_BYTES:
+        raise PaddockError(f"Cannot read response as it must have at most {_MAX_RESPONSE_BYTES} bytes: found more")
     if response.length:
         raise http.client.IncompleteRead(contents, response.length)
     return contents
 
 
 def _read_output(response: http.client.HTTPResponse, on_output: OnOutput) -> ExecResult:
-    """Reads server-sent events: output as it comes, and the result, which is the last of them."""
+    """Reads server-sent events: output, and the result as the last event."""
     name, data = "", ""
     while True:
-        line = response.readline(_MAX_ANSWER_BYTES)
+        line = response.readline(_MAX_RESPONSE_BYTES)
         if line == b"":
-            raise PaddockError("Cannot exec as the server's answer ends before the result")
+            raise PaddockError("Cannot exec as the response ended before the result")
         text = line.decode(errors="replace").rstrip("\r\n")
         key, _, value = text.partition(":")
         if key == "event":
@@ -475,16 +474,16 @@ def _json(contents: bytes, doing: str) -> dict[str, Any]:
     try:
         value = json.loads(contents) if contents else {}
     except (ValueError, RecursionError) as error:
-        raise PaddockError(f"Cannot {doing} as the server's answer is no JSON") from error
+        raise PaddockError(f"Cannot {doing} as the response is not JSON") from error
     if not isinstance(value, dict):
-        raise PaddockError(f"Cannot {doing} as the server's answer is no object")
+        raise PaddockError(f"Cannot {doing} as the response is not an object")
     return value
 
 
 def _text(value: Mapping[str, Any], key: str) -> str:
     text = value.get(key) if isinstance(value, dict) else None
     if not isinstance(text, str):
-        raise PaddockError(f"The server's answer does not fit: {key!r} must be a text")
+        raise PaddockError(f"The response is invalid: {key!r} must be a text")
     return text
 
 
@@ -508,7 +507,7 @@ def _result(answer: Mapping[str, Any]) -> ExecResult:
             files=contents,
         )
     except (AttributeError, KeyError, TypeError, ValueError) as cause:
-        raise PaddockError("The server's answer does not fit: it is no result") from cause
+        raise PaddockError("The response is invalid: it is not a result") from cause
 
 
 def _outcome(answer: Any) -> BatchOutcome:
@@ -520,8 +519,8 @@ def _outcome(answer: Any) -> BatchOutcome:
     return BatchOutcome(None, PaddockError(_text(error, "message"), status, _text(error, "type")))
 
 
-def _refusal(response: http.client.HTTPResponse) -> PaddockError:
-    """Why the server refused, in its own words."""
+def _error_of(response: http.client.HTTPResponse) -> PaddockError:
+    """Returns the error of a response that failed."""
     status, text = response.status, response.read(1 << 20).decode(errors="replace")
     try:
         error = json.loads(text)["error"]

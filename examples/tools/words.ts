@@ -1,4 +1,4 @@
-/** A tool in a file of its own: it runs in a process that may reach nothing. */
+/** Tool in its own file. It runs in a process without permissions. */
 export const description = "Counts the words of a text.";
 
 export const parameters = {

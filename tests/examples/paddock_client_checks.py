@@ -201,7 +201,7 @@ with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Nonsense) as nonsense:
     puzzled = PaddockClient(f"http://127.0.0.1:{nonsense.server_address[1]}", retries=1, backoff=0.01)
     with puzzled.session() as odd:
         Nonsense.body = b"[" * 200_000
-        check("an answer of brackets is an error", "no JSON" in str(refused(lambda: odd.exec("1"))))
+        check("an answer of brackets is an error", "not JSON" in str(refused(lambda: odd.exec("1"))))
         Nonsense.body = b'event: stdout\ndata: {"text": "\xff"}\n\n'
         texts = []
         broken = refused(lambda: odd.exec("1", on_output=lambda _, text: texts.append(text)))
@@ -244,6 +244,6 @@ with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Flaky) as flaky:
         check("requests are sent again with their id", (opened.id, len(Flaky.ids), len(set(Flaky.ids))) == ("s", 3, 1))
         broken = refused(lambda: opened.exec("1", on_output=print))
         check("streams are not", (Flaky.streams, broken.status) == (1, None))
-        check("an answer that is none is an error", "does not fit" in str(refused(lambda: opened.exec("1"))))
-        check("whatever it is", "no object" in str(refused(unsteady.graders)))
+        check("an answer that is none is an error", "response is invalid" in str(refused(lambda: opened.exec("1"))))
+        check("whatever it is", "not an object" in str(refused(unsteady.graders)))
     flaky.shutdown()

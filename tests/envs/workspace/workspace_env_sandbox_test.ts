@@ -157,7 +157,7 @@ Deno.test("WorkspaceEnv releases a session that it gets while being disposed", a
     const reset = waiting.reset({ id: "bench", query: "" });
     await waiting[Symbol.asyncDispose]();
     await env[Symbol.asyncDispose]();
-    await assertRejects(() => reset, Error, "disposed meanwhile");
+    await assertRejects(() => reset, Error, "disposed during");
     await using lease = await workspace.acquire({ signal: AbortSignal.timeout(60_000) });
     assertEquals((await lease.session.exec("1")).status, "ok");
   });

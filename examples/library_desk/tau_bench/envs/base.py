@@ -1,11 +1,11 @@
-"""What a domain stands on, in the shape that tau-bench gives it: data, tools, tasks, and a hash of the data."""
+"""Base class of a domain, in tau-bench's layout: data, tools, tasks, and a hash of the data."""
 
 from hashlib import sha256
 from types import SimpleNamespace
 
 
 def to_hashable(item):
-    """Nested tuples in place of dicts, sorted by key, and lists."""
+    """Converts dicts, sorted by key, and lists to nested tuples."""
     if isinstance(item, dict):
         return tuple((key, to_hashable(value)) for key, value in sorted(item.items()))
     if isinstance(item, list):
@@ -28,7 +28,7 @@ class Env:
         self.task = self.tasks[task_index]
 
     def step(self, action):
-        """Lets a tool work on the data. Users and rewards are not played here: Paddock does that."""
+        """Runs a tool on the data. Paddock simulates users and computes rewards."""
         if action.name not in self.tools_map:
             return SimpleNamespace(observation=f"Unknown action {action.name}")
         try:

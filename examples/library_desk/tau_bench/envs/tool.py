@@ -1,5 +1,5 @@
 class Tool:
-    """A tool of a domain: `invoke` works on the data and answers with text, `get_info` describes it."""
+    """Tool of a domain: `invoke` changes the data and returns text, `get_info` describes the tool."""
 
     @staticmethod
     def invoke(data, **kwargs):
@@ -11,6 +11,6 @@ class Tool:
 
 
 def describe(name, description, **parameters):
-    """What `get_info` gives; a parameter is its JSON Schema, and all are required."""
+    """Returns the value of `get_info`. Each parameter is a JSON Schema, and all are required."""
     schema = {"type": "object", "properties": parameters, "required": list(parameters)}
     return {"type": "function", "function": {"name": name, "description": description, "parameters": schema}}

@@ -3,7 +3,7 @@ import { definingModules, moduleCall } from "../../../sandbox/apart/python_code.
 import type { ExecResult, PythonSession } from "../../../sandbox/exec.ts";
 import { type HostTool, hostTool } from "../../../sandbox/host_tool.ts";
 import type { EvaluationPlan } from "../workspace_task.ts";
-import source from "./evaluation.py" with { type: "text" };
+import evaluationSource from "./evaluation.py" with { type: "text" };
 import numpyStandIn from "./numpy_stand_in.py" with { type: "text" };
 import type { SubmissionCallee } from "./submission_callee.ts";
 import { SUBMITTED } from "./submitted_files.ts";
@@ -18,7 +18,7 @@ export interface EvaluationRunOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-const MODULE = "paddock_evaluation";
+const EVALUATION_MODULE = "paddock_evaluation";
 /** Extra time of an evaluation beyond its submission's timeout, for the transfer of calls. */
 const MARGIN_MS = 10_000;
 const MAX_MS = 24 * 3_600_000;
@@ -33,7 +33,7 @@ export async function evaluationRun(
   options: EvaluationRunOptions,
 ): Promise<ExecResult> {
   const { plan, files, submitted, submission, signal } = options;
-  const modules = { paddock_numpy_stand_in: numpyStandIn, [MODULE]: source };
+  const modules = { paddock_numpy_stand_in: numpyStandIn, [EVALUATION_MODULE]: evaluationSource };
   const failures: unknown[] = [];
   const result = await session.exec(`${definingModules(modules)}\n${startCode(options)}`, {
     files: { ...dataFiles(plan, submitted), ...files },
@@ -48,12 +48,12 @@ export async function evaluationRun(
 function startCode({ plan, files, submitted }: EvaluationRunOptions): string {
   const { kind, script, submission } = plan;
   const paths = Object.keys(submitted);
-  if (kind === "module") return moduleCall(MODULE, "run_module", [script.path, paths]);
+  if (kind === "module") return moduleCall(EVALUATION_MODULE, "run_module", [script.path, paths]);
   const flags = kind === "csv-script" ? ["--submission_file", submission[0] ?? "submission.csv"] : [];
   // The evaluation's own copy of a module takes precedence over a submitted one.
   const submittedModules = paths.filter((path) => path.endsWith(".py") && !Object.hasOwn(files, path));
   const modules = kind === "csv-script" ? [] : submittedModules.map(moduleOf);
-  return moduleCall(MODULE, "run_script", [script.path, flags, modules]);
+  return moduleCall(EVALUATION_MODULE, "run_script", [script.path, flags, modules]);
 }
 
 function moduleOf(path: string): string {

@@ -1,9 +1,9 @@
 import { Callee, type CalleeReply } from "../../../sandbox/apart/callee.ts";
 import { definingModules, moduleCall } from "../../../sandbox/apart/python_code.ts";
 import type { PythonSession } from "../../../sandbox/exec.ts";
-import source from "./submission.py" with { type: "text" };
+import submissionSource from "./submission.py" with { type: "text" };
 
-const MODULE = "paddock_submission";
+const SUBMISSION_MODULE = "paddock_submission";
 
 /** Submission in a session that has its files and no file of the evaluation. */
 export class SubmissionCallee {
@@ -20,12 +20,14 @@ export class SubmissionCallee {
 
   /** Writes the submission's files to the session. */
   async load(files: Readonly<Record<string, Uint8Array>>): Promise<void> {
-    const code = `${definingModules({ [MODULE]: source })}\n${moduleCall(MODULE, "load", [])}`;
+    const code = `${definingModules({ [SUBMISSION_MODULE]: submissionSource })}\n${
+      moduleCall(SUBMISSION_MODULE, "load", [])
+    }`;
     await this.#callee.load(code, files);
   }
 
   /** Calls `module.function` of the submission with the evaluator's marshalled arguments. */
   async call(name: string, args: string): Promise<CalleeReply> {
-    return await this.#callee.call(moduleCall(MODULE, "call", [name]), args);
+    return await this.#callee.call(moduleCall(SUBMISSION_MODULE, "call", [name]), args);
   }
 }
