@@ -40,9 +40,10 @@ export interface RolloutOptions {
  *
  * @example
  * ```ts
- * import { ChatEnv, endOnFinalReply, gradeEpisode, numberMatch, rollout, scriptedPolicy, TransformedEnv } from "@paddock/paddock";
+ * import { ChatEnv, EndOnFinalReply, GradeEpisode, numberMatch } from "@paddock/paddock";
+ * import { rollout, scriptedPolicy, TransformedEnv } from "@paddock/paddock";
  *
- * const transforms = [endOnFinalReply(), gradeEpisode({ grader: numberMatch() })];
+ * const transforms = [new EndOnFinalReply(), new GradeEpisode({ grader: numberMatch() })];
  * await using env = new TransformedEnv(new ChatEnv(), transforms);
  * const policy = scriptedPolicy({ replies: () => ["The answer is 4."] });
  * const { reward } = await rollout(env, policy, { id: "sum", query: "What is 2 + 2?", answer: "4" });

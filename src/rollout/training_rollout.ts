@@ -66,10 +66,10 @@ const MAX_STEPS = 30;
  *
  * @example
  * ```ts ignore
- * import { ChatEnv, endOnFinalReply, loadTokenizer, sglangPolicy } from "@paddock/paddock";
+ * import { ChatEnv, EndOnFinalReply, loadTokenizer, sglangPolicy } from "@paddock/paddock";
  * import { trainingRollout, TransformedEnv } from "@paddock/paddock";
  *
- * await using env = new TransformedEnv(new ChatEnv(), [endOnFinalReply()]);
+ * await using env = new TransformedEnv(new ChatEnv(), [new EndOnFinalReply()]);
  * const policy = sglangPolicy({ url: "http://localhost:30000" });
  * const tokenizer = await loadTokenizer("Qwen3-8B");
  * const { tokens, loss_mask } = await trainingRollout(env, policy, tokenizer, {
