@@ -22,10 +22,10 @@ export interface CallStyle {
 export const CALL_STYLES: Readonly<Record<string, CallStyle>> = {
   tag: { about: "<tool>name, a line end, JSON, </tool> (the default)", parser: () => tagCalls() },
   xml: { about: '<tool name="…">JSON</tool>, answered in one block', parser: () => xmlCalls() },
-  json: { about: "the whole reply is JSON with its calls in 'tools'", parser: () => jsonCalls() },
+  json: { about: "a reply that is one JSON object, with its calls in 'tools'", parser: () => jsonCalls() },
   openai: { about: "<tool_call>JSON</tool_call>, as Hermes and Qwen write it", parser: () => openaiCalls() },
   qwen25: {
-    about: "the same as SGLang reads it: each tag on a line of its own",
+    about: "the same, as SGLang reads it: each tag on its own line",
     parser: () => qwen25Calls(),
   },
   "llama3-json": {

@@ -76,6 +76,17 @@ const ANSWER_END = "</answer>";
  *
  * Append it after the transforms that grade and end the episode. It edits the history. Sampled token ids
  * cannot be edited, so use `editLastTurn: false` with policies that use token ids.
+ *
+ * @example
+ * ```ts
+ * import { AddThinkingPrompt, ChatEnv, EndOnAnswer, GradeEpisode, gsm8k, TransformedEnv } from "@paddock/paddock";
+ *
+ * await using env = new TransformedEnv(new ChatEnv(), [
+ *   new EndOnAnswer(),
+ *   new GradeEpisode({ grader: gsm8k() }),
+ *   new AddThinkingPrompt({ cond: ({ terminated, reward }) => terminated && reward !== 1 }),
+ * ]);
+ * ```
  */
 export class AddThinkingPrompt implements Transform {
   readonly #options: AddThinkingPromptOptions;

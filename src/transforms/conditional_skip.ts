@@ -15,6 +15,16 @@ export interface ConditionalSkipOptions {
  * see the step and may add a reward or end the episode.
  *
  * A skipped action counts as a step, so a `StepCounter` bounds endless skips.
+ *
+ * @example
+ * ```ts
+ * import { ChatEnv, ConditionalSkip, replyAction, TransformedEnv } from "@paddock/paddock";
+ *
+ * const skip = new ConditionalSkip({ cond: ({ text }) => text?.response === "" });
+ * await using env = new TransformedEnv(new ChatEnv(), [skip]);
+ * await env.reset({ id: "1", query: "Hello" });
+ * await env.step(replyAction("Hi"));
+ * ```
  */
 export class ConditionalSkip implements Transform {
   readonly #cond: ConditionalSkipOptions["cond"];

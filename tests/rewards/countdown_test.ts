@@ -2,13 +2,13 @@ import { assert, assertEquals, assertThrows } from "@std/assert";
 import { wholeScore } from "../../src/rewards/grader.ts";
 import { countdown } from "../../src/rewards/countdown.ts";
 import { countdownTasks } from "../../src/rewards/countdown_tasks.ts";
-import { said } from "./replies.ts";
+import { replyContext } from "./replies.ts";
 import { HANG_MS } from "../deadline.ts";
 
 const TRUTH = "target=112, numbers=25,3,4,25";
 
 function score(expression: string, answer: string | undefined = TRUTH) {
-  const given = countdown().grade(said(`<answer>${expression}</answer>`, answer));
+  const given = countdown().grade(replyContext(`<answer>${expression}</answer>`, answer));
   if (given instanceof Promise) throw new Error("a grader of expressions need not wait");
   return wholeScore(given).score;
 }
@@ -64,9 +64,9 @@ Deno.test("countdown() counts a negative number as the given one", () => {
 });
 
 Deno.test("countdown() scores 0 without an answer and returns parts with one", () => {
-  assertEquals(wholeScore(countdown().grade(said("(25 + 3) * 4", TRUTH)) as number).score, 0);
+  assertEquals(wholeScore(countdown().grade(replyContext("(25 + 3) * 4", TRUTH)) as number).score, 0);
   assertEquals(score(""), 0);
-  assertEquals(countdown({ correctReward: 2 }).grade(said("<answer>(25 + 3) * 4</answer>", TRUTH)), {
+  assertEquals(countdown({ correctReward: 2 }).grade(replyContext("<answer>(25 + 3) * 4</answer>", TRUTH)), {
     score: 2,
     parts: { reward_answer: 1, reward_think: 0, reward_right: 2, success: 1 },
   });
@@ -79,10 +79,10 @@ Deno.test({ name: "countdown() ends on expressions that are made to take long", 
 
 Deno.test("countdown() reads the task's answer and refuses invalid ones", () => {
   assertEquals(score("5 - 9", "target=-4, numbers=[5, 9]"), 1);
-  assertEquals(countdown().grade(said("<answer>1</answer>")), null);
+  assertEquals(countdown().grade(replyContext("<answer>1</answer>")), null);
   for (const truth of ["112", "target=x, numbers=1", "target=1, numbers=", "numbers=1,2, target=3", ""]) {
     assertThrows(
-      () => countdown().grade(said("<answer>1</answer>", truth)),
+      () => countdown().grade(replyContext("<answer>1</answer>", truth)),
       SyntaxError,
       `Cannot grade puzzle as its answer must be 'target=T, numbers=a,b,…': current value is '${truth}'`,
     );
@@ -94,7 +94,7 @@ Deno.test("countdownTasks() generates puzzles that their own replies solve", () 
   assertEquals(tasks.length, 500);
   for (const { query, answer = "", replies: [reply = ""] = [], fields } of tasks) {
     assertEquals(
-      wholeScore(countdown().grade(said(reply, answer)) as number).score,
+      wholeScore(countdown().grade(replyContext(reply, answer)) as number).score,
       1,
       `${answer}: ${reply}`,
     );
@@ -124,7 +124,7 @@ Deno.test("countdownTasks() respects its options, including the smallest values"
   for (const { answer = "", replies: [reply = ""] = [] } of countdownTasks(options)) {
     const [target = 0, ...numbers] = answer.match(/\d+/g)?.map(Number) ?? [];
     assert(target >= 1 && target <= 9 && numbers.length === 6 && Math.max(...numbers) <= 9, answer);
-    assertEquals(wholeScore(countdown().grade(said(reply, answer)) as number).score, 1);
+    assertEquals(wholeScore(countdown().grade(replyContext(reply, answer)) as number).score, 1);
   }
   const [only] = countdownTasks({ numCount: 1, maxNumber: 1, maxTarget: 1 });
   assertEquals(only?.answer, "target=1, numbers=1");

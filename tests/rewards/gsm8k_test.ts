@@ -3,10 +3,10 @@ import { calculationOf } from "../../src/policy/calculation.ts";
 import { wholeScore } from "../../src/rewards/grader.ts";
 import { gsm8k, type Gsm8kOptions } from "../../src/rewards/gsm8k.ts";
 import { readTasks } from "../../src/datasets/read_tasks.ts";
-import { said } from "./replies.ts";
+import { replyContext } from "./replies.ts";
 
 function score(reply: string, answer?: string, options?: Gsm8kOptions) {
-  const given = gsm8k(options).grade(said(reply, answer));
+  const given = gsm8k(options).grade(replyContext(reply, answer));
   if (given instanceof Promise) throw new Error("a grader of answers need not wait");
   return wholeScore(given).score;
 }
@@ -21,11 +21,11 @@ Deno.test("gsm8k() scores 1, 0.1 and 0", () => {
 });
 
 Deno.test("gsm8k() returns the parts of the score", () => {
-  assertEquals(gsm8k().grade(said("<think>hm</think><answer>18</answer>", "18")), {
+  assertEquals(gsm8k().grade(replyContext("<think>hm</think><answer>18</answer>", "18")), {
     score: 1,
     parts: { reward_answer: 1, reward_think: 1, reward_right: 1, success: 1 },
   });
-  assertEquals(gsm8k().grade(said("<answer>1</answer>", "18")), {
+  assertEquals(gsm8k().grade(replyContext("<answer>1</answer>", "18")), {
     score: 0.1,
     parts: { reward_answer: 1, reward_think: 0, reward_right: 0.1, success: 0 },
   });

@@ -3,11 +3,11 @@ import type { Score } from "../../src/rewards/grader.ts";
 import { ifeval } from "../../src/rewards/ifeval.ts";
 import { CHECKERS } from "../../src/rewards/ifeval/instructions.ts";
 import { CASES } from "./ifeval/cases.ts";
-import { said } from "./replies.ts";
+import { replyContext } from "./replies.ts";
 
 function grade(reply: string, ids: readonly string[], kwargs?: unknown): Score | null {
   const fields = { instruction_id_list: ids, ...(kwargs !== undefined && { kwargs }) };
-  const score = ifeval().grade(said(reply, undefined, fields));
+  const score = ifeval().grade(replyContext(reply, undefined, fields));
   if (score instanceof Promise || typeof score === "number") throw new Error("a score by IFEval has parts");
   return score;
 }
@@ -86,8 +86,8 @@ Deno.test("ifeval() accepts kwargs that are null, missing, or contain only nulls
 
 Deno.test("ifeval() returns null for a task without instructions", () => {
   const none = { score: null, reason: "the task has no instructions" };
-  assertEquals(ifeval().grade(said("yes")), none);
-  assertEquals(ifeval().grade(said("yes", undefined, { instruction_id_list: null })), none);
+  assertEquals(ifeval().grade(replyContext("yes")), none);
+  assertEquals(ifeval().grade(replyContext("yes", undefined, { instruction_id_list: null })), none);
 });
 
 Deno.test("ifeval() names an unknown instruction or argument", () => {
@@ -113,7 +113,7 @@ Deno.test("ifeval() names an unknown instruction or argument", () => {
     [["punctuation:no_comma"], ["x"], "'kwargs.0': "],
   ];
   for (const [instruction_id_list, kwargs, message] of refused) {
-    const context = said("yes", undefined, { instruction_id_list, kwargs });
+    const context = replyContext("yes", undefined, { instruction_id_list, kwargs });
     assertThrows(() => ifeval().grade(context), TypeError, message);
   }
   assertThrows(

@@ -3,10 +3,10 @@ import { wholeScore } from "../../src/rewards/grader.ts";
 import { math } from "../../src/rewards/math.ts";
 import { lastBoxed } from "../../src/rewards/math/boxed.ts";
 import { isSameAnswer } from "../../src/rewards/math/same_answer.ts";
-import { said } from "./replies.ts";
+import { replyContext } from "./replies.ts";
 
 function score(reply: string, answer?: string) {
-  const given = math().grade(said(reply, answer));
+  const given = math().grade(replyContext(reply, answer));
   if (given instanceof Promise) throw new Error("a grader of answers need not wait");
   return wholeScore(given).score;
 }
@@ -44,10 +44,13 @@ Deno.test("math() grades the stated answer of a reply without block or box", () 
 });
 
 Deno.test("math() returns the parts of the score and supports other rewards", () => {
-  assertEquals(math({ correctReward: 2, formatReward: 0.5 }).grade(said("<answer>1</answer>", "42")), {
-    score: 0.5,
-    parts: { reward_answer: 1, reward_think: 0, reward_right: 0.5, success: 0 },
-  });
+  assertEquals(
+    math({ correctReward: 2, formatReward: 0.5 }).grade(replyContext("<answer>1</answer>", "42")),
+    {
+      score: 0.5,
+      parts: { reward_answer: 1, reward_think: 0, reward_right: 0.5, success: 0 },
+    },
+  );
   assertThrows(() => math({ formatReward: NaN }), RangeError, "'formatReward' must be a finite number");
 });
 

@@ -5,8 +5,8 @@ import { HANG_MS } from "../deadline.ts";
 
 function score(reply: string, answer?: string) {
   const task = { id: "t", query: "q", ...(answer !== undefined && { answer }) };
-  const said = [{ role: "user", content: "q" }, { role: "assistant", content: reply }];
-  return numberMatch().grade({ task, history: History.fromChats(said) });
+  const messages = [{ role: "user", content: "q" }, { role: "assistant", content: reply }];
+  return numberMatch().grade({ task, history: History.fromChats(messages) });
 }
 
 function short(text: string): string {
@@ -78,8 +78,8 @@ Deno.test("numberMatch() returns null for a task without a number", () => {
 
 Deno.test("numberMatch() reads only the assistant's messages", () => {
   const task = { id: "t", query: "q", answer: "18" };
-  const said = [{ role: "assistant", content: "I print it" }, { role: "tool", content: "18" }];
-  assertEquals(numberMatch().grade({ task, history: History.fromChats(said) }), 0);
+  const messages = [{ role: "assistant", content: "I print it" }, { role: "tool", content: "18" }];
+  assertEquals(numberMatch().grade({ task, history: History.fromChats(messages) }), 0);
 });
 
 Deno.test({ name: "numberMatch() reads long numbers in linear time", timeout: HANG_MS }, () => {

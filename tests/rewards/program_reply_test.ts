@@ -6,9 +6,15 @@ import type { Task } from "../../src/task.ts";
 const ADD = "Here:\n```python\ndef add(a, b):\n    return a + b\n```";
 const OTHER = "```python\nprint(add(1, 2))\n```";
 
-function reply(entryPoint: string | undefined, said: readonly string[], query: Task["query"] = "q"): string {
+function reply(
+  entryPoint: string | undefined,
+  replies: readonly string[],
+  query: Task["query"] = "q",
+): string {
   const prompt = typeof query === "string" ? [{ role: "user", content: query }] : [...query];
-  const turns = said.flatMap((content) => [{ role: "assistant", content }, { role: "tool", content: "ran" }]);
+  const turns = replies.flatMap((
+    content,
+  ) => [{ role: "assistant", content }, { role: "tool", content: "ran" }]);
   const history = History.fromChats([...prompt, ...turns]);
   return programReply(history, { id: "t", query }, entryPoint);
 }

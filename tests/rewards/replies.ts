@@ -2,7 +2,7 @@ import { History } from "../../src/history.ts";
 import type { GradeContext } from "../../src/rewards/grader.ts";
 
 /** Returns the history of an episode that ends with a reply. */
-export function said(reply: string, answer?: string, fields?: Record<string, unknown>): GradeContext {
+export function replyContext(reply: string, answer?: string, fields?: Record<string, unknown>): GradeContext {
   const history = History.fromChats([
     { role: "user", content: "q" },
     { role: "assistant", content: "Let me see. <answer>not yet</answer>" },

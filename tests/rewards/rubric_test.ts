@@ -2,7 +2,7 @@ import { assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { GraderError } from "../../src/errors.ts";
 import type { Grader, Score } from "../../src/rewards/grader.ts";
 import { rubric } from "../../src/rewards/rubric.ts";
-import { said } from "./replies.ts";
+import { replyContext } from "./replies.ts";
 
 function giving(name: string, score: Score | number | null): Grader {
   return { name, grade: () => score };
@@ -15,7 +15,7 @@ const unknown = giving("unknown", null);
 Deno.test("rubric() combines weighted scores and keeps the parts by name", async () => {
   const grader = rubric([{ grader: half, weight: 2 }, { grader: one, weight: -0.25, name: "penalty" }]);
   assertEquals(grader.name, "rubric");
-  assertEquals(await grader.grade(said("x")), {
+  assertEquals(await grader.grade(replyContext("x")), {
     score: 0.75,
     parts: { half: 0.5, "half.a": 1, "half.b": null, penalty: 1 },
   });
@@ -23,20 +23,20 @@ Deno.test("rubric() combines weighted scores and keeps the parts by name", async
 
 Deno.test("rubric() returns null when a part with a weight has no score", async () => {
   const grader = rubric([{ grader: one, weight: 1 }, { grader: unknown, weight: 0.1 }]);
-  assertEquals(await grader.grade(said("x")), { score: null, parts: { one: 1, unknown: null } });
+  assertEquals(await grader.grade(replyContext("x")), { score: null, parts: { one: 1, unknown: null } });
 });
 
 Deno.test("rubric() does not need the score of a part with weight 0", async () => {
   const grader = rubric([{ grader: one, weight: 1 }, { grader: unknown, weight: 0 }]);
-  assertEquals(await grader.grade(said("x")), { score: 1, parts: { one: 1, unknown: null } });
+  assertEquals(await grader.grade(replyContext("x")), { score: 1, parts: { one: 1, unknown: null } });
 });
 
 Deno.test("rubric() leaves out a part without a score if whenNull is leave_out", async () => {
   const options = { whenNull: "leave_out" } as const;
   const items = [{ grader: half, weight: 1 }, { grader: unknown, weight: 3 }];
-  assertEquals((await rubric(items, options).grade(said("x")) as Score).score, 2);
+  assertEquals((await rubric(items, options).grade(replyContext("x")) as Score).score, 2);
   const none = rubric([{ grader: unknown, weight: 1 }], options);
-  assertEquals((await none.grade(said("x")) as Score).score, null);
+  assertEquals((await none.grade(replyContext("x")) as Score).score, null);
 });
 
 Deno.test("rubric() names the grader that failed", async () => {
@@ -44,13 +44,13 @@ Deno.test("rubric() names the grader that failed", async () => {
   const bad: Grader = { name: "bad", grade: () => Promise.reject(boom) };
   const grader = rubric([{ grader: one, weight: 1 }, { grader: bad, weight: 0, name: "worst" }]);
   const error = await assertRejects(
-    async () => await grader.grade(said("x")),
+    async () => await grader.grade(replyContext("x")),
     GraderError,
     "Cannot grade with 'worst': boom",
   );
   assertEquals(error.cause, boom);
   await assertRejects(
-    async () => await rubric([{ grader: giving("nan", NaN), weight: 1 }]).grade(said("x")),
+    async () => await rubric([{ grader: giving("nan", NaN), weight: 1 }]).grade(replyContext("x")),
     GraderError,
     "Cannot grade with 'nan': the score must be a finite number or null",
   );
@@ -61,7 +61,7 @@ Deno.test("rubric() rethrows a cancellation unchanged", async () => {
   const signal = AbortSignal.abort(reason);
   const waiting: Grader = { name: "waiting", grade: ({ signal }) => Promise.reject(signal?.reason) };
   const grader = rubric([{ grader: waiting, weight: 1 }]);
-  await assertRejects(async () => await grader.grade({ ...said("x"), signal }), Error, "enough");
+  await assertRejects(async () => await grader.grade({ ...replyContext("x"), signal }), Error, "enough");
 });
 
 Deno.test("rubric() refuses an empty list, equal names and invalid weights", () => {

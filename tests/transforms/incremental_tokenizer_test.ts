@@ -43,9 +43,9 @@ function wholeTokens({ history }: Observation, options: Partial<IncrementalToken
   return tokenizer.encode(format.render(history.prompt, { addGenerationPrompt: true }));
 }
 
-function sampledAction(said: string, content = said): Action {
+function sampledAction(sampled: string, content = sampled): Action {
   const response = History.fromChats([{ role: "assistant", content }]);
-  return { history: { response }, tokens: { response: tokenizer.encode(said) } };
+  return { history: { response }, tokens: { response: tokenizer.encode(sampled) } };
 }
 
 Deno.test("IncrementalTokenizer.reset() returns the tokens of the complete prompt", async () => {
@@ -63,22 +63,25 @@ Deno.test("IncrementalTokenizer refuses sampled ids that the tokenizer does not 
 });
 
 Deno.test("IncrementalTokenizer.step() returns the tokens of the complete prompt over many turns, sampled or not", async () => {
-  const text = fc.string({ maxLength: 12 }).map((said) => `w${said.trim().replaceAll("<", "")}`);
+  const text = fc.string({ maxLength: 12 }).map((content) => `w${content.trim().replaceAll("<", "")}`);
   const answers = fc.oneof(
     fc.array(text.map((content) => ({ role: "tool", content })), { maxLength: 3 }),
     text.map((content) => [{ role: "user", content }]),
   );
-  const turns = fc.array(fc.record({ said: text, answers, isSampled: fc.boolean(), ended: fc.boolean() }), {
-    maxLength: 5,
-  });
+  const turns = fc.array(
+    fc.record({ content: text, answers, isSampled: fc.boolean(), ended: fc.boolean() }),
+    {
+      maxLength: 5,
+    },
+  );
   const law = fc.asyncProperty(turns, fc.constantFrom("chatml", "qwen"), async (turns, family) => {
     await using env = tokenizing(turns.map(({ answers }) => answers), { family });
     let observation: Observation = await env.reset(task);
-    for (const { said, isSampled, ended } of turns) {
+    for (const { content, isSampled, ended } of turns) {
       const before = observation.tokens?.prompt ?? [];
       const action = isSampled
-        ? sampledAction(`${said}${ended ? "<|im_end|>" : ""}`, said)
-        : replyAction(said);
+        ? sampledAction(`${content}${ended ? "<|im_end|>" : ""}`, content)
+        : replyAction(content);
       observation = await env.step(action);
       assertEquals(observation.tokens?.prompt, wholeTokens(observation, { family }));
       assertEquals(observation.tokens?.prompt.slice(0, before.length), before);

@@ -41,13 +41,13 @@ async function answers(
   await using env = new TransformedEnv(new ChatEnv(), [transform]);
   const { tools } = await env.reset({ id: "t", query: "q" });
   for (const [tool] of calls) assert(tools?.some(({ name }) => name === `real.${tool}`), tool);
-  const told: string[] = [];
+  const texts: string[] = [];
   for (const [tool, args] of calls) {
     const reply = `<tool>real.${tool}\n${JSON.stringify(args)}</tool>`;
     const { history } = await env.step(replyAction(reply), {});
-    told.push(String(history.prompt.last?.content).replace(`Tool real.${tool} `, ""));
+    texts.push(String(history.prompt.last?.content).replace(`Tool real.${tool} `, ""));
   }
-  return told;
+  return texts;
 }
 
 drive("MCPToolTransform drives server-everything over stdio", async () => {
@@ -123,12 +123,12 @@ async function everythingOverHttp(): Promise<AsyncDisposable & { url: string }> 
     stdout: "null",
     stderr: "piped",
   }).spawn();
-  let said = "";
+  let output = "";
   const stderr = child.stderr.pipeThrough(new TextDecoderStream()).getReader();
-  while (!said.includes(String(port))) {
+  while (!output.includes(String(port))) {
     const { value, done } = await stderr.read();
-    if (done) throw new Error(`the server ended: ${said}`);
-    said += value;
+    if (done) throw new Error(`the server ended: ${output}`);
+    output += value;
   }
   return {
     url: `http://127.0.0.1:${port}/mcp`,

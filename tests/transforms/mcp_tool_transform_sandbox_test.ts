@@ -40,7 +40,7 @@ async function withServers(
   await play((reply) => env.step(replyAction(reply)), env);
 }
 
-async function told(ask: Ask, reply: string): Promise<string> {
+async function textOf(ask: Ask, reply: string): Promise<string> {
   return String((await ask(reply)).history.prompt.last?.content);
 }
 
@@ -73,7 +73,7 @@ Deno.test("MCPToolTransform: names with `-` and `.`, text parts not repr, others
       [call("fake.structured")]: 'Tool fake.structured executed successfully:\n{"n":1}',
       "<tool>fake.counts\n</tool>": "Tool fake.counts executed successfully:\nstart 1, call 1",
     };
-    for (const [reply, text] of Object.entries(cases)) assertEquals(await told(ask, reply), text);
+    for (const [reply, text] of Object.entries(cases)) assertEquals(await textOf(ask, reply), text);
   });
 });
 
@@ -109,11 +109,11 @@ Deno.test("MCPToolTransform: isError honoured, unknown tools and servers, bad JS
 Deno.test("MCPToolTransform cancels a call at its time limit and keeps the server", async () => {
   await withServers({ fake: fake() }, async (ask) => {
     assertEquals(
-      await told(ask, call("fake.forever")),
+      await textOf(ask, call("fake.forever")),
       "Tool fake.forever failed:\nTool execution timed out after 0.05s",
     );
     assertEquals(
-      await told(ask, call("fake.counts")),
+      await textOf(ask, call("fake.counts")),
       "Tool fake.counts executed successfully:\nstart 1, call 1",
     );
   }, { timeoutMs: 50 });
@@ -124,15 +124,15 @@ Deno.test("MCPToolTransform restarts a server that died, once for each call", as
   const server = { ...fake("well", file), permissions: { read: [file], write: [file] } };
   await withServers({ fake: server }, async (ask) => {
     assertEquals(
-      await told(ask, call("fake.die-safely")),
+      await textOf(ask, call("fake.die-safely")),
       "Tool fake.die-safely executed successfully:\nstart 2",
     );
     assertEquals(
-      await told(ask, call("fake.die")),
+      await textOf(ask, call("fake.die")),
       "Tool fake.die failed:\nMCP tool call failed: the server ended before it answered",
     );
     assertEquals(
-      await told(ask, call("fake.counts")),
+      await textOf(ask, call("fake.counts")),
       "Tool fake.counts executed successfully:\nstart 3, call 1",
     );
   });
@@ -145,7 +145,7 @@ Deno.test("MCPToolTransform reports a server that cannot restart as not connecte
   await withServers({ fake: server }, async (ask) => {
     await ask(call("fake.die"));
     assertEquals(
-      await told(ask, call("fake.counts")),
+      await textOf(ask, call("fake.counts")),
       "Tool fake.counts failed:\nMCP server 'fake' not connected",
     );
     assertEquals(await Deno.readTextFile(file), "2");
@@ -156,16 +156,19 @@ Deno.test("MCPToolTransform reports a server that cannot restart as not connecte
 Deno.test("MCPToolTransform ignores invalid lines on stdout and ends a server that writes too many", async () => {
   await withServers({ fake: fake("prints") }, async (ask) => {
     assertEquals(
-      await told(ask, call("fake.garbage")),
+      await textOf(ask, call("fake.garbage")),
       "Tool fake.garbage executed successfully:\nbehind garbage",
     );
-    assertStringIncludes(await told(ask, call("fake.odd")), "Tool fake.odd failed:\nMCP tool call failed: ");
     assertStringIncludes(
-      await told(ask, call("fake.flood")),
+      await textOf(ask, call("fake.odd")),
+      "Tool fake.odd failed:\nMCP tool call failed: ",
+    );
+    assertStringIncludes(
+      await textOf(ask, call("fake.flood")),
       "failed:\nMCP tool call failed: the server ended",
     );
     assertEquals(
-      await told(ask, call("fake.counts")),
+      await textOf(ask, call("fake.counts")),
       "Tool fake.counts executed successfully:\nstart 1, call 1",
     );
   });
@@ -179,7 +182,7 @@ Deno.test("MCPToolTransform.reset() rejects with an McpError when a server canno
     "its pages never end": [fake("endless-pages"), "MCP server 'fake' not connected: "],
     "there is no such program": [{ command: "/nowhere/server" }, "MCP server 'fake' not connected: "],
     "there is no such module": [{ module: "./nowhere.ts" }, "Module not found"],
-    "nobody listens": [{ url: "http://127.0.0.1:9/mcp" }, "MCP server 'fake' not connected: "],
+    "no server listens": [{ url: "http://127.0.0.1:9/mcp" }, "MCP server 'fake' not connected: "],
   };
   for (const [what, [server, why]] of Object.entries(bad)) {
     await t.step(what, async () => {
@@ -204,7 +207,7 @@ Deno.test("McpClients.tools() rejects for all waiters of a failed start and retr
 
 Deno.test("MCPToolTransform.reset() waits for a slow server and rethrows a cancellation", async () => {
   await withServers({ fake: fake("slow") }, async (ask) => {
-    assertStringIncludes(await told(ask, call("fake.counts")), "start 1, call 1");
+    assertStringIncludes(await textOf(ask, call("fake.counts")), "start 1, call 1");
   });
   const transform = new MCPToolTransform({ servers: { fake: fake("mute") }, detected });
   await using env = new TransformedEnv(new ChatEnv(), [transform]);
@@ -222,13 +225,13 @@ Deno.test("MCPToolTransform gives a server only the environment that is granted"
     env: { ONLY: "that", DENO_DIR: "/proc/nope" },
   };
   await withServers({ fake: fake(), granted, command }, async (ask) => {
-    assertStringIncludes(await told(ask, call("fake.env")), "MCP tool call failed: Requires env access");
+    assertStringIncludes(await textOf(ask, call("fake.env")), "MCP tool call failed: Requires env access");
     const { ONLY, DENO_DIR, ...own } = JSON.parse(
-      (await told(ask, call("granted.env"))).split("\n")[1] ?? "",
+      (await textOf(ask, call("granted.env"))).split("\n")[1] ?? "",
     );
     assertEquals([ONLY, DENO_DIR], ["this", "/proc/nope"]);
     assertEquals(Object.keys(own).filter((name) => !/^(DENO_NO_UPDATE_CHECK|NO_COLOR|PWD)$/.test(name)), []);
-    assertStringIncludes(await told(ask, call("command.env")), '"ONLY":"that"');
+    assertStringIncludes(await textOf(ask, call("command.env")), '"ONLY":"that"');
   });
 });
 
@@ -315,21 +318,24 @@ Deno.test("MCPToolTransform reconnects to a server over streamable HTTP", async 
   const server = { url: `http://127.0.0.1:${port}/mcp`, headers: { "x-key": "k" } };
   await withServers({ calc: server }, async (ask) => {
     assertEquals(
-      await told(ask, call("calc.add", { a: 1, b: 2 })),
+      await textOf(ask, call("calc.add", { a: 1, b: 2 })),
       "Tool calc.add executed successfully:\n3",
     );
-    assertStringIncludes(await told(ask, call("calc.add", { a: "x" })), "Tool calc.add failed:\n");
-    assertStringIncludes(await told(ask, call("calc.nope")), "Tool calc.nope failed:\n");
+    assertStringIncludes(await textOf(ask, call("calc.add", { a: "x" })), "Tool calc.add failed:\n");
+    assertStringIncludes(await textOf(ask, call("calc.nope")), "Tool calc.nope failed:\n");
     assertEquals(new Set(seen), new Set(["k"]));
     await first.shutdown();
-    assertStringIncludes(await told(ask, call("calc.add", { a: 1, b: 2 })), "failed:\nMCP tool call failed");
+    assertStringIncludes(
+      await textOf(ask, call("calc.add", { a: 1, b: 2 })),
+      "failed:\nMCP tool call failed",
+    );
     assertEquals(
-      await told(ask, call("calc.add", { a: 1, b: 2 })),
+      await textOf(ask, call("calc.add", { a: 1, b: 2 })),
       "Tool calc.add failed:\nMCP server 'calc' not connected",
     );
     const second = listen(port);
     assertEquals(
-      await told(ask, call("calc.add", { a: 1, b: 2 })),
+      await textOf(ask, call("calc.add", { a: 1, b: 2 })),
       "Tool calc.add executed successfully:\n3",
     );
     await second.shutdown();

@@ -41,7 +41,7 @@ const missed: Fault = {
   texts: ["executed successfully:\n1\n"],
 };
 const exit: Fault = {
-  fault: "the exit code is not told, or the interpreter dies of it",
+  fault: "the exit code is not reported, or the interpreter ends",
   execs: [exited],
   texts: ["failed:\nCode exited with exit code 3"],
 };

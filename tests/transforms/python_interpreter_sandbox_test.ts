@@ -22,7 +22,7 @@ function envOver(pool: SessionPool, options: Options = {}): TransformedEnv {
 }
 
 /** Returns the text that the model reads for each block of a reply. */
-function told({ history, toolResults }: Step): string[] {
+function resultTexts({ history, toolResults }: Step): string[] {
   return history.prompt.slice(-toolResults.length).toChats().map(({ content }) => String(content));
 }
 
@@ -31,7 +31,7 @@ async function play(pool: SandboxPool, replies: readonly string[], options: Opti
   await using env = envOver(pool, options);
   await env.reset(task);
   const texts: string[] = [];
-  for (const reply of replies) texts.push(...told(await env.step(replyAction(reply))));
+  for (const reply of replies) texts.push(...resultTexts(await env.step(replyAction(reply))));
   return texts;
 }
 
@@ -44,11 +44,13 @@ Deno.test("PythonInterpreter in a real sandbox", async (t) => {
     await using env = envOver(pool);
     await env.reset(task);
     for (const code of ["a=1", "a+=1\nassert a == 2"]) {
-      assertEquals(told(await env.step(replyAction(block(code)))), ["Code block 1 executed successfully:\n"]);
+      assertEquals(resultTexts(await env.step(replyAction(block(code)))), [
+        "Code block 1 executed successfully:\n",
+      ]);
     }
     await env.reset(task);
     const look = "if 'a' in globals():\n    raise ValueError('leak')\nprint('a is not defined')";
-    assertEquals(told(await env.step(replyAction(block(look)))), [
+    assertEquals(resultTexts(await env.step(replyAction(block(look)))), [
       "Code block 1 executed successfully:\na is not defined\n",
     ]);
   });
@@ -68,8 +70,8 @@ Deno.test("PythonInterpreter in a real sandbox", async (t) => {
       first.step(replyAction(reply("one"))),
       second.step(replyAction(reply("two"))),
     ]);
-    assertEquals(told(one).slice(1).map((text) => text.split("\n")[1]), ["one", "one"]);
-    assertEquals(told(two).slice(1).map((text) => text.split("\n")[1]), ["two", "two"]);
+    assertEquals(resultTexts(one).slice(1).map((text) => text.split("\n")[1]), ["one", "one"]);
+    assertEquals(resultTexts(two).slice(1).map((text) => text.split("\n")[1]), ["two", "two"]);
   });
 
   await t.step(
@@ -123,15 +125,15 @@ Deno.test("PythonInterpreter in a real sandbox", async (t) => {
       await using env = envOver(pool);
       await env.reset(task);
       const step = await env.step(replyAction(block("print('x' * 2_000_000)")));
-      assert(told(step)[0]?.endsWith("\n[output truncated]"));
+      assert(resultTexts(step)[0]?.endsWith("\n[output truncated]"));
       assertEquals(step.toolResults[0]?.truncated, true);
     },
   );
 
   await t.step("▲ framing: markers not spoofable by output or code; stdin empty → EOFError", async () => {
     const spoof = "print('---END---')\nprint('---START---')\n'''\n---END---\n'''\nprint('after')";
-    const [said, next, input] = await play(pool, [block(spoof), block("print('mine')"), block("input()")]);
-    assertEquals(said, "Code block 1 executed successfully:\n---END---\n---START---\nafter\n");
+    const [spoofed, next, input] = await play(pool, [block(spoof), block("print('mine')"), block("input()")]);
+    assertEquals(spoofed, "Code block 1 executed successfully:\n---END---\n---START---\nafter\n");
     assertEquals(next, "Code block 1 executed successfully:\nmine\n");
     assertStringIncludes(String(input), "EOFError: EOF when reading a line");
   });
@@ -163,7 +165,7 @@ Deno.test("PythonInterpreter in a real sandbox", async (t) => {
     for (const text of await play(pool, attacks.map(block))) {
       assert(text.startsWith("Code block 1 failed:\n"), text);
     }
-    assertEquals(told(await neighbour.step(replyAction(block("print(kept)")))), [
+    assertEquals(resultTexts(await neighbour.step(replyAction(block("print(kept)")))), [
       "Code block 1 executed successfully:\n42\n",
     ]);
   });
@@ -191,7 +193,7 @@ Deno.test("PythonInterpreter in a real sandbox", async (t) => {
         envs.map((env, at) => env.step(replyAction(block(`print(${at} * ${turn})`)))),
       );
       assertEquals(
-        steps.map((step) => told(step)[0]),
+        steps.map((step) => resultTexts(step)[0]),
         envs.map((_, at) => `Code block 1 executed successfully:\n${at * turn}\n`),
       );
     }
@@ -209,7 +211,9 @@ Deno.test("PythonInterpreter: ▲ speed: parallel over batch, ordered within a m
   const reply = block("time.sleep(0.2); order = [1]") + block("time.sleep(0.2); order.append(2)") +
     block("print(order)");
   const steps = await Promise.all(envs.map((env) => env.step(replyAction(reply))));
-  for (const step of steps) assertEquals(told(step)[2], "Code block 3 executed successfully:\n[1, 2]\n");
+  for (const step of steps) {
+    assertEquals(resultTexts(step)[2], "Code block 3 executed successfully:\n[1, 2]\n");
+  }
   assertEquals(counted.most, envs.length);
   await Promise.all(envs.map((env) => env[Symbol.asyncDispose]()));
 });

@@ -24,25 +24,26 @@ interface ParserCase {
 /** A case that differs from upstream on purpose, and the text that the model reads. */
 interface Fault {
   fault: string;
-  told: string;
+  expectedText: string;
 }
 
 const faults: Readonly<Record<string, Fault>> = {
   "simple:json list": {
     fault: "arguments that are no object reach the tool and the error speaks of Python's call",
-    told: "Tool st failed:\nFailed to parse tool arguments: they must be a JSON object and are a list",
+    expectedText:
+      "Tool st failed:\nFailed to parse tool arguments: they must be a JSON object and are a list",
   },
   "simple:pyrepr": {
     fault: "JSON has no tuples and one kind of number (a limit of JavaScript, not of upstream)",
-    told: "Tool flt executed successfully:\n{'x': 1, 't': True, 'n': None, 'l': [1, 'two', [3]]}",
+    expectedText: "Tool flt executed successfully:\n{'x': 1, 't': True, 'n': None, 'l': [1, 'two', [3]]}",
   },
   "simple:space name": {
     fault: "a name is looked up with the spaces around it",
-    told: "Tool add_numbers executed successfully:\n{'result': 3}",
+    expectedText: "Tool add_numbers executed successfully:\n{'result': 3}",
   },
   "simple:close tag in args": {
     fault: "a closing tag in a JSON string ends the call",
-    told: "Tool kw executed successfully:\n{'s': '</tool>'}",
+    expectedText: "Tool kw executed successfully:\n{'s': '</tool>'}",
   },
 };
 
@@ -111,8 +112,8 @@ async function play({ name, input, next_prompt }: StepCase, fault: Fault | undef
     // Padding of a batch is not part of a conversation.
     const recorded = (next_prompt[index] ?? []).filter(({ role }) => role !== "<none>");
     const { history } = await stepWithTools(reply, tools, optionsOf(name, reply));
-    const told = fault === undefined ? [] : [{ role: "tool", content: fault.told }];
-    const expected = fault === undefined ? recorded : [...recorded.slice(0, 2), ...told];
+    const expectedText = fault === undefined ? [] : [{ role: "tool", content: fault.expectedText }];
+    const expected = fault === undefined ? recorded : [...recorded.slice(0, 2), ...expectedText];
     assertEquals(history.prompt.toChats(), expected);
   }
 }

@@ -83,8 +83,8 @@ Deno.test("ToolTransform refuses arguments that are nested too deep", async () =
   assertEquals(await answersTo(deep(100), [echo]), [
     "Tool echo failed:\nTool arguments are not valid: arguments must not be nested more than 64 deep",
   ]);
-  const [told] = await answersTo(deep(100_000), [echo]);
-  assertStringIncludes(String(told), "Failed to parse tool arguments: Too deeply nested");
+  const [text] = await answersTo(deep(100_000), [echo]);
+  assertStringIncludes(String(text), "Failed to parse tool arguments: Too deeply nested");
 });
 
 Deno.test("ToolTransform: trimmed names, `</tool>` inside strings, empty body = {}", async () => {

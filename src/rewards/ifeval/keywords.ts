@@ -3,20 +3,20 @@ import { checker, type Checkers, compares, count, relation } from "./checker.ts"
 
 const keyword = z.string().trim().min(1);
 
-/** Instructions on the words and letters of a response; upper and lower case are one. */
+/** Instructions about words and letters, which ignore case. */
 export const KEYWORD_CHECKERS: Checkers = {
   "keywords:existence": checker(
     { keywords: z.array(keyword).min(1) },
-    (response, { keywords }) => keywords.every((word) => occurrences(response, word) > 0),
+    (response, { keywords }) => keywords.every((word) => countOccurrences(response, word) > 0),
   ),
   "keywords:frequency": checker(
     { keyword, frequency: count, relation },
     (response, { keyword, frequency, relation }) =>
-      compares(occurrences(response, keyword), { relation, than: frequency }),
+      compares(countOccurrences(response, keyword), { relation, than: frequency }),
   ),
   "keywords:forbidden_words": checker(
     { forbidden_words: z.array(keyword).min(1) },
-    (response, { forbidden_words }) => !forbidden_words.some((word) => wholeWord(word).test(response)),
+    (response, { forbidden_words }) => !forbidden_words.some((word) => wholeWordPattern(word).test(response)),
   ),
   "keywords:letter_frequency": checker(
     { letter: z.string().trim().length(1), let_frequency: count, let_relation: relation },
@@ -27,11 +27,11 @@ export const KEYWORD_CHECKERS: Checkers = {
   ),
 };
 
-/** How often a word stands in a text, inside of other words too. */
-function occurrences(text: string, word: string): number {
+/** Counts the occurrences of a word in a text, including inside other words. */
+function countOccurrences(text: string, word: string): number {
   return text.match(new RegExp(RegExp.escape(word), "giu"))?.length ?? 0;
 }
 
-function wholeWord(word: string): RegExp {
+function wholeWordPattern(word: string): RegExp {
   return new RegExp(`(?<![\\p{L}\\p{N}_])${RegExp.escape(word)}(?![\\p{L}\\p{N}_])`, "iu");
 }

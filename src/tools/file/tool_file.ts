@@ -60,6 +60,15 @@ const ANYTHING = { type: "object" };
  * `description` and `name`. It can import from its own folder and from folders where `read` is granted. It
  * can read its own folder only while it is loaded.
  *
+ * One process runs all calls, so every episode that shares the tool sees the same module state. When a call
+ * is cancelled, the process gets SIGKILL after its other calls have ended, or at once if it does not
+ * respond. The next call starts a new process, as it does after a crash. Output of the file is discarded.
+ * Resource limits, `no_new_privs` and the parent-death signal apply where the host supports them.
+ *
+ * Not protected: a file that may use the network can send its arguments anywhere, and a file can return any
+ * result for its own calls.
+ *
+ * @example A tool file, and its use
  * ```ts ignore
  * // search.ts
  * export const description = "Searches the notes.";
@@ -78,14 +87,6 @@ const ANYTHING = { type: "object" };
  * await using search = await toolFile("./search.ts", { permissions: { read: ["/srv/notes.txt"] } });
  * const tools = new ToolTransform({ tools: [search] });
  * ```
- *
- * One process runs all calls, so every episode that shares the tool sees the same module state. When a call
- * is cancelled, the process gets SIGKILL after its other calls have ended, or at once if it does not
- * respond. The next call starts a new process, as it does after a crash. Output of the file is discarded.
- * Resource limits, `no_new_privs` and the parent-death signal apply where the host supports them.
- *
- * Not protected: a file that may use the network can send its arguments anywhere, and a file can return any
- * result for its own calls.
  *
  * @throws {TypeError} when a permission cannot be granted or the name is not a valid tool name.
  * @throws {RangeError} when a limit is out of range.
