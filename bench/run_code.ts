@@ -1,4 +1,4 @@
-import type { ProgramAnswer } from "../src/server/adapters/sandbox_fusion/program.ts";
+import type { ProgramResponse } from "../src/server/adapters/sandbox_fusion/program.ts";
 import type { Answered, Connection } from "./connection.ts";
 
 /** A program whose output tells it from every other, and that output. */
@@ -25,7 +25,7 @@ function rootSum(from: number): number {
 }
 
 /** Runs a program by `/run_code`. */
-export async function askCode(connection: Connection, code: string): Promise<Answered<ProgramAnswer>> {
+export async function askCode(connection: Connection, code: string): Promise<Answered<ProgramResponse>> {
   return await connection.post("/run_code", { code, language: "python" });
 }
 
@@ -41,12 +41,12 @@ export async function runCode(connection: Connection, { code, stdout }: OwnProgr
 }
 
 /** Whether this is what the program prints, and nothing else. */
-export function isRight({ status, body }: Answered<ProgramAnswer>, stdout: string): boolean {
+export function isRight({ status, body }: Answered<ProgramResponse>, stdout: string): boolean {
   return status === 200 && body?.status === "Success" && body.run_result?.stdout === stdout;
 }
 
 /** Whether whoever asked is told that the sandbox, and not their program, failed. */
-export function isHonest({ status, body }: Answered<ProgramAnswer>): boolean {
+export function isHonest({ status, body }: Answered<ProgramResponse>): boolean {
   if (status === 503) return true;
   return status === 200 &&
     (body?.status === "SandboxError" ||

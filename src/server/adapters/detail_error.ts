@@ -4,31 +4,31 @@ import { asServerError, errorHeaders } from "../error_answer.ts";
 import { ServerError } from "../server_error.ts";
 import { pydanticFaults } from "./pydantic_faults.ts";
 
-/** A body that does not fit, in the words of the systems that say `detail`. */
+/** Error of an invalid body, for systems that report it in `detail`. */
 export class DetailError extends ServerError {
   readonly detail: readonly object[];
 
   constructor(detail: readonly object[]) {
-    super("invalid", "The body does not fit");
+    super("invalid", "The body is invalid");
     this.detail = detail;
   }
 }
 
-/** The body of a request as JSON that fits a schema. */
+/** Reads a JSON body and validates it. */
 export async function detailBody<T>(c: AppContext, schema: z.ZodType<T>): Promise<T> {
-  const parsed = schema.safeParse(await jsonOf(c), { reportInput: true });
+  const parsed = schema.safeParse(await readJson(c), { reportInput: true });
   if (parsed.success) return parsed.data;
   throw new DetailError(pydanticFaults(parsed.error, ["body"]));
 }
 
-/** The answer to a request that failed: `detail` is a list of faults in the body, or a sentence. */
+/** Returns the response of a failed request. `detail` is a list of issues in the body, or a message. */
 export function detailAnswer(thrown: unknown): Response {
   const error = asServerError(thrown);
   const detail = error instanceof DetailError ? error.detail : error.message;
   return Response.json({ detail }, { status: error.status, headers: errorHeaders(error) });
 }
 
-async function jsonOf(c: AppContext): Promise<unknown> {
+async function readJson(c: AppContext): Promise<unknown> {
   try {
     return await c.req.json();
   } catch {

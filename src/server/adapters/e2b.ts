@@ -16,7 +16,7 @@ import { executionError, mainResults } from "./e2b_execution.ts";
 import { NotebookOutput } from "./e2b_output.ts";
 import { environment } from "./environment.ts";
 
-/** Its clients end a program by going away; this is for those who do not. */
+/** Limit of a program whose client does not disconnect. */
 const TIMEOUT_MS = 300_000;
 const HOME = "/home/pyodide";
 const DEFAULT = "e2b:default";
@@ -30,10 +30,10 @@ const executeRequest = z.object({
 
 const contextRequest = z.object({ cwd: z.string().nullish(), language: z.string().nullish() });
 
-/** What is known of a context beside its session. */
+/** State of a context beside its session. */
 class Context {
   readonly cwd: string;
-  /** What one request does in several steps, no other comes between. */
+  /** Keeps the several execs of one request together. */
   readonly turn = new Gate({ slots: 1, queue: MAX_SESSION_WAITING, waitMs: TIMEOUT_MS });
   executions = 0;
 
@@ -43,16 +43,16 @@ class Context {
 }
 
 /**
- * What clients of E2B's code interpreter ask for: `/execute`, answered line by line while the program runs, and
- * `/contexts`. A context is a session; one without a name is kept for each token.
+ * Serves E2B's code interpreter: `/execute`, which streams its response line by line, and `/contexts`. A context is a
+ * session. Requests without a context share one default session per token.
  */
 export function e2b(sessions: SessionService): Hono<AppEnv> {
   const contexts = new WeakMap<LiveSession, Context>();
   const app = new Hono<AppEnv>();
-  app.onError(textAnswer);
+  app.onError(textResponse);
   app.post("/execute", async (c) => {
     const request = await detailBody(c, executeRequest);
-    const session = await chosen(c, request);
+    const session = await findOrOpen(c, request);
     const context = contexts.get(session) ?? new Context();
     contexts.set(session, context);
     const variables = environment(request.env_vars ?? {});
@@ -66,45 +66,45 @@ export function e2b(sessions: SessionService): Hono<AppEnv> {
     requirePython(language);
     const session = await sessions.create({ owner: c.get("owner"), signal: c.get("signal") });
     contexts.set(session, new Context(cwd ?? HOME));
-    await enter(session, cwd ?? HOME);
-    return c.json(contextAnswer(session));
+    await changeDirectory(session, cwd ?? HOME);
+    return c.json(contextBody(session));
   });
   app.get("/contexts", (c) => {
     const own = sessions.list(c.get("owner")).filter((session) => contexts.has(session));
-    return c.json(own.map(contextAnswer));
+    return c.json(own.map(contextBody));
   });
   app.post("/contexts/:id/restart", async (c) => {
-    const session = known(c, c.req.param("id"));
+    const session = find(c, c.req.param("id"));
     await session.reset({ signal: c.get("signal") });
     const { cwd } = contexts.get(session) ?? new Context();
     contexts.set(session, new Context(cwd));
-    await enter(session, cwd);
+    await changeDirectory(session, cwd);
     return c.json(null);
   });
   app.delete("/contexts/:id", async (c) => {
-    await known(c, c.req.param("id"))[Symbol.asyncDispose]();
+    await find(c, c.req.param("id"))[Symbol.asyncDispose]();
     return c.json(null);
   });
   return app;
 
-  async function chosen(c: AppContext, request: z.output<typeof executeRequest>): Promise<LiveSession> {
+  async function findOrOpen(c: AppContext, request: z.output<typeof executeRequest>): Promise<LiveSession> {
     const { context_id: id, language } = request;
     if (id && language) {
       throw new ServerError("malformed", "Only one of context_id or language can be provided");
     }
-    if (id) return known(c, id);
+    if (id) return find(c, id);
     requirePython(language);
     const options = { owner: c.get("owner"), signal: c.get("signal") };
     return (await sessions.named(DEFAULT, options)).session;
   }
 
-  function known(c: AppContext, id: string): LiveSession {
+  function find(c: AppContext, id: string): LiveSession {
     const session = sessions.list(c.get("owner")).find((session) => session.id === id);
     if (session && contexts.has(session)) return session;
     throw new ServerError("not_found", `Context ${id} not found`);
   }
 
-  function contextAnswer(session: LiveSession): { id: string; language: string; cwd: string } {
+  function contextBody(session: LiveSession): { id: string; language: string; cwd: string } {
     return { id: session.id, language: "python", cwd: contexts.get(session)?.cwd ?? HOME };
   }
 }
@@ -117,30 +117,30 @@ interface Execution {
   readonly signal: AbortSignal;
 }
 
-/** Runs a program and sends each thing that comes of it as a line. */
+/** Runs a program and sends its output, results and errors as lines. */
 async function execute(execution: Execution, send: (text: string) => void): Promise<void> {
   const { session, context, code, variables, signal } = execution;
-  const tell = (line: object) => send(`${JSON.stringify(line)}\n`);
+  const sendLine = (line: object) => send(`${JSON.stringify(line)}\n`);
   const output = new NotebookOutput((type, text) =>
-    tell({ type, text, timestamp: new Date().toISOString() })
+    sendLine({ type, text, timestamp: new Date().toISOString() })
   );
   try {
     const { slot } = await context.turn.pass(() => Promise.resolve(), { signal });
     using _slot = slot;
-    tell({ type: "number_of_executions", execution_count: ++context.executions });
+    sendLine({ type: "number_of_executions", execution_count: ++context.executions });
     const set = variables && await session.exec(variables.set, { signal });
-    if (set && set.status !== "ok") return outcome(set).forEach(tell);
+    if (set && set.status !== "ok") return outcome(set).forEach(sendLine);
     const onOutput = (type: string, text: string) => output.push(type, text);
     const result = await session.exec(cellSource(code), { timeoutMs: TIMEOUT_MS, signal, onOutput });
     output.flush();
-    outcome(result).forEach(tell);
+    outcome(result).forEach(sendLine);
     if (variables) await session.exec(variables.unset, { signal });
   } catch (error) {
     const { message } = sessionError(error);
     output.flush();
-    tell({ type: "error", name: "SandboxError", value: message, traceback: message });
+    sendLine({ type: "error", name: "SandboxError", value: message, traceback: message });
   } finally {
-    tell({ type: "end_of_execution" });
+    sendLine({ type: "end_of_execution" });
   }
 }
 
@@ -150,21 +150,21 @@ function outcome(result: ExecResult): object[] {
   return mainResults(result).map((main) => ({ type: "result", ...main }));
 }
 
-/** A failure as its clients read it: a plain sentence, or the faults of a body. */
-function textAnswer(thrown: unknown): Response {
+/** Returns the response of a failed request: a plain message, or the issues of the body. */
+function textResponse(thrown: unknown): Response {
   const error = asServerError(thrown);
   if (error instanceof DetailError) return detailAnswer(error);
   return new Response(error.message, { status: error.status, headers: errorHeaders(error) });
 }
 
-/** Makes a folder of the session's and goes there. */
-async function enter(session: LiveSession, cwd: string): Promise<void> {
+/** Creates a folder in the session and makes it the working directory. */
+async function changeDirectory(session: LiveSession, cwd: string): Promise<void> {
   if (cwd === HOME) return;
   const [os, paths] = [`__import__("os")`, pythonStr([cwd])];
   const result = await session.exec(`${os}.makedirs(*${paths}, exist_ok=True); ${os}.chdir(*${paths})`);
   if (result.status === "ok") return;
   await session[Symbol.asyncDispose]();
-  throw new ServerError("malformed", "cwd must be a folder that can be made");
+  throw new ServerError("malformed", "cwd must be a folder that can be created");
 }
 
 function requirePython(language: string | null | undefined): void {

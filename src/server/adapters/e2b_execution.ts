@@ -1,19 +1,19 @@
 import type { ExecResult } from "../../sandbox/exec.ts";
 
-/** What a program raised. */
+/** Exception of a program. */
 export interface ExecutionError {
   readonly name: string;
   readonly value: string;
   readonly traceback: string;
 }
 
-/** The value of a program's last expression. */
+/** Value of the last expression of a program. */
 export interface MainResult {
   readonly text: string;
   readonly is_main_result: true;
 }
 
-/** What became of a program, as E2B's clients keep it. */
+/** Result of a program in E2B's format. */
 export interface Execution {
   readonly results: readonly MainResult[];
   readonly logs: { readonly stdout: readonly string[]; readonly stderr: readonly string[] };
@@ -21,24 +21,24 @@ export interface Execution {
   readonly execution_count: number;
 }
 
-/** A result in the form of E2B, of a program that was the first of its interpreter's. */
-export function execution(result: ExecResult): Execution {
+/** Converts the result of an interpreter's first program to E2B's format. */
+export function toExecution(result: ExecResult): Execution {
   const { stdout, stderr } = result;
   return {
     results: mainResults(result),
-    logs: { stdout: pieces(stdout), stderr: pieces(stderr) },
+    logs: { stdout: toList(stdout), stderr: toList(stderr) },
     error: executionError(result) ?? null,
     execution_count: 1,
   };
 }
 
-/** The value of the last expression, where there is one. */
+/** Returns the value of the last expression, if any. */
 export function mainResults(result: ExecResult): MainResult[] {
   if (result.status !== "ok" || result.value === undefined) return [];
-  return [{ text: unquoted(result.value), is_main_result: true }];
+  return [{ text: unquote(result.value), is_main_result: true }];
 }
 
-/** What a program raised, where it did. */
+/** Returns the exception of a program, if any. */
 export function executionError(result: ExecResult): ExecutionError | undefined {
   if (result.status === "exited") {
     const value = String(result.exitCode);
@@ -49,11 +49,11 @@ export function executionError(result: ExecResult): ExecutionError | undefined {
   return { name, value, traceback };
 }
 
-function pieces(text: string): string[] {
+function toList(text: string): string[] {
   return text === "" ? [] : [text];
 }
 
-/** A text as it is, and not as a prompt would show it. */
-function unquoted(value: string): string {
+/** Removes the quotes of a string's repr. */
+function unquote(value: string): string {
   return /^(['"]).*\1$/s.test(value) && value.length > 1 ? value.slice(1, -1) : value;
 }

@@ -1,30 +1,30 @@
-/** Milliseconds that output is kept for what may come right behind it. */
-const SOON_MS = 20;
+/** Time during which adjacent output is joined. */
+const JOIN_MS = 20;
 
-/** Output as a notebook tells it: what is written within a moment is one piece, whatever writes made it. */
+/** Joins writes of one stream within 20 ms, as a notebook does. */
 export class NotebookOutput {
-  readonly #tell: (type: string, text: string) => void;
+  readonly #send: (type: string, text: string) => void;
   #type = "";
   #text = "";
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(tell: (type: string, text: string) => void) {
-    this.#tell = tell;
+  constructor(send: (type: string, text: string) => void) {
+    this.#send = send;
   }
 
-  /** Takes a piece of a stream. */
+  /** Adds output. */
   push(type: string, text: string): void {
     if (type !== this.#type) this.flush();
     this.#type = type;
     this.#text += text;
-    this.#timer ??= setTimeout(() => this.flush(), SOON_MS);
+    this.#timer ??= setTimeout(() => this.flush(), JOIN_MS);
   }
 
-  /** Tells what is kept. */
+  /** Sends the buffered output. */
   flush(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    if (this.#text !== "") this.#tell(this.#type, this.#text);
+    if (this.#text !== "") this.#send(this.#type, this.#text);
     this.#text = "";
   }
 }

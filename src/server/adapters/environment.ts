@@ -1,6 +1,6 @@
 import { pythonStr } from "../../tools/python_repr.ts";
 
-/** Python that gives a program environment variables, and takes them back; nothing when there are none. */
+/** Returns Python code that sets and unsets environment variables, or `undefined` without any. */
 export function environment(
   variables: Readonly<Record<string, string>>,
 ): { set: string; unset: string } | undefined {

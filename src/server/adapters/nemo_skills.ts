@@ -10,16 +10,16 @@ import type { OpenOptions, SessionService } from "../session_service.ts";
 import { cellSource, runScript, scriptOutcome } from "./adapter.ts";
 import { commandTraceback, plainTraceback } from "./nemo_skills/tracebacks.ts";
 
-/** Its clock runs while a program is brought to its interpreter: one that sleeps for all of its time is late. */
+/** Subtracted from the timeout, since NeMo's own clock starts before the program reaches the interpreter. */
 const EARLY_MS = 10;
 const CUT = "<output cut>";
 const PYTHON = ["python", "python3", "pypy3"];
 const SHELL = "shell";
 const SESSION_HEADER = "x-session-id";
-/** Before the names that clients give their sessions. */
+/** Prefix of session names. */
 const PREFIX = "nemo:";
 
-const request = z.object({
+const executeRequest = z.object({
   generated_code: z.string(),
   std_input: z.string().nullish(),
   timeout: z.number().positive().max(MAX_TIMEOUT_SECONDS).default(10),
@@ -28,22 +28,21 @@ const request = z.object({
   traceback_verbosity: z.enum(["Plain", "Context", "Verbose", "Minimal"]).default("Plain"),
 });
 
-type NemoRequest = z.output<typeof request>;
+type NemoRequest = z.output<typeof executeRequest>;
 
-/** The answer of `/execute`. */
-interface NemoAnswer {
+/** Response of `/execute`. */
+interface NemoResponse {
   readonly process_status: "completed" | "error" | "timeout";
   readonly stdout: string;
   readonly stderr: string;
-  /** Only told where there are sessions. */
+  /** Present for sessions only. */
   readonly new_session_created?: boolean;
 }
 
 /**
- * What clients of NeMo-Skills ask for: `/execute`, where the header `X-Session-ID` names a session that is kept,
- * and `/sessions`. Who asks with ever new names and ends none loses the one unused for longest when all are in use,
- * and is told by `new_session_created` when that name is used again. Another system asks at `/execute` too: what is
- * not of this one is left to it.
+ * Serves NeMo-Skills: `/execute`, where the header `X-Session-ID` names a persistent session, and `/sessions`. When all
+ * sessions are in use, the client's longest idle session ends in favour of a new one; `new_session_created` reports
+ * that when its name is used again. Another system also uses `/execute`: other requests go to the next route.
  */
 export function nemoSkills(sessions: SessionService): Hono<AppEnv> {
   const app = new Hono<AppEnv>();
@@ -52,18 +51,23 @@ export function nemoSkills(sessions: SessionService): Hono<AppEnv> {
     return Response.json({ error: error.message }, { status: error.status, headers: errorHeaders(error) });
   });
   app.post("/execute", async (c, next) => {
-    const body: unknown = await c.req.json().catch(() => undefined); // the other system says that it is no JSON
+    const body: unknown = await c.req.json().catch(() => undefined); // the next route reports invalid JSON
     if (!isNemo(c, body)) return await next();
-    const parsed = request.safeParse(body);
+    const parsed = executeRequest.safeParse(body);
     if (!parsed.success) {
-      const faults = parsed.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`);
-      throw new ServerError("malformed", faults.join("; "));
+      const issues = parsed.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`);
+      throw new ServerError("malformed", issues.join("; "));
     }
     return c.json(await execute(c, sessions, parsed.data));
   });
   app.get("/sessions", (c) => {
     const own = sessions.list(c.get("owner")).flatMap(({ name = "", createdAt, usedAt }) => {
-      const about = { backend: "ipython", created: unix(createdAt), last_used: unix(usedAt), alive: true };
+      const about = {
+        backend: "ipython",
+        created: unixSeconds(createdAt),
+        last_used: unixSeconds(usedAt),
+        alive: true,
+      };
       return name.startsWith(PREFIX) ? [[name.slice(PREFIX.length), about]] : [];
     });
     return c.json({ sessions: Object.fromEntries(own), backend: "ipython" });
@@ -83,78 +87,88 @@ function isNemo(c: Context, body: unknown): boolean {
   return "generated_code" in body || (c.req.header(SESSION_HEADER) !== undefined && !("code" in body));
 }
 
-async function execute(c: AppContext, sessions: SessionService, asked: NemoRequest): Promise<NemoAnswer> {
-  const { generated_code: code, std_input, timeout, language } = asked;
+async function execute(c: AppContext, sessions: SessionService, request: NemoRequest): Promise<NemoResponse> {
+  const { generated_code: code, std_input, timeout, language } = request;
   const options = { owner: c.get("owner"), signal: c.get("signal") };
   const timeoutMs = Math.max(timeout * 1000 - EARLY_MS, 1);
   const run = { timeoutMs, stdin: std_input ?? undefined, signal: options.signal };
   if (language === "ipython") {
     const name = c.req.header(SESSION_HEADER);
     if (!name) throw new ServerError("malformed", "X-Session-ID header required for ipython sessions");
-    const { session, isNew } = await usable(sessions, PREFIX + name, options);
-    return cellAnswer(await session.exec(cellSource(code), run), asked, isNew);
+    const { session, isNew } = await findUsable(sessions, PREFIX + name, options);
+    return cellResponse(await session.exec(cellSource(code), run), request, isNew);
   }
   if (language !== SHELL && !PYTHON.includes(language)) {
     return refusal(`language '${language}' is not available here: it must be ipython, python or shell\n`);
   }
   await using session = await sessions.borrow(options);
-  if (language !== SHELL) return scriptAnswer(await runScript(session, code, run), asked);
+  if (language !== SHELL) return scriptResponse(await runScript(session, code, run), request);
   try {
-    return scriptAnswer(await session.shell(code, run), asked);
+    return scriptResponse(await session.shell(code, run), request);
   } catch (error) {
     if (!(error instanceof ServerError) || error.code !== "invalid") throw error;
     return refusal(`${error.message}\n`); // the profile has no shell
   }
 }
 
-/** The session of a name, and not one that has just given way to another. */
-async function usable(
+/** Returns the session of a name; opens a new one if it has just been evicted. */
+async function findUsable(
   sessions: SessionService,
   name: string,
   options: OpenOptions,
 ): Promise<{ session: LiveSession; isNew: boolean }> {
   const found = await sessions.named(name, { ...options, spareMs: 0 });
-  return found.session.ended ? await usable(sessions, name, options) : found;
+  return found.session.ended ? await findUsable(sessions, name, options) : found;
 }
 
-/** What a session answers, as IPython would show it: the value or the traceback behind the output. */
-function cellAnswer(result: ExecResult, asked: NemoRequest, isNew: boolean): NemoAnswer {
+/** Converts a cell's result as IPython shows it: the output, then the value or the traceback. */
+function cellResponse(result: ExecResult, request: NemoRequest, isNew: boolean): NemoResponse {
   const { stdout, stderr, status } = result;
-  const how = { ...asked, new_session_created: isNew || result.restarted === true || !result.stateKept };
+  const options = {
+    ...request,
+    new_session_created: isNew || result.restarted === true || !result.stateKept,
+  };
   if (status === "timeout") {
-    const out = result.stateKept ? tidy(stdout) : "";
-    return answer("timeout", { stdout: out, stderr: tidy(stderr + lateText(asked)) }, how);
+    const out = result.stateKept ? trimLines(stdout) : "";
+    return toResponse("timeout", { stdout: out, stderr: trimLines(stderr + timeoutText(request)) }, options);
   }
   if (!result.stateKept && "error" in result) {
-    return answer("error", { stdout: tidy(stdout), stderr: tidy(stderr + result.error.traceback) }, how);
+    return toResponse("error", {
+      stdout: trimLines(stdout),
+      stderr: trimLines(stderr + result.error.traceback),
+    }, options);
   }
-  const shown = tidy(stdout + shownText(result, asked.traceback_verbosity));
-  return answer(status === "ok" ? "completed" : "error", { stdout: shown, stderr: tidy(stderr) }, how);
+  const shown = trimLines(stdout + shownText(result, request.traceback_verbosity));
+  return toResponse(
+    status === "ok" ? "completed" : "error",
+    { stdout: shown, stderr: trimLines(stderr) },
+    options,
+  );
 }
 
-/** What a program answers that runs by itself. One that raises has run; a command line that fails has not. */
-function scriptAnswer(result: ExecResult | ShellResult, asked: NemoRequest): NemoAnswer {
+/** Converts a script's result. A script that raises is `completed`; a shell command that fails is an `error`. */
+function scriptResponse(result: ExecResult | ShellResult, request: NemoRequest): NemoResponse {
   const { stdout, stderr, exitCode } = scriptOutcome(result);
-  if (exitCode === null) return answer("timeout", { stdout: "", stderr: lateText(asked) }, asked);
-  const completed = asked.language !== SHELL || exitCode === 0;
-  const told = asked.language === SHELL ? stderr : commandTraceback(stderr);
-  return answer(completed ? "completed" : "error", { stdout, stderr: told }, asked);
+  if (exitCode === null) return toResponse("timeout", { stdout: "", stderr: timeoutText(request) }, request);
+  const completed = request.language !== SHELL || exitCode === 0;
+  const errors = request.language === SHELL ? stderr : commandTraceback(stderr);
+  return toResponse(completed ? "completed" : "error", { stdout, stderr: errors }, request);
 }
 
-function refusal(stderr: string): NemoAnswer {
+function refusal(stderr: string): NemoResponse {
   return { process_status: "error", stdout: "", stderr };
 }
 
-function answer(
-  process_status: NemoAnswer["process_status"],
+function toResponse(
+  process_status: NemoResponse["process_status"],
   { stdout, stderr }: { stdout: string; stderr: string },
-  how: { max_output_characters: number; new_session_created?: boolean },
-): NemoAnswer {
+  options: { max_output_characters: number; new_session_created?: boolean },
+): NemoResponse {
   return {
     process_status,
-    stdout: cut(stdout, how.max_output_characters),
-    stderr: cut(stderr, how.max_output_characters),
-    ...(how.new_session_created !== undefined && { new_session_created: how.new_session_created }),
+    stdout: truncate(stdout, options.max_output_characters),
+    stderr: truncate(stderr, options.max_output_characters),
+    ...(options.new_session_created !== undefined && { new_session_created: options.new_session_created }),
   };
 }
 
@@ -166,20 +180,20 @@ function shownText(result: ExecResult, verbosity: NemoRequest["traceback_verbosi
   return verbosity === "Plain" ? plainTraceback(traceback) : traceback;
 }
 
-/** Without empty lines before it, and with one line end behind it. */
-function tidy(text: string): string {
-  const kept = text.replace(/^\n+/, "").trimEnd();
-  return kept === "" ? "" : `${kept}\n`;
+/** Removes leading empty lines and ends the text with one line break. */
+function trimLines(text: string): string {
+  const trimmed = text.replace(/^\n+/, "").trimEnd();
+  return trimmed === "" ? "" : `${trimmed}\n`;
 }
 
-function lateText({ timeout }: NemoRequest): string {
+function timeoutText({ timeout }: NemoRequest): string {
   return `Execution timed out after ${timeout} seconds\n`;
 }
 
-function cut(text: string, characters: number): string {
+function truncate(text: string, characters: number): string {
   return text.length <= characters ? text : text.slice(0, characters).toWellFormed() + CUT;
 }
 
-function unix(date: Date): number {
+function unixSeconds(date: Date): number {
   return date.getTime() / 1000;
 }

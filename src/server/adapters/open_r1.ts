@@ -8,7 +8,7 @@ import { ServerError, sessionError } from "../server_error.ts";
 import type { SessionService } from "../session_service.ts";
 import { cellSource } from "./adapter.ts";
 import { detailAnswer, detailBody } from "./detail_error.ts";
-import { type Execution, execution } from "./e2b_execution.ts";
+import { type Execution, toExecution } from "./e2b_execution.ts";
 
 const batchRequest = z.object({
   scripts: z.array(z.string()).max(MAX_BATCH_ITEMS),
@@ -16,15 +16,15 @@ const batchRequest = z.object({
   timeout: z.number().positive().max(MAX_TIMEOUT_SECONDS).default(30),
 });
 
-/** What became of one script: one of the two is `null`. */
+/** Result of one script: exactly one field is `null`. */
 interface ScriptResult {
   readonly execution: Execution | null;
   readonly exception_str: string | null;
 }
 
 /**
- * What open-r1 asks its router for: `/execute_batch`, whose scripts have an interpreter of their own each, and
- * whose answers are the executions of E2B's code interpreter.
+ * Serves open-r1's router: `/execute_batch`. Each script runs in its own interpreter; results have the format of E2B's
+ * code interpreter.
  */
 export function openR1(sessions: SessionService): Hono<AppEnv> {
   const app = new Hono<AppEnv>();
@@ -32,7 +32,7 @@ export function openR1(sessions: SessionService): Hono<AppEnv> {
   app.post("/execute_batch", async (c) => {
     const { scripts, languages, timeout } = await detailBody(c, batchRequest);
     if (languages.length !== scripts.length) {
-      throw new ServerError("invalid", `languages: there must be one for each of ${scripts.length} scripts`);
+      throw new ServerError("invalid", `languages: ${scripts.length} are required, one per script`);
     }
     const items = scripts.map((code, at) => ({ code, language: languages[at] ?? "" }));
     const owner = c.get("owner");
@@ -41,7 +41,7 @@ export function openR1(sessions: SessionService): Hono<AppEnv> {
       try {
         await using session: LiveSession = await sessions.borrow({ owner, signal });
         const result = await session.exec(cellSource(code), { timeoutMs: timeout * 1000, signal });
-        return { execution: execution(result), exception_str: null };
+        return { execution: toExecution(result), exception_str: null };
       } catch (thrown) {
         return failed(sessionError(thrown).message);
       }

@@ -8,11 +8,11 @@ import { ServerError } from "../server_error.ts";
 import { detailAnswer, detailBody } from "./detail_error.ts";
 import { Connections } from "./openenv/connections.ts";
 import { type OpenEnvKind, resetData } from "./openenv/env_kind.ts";
-import { mcpTextAnswer } from "./openenv/mcp_message.ts";
+import { mcpTextResponse } from "./openenv/mcp_message.ts";
 
 /**
- * What clients of OpenEnv ask for, with one kind of env: over HTTP each request has an env of its own; on the
- * socket `/ws` there is one for each connection.
+ * Serves OpenEnv with one kind of env. Over HTTP, each request has its own env; on the WebSocket `/ws`, each
+ * connection has one.
  */
 export function openEnv<Action>(kind: OpenEnvKind<Action>): Hono<AppEnv> {
   const app = new Hono<AppEnv>();
@@ -42,22 +42,22 @@ export function openEnv<Action>(kind: OpenEnvKind<Action>): Hono<AppEnv> {
     await using env = newEnv(c);
     return c.json(await env.step(action, timeout_s ?? undefined));
   });
-  app.post("/mcp", async (c) => c.json(mcpTextAnswer(await c.req.text())));
+  app.post("/mcp", async (c) => c.json(mcpTextResponse(await c.req.text())));
   app.get("/ws", (c) => {
     if (c.req.header("upgrade")?.toLowerCase() !== "websocket") return c.text("Upgrade Required", 426);
-    const { socket, response } = upgraded(c.req.raw);
-    connections.converse(socket, { env: newEnv(c), action: kind.action });
+    const { socket, response } = upgradeSocket(c.req.raw);
+    connections.serve(socket, { env: newEnv(c), action: kind.action });
     return response;
   });
   return app;
 }
 
-/** @throws {ServerError} `malformed` when the request lacks what makes a socket of it. */
-function upgraded(request: Request): Deno.WebSocketUpgrade {
+/** @throws {ServerError} `malformed` if the request is not a WebSocket handshake. */
+function upgradeSocket(request: Request): Deno.WebSocketUpgrade {
   try {
     return Deno.upgradeWebSocket(request);
   } catch (cause) {
-    throw new ServerError("malformed", "The request is no handshake of a WebSocket", { cause });
+    throw new ServerError("malformed", "The request is not a WebSocket handshake", { cause });
   }
 }
 

@@ -8,7 +8,7 @@ import type { SessionService } from "../session_service.ts";
 import { jailedPath, MAIN, runScript, scriptOutcome } from "./adapter.ts";
 import { type PistonRequest, pistonRequest, RUNTIME } from "./piston/request.ts";
 
-/** What clients of Piston ask for: `/api/v2/execute` and `/api/v2/runtimes`. The limit of memory is the profile's. */
+/** Serves Piston: `/api/v2/execute` and `/api/v2/runtimes`. The profile's memory limit applies. */
 export function piston(sessions: SessionService): Hono<AppEnv> {
   const app = new Hono<AppEnv>().basePath("/api/v2");
   app.onError((thrown) => {
@@ -20,37 +20,37 @@ export function piston(sessions: SessionService): Hono<AppEnv> {
     if (!c.req.header("content-type")?.startsWith("application/json")) {
       throw new ServerError("unsupported", "requests must be of type application/json");
     }
-    const asked = pistonRequest(await c.req.json().catch(() => ({}))); // what is no JSON has no language
+    const request = pistonRequest(await c.req.json().catch(() => ({}))); // reported as a missing language
     await using session = await sessions.borrow({ owner: c.get("owner"), signal: c.get("signal") });
     const { language, version } = RUNTIME;
-    return c.json({ run: await run(session, asked, c.get("signal")), language, version });
+    return c.json({ run: await run(session, request, c.get("signal")), language, version });
   });
   return app;
 }
 
-/** What became of the program; a signal stands where its time, or its interpreter, was over. */
+/** Result of a program. `signal` is set after a timeout or a crash. */
 interface PistonRun {
   readonly stdout: string;
   readonly stderr: string;
-  /** Both, in the order in which they were written. */
+  /** Both streams in the order in which they were written. */
   readonly output: string;
   readonly code: number | null;
   readonly signal: "SIGKILL" | null;
-  /** Why it did not end well, in a sentence and in two letters. */
+  /** Reason of a failure, as a sentence and as Piston's code. */
   readonly message: string | null;
   readonly status: "RE" | "SG" | "TO" | null;
   /** Milliseconds. */
   readonly wall_time: number;
-  /** Nobody measured these. */
+  /** Not measured. */
   readonly cpu_time: null;
   readonly memory: null;
 }
 
-async function run(session: LiveSession, asked: PistonRequest, signal: AbortSignal): Promise<PistonRun> {
-  const { main, others, args, stdin, runTimeoutMs: timeoutMs } = asked;
+async function run(session: LiveSession, request: PistonRequest, signal: AbortSignal): Promise<PistonRun> {
+  const { main, others, args, stdin, runTimeoutMs: timeoutMs } = request;
   for (const { name, bytes } of others) {
     const path = jailedPath(name);
-    if (path === undefined) throw new ServerError("malformed", `files: '${name}' is no name of a file`);
+    if (path === undefined) throw new ServerError("malformed", `files: '${name}' is not a valid file name`);
     await session.writeFile(path, bytes);
   }
   const pieces: string[] = [];
@@ -67,14 +67,14 @@ async function run(session: LiveSession, asked: PistonRequest, signal: AbortSign
     stdout,
     stderr,
     output: pieces.join("") + raised,
-    ...ending(result, exitCode),
+    ...exitFields(result, exitCode),
     wall_time: Math.round(result.durationMs),
     cpu_time: null,
     memory: null,
   };
 }
 
-function ending(
+function exitFields(
   { status, stateKept }: ExecResult,
   exitCode: number | null,
 ): Pick<PistonRun, "code" | "signal" | "message" | "status"> {

@@ -1,13 +1,13 @@
 import type { z } from "zod";
 
-/** What is wrong with a value, as pydantic tells it and FastAPI passes it on. */
+/** Issue in pydantic's format, as FastAPI returns it. */
 export interface PydanticFault {
   readonly type: string;
   readonly loc: readonly PropertyKey[];
   readonly msg: string;
 }
 
-/** What pydantic calls the types of JSON, and how it asks for one. */
+/** Pydantic's error types and names of JSON types. */
 const WANTED: Readonly<Record<string, readonly [type: string, name: string]>> = {
   string: ["string_type", "string"],
   number: ["float_type", "number"],
@@ -19,8 +19,8 @@ const WANTED: Readonly<Record<string, readonly [type: string, name: string]>> = 
 };
 
 /**
- * The faults of a value in pydantic's words, as far as it has some; `at` is where the value stands. The value must
- * have been parsed with `reportInput`, so that what is missing is told from what is wrong.
+ * Converts zod issues to pydantic's format. `at` is the location of the value. The value must have been parsed with
+ * `reportInput`, which distinguishes missing from wrong values.
  */
 export function pydanticFaults({ issues }: z.ZodError, at: readonly string[] = []): PydanticFault[] {
   return issues.flatMap((issue) => {
@@ -32,11 +32,11 @@ export function pydanticFaults({ issues }: z.ZodError, at: readonly string[] = [
         msg: "Extra inputs are not permitted",
       }));
     }
-    return [{ loc, ...worded(issue) }];
+    return [{ loc, ...messageOf(issue) }];
   });
 }
 
-function worded(issue: z.core.$ZodIssue): { type: string; msg: string } {
+function messageOf(issue: z.core.$ZodIssue): { type: string; msg: string } {
   const { code, message } = issue;
   if (issue.input === undefined) return { type: "missing", msg: "Field required" };
   if (code === "too_small" && (issue.origin === "number" || issue.origin === "int")) {

@@ -11,9 +11,9 @@ import { type InSession, submit, submitRequest } from "./sandbox_fusion/submit.t
 import { runProgram } from "./sandbox_fusion/program.ts";
 
 /**
- * What clients of SandboxFusion ask for: `/run_code`, `/run_jupyter`, `/submit` with the tests in the body, and
- * `/v1/ping`. Each program has an interpreter of its own. Its memory limit is the profile's. Who comes when all are in use is answered by 504, which is the
- * status at which its clients ask again.
+ * Serves SandboxFusion: `/run_code`, `/run_jupyter`, `/submit` with tests in the body, and `/v1/ping`. Each program has
+ * its own interpreter; the profile's memory limit applies. When all sessions are in use and the queue is full, the
+ * response is 504, at which SandboxFusion's clients retry.
  */
 export function sandboxFusion(sessions: SessionService): Hono<AppEnv> {
   const app = new Hono<AppEnv>();
@@ -47,7 +47,7 @@ export function sandboxFusion(sessions: SessionService): Hono<AppEnv> {
   return app;
 }
 
-/** Runs something in a session of its own; a sandbox that fails is told in the answer, and not by its status. */
+/** Runs `run` in a new session. A failed sandbox is reported in the body, not by the HTTP status. */
 async function inSession<T extends object>(
   c: AppContext,
   sessions: SessionService,

@@ -6,19 +6,19 @@ import { MAX_BATCH_CHARACTERS } from "../../wire/limits.ts";
 import { type batchOutcome, batchRequest, batchResponse, type execResult } from "../../wire/v1.ts";
 import { ServerError, sessionError, toErrorBody } from "../server_error.ts";
 import type { SessionService } from "../session_service.ts";
-import { type Api, failures, jsonAnswer, jsonBody } from "./route.ts";
+import { type Api, failures, jsonBody, jsonResponse } from "./route.ts";
 import { toExecBody, toExecOptions } from "./session_bodies.ts";
 
-const TOO_LARGE = `Programs of a batch may print ${MAX_BATCH_CHARACTERS} characters in all`;
+const TOO_LARGE = `All programs of a batch together must print at most ${MAX_BATCH_CHARACTERS} characters`;
 
 const batch = createRoute({
   method: "post",
   path: "/v1/exec:batch",
   tags: ["sessions"],
-  summary: "Run many programs, in many sessions or in none",
+  summary: "Run many programs, each in a session or in a fresh interpreter",
   request: { body: jsonBody(batchRequest) },
   responses: {
-    200: jsonAnswer(batchResponse, "One for each item, in their order"),
+    200: jsonResponse(batchResponse, "One result per item, in order"),
     ...failures,
   },
 });
@@ -26,7 +26,7 @@ const batch = createRoute({
 type Item = z.output<typeof batchRequest>["items"][number];
 type Outcome = z.output<typeof batchOutcome>;
 
-/** Many programs in one request. Those of one session run one after the other, as they stand in the batch. */
+/** Adds the route for many programs in one request. Programs of one session run in the order of the batch. */
 export function batchRoutes(app: Api, sessions: SessionService): void {
   app.openapi(batch, async (c) => {
     const run = new BatchRun(sessions, c.get("owner"));
@@ -34,12 +34,12 @@ export function batchRoutes(app: Api, sessions: SessionService): void {
   });
 }
 
-/** The programs of one batch, and what they have used up together. */
+/** One batch and its shared output budget. */
 class BatchRun {
   readonly #sessions: SessionService;
   readonly #owner: string;
   #characters = 0;
-  /** Set when no session was free for too long: the rest would wait as long, one after the other. */
+  /** Set after a wait for a session timed out: the other items would wait as long, one after the other. */
   #full: Outcome | undefined;
 
   constructor(sessions: SessionService, owner: string) {
@@ -47,7 +47,7 @@ class BatchRun {
     this.#owner = owner;
   }
 
-  /** Runs all, and gives their outcomes in their order. */
+  /** Runs all items and returns their outcomes in order. */
   async all(items: readonly Item[], signal: AbortSignal): Promise<Outcome[]> {
     return await mapSequentialByKey(items, (item, signal) => this.#outcome(item, signal), {
       keyOf: ({ session }) => session,
@@ -61,7 +61,7 @@ class BatchRun {
     if (item.session === undefined && this.#full) return this.#full;
     try {
       const result = toExecBody(await this.#run(item, signal));
-      this.#characters += outputOf(result);
+      this.#characters += outputCharacters(result);
       return { status: 200, result };
     } catch (thrown) {
       const error = sessionError(thrown);
@@ -81,7 +81,7 @@ class BatchRun {
   }
 }
 
-function outputOf({ stdout, stderr, value = "", files = {} }: z.output<typeof execResult>): number {
+function outputCharacters({ stdout, stderr, value = "", files = {} }: z.output<typeof execResult>): number {
   const fileCharacters = Object.values(files).reduce((sum, file) => sum + file.length, 0);
   return stdout.length + stderr.length + value.length + fileCharacters;
 }

@@ -6,9 +6,9 @@ import { stepBatchRequest, stepBatchResponse, type stepOutcome } from "../../wir
 import type { EnvService } from "../env_service.ts";
 import { ServerError, sessionError, toErrorBody } from "../server_error.ts";
 import { toReply, toStepBody } from "./env_bodies.ts";
-import { type Api, failures, jsonAnswer, jsonBody } from "./route.ts";
+import { type Api, failures, jsonBody, jsonResponse } from "./route.ts";
 
-const TOO_LARGE = `The observations of a batch may have ${MAX_BATCH_CHARACTERS} characters in all`;
+const TOO_LARGE = `All observations of a batch together must have at most ${MAX_BATCH_CHARACTERS} characters`;
 
 type Item = z.output<typeof stepBatchRequest>["items"][number];
 
@@ -16,15 +16,15 @@ const batch = createRoute({
   method: "post",
   path: "/v1/envs/step:batch",
   tags: ["envs"],
-  summary: "Answer in many envs at once",
+  summary: "Step many envs at once",
   request: { body: jsonBody(stepBatchRequest) },
   responses: {
-    200: jsonAnswer(stepBatchResponse, "One for each item, in their order"),
+    200: jsonResponse(stepBatchResponse, "One result per item, in order"),
     ...failures,
   },
 });
 
-/** Steps of many envs in one request. Those of one env follow one another, as they stand in the batch. */
+/** Adds the route that steps many envs in one request. Steps of one env run in the order of the batch. */
 export function envBatchRoutes(app: Api, envs: EnvService): void {
   app.openapi(batch, async (c) => {
     const owner = c.get("owner");

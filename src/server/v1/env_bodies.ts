@@ -21,13 +21,13 @@ export function toEnvConfig(request: z.output<typeof createEnvRequest>): EnvConf
 
 /** Returns the task of a request; `id` is the id of a task that has none. */
 export function toTask(body: z.output<typeof taskBody>, id = "task"): Task {
-  // The env refuses a message that is not one.
+  // The env validates messages.
   return { id, ...body } as Task;
 }
 
 /** Returns the reply of a policy as a message. */
 export function toReply(body: z.output<typeof reply>): Omit<Message, "role"> {
-  // The env refuses a message that is not one.
+  // The env validates messages.
   return (typeof body === "string" ? { content: body } : body) as Omit<Message, "role">;
 }
 

@@ -13,7 +13,7 @@ import type { AppContext } from "../app_env.ts";
 import type { EnvService } from "../env_service.ts";
 import type { LiveEnv } from "../live_env.ts";
 import { toEnvBody, toEnvConfig, toObservationBody, toReply, toStepBody, toTask } from "./env_bodies.ts";
-import { type Api, failures, jsonAnswer, jsonBody, sessionPath as params } from "./route.ts";
+import { type Api, failures, jsonBody, jsonResponse, sessionPath as params } from "./route.ts";
 
 const tags = ["envs"];
 
@@ -21,9 +21,9 @@ const create = createRoute({
   method: "post",
   path: "/v1/envs",
   tags,
-  summary: "Make an env",
+  summary: "Create an env",
   request: { body: jsonBody(createEnvRequest) },
-  responses: { 201: jsonAnswer(envInfo, "The env"), ...failures },
+  responses: { 201: jsonResponse(envInfo, "The env"), ...failures },
 });
 
 const list = createRoute({
@@ -31,19 +31,19 @@ const list = createRoute({
   path: "/v1/envs",
   tags,
   summary: "List your envs",
-  responses: { 200: jsonAnswer(envList, "Oldest first"), ...failures },
+  responses: { 200: jsonResponse(envList, "Oldest first"), ...failures },
 });
 
 const show = createRoute({
   method: "get",
   path: "/v1/envs/{id}",
   tags,
-  summary: "Look at an env and where its episode stands",
+  summary: "Get an env and the state of its episode",
   request: { params },
   responses: {
-    200: jsonAnswer(
+    200: jsonResponse(
       envState,
-      "The env; its observation is null when no episode goes on",
+      "The env; its observation is null if no episode is running",
     ),
     ...failures,
   },
@@ -55,16 +55,16 @@ const reset = createRoute({
   tags,
   summary: "Start an episode",
   request: { params, body: jsonBody(resetEnvRequest) },
-  responses: { 200: jsonAnswer(resetResult, "What is to be answered"), ...failures },
+  responses: { 200: jsonResponse(resetResult, "The first observation"), ...failures },
 });
 
 const step = createRoute({
   method: "post",
   path: "/v1/envs/{id}/step",
   tags,
-  summary: "Answer, and see what comes of it",
+  summary: "Step with a reply",
   request: { params, body: jsonBody(stepRequest) },
-  responses: { 200: jsonAnswer(stepResult, "What came of it"), ...failures },
+  responses: { 200: jsonResponse(stepResult, "The step"), ...failures },
 });
 
 const end = createRoute({
@@ -73,10 +73,10 @@ const end = createRoute({
   tags,
   summary: "End an env",
   request: { params },
-  responses: { 204: { description: "It is done" }, ...failures },
+  responses: { 204: { description: "Done" }, ...failures },
 });
 
-/** Envs: made, driven, looked at, ended. */
+/** Adds the routes of envs: create, list, get, reset, step, end. */
 export function envRoutes(app: Api, envs: EnvService): void {
   app.openapi(create, (c) => {
     const env = envs.create(toEnvConfig(c.req.valid("json")), c.get("owner"));
@@ -84,7 +84,7 @@ export function envRoutes(app: Api, envs: EnvService): void {
   });
   app.openapi(list, (c) => c.json({ envs: envs.list(c.get("owner")).map(toEnvBody) }, 200));
   app.openapi(show, (c) => {
-    const env = named(envs, c);
+    const env = findEnv(envs, c);
     const { observation } = env;
     return c.json(
       { ...toEnvBody(env), observation: observation ? toObservationBody(observation) : null },
@@ -94,19 +94,19 @@ export function envRoutes(app: Api, envs: EnvService): void {
   app.openapi(reset, async (c) => {
     const { task, seed } = c.req.valid("json");
     const signal = c.get("signal");
-    const observation = await named(envs, c).reset({ task: task && toTask(task), seed, signal });
+    const observation = await findEnv(envs, c).reset({ task: task && toTask(task), seed, signal });
     return c.json({ observation: toObservationBody(observation) }, 200);
   });
   app.openapi(step, async (c) => {
     const { reply } = c.req.valid("json");
-    return c.json(toStepBody(await named(envs, c).step(toReply(reply), c.get("signal"))), 200);
+    return c.json(toStepBody(await findEnv(envs, c).step(toReply(reply), c.get("signal"))), 200);
   });
   app.openapi(end, async (c) => {
-    await named(envs, c)[Symbol.asyncDispose]();
+    await findEnv(envs, c)[Symbol.asyncDispose]();
     return c.body(null, 204);
   });
 }
 
-function named(envs: EnvService, c: AppContext): LiveEnv {
+function findEnv(envs: EnvService, c: AppContext): LiveEnv {
   return envs.find(c.req.param("id") ?? "", c.get("owner"));
 }

@@ -3,8 +3,8 @@ import { z } from "zod";
 import { MAX_PATH_CHARACTERS } from "../../wire/limits.ts";
 import { fileList, filesRequest, filesWritten, fromBase64Files } from "../../wire/v1.ts";
 import type { SessionService } from "../session_service.ts";
-import { type Api, failures, jsonAnswer, jsonBody, sessionPath } from "./route.ts";
-import { named } from "./sessions.ts";
+import { type Api, failures, jsonBody, jsonResponse, sessionPath } from "./route.ts";
+import { findSession } from "./sessions.ts";
 
 const tags = ["files"];
 
@@ -14,7 +14,7 @@ const list = createRoute({
   tags,
   summary: "List the files of a session",
   request: { params: sessionPath },
-  responses: { 200: jsonAnswer(fileList, "The files, as the session tells them"), ...failures },
+  responses: { 200: jsonResponse(fileList, "The files, as reported by the session"), ...failures },
 });
 
 const read = createRoute({
@@ -25,7 +25,7 @@ const read = createRoute({
   request: { params: sessionPath, query: z.object({ path: z.string().min(1).max(MAX_PATH_CHARACTERS) }) },
   responses: {
     200: {
-      description: "Its contents",
+      description: "Contents of the file",
       content: { "application/octet-stream": { schema: z.string().meta({ format: "binary" }) } },
     },
     ...failures,
@@ -38,24 +38,24 @@ const write = createRoute({
   tags,
   summary: "Write files into a session",
   request: { params: sessionPath, body: jsonBody(filesRequest) },
-  responses: { 200: jsonAnswer(filesWritten, "How many were written"), ...failures },
+  responses: { 200: jsonResponse(filesWritten, "Number of files written"), ...failures },
 });
 
-/** Files into sessions and out of them. */
+/** Adds the routes that list, read and write files of sessions. */
 export function fileRoutes(app: Api, sessions: SessionService): void {
   app.openapi(list, async (c) => {
-    const files = await named(sessions, c).listFiles(c.get("signal"));
+    const files = await findSession(sessions, c).listFiles(c.get("signal"));
     return c.json({ files: files.map(({ path, bytes }) => ({ path, bytes })) }, 200);
   });
   app.openapi(read, async (c) => {
-    const contents = await named(sessions, c).readFile(c.req.valid("query").path);
+    const contents = await findSession(sessions, c).readFile(c.req.valid("query").path);
     return c.body(new Uint8Array(contents), 200, {
       "content-type": "application/octet-stream",
       "content-disposition": "attachment",
     });
   });
   app.openapi(write, async (c) => {
-    const session = named(sessions, c);
+    const session = findSession(sessions, c);
     const files = Object.entries(fromBase64Files(c.req.valid("json").files));
     for (const [path, contents] of files) await session.writeFile(path, contents);
     return c.json({ written: files.length }, 200);

@@ -5,9 +5,9 @@ import { gradeRequest, graderList, score } from "../../wire/v1.ts";
 import type { Gate } from "../gate.ts";
 import { scored } from "../scored.ts";
 import { ServerError } from "../server_error.ts";
-import { type Api, failures, jsonAnswer, jsonBody } from "./route.ts";
+import { type Api, failures, jsonBody, jsonResponse } from "./route.ts";
 
-/** The graders that the server offers, by name, each made when the first asks for it. */
+/** Graders by name, each made at its first use. */
 export type Graders = ReadonlyMap<string, () => Grader>;
 
 const grade = createRoute({
@@ -16,7 +16,7 @@ const grade = createRoute({
   tags: ["grade"],
   summary: "Score a conversation",
   request: { body: jsonBody(gradeRequest) },
-  responses: { 200: jsonAnswer(score, "The score"), ...failures },
+  responses: { 200: jsonResponse(score, "The score"), ...failures },
 });
 
 const list = createRoute({
@@ -24,10 +24,10 @@ const list = createRoute({
   path: "/v1/graders",
   tags: ["grade"],
   summary: "List the graders",
-  responses: { 200: jsonAnswer(graderList, "Their names"), ...failures },
+  responses: { 200: jsonResponse(graderList, "Names of the graders"), ...failures },
 });
 
-/** Scores for conversations; as many at once as pass the gate. */
+/** Adds the routes of graders. `gate` bounds concurrent grades. */
 export function gradeRoutes(app: Api, graders: Graders, gate: Gate): void {
   app.openapi(list, (c) => c.json({ graders: [...graders.keys()] }, 200));
   app.openapi(grade, async (c) => {

@@ -9,12 +9,12 @@ const cancel = createRoute({
   method: "delete",
   path: "/v1/requests/{id}",
   tags: ["requests"],
-  summary: "Cut short your request that has this X-Request-ID and no answer yet",
+  summary: "Cancel your running request with this X-Request-ID",
   request: { params: z.object({ id: z.string().max(MAX_REQUEST_ID_CHARACTERS) }) },
-  responses: { 204: { description: "It is cut short" }, ...failures },
+  responses: { 204: { description: "The request is cancelled" }, ...failures },
 });
 
-/** Requests with ids of their own, which outlive their connections and so need another way to be stopped. */
+/** Adds the route that cancels requests with an id, since these outlive their connections. */
 export function requestRoutes(app: Api, requests: SameAnswers): void {
   app.openapi(cancel, (c) => {
     if (requests.cancel(c.get("owner"), c.req.valid("param").id)) return c.body(null, 204);

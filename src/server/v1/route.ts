@@ -4,33 +4,33 @@ import { MAX_NAME_CHARACTERS } from "../../wire/limits.ts";
 import { failure } from "../../wire/v1.ts";
 import type { AppEnv } from "../app_env.ts";
 
-/** The server's own API. */
+/** The server's `/v1` API. */
 export type Api = OpenAPIHono<AppEnv>;
 
-/** JSON that fits a schema, as a route announces it. */
+/** JSON content with a schema. */
 export interface JsonContent<Schema extends z.ZodType> {
   content: { "application/json": { schema: Schema } };
 }
 
-/** A body of JSON, which must be there. */
+/** Declares a required JSON body. */
 export function jsonBody<Schema extends z.ZodType>(schema: Schema): JsonContent<Schema> & { required: true } {
   return { required: true, content: { "application/json": { schema } } };
 }
 
-/** An answer of JSON. */
-export function jsonAnswer<Schema extends z.ZodType>(
+/** Declares a JSON response. */
+export function jsonResponse<Schema extends z.ZodType>(
   schema: Schema,
   description: string,
 ): JsonContent<Schema> & { description: string } {
   return { description, content: { "application/json": { schema } } };
 }
 
-/** How every request may fail. */
+/** Declares the error response of every route. */
 export const failures: { default: JsonContent<typeof failure> & { description: string } } = {
-  default: jsonAnswer(failure, "Why it failed; 429, 503 and 504 say in Retry-After when to ask again"),
+  default: jsonResponse(failure, "The error; 429, 503 and 504 have a Retry-After header"),
 };
 
-/** The session that a path names. */
+/** Path parameter with the id of a session. */
 export const sessionPath: z.ZodObject<{ id: z.ZodString }> = z.object({
   id: z.string().max(MAX_NAME_CHARACTERS),
 });

@@ -12,12 +12,12 @@ import {
 import type { AppContext } from "../app_env.ts";
 import type { LiveSession } from "../live_session.ts";
 import type { SessionService } from "../session_service.ts";
-import { type Api, failures, jsonAnswer, jsonBody, sessionPath } from "./route.ts";
+import { type Api, failures, jsonBody, jsonResponse, sessionPath } from "./route.ts";
 import { toExecBody, toExecOptions, toSessionBody } from "./session_bodies.ts";
 
 const params = sessionPath;
 const tags = ["sessions"];
-const gone = { 204: { description: "It is done" }, ...failures };
+const done = { 204: { description: "Done" }, ...failures };
 
 const create = createRoute({
   method: "post",
@@ -25,7 +25,7 @@ const create = createRoute({
   tags,
   summary: "Open a Python session",
   request: { body: jsonBody(createSessionRequest) },
-  responses: { 201: jsonAnswer(sessionInfo, "The session"), ...failures },
+  responses: { 201: jsonResponse(sessionInfo, "The session"), ...failures },
 });
 
 const list = createRoute({
@@ -33,16 +33,16 @@ const list = createRoute({
   path: "/v1/sessions",
   tags,
   summary: "List your sessions",
-  responses: { 200: jsonAnswer(sessionList, "Oldest first"), ...failures },
+  responses: { 200: jsonResponse(sessionList, "Oldest first"), ...failures },
 });
 
 const show = createRoute({
   method: "get",
   path: "/v1/sessions/{id}",
   tags,
-  summary: "Look at a session",
+  summary: "Get a session",
   request: { params },
-  responses: { 200: jsonAnswer(sessionInfo, "The session"), ...failures },
+  responses: { 200: jsonResponse(sessionInfo, "The session"), ...failures },
 });
 
 const end = createRoute({
@@ -51,7 +51,7 @@ const end = createRoute({
   tags,
   summary: "End a session",
   request: { params },
-  responses: gone,
+  responses: done,
 });
 
 const exec = createRoute({
@@ -60,28 +60,28 @@ const exec = createRoute({
   tags,
   summary: "Run a program in a session",
   request: { params, body: jsonBody(execRequest) },
-  responses: { 200: jsonAnswer(execResult, "What became of it"), ...failures },
+  responses: { 200: jsonResponse(execResult, "The result"), ...failures },
 });
 
 const shell = createRoute({
   method: "post",
   path: "/v1/sessions/{id}/shell",
   tags,
-  summary: "Run a command line in a session, where the server's profile has a shell",
+  summary: "Run a shell command in a session; the server's profile must have a shell",
   request: { params, body: jsonBody(shellRequest) },
-  responses: { 200: jsonAnswer(shellResult, "What became of it"), ...failures },
+  responses: { 200: jsonResponse(shellResult, "The result"), ...failures },
 });
 
 const reset = createRoute({
   method: "post",
   path: "/v1/sessions/{id}/reset",
   tags,
-  summary: "Put a session back to its start",
+  summary: "Reset a session to its initial state",
   request: { params, body: jsonBody(resetSessionRequest) },
-  responses: gone,
+  responses: done,
 });
 
-/** Sessions: opened, driven, put back, ended. */
+/** Adds the routes of sessions: create, list, get, exec, shell, reset, end. */
 export function sessionRoutes(app: Api, sessions: SessionService): void {
   app.openapi(create, async (c) => {
     const { seed } = c.req.valid("json");
@@ -89,27 +89,30 @@ export function sessionRoutes(app: Api, sessions: SessionService): void {
     return c.json(toSessionBody(session), 201);
   });
   app.openapi(list, (c) => c.json({ sessions: sessions.list(c.get("owner")).map(toSessionBody) }, 200));
-  app.openapi(show, (c) => c.json(toSessionBody(named(sessions, c)), 200));
+  app.openapi(show, (c) => c.json(toSessionBody(findSession(sessions, c)), 200));
   app.openapi(end, async (c) => {
-    await named(sessions, c)[Symbol.asyncDispose]();
+    await findSession(sessions, c)[Symbol.asyncDispose]();
     return c.body(null, 204);
   });
   app.openapi(exec, async (c) => {
     const request = c.req.valid("json");
-    const result = await named(sessions, c).exec(request.code, toExecOptions(request, c.get("signal")));
+    const result = await findSession(sessions, c).exec(request.code, toExecOptions(request, c.get("signal")));
     return c.json(toExecBody(result), 200);
   });
   app.openapi(shell, async (c) => {
     const { command, ...options } = c.req.valid("json");
-    return c.json(await named(sessions, c).shell(command, { ...options, signal: c.get("signal") }), 200);
+    return c.json(
+      await findSession(sessions, c).shell(command, { ...options, signal: c.get("signal") }),
+      200,
+    );
   });
   app.openapi(reset, async (c) => {
-    await named(sessions, c).reset({ ...c.req.valid("json"), signal: c.get("signal") });
+    await findSession(sessions, c).reset({ ...c.req.valid("json"), signal: c.get("signal") });
     return c.body(null, 204);
   });
 }
 
-/** The session that a path names. */
-export function named(sessions: SessionService, c: AppContext): LiveSession {
+/** Returns the session of the path's id. */
+export function findSession(sessions: SessionService, c: AppContext): LiveSession {
   return sessions.find(c.req.param("id") ?? "", c.get("owner"));
 }

@@ -6,13 +6,13 @@ import { sessionError, toErrorBody } from "../server_error.ts";
 import type { SessionService } from "../session_service.ts";
 import { type Api, failures, jsonBody, sessionPath } from "./route.ts";
 import { toExecBody, toExecOptions } from "./session_bodies.ts";
-import { named } from "./sessions.ts";
+import { findSession } from "./sessions.ts";
 
 const stream = createRoute({
   method: "post",
   path: "/v1/sessions/{id}/stream",
   tags: ["sessions"],
-  summary: "Run a program and read its output as it comes",
+  summary: "Run a program and stream its output",
   request: { params: sessionPath, body: jsonBody(execRequest) },
   responses: {
     200: {
@@ -23,10 +23,10 @@ const stream = createRoute({
   },
 });
 
-/** Programs whose output is read while they run, as server-sent events. */
+/** Adds the route that streams the output of a program as server-sent events. */
 export function streamRoutes(app: Api, sessions: SessionService): void {
   app.openapi(stream, (c) => {
-    const session = named(sessions, c);
+    const session = findSession(sessions, c);
     const request = c.req.valid("json");
     const body = liveBody(async (send, signal) => {
       const onOutput = (stream: string, text: string) => send(event(stream, { text }));

@@ -26,7 +26,7 @@ Deno.test("/execute_batch runs each script by itself and answers in order, as op
     assertEquals(foreign, { execution: null, exception_str: "language 'ruby' is not available here" });
     const { status, body: { detail } } = await ask("POST", "/execute_batch", { scripts, languages: [] });
     assertEquals(status, 422);
-    assertStringIncludes(detail, "one for each of 4 scripts");
+    assertStringIncludes(detail, "4 are required, one per script");
     assertEquals(sessions.list(""), []);
   });
 });

@@ -1,5 +1,5 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { answerMessage } from "../../../src/server/adapters/openenv/env_messages.ts";
+import { handleMessage } from "../../../src/server/adapters/openenv/env_messages.ts";
 import { chatKind } from "../../../src/server/adapters/openenv/chat_env.ts";
 import { codingKind } from "../../../src/server/adapters/openenv/coding_env.ts";
 import type { OpenEnvKind } from "../../../src/server/adapters/openenv/env_kind.ts";
@@ -18,7 +18,7 @@ function connected<Action>(kind: OpenEnvKind<Action>) {
     // deno-lint-ignore no-explicit-any
     async send(message: unknown): Promise<any> {
       const text = typeof message === "string" ? message : JSON.stringify(message);
-      return JSON.parse(await answerMessage({ env, action }, text) ?? "null");
+      return JSON.parse(await handleMessage({ env, action }, text) ?? "null");
     },
     [Symbol.asyncDispose]: () => env[Symbol.asyncDispose](),
   };
@@ -193,7 +193,7 @@ Deno.test("OpenEnv's paths serve the chat env, whose tokens are only ever added 
   const wrong = await connection.send({ type: "step", data: { tokens: [1e9] } });
   assertEquals([wrong.data.code, wrong.data.message], [
     "EXECUTION_ERROR",
-    "tokens: there is no token 1000000000",
+    "tokens: unknown token 1000000000",
   ]);
   assertEquals(server.pool.most, 0);
 });

@@ -84,7 +84,7 @@ Deno.test("/api/v2/execute says what is wrong as Piston does", async () => {
     ]);
     assertEquals(
       await told({ language: "py", version: "3", files: [...files, { name: "../x", content: "" }] }),
-      [400, "files: '../x' is no name of a file"],
+      [400, "files: '../x' is not a valid file name"],
     );
   });
 });

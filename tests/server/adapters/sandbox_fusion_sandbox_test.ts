@@ -69,7 +69,7 @@ Deno.test("/run_code takes files in under the working directory alone, and out f
         status: "SandboxError",
         run_result: null,
         ...nothing,
-        message: `Cannot write '${path}': it must lie under the working directory`,
+        message: `Cannot write '${path}' as it must be inside the working directory`,
       });
     }
     assertEquals(await run({ code: "int main() {}", language: "cpp" }), {

@@ -3,14 +3,14 @@ const FRAME = /^ *File "<string>", line \d+, in /;
 const MARKS = /^\s*[~^]+\s*$/;
 const HEAD = "Traceback (most recent call last):";
 
-/** A traceback as IPython's mode `Plain` has it here: lines of code, without where they stand. */
+/** Returns a traceback in IPython's mode `Plain`: lines of code without their locations. */
 export function plainTraceback(traceback: string): string {
   const lines = traceback.split("\n").filter((line) => !PLACE.test(line));
   if (traceback.includes(HEAD)) return lines.filter((line) => !MARKS.test(line)).join("\n");
-  return lines.some((line) => MARKS.test(line)) ? lines.join("\n") : marked(lines).join("\n");
+  return lines.some((line) => MARKS.test(line)) ? lines.join("\n") : addCaret(lines).join("\n");
 }
 
-/** A traceback as `python -c` writes it, which has no lines of code but in a SyntaxError. */
+/** Returns a traceback as `python -c` writes it: without lines of code, except for a SyntaxError. */
 export function commandTraceback(stderr: string): string {
   let inFrame = false;
   return stderr.split("\n").map((line) => PLACE.test(line) ? line.replace(/"[^"]*"/, '"<string>"') : line)
@@ -21,7 +21,7 @@ export function commandTraceback(stderr: string): string {
     }).join("\n");
 }
 
-/** With a mark under the first line, which is where a SyntaxError is that has none. */
-function marked([code = "", ...rest]: string[]): string[] {
+/** Adds a caret under the first line, the location of a SyntaxError without one. */
+function addCaret([code = "", ...rest]: string[]): string[] {
   return code.startsWith(" ") ? [code, "    ^", ...rest] : [code, ...rest];
 }

@@ -2,11 +2,11 @@ import { z } from "zod";
 import type { Tokenizer } from "../../../chat/tokenizer.ts";
 import { MAX_EPISODE_TOKENS } from "../../limits.ts";
 import { ServerError } from "../../server_error.ts";
-import type { EnvAnswer, EpisodeEnv, OpenEnvKind, resetData } from "./env_kind.ts";
+import type { EnvResponse, EpisodeEnv, OpenEnvKind, resetData } from "./env_kind.ts";
 
 const ids = z.array(z.int().nonnegative());
 
-/** An action: what was sampled. Lists in the list are joined. */
+/** Action: sampled token ids. Nested lists are joined. */
 const chatAction = z.strictObject({
   tokens: z.union([ids.min(1), z.array(ids.min(1)).min(1)]).transform((tokens) => tokens.flat()),
   metadata: z.record(z.string(), z.unknown()).default({}),
@@ -25,7 +25,7 @@ const chatState = z.object({
 
 type ChatAction = z.output<typeof chatAction>;
 
-/** The env whose actions are the tokens of a message. */
+/** Returns the env kind whose actions are the tokens of a message. */
 export function chatKind(tokenizer: Tokenizer): OpenEnvKind<ChatAction> {
   return {
     name: "paddock_chat_env",
@@ -37,11 +37,11 @@ export function chatKind(tokenizer: Tokenizer): OpenEnvKind<ChatAction> {
   };
 }
 
-/** A conversation of an assistant's alone: tokens are put behind one another, and never made again from text. */
+/** A conversation of assistant messages. Sampled tokens are appended and never tokenised again. */
 class ChatEpisode implements EpisodeEnv<ChatAction> {
   readonly #tokenizer: Tokenizer;
   readonly #special: ReadonlySet<number>;
-  readonly #said: { readonly content: string; readonly tokens: readonly number[] }[] = [];
+  readonly #turns: { readonly content: string; readonly tokens: readonly number[] }[] = [];
   #episodeId: string | null = null;
 
   constructor(tokenizer: Tokenizer) {
@@ -50,50 +50,50 @@ class ChatEpisode implements EpisodeEnv<ChatAction> {
   }
 
   // deno-lint-ignore require-await
-  async reset({ episode_id }: z.output<typeof resetData> = {}): Promise<EnvAnswer> {
-    this.#said.length = 0;
+  async reset({ episode_id }: z.output<typeof resetData> = {}): Promise<EnvResponse> {
+    this.#turns.length = 0;
     this.#episodeId = episode_id ?? crypto.randomUUID();
-    return this.#answer();
+    return this.#response();
   }
 
   // deno-lint-ignore require-await
-  async step({ tokens }: ChatAction): Promise<EnvAnswer> {
+  async step({ tokens }: ChatAction): Promise<EnvResponse> {
     const unknown = tokens.find((id) => this.#tokenizer.has?.(id) === false);
-    if (unknown !== undefined) throw new ServerError("invalid", `tokens: there is no token ${unknown}`);
-    const before = this.#said.reduce((sum, said) => sum + said.tokens.length, 0);
+    if (unknown !== undefined) throw new ServerError("invalid", `tokens: unknown token ${unknown}`);
+    const before = this.#turns.reduce((sum, turn) => sum + turn.tokens.length, 0);
     if (before + tokens.length > MAX_EPISODE_TOKENS) {
-      throw new ServerError("invalid", `tokens: an episode may have ${MAX_EPISODE_TOKENS}`);
+      throw new ServerError("invalid", `tokens: an episode must have at most ${MAX_EPISODE_TOKENS}`);
     }
     const content = this.#tokenizer.decode(tokens.filter((id) => !this.#special.has(id)));
-    this.#said.push({ content, tokens });
-    return this.#answer();
+    this.#turns.push({ content, tokens });
+    return this.#response();
   }
 
   state(): z.output<typeof chatState> {
     return {
       episode_id: this.#episodeId,
-      step_count: this.#said.length,
+      step_count: this.#turns.length,
       history_messages: this.#messages(),
-      history_tokens: this.#said.map(({ tokens }) => [...tokens]),
+      history_tokens: this.#turns.map(({ tokens }) => [...tokens]),
     };
   }
 
   // deno-lint-ignore require-await
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#said.length = 0;
+    this.#turns.length = 0;
   }
 
-  #answer(): EnvAnswer {
-    const tokens = this.#said.flatMap(({ tokens }) => tokens);
+  #response(): EnvResponse {
+    const tokens = this.#turns.flatMap(({ tokens }) => tokens);
     return { observation: { messages: this.#messages(), tokens }, reward: null, done: false };
   }
 
   #messages(): z.output<typeof message>[] {
-    return this.#said.map(({ content }) => ({ role: "assistant", content }));
+    return this.#turns.map(({ content }) => ({ role: "assistant", content }));
   }
 }
 
-/** The id of a text that is one token. */
+/** Returns the id of a text that is exactly one token. */
 function oneId(ids: readonly number[]): readonly number[] {
   return ids.length === 1 ? ids : [];
 }

@@ -3,32 +3,32 @@ import type { LiveSession } from "../../live_session.ts";
 import { scriptOutcome } from "../adapter.ts";
 import type { SessionService } from "../../session_service.ts";
 import { codingReward } from "./coding_reward.ts";
-import type { EnvAnswer, EpisodeEnv, EpisodeOptions, OpenEnvKind, resetData } from "./env_kind.ts";
+import type { EnvResponse, EpisodeEnv, EpisodeOptions, OpenEnvKind, resetData } from "./env_kind.ts";
 
-/** An action: a program. */
+/** Action: a program. */
 const codeAction = z.strictObject({
   code: z.string(),
   metadata: z.record(z.string(), z.unknown()).default({}),
 });
 
-/** What is seen of a program. */
+/** Observation: the output of a program. */
 const codeObservation = z.strictObject({
   stdout: z.string(),
   stderr: z.string(),
   exit_code: z.int(),
 });
 
-/** What is known of an episode. */
+/** State of an episode. */
 const codeState = z.object({
   episode_id: z.string().nullable(),
   step_count: z.int(),
   last_exit_code: z.int(),
 });
 
-/** The exit code of a program whose time was over, as the command `timeout` gives it. */
-const LATE = 124;
+/** Exit code of a timeout, as the command `timeout` returns it. */
+const TIMEOUT_EXIT_CODE = 124;
 
-/** The env whose actions are programs. */
+/** Returns the env kind whose actions are programs. */
 export function codingKind(sessions: SessionService): OpenEnvKind<z.output<typeof codeAction>> {
   return {
     name: "paddock_coding_env",
@@ -40,7 +40,7 @@ export function codingKind(sessions: SessionService): OpenEnvKind<z.output<typeo
   };
 }
 
-/** An env whose actions are programs, in an interpreter that lives as long as the episode. */
+/** An env that runs programs in one interpreter per episode. */
 export class CodingEnv implements EpisodeEnv<z.output<typeof codeAction>> {
   readonly #sessions: SessionService;
   readonly #owner: string;
@@ -57,7 +57,7 @@ export class CodingEnv implements EpisodeEnv<z.output<typeof codeAction>> {
     this.#signal = AbortSignal.any([options.signal, this.#end.signal]);
   }
 
-  async reset({ seed, episode_id }: z.output<typeof resetData> = {}): Promise<EnvAnswer> {
+  async reset({ seed, episode_id }: z.output<typeof resetData> = {}): Promise<EnvResponse> {
     await this.#close();
     await this.#open(seed ?? undefined);
     this.#episodeId = episode_id ?? crypto.randomUUID();
@@ -66,15 +66,15 @@ export class CodingEnv implements EpisodeEnv<z.output<typeof codeAction>> {
     return { observation: { stdout: "", stderr: "", exit_code: 0 }, reward: 0, done: false };
   }
 
-  async step({ code }: z.output<typeof codeAction>, seconds?: number): Promise<EnvAnswer> {
+  async step({ code }: z.output<typeof codeAction>, seconds?: number): Promise<EnvResponse> {
     const session = this.#session ?? await this.#open();
     const timeoutMs = seconds === undefined ? undefined : seconds * 1000;
     const result = await session.exec(code, { timeoutMs, signal: this.#signal });
     const { stdout, stderr, exitCode } = scriptOutcome(result);
     this.#steps++;
-    this.#exitCode = exitCode ?? LATE;
-    const late = exitCode === null && "error" in result ? result.error.traceback : "";
-    const observation = { stdout, stderr: stderr + late, exit_code: this.#exitCode };
+    this.#exitCode = exitCode ?? TIMEOUT_EXIT_CODE;
+    const timeoutText = exitCode === null && "error" in result ? result.error.traceback : "";
+    const observation = { stdout, stderr: stderr + timeoutText, exit_code: this.#exitCode };
     return { observation, reward: codingReward(code, result), done: false };
   }
 
@@ -82,7 +82,7 @@ export class CodingEnv implements EpisodeEnv<z.output<typeof codeAction>> {
     return { episode_id: this.#episodeId, step_count: this.#steps, last_exit_code: this.#exitCode };
   }
 
-  /** Stops what runs and ends the episode. */
+  /** Aborts the running program and ends the episode. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#end.abort(new DOMException("The env was closed", "AbortError"));
     await this.#close();

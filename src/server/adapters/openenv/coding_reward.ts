@@ -1,6 +1,6 @@
 import type { ExecResult } from "../../../sandbox/exec.ts";
 
-/** Texts that OpenEnv's coding env holds to be dangerous. Nothing is forbidden here: the sandbox is what guards. */
+/** Patterns that OpenEnv's coding env counts as dangerous. They only lower the reward; the sandbox isolates programs. */
 const DANGEROUS = [/import\s+os/, /import\s+subprocess/, /eval\(/, /exec\(/, /__import__/, /open\(/];
 const SYNTAX_ERRORS: ReadonlySet<string> = new Set(["SyntaxError", "IndentationError", "TabError"]);
 
@@ -9,7 +9,7 @@ const CONCISE = 0.1;
 const CONCISE_CHARACTERS = 100;
 const UNREADABLE = -0.2;
 
-/** What OpenEnv's coding env gives for a program: by its text, and not by what it comes to. */
+/** Returns the reward of OpenEnv's coding env, which depends on the text of a program and not on its result. */
 export function codingReward(code: string, result: ExecResult): number {
   const isDangerous = DANGEROUS.some((pattern) => pattern.test(code));
   const isConcise = [...code.trim()].length <= CONCISE_CHARACTERS;

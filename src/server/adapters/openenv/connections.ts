@@ -1,42 +1,42 @@
 import { MAX_SOCKET_CHARACTERS, MAX_SOCKET_UNREAD_BYTES, MAX_SOCKET_WAITING } from "../../limits.ts";
-import { answerMessage, type Driven, envFault } from "./env_messages.ts";
+import { type Driven, envFault, handleMessage } from "./env_messages.ts";
 
 const NORMAL = 1000;
 const POLICY_VIOLATION = 1008;
 
-/** The connections of a server, each with an env of its own. */
+/** WebSocket connections of a server, each with its own env. */
 export class Connections {
-  readonly #most: number;
+  readonly #limit: number;
   #open = 0;
 
-  /** @param most Connections at once; who comes later is told that there is no room. */
-  constructor(most: number) {
-    this.#most = most;
+  /** @param limit Maximum number of connections; further ones are refused. */
+  constructor(limit: number) {
+    this.#limit = limit;
   }
 
-  /** Answers a connection's messages one after the other, and ends its env with it. */
-  converse<Action>(socket: WebSocket, driven: Driven<Action>): void {
-    if (this.#open >= this.#most) return refuse(socket, { active: this.#open, most: this.#most });
+  /** Handles the messages of a connection in order, and disposes its env at its end. */
+  serve<Action>(socket: WebSocket, driven: Driven<Action>): void {
+    if (this.#open >= this.#limit) return refuse(socket, { active: this.#open, limit: this.#limit });
     this.#open++;
-    let turn = Promise.resolve();
+    let last = Promise.resolve();
     let waiting = 0;
     socket.onmessage = ({ data }) => {
       const fits = typeof data === "string" && data.length <= MAX_SOCKET_CHARACTERS;
       const isSlow = socket.bufferedAmount > MAX_SOCKET_UNREAD_BYTES;
       if (!fits || isSlow || waiting >= MAX_SOCKET_WAITING) {
-        return socket.close(POLICY_VIOLATION, "too much at once");
+        return socket.close(POLICY_VIOLATION, "too many or too large messages");
       }
       waiting++;
-      turn = turn.then(async () => {
+      last = last.then(async () => {
         if (socket.readyState !== WebSocket.OPEN) return;
-        const answer = await answerMessage(driven, data);
+        const response = await handleMessage(driven, data);
         waiting--;
         if (socket.readyState !== WebSocket.OPEN) return;
-        if (answer === undefined) socket.close(NORMAL);
-        else socket.send(answer);
+        if (response === undefined) socket.close(NORMAL);
+        else socket.send(response);
       });
     };
-    socket.onerror = (event) => event.preventDefault(); // it is closed, too, and that is what counts
+    socket.onerror = (event) => event.preventDefault(); // onclose follows and releases the connection
     socket.onclose = () => {
       this.#open--;
       driven.env[Symbol.asyncDispose]();
@@ -44,10 +44,10 @@ export class Connections {
   }
 }
 
-function refuse(socket: WebSocket, { active, most }: { active: number; most: number }): void {
+function refuse(socket: WebSocket, { active, limit }: { active: number; limit: number }): void {
   socket.onopen = () => {
-    const counts = { active_sessions: active, max_sessions: most };
-    socket.send(envFault("CAPACITY_REACHED", `All ${most} connections are in use`, counts));
+    const counts = { active_sessions: active, max_sessions: limit };
+    socket.send(envFault("CAPACITY_REACHED", `All ${limit} connections are in use`, counts));
     socket.close(NORMAL);
   };
 }

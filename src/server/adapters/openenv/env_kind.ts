@@ -1,39 +1,39 @@
 import { z } from "zod";
 
-/** What a reset may be given. What an env of another kind would be given is passed over. */
+/** Parameters of a reset. Parameters of other env kinds are ignored. */
 export const resetData = z.looseObject({
   seed: z.int().nonnegative().nullish(),
   episode_id: z.string().max(255).nullish(),
 });
 
-/** What comes of a reset or a step. */
-export interface EnvAnswer {
+/** Response of a reset or a step. */
+export interface EnvResponse {
   readonly observation: object;
   readonly reward: number | null;
   readonly done: boolean;
 }
 
-/** An env as OpenEnv drives it. */
+/** An env with OpenEnv's interface. */
 export interface EpisodeEnv<Action> extends AsyncDisposable {
-  /** Begins an episode. */
-  reset(data?: z.output<typeof resetData>): Promise<EnvAnswer>;
-  /** Acts, in at most so many seconds; without a reset before, an episode begins. */
-  step(action: Action, seconds?: number): Promise<EnvAnswer>;
-  /** What is known of the episode. */
+  /** Starts an episode. */
+  reset(data?: z.output<typeof resetData>): Promise<EnvResponse>;
+  /** Steps within `seconds`. Without a reset before, it starts an episode. */
+  step(action: Action, seconds?: number): Promise<EnvResponse>;
+  /** Returns the state of the episode. */
   state(): object;
 }
 
-/** Who drives an env, and until when. */
+/** Owner and lifetime of an env. */
 export interface EpisodeOptions {
   readonly owner: string;
   readonly signal: AbortSignal;
 }
 
-/** A kind of env that OpenEnv's paths serve. */
+/** Kind of env that OpenEnv's routes serve. */
 export interface OpenEnvKind<Action = unknown> {
   readonly name: string;
   readonly description: string;
-  /** What its messages look like. */
+  /** Schemas of its messages. */
   readonly action: z.ZodType<Action>;
   readonly observation: z.ZodType;
   readonly state: z.ZodType;

@@ -4,7 +4,7 @@ import type { ErrorCode } from "../../../wire/error_codes.ts";
 import type { ServerError } from "../../server_error.ts";
 import { pydanticFaults } from "../pydantic_faults.ts";
 import { type EpisodeEnv, type OpenEnvKind, resetData } from "./env_kind.ts";
-import { mcpAnswer } from "./mcp_message.ts";
+import { mcpResponse } from "./mcp_message.ts";
 
 /** Why a message was not followed. */
 export type EnvFault =
@@ -24,7 +24,7 @@ const FAULTS: Readonly<Partial<Record<ErrorCode, EnvFault>>> = {
   conflict: "SESSION_ERROR",
 };
 
-/** With what there was in place of what should be, which tells what is missing. */
+/** Reports the input of each issue, which distinguishes missing from wrong values. */
 const REPORTED = { reportInput: true };
 
 const envelope = z.looseObject({ type: z.unknown().optional() });
@@ -37,21 +37,21 @@ const messages = {
   mcp: z.strictObject({ type: z.literal("mcp"), data: z.looseObject({}) }),
 };
 
-/** An env that is driven by messages, and what its actions look like. */
+/** An env driven by messages, and the schema of its actions. */
 export interface Driven<Action> {
   readonly env: EpisodeEnv<Action>;
   readonly action: OpenEnvKind<Action>["action"];
 }
 
 /**
- * The answer to one message of a connection, as text; `undefined` when the client wants no more. It never
- * rejects: what goes wrong is an answer.
+ * Handles one message of a connection and returns the response as text, or `undefined` if the client closes. It never
+ * rejects: errors are responses.
  */
-export async function answerMessage<Action>(
+export async function handleMessage<Action>(
   driven: Driven<Action>,
   text: string,
 ): Promise<string | undefined> {
-  const value = parsed(text);
+  const value = parseJson(text);
   if (value === undefined) return envFault("INVALID_JSON", "Invalid JSON");
   const { data: head } = envelope.safeParse(value);
   if (head === undefined) return envFault("VALIDATION_ERROR", "Invalid message: it must be an object");
@@ -61,25 +61,25 @@ export async function answerMessage<Action>(
   if (!success) return invalid(error);
   if (data.type === "close") return undefined;
   try {
-    return await followed(driven, data);
+    return await execute(driven, data);
   } catch (thrown) {
     return thrown instanceof z.ZodError ? invalid(thrown) : failed(asServerError(thrown));
   }
 }
 
-/** An error as a connection is told of it. */
+/** Returns an error message of a connection. */
 export function envFault(code: EnvFault, message: string, more: object = {}): string {
   return JSON.stringify({ type: "error", data: { message, code, ...more } });
 }
 
-type Followed = Exclude<z.output<(typeof messages)[keyof typeof messages]>, { type: "close" }>;
+type Command = Exclude<z.output<(typeof messages)[keyof typeof messages]>, { type: "close" }>;
 
-async function followed<Action>({ env, action }: Driven<Action>, message: Followed): Promise<string> {
+async function execute<Action>({ env, action }: Driven<Action>, message: Command): Promise<string> {
   switch (message.type) {
     case "state":
       return JSON.stringify({ type: "state", data: env.state() });
     case "mcp":
-      return JSON.stringify({ type: "mcp", data: mcpAnswer(message.data) });
+      return JSON.stringify({ type: "mcp", data: mcpResponse(message.data) });
     case "reset":
       return JSON.stringify({ type: "observation", data: await env.reset(message.data) });
     case "step":
@@ -90,11 +90,11 @@ async function followed<Action>({ env, action }: Driven<Action>, message: Follow
   }
 }
 
-function parsed(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    return undefined; // no JSON stands for this value
+    return undefined; // no JSON text parses to `undefined`
   }
 }
 

@@ -12,21 +12,21 @@ const INVALID_REQUEST = -32600;
 const METHOD_NOT_FOUND = -32601;
 const INTERNAL_ERROR = -32603;
 
-/** The answer to a JSON-RPC request that is sent as text. */
-export function mcpTextAnswer(text: string): object {
+/** Handles a JSON-RPC request given as text. */
+export function mcpTextResponse(text: string): object {
   try {
-    return mcpAnswer(JSON.parse(text));
+    return mcpResponse(JSON.parse(text));
   } catch {
-    return refusal(null, PARSE_ERROR, "Parse error"); // no JSON, no request
+    return refusal(null, PARSE_ERROR, "Parse error"); // not JSON
   }
 }
 
-/** The answer to a JSON-RPC request of an env's client: the envs here offer no tools, and say so. */
-export function mcpAnswer(message: unknown): object {
+/** Handles a JSON-RPC request. Envs of this server have no MCP tools. */
+export function mcpResponse(message: unknown): object {
   const { success, data, error } = request.safeParse(message);
   if (!success) {
-    const faults = error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`);
-    return refusal(null, INVALID_REQUEST, `Invalid request: ${faults.join("; ")}`);
+    const issues = error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`);
+    return refusal(null, INVALID_REQUEST, `Invalid request: ${issues.join("; ")}`);
   }
   const { id, method } = data;
   if (method === "tools/list" || method === "tools/call") {

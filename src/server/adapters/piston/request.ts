@@ -2,29 +2,29 @@ import { z } from "zod";
 import { MAX_TIMEOUT_MS } from "../../../wire/limits.ts";
 import { ServerError } from "../../server_error.ts";
 
-/** The one runtime there is. */
+/** The only runtime. */
 export const RUNTIME = { language: "python", version: "3.14.2", aliases: ["py", "python3"] };
 
 const DEFAULT_TIMEOUT_MS = 3_000;
 const ENCODINGS = ["utf8", "base64", "hex"] as const;
-/** Versions, and ranges of them, that the runtime is taken for. */
+/** Versions and ranges that match the runtime. */
 const VERSION = /^\s*(\*|x|(>=|\^|~|=|v)?\s*3(\.[\dx*]+)*)\s*$/i;
-/** What a request may bound; of these the time of the run is bounded, the rest as the profile says. */
+/** Limits that a request may set. Only `run_timeout` has an effect; the profile sets the others. */
 const CONSTRAINTS = ["memory_limit", "timeout", "cpu_time"].flatMap((name) => [
   `compile_${name}`,
   `run_${name}`,
 ]);
 
-/** A file of a request. */
+/** File of a request. */
 export interface PistonFile {
   readonly name: string;
   readonly bytes: Uint8Array;
   readonly encoding: (typeof ENCODINGS)[number];
 }
 
-/** The body of `/api/v2/execute`. */
+/** Body of `/api/v2/execute`. */
 export interface PistonRequest {
-  /** The first file that is text, which is what runs. */
+  /** First text file: the program. */
   readonly main: PistonFile;
   readonly others: readonly PistonFile[];
   readonly stdin: string;
@@ -37,15 +37,15 @@ const text = z.string().min(1);
 const encoding = z.enum(ENCODINGS).catch("utf8");
 
 /**
- * Reads a request as Piston does: what is wrong first, in its order, is what is told.
+ * Parses a request in Piston's order and reports the first issue.
  *
- * @throws {ServerError} `malformed`, in Piston's words.
+ * @throws {ServerError} `malformed` with Piston's message.
  */
 export function pistonRequest(body: unknown): PistonRequest {
   const fields = object.safeParse(body).data ?? {};
-  const language = checked(text, fields.language, "language is required as a string");
-  const version = checked(text, fields.version, "version is required as a string");
-  const list = checked(z.array(z.unknown()), fields.files, "files is required as an array");
+  const language = requireValid(text, fields.language, "language is required as a string");
+  const version = requireValid(text, fields.version, "version is required as a string");
+  const list = requireValid(z.array(z.unknown()), fields.files, "files is required as an array");
   const files = list.map(pistonFile);
   const known = language === RUNTIME.language || RUNTIME.aliases.includes(language);
   if (!known || !VERSION.test(version)) throw malformed(`${language}-${version} runtime is unknown`);
@@ -55,18 +55,18 @@ export function pistonRequest(body: unknown): PistonRequest {
   return {
     main,
     others: files.filter((file) => file !== main),
-    stdin: checked(z.string(), fields.stdin ?? "", "stdin must be a string"),
-    args: checked(z.array(z.string()), fields.args ?? [], "args must be an array of strings"),
+    stdin: requireValid(z.string(), fields.stdin ?? "", "stdin must be a string"),
+    args: requireValid(z.array(z.string()), fields.args ?? [], "args must be an array of strings"),
     runTimeoutMs: Number(fields.run_timeout || DEFAULT_TIMEOUT_MS),
   };
 }
 
 function pistonFile(value: unknown, at: number): PistonFile {
   const fields = object.safeParse(value).data ?? {};
-  const content = checked(z.string(), fields.content, `files[${at}].content is required as a string`);
+  const content = requireValid(z.string(), fields.content, `files[${at}].content is required as a string`);
   const name = text.safeParse(fields.name).data ?? `file${at}.code`;
   const coded = encoding.parse(fields.encoding);
-  return { name, encoding: coded, bytes: decoded(content, coded, at) };
+  return { name, encoding: coded, bytes: decodeContent(content, coded, at) };
 }
 
 function checkConstraint(name: string, value: unknown): void {
@@ -79,7 +79,7 @@ function checkConstraint(name: string, value: unknown): void {
   }
 }
 
-function decoded(content: string, coded: PistonFile["encoding"], at: number): Uint8Array {
+function decodeContent(content: string, coded: PistonFile["encoding"], at: number): Uint8Array {
   try {
     if (coded === "base64") return Uint8Array.fromBase64(content);
     if (coded === "hex") return Uint8Array.fromHex(content);
@@ -89,7 +89,7 @@ function decoded(content: string, coded: PistonFile["encoding"], at: number): Ui
   return new TextEncoder().encode(content);
 }
 
-function checked<T>(schema: z.ZodType<T>, value: unknown, message: string): T {
+function requireValid<T>(schema: z.ZodType<T>, value: unknown, message: string): T {
   const { success, data } = schema.safeParse(value);
   if (success) return data;
   throw malformed(message);

@@ -1,4 +1,4 @@
-"""The fixtures that pytest brings along and most tests ask for."""
+"""Built-in fixtures of pytest that most tests use."""
 
 import contextlib
 import importlib
@@ -24,7 +24,7 @@ def tmp_path_factory():
 
 
 class Capture:
-    """`capsys` and `capfd`: what is printed, until it is read."""
+    """`capsys` and `capfd`: captures output until it is read."""
 
     def __init__(self):
         self.kept = sys.stdout, sys.stderr
@@ -61,7 +61,7 @@ MISSING = object()
 
 
 class MonkeyPatch:
-    """Changes attributes, items, the environment and the directory, and takes it all back."""
+    """`monkeypatch`: changes attributes, items, the environment and the directory, and undoes all changes."""
 
     def __init__(self):
         self._undo = []
@@ -143,7 +143,7 @@ def monkeypatch():
 
 
 class LogCapture(logging.Handler):
-    """`caplog`: what is logged."""
+    """`caplog`: captures log records."""
 
     def __init__(self):
         super().__init__()

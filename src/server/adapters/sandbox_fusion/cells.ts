@@ -7,7 +7,7 @@ import { cellSource } from "../adapter.ts";
 import { getFiles, putFiles } from "./files.ts";
 import { type cellsRequest, type CommandRunResult, type RunStatus, runStatus } from "./messages.ts";
 
-/** What became of one cell. */
+/** Result of one cell. */
 interface CellResult {
   readonly stdout: string;
   readonly stderr: string;
@@ -15,8 +15,8 @@ interface CellResult {
   readonly error: readonly { ename: string; evalue: string; traceback: readonly string[] }[];
 }
 
-/** The answer of `/run_jupyter`. */
-export interface CellsAnswer {
+/** Response of `/run_jupyter`. */
+export interface CellsResponse {
   readonly status: RunStatus;
   readonly message: string;
   readonly driver: CommandRunResult | null;
@@ -25,49 +25,52 @@ export interface CellsAnswer {
   readonly files: Readonly<Record<string, string>>;
 }
 
-/** Runs cells one after the other, whether or not one raises, until their time is over. */
+/** Runs cells in order until the total timeout, even if a cell raises. */
 export async function runCells(
   session: LiveSession,
   request: z.output<typeof cellsRequest>,
   signal: AbortSignal,
-): Promise<CellsAnswer> {
+): Promise<CellsResponse> {
   if (request.kernel !== "python3") {
     return cellsRefusal(`kernel '${request.kernel}' is not available here: it must be python3`);
   }
   await putFiles(session, request.files);
   const cells: CellResult[] = [];
   const startedAt = performance.now();
-  let late = false;
+  let isTimeout = false;
   let characters = 0;
   for (const code of request.cells) {
     const timeoutMs = request.total_timeout * 1000 - (performance.now() - startedAt);
-    late = timeoutMs <= 0;
-    if (late) break;
+    isTimeout = timeoutMs <= 0;
+    if (isTimeout) break;
     const result = await session.exec(cellSource(code), { timeoutMs, signal });
     cells.push(cellResult(result));
     characters += result.stdout.length + result.stderr.length;
     if (characters > MAX_BATCH_CHARACTERS) {
-      throw new ServerError("invalid", `Cells may print ${MAX_BATCH_CHARACTERS} characters in all`);
+      throw new ServerError(
+        "invalid",
+        `All cells together must print at most ${MAX_BATCH_CHARACTERS} characters`,
+      );
     }
-    late = result.status === "timeout";
-    if (late) break;
+    isTimeout = result.status === "timeout";
+    if (isTimeout) break;
   }
-  const driver = driverResult(late, (performance.now() - startedAt) / 1000);
+  const driver = driverResult(isTimeout, (performance.now() - startedAt) / 1000);
   const files = await getFiles(session, request.fetch_files);
   return { status: runStatus(driver), message: "", driver, cells, executor_pod_name: null, files };
 }
 
-/** The answer to cells that cannot be run here. */
-export function cellsRefusal(message: string): CellsAnswer {
+/** Returns the response to cells that cannot run on this server. */
+export function cellsRefusal(message: string): CellsResponse {
   const nothing = { driver: null, cells: [], executor_pod_name: null, files: {} };
   return { status: "SandboxError", message, ...nothing };
 }
 
-function driverResult(late: boolean, seconds: number): CommandRunResult {
+function driverResult(isTimeout: boolean, seconds: number): CommandRunResult {
   return {
-    status: late ? "TimeLimitExceeded" : "Finished",
+    status: isTimeout ? "TimeLimitExceeded" : "Finished",
     execution_time: seconds,
-    return_code: late ? null : 0,
+    return_code: isTimeout ? null : 0,
     stdout: "",
     stderr: "",
   };

@@ -10,8 +10,8 @@ const ALIASES: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * The program in a completion: its first closed block in the language, else its first closed one, else one that
- * nobody closed; empty when there is none.
+ * Returns the program of a completion: the first closed block in the language, else the first closed block, else an
+ * unclosed block, else an empty string.
  */
 export function fencedCode(completion: string, language: string): string {
   const blocks = fencedBlocks(completion);

@@ -5,14 +5,14 @@ import { jailedPath } from "../adapter.ts";
 import { writtenFiles } from "./messages.ts";
 
 const HOME = "/home/pyodide";
-/** What a copy is called while it is read. */
+/** Name of the temporary copy of a file outside the working directory. */
 const COPY = ".paddock-fetched";
 const COPY_MS = 5_000;
 
 /**
  * Writes the files of a request.
  *
- * @throws {ServerError} `invalid` when one would lie outside of the working directory.
+ * @throws {ServerError} `invalid` if a path leads outside the working directory.
  */
 export async function putFiles(
   session: LiveSession,
@@ -21,28 +21,28 @@ export async function putFiles(
   for (const [path, contents] of writtenFiles(files)) {
     const inside = jailedPath(path);
     if (inside === undefined) {
-      throw new ServerError("invalid", `Cannot write '${path}': it must lie under the working directory`);
+      throw new ServerError("invalid", `Cannot write '${path}' as it must be inside the working directory`);
     }
     await session.writeFile(inside, Uint8Array.fromBase64(contents));
   }
 }
 
-/** Reads files back, in base64, by the names that were asked for. A missing one is left out. */
+/** Reads files as base64 by their requested names. Missing files are left out. */
 export async function getFiles(
   session: LiveSession,
   paths: readonly string[],
 ): Promise<Record<string, string>> {
   const found: [string, string][] = [];
   for (const path of paths) {
-    const inside = jailedPath(path) ?? await copiedIn(session, path);
+    const inside = jailedPath(path) ?? await copyIn(session, path);
     const contents = inside && await session.readFile(inside).catch(missing);
     if (contents) found.push([path, contents.toBase64()]);
   }
   return Object.fromEntries(found);
 }
 
-/** Has Python copy a file of its own that lies elsewhere to where it can be read; says where, if it is there. */
-async function copiedIn(session: LiveSession, path: string): Promise<string | undefined> {
+/** Copies a guest file from outside the working directory into it. Returns the copy's path, if the file exists. */
+async function copyIn(session: LiveSession, path: string): Promise<string | undefined> {
   const from = path.startsWith("/") ? path : `${HOME}/${path}`;
   const copy = `__import__("shutil").copyfile(*${pythonStr([from, `${HOME}/${COPY}`])})`;
   const { status } = await session.exec(copy, { timeoutMs: COPY_MS });

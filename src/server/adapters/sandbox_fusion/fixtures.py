@@ -1,11 +1,11 @@
-"""Fixtures: what tests name among their arguments, made when it is asked for and taken down afterwards."""
+"""Fixtures: values that tests request by argument name, set up on demand and torn down afterwards."""
 
 import contextlib
 import inspect
 
 
 class Fixture:
-    """A function that makes what tests name among their arguments."""
+    """Function that provides the value of a test argument."""
 
     def __init__(self, function, scope="function", params=None, autouse=False, name=None, ids=None):
         self.function, self.scope, self.params, self.autouse = function, scope, params, autouse
@@ -35,7 +35,7 @@ def required(function):
 
 
 class Request:
-    """`request`: what a fixture may ask of the test that it is made for."""
+    """`request`: information about the requesting test."""
 
     def __init__(self, setup, closing, param=None):
         self.param, self.cls, self.module, self.function = param, setup.owner, setup.module, setup.function
@@ -46,7 +46,7 @@ class Request:
 
 
 class Setup:
-    """What one test is given. What is made for it alone is taken down when it ends, the rest with `kept`."""
+    """Fixture values of one test. Function-scoped ones are torn down at its end, the others with `kept`."""
 
     def __init__(self, fixtures, kept, *, name, module, function, owner=None, instance=None, params=None):
         self.fixtures, self.kept, self.params = fixtures, kept, params or {}
@@ -79,7 +79,7 @@ class Setup:
 
 
 class Kept:
-    """What fixtures of a wider scope than one test have made."""
+    """Values of fixtures with a wider scope than one test."""
 
     def __init__(self):
         self.values, self.closing = {}, contextlib.ExitStack()
@@ -90,7 +90,7 @@ def bare(value):
 
 
 def known_fixtures(*places):
-    """Fixtures by their names; those of a later place come before those of an earlier one."""
+    """Fixtures by name; later places override earlier ones."""
     found = {each.name: each for each in BUILT_IN}
     for place in places:
         for name in dir(place):
@@ -101,7 +101,7 @@ def known_fixtures(*places):
 
 
 def all_needed(names, fixtures):
-    """The names with those that their fixtures need, each once."""
+    """Returns the names and the names that their fixtures need, each once."""
     needed, waiting = [], list(names)
     while waiting:
         name = waiting.pop(0)

@@ -5,7 +5,7 @@ import { scriptOutcome } from "../adapter.ts";
 
 const MIN_SECONDS = 0.001;
 const MAX_CELLS = 1_000;
-/** What may be asked for; most of it is answered by what is not here. */
+/** Languages that a request may name. Most of them are refused. */
 const LANGUAGES = [
   "python",
   "cpp",
@@ -38,15 +38,15 @@ const LANGUAGES = [
   "racket",
 ] as const;
 const EXPECTED = LANGUAGES.map((name) => `'${name}'`).join(", ").replace(/, (?=[^,]*$)/, " or ");
-/** In a name it says that the file is not to be written. */
+/** Files whose name contains this are not written. */
 const IGNORED = "IGNORE_THIS_FILE";
 
-/** Any number is taken, as there; what is too long is as long as may be. */
+/** Accepts any number, as SandboxFusion does, and clamps it. */
 const seconds = z.number().transform((value) => Math.min(Math.max(value, MIN_SECONDS), MAX_TIMEOUT_SECONDS));
 const files = z.record(z.string(), z.base64().nullable()).default({});
 const fetchFiles = z.array(z.string()).max(MAX_FILES).default([]);
 
-/** The body of `/run_code`. What it may hold beside this is passed over. */
+/** Body of `/run_code`. Other keys are ignored. */
 export const programRequest = z.object({
   code: z.string(),
   language: z.enum(LANGUAGES, `Input should be ${EXPECTED}`).default("python"),
@@ -56,7 +56,7 @@ export const programRequest = z.object({
   fetch_files: fetchFiles,
 });
 
-/** The body of `/run_jupyter`. What it may hold beside this is passed over. */
+/** Body of `/run_jupyter`. Other keys are ignored. */
 export const cellsRequest = z.object({
   cells: z.array(z.string()).max(MAX_CELLS),
   total_timeout: seconds.default(45),
@@ -65,7 +65,7 @@ export const cellsRequest = z.object({
   fetch_files: fetchFiles,
 });
 
-/** What became of one run. */
+/** Result of one run. */
 export interface CommandRunResult {
   readonly status: "Finished" | "Error" | "TimeLimitExceeded";
   /** Seconds. */
@@ -75,10 +75,10 @@ export interface CommandRunResult {
   readonly stderr: string;
 }
 
-/** The word for a whole request. */
+/** Status of a request. */
 export type RunStatus = "Success" | "Failed" | "SandboxError";
 
-/** A result in the words of this system. */
+/** Converts a result to SandboxFusion's format. */
 export function commandResult(result: ExecResult | ShellResult): CommandRunResult {
   const { stdout, stderr, exitCode } = scriptOutcome(result);
   return {
@@ -90,13 +90,13 @@ export function commandResult(result: ExecResult | ShellResult): CommandRunResul
   };
 }
 
-/** The word that a run's end makes of its request. */
+/** Returns the status of a request from its run. */
 export function runStatus({ status, return_code }: CommandRunResult): RunStatus {
   if (status === "Error") return "SandboxError";
   return status === "Finished" && return_code === 0 ? "Success" : "Failed";
 }
 
-/** The answer to what cannot be run here. */
+/** Returns the response to a program that cannot run on this server. */
 export function refusal(message: string): {
   status: RunStatus;
   message: string;
@@ -115,7 +115,7 @@ export function refusal(message: string): {
   };
 }
 
-/** The files of a request that are to be written. */
+/** Returns the files of a request to write. */
 export function writtenFiles(files: Readonly<Record<string, string | null>>): [string, string][] {
   return Object.entries(files).flatMap(([path, contents]) =>
     contents === null || path.includes(IGNORED) ? [] : [[path, contents] as [string, string]]

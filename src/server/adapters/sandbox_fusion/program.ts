@@ -10,13 +10,13 @@ import SMALL_PYTEST from "./small_pytest.py" with { type: "text" };
 import { commandResult, type CommandRunResult, type programRequest, refusal, runStatus } from "./messages.ts";
 
 const LANGUAGES = ["python", "pytest", "bash"] as const;
-/** The file that tests come in, and are run from. */
+/** File that the tests are written to and run from. */
 const TESTS = "test_program";
 
 type ProgramLanguage = (typeof LANGUAGES)[number];
 
-/** The answer of `/run_code`. */
-export interface ProgramAnswer extends Omit<ReturnType<typeof refusal>, "run_result"> {
+/** Response of `/run_code`. */
+export interface ProgramResponse extends Omit<ReturnType<typeof refusal>, "run_result"> {
   readonly run_result: CommandRunResult | null;
 }
 
@@ -25,7 +25,7 @@ export async function runProgram(
   session: LiveSession,
   request: z.output<typeof programRequest>,
   signal: AbortSignal,
-): Promise<ProgramAnswer> {
+): Promise<ProgramResponse> {
   const { code, language, stdin } = request;
   if (!isKnown(language)) {
     return refusal(`language '${language}' is not available here: it must be python, pytest or bash`);

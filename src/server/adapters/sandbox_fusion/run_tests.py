@@ -1,4 +1,4 @@
-"""Runs the tests of one file in the manner of pytest. What the file imports, and its fixtures, stand before this."""
+"""Runs the tests of one file as pytest does. The pytest stand-in and the fixtures precede this source."""
 
 import importlib.util
 import inspect
@@ -9,11 +9,11 @@ import traceback
 import unittest
 
 PASSED, FAILED, BROKEN, NONE_FOUND = 0, 1, 2, 5
-"""Exit codes, as those of pytest."""
+"""Exit codes of pytest."""
 
 
 def cases(marks, parametrized):
-    """Each run of a test: its name, its arguments, which parameters its fixtures have, and marks of its own."""
+    """Yields each run of a test: name, arguments, fixture parameters and marks."""
     rows = [argument_rows(*mark.args, **mark.options) for mark in marks if mark.name == "parametrize"]
     rows += [fixture_rows(each) for each in parametrized]
     for choice in itertools.product(*rows):
@@ -57,7 +57,7 @@ def value_name(value, name, at):
 
 
 def collect(module, kept):
-    """Each test of a module: its name, its marks, and what runs it."""
+    """Yields each test of a module: name, marks and the function that runs it."""
     for name, found in list(vars(module).items()):
         if inspect.isclass(found) and issubclass(found, unittest.TestCase):
             for case in unittest.defaultTestLoader.loadTestsFromTestCase(found):
@@ -105,7 +105,7 @@ def run_function(setup, arguments, wanted):
 
 
 def once(kept, place, kind, argument):
-    """Sets a class or a module up before its first test, to be taken down at the end."""
+    """Runs the set-up of a class or module before its first test; the tear-down runs at the end."""
     if (kind, place) not in kept.values:
         kept.values[kind, place] = None
         around(place, f"setup_{kind}", argument)
@@ -132,7 +132,7 @@ def is_skipped(marks):
 
 
 def outcome(marks, run):
-    """What became of one test, and its traceback or reason. Exiting is no way to pass."""
+    """Returns the outcome of one test with its traceback or reason. Exiting does not pass."""
     if is_skipped(marks):
         return "skipped", ""
     expected = [mark for mark in marks if mark.name == "xfail" and all(mark.args[:1])]
@@ -150,7 +150,7 @@ def outcome(marks, run):
 
 
 def told(error):
-    """A traceback from the first line on that is none of ours."""
+    """Returns a traceback without the frames of this runner."""
     trace = error.__traceback__
     while trace and trace.tb_frame.f_globals is globals():
         trace = trace.tb_next

@@ -1,4 +1,4 @@
-"""What a file of tests imports from pytest: raises, warns, approx, marks, outcomes."""
+"""Stand-in for pytest: raises, warns, approx, marks, outcomes."""
 
 import contextlib
 import importlib
@@ -21,7 +21,7 @@ class Failed(AssertionError):
 
 
 class Raises:
-    """Expects an exception of the block under it, and tells of it afterwards."""
+    """Expects an exception in its block and holds it afterwards."""
 
     def __init__(self, expected, pattern=None, check=None):
         self.expected, self.pattern, self.check = expected, pattern, check
@@ -67,7 +67,7 @@ def warns(expected=Warning, *, match=None):
 
 
 class Approx:
-    """Equals what is nearly the same: a number, or numbers in a list, a tuple or a dict."""
+    """Compares numbers approximately, also in a list, tuple or dict."""
 
     def __init__(self, expected, rel=None, abs=None, nan_ok=False):
         self.expected, self.rel, self.abs, self.nan_ok = expected, rel, abs, nan_ok
@@ -103,7 +103,7 @@ class Approx:
 
 
 class Mark:
-    """Set on a test by calling it; called with anything else, it is one with arguments."""
+    """Mark of a test. Called with a test it is applied; otherwise the arguments are stored."""
 
     def __init__(self, name, args=(), options=None):
         self.name, self.args, self.options = name, args, options or {}
@@ -117,7 +117,7 @@ class Mark:
 
 
 class Marks:
-    """`pytest.mark`: any may be set; parametrize, skip, skipif, xfail and usefixtures do something."""
+    """`pytest.mark`: any mark is accepted; parametrize, skip, skipif, xfail and usefixtures have an effect."""
 
     def __getattr__(self, name):
         return Mark(name)

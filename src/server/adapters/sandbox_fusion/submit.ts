@@ -4,19 +4,19 @@ import type { LiveSession } from "../../live_session.ts";
 import { ServerError } from "../../server_error.ts";
 import { fencedCode } from "./fenced_code.ts";
 import { programRequest } from "./messages.ts";
-import { type ProgramAnswer, runProgram } from "./program.ts";
+import { type ProgramResponse, runProgram } from "./program.ts";
 import { sameOutput } from "./same_output.ts";
 
 const DATASET_TYPE = "CommonOJDataset";
 const LANGUAGES = ["python", "bash"];
 const RUN_TIMEOUT = 20;
 const MAX_TESTS = 1_000;
-/** Of a test that was passed no more than this is told back. */
-const MAX_TOLD = 1_000;
+/** Maximum number of characters of a passed test in the response. */
+const MAX_SHOWN = 1_000;
 
 const seconds = programRequest.shape.run_timeout;
 
-/** The body of `/submit`. What it may hold beside this is passed over. */
+/** Body of `/submit`. Other keys are ignored. */
 export const submitRequest = z.object({
   dataset: z.string(),
   id: z.union([z.string(), z.number()]),
@@ -36,19 +36,19 @@ const test = z.object({
   input: streams.and(z.object({ stdin: z.string() })),
   output: streams.and(z.object({ stdout: z.string() })),
 });
-const row = z.object({ test: z.union([z.string().transform(parsed), z.unknown()]) });
+const row = z.object({ test: z.union([z.string().transform(parseJson), z.unknown()]) });
 
 type StdioTest = z.output<typeof test>;
 
-/** What became of one test. */
+/** Result of one test. */
 interface TestOutcome {
   readonly passed: boolean;
-  readonly exec_info: ProgramAnswer;
+  readonly exec_info: ProgramResponse;
   readonly test_info: StdioTest;
 }
 
-/** The answer of `/submit`. */
-export interface SubmitAnswer {
+/** Response of `/submit`. */
+export interface SubmitResponse {
   readonly id: string | number;
   readonly accepted: boolean;
   readonly extracted_code: string;
@@ -59,20 +59,20 @@ export interface SubmitAnswer {
   readonly extra: null;
 }
 
-/** Runs something in a session of its own. */
+/** Runs a function in a new session. */
 export type InSession = <T>(run: (session: LiveSession) => Promise<T>, signal: AbortSignal) => Promise<T>;
 
 /**
- * Runs the program of a completion against the tests that came with it, each in an interpreter of its own, up to
- * the first that fails unless all are asked for.
+ * Runs the program of a completion against the tests of the request, each in its own interpreter. It stops at the
+ * first failure unless `run_all_cases` is set.
  *
- * @throws {ServerError} `malformed` when it asks for what is not here; whatever a session throws.
+ * @throws {ServerError} `malformed` if the request is not supported; also the errors of sessions.
  */
 export async function submit(
   { id, completion, config, dataset }: z.output<typeof submitRequest>,
   options: { inSession: InSession; concurrency: number; signal: AbortSignal },
-): Promise<SubmitAnswer> {
-  const { language, cases } = checked(config, dataset);
+): Promise<SubmitResponse> {
+  const { language, cases } = readCases(config, dataset);
   const code = fencedCode(completion, language);
   const run_timeout = config.run_timeout ?? RUN_TIMEOUT;
   const { inSession, concurrency, signal } = options;
@@ -81,7 +81,7 @@ export async function submit(
     const exec_info = await inSession((session) => runProgram(session, request, signal), signal);
     const { status, run_result } = exec_info;
     const passed = status === "Success" && sameOutput(run_result?.stdout ?? "", test.output.stdout);
-    return { passed, exec_info, test_info: passed && !config.extra.return_full_case ? brief(test) : test };
+    return { passed, exec_info, test_info: passed && !config.extra.return_full_case ? shorten(test) : test };
   };
   const tests: TestOutcome[] = [];
   for await (const outcome of mapConcurrently(cases, runTest, { concurrency, signal, ordered: true })) {
@@ -93,7 +93,7 @@ export async function submit(
   return { id, accepted, extracted_code: code, tests, ...nothing };
 }
 
-function checked(
+function readCases(
   config: z.output<typeof submitRequest>["config"],
   dataset: string,
 ): { language: string; cases: readonly StdioTest[] } {
@@ -112,27 +112,27 @@ function checked(
   );
 }
 
-/** A test as it is told of when nobody has to look at it. */
-function brief({ input, output }: StdioTest): StdioTest {
-  const cut = (texts: Record<string, string>) =>
-    Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, ends(text)]));
+/** Shortens a passed test for the response. */
+function shorten({ input, output }: StdioTest): StdioTest {
+  const shortenAll = (texts: Record<string, string>) =>
+    Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, keepEnds(text)]));
   return {
-    input: { ...cut(input), stdin: ends(input.stdin) },
-    output: { ...cut(output), stdout: ends(output.stdout) },
+    input: { ...shortenAll(input), stdin: keepEnds(input.stdin) },
+    output: { ...shortenAll(output), stdout: keepEnds(output.stdout) },
   };
 }
 
-function ends(text: string): string {
-  if (text.length <= MAX_TOLD) return text;
-  const half = Math.floor(MAX_TOLD / 2);
+function keepEnds(text: string): string {
+  if (text.length <= MAX_SHOWN) return text;
+  const half = Math.floor(MAX_SHOWN / 2);
   return `${text.slice(0, half)}...${text.slice(-half)}`.toWellFormed();
 }
 
-function parsed(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    return undefined; // it is refused as what is no list
+    return undefined; // the schema refuses it as it is not a list
   }
 }
 
