@@ -115,7 +115,7 @@ Deno.test("paddock rollout --resume continues training rows that were written be
     "1",
     "--resume",
   ]);
-  assertEquals([run.code, run.stderr], [0, ""]);
+  assertEquals(run.code, 0, run.stderr);
   assertEquals(
     server.seen.length,
     3,
