@@ -56,17 +56,17 @@ export const GRADERS: Readonly<Record<string, GraderEntry>> = {
     make: () => gsm8k(),
   },
   math: {
-    about: "the same for the value of the last \\boxed{…}",
+    about: "like gsm8k, for the value of the last \\boxed{…}",
     needs: "nothing",
     make: () => math(),
   },
   countdown: {
-    about: "the same for an expression that reaches the target",
+    about: "like gsm8k, for an expression that reaches the target",
     needs: "nothing",
     make: () => countdown(),
   },
   ifeval: {
-    about: "how many of the task's instructions are kept, strictly and loosely",
+    about: "share of the task's IFEval instructions that the reply follows, strict and loose",
     needs: "nothing",
     make: () => ifeval(),
   },
@@ -76,7 +76,7 @@ export const GRADERS: Readonly<Record<string, GraderEntry>> = {
     make: () => exactMatch(),
   },
   hidden_tests: {
-    about: "1 when the final program passes every test of the task, out of its reach",
+    about: "1 when the program passes all hidden tests of the task",
     needs: "pools",
     async make({ pool, testPool, timeoutMs }) {
       const { hiddenTests } = await import("./hidden_tests.ts");
@@ -88,13 +88,13 @@ export const GRADERS: Readonly<Record<string, GraderEntry>> = {
     },
   },
   judge: {
-    about: "what the policy of --judge thinks of the final reply, from 0 to 1",
+    about: "score of the final reply by the policy of --judge, from 0 to 1",
     needs: "policy",
     make: (policy) => judge(policy),
   },
 };
 
-/** Calls of its candidate that a test may make. No honest test makes as many. */
+/** Maximum number of calls of its candidate that a test can make. */
 const TEST_CALLS = 100_000;
 
 /** Returns the profile of a `testPool`: a profile with `hostTools`, with enough calls for a test. */
@@ -105,7 +105,7 @@ export function testProfile(profile: Profile): Profile {
 /**
  * Makes a grader of the registry.
  *
- * @throws {TypeError} when it needs a policy and there is none.
+ * @throws {TypeError} when the grader needs a policy and `resources` has none.
  */
 export async function makeGrader(entry: GraderEntry, resources: GraderResources): Promise<Grader> {
   switch (entry.needs) {
@@ -115,6 +115,6 @@ export async function makeGrader(entry: GraderEntry, resources: GraderResources)
       return await entry.make(resources);
     case "policy":
       if (resources.judge !== undefined) return entry.make(resources.judge);
-      throw new TypeError("Cannot make grader as it needs a policy: there is none");
+      throw new TypeError("Cannot make grader as it needs a policy: found none");
   }
 }
