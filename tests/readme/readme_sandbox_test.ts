@@ -12,14 +12,23 @@ import { readmeBlocks } from "./readme_blocks.ts";
 const ROOT = new URL("../../", import.meta.url);
 const PATH = decodeURIComponent(ROOT.pathname);
 const README = await Deno.readTextFile(new URL("README.md", ROOT));
-/** The READMEs whose blocks are run here; those of `examples` have tests of their own. */
-const FOLDERS = ["src/", "src/rollout/", "src/envs/", "src/server/", "src/cli/", "bench/"];
-const DEEPER = await Promise.all(
-  FOLDERS.map((folder) => Deno.readTextFile(new URL(`${folder}README.md`, ROOT))),
-);
-/** Their blocks that are no TypeScript which `deno test --doc` runs, and which is not run here as well. */
-const BLOCKS = [README, ...DEEPER].flatMap(readmeBlocks).filter(({ language, section }) =>
-  language !== "ts" || section === "Serve" || section === "An episode"
+/** Pages whose blocks run here; `docs/edge.md` and the pages of `examples` have tests of their own. */
+const PAGES = [
+  "architecture",
+  "benchmarks",
+  "cli",
+  "envs",
+  "library",
+  "rollouts",
+  "security",
+  "server",
+  "trainers",
+]
+  .map((name) => `docs/${name}.md`);
+const TEXTS = await Promise.all(PAGES.map((page) => Deno.readTextFile(new URL(page, ROOT))));
+/** Blocks that `deno test --doc` does not run, and two TypeScript blocks that also run in a folder of their own. */
+const BLOCKS = [README, ...TEXTS].flatMap(readmeBlocks).filter(({ language, section }) =>
+  language !== "ts" || section === "TypeScript client" || section === "An episode"
 );
 const SERVED = "127.0.0.1:8471";
 const posix = Deno.build.os !== "windows";
@@ -41,7 +50,7 @@ async function whileServed(
   test: (clone: Clone, at: (text: string) => string) => Promise<void>,
 ): Promise<void> {
   await using clone = await Clone.create();
-  const command = block("Serve", "sh", "paddock serve").replace("--port 8471", "--port 0");
+  const command = block("Server", "sh", "paddock serve").replace("--port 8471", "--port 0");
   const serving = await Serving.over(clone.start("sh", "-c", `exec ${command}`));
   try {
     await test(clone, (text) => text.replaceAll(SERVED, new URL(serving.url).host));
@@ -50,71 +59,72 @@ async function whileServed(
   }
 }
 
-Deno.test("no README has a block that no test runs", () => {
+Deno.test("each block of README.md and docs/ is run by a test", () => {
   assertEquals(BLOCKS.map(({ section, language }) => `${section}: ${language}`), [
     "Paddock: sh",
     "An episode: ts",
     "An episode: sh",
-    "Tasks in, rewards out: sh",
-    "Command line: sh",
-    "Serve: sh",
-    "Serve: sh",
-    "Serve: ts",
-    "Serve: python",
-    ...["verl: sh", "TRL: python", "slime: python", "MCP: json"].map((name) =>
-      `Plug in your trainer: ${name.split(": ")[1]}`
-    ),
-    "Graders at the edge: sh", // tests/server/edge runs it
-    "Training: sh",
+    "Rollouts from a file: sh",
+    "Rollouts from a file: sh",
+    "Server: sh",
+    "Server: sh",
     "tau-bench: sh",
     "Workspace: sh",
+    "Training: sh",
+    "Start: sh",
     "Episodes: sh",
+    "TypeScript client: ts",
+    "Python client: python",
+    "verl: sh",
+    "TRL: python",
+    "slime: python",
+    "MCP clients: json",
   ]);
 });
 
-Deno.test("a link of a README leads somewhere", async () => {
-  const pages = [["", README] as const, ...FOLDERS.map((folder, at) => [folder, DEEPER[at] ?? ""] as const)];
-  for (const [folder, text] of pages) {
+Deno.test("each link of README.md and docs/ leads to a file and a heading", async () => {
+  for (const page of ["README.md", "docs/edge.md", "CHANGELOG.md", ...PAGES]) {
+    const text = await Deno.readTextFile(new URL(page, ROOT));
     for (const [, link = ""] of text.matchAll(/\]\((?!https?:)([^)#]*(?:#[^)]*)?)\)/g)) {
       const [path = "", anchor] = link.split("#");
-      const target = new URL(path || "README.md", new URL(folder, ROOT));
+      const target = path === "" ? new URL(page, ROOT) : new URL(path, new URL(page, ROOT));
       const { isFile } = await Deno.stat(target);
       if (!isFile || anchor === undefined) continue;
       const headings = (await Deno.readTextFile(target)).matchAll(/^#+ (.+)$/gm);
       const anchors = [...headings].map(([, title = ""]) =>
         title.toLowerCase().replace(/[^\w\- ]/g, "").replaceAll(" ", "-")
       );
-      assertEquals(anchors.includes(anchor), true, `${folder}README.md: ${link}`);
+      assertEquals(anchors.includes(anchor), true, `${page}: ${link}`);
     }
   }
 });
 
 Deno.test({
-  name: "README, An episode and Command line: they run in any folder that is told where the clone is",
+  name: "README, An episode and Rollouts from a file: the commands run in any folder",
   ignore: !posix,
   async fn() {
     await using clone = await Clone.create();
     await clone.write("episode.ts", block("An episode", "ts"));
-    const run = (section: string) =>
-      clone.run("sh", "-euc", block(section, "sh").replace(/\/path\/to\/paddock\/(\S+)/, `"${PATH}$1"`));
-    assertEquals(await run("An episode"), "");
-    assertEquals(await run("Command line"), "42\n");
+    const run = (text: string) =>
+      clone.run("sh", "-euc", text.replace(/\/path\/to\/paddock\/(\S+)/, `"${PATH}$1"`));
+    assertEquals(await run(block("An episode", "sh")), "");
+    assertEquals(await run(block("Rollouts from a file", "sh", "paddock exec")), "42\n");
   },
 });
 
 Deno.test({
-  name: `README, Serve: the server answers curl${CURL.note}`,
+  name: `README, Server: curl, an episode over HTTP and the TypeScript client run as written${CURL.note}`,
   ignore: !posix || CURL.missing,
   fn: () =>
     whileServed(async (clone, at) => {
-      const { results } = JSON.parse(await clone.run("sh", "-euc", at(block("Serve", "sh", "exec:batch"))));
+      const { results } = JSON.parse(await clone.run("sh", "-euc", at(block("Server", "sh", "exec:batch"))));
       assertEquals(results.map(({ result }: { result: { status: string } }) => result.status), [
         "ok",
         "error",
       ]);
       const played = await clone.run("sh", "-euc", at(block("Episodes", "sh")));
       assertStringIncludes(played, '"reward":1,"terminated":true');
-      const typescript = at(block("Serve", "ts")).replace("@paddock/paddock", new URL("mod.ts", ROOT).href);
+      const typescript = at(block("TypeScript client", "ts"));
       const file = await clone.write("client.ts", typescript);
       const config = `${PATH}deno.json`;
       assertStringIncludes(await clone.run(Deno.execPath(), "run", "-A", "--config", config, file), "2\n");
@@ -122,28 +132,27 @@ Deno.test({
 });
 
 Deno.test({
-  name: `README, Serve and Plug in your trainer: Python, and stand-ins for verl, TRL and slime${PYTHON.note}`,
+  name:
+    `docs/server.md and docs/trainers.md: the Python client, verl, TRL and slime (stand-ins) run as written${PYTHON.note}`,
   ignore: !posix || PYTHON.missing,
   fn: () =>
     whileServed(async (clone, at) => {
-      const python = await clone.write("program.py", at(block("Serve", "python")));
+      const python = await clone.write("program.py", at(block("Python client", "python")));
       assertEquals(await clone.run("python3", python), "6\n");
-      const trainer = "Plug in your trainer";
-      assertEquals(await clone.run("sh", "-euc", at(block(trainer, "sh", "verl"))), "rewarded\n");
-      await clone.write("readme_block.py", at(block(trainer, "python", "openenv")));
+      assertEquals(await clone.run("sh", "-euc", at(block("verl", "sh"))), "rewarded\n");
+      await clone.write("readme_block.py", at(block("TRL", "python")));
       assertEquals(await clone.run("python3", "-m", "play_trl"), "played\n");
-      await clone.write("readme_block.py", at(block(trainer, "python", "paddock_client")));
+      await clone.write("readme_block.py", at(block("slime", "python")));
       assertEquals(await clone.run("python3", "-m", "play_slime"), "rewarded\n");
     }),
 });
 
 Deno.test({
-  name:
-    "README, Plug in your trainer: a client of the Model Context Protocol starts what its configuration says",
+  name: "docs/trainers.md: an MCP client starts Paddock with the configuration as written",
   ignore: !posix,
   async fn() {
     await using clone = await Clone.create();
-    const text = block("Plug in your trainer", "json").replace(
+    const text = block("MCP clients", "json").replace(
       "/path/to/paddock",
       PATH,
     );
@@ -155,7 +164,7 @@ Deno.test({
     );
     try {
       const { tools } = await client.listTools();
-      for (const { name } of tools) assertStringIncludes(README, `\`${name}\``);
+      for (const { name } of tools) assertStringIncludes(TEXTS.join(""), `\`${name}\``);
       const call = { name: "run_python_code", arguments: { python_code: "6 * 7" } };
       const { content: [first] } = await client.callTool(call) as CallToolResult;
       assertStringIncludes(first?.type === "text" ? first.text : "", "<return_value>\n42\n");
@@ -166,13 +175,13 @@ Deno.test({
 });
 
 Deno.test({
-  name: "README: the demo, and the rollouts of a file of tasks and of tau-bench's layout",
+  name: "README and docs/envs.md: the demo and the rollouts run as written",
   ignore: !posix,
   async fn() {
     await using clone = await Clone.create();
     const run = (text: string) => clone.run("sh", "-euc", text);
     assertStringIncludes(await run(block("Paddock", "sh")), "mean reward");
-    assertStringIncludes(await run(block("Tasks in, rewards out", "sh")), "mistaken");
+    assertStringIncludes(await run(block("Rollouts from a file", "sh", "--tasks")), "mistaken");
     assertEquals((await Deno.stat(join(clone.path, "runs/a.jsonl"))).isFile, true);
     const [own = "", checkout = ""] = block("tau-bench", "sh").split(/(?<!\\)\n(?=.)/);
     assertStringIncludes(checkout, "--path ~/tau-bench"); // it needs a checkout and two models
@@ -181,7 +190,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "README, Workspace: a task of ours is played",
+  name: "docs/envs.md, Workspace: the example task is played",
   ignore: !posix,
   async fn() {
     await using clone = await Clone.create();
@@ -192,7 +201,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "README, Training: rollouts of a model's server, with a fake one in its place",
+  name: "docs/rollouts.md, Training: the rollout writes training rows (fake model server)",
   ignore: !posix,
   async fn() {
     await using clone = await Clone.create();

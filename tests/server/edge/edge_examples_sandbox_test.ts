@@ -1,20 +1,19 @@
 import { assert, assertEquals } from "@std/assert";
 import { DenoServe } from "../../../bench/deno_serve.ts";
 
-const README = await Deno.readTextFile(new URL("../../../examples/edge/README.md", import.meta.url));
+const PAGE = await Deno.readTextFile(new URL("../../../docs/edge.md", import.meta.url));
 const EXAMPLE = /(```+)sh\n(curl [\s\S]*?)\n\1\n\n```json\n([\s\S]*?)\n```/g;
 const GRADERS = ["number_match", "gsm8k", "math", "countdown", "ifeval", "exact_match", "hidden_tests"];
 
 Deno.test({
-  name:
-    "examples/edge: each request is answered by what stands beneath it, with the permission to listen alone",
+  name: "docs/edge.md: each request gets the response below it, with no permission except to listen",
   ignore: !await has("curl"), // the requests are written for it
   async fn(t) {
-    const [command = ""] = README.match(/^npx .* serve .*$/m) ?? [];
+    const [command = ""] = PAGE.match(/^npx .* serve .* --port 8000 .*$/m) ?? [];
     const [, module = ""] = /^npx -y deno@2\.9\.6 serve --allow-net --port 8000 (\S+)$/.exec(command) ?? [];
     await using server = await DenoServe.start(module);
-    const env = { EDGE: server.url, TOKEN: tokenOf(README) };
-    const examples = [...README.matchAll(EXAMPLE)];
+    const env = { EDGE: server.url, TOKEN: tokenOf(PAGE) };
+    const examples = [...PAGE.matchAll(EXAMPLE)];
     for (const grader of GRADERS) assert(examples.some(([, , request]) => request?.includes(grader)), grader);
     for (const [, , request = "", answer = ""] of examples) {
       await t.step(/"grader": "(\w+)"/.exec(request)?.[1] ?? request, async () => {
@@ -27,20 +26,20 @@ Deno.test({
   },
 });
 
-Deno.test("examples/edge: the server works with the flags that make it harder to break out", async () => {
+Deno.test("docs/edge.md: the server works with the hardening flags", async () => {
   const [, flags = "", module = ""] =
-    /\nnpx -y deno@2\.9\.6 serve (--allow-net --cached-only .*) \\\n {2}--port 8000 (\S+)/.exec(README) ?? [];
+    /\nnpx -y deno@2\.9\.6 serve (--allow-net --cached-only .*) \\\n {2}--port 8000 (\S+)/.exec(PAGE) ?? [];
   await using server = await DenoServe.start(module, { flags: flags.split(" ") });
   const response = await server.grade({
     grader: "hidden_tests",
     completion: "```python\ndef add(a, b):\n    return a + b\n```",
     tests: ["assert add(1, 2) == 3"],
-  }, { authorization: `Bearer ${tokenOf(README)}` });
+  }, { authorization: `Bearer ${tokenOf(PAGE)}` });
   assertEquals(await response.json(), { score: 1, parts: { tests_passed: 1 }, isolation: "worker" });
 });
 
-Deno.test("src/server/edge.ts is served as the README says", async () => {
-  const text = await Deno.readTextFile(new URL("../../../README.md", import.meta.url));
+Deno.test("docs/edge.md: src/server/edge.ts is served as written", async () => {
+  const text = await Deno.readTextFile(new URL("../../../docs/edge.md", import.meta.url));
   const [, module = "", body = ""] =
     /\nnpx -y deno@2\.9\.6 serve --allow-net (\S+)\ncurl -s localhost:8000\/grade -d '(.*)'/.exec(text) ?? [];
   await using server = await DenoServe.start(module);
