@@ -12,7 +12,7 @@ import { FakePool, ok } from "../fake_pool.ts";
 
 const ROWS = Array.from({ length: 5 }, (_, n) => ({ query: `q${n}`, answer: `${n}`, level: n }));
 
-function asked(outcomes: readonly ResetOutcome[]): unknown[] {
+function queriesOf(outcomes: readonly ResetOutcome[]): unknown[] {
   return outcomes.map(({ observation, error }) =>
     error?.message ?? observation?.history.prompt.last?.content
   );
@@ -36,16 +36,16 @@ Deno.test("DatasetChatEnv plays the rows of its dataset, and keeps their fields 
 
 Deno.test("DatasetChatEnv takes rows in order and without end, one for each element of the mask", async () => {
   await using env = inOrder({ numEnvs: 2 });
-  assertEquals(asked(await env.reset()), ["q0", "q1"]);
-  assertEquals(asked(await env.reset({ mask: [false, true] })), ["q0", "q2"]);
-  assertEquals(asked(await env.reset()), ["q3", "q4"]);
-  assertEquals(asked(await env.reset()), ["q0", "q1"]);
+  assertEquals(queriesOf(await env.reset()), ["q0", "q1"]);
+  assertEquals(queriesOf(await env.reset({ mask: [false, true] })), ["q0", "q2"]);
+  assertEquals(queriesOf(await env.reset()), ["q3", "q4"]);
+  assertEquals(queriesOf(await env.reset()), ["q0", "q1"]);
 });
 
 Deno.test("DatasetChatEnv multiplies its batch by 'repeats' for 'groupRepeats', with groups adjacent", async () => {
   await using env = inOrder({ numEnvs: 2, repeats: 3, groupRepeats: true });
   assertEquals({ batchSize: env.batchSize, size: env.size }, { batchSize: [6], size: 6 });
-  assertEquals(asked(await env.reset()), ["q0", "q0", "q0", "q1", "q1", "q1"]);
+  assertEquals(queriesOf(await env.reset()), ["q0", "q0", "q0", "q1", "q1", "q1"]);
   assertEquals(inOrder({ numEnvs: [2, 2], repeats: 3, groupRepeats: true }).batchSize, [2, 6]);
   assertEquals(inOrder({ numEnvs: 2, repeats: 3 }).batchSize, [2]);
 });
@@ -53,10 +53,10 @@ Deno.test("DatasetChatEnv multiplies its batch by 'repeats' for 'groupRepeats', 
 Deno.test("DatasetChatEnv.resetDataloader() rewinds the dataset and returns the env", async () => {
   for (const shuffle of [false, true]) {
     await using env = inOrder({ numEnvs: 2, shuffle });
-    const first = asked(await env.reset());
+    const first = queriesOf(await env.reset());
     await env.reset();
     assertEquals(env.resetDataloader() === env, true);
-    assertEquals(asked(await env.reset()), first);
+    assertEquals(queriesOf(await env.reset()), first);
   }
 });
 
@@ -64,7 +64,7 @@ Deno.test("DatasetChatEnv shuffles by its seed, in a different order in each pas
   const dataset = Array.from({ length: 50 }, (_, n) => ({ query: `q${n}` }));
   const orders = async (seed: number) => {
     await using env = new DatasetChatEnv({ dataset, seed, numEnvs: 50 });
-    return [asked(await env.reset()), asked(await env.reset())];
+    return [queriesOf(await env.reset()), queriesOf(await env.reset())];
   };
   const [first, second] = await orders(1);
   assertNotEquals(first, second);
@@ -77,9 +77,9 @@ Deno.test("DatasetChatEnv reads a folder, with its train split by default", asyn
   const files = { "d/train.jsonl": lines({ text: "a" }), "d/test.csv": "question\nb\n" };
   await withFiles(files, async (folder) => {
     await using train = new DatasetChatEnv({ dataset: `${folder}/d` });
-    assertEquals(asked(await train.reset()), ["a"]);
+    assertEquals(queriesOf(await train.reset()), ["a"]);
     await using test = new DatasetChatEnv({ dataset: `${folder}/d`, split: "test", dataKey: "question" });
-    assertEquals(asked(await test.reset()), ["b"]);
+    assertEquals(queriesOf(await test.reset()), ["b"]);
   });
 });
 
@@ -91,7 +91,7 @@ Deno.test("DatasetChatEnv fails only the element whose row is invalid", async ()
     assertEquals(outcomes.map(({ error }) => error?.boundary), [undefined, "dataset", "dataset", undefined]);
     assertStringIncludes(outcomes[1]?.error?.message ?? "", "d.jsonl:2: Invalid input");
     assertStringIncludes(outcomes[2]?.error?.message ?? "", "d.jsonl:3 as it must be JSON");
-    assertEquals(asked(await env.reset({ mask: [false, true, false, false] }))[1], "a");
+    assertEquals(queriesOf(await env.reset({ mask: [false, true, false, false] }))[1], "a");
   });
 });
 
@@ -116,7 +116,7 @@ Deno.test("DatasetChatEnv.stepAndMaybeReset() takes the next row where an episod
   await using env = inOrder({ numEnvs: 3, makeEnv: ending, systemPrompt: "s" });
   await env.reset();
   const { next } = await env.stepAndMaybeReset(["ends", "goes on", "ends"].map(replyAction));
-  assertEquals(asked(next), ["q3", "goes on", "q4"]);
+  assertEquals(queriesOf(next), ["q3", "goes on", "q4"]);
   assertEquals(next.map(({ observation }) => observation?.history.prompt.length), [2, 3, 2]);
 });
 
@@ -184,9 +184,9 @@ Deno.test("DatasetChatEnv.fromDataloader() plays the items of any loader in thei
     groupRepeats: true,
   });
   assertEquals(env.batchSize, [2, 2]);
-  assertEquals(asked(await env.reset()), ["a", "a", "b", "b"]);
+  assertEquals(queriesOf(await env.reset()), ["a", "a", "b", "b"]);
   await using made = DatasetChatEnv.fromDataloader((pass) => [{ query: `pass ${pass}` }]);
-  assertEquals([asked(await made.reset()), asked(await made.reset())], [["pass 0"], ["pass 1"]]);
+  assertEquals([queriesOf(await made.reset()), queriesOf(await made.reset())], [["pass 0"], ["pass 1"]]);
 });
 
 Deno.test("DatasetChatEnv rejects numbers out of range", () => {

@@ -77,8 +77,8 @@ Deno.test("VectorEnv keeps the order of elements with different contents", async
 Deno.test("VectorEnv.reset() starts every element with one query, task, conversation or History", async () => {
   await using env = chats(2);
   const chat = [{ role: "user", content: "c" }];
-  for (const asked of ["q", { id: "t", query: "q" }, chat, History.fromChats(chat)]) {
-    const outcomes = await env.reset(asked);
+  for (const tasks of ["q", { id: "t", query: "q" }, chat, History.fromChats(chat)]) {
+    const outcomes = await env.reset(tasks);
     assertEquals(outcomes.map(({ observation }) => observation?.history.prompt.length), [1, 1]);
     assert(outcomes.every(({ error }) => error === undefined));
   }

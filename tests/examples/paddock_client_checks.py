@@ -211,7 +211,7 @@ with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Nonsense) as nonsense:
             check(f"a wait of {Nonsense.wait} is none", refused(lambda: odd.exec("1")).retry_after is None)
         Nonsense.status, Nonsense.wait, Nonsense.body = 200, "0", b'event: ping\ndata: {}\n\n: note\n\n'
         unknown = refused(lambda: odd.exec("1", on_output=print))
-        check("unknown events are passed over", "ends before the result" in str(unknown))
+        check("unknown events are passed over", "ended before the result" in str(unknown))
     nonsense.shutdown()
 
 for name, head in (("headers", b"HTTP/1.1 200 OK\r\n"), ("bodies", b"HTTP/1.1 200 OK\r\ncontent-length: 999\r\n\r\n")):

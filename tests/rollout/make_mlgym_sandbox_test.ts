@@ -103,7 +103,11 @@ Deno.test("Workspaces reject tasks that cannot be played", async () => {
     "Cannot play task 'a' as it must have 'evaluation.module'",
   );
   const same = { ...task, faults: undefined };
-  assertThrows(() => new Workspaces({ tasks: [same, { ...same }], agent }), RangeError, "two tasks have the id 'a'");
+  assertThrows(
+    () => new Workspaces({ tasks: [same, { ...same }], agent }),
+    RangeError,
+    "two tasks have the id 'a'",
+  );
 });
 
 function under(folder: string, files: Readonly<Record<string, string>>): Record<string, string> {

@@ -134,10 +134,10 @@ Deno.test("rollout() records each turn: its times, its reward, and the server's 
   const played = await rollout(env, policy, { id: "t", query: "q", answer: "18" }, { seed: 3, sample: 2 });
   assertEquals([played.sample, played.seed], [2, 3]);
   assertEquals(played.versions, { paddock: PADDOCK_VERSION, policy: "m", weights: "w1" });
-  const told = { finishReason: "stop", usage, tokens };
+  const serverData = { finishReason: "stop", usage, tokens };
   assertEquals(played.steps.map(({ policyMs: _policy, envMs: _env, ...rest }) => rest), [
-    { turn: 1, reward: null, ...told },
-    { turn: 2, reward: 1, ...told },
+    { turn: 1, reward: null, ...serverData },
+    { turn: 2, reward: 1, ...serverData },
   ]);
   assert(played.steps.every(({ policyMs, envMs }) => policyMs >= 0 && (envMs ?? -1) >= 0));
 });

@@ -64,7 +64,7 @@ const END = "<|im_end|>";
  *    "length finish is parsed normally".)
  * 3. The message of such a reply says so, with `is_complete: false`; slime's does not.
  * 4. A request has two keys more: `return_logprob`, which gives the ids and log-probabilities, and with a signal
- *    `rid`, by which it can be aborted. Unless told to send text, `input_ids` stand in the place of `text`.
+ *    `rid`, by which it can be aborted. By default it sends `input_ids` instead of `text`.
  * 5. The env is a recording: its observations, reward and reward_info are those of the golden.
  */
 function expectedSegments({ segments, llm }: Golden): { mask: number; text: string }[] {
@@ -142,7 +142,7 @@ async function replay(golden: Golden, tokenMode: TokenMode, source: "text" | "id
     toolsInfo: tools_info,
     hello,
     observations,
-    ...told(golden),
+    ...expectedResult(golden),
   });
   await using server = new FakeServer((_request, count) => {
     const answer = golden.llm[count - 1];
@@ -159,11 +159,11 @@ async function replay(golden: Golden, tokenMode: TokenMode, source: "text" | "id
 }
 
 /** What the env tells when the episode is done. */
-function told({ reward, info: { task, source: _source, ...ending } }: Golden) {
+function expectedResult({ reward, info: { task, source: _source, ...ending } }: Golden) {
   return { reward, task, ending };
 }
 
-/** The answer as servers give it that are asked for log-probabilities: the end token sampled, and out of the text. */
+/** The response of a server with log-probabilities: the end token is sampled, but not in the text. */
 function withIds({ text, meta_info }: Golden["llm"][number]): object {
   const said = meta_info.finish_reason.type === "length" || text.endsWith(END) ? text : text + END;
   const output_ids = tokenizer.encode(said);

@@ -282,10 +282,10 @@ Deno.test("trainingRollout() rejects invalid options before anything starts", as
 Deno.test("trainingRollout() tells the server to stop sampling when it is stopped", async () => {
   const stop = new AbortController();
   const released = Promise.withResolvers<void>();
-  const told = Promise.withResolvers<void>();
+  const aborted = Promise.withResolvers<void>();
   await using server = new FakeServer(async ({ path }) => {
     if (path === "/abort_request") {
-      told.resolve();
+      aborted.resolve();
       released.resolve();
       return new Response();
     }
@@ -295,11 +295,11 @@ Deno.test("trainingRollout() tells the server to stop sampling when it is stoppe
   });
   const policy = sglangPolicy({ url: server.url });
   const { result } = await play({ observations: [] }, policy, { signal: stop.signal });
-  await told.promise;
+  await aborted.promise;
   assertEquals([result.status, result.errors], ["aborted", []]);
-  const [asked, abort] = server.seen;
-  assertEquals([asked?.path, abort?.path], ["/generate", "/abort_request"]);
-  assertEquals(abort?.body, { rid: asked?.body.rid });
+  const [generate, abort] = server.seen;
+  assertEquals([generate?.path, abort?.path], ["/generate", "/abort_request"]);
+  assertEquals(abort?.body, { rid: generate?.body.rid });
 });
 
 Deno.test("trainingRollout() reports a server that gives no response, or an incomplete one", async () => {

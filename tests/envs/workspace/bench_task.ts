@@ -48,7 +48,7 @@ export const AGENT: AgentConfig = {
   },
 };
 
-/** Scores `answer.txt` by the number in it, and remembers what it was given. */
+/** Scores `answer.txt` by the number in it, and records the submissions. */
 export class NumberEvaluator implements Evaluator {
   readonly given: Submission[] = [];
   readonly seeds: (number | undefined)[] = [];
@@ -87,7 +87,7 @@ export interface OpenOptions extends Partial<WorkspaceEnvOptions> {
   task?: Partial<WorkspaceTask>;
   plan?: Partial<WorkspaceTask["evaluation"]>;
   agent?: AgentConfig;
-  /** What the workspace starts with, in the place of what it usually does. */
+  /** Starter files instead of the default ones. */
   files?: Readonly<Record<string, string>>;
   sessions?: number;
 }

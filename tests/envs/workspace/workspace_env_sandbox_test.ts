@@ -119,10 +119,10 @@ Deno.test("WorkspaceEnv plays the workspace that each task names", async () => {
   await withWorkspace(async ({ workspace: first }) => {
     await withWorkspace(async ({ workspace: second }) => {
       const open = new Map([["first", first], ["second", second]]);
-      const asked: string[] = [];
+      const openedIds: string[] = [];
       await using env = new WorkspaceEnv({
         workspaces: (id) => {
-          asked.push(id);
+          openedIds.push(id);
           return open.get(id) ?? Promise.reject(new RangeError(`there is no '${id}'`));
         },
       });
@@ -134,7 +134,7 @@ Deno.test("WorkspaceEnv plays the workspace that each task names", async () => {
       assertEquals(await play({ id: "x", query: "", fields: { workspace: "second" } }), "2");
       await assertRejects(() => play({ id: "third", query: "" }), RangeError);
       assertEquals(await play(workspaceEpisode({ id: "first", description: "" })), "1");
-      assertEquals(asked, ["first", "second", "third", "first"]);
+      assertEquals(openedIds, ["first", "second", "third", "first"]);
     }, { files: { "answer.txt": "2\n" }, sessions: 2 });
   }, { sessions: 2 });
 });

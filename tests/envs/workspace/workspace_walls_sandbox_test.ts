@@ -180,7 +180,7 @@ Deno.test("WorkspaceEnv contains commands that exhaust resources, and continues 
   }, { timeoutMs: 3_000, task: { trainingTimeoutMs: 3_000 } });
 });
 
-/** Runs a command that means harm, and checks that this episode goes on or the next one starts as it should. */
+/** Runs a harmful command, and checks that this episode continues or the next one starts normally. */
 async function survives({ env, act }: Opened, command: string): Promise<void> {
   const { workspace, terminated } = await act(command);
   assert((workspace?.output ?? "").length < 600_000, "more output than there may be");

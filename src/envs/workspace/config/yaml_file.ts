@@ -2,7 +2,7 @@ import type { z } from "zod";
 import { errorMessage } from "../../../errors.ts";
 import { parseYaml, type YamlText } from "../yaml_text.ts";
 
-/** More is no configuration; what it would take to parse it is unbounded. */
+/** Maximum size of a file, which bounds the cost of parsing it. */
 const MAX_BYTES = 4 * 1024 * 1024;
 const MAX_SHOWN = 60;
 
@@ -10,7 +10,7 @@ const MAX_SHOWN = 60;
 export class YamlFile {
   /** As it was given. */
   readonly path: string;
-  /** What it is, for messages: `task`, `dataset`, `agent`. */
+  /** Kind of the file, for messages: `task`, `dataset`, `agent`. */
   readonly subject: string;
   readonly value: unknown;
   readonly #yaml: YamlText;
@@ -47,12 +47,12 @@ export class YamlFile {
     const parsed = schema.safeParse(this.value);
     if (parsed.success) return parsed.data;
     const { issues } = parsed.error;
-    // a key that is missing may be there under a name that nobody knows
+    // a missing key may be present under a misspelled name
     const issue = issues.find(({ code }) => code === "unrecognized_keys") ?? issues[0];
     if (issue === undefined) throw this.fault([], "it has another shape");
     if (issue.code === "unrecognized_keys") {
       const [key = ""] = issue.keys;
-      throw this.fault([...issue.path, key], `'${dotted([...issue.path, key])}' is a key that nobody knows`);
+      throw this.fault([...issue.path, key], `'${dotted([...issue.path, key])}' is an unknown key`);
     }
     const current = valueAt(this.value, issue.path);
     if (issue.path.length === 0) {

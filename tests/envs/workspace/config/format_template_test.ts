@@ -69,6 +69,10 @@ Deno.test("formatTemplate() reports an invalid brace or format", () => {
   assertThrows(() => formatTemplate("{a!x}", { a: 1 }), SyntaxError, "must be one of !r, !s, !a");
   assertThrows(() => formatTemplate("{a:d}", { a: "x" }), SyntaxError, "must be a number");
   assertThrows(() => formatTemplate("{a:d}", { a: 1.5 }), SyntaxError, "must be a whole number");
-  assertThrows(() => formatTemplate("{a:999999999}", { a: 1 }), SyntaxError, "must have a valid Python format");
+  assertThrows(
+    () => formatTemplate("{a:999999999}", { a: 1 }),
+    SyntaxError,
+    "must have a valid Python format",
+  );
   assertThrows(() => formatTemplate("{a b.}", { "a b": 1 }), SyntaxError, "with '.key' or '[key]' behind it");
 });

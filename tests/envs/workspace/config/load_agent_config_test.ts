@@ -89,7 +89,7 @@ Deno.test("loadAgentConfig() names the file and the line of an error", async () 
       `${HEAD}history_processor: LastObservations\n`,
       "line 3: 'history_processor' must be DefaultHistoryProcessor, ",
     ],
-    [`${HEAD}tools:\n  blocklst: []\n`, "line 4: 'tools.blocklst' is a key that nobody knows"],
+    [`${HEAD}tools:\n  blocklst: []\n`, "line 4: 'tools.blocklst' is an unknown key"],
     [
       `${HEAD}tools:\n  command_files:\n  - no.sh\n`,
       "line 5: 'command_files' must name an existing file: there is no 'no.sh'",

@@ -119,13 +119,13 @@ Deno.test("loadWorkspaceTask() names the file and the line of an error", async (
       `${head}training_timeout: soon\n`,
       `line 4: 'training_timeout' must be a number of seconds > 0: current value is "soon"`,
     ],
-    [`${head}trainig_timeout: 3\n`, "line 4: 'trainig_timeout' is a key that nobody knows"],
+    [`${head}trainig_timeout: 3\n`, "line 4: 'trainig_timeout' is an unknown key"],
     [`${head}starter_code:\n- a.py\n- /etc/passwd\n`, "line 6: 'starter_code[1]' must be a relative path"],
     [
       `${head}evaluation:\n  module: m.py\n  metrics:\n    A: best\n`,
       "line 7: 'evaluation.metrics.A' must be maximize or minimize",
     ],
-    [`${head}evaluation: {modul: m.py}\n`, "line 4: 'evaluation.modul' is a key that nobody knows"],
+    [`${head}evaluation: {modul: m.py}\n`, "line 4: 'evaluation.modul' is an unknown key"],
     ["id: a\nname: A\n", "line 1: 'description' must be a text: it is missing"],
     ["- a\n", 'line 1: it must be a list of keys and values: it is ["a"]'],
     [

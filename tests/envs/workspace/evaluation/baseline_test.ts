@@ -6,7 +6,7 @@ import type { WorkspaceTask } from "../../../../src/envs/workspace/workspace_tas
 const TASK = { starter: [], evaluation: {} } as unknown as WorkspaceTask;
 
 Deno.test("Baseline.scores() evaluates once for all callers, also if one is aborted", async () => {
-  const { evaluator, asked, answer } = slowEvaluator();
+  const { evaluator, requests, answer } = slowEvaluator();
   const baseline = new Baseline(TASK, evaluator);
   const impatient = new AbortController();
   const gone = baseline.scores({ signal: impatient.signal });
@@ -16,27 +16,27 @@ Deno.test("Baseline.scores() evaluates once for all callers, also if one is abor
   answer({ status: "scored", scores: { Score: 2 }, artefact: "a" });
   assertEquals(await Promise.all(waiting), [{ Score: 2 }, { Score: 2 }]);
   assertEquals(await baseline.scores(), { Score: 2 });
-  assertEquals(asked, [{ seed: 0 }]);
+  assertEquals(requests, [{ seed: 0 }]);
 });
 
 Deno.test("Baseline.scores() retries after a failure, and caches a missing score", async () => {
-  const { evaluator, asked, answer, fail } = slowEvaluator();
+  const { evaluator, requests, answer, fail } = slowEvaluator();
   const baseline = new Baseline(TASK, evaluator);
   const first = baseline.scores();
   fail(new Error("no sandbox"));
   await assertRejects(() => first, Error, "no sandbox");
   const second = baseline.scores();
   answer({ status: "missing", message: "" });
-  assertEquals([await second, await baseline.scores(), asked.length], [null, null, 2]);
+  assertEquals([await second, await baseline.scores(), requests.length], [null, null, 2]);
 });
 
-/** An evaluator that answers when it is told to. */
+/** Evaluator whose result the test controls. */
 function slowEvaluator() {
-  const asked: unknown[] = [];
+  const requests: unknown[] = [];
   let pending = Promise.withResolvers<EvaluationOutcome>();
   const evaluator: Evaluator = {
     evaluate(_submission, options) {
-      asked.push(options);
+      requests.push(options);
       pending = Promise.withResolvers();
       return pending.promise;
     },
@@ -44,7 +44,7 @@ function slowEvaluator() {
   };
   return {
     evaluator,
-    asked,
+    requests,
     answer: (outcome: EvaluationOutcome) => pending.resolve(outcome),
     fail: (error: Error) => pending.reject(error),
   };

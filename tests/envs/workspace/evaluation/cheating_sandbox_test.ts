@@ -4,7 +4,7 @@ import { type BenchPlan, EvaluatorBench } from "./evaluator_bench.ts";
 
 const GUESSES = 20;
 
-/** Scores guesses of numbers that nobody can guess: whoever is right more often than never has cheated. */
+/** Scores guesses of unguessable numbers: any correct guess is cheating. */
 const MODULE: BenchPlan = {
   files: {
     "score.py": [
@@ -20,7 +20,7 @@ const MODULE: BenchPlan = {
   timeoutMs: 2_000,
 };
 
-/** The same as a script that imports what it scores. */
+/** The same task as a script that imports the submission. */
 const SCRIPT: BenchPlan = {
   kind: "python-script",
   files: {
