@@ -105,26 +105,28 @@ export {
 export type { UserStrategyName } from "./src/users/user_strategy.ts";
 
 // sandbox
-export type {
-  ExecOptions,
-  ExecResult,
-  ExecStatus,
-  GuestError,
-  PythonSession,
-  ResetOptions,
-  SessionLease,
-  SessionPool,
-  ShellDeadline,
-  ShellOptions,
-  ShellResult,
+export {
+  type ExecOptions,
+  type ExecResult,
+  type ExecStatus,
+  type GuestError,
+  type HostTool,
+  hostTool,
+  type HostToolContext,
+  type PythonSession,
+  type ResetOptions,
+  type SessionLease,
+  type SessionPool,
+  type ShellDeadline,
+  type ShellOptions,
+  type ShellResult,
 } from "./src/sandbox/exec.ts";
-export type { Grant, Grants } from "./src/sandbox/grants.ts";
-export { type HostTool, hostTool, type HostToolContext } from "./src/sandbox/host_tool.ts";
-export { activeLayers, detectLayers, type Layer, type LayerReport } from "./src/sandbox/layers.ts";
+export type { Grant, Grants } from "./src/sandbox/process/grants.ts";
+export { activeLayers, detectLayers, type Layer, type LayerReport } from "./src/sandbox/process/layers.ts";
 export type { Lease } from "./src/sandbox/lease.ts";
-export type { Limits } from "./src/sandbox/limits.ts";
+export type { Limits } from "./src/sandbox/profile/schema.ts";
 export { SandboxPool, type SandboxPoolOptions } from "./src/sandbox/pool.ts";
-export { loadProfile, parseProfile, type Preload, type Profile } from "./src/sandbox/profile.ts";
+export { loadProfile, parseProfile, type Preload, type Profile } from "./src/sandbox/profile/profile.ts";
 export { Sandbox, type SandboxOptions } from "./src/sandbox/sandbox.ts";
 export type { Session } from "./src/sandbox/session.ts";
 

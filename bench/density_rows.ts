@@ -1,5 +1,5 @@
 import { PaddockClient } from "../src/client/paddock_client.ts";
-import { loadProfile } from "../src/sandbox/profile.ts";
+import { loadProfile } from "../src/sandbox/profile/profile.ts";
 import { median, privateBytes } from "./measure.ts";
 import { childrenOf } from "./processes.ts";
 import type { Row } from "./row.ts";

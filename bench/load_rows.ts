@@ -1,5 +1,5 @@
 import { SandboxPool } from "../src/sandbox/pool.ts";
-import { loadProfile } from "../src/sandbox/profile.ts";
+import { loadProfile } from "../src/sandbox/profile/profile.ts";
 import { forMs, type LoadReport, runLoad } from "./load.ts";
 import { median, quantile, ratePerSecond } from "./measure.ts";
 import type { Row } from "./row.ts";

@@ -10,7 +10,7 @@ import {
 } from "../src/cli/sandbox_flags.ts";
 import { wholeNumber } from "../src/cli/whole_number.ts";
 import { writeText } from "../src/cli/write_text.ts";
-import { detectLayers } from "../src/sandbox/layers.ts";
+import { detectLayers } from "../src/sandbox/process/layers.ts";
 import { chaosRows } from "./chaos/chaos_rows.ts";
 import { densityRows } from "./density_rows.ts";
 import { edgeRows } from "./edge_rows.ts";

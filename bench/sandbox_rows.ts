@@ -1,8 +1,8 @@
 import { z } from "zod";
-import { hostTool } from "../src/sandbox/host_tool.ts";
-import type { LayerReport } from "../src/sandbox/layers.ts";
+import { hostTool } from "../src/sandbox/exec.ts";
+import type { LayerReport } from "../src/sandbox/process/layers.ts";
 import { SandboxPool } from "../src/sandbox/pool.ts";
-import type { Profile } from "../src/sandbox/profile.ts";
+import type { Profile } from "../src/sandbox/profile/profile.ts";
 import { Sandbox } from "../src/sandbox/sandbox.ts";
 import type { Session } from "../src/sandbox/session.ts";
 import type { HostPython } from "./peers.ts";

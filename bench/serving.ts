@@ -1,7 +1,7 @@
 import { readLines } from "../src/read_lines.ts";
-import { setprivPrefix } from "../src/sandbox/command.ts";
-import type { Layer } from "../src/sandbox/layer.ts";
-import { detectLayers } from "../src/sandbox/layers.ts";
+import { setprivPrefix } from "../src/sandbox/process/command.ts";
+import type { Layer } from "../src/sandbox/profile/schema.ts";
+import { detectLayers } from "../src/sandbox/process/layers.ts";
 
 const CLI = decodeURIComponent(new URL("../src/cli.ts", import.meta.url).pathname);
 

@@ -1,5 +1,10 @@
-import type { ToolInfo, ToolUserAction, ToolUserEnv, ToolUserStep } from "../src/envs/tool_user_env.ts";
-import { RESPOND } from "../src/envs/tool_user_env.ts";
+import {
+  RESPOND,
+  type ToolInfo,
+  type ToolUserAction,
+  type ToolUserEnv,
+  type ToolUserStep,
+} from "../src/envs/tool_user_env.ts";
 import { STOP } from "../src/users/user_simulator.ts";
 
 /** The recording that a {@linkcode RecordedEnv} replays. */

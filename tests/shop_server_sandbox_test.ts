@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
-import { Client } from "@modelcontextprotocol/client";
 import {
+  Client,
   deserializeMessage,
   type JSONRPCMessage,
   serializeMessage,

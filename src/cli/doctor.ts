@@ -1,9 +1,9 @@
 import { Command } from "commander";
 import { errorMessage } from "../errors.ts";
-import { baseImage } from "../sandbox/base_image.ts";
-import { activeLayers, detectLayers, type LayerReport } from "../sandbox/layers.ts";
-import type { Profile } from "../sandbox/profile.ts";
-import { PYODIDE_VERSION } from "../sandbox/pyodide_files.ts";
+import { baseImage } from "../sandbox/image/base_image.ts";
+import { activeLayers, detectLayers, type LayerReport } from "../sandbox/process/layers.ts";
+import type { Profile } from "../sandbox/profile/profile.ts";
+import { PYODIDE_VERSION } from "../sandbox/image/pyodide.ts";
 import { Sandbox } from "../sandbox/sandbox.ts";
 import { type Attempt, attemptAll, attemptProfile } from "./doctor_attempts.ts";
 import { DENO_NEEDED, type DoctorReport, doctorText, type LayerState } from "./doctor_report.ts";

@@ -1,6 +1,6 @@
 import type { ExecResult, PythonSession } from "../sandbox/exec.ts";
-import type { Limits } from "../sandbox/limits.ts";
-import type { Profile } from "../sandbox/profile.ts";
+import type { Limits } from "../sandbox/profile/schema.ts";
+import type { Profile } from "../sandbox/profile/profile.ts";
 
 /** Something a sandbox must not let a program do, as it was tried. */
 export interface Attempt {

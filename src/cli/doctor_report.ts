@@ -1,4 +1,4 @@
-import type { LayerMode, LayerReport } from "../sandbox/layers.ts";
+import type { LayerMode, LayerReport } from "../sandbox/process/layers.ts";
 import type { Attempt } from "./doctor_attempts.ts";
 import type { Times } from "./doctor_times.ts";
 

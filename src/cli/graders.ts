@@ -6,7 +6,7 @@ import {
   makeGrader,
   testProfile,
 } from "../rewards/registry.ts";
-import { loadProfile, type Profile } from "../sandbox/profile.ts";
+import { loadProfile, type Profile } from "../sandbox/profile/profile.ts";
 import { lazyPool } from "./lazy_pool.ts";
 import { chosenPolicy } from "./policies.ts";
 import { UsageError } from "./usage_error.ts";

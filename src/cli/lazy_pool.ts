@@ -1,5 +1,5 @@
 import { SandboxPool } from "../sandbox/pool.ts";
-import type { Profile } from "../sandbox/profile.ts";
+import type { Profile } from "../sandbox/profile/profile.ts";
 import { announceBuild, cacheDirectory } from "./sandbox_flags.ts";
 
 /** What a {@linkcode lazyPool} opens. */

@@ -1,9 +1,8 @@
 import { join, resolve } from "node:path";
 import { type Command, Option } from "commander";
 import { errorMessage } from "../errors.ts";
-import { baseImage } from "../sandbox/base_image.ts";
-import { defaultCacheDir } from "../sandbox/cache_dir.ts";
-import { loadProfile, type Profile } from "../sandbox/profile.ts";
+import { baseImage, defaultCacheDir } from "../sandbox/image/base_image.ts";
+import { loadProfile, type Profile } from "../sandbox/profile/profile.ts";
 import { Sandbox } from "../sandbox/sandbox.ts";
 import { UsageError } from "./usage_error.ts";
 import { writeText } from "./write_text.ts";

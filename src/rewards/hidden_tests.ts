@@ -1,4 +1,4 @@
-import { SessionPair } from "../sandbox/apart/session_pair.ts";
+import { SessionPair } from "../sandbox/isolated/session_pair.ts";
 import type { SessionPool } from "../sandbox/exec.ts";
 import { type GradeContext, type Grader, type Score, unscored } from "./grader.ts";
 import { Candidate } from "./hidden_tests/candidate.ts";

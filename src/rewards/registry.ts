@@ -1,6 +1,6 @@
 import type { Policy } from "../policy/policy.ts";
 import type { SessionPool } from "../sandbox/exec.ts";
-import type { Profile } from "../sandbox/profile.ts";
+import type { Profile } from "../sandbox/profile/profile.ts";
 import { countdown } from "./countdown.ts";
 import { exactMatch } from "./exact_match.ts";
 import type { Grader } from "./grader.ts";

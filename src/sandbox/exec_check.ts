@@ -1,6 +1,6 @@
 import { ArgumentRangeError, ArgumentTypeError } from "../errors.ts";
 import type { ExecOptions, ShellOptions } from "./exec.ts";
-import type { Profile } from "./profile.ts";
+import type { Profile } from "./profile/profile.ts";
 
 /** Code longer than this is refused: no program of a model is, and a slip of the caller is. */
 export const MAX_CODE_CHARACTERS = 10 * 1024 * 1024;

@@ -1,14 +1,12 @@
+import { z } from "zod";
 import { ArgumentRangeError } from "../errors.ts";
-import type { ExecOptions, GuestError } from "./exec.ts";
+import type { ExecOptions, GuestError, HostTool } from "./exec.ts";
 import type { GuestResult } from "./guest_frames.ts";
 import type { GuestLink, Termination } from "./guest_link.ts";
-import type { HostTool } from "./host_tool.ts";
-import type { Limits } from "./limits.ts";
-import { OutputCapture } from "./output_capture.ts";
+import { watchProcess } from "./process/watchdog.ts";
+import type { Limits } from "./profile/schema.ts";
 import { type Frame, FrameKind, MAX_FRAME_BYTES } from "./protocol.ts";
 import { ToolCalls } from "./tool_calls.ts";
-import { watchProcess } from "./watchdog.ts";
-import { z } from "zod";
 
 const encoder = new TextEncoder();
 
@@ -62,7 +60,7 @@ export class ExecRun<Result> {
     this.#options = options;
     this.#output = new OutputCapture({
       outputBytes: options.limits.outputBytes,
-      onOutput: (stream, text) => this.#tell(stream, text),
+      onOutput: (stream, text) => this.#emitOutput(stream, text),
     });
     this.#tools = new ToolCalls(options.tools ?? [], {
       budget: options.limits.hostToolCalls,
@@ -79,7 +77,7 @@ export class ExecRun<Result> {
     await using _watch = this.#watch();
     const startedAt = performance.now();
     this.#timers.push(setTimeout(() => this.#stop("timeout"), timeoutMs));
-    this.#hearken();
+    this.#restartSilenceTimer();
     try {
       const ended = await this.#link.listen((frame) => this.#receive(frame), () => this.#send(kind, request));
       return {
@@ -113,7 +111,7 @@ export class ExecRun<Result> {
 
   #receive({ kind, payload }: Frame): void {
     if (this.#over) throw new SyntaxError(`frame ${kind} came after the result`);
-    if (kind === FrameKind.stdout || kind === FrameKind.stderr) this.#hearken();
+    if (kind === FrameKind.stdout || kind === FrameKind.stderr) this.#restartSilenceTimer();
     if (kind === FrameKind.stdout) this.#output.push("stdout", payload);
     else if (kind === FrameKind.stderr) this.#output.push("stderr", payload);
     else if (kind === FrameKind.call) this.#tools.receive(payload);
@@ -122,7 +120,7 @@ export class ExecRun<Result> {
   }
 
   /** Hands output to the caller; one who cannot take it ends the exec, and hears of its own error. */
-  #tell(stream: "stdout" | "stderr", text: string): void {
+  #emitOutput(stream: "stdout" | "stderr", text: string): void {
     if (this.#failure) return;
     try {
       this.#options.onOutput?.(stream, text);
@@ -139,7 +137,7 @@ export class ExecRun<Result> {
   }
 
   /** Counts the silence from now on. */
-  #hearken(): void {
+  #restartSilenceTimer(): void {
     const { silenceMs } = this.#options;
     if (silenceMs === undefined) return;
     clearTimeout(this.#silence);
@@ -157,7 +155,7 @@ export class ExecRun<Result> {
   }
 
   #kill(): void {
-    this.#link.lose({ reason: "killed", message: "it did not stop when it was interrupted, and was killed" });
+    this.#link.fail({ reason: "killed", message: "it did not stop when it was interrupted, and was killed" });
   }
 
   #watch(): AsyncDisposable | undefined {
@@ -167,7 +165,7 @@ export class ExecRun<Result> {
     const watchLimits = { cpuSeconds: limits.cpuSeconds, memoryBytes: residentBytes, thread };
     return watchProcess(pid, watchLimits, (breach) => {
       if (breach === "cpu") this.#stop("cpu");
-      else {this.#link.lose({
+      else {this.#link.fail({
           reason: "memory",
           message: `the process held more than ${residentBytes} bytes`,
         });}
@@ -196,4 +194,58 @@ function toolSpec({ name, description, parameters }: HostTool): object {
 /** An error of the host's own words, in the shape of one of the guest's. */
 export function hostError(type: string, message: string): GuestError {
   return { type, message, traceback: `${type}: ${message}\n` };
+}
+
+/** Collects the output of one exec, stream by stream, and holds it to the limit once more. */
+export class OutputCapture {
+  readonly stdout: StreamText;
+  readonly stderr: StreamText;
+  #left: number;
+
+  constructor(options: {
+    outputBytes: number;
+    onOutput?: ((stream: "stdout" | "stderr", text: string) => void) | undefined;
+  }) {
+    this.#left = options.outputBytes;
+    this.stdout = new StreamText((text) => options.onOutput?.("stdout", text));
+    this.stderr = new StreamText((text) => options.onOutput?.("stderr", text));
+  }
+
+  /**
+   * Takes what a frame carried.
+   *
+   * @throws {RangeError} when the guest sent more than its own side should have let through.
+   */
+  push(stream: "stdout" | "stderr", bytes: Uint8Array): void {
+    this.#left -= bytes.length;
+    if (this.#left < 0) throw new RangeError("more output than the limit");
+    this[stream].push(bytes);
+  }
+}
+
+/** The text of one stream; a character that two frames share is put together. */
+class StreamText {
+  readonly #decoder = new TextDecoder();
+  readonly #onText: (text: string) => void;
+  readonly #pieces: string[] = [];
+
+  constructor(onText: (text: string) => void) {
+    this.#onText = onText;
+  }
+
+  push(bytes: Uint8Array): void {
+    this.#add(this.#decoder.decode(bytes, { stream: true }));
+  }
+
+  /** The whole text; the stream is at its end. */
+  end(): string {
+    this.#add(this.#decoder.decode());
+    return this.#pieces.join("");
+  }
+
+  #add(text: string): void {
+    if (text === "") return;
+    this.#pieces.push(text);
+    this.#onText(text);
+  }
 }

@@ -1,5 +1,5 @@
 import { errorMessage, SandboxError } from "../errors.ts";
-import type { ChildEnd } from "./child.ts";
+import type { ChildEnd } from "./process/child.ts";
 import { decodeLost, DoneStatus, type Frame, FrameKind } from "./protocol.ts";
 
 /** The end of an interpreter, and its reason. */
@@ -103,9 +103,9 @@ export class GuestLink {
   receive(frame: Frame): void {
     if (this.#termination) return;
     if (frame.kind === FrameKind.opened && !this.#isOpen) this.#opened();
-    else if (frame.kind === FrameKind.lost) this.lose(terminationOfGuest(frame.payload));
+    else if (frame.kind === FrameKind.lost) this.fail(terminationOfGuest(frame.payload));
     else if (this.#onFrame) this.#guarded(frame, this.#onFrame);
-    else {this.lose({
+    else {this.fail({
         reason: "protocol",
         message: `the guest sent frame ${frame.kind} that nobody asked for`,
       });}
@@ -130,7 +130,7 @@ export class GuestLink {
   async request(kind: FrameKind, payload: Uint8Array | string): Promise<Uint8Array> {
     const answer = Promise.withResolvers<Uint8Array>();
     const timer = setTimeout(
-      () => this.lose({ reason: "crashed", message: "no answer in time" }),
+      () => this.fail({ reason: "crashed", message: "no answer in time" }),
       ANSWER_TIMEOUT_MS,
     );
     const onFrame = (frame: Frame) => {
@@ -169,7 +169,7 @@ export class GuestLink {
   }
 
   /** Ends the interpreter, for good; only the first reason counts. */
-  lose(termination: Termination): void {
+  fail(termination: Termination): void {
     if (this.#termination) return;
     this.#termination = termination;
     this.#kill(termination);
@@ -187,7 +187,7 @@ export class GuestLink {
       onFrame(frame);
     } catch (error) {
       const message = errorMessage(error);
-      this.lose({ reason: "protocol", message: `the guest broke the protocol: ${message}` });
+      this.fail({ reason: "protocol", message: `the guest broke the protocol: ${message}` });
     }
   }
 }

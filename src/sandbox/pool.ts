@@ -1,8 +1,9 @@
 import { Semaphore, SerialQueue } from "../async/semaphore.ts";
-import type { SessionPool } from "./exec.ts";
+import { SandboxError } from "../errors.ts";
+import type { SessionLease, SessionPool } from "./exec.ts";
 import { checkProfile, checkResetMode, checkSeed } from "./exec_check.ts";
-import { detectLayers, type LayerReport } from "./layers.ts";
 import { Lease } from "./lease.ts";
+import { detectLayers, type LayerReport } from "./process/layers.ts";
 import { Sandbox, type SandboxOptions } from "./sandbox.ts";
 import type { Session } from "./session.ts";
 
@@ -141,32 +142,32 @@ export class SandboxPool implements SessionPool, AsyncDisposable {
   async #add(): Promise<void> {
     using _start = await this.#starts.acquire();
     if (this.#disposed) return;
-    const process = this.#roomy();
+    const process = this.#processWithRoom();
     process.sessions++;
     try {
       const session = await (await process.sandbox).openSession();
       this.#homes.set(session, process);
       this.#offer(session);
     } catch (error) {
-      this.#lose(process);
-      await this.#tell(process, error);
+      this.#releaseSlot(process);
+      await this.#rejectWaiters(process, error);
     }
   }
 
   /** Counts a session off. */
-  #lose(process: Process | undefined): void {
+  #releaseSlot(process: Process | undefined): void {
     if (process) process.sessions--;
     this.#live--;
   }
 
   /** Tells one of those who wait that their session is lost, or all of them where no process can be had. */
-  async #tell({ sandbox }: Process, error: unknown): Promise<void> {
+  async #rejectWaiters({ sandbox }: Process, error: unknown): Promise<void> {
     const startFailed = await sandbox.then(() => false, () => true);
     for (const { fail } of this.#waiters.splice(0, startFailed ? this.#waiters.length : 1)) fail(error);
     if (this.#waiters.length > 0) this.#fill();
   }
 
-  #roomy(): Process {
+  #processWithRoom(): Process {
     const found = this.#processes.find(({ sessions }) => sessions < this.#options.profile.sessionsPerProcess);
     if (found) return found;
     const { signal: given } = this.#options;
@@ -194,7 +195,7 @@ export class SandboxPool implements SessionPool, AsyncDisposable {
     } catch {
       if (this.#disposed) return;
       await session[Symbol.asyncDispose]();
-      this.#lose(this.#homes.get(session));
+      this.#releaseSlot(this.#homes.get(session));
       this.#homes.delete(session);
       if (this.#waiters.length > 0) this.#fill(); // whoever waits hears of a start that fails
     }
@@ -203,5 +204,33 @@ export class SandboxPool implements SessionPool, AsyncDisposable {
   #run(work: Promise<void>): void {
     this.#busy.add(work);
     work.finally(() => this.#busy.delete(work));
+  }
+}
+
+/** How {@linkcode acquireWithin} waits. */
+export interface AcquireWithinOptions {
+  /** Milliseconds until the wait is given up. */
+  timeoutMs: number;
+  seed?: number | undefined;
+  signal?: AbortSignal | undefined;
+}
+
+/**
+ * Takes a session from a pool, or gives up when none was free for too long.
+ *
+ * @throws {SandboxError} when the time is over.
+ */
+export async function acquireWithin(pool: SessionPool, options: AcquireWithinOptions): Promise<SessionLease> {
+  const { timeoutMs, seed, signal } = options;
+  const stop = new AbortController();
+  const tooLong = new SandboxError(
+    `Cannot acquire session as none was free within ${timeoutMs} ms: the pool must have one for each episode that has run code and goes on`,
+  );
+  const timer = setTimeout(() => stop.abort(tooLong), timeoutMs);
+  try {
+    const either = signal ? AbortSignal.any([signal, stop.signal]) : stop.signal;
+    return await pool.acquire({ seed, signal: either });
+  } finally {
+    clearTimeout(timer);
   }
 }

@@ -1,18 +1,15 @@
 import { join, resolve } from "node:path";
 import { SandboxError } from "../errors.ts";
-import { type BaseImage, baseImage, dropBaseImage } from "./base_image.ts";
-import { SUPERVISOR } from "./base_image_build.ts";
-import { defaultCacheDir } from "./cache_dir.ts";
-import { Child } from "./child.ts";
-import { Closings } from "./closings.ts";
-import { childCommand, childEnvironment } from "./command.ts";
 import { GuestLink, type Termination, terminationOf } from "./guest_link.ts";
-import { activeLayers, detectLayers, type Layer, type LayerReport } from "./layers.ts";
-import { bootMounts } from "./mounts.ts";
-import type { Profile } from "./profile.ts";
+import { type BaseImage, baseImage, defaultCacheDir, dropBaseImage } from "./image/base_image.ts";
+import { SUPERVISOR } from "./image/image_build.ts";
+import { Child } from "./process/child.ts";
+import { childCommand, childEnvironment } from "./process/command.ts";
+import { activeLayers, detectLayers, type Layer, type LayerReport } from "./process/layers.ts";
+import { bootMounts } from "./profile/mounts.ts";
+import type { Profile } from "./profile/profile.ts";
 import { type Frame, FrameKind } from "./protocol.ts";
 import { type LinkSource, Session } from "./session.ts";
-import { COLLATERAL_KILL, DAMAGED_IMAGE, DamagedImageError, isRetryable, startError } from "./start_error.ts";
 
 /** What a sandbox is started with. */
 export interface SandboxOptions {
@@ -31,7 +28,7 @@ export interface SandboxOptions {
 interface Running {
   readonly child: Child;
   readonly links: Map<number, GuestLink>;
-  readonly closings: Closings;
+  readonly pendingCloses: PendingCloses;
   /** Whether it has read its assets, which it says once. */
   booted: boolean;
   /** How many interpreters were started in it. */
@@ -139,7 +136,7 @@ export class Sandbox implements AsyncDisposable, LinkSource {
   }
 
   async #openOnce(seed: number | undefined): Promise<GuestLink> {
-    await this.#running?.closings.settled;
+    await this.#running?.pendingCloses.settled;
     if (this.#disposed) throw new SandboxError("Cannot open session as the sandbox is disposed");
     const running = this.#process();
     const number = this.#lastSession = this.#lastSession % 65535 + 1;
@@ -150,7 +147,7 @@ export class Sandbox implements AsyncDisposable, LinkSource {
     running.links.set(number, link);
     link.send(FrameKind.open, JSON.stringify({ seed }));
     const timer = setTimeout(
-      () => link.lose({ reason: "crashed", message: `not ready after ${START_TIMEOUT_MS} ms` }),
+      () => link.fail({ reason: "crashed", message: `not ready after ${START_TIMEOUT_MS} ms` }),
       START_TIMEOUT_MS,
     );
     try {
@@ -172,16 +169,16 @@ export class Sandbox implements AsyncDisposable, LinkSource {
     if (this.#running) return this.#running;
     const links = new Map<number, GuestLink>();
     const child = new Child(this.#command(), (frame) => this.#route(running, frame));
-    const closings = new Closings();
-    const running: Running = { child, links, closings, booted: false, started: 0 };
+    const pendingCloses = new PendingCloses();
+    const running: Running = { child, links, pendingCloses, booted: false, started: 0 };
     const { manifest } = this.#image;
     const { limits, home } = this.profile;
     const mounts = bootMounts(this.profile.mounts);
     child.send(FrameKind.boot, 0, JSON.stringify({ ...manifest, mounts, limits, home }));
     child.ended.then((end) => {
       this.#forget(running);
-      closings.takeAll();
-      for (const link of links.values()) link.lose(terminationOf(end));
+      pendingCloses.takeAll();
+      for (const link of links.values()) link.fail(terminationOf(end));
     });
     return this.#running = running;
   }
@@ -199,10 +196,10 @@ export class Sandbox implements AsyncDisposable, LinkSource {
 
   #route(running: Running, frame: Frame): void {
     if (frame.kind === FrameKind.booted && !running.booted) return void (running.booted = true);
-    if (frame.kind === FrameKind.closed && running.closings.take(frame.session)) return;
+    if (frame.kind === FrameKind.closed && running.pendingCloses.take(frame.session)) return;
     const link = running.links.get(frame.session);
     if (link) return link.receive(frame);
-    if (running.closings.has(frame.session)) return;
+    if (running.pendingCloses.has(frame.session)) return;
     const isDamaged = frame.kind === FrameKind.damaged && frame.session === 0;
     if (isDamaged) return this.#kill(running, DAMAGED_IMAGE);
     const message = `the child sent frame ${frame.kind} for no session`;
@@ -218,7 +215,7 @@ export class Sandbox implements AsyncDisposable, LinkSource {
     const shared = this.profile.sessionsPerProcess > 1 && this.#running === running;
     if (shared && termination.ended) return;
     if (!shared || termination.reason !== "closed") return this.#kill(running, COLLATERAL_KILL);
-    running.closings.add(number, {
+    running.pendingCloses.add(number, {
       graceMs: CLOSE_TIMEOUT_MS,
       onStuck: () => this.#kill(running, COLLATERAL_KILL),
     });
@@ -232,7 +229,7 @@ export class Sandbox implements AsyncDisposable, LinkSource {
     running.links.clear();
     this.#forget(running);
     running.child.kill();
-    for (const link of lost) link.lose(termination);
+    for (const link of lost) link.fail(termination);
   }
 
   #forget(running: Running): void {
@@ -240,4 +237,80 @@ export class Sandbox implements AsyncDisposable, LinkSource {
     this.#running = undefined;
     this.#ended = Promise.all([this.#ended, running.child.ended]);
   }
+}
+
+/** The sessions of a process that were told to close and have not said yet that they did. */
+export class PendingCloses {
+  readonly #open = new Map<number, { timer: ReturnType<typeof setTimeout>; settled: () => void }>();
+  readonly #over = new Set<Promise<void>>();
+
+  /** Resolves when every session that was told to close is gone. */
+  get settled(): Promise<unknown> {
+    return Promise.all(this.#over);
+  }
+
+  /** Waits for a session's word; when it has not come after `graceMs`, `onStuck` is called. */
+  add(session: number, options: { graceMs: number; onStuck: () => void }): void {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(options.onStuck, options.graceMs);
+    this.#open.set(session, { timer, settled: resolve });
+    this.#over.add(promise);
+    promise.then(() => this.#over.delete(promise));
+  }
+
+  /** Whether a session was told to close and may still be ending what it did. */
+  has(session: number): boolean {
+    return this.#open.has(session);
+  }
+
+  /** Takes a session's word that it has closed; false when nobody told it to. */
+  take(session: number): boolean {
+    const closing = this.#open.get(session);
+    if (!closing) return false;
+    clearTimeout(closing.timer);
+    this.#open.delete(session);
+    closing.settled();
+    return true;
+  }
+
+  /** The process is gone, and every session with it. */
+  takeAll(): void {
+    for (const session of [...this.#open.keys()]) this.take(session);
+  }
+}
+
+/** Termination of the other interpreters of a process that is killed because one of them does not stop. */
+export const COLLATERAL_KILL: Termination = {
+  reason: "collateral",
+  message: "another session of its process did not stop, and the process was killed",
+};
+
+/** Termination of all interpreters of a process that could not read its base image. */
+export const DAMAGED_IMAGE: Termination = { reason: "damaged", message: "the base image is damaged" };
+
+/** An interpreter did not start, and another attempt may succeed. */
+class RetryableStartError extends SandboxError {}
+
+/** The base image is damaged: it must be built again before another attempt to start. */
+export class DamagedImageError extends RetryableStartError {}
+
+/** True if another attempt to start may succeed. */
+export function isRetryable(error: unknown): boolean {
+  return error instanceof RetryableStartError;
+}
+
+/** Returns the error for an interpreter that was terminated before it started. */
+export function startError(
+  termination: Termination,
+  options: ErrorOptions & { stderr?: string | undefined } = {},
+): SandboxError {
+  const { cause, stderr = "" } = options;
+  const message = `Cannot start session: ${termination.message}`;
+  if (termination.reason === "damaged") return new DamagedImageError(termination.message);
+  // this host gives another reason for a process that it kills: this SIGKILL came from elsewhere
+  if (termination.reason === "collateral" || termination.signal === "SIGKILL") {
+    return new RetryableStartError(message);
+  }
+  const shown = stderr.trim();
+  return new SandboxError(shown === "" ? message : `${message}: ${shown}`, { cause });
 }

@@ -1,6 +1,6 @@
 import { abortable } from "../async/abort.ts";
 import { SerialQueue } from "../async/semaphore.ts";
-import { SessionClosedError } from "../errors.ts";
+import { ArgumentRangeError, GuestFileError, SessionClosedError } from "../errors.ts";
 import type {
   ExecOptions,
   ExecResult,
@@ -10,15 +10,13 @@ import type {
   ShellResult,
 } from "./exec.ts";
 import { checkContents, checkExec, checkPath, checkResetMode, checkSeed, checkShell } from "./exec_check.ts";
-import { execResult } from "./exec_result.ts";
+import { execResult, shellResult } from "./exec_result.ts";
 import { type ExecEnd, execRequest, ExecRun } from "./exec_run.ts";
-import { getFile, getFiles, putFile } from "./guest_files.ts";
 import { parseResult, parseShellResult } from "./guest_frames.ts";
-import type { GuestLink } from "./guest_link.ts";
-import type { Layer } from "./layer.ts";
-import type { Profile } from "./profile.ts";
-import { FrameKind } from "./protocol.ts";
-import { shellResult } from "./shell_result.ts";
+import { type GuestLink, GuestRefusal } from "./guest_link.ts";
+import type { Profile } from "./profile/profile.ts";
+import type { Layer } from "./profile/schema.ts";
+import { FrameKind, MAX_FRAME_BYTES } from "./protocol.ts";
 
 /** Where a session gets its interpreters: a {@linkcode Sandbox}. */
 export interface LinkSource {
@@ -72,7 +70,7 @@ export class Session implements PythonSession {
     checkPath(path);
     checkContents(path, contents);
     await this.#enqueue(async () => {
-      const link = await this.#live();
+      const link = await this.#ensureLink();
       await putFile(link, path, contents);
     });
   }
@@ -81,7 +79,7 @@ export class Session implements PythonSession {
   async readFile(path: string): Promise<Uint8Array> {
     checkPath(path);
     return await this.#enqueue(async () => {
-      const link = await this.#live();
+      const link = await this.#ensureLink();
       return await getFile(link, path);
     });
   }
@@ -104,14 +102,14 @@ export class Session implements PythonSession {
     this.#disposed = true;
     this.#onDispose();
     const link = await this.#link.catch(() => undefined); // one that never started is gone already
-    link?.lose({ reason: "closed", message: "the session was disposed" });
+    link?.fail({ reason: "closed", message: "the session was disposed" });
     await this.#queue.whenIdle();
   }
 
   async #exec(code: string, options: ExecOptions): Promise<ExecResult> {
     const { limits } = this.#source.profile;
     const { timeoutMs = limits.timeoutMs } = options;
-    const link = await this.#live();
+    const link = await this.#ensureLink();
     for (const [path, contents] of Object.entries(options.files ?? {})) {
       await putFile(link, path, contents);
     }
@@ -128,7 +126,7 @@ export class Session implements PythonSession {
   async #shell(command: string, options: ShellOptions): Promise<ShellResult> {
     const { limits, home } = this.#source.profile;
     const { timeoutMs = limits.timeoutMs, silenceMs, stdin, signal, onOutput } = options;
-    const link = await this.#live();
+    const link = await this.#ensureLink();
     const run = new ExecRun(link, {
       signal,
       onOutput,
@@ -162,7 +160,7 @@ export class Session implements PythonSession {
   }
 
   /** The interpreter that runs now, or a fresh one in its place. */
-  async #live(): Promise<GuestLink> {
+  async #ensureLink(): Promise<GuestLink> {
     const link = await this.#link.catch(() => undefined); // one that did not start is tried again
     if (link?.alive) return link;
     if (link) this.#lost();
@@ -183,7 +181,7 @@ export class Session implements PythonSession {
 
   async #replace(): Promise<void> {
     const link = await this.#link.catch(() => undefined); // one that never started needs no end
-    link?.lose({ reason: "closed", message: "the session was reset" });
+    link?.fail({ reason: "closed", message: "the session was reset" });
     this.#link = this.#open();
     await this.#link;
   }
@@ -220,4 +218,66 @@ export class Session implements PythonSession {
   #requireUsable(): void {
     if (this.#disposed) throw new SessionClosedError("Cannot use session as it is disposed");
   }
+}
+
+const encoder = new TextEncoder();
+
+/**
+ * Writes one file of an interpreter's.
+ *
+ * @throws {ArgumentRangeError} when it has more bytes than can be sent.
+ * @throws {GuestFileError} with the guest's message when it refuses.
+ */
+export async function putFile(link: GuestLink, path: string, contents: Uint8Array | string): Promise<void> {
+  const name = encoder.encode(path);
+  const bytes = typeof contents === "string" ? encoder.encode(contents) : contents;
+  const payload = new Uint8Array(2 + name.length + bytes.length);
+  new DataView(payload.buffer).setUint16(0, name.length, true);
+  if (payload.length > MAX_FRAME_BYTES) {
+    throw new ArgumentRangeError(
+      `Cannot write '${path}' as it must be at most ${MAX_FRAME_BYTES} bytes: it has ${bytes.length}`,
+    );
+  }
+  payload.set(name, 2);
+  payload.set(bytes, 2 + name.length);
+  try {
+    await link.request(FrameKind.put, payload);
+  } catch (cause) {
+    if (!(cause instanceof GuestRefusal)) throw cause;
+    throw new GuestFileError(`Cannot write '${path}' as ${cause.message}`, {
+      code: "file_unwritable",
+      cause,
+    });
+  }
+}
+
+/**
+ * Reads one file of an interpreter's.
+ *
+ * @throws {GuestFileError} with the guest's message when it refuses.
+ */
+export async function getFile(link: GuestLink, path: string): Promise<Uint8Array> {
+  try {
+    return await link.request(FrameKind.get, path);
+  } catch (cause) {
+    if (!(cause instanceof GuestRefusal)) throw cause;
+    const code = cause.isMissingFile ? "file_not_found" : "file_unreadable";
+    throw new GuestFileError(`Cannot read '${path}' as ${cause.message}`, { code, cause });
+  }
+}
+
+/** Reads files; those that are missing are left out. */
+export async function getFiles(
+  link: GuestLink,
+  paths: readonly string[],
+): Promise<Record<string, Uint8Array>> {
+  const files: Record<string, Uint8Array> = {};
+  for (const path of paths) {
+    try {
+      files[path] = await getFile(link, path);
+    } catch {
+      if (!link.alive) break; // no other can be had any more
+    }
+  }
+  return files;
 }

@@ -1,5 +1,5 @@
 import { errorMessage } from "../errors.ts";
-import type { HostTool } from "./host_tool.ts";
+import type { HostTool } from "./exec.ts";
 import { deeperThan, MAX_CALL, parseCall } from "./guest_frames.ts";
 
 /** Deeper than any honest argument. */

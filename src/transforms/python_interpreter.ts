@@ -4,7 +4,7 @@ import type { Observation, Step } from "../envs/env.ts";
 import { answeredStep, stepReply } from "../envs/tool_step.ts";
 import { SandboxError } from "../errors.ts";
 import { messageText } from "../message.ts";
-import { acquireWithin } from "../sandbox/acquire_within.ts";
+import { acquireWithin } from "../sandbox/pool.ts";
 import type { ExecResult, PythonSession, SessionLease, SessionPool } from "../sandbox/exec.ts";
 import { pythonBlocks } from "../tools/python_blocks.ts";
 import { resultRecord } from "../tools/result_record.ts";

@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { assertEquals } from "@std/assert";
 import { isAlive } from "../../bench/processes.ts";
-import { detectLayers } from "../../src/sandbox/layers.ts";
+import { detectLayers } from "../../src/sandbox/process/layers.ts";
 
 const SERVING = new URL("../../bench/serving.ts", import.meta.url);
 const reports = await detectLayers();

@@ -1,14 +1,14 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { type BaseImage, baseImage } from "../../src/sandbox/base_image.ts";
-import { SUPERVISOR } from "../../src/sandbox/base_image_build.ts";
-import { Child, type ChildEnd } from "../../src/sandbox/child.ts";
-import { childCommand, childEnvironment } from "../../src/sandbox/command.ts";
-import type { GuestModule } from "../../src/sandbox/guest_sources.ts";
-import { activeLayers, detectLayers, type Layer } from "../../src/sandbox/layers.ts";
-import { loadProfile, type Profile } from "../../src/sandbox/profile.ts";
+import { type BaseImage, baseImage } from "../../src/sandbox/image/base_image.ts";
+import { SUPERVISOR } from "../../src/sandbox/image/image_build.ts";
+import { Child, type ChildEnd } from "../../src/sandbox/process/child.ts";
+import { childCommand, childEnvironment } from "../../src/sandbox/process/command.ts";
+import type { GuestModule } from "../../src/sandbox/image/guest_sources.ts";
+import { activeLayers, detectLayers, type Layer } from "../../src/sandbox/process/layers.ts";
+import { loadProfile, type Profile } from "../../src/sandbox/profile/profile.ts";
 import { decodeLost, FrameKind } from "../../src/sandbox/protocol.ts";
-import { watchProcess } from "../../src/sandbox/watchdog.ts";
+import { watchProcess } from "../../src/sandbox/process/watchdog.ts";
 import type { Payload } from "./payloads.ts";
 
 /** What one attack told of itself: `denied …`, `nothing`, or `GOT …`. */

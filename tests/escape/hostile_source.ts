@@ -1,7 +1,7 @@
-import { Child } from "../../src/sandbox/child.ts";
+import { Child } from "../../src/sandbox/process/child.ts";
 import { GuestLink, terminationOf } from "../../src/sandbox/guest_link.ts";
-import type { Layer } from "../../src/sandbox/layers.ts";
-import type { Profile } from "../../src/sandbox/profile.ts";
+import type { Layer } from "../../src/sandbox/process/layers.ts";
+import type { Profile } from "../../src/sandbox/profile/profile.ts";
 import { encodeFrame, FrameKind } from "../../src/sandbox/protocol.ts";
 import type { LinkSource } from "../../src/sandbox/session.ts";
 
@@ -50,7 +50,7 @@ export class HostileSource implements LinkSource, AsyncDisposable {
     const env = { DENO_DIR: "/proc/nope", DENO_NO_UPDATE_CHECK: "1" };
     const child: Child = new Child({ program: Deno.execPath(), args, env }, (frame) => link.receive(frame));
     const link = new GuestLink(child, SESSION, { kill: () => child.kill() });
-    child.ended.then((end) => link.lose(terminationOf(end)));
+    child.ended.then((end) => link.fail(terminationOf(end)));
     this.#children.push(child);
     link.send(FrameKind.open, "{}");
     await link.opened;

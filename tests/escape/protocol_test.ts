@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes, assertThrows } from "@std/assert";
 import { parseCall, parseResult } from "../../src/sandbox/guest_frames.ts";
-import { parseProfile, type Profile } from "../../src/sandbox/profile.ts";
+import { parseProfile, type Profile } from "../../src/sandbox/profile/profile.ts";
 import {
   encodeFrame,
   encodeLost,

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { linkModules } from "../../src/sandbox/guest/assets.ts";
-import { workerModules } from "../../src/sandbox/guest_sources.ts";
+import { workerModules } from "../../src/sandbox/image/guest_sources.ts";
 
 /** JavaScript that would make code of a text, or Wasm of bytes, in a process whose V8 was told to forbid neither. */
 const ATTEMPTS: Readonly<Record<string, string>> = {
@@ -41,7 +41,7 @@ const ATTEMPTS: Readonly<Record<string, string>> = {
     }`,
   "a realm of its own": `return new ShadowRealm().evaluate("7");`,
   "a module of Wasm": `
-    takeWasm();
+    removeWasmConstructors();
     const bytes = new Uint8Array([0, 97, 115, 109, 1, 0, 0, 0]);
     for (const make of ["Module", "Instance", "Memory"]) try { return new WebAssembly[make](bytes); } catch { /* the next */ }
     return await (WebAssembly.compile ?? WebAssembly.instantiate)?.(bytes);`,
@@ -60,7 +60,7 @@ for (const [name, code] of Object.entries(ATTEMPTS)) {
 /** Runs JavaScript in an emptied realm; it has no voice but memory that is shared. */
 async function told(code: string): Promise<string> {
   const realm = workerModules().filter(({ name }) => name === "realm.ts");
-  const source = `import { kept, takeWasm } from "./realm.ts";
+  const source = `import { kept, removeWasmConstructors } from "./realm.ts";
 const { words, bytes } = await kept.message;
 let text = "nothing";
 try {

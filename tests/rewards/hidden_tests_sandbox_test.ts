@@ -4,7 +4,7 @@ import { History } from "../../src/history.ts";
 import type { Score } from "../../src/rewards/grader.ts";
 import { hiddenTests } from "../../src/rewards/hidden_tests.ts";
 import { candidateProgram } from "../../src/rewards/hidden_tests/candidate_program.ts";
-import { isPlainData } from "../../src/sandbox/apart/plain_data.ts";
+import { isPlainData } from "../../src/sandbox/isolated/callee.ts";
 import { bad, FakePool, ok } from "../fake_pool.ts";
 import { limited } from "../sandbox/started.ts";
 import { HANG_MS } from "../deadline.ts";

@@ -1,6 +1,6 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { GRADERS, makeGrader, testProfile } from "../../src/rewards/registry.ts";
-import { loadProfile } from "../../src/sandbox/profile.ts";
+import { loadProfile } from "../../src/sandbox/profile/profile.ts";
 
 const NO_POOLS = {
   pool: () => {

@@ -1,9 +1,12 @@
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
-import { childCommand, type ChildCommandOptions, childEnvironment } from "../../src/sandbox/command.ts";
-import { type Layer, LAYERS } from "../../src/sandbox/layer.ts";
-import { detectLayers } from "../../src/sandbox/layers.ts";
-import { loadProfile, parseProfile } from "../../src/sandbox/profile.ts";
-import { shippedProfiles } from "../../src/sandbox/profile_file.ts";
+import {
+  childCommand,
+  type ChildCommandOptions,
+  childEnvironment,
+} from "../../src/sandbox/process/command.ts";
+import { type Layer, LAYERS } from "../../src/sandbox/profile/schema.ts";
+import { detectLayers } from "../../src/sandbox/process/layers.ts";
+import { loadProfile, parseProfile, shippedProfiles } from "../../src/sandbox/profile/profile.ts";
 
 function options(...layers: Layer[]): ChildCommandOptions {
   return {

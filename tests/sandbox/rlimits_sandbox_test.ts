@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { rlimitScript } from "../../src/sandbox/rlimits.ts";
+import { rlimitScript } from "../../src/sandbox/process/command.ts";
 
 const RLIMITS = { dataKib: 1_743_696, openFiles: 64, cpuSeconds: 604_800 };
 

@@ -1,8 +1,8 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes, assertThrows } from "@std/assert";
 import { z } from "zod";
-import { hostTool } from "../../src/sandbox/host_tool.ts";
+import { hostTool } from "../../src/sandbox/exec.ts";
 import { SandboxPool } from "../../src/sandbox/pool.ts";
-import { loadProfile } from "../../src/sandbox/profile.ts";
+import { loadProfile } from "../../src/sandbox/profile/profile.ts";
 import { Sandbox } from "../../src/sandbox/sandbox.ts";
 import type { Session } from "../../src/sandbox/session.ts";
 

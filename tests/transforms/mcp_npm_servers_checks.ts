@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { ChatEnv } from "../../src/envs/chat_env.ts";
 import { replyAction } from "../../src/envs/env.ts";
-import { detectLayers } from "../../src/sandbox/layers.ts";
+import { detectLayers } from "../../src/sandbox/process/layers.ts";
 import type { McpServer } from "../../src/tools/mcp/mcp_server.ts";
 import { MCPToolTransform } from "../../src/transforms/mcp_tool_transform.ts";
 import { TransformedEnv } from "../../src/transforms/transformed_env.ts";

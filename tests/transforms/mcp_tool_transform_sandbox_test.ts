@@ -4,7 +4,7 @@ import { z } from "zod";
 import { ChatEnv } from "../../src/envs/chat_env.ts";
 import { replyAction, type Step } from "../../src/envs/env.ts";
 import { McpError } from "../../src/errors.ts";
-import { detectLayers } from "../../src/sandbox/layers.ts";
+import { detectLayers } from "../../src/sandbox/process/layers.ts";
 import { McpClients, type McpClientsOptions } from "../../src/tools/mcp/mcp_clients.ts";
 import type { McpServer } from "../../src/tools/mcp/mcp_server.ts";
 import { xmlCalls } from "../../src/tools/xml_calls.ts";

@@ -3,7 +3,7 @@ import { ChatEnv } from "../../src/envs/chat_env.ts";
 import { replyAction, type Step } from "../../src/envs/env.ts";
 import type { SessionPool } from "../../src/sandbox/exec.ts";
 import { SandboxPool } from "../../src/sandbox/pool.ts";
-import { loadProfile } from "../../src/sandbox/profile.ts";
+import { loadProfile } from "../../src/sandbox/profile/profile.ts";
 import { PythonInterpreter, type PythonInterpreterOptions } from "../../src/transforms/python_interpreter.ts";
 import { TransformedEnv } from "../../src/transforms/transformed_env.ts";
 import { CountingPool } from "../counting_pool.ts";

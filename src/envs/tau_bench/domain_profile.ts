@@ -1,4 +1,4 @@
-import { parseProfile, type Profile } from "../../sandbox/profile.ts";
+import { parseProfile, type Profile } from "../../sandbox/profile/profile.ts";
 import type { CheckoutDomain } from "./checkout.ts";
 import domainSource from "./guest/desk.py" with { type: "text" };
 import standInSource from "./guest/stand_ins.py" with { type: "text" };

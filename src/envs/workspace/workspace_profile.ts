@@ -1,4 +1,4 @@
-import { loadProfile, parseProfile, type Profile } from "../../sandbox/profile.ts";
+import { loadProfile, parseProfile, type Profile } from "../../sandbox/profile/profile.ts";
 import { COMMANDS_PRELOAD } from "./commands/commands_preload.ts";
 import { AGENT_HOME, WORKSPACE } from "./workspace_place.ts";
 import type { WorkspaceTask } from "./workspace_task.ts";

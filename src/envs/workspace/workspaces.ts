@@ -1,4 +1,4 @@
-import { loadProfile, type Profile } from "../../sandbox/profile.ts";
+import { loadProfile, type Profile } from "../../sandbox/profile/profile.ts";
 import { SandboxPool } from "../../sandbox/pool.ts";
 import type { AgentConfig } from "./agent_config.ts";
 import { agentOf } from "./config/agent_tools.ts";

@@ -1,5 +1,4 @@
-import { Callee, type CalleeReply } from "../../sandbox/apart/callee.ts";
-import { definingModules, moduleCall } from "../../sandbox/apart/python_code.ts";
+import { Callee, type CalleeReply, definingModules, moduleCall } from "../../sandbox/isolated/callee.ts";
 import type { PythonSession } from "../../sandbox/exec.ts";
 import source from "./candidate.py" with { type: "text" };
 import prompt from "./prompt.py" with { type: "text" };

@@ -1,7 +1,6 @@
 import { z } from "zod";
-import { definingModules, moduleCall } from "../../sandbox/apart/python_code.ts";
-import type { ExecResult, PythonSession } from "../../sandbox/exec.ts";
-import { hostTool } from "../../sandbox/host_tool.ts";
+import { definingModules, moduleCall } from "../../sandbox/isolated/callee.ts";
+import { type ExecResult, hostTool, type PythonSession } from "../../sandbox/exec.ts";
 import type { Candidate } from "./candidate.ts";
 import prompt from "./prompt.py" with { type: "text" };
 import type { TestProblem } from "./test_problem.ts";

@@ -55,7 +55,7 @@ export function loadAssets(plan: BootPlan): Assets {
   const code = [addFile(urls, "pyodide.asm.mjs", plan.factory)];
   const workerUrl = linkModules(urls, plan.modules);
   if (!plan.shell) return { workerUrl, rest: loadRest(plan, code) };
-  code.push(addFile(urls, "just_bash.ts", plan.shell.engine));
+  code.push(addFile(urls, "engine.ts", plan.shell.engine));
   const shellUrl = linkModules(urls, plan.shell.modules);
   return { workerUrl, rest: loadRest(plan, code).then((rest) => ({ ...rest, shellUrl })) };
 }

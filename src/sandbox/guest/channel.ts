@@ -1,6 +1,5 @@
 import { encodeFrame, FRAME_HEAD_BYTES, type FrameKind, payloadLength, writeFrameHead } from "../protocol.ts";
-import { dieWhenTold } from "./kill_switch.ts";
-import { Ring } from "./ring.ts";
+import { Ring, throwIfKilled } from "./ring.ts";
 
 /** The worker's end of its two rings: whole frames, blocking. */
 export class Channel {
@@ -28,7 +27,7 @@ export class Channel {
   wait(ms: number, now: () => number): boolean {
     const end = now() + ms;
     for (;;) {
-      dieWhenTold(this.#interrupt);
+      throwIfKilled(this.#interrupt);
       if (this.#incoming.available() > 0) return true;
       const left = end - now();
       if (left <= 0 || this.#interrupt[0] !== 0) return false;
@@ -40,25 +39,25 @@ export class Channel {
   pause(ms: number, now: () => number): void {
     const end = now() + ms;
     for (let left = ms; left > 0 && this.#interrupt[0] === 0; left = end - now()) {
-      this.#incoming.rest(Math.min(left, 50));
+      this.#incoming.waitNotify(Math.min(left, 50));
     }
-    dieWhenTold(this.#interrupt);
+    throwIfKilled(this.#interrupt);
   }
 
   /** Sends one frame and waits while there is no room. */
   send(kind: FrameKind, payload: Uint8Array): void {
     this.#outgoing.write(encodeFrame(kind, 0, payload));
-    this.#outgoing.call();
+    this.#outgoing.notify();
   }
 
   /**
    * Sends the bytes from `start` to `end` as one frame that the supervisor may leave where it is for a moment. It
    * is there for the supervisor at once all the same, whatever becomes of this worker.
    */
-  sendSoon(kind: FrameKind, bytes: Uint8Array, start: number, end: number): void {
+  sendBuffered(kind: FrameKind, bytes: Uint8Array, start: number, end: number): void {
     writeFrameHead(this.#head, { payloadBytes: end - start, session: 0, kind });
     this.#outgoing.write(this.#head);
     this.#outgoing.write(bytes, start, end);
-    this.#outgoing.callIfDue();
+    this.#outgoing.notifyIfDue();
   }
 }

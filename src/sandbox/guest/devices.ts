@@ -144,7 +144,7 @@ export class Devices {
     const room = Math.max(0, this.#limits.outputBytes - this.#written);
     if (end - start > room) this.truncated = true;
     const cut = Math.min(end, start + room);
-    if (cut > start) this.#channel.sendSoon(kind, bytes, start, cut);
+    if (cut > start) this.#channel.sendBuffered(kind, bytes, start, cut);
   }
 
   /** Keeps a copy for the shell, while it is not yet a flood. */

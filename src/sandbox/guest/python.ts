@@ -1,10 +1,7 @@
-import { limitCalls } from "./call_limits.ts";
-import { Closures } from "./closures.ts";
+import { Closures, limitCalls, stripJsBridge } from "./call_guard.ts";
 import type { EmscriptenModule, FileSystem, ModuleFactory, Pointer, PythonExports } from "./emscripten.ts";
-import { withoutBridge } from "./kept_calls.ts";
-import { dieWhenTold } from "./kill_switch.ts";
-import { mountReadOnly } from "./read_only_files.ts";
-import type { ReadOnlyTree } from "./read_only_files.ts";
+import { throwIfKilled } from "./ring.ts";
+import { mountReadOnly, type ReadOnlyTree } from "./read_only_files.ts";
 
 const PAGE_BYTES = 65536;
 const OS_PAGE_BYTES = 4096;
@@ -136,7 +133,7 @@ export function instantiator(
     instantiate(imports, done) {
       const { env = {} } = imports;
       for (const name of Object.keys(env)) hidden.push(() => Reflect.deleteProperty(env, name));
-      const called = closures.watch(options.runInitializers ? imports : withoutBridge(imports));
+      const called = closures.watch(options.runInitializers ? imports : stripJsBridge(imports));
       const complete = limitCalls(completeImports(called, assets.interrupt), heap);
       WebAssembly.instantiate(assets.module, complete).then((instance) => {
         exports = instance.exports as unknown as PythonExports;
@@ -176,7 +173,7 @@ function completeImports(imports: WebAssembly.Imports, interrupt: Uint8Array): W
       Jsv_GetError_import: () => mark,
       JsvError_Check: (value: unknown) => value === mark,
       emscripten_get_now() {
-        dieWhenTold(interrupt);
+        throwIfKilled(interrupt);
         return now();
       },
     },

@@ -90,7 +90,7 @@ function emptyRealm(): Kept {
     scope.addEventListener("message", (event) => resolve(event.data), { once: true });
   });
   deleteGlobals((key) => KEPT.has(key) || key === EVENT_DOOR || typeof key === "symbol");
-  takeCompilers();
+  removeCodeGen();
   return {
     message: message.finally(() => deleteGlobals((key) => KEPT.has(key))),
     now: () => clock.now(),
@@ -127,7 +127,7 @@ function deleteGlobals(keeps: (key: PropertyKey) => boolean): void {
  * Puts what only throws in the place of the constructors that make a function of a text. With `eval` deleted nothing
  * else does, so that this realm compiles no text, and so imports nothing, also where no flag of V8 forbids it.
  */
-function takeCompilers(): void {
+function removeCodeGen(): void {
   function Refused(): never {
     throw new EvalError("no code is made of texts here");
   }
@@ -143,7 +143,7 @@ function takeCompilers(): void {
  * Takes away what makes Wasm of bytes, when all that a session needs is made: a library that Python brings along
  * would be bound by nothing that the interpreter's own module is bound by.
  */
-export function takeWasm(): void {
+export function removeWasmConstructors(): void {
   const { Module, Instance, Memory, Table } = WebAssembly;
   for (const { prototype } of [Module, Instance, Memory, Table]) {
     Reflect.deleteProperty(prototype, "constructor");

@@ -22,7 +22,7 @@ export class Ring {
   readonly #bytes: Uint8Array<SharedArrayBuffer>;
   readonly #mask: number;
   /** Bytes written since the last call. */
-  #untold = 0;
+  #unnotified = 0;
 
   constructor(buffer: SharedArrayBuffer) {
     this.buffer = buffer;
@@ -69,13 +69,13 @@ export class Ring {
 
   /** Blocks until all from `start` to `end` is written, of which the reader need not hear yet. Worker only. */
   write(source: Uint8Array, start = 0, end: number = source.length): void {
-    this.#untold += end - start;
+    this.#unnotified += end - start;
     for (let done = start; done < end;) {
       const seen = Atomics.load(this.#words, READ);
       const count = this.writeSome(source, done, end);
       done += count;
       if (count > 0) continue;
-      this.call();
+      this.notify();
       Atomics.wait(this.#words, READ, seen);
     }
   }
@@ -96,22 +96,22 @@ export class Ring {
     if (this.available() === 0) Atomics.wait(this.#words, CALLS, seen, ms);
   }
 
-  /** Blocks for at most `ms`, or until {@linkcode Ring.call}. Worker only. */
-  rest(ms: number): void {
+  /** Blocks for at most `ms`, or until {@linkcode Ring.notify}. Worker only. */
+  waitNotify(ms: number): void {
     Atomics.wait(this.#words, CALLS, this.seen("calls"), ms);
   }
 
   /** Calls the reader. */
-  call(): void {
-    this.#untold = 0;
+  notify(): void {
+    this.#unnotified = 0;
     Atomics.store(this.#words, ASLEEP, 0);
     Atomics.add(this.#words, CALLS, 1);
     Atomics.notify(this.#words, CALLS);
   }
 
   /** Calls the reader if it sleeps, or if otherwise the ring would soon be full. */
-  callIfDue(): void {
-    if (this.#untold > this.#bytes.length / 2 || Atomics.load(this.#words, ASLEEP) !== 0) this.call();
+  notifyIfDue(): void {
+    if (this.#unnotified > this.#bytes.length / 2 || Atomics.load(this.#words, ASLEEP) !== 0) this.notify();
   }
 
   /** Has the writer call for the next byte; says whether there is nothing to be read before. */
@@ -127,7 +127,7 @@ export class Ring {
 
   /** Wakes whoever waits at either end, without anything to read or any room. */
   wake(): void {
-    this.call();
+    this.notify();
     Atomics.notify(this.#words, READ);
   }
 
@@ -155,4 +155,15 @@ export class Ring {
     this.#bytes.set(source.subarray(start, start + first), at);
     this.#bytes.set(source.subarray(start + first, start + count), 0);
   }
+}
+
+/**
+ * Where in the bytes of a session's interrupt the order to end stands: nothing in the guest takes it back, as
+ * Python does with an interrupt that it has heard.
+ */
+export const KILL_SWITCH = 1;
+
+/** Throws when the session was told to end at once. What it throws is nothing that Python could catch. */
+export function throwIfKilled(interrupt: Uint8Array): void {
+  if (interrupt[KILL_SWITCH] !== 0) throw new Error("it was told to end at once");
 }

@@ -2,31 +2,30 @@ import { DoneStatus, FrameKind, join, MAX_FRAME_BYTES } from "../protocol.ts";
 import type { Channel } from "./channel.ts";
 import { type Devices, textBytes } from "./devices.ts";
 import type { Entropy } from "./entropy.ts";
-import { type HeapImage, type Python, writeImage } from "./python.ts";
+import type { HeapImage, Python } from "./python.ts";
+import { Rewind } from "./rewind.ts";
 import { SessionFiles } from "./session_files.ts";
-import type { Shell, ShellParts, ShellRequest } from "./shell.ts";
-import type { ProgramEnd, ProgramRequest } from "./shell_programs.ts";
-import type { Route } from "./shell_terminal.ts";
-import { isMissingFile, thrownText } from "./thrown_text.ts";
+import type { Shell, ShellParts, ShellRequest } from "./shell/shell.ts";
+import type { ProgramEnd, ProgramRequest } from "./shell/programs.ts";
+import type { Route } from "./shell/terminal.ts";
+import { isMissingFile, thrownText } from "./errno.ts";
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
-/** A heap never shrinks: one this many times the image is given up for a fresh one. */
-const MAX_REWIND_FACTOR = 4;
 
 /** The frames of one session, answered one after the other until the interpreter is lost. */
 export class Session {
   readonly #parts: SessionParts;
   readonly #files: SessionFiles;
-  readonly #stackPointer: number;
+  readonly #rewindable: Rewind;
   readonly #shell: Shell | undefined;
 
   constructor(parts: SessionParts) {
     this.#parts = parts;
     this.#shell = parts.startShell?.((request, route) => this.#runProgram(request, route));
+    this.#rewindable = new Rewind(parts);
     this.#files = new SessionFiles(parts.python.fs, parts.home);
     this.#files.openStandard();
-    this.#stackPointer = Number(parts.python.exports.__stack_pointer.value);
   }
 
   /** Serves until it is told to close; when the interpreter fails, that error is thrown on. */
@@ -91,14 +90,7 @@ export class Session {
   }
 
   #rewind(payload: Uint8Array): void {
-    const { python, image } = this.#parts;
-    if (python.exports.memory.buffer.byteLength > MAX_REWIND_FACTOR * image.heapBytes) {
-      throw new Error("the heap has grown too large to be worth a rewind");
-    }
-    this.#files.restore();
-    python.closures.freeAll();
-    writeImage(python, image, { fresh: false });
-    python.exports.__stack_pointer.value = this.#stackPointer;
+    this.#rewindable.run();
     this.#files.openStandard();
     this.#shell?.reset();
     this.seed((JSON.parse(decoder.decode(payload)) as { seed?: number }).seed);

@@ -1,5 +1,5 @@
 /** One session: an interpreter in a realm of its own, driven frame by frame. */
-import { defineGlobals, kept, takeWasm } from "./realm.ts";
+import { defineGlobals, kept, removeWasmConstructors } from "./realm.ts";
 import createModule from "pyodide/pyodide.asm.mjs";
 import { encodeLost, FrameKind, HOME } from "../protocol.ts";
 import { buildImage, type ImagePlan } from "./build.ts";
@@ -11,8 +11,8 @@ import { limitFiles, limitStreams } from "./file_quota.ts";
 import { type HeapImage, type PythonAssets, restorePython } from "./python.ts";
 import type { ReadOnlyTree } from "./read_only_files.ts";
 import { Session } from "./session.ts";
-import type { Shell, ShellParts } from "./shell.ts";
-import { exitCodeOf, thrownText } from "./thrown_text.ts";
+import type { Shell, ShellParts } from "./shell/shell.ts";
+import { exitCodeOf, thrownText } from "./errno.ts";
 
 /** Everything a worker is given, in its one message. */
 export interface WorkerStart {
@@ -91,9 +91,9 @@ function lost(reason: unknown): void {
 async function serve(assets: PythonAssets, image: HeapImage): Promise<void> {
   const [python, shell] = await Promise.all([
     restorePython(assets, image),
-    start.shellUrl ? import(start.shellUrl) as Promise<typeof import("./shell.ts")> : undefined,
+    start.shellUrl ? import(start.shellUrl) as Promise<typeof import("./shell/shell.ts")> : undefined,
   ]);
-  if (start.ownModuleOnly) takeWasm();
+  if (start.ownModuleOnly) removeWasmConstructors();
   const devices = new Devices(channel, { ...start.limits, now: kept.now, interrupt });
   devices.install(python.fs);
   limitFiles(python.fs, start.limits.fileBytes);
@@ -118,7 +118,7 @@ async function serve(assets: PythonAssets, image: HeapImage): Promise<void> {
 }
 
 function startShell(
-  { Shell }: typeof import("./shell.ts"),
+  { Shell }: typeof import("./shell/shell.ts"),
   parts: { fs: FileSystem; home: string; devices: Devices; runPython: ShellParts["python"] },
 ): Shell {
   const { fs, home, devices, runPython: python } = parts;

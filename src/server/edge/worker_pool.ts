@@ -1,7 +1,7 @@
 import { testProfile } from "../../rewards/registry.ts";
 import type { SessionPool } from "../../sandbox/exec.ts";
-import { parseProfile } from "../../sandbox/profile.ts";
-import { WorkerSandbox } from "../../sandbox/worker_sandbox.ts";
+import { parseProfile } from "../../sandbox/profile/profile.ts";
+import { WorkerSandbox } from "../../sandbox/in_worker/worker_sandbox.ts";
 import tools from "../../../sandboxes/tools.jsonc" with { type: "text" };
 
 /** Two for each grade, and as many that are being replaced or are ending. */

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { errorMessage, SandboxError, ToolError } from "../../errors.ts";
-import { Child } from "../../sandbox/child.ts";
-import type { DenoCommand } from "../../sandbox/deno_program.ts";
+import { Child } from "../../sandbox/process/child.ts";
+import type { DenoCommand } from "../../sandbox/process/deno_program.ts";
 import { terminationOf } from "../../sandbox/guest_link.ts";
 import { type Frame, FrameKind } from "../../sandbox/protocol.ts";
 

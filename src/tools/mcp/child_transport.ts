@@ -4,7 +4,7 @@ import {
   serializeMessage,
   type Transport,
 } from "@modelcontextprotocol/client";
-import type { DenoCommand } from "../../sandbox/deno_program.ts";
+import type { DenoCommand } from "../../sandbox/process/deno_program.ts";
 import { messageLines } from "./message_lines.ts";
 
 /** Time that a server has to exit after its stdin is closed, in milliseconds. Then it is killed. */

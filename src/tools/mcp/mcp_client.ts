@@ -1,7 +1,7 @@
 import type { Tool as McpTool } from "@modelcontextprotocol/client";
 import { abortable } from "../../async/abort.ts";
 import { errorMessage, McpError, ToolError } from "../../errors.ts";
-import type { Layer } from "../../sandbox/layer.ts";
+import type { Layer } from "../../sandbox/profile/schema.ts";
 import { isUnknownSession, McpConnection } from "./mcp_connection.ts";
 import type { McpServer } from "./mcp_server.ts";
 import { mcpText } from "./mcp_text.ts";

@@ -1,7 +1,7 @@
 import { requireTimeout } from "../../async/abort.ts";
 import { McpError } from "../../errors.ts";
-import type { Layer } from "../../sandbox/layer.ts";
-import { detectLayers, type LayerReport } from "../../sandbox/layers.ts";
+import type { Layer } from "../../sandbox/profile/schema.ts";
+import { detectLayers, type LayerReport } from "../../sandbox/process/layers.ts";
 import type { Tool } from "../tool.ts";
 import { McpClient } from "./mcp_client.ts";
 import { type McpServer, requireServers } from "./mcp_server.ts";

@@ -1,4 +1,4 @@
-import { grantFlags, type Grants } from "../../sandbox/grants.ts";
+import { grantFlags, type Grants } from "../../sandbox/process/grants.ts";
 
 /**
  * An MCP server that runs as a program with all permissions of the current user and talks over stdin and

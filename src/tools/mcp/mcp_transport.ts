@@ -1,9 +1,13 @@
 import type { Transport } from "@modelcontextprotocol/client";
 import { resolve } from "node:path";
-import { requireOwnModules } from "../../sandbox/own_modules.ts";
-import { setprivPrefix } from "../../sandbox/command.ts";
-import { type DenoCommand, denoCommand, fetchModules } from "../../sandbox/deno_program.ts";
-import type { Layer } from "../../sandbox/layer.ts";
+import {
+  type DenoCommand,
+  denoCommand,
+  fetchModules,
+  requireOwnModules,
+} from "../../sandbox/process/deno_program.ts";
+import { setprivPrefix } from "../../sandbox/process/command.ts";
+import type { Layer } from "../../sandbox/profile/schema.ts";
 import { ChildTransport } from "./child_transport.ts";
 import { HttpTransport } from "./http_transport.ts";
 import type { McpCommand, McpModule, McpServer } from "./mcp_server.ts";

@@ -2,7 +2,7 @@ import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { dirname, join } from "node:path";
 import { McpError, SandboxError } from "../../../src/errors.ts";
 import { ChatEnv } from "../../../src/envs/chat_env.ts";
-import { detectLayers } from "../../../src/sandbox/layers.ts";
+import { detectLayers } from "../../../src/sandbox/process/layers.ts";
 import { toolFile } from "../../../src/tools/file/tool_file.ts";
 import { MCPToolTransform } from "../../../src/transforms/mcp_tool_transform.ts";
 import { TransformedEnv } from "../../../src/transforms/transformed_env.ts";

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { SandboxError } from "../../../src/errors.ts";
-import type { Grants } from "../../../src/sandbox/grants.ts";
-import { detectLayers } from "../../../src/sandbox/layers.ts";
+import type { Grants } from "../../../src/sandbox/process/grants.ts";
+import { detectLayers } from "../../../src/sandbox/process/layers.ts";
 import { type ToolFile, toolFile, type ToolFileOptions } from "../../../src/tools/file/tool_file.ts";
 import { childrenOf } from "../../sandbox/started.ts";
 import { answersTo, stepWithTools } from "../play_tools.ts";

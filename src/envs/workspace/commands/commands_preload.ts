@@ -1,4 +1,4 @@
-import type { Preload } from "../../../sandbox/profile.ts";
+import type { Preload } from "../../../sandbox/profile/profile.ts";
 import editor from "./guest/editor.py" with { type: "text" };
 import lint from "./guest/lint.py" with { type: "text" };
 import main from "./guest/main.py" with { type: "text" };

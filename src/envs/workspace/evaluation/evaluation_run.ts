@@ -1,7 +1,6 @@
 import { z } from "zod";
-import { definingModules, moduleCall } from "../../../sandbox/apart/python_code.ts";
-import type { ExecResult, PythonSession } from "../../../sandbox/exec.ts";
-import { type HostTool, hostTool } from "../../../sandbox/host_tool.ts";
+import { definingModules, moduleCall } from "../../../sandbox/isolated/callee.ts";
+import { type ExecResult, type HostTool, hostTool, type PythonSession } from "../../../sandbox/exec.ts";
 import type { EvaluationPlan } from "../workspace_task.ts";
 import evaluationSource from "./evaluation.py" with { type: "text" };
 import numpyStandIn from "./numpy_stand_in.py" with { type: "text" };

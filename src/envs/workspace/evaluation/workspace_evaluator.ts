@@ -1,6 +1,6 @@
 import { crossBoundary } from "../../../boundary.ts";
 import { SandboxError } from "../../../errors.ts";
-import { SessionPair } from "../../../sandbox/apart/session_pair.ts";
+import { SessionPair } from "../../../sandbox/isolated/session_pair.ts";
 import type { SessionPool } from "../../../sandbox/exec.ts";
 import type { EvaluateOptions, EvaluationOutcome, Evaluator, Submission } from "../evaluation.ts";
 import type { EvaluationPlan } from "../workspace_task.ts";

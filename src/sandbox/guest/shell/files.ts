@@ -1,0 +1,299 @@
+import type { IFileSystem } from "just-bash";
+import type { FileSystem } from "../emscripten.ts";
+import { pathError } from "../errno.ts";
+import { defineGlobals } from "../realm.ts";
+
+type Options = Parameters<IFileSystem["readFile"]>[1];
+type Contents = string | Uint8Array;
+
+const O_WRONLY_CREAT_APPEND = 0o2101;
+const PERMISSION_BITS = 0o7777;
+/** What a shell does not change: the system's own, without which no session goes on. */
+const CLOSED = /^\/(?:$|(?:dev|proc|lib|usr|bin)(?:\/|$))/;
+const ENDLESS = new Set(["/dev/zero", "/dev/random", "/dev/urandom"]);
+/** What a read of a device that has no end gives. */
+const ENDLESS_BYTES = 65_536;
+const COPY_DEPTH = 200;
+
+/** The files of the interpreter as the shell wants to see them: one tree for both. */
+export class ShellFiles implements IFileSystem {
+  readonly #fs: FileSystem;
+
+  constructor(fs: FileSystem) {
+    this.#fs = fs;
+  }
+
+  readFile(path: string, options?: Options): Promise<string> {
+    return this.#attempt("open", path, () => decode(this.#read(path), encodingOf(options)));
+  }
+
+  readFileBytes(path: string): ReturnType<NonNullable<IFileSystem["readFileBytes"]>> {
+    return this.#attempt("open", path, () => latin1(this.#read(path))) as never;
+  }
+
+  readFileBuffer(path: string): Promise<Uint8Array> {
+    return this.#attempt("open", path, () => this.#read(path));
+  }
+
+  writeFile(path: string, content: Contents, options?: Options): Promise<void> {
+    return this.#attempt("open", path, () => {
+      this.#requireDevice(path);
+      this.#fs.writeFile(path, bytesOf(content, options));
+    });
+  }
+
+  appendFile(path: string, content: Contents, options?: Options): Promise<void> {
+    return this.#attempt("open", path, () => {
+      this.#requireDevice(path);
+      const stream = this.#fs.open(path, O_WRONLY_CREAT_APPEND);
+      const bytes = bytesOf(content, options);
+      try {
+        this.#fs.write(stream, bytes, 0, bytes.length);
+      } finally {
+        this.#fs.close(stream);
+      }
+    });
+  }
+
+  exists(path: string): Promise<boolean> {
+    return this.stat(path).then(() => true, () => false);
+  }
+
+  stat(path: string): ReturnType<IFileSystem["stat"]> {
+    return this.#attempt("stat", path, () => this.#describe(this.#fs.stat(path)));
+  }
+
+  lstat(path: string): ReturnType<IFileSystem["lstat"]> {
+    return this.#attempt("lstat", path, () => this.#describe(this.#fs.lstat(path)));
+  }
+
+  mkdir(path: string, options: { recursive?: boolean } = {}): Promise<void> {
+    return this.#attempt("mkdir", path, () => {
+      if (options.recursive) this.#makeTree(path);
+      else this.#fs.mkdir(this.#open(path));
+    });
+  }
+
+  readdir(path: string): Promise<string[]> {
+    return this.#attempt("scandir", path, () => this.#list(path));
+  }
+
+  rm(path: string, options: { recursive?: boolean; force?: boolean } = {}): Promise<void> {
+    return this.#attempt("rm", path, () => {
+      if (!options.force || this.#has(path)) this.#remove(path, options.recursive === true);
+    });
+  }
+
+  cp(from: string, to: string, options: { recursive?: boolean } = {}): Promise<void> {
+    return this.#attempt("cp", from, () => {
+      if (options.recursive) this.#copyTree(from, to, COPY_DEPTH);
+      else this.#copyFile(from, to);
+    });
+  }
+
+  mv(from: string, to: string): Promise<void> {
+    return this.#attempt("mv", from, () => this.#fs.rename(this.#open(from), this.#open(to)));
+  }
+
+  resolvePath(base: string, path: string): string {
+    const names: string[] = [];
+    for (const name of (path.startsWith("/") ? path : `${base}/${path}`).split("/")) {
+      if (name === "..") names.pop();
+      else if (name !== "" && name !== ".") names.push(name);
+    }
+    return `/${names.join("/")}`;
+  }
+
+  /** Nobody needs the whole tree at once. */
+  getAllPaths(): string[] {
+    return [];
+  }
+
+  chmod(path: string, mode: number): Promise<void> {
+    return this.#attempt("chmod", path, () => this.#fs.chmod(this.#open(path), mode));
+  }
+
+  symlink(target: string, path: string): Promise<void> {
+    return this.#attempt("symlink", path, () => this.#fs.symlink(target, this.#open(path)));
+  }
+
+  /** The tree knows no hard links. */
+  link(_target: string, path: string): Promise<void> {
+    return this.#attempt("link", path, () => this.#refuse(63));
+  }
+
+  readlink(path: string): Promise<string> {
+    return this.#attempt("readlink", path, () => this.#fs.readlink(path));
+  }
+
+  realpath(path: string): Promise<string> {
+    return this.#attempt("realpath", path, () => {
+      return this.#fs.getPath(this.#fs.lookupPath(path, { follow: true }).node);
+    });
+  }
+
+  utimes(path: string, atime: Date, mtime: Date): Promise<void> {
+    return this.#attempt("utimes", path, () => {
+      this.#fs.utime(this.#open(path), atime.getTime(), mtime.getTime());
+    });
+  }
+
+  async #attempt<T>(operation: string, path: string, work: () => T): Promise<T> {
+    try {
+      return await work();
+    } catch (thrown) {
+      throw pathError(thrown, operation, path);
+    }
+  }
+
+  /** The path, when what is there may be changed. */
+  #open(path: string): string {
+    if (CLOSED.test(this.resolvePath("/", path))) this.#refuse(69);
+    return path;
+  }
+
+  /** Refuses what would make a file among the system's own; its devices may be written. */
+  #requireDevice(path: string): void {
+    if (!CLOSED.test(this.resolvePath("/", path))) return;
+    if (path === "/dev/paddock" || !this.#has(path)) this.#refuse(69);
+  }
+
+  #refuse(errno: number): never {
+    throw new this.#fs.ErrnoError(errno);
+  }
+
+  #has(path: string): boolean {
+    try {
+      this.#fs.lstat(path);
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  #read(path: string): Uint8Array {
+    const { mode } = this.#fs.stat(path);
+    if (this.#fs.isDir(mode)) this.#refuse(31);
+    if (this.#fs.isFile(mode)) return this.#fs.readFile(path);
+    if (!ENDLESS.has(path)) return new Uint8Array(0);
+    const stream = this.#fs.open(path, 0);
+    const bytes = new Uint8Array(ENDLESS_BYTES);
+    this.#fs.read(stream, bytes, 0, bytes.length);
+    this.#fs.close(stream);
+    return bytes;
+  }
+
+  #describe(
+    { mode, size, mtime, ino }: ReturnType<FileSystem["stat"]>,
+  ): Awaited<ReturnType<IFileSystem["stat"]>> {
+    const [isDirectory, isSymbolicLink] = [this.#fs.isDir(mode), this.#fs.isLink(mode)];
+    return {
+      isDirectory,
+      isSymbolicLink,
+      isFile: !isDirectory && !isSymbolicLink,
+      mode: mode & PERMISSION_BITS,
+      size,
+      mtime,
+      dev: 1,
+      ino,
+    };
+  }
+
+  #list(path: string): string[] {
+    return this.#fs.readdir(path).filter((name) => name !== "." && name !== "..").sort();
+  }
+
+  #makeTree(path: string): void {
+    let at = "";
+    for (const name of path.split("/").filter((part) => part !== "")) {
+      at += `/${name}`;
+      if (!this.#has(at)) this.#fs.mkdir(this.#open(at));
+      else if (!this.#fs.isDir(this.#fs.stat(at).mode)) this.#refuse(20);
+    }
+  }
+
+  #remove(path: string, recursive: boolean): void {
+    this.#open(path);
+    if (!this.#fs.isDir(this.#fs.lstat(path).mode)) return this.#fs.unlink(path);
+    const names = this.#list(path);
+    if (names.length > 0 && !recursive) this.#refuse(55);
+    for (const name of names) this.#remove(`${path}/${name}`, true);
+    this.#fs.rmdir(path);
+  }
+
+  #copyTree(from: string, to: string, depth: number): void {
+    const { mode } = this.#fs.lstat(from);
+    if (this.#fs.isLink(mode)) return this.#fs.symlink(this.#fs.readlink(from), this.#open(to));
+    if (!this.#fs.isDir(mode)) return this.#copyFile(from, to);
+    if (depth === 0 || `${to}/`.startsWith(`${from}/`)) this.#refuse(28);
+    this.#makeTree(to);
+    for (const name of this.#list(from)) this.#copyTree(`${from}/${name}`, `${to}/${name}`, depth - 1);
+  }
+
+  #copyFile(from: string, to: string): void {
+    const bytes = this.#read(from);
+    const { mode } = this.#fs.stat(from);
+    const isNew = !this.#has(to);
+    this.#requireDevice(to);
+    this.#fs.writeFile(to, bytes);
+    if (isNew) this.#fs.chmod(to, mode & PERMISSION_BITS | 0o200);
+  }
+}
+
+function encodingOf(options: Options): string {
+  return (typeof options === "string" ? options : options?.encoding) ?? "utf8";
+}
+
+function bytesOf(content: Contents, options: Options): Uint8Array {
+  return typeof content === "string" ? encode(content, encodingOf(options)) : content;
+}
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+const LATIN1 = new Set(["binary", "latin1", "ascii"]);
+const PIECE = 8192;
+
+/** Bytes as a text in one of the encodings that Node's buffers know; UTF-8 unless it is another. */
+export function decode(bytes: Uint8Array, encoding: string): string {
+  if (LATIN1.has(encoding)) return latin1(bytes);
+  if (encoding === "base64") return bytes.toBase64();
+  return encoding === "hex" ? bytes.toHex() : decoder.decode(bytes);
+}
+
+/** The bytes that {@linkcode decode} makes the text of. */
+export function encode(text: string, encoding: string): Uint8Array {
+  if (LATIN1.has(encoding)) return latin1Bytes(text);
+  if (encoding === "base64") return Uint8Array.fromBase64(text);
+  return encoding === "hex" ? Uint8Array.fromHex(text) : encoder.encode(text);
+}
+
+/** Bytes as the shell's pipes carry them: a text of which each character is one byte. */
+export function latin1(bytes: Uint8Array): string {
+  let text = "";
+  for (let at = 0; at < bytes.length; at += PIECE) {
+    text += String.fromCharCode(...bytes.subarray(at, at + PIECE));
+  }
+  return text;
+}
+
+function latin1Bytes(text: string): Uint8Array {
+  const bytes = new Uint8Array(text.length);
+  for (let at = 0; at < text.length; at++) bytes[at] = text.charCodeAt(at);
+  return bytes;
+}
+
+/** As much of Node's class as the shell's commands use. */
+class ShellBuffer extends Uint8Array {
+  override toString(encoding = "utf8"): string {
+    return decode(this, encoding);
+  }
+}
+
+defineGlobals({
+  Buffer: {
+    from: (value: string | Uint8Array, encoding = "utf8") =>
+      new ShellBuffer(typeof value === "string" ? encode(value, encoding) : value),
+  },
+  atob: (text: string) => latin1(Uint8Array.fromBase64(text)),
+  btoa: (text: string) => latin1Bytes(text).toBase64(),
+});

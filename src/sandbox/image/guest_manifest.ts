@@ -1,0 +1,74 @@
+// Written by `deno task guest-manifest`, which follows the imports of the guest's files. Do not edit.
+import assets from "../guest/assets.ts" with { type: "text" };
+import build from "../guest/build.ts" with { type: "text" };
+import callGuard from "../guest/call_guard.ts" with { type: "text" };
+import channel from "../guest/channel.ts" with { type: "text" };
+import devices from "../guest/devices.ts" with { type: "text" };
+import entropy from "../guest/entropy.ts" with { type: "text" };
+import errno from "../guest/errno.ts" with { type: "text" };
+import fileQuota from "../guest/file_quota.ts" with { type: "text" };
+import python from "../guest/python.ts" with { type: "text" };
+import readOnlyFiles from "../guest/read_only_files.ts" with { type: "text" };
+import realm from "../guest/realm.ts" with { type: "text" };
+import rewind from "../guest/rewind.ts" with { type: "text" };
+import ring from "../guest/ring.ts" with { type: "text" };
+import session from "../guest/session.ts" with { type: "text" };
+import sessionFiles from "../guest/session_files.ts" with { type: "text" };
+import clock from "../guest/shell/clock.ts" with { type: "text" };
+import engine from "../guest/shell/engine.ts" with { type: "text" };
+import files from "../guest/shell/files.ts" with { type: "text" };
+import programs from "../guest/shell/programs.ts" with { type: "text" };
+import shell from "../guest/shell/shell.ts" with { type: "text" };
+import terminal from "../guest/shell/terminal.ts" with { type: "text" };
+import zlib from "../guest/shell/zlib.ts" with { type: "text" };
+import supervisor from "../guest/supervisor.ts" with { type: "text" };
+import worker from "../guest/worker.ts" with { type: "text" };
+import workerLink from "../guest/worker_link.ts" with { type: "text" };
+import protocol from "../protocol.ts" with { type: "text" };
+
+/** Texts of the guest's files by name, each after those that it imports. */
+export type GuestFiles = Readonly<Record<string, string>>;
+
+/** Files of the process that holds the workers. */
+export const SUPERVISOR_FILES: GuestFiles = {
+  protocol,
+  assets,
+  ring,
+  worker_link: workerLink,
+  supervisor,
+};
+
+/** Files of an interpreter's worker. */
+export const WORKER_FILES: GuestFiles = {
+  realm,
+  protocol,
+  call_guard: callGuard,
+  ring,
+  read_only_files: readOnlyFiles,
+  python,
+  build,
+  channel,
+  session_files: sessionFiles,
+  devices,
+  entropy,
+  file_quota: fileQuota,
+  rewind,
+  errno,
+  session,
+  worker,
+};
+
+/** Files of the shell that the worker has not. */
+export const SHELL_FILES: GuestFiles = {
+  clock,
+  files,
+  programs,
+  terminal,
+  shell,
+};
+
+/** Files that are bundled into the shell's engine. */
+export const SHELL_ENGINE_FILES: GuestFiles = {
+  engine,
+  zlib,
+};

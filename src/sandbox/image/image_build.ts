@@ -1,0 +1,137 @@
+import { concat } from "@std/bytes";
+import { join as joinPath } from "node:path";
+import { abortable } from "../../async/abort.ts";
+import { SandboxError } from "../../errors.ts";
+import { Child } from "../process/child.ts";
+import { childCommand, childEnvironment } from "../process/command.ts";
+import type { AssetFile, BootPlan } from "../guest/assets.ts";
+import type { HeapImage } from "../guest/python.ts";
+import {
+  exportNames,
+  imagePlan,
+  restoredWasm,
+  shellModules,
+  supervisorModules,
+  workerModules,
+} from "./guest_sources.ts";
+import { bootMounts } from "../profile/mounts.ts";
+import { packageFiles } from "./image_files.ts";
+import type { Profile } from "../profile/profile.ts";
+import { decodeLost, type Frame, FrameKind, join } from "../protocol.ts";
+import { readPyodide } from "./pyodide.ts";
+import { sha256 } from "../sha256.ts";
+import { bundleShell } from "./shell_bundle.ts";
+
+/** What of a boot plan is the same for every sandbox that starts from one image. */
+export type ImageManifest = Omit<BootPlan, "limits" | "mounts" | "plan" | "home">;
+
+/** The module that a sandbox runs, below its image's directory. */
+export const SUPERVISOR = "supervisor.js";
+
+/** Far above what the longest list of pre-imports takes. */
+const BUILD_TIMEOUT_MS = 120_000;
+const BUILD_SESSION = 1;
+
+/**
+ * Builds a base image in `directory`: a child starts Pyodide the long way, with no more permissions than
+ * any sandbox, and sends the heap it ended up with.
+ *
+ * @throws {SandboxError} when the child fails; the message has its reason.
+ */
+export async function buildBaseImage(
+  profile: Profile,
+  options: { directory: string; signal?: AbortSignal | undefined },
+): Promise<ImageManifest> {
+  const { directory } = options;
+  const pyodide = await readPyodide();
+  const library = [
+    { path: "/python314.zip", contents: pyodide.stdlib },
+    ...await packageFiles(profile.packages),
+  ];
+  for (const { name, source } of supervisorModules()) {
+    await Deno.writeTextFile(joinPath(directory, name), source);
+  }
+  const save = (name: string, bytes: Uint8Array) => saveAsset(joinPath(directory, name), bytes);
+  const module = await WebAssembly.compile(pyodide.wasm as Uint8Array<ArrayBuffer>);
+  const exports = exportNames(module, pyodide);
+  const base = {
+    wasm: await save("full.wasm", pyodide.wasm),
+    factory: await save("pyodide.asm.mjs", pyodide.factory),
+    exportNames: exports,
+    library: {
+      ...await save("library.bin", concat(library.map((file) => file.contents))),
+      index: library.map(({ path, contents }) => [path, contents.length] as const),
+    },
+    modules: workerModules(),
+  };
+  const plan = { loader: await save("pyodide.mjs", pyodide.loader), ...imagePlan(profile, pyodide) };
+  const { about, data } = await runBuild(profile, options, {
+    ...base,
+    plan,
+    mounts: profile.preload && !profile.preload.ignoresMounts ? bootMounts(profile.mounts) : [],
+    limits: profile.limits,
+  });
+  await Deno.remove(joinPath(directory, base.wasm.path));
+  return {
+    ...base,
+    wasm: await save("python.wasm", restoredWasm(pyodide.wasm, exports)),
+    image: { ...about, ...await save("image.bin", data) },
+    ...(profile.shell && {
+      shell: {
+        modules: shellModules(),
+        engine: await save("engine.js", await bundleShell(options.signal)),
+      },
+    }),
+  };
+}
+
+async function saveAsset(path: string, bytes: Uint8Array): Promise<AssetFile> {
+  await Deno.writeFile(path, bytes);
+  return { path: path.slice(path.lastIndexOf("/") + 1), sha256: await sha256(bytes) };
+}
+
+async function runBuild(
+  profile: Profile,
+  options: { directory: string; signal?: AbortSignal | undefined },
+  plan: BootPlan,
+): Promise<{ about: Omit<HeapImage, "data">; data: Uint8Array }> {
+  const command = buildCommand(profile, options.directory);
+  const pieces: Uint8Array[] = [];
+  const { promise, resolve, reject } = Promise.withResolvers<Omit<HeapImage, "data">>();
+  promise.catch(() => {}); // a build that was given up before it began is waited for by nobody
+  const failed = (reason: string) =>
+    reject(new SandboxError(`Cannot build the base image of profile '${profile.name}': ${reason}`));
+  const child = new Child(command, ({ kind, payload }: Frame) => {
+    if (kind === FrameKind.image) pieces.push(payload);
+    else if (kind === FrameKind.opened) resolve(JSON.parse(new TextDecoder().decode(payload)));
+    else if (kind === FrameKind.lost) failed(lastLine(decodeLost(payload).reason));
+    else if (kind === FrameKind.damaged) failed(lastLine(payload));
+  });
+  const timer = setTimeout(() => failed(`not done after ${BUILD_TIMEOUT_MS} ms`), BUILD_TIMEOUT_MS);
+  child.ended.then(({ code, stderr }) => failed(`its process ended with code ${code}: ${stderr.trim()}`));
+  child.send(FrameKind.boot, 0, JSON.stringify(plan));
+  child.send(FrameKind.open, BUILD_SESSION, "{}");
+  try {
+    const about = await abortable(promise, options.signal);
+    return { about, data: join(pieces) };
+  } finally {
+    clearTimeout(timer);
+    child.kill();
+    await child.ended;
+  }
+}
+
+function buildCommand(profile: Profile, directory: string): ConstructorParameters<typeof Child>[0] {
+  const command = childCommand(profile, {
+    denoPath: Deno.execPath(),
+    assetsDir: directory,
+    supervisorPath: joinPath(directory, SUPERVISOR),
+    layers: new Set(),
+  });
+  return { ...command, env: childEnvironment() };
+}
+
+/** What a traceback ends in. */
+function lastLine(payload: Uint8Array): string {
+  return new TextDecoder().decode(payload).trim().split("\n").at(-1) ?? "";
+}

@@ -1,0 +1,115 @@
+import { join } from "../protocol.ts";
+
+/** Bytes before the first section of a WebAssembly module. */
+export const WASM_HEADER_BYTES = 8;
+
+/** Reads the numbers and strings that a WebAssembly module is made of. */
+export class WasmReader {
+  at: number;
+  readonly #bytes: Uint8Array;
+
+  constructor(bytes: Uint8Array, at = 0) {
+    this.#bytes = bytes;
+    this.at = at;
+  }
+
+  get atEnd(): boolean {
+    return this.at >= this.#bytes.length;
+  }
+
+  byte(): number {
+    return this.#bytes[this.at++] ?? 0;
+  }
+
+  bytes(count: number): Uint8Array {
+    return this.#bytes.subarray(this.at, this.at += count);
+  }
+
+  /** A name or another string. */
+  text(): string {
+    return new TextDecoder().decode(this.bytes(this.number()));
+  }
+
+  /** An unsigned number in LEB128. */
+  number(): number {
+    let value = 0;
+    for (let shift = 0;; shift += 7) {
+      const byte = this.byte();
+      value |= (byte & 0x7f) << shift;
+      if (byte < 0x80) return value >>> 0;
+    }
+  }
+
+  /** Passes over `count` numbers in LEB128, signed or not. */
+  skipNumbers(count: number): void {
+    for (; count > 0; count--) while (this.byte() >= 0x80);
+  }
+}
+
+/** A section of a WebAssembly module. */
+export interface WasmSection {
+  /** The number that says what it is. */
+  readonly id: number;
+  readonly body: Uint8Array;
+}
+
+/** The sections of a module, in their order. */
+export function* wasmSections(wasm: Uint8Array): Generator<WasmSection> {
+  const reader = new WasmReader(wasm, WASM_HEADER_BYTES);
+  while (!reader.atEnd) {
+    const id = reader.byte();
+    yield { id, body: reader.bytes(reader.number()) };
+  }
+}
+
+/** An unsigned number in LEB128. */
+export function encodeNumber(value: number): Uint8Array {
+  const bytes: number[] = [];
+  for (let rest = value; bytes.length === 0 || rest > 0; rest >>>= 7) {
+    bytes.push((rest & 0x7f) | (rest > 0x7f ? 0x80 : 0));
+  }
+  return new Uint8Array(bytes);
+}
+
+/** The pieces of a section as a module holds them. */
+export function encodeSection({ id, body }: WasmSection): Uint8Array[] {
+  return [new Uint8Array([id]), encodeNumber(body.length), body];
+}
+
+/** A module of a header and sections. */
+export function encodeModule(header: Uint8Array, sections: Iterable<WasmSection>): Uint8Array<ArrayBuffer> {
+  return join([header, ...[...sections].flatMap(encodeSection)]);
+}
+
+/** Sections of a WebAssembly module, by the number in front of each. */
+const EXPORT = 7;
+const DATA = 11;
+const DATA_COUNT = 12;
+
+/**
+ * A module without its data and with none but the named exports: what is left to load when the memory comes
+ * from an image, which overwrites all data, and when nobody calls the other exports.
+ */
+export function leanWasm(wasm: Uint8Array, exportNames: ReadonlySet<string>): Uint8Array<ArrayBuffer> {
+  return encodeModule(wasm.subarray(0, WASM_HEADER_BYTES), leanSections(wasm, exportNames));
+}
+
+function* leanSections(wasm: Uint8Array, exportNames: ReadonlySet<string>): Generator<WasmSection> {
+  for (const { id, body } of wasmSections(wasm)) {
+    if (id === DATA || id === DATA_COUNT) continue;
+    yield { id, body: id === EXPORT ? someExports(body, exportNames) : body };
+  }
+}
+
+function someExports(body: Uint8Array, names: ReadonlySet<string>): Uint8Array {
+  const reader = new WasmReader(body);
+  const entries: Uint8Array[] = [];
+  for (let left = reader.number(); left > 0; left--) {
+    const start = reader.at;
+    const name = reader.text();
+    reader.byte();
+    reader.number();
+    if (names.has(name)) entries.push(body.subarray(start, reader.at));
+  }
+  return join([encodeNumber(entries.length), ...entries]);
+}

@@ -1,0 +1,208 @@
+import { z } from "zod";
+import type { ExecOptions, ExecResult, PythonSession } from "../exec.ts";
+import callee from "./callee.py" with { type: "text" };
+import plainData from "./plain_data.py" with { type: "text" };
+
+/** What came of a call, as data. */
+export type CalleeReply =
+  | { readonly value: PlainData }
+  /** The name of the exception's class, of the built-in one that it is or is derived from, and its text. */
+  | { readonly raised: string; readonly base: string; readonly message: string };
+
+/** What a {@linkcode Callee} needs beside its session. */
+export interface CalleeOptions {
+  /** What it is called in messages, such as `candidate`. */
+  readonly name: string;
+  /** Milliseconds that it may take in all. */
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+const exceptionSchema = z.object({ raised: z.string(), base: z.string(), message: z.string() });
+
+/** A program in a session of its own, to be called. Nothing that it does or says is believed beyond being data. */
+export class Callee {
+  readonly #session: PythonSession;
+  readonly #options: CalleeOptions;
+  #leftMs: number;
+  #calls = 0;
+  #loss: string | undefined;
+
+  constructor(session: PythonSession, options: CalleeOptions) {
+    this.#session = session;
+    this.#options = options;
+    this.#leftMs = options.timeoutMs;
+  }
+
+  /** How often it was called. */
+  get calls(): number {
+    return this.#calls;
+  }
+
+  /** Why it can answer no more: it has ended, or broken, an interpreter that it should have answered from. */
+  get loss(): string | undefined {
+    return this.#loss;
+  }
+
+  /** Runs code whose value is `loaded`; afterwards it can be called, unless it is lost. */
+  async load(code: string, files: Readonly<Record<string, Uint8Array>> = {}): Promise<void> {
+    const result = await this.#exec(code, { files });
+    if (result.status !== "ok" || result.value !== "loaded") this.#loss = this.#endOf(result);
+  }
+
+  /** Runs code whose value is an answer of `callee.py`; large arguments are quickest as its `stdin`. */
+  async call(code: string, stdin?: string): Promise<CalleeReply> {
+    this.#calls++;
+    if (this.#loss === undefined && this.#leftMs <= 0) {
+      this.#loss = `the ${this.#options.name} has used up its time`;
+    }
+    if (this.#loss !== undefined) return noAnswer(this.#loss);
+    const result = await this.#exec(code, { stdin });
+    const reply = result.status === "ok" && result.value !== undefined ? parseReply(result.value) : undefined;
+    if (reply !== undefined) return reply;
+    const message = this.#endOf(result);
+    if (!result.truncated || result.status !== "ok") this.#loss = message;
+    return noAnswer(message);
+  }
+
+  async #exec(code: string, given: Pick<ExecOptions, "files" | "stdin">): Promise<ExecResult> {
+    const { signal } = this.#options;
+    const result = await this.#session.exec(code, { ...given, timeoutMs: this.#leftMs, signal });
+    this.#leftMs -= result.durationMs;
+    return result;
+  }
+
+  #endOf({ status, truncated }: ExecResult): string {
+    const { name } = this.#options;
+    if (status !== "ok") return `the ${name}'s program ended as '${status}'`;
+    return truncated ? `the ${name} answered with too much` : `the ${name} did not answer`;
+  }
+}
+
+function noAnswer(message: string): CalleeReply {
+  return { raised: "NoAnswer", base: "Exception", message };
+}
+
+function parseReply(text: string): CalleeReply | undefined {
+  try {
+    const reply: unknown = JSON.parse(text);
+    if (typeof reply !== "object" || reply === null) return undefined;
+    if ("value" in reply && isPlainData(reply.value)) return { value: reply.value };
+    const { data } = exceptionSchema.safeParse(reply);
+    return data;
+  } catch {
+    return undefined; // it answered with what is no JSON
+  }
+}
+
+/** A value of Python as it crosses: `null`, a boolean, a text, or a list whose first element says what it is. */
+export type PlainData = null | boolean | string | readonly PlainData[];
+
+/** Deeper than anything that the encoding gives a result. */
+const MAX_DEPTH = 40;
+const HEX_INTEGER = /^-?0x[0-9a-f]+$/;
+const HEX_INTEGERS = /^-?0x[0-9a-f]+(?: -?0x[0-9a-f]+)*$/;
+const HEX_FLOAT = /^(?:nan|-?inf|-?0x[01]\.[0-9a-f]+p[-+]\d{1,4})$/;
+const HEX_BYTES = /^(?:[0-9a-f]{2})*$/;
+const DECIMAL = /^-?(?:s?nan\d*|infinity|\d+(?:\.\d+)?(?:e[-+]?\d{1,20})?)$/i;
+const DATE = /^\d{4}-\d\d-\d\d$/;
+const TIME = /^\d\d:\d\d:\d\d(?:\.\d{6})?(?:[-+][\d:.]{5,15})?$/;
+const DATETIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{6})?(?:[-+][\d:.]{5,15})?$/;
+
+/**
+ * Whether a value is plain data and nothing else, whoever made it: known words, well-formed numbers, no depth that
+ * would break who reads it.
+ */
+export function isPlainData(value: unknown): value is PlainData {
+  const waiting: { value: unknown; depth: number }[] = [{ value, depth: 0 }];
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    const inner = partsOf(next.value);
+    if (inner === undefined || next.depth > MAX_DEPTH) return false;
+    for (const part of inner) waiting.push({ value: part, depth: next.depth + 1 });
+  }
+  return true;
+}
+
+/** The values inside of a value; `undefined` when it is no plain data. */
+function partsOf(value: unknown): readonly unknown[] | undefined {
+  if (value === null || typeof value === "boolean" || typeof value === "string") return [];
+  if (!Array.isArray(value)) return undefined;
+  const [kind, ...rest]: unknown[] = value;
+  switch (kind) {
+    case "int":
+      return allMatch(rest, 1, HEX_INTEGER);
+    case "ints":
+      return allMatch(rest, 1, HEX_INTEGERS);
+    case "float":
+      return allMatch(rest, 1, HEX_FLOAT);
+    case "complex":
+      return allMatch(rest, 2, HEX_FLOAT);
+    case "range":
+    case "timedelta":
+      return allMatch(rest, 3, HEX_INTEGER);
+    case "Fraction":
+      return allMatch(rest, 2, HEX_INTEGER);
+    case "Decimal":
+      return allMatch(rest, 1, DECIMAL);
+    case "date":
+      return allMatch(rest, 1, DATE);
+    case "time":
+      return allMatch(rest, 1, TIME);
+    case "datetime":
+      return allMatch(rest, 1, DATETIME);
+    case "bytes":
+    case "bytearray":
+      return allMatch(rest, 1, HEX_BYTES);
+    case "dict":
+    case "dict_items":
+      return rest.every((item) => Array.isArray(item) && item.length === 2) ? rest.flat(1) : undefined;
+    case "list":
+    case "tuple":
+    case "set":
+    case "frozenset":
+    case "deque":
+    case "dict_keys":
+    case "dict_values":
+      return rest;
+    default:
+      return undefined;
+  }
+}
+
+function allMatch(texts: readonly unknown[], count: number, form: RegExp): readonly unknown[] | undefined {
+  const fit = texts.length === count && texts.every((text) => typeof text === "string" && form.test(text));
+  return fit ? [] : undefined;
+}
+
+/** What a function of a session's module is called with. */
+export type PythonArgument = string | number | readonly string[];
+
+/** Modules that those of two sessions apart may import, in the order in which they need each other. */
+const SHARED = { paddock_plain_data: plainData, paddock_callee: callee };
+
+/** The code that makes modules of a session importable by their names, and before them those that any may use. */
+export function definingModules(sources: Readonly<Record<string, string>>): string {
+  const defined = Object.entries({ ...SHARED, ...sources }).map(([name, source]) =>
+    `_module = sys.modules["${name}"] = types.ModuleType("${name}")\n` +
+    `exec(compile(${pythonString(source)}, "<${name}>", "exec"), _module.__dict__)`
+  );
+  return `import sys, types\n${defined.join("\n")}\ndel _module, sys, types`;
+}
+
+/** The code that calls a function of such a module. */
+export function moduleCall(module: string, name: string, args: readonly PythonArgument[]): string {
+  return `__import__("${module}").${name}(${args.map(pythonArgument).join(", ")})`;
+}
+
+function pythonArgument(argument: PythonArgument): string {
+  if (typeof argument === "number") return String(argument);
+  return typeof argument === "string" ? pythonString(argument) : `[${argument.map(pythonString).join(", ")}]`;
+}
+
+/** A literal of printable ASCII, which Python reads as the same text. */
+function pythonString(text: string): string {
+  return JSON.stringify(text).replace(/[^\x20-\x7e]/gu, (character) => {
+    const hex = (character.codePointAt(0) ?? 0).toString(16);
+    return hex.length > 4 ? `\\U${hex.padStart(8, "0")}` : `\\u${hex.padStart(4, "0")}`;
+  });
+}

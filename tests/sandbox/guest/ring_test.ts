@@ -1,0 +1,58 @@
+import { assertEquals } from "@std/assert";
+import { Ring } from "../../../src/sandbox/guest/ring.ts";
+
+/** The two ends of a ring of 256 bytes. */
+function ends(): { writer: Ring; reader: Ring } {
+  const { buffer } = Ring.create(256);
+  return { writer: new Ring(buffer), reader: new Ring(buffer) };
+}
+
+function readAll(reader: Ring): Uint8Array {
+  const target = new Uint8Array(256);
+  return target.slice(0, reader.readSome(target));
+}
+
+Deno.test("Ring carries bytes around its end, short pieces and long ones", () => {
+  const { writer, reader } = ends();
+  let next = 0;
+  for (const count of [1, 47, 48, 200, 3, 255, 256, 100, 0, 17]) {
+    const bytes = Uint8Array.from({ length: count }, () => next++);
+    assertEquals(writer.writeSome(bytes, 0), count);
+    assertEquals(readAll(reader), bytes);
+  }
+});
+
+Deno.test("Ring.writeSome() writes the part that was asked for, as far as there is room", () => {
+  const { writer, reader } = ends();
+  const bytes = Uint8Array.from({ length: 256 }, (_, at) => at);
+  assertEquals(writer.writeSome(bytes, 10, 20), 10);
+  assertEquals(writer.writeSome(bytes, 0), 246);
+  assertEquals(writer.writeSome(bytes, 0), 0);
+  assertEquals(readAll(reader), new Uint8Array([...bytes.subarray(10, 20), ...bytes.subarray(0, 246)]));
+});
+
+Deno.test("Ring.notifyIfDue() calls a reader that sleeps, and another one only when much has gathered", () => {
+  const { writer, reader } = ends();
+  const bytes = new Uint8Array(50);
+  const callsOf = (work: () => void) => {
+    const before = reader.seen("calls");
+    work();
+    return reader.seen("calls") - before;
+  };
+  const print = () => {
+    writer.write(bytes);
+    writer.notifyIfDue();
+  };
+  assertEquals([callsOf(print), callsOf(print), callsOf(print)], [0, 0, 1]);
+  readAll(reader);
+  assertEquals([reader.sleep(), callsOf(print), callsOf(print)], [true, 1, 0]);
+  assertEquals([reader.sleep(), callsOf(() => reader.stayAwake()), callsOf(print)], [false, 0, 0]);
+});
+
+Deno.test("Ring.changed() resolves when the writer calls, and at once when it has called since", async () => {
+  const { writer, reader } = ends();
+  const seen = reader.seen("calls");
+  const waits = reader.changed("calls", seen);
+  writer.notify();
+  assertEquals([await waits, await reader.changed("calls", seen)], [true, false]);
+});

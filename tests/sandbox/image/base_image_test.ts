@@ -1,0 +1,50 @@
+import { assertEquals } from "@std/assert";
+import { join } from "node:path";
+import { noteUse, removeStaleImages } from "../../../src/sandbox/image/base_image.ts";
+
+const NOW = new Date("2030-06-30T12:00:00Z");
+const OLD = new Date("2030-05-01T12:00:00Z");
+const IMAGE = "0123456789abcdef0123456789abcdef";
+
+Deno.test("removeStaleImages() removes what was not used for a month, and nothing else", async () => {
+  await withCache(async (cache) => {
+    await folder(cache, IMAGE, OLD);
+    await Deno.writeTextFile(join(cache, `${IMAGE}.lock`), "");
+    await folder(cache, IMAGE.replace("0", "f"), NOW);
+    await folder(cache, "building-left", new Date(NOW.getTime() - 2 * 3_600_000));
+    await folder(cache, "somebody's own", OLD);
+    await removeStaleImages(cache, NOW);
+    assertEquals(await names(cache), [IMAGE.replace("0", "f"), "somebody's own"]);
+  });
+});
+
+Deno.test("noteUse() keeps an image that is in use", async () => {
+  await withCache(async (cache) => {
+    const image = await folder(cache, IMAGE, OLD);
+    await noteUse(image, NOW);
+    await removeStaleImages(cache, NOW);
+    assertEquals(await names(cache), [IMAGE]);
+  });
+});
+
+async function withCache(work: (cache: string) => Promise<void>): Promise<void> {
+  const cache = await Deno.makeTempDir();
+  try {
+    await work(cache);
+  } finally {
+    await Deno.remove(cache, { recursive: true });
+  }
+}
+
+async function names(directory: string): Promise<string[]> {
+  const entries = await Array.fromAsync(Deno.readDir(directory));
+  return entries.map(({ name }) => name).sort();
+}
+
+async function folder(cache: string, name: string, used: Date): Promise<string> {
+  const path = join(cache, name);
+  await Deno.mkdir(path);
+  await Deno.writeTextFile(join(path, "manifest.json"), "");
+  await Deno.utime(path, used, used);
+  return path;
+}

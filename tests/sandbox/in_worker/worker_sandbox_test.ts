@@ -1,0 +1,114 @@
+import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { parseProfile } from "../../../src/sandbox/profile/profile.ts";
+import { WorkerSandbox } from "../../../src/sandbox/in_worker/worker_sandbox.ts";
+import type { ExecResult, PythonSession } from "../../../src/sandbox/exec.ts";
+import { stoppedAfterOutput } from "../started.ts";
+
+const PROFILE = parseProfile('{ "limits": { "graceMs": 200, "fileBytes": 1048576, "outputBytes": 1000 } }', {
+  source: "workers",
+});
+/** What never ends of itself, nor by an interrupt. */
+const STUBBORN: Record<string, string> = {
+  "a loop that swallows its interrupts":
+    "while True:\n  try:\n    while True: pass\n  except BaseException: pass",
+  "a loop in C": "sum(range(10 ** 15))",
+  "a sleep that is begun anew":
+    "import time\nwhile True:\n  try: time.sleep(1000)\n  except BaseException: pass",
+};
+
+Deno.test("WorkerSandbox runs Python in workers of this process, with a profile's limits", async (t) => {
+  await using sandbox = new WorkerSandbox({ profile: PROFILE, maxWorkers: 4 });
+  await sandbox.ready();
+  const threads = await ownThreads();
+  await t.step("acquire() gives an interpreter that nobody had", async () => {
+    await using first = await sandbox.acquire();
+    await using second = await sandbox.acquire();
+    await first.session.exec("mine = 1");
+    assertEquals((await second.session.exec("mine")).status, "error");
+    assertEquals(valueOf(await first.session.exec("mine + 1")), "2");
+  });
+  await t.step("acquire() makes chance reproducible by a seed", async () => {
+    await using first = await sandbox.acquire({ seed: 7 });
+    await using second = await sandbox.acquire({ seed: 7 });
+    const draw = "import random, os\n(random.random(), os.urandom(4))";
+    assertEquals(valueOf(await first.session.exec(draw)), valueOf(await second.session.exec(draw)));
+  });
+  await using lease = await sandbox.acquire();
+  const { session } = lease;
+  await t.step("exec() interrupts a loop and keeps its state", async () => {
+    const code = "kept = 5\nprint(1, flush=True)\nwhile True: pass";
+    const { result } = await stoppedAfterOutput((timeoutMs) => session.exec(code, { timeoutMs }));
+    assertEquals([result.status, result.stateKept], ["timeout", true]);
+    assertEquals(valueOf(await session.exec("kept")), "5");
+  });
+  for (const [name, code] of Object.entries(STUBBORN)) {
+    await t.step(`exec() ends ${name}, and the next meets a fresh interpreter`, async () => {
+      const { result } = await stoppedAfterOutput((timeoutMs) =>
+        session.exec(`print(1, flush=True)\n${code}`, { timeoutMs })
+      );
+      assertEquals([result.status, result.stateKept], ["timeout", false]);
+      const next = await session.exec("6 * 7");
+      assertEquals([valueOf(next), next.restarted], ["42", true]);
+    });
+  }
+  await t.step("exec() holds memory, files and output to their limits", () => holdsLimits(session));
+  await t.step("exec() refuses a library of Python's own", async () => {
+    const code = "open('x.so', 'wb').write(bytes([0, 97, 115, 109, 1, 0, 0, 0]))\n" +
+      "import ctypes\nctypes.CDLL('/home/pyodide/x.so')";
+    assertEquals((await session.exec(code)).status, "error");
+    assertEquals(valueOf(await session.exec("6 * 7")), "42");
+  });
+  await t.step("no thread is left of an interpreter that was ended", async () => {
+    await lease[Symbol.asyncDispose]();
+    while (await ownThreads() > threads) await new Promise((resolve) => setTimeout(resolve, 50));
+  });
+});
+
+Deno.test("WorkerSandbox.acquire() waits when there are as many workers as there may be", async () => {
+  await using sandbox = new WorkerSandbox({ profile: PROFILE, maxWorkers: 1 });
+  const first = await sandbox.acquire();
+  let came = false;
+  const second = sandbox.acquire().then((lease) => {
+    came = true;
+    return lease;
+  });
+  await first.session.exec("1");
+  assert(!came);
+  await first[Symbol.asyncDispose]();
+  await using lease = await second;
+  assertEquals(valueOf(await lease.session.exec("1 + 1")), "2");
+});
+
+Deno.test("WorkerSandbox refuses a profile that wants what a worker has not", () => {
+  for (
+    const wish of ['"shell": true', '"mounts": { "/data": "/data" }', '"layers": { "rlimits": "required" }']
+  ) {
+    const profile = parseProfile(`{ ${wish} }`, { source: "wish" });
+    assertThrows(() => new WorkerSandbox({ profile, maxWorkers: 1 }), TypeError, "profile 'wish'");
+  }
+});
+
+Deno.test("WorkerSandbox.acquire() rejects when it is disposed", async () => {
+  const sandbox = new WorkerSandbox({ profile: PROFILE, maxWorkers: 1 });
+  await sandbox.ready();
+  await sandbox[Symbol.asyncDispose]();
+  await assertRejects(() => sandbox.acquire(), Error, "disposed");
+});
+
+async function holdsLimits(session: PythonSession): Promise<void> {
+  const memory = await session.exec("x = [bytearray(10 ** 7) for _ in range(1000)]");
+  assertEquals([memory.status, memory.stateKept], ["memory", true]);
+  assertEquals((await session.exec("open('big', 'wb').write(bytes(2 ** 21))")).status, "error");
+  const cut = await session.exec("print('x' * 5000)");
+  assertEquals([cut.status, cut.stdout.length, cut.truncated], ["ok", 1000, true]);
+  assertEquals((await session.exec("while True: print('x' * 5000)")).status, "output");
+}
+
+function valueOf(result: ExecResult): string | undefined {
+  return result.status === "ok" ? result.value : result.status;
+}
+
+async function ownThreads(): Promise<number> {
+  if (Deno.build.os !== "linux") return 0;
+  return (await Array.fromAsync(Deno.readDir("/proc/self/task"))).length;
+}
