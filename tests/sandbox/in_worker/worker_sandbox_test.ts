@@ -17,7 +17,7 @@ const STUBBORN: Record<string, string> = {
 };
 
 Deno.test("WorkerSandbox runs Python in workers of this process, with a profile's limits", async (t) => {
-  await using sandbox = new WorkerSandbox({ profile: PROFILE, maxWorkers: 4 });
+  await using sandbox = new WorkerSandbox({ profile: PROFILE, maxWorkers: 2 });
   await sandbox.ready();
   const threads = await ownThreads();
   await t.step("acquire() gives an interpreter that nobody had", async () => {
@@ -62,21 +62,24 @@ Deno.test("WorkerSandbox runs Python in workers of this process, with a profile'
     await lease[Symbol.asyncDispose]();
     while (await ownThreads() > threads) await new Promise((resolve) => setTimeout(resolve, 50));
   });
-});
-
-Deno.test("WorkerSandbox.acquire() waits when there are as many workers as there may be", async () => {
-  await using sandbox = new WorkerSandbox({ profile: PROFILE, maxWorkers: 1 });
-  const first = await sandbox.acquire();
-  let came = false;
-  const second = sandbox.acquire().then((lease) => {
-    came = true;
-    return lease;
+  await t.step("acquire() waits when as many workers run as may", async () => {
+    await using _held = await sandbox.acquire();
+    const first = await sandbox.acquire();
+    let came = false;
+    const second = sandbox.acquire().then((lease) => {
+      came = true;
+      return lease;
+    });
+    await first.session.exec("1");
+    assert(!came);
+    await first[Symbol.asyncDispose]();
+    await using next = await second;
+    assertEquals(valueOf(await next.session.exec("1 + 1")), "2");
   });
-  await first.session.exec("1");
-  assert(!came);
-  await first[Symbol.asyncDispose]();
-  await using lease = await second;
-  assertEquals(valueOf(await lease.session.exec("1 + 1")), "2");
+  await t.step("acquire() rejects when it is disposed", async () => {
+    await sandbox[Symbol.asyncDispose]();
+    await assertRejects(() => sandbox.acquire(), Error, "disposed");
+  });
 });
 
 Deno.test("WorkerSandbox refuses a profile that wants what a worker has not", () => {
@@ -86,13 +89,6 @@ Deno.test("WorkerSandbox refuses a profile that wants what a worker has not", ()
     const profile = parseProfile(`{ ${wish} }`, { source: "wish" });
     assertThrows(() => new WorkerSandbox({ profile, maxWorkers: 1 }), TypeError, "profile 'wish'");
   }
-});
-
-Deno.test("WorkerSandbox.acquire() rejects when it is disposed", async () => {
-  const sandbox = new WorkerSandbox({ profile: PROFILE, maxWorkers: 1 });
-  await sandbox.ready();
-  await sandbox[Symbol.asyncDispose]();
-  await assertRejects(() => sandbox.acquire(), Error, "disposed");
 });
 
 async function holdsLimits(session: PythonSession): Promise<void> {
