@@ -2,6 +2,7 @@ import { Command, CommanderError } from "commander";
 import { doctorCommand } from "./cli/doctor.ts";
 import { execCommand } from "./cli/exec.ts";
 import { EXIT } from "./cli/exit_code.ts";
+import { currentIo, type Io, withIo } from "./cli/io.ts";
 import { gradeCommand } from "./cli/grade.ts";
 import { mcpCommand } from "./cli/mcp.ts";
 import { replCommand } from "./cli/repl.ts";
@@ -36,8 +37,8 @@ export function paddockCommand(): Command {
     )
     .addHelpText("after", EXAMPLES)
     .configureOutput({
-      writeOut: (text) => write(Deno.stdout, text),
-      writeErr: (text) => write(Deno.stderr, text),
+      writeOut: (text) => write(currentIo().stdout, text),
+      writeErr: (text) => write(currentIo().stderr, text),
     })
     .exitOverride();
   const commands = [
@@ -63,15 +64,17 @@ function write(sink: { writeSync(bytes: Uint8Array): number }, text: string): vo
   }
 }
 
-async function main(): Promise<void> {
-  try {
-    await paddockCommand().parseAsync(Deno.args, { from: "user" });
-  } catch (error) {
-    Deno.exitCode = error instanceof CommanderError
-      ? (error.exitCode === 0 ? EXIT.ok : EXIT.usage)
-      : await reportFailure(error, { signal: new AbortController().signal, stderr: Deno.stderr });
-  }
-  Deno.exit(); // a read of the standard input may still be waiting
+/** Runs the command line and returns its exit code. */
+export async function runCommandLine(args: readonly string[], io: Io = currentIo()): Promise<number> {
+  return await withIo(io, async () => {
+    try {
+      await paddockCommand().parseAsync(args, { from: "user" });
+      return io.exitCode;
+    } catch (error) {
+      if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
+      return await reportFailure(error, { signal: new AbortController().signal, stderr: io.stderr });
+    }
+  });
 }
 
-if (import.meta.main) await main();
+if (import.meta.main) Deno.exit(await runCommandLine(Deno.args)); // a read of the standard input may still be waiting

@@ -21,6 +21,7 @@ import {
 import { PADDOCK_VERSION } from "../version.ts";
 import { wantsColour } from "./terminal.ts";
 import { writeText } from "./write_text.ts";
+import { currentIo } from "./io.ts";
 
 interface DoctorFlags extends SandboxFlags {
   json?: boolean;
@@ -47,7 +48,10 @@ export function doctorCommand(): Command {
 async function runDoctor(flags: DoctorFlags, signal: AbortSignal): Promise<number> {
   const report = await examine(await chosenProfile(flags), cacheDirectory(flags.cacheDir), signal);
   const colour = wantsColour();
-  await writeText(Deno.stdout, flags.json ? `${JSON.stringify(report)}\n` : doctorText(report, { colour }));
+  await writeText(
+    currentIo().stdout,
+    flags.json ? `${JSON.stringify(report)}\n` : doctorText(report, { colour }),
+  );
   return report.ok ? EXIT.ok : EXIT.error;
 }
 

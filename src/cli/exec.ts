@@ -12,6 +12,7 @@ import { TextQueue } from "./text_queue.ts";
 import { requireUsable, UsageError } from "./usage_error.ts";
 import { wholeNumber } from "./whole_number.ts";
 import { writeText } from "./write_text.ts";
+import { currentIo } from "./io.ts";
 
 interface ExecFlags extends SandboxFlags {
   eval?: string;
@@ -51,7 +52,8 @@ export function execCommand(): Command {
 async function runExec(file: string | undefined, flags: ExecFlags, signal: AbortSignal): Promise<number> {
   const { timeoutMs, json } = flags;
   const profile = withMemory(await chosenProfile(flags), flags.memoryMb);
-  const source = { code: flags.eval, file, stdin: flags.stdin, isTerminal: Deno.stdin.isTerminal() };
+  const io = currentIo();
+  const source = { code: flags.eval, file, stdin: flags.stdin, isTerminal: io.stdin.isTerminal() };
   const { code, stdin } = await abortable(readProgram(source), signal);
   requireUsable(() => checkExec(code, { timeoutMs }, profile));
   await using sandbox = await startSandbox(profile, { cacheDir: flags.cacheDir, signal });
@@ -61,12 +63,12 @@ async function runExec(file: string | undefined, flags: ExecFlags, signal: Abort
     timeoutMs,
     stdin,
     signal: AbortSignal.any([signal, output.signal]),
-    onOutput: json ? undefined : (stream, text) => output.write(Deno[stream], text),
+    onOutput: json ? undefined : (stream, text) => output.write(io[stream], text),
   });
   await output.flush();
   signal.throwIfAborted();
-  if (json) await writeText(Deno.stdout, `${JSON.stringify(result)}\n`);
-  else await writeText(Deno.stderr, epilogue(result, profile));
+  if (json) await writeText(io.stdout, `${JSON.stringify(result)}\n`);
+  else await writeText(io.stderr, epilogue(result, profile));
   return exitCode(result);
 }
 

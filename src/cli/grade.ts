@@ -19,6 +19,7 @@ import { TrajectoryFile } from "./trajectory_file.ts";
 import { untilClosed } from "./until_closed.ts";
 import { wholeNumber } from "./whole_number.ts";
 import { type TextSink, writeText } from "./write_text.ts";
+import { currentIo } from "./io.ts";
 
 interface GradeFlags extends SandboxFlags, GraderFlags {
   grader: string;
@@ -72,10 +73,10 @@ async function runGrade(file: string, flags: GradeFlags, signal: AbortSignal): P
   using out = flags.out === undefined
     ? undefined
     : await TrajectoryFile.open(flags.out, { force: flags.force, source: file });
-  const stdout = out === undefined ? Deno.stdout : untilClosed(Deno.stdout);
+  const stdout = out === undefined ? currentIo().stdout : untilClosed(currentIo().stdout);
   const sinks = { out, stdout: flags.json ? stdout : undefined };
   const { summary, table } = await gradeFile(file, { grader, concurrency: size, signal, ...sinks });
-  await writeText(flags.json ? Deno.stderr : stdout, table.text() + summary.table());
+  await writeText(flags.json ? currentIo().stderr : stdout, table.text() + summary.table());
   return summary.failed > 0 ? EXIT.error : EXIT.ok;
 }
 

@@ -10,6 +10,7 @@ import { loadProfile, type Profile } from "../sandbox/profile/profile.ts";
 import { lazyPool } from "./lazy_pool.ts";
 import { chosenPolicy } from "./policies.ts";
 import { UsageError } from "./usage_error.ts";
+import { currentIo } from "./io.ts";
 
 /** Flags of commands that grade. */
 export interface GraderFlags {
@@ -73,7 +74,7 @@ async function openResources(
   const tests = testProfile(await loadProfile("tools"));
   const judge = flags.judge === undefined ? undefined : await chosenPolicy(flags.judge, {
     model: flags.judgeModel,
-    apiKey: Deno.env.get("OPENAI_API_KEY") || undefined,
+    apiKey: currentIo().env.get("OPENAI_API_KEY") || undefined,
     temperature: 0,
     asked: { policy: "--judge", model: "--judge-model" },
   });

@@ -12,6 +12,7 @@ import { runCommand } from "./run_command.ts";
 import { chosenProfile, flagsOf, profileOption, type SandboxFlags } from "./sandbox_flags.ts";
 import { tellPerson } from "./tell_person.ts";
 import { writeText } from "./write_text.ts";
+import { currentIo } from "./io.ts";
 
 /** The client has its session until it goes. */
 const IDLE_MS = 24 * 3_600_000;
@@ -44,8 +45,8 @@ async function runMcp(flags: SandboxFlags, interrupted: AbortSignal): Promise<nu
   const { signal } = new AbortController();
   const client = stack.use(new ClientSession(() => sessions.create({ owner: "", signal })));
   const transport = new LineTransport({
-    readable: Deno.stdin.readable,
-    write: (text) => writeText(Deno.stdout, text),
+    readable: currentIo().stdin.readable,
+    write: (text) => writeText(currentIo().stdout, text),
   });
   await tellPerson("Waiting for a client of the Model Context Protocol; --help says how one starts this");
   serveStdio(() => pythonServer(client), { transport });

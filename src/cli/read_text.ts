@@ -1,6 +1,7 @@
 import { concat } from "@std/bytes";
 import { errorMessage } from "../errors.ts";
 import { UsageError } from "./usage_error.ts";
+import { currentIo } from "./io.ts";
 
 /** The name that stands for the standard input in place of a file's. */
 export const STDIN = "-";
@@ -22,7 +23,7 @@ export async function readText(path: string, options: { maxBytes: number }): Pro
 
 async function readBytes(path: string, name: string, maxBytes: number): Promise<Uint8Array> {
   try {
-    const readable = path === STDIN ? Deno.stdin.readable : (await Deno.open(path)).readable;
+    const readable = path === STDIN ? currentIo().stdin.readable : (await Deno.open(path)).readable;
     return await collect(readable, name, maxBytes);
   } catch (cause) {
     if (cause instanceof UsageError) throw cause;

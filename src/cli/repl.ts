@@ -19,6 +19,7 @@ import {
 } from "./sandbox_flags.ts";
 import { UsageError } from "./usage_error.ts";
 import { writeText } from "./write_text.ts";
+import { currentIo } from "./io.ts";
 
 const HISTORY_FILE = "repl_history";
 const MAX_LINE_BYTES = 1024 * 1024;
@@ -44,9 +45,11 @@ async function runRepl(flags: SandboxFlags, signal: AbortSignal): Promise<number
   const profile = await chosenProfile(flags);
   await using sandbox = await startSandbox(profile, { cacheDir: flags.cacheDir, signal });
   const session = await sandbox.openSession({ signal });
-  if (!Deno.stdin.isTerminal() || !Deno.stdout.isTerminal()) return await runPiped(session, signal);
+  if (!currentIo().stdin.isTerminal() || !currentIo().stdout.isTerminal()) {
+    return await runPiped(session, signal);
+  }
   const history = await ReplHistory.load(join(cacheDirectory(flags.cacheDir), HISTORY_FILE));
-  await writeText(Deno.stdout, `Python in a sandbox, profile ${profile.name}. Ctrl-D ends.\n`);
+  await writeText(currentIo().stdout, `Python in a sandbox, profile ${profile.name}. Ctrl-D ends.\n`);
   using terminal = new ReplTerminal({ history, signal });
   const code = await terminal.run(session);
   signal.throwIfAborted();
@@ -55,7 +58,7 @@ async function runRepl(flags: SandboxFlags, signal: AbortSignal): Promise<number
 
 /** Runs the blocks of the standard input, each as soon as it is whole. */
 async function runPiped(session: PythonSession, signal: AbortSignal): Promise<number> {
-  const { stdout, stderr } = Deno;
+  const { stdout, stderr } = currentIo();
   for await (const block of pipedBlocks(signal)) {
     const code = await runReplBlock(session, block, { stdout, stderr, signal });
     signal.throwIfAborted();
@@ -66,7 +69,7 @@ async function runPiped(session: PythonSession, signal: AbortSignal): Promise<nu
 
 async function* pipedBlocks(signal: AbortSignal): AsyncGenerator<string> {
   const blocks = new ReplBlocks({ emptyLineEnds: false });
-  const lines = readLines(Deno.stdin.readable, { maxBytes: MAX_LINE_BYTES });
+  const lines = readLines(currentIo().stdin.readable, { maxBytes: MAX_LINE_BYTES });
   for (;;) {
     const { done, value } = await abortable(lines.next(), signal);
     if (done) return yield* blocks.end();

@@ -5,15 +5,17 @@ import { printable } from "./printable.ts";
 import { UnwrittenError } from "./episode_file.ts";
 import { UsageError } from "./usage_error.ts";
 import { type TextSink, writeText } from "./write_text.ts";
+import { currentIo } from "./io.ts";
 
 /** Does the work of a command under Ctrl-C, and sets the exit code that it gives or that its failure means. */
 export async function runCommand(work: (signal: AbortSignal) => Promise<number>): Promise<void> {
-  using interrupt = new Interrupt();
-  const { signal } = interrupt;
+  const io = currentIo();
+  using interrupt = io.signal === undefined ? new Interrupt() : undefined;
+  const signal = interrupt?.signal ?? io.signal ?? new AbortController().signal;
   try {
-    Deno.exitCode = await work(signal);
+    io.exitCode = await work(signal);
   } catch (error) {
-    Deno.exitCode = await reportFailure(error, { signal, stderr: Deno.stderr });
+    io.exitCode = await reportFailure(error, { signal, stderr: io.stderr });
   }
 }
 

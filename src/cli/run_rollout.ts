@@ -28,6 +28,7 @@ import { untilClosed } from "./until_closed.ts";
 import { UsageError } from "./usage_error.ts";
 import { openWorkspaces, WORKSPACE_ENV, type WorkspaceFlags } from "./workspace_run.ts";
 import { writeText } from "./write_text.ts";
+import { currentIo } from "./io.ts";
 
 /** What `paddock rollout` is asked for. */
 export interface RolloutFlags extends SandboxFlags, ToolFlags, GraderFlags, TauBenchFlags, WorkspaceFlags {
@@ -118,7 +119,9 @@ export async function runRollout(asked: RolloutFlags, signal: AbortSignal): Prom
   }
   await announceFiles(flags);
   // The file is what a run with one is for: that nobody reads what is printed must not end it.
-  const stdout = out === undefined && training === undefined ? Deno.stdout : untilClosed(Deno.stdout);
+  const stdout = out === undefined && training === undefined
+    ? currentIo().stdout
+    : untilClosed(currentIo().stdout);
   return await playTasks({
     maxTurns: kind.replies?.(maxTurns) ?? maxTurns,
     tasks,
@@ -137,7 +140,7 @@ export async function runRollout(asked: RolloutFlags, signal: AbortSignal): Prom
     makeEnv,
     signal,
     stdout,
-    stderr: Deno.stderr,
+    stderr: currentIo().stderr,
     colour: wantsColour(),
     columns: terminalColumns,
   });
@@ -148,12 +151,12 @@ async function announceFiles({ tasks, split }: RolloutFlags): Promise<void> {
   if (tasks === undefined || !(await Deno.stat(tasks)).isDirectory) return;
   const files = await datasetFiles(tasks, { split }).catch(() => []); // it is told where the tasks are played
   if (files.length === 0) return;
-  await writeText(Deno.stderr, `Playing ${printable(files.join(", "))}\n`).catch(() => {}); // nobody reads it
+  await writeText(currentIo().stderr, `Playing ${printable(files.join(", "))}\n`).catch(() => {}); // nobody reads it
 }
 
 async function policyOf(flags: RolloutFlags, tokenizer: Tokenizer | undefined): Promise<ChosenPolicy> {
   const { model, temperature, maxTokens, requestTimeoutMs: timeoutMs, concurrency } = flags;
-  const apiKey = Deno.env.get("OPENAI_API_KEY") || undefined;
+  const apiKey = currentIo().env.get("OPENAI_API_KEY") || undefined;
   const server = { model, temperature, maxTokens, timeoutMs, concurrency, apiKey };
   const keepSpecialTokens = flags.calls !== undefined && CALL_STYLES[flags.calls]?.hasSpecialTokens;
   return await chosenPolicy(flags.policy, { ...server, tokenizer, keepSpecialTokens });

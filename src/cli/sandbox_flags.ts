@@ -6,6 +6,7 @@ import { loadProfile, type Profile } from "../sandbox/profile/profile.ts";
 import { Sandbox } from "../sandbox/sandbox.ts";
 import { UsageError } from "./usage_error.ts";
 import { writeText } from "./write_text.ts";
+import { currentIo } from "./io.ts";
 
 /** The options of every command that starts a sandbox. */
 export interface SandboxFlags {
@@ -66,13 +67,13 @@ export async function prepareImage(
 /** Says on stderr that a base image is being built. */
 export function announceBuild(): void {
   const line = "Building the base image (some seconds, once) …\n";
-  writeText(Deno.stderr, line).catch(() => {}); // nobody reads it
+  writeText(currentIo().stderr, line).catch(() => {}); // nobody reads it
 }
 
 /** Where base images are cached: as the option says, else the environment, else below the user's home. */
 export function cacheDirectory(
   flag: string | undefined,
-  environment: Pick<Deno.Env, "get"> = Deno.env,
+  environment: Pick<Deno.Env, "get"> = currentIo().env,
 ): string {
   const own = flag || environment.get("PADDOCK_CACHE_DIR");
   if (own) return resolve(own);

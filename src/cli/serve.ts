@@ -16,6 +16,7 @@ import { type ServeAddress, serveAddress } from "./serve_address.ts";
 import { UsageError } from "./usage_error.ts";
 import { wholeNumber } from "./whole_number.ts";
 import { writeText } from "./write_text.ts";
+import { currentIo } from "./io.ts";
 
 interface ServeFlags extends SandboxFlags {
   port: number;
@@ -78,7 +79,7 @@ export function serveCommand(): Command {
 
 async function runServe(flags: ServeFlags, signal: AbortSignal): Promise<number> {
   const { maxSessions, maxSessionsPerToken: maxSessionsEach, queue } = flags;
-  const address = serveAddress(flags, Deno.env.get("PADDOCK_TOKEN"));
+  const address = serveAddress(flags, currentIo().env.get("PADDOCK_TOKEN"));
   const profile = await chosenProfile(flags);
   await using stack = new AsyncDisposableStack();
   const resetMode = address.tokens.length > 1 ? "fresh" as const : "rewind" as const;
@@ -100,7 +101,10 @@ async function runServe(flags: ServeFlags, signal: AbortSignal): Promise<number>
   await _first[Symbol.asyncDispose]();
   await using server = listening(paddock, address, flags.port);
   const guard = address.tokens.length > 0 ? "a token is needed" : "no token is needed";
-  await writeText(Deno.stderr, `Serving at http://${address.name}:${server.port} (${guard}); Ctrl-C stops\n`);
+  await writeText(
+    currentIo().stderr,
+    `Serving at http://${address.name}:${server.port} (${guard}); Ctrl-C stops\n`,
+  );
   await aborted(signal);
   return EXIT.ok;
 }
@@ -142,7 +146,7 @@ async function openEnvTokenizer({ openenv, tokenizer }: ServeFlags): Promise<Tok
 /** Tells whoever runs the server what its users are not told. */
 function report(error: unknown): void {
   const text = error instanceof Error ? error.stack ?? error.message : String(error);
-  writeText(Deno.stderr, `${printable(text)}\n`).catch(() => {}); // nobody reads it
+  writeText(currentIo().stderr, `${printable(text)}\n`).catch(() => {}); // nobody reads it
 }
 
 async function aborted(signal: AbortSignal): Promise<void> {

@@ -8,6 +8,7 @@ import { answerLine } from "./session_answer.ts";
 import { tellPerson } from "./tell_person.ts";
 import { wholeNumber } from "./whole_number.ts";
 import { writeText } from "./write_text.ts";
+import { currentIo } from "./io.ts";
 
 interface SessionFlags extends SandboxFlags {
   seed?: number;
@@ -50,12 +51,12 @@ async function runSession(flags: SessionFlags, signal: AbortSignal): Promise<num
   await using sandbox = await startSandbox(profile, { cacheDir: flags.cacheDir, signal });
   const session = await sandbox.openSession({ seed: flags.seed, signal });
   await tellPerson('Waiting for lines such as {"code": "6 * 7"}; Ctrl-D ends');
-  const lines = readLines(Deno.stdin.readable, { maxBytes: MAX_LINE_BYTES });
+  const lines = readLines(currentIo().stdin.readable, { maxBytes: MAX_LINE_BYTES });
   for (;;) {
     const { done, value } = await abortable(lines.next(), signal);
     if (done) return EXIT.ok;
     if (isBlank(value)) continue;
-    await writeText(Deno.stdout, `${await answerLine(session, value, signal)}\n`);
+    await writeText(currentIo().stdout, `${await answerLine(session, value, signal)}\n`);
   }
 }
 

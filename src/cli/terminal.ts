@@ -1,6 +1,7 @@
+import { currentIo } from "./io.ts";
 /** Whether stdout shows colours, and they are wanted there. */
 export function wantsColour(): boolean {
-  return Deno.stdout.isTerminal() && !Deno.env.get("NO_COLOR");
+  return currentIo().stdout.isTerminal() && !currentIo().env.get("NO_COLOR");
 }
 
 /** How wide the terminal is. */

@@ -9,6 +9,7 @@ import type { UserStrategyName } from "../users/user_strategy.ts";
 import { named } from "./named.ts";
 import { chosenPolicy } from "./policies.ts";
 import { UsageError } from "./usage_error.ts";
+import { currentIo } from "./io.ts";
 
 /** Who plays the users of a run. */
 export interface UserFlags {
@@ -77,7 +78,7 @@ async function modelUsers(url: string, { userModel, userStrategy }: UserFlags): 
   if (userModel === undefined) {
     throw new UsageError("Cannot play the user as its server needs a model's name: give --user-model NAME");
   }
-  const apiKey = Deno.env.get("OPENAI_API_KEY") || undefined;
+  const apiKey = currentIo().env.get("OPENAI_API_KEY") || undefined;
   const { policy } = await chosenPolicy(`openai:${url}`, { model: userModel, apiKey });
   return () => llmUser({ policy, strategy: userStrategy });
 }

@@ -10,6 +10,7 @@ import { wantsColour } from "./terminal.ts";
 import { transcript } from "./transcript.ts";
 import { wholeNumber } from "./whole_number.ts";
 import { writeText } from "./write_text.ts";
+import { currentIo } from "./io.ts";
 
 interface ViewFlags {
   id?: string;
@@ -47,10 +48,10 @@ async function runView(file: string, flags: ViewFlags, signal: AbortSignal): Pro
   for await (const trajectory of savedEpisodes(file)) {
     signal.throwIfAborted();
     if (!isWanted(trajectory, flags)) continue;
-    await writeText(Deno.stdout, transcript(trajectory, { colour: wantsColour() }));
+    await writeText(currentIo().stdout, transcript(trajectory, { colour: wantsColour() }));
     if (++shown >= most) break;
   }
-  if (shown === 0) await writeText(Deno.stderr, "No episode fits\n");
+  if (shown === 0) await writeText(currentIo().stderr, "No episode fits\n");
   return shown === 0 ? EXIT.error : EXIT.ok;
 }
 

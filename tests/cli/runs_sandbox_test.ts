@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { isHangupIgnored } from "../../src/cli/interrupt.ts";
 import { completion, FakeServer } from "../policy/fake_server.ts";
-import { runPaddock, startPaddock } from "./run_paddock.ts";
+import { runPaddock, spawnPaddock, startPaddock } from "./run_paddock.ts";
 
 /** A folder with tasks in it, gone when disposed. */
 class Folder implements AsyncDisposable {
@@ -249,15 +249,15 @@ Deno.test("paddock rollout, grade and view exit with 2 and one line for what can
 Deno.test("paddock rollout, grade and view read the standard input", async () => {
   const row = JSON.stringify({ id: "a", query: "q", answer: "1", replies: ["It is 1"] });
   const rollout = ["rollout", "--tasks", "-", "--env", "chat", "--json", "--grader", "none"];
-  const played = await runPaddock(rollout, `${row}\n`);
+  const played = await spawnPaddock(rollout, `${row}\n`);
   assertEquals([played.code, JSON.parse(played.stdout).reward], [0, null]);
-  const graded = await runPaddock(["grade", "-", "--grader", "number_match", "--json"], played.stdout);
+  const graded = await spawnPaddock(["grade", "-", "--grader", "number_match", "--json"], played.stdout);
   assertEquals([graded.code, JSON.parse(graded.stdout).reward], [0, 1]);
-  const viewed = await runPaddock(["view", "-"], graded.stdout);
+  const viewed = await spawnPaddock(["view", "-"], graded.stdout);
   assertMatch(viewed.stdout, /^── a ──\n[^]*reward 1, /);
   await using folder = new Folder(1);
   for (const more of [[], ["--resume"]]) {
-    const { code, stderr } = await runPaddock([...rollout, "--out", folder.out, ...more], `${row}\n`);
+    const { code, stderr } = await spawnPaddock([...rollout, "--out", folder.out, ...more], `${row}\n`);
     assertEquals([code, stderr.includes("error:")], [0, false], stderr);
   }
   assertEquals((await folder.episodes()).length, 1);

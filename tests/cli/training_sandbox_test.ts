@@ -64,6 +64,8 @@ Deno.test("paddock rollout --train-out writes what a server sampled, one line fo
       `${folder}/tasks.jsonl`,
       "--policy",
       `sglang:${server.url}`,
+      "--concurrency", // both files have the episodes in the order of the tasks
+      "1",
     ];
     const untold = await runPaddock([...common, "--train-out", `${folder}/x.jsonl`]);
     assertEquals(untold.code, 2);

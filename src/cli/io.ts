@@ -1,0 +1,38 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import type { TextSink } from "./write_text.ts";
+
+/** An output stream of the command line. */
+export interface OutputStream extends TextSink {
+  writeSync(bytes: Uint8Array): number;
+  isTerminal(): boolean;
+}
+
+/** Streams, environment and exit code of one run of the command line. */
+export interface Io {
+  readonly stdin: { readonly readable: ReadableStream<Uint8Array<ArrayBuffer>>; isTerminal(): boolean };
+  readonly stdout: OutputStream;
+  readonly stderr: OutputStream;
+  readonly env: Pick<Deno.Env, "get">;
+  /** Interrupts the command. @default the signals that interrupt this process */
+  readonly signal?: AbortSignal | undefined;
+  exitCode: number;
+}
+
+const PROCESS: Io = {
+  stdin: Deno.stdin,
+  stdout: Deno.stdout,
+  stderr: Deno.stderr,
+  env: Deno.env,
+  exitCode: 0,
+};
+const storage = new AsyncLocalStorage<Io>();
+
+/** Runs `work` as a command with these streams instead of those of the process. */
+export function withIo<Result>(io: Io, work: () => Promise<Result>): Promise<Result> {
+  return storage.run(io, work);
+}
+
+/** Returns the streams of the command that runs now. */
+export function currentIo(): Io {
+  return storage.getStore() ?? PROCESS;
+}
