@@ -5,8 +5,8 @@ import {
   type Session,
   type ShellOptions,
   type ShellResult,
-} from "../../../mod.ts";
-import { limited, stoppedAfterOutput, value, withSession } from "../started.ts";
+} from "../../../../mod.ts";
+import { limited, stoppedAfterOutput, value, withSession } from "../../started.ts";
 
 /** An interrupt has 10 s, so that only a program that ignores it loses its state, also on a busy machine. */
 const profile = await limited("workspace", { graceMs: 10_000 });

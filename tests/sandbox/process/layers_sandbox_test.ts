@@ -1,8 +1,8 @@
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
-import { SandboxError } from "../../src/errors.ts";
-import { type Layer, type LayerMode, LAYERS } from "../../src/sandbox/profile/schema.ts";
-import { activeLayers, detectLayers, type LayerReport } from "../../src/sandbox/process/layers.ts";
-import { parseProfile } from "../../src/sandbox/profile/profile.ts";
+import { SandboxError } from "../../../src/errors.ts";
+import { type Layer, type LayerMode, LAYERS } from "../../../src/sandbox/profile/schema.ts";
+import { activeLayers, detectLayers, type LayerReport } from "../../../src/sandbox/process/layers.ts";
+import { parseProfile } from "../../../src/sandbox/profile/profile.ts";
 
 const linux = Deno.build.os === "linux";
 

@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
-import { loadProfile, type Session } from "../../../mod.ts";
-import { value, withSession } from "../started.ts";
+import { loadProfile, type Session } from "../../../../mod.ts";
+import { value, withSession } from "../../started.ts";
 
 const profile = await loadProfile("workspace");
 

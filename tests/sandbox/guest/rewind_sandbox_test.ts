@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
-import { loadProfile, type ResetOptions, Sandbox, type Session } from "../../mod.ts";
-import { value, withSession } from "./started.ts";
+import { loadProfile, type ResetOptions, Sandbox, type Session } from "../../../mod.ts";
+import { value, withSession } from "../started.ts";
 
 const CHANCE =
   "import os, random, secrets, uuid\n(random.random(), secrets.token_hex(8), str(uuid.uuid4()), os.urandom(8), random.SystemRandom().random(), hash('a'))";

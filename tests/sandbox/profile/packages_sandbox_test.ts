@@ -1,9 +1,9 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { zipSync } from "fflate";
 import { join } from "node:path";
-import { parseProfile } from "../../src/sandbox/profile/profile.ts";
-import { Sandbox } from "../../src/sandbox/sandbox.ts";
-import { sha256 } from "../../src/sandbox/sha256.ts";
+import { parseProfile } from "../../../src/sandbox/profile/profile.ts";
+import { Sandbox } from "../../../src/sandbox/sandbox.ts";
+import { sha256 } from "../../../src/sandbox/sha256.ts";
 
 const encoder = new TextEncoder();
 

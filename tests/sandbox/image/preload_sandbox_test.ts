@@ -1,6 +1,6 @@
 import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
-import { loadProfile, parseProfile, type Profile, SandboxError } from "../../mod.ts";
-import { traceback, value, withSession } from "./started.ts";
+import { loadProfile, parseProfile, type Profile, SandboxError } from "../../../mod.ts";
+import { traceback, value, withSession } from "../started.ts";
 
 const SOURCE = `
 with open("/data/words.txt") as file:

@@ -1,8 +1,8 @@
 import { assert, assertEquals } from "@std/assert";
-import { loadProfile } from "../../../mod.ts";
-import { withSession } from "../started.ts";
-import commands from "../guest/shell/commands.json" with { type: "json" };
-import type { RecordedCommand } from "../guest/shell/record.ts";
+import { loadProfile } from "../../../../mod.ts";
+import { withSession } from "../../started.ts";
+import commands from "./commands.json" with { type: "json" };
+import type { RecordedCommand } from "./record.ts";
 
 const rows: readonly RecordedCommand[] = commands;
 const held = rows.filter(({ skip }) => skip === undefined);

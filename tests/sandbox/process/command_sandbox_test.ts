@@ -3,10 +3,11 @@ import {
   childCommand,
   type ChildCommandOptions,
   childEnvironment,
-} from "../../src/sandbox/process/command.ts";
-import { type Layer, LAYERS } from "../../src/sandbox/profile/schema.ts";
-import { detectLayers } from "../../src/sandbox/process/layers.ts";
-import { loadProfile, parseProfile, shippedProfiles } from "../../src/sandbox/profile/profile.ts";
+  rlimitScript,
+} from "../../../src/sandbox/process/command.ts";
+import { detectLayers } from "../../../src/sandbox/process/layers.ts";
+import { loadProfile, parseProfile, shippedProfiles } from "../../../src/sandbox/profile/profile.ts";
+import { type Layer, LAYERS } from "../../../src/sandbox/profile/schema.ts";
 
 function options(...layers: Layer[]): ChildCommandOptions {
   return {
@@ -96,7 +97,7 @@ Deno.test("childCommand() starts a child that can read its assets and nothing el
   const supervisorPath = `${assetsDir}/supervisor.js`;
   await Deno.writeTextFile(
     supervisorPath,
-    await Deno.readTextFile(new URL("./probe_supervisor.js", import.meta.url)),
+    await Deno.readTextFile(new URL("../probe_supervisor.js", import.meta.url)),
   );
   const layers = new Set((await detectLayers()).filter(({ works }) => works).map(({ layer }) => layer));
   const loaded = await loadProfile("strict");
@@ -120,4 +121,21 @@ Deno.test("childCommand() starts a child that can read its assets and nothing el
     memoryBytes: 134_217_728,
     revoked: "NotCapable",
   });
+});
+
+const RLIMITS = { dataKib: 1_743_696, openFiles: 64, cpuSeconds: 604_800 };
+
+Deno.test({
+  name: "rlimitScript() is taken by a shell without limits, and the command meets them",
+  ignore: Deno.build.os !== "linux",
+}, async () => {
+  const ask = "ulimit -S -t; ulimit -H -t; ulimit -n; ulimit -d; ulimit -c";
+  const { stdout, stderr } = await new Deno.Command("/bin/sh", {
+    args: ["-c", rlimitScript(RLIMITS), "sh", "/bin/sh", "-c", ask],
+    stdout: "piped",
+    stderr: "piped",
+  }).output();
+  const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
+  assertEquals(text(stderr), "");
+  assertEquals(text(stdout).trim().split("\n"), ["604800", "604805", "64", "1743696", "0"]);
 });

@@ -1,7 +1,7 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { join } from "node:path";
-import { loadProfile, type Profile } from "../../src/sandbox/profile/profile.ts";
-import { withSession } from "./started.ts";
+import { loadProfile, type Profile } from "../../../src/sandbox/profile/profile.ts";
+import { withSession } from "../started.ts";
 
 Deno.test("Profile.mounts shows a file where it was asked for, and no program removes or changes it", async () => {
   await withProfile(async (profile) => {

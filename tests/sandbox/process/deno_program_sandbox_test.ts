@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { denoCommand } from "../../src/sandbox/process/deno_program.ts";
-import { grantFlags, type Grants, grantsAny } from "../../src/sandbox/process/grants.ts";
-import type { Layer } from "../../src/sandbox/profile/schema.ts";
+import { denoCommand } from "../../../src/sandbox/process/deno_program.ts";
+import { grantFlags, type Grants, grantsAny } from "../../../src/sandbox/process/grants.ts";
+import type { Layer } from "../../../src/sandbox/profile/schema.ts";
 
 Deno.test("grantFlags() turns permissions into flags, and what is not named into nothing", () => {
   assertEquals(grantFlags({}), []);
