@@ -65,7 +65,10 @@ Deno.test("paddock rollout --env workspace says what it lacks", async () => {
       ["--task", join(folder.path, "model.yaml")],
       "Cannot play task 'm' as a task of the kind ModelSubmissionTasks",
     ],
-    [[...task, "--agent", join(folder.path, "agent.yaml")], "agent.yaml', line 2: 'task_tmplate' is an unknown key"],
+    [
+      [...task, "--agent", join(folder.path, "agent.yaml")],
+      "agent.yaml', line 2: 'task_tmplate' is an unknown key",
+    ],
     [[...task, "--tasks", join(folder.path, "answer.txt")], "leave --tasks out"],
     [[...task, "--tool", "search.ts"], "leave --mcp and --tool out"],
     [[...task, "--agent", folder.path], "as it must be a file to read: "],
