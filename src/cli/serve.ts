@@ -91,7 +91,7 @@ async function runServe(flags: ServeFlags, signal: AbortSignal): Promise<number>
       maxSessions,
       maxSessionsEach,
       queue,
-      onFault: report,
+      onError: report,
       graders: await servedGraders(flags, { profile, stack }),
       tools: await openToolFiles(flags.tool ?? [], stack),
       openEnvTokenizer: await openEnvTokenizer(flags),
@@ -115,7 +115,7 @@ function listening(paddock: PaddockServer, { hostname, name }: ServeAddress, por
     return new HttpServer(paddock.fetch, {
       hostname,
       port,
-      onFault: report,
+      onError: report,
       onGraceOver: () => paddock[Symbol.asyncDispose](),
     });
   } catch (cause) {

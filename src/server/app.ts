@@ -46,13 +46,13 @@ export interface PaddockAppOptions extends AccessOptions {
   openEnv?: OpenEnvKind | undefined;
   limits?: Partial<RequestLimits> | undefined;
   /** Called with internal errors, which clients never see. */
-  onFault?: ((error: unknown) => void) | undefined;
+  onError?: ((error: unknown) => void) | undefined;
 }
 
 /** Returns the whole server as a request handler; it needs no socket. */
 export function paddockApp(options: PaddockAppOptions): Api {
-  const { sessions, envs, metrics, graders = new Map(), onFault = () => {} } = options;
-  const report = faultReport(onFault);
+  const { sessions, envs, metrics, graders = new Map(), onError = () => {} } = options;
+  const report = faultReport(onError);
   const app = new OpenAPIHono<AppEnv>({
     defaultHook(result) {
       if (!result.success) throw invalidRequest(result.error);

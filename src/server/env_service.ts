@@ -31,7 +31,7 @@ export interface EnvServiceOptions {
    */
   idleMs?: number | undefined;
   /** Called with each error of an env, before the client gets its public form. */
-  onFault?: ((thrown: unknown) => void) | undefined;
+  onError?: ((thrown: unknown) => void) | undefined;
 }
 
 /** Creates envs from configs, finds them by id, and ends idle ones. */
@@ -58,7 +58,7 @@ export class EnvService implements AsyncDisposable {
       throw new ServerError("busy", `All ${this.maxEnvs} envs are in use`, { retryAfter: 10 });
     }
     this.#requireRoom();
-    const { graders = new Map(), tools = [], idleMs = IDLE_MS, onFault = () => {} } = this.#options;
+    const { graders = new Map(), tools = [], idleMs = IDLE_MS, onError = () => {} } = this.#options;
     const sessions = new EnvSessions(this.#options.sessions, owner);
     const env: LiveEnv = new LiveEnv({
       env: makeEnv(config, { graders: boundedGraders(graders), tools }, sessions),
@@ -66,7 +66,7 @@ export class EnvService implements AsyncDisposable {
       sessions,
       owner,
       idleMs,
-      onFault,
+      onError,
       requireRoom: () => this.#requireRoom(),
       onEnd: () => this.#envs.delete(env.id),
     });

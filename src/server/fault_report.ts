@@ -5,7 +5,7 @@ import { asServerError } from "./error_answer.ts";
  * Tells of what is a fault of the server's and not of whoever asked, once, by however many hands what was thrown
  * goes.
  */
-export function faultReport(onFault: (error: unknown) => void): (thrown: unknown) => void {
+export function faultReport(onError: (error: unknown) => void): (thrown: unknown) => void {
   const told = new WeakSet<object>();
   return (thrown) => {
     const { code, cause } = asServerError(thrown);
@@ -13,6 +13,6 @@ export function faultReport(onFault: (error: unknown) => void): (thrown: unknown
     const isObject = typeof cause === "object" && cause !== null;
     if (isObject && told.has(cause)) return;
     if (isObject) told.add(cause);
-    onFault(cause);
+    onError(cause);
   };
 }

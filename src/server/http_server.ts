@@ -29,7 +29,7 @@ export interface HttpServerOptions {
    */
   maxConnections?: number | undefined;
   /** Called when there were too many connections. */
-  onFault?: ((error: unknown) => void) | undefined;
+  onError?: ((error: unknown) => void) | undefined;
   /** Called after the grace period; ends what the remaining requests wait for. */
   onGraceOver: () => Promise<void>;
 }

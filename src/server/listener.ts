@@ -13,7 +13,7 @@ export interface ListenerOptions {
    */
   maxConnections?: number | undefined;
   /** Called when there were too many connections. */
-  onFault?: ((error: unknown) => void) | undefined;
+  onError?: ((error: unknown) => void) | undefined;
 }
 
 /** One `Deno.serve` instance, from its start until its last response. */
@@ -104,7 +104,7 @@ export class Listener {
   /** Replaces the newest generation. */
   #replace(reason: unknown): void {
     if (this.#isClosed) return;
-    this.#options.onFault?.(reason);
+    this.#options.onError?.(reason);
     this.#newest.server.shutdown();
     this.#listenAgain();
   }

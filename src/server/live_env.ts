@@ -24,7 +24,7 @@ export interface LiveEnvOptions {
   /** Called before it stores more data; throws if the server has no room for it. */
   readonly requireRoom: () => void;
   /** Called with each error of the env. */
-  readonly onFault: (thrown: unknown) => void;
+  readonly onError: (thrown: unknown) => void;
   /** Called once, when it ends. */
   readonly onEnd: () => void;
 }
@@ -159,7 +159,7 @@ export class LiveEnv implements AsyncDisposable {
       return await this.#queue.run(() => work(combined), { signal: combined });
     } catch (error) {
       const publicError = envError(this.#end.signal.aborted ? this.#end.signal.reason : error);
-      this.#options.onFault(publicError);
+      this.#options.onError(publicError);
       throw publicError;
     }
   }

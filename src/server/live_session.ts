@@ -41,7 +41,7 @@ export interface LiveSessionOptions {
   /** Aborted when the server stops; waiting requests fail with its reason. */
   readonly stop: AbortSignal;
   /** Called with each error of the session. */
-  readonly onFault: (thrown: unknown) => void;
+  readonly onError: (thrown: unknown) => void;
   /** Called when its last current use ends. */
   readonly onUnused: () => void;
   /** Called once, when it ends. */
@@ -154,9 +154,9 @@ export class LiveSession implements AsyncDisposable {
     try {
       return await work(this.#options);
     } catch (error) {
-      const { stop, onFault } = this.#options;
+      const { stop, onError } = this.#options;
       const publicError = sessionError(stop.aborted ? stop.reason : error);
-      onFault(publicError);
+      onError(publicError);
       throw publicError;
     } finally {
       use[Symbol.dispose]();

@@ -56,7 +56,7 @@ export interface PaddockServerOptions extends AccessOptions {
   /** Limits of a request. */
   limits?: Partial<RequestLimits> | undefined;
   /** Called with internal errors, which clients never see. */
-  onFault?: ((error: unknown) => void) | undefined;
+  onError?: ((error: unknown) => void) | undefined;
 }
 
 /**
@@ -94,7 +94,7 @@ export class PaddockServer implements AsyncDisposable {
   /** @throws {RangeError} if `maxSessions` is less than 1. */
   constructor(options: PaddockServerOptions) {
     const { openEnvTokenizer, ...others } = options;
-    const rest = { ...others, onFault: faultReport(options.onFault ?? (() => {})) };
+    const rest = { ...others, onError: faultReport(options.onError ?? (() => {})) };
     const metrics = new Metrics();
     const sessions = new SessionService({ ...rest, metrics });
     const envs = new EnvService({ ...rest, sessions, metrics });

@@ -38,7 +38,7 @@ export interface SessionServiceOptions {
    */
   idleMs?: number | undefined;
   /** Called with each error of a session, before the client gets its public form. */
-  onFault?: ((thrown: unknown) => void) | undefined;
+  onError?: ((thrown: unknown) => void) | undefined;
 }
 
 /** Options of {@linkcode SessionService.borrow}. */
@@ -72,7 +72,7 @@ export class SessionService implements AsyncDisposable {
   readonly maxSessions: number;
   readonly #options:
     & Pick<SessionServiceOptions, "pool" | "metrics" | "maxSessionsEach">
-    & Pick<LiveSessionOptions, "idleMs" | "onFault">;
+    & Pick<LiveSessionOptions, "idleMs" | "onError">;
   readonly #admission: Gate;
   readonly #byId = new Map<string, LiveSession>();
   readonly #byName = new Map<string, Promise<LiveSession>>();
@@ -84,9 +84,9 @@ export class SessionService implements AsyncDisposable {
   /** @throws {RangeError} if `maxSessions` is less than 1. */
   constructor(options: SessionServiceOptions) {
     const { pool, metrics, maxSessions, maxSessionsEach } = options;
-    const { queue = SESSION_QUEUE, waitMs = SESSION_WAIT_MS, idleMs = IDLE_MS, onFault = () => {} } = options;
+    const { queue = SESSION_QUEUE, waitMs = SESSION_WAIT_MS, idleMs = IDLE_MS, onError = () => {} } = options;
     this.maxSessions = maxSessions;
-    this.#options = { pool, metrics, maxSessionsEach, idleMs, onFault };
+    this.#options = { pool, metrics, maxSessionsEach, idleMs, onError };
     this.#admission = new Gate({ slots: maxSessions, slotsPerOwner: maxSessionsEach, queue, waitMs });
     metrics.gauge("paddock_sessions", "Sessions in use.", () => this.#open.size);
     metrics.gauge("paddock_waiting", "Requests waiting for a session.", () => this.#admission.waiting);
@@ -106,7 +106,7 @@ export class SessionService implements AsyncDisposable {
   /** Opens a session for one use. It cannot be found by id; the caller ends it. */
   async borrow({ owner, name, seed, idleMs, spareMs, signal }: OpenOptions): Promise<LiveSession> {
     if (this.#stop.signal.aborted) throw new ServerError("unavailable", "The server is stopping");
-    const { pool, metrics, onFault } = this.#options;
+    const { pool, metrics, onError } = this.#options;
     const combined = AbortSignal.any([signal, this.#stop.signal]);
     this.#opening.push(owner);
     try {
@@ -124,7 +124,7 @@ export class SessionService implements AsyncDisposable {
         spareMs,
         metrics,
         onEnd,
-        onFault,
+        onError,
         onUnused: () => this.#evictIdle(owner),
         idleMs: idleMs ?? this.#options.idleMs,
         stop: this.#stop.signal,
@@ -135,7 +135,7 @@ export class SessionService implements AsyncDisposable {
       throw combined.reason;
     } catch (error) {
       const publicError = sessionError(error);
-      onFault(publicError);
+      onError(publicError);
       throw publicError;
     } finally {
       this.#opening.splice(this.#opening.indexOf(owner), 1);
@@ -155,7 +155,7 @@ export class SessionService implements AsyncDisposable {
       session.isSpare(session.owner === owner ? 0 : OTHERS_SPARE_MS)
     );
     const [oldest] = spare.sort((one, other) => Number(one.usedAt) - Number(other.usedAt));
-    oldest?.[Symbol.asyncDispose]().catch(this.#options.onFault);
+    oldest?.[Symbol.asyncDispose]().catch(this.#options.onError);
   }
 
   /**

@@ -94,7 +94,7 @@ Deno.test({
       ({ url }) => url.endsWith("slow") ? (asked.resolve(), end.promise) : new Response(),
       {
         maxConnections: 3,
-        onFault: (error) => faults.push(error),
+        onError: (error) => faults.push(error),
       },
     );
     const url = `http://127.0.0.1:${server.port}`;

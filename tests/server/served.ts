@@ -38,10 +38,10 @@ export function served(
   const fake = new FakePool(python);
   const metrics = new Metrics();
   const faults: unknown[] = [];
-  const onFault = faultReport((error) => faults.push(error));
-  const sessions = new SessionService({ pool: fake, onFault, ...rest, metrics, maxSessions });
-  const envs = new EnvService({ onFault, ...rest, sessions, metrics });
-  const app = paddockApp({ onFault, ...rest, sessions, envs, metrics });
+  const onError = faultReport((error) => faults.push(error));
+  const sessions = new SessionService({ pool: fake, onError, ...rest, metrics, maxSessions });
+  const envs = new EnvService({ onError, ...rest, sessions, metrics });
+  const app = paddockApp({ onError, ...rest, sessions, envs, metrics });
   return {
     pool: fake,
     sessions,

@@ -32,7 +32,7 @@ export interface EdgeOptions {
    *
    * @default writes to the log
    */
-  onFault?: ((error: unknown) => void) | undefined;
+  onError?: ((error: unknown) => void) | undefined;
 }
 
 /** Request handler for `deno serve`. */
@@ -60,7 +60,7 @@ interface Outcome {
  * @throws {RangeError} if the token is shorter than 16 characters.
  */
 export function edgeApp(options: EdgeOptions = {}): EdgeApp {
-  const { token, graders = {}, timeoutMs = 10_000, onFault = logFault } = options;
+  const { token, graders = {}, timeoutMs = 10_000, onError = logError } = options;
   if (token !== undefined && token.length < MIN_TOKEN) {
     throw new RangeError(
       `Cannot serve as 'token' must have at least ${MIN_TOKEN} characters: found ${token.length}`,
@@ -69,7 +69,7 @@ export function edgeApp(options: EdgeOptions = {}): EdgeApp {
   const app = new Hono<AppEnv>();
   app.onError((thrown) => {
     const error = asServerError(thrown);
-    if (error.code === "internal" || error.cause instanceof SandboxError) onFault(error.cause);
+    if (error.code === "internal" || error.cause instanceof SandboxError) onError(error.cause);
     return errorAnswer(error);
   });
   app.notFound(({ req }) => missing(req, "/"));
@@ -84,7 +84,7 @@ export function edgeApp(options: EdgeOptions = {}): EdgeApp {
   };
 }
 
-function logFault(error: unknown): void {
+function logError(error: unknown): void {
   // deno-lint-ignore no-console -- an edge module has no other log
   console.error("paddock:", error);
 }

@@ -6,21 +6,19 @@ import type { SessionService } from "../session_service.ts";
 import { type Api, failures, jsonBody, jsonResponse, sessionPath } from "./route.ts";
 import { findSession } from "./sessions.ts";
 
-const tags = ["files"];
-
-const list = createRoute({
+const listFiles = createRoute({
   method: "get",
   path: "/v1/sessions/{id}/files",
-  tags,
+  tags: ["files"],
   summary: "List the files of a session",
   request: { params: sessionPath },
   responses: { 200: jsonResponse(fileList, "The files, as reported by the session"), ...failures },
 });
 
-const read = createRoute({
+const readFile = createRoute({
   method: "get",
   path: "/v1/sessions/{id}/file",
-  tags,
+  tags: ["files"],
   summary: "Read a file of a session",
   request: { params: sessionPath, query: z.object({ path: z.string().min(1).max(MAX_PATH_CHARACTERS) }) },
   responses: {
@@ -32,10 +30,10 @@ const read = createRoute({
   },
 });
 
-const write = createRoute({
+const writeFiles = createRoute({
   method: "post",
   path: "/v1/sessions/{id}/files",
-  tags,
+  tags: ["files"],
   summary: "Write files into a session",
   request: { params: sessionPath, body: jsonBody(filesRequest) },
   responses: { 200: jsonResponse(filesWritten, "Number of files written"), ...failures },
@@ -43,18 +41,18 @@ const write = createRoute({
 
 /** Adds the routes that list, read and write files of sessions. */
 export function fileRoutes(app: Api, sessions: SessionService): void {
-  app.openapi(list, async (c) => {
+  app.openapi(listFiles, async (c) => {
     const files = await findSession(sessions, c).listFiles(c.get("signal"));
     return c.json({ files: files.map(({ path, bytes }) => ({ path, bytes })) }, 200);
   });
-  app.openapi(read, async (c) => {
+  app.openapi(readFile, async (c) => {
     const contents = await findSession(sessions, c).readFile(c.req.valid("query").path);
     return c.body(new Uint8Array(contents), 200, {
       "content-type": "application/octet-stream",
       "content-disposition": "attachment",
     });
   });
-  app.openapi(write, async (c) => {
+  app.openapi(writeFiles, async (c) => {
     const session = findSession(sessions, c);
     const files = Object.entries(fromBase64Files(c.req.valid("json").files));
     for (const [path, contents] of files) await session.writeFile(path, contents);

@@ -149,7 +149,7 @@ Deno.test("edgeApp() takes graders of its owner's, and tells what failed in them
     broken: { name: "broken", grade: () => Promise.reject("a secret path") },
   };
   const faults: unknown[] = [];
-  const options = { graders, onFault: (error: unknown) => faults.push(error) };
+  const options = { graders, onError: (error: unknown) => faults.push(error) };
   assertEquals((await ask("/grade", { body: { ...RIGHT, grader: "length" }, options })).body.score, 3);
   const broken = await ask("/grade", { body: { ...RIGHT, grader: "broken" }, options });
   assertEquals(broken.status, 500);
