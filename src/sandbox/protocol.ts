@@ -1,29 +1,29 @@
 /**
- * The frames that cross between host and guest. Both sides import this file and it imports nothing.
+ * Frames between host and guest. Both sides import this file, and it imports nothing.
  *
  * A frame is `u32 payload bytes | u16 session | u8 kind | u8 0 | payload`, all little-endian. The host
- * treats each frame that comes from the child as hostile: sizes are capped here, contents are checked
- * where they are read.
+ * treats each frame from the child as hostile: this file limits the sizes, and the code that reads a payload
+ * checks its contents.
  */
 
-/** Where a session's own files live, unless its profile says where. */
+/** Default home directory of a session. A profile may set another one. */
 export const HOME = "/home/pyodide";
 
-/** Bytes before a frame's payload. */
+/** Size of a frame's header, in bytes. */
 export const FRAME_HEAD_BYTES = 8;
 
-/** No frame may be larger; a child that announces more is killed. */
+/** Maximum payload of a frame, in bytes. The host kills a child that announces more. */
 export const MAX_FRAME_BYTES = 64 * 1024 * 1024;
 
-/** What a frame means. Up to 31 from the host, from 32 on from the guest. */
+/** Kinds of frames. The host sends kinds up to 31, the guest sends kinds from 32. */
 export const FrameKind = {
-  /** Host: where the assets are and what they must hash to. JSON. */
+  /** Host: paths and hashes of the assets. JSON. */
   boot: 1,
   /** Host: start a session. JSON. */
   open: 2,
   /** Host: run code. JSON. */
   exec: 3,
-  /** Host: the answer to a `call`. JSON. */
+  /** Host: the result of a `call`. JSON. */
   reply: 4,
   /** Host: interrupt the running exec. */
   interrupt: 5,
@@ -31,7 +31,7 @@ export const FrameKind = {
   put: 6,
   /** Host: read one file. The path. */
   get: 7,
-  /** Host: write the image back over the heap. JSON. */
+  /** Host: restore the heap from the image. JSON. */
   rewind: 8,
   /** Host: end a session. */
   close: 9,
@@ -39,7 +39,7 @@ export const FrameKind = {
   shell: 10,
   /** Guest: the child has read its assets and given up its permissions. */
   booted: 32,
-  /** Guest: the session takes execs now. JSON. */
+  /** Guest: the session is ready for execs. JSON. */
   opened: 33,
   /** Guest: a piece of stdout. Bytes. */
   stdout: 34,
@@ -47,24 +47,24 @@ export const FrameKind = {
   stderr: 35,
   /** Guest: Python calls a host tool. JSON. */
   call: 36,
-  /** Guest: the exec is over. JSON. */
+  /** Guest: the result of the exec. JSON. */
   result: 37,
   /** Guest: `put`, `get` or `rewind` is done. `u8 status | contents or error text`; see {@linkcode DoneStatus}. */
   done: 38,
-  /** Guest: the interpreter is gone, and why. `u8 has exit code | u8 exit code | text`. */
+  /** Guest: the interpreter has ended, with the reason. `u8 has exit code | u8 exit code | text`. */
   lost: 39,
   /** Guest: the assets are damaged or missing. Text. */
   damaged: 40,
-  /** Guest: a piece of a base image that is being built. Bytes. */
+  /** Guest: a piece of the base image that the child builds. Bytes. */
   image: 41,
-  /** Guest: the session that was told to close has ended. */
+  /** Guest: the session has ended after a `close`. */
   closed: 42,
 } as const;
 
-/** One of the numbers in {@linkcode FrameKind}. */
+/** A number of {@linkcode FrameKind}. */
 export type FrameKind = (typeof FrameKind)[keyof typeof FrameKind];
 
-/** First byte of a `done` frame. The host takes every other value for `failed`. */
+/** First byte of a `done` frame. The host treats every other value as `failed`. */
 export const DoneStatus = {
   failed: 0,
   ok: 1,
@@ -78,12 +78,12 @@ export function encodeLost(reason: Uint8Array | string, exitCode?: number): Uint
   return join([new Uint8Array([exitCode === undefined ? 0 : 1, exitCode ?? 0]), text]);
 }
 
-/** Takes the payload of a `lost` frame apart. The exit code is from 0 to 255. */
+/** Parses the payload of a `lost` frame. The exit code is from 0 to 255. */
 export function decodeLost(payload: Uint8Array): { reason: Uint8Array; exitCode: number | undefined } {
   return { reason: payload.subarray(2), exitCode: payload[0] === 1 ? payload[1] : undefined };
 }
 
-/** A frame taken apart; `payload` is a view that the next read may overwrite unless copied. */
+/** A parsed frame. Copy `payload` to keep it: the next read may overwrite it. */
 export interface Frame {
   kind: number;
   session: number;
@@ -92,7 +92,7 @@ export interface Frame {
 
 const encoder = new TextEncoder();
 
-/** Puts a frame's head into `bytes` at `offset`. */
+/** Writes a frame's header into `bytes` at `offset`. */
 export function writeFrameHead(
   bytes: Uint8Array,
   frame: { payloadBytes: number; session: number; kind: number },
@@ -107,9 +107,9 @@ export function writeFrameHead(
 }
 
 /**
- * The length of the payload behind the head at `offset`.
+ * Returns the payload length from the header at `offset`.
  *
- * @throws {RangeError} when it is more than {@linkcode MAX_FRAME_BYTES}.
+ * @throws {RangeError} if it exceeds {@linkcode MAX_FRAME_BYTES}.
  */
 export function payloadLength(bytes: Uint8Array, offset = 0): number {
   const length = new DataView(bytes.buffer, bytes.byteOffset + offset, 4).getUint32(0, true);
@@ -121,7 +121,7 @@ export function payloadLength(bytes: Uint8Array, offset = 0): number {
   return length;
 }
 
-/** One frame as bytes; a string payload is sent as UTF-8. */
+/** Encodes one frame. A string payload is sent as UTF-8. */
 export function encodeFrame(
   kind: FrameKind,
   session: number,
@@ -134,29 +134,29 @@ export function encodeFrame(
   return bytes;
 }
 
-/** The pieces as one, in their order. */
+/** Concatenates the pieces. */
 export function join(pieces: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
-  const whole = new Uint8Array(pieces.reduce((sum, piece) => sum + piece.length, 0));
+  const bytes = new Uint8Array(pieces.reduce((sum, piece) => sum + piece.length, 0));
   let at = 0;
   for (const piece of pieces) {
-    whole.set(piece, at);
+    bytes.set(piece, at);
     at += piece.length;
   }
-  return whole;
+  return bytes;
 }
 
-/** Cuts a stream of bytes into frames, whatever the pieces it arrives in. */
+/** Splits a byte stream into frames. The pieces may have any length. */
 export class FrameSplitter {
   #pending = new Uint8Array(0);
-  #used = 0;
+  #pendingBytes = 0;
 
   /**
-   * Takes a piece and gives the frames it completes.
+   * Adds a piece and yields the frames that it completes.
    *
-   * @throws {RangeError} when a frame announces more than {@linkcode MAX_FRAME_BYTES}.
+   * @throws {RangeError} if a frame announces more than {@linkcode MAX_FRAME_BYTES}.
    */
   *push(piece: Uint8Array): Generator<Frame> {
-    let bytes = this.#join(piece);
+    let bytes = this.#append(piece);
     while (bytes.length >= FRAME_HEAD_BYTES) {
       const end = FRAME_HEAD_BYTES + payloadLength(bytes);
       if (bytes.length < end) break;
@@ -168,27 +168,27 @@ export class FrameSplitter {
       };
       bytes = bytes.subarray(end);
     }
-    this.#keep(bytes);
+    this.#store(bytes);
   }
 
-  #join(piece: Uint8Array): Uint8Array {
-    if (this.#used === 0) return piece;
-    if (this.#used + piece.length > this.#pending.length) {
-      const grown = new Uint8Array(Math.max(2 * this.#pending.length, this.#used + piece.length));
-      grown.set(this.#pending.subarray(0, this.#used));
+  #append(piece: Uint8Array): Uint8Array {
+    if (this.#pendingBytes === 0) return piece;
+    if (this.#pendingBytes + piece.length > this.#pending.length) {
+      const grown = new Uint8Array(Math.max(2 * this.#pending.length, this.#pendingBytes + piece.length));
+      grown.set(this.#pending.subarray(0, this.#pendingBytes));
       this.#pending = grown;
     }
-    this.#pending.set(piece, this.#used);
-    this.#used += piece.length;
-    return this.#pending.subarray(0, this.#used);
+    this.#pending.set(piece, this.#pendingBytes);
+    this.#pendingBytes += piece.length;
+    return this.#pending.subarray(0, this.#pendingBytes);
   }
 
-  #keep(rest: Uint8Array): void {
+  #store(rest: Uint8Array): void {
     if (rest.length > 0 && rest.buffer === this.#pending.buffer && rest.byteOffset === 0) return;
     if (rest.length > this.#pending.length || this.#pending.length > 1 << 20) {
       this.#pending = new Uint8Array(rest.length);
     }
     this.#pending.set(rest);
-    this.#used = rest.length;
+    this.#pendingBytes = rest.length;
   }
 }

@@ -104,7 +104,7 @@ function hostile(modules: readonly GuestModule[], payloads: readonly Payload[]):
 }
 
 const PLAYER = `
-function lost() {}
+function reportLost() {}
 if (start.shellUrl) await import(start.shellUrl);
 const { stringify } = JSON;
 const { race } = Promise;

@@ -60,8 +60,8 @@ for (const [name, code] of Object.entries(ATTEMPTS)) {
 /** Runs JavaScript in an emptied realm; it has no voice but memory that is shared. */
 async function told(code: string): Promise<string> {
   const realm = workerModules().filter(({ name }) => name === "realm.ts");
-  const source = `import { kept, removeWasmConstructors } from "./realm.ts";
-const { words, bytes } = await kept.message;
+  const source = `import { savedGlobals, removeWasmConstructors } from "./realm.ts";
+const { words, bytes } = await savedGlobals.message;
 let text = "nothing";
 try {
   const got = await (async () => { ${code} })();

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { definingModules, moduleCall } from "../../sandbox/isolated/callee.ts";
+import { moduleDefinitions, moduleCall } from "../../sandbox/isolated/callee.ts";
 import { type ExecResult, hostTool, type PythonSession } from "../../sandbox/exec.ts";
 import type { Candidate } from "./candidate.ts";
 import prompt from "./prompt.py" with { type: "text" };
@@ -37,7 +37,7 @@ export class TestRun {
     const { problem, timeoutMs, signal } = this.#options;
     const { setup, tests, entryPoint } = problem;
     const names = entryPoint === undefined ? [] : [entryPoint];
-    const defining = definingModules({ paddock_prompt: prompt, [MODULE]: source });
+    const defining = moduleDefinitions({ paddock_prompt: prompt, [MODULE]: source });
     const code = `${defining}\n${moduleCall(MODULE, "prepare", [problem.prompt, setup, tests, names])}`;
     const result = await this.#session.exec(code, { timeoutMs, signal });
     if (result.status !== "ok") throw new Error(`Cannot prepare tests: ${errorOf(result)}`);

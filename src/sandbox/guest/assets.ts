@@ -2,33 +2,37 @@ import type { ImagePlan } from "./build.ts";
 import type { HeapImage } from "./python.ts";
 import type { ReadOnlyFile, ReadOnlyTree } from "./read_only_files.ts";
 
-/** A file beside the supervisor, and what it must hash to. */
+/** A file next to the supervisor, with its expected SHA-256. */
 export interface AssetFile {
   readonly path: string;
   readonly sha256: string;
 }
 
-/** What the host says at the start: which files make a session, and what holds for all of them. */
+/** The host's first message: the files of a session, and settings for all sessions. */
 export interface BootPlan {
   readonly wasm: AssetFile;
   readonly factory: AssetFile;
   /** The exports of the Wasm module that the factory needs. */
   readonly exportNames: readonly string[];
-  /** The worker's modules, in an order in which each comes after those it imports. */
+  /** The worker's modules. Each follows the modules that it imports. */
   readonly modules: readonly { readonly name: string; readonly source: string }[];
-  /** The files of `/lib`, one after the other. */
+  /** The files of `/lib`, concatenated. The index has path and length of each. */
   readonly library: AssetFile & { readonly index: readonly (readonly [string, number])[] };
   readonly mounts: readonly { readonly guest: string; readonly host: string }[];
   readonly image?: AssetFile & Omit<HeapImage, "data">;
   readonly plan?: Omit<ImagePlan, "loaderUrl"> & { readonly loader: AssetFile };
-  /** The shell's modules, the last the shell itself, and its engine. */
+  /** The shell's modules, of which the last is the shell itself, and its engine. */
   readonly shell?: { readonly modules: BootPlan["modules"]; readonly engine: AssetFile };
   readonly limits: { readonly outputBytes: number; readonly fileBytes: number };
-  /** Where sessions have their own files, if not in the usual place. */
+  /**
+   * Home directory of sessions.
+   *
+   * @default "/home/pyodide"
+   */
   readonly home?: string;
 }
 
-/** What every worker of the process is given, in its message. */
+/** The part of a worker's message that is equal for all workers of the process. */
 export interface WorkerAssets {
   readonly module: WebAssembly.Module;
   readonly exportNames: readonly string[];
@@ -36,43 +40,44 @@ export interface WorkerAssets {
   readonly image?: HeapImage;
   readonly plan?: ImagePlan;
   readonly shellUrl?: string;
-  /** Set where Python may load no library of its own. */
+  /** True if Python must not load native libraries. */
   readonly ownModuleOnly?: true;
   readonly limits: BootPlan["limits"];
   readonly home?: string;
 }
 
-/** The assets: the worker's code at once, so that it loads while the rest is read and checked. */
+/** The assets. The worker's code is available at once, so that it loads while the other files are read and verified. */
 export interface Assets {
   readonly workerUrl: string;
-  /** Rejects when any file, the worker's code among them, is damaged. */
-  readonly rest: Promise<WorkerAssets>;
+  /** Rejects if any file is damaged, including the worker's code. */
+  readonly forWorkers: Promise<WorkerAssets>;
 }
 
-/** Reads and checks every asset, then gives up the permission to read. */
+/** Reads and verifies every asset, then gives up the read permission. */
 export function loadAssets(plan: BootPlan): Assets {
   const urls = new Map<string, string>();
   const code = [addFile(urls, "pyodide.asm.mjs", plan.factory)];
   const workerUrl = linkModules(urls, plan.modules);
-  if (!plan.shell) return { workerUrl, rest: loadRest(plan, code) };
+  if (!plan.shell) return { workerUrl, forWorkers: loadForWorkers(plan, code) };
   code.push(addFile(urls, "engine.ts", plan.shell.engine));
   const shellUrl = linkModules(urls, plan.shell.modules);
-  return { workerUrl, rest: loadRest(plan, code).then((rest) => ({ ...rest, shellUrl })) };
+  const forWorkers = loadForWorkers(plan, code).then((assets) => ({ ...assets, shellUrl }));
+  return { workerUrl, forWorkers };
 }
 
-/** Puts a file of code among the modules; its hash is being checked. */
+/** Adds a code file to the modules. Resolves when its hash has been verified. */
 function addFile(urls: Map<string, string>, name: string, file: AssetFile): Promise<void> {
-  const bytes = Deno.readFileSync(locate(file));
+  const bytes = Deno.readFileSync(fileUrl(file));
   urls.set(name, blobUrl(bytes));
-  return check(file, bytes).then(free);
+  return verify(file, bytes).then(free);
 }
 
-async function loadRest(plan: BootPlan, code: Promise<void>[]): Promise<WorkerAssets> {
+async function loadForWorkers(plan: BootPlan, code: Promise<void>[]): Promise<WorkerAssets> {
   const [module, library, image, loader] = await Promise.all([
-    compileChecked(plan.wasm),
-    readChecked(plan.library).then(shared),
-    plan.image && readChecked(plan.image).then(shared),
-    plan.plan && readChecked(plan.plan.loader),
+    compileVerified(plan.wasm),
+    readVerified(plan.library).then(toShared),
+    plan.image && readVerified(plan.image).then(toShared),
+    plan.plan && readVerified(plan.plan.loader),
     ...code,
   ]);
   const mounts = plan.mounts.map((mount) => readMount(mount));
@@ -80,7 +85,7 @@ async function loadRest(plan: BootPlan, code: Promise<void>[]): Promise<WorkerAs
   return {
     module,
     exportNames: plan.exportNames,
-    trees: [{ at: "/lib", files: cutLibrary(library, plan.library.index) }, ...mounts],
+    trees: [{ at: "/lib", files: splitLibrary(library, plan.library.index) }, ...mounts],
     ...(plan.image && image ? { image: { ...plan.image, data: image } } : {}),
     ...(plan.plan && loader ? { plan: { ...plan.plan, loaderUrl: blobUrl(loader) } } : {}),
     limits: plan.limits,
@@ -88,29 +93,29 @@ async function loadRest(plan: BootPlan, code: Promise<void>[]): Promise<WorkerAs
   };
 }
 
-async function readChecked(file: AssetFile): Promise<Uint8Array<ArrayBuffer>> {
-  return await check(file, await Deno.readFile(locate(file)));
+async function readVerified(file: AssetFile): Promise<Uint8Array<ArrayBuffer>> {
+  return await verify(file, await Deno.readFile(fileUrl(file)));
 }
 
-/** Compiles while the hash is being taken; the module is used when that is right. */
-async function compileChecked(file: AssetFile): Promise<WebAssembly.Module> {
-  const bytes = await Deno.readFile(locate(file));
-  const [module] = await Promise.all([WebAssembly.compile(bytes), check(file, bytes)]);
+/** Compiles the module while its hash is computed. Rejects if the hash differs. */
+async function compileVerified(file: AssetFile): Promise<WebAssembly.Module> {
+  const bytes = await Deno.readFile(fileUrl(file));
+  const [module] = await Promise.all([WebAssembly.compile(bytes), verify(file, bytes)]);
   free(bytes);
   return module;
 }
 
-function locate(file: AssetFile): URL {
+function fileUrl(file: AssetFile): URL {
   return new URL(file.path, import.meta.url);
 }
 
-async function check(file: AssetFile, bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayBuffer>> {
+async function verify(file: AssetFile, bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayBuffer>> {
   const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
   if (digest.toHex() !== file.sha256) throw new Error(`'${file.path}' does not match its hash`);
   return bytes;
 }
 
-/** Makes each module a blob whose imports point at the blobs before it, and gives the last one's URL. */
+/** Creates a blob for each module, whose imports point at the blobs before it. Returns the last one's URL. */
 export function linkModules(urls: Map<string, string>, modules: BootPlan["modules"]): string {
   let last = "";
   for (const { name, source } of modules) {
@@ -123,39 +128,42 @@ export function linkModules(urls: Map<string, string>, modules: BootPlan["module
   return last;
 }
 
-/** Where a text of JavaScript can be imported from, in this process. */
+/** Returns a URL from which this process can import JavaScript source. */
 export function blobUrl(source: string | Uint8Array<ArrayBuffer>): string {
   return URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
 }
 
-/** The bytes in memory that all workers of the process read; what they came in is freed. */
-export function shared(bytes: Uint8Array<ArrayBuffer>): Uint8Array {
+/** Moves the bytes into memory that all workers of the process can read. Frees the original. */
+export function toShared(bytes: Uint8Array<ArrayBuffer>): Uint8Array {
   const copy = new Uint8Array(new SharedArrayBuffer(bytes.length));
   copy.set(bytes);
   free(bytes);
   return copy;
 }
 
-/** Gives memory back now: a process that waits may not collect its garbage for long. */
+/** Frees memory now, since an idle process may not collect its garbage for a long time. */
 function free(bytes: Uint8Array<ArrayBuffer>): void {
   bytes.buffer.transfer(0);
 }
 
-/** The files of a library, which lie one after the other in its bytes. */
-export function cutLibrary(bytes: Uint8Array, index: readonly (readonly [string, number])[]): ReadOnlyFile[] {
+/** Splits a library's bytes, its files one after the other, into files. */
+export function splitLibrary(
+  bytes: Uint8Array,
+  index: readonly (readonly [string, number])[],
+): ReadOnlyFile[] {
   let at = 0;
   return index.map(([path, length]) => ({ path, contents: bytes.subarray(at, at += length) }));
 }
 
 function readMount(mount: { guest: string; host: string }): ReadOnlyTree {
   if (Deno.statSync(mount.host).isDirectory) return { at: mount.guest, files: readTree(mount.host, "") };
-  return { at: mount.guest, files: [{ path: "", contents: shared(Deno.readFileSync(mount.host)) }] };
+  return { at: mount.guest, files: [{ path: "", contents: toShared(Deno.readFileSync(mount.host)) }] };
 }
 
 function readTree(root: string, inside: string): ReadOnlyFile[] {
   return [...Deno.readDirSync(`${root}${inside}`)].flatMap((entry) => {
     const path = `${inside}/${entry.name}`;
     if (entry.isDirectory) return readTree(root, path);
-    return entry.isFile ? [{ path, contents: shared(Deno.readFileSync(`${root}${path}`)) }] : [];
+    return entry.isFile ? [{ path, contents: toShared(Deno.readFileSync(`${root}${path}`)) }] : [];
   });
 }

@@ -1,26 +1,26 @@
 import type { EmscriptenModule, ModuleFactory, PythonExports } from "./emscripten.ts";
-import { type HeapImage, installFiles, instantiator, type PythonAssets } from "./python.ts";
+import { createInstantiator, type HeapImage, installFiles, type PythonAssets } from "./python.ts";
 
 const PAGE_BYTES = 4096;
-/** A gap of zeros shorter than this is copied: one long copy is faster than two short ones. */
+/** Shorter gaps of zeros are copied: one long copy is faster than two short ones. */
 const MIN_GAP_BYTES = 4 * PAGE_BYTES;
-/** How deep C may recurse: beyond it V8's own stack would end first, which is fatal. */
+/** Size of the C stack, in bytes. With a larger one, V8's own stack would overflow first, which is fatal. */
 const C_STACK_BYTES = 512 * 1024;
 
-/** What a base image is made of, beside the assets of every session. */
+/** Inputs of a base image, in addition to the assets of every session. */
 export interface ImagePlan {
   readonly loaderUrl: string;
   readonly lock: string;
-  /** The Python files of the guest, in the order in which they run. */
+  /** The guest's Python files, in execution order. */
   readonly sources: Readonly<Record<string, string>>;
   readonly prepare: string;
   readonly preimports: readonly string[];
   readonly preload?: { readonly module: string; readonly source: string };
 }
 
-/** Starts Pyodide the long way, prepares it, and takes its heap. */
+/** Starts Pyodide with its own loader, prepares it, and returns its heap. */
 export async function buildImage(assets: PythonAssets, plan: ImagePlan): Promise<HeapImage> {
-  const wasm = instantiator(assets, { heapBytes: 0, runInitializers: true });
+  const wasm = createInstantiator(assets, { heapBytes: 0, runInitializers: true });
   const { loadPyodide } = await import(plan.loaderUrl) as {
     loadPyodide: (options: object) => Promise<Pyodide>;
   };
@@ -32,8 +32,8 @@ export async function buildImage(assets: PythonAssets, plan: ImagePlan): Promise
       createForBuild(assets, settings, wasm.instantiate),
   });
   const handle = prepare(pyodide, plan);
-  settle(pyodide._module, wasm.exports(), handle);
-  return takeHeap(wasm.exports(), handle);
+  finishHeap(pyodide._module, wasm.exports(), handle);
+  return copyHeap(wasm.exports(), handle);
 }
 
 interface Pyodide {
@@ -66,16 +66,16 @@ function prepare(pyodide: Pyodide, plan: ImagePlan): number {
   pyodide.runPython(plan.prepare, { globals: scope });
   const run = scope.get("prepare");
   const { module, source } = plan.preload ?? {};
-  const given = [plan.sources, plan.preimports, module ? [module, source] : []].map((part) =>
+  const args = [plan.sources, plan.preimports, module ? [module, source] : []].map((part) =>
     pyodide.toPy(part)
   );
-  const handle = run(...given);
-  for (const proxy of [run, ...given, scope]) proxy.destroy();
+  const handle = run(...args);
+  for (const proxy of [run, ...args, scope]) proxy.destroy();
   return handle;
 }
 
-/** Leaves the heap as each session wants to find it. */
-function settle(module: EmscriptenModule, exports: PythonExports, handle: number): void {
+/** Brings the heap into the state that each session starts from. */
+function finishHeap(module: EmscriptenModule, exports: PythonExports, handle: number): void {
   clearFreeMemory(exports);
   exports.Py_IncRef(handle);
   module.HEAP8[module._Py_EMSCRIPTEN_SIGNAL_HANDLING] = 1;
@@ -88,25 +88,25 @@ function settle(module: EmscriptenModule, exports: PythonExports, handle: number
 }
 
 /**
- * Zeros what the allocator holds and nobody uses, so that it takes no room in the image: claims it in ever
- * smaller pieces, clears them, and gives them back.
+ * Zeros the allocator's free memory, so that it takes no space in the image: allocates it in ever smaller pieces,
+ * clears them, and frees them.
  */
 function clearFreeMemory(exports: PythonExports): void {
   const end = exports.sbrk(0);
-  const claimed: number[] = [];
+  const pieces: number[] = [];
   for (let size = 1 << 20; size >= 1 << 10; size >>= 1) {
     let piece = exports.malloc(size);
     while (piece !== 0 && piece + size <= end) {
       new Uint8Array(exports.memory.buffer).fill(0, piece, piece + size);
-      claimed.push(piece);
+      pieces.push(piece);
       piece = exports.malloc(size);
     }
     if (piece !== 0) exports.free(piece);
   }
-  claimed.forEach((piece) => exports.free(piece));
+  pieces.forEach((piece) => exports.free(piece));
 }
 
-function takeHeap(exports: PythonExports, handle: number): HeapImage {
+function copyHeap(exports: PythonExports, handle: number): HeapImage {
   const heap = new Uint8Array(exports.memory.buffer);
   const deadStack = [exports.emscripten_stack_get_end(), Number(exports.__stack_pointer.value)] as const;
   heap.fill(0, ...deadStack);
@@ -120,7 +120,7 @@ function takeHeap(exports: PythonExports, handle: number): HeapImage {
   return { handle, heapBytes: heap.length, runs, deadStack, data };
 }
 
-/** The stretches of pages that are not all zeros. */
+/** Returns address and length of each run of pages that are not all zeros. */
 function findRuns(heap: Uint8Array): [number, number][] {
   const words = new BigUint64Array(heap.buffer as ArrayBuffer, heap.byteOffset, heap.length / 8);
   const runs: [number, number][] = [];

@@ -1,18 +1,20 @@
 /**
- * What `ctypes` says of a C function is in Python's memory, where Python can write what it likes: a count of
- * arguments without end, or a structure that holds itself, in which Emscripten's JavaScript would search for ever.
+ * Checks of calls from Python to Emscripten's JavaScript.
+ *
+ * `ctypes` describes a C function in Python's memory, which Python can overwrite: a huge count of arguments, or a
+ * structure that contains itself, would make Emscripten's JavaScript search without end.
  */
 
-/** As many as `ctypes` takes. */
+/** The limit of `ctypes`. */
 const MAX_ARGUMENTS = 1024;
 const MAX_STRUCTURE_BYTES = 1024 * 1024;
 const MAX_DEPTH = 64;
 const STRUCTURE = 13;
-/** Where the fields of libffi's `ffi_cif` and `ffi_type` are. */
+/** Offsets of fields, and sizes, of libffi's `ffi_cif` and `ffi_type`. */
 const [CIF_COUNT, CIF_ARGUMENTS, CIF_RESULT, CIF_FIXED, CIF_BYTES] = [4, 8, 12, 24, 28];
 const [TYPE_SIZE, TYPE_KIND, TYPE_ELEMENTS, TYPE_BYTES] = [0, 6, 8, 12];
 
-/** Whether the description of a call at an address is none that `ctypes` makes. */
+/** True if `ctypes` cannot have written the call description at the address. */
 export function isForgedCall(heap: Uint8Array, call: number): boolean {
   const view = new DataView(heap.buffer, heap.byteOffset, heap.length);
   const at = call >>> 0;
@@ -28,7 +30,7 @@ export function isForgedCall(heap: Uint8Array, call: number): boolean {
   return false;
 }
 
-/** Follows a structure into its first field, as long as there is one. */
+/** Checks a type and, if it is a structure, its first field, and so on. */
 function isForgedType(view: DataView, type: number): boolean {
   let at = type;
   for (let depth = 0; depth < MAX_DEPTH; depth++) {
@@ -43,20 +45,17 @@ function isForgedType(view: DataView, type: number): boolean {
   return true;
 }
 
-/**
- * What a call out of Python may ask at most, as on Linux: paths and names of so many bytes, so many pieces at once.
- * Emscripten's JavaScript has no such bounds, and takes the square of a path's length: nothing could end it. What
- * leads to a network or to code of Python's own is refused whatever is asked.
- */
+// Limits of calls out of Python, as on Linux. Emscripten's JavaScript has no such limits, and needs time that grows
+// with the square of a path's length, in which nothing could stop it.
 
 const MAX_PATH_BYTES = 4096;
-const MAX_PIECES = 1024;
+const MAX_BUFFERS = 1024;
 const MAX_POLLED = 4096;
-const PIECE_HEAD_BYTES = 8;
+const IOVEC_BYTES = 8;
 const [EACCES, EINVAL, ENAMETOOLONG, NO_SUCH_NAME, FAILED, BAD_TYPE] = [2, 28, 37, -2, 0, 1];
 
-/** By the name of an import: which of its arguments are texts. */
-const PATHS: Readonly<Record<string, readonly number[]>> = {
+/** Indexes of the path arguments, by the name of the system call. */
+const PATH_ARGUMENTS: Readonly<Record<string, readonly number[]>> = {
   chdir: [0],
   chmod: [0],
   lstat64: [0],
@@ -77,10 +76,10 @@ const PATHS: Readonly<Record<string, readonly number[]>> = {
   renameat: [1, 3],
   symlinkat: [0, 2],
 };
-const PIECES = ["fd_read", "fd_write", "fd_pread", "fd_pwrite"];
+const VECTOR_CALLS = ["fd_read", "fd_write", "fd_pread", "fd_pwrite"];
 
-/** What is refused always, and what it then gives. */
-const CLOSED: Readonly<Record<string, number>> = {
+/** Calls that are always denied, since they lead to a network or to native code, and the value they return. */
+const DENIED_CALLS: Readonly<Record<string, number>> = {
   __syscall_socket: -EACCES,
   getaddrinfo: NO_SUCH_NAME,
   _emscripten_lookup_name: FAILED,
@@ -88,50 +87,50 @@ const CLOSED: Readonly<Record<string, number>> = {
   _emscripten_dlopen_js: FAILED,
 };
 
-/** The imports with those limits around them; `heap` gives Python's memory. */
+/** Returns the imports with limits on their arguments. `heap` returns Python's memory. */
 export function limitCalls(imports: WebAssembly.Imports, heap: () => Uint8Array): WebAssembly.Imports {
   const env = { ...imports.env };
   const wasi = { ...imports.wasi_snapshot_preview1 };
   const isLong = (address = 0) =>
     !heap().subarray(address >>> 0, (address >>> 0) + MAX_PATH_BYTES).includes(0);
-  for (const [name, places] of Object.entries(PATHS)) {
-    guard(env, `__syscall_${name}`, (args) => places.some((at) => isLong(args[at])), -ENAMETOOLONG);
+  for (const [name, indexes] of Object.entries(PATH_ARGUMENTS)) {
+    guard(env, `__syscall_${name}`, (args) => indexes.some((index) => isLong(args[index])), -ENAMETOOLONG);
   }
-  for (const [name, refusal] of Object.entries(CLOSED)) guard(env, name, () => true, refusal);
+  for (const [name, errorCode] of Object.entries(DENIED_CALLS)) guard(env, name, () => true, errorCode);
   guard(env, "__syscall_poll", ([, count = 0]) => count >>> 0 > MAX_POLLED, -EINVAL);
   guard(env, "ffi_call_js", ([call = 0]) => isForgedCall(heap(), call), FAILED);
   guard(env, "ffi_prep_closure_loc_js", ([, call = 0]) => isForgedCall(heap(), call), BAD_TYPE);
-  for (const name of PIECES) {
-    guard(wasi, name, ([, pieces = 0, count = 0]) => isTooMuch(heap(), pieces, count), EINVAL);
+  for (const name of VECTOR_CALLS) {
+    guard(wasi, name, ([, vectors = 0, count = 0]) => exceedsLimits(heap(), vectors, count), EINVAL);
   }
   return { ...imports, env, wasi_snapshot_preview1: wasi };
 }
 
-/** Whether there are too many pieces, or together more of them than there is memory. */
-function isTooMuch(heap: Uint8Array, pieces: number, count: number): boolean {
-  if (count >>> 0 > MAX_PIECES) return true;
-  const start = pieces >>> 0;
-  if (start + count * PIECE_HEAD_BYTES > heap.length) return true;
-  const view = new DataView(heap.buffer, start, count * PIECE_HEAD_BYTES);
+/** True if there are too many buffers, or if their total size exceeds the memory. */
+function exceedsLimits(heap: Uint8Array, vectors: number, count: number): boolean {
+  if (count >>> 0 > MAX_BUFFERS) return true;
+  const start = vectors >>> 0;
+  if (start + count * IOVEC_BYTES > heap.length) return true;
+  const view = new DataView(heap.buffer, start, count * IOVEC_BYTES);
   let bytes = 0;
-  for (let at = 0; at < view.byteLength; at += PIECE_HEAD_BYTES) bytes += view.getUint32(at + 4, true);
+  for (let at = 0; at < view.byteLength; at += IOVEC_BYTES) bytes += view.getUint32(at + 4, true);
   return bytes > heap.length;
 }
 
-/** Puts a function in the place of an import that gives `refusal` where too much is asked. */
+/** Replaces an import by a function that returns `errorCode` if the arguments are denied. */
 function guard(
   imports: WebAssembly.ModuleImports,
   name: string,
-  isRefused: (args: number[]) => boolean,
-  refusal: number,
+  isDenied: (args: number[]) => boolean,
+  errorCode: number,
 ): void {
   const call = imports[name] as (...args: number[]) => number;
-  imports[name] = (...args: number[]) => isRefused(args) ? refusal : call(...args);
+  imports[name] = (...args: number[]) => isDenied(args) ? errorCode : call(...args);
 }
 
-/** What an interpreter calls of Emscripten's JavaScript: files, time, memory, and functions by their address. */
-const KEPT_FAMILIES = /^(?:__syscall_|_?emscripten_(?:get|runtime)_|clock_|environ_|fd_|ffi_)/;
-const KEPT = new Set([
+/** Imports that an interpreter needs: files, time, memory, and calls by address. */
+const ALLOWED_PATTERN = /^(?:__syscall_|_?emscripten_(?:get|runtime)_|clock_|environ_|fd_|ffi_)/;
+const ALLOWED_IMPORTS = new Set([
   "__assert_fail",
   "__call_sighandler",
   "_abort_js",
@@ -170,67 +169,69 @@ const KEPT = new Set([
   "can_run_sync_js",
 ]);
 
-/** The imports without Pyodide's bridge to JavaScript: whoever calls a function of it ends the interpreter. */
+/** Returns the imports without Pyodide's bridge to JavaScript. A call of a removed function ends the interpreter. */
 export function stripJsBridge(imports: WebAssembly.Imports): WebAssembly.Imports {
-  const env = Object.entries(imports.env ?? {}).map(([name, call]) => [name, isKept(name) ? call : refuse]);
+  const env = Object.entries(imports.env ?? {}).map((
+    [name, call],
+  ) => [name, isAllowed(name) ? call : rejectCall]);
   return { ...imports, env: Object.fromEntries(env) };
 }
 
-function isKept(name: string): boolean {
-  return KEPT.has(name) || KEPT_FAMILIES.test(name);
+function isAllowed(name: string): boolean {
+  return ALLOWED_IMPORTS.has(name) || ALLOWED_PATTERN.test(name);
 }
 
-function refuse(): never {
-  throw new Error("there is no way to JavaScript from here");
+function rejectCall(): never {
+  throw new Error("calls to JavaScript are disabled");
 }
 
 type Call = (...args: number[]) => number;
 
 /**
- * The functions of Python's that `ctypes` lets C call. Each has a place in the table of functions, which is none of
- * Python's memory: nobody puts one in a place that was not made for it, and all places are given back by a rewind.
+ * The Python functions that `ctypes` lets C call. Each has a slot in the function table, which is outside Python's
+ * memory. Python cannot put a function into a slot that was not allocated for it, and a rewind frees all slots.
  */
 export class Closures {
   readonly #heap: () => Uint8Array;
-  readonly #places = new Map<number, number>();
-  #giveBack: Call = () => 0;
+  readonly #slots = new Map<number, number>();
+  #freeClosure: Call = () => 0;
 
-  /** @param heap Gives Python's memory. */
+  /** @param heap Returns Python's memory. */
   constructor(heap: () => Uint8Array) {
     this.#heap = heap;
   }
 
-  /** The imports with those that make and free closures watched. */
-  watch(imports: WebAssembly.Imports): WebAssembly.Imports {
+  /** Returns the imports with wrappers around those that allocate and free closures. */
+  wrapImports(imports: WebAssembly.Imports): WebAssembly.Imports {
     const { env = {} } = imports;
-    const make = env.ffi_closure_alloc_js as Call;
+    const allocate = env.ffi_closure_alloc_js as Call;
     const prepare = env.ffi_prep_closure_loc_js as Call;
-    this.#giveBack = env.ffi_closure_free_js as Call;
+    this.#freeClosure = env.ffi_closure_free_js as Call;
     const watched = {
-      ffi_closure_alloc_js: (bytes: number, place: number) => {
-        const closure = make(bytes, place);
-        this.#places.set(closure, this.#words().getUint32(place >>> 0, true));
+      ffi_closure_alloc_js: (bytes: number, slot: number) => {
+        const closure = allocate(bytes, slot);
+        this.#slots.set(closure, this.#words().getUint32(slot >>> 0, true));
         return closure;
       },
       ffi_prep_closure_loc_js: (closure: number, ...rest: number[]) => {
-        return this.#places.get(closure) === rest.at(-1) ? prepare(closure, ...rest) : BAD_TYPE;
+        return this.#slots.get(closure) === rest.at(-1) ? prepare(closure, ...rest) : BAD_TYPE;
       },
       ffi_closure_free_js: (closure: number) => this.#free(closure),
     };
     return { ...imports, env: { ...env, ...watched } };
   }
 
-  /** Gives all places back, so that the first is the next to be taken. */
+  /** Frees all slots, the first one last, so that it is the next to be allocated. */
   freeAll(): void {
-    for (const closure of [...this.#places.keys()].reverse()) this.#free(closure);
+    for (const closure of [...this.#slots.keys()].reverse()) this.#free(closure);
   }
 
   #free(closure: number): void {
-    const place = this.#places.get(closure);
-    if (place === undefined) return;
-    this.#places.delete(closure);
-    this.#words().setUint32(closure >>> 0, place, true); // Python may have written another there
-    this.#giveBack(closure);
+    const slot = this.#slots.get(closure);
+    if (slot === undefined) return;
+    this.#slots.delete(closure);
+    this.#words().setUint32(closure >>> 0, slot, true); // Python may have overwritten it
+    this.#freeClosure(closure);
   }
 
   #words(): DataView {

@@ -1,7 +1,7 @@
 import { encodeFrame, FRAME_HEAD_BYTES, type FrameKind, payloadLength, writeFrameHead } from "../protocol.ts";
 import { Ring, throwIfKilled } from "./ring.ts";
 
-/** The worker's end of its two rings: whole frames, blocking. */
+/** The worker's end of its two rings. Sends and receives whole frames, and blocks. */
 export class Channel {
   readonly #incoming: Ring;
   readonly #outgoing: Ring;
@@ -14,7 +14,7 @@ export class Channel {
     this.#interrupt = rings.interrupt;
   }
 
-  /** Waits for the next frame. */
+  /** Returns the next frame. Blocks until it has arrived. */
   receive(): { kind: number; payload: Uint8Array<ArrayBuffer> } {
     const head = new Uint8Array(FRAME_HEAD_BYTES);
     this.#incoming.read(head);
@@ -23,7 +23,7 @@ export class Channel {
     return { kind: head[6] as number, payload };
   }
 
-  /** Waits for at most `ms` for a frame or an interrupt; says whether a frame is there. */
+  /** Blocks until a frame or an interrupt arrives, for at most `ms`. Returns true if a frame is available. */
   wait(ms: number, now: () => number): boolean {
     const end = now() + ms;
     for (;;) {
@@ -35,7 +35,7 @@ export class Channel {
     }
   }
 
-  /** Waits for `ms` or an interrupt, whatever arrives. */
+  /** Blocks for `ms` or until an interrupt. Frames that arrive stay in the ring. */
   pause(ms: number, now: () => number): void {
     const end = now() + ms;
     for (let left = ms; left > 0 && this.#interrupt[0] === 0; left = end - now()) {
@@ -44,15 +44,15 @@ export class Channel {
     throwIfKilled(this.#interrupt);
   }
 
-  /** Sends one frame and waits while there is no room. */
+  /** Sends one frame. Blocks while the ring is full. */
   send(kind: FrameKind, payload: Uint8Array): void {
     this.#outgoing.write(encodeFrame(kind, 0, payload));
     this.#outgoing.notify();
   }
 
   /**
-   * Sends the bytes from `start` to `end` as one frame that the supervisor may leave where it is for a moment. It
-   * is there for the supervisor at once all the same, whatever becomes of this worker.
+   * Sends the bytes from `start` to `end` as one frame that the supervisor may read a moment later. The bytes are
+   * in shared memory at once, so the supervisor can read them even if this worker ends.
    */
   sendBuffered(kind: FrameKind, bytes: Uint8Array, start: number, end: number): void {
     writeFrameHead(this.#head, { payloadBytes: end - start, session: 0, kind });

@@ -1,18 +1,18 @@
-/** The parts of Emscripten and of CPython's C API that the guest uses, typed. */
+/** Types of the parts of Emscripten and of CPython's C API that the guest uses. */
 
-/** A number that stands for an address in the Wasm heap. */
+/** An address in the Wasm heap. */
 export type Pointer = number;
 
-/** A node of Emscripten's in-memory tree. */
+/** A node of Emscripten's in-memory file system. */
 export interface FsNode {
   id: number;
   name: string;
   mode: number;
   rdev: number;
   parent: FsNode;
-  /** The file system that it belongs to. */
+  /** The mount that the node belongs to. */
   mount: FsMount;
-  /** The file system that covers it, where one is mounted on it. */
+  /** The mount on this node, if it is a mount point. */
   mounted?: FsMount | null;
   contents: Uint8Array | Record<string, FsNode> | null;
   usedBytes: number;
@@ -24,7 +24,7 @@ export interface FsNode {
   stream_ops: unknown;
 }
 
-/** A file system that is in its place. */
+/** A mounted file system. */
 export interface FsMount {
   type: unknown;
   opts: object;
@@ -33,7 +33,7 @@ export interface FsMount {
   root: FsNode;
 }
 
-/** An open file of Emscripten's. */
+/** An open file. */
 export interface FsStream {
   fd: number;
   node: FsNode;
@@ -41,7 +41,7 @@ export interface FsStream {
   flags: number;
 }
 
-/** What is known of a node. */
+/** Result of `stat`. */
 export interface FsStat {
   ino: number;
   mode: number;
@@ -49,7 +49,7 @@ export interface FsStat {
   mtime: Date;
 }
 
-/** What a device or a file does when it is read or written. */
+/** Operations of a device or a file. */
 export interface StreamOps {
   open?(stream: FsStream): void;
   close?(stream: FsStream): void;
@@ -67,7 +67,7 @@ export interface FileSystem {
   streams: (FsStream | null)[];
   readonly MAX_OPEN_FDS: number;
   nodes: unknown;
-  /** The number of the node that is made next. */
+  /** Number of the next new node. */
   nextInode: number;
   filesystems: Record<string, MemoryFileSystem>;
   ErrnoError: new (errno: number) => Error;
@@ -105,12 +105,12 @@ export interface FileSystem {
   isLink(mode: number): boolean;
 }
 
-/** Emscripten's tree of files in JavaScript memory. */
+/** Emscripten's MEMFS, which keeps files in JavaScript memory. */
 export interface MemoryFileSystem {
   ops_table: unknown;
 }
 
-/** The exports that the guest itself uses in a restored interpreter; see {@linkcode PythonExports}. */
+/** Names of the exports that the guest uses in a restored interpreter. See {@linkcode PythonExports}. */
 export const CALLED_BY_GUEST: readonly string[] = [
   "memory",
   "__stack_pointer",
@@ -140,7 +140,7 @@ export interface PythonExports {
   emscripten_stack_get_end(): Pointer;
 }
 
-/** What is handed to the module's factory, and what it becomes. */
+/** The object that the module's factory receives and turns into the module. */
 export interface EmscriptenModule {
   FS: FileSystem;
   HEAP8: Int8Array;

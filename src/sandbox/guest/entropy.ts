@@ -1,4 +1,4 @@
-/** Where `os.urandom` and all that stands on it get their bytes: the host's source, or a seed. */
+/** The source of bytes for `os.urandom` and everything built on it: the host's source, or a seed. */
 export class Entropy {
   #next: (() => number) | undefined;
   readonly #fill: (view: Uint8Array) => void;
@@ -7,20 +7,20 @@ export class Entropy {
     this.#fill = fill;
   }
 
-  /** From here on bytes come from the seed; without one, from the host's source. */
+  /** Derives all further bytes from the seed. Without a seed, they come from the host's source. */
   seed(seed: number | undefined): void {
     this.#next = seed === undefined ? undefined : splitMix(seed);
   }
 
-  /** Fills `view`, as `crypto.getRandomValues` does. */
+  /** Fills `view` and returns it, as `crypto.getRandomValues` does. */
   fill<View extends ArrayBufferView>(view: View): View {
     const bytes = new Uint8Array(view.buffer as ArrayBuffer, view.byteOffset, view.byteLength);
     if (this.#next) { for (let at = 0; at < bytes.length; at++) bytes[at] = this.#next(); }
-    else this.#fromHost(bytes);
+    else this.#fillFromHost(bytes);
     return view;
   }
 
-  #fromHost(bytes: Uint8Array): void {
+  #fillFromHost(bytes: Uint8Array): void {
     const piece = new Uint8Array(Math.min(bytes.length, 65536));
     for (let at = 0; at < bytes.length; at += piece.length) {
       this.#fill(piece);
@@ -29,7 +29,7 @@ export class Entropy {
   }
 }
 
-/** SplitMix64, one byte of each step: reproducible, not secret. */
+/** Returns a SplitMix64 generator, one byte per step. Its bytes are reproducible, not secret. */
 function splitMix(seed: number): () => number {
   const mask = (1n << 64n) - 1n;
   let state = BigInt.asUintN(64, BigInt(Math.trunc(seed)) ^ 0x5851f42d4c957f2dn);

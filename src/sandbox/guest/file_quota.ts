@@ -3,13 +3,13 @@ import type { FileSystem, FsNode, FsStream } from "./emscripten.ts";
 const ENOSPC = 51;
 const EAGAIN = 6;
 const EINVAL = 28;
-/** What a pipe holds that nobody has read, as on Linux. */
+/** Capacity of a pipe, as on Linux. */
 const PIPE_BYTES = 65_536;
 const NODE_BYTES = 4096;
 
 /**
- * Bounds what the session's writable files take together. A file counts its bytes and one block for
- * itself, so that neither a large file nor a million empty ones fill the host's memory.
+ * Limits the total size of the session's writable files. Each file counts its bytes and one block, so that
+ * neither a large file nor a million empty ones can fill the host's memory.
  */
 export function limitFiles(fs: FileSystem, limitBytes: number): void {
   const { ops_table: table } = fs.filesystems.MEMFS as { ops_table: OpsTable };
@@ -17,7 +17,7 @@ export function limitFiles(fs: FileSystem, limitBytes: number): void {
 
   function charge(bytes: number): void {
     if (bytes <= 0) return;
-    if (used + bytes > limitBytes) used = measure(fs);
+    if (used + bytes > limitBytes) used = measureUsedBytes(fs);
     if (used + bytes > limitBytes) throw new fs.ErrnoError(ENOSPC);
     used += bytes;
   }
@@ -31,7 +31,7 @@ export function limitFiles(fs: FileSystem, limitBytes: number): void {
     const { setattr } = ops;
     ops.setattr = (node, attributes) => {
       const { size, atime = 0, mtime = 0 } = attributes;
-      if (![atime, mtime].every(isTime)) throw new fs.ErrnoError(EINVAL);
+      if (![atime, mtime].every(isValidTime)) throw new fs.ErrnoError(EINVAL);
       if (size !== undefined && size !== null) charge(size - node.usedBytes);
       setattr(node, attributes);
     };
@@ -48,8 +48,8 @@ export function limitFiles(fs: FileSystem, limitBytes: number): void {
 }
 
 /**
- * Bounds what is open: descriptors have numbers below a limit, also those that a program names, and a pipe that is
- * full, which is no file, has no room until somebody reads.
+ * Limits open streams: all descriptor numbers are below a limit, including those that a program chooses, and a
+ * write to a full pipe fails until the pipe is read. Pipes are not files, so the file limit does not cover them.
  */
 export function limitStreams(fs: FileSystem): void {
   const limited = new Set<PipeOps>();
@@ -57,14 +57,14 @@ export function limitStreams(fs: FileSystem): void {
   fs.createStream = (stream, fd = -1) => {
     if (fd >= fs.MAX_OPEN_FDS) throw new fs.ErrnoError(EINVAL);
     const { node, stream_ops: ops } = stream as PipeStream;
-    if (node.pipe) fs.destroyNode(node); // nobody looks for it by name, and the table of names would keep it
+    if (node.pipe) fs.destroyNode(node); // a pipe is never looked up by name, and the name table would keep it alive
     if (node.pipe && !limited.has(ops)) {
       const { write } = ops;
-      ops.write = (into, buffer, offset, length) => {
-        const room = PIPE_BYTES -
-          into.node.pipe.buckets.reduce((sum, { offset, roffset }) => sum + offset - roffset, 0);
-        if (room <= 0 && length > 0) throw new fs.ErrnoError(EAGAIN);
-        return write(into, buffer, offset, Math.min(length, room));
+      ops.write = (target, buffer, offset, length) => {
+        const freeBytes = PIPE_BYTES -
+          target.node.pipe.buckets.reduce((sum, { offset, roffset }) => sum + offset - roffset, 0);
+        if (freeBytes <= 0 && length > 0) throw new fs.ErrnoError(EAGAIN);
+        return write(target, buffer, offset, Math.min(length, freeBytes));
       };
       limited.add(ops);
     }
@@ -72,8 +72,8 @@ export function limitStreams(fs: FileSystem): void {
   };
 }
 
-/** Whether a date can be made of it: Emscripten ends where it cannot. */
-function isTime(value: number | null): boolean {
+/** True if a value is a valid date. Emscripten crashes on an invalid one. */
+function isValidTime(value: number | null): boolean {
   return value === null || !Number.isNaN(new Date(value).getTime());
 }
 
@@ -119,8 +119,8 @@ interface OpsTable {
   };
 }
 
-/** What is in use now: everything in the tree, and files that are open though unlinked. */
-function measure(fs: FileSystem): number {
+/** Returns the bytes in use: everything in the tree, and open files that were unlinked. */
+function measureUsedBytes(fs: FileSystem): number {
   const seen = new Set<FsNode>();
   const open = fs.streams.flatMap((stream) => stream ? [stream.node] : []);
   const waiting = [fs.root, ...open];

@@ -6,27 +6,27 @@ import { mountReadOnly, type ReadOnlyTree } from "./read_only_files.ts";
 const PAGE_BYTES = 65536;
 const OS_PAGE_BYTES = 4096;
 
-/** What every interpreter starts from: code, and files that none can change. */
+/** Code and read-only files that all interpreters start from. */
 export interface PythonAssets {
   readonly module: WebAssembly.Module;
   readonly createModule: ModuleFactory;
   /** The exports of the module that Emscripten's JavaScript needs. */
   readonly exportNames: readonly string[];
   readonly trees: readonly ReadOnlyTree[];
-  /** The bytes by which what runs is told to stop. */
+  /** Bytes that the supervisor sets to interrupt or kill the running code. */
   readonly interrupt: Uint8Array;
-  /** Where a session's own files live. */
+  /** The session's home directory. */
   readonly home: string;
 }
 
-/** A base image: the heap of a started interpreter, without its pages of zeros. */
+/** A base image: the heap of a started interpreter, without its zero pages. */
 export interface HeapImage {
   /** The address of `runner.handle`. */
   readonly handle: Pointer;
   readonly heapBytes: number;
-  /** Where the pieces of `data` belong: pairs of address and length. */
+  /** Address and length of each piece of `data`. */
   readonly runs: readonly (readonly [number, number])[];
-  /** The part of the C stack that is unused between two calls; its contents mean nothing. */
+  /** Start and end of the part of the C stack that is unused between two calls. */
   readonly deadStack: readonly [number, number];
   readonly data: Uint8Array;
 }
@@ -39,9 +39,9 @@ export interface Python {
   readonly closures: Closures;
 }
 
-/** Starts an interpreter from a base image, without running any of Python's own start-up. */
+/** Starts an interpreter from a base image, without Python's own start-up. */
 export async function restorePython(assets: PythonAssets, image: HeapImage): Promise<Python> {
-  const wasm = instantiator(assets, { heapBytes: image.heapBytes, runInitializers: false });
+  const wasm = createInstantiator(assets, { heapBytes: image.heapBytes, runInitializers: false });
   const module = await assets.createModule({
     noInitialRun: true,
     print: () => {},
@@ -58,29 +58,29 @@ export async function restorePython(assets: PythonAssets, image: HeapImage): Pro
 }
 
 /**
- * Writes the image over the heap: its pages where they belong, zeros everywhere else. A fresh heap is
- * zero already.
+ * Writes the image's pages to their addresses in the heap, and zeros everywhere else. A fresh heap is zero
+ * already.
  */
 export function writeImage(python: Python, image: HeapImage, options: { fresh: boolean }): void {
   const heap = new Uint8Array(python.exports.memory.buffer);
   let from = 0;
   let end = 0;
   for (const [address, length] of image.runs) {
-    if (!options.fresh) clear(heap, [end, address], image.deadStack);
+    if (!options.fresh) clearGap(heap, [end, address], image.deadStack);
     heap.set(image.data.subarray(from, from + length), address);
     from += length;
     end = address + length;
   }
-  if (!options.fresh) clear(heap, [end, heap.length], image.deadStack);
+  if (!options.fresh) clearGap(heap, [end, heap.length], image.deadStack);
 }
 
-/** Fills a gap with zeros, but for what of it is dead stack. */
-function clear(heap: Uint8Array, gap: readonly [number, number], dead: readonly [number, number]): void {
+/** Zeros a gap between two pieces, except the unused stack in it. */
+function clearGap(heap: Uint8Array, gap: readonly [number, number], dead: readonly [number, number]): void {
   clearPages(heap, gap[0], Math.max(gap[0], Math.min(gap[1], dead[0])));
   clearPages(heap, Math.min(gap[1], Math.max(gap[0], dead[1])), gap[1]);
 }
 
-/** Zeros the pages that are not zero: one that was never written takes no memory, and is to take none. */
+/** Zeros the pages that are not zero. A page that was never written takes no memory, so it must not be written. */
 function clearPages(heap: Uint8Array, from: number, to: number): void {
   const start = Math.min(to, Math.ceil(from / OS_PAGE_BYTES) * OS_PAGE_BYTES);
   heap.fill(0, from, start);
@@ -90,7 +90,7 @@ function clearPages(heap: Uint8Array, from: number, to: number): void {
   }
 }
 
-/** Looks at four words at a time, which takes less than half of what one at a time does. */
+/** Checks four words at a time, which takes less than half the time of one at a time. */
 function isZeroPage(words: Int32Array, from: number): boolean {
   const word = (at: number) => words[at] as number;
   let any = 0;
@@ -100,10 +100,10 @@ function isZeroPage(words: Int32Array, from: number): boolean {
   return any === 0;
 }
 
-/** Where models that were trained with a code interpreter look for files, and put theirs. */
+/** The folder where models that were trained with a code interpreter expect and put files. */
 const DATA_FOLDER = "/mnt/data";
 
-/** Puts the read-only trees and the session's home in place; for a restored interpreter and one that is built. */
+/** Creates the read-only trees and the session's home, both in a restored interpreter and in a new one. */
 export function installFiles(
   fs: FileSystem,
   { trees, home }: Pick<PythonAssets, "trees" | "home">,
@@ -114,14 +114,14 @@ export function installFiles(
   fs.chdir(home);
 }
 
-/** The hook through which Emscripten gets its instance, made of the module that all sessions share. */
-export function instantiator(
+/** Creates the hook that gives Emscripten an instance of the module that all sessions share. */
+export function createInstantiator(
   assets: PythonAssets,
   options: { heapBytes: number; runInitializers: boolean },
 ): {
   instantiate: (imports: WebAssembly.Imports, done: InstanceReceiver) => object;
   exports: () => PythonExports;
-  /** Has Emscripten, which looks names up for Python, forget the functions of its own JavaScript. */
+  /** Removes the imported JavaScript functions, so that Python cannot look them up by name through Emscripten. */
   hideImports: () => void;
   closures: Closures;
 } {
@@ -133,14 +133,14 @@ export function instantiator(
     instantiate(imports, done) {
       const { env = {} } = imports;
       for (const name of Object.keys(env)) hidden.push(() => Reflect.deleteProperty(env, name));
-      const called = closures.watch(options.runInitializers ? imports : stripJsBridge(imports));
-      const complete = limitCalls(completeImports(called, assets.interrupt), heap);
+      const watched = closures.wrapImports(options.runInitializers ? imports : stripJsBridge(imports));
+      const complete = limitCalls(completeImports(watched, assets.interrupt), heap);
       WebAssembly.instantiate(assets.module, complete).then((instance) => {
         exports = instance.exports as unknown as PythonExports;
         growTo(exports.memory, options.heapBytes);
-        const needed = neededExports(instance.exports, assets.exportNames);
+        const needed = selectExports(instance.exports, assets.exportNames);
         done(
-          { exports: options.runInitializers ? needed : { ...needed, ...NO_INITIALIZERS } },
+          { exports: options.runInitializers ? needed : { ...needed, ...EMPTY_INITIALIZERS } },
           assets.module,
         );
       });
@@ -152,14 +152,14 @@ export function instantiator(
   };
 }
 
-/** A heap that comes from an image has been through these. */
-const NO_INITIALIZERS = { __wasm_call_ctors: () => {}, __wasm_apply_data_relocs: () => {} };
+/** Replacements for the initializers, which the heap of an image has already passed. */
+const EMPTY_INITIALIZERS = { __wasm_call_ctors: () => {}, __wasm_apply_data_relocs: () => {} };
 
 type InstanceReceiver = (instance: { exports: WebAssembly.Exports }, module: WebAssembly.Module) => void;
 
 /**
- * Adds what Pyodide's loader would add, points the graphics functions, which none calls, at nothing, and has
- * who looks at the clock die when the session is to end.
+ * Adds the imports that Pyodide's loader would add, points the unused graphics functions at address 0, and makes
+ * clock reads throw once the session is being killed.
  */
 function completeImports(imports: WebAssembly.Imports, interrupt: Uint8Array): WebAssembly.Imports {
   const mark = Symbol("error");
@@ -184,10 +184,10 @@ function completeImports(imports: WebAssembly.Imports, interrupt: Uint8Array): W
 }
 
 /**
- * The data and the few functions that are needed by name. For every function it is shown, Emscripten makes
- * an entry in a table, which for all 8,000 takes a third of a start.
+ * Selects the exports that are needed by name. Emscripten makes a table entry for every function that it gets,
+ * which for all 8,000 takes a third of the start time.
  */
-function neededExports(exports: WebAssembly.Exports, names: readonly string[]): WebAssembly.Exports {
+function selectExports(exports: WebAssembly.Exports, names: readonly string[]): WebAssembly.Exports {
   return Object.fromEntries(names.map((name) => [name, exports[name] as WebAssembly.ExportValue]));
 }
 

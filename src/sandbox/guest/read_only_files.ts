@@ -1,12 +1,12 @@
 import type { FileSystem, FsMount, FsNode, FsStream, StreamOps } from "./emscripten.ts";
 
-/** A file that is in every session from the start and that none can change. */
+/** A file that every session has from its start and that none can change. */
 export interface ReadOnlyFile {
   readonly path: string;
   readonly contents: Uint8Array;
 }
 
-/** Read-only files below one directory, or one file with an empty path, which is itself at that place. */
+/** Read-only files below the directory `at`. A single file with an empty path is mounted at `at` itself. */
 export interface ReadOnlyTree {
   readonly at: string;
   readonly files: readonly ReadOnlyFile[];
@@ -18,21 +18,21 @@ const EROFS = 69;
 const EINVAL = 28;
 const ENOENT = 44;
 
-/** Puts a tree in its place, which from then on can be neither removed nor renamed. */
+/** Mounts a tree. Its mount point can then be neither removed nor renamed. */
 export function mountReadOnly(fs: FileSystem, { at, files }: ReadOnlyTree): void {
-  const system = readOnlyFileSystem(fs, files);
+  const system = createReadOnlyFileSystem(fs, files);
   if (files[0]?.path === "") {
     fs.mkdirTree(at.slice(0, at.lastIndexOf("/")) || "/");
     fs.writeFile(at, new Uint8Array(0));
-    bind(fs, at, system);
+    mountAtFile(fs, at, system);
   } else {
     fs.mkdirTree(at);
     fs.mount(system, {}, at);
   }
 }
 
-/** What {@linkcode FileSystem.mount} does, which refuses a file. */
-function bind(fs: FileSystem, at: string, system: MountableSystem): void {
+/** Mounts at a file, which {@linkcode FileSystem.mount} does not support. */
+function mountAtFile(fs: FileSystem, at: string, system: MountableSystem): void {
   const { node } = fs.lookupPath(at);
   const root = system.mount();
   const mount: FsMount = { type: system, opts: {}, mountpoint: at, mounts: [], root };
@@ -45,17 +45,29 @@ interface MountableSystem {
   mount(): FsNode;
 }
 
-/** A file system for {@linkcode FileSystem.mount} whose nodes have no operation that writes. */
-export function readOnlyFileSystem(fs: FileSystem, files: readonly ReadOnlyFile[]): MountableSystem {
-  const refuse = () => {
+/** Returns a file system for {@linkcode FileSystem.mount} whose nodes have no write operations. */
+export function createReadOnlyFileSystem(fs: FileSystem, files: readonly ReadOnlyFile[]): MountableSystem {
+  const rejectWrite = () => {
     throw new fs.ErrnoError(EROFS);
   };
-  const missing = () => {
+  const rejectLookup = () => {
     throw new fs.ErrnoError(ENOENT);
   };
-  const writes = { mknod: refuse, rename: refuse, unlink: refuse, rmdir: refuse, symlink: refuse };
-  const nodeOps = { getattr: attributes, setattr: refuse, lookup: missing, readdir: listing, ...writes };
-  const streamOps = readingOps(fs);
+  const writes = {
+    mknod: rejectWrite,
+    rename: rejectWrite,
+    unlink: rejectWrite,
+    rmdir: rejectWrite,
+    symlink: rejectWrite,
+  };
+  const nodeOps = {
+    getattr: statOf,
+    setattr: rejectWrite,
+    lookup: rejectLookup,
+    readdir: listNames,
+    ...writes,
+  };
+  const streamOps = createReadOps(fs);
 
   function addNode(parent: FsNode | null, name: string, mode: number): FsNode {
     const node = fs.createNode(parent, name, mode, 0);
@@ -67,7 +79,7 @@ export function readOnlyFileSystem(fs: FileSystem, files: readonly ReadOnlyFile[
     return node;
   }
 
-  function directory(root: FsNode, names: readonly string[]): FsNode {
+  function addDirectories(root: FsNode, names: readonly string[]): FsNode {
     return names.reduce((parent, name) => {
       const children = parent.contents as Record<string, FsNode>;
       return children[name] ?? addNode(parent, name, DIRECTORY_MODE);
@@ -88,7 +100,7 @@ export function readOnlyFileSystem(fs: FileSystem, files: readonly ReadOnlyFile[
     for (const { path, contents } of files) {
       const names = path.split("/").filter((name) => name !== "");
       const name = names.pop();
-      if (name !== undefined) addFile(directory(root, names), name, contents);
+      if (name !== undefined) addFile(addDirectories(root, names), name, contents);
     }
     return root;
   }
@@ -96,7 +108,7 @@ export function readOnlyFileSystem(fs: FileSystem, files: readonly ReadOnlyFile[
   return { mount };
 }
 
-function readingOps(fs: FileSystem): StreamOps {
+function createReadOps(fs: FileSystem): StreamOps {
   return {
     read(stream, buffer, offset, length, position) {
       const contents = stream.node.contents as unknown as Int8Array;
@@ -112,7 +124,7 @@ function readingOps(fs: FileSystem): StreamOps {
   };
 }
 
-function attributes(node: FsNode): object {
+function statOf(node: FsNode): object {
   const time = new Date(node.mtime);
   const size = node.usedBytes ?? 4096;
   return {
@@ -132,6 +144,6 @@ function attributes(node: FsNode): object {
   };
 }
 
-function listing(node: FsNode): string[] {
+function listNames(node: FsNode): string[] {
   return [".", "..", ...Object.keys(node.contents as Record<string, FsNode>)];
 }

@@ -1,9 +1,9 @@
 /**
- * Empties the worker's realm. Imported before anything else: what is not on the list below is gone when
- * Pyodide loads, so Python that breaks out of its interpreter meets JavaScript with nothing to call.
+ * Removes all globals of the worker's realm that are not on the list below. This module is imported first, so they
+ * are removed before Pyodide loads. Code that escapes the interpreter finds no `Deno` and no other API to call.
  */
 
-const KEPT = new Set<PropertyKey>([
+const ALLOWED_GLOBALS = new Set<PropertyKey>([
   "globalThis",
   "Infinity",
   "NaN",
@@ -65,22 +65,22 @@ const KEPT = new Set<PropertyKey>([
   "WebAssembly",
 ]);
 
-/** Deno hands the first message over through this global and some symbols; they go when it is there. */
-const EVENT_DOOR = "dispatchEvent";
+/** Deno delivers the first message through this global and some symbols. They are deleted once it has arrived. */
+const MESSAGE_GLOBAL = "dispatchEvent";
 
-/** What the worker itself needs of its old realm, taken before the realm was emptied. */
-export interface Kept {
-  /** The first message, which carries everything a session needs. */
+/** Functions of the original realm that the worker needs, saved before the globals were deleted. */
+export interface SavedGlobals {
+  /** The first message, with everything that a session needs. */
   readonly message: Promise<unknown>;
   readonly now: () => number;
   readonly randomFill: (view: Uint8Array) => void;
-  /** Calls `work` when nothing else is to be done; gives what calls it off. */
+  /** Calls `work` when this thread is idle. Returns a function that cancels the call. */
   readonly whenIdle: (work: () => void) => () => void;
   readonly digest: (name: string, bytes: Uint8Array<ArrayBuffer>) => Promise<ArrayBuffer>;
 }
 
-/** Takes what is needed, then deletes every other global. */
-function emptyRealm(): Kept {
+/** Saves the functions that the worker needs, then deletes every other global. */
+function emptyRealm(): SavedGlobals {
   const scope = globalThis as unknown as WorkerScope;
   const clock = scope.performance;
   const source = scope.crypto;
@@ -89,10 +89,10 @@ function emptyRealm(): Kept {
   const message = new Promise<unknown>((resolve) => {
     scope.addEventListener("message", (event) => resolve(event.data), { once: true });
   });
-  deleteGlobals((key) => KEPT.has(key) || key === EVENT_DOOR || typeof key === "symbol");
+  deleteGlobals((key) => ALLOWED_GLOBALS.has(key) || key === MESSAGE_GLOBAL || typeof key === "symbol");
   removeCodeGen();
   return {
-    message: message.finally(() => deleteGlobals((key) => KEPT.has(key))),
+    message: message.finally(() => deleteGlobals((key) => ALLOWED_GLOBALS.has(key))),
     now: () => clock.now(),
     randomFill: (view) => void source.getRandomValues(view as Uint8Array<ArrayBuffer>),
     whenIdle(work) {
@@ -111,37 +111,37 @@ interface WorkerScope {
   addEventListener(type: "message", listener: (event: MessageEvent) => void, options: { once: true }): void;
 }
 
-function deleteGlobals(keeps: (key: PropertyKey) => boolean): void {
+function deleteGlobals(isAllowed: (key: PropertyKey) => boolean): void {
   const chain: object[] = [];
   for (let at: object | null = globalThis; at && at !== Object.prototype; at = Object.getPrototypeOf(at)) {
     chain.push(at);
   }
   for (const holder of chain) {
     for (const key of Reflect.ownKeys(holder)) {
-      if (!keeps(key) && !Reflect.deleteProperty(holder, key)) Reflect.set(holder, key, undefined);
+      if (!isAllowed(key) && !Reflect.deleteProperty(holder, key)) Reflect.set(holder, key, undefined);
     }
   }
 }
 
 /**
- * Puts what only throws in the place of the constructors that make a function of a text. With `eval` deleted nothing
- * else does, so that this realm compiles no text, and so imports nothing, also where no flag of V8 forbids it.
+ * Replaces the constructors that compile source text to functions. With `eval` deleted, nothing else in this realm
+ * compiles text, and so nothing imports a module, even if no V8 flag forbids it.
  */
 function removeCodeGen(): void {
   function Refused(): never {
-    throw new EvalError("no code is made of texts here");
+    throw new EvalError("code generation from strings is disabled");
   }
   Refused.prototype = Function.prototype;
   Reflect.defineProperty(Refused, "name", { value: "Function" });
-  for (const made of [() => {}, async () => {}, function* () {}, async function* () {}]) {
-    Reflect.defineProperty(Reflect.getPrototypeOf(made) as object, "constructor", { value: Refused });
+  for (const sample of [() => {}, async () => {}, function* () {}, async function* () {}]) {
+    Reflect.defineProperty(Reflect.getPrototypeOf(sample) as object, "constructor", { value: Refused });
   }
   Reflect.set(globalThis, "Function", Refused);
 }
 
 /**
- * Takes away what makes Wasm of bytes, when all that a session needs is made: a library that Python brings along
- * would be bound by nothing that the interpreter's own module is bound by.
+ * Removes everything that compiles or instantiates Wasm, after the session's own module was instantiated. A library
+ * that Python loads would not have the limits of the interpreter's module.
  */
 export function removeWasmConstructors(): void {
   const { Module, Instance, Memory, Table } = WebAssembly;
@@ -156,12 +156,12 @@ export function removeWasmConstructors(): void {
   Reflect.deleteProperty(WebAssembly, "instantiateStreaming");
 }
 
-/** Defines globals that Pyodide reads, each without a way back to the host. */
+/** Defines globals that Pyodide reads. None of them may give access to the host. */
 export function defineGlobals(globals: Record<string, unknown>): void {
   for (const [name, value] of Object.entries(globals)) {
     Object.defineProperty(globalThis, name, { value, configurable: true, writable: true });
   }
 }
 
-/** The only things of the old realm that are left. */
-export const kept: Kept = emptyRealm();
+/** The saved functions, all that remains of the original realm. */
+export const savedGlobals: SavedGlobals = emptyRealm();

@@ -1,27 +1,27 @@
 import type { FileSystem, FsNode } from "./emscripten.ts";
 import { type HeapImage, type Python, writeImage } from "./python.ts";
 
-/** A heap never shrinks: one this many times the image is given up for a fresh interpreter. */
+/** A heap never shrinks. If it is larger than this many times the image, a fresh interpreter is cheaper. */
 const MAX_REWIND_FACTOR = 4;
-/** Bits of a mode that give the kind of a node. */
+/** Bits of a mode that encode the kind of a node. */
 const KIND_BITS = 0o170000;
 
-/** The parts of a session that a rewind brings back. */
+/** The parts of a session that a rewind restores. */
 export interface RewindParts {
   readonly python: Python;
   readonly image: HeapImage;
-  /** Where the session's own files live. */
+  /** The session's home directory. */
   readonly home: string;
 }
 
-/** Brings an interpreter back to its start: files, closures, heap and C stack. */
+/** Restores an interpreter's initial state: files, closures, heap and C stack. */
 export class Rewind {
   readonly #python: Python;
   readonly #image: HeapImage;
   readonly #files: FileSnapshot;
   readonly #stackPointer: number;
 
-  /** Notes the state to go back to. */
+  /** Records the state to restore. */
   constructor({ python, image, home }: RewindParts) {
     this.#python = python;
     this.#image = image;
@@ -29,11 +29,13 @@ export class Rewind {
     this.#stackPointer = Number(python.exports.__stack_pointer.value);
   }
 
-  /** Goes back. Throws when the heap has grown too large, or when a device or a mount is gone. */
+  /** Restores the state. Throws if the heap has grown too large, or if a device or a mount was removed. */
   run(): void {
     const { exports, closures } = this.#python;
-    if (exports.memory.buffer.byteLength > MAX_REWIND_FACTOR * this.#image.heapBytes) {
-      throw new Error("the heap has grown too large to be worth a rewind");
+    const maxBytes = MAX_REWIND_FACTOR * this.#image.heapBytes;
+    const { byteLength } = exports.memory.buffer;
+    if (byteLength > maxBytes) {
+      throw new Error(`Cannot rewind as the heap must be at most ${maxBytes} bytes: found ${byteLength}`);
     }
     this.#files.restore();
     closures.freeAll();
@@ -42,7 +44,7 @@ export class Rewind {
   }
 }
 
-/** The file system as it was when a session started. */
+/** The state of the file system when a session started. */
 class FileSnapshot {
   readonly #fs: FileSystem;
   readonly #home: string;
@@ -52,14 +54,14 @@ class FileSnapshot {
   constructor(fs: FileSystem, home: string) {
     this.#fs = fs;
     this.#home = home;
-    this.#start = this.#describe(fs.root);
+    this.#start = this.#record(fs.root);
     this.#firstInode = fs.nextInode;
   }
 
-  /** Removes what came since the start, closes what is open and goes back home. Throws when a device is gone. */
+  /** Removes new files, closes open files and returns to the home. Throws if a device was removed. */
   restore(): void {
     this.#fs.ignorePermissions = true;
-    this.#fs.chdir("/"); // where it was may have to go
+    this.#fs.chdir("/"); // the working directory may be removed below
     for (const stream of this.#fs.streams) if (stream) closeQuietly(this.#fs, stream.fd);
     const lastInode = this.#restoreFolder("", this.#fs.root, this.#start);
     if (lastInode < this.#firstInode) this.#fs.nextInode = this.#firstInode;
@@ -67,59 +69,59 @@ class FileSnapshot {
     this.#fs.ignorePermissions = false;
   }
 
-  /** What a node is, and what is below it in the same file system. */
-  #describe(node: FsNode): StartNode {
+  /** Records a node and everything below it in the same file system. */
+  #record(node: FsNode): StartNode {
     const { mode, rdev, atime, mtime, ctime } = node;
-    const children = this.#isOwnFolder(node) ? Object.entries(childrenOf(node)) : [];
+    const children = this.#isFolderOnRoot(node) ? Object.entries(childrenOf(node)) : [];
     return {
       state: { mode, rdev, atime, mtime, ctime },
-      children: new Map(children.map(([name, child]) => [name, this.#describe(child)])),
+      children: new Map(children.map(([name, child]) => [name, this.#record(child)])),
     };
   }
 
-  /** Gives the highest inode that is there in the end. */
+  /** Restores a folder and everything below it. Returns the highest inode in it. */
   #restoreFolder(path: string, folder: FsNode, start: StartNode): number {
     for (const [name, node] of Object.entries(childrenOf(folder))) {
       const atStart = start.children.get(name);
       if (atStart && isSame(node, atStart)) continue;
       delete childrenOf(folder)[name];
-      this.#forget(node);
+      this.#destroy(node);
     }
     let lastInode = folder.id;
     for (const [name, atStart] of start.children) {
       const node = childrenOf(folder)[name] ?? this.#addFolder(`${path}/${name}`, atStart);
-      if (this.#isOwnFolder(node)) {
+      if (this.#isFolderOnRoot(node)) {
         lastInode = Math.max(lastInode, this.#restoreFolder(`${path}/${name}`, node, atStart));
       } else {
         Object.assign(node, atStart.state);
         lastInode = Math.max(lastInode, node.id);
       }
     }
-    Object.assign(folder, start.state); // at last, as what was done in it has changed its times
+    Object.assign(folder, start.state); // last, since the changes above have set new times
     return lastInode;
   }
 
   #addFolder(path: string, { state }: StartNode): FsNode {
     if (this.#fs.isDir(state.mode)) return this.#fs.mkdir(path);
-    throw new Error(`'${path}' is gone`);
+    throw new Error(`Cannot rewind as '${path}' was removed`);
   }
 
-  /** Has the file system forget a node and all below it, each once: by their paths, deep ones would take for ever. */
-  #forget(node: FsNode): void {
+  /** Destroys a node and everything below it, each node once. Removal by path would take too long in deep trees. */
+  #destroy(node: FsNode): void {
     const waiting = [node];
     for (let at = waiting.pop(); at; at = waiting.pop()) {
-      if (at.mounted) throw new Error(`'${at.name}' is not where it was mounted`);
+      if (at.mounted) throw new Error(`Cannot rewind as the mount '${at.name}' was moved`);
       if (this.#fs.isDir(at.mode)) Object.values(childrenOf(at)).forEach((child) => waiting.push(child));
       this.#fs.destroyNode(at);
     }
   }
 
-  #isOwnFolder({ mode, mount }: FsNode): boolean {
+  #isFolderOnRoot({ mode, mount }: FsNode): boolean {
     return this.#fs.isDir(mode) && mount === this.#fs.root.mount;
   }
 }
 
-/** A node as it was at the start. */
+/** State of a node at the start. */
 interface StartNode {
   readonly state: Readonly<NodeState>;
   readonly children: ReadonlyMap<string, StartNode>;
@@ -133,13 +135,13 @@ function childrenOf(folder: FsNode): Record<string, FsNode> {
   return folder.contents as Record<string, FsNode>;
 }
 
-/** What a program may change of a node that it cannot, or does not, take away. */
+/** Fields that a program may change in a node that it does not remove. */
 type NodeState = Pick<FsNode, "mode" | "rdev" | "atime" | "mtime" | "ctime">;
 
 function closeQuietly(fs: FileSystem, fd: number): void {
   try {
     fs.closeStream(fd);
   } catch {
-    // a stream whose device fails to close is gone all the same
+    // the stream is closed even if its device's close handler throws
   }
 }

@@ -1,10 +1,10 @@
 /**
- * A pipe of bytes through shared memory: one thread writes, another reads. The worker's end may block;
- * the supervisor's end never does. It carries frames in both directions between the two.
+ * A byte pipe in shared memory: one thread writes, another reads. The worker's end may block; the
+ * supervisor's end never does. One ring for each direction carries frames between the two.
  *
- * Layout: four 32-bit words (`written`, `read`, `calls`, `asleep`), then the bytes. All but the last only grow
- * and wrap at 2³²; the capacity is a power of two. Who writes says with `calls` that it is time to read, which
- * is not so for every byte; while `asleep` is set, the reader wants to hear of the next one.
+ * Layout: four 32-bit words (`written`, `read`, `calls`, `asleep`), then the bytes. The first three only grow
+ * and wrap at 2³²; the capacity is a power of two. The writer increments `calls` to notify the reader, not once
+ * per byte. While `asleep` is set, the writer notifies the reader of the next byte.
  */
 
 const HEAD_BYTES = 16;
@@ -12,7 +12,7 @@ const WRITTEN = 0;
 const READ = 1;
 const CALLS = 2;
 const ASLEEP = 3;
-/** What is shorter is copied byte by byte: it takes less than the call that copies many. */
+/** Shorter pieces are copied in a loop, which is faster than a call of `set`. */
 const SHORT_BYTES = 48;
 
 /** One direction between the supervisor and a worker. */
@@ -21,7 +21,7 @@ export class Ring {
   readonly #words: Int32Array<SharedArrayBuffer>;
   readonly #bytes: Uint8Array<SharedArrayBuffer>;
   readonly #mask: number;
-  /** Bytes written since the last call. */
+  /** Bytes written since the last notification. */
   #unnotified = 0;
 
   constructor(buffer: SharedArrayBuffer) {
@@ -31,18 +31,18 @@ export class Ring {
     this.#mask = this.#bytes.length - 1;
   }
 
-  /** A ring that holds `capacity` bytes, a power of two. */
+  /** Creates a ring that holds `capacity` bytes, a power of two. */
   static create(capacity: number): Ring {
     return new Ring(new SharedArrayBuffer(HEAD_BYTES + capacity));
   }
 
-  /** Bytes that can be read now; never more than the capacity, whatever the other side wrote there. */
+  /** Returns the number of readable bytes, at most the capacity, even if the other side wrote a false count. */
   available(): number {
     const count = (Atomics.load(this.#words, WRITTEN) - Atomics.load(this.#words, READ)) >>> 0;
     return Math.min(count, this.#bytes.length);
   }
 
-  /** Writes as many bytes as fit now, tells nobody, and says how many that were. */
+  /** Writes as many bytes as fit now, without a notification. Returns their number. */
   writeSome(source: Uint8Array, start: number, end: number = source.length): number {
     const written = Atomics.load(this.#words, WRITTEN);
     const free = this.#bytes.length - ((written - Atomics.load(this.#words, READ)) >>> 0);
@@ -53,7 +53,7 @@ export class Ring {
     return count;
   }
 
-  /** Reads at most `target.length` bytes that are there now and says how many that were. */
+  /** Reads the available bytes, at most `target.length`. Returns their number. */
   readSome(target: Uint8Array): number {
     const read = Atomics.load(this.#words, READ);
     const count = Math.min(this.available(), target.length);
@@ -67,16 +67,16 @@ export class Ring {
     return count;
   }
 
-  /** Blocks until all from `start` to `end` is written, of which the reader need not hear yet. Worker only. */
+  /** Writes all bytes from `start` to `end`. Blocks while the ring is full; may not notify the reader. Worker only. */
   write(source: Uint8Array, start = 0, end: number = source.length): void {
     this.#unnotified += end - start;
     for (let done = start; done < end;) {
-      const seen = Atomics.load(this.#words, READ);
+      const counterOf = Atomics.load(this.#words, READ);
       const count = this.writeSome(source, done, end);
       done += count;
       if (count > 0) continue;
       this.notify();
-      Atomics.wait(this.#words, READ, seen);
+      Atomics.wait(this.#words, READ, counterOf);
     }
   }
 
@@ -90,18 +90,18 @@ export class Ring {
     }
   }
 
-  /** Blocks for at most `ms` until there is something to read. Worker only. */
+  /** Blocks until there is something to read, for at most `ms`. Worker only. */
   wait(ms: number): void {
     const seen = this.seen("calls");
     if (this.available() === 0) Atomics.wait(this.#words, CALLS, seen, ms);
   }
 
-  /** Blocks for at most `ms`, or until {@linkcode Ring.notify}. Worker only. */
+  /** Blocks until {@linkcode Ring.notify}, for at most `ms`. Worker only. */
   waitNotify(ms: number): void {
     Atomics.wait(this.#words, CALLS, this.seen("calls"), ms);
   }
 
-  /** Calls the reader. */
+  /** Notifies the reader. */
   notify(): void {
     this.#unnotified = 0;
     Atomics.store(this.#words, ASLEEP, 0);
@@ -109,39 +109,39 @@ export class Ring {
     Atomics.notify(this.#words, CALLS);
   }
 
-  /** Calls the reader if it sleeps, or if otherwise the ring would soon be full. */
+  /** Notifies the reader if it is asleep, or if more than half of the ring is unnotified. */
   notifyIfDue(): void {
     if (this.#unnotified > this.#bytes.length / 2 || Atomics.load(this.#words, ASLEEP) !== 0) this.notify();
   }
 
-  /** Has the writer call for the next byte; says whether there is nothing to be read before. */
-  sleep(): boolean {
+  /** Requests a notification of the next byte. Returns true if there is nothing to read now. */
+  markAsleep(): boolean {
     Atomics.store(this.#words, ASLEEP, 1);
     return this.available() === 0;
   }
 
-  /** Lets the writer gather what need not be read at once. */
-  stayAwake(): void {
+  /** Cancels that request, so that the writer may buffer output that can wait. */
+  markAwake(): void {
     Atomics.store(this.#words, ASLEEP, 0);
   }
 
-  /** Wakes whoever waits at either end, without anything to read or any room. */
+  /** Wakes threads that wait at either end, even if there is nothing to read and no room to write. */
   wake(): void {
     this.notify();
     Atomics.notify(this.#words, READ);
   }
 
   /**
-   * Resolves when the writer has called (`calls`) or the reader has made room (`read`). Says whether that took
-   * a wait, in which this thread did other things.
+   * Resolves when the counter differs from `seen`: after a notification (`calls`) or when the reader has made
+   * room (`read`). Returns true if it had to wait, which let this thread run other tasks.
    */
-  async changed(what: "calls" | "read", seen: number): Promise<boolean> {
+  async waitChange(what: "calls" | "read", seen: number): Promise<boolean> {
     const wait = Atomics.waitAsync(this.#words, what === "calls" ? CALLS : READ, seen);
     if (wait.async) await wait.value;
     return wait.async;
   }
 
-  /** The counter to hand to {@linkcode Ring.changed}, read before looking for work. */
+  /** Returns the counter for {@linkcode Ring.waitChange}. Read it before looking for work. */
   seen(what: "calls" | "read"): number {
     return Atomics.load(this.#words, what === "calls" ? CALLS : READ);
   }
@@ -158,12 +158,12 @@ export class Ring {
 }
 
 /**
- * Where in the bytes of a session's interrupt the order to end stands: nothing in the guest takes it back, as
- * Python does with an interrupt that it has heard.
+ * Index of the kill flag in a session's interrupt bytes. No guest code clears this flag, while Python clears an
+ * interrupt that it has handled.
  */
 export const KILL_SWITCH = 1;
 
-/** Throws when the session was told to end at once. What it throws is nothing that Python could catch. */
+/** Throws if the session is being killed. Python cannot catch this error. */
 export function throwIfKilled(interrupt: Uint8Array): void {
-  if (interrupt[KILL_SWITCH] !== 0) throw new Error("it was told to end at once");
+  if (interrupt[KILL_SWITCH] !== 0) throw new Error("the session was killed");
 }

@@ -6,78 +6,78 @@ import type { HeapImage, Python } from "./python.ts";
 import { Rewind } from "./rewind.ts";
 import { SessionFiles } from "./session_files.ts";
 import type { Shell, ShellParts, ShellRequest } from "./shell/shell.ts";
-import type { ProgramEnd, ProgramRequest } from "./shell/programs.ts";
+import type { ProgramRequest, ProgramResult } from "./shell/programs.ts";
 import type { Route } from "./shell/terminal.ts";
 import { isMissingFile, thrownText } from "./errno.ts";
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-/** The frames of one session, answered one after the other until the interpreter is lost. */
+/** Handles the frames of one session, one after the other, until it is closed or the interpreter fails. */
 export class Session {
   readonly #parts: SessionParts;
   readonly #files: SessionFiles;
-  readonly #rewindable: Rewind;
+  readonly #snapshot: Rewind;
   readonly #shell: Shell | undefined;
 
   constructor(parts: SessionParts) {
     this.#parts = parts;
     this.#shell = parts.startShell?.((request, route) => this.#runProgram(request, route));
-    this.#rewindable = new Rewind(parts);
+    this.#snapshot = new Rewind(parts);
     this.#files = new SessionFiles(parts.python.fs, parts.home);
     this.#files.openStandard();
   }
 
-  /** Serves until it is told to close; when the interpreter fails, that error is thrown on. */
+  /** Handles frames until a `close`. Rethrows an error of the interpreter. */
   async run(): Promise<void> {
     for (;;) {
       const { kind, payload } = this.#parts.channel.receive();
       if (kind === FrameKind.close) return;
       if (kind === FrameKind.exec) this.#exec(payload);
       else if (kind === FrameKind.shell) await this.#runShell(payload);
-      else if (kind === FrameKind.put) this.#answer(() => this.#put(payload));
-      else if (kind === FrameKind.get) this.#answer(() => this.#files.get(decoder.decode(payload)));
-      else if (kind === FrameKind.rewind) this.#answer(() => this.#rewind(payload));
+      else if (kind === FrameKind.put) this.#sendDone(() => this.#put(payload));
+      else if (kind === FrameKind.get) this.#sendDone(() => this.#files.get(decoder.decode(payload)));
+      else if (kind === FrameKind.rewind) this.#sendDone(() => this.#rewind(payload));
     }
   }
 
-  /** Makes this session differ from its siblings, or agree with those of the same seed. */
+  /** Seeds the session's randomness. Without a seed, it differs from that of all other sessions. */
   seed(seed: number | undefined): void {
     this.#parts.entropy.seed(seed);
-    this.#call(encoder.encode(JSON.stringify({ seed })));
+    this.#callRunner(encoder.encode(JSON.stringify({ seed })));
   }
 
   #exec(request: Uint8Array): void {
-    this.#begin();
-    this.#end(this.#call(request));
+    this.#beginExec();
+    this.#endExec(this.#callRunner(request));
   }
 
   async #runShell(payload: Uint8Array): Promise<void> {
     if (!this.#shell) throw new Error("this session has no shell");
-    this.#begin();
+    this.#beginExec();
     const request = JSON.parse(decoder.decode(payload)) as ShellRequest;
-    this.#end(textBytes(JSON.stringify(await this.#shell.run(request))));
+    this.#endExec(textBytes(JSON.stringify(await this.#shell.run(request))));
   }
 
-  /** Runs a program of the shell; what it prints is the shell's to pass on, unless there is a route for it. */
-  #runProgram(request: ProgramRequest, route: Route | undefined): ProgramEnd {
+  /** Runs a Python program of the shell. With a route its output goes to the host, otherwise to the shell. */
+  #runProgram(request: ProgramRequest, route: Route | undefined): ProgramResult {
     this.#files.openStandard();
-    const run = () => this.#call(encoder.encode(JSON.stringify(request)));
+    const run = () => this.#callRunner(encoder.encode(JSON.stringify(request)));
     const { devices } = this.#parts;
-    const { result, stdout, stderr } = route ? devices.pass(run, route) : devices.capture(run);
+    const { result, stdout, stderr } = route ? devices.runWithRoute(run, route) : devices.capture(run);
     const end = JSON.parse(decoder.decode(result)) as { exitCode: number; interrupted: boolean };
     if (end.interrupted) this.#parts.interrupt[0] = 2;
     return { stdout, stderr, exitCode: end.exitCode };
   }
 
-  #begin(): void {
+  #beginExec(): void {
     const { devices, interrupt } = this.#parts;
     this.#files.openStandard();
-    devices.begin();
+    devices.reset();
     interrupt[0] = 0;
   }
 
-  #end(outcome: Uint8Array): void {
+  #endExec(outcome: Uint8Array): void {
     const { devices, channel } = this.#parts;
     const flags = `{"truncated":${devices.truncated},"flooded":${devices.flooded},"outcome":`;
     channel.send(FrameKind.result, join([textBytes(flags), outcome, textBytes("}")]));
@@ -90,17 +90,17 @@ export class Session {
   }
 
   #rewind(payload: Uint8Array): void {
-    this.#rewindable.run();
+    this.#snapshot.run();
     this.#files.openStandard();
     this.#shell?.reset();
     this.seed((JSON.parse(decoder.decode(payload)) as { seed?: number }).seed);
   }
 
-  #answer(work: () => Uint8Array | void): void {
+  #sendDone(work: () => Uint8Array | void): void {
     try {
       const contents = work() ?? new Uint8Array(0);
       if (contents.length >= MAX_FRAME_BYTES) {
-        throw new Error(`${contents.length} bytes are more than can be sent`);
+        throw new Error(`its size must be < ${MAX_FRAME_BYTES} bytes: found ${contents.length}`);
       }
       this.#parts.channel.send(FrameKind.done, join([new Uint8Array([DoneStatus.ok]), contents]));
     } catch (error) {
@@ -114,15 +114,15 @@ export class Session {
     }
   }
 
-  /** Calls `runner.handle` with bytes and gives the bytes it returns. */
-  #call(request: Uint8Array): Uint8Array {
+  /** Calls `runner.handle` with bytes and returns its bytes. */
+  #callRunner(request: Uint8Array): Uint8Array {
     const { exports } = this.#parts.python;
     const argument = exports.PyBytes_FromStringAndSize(0, request.length);
-    if (argument === 0) throw new Error("no memory is left for the request");
+    if (argument === 0) throw new Error("there is not enough memory for the request");
     new Uint8Array(exports.memory.buffer).set(request, exports.PyBytes_AsString(argument));
     const result = exports.PyObject_CallOneArg(this.#parts.image.handle, argument);
     exports.Py_DecRef(argument);
-    if (result === 0) throw new Error("the runner itself failed");
+    if (result === 0) throw new Error("the Python runner failed");
     const address = exports.PyBytes_AsString(result);
     const bytes = new Uint8Array(exports.memory.buffer).slice(
       address,
@@ -133,7 +133,7 @@ export class Session {
   }
 }
 
-/** What a session is made of. */
+/** The parts of a session. */
 export interface SessionParts {
   readonly python: Python;
   readonly image: HeapImage;
@@ -141,8 +141,8 @@ export interface SessionParts {
   readonly channel: Channel;
   readonly entropy: Entropy;
   readonly interrupt: Uint8Array;
-  /** Where its own files live. */
+  /** The session's home directory. */
   readonly home: string;
-  /** Starts the shell, where the profile has one, upon what runs Python programs for it. */
-  readonly startShell?: (python: ShellParts["python"]) => Shell;
+  /** Starts the shell. Absent if the profile has no shell. */
+  readonly startShell?: (runProgram: ShellParts["runProgram"]) => Shell;
 }

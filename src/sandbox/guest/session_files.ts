@@ -2,7 +2,7 @@ import type { FileSystem, FsNode } from "./emscripten.ts";
 
 const O_RDWR = 2;
 
-/** Files of one session: reads and writes under its home, and its standard streams. */
+/** Reads and writes files under a session's home, and opens its standard streams. */
 export class SessionFiles {
   readonly #fs: FileSystem;
   readonly #home: string;
@@ -12,9 +12,9 @@ export class SessionFiles {
     this.#home = home;
   }
 
-  /** Writes one file under the home, with the directories above it. Throws on a path that leads out. */
+  /** Writes a file under the home and creates its directories. Throws if the path leads outside. */
   put(path: string, contents: Uint8Array): void {
-    const names = this.#jailed(path);
+    const names = this.#namesUnderHome(path);
     const name = names.pop() as string;
     let at = this.#home;
     for (const step of names) {
@@ -26,10 +26,10 @@ export class SessionFiles {
     this.#fs.writeFile(`${at}/${name}`, contents);
   }
 
-  /** Reads one file under the home. Throws when it is missing, no file, or reached by a link. */
+  /** Reads a file under the home. Throws if it does not exist, is not a file, or is reached through a link. */
   get(path: string): Uint8Array {
     let at = this.#home;
-    for (const step of this.#jailed(path)) {
+    for (const step of this.#namesUnderHome(path)) {
       at += `/${step}`;
       this.#refuseLink(at);
     }
@@ -38,9 +38,9 @@ export class SessionFiles {
     return (node.contents as Uint8Array).subarray(0, node.usedBytes);
   }
 
-  /** Opens descriptors 0 to 3 again when the guest has closed them. */
+  /** Reopens those of the descriptors 0 to 3 that the guest has closed. */
   openStandard(): void {
-    STANDARD.forEach((path, fd) => {
+    STANDARD_DEVICES.forEach((path, fd) => {
       if (!this.#fs.streams[fd]) this.#fs.open(path, O_RDWR);
     });
   }
@@ -50,20 +50,28 @@ export class SessionFiles {
     try {
       node = this.#fs.lookupPath(path, { follow: false }).node;
     } catch {
-      return; // nothing is there yet
+      return; // the path does not exist yet
     }
     if (this.#fs.isLink(node.mode)) throw new Error(`'${path}' is a symbolic link`);
   }
 
-  /** The steps of a path under the home. Throws on one that is absolute, climbs, or is odd. */
-  #jailed(path: string): string[] {
+  /** Returns the names in a path under the home. Throws if it is absolute, contains `..`, or is malformed. */
+  #namesUnderHome(path: string): string[] {
     const inside = path.startsWith(`${this.#home}/`) ? path.slice(this.#home.length + 1) : path;
     const names = inside.split("/").filter((name) => name !== "" && name !== ".");
-    const odd = inside.startsWith("/") || inside.includes("\0") || path.length > 4096 || names.length === 0;
-    if (odd || names.includes("..")) throw new Error(`'${path}' is not a path under the working directory`);
+    const isMalformed = inside.startsWith("/") || inside.includes("\0") || path.length > 4096 ||
+      names.length === 0;
+    if (isMalformed || names.includes("..")) {
+      throw new Error(`'${path}' is not a path under the working directory`);
+    }
     return names;
   }
 }
 
 /** The devices behind descriptors 0 to 3. */
-export const STANDARD: readonly string[] = ["/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/paddock"];
+export const STANDARD_DEVICES: readonly string[] = [
+  "/dev/stdin",
+  "/dev/stdout",
+  "/dev/stderr",
+  "/dev/paddock",
+];

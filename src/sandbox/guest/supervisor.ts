@@ -1,6 +1,6 @@
 /**
- * The child's main thread: it alone holds the pipe to the host. It reads the assets, gives up its
- * permissions, starts a worker for each session, and passes frames on.
+ * Entry point of the child's main thread, the only one with the pipe to the host. It reads the assets, gives up
+ * its permissions, starts a worker for each session, and forwards frames.
  */
 import { encodeFrame, encodeLost, type Frame, FrameKind, FrameSplitter } from "../protocol.ts";
 import { type Assets, type BootPlan, loadAssets } from "./assets.ts";
@@ -13,7 +13,7 @@ let assets: Assets | undefined;
 for await (const frame of hostFrames()) handle(frame);
 Deno.exit(0);
 
-/** Ends when the host closes the pipe, by will or by dying. */
+/** Yields the host's frames. Ends when the host closes the pipe or dies. */
 async function* hostFrames(): AsyncGenerator<Frame> {
   const splitter = new FrameSplitter();
   const piece = new Uint8Array(64 * 1024);
@@ -34,14 +34,14 @@ function handle({ kind, session, payload }: Frame): void {
 async function boot(plan: BootPlan): Promise<void> {
   try {
     assets = loadAssets(plan);
-    await assets.rest;
+    await assets.forWorkers;
     sendToHost(encodeFrame(FrameKind.booted, 0));
   } catch (error) {
     sendToHost(encodeFrame(FrameKind.damaged, 0, String(error)));
   }
 }
 
-/** Starts a session; its worker loads while the assets are still being read. */
+/** Starts a session. Its worker loads while the assets are still being read. */
 function open(session: number, options: { seed?: number }): void {
   if (!assets) return;
   const link = new WorkerLink(session, sendToHost);

@@ -1,5 +1,5 @@
-/** One session: an interpreter in a realm of its own, driven frame by frame. */
-import { defineGlobals, kept, removeWasmConstructors } from "./realm.ts";
+/** Entry point of a session's worker: an interpreter in its own realm, driven by frames. */
+import { defineGlobals, removeWasmConstructors, savedGlobals } from "./realm.ts";
 import createModule from "pyodide/pyodide.asm.mjs";
 import { encodeLost, FrameKind, HOME } from "../protocol.ts";
 import { buildImage, type ImagePlan } from "./build.ts";
@@ -14,7 +14,7 @@ import { Session } from "./session.ts";
 import type { Shell, ShellParts } from "./shell/shell.ts";
 import { exitCodeOf, thrownText } from "./errno.ts";
 
-/** Everything a worker is given, in its one message. */
+/** The only message that a worker receives. */
 export interface WorkerStart {
   readonly incoming: SharedArrayBuffer;
   readonly outgoing: SharedArrayBuffer;
@@ -24,23 +24,27 @@ export interface WorkerStart {
   readonly trees: readonly ReadOnlyTree[];
   readonly image?: HeapImage;
   readonly plan?: ImagePlan;
-  /** Where the shell's code is; none without a shell. */
+  /** URL of the shell's code. Absent if the profile has no shell. */
   readonly shellUrl?: string;
-  /** Set where Python may load no library of its own. */
+  /** True if Python must not load native libraries. */
   readonly ownModuleOnly?: true;
   readonly limits: { readonly outputBytes: number; readonly fileBytes: number };
-  /** Where the session has its own files, if not in the usual place. */
+  /**
+   * The session's home directory.
+   *
+   * @default "/home/pyodide"
+   */
   readonly home?: string;
   readonly seed?: number;
 }
 
-const start = await kept.message as WorkerStart;
-const entropy = new Entropy(kept.randomFill);
+const start = await savedGlobals.message as WorkerStart;
+const entropy = new Entropy(savedGlobals.randomFill);
 
-/** What Pyodide reads of a worker's globals: names it tests for, a clock, and a source of randomness. */
+/** Globals that Pyodide reads: names that it tests for, a clock, and a source of randomness. */
 defineGlobals({
   self: globalThis,
-  performance: { now: kept.now, timeOrigin: 0 },
+  performance: { now: savedGlobals.now, timeOrigin: 0 },
   crypto: { getRandomValues: (view: Uint8Array) => entropy.fill(view) },
   console: { log() {}, warn() {}, error() {} },
   FinalizationRegistry: class {
@@ -59,7 +63,7 @@ defineGlobals({
   },
   location: { href: "file:///" },
   addEventListener() {},
-  dispatchEvent: (event: { reason?: unknown }) => lost(event.reason),
+  dispatchEvent: (event: { reason?: unknown }) => reportLost(event.reason),
   setTimeout: () => 0,
   clearTimeout() {},
   fetch: () => new Promise(() => {}),
@@ -77,14 +81,14 @@ try {
     interrupt,
     home: start.home ?? HOME,
   };
-  if (start.plan) await build(assets, start.plan);
+  if (start.plan) await sendImage(assets, start.plan);
   else if (start.image) await serve(assets, start.image);
 } catch (error) {
-  lost(error);
+  reportLost(error);
 }
 
-/** Says that the session is over; the supervisor then ends this worker. */
-function lost(reason: unknown): void {
+/** Reports that the interpreter has ended. The supervisor then terminates this worker. */
+function reportLost(reason: unknown): void {
   channel.send(FrameKind.lost, encodeLost(textBytes(thrownText(reason)), exitCodeOf(reason)));
 }
 
@@ -94,7 +98,7 @@ async function serve(assets: PythonAssets, image: HeapImage): Promise<void> {
     start.shellUrl ? import(start.shellUrl) as Promise<typeof import("./shell/shell.ts")> : undefined,
   ]);
   if (start.ownModuleOnly) removeWasmConstructors();
-  const devices = new Devices(channel, { ...start.limits, now: kept.now, interrupt });
+  const devices = new Devices(channel, { ...start.limits, now: savedGlobals.now, interrupt });
   devices.install(python.fs);
   limitFiles(python.fs, start.limits.fileBytes);
   limitStreams(python.fs);
@@ -108,7 +112,8 @@ async function serve(assets: PythonAssets, image: HeapImage): Promise<void> {
     interrupt,
     home: assets.home,
     ...(shell && {
-      startShell: (runPython) => startShell(shell, { fs: python.fs, home: assets.home, devices, runPython }),
+      startShell: (runProgram) =>
+        startShell(shell, { fs: python.fs, home: assets.home, devices, runProgram }),
     }),
   });
   session.seed(start.seed);
@@ -119,18 +124,26 @@ async function serve(assets: PythonAssets, image: HeapImage): Promise<void> {
 
 function startShell(
   { Shell }: typeof import("./shell/shell.ts"),
-  parts: { fs: FileSystem; home: string; devices: Devices; runPython: ShellParts["python"] },
+  parts: { fs: FileSystem; home: string; devices: Devices; runProgram: ShellParts["runProgram"] },
 ): Shell {
-  const { fs, home, devices, runPython: python } = parts;
-  const pause = (ms: number) => channel.pause(ms, kept.now);
+  const { fs, home, devices, runProgram } = parts;
+  const pause = (ms: number) => channel.pause(ms, savedGlobals.now);
   const print: ShellParts["print"] = (stream, text) => devices.print(stream, text);
-  return new Shell({ fs, home, interrupt, pause, python, print, outputBytes: start.limits.outputBytes });
+  return new Shell({
+    fs,
+    home,
+    interrupt,
+    pause,
+    runProgram,
+    print,
+    outputBytes: start.limits.outputBytes,
+  });
 }
 
-async function build(assets: PythonAssets, plan: ImagePlan): Promise<void> {
-  const { data, ...about } = await buildImage(assets, plan);
+async function sendImage(assets: PythonAssets, plan: ImagePlan): Promise<void> {
+  const { data, ...description } = await buildImage(assets, plan);
   for (let at = 0; at < data.length; at += 1 << 20) {
     channel.send(FrameKind.image, data.subarray(at, at + (1 << 20)));
   }
-  channel.send(FrameKind.opened, textBytes(JSON.stringify(about)));
+  channel.send(FrameKind.opened, textBytes(JSON.stringify(description)));
 }

@@ -11,29 +11,29 @@ import { KILL_SWITCH, Ring } from "./ring.ts";
 
 const RING_BYTES = 256 * 1024;
 const SIGINT = 2;
-/** How long a worker that never stops writing may keep the supervisor from hearing the host. */
+/** Longest time, in milliseconds, that a worker's constant output may delay the host's frames. */
 const BUSY_MS = 5;
-/** How long output may wait for more of it, or for the end of what wrote it. */
-const GATHER_MS = 2;
+/** Longest time, in milliseconds, that output is buffered. */
+const BUFFER_MS = 2;
 
-/** The supervisor's end of one session: a worker and two rings. */
+/** The supervisor's end of a session: a worker and two rings. */
 export class WorkerLink {
   readonly #session: number;
   readonly #sendToHost: (bytes: Uint8Array) => void;
   readonly #incoming = Ring.create(RING_BYTES);
   readonly #outgoing = Ring.create(RING_BYTES);
   readonly #interrupt = new Uint8Array(new SharedArrayBuffer(4));
-  readonly #waiting: Uint8Array[] = [];
+  readonly #queue: Uint8Array[] = [];
   #worker: Worker | undefined;
-  #feeding = false;
-  #gathering: ReturnType<typeof setTimeout> | undefined;
+  #isWriting = false;
+  #readTimer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(session: number, sendToHost: (bytes: Uint8Array) => void) {
     this.#session = session;
     this.#sendToHost = sendToHost;
   }
 
-  /** Starts the worker and passes on what it sends; resolves when the worker has ended. */
+  /** Starts the worker and forwards its frames to the host. Resolves when the worker has ended. */
   async start(assets: Assets, options: { seed?: number }): Promise<void> {
     const worker = new Worker(
       assets.workerUrl,
@@ -46,31 +46,31 @@ export class WorkerLink {
       this.#sendToHost(encodeFrame(FrameKind.lost, this.#session, encodeLost(event.message)));
     });
     worker.postMessage({
-      ...await assets.rest,
+      ...await assets.forWorkers,
       ...options,
       incoming: this.#incoming.buffer,
       outgoing: this.#outgoing.buffer,
       interrupt: this.#interrupt.buffer,
     });
-    await this.#passOn();
+    await this.#forwardFrames();
   }
 
-  /** Queues a frame for the worker, which may be busy for long. */
+  /** Queues a frame for the worker. */
   send(bytes: Uint8Array): void {
-    this.#waiting.push(bytes);
-    this.#gather();
-    if (!this.#feeding) this.#feed();
+    this.#queue.push(bytes);
+    this.#delayRead();
+    if (!this.#isWriting) this.#writeQueue();
   }
 
-  /** Raises KeyboardInterrupt in what runs now, also when it waits. */
+  /** Raises KeyboardInterrupt in the running code, even while it waits. */
   interrupt(): void {
     this.#interrupt[0] = SIGINT;
     this.#incoming.wake();
   }
 
   /**
-   * Has the worker end, whatever it does: where it waits, and where a bounded module calls its clock. Code of a
-   * module without bounds, and JavaScript, goes on: only the end of the process stops that.
+   * Ends the worker at its next wait, or at the next clock call of a bounded module. It does not stop JavaScript,
+   * or code of a module without bounds: only the end of the process stops these.
    */
   kill(): void {
     this.#interrupt[KILL_SWITCH] = 1;
@@ -78,83 +78,83 @@ export class WorkerLink {
     this.send(encodeFrame(FrameKind.close, 0));
   }
 
-  /** Lets go of the worker. One that still runs is not stopped by it. */
+  /** Releases the worker. Code that still runs in it is not stopped. */
   end(): void {
     this.#worker?.terminate();
     this.#worker = undefined;
-    this.#stopGathering();
+    this.#cancelDelay();
     this.#incoming.wake();
     this.#outgoing.wake();
   }
 
-  async #feed(): Promise<void> {
-    this.#feeding = true;
-    for (let bytes = this.#waiting.shift(); bytes; bytes = this.#waiting.shift()) {
+  async #writeQueue(): Promise<void> {
+    this.#isWriting = true;
+    for (let bytes = this.#queue.shift(); bytes; bytes = this.#queue.shift()) {
       for (let done = 0; done < bytes.length && this.#worker;) {
         const seen = this.#incoming.seen("read");
         const count = this.#incoming.writeSome(bytes, done);
         this.#incoming.notify();
-        const hasRested = count > 0 || await this.#incoming.changed("read", seen);
-        if (!hasRested) await turn(); // a worker may change the counter without end
+        const hasYielded = count > 0 || await this.#incoming.waitChange("read", seen);
+        if (!hasYielded) await yieldThread(); // a hostile worker may change the counter all the time
         done += count;
       }
     }
-    this.#feeding = false;
+    this.#isWriting = false;
   }
 
-  async #passOn(): Promise<void> {
+  async #forwardFrames(): Promise<void> {
     const merger = new FrameMerger(this.#session);
     const piece = new Uint8Array(RING_BYTES);
     let idleAt = performance.now();
     while (this.#worker) {
       const seen = this.#outgoing.seen("calls");
       const count = this.#outgoing.readSome(piece);
-      if (count > 0) this.#forward(merger, piece.subarray(0, count));
-      const isRest = this.#gathering !== undefined || this.#outgoing.sleep();
-      if (isRest && await this.#outgoing.changed("calls", seen)) idleAt = performance.now();
+      if (count > 0) this.#forwardPiece(merger, piece.subarray(0, count));
+      const mayWait = this.#readTimer !== undefined || this.#outgoing.markAsleep();
+      if (mayWait && await this.#outgoing.waitChange("calls", seen)) idleAt = performance.now();
       if (performance.now() - idleAt < BUSY_MS) continue;
-      await turn();
+      await yieldThread();
       idleAt = performance.now();
     }
   }
 
-  #forward(merger: FrameMerger, piece: Uint8Array): void {
+  #forwardPiece(merger: FrameMerger, piece: Uint8Array): void {
     const frames = merger.push(piece);
     if (frames.length > 0) this.#sendToHost(frames);
     if (merger.ended) this.end();
-    else if (merger.endedInOutput) this.#gather();
-    else this.#stopGathering();
+    else if (merger.endedInOutput) this.#delayRead();
+    else this.#cancelDelay();
   }
 
-  /** Has what the worker writes lie for a while, if it can wait. */
-  #gather(): void {
+  /** Leaves buffered output in the ring for a moment, so that more of it is read at once. */
+  #delayRead(): void {
     if (!this.#worker) return;
-    this.#outgoing.stayAwake();
-    this.#gathering ??= setTimeout(() => {
-      this.#stopGathering();
+    this.#outgoing.markAwake();
+    this.#readTimer ??= setTimeout(() => {
+      this.#cancelDelay();
       this.#outgoing.notify();
-    }, GATHER_MS);
+    }, BUFFER_MS);
   }
 
-  #stopGathering(): void {
-    clearTimeout(this.#gathering);
-    this.#gathering = undefined;
+  #cancelDelay(): void {
+    clearTimeout(this.#readTimer);
+    this.#readTimer = undefined;
   }
 }
 
-/** Lets this thread do other things. */
-async function turn(): Promise<void> {
+/** Lets this thread run other tasks. */
+async function yieldThread(): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve));
 }
 
-/** From here on one call that moves many bytes takes less than a loop. */
+/** From this length on, one call of `copyWithin` is faster than a loop. */
 const LONG_BYTES = 48;
 
-/** Makes of what a worker sends what the host gets: whole frames, of which neighbours that are output are one. */
+/** Turns a worker's bytes into whole frames for the host. Merges neighbouring output frames of one stream. */
 export class FrameMerger {
-  /** Whether the worker has said that it is over. */
+  /** True once the worker has sent `closed` or `lost`. */
   ended = false;
-  /** Whether the last whole frame was output, behind which more may come soon. */
+  /** True if the last whole frame was output, so that more may follow soon. */
   endedInOutput = false;
   readonly #session: number;
   #rest = new Uint8Array(0);
@@ -165,12 +165,13 @@ export class FrameMerger {
   }
 
   /**
-   * Takes a piece, in which it works, and gives the frames that are whole now; they are good until the next call.
+   * Adds a piece and returns the frames that are complete now. It works in place: `piece` is overwritten, and the
+   * returned bytes are valid until the next call.
    *
-   * @throws {RangeError} when a frame is longer than any may be.
+   * @throws {RangeError} if a frame announces more than `MAX_FRAME_BYTES`.
    */
   push(piece: Uint8Array): Uint8Array {
-    const bytes = this.#withRest(piece);
+    const bytes = this.#prependRest(piece);
     let [read, written, head] = [0, 0, -1];
     while (bytes.length - read >= FRAME_HEAD_BYTES) {
       const length = payloadLength(bytes, read);
@@ -188,20 +189,20 @@ export class FrameMerger {
         { payloadBytes: written - head - FRAME_HEAD_BYTES, session: this.#session, kind },
         head,
       );
-      this.#note(kind);
+      this.#track(kind);
       read = end;
     }
     const frames = bytes.subarray(0, written);
-    this.#keep(bytes, read);
+    this.#storeRest(bytes, read);
     return frames;
   }
 
-  #note(kind: number): void {
+  #track(kind: number): void {
     this.endedInOutput = isOutput(kind);
     this.ended ||= kind === FrameKind.closed || kind === FrameKind.lost;
   }
 
-  #withRest(piece: Uint8Array): Uint8Array {
+  #prependRest(piece: Uint8Array): Uint8Array {
     if (this.#restBytes === 0) return piece;
     const bytes = this.#restBytes + piece.length;
     if (bytes > this.#rest.length) {
@@ -213,8 +214,8 @@ export class FrameMerger {
     return this.#rest.subarray(0, bytes);
   }
 
-  /** Keeps what follows the last whole frame, which may stay where it is while there was none. */
-  #keep(bytes: Uint8Array, read: number): void {
+  /** Stores the bytes after the last whole frame. Without a whole frame they may already be in place. */
+  #storeRest(bytes: Uint8Array, read: number): void {
     this.#restBytes = bytes.length - read;
     if (read > 0 || bytes.buffer !== this.#rest.buffer) this.#rest = bytes.slice(read);
   }

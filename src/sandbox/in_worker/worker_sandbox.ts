@@ -1,7 +1,14 @@
 import { SerialQueue } from "../../async/semaphore.ts";
 import { errorMessage, SandboxError } from "../../errors.ts";
 import type { SessionLease, SessionPool } from "../exec.ts";
-import { type Assets, blobUrl, cutLibrary, linkModules, shared, type WorkerAssets } from "../guest/assets.ts";
+import {
+  type Assets,
+  blobUrl,
+  linkModules,
+  splitLibrary,
+  toShared,
+  type WorkerAssets,
+} from "../guest/assets.ts";
 import type { HeapImage } from "../guest/python.ts";
 import { WorkerLink } from "../guest/worker_link.ts";
 import { GuestLink } from "../guest_link.ts";
@@ -165,17 +172,17 @@ export async function workerImage(profile: Profile): Promise<Assets> {
   const wasm = boundedWasm(EMBEDDED_PYODIDE.wasm, wasmPages(profile.limits));
   const module = await WebAssembly.compile(wasm);
   const exports = exportNames(module, EMBEDDED_PYODIDE);
-  const library = shared(stdlib.slice() as Uint8Array<ArrayBuffer>);
+  const library = toShared(stdlib.slice() as Uint8Array<ArrayBuffer>);
   const common = {
     exportNames: exports,
-    trees: [{ at: "/lib", files: cutLibrary(library, [["/python314.zip", library.length]]) }],
+    trees: [{ at: "/lib", files: splitLibrary(library, [["/python314.zip", library.length]]) }],
     limits: profile.limits,
   };
   const [image, lean] = await Promise.all([
     builtImage(profile, { workerUrl, assets: { ...common, module } }),
     WebAssembly.compile(restoredWasm(wasm, exports)),
   ]);
-  return { workerUrl, rest: Promise.resolve({ ...common, image, module: lean, ownModuleOnly: true }) };
+  return { workerUrl, forWorkers: Promise.resolve({ ...common, image, module: lean, ownModuleOnly: true }) };
 }
 
 /** Starts Pyodide the long way, in a worker, and takes its heap. */
@@ -197,9 +204,9 @@ async function builtImage(
   const timer = setTimeout(late, BUILD_TIMEOUT_MS);
   const plan = { ...imagePlan(profile, EMBEDDED_PYODIDE), loaderUrl };
   try {
-    worker.start({ workerUrl, rest: Promise.resolve({ ...assets, plan }) }, {}).catch(reject);
+    worker.start({ workerUrl, forWorkers: Promise.resolve({ ...assets, plan }) }, {}).catch(reject);
     const about = await promise;
-    return { ...about, data: shared(join(pieces)) };
+    return { ...about, data: toShared(join(pieces)) };
   } catch (cause) {
     const reason = errorMessage(cause);
     throw new SandboxError(`Cannot build the image of profile '${profile.name}': ${reason}`, { cause });

@@ -181,7 +181,7 @@ export type PythonArgument = string | number | readonly string[];
 const SHARED = { paddock_plain_data: plainData, paddock_callee: callee };
 
 /** The code that makes modules of a session importable by their names, and before them those that any may use. */
-export function definingModules(sources: Readonly<Record<string, string>>): string {
+export function moduleDefinitions(sources: Readonly<Record<string, string>>): string {
   const defined = Object.entries({ ...SHARED, ...sources }).map(([name, source]) =>
     `_module = sys.modules["${name}"] = types.ModuleType("${name}")\n` +
     `exec(compile(${pythonString(source)}, "<${name}>", "exec"), _module.__dict__)`

@@ -3,7 +3,7 @@ import { derivedSeed } from "../../seeded_random.ts";
 import type { SessionLease, SessionPool } from "../exec.ts";
 
 /** Options of {@linkcode SessionPair.acquire}. */
-export interface PairOptions {
+export interface SessionPairOptions {
   /** Makes the randomness of both sessions reproducible; neither can be derived from the other. */
   readonly seed?: number | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -32,7 +32,7 @@ export class SessionPair {
   /** Leases both; `leases` releases them. */
   async acquire(
     leases: AsyncDisposableStack,
-    { seed, signal }: PairOptions,
+    { seed, signal }: SessionPairOptions,
   ): Promise<{ forCallee: SessionLease; forCaller: SessionLease }> {
     const isCallerFirst = this.#callerQueue.id < this.#queue.id;
     const callers = this.#callerPool ?? this.#pool;
@@ -49,7 +49,7 @@ export class SessionPair {
 }
 
 /** In a pool that rewinds, model code may have had this interpreter before, and may have it afterwards. */
-async function isolate({ session }: SessionLease, leases: AsyncDisposableStack, options: PairOptions) {
+async function isolate({ session }: SessionLease, leases: AsyncDisposableStack, options: SessionPairOptions) {
   await session.reset({ mode: "fresh", ...options });
   leases.defer(() => session.reset({ mode: "fresh" }));
 }

@@ -154,7 +154,7 @@ function closuresOf() {
   const [prepared, given]: [number[], number[]] = [[], []];
   let next = 0;
   const closures = new Closures(() => heap);
-  const { env } = closures.watch({
+  const { env } = closures.wrapImports({
     env: {
       ffi_closure_alloc_js(_bytes: number, code: number): number {
         const place = 100 + next++;

@@ -45,14 +45,14 @@ Deno.test("Ring.notifyIfDue() calls a reader that sleeps, and another one only w
   };
   assertEquals([callsOf(print), callsOf(print), callsOf(print)], [0, 0, 1]);
   readAll(reader);
-  assertEquals([reader.sleep(), callsOf(print), callsOf(print)], [true, 1, 0]);
-  assertEquals([reader.sleep(), callsOf(() => reader.stayAwake()), callsOf(print)], [false, 0, 0]);
+  assertEquals([reader.markAsleep(), callsOf(print), callsOf(print)], [true, 1, 0]);
+  assertEquals([reader.markAsleep(), callsOf(() => reader.markAwake()), callsOf(print)], [false, 0, 0]);
 });
 
 Deno.test("Ring.changed() resolves when the writer calls, and at once when it has called since", async () => {
   const { writer, reader } = ends();
   const seen = reader.seen("calls");
-  const waits = reader.changed("calls", seen);
+  const waits = reader.waitChange("calls", seen);
   writer.notify();
-  assertEquals([await waits, await reader.changed("calls", seen)], [true, false]);
+  assertEquals([await waits, await reader.waitChange("calls", seen)], [true, false]);
 });

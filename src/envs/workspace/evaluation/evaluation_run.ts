@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { definingModules, moduleCall } from "../../../sandbox/isolated/callee.ts";
+import { moduleDefinitions, moduleCall } from "../../../sandbox/isolated/callee.ts";
 import { type ExecResult, type HostTool, hostTool, type PythonSession } from "../../../sandbox/exec.ts";
 import type { EvaluationPlan } from "../workspace_task.ts";
 import evaluationSource from "./evaluation.py" with { type: "text" };
@@ -34,7 +34,7 @@ export async function evaluationRun(
   const { plan, files, submitted, submission, signal } = options;
   const modules = { paddock_numpy_stand_in: numpyStandIn, [EVALUATION_MODULE]: evaluationSource };
   const failures: unknown[] = [];
-  const result = await session.exec(`${definingModules(modules)}\n${startCode(options)}`, {
+  const result = await session.exec(`${moduleDefinitions(modules)}\n${startCode(options)}`, {
     files: { ...dataFiles(plan, submitted), ...files },
     tools: [callTool(submission, (error) => failures.push(error))],
     timeoutMs: Math.min(plan.timeoutMs + MARGIN_MS, MAX_MS),

@@ -1,4 +1,4 @@
-import { Callee, type CalleeReply, definingModules, moduleCall } from "../../../sandbox/isolated/callee.ts";
+import { Callee, type CalleeReply, moduleDefinitions, moduleCall } from "../../../sandbox/isolated/callee.ts";
 import type { PythonSession } from "../../../sandbox/exec.ts";
 import submissionSource from "./submission.py" with { type: "text" };
 
@@ -19,7 +19,7 @@ export class SubmissionCallee {
 
   /** Writes the submission's files to the session. */
   async load(files: Readonly<Record<string, Uint8Array>>): Promise<void> {
-    const code = `${definingModules({ [SUBMISSION_MODULE]: submissionSource })}\n${
+    const code = `${moduleDefinitions({ [SUBMISSION_MODULE]: submissionSource })}\n${
       moduleCall(SUBMISSION_MODULE, "load", [])
     }`;
     await this.#callee.load(code, files);

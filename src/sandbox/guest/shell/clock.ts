@@ -1,5 +1,5 @@
 import type { BashOptions } from "just-bash";
-import { defineGlobals, kept } from "../realm.ts";
+import { defineGlobals, savedGlobals } from "../realm.ts";
 
 /** How many looks at a signal go by between two looks at the clock. */
 const POLLS_PER_LOOK = 64;
@@ -68,7 +68,7 @@ class ShellClock {
     const ended = work.finally(() => over = true).catch(() => {}); // the caller hears of it below
     while (!over) {
       const { promise: idle, resolve } = Promise.withResolvers<void>();
-      const cancel = kept.whenIdle(resolve);
+      const cancel = savedGlobals.whenIdle(resolve);
       await Promise.race([ended, idle]);
       cancel();
       if (!over && this.#hashing === 0) this.#passTime(pause);
@@ -80,7 +80,11 @@ class ShellClock {
   start(work: () => void, ms = 0, repeat = false): number {
     if (typeof work !== "function") throw new TypeError("a timer must be given a function");
     const everyMs = Math.max(0, Number(ms) || 0);
-    this.#timers.set(++this.#lastTimer, { at: kept.now() + everyMs, work, ...(repeat && { everyMs }) });
+    this.#timers.set(++this.#lastTimer, {
+      at: savedGlobals.now() + everyMs,
+      work,
+      ...(repeat && { everyMs }),
+    });
     return this.#lastTimer;
   }
 
@@ -93,7 +97,7 @@ class ShellClock {
   async digest(name: string, bytes: Uint8Array<ArrayBuffer>): Promise<ArrayBuffer> {
     this.#hashing++;
     try {
-      return await kept.digest(name, bytes);
+      return await savedGlobals.digest(name, bytes);
     } finally {
       this.#hashing--;
     }
@@ -102,7 +106,7 @@ class ShellClock {
   #passTime(pause: (ms: number) => void): void {
     const next = Math.min(...[...this.#timers.values()].map(({ at }) => at));
     if (next === Infinity) throw new Error("the shell waits for nothing");
-    pause(next - kept.now());
+    pause(next - savedGlobals.now());
     if (this.#interrupt[0] !== 0) this.#hear();
     this.#runDue();
   }
@@ -116,7 +120,7 @@ class ShellClock {
     this.#runDue(Infinity);
   }
 
-  #runDue(now = kept.now()): void {
+  #runDue(now = savedGlobals.now()): void {
     for (const [number, { at, work, everyMs }] of [...this.#timers]) {
       if (at > now) continue;
       if (everyMs === undefined) this.#timers.delete(number);
@@ -190,7 +194,7 @@ const MIB = 1024 * 1024;
 /** The bounds that the engine knows. */
 export type ShellLimits = NonNullable<BashOptions["executionLimits"]>;
 /** With these the engine stops at its next step and, as it does at a limit, gives what was printed before. */
-export const NOTHING_MORE: ShellLimits = { maxCommandCount: 0, maxLoopIterations: 0, maxWorkUnits: 0 };
+export const STOP_LIMITS: ShellLimits = { maxCommandCount: 0, maxLoopIterations: 0, maxWorkUnits: 0 };
 /** What it then says, in words that mean nothing to a user. */
 export const STOP_MESSAGE =
   /[^\n]*(?:executionLimits\.\w+|limit exceeded[^\n]*|exceeded max[^\n]*|aborted)\n$/;
@@ -204,7 +208,7 @@ const UNTIL_INTERRUPT = {
 } as unknown as number;
 
 /** The limits of such commands, for an engine that has checked its own already. */
-export const COMPUTING: ShellLimits = {
+export const INTERRUPTIBLE_LIMITS: ShellLimits = {
   maxAwkIterations: UNTIL_INTERRUPT,
   maxSedIterations: UNTIL_INTERRUPT,
   maxJqIterations: UNTIL_INTERRUPT,

@@ -1,6 +1,6 @@
 import type { IFileSystem } from "just-bash";
 import type { FileSystem } from "../emscripten.ts";
-import { pathError } from "../errno.ts";
+import { toPathError } from "../errno.ts";
 import { defineGlobals } from "../realm.ts";
 
 type Options = Parameters<IFileSystem["readFile"]>[1];
@@ -142,7 +142,7 @@ export class ShellFiles implements IFileSystem {
     try {
       return await work();
     } catch (thrown) {
-      throw pathError(thrown, operation, path);
+      throw toPathError(thrown, operation, path);
     }
   }
 

@@ -14,7 +14,7 @@ export interface ProgramRequest {
 }
 
 /** What became of it. */
-export interface ProgramEnd {
+export interface ProgramResult {
   readonly stdout: Uint8Array;
   readonly stderr: Uint8Array;
   readonly exitCode: number;
@@ -30,7 +30,7 @@ const SIGPIPE_CODE = 141;
 const YES_BYTES = 131_072;
 
 /** The commands that the engine does not have: Python, and `yes`, which ends where its reader would. */
-export function programs(runPython: (request: ProgramRequest) => ProgramEnd): Command[] {
+export function createCommands(runPython: (request: ProgramRequest) => ProgramResult): Command[] {
   const python = ["python", "python3"].map((name) =>
     defineCommand(name, (argv, { cwd, exportedEnv = {}, stdin }) => {
       const request = { argv, cwd, env: exportedEnv, stdin: String(stdin ?? "") };

@@ -1,10 +1,17 @@
 import type { FileSystem } from "../emscripten.ts";
 import { PathError } from "../errno.ts";
-import { readOnlyFileSystem } from "../read_only_files.ts";
-import { clock, COMPUTING, NOTHING_MORE, type ShellLimits, shellLimits, STOP_MESSAGE } from "./clock.ts";
+import { createReadOnlyFileSystem } from "../read_only_files.ts";
+import {
+  clock,
+  INTERRUPTIBLE_LIMITS,
+  type ShellLimits,
+  shellLimits,
+  STOP_LIMITS,
+  STOP_MESSAGE,
+} from "./clock.ts";
 import { Bash } from "./engine.ts";
 import { ShellFiles } from "./files.ts";
-import { type ProgramEnd, type ProgramRequest, programs, USER } from "./programs.ts";
+import { createCommands, type ProgramRequest, type ProgramResult, USER } from "./programs.ts";
 import { type Interpreter, type Route, ShellTerminal, type TerminalParts } from "./terminal.ts";
 
 /** A command line, as the host sends it. */
@@ -14,7 +21,7 @@ export interface ShellRequest {
 }
 
 /** What became of a command line; what it printed has been passed on. */
-export interface ShellEnd {
+export interface CommandEnd {
   readonly exitCode: number;
   readonly cwd: string;
 }
@@ -29,7 +36,7 @@ export interface ShellParts {
   /** Blocks for so long, or until an interrupt. */
   readonly pause: (ms: number) => void;
   /** Runs a program; what it prints goes where the route leads, and without one into its end. */
-  readonly python: (request: ProgramRequest, route: Route | undefined) => ProgramEnd;
+  readonly runProgram: (request: ProgramRequest, route: Route | undefined) => ProgramResult;
   readonly print: TerminalParts["print"];
   readonly outputBytes: number;
 }
@@ -115,9 +122,9 @@ export class Shell {
   }
 
   /** Runs a command line to its end or to an interrupt. Throws only when the interpreter itself is lost. */
-  async run({ command, stdin = "" }: ShellRequest): Promise<ShellEnd> {
-    Object.assign(this.#bash.limits, this.#limits, COMPUTING);
-    const signal = clock.begin(this.#parts.interrupt, () => Object.assign(this.#bash.limits, NOTHING_MORE));
+  async run({ command, stdin = "" }: ShellRequest): Promise<CommandEnd> {
+    Object.assign(this.#bash.limits, this.#limits, INTERRUPTIBLE_LIMITS);
+    const signal = clock.begin(this.#parts.interrupt, () => Object.assign(this.#bash.limits, STOP_LIMITS));
     this.#live = undefined;
     const running = this.#bash.exec(command, { rawScript: true, stdin, signal: signal as never });
     const { stdout, stderr, exitCode } = await clock.settle(running, this.#parts.pause);
@@ -143,8 +150,8 @@ export class Shell {
     bash.onStart = (interpreter, state) => {
       splitNames(interpreter);
       this.#live = state;
-      withRefusals(interpreter);
-      return ownDepth === 0 ? this.#terminal.follow(interpreter) : interpreter;
+      reportRedirectErrors(interpreter);
+      return ownDepth === 0 ? this.#terminal.attach(interpreter) : interpreter;
     };
     bash.execInScope = async (script, options, scope, depth, ...rest) => {
       const outer = this.#live;
@@ -152,7 +159,7 @@ export class Shell {
       ownDepth = depth;
       const run = () => inScope(script, options, scope, depth, ...rest);
       try {
-        return await (depth === 0 ? run() : this.#terminal.aside(run));
+        return await (depth === 0 ? run() : this.#terminal.runCaptured(run));
       } finally {
         if (depth === 0) this.#started = this.#live;
         else this.#live = outer;
@@ -167,16 +174,16 @@ export class Shell {
       fs: new ShellFiles(fs),
       cwd: home,
       env: { ...VARIABLES, HOME: home },
-      customCommands: programs((request) => this.#runPython(request)),
+      customCommands: createCommands((request) => this.#runPython(request)),
       executionLimits: this.#limits,
       defenseInDepth: false,
     }) as unknown as OpenBash;
   }
 
-  #runPython(request: ProgramRequest): ProgramEnd {
+  #runPython(request: ProgramRequest): ProgramResult {
     try {
       this.#terminal.flush();
-      return this.#parts.python(request, this.#terminal.route);
+      return this.#parts.runProgram(request, this.#terminal.route);
     } catch (error) {
       this.#failure = { error };
       clock.abort();
@@ -190,7 +197,7 @@ export class Shell {
     const names = [...this.#bash.commands.keys()];
     const files = names.map((name) => ({ path: `/${name}`, contents: new Uint8Array(0) }));
     fs.mkdirTree("/usr/bin");
-    fs.mount(readOnlyFileSystem(fs, files), {}, "/usr/bin");
+    fs.mount(createReadOnlyFileSystem(fs, files), {}, "/usr/bin");
     fs.symlink("/usr/bin", "/bin");
     fs.registerDevice(ZERO, {
       read: (_stream, buffer, offset, length) => (buffer.fill(0, offset, offset + length), length),
@@ -203,7 +210,7 @@ export class Shell {
 function splitNames(interpreter: Interpreter): void {
   const command = interpreter.executeCommand.bind(interpreter);
   interpreter.executeCommand = interpreter.ctx.executeCommand = (node, ...rest) => {
-    return command(withSplitName(node), ...rest);
+    return command(splitCommandName(node), ...rest);
   };
 }
 
@@ -249,7 +256,7 @@ const NOTHING = {
 };
 
 /** A command whose name is split into words as its arguments are, as in `run='python -u'; $run a.py`. */
-export function withSplitName<Node extends SimpleCommand>(node: Node): Node {
+export function splitCommandName<Node extends SimpleCommand>(node: Node): Node {
   const { type, name, args = [] } = node;
   const [part, ...more] = name?.parts ?? [];
   if (type !== "SimpleCommand" || !name || !part || more.length > 0 || !EXPANSIONS.has(part.type)) {
@@ -262,14 +269,14 @@ export function withSplitName<Node extends SimpleCommand>(node: Node): Node {
  * Has a command fail whose redirection the file system refuses, such as one to a file that nobody may write: the
  * engine would end itself over it, and everything that runs in it.
  */
-export function withRefusals(interpreter: Interpreter): Interpreter {
+export function reportRedirectErrors(interpreter: Interpreter): Interpreter {
   const command = interpreter.executeCommand.bind(interpreter);
   const guarded: Interpreter["executeCommand"] = async (...args) => {
     try {
       return await command(...args);
     } catch (error) {
       if (!(error instanceof PathError)) throw error;
-      return { stdout: "", stderr: `bash: ${error.path}: ${error.words}\n`, exitCode: 1 };
+      return { stdout: "", stderr: `bash: ${error.path}: ${error.shellText}\n`, exitCode: 1 };
     }
   };
   interpreter.executeCommand = interpreter.ctx.executeCommand = guarded;

@@ -75,7 +75,7 @@ export class ShellTerminal {
   }
 
   /** Follows a command line: what `interpreter` prints is for the terminal unless something takes it. */
-  follow(interpreter: Interpreter): Interpreter {
+  attach(interpreter: Interpreter): Interpreter {
     this.#route = APART;
     this.#interpreter = interpreter;
     const { ctx } = interpreter;
@@ -91,12 +91,12 @@ export class ShellTerminal {
       const printed = await this.#within(this.#routeOf(node), () => command(node, ...rest));
       return outer && !this.#taken.has(node) ? this.#pass(printed, outer) : printed;
     };
-    ctx.executeScript = (...args) => this.aside(() => script(...args));
+    ctx.executeScript = (...args) => this.runCaptured(() => script(...args));
     return interpreter;
   }
 
   /** Runs what somebody waits for the output of. */
-  async aside<T>(work: () => Promise<T>): Promise<T> {
+  async runCaptured<T>(work: () => Promise<T>): Promise<T> {
     return await this.#within(undefined, work);
   }
 
