@@ -5,8 +5,8 @@ import type { LiveSession } from "../live_session.ts";
 import { ServerError } from "../server_error.ts";
 import type { SessionService } from "../session_service.ts";
 import { detailAnswer, detailBody } from "./detail_error.ts";
-import { cellsRefusal, runCells } from "./sandbox_fusion/cells.ts";
-import { cellsRequest, programRequest, refusal } from "./sandbox_fusion/messages.ts";
+import { runCells, toCellsRefusal } from "./sandbox_fusion/cells.ts";
+import { cellsRequest, programRequest, toRefusal } from "./sandbox_fusion/messages.ts";
 import { type InSession, submit, submitRequest } from "./sandbox_fusion/submit.ts";
 import { runProgram } from "./sandbox_fusion/program.ts";
 
@@ -27,12 +27,12 @@ export function sandboxFusion(sessions: SessionService): Hono<AppEnv> {
   app.post("/run_code", async (c) => {
     const request = await detailBody(c, programRequest);
     const run = (session: LiveSession) => runProgram(session, request, c.get("signal"));
-    return c.json(await inSession(c, sessions, { run, refusal }));
+    return c.json(await inSession(c, sessions, { run, toRefusal }));
   });
   app.post("/run_jupyter", async (c) => {
     const request = await detailBody(c, cellsRequest);
     const run = (session: LiveSession) => runCells(session, request, c.get("signal"));
-    return c.json(await inSession(c, sessions, { run, refusal: cellsRefusal }));
+    return c.json(await inSession(c, sessions, { run, toRefusal: toCellsRefusal }));
   });
   app.get("/list_datasets", (c) => c.json([]));
   app.post("/submit", async (c) => {
@@ -51,14 +51,14 @@ export function sandboxFusion(sessions: SessionService): Hono<AppEnv> {
 async function inSession<T extends object>(
   c: AppContext,
   sessions: SessionService,
-  { run, refusal }: { run: (session: LiveSession) => Promise<T>; refusal: (message: string) => T },
+  { run, toRefusal }: { run: (session: LiveSession) => Promise<T>; toRefusal: (message: string) => T },
 ): Promise<T> {
   try {
     await using session = await sessions.borrow({ owner: c.get("owner"), signal: c.get("signal") });
     return await run(session);
   } catch (thrown) {
     const error = asServerError(thrown);
-    if (error.code === "unavailable" || error.code === "invalid") return refusal(error.message);
+    if (error.code === "unavailable" || error.code === "invalid") return toRefusal(error.message);
     throw error;
   }
 }

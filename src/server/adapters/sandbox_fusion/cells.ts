@@ -32,7 +32,7 @@ export async function runCells(
   signal: AbortSignal,
 ): Promise<CellsResponse> {
   if (request.kernel !== "python3") {
-    return cellsRefusal(`kernel '${request.kernel}' is not available here: it must be python3`);
+    return toCellsRefusal(`kernel '${request.kernel}' is not available here: it must be python3`);
   }
   await putFiles(session, request.files);
   const cells: CellResult[] = [];
@@ -61,7 +61,7 @@ export async function runCells(
 }
 
 /** Returns the response to cells that cannot run on this server. */
-export function cellsRefusal(message: string): CellsResponse {
+export function toCellsRefusal(message: string): CellsResponse {
   const nothing = { driver: null, cells: [], executor_pod_name: null, files: {} };
   return { status: "SandboxError", message, ...nothing };
 }

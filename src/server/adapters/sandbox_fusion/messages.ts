@@ -97,7 +97,7 @@ export function runStatus({ status, return_code }: CommandRunResult): RunStatus 
 }
 
 /** Returns the response to a program that cannot run on this server. */
-export function refusal(message: string): {
+export function toRefusal(message: string): {
   status: RunStatus;
   message: string;
   compile_result: null;

@@ -7,7 +7,13 @@ import BUILT_IN_FIXTURES from "./built_in_fixtures.py" with { type: "text" };
 import FIXTURES from "./fixtures.py" with { type: "text" };
 import RUN_TESTS from "./run_tests.py" with { type: "text" };
 import SMALL_PYTEST from "./small_pytest.py" with { type: "text" };
-import { commandResult, type CommandRunResult, type programRequest, refusal, runStatus } from "./messages.ts";
+import {
+  commandResult,
+  type CommandRunResult,
+  type programRequest,
+  runStatus,
+  toRefusal,
+} from "./messages.ts";
 
 const LANGUAGES = ["python", "pytest", "bash"] as const;
 /** File that the tests are written to and run from. */
@@ -16,7 +22,7 @@ const TESTS = "test_program";
 type ProgramLanguage = (typeof LANGUAGES)[number];
 
 /** Response of `/run_code`. */
-export interface ProgramResponse extends Omit<ReturnType<typeof refusal>, "run_result"> {
+export interface ProgramResponse extends Omit<ReturnType<typeof toRefusal>, "run_result"> {
   readonly run_result: CommandRunResult | null;
 }
 
@@ -28,13 +34,13 @@ export async function runProgram(
 ): Promise<ProgramResponse> {
   const { code, language, stdin } = request;
   if (!isKnown(language)) {
-    return refusal(`language '${language}' is not available here: it must be python, pytest or bash`);
+    return toRefusal(`language '${language}' is not available here: it must be python, pytest or bash`);
   }
   await putFiles(session, request.files);
   const options = { timeoutMs: request.run_timeout * 1000, stdin: stdin ?? undefined, signal };
   const run = commandResult(await RUNS[language](session, code, options));
   const files = await getFiles(session, request.fetch_files);
-  return { ...refusal(""), status: runStatus(run), run_result: run, files };
+  return { ...toRefusal(""), status: runStatus(run), run_result: run, files };
 }
 
 function isKnown(language: string): language is ProgramLanguage {
