@@ -2,45 +2,48 @@ import type { z } from "zod";
 import { errorMessage, SandboxError } from "../errors.ts";
 import { readBytes } from "../http/request.ts";
 
-/** What a server answers, piece by piece. */
+/** Body of a response, in chunks. */
 export type AnswerBody = AsyncIterable<Uint8Array<ArrayBuffer>>;
 
-/** An answer holds what a program may print and its files may hold; more is refused. */
-const MAX_ANSWER_BYTES = 512 * 1024 * 1024;
+/** Maximum size of a response, which carries the output and the files of a program. */
+const MAX_RESPONSE_BYTES = 512 * 1024 * 1024;
 const SHOWN_CHARACTERS = 200;
 
 /**
- * All of an answer.
+ * Reads the whole body of a response.
  *
- * @throws {SandboxError} when there is too much of it.
+ * @throws {SandboxError} if it has more than 512 MiB.
  */
-export async function wholeBody(doing: string, body: AnswerBody): Promise<Uint8Array<ArrayBuffer>> {
-  const bytes = await readBytes(body, MAX_ANSWER_BYTES);
+export async function wholeBody(action: string, body: AnswerBody): Promise<Uint8Array<ArrayBuffer>> {
+  const bytes = await readBytes(body, MAX_RESPONSE_BYTES);
   if (bytes !== null) return bytes;
-  const most = `${MAX_ANSWER_BYTES} bytes`;
-  throw new SandboxError(`Cannot ${doing} as the server must answer in ${most}: it has more`);
+  throw new SandboxError(
+    `Cannot ${action} as the response must have at most ${MAX_RESPONSE_BYTES} bytes: found more`,
+  );
 }
 
 /**
- * An answer of JSON as what it must be.
+ * Reads a JSON response and validates it.
  *
- * @throws {SandboxError} when it is something else.
+ * @throws {SandboxError} if it does not match the schema.
  */
-export async function checkedAnswer<T>(doing: string, body: AnswerBody, answer: z.ZodType<T>): Promise<T> {
-  return checkedText(doing, new TextDecoder().decode(await wholeBody(doing, body)), answer);
+export async function checkedAnswer<T>(action: string, body: AnswerBody, schema: z.ZodType<T>): Promise<T> {
+  return checkedText(action, new TextDecoder().decode(await wholeBody(action, body)), schema);
 }
 
 /**
- * A text of JSON as what it must be; an empty one is `undefined`.
+ * Parses a JSON text and validates it. An empty text is `undefined`.
  *
- * @throws {SandboxError} when it is something else.
+ * @throws {SandboxError} if it does not match the schema.
  */
-export function checkedText<T>(doing: string, text: string, answer: z.ZodType<T>): T {
+export function checkedText<T>(action: string, text: string, schema: z.ZodType<T>): T {
   try {
-    return answer.parse(text === "" ? undefined : JSON.parse(text));
+    return schema.parse(text === "" ? undefined : JSON.parse(text));
   } catch (cause) {
     const reason = errorMessage(cause);
     const shown = reason.replace(/\s+/g, " ").slice(0, SHOWN_CHARACTERS);
-    throw new SandboxError(`Cannot ${doing} as the server's answer does not fit: ${shown}`, { cause });
+    throw new SandboxError(`Cannot ${action} as the server's response does not match /v1: ${shown}`, {
+      cause,
+    });
   }
 }

@@ -6,34 +6,40 @@ import { V1_FORMAT, V1_FORMAT_HEADER } from "../wire/v1.ts";
 import type { AnswerBody } from "./answer_body.ts";
 import { readRefusal, type Refusal, refusalError } from "./refusal.ts";
 
-/** Asks a server, as the global `fetch` does. */
+/** Sends a request, as the global `fetch` does. */
 export type Fetch = (request: Request) => Response | Promise<Response>;
 
-/** How {@linkcode attempt} asks. */
+/** Options of {@linkcode attempt}. */
 export interface AttemptOptions<T> {
   fetch: Fetch;
-  /** What is tried, to stand behind `Cannot` in errors. */
-  doing: string;
-  /** Milliseconds until the whole answer must be there. */
+  /** Name of the action, which follows `Cannot` in error messages. */
+  action: string;
+  /** Milliseconds within which the whole response must arrive. */
   timeoutMs: number;
   signal?: AbortSignal | undefined;
-  /** Makes something of an answer that is no failure. */
+  /** Reads the body of a successful response. */
   read: (body: AnswerBody) => Promise<T>;
 }
 
 /**
- * Why there is no answer: the request was `never` sent, so that it may be sent again; it was `lost` on the way, or
- * is `late`, so that it may be done; the server was `full` or `failed`; or what it says is `final`.
+ * Reason for a failed attempt:
+ *
+ * - `never`: the request was never sent, so a retry is safe.
+ * - `lost`: the connection broke, so the server may have run it.
+ * - `late`: the timeout passed, so the server may still run it.
+ * - `full`: the server is busy.
+ * - `failed`: the server cannot run it now.
+ * - `final`: a retry would fail too.
  */
 export type AttemptFault = "never" | "lost" | "late" | "full" | "failed" | "final";
 
-/** What one request came to. */
+/** Result of one attempt. */
 export type Attempted<T> =
-  | { readonly answer: T }
+  | { readonly value: T }
   | {
     readonly error: Error;
     readonly fault: AttemptFault;
-    /** Milliseconds after which the server wants to be asked again. */
+    /** Milliseconds to wait before a retry, as set by the server. */
     readonly retryAfterMs?: number | undefined;
   };
 
@@ -47,45 +53,48 @@ const FAULTS: Readonly<Record<number, AttemptFault>> = {
   [HTTP_STATUS.timeout]: "full",
 };
 
-/** Sends a request once. Rejects with the signal's reason, or with what `read` throws. */
+/** Sends a request once. Rejects with the signal's reason, or with the error of `read`. */
 export async function attempt<T>(request: Request, options: AttemptOptions<T>): Promise<Attempted<T>> {
-  const { fetch, doing, timeoutMs, signal, read } = options;
+  const { fetch, action, timeoutMs, signal, read } = options;
   const { origin } = new URL(request.url);
-  const sent = await sendRequest((signal) => fetch(new Request(request, { signal })), {
+  const result = await sendRequest((signal) => fetch(new Request(request, { signal })), {
     timeoutMs,
     signal,
     async read(response, body): Promise<Attempted<T>> {
       const format = Number(response.headers.get(V1_FORMAT_HEADER) ?? V1_FORMAT);
       if (format > V1_FORMAT) {
-        const reason = `speaks format ${format} of /v1: this client reads ${V1_FORMAT}`;
-        return { error: new SandboxError(`Cannot ${doing} as ${origin} ${reason}`), fault: "final" };
+        const message =
+          `Cannot ${action} as ${origin} must use format ${V1_FORMAT} of /v1: it uses format ${format}`;
+        return { error: new SandboxError(message), fault: "final" };
       }
-      return response.ok ? { answer: await read(body) } : await refused(response, body, doing);
+      return response.ok ? { value: await read(body) } : await readFailure(response, body, action);
     },
   });
-  if ("value" in sent) return sent.value;
-  const fault = sent.fault === "timeout" ? "late" : sent.mayHaveArrived ? "lost" : "never";
+  if ("value" in result) return result.value;
+  const fault = result.fault === "timeout" ? "late" : result.mayHaveArrived ? "lost" : "never";
   return {
-    error: new SandboxError(`Cannot ${doing} as ${origin} ${sent.reason}`, { cause: sent.cause }),
+    error: new SandboxError(`Cannot ${action} as ${origin} ${result.reason}`, { cause: result.cause }),
     fault,
   };
 }
 
-async function refused(
+async function readFailure(
   response: Response,
   body: AnswerBody,
-  doing: string,
+  action: string,
 ): Promise<Attempted<never>> {
   const { status, headers } = response;
   const bytes = await readBytes(body, MAX_REFUSAL_BYTES);
-  const moved = headers.get("location");
-  const text = moved === null ? new TextDecoder().decode(bytes ?? undefined) : `it is at ${moved}`;
+  const location = headers.get("location");
+  const text = location === null
+    ? new TextDecoder().decode(bytes ?? undefined)
+    : `redirects are not followed: ${location}`;
   const refusal = readRefusal(status, text);
   const retryAfterMs = parseRetryAfter(headers.get("retry-after"), new Date());
-  return { error: refusalError(doing, refusal), fault: faultOf(status, refusal), retryAfterMs };
+  return { error: refusalError(action, refusal), fault: faultOf(status, refusal), retryAfterMs };
 }
 
-/** A gateway that waited for the server in vain does not know whether it is at it. */
+/** Classifies a failure. After the timeout of a gateway, the server may still run the request. */
 function faultOf(status: number, { type }: Refusal): AttemptFault {
   if (status === HTTP_STATUS.timeout && type === "") return "lost";
   return FAULTS[status] ?? "final";

@@ -6,7 +6,7 @@ import { type AnswerBody, checkedText } from "./answer_body.ts";
 import { refusalError } from "./refusal.ts";
 import { execResponse } from "./responses.ts";
 
-/** What a program may print stands in its result as well, and that is one line. */
+/** Maximum size of a line. The result is one line and contains the output of the program. */
 const MAX_LINE_BYTES = 512 * 1024 * 1024;
 
 interface ServerEvent {
@@ -15,31 +15,31 @@ interface ServerEvent {
 }
 
 /**
- * Reads the output of a program as a server tells it in events, and its result, which is the last of them.
+ * Reads server-sent events: the output of a program, and its result as the last event.
  *
- * @throws {SandboxError} when the events end without one, or are none.
+ * @throws {SandboxError} if the events end without a result or are invalid.
  */
 export async function readOutput(
-  doing: string,
+  action: string,
   body: AnswerBody,
   onOutput: NonNullable<ExecOptions["onOutput"]>,
 ): Promise<ExecResult> {
-  for await (const { name, data } of readEvents(doing, body)) {
-    if (name === "stdout" || name === "stderr") onOutput(name, checkedText(doing, data, outputEvent).text);
-    else if (name === "result") return checkedText(doing, data, execResponse);
+  for await (const { name, data } of readEvents(action, body)) {
+    if (name === "stdout" || name === "stderr") onOutput(name, checkedText(action, data, outputEvent).text);
+    else if (name === "result") return checkedText(action, data, execResponse);
     else if (name === "error") {
-      throw refusalError(doing, { status: "no result", ...checkedText(doing, data, requestError) });
+      throw refusalError(action, { status: "no result", ...checkedText(action, data, requestError) });
     }
   }
-  throw new SandboxError(`Cannot ${doing} as the server's answer ends before the result`);
+  throw new SandboxError(`Cannot ${action} as the server's response ended before the result`);
 }
 
-/** Server-sent events: lines `event:` and `data:`, and an empty one behind each event. */
-async function* readEvents(doing: string, body: AnswerBody): AsyncGenerator<ServerEvent> {
+/** Parses server-sent events: lines `event:` and `data:`, and an empty line after each event. */
+async function* readEvents(action: string, body: AnswerBody): AsyncGenerator<ServerEvent> {
   let name = "";
   let data: string[] = [];
   for await (const line of readLines(body, { maxBytes: MAX_LINE_BYTES })) {
-    if ("fault" in line) throw new SandboxError(`Cannot ${doing} as in the server's answer ${line.fault}`);
+    if ("fault" in line) throw new SandboxError(`Cannot ${action} as in the server's response ${line.fault}`);
     const [, field, value = ""] = line.text.match(/^(event|data): ?(.*?)\r?$/s) ?? [];
     if (field === "event") name = value;
     else if (field === "data") data.push(value);

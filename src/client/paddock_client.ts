@@ -12,30 +12,36 @@ import { checkRemoteExec, RemoteSession } from "./remote_session.ts";
 import { batchResponse, sessionResponse } from "./responses.ts";
 import { ServerApi, type ServerApiOptions } from "./server_api.ts";
 
-/** Where a {@linkcode PaddockClient} finds its server, and how it asks. */
+/** Options of {@linkcode PaddockClient}. */
 export type PaddockClientOptions = ServerApiOptions;
 
-/** A program of a batch. */
+/** Program of a batch. */
 export interface BatchProgram extends Pick<ExecOptions, "timeoutMs" | "stdin" | "files" | "fetchFiles"> {
   readonly code: string;
-  /** The session of a lease that it runs in; an interpreter of its own unless given. */
+  /**
+   * Id of the lease whose session runs it.
+   *
+   * @default a new interpreter
+   */
   readonly session?: string | undefined;
 }
 
-/** What became of a program of a batch: its result, or why it did not run. */
+/** Outcome of a program of a batch: its result, or the error why it did not run. */
 export type BatchOutcome =
   | { readonly result: ExecResult; readonly error?: undefined }
   | { readonly error: Error; readonly result?: undefined };
 
 /**
- * A pool whose sessions are those of a `paddock serve`: what takes a `SandboxPool` takes this in its place, but for
- * host tools, which stay on the host.
+ * A pool whose sessions run on a server (`paddock serve`). It can replace a `SandboxPool` everywhere, except for host
+ * tools, which cannot run on a server.
  *
- * A request is sent again when the connection fails, or the server is busy (429, 504) or failed (503). It has an id,
- * so what was done is not done again; only a program whose sandbox failed may have begun before. An exec with
- * `onOutput` has none and is not sent again once it may have arrived. What a command line writes is told when it has
- * ended. What a server answers is checked; what does not fit is a `SandboxError`, as is a server that cannot be
- * reached, or a session that is gone: it ended as nobody used it, or the server has started anew.
+ * Requests are retried if the connection fails, or if the server is busy (429, 504) or failed (503). Each has an id, so
+ * that the server runs it once; only a program whose sandbox failed may have started before. An exec with `onOutput`
+ * has no id and is not sent again once it may have arrived. The output of a shell command is reported when it has
+ * ended.
+ *
+ * Invalid responses, unreachable servers and ended sessions are reported as `SandboxError`. A session ends when it is
+ * idle for too long or when the server restarts.
  */
 export class PaddockClient implements SessionPool, AsyncDisposable {
   /** {@inheritDoc SessionPool.pairQueue} */
@@ -45,18 +51,18 @@ export class PaddockClient implements SessionPool, AsyncDisposable {
   readonly #stop = new AbortController();
 
   /**
-   * @throws {TypeError} when the URL is no address of http or https.
-   * @throws {RangeError} when a limit cannot be kept.
+   * @throws {TypeError} if the URL is not an http or https URL.
+   * @throws {RangeError} if a limit is out of range.
    */
   constructor(options: PaddockClientOptions) {
     this.#api = new ServerApi(options);
   }
 
   /**
-   * Opens a session, or waits until the server has one free, which may be for ever without a signal. Who waits
-   * long may be overtaken by others.
+   * Opens a session. It waits until the server has a free one, without limit unless a signal aborts. The order of
+   * waiting clients is not guaranteed.
    *
-   * @throws {SandboxError} when none can be opened.
+   * @throws {SandboxError} if no session can be opened.
    */
   async acquire(
     options: { seed?: number | undefined; signal?: AbortSignal | undefined } = {},
@@ -65,31 +71,31 @@ export class PaddockClient implements SessionPool, AsyncDisposable {
     checkSeed(seed);
     const signal = this.#signal(options.signal);
     const { id } = await this.#api.post("/sessions", { seed }, {
-      doing: "acquire session",
-      answer: sessionResponse,
+      action: "acquire session",
+      schema: sessionResponse,
       signal,
-      waits: true,
-      onLate: ({ id }) => new RemoteSession(this.#api, id)[Symbol.asyncDispose](),
+      waitWhileFull: true,
+      onLateResponse: ({ id }) => new RemoteSession(this.#api, id)[Symbol.asyncDispose](),
     });
     const session = new RemoteSession(this.#api, id);
     if (signal.aborted) {
-      await session[Symbol.asyncDispose](); // nobody else would
+      await session[Symbol.asyncDispose](); // the caller never receives it
       throw signal.reason;
     }
-    const giveBack = () => {
+    const release = () => {
       this.#leases.delete(lease);
       session[Symbol.asyncDispose]();
     };
-    const lease: RemoteLease = new RemoteLease(session, { id, giveBack });
+    const lease: RemoteLease = new RemoteLease(session, { id, release });
     this.#leases.add(lease);
     return lease;
   }
 
   /**
-   * Runs many programs in one request, and gives what became of each, in their order. Those of one session run one
-   * after the other; one that cannot run has an error of its own and disturbs no other.
+   * Runs many programs in one request and returns their outcomes in order. Programs of one session run one after the
+   * other. The error of one program does not affect the others.
    *
-   * @throws {SandboxError} when there is no answer.
+   * @throws {SandboxError} if the request fails.
    */
   async execBatch(
     programs: readonly BatchProgram[],
@@ -98,14 +104,14 @@ export class PaddockClient implements SessionPool, AsyncDisposable {
     for (const { code, ...rest } of programs) checkRemoteExec(code, rest);
     const items = programs.map(({ code, session, ...rest }) => ({ ...toExecRequest(code, rest), session }));
     const { results } = await this.#api.post("/exec:batch", { items }, {
-      doing: "exec batch",
-      answer: batchResponse,
+      action: "exec batch",
+      schema: batchResponse,
       signal: this.#signal(options.signal),
       timeoutMs: programs.reduce((sum, { timeoutMs = 0 }) => sum + timeoutMs, 0),
     });
     if (results.length !== programs.length) {
       throw new SandboxError(
-        `Cannot exec batch as the server must answer ${programs.length} programs: it answered ${results.length}`,
+        `Cannot exec batch as the response must have ${programs.length} results: found ${results.length}`,
       );
     }
     return results.map(({ status, result, error = { type: "", message: "" } }) =>
@@ -114,22 +120,22 @@ export class PaddockClient implements SessionPool, AsyncDisposable {
   }
 
   /**
-   * The score that the server's grader of this name gives a conversation; `null` when none can be given.
+   * Scores a conversation with a grader of the server. The score is `null` if none can be computed.
    *
-   * @throws {TypeError} when there is no such grader, or it cannot grade this task.
+   * @throws {TypeError} if there is no such grader, or it cannot grade this task.
    */
   async grade(grader: string, context: GradeContext): Promise<Score> {
     const { task: { id, answer, reference, fields, query }, history } = context;
     const messages = [...history].map((message) => ({ role: message.role, content: messageText(message) }));
     const task = { id, answer, reference, fields, query: typeof query === "string" ? query : "" };
     return await this.#api.post("/grade", { grader, task, messages }, {
-      doing: "grade",
-      answer: score,
+      action: "grade",
+      schema: score,
       signal: this.#signal(context.signal),
     });
   }
 
-  /** Ends every session, on loan or not, and waits until the server was told. */
+  /** Ends all sessions, leased or not, and waits until the server has confirmed it. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stop.abort(new Error("Cannot acquire session as the client is disposed"));
     await Promise.all([...this.#leases].map((lease) => lease[Symbol.asyncDispose]()));

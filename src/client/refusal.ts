@@ -8,7 +8,7 @@ import {
 import type { ErrorCode } from "../wire/error_codes.ts";
 import { requestError } from "../wire/v1.ts";
 
-/** Why a server refused a request. */
+/** Error response of a server. */
 export interface Refusal {
   /** HTTP status of the response, or what came in its place. */
   readonly status: number | string;
@@ -33,11 +33,11 @@ export function readRefusal(status: number, text: string): Refusal {
  * Converts a refusal into the error that a local session throws: a `TypeError` for a wrong argument, a
  * `GuestFileError` for a file that cannot be read or written, and a `SandboxError` for anything else.
  */
-export function refusalError(doing: string, { status, type, message, reason }: Refusal): Error {
+export function refusalError(action: string, { status, type, message, reason }: Refusal): Error {
   const shown = message.slice(0, SHOWN_CHARACTERS);
   if (isFileErrorCode(reason)) return new GuestFileError(shown, { code: reason });
   if (type === INVALID) return new ArgumentTypeError(shown);
-  return new SandboxError(`Cannot ${doing} as the server answered ${status}${shown && `: ${shown}`}`);
+  return new SandboxError(`Cannot ${action} as the server answered ${status}${shown && `: ${shown}`}`);
 }
 
 function isFileErrorCode(reason: string | undefined): reason is GuestFileErrorCode {

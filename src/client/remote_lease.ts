@@ -1,13 +1,13 @@
 import { Lease } from "../sandbox/lease.ts";
 import type { PythonSession } from "../sandbox/exec.ts";
 
-/** A server's session on loan; disposing ends it there. */
+/** A leased session of a server. Disposing the lease ends the session. */
 export class RemoteLease extends Lease {
-  /** Names the session to the server, as the programs of a batch do. */
+  /** Id of the session, which programs of a batch refer to. */
   readonly id: string;
 
-  constructor(session: PythonSession, options: { id: string; giveBack: () => void }) {
-    super(session, options.giveBack);
+  constructor(session: PythonSession, options: { id: string; release: () => void }) {
+    super(session, options.release);
     this.id = options.id;
   }
 }

@@ -22,14 +22,11 @@ import { readOutput } from "./output_events.ts";
 import { emptyResponse, execResponse, shellResponse } from "./responses.ts";
 import type { ServerApi } from "./server_api.ts";
 
-/**
- * A session of a server's. What is asked of it is done one after the other, in the order of the calls; it throws
- * what a local one throws.
- */
+/** A session of a server. Calls run one after the other, in order. It throws the same errors as a local session. */
 export class RemoteSession implements PythonSession {
   readonly #api: ServerApi;
   readonly #path: string;
-  readonly #over = new AbortController();
+  readonly #leaseEnd = new AbortController();
   readonly #queue = new SerialQueue();
 
   constructor(api: ServerApi, id: string) {
@@ -43,12 +40,12 @@ export class RemoteSession implements PythonSession {
     checkRemoteExec(code, options);
     const body = toExecRequest(code, options);
     return await this.#enqueue(signal, async (signal) => {
-      const asked = { doing: "exec", timeoutMs, signal };
+      const request = { action: "exec", timeoutMs, signal };
       if (!onOutput) {
-        return await this.#api.post(`${this.#path}/exec`, body, { ...asked, answer: execResponse });
+        return await this.#api.post(`${this.#path}/exec`, body, { ...request, schema: execResponse });
       }
       const read = (events: AsyncIterable<Uint8Array<ArrayBuffer>>) => readOutput("exec", events, onOutput);
-      return await this.#api.stream(`${this.#path}/stream`, body, { ...asked, read });
+      return await this.#api.stream(`${this.#path}/stream`, body, { ...request, read });
     });
   }
 
@@ -57,11 +54,11 @@ export class RemoteSession implements PythonSession {
     const { timeoutMs, silenceMs, stdin, signal, onOutput } = options;
     checkTimeout(silenceMs, "silenceMs");
     checkRemoteExec(command, { timeoutMs, stdin, signal });
-    const asked = { doing: "run command", timeoutMs, answer: shellResponse };
+    const request = { action: "run command", timeoutMs, schema: shellResponse };
     const body = { command, timeoutMs, silenceMs, stdin };
     const result = await this.#enqueue(
       signal,
-      (signal) => this.#api.post(`${this.#path}/shell`, body, { ...asked, signal }),
+      (signal) => this.#api.post(`${this.#path}/shell`, body, { ...request, signal }),
     );
     if (result.stdout !== "") onOutput?.("stdout", result.stdout);
     if (result.stderr !== "") onOutput?.("stderr", result.stderr);
@@ -73,19 +70,19 @@ export class RemoteSession implements PythonSession {
     checkPath(path);
     checkContents(path, contents);
     const body = { files: toBase64Files({ [path]: contents }) };
-    const asked = { doing: `write '${path}'`, answer: filesWritten };
+    const request = { action: `write '${path}'`, schema: filesWritten };
     await this.#enqueue(
       undefined,
-      (signal) => this.#api.post(`${this.#path}/files`, body, { ...asked, signal }),
+      (signal) => this.#api.post(`${this.#path}/files`, body, { ...request, signal }),
     );
   }
 
   /** {@inheritDoc PythonSession.readFile} */
   async readFile(path: string): Promise<Uint8Array> {
     checkPath(path);
-    const asked = `${this.#path}/file?path=${encodeURIComponent(path.toWellFormed())}`;
-    const doing = `read '${path}'`;
-    return await this.#enqueue(undefined, (signal) => this.#api.get(asked, { doing, signal }));
+    const url = `${this.#path}/file?path=${encodeURIComponent(path.toWellFormed())}`;
+    const action = `read '${path}'`;
+    return await this.#enqueue(undefined, (signal) => this.#api.get(url, { action, signal }));
   }
 
   /** {@inheritDoc PythonSession.reset} */
@@ -93,40 +90,40 @@ export class RemoteSession implements PythonSession {
     const { mode, seed, signal } = options;
     checkResetMode(mode);
     checkSeed(seed);
-    const asked = { doing: "reset session", answer: emptyResponse };
+    const request = { action: "reset session", schema: emptyResponse };
     await this.#enqueue(
       signal,
-      (signal) => this.#api.post(`${this.#path}/reset`, { mode, seed }, { ...asked, signal }),
+      (signal) => this.#api.post(`${this.#path}/reset`, { mode, seed }, { ...request, signal }),
     );
   }
 
-  /** Ends it, and whatever it was asked for; the server is told in the background. */
+  /** Ends the session and rejects its pending calls. The request to the server is sent in the background. */
   [Symbol.asyncDispose](): Promise<void> {
-    this.#over.abort(new SessionClosedError("Cannot use session as its lease is over"));
-    this.#api.end(this.#path);
+    this.#leaseEnd.abort(new SessionClosedError("Cannot use session as its lease is over"));
+    this.#api.deleteInBackground(this.#path);
     return Promise.resolve();
   }
 
-  /** Runs `work` when all earlier work has ended, with a signal that the end of the lease aborts too. */
+  /** Runs `work` after all earlier work, with a signal that also aborts at the end of the lease. */
   async #enqueue<T>(
     signal: AbortSignal | undefined,
     work: (signal: AbortSignal) => Promise<T>,
   ): Promise<T> {
-    const over = this.#over.signal;
-    const either = signal ? AbortSignal.any([signal, over]) : over;
-    return await this.#queue.run(() => work(either), { signal: either });
+    const leaseEnd = this.#leaseEnd.signal;
+    const combined = signal ? AbortSignal.any([signal, leaseEnd]) : leaseEnd;
+    return await this.#queue.run(() => work(combined), { signal: combined });
   }
 }
 
-/** Throws what a local session throws before anything starts; host tools stay on the host. */
+/** Validates arguments as a local session does. Also refuses host tools, which cannot run on a server. */
 export function checkRemoteExec(code: string, options: ExecOptions): void {
   if (options.tools !== undefined && options.tools.length > 0) {
     throw new ArgumentTypeError(
-      `Cannot grant host tools as the session must be in a sandbox of this process: it is a server's`,
+      `Cannot grant host tools as the session must run in this process: it runs on a server`,
     );
   }
   if (options.argv !== undefined) {
-    throw new ArgumentTypeError("Cannot exec as 'argv' must be left out for a session of a server");
+    throw new ArgumentTypeError("Cannot exec as a session of a server does not support 'argv'");
   }
   checkExec(code, options, { name: "server", hostTools: false });
 }

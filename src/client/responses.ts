@@ -19,7 +19,7 @@ const execOutcome = execResult.omit({ value: true, error: true, exitCode: true }
 });
 const shellOutcome = shellResult.omit({ error: true, exitCode: true, deadline: true }).extend({ durationMs });
 
-/** The result of a program: what each status carries, and no more. */
+/** Result of a program, with exactly the fields of its status. */
 export const execResponse: z.ZodType<ExecResult> = z.discriminatedUnion("status", [
   execOutcome.extend({ status: z.literal("ok"), value: execResult.shape.value }),
   execOutcome.extend({ status: z.literal("exited"), exitCode: z.int() }),
@@ -34,7 +34,7 @@ export const execResponse: z.ZodType<ExecResult> = z.discriminatedUnion("status"
   }),
 ]);
 
-/** The result of a command line: what each status carries, and no more. */
+/** Result of a shell command, with exactly the fields of its status. */
 export const shellResponse: z.ZodType<ShellResult> = z.discriminatedUnion("status", [
   shellOutcome.extend({ status: z.literal("ok"), exitCode: z.literal(0) }),
   shellOutcome.extend({ status: z.literal("exited"), exitCode: z.int() }),
@@ -49,17 +49,17 @@ export const shellResponse: z.ZodType<ShellResult> = z.discriminatedUnion("statu
   }),
 ]);
 
-/** The id of a new session. */
+/** Id of a new session. */
 export const sessionResponse: z.ZodType<{ id: string }> = sessionInfo.pick({ id: true }).extend({
   id: sessionInfo.shape.id.min(1).max(64),
 });
 
-/** The results of a batch. */
+/** Results of a batch. */
 export const batchResponse: z.ZodType<
   { results: { status: number; result?: ExecResult; error?: z.output<typeof requestError> }[] }
 > = z.object({
   results: z.array(batchOutcome.extend({ result: execResponse.exactOptional() })),
 });
 
-/** A response without a body. */
+/** Response without a body. */
 export const emptyResponse: z.ZodType<undefined> = z.undefined();

@@ -6,170 +6,203 @@ import { retry, retryDelayMs } from "../http/retry.ts";
 import { type AnswerBody, checkedAnswer, wholeBody } from "./answer_body.ts";
 import { attempt, type Attempted, type Fetch } from "./attempt.ts";
 
-/** How a {@linkcode ServerApi} asks its server. */
+/** Options of {@linkcode ServerApi}. */
 export interface ServerApiOptions {
-  /** Where the server is: `http://127.0.0.1:8471`. */
+  /** URL of the server, such as `http://127.0.0.1:8471`. */
   url: string | URL;
-  /** One of the server's tokens. */
+  /** Access token of the server. */
   token?: string | undefined;
-  /** Further attempts when there is no connection, or the server is too busy or failed; 4 unless given. */
+  /**
+   * Maximum number of retries after a failed connection or while the server is busy or failing.
+   *
+   * @default 4
+   */
   retries?: number | undefined;
-  /** Milliseconds before the second attempt, twice as many before each further one; 250 unless given. */
+  /**
+   * Milliseconds before the first retry. The delay doubles with each further one.
+   *
+   * @default 250
+   */
   backoffMs?: number | undefined;
-  /** Milliseconds that an answer may take, beside the time that its program may; 300,000 unless given. */
-  answerTimeoutMs?: number | undefined;
-  /** Asks the server; the global `fetch` unless given. */
+  /**
+   * Timeout of a response in milliseconds, in addition to the timeout of its program.
+   *
+   * @default 300_000
+   */
+  responseTimeoutMs?: number | undefined;
+  /**
+   * Sends requests.
+   *
+   * @default globalThis.fetch
+   */
   fetch?: Fetch | undefined;
 }
 
-/** What each request is given. */
+/** Options of a request. */
 export interface AskOptions {
-  /** What is tried, to stand behind `Cannot` in errors. */
-  doing: string;
-  /** Milliseconds that its program may take. */
+  /** Name of the action, which follows `Cannot` in error messages. */
+  action: string;
+  /** Timeout of its program, in milliseconds. */
   timeoutMs?: number | undefined;
   signal?: AbortSignal | undefined;
 }
 
-/** What a request is given whose answer is JSON. */
+/** Options of a request with a JSON response. */
 export interface PostOptions<T> extends AskOptions {
-  /** What the answer must be. */
-  answer: z.ZodType<T>;
-  /** Asks again without end while the server is full. */
-  waits?: boolean | undefined;
-  /** Called with an answer that comes although the signal was aborted. */
-  onLate?: ((answer: T) => Promise<void>) | undefined;
+  /** Schema of the response. */
+  schema: z.ZodType<T>;
+  /** True to retry without limit while the server is full. */
+  waitWhileFull?: boolean | undefined;
+  /** Called with a response that arrives after the signal was aborted. */
+  onLateResponse?: ((response: T) => Promise<void>) | undefined;
 }
 
-interface Wanted<T> extends AskOptions {
+interface ApiRequest<T> extends AskOptions {
   method: "GET" | "POST" | "DELETE";
   path: string;
   body?: object | undefined;
-  /** Lets it be sent again although it may have arrived. */
+  /** Request id, which makes a retry safe even if the request may have arrived. */
   id?: string | undefined;
-  waits?: boolean | undefined;
-  /** Ends what was sent. Unlike the signal, which ends the wait for it. */
+  waitWhileFull?: boolean | undefined;
+  /** Aborts the HTTP request. `signal` only ends the wait for it. */
   cut?: AbortSignal | undefined;
   read: (body: AnswerBody) => Promise<T>;
 }
 
-/** How long the server is told of what nobody wants, and what it answers all the same is waited for, to undo it. */
+/** Time limit of the requests that cancel or end something after its caller has stopped waiting. */
 const LATE_MS = 10_000;
-const CANCEL_AGAIN_MS = 100;
+const CANCEL_RETRY_MS = 100;
 
-/** The API `/v1` of a server: requests that are made again where that may help, and answers that are checked. */
+/** Client of a server's `/v1` API: retries requests where that is safe and validates responses. */
 export class ServerApi implements AsyncDisposable {
   readonly #base: string;
   readonly #headers: Readonly<Record<string, string>>;
-  readonly #options: { retries: number; backoffMs: number; answerTimeoutMs: number; fetch: Fetch };
-  readonly #busy = new Set<Promise<unknown>>();
+  readonly #options: { retries: number; backoffMs: number; responseTimeoutMs: number; fetch: Fetch };
+  readonly #background = new Set<Promise<unknown>>();
 
   /**
-   * @throws {TypeError} when the URL is none.
-   * @throws {RangeError} when a limit cannot be kept.
+   * @throws {TypeError} if the URL is invalid.
+   * @throws {RangeError} if a limit is out of range.
    */
   constructor(options: ServerApiOptions) {
-    const { url, token, retries = 4, backoffMs = 250, answerTimeoutMs = 300_000, fetch = globalThis.fetch } =
-      options;
+    const {
+      url,
+      token,
+      retries = 4,
+      backoffMs = 250,
+      responseTimeoutMs = 300_000,
+      fetch = globalThis.fetch,
+    } = options;
     requireAtLeast("retries", retries, 0);
     requireAtLeast("backoffMs", backoffMs, 0);
-    requireAtLeast("answerTimeoutMs", answerTimeoutMs, 1);
+    requireAtLeast("responseTimeoutMs", responseTimeoutMs, 1);
     this.#base = serverUrl(url, "/v1").href.replace(/[?#].*$/, "");
     this.#headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
-    this.#options = { retries, backoffMs, answerTimeoutMs, fetch };
+    this.#options = { retries, backoffMs, responseTimeoutMs, fetch };
   }
 
   /**
-   * Sends JSON and gives what is answered. It is done once, however often it must be sent; when the signal is
-   * aborted the server is told to leave it.
+   * Sends JSON and returns the response. The server runs the request once, even if it is sent several times. When the
+   * signal aborts, the server is asked to cancel it.
    */
   async post<T>(path: string, body: object, options: PostOptions<T>): Promise<T> {
-    const posted = this.#post(path, body, options);
-    this.later(posted.catch(() => {})); // whoever asked hears of it
-    return await posted;
+    const response = this.#post(path, body, options);
+    this.track(response.catch(() => {})); // the caller receives the error
+    return await response;
   }
 
   async #post<T>(path: string, body: object, options: PostOptions<T>): Promise<T> {
-    const { signal, answer, onLate = () => Promise.resolve(), ...rest } = options;
+    const { signal, schema, onLateResponse = () => Promise.resolve(), ...rest } = options;
     signal?.throwIfAborted();
     const id = crypto.randomUUID();
     const cut = new AbortController();
-    const read = (body: AnswerBody) => checkedAnswer(options.doing, body, answer);
-    const answered = this.#ask({ ...rest, method: "POST", path, body, id, signal, cut: cut.signal, read });
+    const read = (body: AnswerBody) => checkedAnswer(options.action, body, schema);
+    const response = this.#request({
+      ...rest,
+      method: "POST",
+      path,
+      body,
+      id,
+      signal,
+      cut: cut.signal,
+      read,
+    });
     try {
-      return await abortable(answered, signal);
+      return await abortable(response, signal);
     } catch (error) {
-      if (signal?.aborted) this.later(this.#leave(id, answered.then(onLate), cut));
+      if (signal?.aborted) this.track(this.#abandon(id, response.then(onLateResponse), cut));
       throw error;
     }
   }
 
-  /** Sends JSON and reads the answer while it is written. It is not sent again once it may have arrived. */
+  /** Sends JSON and reads the response as a stream. The request is not sent again once it may have arrived. */
   async stream<T>(
     path: string,
     body: object,
     options: AskOptions & { read: (body: AnswerBody) => Promise<T> },
   ): Promise<T> {
-    return await this.#ask({ ...options, method: "POST", path, body, cut: options.signal });
+    return await this.#request({ ...options, method: "POST", path, body, cut: options.signal });
   }
 
-  /** Reads bytes. */
+  /** Gets a resource as bytes. */
   async get(path: string, options: AskOptions): Promise<Uint8Array> {
-    const read = (body: AnswerBody) => wholeBody(options.doing, body);
-    return await this.#ask({ ...options, method: "GET", path, cut: options.signal, read });
+    const read = (body: AnswerBody) => wholeBody(options.action, body);
+    return await this.#request({ ...options, method: "GET", path, cut: options.signal, read });
   }
 
-  /** Ends something in the background; what cannot be told ends by itself when nobody uses it. */
-  end(path: string): void {
-    const late = new AbortController();
-    const timer = setTimeout(() => late.abort(), LATE_MS);
-    const ends = { signal: late.signal, cut: late.signal, read: () => Promise.resolve() };
-    const ended = this.#ask({ doing: "end session", method: "DELETE", path, ...ends });
-    this.later(ended.catch(() => {}).finally(() => clearTimeout(timer))); // it ends by itself
+  /** Deletes a resource in the background. If that fails, the resource ends after its idle time. */
+  deleteInBackground(path: string): void {
+    const timeout = new AbortController();
+    const timer = setTimeout(() => timeout.abort(), LATE_MS);
+    const options = { signal: timeout.signal, cut: timeout.signal, read: () => Promise.resolve() };
+    const deleted = this.#request({ action: "end session", method: "DELETE", path, ...options });
+    this.track(deleted.catch(() => {}).finally(() => clearTimeout(timer))); // its idle time ends it
   }
 
-  /** Has something done before this is disposed; it must not reject. */
-  later(work: Promise<unknown>): void {
-    this.#busy.add(work);
-    work.finally(() => this.#busy.delete(work));
+  /** Makes the disposal wait for background work. The work must not reject. */
+  track(work: Promise<unknown>): void {
+    this.#background.add(work);
+    work.finally(() => this.#background.delete(work));
   }
 
-  /** Waits for what goes on in the background. */
+  /** Waits for background work. */
   async [Symbol.asyncDispose](): Promise<void> {
-    while (this.#busy.size > 0) await Promise.all(this.#busy);
+    while (this.#background.size > 0) await Promise.all(this.#background);
   }
 
-  /** Leaves what was asked for: its program is stopped, and what comes all the same is undone. */
-  async #leave(id: string, answered: Promise<void>, cut: AbortController): Promise<void> {
+  /** Cancels a request on the server, and waits for a late response so that its effect is undone. */
+  async #abandon(id: string, response: Promise<void>, cut: AbortController): Promise<void> {
     const timer = setTimeout(() => cut.abort(), LATE_MS);
-    let over = false;
-    const ended = answered.catch(() => {}).finally(() => over = true); // nobody wants it
-    while (!await this.#cancel(id) && !over && !cut.signal.aborted) {
-      await delay(CANCEL_AGAIN_MS); // it may have overtaken what it is to cancel
+    let isOver = false;
+    const ended = response.catch(() => {}).finally(() => isOver = true); // the caller has stopped waiting
+    while (!await this.#cancel(id) && !isOver && !cut.signal.aborted) {
+      await delay(CANCEL_RETRY_MS); // the cancellation may have arrived before the request
     }
     await ended;
     clearTimeout(timer);
   }
 
-  /** Has the server stop what was asked for; false when it knows of no such request. */
+  /** Cancels a request. Returns false if the server does not know it. */
   async #cancel(id: string): Promise<boolean> {
     const { fetch } = this.#options;
     const request = new Request(`${this.#base}/requests/${id}`, { method: "DELETE", headers: this.#headers });
     const read = () => Promise.resolve();
-    return "answer" in await attempt(request, { fetch, doing: "cancel", timeoutMs: LATE_MS, read });
+    return "value" in await attempt(request, { fetch, action: "cancel", timeoutMs: LATE_MS, read });
   }
 
-  async #ask<T>(wanted: Wanted<T>): Promise<T> {
-    return await retry(async (number) => {
-      const attempted = await this.#once(wanted);
-      if ("answer" in attempted) return { value: attempted.answer };
-      const { error, fault } = attempted;
-      if (fault === "late" && wanted.id !== undefined) this.later(this.#cancel(wanted.id));
-      return { error, delayMs: this.#delayMs(attempted, wanted, number) };
-    }, { signal: wanted.signal });
+  async #request<T>(request: ApiRequest<T>): Promise<T> {
+    return await retry(async (tries) => {
+      const result = await this.#attempt(request);
+      if ("value" in result) return { value: result.value };
+      const { error, fault } = result;
+      if (fault === "late" && request.id !== undefined) this.track(this.#cancel(request.id));
+      return { error, delayMs: this.#delayMs(result, request, tries) };
+    }, { signal: request.signal });
   }
 
-  #once<T>({ method, path, body, id, doing, timeoutMs = 0, cut, read }: Wanted<T>): Promise<Attempted<T>> {
+  #attempt<T>(
+    { method, path, body, id, action, timeoutMs = 0, cut, read }: ApiRequest<T>,
+  ): Promise<Attempted<T>> {
     const headers = {
       ...this.#headers,
       ...(body && { "content-type": "application/json" }),
@@ -181,18 +214,20 @@ export class ServerApi implements AsyncDisposable {
       redirect: "manual",
       body: body === undefined ? null : JSON.stringify(body),
     });
-    const { fetch, answerTimeoutMs } = this.#options;
-    return attempt(request, { fetch, doing, timeoutMs: timeoutMs + answerTimeoutMs, signal: cut, read });
+    const { fetch, responseTimeoutMs } = this.#options;
+    return attempt(request, { fetch, action, timeoutMs: timeoutMs + responseTimeoutMs, signal: cut, read });
   }
 
   #delayMs<T>(
-    { fault, retryAfterMs }: Exclude<Attempted<T>, { answer: T }>,
-    { method, id, waits = false }: Wanted<T>,
+    { fault, retryAfterMs }: Exclude<Attempted<T>, { value: T }>,
+    { method, id, waitWhileFull = false }: ApiRequest<T>,
     tries: number,
   ): number | null {
     const { retries, backoffMs } = this.#options;
     const jitter = Math.random();
-    if (fault === "full" && waits) return retryDelayMs({ attempt: 1, backoffMs, retryAfterMs, jitter });
+    if (fault === "full" && waitWhileFull) {
+      return retryDelayMs({ attempt: 1, backoffMs, retryAfterMs, jitter });
+    }
     const isSafe = fault !== "lost" || method !== "POST" || id !== undefined;
     if (fault === "final" || fault === "late" || !isSafe || tries > retries) return null;
     return retryDelayMs({ attempt: tries, backoffMs, retryAfterMs, jitter });

@@ -7,7 +7,7 @@ import { served } from "../server/served.ts";
 
 const url = "http://127.0.0.1:8471";
 
-/** Counts in `n`; `sleep` waits until it is stopped. */
+/** Counts in the variable `n`. The program `sleep` runs until it is aborted. */
 const python: FakePython = (code, globals, { signal, onOutput }) => {
   if (code === "raise") return bad("error");
   if (code === "n += 1") globals.set("n", (globals.get("n") ?? 0) + 1);
@@ -21,24 +21,24 @@ const python: FakePython = (code, globals, { signal, onOutput }) => {
 const SESSION = { id: "s" };
 const OK = { status: "ok", stdout: "", stderr: "", durationMs: 1, stateKept: true, truncated: false };
 
-interface Seen {
+interface SeenRequest {
   call: string;
   id: string | null;
   token: string | null;
 }
 
-/** A server that gives these answers in turn; sessions are opened and ended beside them. */
-function scripted(...answers: (Response | Error)[]): { fetch: Fetch; seen: Seen[] } {
-  const seen: Seen[] = [];
+/** Returns a server that sends the given responses in order. Requests that open or end sessions always succeed. */
+function scripted(...responses: (Response | Error)[]): { fetch: Fetch; seen: SeenRequest[] } {
+  const seen: SeenRequest[] = [];
   const fetch = (request: Request) => {
     const call = `${request.method} ${new URL(request.url).pathname}`;
     if (call === "POST /v1/sessions") return Response.json(SESSION, { status: 201 });
     if (call === "DELETE /v1/sessions/s") return new Response(null, { status: 204 });
     const { headers } = request;
     seen.push({ call, id: headers.get("x-request-id"), token: headers.get("authorization") });
-    const answer = answers.shift() ?? new Error("there is no further answer");
-    if (answer instanceof Error) throw answer;
-    return answer;
+    const response = responses.shift() ?? new Error("there is no further response");
+    if (response instanceof Error) throw response;
+    return response;
   };
   return { fetch, seen };
 }
@@ -48,22 +48,22 @@ function unavailable(retryAfter = "0", status = 503): Response {
   return Response.json({ error }, { status, headers: { "retry-after": retryAfter } });
 }
 
-/** What `fetch` throws. */
-const broken = (what: string) => {
-  const cause = new Error(`error sending request for url (http://a/): client error ${what}`);
+/** Returns an error as `fetch` throws it. */
+const fetchError = (reason: string) => {
+  const cause = new Error(`error sending request for url (http://a/): client error ${reason}`);
   return new TypeError("fetch failed", { cause });
 };
-const LOST = broken("(SendRequest): connection reset by peer");
-const NEVER = broken("(Connect): tcp connect error: refused");
+const LOST = fetchError("(SendRequest): connection reset by peer");
+const NEVER = fetchError("(Connect): tcp connect error: refused");
 
-Deno.test("PaddockClient refuses an address that is none, and limits that cannot be kept", () => {
+Deno.test("PaddockClient refuses invalid URLs and limits that are out of range", () => {
   assertThrows(() => new PaddockClient({ url: "ftp://a" }), TypeError, "'url' must be an address of http");
   assertThrows(() => new PaddockClient({ url: "http://u:p@a" }), TypeError, "must hold no password");
   assertThrows(() => new PaddockClient({ url, retries: -1 }), RangeError, "'retries' must be >= 0");
-  assertThrows(() => new PaddockClient({ url, answerTimeoutMs: 0 }), RangeError, "'answerTimeoutMs'");
+  assertThrows(() => new PaddockClient({ url, responseTimeoutMs: 0 }), RangeError, "'responseTimeoutMs'");
 });
 
-Deno.test("PaddockClient asks again when the server is busy or not there, with the same id", async () => {
+Deno.test("PaddockClient retries with the same request id when the server is busy or unreachable", async () => {
   const { fetch, seen } = scripted(unavailable(), LOST, unavailable("0", 429), NEVER, Response.json(OK));
   await using client = new PaddockClient({ url: `${url}/`, token: "t", fetch, backoffMs: 0 });
   await using lease = await client.acquire();
@@ -72,7 +72,7 @@ Deno.test("PaddockClient asks again when the server is busy or not there, with t
   assertEquals([seen.length, new Set(seen.map(({ id }) => id)).size, seen[0]?.token], [5, 1, "Bearer t"]);
 });
 
-Deno.test("PaddockClient gives up in the end, and says why", async () => {
+Deno.test("PaddockClient rejects with the last error after all retries", async () => {
   const { fetch, seen } = scripted(...Array.from({ length: 3 }, () => unavailable()), NEVER);
   await using client = new PaddockClient({ url, fetch, retries: 2, backoffMs: 0 });
   await using lease = await client.acquire();
@@ -85,8 +85,8 @@ Deno.test("PaddockClient gives up in the end, and says why", async () => {
   await using patient = new PaddockClient({ url, ...scripted(unavailable("3600")), backoffMs: 0 });
   await using other = await patient.acquire();
   await assertRejects(() => other.session.exec("1"), SandboxError, "answered 503");
-  await using gone = new PaddockClient({ url, ...scripted(NEVER), retries: 0 });
-  await using last = await gone.acquire();
+  await using unreachable = new PaddockClient({ url, ...scripted(NEVER), retries: 0 });
+  await using last = await unreachable.acquire();
   await assertRejects(
     () => last.session.readFile("a"),
     SandboxError,
@@ -94,21 +94,21 @@ Deno.test("PaddockClient gives up in the end, and says why", async () => {
   );
 });
 
-Deno.test("PaddockClient asks once where asking again does not help, and is led nowhere else", async () => {
-  const elsewhere = { location: "http://169.254.169.254/" };
-  const answers = [
+Deno.test("PaddockClient does not retry final errors and follows no redirect", async () => {
+  const redirect = { location: "http://169.254.169.254/" };
+  const responses = [
     new Response("<h1>Bad\nday</h1>", { status: 500 }),
     Response.json({ error: { type: "unauthorized", message: "A token is needed" } }, { status: 401 }),
-    new Response(null, { status: 307, headers: elsewhere }),
+    new Response(null, { status: 307, headers: redirect }),
   ];
-  const { fetch, seen } = scripted(...answers);
+  const { fetch, seen } = scripted(...responses);
   await using client = new PaddockClient({ url, fetch, backoffMs: 0 });
   await using lease = await client.acquire();
   for (
     const reason of [
       "500: <h1>Bad day</h1>",
       "401: A token is needed",
-      "307: it is at http://169.254.169.254/",
+      "307: redirects are not followed: http://169.254.169.254/",
     ]
   ) {
     await assertRejects(
@@ -121,8 +121,8 @@ Deno.test("PaddockClient asks once where asking again does not help, and is led 
 });
 
 Deno.test("PaddockClient does not send a streamed exec again once it may have arrived", async () => {
-  const heard: string[] = [];
-  const onOutput = (_: string, text: string) => void heard.push(text);
+  const output: string[] = [];
+  const onOutput = (_: string, text: string) => void output.push(text);
   const events = `event: stdout\r\ndata: {"text":"a"}\r\n\r\n: note\n\nevent: result\ndata: ${
     JSON.stringify(OK)
   }\n\n`;
@@ -130,11 +130,11 @@ Deno.test("PaddockClient does not send a streamed exec again once it may have ar
   await using client = new PaddockClient({ url, fetch, backoffMs: 0 });
   await using lease = await client.acquire();
   assertEquals((await lease.session.exec("1", { onOutput })).status, "ok");
-  assertEquals([heard, seen.length], [["a"], 3]);
+  assertEquals([output, seen.length], [["a"], 3]);
   await assertRejects(() => lease.session.exec("1", { onOutput }), SandboxError, "connection reset by peer");
 });
 
-Deno.test("PaddockClient takes no answer for one that is none", async () => {
+Deno.test("PaddockClient rejects invalid responses", async () => {
   const huge = `{"text":${"[".repeat(20_000)}`;
   const streams = ["", "data: 1\n\n", `event: stdout\ndata: {"text":1}\n\n`, "event: result\ndata: {}\n\n"];
   const bodies = [
@@ -153,25 +153,25 @@ Deno.test("PaddockClient takes no answer for one that is none", async () => {
   for (const body of bodies) {
     await using client = new PaddockClient({ url, ...scripted(new Response(body)) });
     await using lease = await client.acquire();
-    await assertRejects(() => lease.session.exec("1"), SandboxError, "Cannot exec as the server's answer");
+    await assertRejects(() => lease.session.exec("1"), SandboxError, "Cannot exec as the server's response");
   }
   for (const body of streams) {
     await using client = new PaddockClient({ url, ...scripted(new Response(body)) });
     await using lease = await client.acquire();
     const streamed = lease.session.exec("1", { onOutput: () => {} });
-    await assertRejects(() => streamed, SandboxError, "Cannot exec as the server's answer");
+    await assertRejects(() => streamed, SandboxError, "Cannot exec as the server's response");
   }
   for (const id of ["", "a".repeat(65), 1]) {
     await using client = new PaddockClient({ url, fetch: () => Response.json({ id }) });
     await assertRejects(
       () => client.acquire(),
       SandboxError,
-      "Cannot acquire session as the server's answer",
+      "Cannot acquire session as the server's response",
     );
   }
 });
 
-Deno.test("PaddockClient reaches nothing but its session, whatever the session's id", async () => {
+Deno.test("PaddockClient escapes the session id in paths", async () => {
   const seen: string[] = [];
   const fetch = (request: Request) => {
     seen.push(new URL(request.url).pathname);
@@ -183,9 +183,9 @@ Deno.test("PaddockClient reaches nothing but its session, whatever the session's
   assertEquals(seen[1], "/v1/sessions/..%2F..%2Fmetrics%3Fa/exec");
 });
 
-Deno.test("PaddockClient waits no longer than an answer may take", async () => {
+Deno.test("PaddockClient rejects when the response timeout has passed", async () => {
   const { promise, resolve } = Promise.withResolvers<Response>();
-  await using client = new PaddockClient({ url, fetch: () => promise, answerTimeoutMs: 20 });
+  await using client = new PaddockClient({ url, fetch: () => promise, responseTimeoutMs: 20 });
   await assertRejects(
     () => client.acquire(),
     SandboxError,
@@ -194,7 +194,7 @@ Deno.test("PaddockClient waits no longer than an answer may take", async () => {
   resolve(Response.json(SESSION));
 });
 
-Deno.test("PaddockClient has a program run once although its answer is lost", async () => {
+Deno.test("PaddockClient runs a program once when its response is lost", async () => {
   await using server = served({ python });
   let toLose = 1;
   const fetch = async (request: Request) => {
@@ -210,27 +210,27 @@ Deno.test("PaddockClient has a program run once although its answer is lost", as
   assertEquals([result.status === "ok" && result.value, server.pool.ran], ["1", ["n += 1"]]);
 });
 
-Deno.test("PaddockClient leaves nothing behind of a session that is no longer wanted when it opens", async () => {
+Deno.test("PaddockClient ends a session that opens after acquire() was aborted", async () => {
   await using server = served({ python });
   const opened = Promise.withResolvers<void>();
   const stop = new AbortController();
   const fetch = async (request: Request) => {
     const response = await server.app.fetch(request);
     if (request.method === "POST") {
-      stop.abort(new Error("changed my mind"));
+      stop.abort(new Error("no longer needed"));
       await opened.promise;
     } else opened.resolve();
     return response;
   };
   {
     await using client = new PaddockClient({ url, fetch });
-    await assertRejects(() => client.acquire({ signal: stop.signal }), Error, "changed my mind");
+    await assertRejects(() => client.acquire({ signal: stop.signal }), Error, "no longer needed");
     assertEquals(server.pool.alive, 1);
   }
   assertEquals(server.pool.alive, 0);
 });
 
-Deno.test("PaddockClient stops a program also when it learns of the end before the program", async () => {
+Deno.test("PaddockClient cancels a program when the cancellation overtakes the request", async () => {
   await using server = served({ python });
   const [cancelled, stopped] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const statuses: number[] = [];
@@ -255,7 +255,7 @@ Deno.test("PaddockClient stops a program also when it learns of the end before t
   assertEquals([statuses[0], statuses.at(-1), server.pool.alive], [404, 204, 0]);
 });
 
-Deno.test("PaddockClient ends its sessions when it is disposed, and opens none afterwards", async () => {
+Deno.test("PaddockClient ends its sessions on dispose and opens no new ones", async () => {
   await using server = served({ python, maxSessions: 2 });
   const client = new PaddockClient({ url, fetch: (request) => server.app.fetch(request), backoffMs: 0 });
   const { session } = await client.acquire();
@@ -269,14 +269,14 @@ Deno.test("PaddockClient ends its sessions when it is disposed, and opens none a
   await assertRejects(() => client.acquire(), Error, "Cannot acquire session as the client is disposed");
 });
 
-Deno.test("PaddockClient keeps host tools on the host", async () => {
+Deno.test("PaddockClient refuses host tools", async () => {
   await using client = new PaddockClient({ url, ...scripted() });
   await using lease = await client.acquire();
   const tools = [{ name: "a" }] as never;
   await assertRejects(() => lease.session.exec("1", { tools }), TypeError, "Cannot grant host tools");
 });
 
-Deno.test("PaddockClient.execBatch() gives what became of each program, in order", async () => {
+Deno.test("PaddockClient.execBatch() returns the outcome of each program in order", async () => {
   await using server = served({ python });
   await using client = new PaddockClient({ url, fetch: (request) => server.app.fetch(request) });
   await using lease = await client.acquire();
@@ -295,15 +295,15 @@ Deno.test("PaddockClient.execBatch() gives what became of each program, in order
     ["1", "error", "Cannot exec as the server answered 404: There is no such session", "2", "0"],
   );
   await assertRejects(() => client.execBatch([{ code: "1", timeoutMs: 0 }]), RangeError, "'timeoutMs'");
-  await using liar = new PaddockClient({ url, fetch: () => Response.json({ results: [] }) });
+  await using wrong = new PaddockClient({ url, fetch: () => Response.json({ results: [] }) });
   await assertRejects(
-    () => liar.execBatch([{ code: "1" }]),
+    () => wrong.execBatch([{ code: "1" }]),
     SandboxError,
-    "must answer 1 programs: it answered 0",
+    "must have 1 results: found 0",
   );
 });
 
-Deno.test("PaddockClient.grade() gives scores, null included", async () => {
+Deno.test("PaddockClient.grade() returns scores, including null", async () => {
   const reasoned = { name: "reasoned", grade: () => unscored("the task has no tests") };
   await using server = served({
     graders: new Map([["number_match", () => numberMatch()], ["reasoned", () => reasoned]]),

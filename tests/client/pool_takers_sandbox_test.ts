@@ -11,17 +11,17 @@ import {
 } from "../../mod.ts";
 import { served } from "../server/served.ts";
 
-type Takes<Pool, Given extends Pool> = Given;
+type Accepts<Pool, Given extends Pool> = Given;
 
-/** What takes a pool, which does not compile where it does not take this one. */
-export type Takers = [
-  Takes<ConstructorParameters<typeof PythonInterpreter>[0]["pool"], PaddockClient>,
-  Takes<Parameters<typeof hiddenTests>[0]["pool"], PaddockClient>,
-  Takes<ConstructorParameters<typeof PaddockServer>[0]["pool"], PaddockClient>,
-  Takes<SessionPool, PaddockClient>,
+/** Fails to compile if one of these cannot use a `PaddockClient` as its pool. */
+export type PoolUsers = [
+  Accepts<ConstructorParameters<typeof PythonInterpreter>[0]["pool"], PaddockClient>,
+  Accepts<Parameters<typeof hiddenTests>[0]["pool"], PaddockClient>,
+  Accepts<ConstructorParameters<typeof PaddockServer>[0]["pool"], PaddockClient>,
+  Accepts<SessionPool, PaddockClient>,
 ];
 
-Deno.test("a server may give the sessions of another one, over HTTP and over MCP", async () => {
+Deno.test("a server can serve the sessions of another server, over HTTP and MCP", async () => {
   await using pool = new SandboxPool({ profile: await loadProfile("serve"), size: 2, resetMode: "rewind" });
   await using inner = served({ pool, maxSessions: 2 });
   await using between = new PaddockClient({ url: "http://a", fetch: (request) => inner.app.fetch(request) });

@@ -12,14 +12,14 @@ import {
 } from "../../mod.ts";
 import { value } from "../sandbox/started.ts";
 
-/** What the contract asks of a pool: two sessions with a shell, that nobody else uses. */
+/** Sessions that a tested pool must have. They need a shell, and nothing else may use them. */
 export const CONTRACT_SIZE = 2;
 
 type Case = (pool: SessionPool) => Promise<void>;
 
-/** What every pool of sessions does, whether they are of this process or of a server. */
+/** Behaviour of every session pool, in this process or on a server. */
 export const SESSION_POOL_CONTRACT: Readonly<Record<string, Case>> = {
-  "exec() gives what became of a program": async (pool) => {
+  "exec() returns the result of a program": async (pool) => {
     await using lease = await pool.acquire();
     const { session } = lease;
     assertEquals(await session.exec("print('a'); x = 20\nx + 1").then(plain), {
@@ -56,7 +56,7 @@ export const SESSION_POOL_CONTRACT: Readonly<Record<string, Case>> = {
     const [last] = (await Promise.all(programs)).slice(-1);
     assertEquals(last && value(last), "[0, 1, 2, 3, 4, 5, 6, 7]");
   },
-  "exec() hands in input and files, and gives files back": async (pool) => {
+  "exec() passes stdin and files, and returns the requested files": async (pool) => {
     await using lease = await pool.acquire();
     const { session } = lease;
     const result = await session.exec("open('out', 'w').write(input() + open('d/in').read())", {
@@ -69,16 +69,16 @@ export const SESSION_POOL_CONTRACT: Readonly<Record<string, Case>> = {
       raw: new Uint8Array([0, 255]),
     });
   },
-  "exec() tells output while a program runs": async (pool) => {
+  "exec() reports output while a program runs": async (pool) => {
     await using lease = await pool.acquire();
-    const heard = { stdout: "", stderr: "" };
-    const onOutput = (stream: "stdout" | "stderr", text: string) => void (heard[stream] += text);
+    const output = { stdout: "", stderr: "" };
+    const onOutput = (stream: "stdout" | "stderr", text: string) => void (output[stream] += text);
     const code = "import sys\nfor at in range(3): print(at, flush=True)\nprint('e', file=sys.stderr)\n'ü'";
     const result = await lease.session.exec(code, { onOutput });
-    assertEquals(heard, { stdout: "0\n1\n2\n", stderr: "e\n" });
+    assertEquals(output, { stdout: "0\n1\n2\n", stderr: "e\n" });
     assertEquals([result.stdout, value(result)], ["0\n1\n2\n", "'ü'"]);
   },
-  "exec() is cancelled by its signal, and the session lives on": async (pool) => {
+  "exec() is cancelled by its signal, and the session stays usable": async (pool) => {
     await using lease = await pool.acquire();
     const { session } = lease;
     await session.exec("kept = 1");
@@ -92,19 +92,19 @@ export const SESSION_POOL_CONTRACT: Readonly<Record<string, Case>> = {
     const signal = AbortSignal.abort(new Error("too late"));
     await assertRejects(() => session.exec("1", { signal }), Error, "too late");
   },
-  "shell() runs command lines over the same files": async (pool) => {
+  "shell() runs command lines on the same files": async (pool) => {
     await using lease = await pool.acquire();
     const { session } = lease;
     await session.writeFile("d/a.txt", "x\ny\n");
-    const heard: string[] = [];
-    const onOutput = (stream: string, text: string) => void heard.push(`${stream}: ${text}`);
+    const output: string[] = [];
+    const onOutput = (stream: string, text: string) => void output.push(`${stream}: ${text}`);
     const result = await session.shell("cd d && wc -l < a.txt", { onOutput });
-    assertEquals([result.status, result.cwd, heard], ["ok", "/home/pyodide/d", ["stdout: 2\n"]]);
+    assertEquals([result.status, result.cwd, output], ["ok", "/home/pyodide/d", ["stdout: 2\n"]]);
     const failed = await session.shell("cat; exit 7", { stdin: "in" });
     assertEquals([failed.status, failed.stdout], ["exited", "in"]);
     assertEquals(failed.status === "exited" && failed.exitCode, 7);
   },
-  "writeFile() and readFile() carry bytes, and say what is wrong": async (pool) => {
+  "writeFile() and readFile() transfer bytes and report errors": async (pool) => {
     await using lease = await pool.acquire();
     const { session } = lease;
     const bytes = Uint8Array.from({ length: 300_000 }, (_, at) => at % 251);
@@ -129,7 +129,7 @@ export const SESSION_POOL_CONTRACT: Readonly<Record<string, Case>> = {
       await assertRejects(() => session.writeFile(path, ""), TypeError, "Cannot use path");
     }
   },
-  "reset() puts the session back, and seeds it": async (pool) => {
+  "reset() restores the initial state and sets the seed": async (pool) => {
     await using lease = await pool.acquire({ seed: 5 });
     const { session } = lease;
     const code = "import random; random.random()";
@@ -146,7 +146,7 @@ export const SESSION_POOL_CONTRACT: Readonly<Record<string, Case>> = {
     await assertRejects(() => session.reset({ mode: "soft" as "fresh" }), TypeError, "'fresh' or 'rewind'");
     await assertRejects(() => session.reset({ seed: NaN }), RangeError, "Cannot seed session");
   },
-  "a session refuses what no session can do": async (pool) => {
+  "a session refuses invalid arguments": async (pool) => {
     await using lease = await pool.acquire();
     const { session } = lease;
     await assertRejects(() => session.exec("1", { timeoutMs: 0 }), RangeError, "'timeoutMs' must be > 0");
@@ -154,15 +154,15 @@ export const SESSION_POOL_CONTRACT: Readonly<Record<string, Case>> = {
     await assertRejects(() => session.shell("ls", { timeoutMs: -1 }), RangeError, "'timeoutMs' must be > 0");
     await assertRejects(() => pool.acquire({ seed: 0.5 }), RangeError, "Cannot seed session");
   },
-  "acquire() waits for a session, and can be cancelled": async (pool) => {
+  "acquire() waits for a free session and can be cancelled": async (pool) => {
     const first = await pool.acquire();
     await first.session.exec("left = 1");
     const second = await pool.acquire();
     const stop = new AbortController();
     const cancelled = pool.acquire({ signal: stop.signal });
     const waiting = pool.acquire();
-    stop.abort(new Error("changed my mind"));
-    await assertRejects(() => cancelled, Error, "changed my mind");
+    stop.abort(new Error("no longer needed"));
+    await assertRejects(() => cancelled, Error, "no longer needed");
     await first[Symbol.asyncDispose]();
     const third = await waiting;
     assertEquals(value(await third.session.exec("'left' in globals()")), "False");
@@ -171,7 +171,7 @@ export const SESSION_POOL_CONTRACT: Readonly<Record<string, Case>> = {
     await using _all = await pool.acquire();
     await using _again = await pool.acquire();
   },
-  "a lease that is over answers no more, and what ran in it is stopped": async (pool) => {
+  "an ended lease rejects all calls and aborts its program": async (pool) => {
     const lease = await pool.acquire();
     const endless = lease.session.exec("while True: pass", { timeoutMs: 600_000 });
     const over = assertRejects(() => endless, Error, "Cannot use session as its lease is over");
@@ -184,7 +184,7 @@ export const SESSION_POOL_CONTRACT: Readonly<Record<string, Case>> = {
     await using second = await pool.acquire();
     assertEquals(value(await second.session.exec("2")), "2");
   },
-  "a PythonInterpreter plays an episode": async (pool) => {
+  "a PythonInterpreter runs an episode": async (pool) => {
     await using env = new TransformedEnv(new ChatEnv(), [
       new PythonInterpreter({ pool }),
       new StepCounter({ maxSteps: 2 }),

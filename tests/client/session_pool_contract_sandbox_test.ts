@@ -14,15 +14,15 @@ import { CONTRACT_SIZE, SESSION_POOL_CONTRACT } from "./session_pool_contract.ts
 const profile = await loadProfile("workspace");
 const token = "contract-token";
 
-/** Each makes a pool out of a local one. */
+/** Makes a pool from a local one, by kind. */
 const KINDS: Readonly<Record<string, (local: SandboxPool, stack: AsyncDisposableStack) => SessionPool>> = {
   "SandboxPool": (local) => local,
-  "PaddockClient, its server in the process,": (pool, stack) => {
+  "PaddockClient with its server in this process": (pool, stack) => {
     const { app } = stack.use(served({ pool, maxSessions: CONTRACT_SIZE, waitMs: 200, tokens: [token] }));
     const fetch = (request: Request) => app.fetch(request);
     return stack.use(new PaddockClient({ url: "http://localhost", token, fetch }));
   },
-  "PaddockClient, its server behind a socket,": (pool, stack) => {
+  "PaddockClient with its server behind a socket": (pool, stack) => {
     const { app, sessions } = stack.use(served({ pool, maxSessions: CONTRACT_SIZE, tokens: [token] }));
     const options = { hostname: "127.0.0.1", port: 0 };
     const onGraceOver = () => sessions[Symbol.asyncDispose]();
@@ -32,7 +32,7 @@ const KINDS: Readonly<Record<string, (local: SandboxPool, stack: AsyncDisposable
 };
 
 for (const [kind, open] of Object.entries(KINDS)) {
-  Deno.test(`${kind} keeps the contract of a pool`, async (t) => {
+  Deno.test(`${kind} fulfils the contract of a session pool`, async (t) => {
     await using stack = new AsyncDisposableStack();
     const local = stack.use(new SandboxPool({ profile, size: CONTRACT_SIZE, resetMode: "rewind" }));
     const pool = open(local, stack);
@@ -40,7 +40,7 @@ for (const [kind, open] of Object.entries(KINDS)) {
   });
 }
 
-Deno.test("hiddenTests run a model's program on a server, and their tests here, where host tools are", async () => {
+Deno.test("hiddenTests() runs the model's program on a server and its tests in this process, which has host tools", async () => {
   await using remote = new SandboxPool({ profile, size: 1, resetMode: "rewind" });
   await using testPool = new SandboxPool({ profile: await loadProfile("tools"), size: 1 });
   await using server = served({ pool: remote, maxSessions: 1 });

@@ -6,8 +6,8 @@ import { served } from "../server/served.ts";
 const url = "http://127.0.0.1:8471";
 const OK = { status: "ok", stdout: "", stderr: "", durationMs: 1, stateKept: true, truncated: false };
 
-/** A server that opens and ends sessions, and leaves the rest to `rest`. */
-function opening(rest: Fetch): Fetch {
+/** Returns a server that opens and ends sessions. `rest` handles all other requests. */
+function withSessions(rest: Fetch): Fetch {
   return (request) => {
     const call = `${request.method} ${new URL(request.url).pathname}`;
     if (call === "POST /v1/sessions") return Response.json({ id: "s" }, { status: 201 });
@@ -15,17 +15,17 @@ function opening(rest: Fetch): Fetch {
   };
 }
 
-/** Answers never, and breaks off when it is told to, as `fetch` does. */
+/** Sends no response and rejects when its signal aborts, as `fetch` does. */
 function never({ signal }: Request): Promise<Response> {
   const { promise, reject } = Promise.withResolvers<Response>();
   signal.addEventListener("abort", () => reject(signal.reason));
   return promise;
 }
 
-Deno.test("PaddockClient finds a server under any path, with or without a slash behind it", async () => {
-  const asked: string[] = [];
+Deno.test("PaddockClient accepts a server URL with any path, with or without a trailing slash", async () => {
+  const urls: string[] = [];
   const fetch = (request: Request) => {
-    asked.push(request.url);
+    urls.push(request.url);
     return Response.json({ id: "s" });
   };
   for (const path of ["/v1/", "/v1", "/", "/a/b/", "/a/v1//", "?a=1#b"]) {
@@ -34,84 +34,84 @@ Deno.test("PaddockClient finds a server under any path, with or without a slash 
   }
   const paths = ["/v1", "/v1", "/v1", "/a/b/v1", "/a/v1", "/v1"];
   assertEquals(
-    asked.filter((url) => url.endsWith("/sessions")),
+    urls.filter((url) => url.endsWith("/sessions")),
     paths.map((path) => `http://[::1]${path}/sessions`),
   );
 });
 
-Deno.test("PaddockClient waits for as long as it is told to, without end too", async () => {
-  const fetch = opening(async ({ url }) => {
+Deno.test("PaddockClient accepts long and infinite timeouts", async () => {
+  const fetch = withSessions(async ({ url }) => {
     await new Promise((resolve) => setTimeout(resolve, 20));
     return Response.json(
       url.endsWith("batch") ? { results: Array(100).fill({ status: 200, result: OK }) } : OK,
     );
   });
-  await using client = new PaddockClient({ url, fetch, answerTimeoutMs: Infinity });
+  await using client = new PaddockClient({ url, fetch, responseTimeoutMs: Infinity });
   await using lease = await client.acquire();
   assertEquals((await lease.session.exec("1", { timeoutMs: 24 * 3_600_000 })).status, "ok");
-  await using usual = new PaddockClient({ url, fetch });
+  await using standard = new PaddockClient({ url, fetch });
   const programs = Array(100).fill({ code: "1", timeoutMs: 24 * 3_600_000 });
-  assertEquals((await usual.execBatch(programs)).length, 100);
+  assertEquals((await standard.execBatch(programs)).length, 100);
 });
 
-Deno.test("PaddockClient has the server stop what takes too long", async () => {
+Deno.test("PaddockClient cancels a request on the server after its timeout", async () => {
   const cancelled: string[] = [];
-  const asked: (string | null)[] = [];
+  const execIds: (string | null)[] = [];
   const fetch = (request: Request) => {
     const { method, url, headers } = request;
     if (method === "DELETE") cancelled.push(new URL(url).pathname);
-    if (!url.endsWith("/exec")) return opening(never)(request);
-    asked.push(headers.get("x-request-id"));
+    if (!url.endsWith("/exec")) return withSessions(never)(request);
+    execIds.push(headers.get("x-request-id"));
     return never(request);
   };
   {
-    await using client = new PaddockClient({ url, fetch, answerTimeoutMs: 20 });
+    await using client = new PaddockClient({ url, fetch, responseTimeoutMs: 20 });
     await using lease = await client.acquire();
     await assertRejects(() => lease.session.exec("1"), SandboxError, "must answer within 20 ms");
   }
-  assertEquals(cancelled, [`/v1/requests/${asked[0]}`, "/v1/sessions/s"]);
+  assertEquals(cancelled, [`/v1/requests/${execIds[0]}`, "/v1/sessions/s"]);
 });
 
-Deno.test("PaddockClient sends a streamed exec again only where the server says that it did not start", async () => {
+Deno.test("PaddockClient retries a streamed exec only if the server reports that it did not start", async () => {
   const gateway = () => new Response("<html>", { status: 504, headers: { "retry-after": "0" } });
   const broken = () => new Response("<html>", { status: 502, headers: { "retry-after": "0" } });
   const error = { type: "busy", message: "64 requests wait for the session" };
   const busy = () => Response.json({ error }, { status: 429, headers: { "retry-after": "0" } });
-  for (const [answer, times] of [[gateway, 1], [broken, 1], [busy, 3]] as const) {
-    let asked = 0;
-    const fetch = opening(() => (asked++, answer()));
+  for (const [respond, attempts] of [[gateway, 1], [broken, 1], [busy, 3]] as const) {
+    let requests = 0;
+    const fetch = withSessions(() => (requests++, respond()));
     await using client = new PaddockClient({ url, fetch, retries: 2, backoffMs: 0 });
     await using lease = await client.acquire();
     await assertRejects(() => lease.session.exec("1", { onOutput: () => {} }), SandboxError);
-    assertEquals(asked, times);
+    assertEquals(requests, attempts);
     await assertRejects(() => lease.session.exec("1"), SandboxError);
-    assertEquals(asked, times + 3);
+    assertEquals(requests, attempts + 3);
   }
 });
 
-Deno.test("PaddockClient ends whatever a session was asked for when its lease is over", async () => {
-  await using client = new PaddockClient({ url, fetch: opening(never) });
+Deno.test("PaddockClient rejects the pending calls of a session when its lease ends", async () => {
+  await using client = new PaddockClient({ url, fetch: withSessions(never) });
   const lease = await client.acquire();
   const { session } = lease;
-  const asked = [session.readFile("a"), session.writeFile("a", ""), session.reset(), session.exec("1")];
-  const over = asked.map((work) => assertRejects(() => work, Error, "lease is over"));
+  const calls = [session.readFile("a"), session.writeFile("a", ""), session.reset(), session.exec("1")];
+  const rejected = calls.map((call) => assertRejects(() => call, Error, "lease is over"));
   await lease[Symbol.asyncDispose]();
-  await Promise.all(over);
+  await Promise.all(rejected);
 });
 
-Deno.test("PaddockClient keeps no session that is opened in the moment in which it is disposed", async () => {
+Deno.test("PaddockClient leaves no session open if it is disposed while one opens", async () => {
   for (let moment = 0; moment < 60; moment++) {
     await using server = served({ maxSessions: 1 });
-    const wanted = Promise.withResolvers<void>();
+    const released = Promise.withResolvers<void>();
     const fetch = async (request: Request) => {
       const response = await server.app.fetch(request);
-      if (request.method === "POST") await wanted.promise;
+      if (request.method === "POST") await released.promise;
       return response;
     };
     const client = new PaddockClient({ url, fetch });
     const acquired = client.acquire().then(() => {}, () => {});
     while (server.pool.alive === 0) await new Promise((resolve) => setTimeout(resolve));
-    wanted.resolve();
+    released.resolve();
     for (let step = 0; step < moment; step++) await undefined;
     await client[Symbol.asyncDispose]();
     await acquired;
@@ -119,10 +119,10 @@ Deno.test("PaddockClient keeps no session that is opened in the moment in which 
   }
 });
 
-Deno.test("PaddockClient leaves no answer unread, whatever is answered", async () => {
-  const answer = () => new Response("a body where none is due ".repeat(10_000));
+Deno.test("PaddockClient reads or cancels every response body", async () => {
+  const unexpected = () => new Response("an unexpected body ".repeat(10_000));
   const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, ({ method }) => {
-    return method === "POST" ? Response.json({ id: "s" }) : answer();
+    return method === "POST" ? Response.json({ id: "s" }) : unexpected();
   });
   {
     await using client = new PaddockClient({ url: `http://127.0.0.1:${server.addr.port}` });
@@ -131,12 +131,12 @@ Deno.test("PaddockClient leaves no answer unread, whatever is answered", async (
   await server.shutdown();
 });
 
-Deno.test("PaddockClient refuses a server that speaks a newer format of /v1", async () => {
+Deno.test("PaddockClient refuses a server with a newer format of /v1", async () => {
   const fetch = () => Response.json({ id: "s" }, { headers: { "x-paddock-format": "2" } });
   await using client = new PaddockClient({ url, fetch });
   await assertRejects(
     () => client.acquire(),
     SandboxError,
-    "Cannot acquire session as http://127.0.0.1:8471 speaks format 2 of /v1: this client reads 1",
+    "Cannot acquire session as http://127.0.0.1:8471 must use format 1 of /v1: it uses format 2",
   );
 });

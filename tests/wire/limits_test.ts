@@ -9,7 +9,7 @@ Deno.test("the longest timeout of a request is one hour, in milliseconds and in 
   assertEquals([MAX_TIMEOUT_MS, MAX_TIMEOUT_SECONDS], [3_600_000, 3_600]);
 });
 
-Deno.test("no file of the server but its list of bounds states an hour", async () => {
+Deno.test("only limits.ts defines the longest timeout", async () => {
   const found: string[] = [];
   for await (const file of glob("src/{server,wire,client}/**/*.ts", { cwd: ROOT })) {
     const text = await Deno.readTextFile(`${ROOT}${file}`);

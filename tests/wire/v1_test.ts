@@ -5,7 +5,7 @@ import { execRequest, execResult, fromBase64Files, toBase64Files } from "../../s
 const OUTCOME = { stdout: "a", stderr: "", durationMs: 1, stateKept: true, truncated: false };
 const ERROR = { type: "ValueError", message: "no", traceback: "ValueError: no\n" };
 
-Deno.test("toBase64Files() and fromBase64Files() keep the contents of files", () => {
+Deno.test("toBase64Files() and fromBase64Files() preserve file contents", () => {
   const files = { "a.txt": "ä", "b.bin": new Uint8Array([0, 255]) };
   assertEquals(toBase64Files(files), { "a.txt": "w6Q=", "b.bin": "AP8=" });
   assertEquals(fromBase64Files(toBase64Files(files)), {
@@ -14,11 +14,11 @@ Deno.test("toBase64Files() and fromBase64Files() keep the contents of files", ()
   });
 });
 
-Deno.test("execRequest refuses a key that it does not know", () => {
+Deno.test("execRequest refuses unknown keys", () => {
   assertEquals(execRequest.safeParse({ code: "1", colour: "red" }).success, false);
 });
 
-Deno.test("execResponse reads each result that the server announces, and passes over unknown keys", () => {
+Deno.test("execResponse parses every result of the schema and ignores unknown keys", () => {
   const results = [
     { ...OUTCOME, status: "ok", value: "1" },
     { ...OUTCOME, status: "ok", restarted: true },
@@ -33,7 +33,7 @@ Deno.test("execResponse reads each result that the server announces, and passes 
   assertEquals(execResponse.parse(files).files, { a: new TextEncoder().encode("a") });
 });
 
-Deno.test("execResponse and shellResponse refuse a result that lacks what its status needs", () => {
+Deno.test("execResponse and shellResponse refuse results that lack a field of their status", () => {
   for (
     const result of [
       { ...OUTCOME, status: "exited" },
