@@ -35,9 +35,9 @@ export {
 export type { EpisodeFailure } from "./src/episode_failure.ts";
 export { History } from "./src/history.ts";
 export { type ContentPart, type Message, messageText, type ToolCall } from "./src/message.ts";
-export { derivedSeed, type Random, seededRandom } from "./src/seeded_random.ts";
-export type { OpenTask, Task } from "./src/task.ts";
-export { openaiTool, type ToolSpec } from "./src/tool_spec.ts";
+export { deriveSeed, type Random, seededRandom } from "./src/seeded_random.ts";
+export type { PublicTask, Task } from "./src/task.ts";
+export { type ToolSpec, toOpenaiTool } from "./src/tool_spec.ts";
 export { PADDOCK_VERSION } from "./src/version.ts";
 
 // chat
@@ -63,7 +63,7 @@ export type { ChatHistory, ChatText, ChatTokens } from "./src/chat/views.ts";
 
 // datasets
 export type { Collate } from "./src/datasets/collate.ts";
-export type { CollatedOptions } from "./src/datasets/collated.ts";
+export type { CollateOptions } from "./src/datasets/collated.ts";
 export { DataLoadingPrimer, type DataLoadingPrimerOptions } from "./src/datasets/data_loading_primer.ts";
 export type { DatasetFilesOptions } from "./src/datasets/dataset_files.ts";
 export type { EndlessTasksOptions } from "./src/datasets/endless_tasks.ts";
@@ -81,11 +81,11 @@ export { openaiPolicy, type OpenaiPolicyOptions } from "./src/policy/openai.ts";
 export type { Policy, Reply, ReplyContext, TokenUsage } from "./src/policy/policy.ts";
 export { ScriptFile } from "./src/policy/script_file.ts";
 export {
-  type FindReplies,
-  type Script,
+  type RepliesOfTask,
   scriptedPolicy,
   type ScriptedPolicyOptions,
   type ScriptedReply,
+  type ScriptFunction,
 } from "./src/policy/scripted.ts";
 export { sglangPolicy, type SglangPolicyOptions } from "./src/policy/sglang.ts";
 
@@ -93,11 +93,11 @@ export { sglangPolicy, type SglangPolicyOptions } from "./src/policy/sglang.ts";
 export { humanUser, type HumanUserOptions } from "./src/users/human_user.ts";
 export { llmUser, type LlmUserOptions } from "./src/users/llm_user.ts";
 export { resumedUser } from "./src/users/resumed_user.ts";
-export { scriptedUser, type UserLines } from "./src/users/scripted_user.ts";
+export { scriptedUser, type UserScript } from "./src/users/scripted_user.ts";
 export {
-  type MakeUser,
-  STOP,
-  type UserHeard,
+  USER_STOP,
+  type UserFactory,
+  type UserInput,
   type UserSimulator,
   type UserTask,
   type UserTurnOptions,
@@ -152,8 +152,8 @@ export type {
   ParsedCall,
   ParsedMessage,
   ResultStyle,
-  ToolAnswer,
   ToolCallParser,
+  ToolResponse,
 } from "./src/tools/tool_call_parser.ts";
 export type { ToolCallerOptions } from "./src/tools/tool_caller.ts";
 export type { ToolFault } from "./src/tools/tool_fault.ts";
@@ -171,7 +171,7 @@ export { gsm8k, type Gsm8kOptions } from "./src/rewards/gsm8k.ts";
 export { hiddenTests, type HiddenTestsOptions } from "./src/rewards/hidden_tests.ts";
 export { ifeval, type IfevalOptions } from "./src/rewards/ifeval.ts";
 export { judge, type JudgeOptions } from "./src/rewards/judge.ts";
-export type { LadderOptions } from "./src/rewards/ladder.ts";
+export type { TieredScoreOptions } from "./src/rewards/ladder.ts";
 export { math } from "./src/rewards/math.ts";
 export { numberMatch } from "./src/rewards/number_match.ts";
 export { patternMatch, type PatternMatchOptions } from "./src/rewards/pattern_match.ts";
@@ -216,7 +216,7 @@ export { TauBenchEnv, type TauBenchEnvOptions } from "./src/envs/tau_bench/tau_b
 export {
   type MaskOptions,
   type StepAndMaybeResetOptions,
-  type SteppedAndReset,
+  type StepAndMaybeResetResult,
   VectorEnv,
   type VectorEnvOptions,
   type VectorResetOptions,
@@ -246,7 +246,7 @@ export { Workspace, type WorkspaceOptions } from "./src/envs/workspace/workspace
 export {
   WorkspaceEnv,
   type WorkspaceEnvOptions,
-  workspaceEpisode,
+  workspaceEnvTask,
   type WorkspaceSource,
 } from "./src/envs/workspace/workspace_env.ts";
 export {
@@ -294,7 +294,7 @@ export {
   TemplateTransform,
   type TemplateTransformOptions,
 } from "./src/transforms/mlgym/template_transform.ts";
-export type { PlayedTasks } from "./src/transforms/mlgym/template_values.ts";
+export type { MLGymTasks } from "./src/transforms/mlgym/template_values.ts";
 export { PolicyVersion, type PolicyVersionOptions } from "./src/transforms/policy_version.ts";
 export { PythonInterpreter, type PythonInterpreterOptions } from "./src/transforms/python_interpreter.ts";
 export { StepCounter, type StepCounterOptions } from "./src/transforms/step_counter.ts";
@@ -310,9 +310,9 @@ export { readTrajectories, type ReadTrajectoriesOptions } from "./src/rollout/re
 export {
   type InteractionCall,
   type InteractionResult,
-  interactionResult,
   type InteractionStatus,
   type InteractionTurn,
+  toInteractionResult,
 } from "./src/rollout/interaction_result.ts";
 export {
   makeMLGym,
@@ -325,7 +325,7 @@ export {
   mlgymTransforms,
   type MLGymTransformsOptions,
 } from "./src/rollout/mlgym_transforms.ts";
-export { oneCallInstruction } from "./src/rollout/one_call_instruction.ts";
+export { limitToOneCall } from "./src/rollout/one_call_instruction.ts";
 export { parseInteraction } from "./src/rollout/parse_interaction.ts";
 export { resumedPolicy, type ResumedPolicyOptions } from "./src/rollout/resumed_policy.ts";
 export { rollout, type RolloutOptions } from "./src/rollout/rollout.ts";

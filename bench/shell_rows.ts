@@ -1,7 +1,7 @@
 import { Sandbox } from "../src/sandbox/sandbox.ts";
 import { median, timings } from "./measure.ts";
 import type { Row } from "./row.ts";
-import { agentCommands } from "../src/envs/workspace/commands/agent_commands.ts";
+import { defaultCommands } from "../src/envs/workspace/commands/agent_commands.ts";
 import { COMMANDS_PRELOAD } from "../src/envs/workspace/commands/commands_preload.ts";
 import type { BenchSetup } from "./sandbox_rows.ts";
 
@@ -37,7 +37,7 @@ export async function agentCommandRows(setup: BenchSetup): Promise<Row[]> {
   await using sandbox = await Sandbox.start({ ...setup, profile });
   const session = await sandbox.openSession();
   await session.writeFile("a.py", "x = 1\n".repeat(200));
-  const functions = agentCommands().map(({ contents }) => contents).join("\n");
+  const functions = defaultCommands().map(({ contents }) => contents).join("\n");
   await session.shell(`${functions}\nWINDOW=100; OVERLAP=2; open a.py`);
   let edits = 0;
   const edit = () => `edit 20:20 << 'end_of_edit'\nx = ${edits++}\nend_of_edit`;

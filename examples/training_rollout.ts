@@ -8,10 +8,10 @@
 import {
   scriptedUser,
   sglangPolicy,
-  STOP,
   type Tokenizer,
   type ToolUserEnv,
   trainingRollout,
+  USER_STOP,
 } from "@paddock/paddock";
 
 const [START, END] = ["<|im_start|>", "<|im_end|>"];
@@ -50,7 +50,7 @@ class LampEnv implements ToolUserEnv {
       parameters: { type: "object", properties: { on: { type: "boolean" } }, required: ["on"] },
     },
   }];
-  readonly #user = scriptedUser(["Hello, I would like some light.", `Thank you. ${STOP}`]);
+  readonly #user = scriptedUser(["Hello, I would like some light.", `Thank you. ${USER_STOP}`]);
   #isOn = false;
 
   reset: ToolUserEnv["reset"] = async (index, options) => {
@@ -66,7 +66,7 @@ class LampEnv implements ToolUserEnv {
       return { observation, reward: 0, done: false, info: { source: name } };
     }
     const observation = await this.#user.step(String(kwargs.content), options);
-    const done = observation.includes(STOP);
+    const done = observation.includes(USER_STOP);
     return { observation, reward: done && this.#isOn ? 1 : 0, done, info: { source: "user" } };
   };
 

@@ -5,7 +5,7 @@ import type { Message } from "./message.ts";
  *
  * @param refuse Throws the caller's error when an earlier message is missing (`gone`) or differs (`another`).
  */
-export function addedMessages(
+export function findAddedMessages(
   before: Iterable<Message>,
   now: Iterable<Message>,
   refuse: (index: number, is: "gone" | "another") => never,

@@ -1,6 +1,6 @@
 import { EpisodeError, errorMessage } from "./errors.ts";
 
-/** Options of {@linkcode crossBoundary}. */
+/** Options of {@linkcode attributeErrors}. */
 export interface BoundaryOptions {
   /** The class of the boundary; other errors are wrapped in it. */
   error: new (message: string, options: ErrorOptions) => EpisodeError;
@@ -14,7 +14,7 @@ export interface BoundaryOptions {
  * Runs code across a boundary. An `EpisodeError` is rethrown unchanged; any other error is wrapped in the
  * boundary's class.
  */
-export async function crossBoundary<T>(run: () => T | Promise<T>, options: BoundaryOptions): Promise<T> {
+export async function attributeErrors<T>(run: () => T | Promise<T>, options: BoundaryOptions): Promise<T> {
   try {
     return await run();
   } catch (cause) {

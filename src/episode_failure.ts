@@ -11,7 +11,7 @@ export interface EpisodeFailure {
 }
 
 /** Converts an error to the plain data that is recorded on a trajectory. */
-export function episodeFailure(cause: unknown): EpisodeFailure {
+export function toEpisodeFailure(cause: unknown): EpisodeFailure {
   const boundary = cause instanceof EpisodeError ? cause.boundary : "env";
   const { name, message } = cause instanceof Error ? cause : { name: typeof cause, message: String(cause) };
   const fault = cause instanceof PolicyError ? cause.fault : undefined;

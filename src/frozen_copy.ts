@@ -2,7 +2,7 @@
  * Returns a deeply frozen copy of data: arrays and plain objects are copied and frozen, other values are
  * kept. Data may be nested to any depth and may contain cycles.
  */
-export function frozenCopy<Data>(data: Data): Data {
+export function toFrozenCopy<Data>(data: Data): Data {
   const copies = new Map<object, Record<string, unknown>>();
   const copyOf = (value: unknown): unknown => {
     if (!isArrayOrPlainObject(value)) return value;

@@ -1,6 +1,6 @@
 import { ArgumentTypeError } from "./errors.ts";
 import { z } from "zod";
-import { frozenCopy } from "./frozen_copy.ts";
+import { toFrozenCopy } from "./frozen_copy.ts";
 
 /** One part of a message with structured content. Field names follow TorchRL's `ContentBase`. */
 export interface ContentPart {
@@ -92,7 +92,7 @@ const messageSchema = z.object({
  */
 export function parseMessage(message: unknown, index: number): Message {
   const parsed = messageSchema.safeParse(message);
-  if (parsed.success) return frozenCopy(dropEmptyFields(parsed.data)) as Message;
+  if (parsed.success) return toFrozenCopy(dropEmptyFields(parsed.data)) as Message;
   const issues = parsed.error.issues.map(({ path, message }) => `'${path.join(".")}': ${message}`);
   throw new ArgumentTypeError(
     `Cannot take message ${index} as it must have a string as role and text as content: ${issues.join("; ")}`,

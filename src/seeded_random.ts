@@ -28,12 +28,12 @@ export function seededRandom(seed: number): Random {
  *
  * @throws {RangeError} if the seed is not a safe integer.
  */
-export function derivedSeed(seed: number, ...parts: readonly number[]): number {
+export function deriveSeed(seed: number, ...parts: readonly number[]): number {
   return parts.reduce((derived, part) => mix(derived, part + 3), seed) >>> 0;
 }
 
 /** Returns a random seed, for callers without one. */
-export function freshSeed(): number {
+export function randomSeed(): number {
   return crypto.getRandomValues(new Uint32Array(1))[0] ?? 0;
 }
 

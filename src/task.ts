@@ -16,10 +16,10 @@ export interface Task {
 }
 
 /** The part of a task that a policy may see. */
-export type OpenTask = Omit<Task, "answer" | "fields">;
+export type PublicTask = Omit<Task, "answer" | "fields">;
 
 /** Returns the task without its answer and its other fields, as both could reveal the solution. */
-export function withoutAnswer(task: Task): OpenTask {
+export function withoutAnswer(task: Task): PublicTask {
   const { answer: _answer, fields: _fields, ...open } = task;
   return open;
 }

@@ -7,6 +7,6 @@ export interface ToolSpec {
 }
 
 /** Converts a tool description to the format of OpenAI's API, which chat templates expect. */
-export function openaiTool({ name, description, parameters }: ToolSpec): object {
+export function toOpenaiTool({ name, description, parameters }: ToolSpec): object {
   return { type: "function", function: { name, description, parameters } };
 }

@@ -5,7 +5,7 @@ import {
   type ToolUserEnv,
   type ToolUserStep,
 } from "../src/envs/tool_user_env.ts";
-import { STOP } from "../src/users/user_simulator.ts";
+import { USER_STOP } from "../src/users/user_simulator.ts";
 
 /** The recording that a {@linkcode RecordedEnv} replays. */
 export interface Recording {
@@ -57,7 +57,7 @@ export class RecordedEnv implements ToolUserEnv {
     if (typeof observation !== "string") return Promise.reject(observation);
     const { reward = 0, rewardParts, ending } = this.#recording;
     const isUser = action.name === RESPOND;
-    const done = isUser ? observation.includes(STOP) : this.terminateTools.includes(action.name);
+    const done = isUser ? observation.includes(USER_STOP) : this.terminateTools.includes(action.name);
     return Promise.resolve({
       observation,
       reward: done ? reward : 0,

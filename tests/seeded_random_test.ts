@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { derivedSeed, freshSeed, seededRandom } from "../src/seeded_random.ts";
+import { deriveSeed, randomSeed, seededRandom } from "../src/seeded_random.ts";
 
 function draw(seed: number, count = 5): number[] {
   const random = seededRandom(seed);
@@ -21,18 +21,18 @@ Deno.test("seededRandom() returns numbers distributed evenly from 0 to 1", () =>
   for (const share of shares) assert(Math.abs(share - 10_000) < 500, `${shares}`);
 });
 
-Deno.test("derivedSeed() returns a different seed for each part", () => {
+Deno.test("deriveSeed() returns a different seed for each part", () => {
   const derived = [0, 1, 2].flatMap((seed) =>
-    Array.from({ length: 500 }, (_, part) => derivedSeed(seed, part))
+    Array.from({ length: 500 }, (_, part) => deriveSeed(seed, part))
   );
   assertEquals(new Set(derived).size, 1500);
-  assertEquals(derivedSeed(1, 2, 3), derivedSeed(1, 2, 3));
-  assert(derivedSeed(1, 2, 3) !== derivedSeed(1, 3, 2));
+  assertEquals(deriveSeed(1, 2, 3), deriveSeed(1, 2, 3));
+  assert(deriveSeed(1, 2, 3) !== deriveSeed(1, 3, 2));
 });
 
-Deno.test("seededRandom() throws for a seed that is not a safe integer, and accepts freshSeed()", () => {
+Deno.test("seededRandom() throws for a seed that is not a safe integer, and accepts randomSeed()", () => {
   for (const seed of [0.5, NaN, Infinity, 2 ** 60]) {
     assertThrows(() => seededRandom(seed), RangeError, "'seed'");
   }
-  seededRandom(freshSeed());
+  seededRandom(randomSeed());
 });

@@ -2,7 +2,7 @@ import type { TauBenchDomain } from "../../src/envs/tau_bench/tau_bench_domain.t
 import { TauBenchEnv } from "../../src/envs/tau_bench/tau_bench_env.ts";
 import { respondAction, type ToolUserStep } from "../../src/envs/tool_user_env.ts";
 import { scriptedUser } from "../../src/users/scripted_user.ts";
-import { STOP } from "../../src/users/user_simulator.ts";
+import { USER_STOP } from "../../src/users/user_simulator.ts";
 import type { Rewarded } from "./native_rewards.ts";
 import type { RewardCase } from "./reward_cases.ts";
 
@@ -53,7 +53,7 @@ async function playInLanes(
     let lines: readonly string[] = [];
     await using env = await TauBenchEnv.open({ domain, split, user: scriptedUser(() => lines) });
     for (const [at, played] of waiting) {
-      lines = ["Hello", ...played.said.map((_, turn) => turn + 1 === played.said.length ? STOP : "")];
+      lines = ["Hello", ...played.said.map((_, turn) => turn + 1 === played.said.length ? USER_STOP : "")];
       rewarded[at] = rewardedOf(await playCase(env, played));
     }
   }));

@@ -2,7 +2,7 @@ import { TauBenchDomain, type TauBenchDomainOptions } from "../../src/envs/tau_b
 import { TauBenchEnv } from "../../src/envs/tau_bench/tau_bench_env.ts";
 import { respondAction } from "../../src/envs/tool_user_env.ts";
 import { scriptedUser } from "../../src/users/scripted_user.ts";
-import { STOP } from "../../src/users/user_simulator.ts";
+import { USER_STOP } from "../../src/users/user_simulator.ts";
 import { privateBytes } from "../measure.ts";
 import { childrenOf } from "../processes.ts";
 import type { Row } from "../row.ts";
@@ -22,7 +22,9 @@ export async function memoryRows(
   await using stack = new AsyncDisposableStack();
   const domain = stack.use(await TauBenchDomain.open({ ...options, sessions: episodes }));
   await Promise.all(Array.from({ length: episodes }, async (_, number) => {
-    const env = stack.use(await TauBenchEnv.open({ domain, split, user: scriptedUser(["Hello", STOP]) }));
+    const env = stack.use(
+      await TauBenchEnv.open({ domain, split, user: scriptedUser(["Hello", USER_STOP]) }),
+    );
     const play = async (index: number) => {
       await env.reset(index % env.taskCount);
       for (const action of ownCalls(domain, { split, index })) await env.step(action);

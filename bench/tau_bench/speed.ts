@@ -2,7 +2,7 @@ import type { TauBenchDomain } from "../../src/envs/tau_bench/tau_bench_domain.t
 import { TauBenchEnv } from "../../src/envs/tau_bench/tau_bench_env.ts";
 import { respondAction, type ToolUserAction } from "../../src/envs/tool_user_env.ts";
 import { scriptedUser } from "../../src/users/scripted_user.ts";
-import { STOP } from "../../src/users/user_simulator.ts";
+import { USER_STOP } from "../../src/users/user_simulator.ts";
 import { median } from "../measure.ts";
 import type { Row } from "../row.ts";
 import { ownCalls } from "./own_calls.ts";
@@ -50,7 +50,7 @@ async function playLane(
   { split, lane, until }: { split: string; lane: number; until: number },
 ): Promise<Played> {
   const played: Played = { steps: 0, stepMs: 0, resets: [], rewards: [] };
-  await using env = await TauBenchEnv.open({ domain, split, user: scriptedUser(["Hello", STOP]) });
+  await using env = await TauBenchEnv.open({ domain, split, user: scriptedUser(["Hello", USER_STOP]) });
   for (let index = lane; performance.now() < until; index++) {
     await playTask(env, { index: index % env.taskCount, calls: ownCalls(domain, { split, index }), played });
   }

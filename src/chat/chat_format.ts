@@ -3,11 +3,11 @@ import type { ToolSpec } from "../tool_spec.ts";
 import type { ChatTemplate } from "./chat_template.ts";
 import { ChatTemplates, type ChooseTemplateOptions } from "./chat_templates.ts";
 import { type GenerationMarks, JinjaTemplate } from "./jinja_template.ts";
-import { neutraliser } from "./neutralise.ts";
-import { shownRole } from "./shown_role.ts";
-import { templateMessages, templateTools } from "./template_messages.ts";
+import { controlTokenEscaper } from "./neutralise.ts";
+import { findDisplayRole } from "./shown_role.ts";
+import { toTemplateMessages, toTemplateTools } from "./template_messages.ts";
 import type { Tokenizer } from "./tokenizer.ts";
-import { turnMarkers } from "./turn_markers.ts";
+import { findTurnMarkers } from "./turn_markers.ts";
 
 /** Options of {@linkcode ChatFormat}. */
 export interface ChatFormatOptions extends ChooseTemplateOptions {
@@ -68,7 +68,7 @@ export class ChatFormat {
   readonly tokenizer: Tokenizer | undefined;
   readonly template: ChatTemplate;
   /** Tokens that end an assistant's turn. */
-  readonly ends: readonly string[];
+  readonly endTokens: readonly string[];
   readonly #jinja: JinjaTemplate;
   readonly #variables: Readonly<Record<string, unknown>>;
   readonly #trusted: readonly string[];
@@ -95,18 +95,18 @@ export class ChatFormat {
     const { bos_token: bos, eos_token: eos } = this.#variables;
     const { controls = [], speakers = [] } = this.template;
     const controlTokens = [...controls, ...tokenizer?.specialTokens ?? [], bos, eos].filter(isToken);
-    this.ends = [...new Set([...this.#findEndTokens(controlTokens), ...[eos].filter(isToken)])];
-    const markers = turnMarkers(this.#jinja, this.#variables, controlTokens);
-    this.#escapeAssistant = neutraliser({ controls: controlTokens, speakers });
-    this.#escapeOthers = neutraliser({
+    this.endTokens = [...new Set([...this.#findEndTokens(controlTokens), ...[eos].filter(isToken)])];
+    const markers = findTurnMarkers(this.#jinja, this.#variables, controlTokens);
+    this.#escapeAssistant = controlTokenEscaper({ controls: controlTokens, speakers });
+    this.#escapeOthers = controlTokenEscaper({
       controls: [...controlTokens, ...markers.controls],
       speakers: [...speakers, ...markers.speakers],
     });
   }
 
   /** True if the template marks the assistant's part with `{% generation %}`. */
-  get marksGeneration(): boolean {
-    return this.#jinja.marksGeneration;
+  get hasGenerationTags(): boolean {
+    return this.#jinja.hasGenerationTags;
   }
 
   /**
@@ -118,14 +118,14 @@ export class ChatFormat {
   render(messages: Iterable<Message>, options: RenderOptions = {}): string {
     const { addGenerationPrompt = false, tools = [], marks } = options;
     const variables = {
-      messages: templateMessages(messages, {
-        neutralise: (text, role) => this.neutralise(text, role),
-        cutEnd: (text) => this.cutEnd(text),
-        tagsResponses: this.template.source.includes("<tool_response>"),
+      messages: toTemplateMessages(messages, {
+        escapeControlTokens: (text, role) => this.neutralise(text, role),
+        stripEndToken: (text) => this.cutEnd(text),
+        hasToolResponseTags: this.template.source.includes("<tool_response>"),
         trusted: this.#trusted,
-        shownRole: (role) => this.#displayRole(role),
+        displayRole: (role) => this.#displayRole(role),
       }),
-      tools: tools.length === 0 ? null : templateTools(tools, this.#escapeOthers),
+      tools: tools.length === 0 ? null : toTemplateTools(tools, this.#escapeOthers),
       add_generation_prompt: addGenerationPrompt,
       ...this.#variables,
     };
@@ -142,7 +142,7 @@ export class ChatFormat {
 
   /** Removes the token that ends a turn from the end of an assistant's text. */
   cutEnd(text: string): string {
-    const end = this.ends.find((end) => text.endsWith(end));
+    const end = this.endTokens.find((end) => text.endsWith(end));
     return end === undefined ? text : text.slice(0, -end.length);
   }
 
@@ -150,7 +150,7 @@ export class ChatFormat {
     if (this.#variables.drop_tool_roles) return role;
     const cached = this.#displayRoles.get(role);
     if (cached !== undefined) return cached;
-    const displayed = shownRole(role, this.#jinja, this.#variables);
+    const displayed = findDisplayRole(role, this.#jinja, this.#variables);
     this.#displayRoles.set(role, displayed);
     return displayed;
   }

@@ -1,6 +1,6 @@
 import type { History } from "../history.ts";
 import { ChatTemplates, type ChooseTemplateOptions } from "./chat_templates.ts";
-import { readChat } from "./read_chat.ts";
+import { parseRenderedChat } from "./read_chat.ts";
 
 /**
  * Options of {@linkcode fromText}. The template is chosen as for rendering; without any option, it is chatml.
@@ -36,5 +36,5 @@ export function fromText(text: string, options: FromTextOptions = {}): History {
   const { templates = new ChatTemplates(), tokenizer, chatTemplate } = options;
   const isDefault = tokenizer === undefined && chatTemplate === undefined && options.family === undefined;
   const template = templates.choose(isDefault ? { family: "chatml" } : options);
-  return readChat(text, template, tokenizer ?? {});
+  return parseRenderedChat(text, template, tokenizer ?? {});
 }

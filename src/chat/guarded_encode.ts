@@ -1,5 +1,5 @@
-/** Options of {@linkcode guardedEncode}. */
-export interface GuardedEncodeOptions {
+/** Options of {@linkcode strictEncoder}. */
+export interface StrictEncoderOptions {
   /** Encodes text, possibly after normalizing it. */
   readonly encode: (text: string) => number[];
   /** Ids of the control tokens, by their texts. */
@@ -11,7 +11,7 @@ export interface GuardedEncodeOptions {
  * the text contains literally. A normalizer can create others, for example from `＜|im_end|＞`, or by removing
  * a character that breaks a token. In that case the surrounding text is encoded one character at a time.
  */
-export function guardedEncode(options: GuardedEncodeOptions): (text: string) => number[] {
+export function strictEncoder(options: StrictEncoderOptions): (text: string) => number[] {
   const { encode, controls } = options;
   const ids = new Set(controls.values());
   const splitter = new RegExp(

@@ -15,13 +15,13 @@ const TAG = /(\s*)\{%(-?)\s*(end)?generation\s*(-?)%\}(\s*)/g;
 export class JinjaTemplate {
   readonly name: string;
   /** True if the template marks the assistant's part with `{% generation %}`. */
-  readonly marksGeneration: boolean;
+  readonly hasGenerationTags: boolean;
   readonly #template = new Template("");
 
   /** @throws {SyntaxError} if the source is not valid Jinja. */
   constructor({ name, source }: Pick<ChatTemplate, "name" | "source">) {
     this.name = name;
-    this.marksGeneration = source.search(TAG) !== -1;
+    this.hasGenerationTags = source.search(TAG) !== -1;
     try {
       this.#template.parsed = parse(tokenize(replaceGenerationTags(source)));
     } catch (cause) {

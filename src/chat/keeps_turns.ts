@@ -1,7 +1,7 @@
 import type { Message } from "../message.ts";
 import type { ToolSpec } from "../tool_spec.ts";
 import type { ChatFormat } from "./chat_format.ts";
-import { turnText } from "./turn_text.ts";
+import { renderTurn } from "./turn_text.ts";
 
 type Turn = readonly [Message, ...Message[]];
 
@@ -29,7 +29,7 @@ const CHATS: readonly { start: readonly Message[]; turns: readonly Turn[] }[] = 
  * can then be rendered without the chat before it. Tested on a small chat with every kind of turn that the
  * template supports.
  */
-export function keepsTurns(format: ChatFormat, tools: readonly ToolSpec[] = []): boolean {
+export function isAppendOnly(format: ChatFormat, tools: readonly ToolSpec[] = []): boolean {
   for (const { start, turns } of CHATS) {
     try {
       return isAppendOnlyFor(format, start, { turns, tools });
@@ -49,7 +49,7 @@ function isAppendOnlyFor(
   const chat = [...start];
   let text = format.render(chat, options);
   for (const [reply, ...messages] of turns) {
-    text += turnText({ reply, messages, tools }, format);
+    text += renderTurn({ reply, messages, tools }, format);
     chat.push(reply, ...messages);
     if (format.render(chat, options) !== text) return false;
   }

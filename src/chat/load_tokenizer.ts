@@ -1,7 +1,7 @@
 import { Tokenizer as HuggingFaceTokenizer } from "@huggingface/tokenizers";
 import { z } from "zod";
 import { errorMessage } from "../errors.ts";
-import { guardedEncode } from "./guarded_encode.ts";
+import { strictEncoder } from "./guarded_encode.ts";
 import type { Tokenizer } from "./tokenizer.ts";
 
 const tokenText = z.union([
@@ -83,7 +83,7 @@ export async function loadTokenizer(
     eosToken,
     chatTemplate: templateFile ?? defaultTemplate(config.chat_template),
     specialTokens: uniqueTexts([...special.map(({ content }) => content), bosToken, eosToken]),
-    encode: json.normalizer ? guardedEncode({ encode, controls }) : encode,
+    encode: json.normalizer ? strictEncoder({ encode, controls }) : encode,
     has: (id) => model.id_to_token(id) !== undefined,
     decode: (ids) => ids.length === 0 ? "" : model.decode([...ids], DECODING),
   };

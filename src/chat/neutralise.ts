@@ -1,8 +1,8 @@
 /** A zero-width space: it breaks a control token and is invisible. */
 const BREAK = "\u200b";
 
-/** Options of {@linkcode neutraliser}. */
-export interface NeutraliserOptions {
+/** Options of {@linkcode controlTokenEscaper}. */
+export interface ControlTokenEscaperOptions {
   /** Texts that open, close or separate turns at any position. Texts of white space only are ignored. */
   controls: Iterable<string>;
   /** Words that open a turn when they are followed by a colon at the start of a line. */
@@ -17,7 +17,7 @@ export interface NeutraliserOptions {
  *
  * Text without control tokens is returned unchanged, and so is text that is already safe.
  */
-export function neutraliser(options: NeutraliserOptions): (text: string) => string {
+export function controlTokenEscaper(options: ControlTokenEscaperOptions): (text: string) => string {
   const controls = [...new Set(options.controls)].filter((control) => control.trim() !== "");
   const single = controls.filter((control) => [...control].length === 1);
   const steps: ((text: string) => string)[] = [];

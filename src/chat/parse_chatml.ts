@@ -1,5 +1,5 @@
 import type { Message } from "../message.ts";
-import { toolTags } from "./tool_tags.ts";
+import { parseToolTags } from "./tool_tags.ts";
 
 const START = "<|im_start|>";
 const END = /<\|im_end\|>|<\|endoftext\|>/g;
@@ -32,7 +32,7 @@ export function parseChatml(text: string, options: ParseChatmlOptions = {}): Mes
     const content = text.slice(line + 1, end?.index).trim();
     const isCut = end === null;
     if (!isCut || content !== "" || !options.dropEmptyTail) {
-      const message = { role: text.slice(role, line).trim(), content, ...toolTags(content) };
+      const message = { role: text.slice(role, line).trim(), content, ...parseToolTags(content) };
       messages.push(isCut ? { ...message, is_complete: false } : message);
     }
     at = isCut ? -1 : text.indexOf(START, END.lastIndex);

@@ -6,7 +6,7 @@ import type { Tokenizer } from "./tokenizer.ts";
  *
  * @throws {TypeError} if they are not a list of the tokenizer's ids; the message names the first invalid one.
  */
-export function requireIds(ids: readonly number[], tokenizer: Tokenizer, key: string): void {
+export function requireTokenIds(ids: readonly number[], tokenizer: Tokenizer, key: string): void {
   const requirement = `Cannot take '${key}' as it must be a list of ids of tokenizer '${tokenizer.name}'`;
   if (!Array.isArray(ids)) {
     throw new ArgumentTypeError(`${requirement}: current value is ${JSON.stringify(ids)}`);

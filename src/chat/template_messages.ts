@@ -1,5 +1,5 @@
 import { type Message, messageText } from "../message.ts";
-import { openaiTool, type ToolSpec } from "../tool_spec.ts";
+import { type ToolSpec, toOpenaiTool } from "../tool_spec.ts";
 
 /** Role of padding messages in a batch, which are never shown to a model. */
 const PADDING_ROLE = "<none>";
@@ -13,18 +13,18 @@ export interface TemplateMessage {
   readonly tool_calls?: readonly object[];
 }
 
-/** Options of {@linkcode templateMessages}. */
+/** Options of {@linkcode toTemplateMessages}. */
 export interface TemplateMessagesOptions {
   /** Breaks the control tokens in a text of a message with this role. */
-  neutralise(text: string, role: string): string;
+  escapeControlTokens(text: string, role: string): string;
   /** Removes the token that ends a turn from the end of an assistant's text. */
-  cutEnd(text: string): string;
+  stripEndToken(text: string): string;
   /** True if the template writes each tool result separately, between `<tool_response>` tags. */
-  tagsResponses: boolean;
+  hasToolResponseTags: boolean;
   /** Roles whose text is kept unchanged. */
   trusted: readonly string[];
   /** Returns the role under which the template renders messages of a tool role. */
-  shownRole(role: string): string;
+  displayRole(role: string): string;
 }
 
 const RESPONSE_TAG = /<(?=\/?tool_response>)/g;
@@ -34,7 +34,7 @@ const RESPONSE_TAG = /<(?=\/?tool_response>)/g;
  *
  * @throws {TypeError} if a role is empty, or contains a line break or a control token.
  */
-export function templateMessages(
+export function toTemplateMessages(
   messages: Iterable<Message>,
   options: TemplateMessagesOptions,
 ): TemplateMessage[] {
@@ -52,8 +52,8 @@ export function templateMessages(
 /**
  * Converts tools to the format that templates expect. Their texts may be untrusted, so they are escaped too.
  */
-export function templateTools(tools: readonly ToolSpec[], neutralise: (text: string) => string): unknown {
-  return mapTexts(tools.map(openaiTool), neutralise);
+export function toTemplateTools(tools: readonly ToolSpec[], neutralise: (text: string) => string): unknown {
+  return mapTexts(tools.map(toOpenaiTool), neutralise);
 }
 
 function toTemplateMessage(
@@ -62,10 +62,11 @@ function toTemplateMessage(
   options: TemplateMessagesOptions,
 ): TemplateMessage {
   const { role, name, tool_call_id, tool_calls } = message;
-  const escapeText = (text: string) => options.trusted.includes(role) ? text : options.neutralise(text, role);
+  const escapeText = (text: string) =>
+    options.trusted.includes(role) ? text : options.escapeControlTokens(text, role);
   return {
-    role: isTool(role) ? options.shownRole(role) : role,
-    content: escapeText(role === "assistant" ? options.cutEnd(content) : content),
+    role: isTool(role) ? options.displayRole(role) : role,
+    content: escapeText(role === "assistant" ? options.stripEndToken(content) : content),
     ...(name !== undefined && { name: escapeText(name) }),
     ...(tool_call_id !== undefined && { tool_call_id: escapeText(tool_call_id) }),
     ...(tool_calls &&
@@ -77,7 +78,10 @@ function toTemplateMessage(
  * Returns the texts of a message: usually one, several for a tool message whose results are written
  * separately.
  */
-function contentsOf(message: Message, { tagsResponses }: TemplateMessagesOptions): readonly string[] {
+function contentsOf(
+  message: Message,
+  { hasToolResponseTags: tagsResponses }: TemplateMessagesOptions,
+): readonly string[] {
   const { role, tool_responses: responses = [] } = message;
   const text = messageText(message);
   if (!isTool(role)) return [text];
@@ -95,7 +99,7 @@ function openaiCall({ id, name, arguments: args }: NonNullable<Message["tool_cal
   return { ...(id !== undefined && { id }), type: "function", function: { name, arguments: args } };
 }
 
-function requireRole(role: string, { neutralise }: TemplateMessagesOptions): void {
+function requireRole(role: string, { escapeControlTokens: neutralise }: TemplateMessagesOptions): void {
   if (role !== "" && !/[\n\r]/.test(role) && neutralise(role, role) === role) return;
   throw new TypeError(
     `Cannot render message as its role must be one line without control tokens: current value is ${

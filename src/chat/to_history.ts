@@ -1,6 +1,6 @@
 import { History } from "../history.ts";
 import type { ChatFormat } from "./chat_format.ts";
-import { readChat } from "./read_chat.ts";
+import { parseRenderedChat } from "./read_chat.ts";
 import { tokensToText } from "./to_text.ts";
 import type { ChatHistory, ChatText, ChatTokens } from "./views.ts";
 
@@ -12,7 +12,7 @@ import type { ChatHistory, ChatText, ChatTokens } from "./views.ts";
  * @throws {TypeError} if the template has no inverse parser.
  */
 export function textToHistory(text: ChatText, format: ChatFormat): ChatHistory {
-  const read = (part: string) => readChat(part, format.template, format.tokenizer ?? {});
+  const read = (part: string) => parseRenderedChat(part, format.template, format.tokenizer ?? {});
   const fullText = text.full ??
     (text.response === undefined ? undefined : `${text.prompt ?? ""}${text.response}`);
   const prompt = text.prompt === undefined ? undefined : withoutGenerationPrompt(read(text.prompt));

@@ -58,7 +58,7 @@ interface Segment {
 
 function chatSegments(messages: readonly Message[], format: ChatFormat, options: RenderOptions): Segment[] {
   const marks = unusedMarks([messages, options.tools]);
-  if (format.marksGeneration) return splitAtMarks(format.render(messages, { ...options, marks }), marks);
+  if (format.hasGenerationTags) return splitAtMarks(format.render(messages, { ...options, marks }), marks);
   const plain = format.render(messages, options);
   const markedMessages = messages.map((message) =>
     message.role === "assistant"

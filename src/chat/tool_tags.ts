@@ -3,7 +3,7 @@ import type { Message, ToolCall } from "../message.ts";
 /**
  * Parses the tool calls and tool results that a text contains between tags. The text itself is not changed.
  */
-export function toolTags(content: string): Pick<Message, "tool_calls" | "tool_responses"> {
+export function parseToolTags(content: string): Pick<Message, "tool_calls" | "tool_responses"> {
   const calls = tagBodies(content, "tool_call").flatMap((json) => parseCall(json) ?? []);
   const responses = tagBodies(content, "tool_response");
   return {

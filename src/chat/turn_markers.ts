@@ -18,7 +18,7 @@ const NONE: TurnMarkers = { controls: [], speakers: [] };
  * rendering a small chat. Special tokens are excluded, and so are plain words, which mark a turn only next to
  * such tokens.
  */
-export function turnMarkers(
+export function findTurnMarkers(
   template: JinjaTemplate,
   variables: Readonly<Record<string, unknown>>,
   specialTokens: readonly string[],

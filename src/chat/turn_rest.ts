@@ -9,8 +9,8 @@ export interface RepliedTurn extends ChatTurn {
   readonly sampled: readonly number[];
 }
 
-/** Options of {@linkcode turnRest}. */
-export interface TurnRestOptions {
+/** Options of {@linkcode renderTurnSuffix}. */
+export interface TurnSuffixOptions {
   /**
    * Appends the header of the assistant's next turn.
    *
@@ -29,7 +29,11 @@ const REPLY_PLACEHOLDER = "\ue000";
  *
  * @throws {Error} if the template does not put the reply after its generation prompt.
  */
-export function turnRest(turn: RepliedTurn, format: ChatFormat, options: TurnRestOptions = {}): string {
+export function renderTurnSuffix(
+  turn: RepliedTurn,
+  format: ChatFormat,
+  options: TurnSuffixOptions = {},
+): string {
   const { tokenizer } = format;
   if (tokenizer === undefined) {
     throw new TypeError("Cannot encode turn as the format must have a tokenizer: found none");
@@ -40,10 +44,10 @@ export function turnRest(turn: RepliedTurn, format: ChatFormat, options: TurnRes
   const text = format.render(chat, { addGenerationPrompt, tools });
   const at = findReply(text, { before, tools }, format);
   const tail = text.slice(at + REPLY_PLACEHOLDER.length);
-  if (!hasEndToken(sampled, format.ends, tokenizer)) {
+  if (!hasEndToken(sampled, format.endTokens, tokenizer)) {
     return withoutSampledStart(tail, tokenizer.decode(sampled), messageText(reply));
   }
-  return withoutEndToken(tail, format.ends);
+  return withoutEndToken(tail, format.endTokens);
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { ChatFormat } from "./chat_format.ts";
-import { turnRest } from "./turn_rest.ts";
-import { type ChatTurn, turnText } from "./turn_text.ts";
+import { renderTurnSuffix } from "./turn_rest.ts";
+import { type ChatTurn, renderTurn } from "./turn_text.ts";
 
 /** A turn whose reply may have been sampled as token ids. */
 export interface SampledTurn extends ChatTurn {
@@ -40,11 +40,11 @@ export function turnTokens(turn: SampledTurn, format: ChatFormat): TurnTokens {
     );
   }
   if (sampled === undefined) {
-    const text = turnText(turn, format);
+    const text = renderTurn(turn, format);
     const ids = tokenizer.encode(text);
     return { text, ids, lossMask: ids.map(() => 0) };
   }
-  const rest = turnRest({ ...turn, sampled }, format);
+  const rest = renderTurnSuffix({ ...turn, sampled }, format);
   const added = tokenizer.encode(rest);
   return {
     text: tokenizer.decode(sampled) + rest,

@@ -6,7 +6,7 @@ import type { Task } from "../task.ts";
 import type { MakeTools } from "./episode_tools.ts";
 import type { InteractionResult } from "../rollout/interaction_result.ts";
 import { makeChatEnv, type MakeChatEnvOptions, tokenTransforms } from "../rollout/make_chat_env.ts";
-import { oneCallInstruction } from "../rollout/one_call_instruction.ts";
+import { limitToOneCall } from "../rollout/one_call_instruction.ts";
 import type { TauBenchRun } from "./tau_bench_run.ts";
 import { UsageError } from "./usage_error.ts";
 import { WORKSPACE_ENV, type WorkspaceRun } from "./workspace_run.ts";
@@ -85,7 +85,7 @@ export const ENVS: Readonly<Record<string, EnvKind>> = {
   "tau-bench": {
     about: "a talk with a user who wants something done; needs --path, --domain and --user, and no --tasks",
     maxTurns: 30,
-    editPrompt: oneCallInstruction,
+    editPrompt: limitToOneCall,
     open: (setup) => async (_task, resumed) => await toolUserEnv(setup, resumed),
   },
   [WORKSPACE_ENV]: {

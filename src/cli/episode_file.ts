@@ -1,7 +1,7 @@
 import { dirname } from "node:path";
 import { errorMessage } from "../errors.ts";
 import type { Task } from "../task.ts";
-import { wellFormedJson } from "../well_formed_json.ts";
+import { toWellFormedJson } from "../well_formed_json.ts";
 import { type EpisodeKind, prepareResume, type ResumeOptions } from "./resume.ts";
 import { UsageError } from "./usage_error.ts";
 import { writeText } from "./write_text.ts";
@@ -46,7 +46,7 @@ export abstract class EpisodeFile<T> implements Disposable {
    * @throws {UnwrittenError} when it cannot, as on a disk that is full.
    */
   write(episode: T): Promise<void> {
-    const written = this.#written.then(() => this.#writeLine(`${wellFormedJson(episode)}\n`));
+    const written = this.#written.then(() => this.#writeLine(`${toWellFormedJson(episode)}\n`));
     this.#written = written.catch(() => {}); // whoever wrote it is told
     return written;
   }

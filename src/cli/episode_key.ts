@@ -1,10 +1,10 @@
 import type { InteractionResult } from "../rollout/interaction_result.ts";
 import type { Task } from "../task.ts";
-import { taskHash } from "../task_hash.ts";
+import { hashTask } from "../task_hash.ts";
 
 /** What names an episode in a run: two tasks may have one id, and are told apart by what they say. */
 export function episodeKey(task: Task, sample: number): string {
-  return keyOf(task.id, taskHash(task), sample);
+  return keyOf(task.id, hashTask(task), sample);
 }
 
 /** The same of an episode as a trainer reads it. */

@@ -1,6 +1,6 @@
 import type { Trajectory } from "../rollout/trajectory.ts";
 import type { Task } from "../task.ts";
-import { taskHash } from "../task_hash.ts";
+import { hashTask } from "../task_hash.ts";
 import { episodeKey } from "./episode_key.ts";
 import { Tally } from "./tally.ts";
 import { UsageError } from "./usage_error.ts";
@@ -48,5 +48,5 @@ export class FinishedEpisodes {
 }
 
 function addTo(said: Map<string, Set<string>>, task: Task): void {
-  said.set(task.id, (said.get(task.id) ?? new Set()).add(taskHash(task)));
+  said.set(task.id, (said.get(task.id) ?? new Set()).add(hashTask(task)));
 }

@@ -1,5 +1,5 @@
 import type { Tokenizer } from "../chat/tokenizer.ts";
-import { datasetFiles } from "../datasets/dataset_files.ts";
+import { findDatasetFiles } from "../datasets/dataset_files.ts";
 import type { InteractionResult } from "../rollout/interaction_result.ts";
 import type { TokenMode, TokenOptions } from "../rollout/tokens/episode_writer.ts";
 import { TokenFormat } from "../rollout/tokens/token_format.ts";
@@ -149,7 +149,7 @@ export async function runRollout(asked: RolloutFlags, signal: AbortSignal): Prom
 /** Says on stderr which files of a folder are played. */
 async function announceFiles({ tasks, split }: RolloutFlags): Promise<void> {
   if (tasks === undefined || !(await Deno.stat(tasks)).isDirectory) return;
-  const files = await datasetFiles(tasks, { split }).catch(() => []); // it is told where the tasks are played
+  const files = await findDatasetFiles(tasks, { split }).catch(() => []); // it is told where the tasks are played
   if (files.length === 0) return;
   await writeText(currentIo().stderr, `Playing ${printable(files.join(", "))}\n`).catch(() => {}); // nobody reads it
 }

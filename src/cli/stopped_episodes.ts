@@ -1,6 +1,6 @@
 import type { InteractionResult } from "../rollout/interaction_result.ts";
 import type { Task } from "../task.ts";
-import { wellFormedJson } from "../well_formed_json.ts";
+import { toWellFormedJson } from "../well_formed_json.ts";
 import { episodeKey, resultKey } from "./episode_key.ts";
 import { type EpisodeKind, prepareResume } from "./resume.ts";
 import { UsageError } from "./usage_error.ts";
@@ -70,7 +70,7 @@ export class StoppedEpisodes {
     const fresh = `${this.#copy}.new`;
     {
       using file = await Deno.create(fresh);
-      for (const result of this.#waiting.values()) await writeText(file, `${wellFormedJson(result)}\n`);
+      for (const result of this.#waiting.values()) await writeText(file, `${toWellFormedJson(result)}\n`);
     }
     await Deno.rename(fresh, this.#copy);
   }

@@ -6,7 +6,7 @@ import { rolloutAll } from "../rollout/rollout_all.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
 import { readTasks } from "../datasets/read_tasks.ts";
 import type { Task } from "../task.ts";
-import { wellFormedJson } from "../well_formed_json.ts";
+import { toWellFormedJson } from "../well_formed_json.ts";
 import { countLines } from "./count_lines.ts";
 import type { MakeEnv } from "./envs.ts";
 import { EarlyFailures } from "./early_failures.ts";
@@ -186,7 +186,7 @@ export class TaskRun {
     const { json, show, colour, stdout } = this.#options;
     this.table.add(trajectory);
     if (!json && (show === undefined || ++this.#shown > show)) return;
-    const text = json ? `${wellFormedJson(trajectory)}\n` : transcript(trajectory, { colour });
+    const text = json ? `${toWellFormedJson(trajectory)}\n` : transcript(trajectory, { colour });
     await progress.aside(() => writeText(stdout, text));
   }
 }

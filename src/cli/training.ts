@@ -1,4 +1,4 @@
-import { interactionResult } from "../rollout/interaction_result.ts";
+import { toInteractionResult } from "../rollout/interaction_result.ts";
 import type { TokenOptions } from "../rollout/tokens/episode_writer.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
 import type { TrainingFile } from "./training_file.ts";
@@ -22,7 +22,7 @@ export class Training {
   /** Writes an episode; one whose env could not be made has no tokens, and no line. */
   async write(trajectory: Trajectory): Promise<void> {
     if (trajectory.tokens?.promptLength === undefined) return;
-    await this.file.write(interactionResult(trajectory));
+    await this.file.write(toInteractionResult(trajectory));
   }
 
   /** Writes what there is of episodes that were stopped, in this run or in an earlier one. */

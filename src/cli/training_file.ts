@@ -1,4 +1,4 @@
-import { type InteractionResult, interactionResult } from "../rollout/interaction_result.ts";
+import { type InteractionResult, toInteractionResult } from "../rollout/interaction_result.ts";
 import { parseInteraction } from "../rollout/parse_interaction.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
 import type { Task } from "../task.ts";
@@ -79,7 +79,7 @@ export class TrainingFile extends EpisodeFile<InteractionResult> {
       const key = episodeKey(trajectory.task, trajectory.sample);
       if (!there.take(key)) {
         if (trajectory.tokens?.promptLength === undefined) continue;
-        await super.write(interactionResult(trajectory));
+        await super.write(toInteractionResult(trajectory));
         this.#finished.add(key);
       }
       yield trajectory;

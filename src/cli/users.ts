@@ -4,7 +4,7 @@ import { ScriptFile } from "../policy/script_file.ts";
 import { humanUser } from "../users/human_user.ts";
 import { llmUser } from "../users/llm_user.ts";
 import { scriptedUser } from "../users/scripted_user.ts";
-import type { MakeUser } from "../users/user_simulator.ts";
+import type { UserFactory } from "../users/user_simulator.ts";
 import type { UserStrategyName } from "../users/user_strategy.ts";
 import { named } from "./named.ts";
 import { chosenPolicy } from "./policies.ts";
@@ -27,7 +27,7 @@ interface UserKind {
   /** One line for a help text. */
   readonly about: string;
   /** `argument` is what stands behind the colon, `envName` is what the ids of the env's tasks begin with. */
-  make(argument: string, options: UserFlags & { envName: string }): MakeUser | Promise<MakeUser>;
+  make(argument: string, options: UserFlags & { envName: string }): UserFactory | Promise<UserFactory>;
 }
 
 /** The users by the names that `--user` takes. */
@@ -45,7 +45,7 @@ export const USERS: Readonly<Record<string, UserKind>> = {
  *
  * @throws {UsageError} when nobody is named, there is no such user, or something is missing for it.
  */
-export async function chosenUser(flags: UserFlags, envName: string): Promise<MakeUser> {
+export async function chosenUser(flags: UserFlags, envName: string): Promise<UserFactory> {
   if (flags.user === undefined) {
     throw new UsageError(
       "Cannot play as somebody must play the user: give --user scripted:FILE or openai:URL",
@@ -56,7 +56,7 @@ export async function chosenUser(flags: UserFlags, envName: string): Promise<Mak
 }
 
 /** The lines of a script are found by the task's id, which is the env's name, a slash and the index. */
-async function scriptedUsers(path: string, { envName }: { envName: string }): Promise<MakeUser> {
+async function scriptedUsers(path: string, { envName }: { envName: string }): Promise<UserFactory> {
   const file = await readScript(path);
   return () =>
     scriptedUser(({ index }) => {
@@ -73,7 +73,7 @@ async function readScript(path: string): Promise<ScriptFile> {
   }
 }
 
-async function modelUsers(url: string, { userModel, userStrategy }: UserFlags): Promise<MakeUser> {
+async function modelUsers(url: string, { userModel, userStrategy }: UserFlags): Promise<UserFactory> {
   if (url === "") throw new UsageError("Cannot play the user as it needs an address: give --user openai:URL");
   if (userModel === undefined) {
     throw new UsageError("Cannot play the user as its server needs a model's name: give --user-model NAME");
@@ -84,7 +84,7 @@ async function modelUsers(url: string, { userModel, userStrategy }: UserFlags): 
 }
 
 /** One person plays one episode after the other, so an env does not end them. */
-function person({ concurrency }: UserFlags): MakeUser {
+function person({ concurrency }: UserFlags): UserFactory {
   if (concurrency !== 1) {
     throw new UsageError("Cannot play as a person plays one user at a time: give --concurrency 1");
   }

@@ -2,7 +2,7 @@ import type { Env } from "../envs/env.ts";
 import { OwningEnv } from "../envs/owning_env.ts";
 import { loadAgentConfig } from "../envs/workspace/config/load_agent_config.ts";
 import { loadWorkspaceTask } from "../envs/workspace/config/load_workspace_task.ts";
-import { workspaceEpisode } from "../envs/workspace/workspace_env.ts";
+import { workspaceEnvTask } from "../envs/workspace/workspace_env.ts";
 import { Workspaces } from "../envs/workspace/workspaces.ts";
 import { mlgymEnv } from "../rollout/make_mlgym.ts";
 import type { Task } from "../task.ts";
@@ -96,7 +96,7 @@ export async function openWorkspaces(
     if (!open.has(id) && begun.count(id) >= samples) await workspaces.close(id);
   };
   return {
-    tasks: workspaces.tasks.map(workspaceEpisode),
+    tasks: workspaces.tasks.map(workspaceEnvTask),
     openEnv: ({ id }, { maxSteps }) => {
       enter(id);
       const env = mlgymEnv(workspaces, {

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { checked } from "./checked.ts";
+import { parseRow } from "./checked.ts";
 import { queryField } from "./query_field.ts";
 import { otherFields, type Row, type RowTask, textField } from "./row_shape.ts";
 
@@ -12,7 +12,7 @@ const answerRow = z.looseObject({ answer: textField.nullish() });
  *
  * @throws {SyntaxError} if there is no query, or the answer is neither a string nor a number.
  */
-export function anyTask(row: Row, options: { location: string; dataKey: string }): RowTask {
+export function genericTask(row: Row, options: { location: string; dataKey: string }): RowTask {
   const { location, dataKey } = options;
   if (!(dataKey in row)) {
     const keys = Object.keys(row).join(", ");
@@ -20,8 +20,8 @@ export function anyTask(row: Row, options: { location: string; dataKey: string }
       `Cannot read task at ${location} as it must have a field '${dataKey}': found [${keys}]`,
     );
   }
-  if (dataKey !== "answer") checked(answerRow, row, location);
-  const query = checked(queryField, row[dataKey], `${location}: ${dataKey}`);
+  if (dataKey !== "answer") parseRow(answerRow, row, location);
+  const query = parseRow(queryField, row[dataKey], `${location}: ${dataKey}`);
   const taskFields = Object.fromEntries(
     Object.entries(optionalFields.shape).map(([key, field]) => [key, field.safeParse(row[key]).data])
       .filter(([key, value]) => value !== undefined && key !== dataKey),

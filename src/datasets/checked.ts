@@ -5,7 +5,7 @@ import type { z } from "zod";
  *
  * @throws {SyntaxError} if the row does not match; the message has its location and all issues.
  */
-export function checked<Schema extends z.ZodType>(
+export function parseRow<Schema extends z.ZodType>(
   schema: Schema,
   row: unknown,
   location: string,

@@ -8,7 +8,7 @@ export type Collate = (rows: readonly Row[]) => readonly Row[] | Promise<readonl
 /**
  * Renames the field `text` to `query` in rows without a `query`. The default {@linkcode Collate} function.
  */
-export function textAsQuery(rows: readonly Row[]): readonly Row[] {
+export function renameTextToQuery(rows: readonly Row[]): readonly Row[] {
   return rows.map((row) => {
     if (!("text" in row) || "query" in row) return row;
     const { text, ...others } = row;

@@ -1,11 +1,11 @@
 import type { Task } from "../task.ts";
-import { type Collate, textAsQuery } from "./collate.ts";
+import { type Collate, renameTextToQuery } from "./collate.ts";
 import type { RawRow } from "./raw_row.ts";
 import { requireRow, type Row } from "./row_shape.ts";
-import { rowTask } from "./row_task.ts";
+import { toTask } from "./row_task.ts";
 
 /** Options for the conversion of rows to tasks. */
-export interface CollatedOptions {
+export interface CollateOptions {
   /**
    * Transforms the rows of a batch before they become tasks.
    *
@@ -21,23 +21,23 @@ export interface CollatedOptions {
 }
 
 /** A function that returns a task, or throws the error of its row. */
-export type MaybeTask = () => Task;
+export type LazyTask = () => Task;
 
 interface Batch {
   readonly raws: RawRow[];
   readonly rows: Row[];
-  readonly failures: MaybeTask[];
+  readonly failures: LazyTask[];
 }
 
 /**
  * Converts a batch of rows to tasks, in order, followed by one failure for each invalid row. An invalid row
  * does not affect the others; if `collate` throws, every row of the batch fails.
  */
-export async function collated(
+export async function collateBatch(
   batch: readonly RawRow[],
-  options: CollatedOptions,
-): Promise<readonly MaybeTask[]> {
-  const { collate = textAsQuery, dataKey } = options;
+  options: CollateOptions,
+): Promise<readonly LazyTask[]> {
+  const { collate = renameTextToQuery, dataKey } = options;
   const { raws, rows, failures } = readBatch(batch);
   try {
     const collatedRows = await collate(rows);
@@ -46,10 +46,10 @@ export async function collated(
         `Cannot collate rows as 'collate' must return a list of rows: it returned ${typeof collatedRows}`,
       );
     }
-    const tasks = collatedRows.map((row: unknown, index): MaybeTask => {
+    const tasks = collatedRows.map((row: unknown, index): LazyTask => {
       const raw = collatedRows.length === rows.length ? raws[index] : undefined;
       const { location, id } = raw ?? batchPosition(raws, index);
-      return () => rowTask(row, { location, id, dataKey });
+      return () => toTask(row, { location, id, dataKey });
     });
     return [...tasks, ...failures];
   } catch (error) {
@@ -79,7 +79,7 @@ function batchPosition([first]: readonly RawRow[], index: number): { location: s
   return { location: `${location} (row ${index + 1} of its batch)`, id: `${id}.${index + 1}` };
 }
 
-function throwing(error: unknown): MaybeTask {
+function throwing(error: unknown): LazyTask {
   return () => {
     throw error;
   };

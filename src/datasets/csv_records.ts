@@ -1,6 +1,6 @@
 import { CsvParseStream } from "@std/csv";
 import { errorMessage } from "../errors.ts";
-import { textPieces } from "./text_pieces.ts";
+import { readTextChunks } from "./text_pieces.ts";
 
 /**
  * Reads the records of a CSV file (RFC 4180), each as a list of its fields. Lines end in CRLF, LF or CR;
@@ -8,9 +8,9 @@ import { textPieces } from "./text_pieces.ts";
  *
  * @throws {SyntaxError} if the file is not UTF-8, or not valid CSV, such as one with an unclosed quote.
  */
-export async function* csvRecords(path: string): AsyncGenerator<readonly string[]> {
+export async function* readCsvRecords(path: string): AsyncGenerator<readonly string[]> {
   let number = 1;
-  const text = new TrackedText(normalizeLineEnds(textPieces(path, () => `${path}:${number}`)));
+  const text = new TrackedText(normalizeLineEnds(readTextChunks(path, () => `${path}:${number}`)));
   const records = ReadableStream.from(text).pipeThrough(new CsvParseStream()).getReader();
   try {
     for (let read = await records.read(); !read.done; read = await records.read()) {

@@ -1,4 +1,4 @@
-import { csvRecords } from "./csv_records.ts";
+import { readCsvRecords } from "./csv_records.ts";
 import { RawRow } from "./raw_row.ts";
 
 /**
@@ -11,7 +11,7 @@ import { RawRow } from "./raw_row.ts";
 export async function* readCsv(path: string): AsyncGenerator<RawRow> {
   let number = 0;
   let names: readonly string[] | undefined;
-  for await (const fields of csvRecords(path)) {
+  for await (const fields of readCsvRecords(path)) {
     const location = `${path}:${++number}`;
     if (names !== undefined) yield csvRow(fields, { names, path, number });
     else names = requireNames(fields, location);

@@ -1,5 +1,5 @@
 import type { Task } from "../task.ts";
-import type { MaybeTask } from "./collated.ts";
+import type { LazyTask } from "./collated.ts";
 import { EndlessTasks, type EndlessTasksOptions } from "./endless_tasks.ts";
 import type { TaskSource } from "./task_source.ts";
 import type { Rows } from "./unbound_rows.ts";
@@ -29,7 +29,7 @@ export interface DataLoadingPrimerOptions extends EndlessTasksOptions {
 
 /** A task that some slots of a group have not taken yet. */
 interface SharedTask {
-  readonly task: MaybeTask;
+  readonly task: LazyTask;
   /** The slots that took it. */
   readonly slots: Set<number>;
 }
@@ -56,7 +56,7 @@ export class DataLoadingPrimer implements TaskSource, AsyncDisposable {
   readonly #isGrouped: boolean;
   readonly #groups = new Map<number, SharedTask[]>();
   readonly #disposal = Promise.withResolvers<never>();
-  #repeated: { task: MaybeTask; left: number } | undefined;
+  #repeated: { task: LazyTask; left: number } | undefined;
   #queue: Promise<unknown> = Promise.resolve();
   #pending = 0;
   #isDisposed = false;
@@ -105,7 +105,7 @@ export class DataLoadingPrimer implements TaskSource, AsyncDisposable {
     if (isIdle) await this.#queue; // With a pending call this could wait forever, if the loader hangs.
   }
 
-  async #nextRepeated(): Promise<MaybeTask> {
+  async #nextRepeated(): Promise<LazyTask> {
     if (this.#repeated === undefined || this.#repeated.left === 0) {
       this.#repeated = { task: await this.#tasks.next(), left: this.#repeats };
     }
@@ -113,7 +113,7 @@ export class DataLoadingPrimer implements TaskSource, AsyncDisposable {
     return this.#repeated.task;
   }
 
-  async #nextOfGroup(slot: number): Promise<MaybeTask> {
+  async #nextOfGroup(slot: number): Promise<LazyTask> {
     const group = Math.floor(slot / this.#repeats);
     const sharedTasks = this.#groups.get(group) ?? [];
     this.#groups.set(group, sharedTasks);

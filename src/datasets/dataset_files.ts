@@ -22,7 +22,7 @@ const READABLE = /\.(?:(?:jsonl|ndjson|csv)(?:\.gz)?|parquet)$/i;
  * @throws {DatasetError} if no file matches.
  * @throws {Deno.errors.NotFound} if the path does not exist.
  */
-export async function datasetFiles(path: string, options: DatasetFilesOptions = {}): Promise<string[]> {
+export async function findDatasetFiles(path: string, options: DatasetFilesOptions = {}): Promise<string[]> {
   const { name, split } = options;
   const root = name === undefined ? path : `${path}/${name}`;
   const { isDirectory } = await Deno.stat(root);

@@ -1,11 +1,11 @@
 import { ArgumentTypeError } from "../errors.ts";
-import { collated, type CollatedOptions, type MaybeTask } from "./collated.ts";
-import { inBatches, requireBatchSize } from "./in_batches.ts";
+import { collateBatch, type CollateOptions, type LazyTask } from "./collated.ts";
+import { requireBatchSize, toBatches } from "./in_batches.ts";
 import type { RawRow } from "./raw_row.ts";
-import { type Rows, unboundRows } from "./unbound_rows.ts";
+import { type Rows, splitBatches } from "./unbound_rows.ts";
 
 /** Options of {@linkcode EndlessTasks}. */
-export interface EndlessTasksOptions extends CollatedOptions {
+export interface EndlessTasksOptions extends CollateOptions {
   /**
    * Number of rows that are loaded and passed to `collate` at once.
    *
@@ -20,9 +20,9 @@ export interface EndlessTasksOptions extends CollatedOptions {
  */
 export class EndlessTasks {
   readonly #open: (pass: number) => Rows;
-  readonly #options: CollatedOptions;
+  readonly #options: CollateOptions;
   readonly #batchSize: number;
-  readonly #tasks: MaybeTask[] = [];
+  readonly #tasks: LazyTask[] = [];
   #batches: AsyncGenerator<RawRow[]> | undefined;
   #pass = 0;
   #isEmpty = true;
@@ -38,7 +38,7 @@ export class EndlessTasks {
   }
 
   /** Returns the next task. A loader that failed or was empty is not used again until `rewind()`. */
-  async next(): Promise<MaybeTask> {
+  async next(): Promise<LazyTask> {
     if (this.#failure !== undefined) throw this.#failure.error;
     try {
       while (this.#tasks.length === 0) await this.#load();
@@ -63,10 +63,10 @@ export class EndlessTasks {
   }
 
   async #load(): Promise<void> {
-    this.#batches ??= inBatches(unboundRows(this.#open(this.#pass)), this.#batchSize);
+    this.#batches ??= toBatches(splitBatches(this.#open(this.#pass)), this.#batchSize);
     const { done, value } = await this.#batches.next();
     if (!done) {
-      this.#tasks.push(...await collated(value, this.#options));
+      this.#tasks.push(...await collateBatch(value, this.#options));
       this.#isEmpty &&= this.#tasks.length === 0;
       return;
     }

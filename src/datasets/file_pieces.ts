@@ -6,7 +6,7 @@ const CHUNK_BYTES = 64 * 1024;
  *
  * @throws {SyntaxError} if the name ends in `.gz` and the file is not gzip.
  */
-export function filePieces(path: string): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+export function readFileChunks(path: string): AsyncGenerator<Uint8Array<ArrayBuffer>> {
   return /\.gz$/i.test(path) ? decompressedChunks(path) : plainChunks(path);
 }
 

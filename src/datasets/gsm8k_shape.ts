@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { checked } from "./checked.ts";
+import { parseRow } from "./checked.ts";
 import { otherFields, type RowShape, textField } from "./row_shape.ts";
 
 const ANSWER =
@@ -13,11 +13,11 @@ const gsm8kRow = z.object({
 
 /** Rows of GSM8K: `{ question, answer }`. The answer is a worked solution that ends in `#### number`. */
 export const gsm8kShape: RowShape = {
-  fits: ({ question, answer }) =>
+  matches: ({ question, answer }) =>
     question !== undefined && typeof answer === "string" && answer.includes("####"),
   queryKey: "question",
   task(row, location) {
-    const { id, question, answer } = checked(gsm8kRow, row, location);
+    const { id, question, answer } = parseRow(gsm8kRow, row, location);
     const cut = answer.lastIndexOf("####");
     return {
       ...(id !== undefined && { id }),

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { checked } from "./checked.ts";
+import { parseRow } from "./checked.ts";
 import { hasFields, otherFields, type RowShape, textField } from "./row_shape.ts";
 
 const humanevalRow = z.object({
@@ -14,10 +14,10 @@ const humanevalRow = z.object({
  * the task's `fields`, which no policy sees. So does the prompt, since a grader may run the program after it.
  */
 export const humanevalShape: RowShape = {
-  fits: (row) => hasFields(row, ["task_id", "prompt", "entry_point", "test"]),
+  matches: (row) => hasFields(row, ["task_id", "prompt", "entry_point", "test"]),
   queryKey: "prompt",
   task(row, location) {
-    const { task_id, prompt } = checked(humanevalRow, row, location);
+    const { task_id, prompt } = parseRow(humanevalRow, row, location);
     return { id: task_id, query: prompt, ...otherFields(row, ["task_id"]) };
   },
 };

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { checked } from "./checked.ts";
+import { parseRow } from "./checked.ts";
 import { hasFields, otherFields, type RowShape, textField } from "./row_shape.ts";
 
 const ifevalRow = z.object({
@@ -13,10 +13,10 @@ const ifevalRow = z.object({
  * Rows of IFEval: `{ key, prompt, instruction_id_list, kwargs }`. The instructions go to the task's `fields`.
  */
 export const ifevalShape: RowShape = {
-  fits: (row) => hasFields(row, ["prompt", "instruction_id_list", "kwargs"]),
+  matches: (row) => hasFields(row, ["prompt", "instruction_id_list", "kwargs"]),
   queryKey: "prompt",
   task(row, location) {
-    const { key, prompt } = checked(ifevalRow, row, location);
+    const { key, prompt } = parseRow(ifevalRow, row, location);
     return { ...(key !== undefined && { id: key }), query: prompt, ...otherFields(row, ["prompt"]) };
   },
 };

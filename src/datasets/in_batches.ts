@@ -3,7 +3,7 @@
  *
  * @throws {RangeError} if the size is not a whole number of at least 1.
  */
-export async function* inBatches<Item>(items: AsyncIterable<Item>, size: number): AsyncGenerator<Item[]> {
+export async function* toBatches<Item>(items: AsyncIterable<Item>, size: number): AsyncGenerator<Item[]> {
   requireBatchSize(size);
   let batch: Item[] = [];
   for await (const item of items) {

@@ -1,6 +1,6 @@
 import { readJsonLines } from "./json_lines.ts";
 import { RawRow } from "./raw_row.ts";
-import { textPieces } from "./text_pieces.ts";
+import { readTextChunks } from "./text_pieces.ts";
 
 /** Maximum size of a JSON list, which is held in memory. Larger datasets need JSON lines. */
 const MAX_CHARACTERS = 256 * 1024 * 1024;
@@ -21,7 +21,7 @@ export async function* readJsonFile(path: string): AsyncGenerator<RawRow> {
 
 /** Returns the first character that is not white space; empty if there is none. */
 async function firstCharacter(path: string): Promise<string> {
-  for await (const chunk of textPieces(path, () => path)) {
+  for await (const chunk of readTextChunks(path, () => path)) {
     const start = chunk.trimStart();
     if (start !== "") return start.slice(0, 1);
   }
@@ -31,7 +31,7 @@ async function firstCharacter(path: string): Promise<string> {
 async function readText(path: string): Promise<string> {
   const chunks: string[] = [];
   let length = 0;
-  for await (const chunk of textPieces(path, () => path)) {
+  for await (const chunk of readTextChunks(path, () => path)) {
     chunks.push(chunk);
     length += chunk.length;
     if (length > MAX_CHARACTERS) {

@@ -1,5 +1,5 @@
 import { type Line, readLines } from "../read_lines.ts";
-import { filePieces } from "./file_pieces.ts";
+import { readFileChunks } from "./file_pieces.ts";
 import { RawRow } from "./raw_row.ts";
 
 const MAX_LINE_BYTES = 64 * 1024 * 1024;
@@ -10,7 +10,7 @@ const MAX_LINE_BYTES = 64 * 1024 * 1024;
  */
 export async function* readJsonLines(path: string): AsyncGenerator<RawRow> {
   let number = 0;
-  for await (const line of readLines(filePieces(path), { maxBytes: MAX_LINE_BYTES })) {
+  for await (const line of readLines(readFileChunks(path), { maxBytes: MAX_LINE_BYTES })) {
     const location = `${path}:${++number}`;
     if (!("text" in line) || line.text.trim() !== "") {
       yield RawRow.inFile(path, number, () => parseLine(line, location));

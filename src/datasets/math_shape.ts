@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { checked } from "./checked.ts";
+import { parseRow } from "./checked.ts";
 import { hasFields, otherFields, type RowShape, textField } from "./row_shape.ts";
 
 const mathRow = z.object({
@@ -14,10 +14,10 @@ const mathRow = z.object({
  * the task's answer, unless the row has a field `answer`.
  */
 export const mathShape: RowShape = {
-  fits: (row) => hasFields(row, ["problem", "solution"]),
+  matches: (row) => hasFields(row, ["problem", "solution"]),
   queryKey: "problem",
   task(row, location) {
-    const { id, problem, solution, answer } = checked(mathRow, row, location);
+    const { id, problem, solution, answer } = parseRow(mathRow, row, location);
     const answerKey = answer === undefined || answer === null ? "solution" : "answer";
     return {
       ...(id !== undefined && { id }),

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { checked } from "./checked.ts";
+import { parseRow } from "./checked.ts";
 import { hasFields, otherFields, type RowShape, textField } from "./row_shape.ts";
 
 const mbppRow = z.object({ task_id: textField, text: z.string().min(1), test_list: z.array(z.string()) });
@@ -9,10 +9,10 @@ const mbppRow = z.object({ task_id: textField, text: z.string().min(1), test_lis
  * `fields`, which no policy sees.
  */
 export const mbppShape: RowShape = {
-  fits: (row) => hasFields(row, ["task_id", "text", "test_list"]),
+  matches: (row) => hasFields(row, ["task_id", "text", "test_list"]),
   queryKey: "text",
   task(row, location) {
-    const { task_id, text } = checked(mbppRow, row, location);
+    const { task_id, text } = parseRow(mbppRow, row, location);
     return { id: task_id, query: text, ...otherFields(row, ["task_id", "text"]) };
   },
 };

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { checked } from "./checked.ts";
+import { parseRow } from "./checked.ts";
 import { queryField } from "./query_field.ts";
 import { type RowTask, textField } from "./row_shape.ts";
 
@@ -20,7 +20,7 @@ function unknownFields(names: readonly string[]): string {
 }
 
 /** True if a row has only the fields of a task. */
-export function isOwnRow(row: object): boolean {
+export function isNativeRow(row: object): boolean {
   return "query" in row && Object.keys(row).every((key) => key in ownRow.shape);
 }
 
@@ -30,8 +30,8 @@ export function isOwnRow(row: object): boolean {
  *
  * @throws {SyntaxError} if it has an unknown field, or a field of a wrong type.
  */
-export function ownTask(row: unknown, location: string): RowTask {
-  const { query, id, answer, replies, reference, fields } = checked(ownRow, row, location);
+export function nativeTask(row: unknown, location: string): RowTask {
+  const { query, id, answer, replies, reference, fields } = parseRow(ownRow, row, location);
   return {
     query,
     ...(id && { id }),

@@ -1,13 +1,13 @@
-import { freshSeed } from "../seeded_random.ts";
+import { randomSeed } from "../seeded_random.ts";
 import type { Task } from "../task.ts";
-import { collated, type CollatedOptions } from "./collated.ts";
+import { collateBatch, type CollateOptions } from "./collated.ts";
 import type { DatasetFilesOptions } from "./dataset_files.ts";
-import { inBatches } from "./in_batches.ts";
+import { toBatches } from "./in_batches.ts";
 import { readRows, type RowSource } from "./read_rows.ts";
-import { shuffled } from "./shuffled.ts";
+import { shuffleRows } from "./shuffled.ts";
 
 /** Options of {@linkcode readDataset}. */
-export interface ReadDatasetOptions extends DatasetFilesOptions, CollatedOptions {
+export interface ReadDatasetOptions extends DatasetFilesOptions, CollateOptions {
   /**
    * Shuffles the rows. Of more than 10,000 rows, each is drawn from a buffer of 10,000.
    *
@@ -52,9 +52,9 @@ export async function* readDataset(
   dataset: RowSource,
   options: ReadDatasetOptions = {},
 ): AsyncGenerator<Task> {
-  const { shuffle = false, seed = freshSeed(), batchSizeDl = 1 } = options;
+  const { shuffle = false, seed = randomSeed(), batchSizeDl = 1 } = options;
   const rows = readRows(dataset, options);
-  for await (const batch of inBatches(shuffle ? shuffled(rows, { seed }) : rows, batchSizeDl)) {
-    for (const task of await collated(batch, options)) yield task();
+  for await (const batch of toBatches(shuffle ? shuffleRows(rows, { seed }) : rows, batchSizeDl)) {
+    for (const task of await collateBatch(batch, options)) yield task();
   }
 }

@@ -1,10 +1,10 @@
 import { readCsv } from "./csv_rows.ts";
-import { datasetFiles, type DatasetFilesOptions } from "./dataset_files.ts";
+import { type DatasetFilesOptions, findDatasetFiles } from "./dataset_files.ts";
 import { readJsonFile } from "./json_file.ts";
 import { readJsonLines } from "./json_lines.ts";
 import { readParquet } from "./parquet_rows.ts";
 import type { RawRow } from "./raw_row.ts";
-import { type Rows, unboundRows } from "./unbound_rows.ts";
+import { type Rows, splitBatches } from "./unbound_rows.ts";
 
 /**
  * A source of rows: the path of a file or folder, the rows themselves, or a function that returns those of a
@@ -33,9 +33,9 @@ export async function* readRows(
 ): AsyncGenerator<RawRow> {
   if (source instanceof URL || typeof source === "string") {
     const path = source instanceof URL ? filePath(source) : source;
-    for (const file of await datasetFiles(path, options)) yield* readFile(file);
+    for (const file of await findDatasetFiles(path, options)) yield* readFile(file);
   } else {
-    yield* unboundRows(typeof source === "function" ? source(options.pass ?? 0) : source);
+    yield* splitBatches(typeof source === "function" ? source(options.pass ?? 0) : source);
   }
 }
 

@@ -1,11 +1,11 @@
 import { DatasetError } from "../errors.ts";
 import type { Task } from "../task.ts";
 import { gsm8kShape } from "./gsm8k_shape.ts";
-import { ownTask } from "./own_row.ts";
+import { nativeTask } from "./own_row.ts";
 import type { RawRow } from "./raw_row.ts";
 import { readRows } from "./read_rows.ts";
 import { requireRow } from "./row_shape.ts";
-import { knownShape } from "./row_task.ts";
+import { findRowShape } from "./row_task.ts";
 
 /** Options of {@linkcode readTasks}. */
 export interface ReadTasksOptions {
@@ -77,6 +77,6 @@ function taskOrPlaceholder(row: RawRow, onFault: (task: Task, error: DatasetErro
 
 function strictTask({ location, id, value }: RawRow): Task {
   const row = requireRow(value(), location);
-  const shape = "question" in row ? gsm8kShape : knownShape(row);
-  return { id, ...(shape === undefined ? ownTask(row, location) : shape.task(row, location)) };
+  const shape = "question" in row ? gsm8kShape : findRowShape(row);
+  return { id, ...(shape === undefined ? nativeTask(row, location) : shape.task(row, location)) };
 }

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Task } from "../task.ts";
-import { checked } from "./checked.ts";
+import { parseRow } from "./checked.ts";
 
 /** A row of a dataset: its fields by name. */
 export type Row = Readonly<Record<string, unknown>>;
@@ -13,7 +13,7 @@ const anyRow = z.looseObject({});
  * @throws {SyntaxError} if it is not an object.
  */
 export function requireRow(value: unknown, location: string): Row {
-  return checked(anyRow, value, location);
+  return parseRow(anyRow, value, location);
 }
 
 /** A task as read from a row, possibly without id. */
@@ -22,7 +22,7 @@ export type RowTask = Omit<Task, "id"> & { readonly id?: string };
 /** The row format of a dataset. */
 export interface RowShape {
   /** True if a row has this format. */
-  readonly fits: (row: Row) => boolean;
+  readonly matches: (row: Row) => boolean;
   /** The field with the query. */
   readonly queryKey: string;
   /**

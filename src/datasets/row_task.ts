@@ -1,15 +1,15 @@
 import type { Task } from "../task.ts";
-import { anyTask } from "./any_row.ts";
+import { genericTask } from "./any_row.ts";
 import { gsm8kShape } from "./gsm8k_shape.ts";
 import { humanevalShape } from "./humaneval_shape.ts";
 import { ifevalShape } from "./ifeval_shape.ts";
 import { mathShape } from "./math_shape.ts";
 import { mbppShape } from "./mbpp_shape.ts";
-import { isOwnRow, ownTask } from "./own_row.ts";
+import { isNativeRow, nativeTask } from "./own_row.ts";
 import { requireRow, type Row, type RowShape, type RowTask } from "./row_shape.ts";
 
-/** Options of {@linkcode rowTask}. */
-export interface RowTaskOptions {
+/** Options of {@linkcode toTask}. */
+export interface ToTaskOptions {
   /** Location of the row, for error messages. */
   location: string;
   /** Id of the task, if the row has none. */
@@ -30,19 +30,21 @@ const SHAPES: readonly RowShape[] = [gsm8kShape, ifevalShape, humanevalShape, mb
  *
  * @throws {SyntaxError} if the row does not describe a task; the message has its location.
  */
-export function rowTask(value: unknown, options: RowTaskOptions): Task {
+export function toTask(value: unknown, options: ToTaskOptions): Task {
   const { location, id, dataKey } = options;
   return { id, ...taskOf(requireRow(value, location), location, dataKey) };
 }
 
 /** Returns the known format of a row; `undefined` if it has none. */
-export function knownShape(row: Row, dataKey?: string): RowShape | undefined {
-  return SHAPES.find(({ fits, queryKey }) => fits(row) && (dataKey === undefined || dataKey === queryKey));
+export function findRowShape(row: Row, dataKey?: string): RowShape | undefined {
+  return SHAPES.find(({ matches: fits, queryKey }) =>
+    fits(row) && (dataKey === undefined || dataKey === queryKey)
+  );
 }
 
 function taskOf(row: Row, location: string, dataKey?: string): RowTask {
-  const shape = knownShape(row, dataKey);
+  const shape = findRowShape(row, dataKey);
   if (shape !== undefined) return shape.task(row, location);
-  if (isOwnRow(row) && (dataKey ?? "query") === "query") return ownTask(row, location);
-  return anyTask(row, { location, dataKey: dataKey ?? "query" });
+  if (isNativeRow(row) && (dataKey ?? "query") === "query") return nativeTask(row, location);
+  return genericTask(row, { location, dataKey: dataKey ?? "query" });
 }

@@ -1,7 +1,7 @@
 import { seededRandom } from "../seeded_random.ts";
 
-/** Options of {@linkcode shuffled}. */
-export interface ShuffledOptions {
+/** Options of {@linkcode shuffleRows}. */
+export interface ShuffleOptions {
   seed: number;
 }
 
@@ -13,9 +13,9 @@ const BUFFER_SIZE = 10_000;
  * likely. For more, items are drawn from a buffer of 10,000, so that memory use stays constant; an item then
  * comes at most 10,000 positions early.
  */
-export async function* shuffled<Item extends object>(
+export async function* shuffleRows<Item extends object>(
   items: AsyncIterable<Item>,
-  options: ShuffledOptions,
+  options: ShuffleOptions,
 ): AsyncGenerator<Item> {
   const random = seededRandom(options.seed);
   const buffer: Item[] = [];

@@ -1,4 +1,4 @@
-import { filePieces } from "./file_pieces.ts";
+import { readFileChunks } from "./file_pieces.ts";
 
 /**
  * Reads the text of a file in chunks, without a byte order mark.
@@ -6,7 +6,7 @@ import { filePieces } from "./file_pieces.ts";
  * @param location Returns the current location of the reader, for error messages.
  * @throws {SyntaxError} if the file is not UTF-8.
  */
-export async function* textPieces(path: string, location: () => string): AsyncGenerator<string> {
+export async function* readTextChunks(path: string, location: () => string): AsyncGenerator<string> {
   const decoder = new TextDecoder("utf-8", { fatal: true });
   const decode = (bytes?: Uint8Array<ArrayBuffer>) => {
     try {
@@ -18,6 +18,6 @@ export async function* textPieces(path: string, location: () => string): AsyncGe
       );
     }
   };
-  for await (const chunk of filePieces(path)) yield decode(chunk);
+  for await (const chunk of readFileChunks(path)) yield decode(chunk);
   yield decode();
 }

@@ -4,7 +4,7 @@ import { RawRow } from "./raw_row.ts";
 export type Rows = Iterable<unknown> | AsyncIterable<unknown>;
 
 /** Yields the rows of a data loader and splits its batches. An invalid row throws when its value is read. */
-export async function* unboundRows(items: Rows): AsyncGenerator<RawRow> {
+export async function* splitBatches(items: Rows): AsyncGenerator<RawRow> {
   let number = 0;
   for await (const item of items) {
     if (item instanceof RawRow) yield item;

@@ -8,7 +8,7 @@ export type BatchShape = readonly number[];
  *
  * @throws {RangeError} if the shape has no axis, or an axis is not a whole number >= 1.
  */
-export function batchShape(
+export function toBatchShape(
   batchSize: number | readonly number[] | null | undefined,
   owner: string,
 ): BatchShape {

@@ -1,4 +1,4 @@
-import { crossBoundary } from "../boundary.ts";
+import { attributeErrors } from "../boundary.ts";
 import type { TaskSource } from "../datasets/task_source.ts";
 import { ArgumentTypeError, DatasetError } from "../errors.ts";
 import { History } from "../history.ts";
@@ -20,7 +20,7 @@ export type BatchTasks = BatchTask | readonly BatchTask[];
  * @throws {TypeError} if `tasks` is null or undefined.
  * @throws {RangeError} if `tasks` is a list whose length is not the size of the batch.
  */
-export function taskTaker(
+export function createTaskGetter(
   tasks: BatchTasks | TaskSource,
   shape: BatchShape,
   signal: AbortSignal | undefined,
@@ -30,7 +30,7 @@ export function taskTaker(
   }
   if (isSource(tasks)) {
     const options = { error: DatasetError, failure: "Cannot take task", signal };
-    return (index) => crossBoundary(() => tasks.take(index), options);
+    return (index) => attributeErrors(() => tasks.take(index), options);
   }
   if (!isList(tasks)) return (index) => taskOf(tasks, index);
   requireSize(tasks, { shape, name: "tasks" });

@@ -4,8 +4,8 @@ import type { Message } from "../message.ts";
 import type { Task } from "../task.ts";
 import { type ChatMode, historyMode, textMode, tokensMode } from "./chat_modes.ts";
 import type { Action, Env, Observation, Step } from "./env.ts";
-import { fullHistory } from "./full_history.ts";
-import { queryMessages } from "./query_messages.ts";
+import { historyAfter } from "./full_history.ts";
+import { messagesOfQuery } from "./query_messages.ts";
 
 /** Options of {@linkcode ChatEnv}. */
 export interface ChatEnvOptions extends ChatFormatOptions {
@@ -85,7 +85,7 @@ export class ChatEnv implements Env {
   async reset(task: Task): Promise<Observation> {
     if (this.#disposed) throw new Error("Cannot reset env as it is disposed");
     const { systemPrompt, systemRole = "system", userRole = "user", dataKey = "query" } = this.#options;
-    const query = queryMessages(task, { dataKey, userRole });
+    const query = messagesOfQuery(task, { dataKey, userRole });
     const prompt = systemPrompt === undefined ? query : prependMessage(query, systemRole, systemPrompt);
     return this.#observation = { task, history: { prompt }, ...this.#mode.start(prompt) };
   }
@@ -97,7 +97,7 @@ export class ChatEnv implements Env {
     const { task, history } = this.#observation;
     const { view, response } = this.#mode.next(this.#observation, action);
     const prompt = response === undefined || action.history !== undefined
-      ? fullHistory(history.prompt, action)
+      ? historyAfter(history.prompt, action)
       : history.prompt.append(this.#replyOf(response));
     this.#observation = { task, history: { prompt }, ...view };
     return { ...this.#observation, reward: null, terminated: false, truncated: false, toolResults: [] };

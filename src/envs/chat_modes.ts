@@ -1,17 +1,17 @@
 import { ArgumentTypeError } from "../errors.ts";
 import type { ChatFormat } from "../chat/chat_format.ts";
-import { requireIds } from "../chat/require_ids.ts";
+import { requireTokenIds } from "../chat/require_ids.ts";
 import type { Tokenizer } from "../chat/tokenizer.ts";
 import type { History } from "../history.ts";
 import { messageText } from "../message.ts";
 import type { Action, Observation } from "./env.ts";
-import { fullHistory } from "./full_history.ts";
+import { historyAfter } from "./full_history.ts";
 
 /** Prompt of an observation in addition to the history: none, as text, or as tokens. */
 export type ChatView = Pick<Observation, "text" | "tokens">;
 
 /** Result of {@linkcode ChatMode.next}. */
-export interface Continuation {
+export interface ModeStep {
   readonly view: ChatView;
   /** Response as text, with the token that ends its turn. Left out in history mode. */
   readonly response?: string;
@@ -21,7 +21,7 @@ export interface Continuation {
 export interface ChatMode {
   start(prompt: History): ChatView;
   /** @throws {TypeError} if the action has no response, or changes the prompt. */
-  next(before: Observation, action: Action): Continuation;
+  next(before: Observation, action: Action): ModeStep;
 }
 
 /** Messages only. */
@@ -56,11 +56,11 @@ export function tokensMode(format: ChatFormat, tokenizer: Tokenizer): ChatMode {
       const { full, response } = action.tokens ?? {};
       if (full === undefined) {
         const ids = response ?? tokenizer.encode(responseInHistory("tokens", before, action));
-        requireIds(ids, tokenizer, "tokens.response");
+        requireTokenIds(ids, tokenizer, "tokens.response");
         return { view: { tokens: { prompt: prompt.concat(ids) } }, response: tokenizer.decode(ids) };
       }
       if (prompt.some((id, at) => id !== full[at])) throw changedPrompt("tokens.full");
-      requireIds(full, tokenizer, "tokens.full");
+      requireTokenIds(full, tokenizer, "tokens.full");
       return { view: { tokens: { prompt: full } }, response: tokenizer.decode(full.slice(prompt.length)) };
     },
   };
@@ -75,7 +75,7 @@ function responseInHistory(mode: "text" | "tokens", before: Observation, action:
     );
   }
   const { prompt } = before.history;
-  return [...fullHistory(prompt, action).slice(prompt.length)].map(messageText).join("");
+  return [...historyAfter(prompt, action).slice(prompt.length)].map(messageText).join("");
 }
 
 function changedPrompt(key: string): TypeError {

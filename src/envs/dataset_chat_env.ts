@@ -1,15 +1,15 @@
-import type { CollatedOptions } from "../datasets/collated.ts";
+import type { CollateOptions } from "../datasets/collated.ts";
 import { DataLoadingPrimer } from "../datasets/data_loading_primer.ts";
 import type { DatasetFilesOptions } from "../datasets/dataset_files.ts";
 import { readRows, type RowSource } from "../datasets/read_rows.ts";
-import { shuffled } from "../datasets/shuffled.ts";
+import { shuffleRows } from "../datasets/shuffled.ts";
 import type { Rows } from "../datasets/unbound_rows.ts";
-import { derivedSeed, freshSeed } from "../seeded_random.ts";
-import { type BatchShape, batchShape } from "./batch_shape.ts";
+import { deriveSeed, randomSeed } from "../seeded_random.ts";
+import { type BatchShape, toBatchShape } from "./batch_shape.ts";
 import { ChatEnv, type ChatEnvOptions } from "./chat_env.ts";
 import type { Action, Env, Observation } from "./env.ts";
 import {
-  type SteppedAndReset,
+  type StepAndMaybeResetResult,
   VectorEnv,
   type VectorResetOptions,
   type VectorStepOptions,
@@ -17,7 +17,7 @@ import {
 import type { ResetOutcome, StepOutcome } from "./vector_outcome.ts";
 
 /** Options of {@linkcode DatasetChatEnv} that do not concern the dataset. */
-export interface DatasetBatchOptions extends ChatEnvOptions, CollatedOptions {
+export interface DatasetBatchOptions extends ChatEnvOptions, CollateOptions {
   /**
    * Number of episodes of each task, one after the other.
    *
@@ -120,7 +120,7 @@ export class DatasetChatEnv implements AsyncDisposable {
     });
     this.#env = new VectorEnv({
       makeEnv: (index) => makeEnv?.(index, chatOptions) ?? new ChatEnv(chatOptions),
-      batchSize: groupRepeats ? repeatShape(batchShape(numEnvs, new.target.name), repeats) : numEnvs,
+      batchSize: groupRepeats ? repeatShape(toBatchShape(numEnvs, new.target.name), repeats) : numEnvs,
     });
     this.batchSize = this.#env.batchSize;
     this.size = this.#env.size;
@@ -157,7 +157,7 @@ export class DatasetChatEnv implements AsyncDisposable {
   stepAndMaybeReset(
     actions: readonly (Action | null)[],
     options: VectorStepOptions = {},
-  ): Promise<SteppedAndReset> {
+  ): Promise<StepAndMaybeResetResult> {
     return this.#env.stepAndMaybeReset(actions, { ...options, tasks: this.#primer });
   }
 
@@ -179,10 +179,10 @@ function rowsOfPasses(
   options: Pick<DatasetChatEnvOptions, "dataset" | "shuffle" | "name" | "split" | "seed">,
 ): (pass: number) => Rows {
   const { dataset, shuffle = true, name, split } = options;
-  const seed = options.seed ?? freshSeed();
+  const seed = options.seed ?? randomSeed();
   return (pass) => {
     const rows = readRows(dataset, { name, split, pass });
-    return shuffle ? shuffled(rows, { seed: derivedSeed(seed, pass) }) : rows;
+    return shuffle ? shuffleRows(rows, { seed: deriveSeed(seed, pass) }) : rows;
   };
 }
 

@@ -7,7 +7,7 @@ import type { Action } from "./env.ts";
  *
  * @throws {TypeError} if the action has neither.
  */
-export function fullHistory(prompt: History, action: Action): History {
+export function historyAfter(prompt: History, action: Action): History {
   const { full, response } = action.history ?? {};
   if (full !== undefined) return full;
   if (response !== undefined && response.length > 0) return prompt.extend(response);

@@ -3,7 +3,7 @@ import { History } from "../history.ts";
 import type { Message } from "../message.ts";
 import type { Task } from "../task.ts";
 
-/** Options of {@linkcode queryMessages}. */
+/** Options of {@linkcode messagesOfQuery}. */
 export interface QueryMessagesOptions {
   /** Key of the query: `query`, or a key of the task's `fields`. */
   dataKey: string;
@@ -16,7 +16,7 @@ export interface QueryMessagesOptions {
  *
  * @throws {TypeError} if the query is missing, empty, or neither text nor messages.
  */
-export function queryMessages(task: Task, options: QueryMessagesOptions): History {
+export function messagesOfQuery(task: Task, options: QueryMessagesOptions): History {
   const { dataKey, userRole } = options;
   const query = queryOf(task, dataKey);
   const prefix = `Cannot reset env as '${dataKey}' of task '${task.id}'`;

@@ -1,7 +1,7 @@
 import type { Message } from "../message.ts";
 import type { ToolSpec } from "../tool_spec.ts";
-import { newReply } from "../tools/new_reply.ts";
-import type { AnsweredCalls } from "../tools/tool_caller.ts";
+import { latestReply } from "../tools/new_reply.ts";
+import type { CallResponses } from "../tools/tool_caller.ts";
 import type { Action, Observation, Step } from "./env.ts";
 
 /** Returns the observation with these tools added after the tools that it already has. */
@@ -12,7 +12,7 @@ export function offerTools<T extends Observation>(observation: T, specs: readonl
 }
 
 /** Returns the names of the offered tools, without these. */
-export function offeredByOthers(
+export function otherToolNames(
   observation: Observation | undefined,
   specs: readonly ToolSpec[],
 ): ReadonlySet<string> {
@@ -21,21 +21,21 @@ export function offeredByOthers(
 }
 
 /** Returns the assistant's message of a step; `undefined` if the env skipped the step. */
-export function stepReply(
+export function replyOfStep(
   step: Step,
   { observation, action }: { readonly observation?: Observation; readonly action?: Action },
 ): Message | undefined {
   if (action?.skip) return undefined;
   const history = action?.history?.full ?? step.history.prompt;
-  return newReply(history, observation?.history.prompt.length ?? Infinity);
+  return latestReply(history, observation?.history.prompt.length ?? Infinity);
 }
 
 /** Returns the step with the tool messages appended. */
-export function answeredStep(step: Step, answered: AnsweredCalls): Step {
+export function appendToolMessages(step: Step, answered: CallResponses): Step {
   return {
     ...step,
     history: { prompt: step.history.prompt.extend(answered.messages) },
-    terminated: step.terminated || answered.ended,
+    terminated: step.terminated || answered.endsEpisode,
     toolResults: [...step.toolResults, ...answered.toolResults],
   };
 }

@@ -1,4 +1,4 @@
-import { crossBoundary } from "../boundary.ts";
+import { attributeErrors } from "../boundary.ts";
 import { ArgumentRangeError, ArgumentTypeError, ParserError } from "../errors.ts";
 import { History } from "../history.ts";
 import type { Message } from "../message.ts";
@@ -7,8 +7,8 @@ import type { ToolSpec } from "../tool_spec.ts";
 import type { ParsedMessage, ToolCallParser } from "../tools/tool_call_parser.ts";
 import type { ToolResult } from "../tools/tool_result.ts";
 import type { Action, Env, Observation, ResetOptions, Step, StepOptions } from "./env.ts";
-import { fullHistory } from "./full_history.ts";
-import { chosenAction, otherCalls } from "./tool_user_action.ts";
+import { historyAfter } from "./full_history.ts";
+import { chooseAction, recordOtherCalls } from "./tool_user_action.ts";
 import { RESPOND, type ToolUserAction, type ToolUserEnv, type ToolUserStep } from "./tool_user_env.ts";
 
 /** Options of {@linkcode ToolUserChat}. */
@@ -62,7 +62,7 @@ export class ToolUserChat implements Env {
     if (before === undefined) {
       throw new Error("Cannot step as no episode is running: call reset() first");
     }
-    const history = fullHistory(before.history.prompt, action);
+    const history = historyAfter(before.history.prompt, action);
     const reply = history.last;
     if (reply?.role !== "assistant") {
       throw new ArgumentTypeError(
@@ -71,7 +71,7 @@ export class ToolUserChat implements Env {
     }
     const parsed = await this.#parse(reply);
     const names = new Set(this.#tools.map(({ name }) => name));
-    const chosen = chosenAction(parsed, reply, names);
+    const chosen = chooseAction(parsed, reply, names);
     const startMs = performance.now();
     const step = await this.#env.step(chosen.action, options);
     const durationMs = performance.now() - startMs;
@@ -88,7 +88,7 @@ export class ToolUserChat implements Env {
       ...(rewardParts && { rewardParts }),
       terminated: done,
       truncated: false,
-      toolResults: [...executed, ...otherCalls(parsed, chosen.call, names)],
+      toolResults: [...executed, ...recordOtherCalls(parsed, chosen.call, names)],
     };
   }
 
@@ -97,7 +97,7 @@ export class ToolUserChat implements Env {
   }
 
   async #parse(reply: Message): Promise<ParsedMessage> {
-    return await crossBoundary(() => this.#parser.parse(reply), {
+    return await attributeErrors(() => this.#parser.parse(reply), {
       error: ParserError,
       failure: "Cannot parse the tool calls of a reply",
     });

@@ -1,5 +1,5 @@
-import { type EpisodeFailure, episodeFailure } from "../episode_failure.ts";
-import { derivedSeed } from "../seeded_random.ts";
+import { type EpisodeFailure, toEpisodeFailure } from "../episode_failure.ts";
+import { deriveSeed } from "../seeded_random.ts";
 import type { Task } from "../task.ts";
 import type { Action, Env, Observation, ResetOptions, StepOptions } from "./env.ts";
 import type { ResetOutcome, StepOutcome } from "./vector_outcome.ts";
@@ -27,7 +27,7 @@ export class VectorElement implements AsyncDisposable {
   }
 
   /** Outcome of the last reset or step: its observation, or its failure. */
-  get stand(): ResetOutcome {
+  get outcome(): ResetOutcome {
     return this.#outcome;
   }
 
@@ -84,18 +84,18 @@ export class VectorElement implements AsyncDisposable {
   #nextSeed(seed: number | undefined): number | undefined {
     this.#episode = seed === undefined ? this.#episode + 1 : 0;
     this.#seed = seed ?? this.#seed;
-    return this.#seed === undefined ? undefined : derivedSeed(this.#seed, this.#index, this.#episode);
+    return this.#seed === undefined ? undefined : deriveSeed(this.#seed, this.#index, this.#episode);
   }
 
   #fail(cause: unknown, signal: AbortSignal | undefined): { error: EpisodeFailure } {
-    const failed = { error: episodeFailure(cause) };
+    const failed = { error: toEpisodeFailure(cause) };
     this.#outcome = failed;
     if (signal?.aborted) throw cause;
     return failed;
   }
 
   #notRunning(action: string): EpisodeFailure {
-    return episodeFailure(
+    return toEpisodeFailure(
       new Error(`Cannot ${action} element ${this.#index} as it has no running episode: reset it first`),
     );
   }

@@ -1,6 +1,6 @@
 import type { TaskSource } from "../datasets/task_source.ts";
-import { type BatchShape, batchShape, requireSize, sizeOf } from "./batch_shape.ts";
-import { type BatchTasks, taskTaker } from "./batch_tasks.ts";
+import { type BatchShape, requireSize, sizeOf, toBatchShape } from "./batch_shape.ts";
+import { type BatchTasks, createTaskGetter } from "./batch_tasks.ts";
 import type { Action, Env, Observation, ResetOptions, StepOptions } from "./env.ts";
 import { VectorElement } from "./vector_element.ts";
 import type { ResetOutcome, StepOutcome } from "./vector_outcome.ts";
@@ -40,7 +40,7 @@ export interface StepAndMaybeResetOptions extends VectorStepOptions {
 }
 
 /** Result of {@linkcode VectorEnv.stepAndMaybeReset}. */
-export interface SteppedAndReset {
+export interface StepAndMaybeResetResult {
   /** Result of {@linkcode VectorEnv.step}. */
   readonly steps: readonly (StepOutcome | null)[];
   /** State of each element: after its step, or at the start of its next episode. */
@@ -75,7 +75,7 @@ export class VectorEnv implements AsyncDisposable {
   /** @throws {RangeError} if the batch has no axis, or an axis has no elements. */
   constructor(options: VectorEnvOptions) {
     const { makeEnv, batchSize } = options;
-    this.batchSize = batchShape(batchSize, new.target.name);
+    this.batchSize = toBatchShape(batchSize, new.target.name);
     this.size = sizeOf(this.batchSize);
     this.#elements = Array.from({ length: this.size }, (_, index) => new VectorElement(index, makeEnv));
   }
@@ -95,9 +95,9 @@ export class VectorEnv implements AsyncDisposable {
   async reset(tasks: BatchTasks | TaskSource, options: VectorResetOptions = {}): Promise<ResetOutcome[]> {
     this.#throwIfDisposed("reset");
     const { seed, signal } = options;
-    const take = taskTaker(tasks, this.batchSize, signal);
+    const take = createTaskGetter(tasks, this.batchSize, signal);
     await this.#each(options, (element, index) => element.reset(() => take(index), { seed, signal }));
-    return this.#elements.map(({ stand }) => stand);
+    return this.#elements.map(({ outcome: stand }) => stand);
   }
 
   /**
@@ -126,12 +126,12 @@ export class VectorEnv implements AsyncDisposable {
   async stepAndMaybeReset(
     actions: readonly (Action | null)[],
     options: StepAndMaybeResetOptions,
-  ): Promise<SteppedAndReset> {
+  ): Promise<StepAndMaybeResetResult> {
     const { tasks, signal } = options;
-    taskTaker(tasks, this.batchSize, signal); // throws on invalid tasks before anything starts
+    createTaskGetter(tasks, this.batchSize, signal); // throws on invalid tasks before anything starts
     const steps = await this.step(actions, options);
     const mask = this.#elements.map((element, index) => {
-      const hasEnded = steps[index] !== null || element.stand.error !== undefined;
+      const hasEnded = steps[index] !== null || element.outcome.error !== undefined;
       return (options.mask?.[index] ?? true) && element.observation === null && hasEnded;
     });
     return { steps, next: await this.reset(tasks, { mask, signal }) };

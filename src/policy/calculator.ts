@@ -2,7 +2,7 @@ import type { History } from "../history.ts";
 import { messageText } from "../message.ts";
 import { calculationOf } from "./calculation.ts";
 import type { Policy } from "./policy.ts";
-import { assistantTurns } from "./turns.ts";
+import { countAssistantTurns } from "./turns.ts";
 
 /**
  * Creates a policy that computes a task's `reference` solution in Python over two turns and answers with the
@@ -16,7 +16,7 @@ export function calculatorPolicy(): Policy {
     async reply(history, { task }) {
       const calculation = calculationOf(task.reference ?? "");
       if (calculation === null) return "I find nothing to calculate here.";
-      const program = calculation.programs[assistantTurns(history)];
+      const program = calculation.programs[countAssistantTurns(history)];
       return program === undefined ? answerOf(history) : `\`\`\`python\n${program}\n\`\`\``;
     },
   };

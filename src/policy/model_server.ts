@@ -118,7 +118,7 @@ export class ModelServer {
   }
 
   /** Creates the error of a JSON response with unexpected content. */
-  badAnswer(reason: string): PolicyError {
+  badResponseError(reason: string): PolicyError {
     return this.#error({ fault: "bad_answer", reason }, 1);
   }
 

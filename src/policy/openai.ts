@@ -1,11 +1,11 @@
 import type { History } from "../history.ts";
 import { serverUrl } from "../http/request.ts";
-import { openaiTool } from "../tool_spec.ts";
+import { toOpenaiTool } from "../tool_spec.ts";
 import { ModelServer, type ModelServerOptions } from "./model_server.ts";
-import { openaiMessages } from "./openai_messages.ts";
-import { openaiReply } from "./openai_reply.ts";
+import { toOpenaiMessages } from "./openai_messages.ts";
+import { parseOpenaiReply } from "./openai_reply.ts";
 import type { Policy, Reply, ReplyContext } from "./policy.ts";
-import { assistantTurns } from "./turns.ts";
+import { countAssistantTurns } from "./turns.ts";
 
 /** Options of {@linkcode openaiPolicy}. */
 export interface OpenaiPolicyOptions extends ModelServerOptions {
@@ -59,10 +59,10 @@ export function openaiPolicy(options: OpenaiPolicyOptions): Policy {
     async reply(history, context): Promise<Reply> {
       const response = await server.post(requestOf(history, context, options), { signal: context.signal });
       try {
-        return openaiReply(response, assistantTurns(history) + 1);
+        return parseOpenaiReply(response, countAssistantTurns(history) + 1);
       } catch (error) {
         if (!(error instanceof TypeError)) throw error;
-        throw server.badAnswer(`must answer with a chat completion: ${error.message}`);
+        throw server.badResponseError(`must answer with a chat completion: ${error.message}`);
       }
     },
   };
@@ -73,8 +73,8 @@ function requestOf(history: History, context: ReplyContext, options: OpenaiPolic
   const { model, temperature, maxTokens, body } = options;
   return {
     model,
-    messages: openaiMessages(history),
-    ...(tools.length > 0 && { tools: tools.map(openaiTool) }),
+    messages: toOpenaiMessages(history),
+    ...(tools.length > 0 && { tools: tools.map(toOpenaiTool) }),
     ...(temperature !== undefined && { temperature }),
     ...(maxTokens !== undefined && { max_tokens: maxTokens }),
     ...(seed !== undefined && { seed }),

@@ -23,7 +23,7 @@ const NO_RESULT = "(no result)";
  * becomes a `tool` message if it answers a call (by id, or else in order). Other tool results become `user`
  * messages; several in a row are joined to one.
  */
-export function openaiMessages(history: History): OpenaiMessage[] {
+export function toOpenaiMessages(history: History): OpenaiMessage[] {
   const conversation = new Conversation();
   for (const message of history) conversation.add(message);
   return conversation.messages;

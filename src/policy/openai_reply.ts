@@ -40,7 +40,7 @@ type Choice = z.output<typeof choiceSchema>;
  *
  * @throws {TypeError} if it is not a chat completion; the message contains only the issues.
  */
-export function openaiReply(response: unknown, turn: number): Reply {
+export function parseOpenaiReply(response: unknown, turn: number): Reply {
   const parsed = responseSchema.safeParse(response);
   if (!parsed.success) {
     throw new TypeError(

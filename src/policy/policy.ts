@@ -1,12 +1,12 @@
 import type { History } from "../history.ts";
 import type { Message } from "../message.ts";
-import type { OpenTask } from "../task.ts";
+import type { PublicTask } from "../task.ts";
 import type { ToolSpec } from "../tool_spec.ts";
 
 /** The context of a reply: what a policy gets besides the conversation. */
 export interface ReplyContext {
   /** The task, without its answer. */
-  readonly task: OpenTask;
+  readonly task: PublicTask;
   /** Tools that the policy may call. */
   readonly tools?: readonly ToolSpec[] | undefined;
   /** The prompt as text, if the env provides it. */
@@ -53,6 +53,6 @@ export interface Policy {
 }
 
 /** Converts a reply to the object form. */
-export function wholeReply(reply: Reply | string): Reply {
+export function toReply(reply: Reply | string): Reply {
   return typeof reply === "string" ? { message: { role: "assistant", content: reply } } : reply;
 }

@@ -2,16 +2,19 @@ import { PolicyError } from "../errors.ts";
 import type { History } from "../history.ts";
 import type { Message } from "../message.ts";
 import type { Policy, Reply, ReplyContext } from "./policy.ts";
-import { assistantTurns } from "./turns.ts";
+import { countAssistantTurns } from "./turns.ts";
 
 /** A fixed reply: a text, or a message with tool calls. */
 export type ScriptedReply = string | Message;
 
 /** A function that returns the replies of a task, one per turn; `undefined` if there are none. */
-export type FindReplies = (task: ReplyContext["task"]) => readonly ScriptedReply[] | undefined;
+export type RepliesOfTask = (task: ReplyContext["task"]) => readonly ScriptedReply[] | undefined;
 
 /** A function that replies to a conversation. */
-export type Script = (history: History, context: ReplyContext) => Reply | string | Promise<Reply | string>;
+export type ScriptFunction = (
+  history: History,
+  context: ReplyContext,
+) => Reply | string | Promise<Reply | string>;
 
 /** Options of {@linkcode scriptedPolicy}. */
 export interface ScriptedPolicyOptions {
@@ -20,9 +23,9 @@ export interface ScriptedPolicyOptions {
    *
    * @default the task's `replies`
    */
-  replies?: FindReplies | undefined;
+  replies?: RepliesOfTask | undefined;
   /** Computes each reply; overrides `replies`. */
-  script?: Script | undefined;
+  script?: ScriptFunction | undefined;
 }
 
 /**
@@ -43,10 +46,10 @@ export function scriptedPolicy(options: ScriptedPolicyOptions = {}): Policy {
   return { name: "scripted", reply: async (history, context) => await script(history, context) };
 }
 
-function turnByTurn(find: FindReplies): Script {
+function turnByTurn(find: RepliesOfTask): ScriptFunction {
   return (history, { task }) => {
     const replies = find(task) ?? [];
-    const turn = assistantTurns(history);
+    const turn = countAssistantTurns(history);
     const reply = replies[turn];
     if (reply === undefined) {
       throw new PolicyError(

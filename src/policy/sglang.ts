@@ -3,7 +3,7 @@ import { postJson, serverUrl } from "../http/request.ts";
 import type { ToolSpec } from "../tool_spec.ts";
 import { ModelServer, type ModelServerOptions } from "./model_server.ts";
 import type { Policy, Reply, ReplyContext } from "./policy.ts";
-import { sglangReply } from "./sglang_reply.ts";
+import { parseSglangReply } from "./sglang_reply.ts";
 
 /** Options of {@linkcode sglangPolicy}. */
 export interface SglangPolicyOptions extends Omit<ModelServerOptions, "retryOn"> {
@@ -81,10 +81,10 @@ export function sglangPolicy(options: SglangPolicyOptions): Policy {
       };
       const response = await postCancellable(server, { endpoint, request, signal, options });
       try {
-        return sglangReply(response, { endOfTurn });
+        return parseSglangReply(response, { endOfTurn });
       } catch (error) {
         if (!(error instanceof TypeError)) throw error;
-        throw server.badAnswer(`must answer as /generate does: ${error.message}`);
+        throw server.badResponseError(`must answer as /generate does: ${error.message}`);
       }
     },
   };

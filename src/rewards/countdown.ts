@@ -1,8 +1,8 @@
 import { type Arithmetic, parseArithmetic } from "../policy/arithmetic.ts";
-import { finalReply } from "./final_reply.ts";
+import { finalReplyOf } from "./final_reply.ts";
 import type { Grader } from "./grader.ts";
-import { ladder, type LadderOptions } from "./ladder.ts";
-import { taggedReply } from "./tagged_reply.ts";
+import { tieredScore, type TieredScoreOptions } from "./ladder.ts";
+import { parseTaggedReply } from "./tagged_reply.ts";
 
 /** A puzzle: the numbers to use and the target to reach. */
 interface Puzzle {
@@ -29,14 +29,14 @@ const TRUTH = /^\s*target\s*=\s*(-?\d+)\s*,\s*numbers\s*=\s*\[?\s*(-?\d+(?:\s*,\
  *
  * @throws {RangeError} when a reward is not a finite number.
  */
-export function countdown(options: LadderOptions = {}): Grader {
-  const scoreOf = ladder(options);
+export function countdown(options: TieredScoreOptions = {}): Grader {
+  const scoreOf = tieredScore(options);
   return {
     name: "countdown",
     grade({ task, history }) {
       if (task.answer === undefined) return null;
       const puzzle = parsePuzzle(task.answer);
-      const { thoughts, answers: [answer] } = taggedReply(finalReply(history));
+      const { thoughts, answers: [answer] } = parseTaggedReply(finalReplyOf(history));
       return scoreOf({
         right: answer !== undefined && solves(answer, puzzle),
         hasAnswer: answer !== undefined && answer.trim() !== "",

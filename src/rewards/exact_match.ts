@@ -1,6 +1,6 @@
-import { finalReply } from "./final_reply.ts";
+import { finalReplyOf } from "./final_reply.ts";
 import type { Grader } from "./grader.ts";
-import { taggedReply } from "./tagged_reply.ts";
+import { parseTaggedReply } from "./tagged_reply.ts";
 
 /**
  * Returns a grader that scores 1 if the final reply equals the task's answer, else 0; `null` if the task has
@@ -14,7 +14,7 @@ export function exactMatch(): Grader {
     name: "exact_match",
     grade({ task, history }) {
       if (task.answer === undefined) return null;
-      const { answers: [answer], spoken } = taggedReply(finalReply(history));
+      const { answers: [answer], visibleText: spoken } = parseTaggedReply(finalReplyOf(history));
       return normalize(answer ?? spoken) === normalize(task.answer) ? 1 : 0;
     },
   };

@@ -36,7 +36,7 @@ export interface Grader {
  *
  * @throws {RangeError} when the score is not a finite number.
  */
-export function wholeScore(result: Score | number | null): Score {
+export function toScore(result: Score | number | null): Score {
   const score = typeof result === "number" || result === null ? { score: result } : result;
   if (score.score !== null && !Number.isFinite(score.score)) {
     throw new RangeError(`the score must be a finite number or null: current value is ${score.score}`);

@@ -1,11 +1,11 @@
-import { finalReply } from "./final_reply.ts";
+import { finalReplyOf } from "./final_reply.ts";
 import type { Grader } from "./grader.ts";
-import { ladder, type LadderOptions } from "./ladder.ts";
-import { isSameNumber, numbersIn, statedNumber } from "./plain_number.ts";
-import { taggedReply } from "./tagged_reply.ts";
+import { tieredScore, type TieredScoreOptions } from "./ladder.ts";
+import { findNumbers, findStatedNumber, isEqualNumber } from "./plain_number.ts";
+import { parseTaggedReply } from "./tagged_reply.ts";
 
 /** Options of {@linkcode gsm8k}. */
-export interface Gsm8kOptions extends LadderOptions {
+export interface Gsm8kOptions extends TieredScoreOptions {
   /**
    * How a reply without `<answer>` is graded: by the number after its last `####` or `answer is` (`stated`),
    * or with 0 (`none`).
@@ -44,14 +44,14 @@ export function gsm8k(options: Gsm8kOptions = {}): Grader {
       `Cannot grade GSM8K as 'untagged' must be 'stated' or 'none': current value is '${untagged}'`,
     );
   }
-  const scoreOf = ladder(options);
+  const scoreOf = tieredScore(options);
   return {
     name: "gsm8k",
     grade({ task, history }) {
       const expected = (task.answer ?? "").split("####").at(-1)?.trim() ?? "";
       if (expected === "") return null;
-      const { thoughts, answers: [answer], spoken } = taggedReply(finalReply(history));
-      const answerText = answer ?? (untagged === "stated" ? statedNumber(spoken) : undefined);
+      const { thoughts, answers: [answer], visibleText: spoken } = parseTaggedReply(finalReplyOf(history));
+      const answerText = answer ?? (untagged === "stated" ? findStatedNumber(spoken) : undefined);
       return scoreOf({
         right: answerText !== undefined && isSameAnswer(answerText, expected),
         hasAnswer: answer !== undefined && answer.trim() !== "",
@@ -63,10 +63,10 @@ export function gsm8k(options: Gsm8kOptions = {}): Grader {
 
 function isSameAnswer(answerText: string, expected: string): boolean {
   if (plainAnswer(answerText) === plainAnswer(expected)) return true;
-  const [number, ...others] = numbersIn(answerText);
-  const expectedNumber = numbersIn(expected).at(-1);
+  const [number, ...others] = findNumbers(answerText);
+  const expectedNumber = findNumbers(expected).at(-1);
   if (number === undefined || expectedNumber === undefined || others.length > 0) return false;
-  return isSameNumber(number, expectedNumber);
+  return isEqualNumber(number, expectedNumber);
 }
 
 /** Normalizes an answer as TorchRL does: `$1,234.00` becomes `1234`, `3.14` stays. */

@@ -2,9 +2,9 @@ import { SessionPair } from "../sandbox/isolated/session_pair.ts";
 import type { SessionPool } from "../sandbox/exec.ts";
 import { type GradeContext, type Grader, type Score, unscored } from "./grader.ts";
 import { Candidate } from "./hidden_tests/candidate.ts";
-import { candidateProgram } from "./hidden_tests/candidate_program.ts";
-import { programReply } from "./hidden_tests/program_reply.ts";
-import { type TestProblem, testProblem } from "./hidden_tests/test_problem.ts";
+import { extractProgram } from "./hidden_tests/candidate_program.ts";
+import { findProgramReply } from "./hidden_tests/program_reply.ts";
+import { readTestProblem, type TestProblem } from "./hidden_tests/test_problem.ts";
 import { TestRun } from "./hidden_tests/test_run.ts";
 
 /** Options of {@linkcode hiddenTests}. */
@@ -78,9 +78,9 @@ export function hiddenTests(options: HiddenTestsOptions): Grader {
 
 async function grade(context: GradeContext, pair: SessionPair, timeoutMs: number): Promise<Score> {
   const { task, history, signal } = context;
-  const problem = testProblem(task);
+  const problem = readTestProblem(task);
   if (problem === null) return unscored("the task has no tests");
-  const program = candidateProgram(programReply(history, task, problem.entryPoint), problem);
+  const program = extractProgram(findProgramReply(history, task, problem.entryPoint), problem);
   if (program === "") return scoreOf(0, problem);
   await using leases = new AsyncDisposableStack();
   const { forCallee, forCaller } = await pair.acquire(leases, { signal });
@@ -92,7 +92,7 @@ async function grade(context: GradeContext, pair: SessionPair, timeoutMs: number
   if (candidate.isLost) return scoreOf(0, problem);
   let passed = 0;
   for (const index of problem.tests.keys()) {
-    if (await run.passes(index, candidate)) passed++;
+    if (await run.runTest(index, candidate)) passed++;
     if (candidate.isLost) break;
   }
   if (candidate.calls > 0) return scoreOf(passed, problem);

@@ -1,8 +1,8 @@
-import { finalReply } from "./final_reply.ts";
+import { finalReplyOf } from "./final_reply.ts";
 import { type Grader, type Score, unscored } from "./grader.ts";
-import { instructionChecks } from "./ifeval/instructions.ts";
-import { looseVariants } from "./ifeval/variants.ts";
-import { type TaggedReply, taggedReply } from "./tagged_reply.ts";
+import { makeInstructionChecks } from "./ifeval/instructions.ts";
+import { looseVariantsOf } from "./ifeval/variants.ts";
+import { parseTaggedReply, type TaggedReply } from "./tagged_reply.ts";
 
 /** Weights of the parts of an IFEval score. */
 export interface IfevalOptions {
@@ -60,12 +60,12 @@ export function ifeval(options: IfevalOptions = {}): Grader {
   return {
     name: "ifeval",
     grade({ task, history }) {
-      const checks = instructionChecks(task);
+      const checks = makeInstructionChecks(task);
       if (checks === null) return unscored("the task has no instructions");
-      const reply = taggedReply(finalReply(history));
+      const reply = parseTaggedReply(finalReplyOf(history));
       const response = responseOf(reply);
       requireMaxLength(response, checks.length);
-      const variants = looseVariants(response);
+      const variants = looseVariantsOf(response);
       const strict = checks.map((follows) => response.trim() !== "" && follows(response));
       const loose = checks.map((follows, at) =>
         strict[at] || variants.some((variant) => variant.trim() !== "" && follows(variant))
@@ -90,7 +90,7 @@ function requireMaxLength(response: string, instructions: number): void {
 }
 
 /** Returns the text to check: unchanged if there are no tags. */
-function responseOf({ answers: [answer], thoughts, spoken }: TaggedReply): string {
+function responseOf({ answers: [answer], thoughts, visibleText: spoken }: TaggedReply): string {
   return answer?.trim() ?? (thoughts.length > 0 ? spoken.trim() : spoken);
 }
 

@@ -1,11 +1,11 @@
 import { errorMessage, GraderError } from "../errors.ts";
 import { History } from "../history.ts";
 import { type Message, messageText } from "../message.ts";
-import { type Policy, wholeReply } from "../policy/policy.ts";
+import { type Policy, toReply } from "../policy/policy.ts";
 import type { Task } from "../task.ts";
-import { finalReply } from "./final_reply.ts";
+import { finalReplyOf } from "./final_reply.ts";
 import { type GradeContext, type Grader, type Score, unscored } from "./grader.ts";
-import { taggedReply } from "./tagged_reply.ts";
+import { parseTaggedReply } from "./tagged_reply.ts";
 
 /** Options of {@linkcode judge}. */
 export interface JudgeOptions {
@@ -52,7 +52,7 @@ export function judge(policy: Policy, options: JudgeOptions = {}): Grader {
     name: "judge",
     async grade(context) {
       const { task, history } = context;
-      const { answers: [answer], spoken } = taggedReply(finalReply(history));
+      const { answers: [answer], visibleText: spoken } = parseTaggedReply(finalReplyOf(history));
       const messages = [
         { role: "system", content: instruction(criteria, scale) },
         { role: "user", content: material(task, answer ?? spoken) },
@@ -92,7 +92,7 @@ async function askJudge(
   try {
     const judgeTask = { id: task.id, query: messages };
     return messageText(
-      wholeReply(await policy.reply(History.fromChats(messages), { task: judgeTask, signal })).message,
+      toReply(await policy.reply(History.fromChats(messages), { task: judgeTask, signal })).message,
     );
   } catch (cause) {
     if (signal?.aborted) throw cause;
@@ -103,7 +103,7 @@ async function askJudge(
 
 /** Returns the score in the last line. The judge may mention or quote scores in earlier lines. */
 function scoreIn(response: string, scale: number): Score | number {
-  const lastLine = taggedReply(response).spoken.trimEnd().split("\n").at(-1)?.trim() ?? "";
+  const lastLine = parseTaggedReply(response).visibleText.trimEnd().split("\n").at(-1)?.trim() ?? "";
   const [, points, outOf] = SCORE_LINE.exec(lastLine) ?? [];
   if (points === undefined || (outOf !== undefined && Number(outOf) !== scale)) return withoutScore(lastLine);
   return Number(points) <= scale ? Number(points) / scale : withoutScore(lastLine);

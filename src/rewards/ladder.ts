@@ -1,7 +1,7 @@
 import type { Score } from "./grader.ts";
 
 /** Rewards of the tiers. */
-export interface LadderOptions {
+export interface TieredScoreOptions {
   /**
    * Reward for the right answer.
    * @default 1
@@ -15,7 +15,7 @@ export interface LadderOptions {
 }
 
 /** Facts about a reply that decide its tier. */
-export interface LadderReply {
+export interface TieredReply {
   readonly right: boolean;
   readonly hasAnswer: boolean;
   readonly hasThought: boolean;
@@ -28,7 +28,7 @@ export interface LadderReply {
  *
  * @throws {RangeError} when a reward is not a finite number.
  */
-export function ladder(options: LadderOptions): (reply: LadderReply) => Score {
+export function tieredScore(options: TieredScoreOptions): (reply: TieredReply) => Score {
   const { correctReward = 1, formatReward = 0.1 } = options;
   for (const [name, reward] of Object.entries({ correctReward, formatReward })) {
     if (Number.isFinite(reward)) continue;

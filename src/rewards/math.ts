@@ -1,9 +1,9 @@
-import { finalReply } from "./final_reply.ts";
+import { finalReplyOf } from "./final_reply.ts";
 import type { Grader } from "./grader.ts";
-import { ladder, type LadderOptions } from "./ladder.ts";
-import { hasBox, lastBoxed } from "./math/boxed.ts";
+import { tieredScore, type TieredScoreOptions } from "./ladder.ts";
+import { findLastBoxed, hasBox } from "./math/boxed.ts";
 import { isSameAnswer } from "./math/same_answer.ts";
-import { taggedReply } from "./tagged_reply.ts";
+import { parseTaggedReply } from "./tagged_reply.ts";
 
 /** Maximum length of an answer, in characters. Longer ones are not compared. */
 const MAX_CHARACTERS = 2_000;
@@ -26,17 +26,17 @@ const MAX_CHARACTERS = 2_000;
  *
  * @throws {RangeError} when a reward is not a finite number.
  */
-export function math(options: LadderOptions = {}): Grader {
-  const scoreOf = ladder(options);
+export function math(options: TieredScoreOptions = {}): Grader {
+  const scoreOf = tieredScore(options);
   return {
     name: "math",
     grade({ task, history }) {
       const truth = truthOf(task.answer?.trim() ?? "");
       if (truth === undefined || truth === "") return null;
-      const { thoughts, answers: [answer], spoken } = taggedReply(finalReply(history));
+      const { thoughts, answers: [answer], visibleText: spoken } = parseTaggedReply(finalReplyOf(history));
       const given = answer === undefined
-        ? lastBoxed(spoken) ?? stated(spoken)
-        : lastBoxed(answer) ?? plain(answer);
+        ? findLastBoxed(spoken) ?? stated(spoken)
+        : findLastBoxed(answer) ?? plain(answer);
       return scoreOf({
         right: given !== undefined && given.length <= MAX_CHARACTERS && isSameAnswer(given, truth),
         hasAnswer: answer !== undefined && answer.trim() !== "",
@@ -47,7 +47,7 @@ export function math(options: LadderOptions = {}): Grader {
 }
 
 function truthOf(answer: string): string | undefined {
-  return hasBox(answer) ? lastBoxed(answer) : answer;
+  return hasBox(answer) ? findLastBoxed(answer) : answer;
 }
 
 function stated(text: string): string | undefined {

@@ -1,7 +1,7 @@
-import { finalReply } from "./final_reply.ts";
+import { finalReplyOf } from "./final_reply.ts";
 import type { Grader } from "./grader.ts";
-import { isSameNumber, numbersIn, statedNumber } from "./plain_number.ts";
-import { taggedReply } from "./tagged_reply.ts";
+import { findNumbers, findStatedNumber, isEqualNumber } from "./plain_number.ts";
+import { parseTaggedReply } from "./tagged_reply.ts";
 
 /**
  * Returns a grader that scores 1 if the number in the final reply equals the one in the task's answer, else
@@ -15,11 +15,11 @@ export function numberMatch(): Grader {
   return {
     name: "number_match",
     grade({ task, history }) {
-      const expected = numbersIn(task.answer ?? "").at(-1);
+      const expected = findNumbers(task.answer ?? "").at(-1);
       if (expected === undefined) return null;
-      const { spoken } = taggedReply(finalReply(history));
-      const actual = statedNumber(spoken) ?? numbersIn(spoken).at(-1);
-      return actual !== undefined && isSameNumber(actual, expected) ? 1 : 0;
+      const { visibleText: spoken } = parseTaggedReply(finalReplyOf(history));
+      const actual = findStatedNumber(spoken) ?? findNumbers(spoken).at(-1);
+      return actual !== undefined && isEqualNumber(actual, expected) ? 1 : 0;
     },
   };
 }

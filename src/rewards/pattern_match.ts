@@ -1,6 +1,6 @@
-import { finalReply } from "./final_reply.ts";
+import { finalReplyOf } from "./final_reply.ts";
 import type { Grader } from "./grader.ts";
-import { taggedReply } from "./tagged_reply.ts";
+import { parseTaggedReply } from "./tagged_reply.ts";
 
 /** Options of {@linkcode patternMatch}. */
 export interface PatternMatchOptions {
@@ -25,7 +25,7 @@ export function patternMatch(options: PatternMatchOptions = {}): Grader {
     grade({ task, history }) {
       const wanted = pattern ?? task.answer;
       if (wanted === undefined) return null;
-      const { answers: [answer], spoken } = taggedReply(finalReply(history));
+      const { answers: [answer], visibleText: spoken } = parseTaggedReply(finalReplyOf(history));
       return freshPattern(wanted).test(answer ?? spoken) ? 1 : 0;
     },
   };

@@ -7,7 +7,7 @@ const MAX_ROUNDING = 1e-6;
 const DECIMAL = /^(-?)(\d*)\.?(\d*)(?:e([-+]?\d{1,9}))?$/;
 
 /** Returns the numbers of a text in plain notation: without `$`, `,`, `+` and superfluous zeros. */
-export function numbersIn(text: string): string[] {
+export function findNumbers(text: string): string[] {
   return Array.from(text.matchAll(NUMBER), ([number]) => {
     const plain = number.replace(/[$,+]/g, "").replaceAll("\u2212", "-").toLowerCase();
     const short = plain.replace(/\.0+$/, "").replace(/^(-?)0+(?=\d)/, "$1");
@@ -16,13 +16,13 @@ export function numbersIn(text: string): string[] {
 }
 
 /** Returns the first number after the text's last `####` or `answer is`. */
-export function statedNumber(text: string): string | undefined {
+export function findStatedNumber(text: string): string | undefined {
   const statement = [...text.matchAll(STATEMENT)].at(-1);
-  return statement && numbersIn(text.slice(statement.index + statement[0].length))[0];
+  return statement && findNumbers(text.slice(statement.index + statement[0].length))[0];
 }
 
 /** Returns true if two numbers in plain notation are equal, up to rounding errors. */
-export function isSameNumber(actual: string, expected: string): boolean {
+export function isEqualNumber(actual: string, expected: string): boolean {
   const [first, second] = [decimalOf(actual), decimalOf(expected)];
   if (first !== undefined && first === second) return true;
   const isWhole = /^-?\d+$/;

@@ -1,5 +1,5 @@
 import { errorMessage, GraderError } from "../errors.ts";
-import { type GradeContext, type Grader, type Score, wholeScore } from "./grader.ts";
+import { type GradeContext, type Grader, type Score, toScore } from "./grader.ts";
 
 /** An entry of a {@linkcode rubric}. */
 export interface RubricItem {
@@ -91,7 +91,7 @@ async function partOf(
   context: GradeContext,
 ): Promise<Part> {
   try {
-    return { name, weight, ...wholeScore(await grader.grade(context)) };
+    return { name, weight, ...toScore(await grader.grade(context)) };
   } catch (cause) {
     if (context.signal?.aborted) throw cause;
     const reason = errorMessage(cause);

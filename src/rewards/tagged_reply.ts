@@ -5,7 +5,7 @@ export interface TaggedReply {
   /** Content of each `<answer>…</answer>` outside of thoughts. */
   readonly answers: readonly string[];
   /** Reply without its thoughts. */
-  readonly spoken: string;
+  readonly visibleText: string;
 }
 
 interface Blocks {
@@ -17,12 +17,12 @@ interface Blocks {
  * Splits a reply by its tags. A closing `</think>` without an opening tag ends a thought that began with the
  * reply, as for prompts that end in `<think>`. A `<think>` without a closing tag extends to the end.
  */
-export function taggedReply(reply: string): TaggedReply {
+export function parseTaggedReply(reply: string): TaggedReply {
   const first = reply.indexOf("</think>");
   const opened = first >= 0 && !reply.slice(0, first).includes("<think>") ? `<think>${reply}` : reply;
   const { inside: thoughts, outside } = blocksOf(opened, "think");
   const [spoken = ""] = outside.split("<think>", 1);
-  return { thoughts, spoken, answers: blocksOf(spoken, "answer").inside };
+  return { thoughts, visibleText: spoken, answers: blocksOf(spoken, "answer").inside };
 }
 
 /** Collects the blocks of a tag in linear time, even if many tags are not closed. */

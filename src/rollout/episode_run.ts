@@ -1,17 +1,17 @@
-import { crossBoundary } from "../boundary.ts";
+import { attributeErrors } from "../boundary.ts";
 import type { Action, Env, Observation, Step } from "../envs/env.ts";
 import { ParserError, PolicyError } from "../errors.ts";
 import { History } from "../history.ts";
 import { parseMessage } from "../message.ts";
-import { type Policy, type Reply, wholeReply } from "../policy/policy.ts";
-import { type OpenTask, type Task, withoutAnswer } from "../task.ts";
-import { episodeTokens } from "./episode_tokens.ts";
+import { type Policy, type Reply, toReply } from "../policy/policy.ts";
+import { type PublicTask, type Task, withoutAnswer } from "../task.ts";
+import { tokensOfEpisode } from "./episode_tokens.ts";
 import type { EpisodeWriter } from "./tokens/episode_writer.ts";
-import { emptyTrajectory, toolRecord, type Trajectory } from "./trajectory.ts";
-import { type TurnRecord, turnRecord } from "./turn_record.ts";
+import { emptyTrajectory, toToolRecord, type Trajectory } from "./trajectory.ts";
+import { toTurnRecord, type TurnRecord } from "./turn_record.ts";
 
 /** Options of {@linkcode EpisodeRun}. */
-export interface Game {
+export interface EpisodeSetup {
   readonly policy: Policy;
   readonly task: Task;
   readonly options: {
@@ -28,7 +28,7 @@ export class EpisodeRun {
   readonly #env: Env;
   readonly #policy: Policy;
   readonly #task: Task;
-  readonly #options: Game["options"];
+  readonly #options: EpisodeSetup["options"];
   readonly #writer: EpisodeWriter | undefined;
   readonly #startMs = performance.now();
   readonly #steps: TurnRecord[] = [];
@@ -39,7 +39,7 @@ export class EpisodeRun {
   #ids: readonly number[] | undefined;
   #trajectory: Trajectory;
 
-  constructor(env: Env, { policy, task, options, writer }: Game) {
+  constructor(env: Env, { policy, task, options, writer }: EpisodeSetup) {
     this.#env = env;
     this.#policy = policy;
     this.#task = task;
@@ -73,7 +73,7 @@ export class EpisodeRun {
 
   /** Returns the record of the episode so far. */
   trajectory(): Trajectory {
-    const tokens = this.#writer?.tokens() ?? episodeTokens(this.#ids, this.#steps);
+    const tokens = this.#writer?.tokens() ?? tokensOfEpisode(this.#ids, this.#steps);
     return {
       ...this.#trajectory,
       ...(tokens !== undefined && { tokens }),
@@ -83,14 +83,14 @@ export class EpisodeRun {
     };
   }
 
-  async #requestReply({ history, tools, text, tokens }: Observation, task: OpenTask): Promise<Reply> {
+  async #requestReply({ history, tools, text, tokens }: Observation, task: PublicTask): Promise<Reply> {
     const { seed, signal } = this.#options;
     const prompt = this.#writer?.prompt ?? { text: text?.prompt, ids: tokens?.prompt };
     const context = { task, tools, text: prompt.text, tokens: prompt.ids, seed, signal };
     const start = performance.now();
     try {
-      const reply = await crossBoundary(
-        async () => checkReply(wholeReply(await this.#policy.reply(history.prompt, context))),
+      const reply = await attributeErrors(
+        async () => checkReply(toReply(await this.#policy.reply(history.prompt, context))),
         { error: PolicyError, failure: "Cannot get reply", signal },
       );
       const turn = this.#steps.length + 1;
@@ -99,7 +99,7 @@ export class EpisodeRun {
         policyMs: performance.now() - start,
         promptTokens: this.#writer ? undefined : prompt.ids?.length,
       };
-      this.#steps.push(turnRecord(turnStart, reply));
+      this.#steps.push(toTurnRecord(turnStart, reply));
       if (this.#writer !== undefined) {
         this.#updateLastStep({ tokens: sampledTokens(this.#writer.reply(reply)) });
       }
@@ -159,7 +159,7 @@ export class EpisodeRun {
       ...(step.rewardParts && { rewardParts: { ...rewardParts, ...step.rewardParts } }),
       ...(unscored !== undefined && { unscored }),
       ...(policyVersion !== undefined && { policyVersion }),
-      toolResults: [...toolResults, ...step.toolResults.map((result) => toolRecord(turns, result))],
+      toolResults: [...toolResults, ...step.toolResults.map((result) => toToolRecord(turns, result))],
     };
   }
 

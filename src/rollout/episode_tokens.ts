@@ -24,7 +24,7 @@ export interface EpisodeTokens {
  * Returns `undefined` if a turn has no token ids, and `null` if sampled tokens are no longer at their position: an env
  * that tokenises again gives no tokens for a loss.
  */
-export function episodeTokens(
+export function tokensOfEpisode(
   ids: readonly number[] | undefined,
   steps: readonly TurnRecord[],
 ): EpisodeTokens | null | undefined {

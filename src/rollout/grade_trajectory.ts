@@ -1,7 +1,7 @@
-import { crossBoundary } from "../boundary.ts";
+import { attributeErrors } from "../boundary.ts";
 import { GraderError } from "../errors.ts";
 import { History } from "../history.ts";
-import { type Grader, wholeScore } from "../rewards/grader.ts";
+import { type Grader, toScore } from "../rewards/grader.ts";
 import { type Trajectory, withFailure } from "./trajectory.ts";
 
 /** Options of {@linkcode gradeTrajectory}. */
@@ -25,8 +25,8 @@ export async function gradeTrajectory(
   const { signal } = options;
   const history = History.fromChats(trajectory.messages);
   try {
-    const { score, parts, reason } = await crossBoundary(
-      async () => wholeScore(await grader.grade({ task: trajectory.task, history, signal })),
+    const { score, parts, reason } = await attributeErrors(
+      async () => toScore(await grader.grade({ task: trajectory.task, history, signal })),
       { error: GraderError, failure: `Cannot grade with '${grader.name}'`, signal },
     );
     const graded = { ...played, reward: score, rewardParts: { [grader.name]: score, ...parts } };

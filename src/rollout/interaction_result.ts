@@ -1,6 +1,6 @@
 import type { EpisodeFailure } from "../episode_failure.ts";
 import { type Message, messageText } from "../message.ts";
-import { taskHash } from "../task_hash.ts";
+import { hashTask } from "../task_hash.ts";
 import type { ToolStatus } from "../tools/tool_result.ts";
 import type { Trajectory } from "./trajectory.ts";
 
@@ -95,7 +95,7 @@ export interface InteractionResult {
  *
  * @throws {TypeError} if the trajectory has no tokens.
  */
-export function interactionResult(trajectory: Trajectory): InteractionResult {
+export function toInteractionResult(trajectory: Trajectory): InteractionResult {
   const { tokens, reward, messages, info = {}, rewardParts = {}, error, times } = trajectory;
   const { task, sample, seed, versions: { weights } } = trajectory;
   if (tokens?.promptLength === undefined || tokens.promptText === undefined) {
@@ -121,7 +121,7 @@ export function interactionResult(trajectory: Trajectory): InteractionResult {
     timings: { total_ms: times.totalMs, policy_ms: times.policyMs, env_ms: times.envMs },
     errors: error === undefined ? [] : [error],
     task_id: task.id,
-    task_hash: taskHash(task),
+    task_hash: hashTask(task),
     sample,
     ...(seed !== undefined && { seed }),
     turns: trajectory.steps.map((step) => turnOf(step, ids.length)),

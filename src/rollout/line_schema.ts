@@ -15,7 +15,7 @@ export const chatSchema: z.ZodType<Message[]> = z.array(z.unknown()).transform(
 );
 
 /** Describes the first three issues of an invalid value. */
-export function faultsText({ issues }: z.ZodError): string {
+export function describeIssues({ issues }: z.ZodError): string {
   const faults = issues.map(({ path, message }) =>
     path.length === 0 ? message : `${path.map(String).join(".")}: ${message}`
   );

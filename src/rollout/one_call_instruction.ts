@@ -10,6 +10,6 @@ const ONE_CALL =
   "NEVER confirm execution to the user without seeing confirmation from the tool system.\n";
 
 /** Changes a prompt that allows several calls per reply to allow one. Other prompts stay unchanged. */
-export function oneCallInstruction(prompt: string): string {
+export function limitToOneCall(prompt: string): string {
   return prompt.replaceAll(MANY_CALLS, ONE_CALL);
 }

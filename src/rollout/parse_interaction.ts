@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { formatVersion } from "../format_version.ts";
 import { INTERACTION_FORMAT, type InteractionResult } from "./interaction_result.ts";
-import { chatSchema, faultsText } from "./line_schema.ts";
+import { chatSchema, describeIssues } from "./line_schema.ts";
 
 const count = z.int().min(0);
 const scores = z.record(z.string(), z.number().nullable());
@@ -63,5 +63,5 @@ export function parseInteraction(value: unknown): InteractionResult {
   const parsed = interactionSchema.safeParse(value);
   // Unknown values of newer versions, such as another call status, are accepted: they are displayed, not acted upon.
   if (parsed.success) return parsed.data as unknown as InteractionResult;
-  throw new SyntaxError(faultsText(parsed.error));
+  throw new SyntaxError(describeIssues(parsed.error));
 }

@@ -2,7 +2,7 @@ import { EnvError } from "../errors.ts";
 import type { History } from "../history.ts";
 import type { Message } from "../message.ts";
 import type { Policy, Reply } from "../policy/policy.ts";
-import { wellFormedJson } from "../well_formed_json.ts";
+import { toWellFormedJson } from "../well_formed_json.ts";
 import type { InteractionResult } from "./interaction_result.ts";
 
 /** Options of {@linkcode resumedPolicy}. */
@@ -72,7 +72,7 @@ function requireSameMessages(
 ): void {
   for (const [at, message] of [...history].entries()) {
     const before = saved[at];
-    if (before === undefined || wellFormedJson(before) === wellFormedJson(message)) continue;
+    if (before === undefined || toWellFormedJson(before) === toWellFormedJson(message)) continue;
     onDiffers?.();
     throw new EnvError(
       `Cannot resume episode as the env must respond as before: message ${at} is ${shown(message)}, it was ${

@@ -24,7 +24,7 @@ export interface RolloutOptions {
   maxTurns?: number | undefined;
   /**
    * Writes the episode's tokens, and gives the policy its prompts as text and ids. Without it, the env's own tokens are
-   * used, if any. `interactionResult` converts the trajectory for a trainer.
+   * used, if any. `toInteractionResult` converts the trajectory for a trainer.
    */
   tokens?: TokenOptions | undefined;
   /** Called with the partial trajectory of an aborted episode. */

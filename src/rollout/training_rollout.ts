@@ -7,8 +7,8 @@ import type { Task } from "../task.ts";
 import { qwen25Calls } from "../tools/qwen25_calls.ts";
 import type { ToolCallParser } from "../tools/tool_call_parser.ts";
 import { EpisodeRun } from "./episode_run.ts";
-import { type InteractionResult, interactionResult } from "./interaction_result.ts";
-import { oneCallInstruction } from "./one_call_instruction.ts";
+import { type InteractionResult, toInteractionResult } from "./interaction_result.ts";
+import { limitToOneCall } from "./one_call_instruction.ts";
 import { resumedPolicy } from "./resumed_policy.ts";
 import { EpisodeWriter, type TokenMode, type TokenOptions } from "./tokens/episode_writer.ts";
 import { withFailure } from "./trajectory.ts";
@@ -96,9 +96,9 @@ export async function trainingRollout(
   try {
     await episode.play(maxSteps);
   } catch (error) {
-    if (!signal?.aborted) return interactionResult(withFailure(episode.trajectory(), error));
+    if (!signal?.aborted) return toInteractionResult(withFailure(episode.trajectory(), error));
   }
-  return interactionResult(episode.trajectory());
+  return toInteractionResult(episode.trajectory());
 }
 
 function requireMaxSteps(maxSteps: number): void {
@@ -123,5 +123,5 @@ function editOf(
   env: Env | ToolUserEnv,
   { editPrompt }: TrainingRolloutOptions,
 ): Pick<TokenOptions, "editPrompt"> {
-  return { editPrompt: editPrompt ?? (isToolUserEnv(env) ? oneCallInstruction : undefined) };
+  return { editPrompt: editPrompt ?? (isToolUserEnv(env) ? limitToOneCall : undefined) };
 }

@@ -1,4 +1,4 @@
-import { type EpisodeFailure, episodeFailure } from "../episode_failure.ts";
+import { type EpisodeFailure, toEpisodeFailure } from "../episode_failure.ts";
 import type { Message } from "../message.ts";
 import type { Task } from "../task.ts";
 import type { ToolResult, ToolStatus } from "../tools/tool_result.ts";
@@ -110,11 +110,11 @@ export function emptyTrajectory(task: Task, start: EpisodeStart = {}): Trajector
 /** Returns the trajectory with a failure recorded. An earlier failure stays. */
 export function withFailure(trajectory: Trajectory, cause: unknown): Trajectory {
   if (trajectory.error !== undefined) return trajectory;
-  return { ...trajectory, error: episodeFailure(cause) };
+  return { ...trajectory, error: toEpisodeFailure(cause) };
 }
 
 /** Converts a tool result to its record. */
-export function toolRecord(turn: number, result: ToolResult): ToolRecord {
+export function toToolRecord(turn: number, result: ToolResult): ToolRecord {
   const { tool, call, callId, status, durationMs, truncated, exec } = result;
   const state = exec === undefined ? {} : { stateKept: exec.stateKept };
   return { turn, call, callId, tool, status, durationMs, truncated, ...state };

@@ -1,13 +1,13 @@
 import { z } from "zod";
 import { formatVersion } from "../format_version.ts";
-import { chatSchema as chat, faultsText } from "./line_schema.ts";
+import { chatSchema, describeIssues } from "./line_schema.ts";
 import { type Trajectory, TRAJECTORY_FORMAT } from "./trajectory.ts";
 
 const count = z.int().min(0);
 
 const task = z.looseObject({
   id: z.string(),
-  query: z.union([z.string(), chat]),
+  query: z.union([z.string(), chatSchema]),
   answer: z.string().optional(),
   replies: z.array(z.string()).optional(),
   reference: z.string().optional(),
@@ -24,7 +24,7 @@ const trajectorySchema = z.looseObject({
   format: formatVersion(TRAJECTORY_FORMAT),
   sample: z.int().min(1).default(1),
   versions: z.looseObject({ paddock: z.string() }).default({ paddock: "unknown" }),
-  messages: chat,
+  messages: chatSchema,
   reward: z.number().nullable().default(null),
   rewardParts: z.record(z.string(), z.number().nullable()).optional(),
   unscored: z.string().optional(),
@@ -48,5 +48,5 @@ export function parseTrajectory(value: unknown): Trajectory {
   const parsed = trajectorySchema.safeParse(value);
   // Unknown values of newer versions, such as another tool status, are accepted: they are displayed, not acted upon.
   if (parsed.success) return parsed.data as unknown as Trajectory;
-  throw new SyntaxError(faultsText(parsed.error));
+  throw new SyntaxError(describeIssues(parsed.error));
 }

@@ -21,7 +21,7 @@ export interface TurnRecord {
   };
 }
 
-/** Input of {@linkcode turnRecord} beside the reply. */
+/** Input of {@linkcode toTurnRecord} beside the reply. */
 export interface TurnStart {
   turn: number;
   policyMs: number;
@@ -30,7 +30,7 @@ export interface TurnStart {
 }
 
 /** Creates the record of a turn whose reply the env has not seen yet. */
-export function turnRecord(start: TurnStart, reply: Reply): TurnRecord {
+export function toTurnRecord(start: TurnStart, reply: Reply): TurnRecord {
   const { turn, policyMs, promptTokens } = start;
   const { finishReason, stopText, usage, tokens } = reply;
   return {

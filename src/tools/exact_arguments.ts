@@ -13,7 +13,7 @@ const ODD_NUMBER = /\d\.\d*0(?!\d)|\d[eE]|\d{16}/;
  * keeps each number as the model wrote it. Returns an empty list when no number would change, or when the
  * text is not strict JSON.
  */
-export function exactArguments(json: string): (string | undefined)[] {
+export function exactArgumentTexts(json: string): (string | undefined)[] {
   const value = exactValue(json);
   return value === undefined ? [] : (Array.isArray(value) ? value : [value]).map(argumentsText);
 }

@@ -3,7 +3,7 @@ import { UNNAMED } from "./tool_call_parser.ts";
 import type { ToolFault } from "./tool_fault.ts";
 
 /** Returns the message that a model reads about a failed call, worded as in TorchRL's simple tools. */
-export function simpleFaultText(fault: ToolFault, name: string): string {
+export function simpleFaultMessage(fault: ToolFault, name: string): string {
   switch (fault.kind) {
     case "unknown_tool":
       return `Tool ${name} not found`;
@@ -21,24 +21,24 @@ export function simpleFaultText(fault: ToolFault, name: string): string {
 }
 
 /** Returns the message about a failed call, worded as in TorchRL's MCP tools. */
-export function mcpFaultText(fault: ToolFault, name: string): string {
+export function mcpFaultMessage(fault: ToolFault, name: string): string {
   if (fault.kind === "timeout") {
     return `Tool execution timed out after ${pythonFloat(fault.timeoutMs / 1000)}s`;
   }
-  return fault.kind === "error" ? fault.reason : simpleFaultText(fault, name);
+  return fault.kind === "error" ? fault.reason : simpleFaultMessage(fault, name);
 }
 
 /**
  * Returns the message about a failed call, worded as in TorchRL's tool registry: a tool's own error has no
  * prefix.
  */
-export function registryFaultText(fault: ToolFault, name: string): string {
+export function registryFaultMessage(fault: ToolFault, name: string): string {
   if (fault.kind === "unknown_tool") return `'Unknown tool: ${name}'`;
-  return fault.kind === "error" ? fault.reason : agenticFaultText(fault, name);
+  return fault.kind === "error" ? fault.reason : agenticFaultMessage(fault, name);
 }
 
 /** Returns the message about a failed call, worded as in TorchRL's agentic tools. */
-export function agenticFaultText(fault: ToolFault, name: string): string {
+export function agenticFaultMessage(fault: ToolFault, name: string): string {
   switch (fault.kind) {
     case "unknown_tool":
       return `unknown tool: '${name}'`;

@@ -1,6 +1,6 @@
 import { type Message, messageText } from "../message.ts";
 import { parseJson } from "./json_scan.ts";
-import { objectArguments, readArguments } from "./read_arguments.ts";
+import { parseArguments, toArguments } from "./read_arguments.ts";
 import { registryStyle, type RegistryStyleOptions } from "./registry_style.ts";
 import { type ParsedCall, type ParsedMessage, type ToolCallParser, UNNAMED } from "./tool_call_parser.ts";
 
@@ -54,6 +54,6 @@ function call(entry: unknown): ParsedCall {
   if (typeof tool !== "string") {
     return { name: UNNAMED, arguments: {}, fault: "a call must name its 'tool' as a text", ...callId };
   }
-  const read = typeof args === "string" ? readArguments(args) : objectArguments(args);
+  const read = typeof args === "string" ? parseArguments(args) : toArguments(args);
   return { name: tool.trim(), ...read, ...callId };
 }

@@ -1,4 +1,4 @@
-import { matchAt } from "./match_at.ts";
+import { stickyMatch } from "./match_at.ts";
 
 /** A JSON value, and the index of the first character after it. */
 export interface ScannedJson {
@@ -168,7 +168,7 @@ class JsonScanner {
   }
 
   #skip(pattern: RegExp): string {
-    const match = matchAt(pattern, this.#text, this.#at) ?? "";
+    const match = stickyMatch(pattern, this.#text, this.#at) ?? "";
     this.#at += match.length;
     return match;
   }

@@ -1,11 +1,11 @@
 import { type Message, messageText } from "../message.ts";
-import { answerByCallId } from "./answer_by_call_id.ts";
-import { agenticFaultText } from "./fault_words.ts";
+import { renderByCallId } from "./answer_by_call_id.ts";
+import { agenticFaultMessage } from "./fault_words.ts";
 import { scanJson } from "./json_scan.ts";
-import { matchAt } from "./match_at.ts";
+import { stickyMatch } from "./match_at.ts";
 import { nativeCalls } from "./native_calls.ts";
 import type { ParsedCall, ParsedMessage, ToolCallParser } from "./tool_call_parser.ts";
-import { unreadableCall, valueCalls } from "./value_calls.ts";
+import { callsOfValue, invalidCall } from "./value_calls.ts";
 
 const TAG = "<|python_tag|>";
 const BETWEEN = /[\s;,]*(?:<\|python_tag\|>)?\s*/y;
@@ -20,7 +20,7 @@ const BARE = /^\s*(?:\[\s*)?\{\s*"(?:name|type|function|parameters|arguments)"\s
  * The tag is a special token: the server must keep those in its text (`skip_special_tokens: false`).
  */
 export function llama3JsonCalls(): ToolCallParser {
-  return { parse, faultText: agenticFaultText, render: answerByCallId };
+  return { parse, faultText: agenticFaultMessage, render: renderByCallId };
 }
 
 function parse(message: Message): ParsedMessage {
@@ -38,10 +38,10 @@ function callsFrom(text: string, start: number): ParsedCall[] {
   for (let at = start; at < text.length;) {
     try {
       const { value, end } = scanJson(text, at);
-      calls.push(...valueCalls(value, text.slice(at, end)));
-      at = end + (matchAt(BETWEEN, text, end)?.length ?? 0);
+      calls.push(...callsOfValue(value, text.slice(at, end)));
+      at = end + (stickyMatch(BETWEEN, text, end)?.length ?? 0);
     } catch (error) {
-      return [...calls, unreadableCall(error)];
+      return [...calls, invalidCall(error)];
     }
   }
   return calls;

@@ -1,11 +1,11 @@
 import { type Message, messageText } from "../message.ts";
-import { answerByCallId } from "./answer_by_call_id.ts";
-import { agenticFaultText } from "./fault_words.ts";
+import { renderByCallId } from "./answer_by_call_id.ts";
+import { agenticFaultMessage } from "./fault_words.ts";
 import { scanJson } from "./json_scan.ts";
 import { nativeCalls } from "./native_calls.ts";
-import { readArguments } from "./read_arguments.ts";
+import { parseArguments } from "./read_arguments.ts";
 import type { ParsedCall, ParsedMessage, ToolCallParser } from "./tool_call_parser.ts";
-import { unreadableCall, valueCalls } from "./value_calls.ts";
+import { callsOfValue, invalidCall } from "./value_calls.ts";
 
 const TAG = "[TOOL_CALLS]";
 /** A tool name before its arguments, as newer models write it, with an optional id. */
@@ -18,7 +18,7 @@ const NAMED = /^\s*([^\s[{]{1,256})\s*(?:\[CALL_ID\]([^\s[{]{1,256})\s*)?(?:\[AR
  * The tag is a special token: the server must keep those in its text (`skip_special_tokens: false`).
  */
 export function mistralCalls(): ToolCallParser {
-  return { parse, faultText: agenticFaultText, render: answerByCallId };
+  return { parse, faultText: agenticFaultMessage, render: renderByCallId };
 }
 
 function parse(message: Message): ParsedMessage {
@@ -46,10 +46,10 @@ function callsAt(text: string, start: number): { parsed: ParsedCall[]; end: numb
   try {
     const { value, end } = scanJson(text, body);
     const json = text.slice(body, end);
-    if (name === undefined) return { parsed: valueCalls(value, json), end };
-    return { parsed: [{ name, ...readArguments(json), ...(callId && { callId }) }], end };
+    if (name === undefined) return { parsed: callsOfValue(value, json), end };
+    return { parsed: [{ name, ...parseArguments(json), ...(callId && { callId }) }], end };
   } catch (error) {
-    const call = unreadableCall(error);
+    const call = invalidCall(error);
     return { parsed: [name === undefined ? call : { ...call, name }], end: body };
   }
 }

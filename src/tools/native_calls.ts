@@ -1,5 +1,5 @@
 import { type Message, messageText, type ToolCall } from "../message.ts";
-import { readArguments } from "./read_arguments.ts";
+import { parseArguments } from "./read_arguments.ts";
 import type { ParsedCall, ParsedMessage } from "./tool_call_parser.ts";
 
 /** Returns the calls in a message's `tool_calls`, or `undefined` if it has none. */
@@ -10,6 +10,6 @@ export function nativeCalls(message: Message): ParsedMessage | undefined {
 
 function nativeCall({ id, name, arguments: args }: ToolCall): ParsedCall {
   // a tool may change its arguments, and that must not change the message
-  const parsed = typeof args === "string" ? readArguments(args) : { arguments: structuredClone(args) };
+  const parsed = typeof args === "string" ? parseArguments(args) : { arguments: structuredClone(args) };
   return { name, ...parsed, ...(id !== undefined && { callId: id }) };
 }

@@ -1,11 +1,11 @@
 import { type Message, messageText } from "../message.ts";
-import { answerByCallId } from "./answer_by_call_id.ts";
-import { agenticFaultText } from "./fault_words.ts";
+import { renderByCallId } from "./answer_by_call_id.ts";
+import { agenticFaultMessage } from "./fault_words.ts";
 import { scanJson } from "./json_scan.ts";
-import { matchAt } from "./match_at.ts";
+import { stickyMatch } from "./match_at.ts";
 import { nativeCalls } from "./native_calls.ts";
 import type { ParsedCall, ParsedMessage, ToolCallParser } from "./tool_call_parser.ts";
-import { unreadableCall, valueCall } from "./value_calls.ts";
+import { callOfValue, invalidCall } from "./value_calls.ts";
 
 const OPEN = "<tool_call>";
 const CLOSE = "</tool_call>";
@@ -20,7 +20,7 @@ const CLOSING = /\s*(?:<\/tool_call>|$)/y;
  * its JSON is complete.
  */
 export function openaiCalls(): ToolCallParser {
-  return { parse, faultText: agenticFaultText, render: answerByCallId };
+  return { parse, faultText: agenticFaultMessage, render: renderByCallId };
 }
 
 function parse(message: Message): ParsedMessage {
@@ -45,16 +45,16 @@ function parseText(text: string): ParsedMessage {
 function textCall(text: string, body: number): { call?: ParsedCall; end: number } {
   try {
     const { value, end } = scanJson(text, body);
-    const closing = matchAt(CLOSING, text, end);
+    const closing = stickyMatch(CLOSING, text, end);
     if (closing !== undefined) {
-      return { call: valueCall(value, text.slice(body, end)), end: end + closing.length };
+      return { call: callOfValue(value, text.slice(body, end)), end: end + closing.length };
     }
   } catch (error) {
     const close = text.indexOf(CLOSE, body);
-    if (close >= 0) return { call: unreadableCall(error), end: close + CLOSE.length };
+    if (close >= 0) return { call: invalidCall(error), end: close + CLOSE.length };
   }
   const close = text.indexOf(CLOSE, body);
   if (close < 0) return { end: text.length };
   const fault = "there must be one JSON object in a call and nothing behind it";
-  return { call: unreadableCall(fault), end: close + CLOSE.length };
+  return { call: invalidCall(fault), end: close + CLOSE.length };
 }

@@ -1,4 +1,4 @@
-import { codeFence, NO_STRING } from "./python_line.ts";
+import { findFence, NO_OPEN_STRING } from "./python_line.ts";
 
 const LANGUAGE = /^[ \t]*(?:python3?|py3?)(?:[ \t].*)?$/i;
 const LANGUAGE_ALONE = /^[ \t]*(?:python3?|py3?)[ \t]*$/i;
@@ -59,11 +59,13 @@ function openingFence(line: string): Fence | null {
 function closingFence(lines: readonly string[], first: number, fence: Fence): Closing | null {
   // Tildes are Python operators, so they close a block only on their own line.
   const mark = fence.mark.startsWith("`") ? fence.mark : "\n";
-  let open: string = NO_STRING;
+  let open: string = NO_OPEN_STRING;
   for (let line = first; line < lines.length; line++) {
     const text = lines[line] ?? "";
-    if (open === NO_STRING && closesAlone(text, fence)) return { line, column: text.indexOf(fence.mark) };
-    const scanned = codeFence(text, open, mark);
+    if (open === NO_OPEN_STRING && closesAlone(text, fence)) {
+      return { line, column: text.indexOf(fence.mark) };
+    }
+    const scanned = findFence(text, open, mark);
     if (scanned.column >= 0) return { line, column: scanned.column };
     open = scanned.open;
   }

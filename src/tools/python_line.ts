@@ -1,11 +1,11 @@
 /** Value of `open` when no triple-quoted string is open. */
-export const NO_STRING = "";
+export const NO_OPEN_STRING = "";
 
-/** Result of {@linkcode codeFence}. */
-export interface SeenLine {
+/** Result of {@linkcode findFence}. */
+export interface ScannedLine {
   /** Column of a fence outside of strings and comments; -1 if there is none. */
   readonly column: number;
-  /** Quotes of the triple-quoted string that is open at the end of the line, else {@linkcode NO_STRING}. */
+  /** Quotes of the triple-quoted string that is open at the end of the line, else {@linkcode NO_OPEN_STRING}. */
   readonly open: string;
 }
 
@@ -13,19 +13,19 @@ export interface SeenLine {
  * Finds a fence of backticks, `mark` or longer, in a line of Python. Python code has no backticks outside of
  * strings and comments. `open` is the triple-quoted string in which the line starts.
  */
-export function codeFence(line: string, open: string, mark: string): SeenLine {
-  let at = open === NO_STRING ? 0 : stringEnd(line, 0, open);
+export function findFence(line: string, open: string, mark: string): ScannedLine {
+  let at = open === NO_OPEN_STRING ? 0 : stringEnd(line, 0, open);
   while (at !== null && at < line.length && line.charAt(at) !== "#") {
-    if (line.startsWith(mark, at)) return { column: at, open: NO_STRING };
+    if (line.startsWith(mark, at)) return { column: at, open: NO_OPEN_STRING };
     open = quotesAt(line, at);
-    at = open === NO_STRING ? at + 1 : stringEnd(line, at + open.length, open);
+    at = open === NO_OPEN_STRING ? at + 1 : stringEnd(line, at + open.length, open);
   }
-  return { column: -1, open: at === null && open.length === 3 ? open : NO_STRING };
+  return { column: -1, open: at === null && open.length === 3 ? open : NO_OPEN_STRING };
 }
 
 function quotesAt(line: string, at: number): string {
   const quote = line.charAt(at);
-  if (quote !== '"' && quote !== "'") return NO_STRING;
+  if (quote !== '"' && quote !== "'") return NO_OPEN_STRING;
   const triple = quote.repeat(3);
   return line.startsWith(triple, at) ? triple : quote;
 }

@@ -1,4 +1,4 @@
-import { matchAt } from "./match_at.ts";
+import { stickyMatch } from "./match_at.ts";
 import type { ParsedCall } from "./tool_call_parser.ts";
 
 /** Calls, and the index of the first character after them. */
@@ -151,7 +151,7 @@ class PythonScanner {
   }
 
   #skip(pattern: RegExp): string {
-    const match = matchAt(pattern, this.#text, this.#at) ?? "";
+    const match = stickyMatch(pattern, this.#text, this.#at) ?? "";
     this.#at += match.length;
     return match;
   }

@@ -1,10 +1,10 @@
 import { type Message, messageText } from "../message.ts";
-import { answerByCallId } from "./answer_by_call_id.ts";
-import { agenticFaultText } from "./fault_words.ts";
+import { renderByCallId } from "./answer_by_call_id.ts";
+import { agenticFaultMessage } from "./fault_words.ts";
 import { nativeCalls } from "./native_calls.ts";
 import { scanPythonCalls } from "./python_scan.ts";
 import type { ParsedMessage, ToolCallParser } from "./tool_call_parser.ts";
-import { unreadableCall } from "./value_calls.ts";
+import { invalidCall } from "./value_calls.ts";
 
 const TAGS = /<\|python_(?:start|end)\|>/g;
 const LIST = /\[\s*[A-Za-z_][\w.-]{0,255}\s*\(/;
@@ -15,7 +15,7 @@ const LIST = /\[\s*[A-Za-z_][\w.-]{0,255}\s*\(/;
  * The text is the part before and after the list.
  */
 export function pythonicCalls(): ToolCallParser {
-  return { parse, faultText: agenticFaultText, render: answerByCallId };
+  return { parse, faultText: agenticFaultMessage, render: renderByCallId };
 }
 
 function parse(message: Message): ParsedMessage {
@@ -30,6 +30,6 @@ function parseText(reply: string): ParsedMessage {
     const { calls, end } = scanPythonCalls(text, start);
     return { text: `${text.slice(0, start)}${text.slice(end)}`.trim(), calls };
   } catch (error) {
-    return { text: text.slice(0, start).trim(), calls: [unreadableCall(error)] };
+    return { text: text.slice(0, start).trim(), calls: [invalidCall(error)] };
   }
 }

@@ -1,9 +1,9 @@
 import { type Message, messageText } from "../message.ts";
-import { agenticFaultText } from "./fault_words.ts";
-import { answerByCallId } from "./answer_by_call_id.ts";
+import { agenticFaultMessage } from "./fault_words.ts";
+import { renderByCallId } from "./answer_by_call_id.ts";
 import { parseJson } from "./json_scan.ts";
 import { nativeCalls } from "./native_calls.ts";
-import { unreadableCall, valueCalls } from "./value_calls.ts";
+import { callsOfValue, invalidCall } from "./value_calls.ts";
 import type { ParsedCall, ParsedMessage, ToolCallParser } from "./tool_call_parser.ts";
 
 const OPEN = "<tool_call>\n";
@@ -17,7 +17,7 @@ const CLOSE = "\n</tool_call>";
  * throw.
  */
 export function qwen25Calls(): ToolCallParser {
-  return { parse, faultText: agenticFaultText, render: answerByCallId };
+  return { parse, faultText: agenticFaultMessage, render: renderByCallId };
 }
 
 function parse(message: Message): ParsedMessage {
@@ -38,8 +38,8 @@ function parseText(text: string): ParsedMessage {
 
 function blockCalls(json: string): ParsedCall[] {
   try {
-    return valueCalls(parseJson(json.trim()), json);
+    return callsOfValue(parseJson(json.trim()), json);
   } catch (error) {
-    return [unreadableCall(error)];
+    return [invalidCall(error)];
   }
 }

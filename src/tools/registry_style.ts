@@ -1,7 +1,7 @@
 import type { Message } from "../message.ts";
-import { registryFaultText } from "./fault_words.ts";
+import { registryFaultMessage } from "./fault_words.ts";
 import { resultJson } from "./result_json.ts";
-import type { ToolAnswer, ToolCallParser } from "./tool_call_parser.ts";
+import type { ToolCallParser, ToolResponse } from "./tool_call_parser.ts";
 
 /** Options of parsers that answer all calls in one block. */
 export interface RegistryStyleOptions {
@@ -22,12 +22,12 @@ export function registryStyle(options: RegistryStyleOptions): Omit<ToolCallParse
   return {
     errorKeyFails,
     resultText: (value) => resultJson(value, { indent: 2, ascii: true }),
-    faultText: registryFaultText,
-    render: (answers, role) => [block(answers.filter(({ tried }) => tried), role)],
+    faultText: registryFaultMessage,
+    render: (answers, role) => [block(answers.filter(({ attempted: tried }) => tried), role)],
   };
 }
 
-function block(answers: readonly ToolAnswer[], role: string): Message {
+function block(answers: readonly ToolResponse[], role: string): Message {
   const text = ["<tool_results>", ...answers.map(answerLine), "</tool_results>"].join("\n");
   const parts = answers.flatMap((answer) => answer.parts?.filter(({ type }) => type !== "text") ?? []);
   return { role, content: parts.length === 0 ? text : [{ type: "text", text }, ...parts] };
@@ -35,7 +35,7 @@ function block(answers: readonly ToolAnswer[], role: string): Message {
 
 const BLOCK_TAG = /<(?=\/?tool_results)/gi;
 
-function answerLine({ name, number, tag, ok, text }: ToolAnswer): string {
+function answerLine({ name, number, tag, ok, text }: ToolResponse): string {
   const call = `Tool ${name} (call ${number})`;
   const line = ok
     ? `${call}${tag === undefined ? "" : ` [tag: ${tag}]`} succeeded:\n  Result: ${text}`

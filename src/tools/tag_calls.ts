@@ -1,9 +1,9 @@
 import { type Message, messageText } from "../message.ts";
-import { simpleFaultText } from "./fault_words.ts";
+import { simpleFaultMessage } from "./fault_words.ts";
 import { scanJson } from "./json_scan.ts";
-import { matchAt } from "./match_at.ts";
-import { readArguments } from "./read_arguments.ts";
-import type { ParsedCall, ParsedMessage, ToolAnswer, ToolCallParser } from "./tool_call_parser.ts";
+import { stickyMatch } from "./match_at.ts";
+import { parseArguments } from "./read_arguments.ts";
+import type { ParsedCall, ParsedMessage, ToolCallParser, ToolResponse } from "./tool_call_parser.ts";
 
 /** Options of {@linkcode tagCalls}. */
 export interface TagCallsOptions {
@@ -33,7 +33,7 @@ interface Tag extends ParsedCall {
  * call is answered by its own message.
  */
 export function tagCalls(options: TagCallsOptions = {}): ToolCallParser {
-  const { faultText = simpleFaultText } = options;
+  const { faultText = simpleFaultMessage } = options;
   return {
     parse,
     faultText,
@@ -67,13 +67,13 @@ function readTag(text: string, start: number, lastClose: number): Tag | undefine
   if (name === "") return undefined;
   const body = start + head.length;
   const end = jsonEnd(text, body);
-  const closing = end === undefined ? undefined : matchAt(CLOSING, text, end);
+  const closing = end === undefined ? undefined : stickyMatch(CLOSING, text, end);
   if (end !== undefined && closing !== undefined) {
-    return { name, ...readArguments(text.slice(body, end)), start, end: end + closing.length };
+    return { name, ...parseArguments(text.slice(body, end)), start, end: end + closing.length };
   }
   if (body > lastClose) return undefined;
   const close = text.indexOf(CLOSE, body);
-  return { name, ...readArguments(text.slice(body, close)), start, end: close + CLOSE.length };
+  return { name, ...parseArguments(text.slice(body, close)), start, end: close + CLOSE.length };
 }
 
 function jsonEnd(text: string, body: number): number | undefined {
@@ -84,7 +84,7 @@ function jsonEnd(text: string, body: number): number | undefined {
   }
 }
 
-function answerMessage({ name, ok, text, parts }: ToolAnswer, role: string): Message {
+function answerMessage({ name, ok, text, parts }: ToolResponse, role: string): Message {
   const head = ok ? `Tool ${name} executed successfully:\n` : `Tool ${name} failed:\n`;
   if (parts === undefined) return { role, content: head + text };
   return { role, content: [{ type: "text", text: head }, ...parts] };

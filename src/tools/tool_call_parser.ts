@@ -26,7 +26,7 @@ export interface ParsedMessage {
 }
 
 /** The answer to a call. */
-export interface ToolAnswer {
+export interface ToolResponse {
   /** Name of the tool that was found, else the name in the call. */
   readonly name: string;
   /** Position of the call in its message, from 1. */
@@ -36,7 +36,7 @@ export interface ToolAnswer {
   readonly tag?: string | undefined;
   readonly ok: boolean;
   /** False if the call was skipped because an earlier call failed. */
-  readonly tried: boolean;
+  readonly attempted: boolean;
   /** Text of the result or of the error, as the model reads it. */
   readonly text: string;
   /** Content parts of a result that is not only text. */
@@ -56,5 +56,5 @@ export interface ToolCallParser {
   /** Returns the message about a failed call; `name` is the name of the tool. */
   faultText(fault: ToolFault, name: string): string;
   /** Returns the messages that answer the calls of one message; `role` is their role. */
-  render(answers: readonly ToolAnswer[], role: string): Message[];
+  render(answers: readonly ToolResponse[], role: string): Message[];
 }

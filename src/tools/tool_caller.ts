@@ -8,8 +8,8 @@ import { resultJson } from "./result_json.ts";
 import { tagCalls } from "./tag_calls.ts";
 import { requireToolName, type Tool } from "./tool.ts";
 import { toolSpec } from "./tool_arguments.ts";
-import type { ParsedCall, ResultStyle, ToolAnswer, ToolCallParser } from "./tool_call_parser.ts";
-import { faultStatus, type ToolFault } from "./tool_fault.ts";
+import type { ParsedCall, ResultStyle, ToolCallParser, ToolResponse } from "./tool_call_parser.ts";
+import { statusOfFault, type ToolFault } from "./tool_fault.ts";
 import { ToolParts } from "./tool_parts.ts";
 import type { ToolResult } from "./tool_result.ts";
 import { type ToolOutcome, ToolRunner, type ToolRunnerOptions } from "./tool_runner.ts";
@@ -39,22 +39,22 @@ export interface ToolCallerOptions extends ToolRunnerOptions {
 }
 
 /** Answers to the calls of one message. */
-export interface AnsweredCalls {
+export interface CallResponses {
   readonly messages: readonly Message[];
   readonly toolResults: readonly ToolResult[];
   /** True if a tool that ends the episode succeeded. */
-  readonly ended: boolean;
+  readonly endsEpisode: boolean;
 }
 
 /** Context that the calls of one message share. */
-export interface AnswerContext {
+export interface CallContext {
   /** Prefix of generated ids. */
   readonly idPrefix: string;
   readonly state: Record<string, unknown>;
   /** Names of tools that another transform offers and answers. */
-  readonly others: ReadonlySet<string>;
+  readonly foreignTools: ReadonlySet<string>;
   /** Results that earlier transforms gave in this step. */
-  readonly answered: readonly ToolResult[];
+  readonly earlierResults: readonly ToolResult[];
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -86,12 +86,14 @@ export class ToolCaller {
    * Answers the calls of a message. Returns `null` if there are none. Rejects only when the signal is
    * aborted.
    */
-  async answer(message: Message, context: AnswerContext): Promise<AnsweredCalls | null> {
+  async answer(message: Message, context: CallContext): Promise<CallResponses | null> {
     const { parser = TAG_CALLS, toolName = "tool" } = this.#options;
     const activeParser = (message.tool_calls?.length ?? 0) > 0 ? NATIVE_CALLS : parser;
     const calls = activeParser.parse(message).calls
       .map((call, at) => ({ call, number: at + 1 }))
-      .filter(({ call, number }) => !context.others.has(call.name) && !isAnswered(call, number, context));
+      .filter(({ call, number }) =>
+        !context.foreignTools.has(call.name) && !isAnswered(call, number, context)
+      );
     if (calls.length === 0) return null;
     const { errorKeyFails } = activeParser;
     const outcomes = await this.#runner.run(calls, { ...context, errorKeyFails });
@@ -99,29 +101,29 @@ export class ToolCaller {
     return {
       messages: activeParser.render(rendered.map(({ answer }) => answer), toolName),
       toolResults: rendered.map(({ result }) => result),
-      ended: outcomes.some(({ tool, fault }) => tool?.endsEpisode === true && fault === undefined),
+      endsEpisode: outcomes.some(({ tool, fault }) => tool?.endsEpisode === true && fault === undefined),
     };
   }
 
   #render(outcome: ToolOutcome, parser: ToolCallParser): RenderedOutcome {
-    const { call, number, callId, tried, durationMs, arguments: args } = outcome;
+    const { call, number, callId, attempted, durationMs, arguments: args } = outcome;
     const { maxResultCharacters = MAX_RESULT_CHARACTERS } = this.#options;
     const name = outcome.tool?.name ?? call.name;
     const { text, fault, value } = this.#outcomeText(outcome, name, parser);
     const truncated = text.length > maxResultCharacters;
-    const parts = value instanceof ToolParts && value.mixed && !truncated ? shownParts(value) : undefined;
+    const parts = value instanceof ToolParts && value.hasMedia && !truncated ? shownParts(value) : undefined;
     const shown = truncated ? cutText(text, maxResultCharacters) : text;
-    const answer: ToolAnswer = {
+    const answer: ToolResponse = {
       name,
       number,
       callId,
-      tried,
+      attempted,
       text: shown,
       ok: fault === undefined,
       ...(call.callId !== undefined && { tag: call.callId }),
       ...(parts && { parts }),
     };
-    const status = fault === undefined ? "ok" : faultStatus(fault);
+    const status = fault === undefined ? "ok" : statusOfFault(fault);
     const result: ToolResult = {
       tool: name,
       call: number,
@@ -163,7 +165,7 @@ export class ToolCaller {
  * @throws {TypeError} when two tools have the same name, a name is invalid, or a schema cannot be described.
  * @throws {RangeError} when the time limit of a tool is out of range.
  */
-export function toolIndex(tools: Iterable<Tool>): { byName: ReadonlyMap<string, Tool>; specs: ToolSpec[] } {
+export function indexTools(tools: Iterable<Tool>): { byName: ReadonlyMap<string, Tool>; specs: ToolSpec[] } {
   const byName = new Map<string, Tool>();
   for (const tool of tools) {
     requireToolName(tool.name);
@@ -177,14 +179,18 @@ export function toolIndex(tools: Iterable<Tool>): { byName: ReadonlyMap<string, 
 }
 
 /** Returns true if an earlier transform answered the call, under its name or with a server prefix. */
-function isAnswered({ name }: ParsedCall, number: number, { answered }: AnswerContext): boolean {
+function isAnswered(
+  { name }: ParsedCall,
+  number: number,
+  { earlierResults: answered }: CallContext,
+): boolean {
   return answered.some(({ call, tool, code }) =>
     code === undefined && call === number && (tool === name || tool.endsWith(`.${name}`))
   );
 }
 
 interface RenderedOutcome {
-  readonly answer: ToolAnswer;
+  readonly answer: ToolResponse;
   readonly result: ToolResult;
 }
 

@@ -14,6 +14,6 @@ export type ToolFault =
   | { readonly kind: "refused"; readonly reason: string };
 
 /** Returns the status of a failed call in its `ToolResult`. */
-export function faultStatus({ kind }: ToolFault): ToolStatus {
+export function statusOfFault({ kind }: ToolFault): ToolStatus {
   return kind === "unreadable" ? "bad_arguments" : kind;
 }

@@ -10,17 +10,17 @@ export class ToolParts {
 
   /** The parts as one text. Other content is described. */
   get text(): string {
-    return this.parts.map(partText).join("\n");
+    return this.parts.map(describePart).join("\n");
   }
 
   /** True if any part is not text. */
-  get mixed(): boolean {
+  get hasMedia(): boolean {
     return this.parts.some(({ type }) => type !== "text");
   }
 }
 
 /** Returns the text of a part, or a description of other content. */
-export function partText(part: ContentPart): string {
+export function describePart(part: ContentPart): string {
   if (part.type === "text") return part.text ?? "";
   const bytes = part.size ?? (part.data === undefined ? undefined : base64Bytes(part.data));
   const details = [part.mime_type, part.name, part.url, bytes === undefined ? undefined : `${bytes} bytes`];

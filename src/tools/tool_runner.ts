@@ -56,7 +56,7 @@ export interface ToolOutcome extends NumberedCall {
   /** Arguments that the tool received. */
   readonly arguments?: Readonly<Record<string, unknown>> | undefined;
   /** False if the call was skipped because an earlier call failed. */
-  readonly tried: boolean;
+  readonly attempted: boolean;
   readonly durationMs: number;
   readonly value?: unknown;
   /** Reason of the failure, if it failed. */
@@ -105,7 +105,7 @@ export class ToolRunner {
   async #run(numbered: NumberedCall, context: RunContext): Promise<ToolOutcome> {
     const { signal } = context;
     const { call } = numbered;
-    const common = { ...numbered, callId: idOf(numbered, context), tried: true, durationMs: 0 };
+    const common = { ...numbered, callId: idOf(numbered, context), attempted: true, durationMs: 0 };
     const tool = this.#find(call.name);
     const fault = this.#faultBefore(numbered, tool);
     if (tool === undefined || fault !== undefined) {
@@ -168,7 +168,7 @@ export class ToolRunner {
 
 function skippedOutcome(numbered: NumberedCall, context: RunContext): ToolOutcome {
   const fault: ToolFault = { kind: "refused", reason: "an earlier call of the message failed" };
-  return { ...numbered, callId: idOf(numbered, context), tried: false, durationMs: 0, fault };
+  return { ...numbered, callId: idOf(numbered, context), attempted: false, durationMs: 0, fault };
 }
 
 function idOf({ call, number }: NumberedCall, { idPrefix }: RunContext): string {

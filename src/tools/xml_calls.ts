@@ -1,7 +1,7 @@
 import { type Message, messageText } from "../message.ts";
 import { scanJson } from "./json_scan.ts";
-import { matchAt } from "./match_at.ts";
-import { readArguments } from "./read_arguments.ts";
+import { stickyMatch } from "./match_at.ts";
+import { parseArguments } from "./read_arguments.ts";
 import { registryStyle, type RegistryStyleOptions } from "./registry_style.ts";
 import type { ParsedCall, ParsedMessage, ToolCallParser } from "./tool_call_parser.ts";
 
@@ -33,7 +33,7 @@ function parse(message: Message): ParsedMessage {
     const close = closingIndex(text, body);
     if (close < 0) break;
     const raw = text.slice(body, close).trim();
-    const parsed = readArguments(raw);
+    const parsed = parseArguments(raw);
     const callId = tag === "" ? {} : { callId: tag };
     calls.push({
       name: name.trim(),
@@ -59,7 +59,7 @@ function readAttributes(text: string): Record<string, string> {
 function closingIndex(text: string, body: number): number {
   try {
     const { end } = scanJson(text, body);
-    const match = matchAt(CLOSING, text, end);
+    const match = stickyMatch(CLOSING, text, end);
     if (match !== undefined) return end + match.length - CLOSE.length;
   } catch {
     // the text up to the closing tag becomes an error that the model reads

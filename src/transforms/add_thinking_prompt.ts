@@ -1,7 +1,7 @@
 import type { Step } from "../envs/env.ts";
 import { History } from "../history.ts";
 import type { ContentPart, Message } from "../message.ts";
-import { derivedSeed, freshSeed, seededRandom } from "../seeded_random.ts";
+import { deriveSeed, randomSeed, seededRandom } from "../seeded_random.ts";
 import type { Transform, TransformContext } from "./transform.ts";
 
 /** Options of {@linkcode AddThinkingPrompt}. */
@@ -125,12 +125,12 @@ export class AddThinkingPrompt implements Transform {
     return prompt.append({ role: this.#role, content });
   }
 
-  #sentence({ seed = freshSeed(), turn }: TransformContext): string {
+  #sentence({ seed = randomSeed(), turn }: TransformContext): string {
     const { prompt, randomPrompt = false, egocentric = this.#role === "assistant" } = this.#options;
     if (prompt !== undefined) return prompt;
     const [defaultPrompt, ...others] = egocentric ? EGOCENTRIC_PROMPTS : OTHERS_PROMPTS;
     if (!randomPrompt) return defaultPrompt;
-    return others[Math.floor(seededRandom(derivedSeed(seed, turn))() * others.length)] ?? defaultPrompt;
+    return others[Math.floor(seededRandom(deriveSeed(seed, turn))() * others.length)] ?? defaultPrompt;
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Step } from "../envs/env.ts";
-import { finalReply } from "../rewards/final_reply.ts";
-import { taggedReply } from "../rewards/tagged_reply.ts";
+import { finalReplyOf } from "../rewards/final_reply.ts";
+import { parseTaggedReply } from "../rewards/tagged_reply.ts";
 import type { Transform } from "./transform.ts";
 
 /**
@@ -21,7 +21,7 @@ import type { Transform } from "./transform.ts";
  */
 export class EndOnAnswer implements Transform {
   step(step: Step): Step {
-    const { answers } = taggedReply(finalReply(step.history.prompt));
+    const { answers } = parseTaggedReply(finalReplyOf(step.history.prompt));
     return answers.length === 0 ? step : { ...step, terminated: true };
   }
 }

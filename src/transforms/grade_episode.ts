@@ -1,7 +1,7 @@
-import { crossBoundary } from "../boundary.ts";
+import { attributeErrors } from "../boundary.ts";
 import type { Step } from "../envs/env.ts";
 import { GraderError } from "../errors.ts";
-import { type Grader, type Score, wholeScore } from "../rewards/grader.ts";
+import { type Grader, type Score, toScore } from "../rewards/grader.ts";
 import type { Transform, TransformContext } from "./transform.ts";
 
 /** Options of {@linkcode GradeEpisode}. */
@@ -36,7 +36,7 @@ export class GradeEpisode implements Transform {
   async step(step: Step, context: TransformContext): Promise<Step> {
     if (!step.terminated && !step.truncated) return step;
     const grader = this.#grader;
-    const score = await crossBoundary(() => scoreOf(step, grader, context), {
+    const score = await attributeErrors(() => scoreOf(step, grader, context), {
       error: GraderError,
       failure: `Cannot grade with '${grader.name}'`,
       signal: context.signal,
@@ -47,7 +47,7 @@ export class GradeEpisode implements Transform {
 
 async function scoreOf(step: Step, grader: Grader, context: TransformContext): Promise<Score> {
   const { task, signal } = context;
-  return wholeScore(await grader.grade({ task, history: step.history.prompt, signal }));
+  return toScore(await grader.grade({ task, history: step.history.prompt, signal }));
 }
 
 function withScore(step: Step, { score, parts, reason }: Score, name: string): Step {

@@ -1,11 +1,11 @@
 import { ChatFormat, type ChatFormatOptions } from "../chat/chat_format.ts";
-import { keepsTurns } from "../chat/keeps_turns.ts";
-import { requireIds } from "../chat/require_ids.ts";
+import { isAppendOnly } from "../chat/keeps_turns.ts";
+import { requireTokenIds } from "../chat/require_ids.ts";
 import type { Tokenizer } from "../chat/tokenizer.ts";
 import { turnTokens } from "../chat/turn_tokens.ts";
 import type { Action, Observation, Step } from "../envs/env.ts";
 import type { History } from "../history.ts";
-import { addedMessages } from "../added_messages.ts";
+import { findAddedMessages } from "../added_messages.ts";
 import type { ToolSpec } from "../tool_spec.ts";
 import type { Transform, TransformContext } from "./transform.ts";
 
@@ -79,12 +79,12 @@ export class IncrementalTokenizer implements Transform {
     if (tools !== shown.tools && JSON.stringify(tools) !== JSON.stringify(shown.tools)) {
       throw new Error("Cannot tokenize step as the tools must not change after the reset: they have changed");
     }
-    const [reply, ...messages] = addedMessages(shown.history, prompt, refuseChange);
+    const [reply, ...messages] = findAddedMessages(shown.history, prompt, refuseChange);
     if (reply === undefined) return withTokens(step, shown);
     const watched = shown.rendered !== undefined;
     const rendered = watched ? this.#renderUnchanged(shown.rendered, prompt, tools) : undefined;
     const sampled = action.skip ? undefined : sampledIds(action, shown.ids);
-    if (sampled !== undefined) requireIds(sampled, this.#tokenizer, "tokens.response");
+    if (sampled !== undefined) requireTokenIds(sampled, this.#tokenizer, "tokens.response");
     const before = watched ? shown.history : undefined;
     const turn = turnTokens({ reply, sampled, messages, tools, before }, this.#format);
     const text = shown.text + turn.text;
@@ -96,7 +96,7 @@ export class IncrementalTokenizer implements Transform {
     if (this.#keep) return false;
     const withTools = tools.length > 0;
     const cached = this.#keepsTurns.get(withTools);
-    const keeps = cached ?? keepsTurns(this.#format, tools);
+    const keeps = cached ?? isAppendOnly(this.#format, tools);
     this.#keepsTurns.set(withTools, keeps);
     return !keeps;
   }

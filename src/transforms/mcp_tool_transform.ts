@@ -1,10 +1,10 @@
 import type { Observation, Step } from "../envs/env.ts";
-import { answeredStep, offeredByOthers, offerTools, stepReply } from "../envs/tool_step.ts";
+import { appendToolMessages, offerTools, otherToolNames, replyOfStep } from "../envs/tool_step.ts";
 import type { ToolSpec } from "../tool_spec.ts";
-import { mcpFaultText } from "../tools/fault_words.ts";
+import { mcpFaultMessage } from "../tools/fault_words.ts";
 import { McpClients, type McpClientsOptions } from "../tools/mcp/mcp_clients.ts";
 import { tagCalls } from "../tools/tag_calls.ts";
-import { ToolCaller, type ToolCallerOptions, toolIndex } from "../tools/tool_caller.ts";
+import { indexTools, ToolCaller, type ToolCallerOptions } from "../tools/tool_caller.ts";
 import type { Transform, TransformContext } from "./transform.ts";
 
 /** Options of {@linkcode MCPToolTransform}: its own servers, or shared clients. */
@@ -48,7 +48,7 @@ export class MCPToolTransform implements Transform {
    * @throws {RangeError} when a limit is out of range.
    */
   constructor(options: MCPToolTransformOptions) {
-    const parser = options.parser ?? tagCalls({ faultText: mcpFaultText });
+    const parser = options.parser ?? tagCalls({ faultText: mcpFaultMessage });
     this.#owned = options.clients === undefined;
     this.#clients = options.clients ?? new McpClients(options);
     this.#caller = new ToolCaller((name) => this.#clients.find(name), { ...options, parser });
@@ -56,22 +56,22 @@ export class MCPToolTransform implements Transform {
 
   async reset(observation: Observation, { signal }: TransformContext): Promise<Observation> {
     this.#state = {};
-    this.#specs = toolIndex(await this.#clients.tools(signal)).specs;
+    this.#specs = indexTools(await this.#clients.tools(signal)).specs;
     return offerTools(observation, this.#specs);
   }
 
   async step(step: Step, context: TransformContext): Promise<Step> {
     const offered = offerTools(step, this.#specs);
-    const reply = stepReply(step, context);
+    const reply = replyOfStep(step, context);
     if (reply === undefined) return offered;
     const answered = await this.#caller.answer(reply, {
       idPrefix: `mcp-${context.turn}`,
       state: this.#state,
-      others: offeredByOthers(context.observation, this.#specs),
-      answered: step.toolResults,
+      foreignTools: otherToolNames(context.observation, this.#specs),
+      earlierResults: step.toolResults,
       signal: context.signal,
     });
-    return answered === null ? offered : answeredStep(offered, answered);
+    return answered === null ? offered : appendToolMessages(offered, answered);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,7 +1,7 @@
 import { requireTimeout } from "../async/abort.ts";
-import { crossBoundary } from "../boundary.ts";
+import { attributeErrors } from "../boundary.ts";
 import type { Observation, Step } from "../envs/env.ts";
-import { answeredStep, stepReply } from "../envs/tool_step.ts";
+import { appendToolMessages, replyOfStep } from "../envs/tool_step.ts";
 import { SandboxError } from "../errors.ts";
 import { messageText } from "../message.ts";
 import { acquireWithin } from "../sandbox/pool.ts";
@@ -93,14 +93,14 @@ export class PythonInterpreter implements Transform {
   }
 
   async step(step: Step, context: TransformContext): Promise<Step> {
-    const reply = stepReply(step, context);
+    const reply = replyOfStep(step, context);
     const blocks = reply === undefined ? [] : pythonBlocks(messageText(reply));
     if (blocks.length === 0) return step;
     const { toolName: role = "tool", persistent = true } = this.#options;
     try {
       const toolResults = await this.#run(blocks, context);
       const messages = toolResults.map(({ text }) => ({ role, content: text }));
-      return answeredStep(step, { messages, toolResults, ended: false });
+      return appendToolMessages(step, { messages, toolResults, endsEpisode: false });
     } finally {
       if (!persistent) await this[Symbol.asyncDispose]();
     }
@@ -131,7 +131,7 @@ export class PythonInterpreter implements Transform {
 
   async #session(signal: AbortSignal | undefined): Promise<PythonSession> {
     const { pool, acquireTimeoutMs = ACQUIRE_TIMEOUT_MS } = this.#options;
-    this.#lease ??= await crossBoundary(
+    this.#lease ??= await attributeErrors(
       () => acquireWithin(pool, { timeoutMs: acquireTimeoutMs, seed: this.#seed, signal }),
       { error: SandboxError, failure: "Cannot acquire session", signal },
     );
@@ -140,7 +140,7 @@ export class PythonInterpreter implements Transform {
 
   /** Resets the namespace. A rewind is sufficient because both blocks are of one message. */
   async #wipe(session: PythonSession, signal: AbortSignal | undefined): Promise<void> {
-    await crossBoundary(() => session.reset({ mode: "rewind", seed: this.#seed, signal }), {
+    await attributeErrors(() => session.reset({ mode: "rewind", seed: this.#seed, signal }), {
       error: SandboxError,
       failure: "Cannot reset session",
       signal,
@@ -148,7 +148,7 @@ export class PythonInterpreter implements Transform {
   }
 
   async #exec(session: PythonSession, code: string, signal: AbortSignal | undefined): Promise<ExecResult> {
-    return await crossBoundary(() => session.exec(code, { timeoutMs: this.#options.timeoutMs, signal }), {
+    return await attributeErrors(() => session.exec(code, { timeoutMs: this.#options.timeoutMs, signal }), {
       error: SandboxError,
       failure: "Cannot run code",
       signal,

@@ -1,8 +1,8 @@
-import { answeredStep, offeredByOthers, offerTools, stepReply } from "../envs/tool_step.ts";
+import { appendToolMessages, offerTools, otherToolNames, replyOfStep } from "../envs/tool_step.ts";
 import type { Observation, Step } from "../envs/env.ts";
 import type { ToolSpec } from "../tool_spec.ts";
 import type { Tool } from "../tools/tool.ts";
-import { ToolCaller, type ToolCallerOptions, toolIndex } from "../tools/tool_caller.ts";
+import { indexTools, ToolCaller, type ToolCallerOptions } from "../tools/tool_caller.ts";
 import type { Transform, TransformContext } from "./transform.ts";
 
 /** Options of {@linkcode ToolTransform}. */
@@ -50,7 +50,7 @@ export class ToolTransform implements Transform {
    * @throws {RangeError} when a limit is out of range.
    */
   constructor(options: ToolTransformOptions) {
-    const { byName, specs } = toolIndex(options.tools);
+    const { byName, specs } = indexTools(options.tools);
     this.#specs = specs;
     this.#caller = new ToolCaller((name) => byName.get(name), options);
   }
@@ -62,15 +62,15 @@ export class ToolTransform implements Transform {
 
   async step(step: Step, context: TransformContext): Promise<Step> {
     const offered = offerTools(step, this.#specs);
-    const reply = stepReply(step, context);
+    const reply = replyOfStep(step, context);
     if (reply === undefined) return offered;
     const answered = await this.#caller.answer(reply, {
       idPrefix: `call-${context.turn}`,
       state: this.#state,
-      others: offeredByOthers(context.observation, this.#specs),
-      answered: step.toolResults,
+      foreignTools: otherToolNames(context.observation, this.#specs),
+      earlierResults: step.toolResults,
       signal: context.signal,
     });
-    return answered === null ? offered : answeredStep(offered, answered);
+    return answered === null ? offered : appendToolMessages(offered, answered);
   }
 }

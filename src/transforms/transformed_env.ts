@@ -1,5 +1,5 @@
 import type { Action, Env, Observation, ResetOptions, Step, StepOptions } from "../envs/env.ts";
-import { fullHistory } from "../envs/full_history.ts";
+import { historyAfter } from "../envs/full_history.ts";
 import type { Task } from "../task.ts";
 import type { Transform, TransformContext } from "./transform.ts";
 
@@ -110,7 +110,7 @@ export class TransformedEnv implements Env {
  */
 function completeAction(action: Action, { history }: Observation): Action {
   if (action.history === undefined) return action;
-  return { ...action, history: { ...action.history, full: fullHistory(history.prompt, action) } };
+  return { ...action, history: { ...action.history, full: historyAfter(history.prompt, action) } };
 }
 
 /** Returns the step of a skipped action. */

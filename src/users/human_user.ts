@@ -1,5 +1,5 @@
 import { type Line, readLines } from "../read_lines.ts";
-import { STOP, type UserSimulator, type UserTurnOptions } from "./user_simulator.ts";
+import { USER_STOP, type UserSimulator, type UserTurnOptions } from "./user_simulator.ts";
 
 /** Options of {@linkcode humanUser}. */
 export interface HumanUserOptions {
@@ -41,7 +41,7 @@ export function humanUser(options: HumanUserOptions = {}): UserSimulator {
     await show("> ");
     const { done, value } = await untilAborted(pendingLine ??= lines.next(), signal);
     pendingLine = undefined;
-    return done ? STOP : "text" in value ? value.text : "";
+    return done ? USER_STOP : "text" in value ? value.text : "";
   };
   return {
     cost: 0,

@@ -1,9 +1,9 @@
 import { errorMessage, UserError } from "../errors.ts";
 import { History } from "../history.ts";
 import { messageText } from "../message.ts";
-import { type Policy, type Reply, type TokenUsage, wholeReply } from "../policy/policy.ts";
-import { type UserStrategy, userStrategy, type UserStrategyName } from "./user_strategy.ts";
-import type { UserHeard, UserSimulator, UserTask, UserTurnOptions } from "./user_simulator.ts";
+import { type Policy, type Reply, type TokenUsage, toReply } from "../policy/policy.ts";
+import { findUserStrategy, type UserStrategy, type UserStrategyName } from "./user_strategy.ts";
+import type { UserInput, UserSimulator, UserTask, UserTurnOptions } from "./user_simulator.ts";
 
 /** Options of {@linkcode llmUser}. */
 export interface LlmUserOptions {
@@ -60,7 +60,7 @@ class LlmUser implements UserSimulator {
 
   constructor(options: LlmUserOptions) {
     this.#options = options;
-    this.#strategy = userStrategy(options.strategy);
+    this.#strategy = findUserStrategy(options.strategy);
   }
 
   async reset(task: UserTask, options: UserTurnOptions = {}): Promise<string> {
@@ -69,15 +69,15 @@ class LlmUser implements UserSimulator {
 
   async step(content: string, { signal }: UserTurnOptions = {}): Promise<string> {
     const conversation = this.#conversation.append({ role: "user", content });
-    const { raw, text } = await this.#strategy.say(conversation, {
+    const { raw, text } = await this.#strategy.reply(conversation, {
       instruction: this.#task.instruction,
-      ask: (history) => this.#callModel(history, signal),
+      callModel: (history) => this.#callModel(history, signal),
     });
     this.#conversation = conversation.append({ role: "assistant", content: raw });
     return text;
   }
 
-  recall(reply: string, input: UserHeard): void {
+  recall(reply: string, input: UserInput): void {
     const content = "task" in input ? this.#begin(input.task) : input.content;
     const turn = [{ role: "user", content }, { role: "assistant", content: reply }];
     this.#conversation = this.#conversation.extend(turn);
@@ -97,7 +97,7 @@ class LlmUser implements UserSimulator {
   async #callModel(history: History, signal: AbortSignal | undefined): Promise<string> {
     const task = { id: `user ${this.#task.index}`, query: "" };
     try {
-      const reply = wholeReply(await this.#options.policy.reply(history, { task, signal }));
+      const reply = toReply(await this.#options.policy.reply(history, { task, signal }));
       this.#addCost(reply);
       return messageText(reply.message);
     } catch (cause) {

@@ -1,4 +1,4 @@
-import type { UserHeard, UserSimulator } from "./user_simulator.ts";
+import type { UserInput, UserSimulator } from "./user_simulator.ts";
 
 /**
  * Creates a user simulator that continues a saved episode. It first replays the replies of the saved episode,
@@ -13,7 +13,7 @@ export function resumedUser(replies: readonly string[], user: UserSimulator): Us
     throw new TypeError("Cannot resume user as it must have the method 'recall': found none");
   }
   let turn = 0;
-  const replay = (input: UserHeard): string | undefined => {
+  const replay = (input: UserInput): string | undefined => {
     const reply = replies[turn++];
     if (reply !== undefined) recall.call(user, reply, input);
     return reply;

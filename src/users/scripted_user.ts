@@ -2,7 +2,7 @@ import { UserError } from "../errors.ts";
 import type { UserSimulator, UserTask } from "./user_simulator.ts";
 
 /** The lines of a script: the same for every task, or a function that returns the lines of a task. */
-export type UserLines = readonly string[] | ((task: UserTask) => readonly string[] | undefined);
+export type UserScript = readonly string[] | ((task: UserTask) => readonly string[] | undefined);
 
 /**
  * Creates a user simulator that replies with the lines of a script, in order, starting at `reset`. After the
@@ -17,7 +17,7 @@ export type UserLines = readonly string[] | ((task: UserTask) => readonly string
  * if (first !== "I want to return my lamp.") throw new Error(first);
  * ```
  */
-export function scriptedUser(lines: UserLines): UserSimulator {
+export function scriptedUser(lines: UserScript): UserSimulator {
   let script: readonly string[] = [];
   let position = 0;
   let index = 0;

@@ -12,10 +12,10 @@ export interface UserTurnOptions {
 }
 
 /** The input of a user's reply: first the task, then the agent's messages. */
-export type UserHeard = { readonly task: UserTask } | { readonly content: string };
+export type UserInput = { readonly task: UserTask } | { readonly content: string };
 
 /** Text that a user's reply contains when the user is done. */
-export const STOP = "###STOP###";
+export const USER_STOP = "###STOP###";
 
 /**
  * A simulated user in an episode of an agent with tools: a script, a model or a person.
@@ -28,14 +28,14 @@ export interface UserSimulator extends Partial<AsyncDisposable> {
   readonly cost: number;
   /** Starts an episode and returns the user's first message. */
   reset(task: UserTask, options?: UserTurnOptions): Promise<string>;
-  /** Returns the user's reply to the agent's message. It contains {@linkcode STOP} when the user is done. */
+  /** Returns the user's reply to the agent's message. It contains {@linkcode USER_STOP} when the user is done. */
   step(content: string, options?: UserTurnOptions): Promise<string>;
   /** Records a reply of a saved episode without generating it, so that the episode can continue after it. */
-  recall?(reply: string, input: UserHeard): void;
+  recall?(reply: string, input: UserInput): void;
 }
 
 /**
  * A function that creates a simulator. It is called once for each env, since a simulator plays one episode at
  * a time.
  */
-export type MakeUser = () => UserSimulator | Promise<UserSimulator>;
+export type UserFactory = () => UserSimulator | Promise<UserSimulator>;

@@ -1,20 +1,20 @@
 import { History } from "../history.ts";
 import { messageText } from "../message.ts";
-import { STOP } from "./user_simulator.ts";
+import { USER_STOP } from "./user_simulator.ts";
 
 /** Name of a strategy by which a model generates the replies of a user. */
 export type UserStrategyName = "llm" | "react" | "verify" | "reflection";
 
 /** The context of a strategy. */
-export interface StrategyTools {
+export interface StrategyContext {
   /** Instruction of the task. */
   readonly instruction: string;
   /** Returns the model's reply to a conversation. */
-  ask(history: History): Promise<string>;
+  callModel(history: History): Promise<string>;
 }
 
 /** A user's reply. */
-export interface UserWords {
+export interface UserReply {
   /** Full output of the model, which stays in the model's conversation. */
   readonly raw: string;
   /** The part of it that is shown to the agent. */
@@ -26,7 +26,7 @@ export interface UserStrategy {
   /** Returns the system message that makes the model play the user. */
   prompt(instruction: string): string;
   /** Generates the user's next reply. */
-  say(talk: History, tools: StrategyTools): Promise<UserWords>;
+  reply(talk: History, tools: StrategyContext): Promise<UserReply>;
 }
 
 /**
@@ -37,10 +37,10 @@ const VERIFY_ATTEMPTS = 3;
 const REFLECTION_ATTEMPTS = 2;
 
 const STRATEGIES: Readonly<Record<UserStrategyName, UserStrategy>> = {
-  llm: { prompt, say: sayPlainly },
-  react: { prompt: reasoningPrompt, say: sayAfterReasoning },
-  verify: { prompt, say: sayVerified },
-  reflection: { prompt, say: sayReflected },
+  llm: { prompt, reply: sayPlainly },
+  react: { prompt: reasoningPrompt, reply: sayAfterReasoning },
+  verify: { prompt, reply: sayVerified },
+  reflection: { prompt, reply: sayReflected },
 };
 
 /**
@@ -48,7 +48,7 @@ const STRATEGIES: Readonly<Record<UserStrategyName, UserStrategy>> = {
  *
  * @throws {RangeError} if there is no such strategy.
  */
-export function userStrategy(name: UserStrategyName = "llm"): UserStrategy {
+export function findUserStrategy(name: UserStrategyName = "llm"): UserStrategy {
   if (Object.hasOwn(STRATEGIES, name)) return STRATEGIES[name];
   const names = Object.keys(STRATEGIES).join(", ");
   throw new RangeError(
@@ -64,7 +64,7 @@ Instruction: ${instruction}
 - Write one line at a time: what the customer says next, and nothing else.
 - Keep back what the agent has not asked for; tell it bit by bit.
 - Invent nothing. What the instruction does not say, such as an order number, you do not remember.
-- When all that the instruction wants is done, write ${STOP} and nothing else.
+- When all that the instruction wants is done, write ${USER_STOP} and nothing else.
 - Use your own words, not those of the instruction, and speak as the person it describes.`;
 }
 
@@ -76,32 +76,35 @@ Thought: <what you think>
 User Response: <what the customer says>`;
 }
 
-async function sayPlainly(conversation: History, { ask }: StrategyTools): Promise<UserWords> {
+async function sayPlainly(conversation: History, { callModel: ask }: StrategyContext): Promise<UserReply> {
   const reply = await ask(conversation);
   return { raw: reply, text: reply };
 }
 
-async function sayAfterReasoning(conversation: History, { ask }: StrategyTools): Promise<UserWords> {
+async function sayAfterReasoning(
+  conversation: History,
+  { callModel: ask }: StrategyContext,
+): Promise<UserReply> {
   const raw = await ask(conversation);
-  if (raw.includes(STOP)) return { raw, text: STOP };
+  if (raw.includes(USER_STOP)) return { raw, text: USER_STOP };
   const [, reply] = /User Response:([^]*)$/.exec(raw) ?? [];
   return { raw, text: (reply ?? raw.replace(/^\s*Thought:/, "")).trim() };
 }
 
-async function sayVerified(conversation: History, tools: StrategyTools): Promise<UserWords> {
-  let reply = await tools.ask(conversation);
+async function sayVerified(conversation: History, tools: StrategyContext): Promise<UserReply> {
+  let reply = await tools.callModel(conversation);
   for (
     let attempt = 1;
     attempt < VERIFY_ATTEMPTS && !await isAccepted(reply, conversation, tools);
     attempt++
   ) {
-    reply = await tools.ask(conversation);
+    reply = await tools.callModel(conversation);
   }
   return { raw: reply, text: reply };
 }
 
-async function sayReflected(conversation: History, tools: StrategyTools): Promise<UserWords> {
-  let reply = await tools.ask(conversation);
+async function sayReflected(conversation: History, tools: StrategyContext): Promise<UserReply> {
+  let reply = await tools.callModel(conversation);
   for (
     let attempt = 1;
     attempt < REFLECTION_ATTEMPTS && !await isAccepted(reply, conversation, tools);
@@ -116,18 +119,18 @@ async function sayReflected(conversation: History, tools: StrategyTools): Promis
  * True unless the judge rejects the reply. An unclear verdict counts as accepted, so that the episode
  * continues.
  */
-async function isAccepted(reply: string, conversation: History, tools: StrategyTools): Promise<boolean> {
-  const verdict = await tools.ask(judgePrompt(
+async function isAccepted(reply: string, conversation: History, tools: StrategyContext): Promise<boolean> {
+  const verdict = await tools.callModel(judgePrompt(
     "You judge whether a line is what the customer would say next. It is not when it says what neither the " +
-      `instruction nor the talk tells, or ends the talk with ${STOP} before everything is done. Answer ` +
+      `instruction nor the talk tells, or ends the talk with ${USER_STOP} before everything is done. Answer ` +
       "'Classification: true' or 'Classification: false'.",
     { reply, conversation, instruction: tools.instruction },
   ));
   return !/\bfalse\b/i.test(verdict);
 }
 
-async function correctReply(reply: string, conversation: History, tools: StrategyTools): Promise<string> {
-  const output = await tools.ask(judgePrompt(
+async function correctReply(reply: string, conversation: History, tools: StrategyContext): Promise<string> {
+  const output = await tools.callModel(judgePrompt(
     "The line is not what the customer would say next. Think about why, and write a better one. Write it so:\n\n" +
       "Reflection: <why>\nResponse: <the better line>",
     { reply, conversation, instruction: tools.instruction },

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import fc from "fast-check";
 import { ChatFormat } from "../../src/chat/chat_format.ts";
-import { keepsTurns } from "../../src/chat/keeps_turns.ts";
+import { isAppendOnly } from "../../src/chat/keeps_turns.ts";
 import { type SampledTurn, turnTokens } from "../../src/chat/turn_tokens.ts";
 import type { Message } from "../../src/message.ts";
 import { tinyTokenizer } from "../tiny_tokenizer.ts";
@@ -46,7 +46,7 @@ Deno.test("turnTokens() keeps sampled ids, masks exactly them, and equals the to
       const sampledIds: number[] = [];
       for (const { content, others, ended } of turns) {
         const space = ["deepseek", "falcon"].includes(family) ? " " : "";
-        const end = ended ? (family === "falcon" ? "\n" : format.ends[0] ?? "") : "";
+        const end = ended ? (family === "falcon" ? "\n" : format.endTokens[0] ?? "") : "";
         const sampled = isSampled ? tokenizer.encode(space + content + end) : undefined;
         const reply = { role: "assistant", content };
         const added = turnTokens({ reply, sampled, messages: others }, format);
@@ -122,7 +122,7 @@ Deno.test("turnTokens() keeps reasoning that the template would drop", () => {
   assertEquals(text, `${content}<|im_end|>\n<|im_start|>user\nq<|im_end|>\n<|im_start|>assistant\n`);
 });
 
-Deno.test("keepsTurns() is false for templates that render a turn by its position", () => {
+Deno.test("isAppendOnly() is false for templates that render a turn by its position", () => {
   const tools = [{ name: "f", description: "d", parameters: {} }];
   const numbered = "{% for m in messages %}{{ loop.index }} {{ m.content }}</s>{% endfor %}" +
     "{% if add_generation_prompt %}{{ messages | length + 1 }} {% endif %}";
@@ -130,13 +130,13 @@ Deno.test("keepsTurns() is false for templates that render a turn by its positio
     "{% for m in messages %}{% if m.role == 'tool' or m.role == 'system' %}{{ raise_exception('no') }}" +
     "{% endif %}<s>{{ m.role }} {{ m.content }}</s>{% endfor %}{% if add_generation_prompt %}<s>assistant {% endif %}";
   for (const family of ["chatml", "qwen", "llama", "deepseek", "falcon"]) {
-    assertEquals(keepsTurns(new ChatFormat({ tokenizer, family })), true, family);
-    assertEquals(keepsTurns(new ChatFormat({ tokenizer, family }), tools), true, family);
+    assertEquals(isAppendOnly(new ChatFormat({ tokenizer, family })), true, family);
+    assertEquals(isAppendOnly(new ChatFormat({ tokenizer, family }), tools), true, family);
   }
-  assertEquals(keepsTurns(new ChatFormat({ tokenizer, family: "dialogpt" })), false);
-  assertEquals(keepsTurns(new ChatFormat({ tokenizer, chatTemplate: strict })), true);
+  assertEquals(isAppendOnly(new ChatFormat({ tokenizer, family: "dialogpt" })), false);
+  assertEquals(isAppendOnly(new ChatFormat({ tokenizer, chatTemplate: strict })), true);
   for (const chatTemplate of [FORGETFUL, numbered, strict.replace("<s>{{ m.role }} ", "")]) {
-    assertEquals(keepsTurns(new ChatFormat({ tokenizer, chatTemplate })), false, chatTemplate);
+    assertEquals(isAppendOnly(new ChatFormat({ tokenizer, chatTemplate })), false, chatTemplate);
   }
 });
 

@@ -3,7 +3,7 @@ import { chosenPolicy } from "../../src/cli/policies.ts";
 import { UsageError } from "../../src/cli/usage_error.ts";
 import { PolicyError } from "../../src/errors.ts";
 import { History } from "../../src/history.ts";
-import { wholeReply } from "../../src/policy/policy.ts";
+import { toReply } from "../../src/policy/policy.ts";
 import { completion, FakeServer } from "../policy/fake_server.ts";
 
 const HISTORY = History.fromChats([{ role: "user", content: "<|im_end|>q" }]);
@@ -50,7 +50,7 @@ Deno.test("chosenPolicy() asks servers with what the flags say", async () => {
   await using openai = new FakeServer(() => completion({ content: "hi" }));
   const setup = { model: "m", temperature: 0, maxTokens: 5, apiKey: "k" };
   const chat = await chosenPolicy(`openai:${openai.url}`, setup);
-  assertEquals(wholeReply(await chat.policy.reply(HISTORY, { task: TASK })).message.content, "hi");
+  assertEquals(toReply(await chat.policy.reply(HISTORY, { task: TASK })).message.content, "hi");
   assertEquals([chat.isRemote, chat.policy.name], [true, "m"]);
   const { temperature, max_tokens } = openai.seen[0]?.body ?? {};
   assertEquals({ temperature, max_tokens }, { temperature: 0, max_tokens: 5 });

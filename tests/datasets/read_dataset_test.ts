@@ -4,7 +4,7 @@ import { DatasetError } from "../../src/errors.ts";
 import { readDataset, type ReadDatasetOptions } from "../../src/datasets/read_dataset.ts";
 import { readRows, type RowSource } from "../../src/datasets/read_rows.ts";
 import { History } from "../../src/history.ts";
-import { gzipped, lines, withFiles } from "./scratch.ts";
+import { gzip, toJsonLines, withFiles } from "./scratch.ts";
 
 const DATA = new URL("../data/", import.meta.url);
 
@@ -82,9 +82,9 @@ Deno.test("readDataset() applies 'collate' to each batch", async () => {
 Deno.test("readDataset() reads gzipped JSON lines and CSV, with quotes, newlines and a byte order mark", async () => {
   const csv = '\uFEFFquery,answer,level\r\n"a ""b"", \nc",1,x\r\nd,,y\r\n';
   const files = {
-    "a.jsonl.gz": await gzipped(lines({ query: "a" })),
+    "a.jsonl.gz": await gzip(toJsonLines({ query: "a" })),
     "b.csv": csv,
-    "c.csv.gz": await gzipped(csv),
+    "c.csv.gz": await gzip(csv),
   };
   await withFiles(files, async (folder) => {
     assertEquals(await Array.fromAsync(readDataset(`${folder}/a.jsonl.gz`)), [{ id: "a:1", query: "a" }]);
@@ -126,8 +126,8 @@ Deno.test("readDataset() reads a .json file as one list of rows, or as JSON line
   const rows = [{ query: "a", answer: 1 }, { query: "b" }];
   const files = {
     "a.json": `\uFEFF${" ".repeat(70_000)}\n${JSON.stringify(rows, null, 2)}\n`,
-    "b.json.gz": await gzipped(JSON.stringify(rows)),
-    "c.json": lines(...rows),
+    "b.json.gz": await gzip(JSON.stringify(rows)),
+    "c.json": toJsonLines(...rows),
     "d.json": "",
     "e.json": "[]",
     "f.json": '[{"query":"a"}, 5, {"query":"b"}]',
@@ -177,15 +177,15 @@ for (const codec of ["none", "snappy", "zstd", "gzip", "brotli", "lz4"]) {
 
 Deno.test("readDataset() reads the files of a folder in order, only 'train' if there is such a split", async () => {
   const files = {
-    "d/main/train-00001-of-00002.jsonl": lines({ query: "b" }),
-    "d/main/train-00000-of-00002.jsonl": lines({ query: "a" }),
-    "d/main/test/part.jsonl": lines({ query: "c" }),
+    "d/main/train-00001-of-00002.jsonl": toJsonLines({ query: "b" }),
+    "d/main/train-00000-of-00002.jsonl": toJsonLines({ query: "a" }),
+    "d/main/test/part.jsonl": toJsonLines({ query: "c" }),
     "d/main/README.md": "no rows",
     "d/main/dataset_infos.json": "no rows either",
     "e/.cache/0.jsonl": "nor here",
     "d/training.csv": "query\nd\n",
     "e/2.csv": "query\nf\n",
-    "e/1.jsonl": lines({ query: "e" }),
+    "e/1.jsonl": toJsonLines({ query: "e" }),
   };
   await withFiles(files, async (folder) => {
     assertEquals(await queries(`${folder}/d`), ["a", "b"]);
@@ -326,7 +326,7 @@ Deno.test("readDataset() throws for Parquet that is cut off or has a damaged pag
 
 Deno.test("readDataset() reads JSON lines with any line ends, and throws only for a line that is too long or not UTF-8", async () => {
   const query = "ä".repeat(10 * 1024 * 1024);
-  const files = { "a.jsonl": lines({ query }, { query: "b" }), "c.jsonl": "" };
+  const files = { "a.jsonl": toJsonLines({ query }, { query: "b" }), "c.jsonl": "" };
   await withFiles(files, async (folder) => {
     assertEquals((await queries(`${folder}/a.jsonl`)).map((text) => String(text).length), [query.length, 1]);
     {
@@ -349,8 +349,12 @@ Deno.test("readDataset() reads JSON lines with any line ends, and throws only fo
 Deno.test("readDataset() closes its file when the iteration stops early", async () => {
   const many = Array.from({ length: 5_000 }, (_, n) => ({ query: `${n}`, pad: "x".repeat(100) }));
   const csv = "query\n" + many.map(({ query, pad }) => `${query}${pad}\n`).join("");
-  const files = { "a.jsonl": lines(...many), "b.jsonl.gz": await gzipped(lines(...many)), "c.csv": csv };
-  await withFiles({ ...files, "d.csv.gz": await gzipped(csv) }, async (folder) => {
+  const files = {
+    "a.jsonl": toJsonLines(...many),
+    "b.jsonl.gz": await gzip(toJsonLines(...many)),
+    "c.csv": csv,
+  };
+  await withFiles({ ...files, "d.csv.gz": await gzip(csv) }, async (folder) => {
     for (const name of ["a.jsonl", "b.jsonl.gz", "c.csv", "d.csv.gz"]) {
       const tasks = readDataset(`${folder}/${name}`);
       assertEquals((await tasks.next()).done, false);

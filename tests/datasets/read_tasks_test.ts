@@ -2,7 +2,7 @@ import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { readTasks } from "../../src/datasets/read_tasks.ts";
 import type { DatasetError } from "../../src/errors.ts";
 import type { Task } from "../../src/task.ts";
-import { gzipped, lines, withFiles } from "./scratch.ts";
+import { gzip, toJsonLines, withFiles } from "./scratch.ts";
 
 async function read(content: string | Uint8Array, limit?: number) {
   const path = await Deno.makeTempFile({ prefix: "tasks", suffix: ".jsonl" });
@@ -54,7 +54,7 @@ Deno.test("readTasks() reads fields for graders, conversations, and null for abs
 Deno.test("readTasks() reads CSV, Parquet, gzipped files and folders with rows of known formats", async () => {
   const row = { task_id: "HumanEval/0", prompt: "def f():", entry_point: "f", test: "def check(f): pass" };
   const files = {
-    "a/1.jsonl.gz": await gzipped(lines(row)),
+    "a/1.jsonl.gz": await gzip(toJsonLines(row)),
     "a/2.csv": "id,query,answer\nb,2+2?,4\n",
   };
   await withFiles(files, async (folder) => {

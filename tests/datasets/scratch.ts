@@ -17,12 +17,12 @@ export async function withFiles<T>(
 }
 
 /** Compresses a text with gzip. */
-export async function gzipped(text: string): Promise<Uint8Array> {
+export async function gzip(text: string): Promise<Uint8Array> {
   const compressed = new Blob([text]).stream().pipeThrough(new CompressionStream("gzip"));
   return new Uint8Array(await new Response(compressed).arrayBuffer());
 }
 
 /** Formats rows as JSON lines. */
-export function lines(...rows: readonly unknown[]): string {
+export function toJsonLines(...rows: readonly unknown[]): string {
   return rows.map((row) => `${JSON.stringify(row)}\n`).join("");
 }

@@ -7,7 +7,7 @@ import { EndOnFinalReply } from "../../src/transforms/end_on_final_reply.ts";
 import { PythonInterpreter } from "../../src/transforms/python_interpreter.ts";
 import { StepCounter } from "../../src/transforms/step_counter.ts";
 import { TransformedEnv } from "../../src/transforms/transformed_env.ts";
-import { lines, withFiles } from "../datasets/scratch.ts";
+import { toJsonLines, withFiles } from "../datasets/scratch.ts";
 import { FakePool, ok } from "../fake_pool.ts";
 
 const ROWS = Array.from({ length: 5 }, (_, n) => ({ query: `q${n}`, answer: `${n}`, level: n }));
@@ -74,7 +74,7 @@ Deno.test("DatasetChatEnv shuffles by its seed, in a different order in each pas
 });
 
 Deno.test("DatasetChatEnv reads a folder, with its train split by default", async () => {
-  const files = { "d/train.jsonl": lines({ text: "a" }), "d/test.csv": "question\nb\n" };
+  const files = { "d/train.jsonl": toJsonLines({ text: "a" }), "d/test.csv": "question\nb\n" };
   await withFiles(files, async (folder) => {
     await using train = new DatasetChatEnv({ dataset: `${folder}/d` });
     assertEquals(queriesOf(await train.reset()), ["a"]);
@@ -84,7 +84,7 @@ Deno.test("DatasetChatEnv reads a folder, with its train split by default", asyn
 });
 
 Deno.test("DatasetChatEnv fails only the element whose row is invalid", async () => {
-  const rows = `${lines({ query: "a" })}[1]\n{"query":\n${lines({ query: "b" })}`;
+  const rows = `${toJsonLines({ query: "a" })}[1]\n{"query":\n${toJsonLines({ query: "b" })}`;
   await withFiles({ "d.jsonl": rows }, async (folder) => {
     await using env = new DatasetChatEnv({ dataset: `${folder}/d.jsonl`, shuffle: false, numEnvs: 4 });
     const outcomes = await env.reset();

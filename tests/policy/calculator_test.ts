@@ -3,8 +3,8 @@ import { History } from "../../src/history.ts";
 import { messageText } from "../../src/message.ts";
 import { calculationOf } from "../../src/policy/calculation.ts";
 import { calculatorPolicy } from "../../src/policy/calculator.ts";
-import { wholeReply } from "../../src/policy/policy.ts";
-import { wholeScore } from "../../src/rewards/grader.ts";
+import { toReply } from "../../src/policy/policy.ts";
+import { toScore } from "../../src/rewards/grader.ts";
 import { numberMatch } from "../../src/rewards/number_match.ts";
 import { readTasks } from "../../src/datasets/read_tasks.ts";
 
@@ -39,7 +39,7 @@ Deno.test("calculatorPolicy() answers with the printed number, not with the refe
   const policy = calculatorPolicy();
   let history = History.fromChats([{ role: "user", content: "q" }]);
   for (const printed of ["v1 = 2\n", "v1 = 2\nv2 = 77\n"]) {
-    const { message } = wholeReply(await policy.reply(history, { task }));
+    const { message } = toReply(await policy.reply(history, { task }));
     assertMatch(messageText(message), /^```python\n[^]*\n```$/);
     const result = { role: "tool", content: `Code block 1 executed successfully:\n${printed}` };
     history = history.append(message).append(result);
@@ -76,7 +76,7 @@ Deno.test({
       const calculation = calculationOf(task.reference ?? "");
       if (calculation === null) continue;
       const answer = { role: "assistant", content: `The answer is ${calculation.value}` };
-      right += wholeScore(await grader.grade({ task, history: History.fromChats([answer]) })).score ?? 0;
+      right += toScore(await grader.grade({ task, history: History.fromChats([answer]) })).score ?? 0;
       assert(/v\d/.test(calculation.programs[1]));
     }
     assertEquals({ problems, right }, { problems: 1319, right: 1208 });

@@ -1,7 +1,7 @@
 import { assert } from "@std/assert";
 import fc from "fast-check";
 import { History } from "../../src/history.ts";
-import { type OpenaiMessage, openaiMessages } from "../../src/policy/openai_messages.ts";
+import { type OpenaiMessage, toOpenaiMessages } from "../../src/policy/openai_messages.ts";
 
 const ids = fc.constantFrom("a", "b", "c");
 
@@ -35,10 +35,10 @@ function isAccepted(messages: readonly OpenaiMessage[]): boolean {
   return true;
 }
 
-Deno.test("openaiMessages() returns a valid request with all tool results for any conversation", () => {
+Deno.test("toOpenaiMessages() returns a valid request with all tool results for any conversation", () => {
   fc.assert(fc.property(fc.array(message, { maxLength: 12 }), (messages) => {
     const history = History.fromChats([...messages, { role: "user", content: "end" }]);
-    const written = openaiMessages(history);
+    const written = toOpenaiMessages(history);
     assert(isAccepted(written), JSON.stringify(written));
     const text = written.map(({ content }) => content).join("\n");
     for (const { role, content } of messages) assert(role === "assistant" || text.includes(content));

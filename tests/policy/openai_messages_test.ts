@@ -1,10 +1,10 @@
 import { assertEquals } from "@std/assert";
 import { History } from "../../src/history.ts";
 import type { Message } from "../../src/message.ts";
-import { openaiMessages } from "../../src/policy/openai_messages.ts";
+import { toOpenaiMessages } from "../../src/policy/openai_messages.ts";
 
 function written(...messages: Message[]): unknown {
-  return JSON.parse(JSON.stringify(openaiMessages(History.fromChats(messages))));
+  return JSON.parse(JSON.stringify(toOpenaiMessages(History.fromChats(messages))));
 }
 
 const call = (id: string, args: Record<string, unknown> | string = {}) => ({
@@ -18,7 +18,7 @@ const wire = (id: string, args = "{}") => ({
   function: { name: "f", arguments: args },
 });
 
-Deno.test("openaiMessages() puts results after their calls by id", () => {
+Deno.test("toOpenaiMessages() puts results after their calls by id", () => {
   assertEquals(
     written(
       { role: "user", content: "q" },
@@ -35,7 +35,7 @@ Deno.test("openaiMessages() puts results after their calls by id", () => {
   );
 });
 
-Deno.test("openaiMessages() creates ids for calls without one and matches results in order", () => {
+Deno.test("toOpenaiMessages() creates ids for calls without one and matches results in order", () => {
   const calls = [{ name: "f", arguments: {} }, { name: "f", arguments: {} }];
   assertEquals(
     written(
@@ -51,7 +51,7 @@ Deno.test("openaiMessages() creates ids for calls without one and matches result
   );
 });
 
-Deno.test("openaiMessages() matches the tool_responses of one message with all open calls", () => {
+Deno.test("toOpenaiMessages() matches the tool_responses of one message with all open calls", () => {
   assertEquals(
     written(
       { role: "assistant", content: "", tool_calls: [call("a"), call("b")] },
@@ -65,7 +65,7 @@ Deno.test("openaiMessages() matches the tool_responses of one message with all o
   );
 });
 
-Deno.test("openaiMessages() converts results without a call to one user message", () => {
+Deno.test("toOpenaiMessages() converts results without a call to one user message", () => {
   assertEquals(
     written(
       { role: "user", content: "q" },
@@ -85,7 +85,7 @@ Deno.test("openaiMessages() converts results without a call to one user message"
   );
 });
 
-Deno.test("openaiMessages() adds a result for each call without one", () => {
+Deno.test("toOpenaiMessages() adds a result for each call without one", () => {
   assertEquals(
     written(
       { role: "assistant", content: "", tool_calls: [call("a"), call("b")] },
@@ -101,7 +101,7 @@ Deno.test("openaiMessages() adds a result for each call without one", () => {
   );
 });
 
-Deno.test("openaiMessages() converts content parts to the API's format", () => {
+Deno.test("toOpenaiMessages() converts content parts to the API's format", () => {
   assertEquals(
     written({
       role: "user",

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { wholeScore } from "../../src/rewards/grader.ts";
+import { toScore } from "../../src/rewards/grader.ts";
 import { countdown } from "../../src/rewards/countdown.ts";
 import { countdownTasks } from "../../src/rewards/countdown_tasks.ts";
 import { replyContext } from "./replies.ts";
@@ -10,7 +10,7 @@ const TRUTH = "target=112, numbers=25,3,4,25";
 function score(expression: string, answer: string | undefined = TRUTH) {
   const given = countdown().grade(replyContext(`<answer>${expression}</answer>`, answer));
   if (given instanceof Promise) throw new Error("a grader of expressions need not wait");
-  return wholeScore(given).score;
+  return toScore(given).score;
 }
 
 for (const right of ["(25 + 3) * 4", "4*(3+25)", " ((25)+3)*4\n", "-(-(25+3))*4", "(25+25/25+3)*4"]) {
@@ -64,7 +64,7 @@ Deno.test("countdown() counts a negative number as the given one", () => {
 });
 
 Deno.test("countdown() scores 0 without an answer and returns parts with one", () => {
-  assertEquals(wholeScore(countdown().grade(replyContext("(25 + 3) * 4", TRUTH)) as number).score, 0);
+  assertEquals(toScore(countdown().grade(replyContext("(25 + 3) * 4", TRUTH)) as number).score, 0);
   assertEquals(score(""), 0);
   assertEquals(countdown({ correctReward: 2 }).grade(replyContext("<answer>(25 + 3) * 4</answer>", TRUTH)), {
     score: 2,
@@ -94,7 +94,7 @@ Deno.test("countdownTasks() generates puzzles that their own replies solve", () 
   assertEquals(tasks.length, 500);
   for (const { query, answer = "", replies: [reply = ""] = [], fields } of tasks) {
     assertEquals(
-      wholeScore(countdown().grade(replyContext(reply, answer)) as number).score,
+      toScore(countdown().grade(replyContext(reply, answer)) as number).score,
       1,
       `${answer}: ${reply}`,
     );
@@ -124,7 +124,7 @@ Deno.test("countdownTasks() respects its options, including the smallest values"
   for (const { answer = "", replies: [reply = ""] = [] } of countdownTasks(options)) {
     const [target = 0, ...numbers] = answer.match(/\d+/g)?.map(Number) ?? [];
     assert(target >= 1 && target <= 9 && numbers.length === 6 && Math.max(...numbers) <= 9, answer);
-    assertEquals(wholeScore(countdown().grade(replyContext(reply, answer)) as number).score, 1);
+    assertEquals(toScore(countdown().grade(replyContext(reply, answer)) as number).score, 1);
   }
   const [only] = countdownTasks({ numCount: 1, maxNumber: 1, maxTarget: 1 });
   assertEquals(only?.answer, "target=1, numbers=1");

@@ -1,6 +1,6 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { calculationOf } from "../../src/policy/calculation.ts";
-import { wholeScore } from "../../src/rewards/grader.ts";
+import { toScore } from "../../src/rewards/grader.ts";
 import { gsm8k, type Gsm8kOptions } from "../../src/rewards/gsm8k.ts";
 import { readTasks } from "../../src/datasets/read_tasks.ts";
 import { replyContext } from "./replies.ts";
@@ -8,7 +8,7 @@ import { replyContext } from "./replies.ts";
 function score(reply: string, answer?: string, options?: Gsm8kOptions) {
   const given = gsm8k(options).grade(replyContext(reply, answer));
   if (given instanceof Promise) throw new Error("a grader of answers need not wait");
-  return wholeScore(given).score;
+  return toScore(given).score;
 }
 
 Deno.test("gsm8k() scores 1, 0.1 and 0", () => {

@@ -3,7 +3,7 @@ import { loadProfile, SandboxPool, type SessionPool } from "../../mod.ts";
 import { History } from "../../src/history.ts";
 import type { Score } from "../../src/rewards/grader.ts";
 import { hiddenTests } from "../../src/rewards/hidden_tests.ts";
-import { candidateProgram } from "../../src/rewards/hidden_tests/candidate_program.ts";
+import { extractProgram } from "../../src/rewards/hidden_tests/candidate_program.ts";
 import { isPlainData } from "../../src/sandbox/isolated/callee.ts";
 import { bad, FakePool, ok } from "../fake_pool.ts";
 import { limited } from "../sandbox/started.ts";
@@ -401,7 +401,7 @@ Deno.test(
       ]
     ) {
       const reply = `${code(line)}\n${code("def f():\n    return 1")}`;
-      assertEquals(candidateProgram(reply, problem), "def f():\n    return 1");
+      assertEquals(extractProgram(reply, problem), "def f():\n    return 1");
     }
   },
 );

@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { loadProfile, SandboxPool } from "../../mod.ts";
 import { History } from "../../src/history.ts";
-import { wholeScore } from "../../src/rewards/grader.ts";
+import { toScore } from "../../src/rewards/grader.ts";
 import { hiddenTests } from "../../src/rewards/hidden_tests.ts";
 
 const FILE = new URL("../data/humaneval/HumanEval.jsonl.gz", import.meta.url);
@@ -38,7 +38,7 @@ Deno.test({
       const task = { id, query: prompt, fields: { ...problem } };
       const score = async (program: string) => {
         const reply = { role: "assistant", content: `\`\`\`python\n${prompt}${program}\n\`\`\`` };
-        return wholeScore(await grader.grade({ task, history: History.fromChats([reply]) })).score;
+        return toScore(await grader.grade({ task, history: History.fromChats([reply]) })).score;
       };
       if (await score(canonical_solution) !== 1) wrong.push(id);
       if (await score("    pass") !== 0) wrong.push(`${id} without its body`);

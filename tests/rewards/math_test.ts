@@ -1,14 +1,14 @@
 import { assertEquals, assertThrows } from "@std/assert";
-import { wholeScore } from "../../src/rewards/grader.ts";
+import { toScore } from "../../src/rewards/grader.ts";
 import { math } from "../../src/rewards/math.ts";
-import { lastBoxed } from "../../src/rewards/math/boxed.ts";
+import { findLastBoxed } from "../../src/rewards/math/boxed.ts";
 import { isSameAnswer } from "../../src/rewards/math/same_answer.ts";
 import { replyContext } from "./replies.ts";
 
 function score(reply: string, answer?: string) {
   const given = math().grade(replyContext(reply, answer));
   if (given instanceof Promise) throw new Error("a grader of answers need not wait");
-  return wholeScore(given).score;
+  return toScore(given).score;
 }
 
 Deno.test("math() scores 1, 0.1 and 0", () => {
@@ -63,7 +63,7 @@ Deno.test("math() returns null for a task without an answer", () => {
   assertEquals(score("<answer>2</answer>", "It is $\\boxed 2$."), 1);
 });
 
-Deno.test("lastBoxed() finds the last balanced box", () => {
+Deno.test("findLastBoxed() finds the last balanced box", () => {
   const boxes: readonly (readonly [string, string | undefined])[] = [
     ["\\boxed{42}", "42"],
     ["so $\\boxed{\\frac{1}{2}}$.", "\\frac{1}{2}"],
@@ -88,7 +88,7 @@ Deno.test("lastBoxed() finds the last balanced box", () => {
     ["\\boxed", undefined],
     ["\\boxed{\\}", undefined],
   ];
-  for (const [text, inside] of boxes) assertEquals(lastBoxed(text), inside, text);
+  for (const [text, inside] of boxes) assertEquals(findLastBoxed(text), inside, text);
 });
 
 const SAME: readonly (readonly [string, string])[] = [

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { History } from "../../src/history.ts";
-import { programReply } from "../../src/rewards/hidden_tests/program_reply.ts";
+import { findProgramReply } from "../../src/rewards/hidden_tests/program_reply.ts";
 import type { Task } from "../../src/task.ts";
 
 const ADD = "Here:\n```python\ndef add(a, b):\n    return a + b\n```";
@@ -16,23 +16,23 @@ function reply(
     content,
   ) => [{ role: "assistant", content }, { role: "tool", content: "ran" }]);
   const history = History.fromChats([...prompt, ...turns]);
-  return programReply(history, { id: "t", query }, entryPoint);
+  return findProgramReply(history, { id: "t", query }, entryPoint);
 }
 
-Deno.test("programReply() finds the program of an episode that ended without a block", () => {
+Deno.test("findProgramReply() finds the program of an episode that ended without a block", () => {
   assertEquals(reply("add", [ADD, "done"]), ADD);
   assertEquals(reply(undefined, [ADD, "done"]), ADD);
   assertEquals(reply("sub", [ADD, "done"]), ADD);
 });
 
-Deno.test("programReply() returns the newest reply that defines the entry point", () => {
+Deno.test("findProgramReply() returns the newest reply that defines the entry point", () => {
   const bare = "def add(a, b):\n    return b + a";
   assertEquals(reply("add", ["```python\ndef add(): 0\n```", ADD, OTHER, "done"]), ADD);
   assertEquals(reply("add", [ADD, bare]), bare);
   assertEquals(reply(undefined, [ADD, OTHER, "done"]), OTHER);
 });
 
-Deno.test("programReply() ignores programs in thoughts and in the query", () => {
+Deno.test("findProgramReply() ignores programs in thoughts and in the query", () => {
   const shown = [{ role: "user", content: "q" }, { role: "assistant", content: ADD }, {
     role: "user",
     content: "r",

@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { loadProfile, SandboxPool } from "../../mod.ts";
 import { History } from "../../src/history.ts";
-import { type Grader, wholeScore } from "../../src/rewards/grader.ts";
+import { type Grader, toScore } from "../../src/rewards/grader.ts";
 import { hiddenTests } from "../../src/rewards/hidden_tests.ts";
 
 interface Payload {
@@ -67,5 +67,5 @@ async function scoreOf(
   const reply = `\`\`\`python\n${code}\n\`\`\``;
   const history = History.fromChats([{ role: "assistant", content: reply }]);
   const task = { ...TASK, fields: { ...TASK.fields, tests } };
-  return wholeScore(await grader.grade({ task, history })).score;
+  return toScore(await grader.grade({ task, history })).score;
 }

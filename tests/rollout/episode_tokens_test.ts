@@ -2,36 +2,36 @@ import { assertEquals } from "@std/assert";
 import type { Env } from "../../src/envs/env.ts";
 import { History } from "../../src/history.ts";
 import { scriptedPolicy } from "../../src/policy/scripted.ts";
-import { episodeTokens } from "../../src/rollout/episode_tokens.ts";
+import { tokensOfEpisode } from "../../src/rollout/episode_tokens.ts";
 import { rollout } from "../../src/rollout/rollout.ts";
-import { turnRecord } from "../../src/rollout/turn_record.ts";
+import { toTurnRecord } from "../../src/rollout/turn_record.ts";
 
 function turn(number: number, promptTokens: number | undefined, ids?: number[]) {
   const message = { role: "assistant", content: "" };
-  return turnRecord({ turn: number, policyMs: 0, promptTokens }, {
+  return toTurnRecord({ turn: number, policyMs: 0, promptTokens }, {
     message,
     ...(ids && { tokens: { ids } }),
   });
 }
 
-Deno.test("episodeTokens() masks exactly the sampled tokens", () => {
+Deno.test("tokensOfEpisode() masks exactly the sampled tokens", () => {
   const ids = [1, 2, 50, 51, 3, 4, 52, 5];
-  assertEquals(episodeTokens(ids, [turn(1, 2, [50, 51]), turn(2, 6, [52])]), {
+  assertEquals(tokensOfEpisode(ids, [turn(1, 2, [50, 51]), turn(2, 6, [52])]), {
     ids,
     lossMask: [0, 0, 1, 1, 0, 0, 1, 0],
   });
 });
 
-Deno.test("episodeTokens() returns null if the env did not keep the sampled tokens", () => {
-  assertEquals(episodeTokens([1, 2, 50, 99], [turn(1, 2, [50, 51])]), null);
-  assertEquals(episodeTokens([1, 2, 50], [turn(1, 2, [50, 51])]), null);
+Deno.test("tokensOfEpisode() returns null if the env did not keep the sampled tokens", () => {
+  assertEquals(tokensOfEpisode([1, 2, 50, 99], [turn(1, 2, [50, 51])]), null);
+  assertEquals(tokensOfEpisode([1, 2, 50], [turn(1, 2, [50, 51])]), null);
 });
 
-Deno.test("episodeTokens() returns undefined if the env or the policy has no tokens", () => {
-  assertEquals(episodeTokens(undefined, [turn(1, undefined, [50])]), undefined);
-  assertEquals(episodeTokens([1, 2], [turn(1, 2)]), undefined);
-  assertEquals(episodeTokens([1, 2], [turn(1, undefined, [2])]), undefined);
-  assertEquals(episodeTokens([1, 2], []), undefined);
+Deno.test("tokensOfEpisode() returns undefined if the env or the policy has no tokens", () => {
+  assertEquals(tokensOfEpisode(undefined, [turn(1, undefined, [50])]), undefined);
+  assertEquals(tokensOfEpisode([1, 2], [turn(1, 2)]), undefined);
+  assertEquals(tokensOfEpisode([1, 2], [turn(1, undefined, [2])]), undefined);
+  assertEquals(tokensOfEpisode([1, 2], []), undefined);
 });
 
 /** Counts in tokens as an append-only env does: what was sampled, then a 7 for what comes back. */

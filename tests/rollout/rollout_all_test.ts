@@ -2,7 +2,7 @@ import { assertEquals, assertRejects } from "@std/assert";
 import { ChatEnv } from "../../src/envs/chat_env.ts";
 import { messageText } from "../../src/message.ts";
 import type { Policy } from "../../src/policy/policy.ts";
-import { type InteractionResult, interactionResult } from "../../src/rollout/interaction_result.ts";
+import { type InteractionResult, toInteractionResult } from "../../src/rollout/interaction_result.ts";
 import { rolloutAll } from "../../src/rollout/rollout_all.ts";
 import type { Trajectory } from "../../src/rollout/trajectory.ts";
 import type { Task } from "../../src/task.ts";
@@ -107,9 +107,9 @@ Deno.test("rolloutAll() plays a resumed episode from its start if its env respon
     }));
   const [first] = await play(() => "one");
   if (first === undefined) throw new Error("there must be an episode");
-  const [same] = await play(() => "one", interactionResult(first));
+  const [same] = await play(() => "one", toInteractionResult(first));
   assertEquals([same?.messages, made], [first.messages, [false, true]]);
-  const [other] = await play(() => "other", interactionResult(first));
+  const [other] = await play(() => "other", toInteractionResult(first));
   assertEquals([other?.error, other?.truncated], [undefined, true]);
   assertEquals(other?.messages.map(({ content }) => content).slice(1), [
     "reply 3",

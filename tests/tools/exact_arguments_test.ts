@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { exactArguments } from "../../src/tools/exact_arguments.ts";
+import { exactArgumentTexts } from "../../src/tools/exact_arguments.ts";
 import { jsonCalls } from "../../src/tools/json_calls.ts";
 import { llama3JsonCalls } from "../../src/tools/llama3_json_calls.ts";
 import { mistralCalls } from "../../src/tools/mistral_calls.ts";
@@ -9,7 +9,7 @@ import { tagCalls } from "../../src/tools/tag_calls.ts";
 import type { ToolCallParser } from "../../src/tools/tool_call_parser.ts";
 import { xmlCalls } from "../../src/tools/xml_calls.ts";
 
-Deno.test("exactArguments() keeps numbers as the model wrote them", () => {
+Deno.test("exactArgumentTexts() keeps numbers as the model wrote them", () => {
   const cases: [string, (string | undefined)[]][] = [
     ['{"name": "pay", "arguments": {"amount": 50.0}}', ['{"amount":50.0}']],
     ['{"name": "pay", "parameters": {"amounts": [1e2, -0.10]}}', ['{"amounts":[1e2,-0.10]}']],
@@ -24,7 +24,7 @@ Deno.test("exactArguments() keeps numbers as the model wrote them", () => {
     ["50.0", [undefined]],
     ['{"name": 50.0', []],
   ];
-  for (const [json, expected] of cases) assertEquals(exactArguments(json), expected, json);
+  for (const [json, expected] of cases) assertEquals(exactArgumentTexts(json), expected, json);
 });
 
 Deno.test("parse() returns the text of arguments when parsing loses information", () => {

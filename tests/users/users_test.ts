@@ -7,7 +7,7 @@ import { humanUser } from "../../src/users/human_user.ts";
 import { llmUser } from "../../src/users/llm_user.ts";
 import { resumedUser } from "../../src/users/resumed_user.ts";
 import { scriptedUser } from "../../src/users/scripted_user.ts";
-import { STOP } from "../../src/users/user_simulator.ts";
+import { USER_STOP } from "../../src/users/user_simulator.ts";
 import type { UserStrategyName } from "../../src/users/user_strategy.ts";
 import { completion, FakeServer } from "../policy/fake_server.ts";
 
@@ -29,8 +29,8 @@ function saying(...texts: string[]): Policy & { seen: History[] } {
 }
 
 Deno.test("scriptedUser() returns its lines in order and then rejects", async () => {
-  const user = scriptedUser((task) => task.index === 3 ? ["Hi", STOP] : []);
-  assertEquals([await user.reset(TASK), await user.step("Hello")], ["Hi", STOP]);
+  const user = scriptedUser((task) => task.index === 3 ? ["Hi", USER_STOP] : []);
+  assertEquals([await user.reset(TASK), await user.step("Hello")], ["Hi", USER_STOP]);
   await assertRejects(
     () => user.step("?"),
     UserError,
@@ -50,7 +50,7 @@ Deno.test("llmUser() sends the conversation to a chat completions server with sw
   assertEquals([await user.reset(TASK), await user.step("Which one?")], ["line 1", "line 2"]);
   const [system, ...talk] = server.seen[1]?.body.messages ?? [];
   assertStringIncludes(system.content, "\n\nInstruction: You want to return a book.\n");
-  assertStringIncludes(system.content, STOP);
+  assertStringIncludes(system.content, USER_STOP);
   assertEquals(talk, [
     { role: "user", content: "Hi! How can I help you today?" },
     { role: "assistant", content: "line 1" },
@@ -78,7 +78,7 @@ Deno.test("llmUser() with 'react' shows the agent the reply without the reasonin
   const user = llmUser({ policy, strategy: "react" });
   assertEquals([await user.reset(TASK), await user.step("a"), await user.step("b")], [
     "My book.",
-    STOP,
+    USER_STOP,
     "no form",
   ]);
   assertEquals(policy.seen[1]?.last?.content, "a");
@@ -121,7 +121,7 @@ Deno.test("humanUser() shows messages and reads lines until the input ends", asy
   const user = humanUser({ input, show: (text) => void shown.push(text) });
   assertEquals(await user.reset(TASK), "Hi there");
   assertEquals(await user.step("Which\x1b[2J one?"), "the blue one");
-  assertEquals(await user.step("Done."), STOP);
+  assertEquals(await user.step("Done."), USER_STOP);
   assertEquals(shown, [
     `${TASK.instruction}\n`,
     "> ",

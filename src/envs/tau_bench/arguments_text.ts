@@ -6,7 +6,7 @@ import type { ToolUserAction } from "../tool_user_env.ts";
 const MAX_DEPTH = 64;
 
 /** Returns the arguments of a call as JSON text, or the reason why they are invalid. */
-export function argumentsText({ name, kwargs, kwargsText }: ToolUserAction): string | { fault: string } {
+export function toArgumentsText({ name, kwargs, kwargsText }: ToolUserAction): string | { fault: string } {
   try {
     const value: unknown = kwargsText === undefined ? kwargs : JSON.parse(kwargsText);
     if (typeof value !== "object" || value === null || Array.isArray(value)) {

@@ -2,16 +2,16 @@ import { z } from "zod";
 import { SandboxError } from "../../errors.ts";
 import type { ExecResult, PythonSession } from "../../sandbox/exec.ts";
 import { descriptionSchema, type DomainDescription } from "./domain_description.ts";
-import { DESK } from "./domain_profile.ts";
+import { DOMAIN_MODULE } from "./domain_profile.ts";
 
 /** Identifies a task of a domain. */
-export interface TaskPlace {
+export interface TaskReference {
   readonly split: string;
   readonly index: number;
 }
 
-/** Options of the requests of {@linkcode Desk}. */
-export interface DeskOptions {
+/** Options of the requests of {@linkcode DomainSession}. */
+export interface DomainRequestOptions {
   signal?: AbortSignal | undefined;
 }
 
@@ -29,7 +29,7 @@ const recordsSchema: z.ZodType<DomainRecords> = z.object({
 });
 
 /** Tool call; the arguments are JSON text. */
-export interface DeskCall {
+export interface DomainCall {
   readonly name: string;
   readonly kwargs: string;
 }
@@ -41,7 +41,7 @@ const outputsSchema = z.object({ outputs: z.record(z.string(), z.boolean()) });
 const DATA_TIMEOUT_MS = 120_000;
 
 /** Host side of a session that runs a domain. It validates everything that the session returns. */
-export class Desk {
+export class DomainSession {
   readonly #session: PythonSession;
   #restarted = false;
 
@@ -50,7 +50,7 @@ export class Desk {
   }
 
   /** Returns the tools, tasks and texts of the domain. */
-  async describe(options?: DeskOptions): Promise<DomainDescription> {
+  async describe(options?: DomainRequestOptions): Promise<DomainDescription> {
     return this.#read(await this.#request({ do: "describe" }, options), descriptionSchema);
   }
 
@@ -59,8 +59,8 @@ export class Desk {
    * with `Error:`. `ended` is false if the tool had to be stopped.
    */
   async step(
-    call: DeskCall,
-    options: DeskOptions & { timeoutMs?: number | undefined } = {},
+    call: DomainCall,
+    options: DomainRequestOptions & { timeoutMs?: number | undefined } = {},
   ): Promise<{ observation: string; ended: boolean }> {
     const { name, kwargs } = call;
     const result = await this.#exec({ do: "step", name, kwargs }, options);
@@ -69,39 +69,39 @@ export class Desk {
   }
 
   /** Returns the records that differ from the start. */
-  async changes(options?: DeskOptions): Promise<DomainRecords> {
+  async changes(options?: DomainRequestOptions): Promise<DomainRecords> {
     return this.#read(await this.#request({ do: "changes" }, options), recordsSchema);
   }
 
   /** Returns all records. */
-  async everything(options?: DeskOptions): Promise<DomainRecords> {
+  async allRecords(options?: DomainRequestOptions): Promise<DomainRecords> {
     return this.#read(await this.#request({ do: "everything" }, options), recordsSchema);
   }
 
   /** Runs a task's own actions and returns the records that then differ from the start. */
-  async truth(task: TaskPlace, options?: DeskOptions): Promise<DomainRecords> {
+  async expectedChanges(task: TaskReference, options?: DomainRequestOptions): Promise<DomainRecords> {
     return this.#read(await this.#request({ do: "expected_changes", ...task }, options), recordsSchema);
   }
 
   /** Returns, for each of a task's outputs, whether the agent's messages contain it. */
-  async outputs(task: TaskPlace, messages: readonly string[]): Promise<Record<string, boolean>> {
+  async outputs(task: TaskReference, messages: readonly string[]): Promise<Record<string, boolean>> {
     return this.#read(await this.#request({ do: "outputs", ...task, messages }), outputsSchema).outputs;
   }
 
   /** Resets the data to the start. */
-  async rewind(options: DeskOptions & { seed?: number | undefined } = {}): Promise<void> {
+  async rewind(options: DomainRequestOptions & { seed?: number | undefined } = {}): Promise<void> {
     await this.#session.reset({ mode: "rewind", ...options });
     this.#restarted = false;
   }
 
   /** Returns true, once, if a response came from a restarted interpreter, which has lost all earlier changes. */
-  takeRestarted(): boolean {
+  consumeRestarted(): boolean {
     const restarted = this.#restarted;
     this.#restarted = false;
     return restarted;
   }
 
-  async #request(message: object, options: DeskOptions = {}): Promise<ExecResult> {
+  async #request(message: object, options: DomainRequestOptions = {}): Promise<ExecResult> {
     const result = await this.#exec(message, { ...options, timeoutMs: DATA_TIMEOUT_MS });
     if (result.status === "ok") return result;
     throw new SandboxError(`Cannot query the domain as its code failed: ${describeFailure(result)}`);
@@ -109,9 +109,9 @@ export class Desk {
 
   async #exec(
     request: object,
-    options: DeskOptions & { timeoutMs?: number | undefined },
+    options: DomainRequestOptions & { timeoutMs?: number | undefined },
   ): Promise<ExecResult> {
-    const result = await this.#session.exec(`import ${DESK}\n${DESK}.respond()`, {
+    const result = await this.#session.exec(`import ${DOMAIN_MODULE}\n${DOMAIN_MODULE}.respond()`, {
       ...options,
       stdin: JSON.stringify(request),
     });

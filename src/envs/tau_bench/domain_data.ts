@@ -39,7 +39,7 @@ export class DomainData {
 }
 
 /** Returns a text that is equal for equal changes, and only for those. */
-export function changesText({ tables, records }: DomainRecords): string {
+export function textOfChanges({ tables, records }: DomainRecords): string {
   const sorted = records.map((record) => JSON.stringify(record)).sort();
   return JSON.stringify([tables, sorted]);
 }

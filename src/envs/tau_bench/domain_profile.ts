@@ -4,7 +4,7 @@ import domainSource from "./guest/desk.py" with { type: "text" };
 import standInSource from "./guest/stand_ins.py" with { type: "text" };
 
 /** Name of the Python module that runs the domain in a session. */
-export const DESK = "tau_domain";
+export const DOMAIN_MODULE = "tau_domain";
 
 const MIB = 1024 * 1024;
 
@@ -47,5 +47,5 @@ export function domainProfile({ packagePath, domain }: CheckoutDomain): Profile 
   const mounts = { "/checkout/tau_bench": packagePath };
   const profile = parseProfile(JSON.stringify({ ...SETTINGS, mounts }), { source: `tau-bench ${domain}` });
   const source = `${standInSource}\n${domainSource}\nopen_domain(${JSON.stringify(domain)})\n`;
-  return { ...profile, preload: { module: DESK, source } };
+  return { ...profile, preload: { module: DOMAIN_MODULE, source } };
 }

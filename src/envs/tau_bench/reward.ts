@@ -1,12 +1,12 @@
 import type { RewardInfo } from "../tool_user_env.ts";
 import { RESPOND } from "../tool_user_env.ts";
 import type { DomainTask } from "./domain_description.ts";
-import type { TaskTruth } from "./tau_bench_domain.ts";
+import type { ExpectedEnd } from "./tau_bench_domain.ts";
 
 /** End state of an episode. */
 export interface EpisodeEnd {
   readonly task: DomainTask;
-  readonly truth: TaskTruth;
+  readonly expected: ExpectedEnd;
   /** Changes of the episode's data, as a text to compare. */
   readonly changes: string;
   /** For each of the task's outputs, true if the agent's messages contain it. */
@@ -19,7 +19,7 @@ export interface EpisodeReward extends RewardInfo {
 }
 
 /** Returns reward 1 if the data are as expected and all outputs were given to the user, else 0. */
-export function rewardOf({ task, truth, changes, outputs }: EpisodeEnd): EpisodeReward {
+export function rewardOf({ task, expected: truth, changes, outputs }: EpisodeEnd): EpisodeReward {
   const database = changes === truth.changes ? 1 : 0;
   const hasOutputs = task.outputs.length > 0;
   const allOutputs = task.outputs.every((output) => outputs[output] === true) ? 1 : 0;

@@ -1,9 +1,9 @@
 import type { SessionLease } from "../../sandbox/exec.ts";
 import { SandboxPool } from "../../sandbox/pool.ts";
 import { findDomain } from "./checkout.ts";
-import { Desk, type DomainRecords, type TaskPlace } from "./desk.ts";
+import { type DomainRecords, DomainSession, type TaskReference } from "./desk.ts";
 import type { DomainDescription, DomainTask } from "./domain_description.ts";
-import { changesText, DomainData } from "./domain_data.ts";
+import { DomainData, textOfChanges } from "./domain_data.ts";
 import { domainProfile } from "./domain_profile.ts";
 
 /** Options of {@linkcode TauBenchDomain.open}. */
@@ -30,7 +30,7 @@ export interface TauBenchDomainOptions {
 }
 
 /** Expected end state of a task: the result of its own actions. */
-export interface TaskTruth {
+export interface ExpectedEnd {
   /** Text that is equal for equal changes of the data. */
   readonly changes: string;
   /** tau-bench's hash of the data after the actions. */
@@ -48,7 +48,7 @@ export class TauBenchDomain implements AsyncDisposable {
   readonly description: DomainDescription;
   readonly #data: DomainData;
   readonly #pool: SandboxPool;
-  readonly #truths = new Map<string, TaskTruth>();
+  readonly #truths = new Map<string, ExpectedEnd>();
 
   private constructor(
     name: string,
@@ -74,9 +74,9 @@ export class TauBenchDomain implements AsyncDisposable {
       new SandboxPool({ profile, size: sessions, resetMode: "rewind", cacheDir, onBuild }),
     );
     await using lease = await pool.acquire({ signal });
-    const session = new Desk(lease.session);
+    const session = new DomainSession(lease.session);
     const description = await session.describe({ signal });
-    const data = new DomainData(await session.everything({ signal }));
+    const data = new DomainData(await session.allRecords({ signal }));
     started.move();
     return new TauBenchDomain(domain, { description, data, pool });
   }
@@ -105,14 +105,14 @@ export class TauBenchDomain implements AsyncDisposable {
   }
 
   /** Returns the expected end state of a task. It rewinds the session, which loses all changes of its data. */
-  async truth(task: TaskPlace, session: Desk): Promise<TaskTruth> {
+  async expectedEnd(task: TaskReference, session: DomainSession): Promise<ExpectedEnd> {
     const key = `${task.split}/${task.index}`;
     const cached = this.#truths.get(key);
     if (cached) return cached;
     await session.rewind();
-    const records = await session.truth(task);
+    const records = await session.expectedChanges(task);
     const truth = {
-      changes: changesText(records),
+      changes: textOfChanges(records),
       dataHash: await this.dataHash(records),
       changesNothing: records.records.length === 0,
     };

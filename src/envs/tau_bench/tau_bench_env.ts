@@ -1,6 +1,6 @@
 import { ArgumentRangeError, SandboxError } from "../../errors.ts";
 import type { SessionLease } from "../../sandbox/exec.ts";
-import { STOP, type UserSimulator } from "../../users/user_simulator.ts";
+import { USER_STOP, type UserSimulator } from "../../users/user_simulator.ts";
 import {
   RESPOND,
   type ToolInfo,
@@ -11,10 +11,10 @@ import {
   type ToolUserStep,
   type ToolUserStepOptions,
 } from "../tool_user_env.ts";
-import { argumentsText } from "./arguments_text.ts";
-import { Desk, type DeskCall, type DomainRecords } from "./desk.ts";
+import { toArgumentsText } from "./arguments_text.ts";
+import { type DomainCall, type DomainRecords, DomainSession } from "./desk.ts";
 import type { DomainTask } from "./domain_description.ts";
-import { changesText } from "./domain_data.ts";
+import { textOfChanges } from "./domain_data.ts";
 import { type EpisodeEnd, rewardOf } from "./reward.ts";
 import type { TauBenchDomain } from "./tau_bench_domain.ts";
 
@@ -42,7 +42,7 @@ interface Episode {
   /** Messages of the agent to the user. */
   readonly messages: string[];
   /** Calls that changed the data, in order. They are replayed if the sandbox is lost. */
-  readonly calls: DeskCall[];
+  readonly calls: DomainCall[];
   done: boolean;
   /** Changes at the end, kept because computing the reward rewinds the data. */
   changes?: DomainRecords;
@@ -70,7 +70,7 @@ export class TauBenchEnv implements ToolUserEnv {
   readonly #options: TauBenchEnvOptions;
   readonly #tasks: readonly DomainTask[];
   readonly #lease: SessionLease;
-  readonly #session: Desk;
+  readonly #session: DomainSession;
   #episode: Episode | undefined;
   /** Pending end of an episode, which uses the session exclusively. */
   #ending: Promise<EpisodeEnd> | undefined;
@@ -83,7 +83,7 @@ export class TauBenchEnv implements ToolUserEnv {
     this.#options = options;
     this.#tasks = parts.tasks;
     this.#lease = parts.lease;
-    this.#session = new Desk(parts.lease.session);
+    this.#session = new DomainSession(parts.lease.session);
   }
 
   /**
@@ -145,7 +145,7 @@ export class TauBenchEnv implements ToolUserEnv {
       ? await this.#respond(episode, action, options)
       : await this.#call(episode, action, options);
     this.#requireRunning(episode);
-    const done = responds ? observation.includes(STOP) : this.terminateTools.includes(action.name);
+    const done = responds ? observation.includes(USER_STOP) : this.terminateTools.includes(action.name);
     const info = { task: taskInfo(episode.task), source: responds ? "user" : String(action.name) };
     if (!done) return { observation, reward: 0, done, info };
     episode.done = true;
@@ -179,7 +179,7 @@ export class TauBenchEnv implements ToolUserEnv {
   }
 
   async #respond(episode: Episode, action: ToolUserAction, options: ToolUserStepOptions): Promise<string> {
-    const kwargs = argumentsText(action);
+    const kwargs = toArgumentsText(action);
     if (typeof kwargs !== "string") return `Error: ${kwargs.fault}`;
     const { content } = JSON.parse(kwargs);
     if (typeof content !== "string") {
@@ -194,7 +194,7 @@ export class TauBenchEnv implements ToolUserEnv {
 
   async #call(episode: Episode, action: ToolUserAction, options: ToolUserStepOptions): Promise<string> {
     if (typeof action.name !== "string") return `Unknown action ${JSON.stringify(action.name)}`;
-    const kwargs = argumentsText(action);
+    const kwargs = toArgumentsText(action);
     if (typeof kwargs !== "string") return `Error: ${kwargs.fault}`;
     const call = { name: action.name, kwargs };
     const { toolTimeoutMs: timeoutMs } = this.#options;
@@ -211,8 +211,8 @@ export class TauBenchEnv implements ToolUserEnv {
     const { index, task } = episode;
     const changes = episode.changes = await this.#changes(episode);
     const outputs = await this.#session.outputs({ split, index }, episode.messages);
-    const truth = await domain.truth({ split, index }, this.#session);
-    return { task, truth, outputs, changes: changesText(changes) };
+    const truth = await domain.expectedEnd({ split, index }, this.#session);
+    return { task, expected: truth, outputs, changes: textOfChanges(changes) };
   }
 
   async #changes(episode: Episode): Promise<DomainRecords> {
@@ -222,7 +222,7 @@ export class TauBenchEnv implements ToolUserEnv {
   /** Runs a request; if the sandbox has lost the episode's data, restores them and runs it again. */
   async #withRestore<T>(episode: Episode, request: () => Promise<T>): Promise<T> {
     const response = await request();
-    if (!this.#session.takeRestarted() || episode.calls.length === 0) return response;
+    if (!this.#session.consumeRestarted() || episode.calls.length === 0) return response;
     await this.#restore(episode);
     return await request();
   }
@@ -231,7 +231,7 @@ export class TauBenchEnv implements ToolUserEnv {
   async #restore(episode: Episode): Promise<void> {
     await this.#session.rewind();
     for (const call of episode.calls) await this.#session.step(call);
-    if (!this.#session.takeRestarted()) return;
+    if (!this.#session.consumeRestarted()) return;
     throw new SandboxError(
       `Cannot continue ${this.name} as its data could not be restored: the sandbox was lost twice`,
     );

@@ -1,22 +1,26 @@
 import type { ShellDeadline, ShellResult } from "../../sandbox/exec.ts";
 
 /** Result of an agent's command. */
-export interface CommandEnd {
+export interface CommandResult {
   /** Output of the command, and a note for the agent if the command was stopped. */
   readonly output: string;
   /** False if the shell and all its files were lost. */
-  readonly kept: boolean;
+  readonly stateKept: boolean;
 }
 
 /** Time limits of a command, in milliseconds. */
-export interface CommandTimes {
+export interface CommandTimeouts {
   readonly timeoutMs: number;
   /** Maximum time without output. */
   readonly silenceMs?: number | undefined;
 }
 
 /** Returns the result of a command as the agent sees it. */
-export function commandEnd(printed: string, result: ShellResult, limits: CommandTimes): CommandEnd {
+export function toCommandResult(
+  printed: string,
+  result: ShellResult,
+  limits: CommandTimeouts,
+): CommandResult {
   const kept = result.stateKept && !result.restarted;
   const notes = [
     result.truncated ? "[What it printed beyond this was dropped.]" : "",
@@ -25,13 +29,13 @@ export function commandEnd(printed: string, result: ShellResult, limits: Command
   ].filter((note) => note !== "");
   const text = printed.replace(/\n$/, "");
   const output = [...(text === "" ? [] : [text]), ...notes].join("\n");
-  return { output, kept };
+  return { output, stateKept: kept };
 }
 
 const LOST = "[The shell was lost, and all files with it: the episode cannot go on.]";
 
 /** Returns the note for the agent about a command that was stopped. */
-function stopNote(result: ShellResult, limits: CommandTimes): string {
+function stopNote(result: ShellResult, limits: CommandTimeouts): string {
   switch (result.status) {
     case "ok":
     case "exited":
@@ -47,7 +51,7 @@ function stopNote(result: ShellResult, limits: CommandTimes): string {
   }
 }
 
-function timeoutNote(deadline: ShellDeadline, { timeoutMs, silenceMs = timeoutMs }: CommandTimes): string {
+function timeoutNote(deadline: ShellDeadline, { timeoutMs, silenceMs = timeoutMs }: CommandTimeouts): string {
   switch (deadline) {
     case "run":
       return `[The command was stopped as it was not done after ${seconds(timeoutMs)}.]`;

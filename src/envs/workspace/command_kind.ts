@@ -16,7 +16,7 @@ export type CommandKind =
   | { readonly kind: "open-ended"; readonly name: string; readonly end: string };
 
 /** Classifies an action by what the env handles without the shell. */
-export function commandKind(action: string, { endNames }: Pick<AgentTools, "endNames">): CommandKind {
+export function classifyCommand(action: string, { endNames }: Pick<AgentTools, "endNames">): CommandKind {
   const word = action.trim();
   if (word === "skip") return { kind: "skip" };
   if (word === "exit_forfeit") return { kind: "forfeit" };
@@ -29,6 +29,6 @@ export function commandKind(action: string, { endNames }: Pick<AgentTools, "endN
 }
 
 /** True if a command gets the task's training timeout. */
-export function mayTrain(command: string): boolean {
+export function isTrainingCommand(command: string): boolean {
   return TRAINING_PROGRAM.test(command);
 }

@@ -15,7 +15,7 @@ const PIECE = /'[^']*'|"(?:[^"\\]|\\[\s\S])*"|\\[\s\S]|[^\s;&|()<>`'"\\]|\$(?!\(
  * Arguments, comments, assignments, here-documents and quoted texts do not count. Programs that other programs start
  * from their arguments are not found.
  */
-export function commandWords(command: string): string[] {
+export function programsOf(command: string): string[] {
   return new CommandLine(command).read();
 }
 

@@ -1,17 +1,17 @@
 import { pythonFloat, pythonStr } from "../../tools/python_repr.ts";
 import type { EvaluationOutcome } from "./evaluation.ts";
-import { WORKSPACE } from "./workspace_place.ts";
+import { WORKSPACE_FOLDER } from "./workspace_place.ts";
 import type { Scores } from "./workspace_task.ts";
 
 /** Text for a missing baseline. */
 const NO_BASELINE = "NA (no baseline was there)";
 
 /** Returns the message for the agent about a validation, in MLGym's format, which its tools parse. */
-export function validationText(outcome: EvaluationOutcome, baseline: Scores | null): string {
+export function textOfValidation(outcome: EvaluationOutcome, baseline: Scores | null): string {
   switch (outcome.status) {
     case "scored":
       return [
-        `Your code produced a valid submission artefact at ${WORKSPACE}/${outcome.artefact}.`,
+        `Your code produced a valid submission artefact at ${WORKSPACE_FOLDER}/${outcome.artefact}.`,
         `Baseline Score: ${baseline === null ? NO_BASELINE : scoresText(baseline)}`,
         `Evaluation Score: ${scoresText(outcome.scores)}`,
       ].join("\n");
@@ -25,7 +25,7 @@ export function validationText(outcome: EvaluationOutcome, baseline: Scores | nu
 }
 
 /** Returns MLGym's exit status of an episode that `action` ended with an evaluation. */
-export function exitStatus(action: string, { status }: EvaluationOutcome): string {
+export function exitStatusOf(action: string, { status }: EvaluationOutcome): string {
   switch (status) {
     case "scored":
       return action === "submit" ? "submitted" : `autosubmission (${action})`;

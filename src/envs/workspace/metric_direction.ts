@@ -5,6 +5,6 @@ const COSTS =
   /(?:^|[^a-z])(?:r?mse|r?msle|mae|mape|wer|cer|err(?:or)?s?|incorrect|loss|regret|perplexity|ppl|cost|time|seconds|latency|std)(?![a-z])/;
 
 /** Guesses the direction of a metric from its name: an `RMSE` or a `val_loss` is minimized, others are maximized. */
-export function metricDirection(name: string): MetricDirection {
+export function guessMetricDirection(name: string): MetricDirection {
   return COSTS.test(name.toLowerCase()) ? "minimize" : "maximize";
 }

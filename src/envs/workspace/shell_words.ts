@@ -1,5 +1,5 @@
 /** Quotes a text as one word of a command line. NUL characters are removed. */
-export function shellWord(text: string): string {
+export function quoteShellWord(text: string): string {
   return `'${text.replaceAll("\0", "").replaceAll("'", `'\\''`)}'`;
 }
 
@@ -8,12 +8,12 @@ export function shellWord(text: string): string {
  *
  * @throws {SyntaxError} if the name is not a valid variable name.
  */
-export function assignment(name: string, value: string | number): string {
+export function shellAssignment(name: string, value: string | number): string {
   if (!/^[A-Za-z_]\w*$/.test(name)) {
     throw new SyntaxError(
       `Cannot set shell variable as its name must be letters, digits and '_': current value is '${name}'`,
     );
   }
   const text = String(value);
-  return `${name}=${/^\([^()]*\)$/.test(text) ? text : shellWord(text)}`;
+  return `${name}=${/^\([^()]*\)$/.test(text) ? text : quoteShellWord(text)}`;
 }

@@ -2,16 +2,16 @@ import { GuestFileError } from "../../errors.ts";
 import type { PythonSession } from "../../sandbox/exec.ts";
 import type { Submission } from "./evaluation.ts";
 import listFolder from "./guest/list_folder.py" with { type: "text" };
-import { AGENT_HOME, WORKSPACE } from "./workspace_place.ts";
+import { AGENT_HOME, WORKSPACE_FOLDER } from "./workspace_place.ts";
 import { z } from "zod";
 
 /** Submission of an agent, or the reason why it cannot be read, as a message for the agent. */
-export type HandedIn =
+export type SubmissionResult =
   | { readonly submission: Submission }
   | { readonly fault: string };
 
-/** Options of {@linkcode submissionFiles}. */
-export interface SubmissionFilesOptions {
+/** Options of {@linkcode readSubmission}. */
+export interface ReadSubmissionOptions {
   signal?: AbortSignal | undefined;
 }
 
@@ -30,11 +30,11 @@ class SubmissionFault extends Error {}
  * Missing files are remaining out. The sandbox is not trusted: links are not followed, and the number, size and names of
  * the files are limited.
  */
-export async function submissionFiles(
+export async function readSubmission(
   session: PythonSession,
   paths: readonly string[],
-  options: SubmissionFilesOptions = {},
-): Promise<HandedIn> {
+  options: ReadSubmissionOptions = {},
+): Promise<SubmissionResult> {
   const submission = new Map<string, Uint8Array>();
   let remaining = MAX_BYTES;
   try {
@@ -58,7 +58,7 @@ export async function submissionFiles(
 async function filesOf(
   session: PythonSession,
   paths: readonly string[],
-  options: SubmissionFilesOptions,
+  options: ReadSubmissionOptions,
 ): Promise<string[]> {
   const found = new Set<string>();
   for (const path of paths) {
@@ -73,9 +73,9 @@ async function filesOf(
 async function listFiles(
   session: PythonSession,
   folder: string,
-  { signal }: SubmissionFilesOptions,
+  { signal }: ReadSubmissionOptions,
 ): Promise<string[]> {
-  const call = `_list_folder(${JSON.stringify(`${WORKSPACE}/${folder}`)}, ${MAX_FILES})`;
+  const call = `_list_folder(${JSON.stringify(`${WORKSPACE_FOLDER}/${folder}`)}, ${MAX_FILES})`;
   const result = await session.exec(`${listFolder}\n${call}`, { timeoutMs: LISTING_TIMEOUT_MS, signal });
   const names = result.status === "ok" ? parsedListing(result.stdout) : undefined;
   if (names === undefined) throw new SubmissionFault(`the folder '${folder}' could not be listed`);
@@ -102,7 +102,7 @@ function isInvalidName(name: string): boolean {
 
 async function contentsOf(session: PythonSession, path: string): Promise<Uint8Array | undefined> {
   try {
-    return await session.readFile(`${WORKSPACE.slice(AGENT_HOME.length + 1)}/${path}`);
+    return await session.readFile(`${WORKSPACE_FOLDER.slice(AGENT_HOME.length + 1)}/${path}`);
   } catch (cause) {
     // a failure of the sandbox, or a cancellation, is not the agent's fault
     if (!(cause instanceof GuestFileError)) throw cause;

@@ -2,22 +2,22 @@ import { z } from "zod";
 import { SandboxError } from "../../errors.ts";
 import type { PythonSession } from "../../sandbox/exec.ts";
 import type { AgentConfig, CommandFile } from "./agent_config.ts";
-import { type CommandEnd, commandEnd, type CommandTimes } from "./command_end.ts";
+import { type CommandResult, type CommandTimeouts, toCommandResult } from "./command_end.ts";
 import type { Submission } from "./evaluation.ts";
-import { SHELL_SUPPORT, shellSource } from "./commands/agent_commands.ts";
-import { scriptName } from "./commands/command_file.ts";
-import { assignment, shellWord } from "./shell_words.ts";
-import { type HandedIn, submissionFiles } from "./submission_files.ts";
-import { AGENT_HOME, COMMANDS, WORKSPACE } from "./workspace_place.ts";
+import { SHELL_SUPPORT, toShellSource } from "./commands/agent_commands.ts";
+import { commandNameOf } from "./commands/command_file.ts";
+import { quoteShellWord, shellAssignment } from "./shell_words.ts";
+import { readSubmission, type SubmissionResult } from "./submission_files.ts";
+import { AGENT_HOME, COMMANDS_FOLDER, WORKSPACE_FOLDER } from "./workspace_place.ts";
 
 /** Initial contents of an episode's shell. */
-export interface WorkbenchParts {
+export interface AgentShellParts {
   readonly agent: AgentConfig;
   readonly starter: Submission;
 }
 
-/** Options of the methods of {@linkcode Workbench}. */
-export interface WorkbenchOptions {
+/** Options of the methods of {@linkcode AgentShell}. */
+export interface AgentShellOptions {
   signal?: AbortSignal | undefined;
 }
 
@@ -28,19 +28,19 @@ const STATE_TIMEOUT_MS = 5_000;
 const MAX_PATH_CHARACTERS = 4_096;
 
 /** Host side of the session that an agent works in. It validates everything that the session returns. */
-export class Workbench {
+export class AgentShell {
   readonly #session: PythonSession;
   readonly #files: ReadonlyMap<string, Uint8Array | string>;
   readonly #preparation: string;
   readonly #stateCommand: string | undefined;
 
   /** @throws {SyntaxError} if one of the agent's variables has no valid shell name. */
-  constructor(session: PythonSession, { agent: { tools }, starter }: WorkbenchParts) {
+  constructor(session: PythonSession, { agent: { tools }, starter }: AgentShellParts) {
     this.#session = session;
     const programs = tools.commandFiles.filter(({ kind }) => kind !== "source");
     this.#files = new Map<string, Uint8Array | string>([
-      ...[...starter].map(([path, contents]) => [`${inHome(WORKSPACE)}/${path}`, contents] as const),
-      ...programs.map(({ name, contents }) => [`${inHome(COMMANDS)}/${name}`, contents] as const),
+      ...[...starter].map(([path, contents]) => [`${inHome(WORKSPACE_FOLDER)}/${path}`, contents] as const),
+      ...programs.map(({ name, contents }) => [`${inHome(COMMANDS_FOLDER)}/${name}`, contents] as const),
     ]);
     this.#preparation = preparationScript(tools);
     this.#stateCommand = tools.stateCommand?.name;
@@ -51,7 +51,7 @@ export class Workbench {
    *
    * @throws {SandboxError} if the shell cannot run the agent's command files; the message has the reason.
    */
-  async start(options: WorkbenchOptions & { seed?: number | undefined } = {}): Promise<void> {
+  async start(options: AgentShellOptions & { seed?: number | undefined } = {}): Promise<void> {
     const { seed, signal } = options;
     const session = this.#session;
     await session.reset({ mode: "rewind", seed, signal });
@@ -63,11 +63,11 @@ export class Workbench {
   }
 
   /** Runs an agent's command. Its failure is a result. */
-  async run(command: string, limits: CommandTimes & WorkbenchOptions): Promise<CommandEnd> {
+  async run(command: string, limits: CommandTimeouts & AgentShellOptions): Promise<CommandResult> {
     let output = "";
     const onOutput = (_stream: string, text: string) => void (output += text);
     const result = await this.#session.shell(command, { ...limits, onOutput });
-    return commandEnd(output, result, limits);
+    return toCommandResult(output, result, limits);
   }
 
   /**
@@ -75,9 +75,9 @@ export class Workbench {
    *
    * Commands find the last action in the variable `LAST_ACTION`.
    */
-  async state(lastAction: string, { signal }: WorkbenchOptions = {}): Promise<string | undefined> {
+  async state(lastAction: string, { signal }: AgentShellOptions = {}): Promise<string | undefined> {
     const limits = { timeoutMs: STATE_TIMEOUT_MS, signal };
-    const note = `export LAST_ACTION=${shellWord(lastAction.trim())}`;
+    const note = `export LAST_ACTION=${quoteShellWord(lastAction.trim())}`;
     const shown = await this.#session.shell(`${note}\n${OPEN_FILE}`, limits);
     if (!shown.stateKept || shown.restarted) return undefined;
     const isPath = shown.status === "ok" && shown.stdout !== "" && shown.stdout.length <= MAX_PATH_CHARACTERS;
@@ -88,8 +88,8 @@ export class Workbench {
   }
 
   /** Reads the agent's submission. */
-  async handIn(paths: readonly string[], options: WorkbenchOptions = {}): Promise<HandedIn> {
-    return await submissionFiles(this.#session, paths, options);
+  async submission(paths: readonly string[], options: AgentShellOptions = {}): Promise<SubmissionResult> {
+    return await readSubmission(this.#session, paths, options);
   }
 }
 
@@ -99,21 +99,21 @@ const OPEN_FILE = `[ -z "$CURRENT_FILE" ] || printf %s "$(realpath "$CURRENT_FIL
 function preparationScript({ commandFiles, variables, stateCommand }: AgentConfig["tools"]): string {
   const filesOfKind = (kind: string) => commandFiles.filter((file) => file.kind === kind);
   return [
-    `mkdir -p ${WORKSPACE} ${COMMANDS}`,
+    `mkdir -p ${WORKSPACE_FOLDER} ${COMMANDS_FOLDER}`,
     `export LAST_ACTION=''`,
-    ...Object.entries(variables).map(([name, value]) => assignment(name, value)),
+    ...Object.entries(variables).map(([name, value]) => shellAssignment(name, value)),
     SHELL_SUPPORT,
     ...(stateCommand ? [stateCommand.code] : []),
-    ...filesOfKind("source").map(shellSource),
+    ...filesOfKind("source").map(toShellSource),
     ...filesOfKind("script").map(programFunction),
-    `cd ${WORKSPACE}`,
+    `cd ${WORKSPACE_FOLDER}`,
   ].join("\n");
 }
 
 /** Returns a shell function that runs a program, because the sandbox's shell has no `PATH` to search. */
 function programFunction(file: CommandFile): string {
   const runner = /^\s*#!.*python/.test(file.contents) ? "python" : "bash";
-  return `${scriptName(file)}() { ${runner} ${shellWord(`${COMMANDS}/${file.name}`)} "$@"; }`;
+  return `${commandNameOf(file)}() { ${runner} ${quoteShellWord(`${COMMANDS_FOLDER}/${file.name}`)} "$@"; }`;
 }
 
 function inHome(path: string): string {

@@ -4,7 +4,7 @@ import { SandboxPool } from "../../sandbox/pool.ts";
 import type { AgentConfig } from "./agent_config.ts";
 import type { EvaluateOptions, EvaluationOutcome, Evaluator, Submission } from "./evaluation.ts";
 import { Baseline } from "./evaluation/baseline.ts";
-import { workspaceProfile } from "./workspace_profile.ts";
+import { profileOfTask } from "./workspace_profile.ts";
 import { requirePlayable, type Scores, type WorkspaceFile, type WorkspaceTask } from "./workspace_task.ts";
 
 /** Options of {@linkcode Workspace.open}. */
@@ -72,7 +72,7 @@ export class Workspace implements AsyncDisposable {
     stack.use(evaluator);
     requirePlayable(task);
     const starter = await readFiles(task, task.starter.filter(({ path }) => !task.readOnly.includes(path)));
-    const profile = await workspaceProfile(task);
+    const profile = await profileOfTask(task);
     const pool = stack.use(
       new SandboxPool({ profile, size, resetMode: "rewind", cacheDir, onBuild, signal }),
     );

@@ -4,9 +4,9 @@ import { messageText } from "../../message.ts";
 import type { SessionLease } from "../../sandbox/exec.ts";
 import type { Task } from "../../task.ts";
 import type { Action, Env, ResetOptions, StepOptions } from "../env.ts";
-import { fullHistory } from "../full_history.ts";
-import { evaluationGain } from "./evaluation_gain.ts";
-import { Workbench } from "./workbench.ts";
+import { historyAfter } from "../full_history.ts";
+import { computeGain } from "./evaluation_gain.ts";
+import { AgentShell } from "./workbench.ts";
 import type { Workspace } from "./workspace.ts";
 import { WorkspaceEpisode } from "./workspace_episode.ts";
 import type { WorkspaceTask } from "./workspace_task.ts";
@@ -49,7 +49,7 @@ export interface WorkspaceEnvOptions {
 interface Leased {
   readonly workspace: Workspace;
   readonly lease: SessionLease;
-  readonly shell: Workbench;
+  readonly shell: AgentShell;
 }
 
 interface Running {
@@ -72,12 +72,12 @@ const NO_OUTPUT = "(The command printed nothing.)";
  * @example
  * ```ts ignore
  * import { loadAgentConfig, loadWorkspaceTask, replyAction } from "@paddock/paddock";
- * import { WorkspaceEnv, workspaceEpisode, Workspaces } from "@paddock/paddock";
+ * import { WorkspaceEnv, workspaceEnvTask, Workspaces } from "@paddock/paddock";
  *
  * const task = await loadWorkspaceTask("examples/workspace/bug_fixing");
  * await using workspaces = new Workspaces({ tasks: [task], agent: await loadAgentConfig() });
  * await using env = new WorkspaceEnv({ workspaces: (id) => workspaces.workspace(id), reward: "end" });
- * await env.reset(workspaceEpisode(task));
+ * await env.reset(workspaceEnvTask(task));
  * const { reward } = await env.step(replyAction("submit"));
  * ```
  */
@@ -122,7 +122,7 @@ export class WorkspaceEnv implements Env {
     if (running === undefined) throw noEpisodeError();
     const { episode, observation: before } = running;
     const { prompt } = before.history;
-    const history = action.history ? fullHistory(prompt, action) : prompt;
+    const history = action.history ? historyAfter(prompt, action) : prompt;
     const view = await episode.step(commandOf(action, history), options);
     if (this.#running !== running) throw noEpisodeError();
     const next = history.append({ role: "user", content: view.output || NO_OUTPUT });
@@ -139,7 +139,7 @@ export class WorkspaceEnv implements Env {
   }
 
   /** Leases a session of the workspace, or reuses the current one. */
-  async #acquire(workspace: Workspace, { signal }: ResetOptions): Promise<Workbench> {
+  async #acquire(workspace: Workspace, { signal }: ResetOptions): Promise<AgentShell> {
     if (this.#leased?.workspace === workspace) return this.#leased.shell;
     await this.#release();
     const lease = await workspace.acquire({ signal });
@@ -147,7 +147,7 @@ export class WorkspaceEnv implements Env {
       await lease[Symbol.asyncDispose]();
       throw new Error("Cannot reset env as it was disposed during the reset");
     }
-    const shell = new Workbench(lease.session, workspace);
+    const shell = new AgentShell(lease.session, workspace);
     this.#leased = { workspace, lease, shell };
     return shell;
   }
@@ -173,7 +173,7 @@ export class WorkspaceEnv implements Env {
 }
 
 /** Returns the task that makes a {@linkcode WorkspaceEnv} play this workspace task. */
-export function workspaceEpisode({ id, description }: Pick<WorkspaceTask, "id" | "description">): Task {
+export function workspaceEnvTask({ id, description }: Pick<WorkspaceTask, "id" | "description">): Task {
   return { id, query: description, fields: { [WORKSPACE_FIELD]: id } };
 }
 
@@ -191,5 +191,5 @@ function commandOf(action: Action, history: History): string {
 
 /** Returns the reward at the end; `null` if there is no baseline. */
 function endReward(evaluation: WorkspaceView["evaluation"]): number | null {
-  return evaluation?.outcome.status === "scored" ? evaluationGain(evaluation) : 0;
+  return evaluation?.outcome.status === "scored" ? computeGain(evaluation) : 0;
 }

@@ -1,14 +1,14 @@
-import { derivedSeed } from "../../seeded_random.ts";
-import { blockedProgram } from "./blocked_program.ts";
-import { commandKind, mayTrain } from "./command_kind.ts";
-import { withHereDocuments } from "./commands/here_documents.ts";
+import { deriveSeed } from "../../seeded_random.ts";
+import { findBlockedProgram } from "./blocked_program.ts";
+import { classifyCommand, isTrainingCommand } from "./command_kind.ts";
+import { insertHereDocuments } from "./commands/here_documents.ts";
 import type { EvaluationOutcome } from "./evaluation.ts";
 import { hasMark } from "./evaluation_mark.ts";
-import { exitStatus, validationText } from "./evaluation_text.ts";
-import { metricDirection } from "./metric_direction.ts";
-import type { Workbench } from "./workbench.ts";
+import { exitStatusOf, textOfValidation } from "./evaluation_text.ts";
+import { guessMetricDirection } from "./metric_direction.ts";
+import type { AgentShell } from "./workbench.ts";
 import type { Workspace } from "./workspace.ts";
-import { WORKSPACE } from "./workspace_place.ts";
+import { WORKSPACE_FOLDER } from "./workspace_place.ts";
 import type { EvaluationPlan, Scores } from "./workspace_task.ts";
 import type { WorkspaceEvaluation, WorkspaceView } from "./workspace_view.ts";
 
@@ -22,10 +22,10 @@ export interface EpisodeLimits {
 }
 
 /** Options of {@linkcode WorkspaceEpisode}. */
-export interface EpisodeParts {
+export interface WorkspaceEpisodeOptions {
   readonly workspace: Workspace;
   /** Started shell of the agent. */
-  readonly shell: Workbench;
+  readonly shell: AgentShell;
   readonly limits: EpisodeLimits;
   readonly seed?: number | undefined;
 }
@@ -43,17 +43,17 @@ interface ActionResult {
   readonly exitStatus?: string;
 }
 
-const INITIAL_STATE = JSON.stringify({ open_file: "n/a", working_dir: WORKSPACE });
+const INITIAL_STATE = JSON.stringify({ open_file: "n/a", working_dir: WORKSPACE_FOLDER });
 
 /** One episode of a workspace task, action by action. */
 export class WorkspaceEpisode {
   readonly workspace: Workspace;
-  readonly #parts: EpisodeParts;
+  readonly #parts: WorkspaceEpisodeOptions;
   #steps = 0;
   #evaluations = 0;
   #state = INITIAL_STATE;
 
-  constructor(parts: EpisodeParts) {
+  constructor(parts: WorkspaceEpisodeOptions) {
     this.workspace = parts.workspace;
     this.#parts = parts;
   }
@@ -85,40 +85,40 @@ export class WorkspaceEpisode {
   async #act(command: string, options: EpisodeStepOptions): Promise<ActionResult> {
     const { tools } = this.workspace.agent;
     if (this.#steps > this.#parts.limits.maxSteps) return await this.#exit("max_steps", options);
-    const parsed = commandKind(command, tools);
+    const parsed = classifyCommand(command, tools);
     if (parsed.kind === "skip") return { output: "Skipped", exitStatus: "skipped" };
     if (parsed.kind === "forfeit") return { output: "Exited (exit_forfeit)", exitStatus: "exit_forfeit" };
     if (parsed.kind === "exit") return await this.#exit(parsed.action, options);
     if (parsed.kind === "open-ended") return { output: openEnded(parsed.name, parsed.end) };
-    const blocked = blockedProgram(command, tools);
+    const blocked = findBlockedProgram(command, tools);
     if (blocked === undefined) return await this.#run(command, options);
     return { output: tools.blocklistErrorTemplate.replaceAll("{name}", () => blocked) };
   }
 
   async #run(command: string, options: EpisodeStepOptions): Promise<ActionResult> {
     const { shell, limits } = this.#parts;
-    const timeoutMs = mayTrain(command) ? this.workspace.task.trainingTimeoutMs : limits.timeoutMs;
+    const timeoutMs = isTrainingCommand(command) ? this.workspace.task.trainingTimeoutMs : limits.timeoutMs;
     const { silenceMs } = limits;
-    const line = withHereDocuments(command, this.workspace.agent.tools.endNames);
-    const { output, kept } = await shell.run(line, { ...options, timeoutMs, silenceMs });
+    const line = insertHereDocuments(command, this.workspace.agent.tools.endNames);
+    const { output, stateKept: kept } = await shell.run(line, { ...options, timeoutMs, silenceMs });
     if (!kept) return { output, exitStatus: "early_exit" };
     if (hasMark(output, "SUBMISSION")) return await this.#exit("submit", options);
     if (!hasMark(output, "VALIDATION")) return { output };
     const evaluation = await this.#evaluate("validate", options);
-    return { output: validationText(evaluation.outcome, evaluation.baseline), evaluation };
+    return { output: textOfValidation(evaluation.outcome, evaluation.baseline), evaluation };
   }
 
   /** Ends the episode with an evaluation of the current work. */
   async #exit(action: string, options: EpisodeStepOptions): Promise<ActionResult> {
     const evaluation = await this.#evaluate(action, options);
-    return { output: `Exited (${action})`, evaluation, exitStatus: exitStatus(action, evaluation.outcome) };
+    return { output: `Exited (${action})`, evaluation, exitStatus: exitStatusOf(action, evaluation.outcome) };
   }
 
   async #evaluate(action: string, { signal }: EpisodeStepOptions): Promise<WorkspaceEvaluation> {
     const { shell } = this.#parts;
     const seed = this.#nextSeed();
     const plan = this.workspace.task.evaluation;
-    const submitted = await shell.handIn(plan.submission, { signal });
+    const submitted = await shell.submission(plan.submission, { signal });
     const outcome: EvaluationOutcome = "fault" in submitted
       ? { status: "failed", message: submitted.fault }
       : await this.workspace.evaluate(submitted.submission, { seed, signal });
@@ -132,7 +132,7 @@ export class WorkspaceEpisode {
   /** Each evaluation has its own seed, so that the result of one does not reveal an opponent's moves in the next. */
   #nextSeed(): number | undefined {
     const { seed } = this.#parts;
-    return seed === undefined ? undefined : derivedSeed(seed, this.#evaluations++);
+    return seed === undefined ? undefined : deriveSeed(seed, this.#evaluations++);
   }
 }
 
@@ -142,5 +142,5 @@ function openEnded(name: string, end: string): string {
 
 function directionsOf(scores: Scores, { directions }: EvaluationPlan): WorkspaceEvaluation["directions"] {
   const names = Object.keys(scores);
-  return Object.fromEntries(names.map((name) => [name, directions[name] ?? metricDirection(name)]));
+  return Object.fromEntries(names.map((name) => [name, directions[name] ?? guessMetricDirection(name)]));
 }

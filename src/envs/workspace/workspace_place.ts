@@ -2,7 +2,7 @@
 export const AGENT_HOME = "/home/agent";
 
 /** Working folder of an agent. A task's paths are relative to it. */
-export const WORKSPACE = `${AGENT_HOME}/workspace`;
+export const WORKSPACE_FOLDER = `${AGENT_HOME}/workspace`;
 
 /** Folder of an agent's command programs. */
-export const COMMANDS = `${AGENT_HOME}/commands`;
+export const COMMANDS_FOLDER = `${AGENT_HOME}/commands`;

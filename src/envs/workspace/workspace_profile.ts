@@ -1,6 +1,6 @@
 import { loadProfile, parseProfile, type Profile } from "../../sandbox/profile/profile.ts";
 import { COMMANDS_PRELOAD } from "./commands/commands_preload.ts";
-import { AGENT_HOME, WORKSPACE } from "./workspace_place.ts";
+import { AGENT_HOME, WORKSPACE_FOLDER } from "./workspace_place.ts";
 import type { WorkspaceTask } from "./workspace_task.ts";
 
 /** Maximum output of a command: more than a model can read. */
@@ -13,7 +13,7 @@ const MAX_CPU_SECONDS = 24 * 3_600;
  *
  * @throws {SyntaxError} if two of the task's files have the same path, or a path is reserved.
  */
-export async function workspaceProfile(task: WorkspaceTask): Promise<Profile> {
+export async function profileOfTask(task: WorkspaceTask): Promise<Profile> {
   const base = await loadProfile("workspace");
   const cpuSeconds = Math.ceil(task.trainingTimeoutMs / 1000);
   return {
@@ -33,6 +33,6 @@ export async function workspaceProfile(task: WorkspaceTask): Promise<Profile> {
 function mountsOf({ data, starter, readOnly }: WorkspaceTask): Record<string, string> {
   const readOnlyFiles = starter.filter(({ path }) => readOnly.includes(path));
   return Object.fromEntries(
-    [...data, ...readOnlyFiles].map(({ path, hostPath }) => [`${WORKSPACE}/${path}`, hostPath]),
+    [...data, ...readOnlyFiles].map(({ path, hostPath }) => [`${WORKSPACE_FOLDER}/${path}`, hostPath]),
   );
 }

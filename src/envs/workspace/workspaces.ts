@@ -1,7 +1,7 @@
 import { loadProfile, type Profile } from "../../sandbox/profile/profile.ts";
 import { SandboxPool } from "../../sandbox/pool.ts";
 import type { AgentConfig } from "./agent_config.ts";
-import { agentOf } from "./config/agent_tools.ts";
+import { withTaskCommands } from "./config/agent_tools.ts";
 import { WorkspaceEvaluator } from "./evaluation/workspace_evaluator.ts";
 import { Workspace } from "./workspace.ts";
 import { requirePlayable, type WorkspaceTask } from "./workspace_task.ts";
@@ -107,7 +107,7 @@ export class Workspaces implements AsyncDisposable {
 
   async #start(task: WorkspaceTask): Promise<Workspace> {
     const { sessions, cacheDir, onBuild } = this.#options;
-    const agent = agentOf(this.agent, task);
+    const agent = withTaskCommands(this.agent, task);
     const pools = await (this.#pools ??= this.#openPools());
     const evaluator = new WorkspaceEvaluator({ plan: task.evaluation, ...pools });
     return await Workspace.open({ task, agent, evaluator, sessions, cacheDir, onBuild });

@@ -1,6 +1,6 @@
-import { Callee, type CalleeReply, moduleDefinitions, moduleCall } from "../../sandbox/isolated/callee.ts";
+import { Callee, type CalleeReply, moduleCall, moduleDefinitions } from "../../sandbox/isolated/callee.ts";
 import type { PythonSession } from "../../sandbox/exec.ts";
-import source from "./candidate.py" with { type: "text" };
+import candidateSource from "./candidate.py" with { type: "text" };
 import prompt from "./prompt.py" with { type: "text" };
 
 const CANDIDATE_MODULE = "paddock_candidate";
@@ -25,7 +25,7 @@ export class Candidate {
 
   /** Runs the program. Afterwards it can be called, unless it is lost. */
   async load(beginning: string, program: string): Promise<void> {
-    const defining = moduleDefinitions({ paddock_prompt: prompt, [CANDIDATE_MODULE]: source });
+    const defining = moduleDefinitions({ paddock_prompt: prompt, [CANDIDATE_MODULE]: candidateSource });
     await this.#callee.load(`${defining}\n${moduleCall(CANDIDATE_MODULE, "load", [beginning, program])}`);
   }
 

@@ -12,15 +12,15 @@ const USED = /(?<![.\w])[a-zA-Z_]\w*/g;
  * only an earlier block defines or imports, that block is included. A program that does not define the entry
  * point is appended to the prompt.
  */
-export function candidateProgram(reply: string, { prompt, entryPoint }: TestProblem): string {
+export function extractProgram(reply: string, { prompt, entryPoint }: TestProblem): string {
   const [unlabeled, python] = [unlabeledBlocks(reply), pythonBlocks(reply)];
   const blocks = [...unlabeled, ...python];
-  const defining = blocks.findLastIndex((block) => defines(block, entryPoint));
+  const defining = blocks.findLastIndex((block) => definesEntryPoint(block, entryPoint));
   const chosen = defining < 0 ? blocks.length - 1 : defining;
   const block = blocks[chosen] ?? reply;
   if (block.trim() === "") return "";
   const helpers = helpersOf(block, blocks.slice(0, Math.max(chosen, 0)));
-  return [...helpers, defines(block, entryPoint) ? block : prompt + block].join("\n");
+  return [...helpers, definesEntryPoint(block, entryPoint) ? block : prompt + block].join("\n");
 }
 
 /** Returns the earlier blocks that define names which the block lacks. */
@@ -70,7 +70,7 @@ function unlabeledBlocks(reply: string): string[] {
 }
 
 /** Returns true if a program defines the entry point, or if there is no entry point. */
-export function defines(program: string, entryPoint: string | undefined): boolean {
+export function definesEntryPoint(program: string, entryPoint: string | undefined): boolean {
   if (entryPoint === undefined) return true;
   const name = /^\w+/.exec(entryPoint)?.[0] ?? entryPoint;
   return new RegExp(`^(?:(?:async[ \\t]+)?def|class)[ \\t]+${name}\\b|^${name}[ \\t]*[:=]`, "m").test(

@@ -31,7 +31,7 @@ const fieldsSchema = z.object({
  *
  * @throws {TypeError} when a field has the wrong type, or HumanEval's `check` has no `entry_point`.
  */
-export function testProblem({ id, query, fields = {} }: Task): TestProblem | null {
+export function readTestProblem({ id, query, fields = {} }: Task): TestProblem | null {
   const parsed = fieldsSchema.safeParse(fields);
   if (!parsed.success) {
     const faults = parsed.error.issues.map(({ path, message }) => `'${path.join(".")}': ${message}`);

@@ -1,10 +1,10 @@
 import { z } from "zod";
-import { moduleDefinitions, moduleCall } from "../../sandbox/isolated/callee.ts";
+import { moduleCall, moduleDefinitions } from "../../sandbox/isolated/callee.ts";
 import { type ExecResult, hostTool, type PythonSession } from "../../sandbox/exec.ts";
 import type { Candidate } from "./candidate.ts";
 import prompt from "./prompt.py" with { type: "text" };
 import type { TestProblem } from "./test_problem.ts";
-import source from "./tests.py" with { type: "text" };
+import testsSource from "./tests.py" with { type: "text" };
 
 /** Options of a {@linkcode TestRun}. */
 export interface TestRunOptions {
@@ -37,7 +37,7 @@ export class TestRun {
     const { problem, timeoutMs, signal } = this.#options;
     const { setup, tests, entryPoint } = problem;
     const names = entryPoint === undefined ? [] : [entryPoint];
-    const defining = moduleDefinitions({ paddock_prompt: prompt, [MODULE]: source });
+    const defining = moduleDefinitions({ paddock_prompt: prompt, [MODULE]: testsSource });
     const code = `${defining}\n${moduleCall(MODULE, "prepare", [problem.prompt, setup, tests, names])}`;
     const result = await this.#session.exec(code, { timeoutMs, signal });
     if (result.status !== "ok") throw new Error(`Cannot prepare tests: ${errorOf(result)}`);
@@ -50,7 +50,7 @@ export class TestRun {
    * @throws {Error} when the test calls the candidate with other than plain data, or when the candidate's
    * session fails.
    */
-  async passes(index: number, candidate: Candidate): Promise<boolean> {
+  async runTest(index: number, candidate: Candidate): Promise<boolean> {
     const { timeoutMs, signal } = this.#options;
     const code = moduleCall(MODULE, "run", [index]);
     const failures: unknown[] = [];

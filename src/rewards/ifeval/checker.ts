@@ -17,7 +17,7 @@ export type Checkers = Readonly<Record<string, Checker>>;
  * Makes a checker from the schema of its arguments and a predicate that is true if a response follows the
  * instruction.
  */
-export function checker<Shape extends z.ZodRawShape>(
+export function makeChecker<Shape extends z.ZodRawShape>(
   shape: Shape,
   follows: (response: string, args: z.output<z.ZodObject<Shape>>) => boolean,
 ): Checker {
@@ -41,7 +41,7 @@ export const relation: z.ZodEnum<{ "less than": "less than"; "at least": "at lea
 ]);
 
 /** Returns true if a count satisfies a relation. */
-export function compares(
+export function compareCount(
   counted: number,
   condition: { relation: z.output<typeof relation>; than: number },
 ): boolean {

@@ -1,13 +1,13 @@
 import { z } from "zod";
-import { checker, type Checkers, count } from "./checker.ts";
+import { type Checkers, count, makeChecker } from "./checker.ts";
 
 /** Instructions about required content. */
 export const CONTENT_CHECKERS: Checkers = {
-  "detectable_content:number_placeholders": checker(
+  "detectable_content:number_placeholders": makeChecker(
     { num_placeholders: count },
     (response, { num_placeholders }) => countPlaceholders(response) >= num_placeholders,
   ),
-  "detectable_content:postscript": checker(
+  "detectable_content:postscript": makeChecker(
     { postscript_marker: z.string().trim().min(1) },
     (response, { postscript_marker }) => postscriptPattern(postscript_marker).test(response),
   ),

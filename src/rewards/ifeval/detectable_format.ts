@@ -1,33 +1,33 @@
 import { z } from "zod";
-import { checker, type Checkers, count } from "./checker.ts";
+import { type Checkers, count, makeChecker } from "./checker.ts";
 
 const OPTIONS = ["My answer is yes.", "My answer is no.", "My answer is maybe."];
 
 /** Instructions about the format of a response. */
 export const FORMAT_CHECKERS: Checkers = {
-  "detectable_format:number_bullet_lists": checker(
+  "detectable_format:number_bullet_lists": makeChecker(
     { num_bullets: count },
     (response, { num_bullets }) => countStarBullets(response) + countDashBullets(response) === num_bullets,
   ),
-  "detectable_format:constrained_response": checker(
+  "detectable_format:constrained_response": makeChecker(
     {},
     (response) => OPTIONS.some((option) => response.includes(option)),
   ),
-  "detectable_format:number_highlighted_sections": checker(
+  "detectable_format:number_highlighted_sections": makeChecker(
     { num_highlights: count },
     (response, { num_highlights }) =>
       countNonBlank(response, /\*([^\n*]*)\*/g) + countNonBlank(response, /\*\*([^\n*]*)\*\*/g) >=
         num_highlights,
   ),
-  "detectable_format:multiple_sections": checker(
+  "detectable_format:multiple_sections": makeChecker(
     { section_spliter: z.string().trim().min(1), num_sections: count },
     (response, { section_spliter, num_sections }) => {
       const heading = new RegExp(`${RegExp.escape(section_spliter)}\\s?\\p{Nd}+`, "gu");
       return (response.match(heading)?.length ?? 0) >= num_sections;
     },
   ),
-  "detectable_format:json_format": checker({}, (response) => isJson(stripFence(response))),
-  "detectable_format:title": checker({}, (response) => response.split("\n").some(hasTitle)),
+  "detectable_format:json_format": makeChecker({}, (response) => isJson(stripFence(response))),
+  "detectable_format:title": makeChecker({}, (response) => response.split("\n").some(hasTitle)),
 };
 
 /** Counts lines that begin with one `*`. A line with only a star includes the next line. */

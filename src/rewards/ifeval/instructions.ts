@@ -35,7 +35,7 @@ const fieldsSchema = z.object({
  *
  * @throws {TypeError} when an instruction is unknown, or when its arguments are invalid.
  */
-export function instructionChecks({ id, fields = {} }: Task): ((response: string) => boolean)[] | null {
+export function makeInstructionChecks({ id, fields = {} }: Task): ((response: string) => boolean)[] | null {
   if (fields.instruction_id_list === undefined || fields.instruction_id_list === null) return null;
   const parsed = fieldsSchema.safeParse(fields);
   if (!parsed.success) {

@@ -1,28 +1,28 @@
 import { z } from "zod";
-import { checker, type Checkers, compares, count, relation } from "./checker.ts";
+import { type Checkers, compareCount, count, makeChecker, relation } from "./checker.ts";
 
 const keyword = z.string().trim().min(1);
 
 /** Instructions about words and letters, which ignore case. */
 export const KEYWORD_CHECKERS: Checkers = {
-  "keywords:existence": checker(
+  "keywords:existence": makeChecker(
     { keywords: z.array(keyword).min(1) },
     (response, { keywords }) => keywords.every((word) => countOccurrences(response, word) > 0),
   ),
-  "keywords:frequency": checker(
+  "keywords:frequency": makeChecker(
     { keyword, frequency: count, relation },
     (response, { keyword, frequency, relation }) =>
-      compares(countOccurrences(response, keyword), { relation, than: frequency }),
+      compareCount(countOccurrences(response, keyword), { relation, than: frequency }),
   ),
-  "keywords:forbidden_words": checker(
+  "keywords:forbidden_words": makeChecker(
     { forbidden_words: z.array(keyword).min(1) },
     (response, { forbidden_words }) => !forbidden_words.some((word) => wholeWordPattern(word).test(response)),
   ),
-  "keywords:letter_frequency": checker(
+  "keywords:letter_frequency": makeChecker(
     { letter: z.string().trim().length(1), let_frequency: count, let_relation: relation },
     (response, { letter, let_frequency, let_relation }) => {
       const letters = response.toLowerCase().split(letter.toLowerCase()).length - 1;
-      return compares(letters, { relation: let_relation, than: let_frequency });
+      return compareCount(letters, { relation: let_relation, than: let_frequency });
     },
   ),
 };

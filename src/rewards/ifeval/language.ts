@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { checker, type Checkers } from "./checker.ts";
+import { type Checkers, makeChecker } from "./checker.ts";
 import { KNOWN_LANGUAGES, languageOf } from "./language_of.ts";
 
 const language = z.string().trim().toLowerCase().transform((code) => code.replace(/[-_].*$/, ""))
@@ -9,7 +9,7 @@ const language = z.string().trim().toLowerCase().transform((code) => code.replac
 
 /** Instruction about the language of a response. A response without letters passes for each language. */
 export const LANGUAGE_CHECKERS: Checkers = {
-  "language:response_language": checker({ language }, (response, { language }) => {
+  "language:response_language": makeChecker({ language }, (response, { language }) => {
     const detected = languageOf(response);
     return detected === undefined || detected === language;
   }),

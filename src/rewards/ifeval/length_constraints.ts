@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { checker, type Checkers, compares, count, relation } from "./checker.ts";
+import { type Checkers, compareCount, count, makeChecker, relation } from "./checker.ts";
 import { countSentences } from "./sentences.ts";
 import { countWords } from "./words.ts";
 
@@ -8,20 +8,20 @@ const END_OF_FIRST_WORD = /[.,?!'"]/;
 
 /** Instructions about the length of a response. */
 export const LENGTH_CHECKERS: Checkers = {
-  "length_constraints:number_sentences": checker(
+  "length_constraints:number_sentences": makeChecker(
     { num_sentences: count, relation },
     (response, { num_sentences, relation }) =>
-      compares(countSentences(response), { relation, than: num_sentences }),
+      compareCount(countSentences(response), { relation, than: num_sentences }),
   ),
-  "length_constraints:number_words": checker(
+  "length_constraints:number_words": makeChecker(
     { num_words: count, relation },
-    (response, { num_words, relation }) => compares(countWords(response), { relation, than: num_words }),
+    (response, { num_words, relation }) => compareCount(countWords(response), { relation, than: num_words }),
   ),
-  "length_constraints:number_paragraphs": checker(
+  "length_constraints:number_paragraphs": makeChecker(
     { num_paragraphs: count },
     (response, { num_paragraphs }) => countDividedParagraphs(response) === num_paragraphs,
   ),
-  "length_constraints:nth_paragraph_first_word": checker(
+  "length_constraints:nth_paragraph_first_word": makeChecker(
     { num_paragraphs: count, nth_paragraph: z.number().int().positive(), first_word: z.string() },
     (response, { num_paragraphs, nth_paragraph, first_word }) => {
       const paragraphs = response.split("\n\n");

@@ -1,6 +1,6 @@
-import { checker, type Checkers } from "./checker.ts";
+import { type Checkers, makeChecker } from "./checker.ts";
 
 /** Instructions about punctuation. */
 export const PUNCTUATION_CHECKERS: Checkers = {
-  "punctuation:no_comma": checker({}, (response) => !response.includes(",")),
+  "punctuation:no_comma": makeChecker({}, (response) => !response.includes(",")),
 };

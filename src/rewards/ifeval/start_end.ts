@@ -1,13 +1,13 @@
 import { z } from "zod";
-import { checker, type Checkers } from "./checker.ts";
+import { type Checkers, makeChecker } from "./checker.ts";
 
 /** Instructions about the beginning and end of a response. */
 export const START_END_CHECKERS: Checkers = {
-  "startend:end_checker": checker(
+  "startend:end_checker": makeChecker(
     { end_phrase: z.string().trim().min(1) },
     (response, { end_phrase }) => stripQuotes(response).toLowerCase().endsWith(end_phrase.toLowerCase()),
   ),
-  "startend:quotation": checker({}, (response) => {
+  "startend:quotation": makeChecker({}, (response) => {
     const text = response.trim();
     return text.length > 1 && text.startsWith('"') && text.endsWith('"');
   }),

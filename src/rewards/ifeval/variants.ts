@@ -3,7 +3,7 @@
  * line, or both, each also without asterisks. A loose check thus ignores an introduction or a closing
  * remark.
  */
-export function looseVariants(response: string): string[] {
+export function looseVariantsOf(response: string): string[] {
   const lines = response.split("\n");
   const cuts = [
     response,

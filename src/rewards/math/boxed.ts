@@ -13,7 +13,7 @@ export function hasBox(text: string): boolean {
  * Returns the content of the last balanced `\boxed{…}` of a text, or of a later `\boxed 2`; `undefined` if
  * there is none.
  */
-export function lastBoxed(text: string): string | undefined {
+export function findLastBoxed(text: string): string | undefined {
   const open: { readonly start: number; readonly isBox: boolean }[] = [];
   let last = { start: -1, end: -1 };
   for (let at = 0; at < text.length; at++) {

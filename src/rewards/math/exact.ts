@@ -1,4 +1,12 @@
-import { applied, product, raised, reciprocal, type Rounded, rounded, sum } from "./rounded.ts";
+import {
+  addRounded,
+  applyRounded,
+  invertRounded,
+  multiplyRounded,
+  raiseRounded,
+  type Rounded,
+  toRounded,
+} from "./rounded.ts";
 
 /**
  * A number: a fraction if possible, else a floating-point value. A plain `number` is right except for its
@@ -31,20 +39,20 @@ export function exactOf(digits: string): Exact {
 }
 
 /** Returns the sum of two numbers. */
-export function plus(a: Exact, b: Exact): Exact {
-  if (!isFraction(a) || !isFraction(b)) return sum(roundedOf(a), roundedOf(b));
+export function add(a: Exact, b: Exact): Exact {
+  if (!isFraction(a) || !isFraction(b)) return addRounded(roundedOf(a), roundedOf(b));
   return reduce(a.numerator * b.denominator + b.numerator * a.denominator, a.denominator * b.denominator);
 }
 
 /** Returns the product of two numbers. */
-export function times(a: Exact, b: Exact): Exact {
-  if (!isFraction(a) || !isFraction(b)) return product(roundedOf(a), roundedOf(b));
+export function multiply(a: Exact, b: Exact): Exact {
+  if (!isFraction(a) || !isFraction(b)) return multiplyRounded(roundedOf(a), roundedOf(b));
   return reduce(a.numerator * b.numerator, a.denominator * b.denominator);
 }
 
 /** Returns the reciprocal of a number; NaN for 0. */
-export function inverse(a: Exact): Exact {
-  if (!isFraction(a)) return floatOf(a) === 0 ? NaN : reciprocal(roundedOf(a));
+export function invert(a: Exact): Exact {
+  if (!isFraction(a)) return floatOf(a) === 0 ? NaN : invertRounded(roundedOf(a));
   return a.numerator === 0n ? NaN : reduce(a.denominator, a.numerator);
 }
 
@@ -55,19 +63,19 @@ export function negate(value: Exact): Exact {
 }
 
 /** Returns a power; it is exact for small integer exponents. */
-export function power(base: Exact, exponent: Exact): Exact {
+export function raise(base: Exact, exponent: Exact): Exact {
   const times = floatOf(exponent);
   const size = Math.abs(times);
   const isSmall = isFraction(base) && isFraction(exponent) && Number.isInteger(times) && size <= MAX_EXPONENT;
   const most = isFraction(base) && base.denominator !== 1n ? MAX_FRACTION_BITS : MAX_BITS;
-  if (!isSmall || bitsOf(base) * size > most) return raised(roundedOf(base), roundedOf(exponent));
+  if (!isSmall || bitsOf(base) * size > most) return raiseRounded(roundedOf(base), roundedOf(exponent));
   const power = { numerator: base.numerator ** BigInt(size), denominator: base.denominator ** BigInt(size) };
-  return times < 0 ? inverse(power) : power;
+  return times < 0 ? invert(power) : power;
 }
 
 /** Applies a function whose result is never exact. */
 export function apply(make: (x: number) => number, value: Exact): Exact {
-  return applied(make, roundedOf(value));
+  return applyRounded(make, roundedOf(value));
 }
 
 /** Returns the factorial of an integer; NaN for other numbers. */
@@ -95,7 +103,7 @@ export function isKnown(a: Exact): boolean {
  * Returns true if two numbers are equal: exactly if both are exact, to nine digits if one is, else up to
  * rounding errors. Unknown values are never equal.
  */
-export function isSame(a: Exact, b: Exact): boolean {
+export function isEqual(a: Exact, b: Exact): boolean {
   if (isFraction(a) && isFraction(b)) return a.numerator === b.numerator && a.denominator === b.denominator;
   if (!isKnown(a) || !isKnown(b)) return false;
   const [first, second] = [roundedOf(a), roundedOf(b)];
@@ -112,10 +120,10 @@ export function isFraction(a: Exact): a is Fraction {
 }
 
 function roundedOf(a: Exact): Rounded {
-  if (typeof a === "number") return rounded(a);
+  if (typeof a === "number") return toRounded(a);
   if (!isFraction(a)) return a;
   const value = quotient(a);
-  return a.denominator === 1n && Number.isSafeInteger(value) ? { value, error: 0 } : rounded(value);
+  return a.denominator === 1n && Number.isSafeInteger(value) ? { value, error: 0 } : toRounded(value);
 }
 
 function reduce(numerator: bigint, denominator: bigint): Exact {

@@ -1,16 +1,16 @@
 import {
+  add,
   apply,
   type Exact,
   exactOf,
   factorial,
   floatOf,
-  inverse,
+  invert,
+  multiply,
   negate,
-  plus,
-  power,
-  times,
+  raise,
 } from "./exact.ts";
-import { binomial, FUNCTIONS, root } from "./functions.ts";
+import { binomial, FUNCTIONS, takeRoot } from "./functions.ts";
 import { isName, tokensOf } from "./tokens.ts";
 
 /** Evaluates an expression with the given values of its variables. */
@@ -48,7 +48,7 @@ class Parser {
     let left = this.#signed(depth);
     while (left !== null && (this.#next === "+" || this.#next === "-")) {
       const right = this.#signed(depth);
-      left = right && combine(plus, left, right);
+      left = right && combine(add, left, right);
     }
     return left;
   }
@@ -71,7 +71,7 @@ class Parser {
       const divides = this.#take("/");
       if (!divides && !this.#take("*") && !this.#startsOperand()) return left;
       const right = this.#take("-") ? negateIfParsed(this.#power(depth)) : this.#power(depth);
-      left = right && combine(times, left, divides ? mapExpression(inverse, right) : right);
+      left = right && combine(multiply, left, divides ? mapExpression(invert, right) : right);
     }
     return null;
   }
@@ -89,7 +89,7 @@ class Parser {
     while (base !== null && this.#take("!")) base = mapExpression(factorial, base);
     if (base === null || !this.#take("^")) return base;
     const exponent = this.#take("-") ? negateIfParsed(this.#power(depth + 1)) : this.#power(depth + 1);
-    return exponent && combine(power, base, exponent);
+    return exponent && combine(raise, base, exponent);
   }
 
   #operand(depth: number): Expression | null {
@@ -123,7 +123,7 @@ class Parser {
       case "pi":
         return constant(Math.PI);
       case "frac":
-        return this.#pair(depth, (numerator, denominator) => times(numerator, inverse(denominator)));
+        return this.#pair(depth, (numerator, denominator) => multiply(numerator, invert(denominator)));
       case "binom":
         return this.#pair(depth, binomial);
       case "sqrt":
@@ -144,7 +144,7 @@ class Parser {
   #root(depth: number): Expression | null {
     const degree = this.#next === "[" ? this.#group(depth) : constant(exactOf("2"));
     const operand = degree && this.#argument(depth);
-    return degree && operand && combine(root, operand, degree);
+    return degree && operand && combine(takeRoot, operand, degree);
   }
 
   #logarithm(depth: number): Expression | null {
@@ -159,7 +159,7 @@ class Parser {
     const operand = exponent && this.#power(depth);
     const make = FUNCTIONS[name];
     if (!exponent || !operand || make === undefined) return null;
-    return combine(power, mapExpression((x) => apply(make, x), operand), exponent);
+    return combine(raise, mapExpression((x) => apply(make, x), operand), exponent);
   }
 
   /** Parses a group or a single token. */
@@ -175,7 +175,7 @@ class Parser {
 }
 
 function logarithm(value: Exact, base: Exact): Exact {
-  return times(apply(Math.log, value), inverse(apply(Math.log, base)));
+  return multiply(apply(Math.log, value), invert(apply(Math.log, base)));
 }
 
 function constant(value: Exact): Expression {

@@ -1,4 +1,4 @@
-import { type Exact, exactOf, floatOf, inverse, isFraction, negate, power, times } from "./exact.ts";
+import { type Exact, exactOf, floatOf, invert, isFraction, multiply, negate, raise } from "./exact.ts";
 
 /** Functions of one number, by name. Their results are never exact. */
 export const FUNCTIONS: Readonly<Record<string, (x: number) => number>> = {
@@ -19,14 +19,14 @@ export const FUNCTIONS: Readonly<Record<string, (x: number) => number>> = {
 };
 
 /** Returns a root; it is exact if it is an integer or a fraction of integers. */
-export function root(value: Exact, degree: Exact): Exact {
+export function takeRoot(value: Exact, degree: Exact): Exact {
   const [x, n] = [floatOf(value), floatOf(degree)];
   const isOdd = Math.abs(n % 2) === 1;
-  const [size, share] = [x < 0 && isOdd ? negate(value) : value, inverse(degree)];
-  const guess = size === value ? power(size, share) : negate(power(size, share));
+  const [size, share] = [x < 0 && isOdd ? negate(value) : value, invert(degree)];
+  const guess = size === value ? raise(size, share) : negate(raise(size, share));
   if (!isFraction(value) || !Number.isInteger(n)) return guess;
   const exact = nearFraction(floatOf(guess), value.denominator, n);
-  const again = exact && power(exact, degree);
+  const again = exact && raise(exact, degree);
   const isExact = again !== null && isFraction(again) && again.numerator === value.numerator &&
     again.denominator === value.denominator;
   return exact !== null && isExact ? exact : guess;
@@ -37,7 +37,7 @@ function nearFraction(guess: number, denominator: bigint, degree: number): Exact
   const line = Math.round(Number(denominator) ** (1 / degree));
   const numerator = Math.round(guess * line);
   if (!Number.isSafeInteger(line) || !Number.isSafeInteger(numerator) || line === 0) return null;
-  const size = times(exactOf(String(Math.abs(numerator))), inverse(exactOf(String(line))));
+  const size = multiply(exactOf(String(Math.abs(numerator))), invert(exactOf(String(line))));
   return numerator < 0 ? negate(size) : size;
 }
 
@@ -49,7 +49,7 @@ export function binomial(n: Exact, k: Exact): Exact {
   }
   let product: Exact = exactOf("1");
   for (let i = 1; i <= chosen; i++) {
-    product = times(product, times(exactOf(String(all - chosen + i)), inverse(exactOf(String(i)))));
+    product = multiply(product, multiply(exactOf(String(all - chosen + i)), invert(exactOf(String(i)))));
   }
   return product;
 }

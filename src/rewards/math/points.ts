@@ -1,4 +1,4 @@
-import { type Exact, exactOf, inverse, negate, times } from "./exact.ts";
+import { type Exact, exactOf, invert, multiply, negate } from "./exact.ts";
 
 /** Values of variables at which expressions are compared. */
 export type Point = (variable: string) => Exact;
@@ -35,7 +35,7 @@ export const POINTS: readonly Point[] = RANGES.map((range, at) => (variable) =>
 
 function valueOf({ from, to, under, signs }: Range, bits: number): Exact {
   const over = from + (bits >>> 1) % (to - from + 1);
-  const value = times(exactOf(String(over)), inverse(exactOf(String(under))));
+  const value = multiply(exactOf(String(over)), invert(exactOf(String(under))));
   return signs === "below" || (signs === "mixed" && bits % 2 === 1) ? negate(value) : value;
 }
 

@@ -1,5 +1,5 @@
 import { cleanLatex } from "./clean_latex.ts";
-import { type Exact, isKnown, isSame, times } from "./exact.ts";
+import { type Exact, isEqual, isKnown, multiply } from "./exact.ts";
 import { type Expression, parseExpression } from "./expression.ts";
 import { POINTS } from "./points.ts";
 import { type Shape, shapeOf } from "./shape.ts";
@@ -51,7 +51,7 @@ function isSamePlain(given: string, truth: string): boolean {
 function isSameEverywhere(first: Expression, second: Expression): boolean {
   let points = 0;
   for (const { a, b, isConstant } of valuesOf(first, second)) {
-    if (!isSame(a, b)) return false;
+    if (!isEqual(a, b)) return false;
     if (isConstant) return true;
     points++;
   }
@@ -85,9 +85,9 @@ function differenceOfSides(text: string): Expression | null {
 /** Returns true if one equation is the other one multiplied by a number other than 0. */
 function isMultiple(first: Expression, second: Expression): boolean {
   const values = [...valuesOf(first, second)];
-  const nonZero = values.find(({ a, b }) => !isSame(a, 0) && !isSame(b, 0));
+  const nonZero = values.find(({ a, b }) => !isEqual(a, 0) && !isEqual(b, 0));
   return nonZero !== undefined && values.length >= MIN_POINTS &&
-    values.every(({ a, b }) => isSame(times(a, nonZero.b), times(b, nonZero.a)));
+    values.every(({ a, b }) => isEqual(multiply(a, nonZero.b), multiply(b, nonZero.a)));
 }
 
 /** Removes spaces and braces around single characters. Words become lower case. */

@@ -1,5 +1,5 @@
 import type { ChatFormat } from "../../chat/chat_format.ts";
-import { turnRest } from "../../chat/turn_rest.ts";
+import { renderTurnSuffix } from "../../chat/turn_rest.ts";
 import { TokenError } from "../../errors.ts";
 import { messageText } from "../../message.ts";
 import type { ToolSpec } from "../../tool_spec.ts";
@@ -31,17 +31,17 @@ export class AppendWriter implements TurnWriter {
   constructor(format: TokenFormat, options: AppendWriterOptions) {
     const { tools, onRewrite = "error" } = options;
     this.#format = format.chat;
-    this.#checksRewrites = onRewrite === "error" && !format.keepsTurns(tools);
+    this.#checksRewrites = onRewrite === "error" && !format.isAppendOnly(tools);
     // an append-only template renders a turn the same way without tools, which costs less
-    this.#tools = !this.#checksRewrites && format.keepsTurns([]) ? [] : tools;
+    this.#tools = !this.#checksRewrites && format.isAppendOnly([]) ? [] : tools;
   }
 
-  write(turn: Turn, { addGenerationPrompt }: TurnEnd): string {
+  renderRest(turn: Turn, { addGenerationPrompt }: TurnEnd): string {
     const { before, ...added } = turn;
     const context = this.#checksRewrites ? { before } : {};
     if (this.#checksRewrites) this.#requireUnchanged(turn);
     const rendered = { ...added, ...context, tools: this.#tools };
-    return turnRest(rendered, this.#format, { addGenerationPrompt });
+    return renderTurnSuffix(rendered, this.#format, { addGenerationPrompt });
   }
 
   /** Checks that the rendered chat equals the earlier text, the reply and the text after it, concatenated. */
@@ -50,7 +50,7 @@ export class AppendWriter implements TurnWriter {
     const prefix = this.#format.render(before, { addGenerationPrompt: true, tools });
     const text = this.#format.cutEnd(messageText(reply));
     const turn = { before, reply, messages, tools, sampled: [] };
-    const delta = text + turnRest(turn, this.#format, { addGenerationPrompt: false });
+    const delta = text + renderTurnSuffix(turn, this.#format, { addGenerationPrompt: false });
     if (this.#format.render([...before, reply, ...messages], { tools }) === prefix + delta) return;
     throw new TokenError(
       `Cannot append turn as template '${this.#format.template.name}' must not rewrite earlier turns: it ` +

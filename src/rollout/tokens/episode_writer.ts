@@ -1,14 +1,14 @@
 import type { Observation } from "../../envs/env.ts";
 import { errorMessage, TokenError } from "../../errors.ts";
 import type { History } from "../../history.ts";
-import { addedMessages } from "../../added_messages.ts";
+import { findAddedMessages } from "../../added_messages.ts";
 import type { Message } from "../../message.ts";
 import type { Reply } from "../../policy/policy.ts";
 import type { EpisodeTokens } from "../episode_tokens.ts";
 import { AppendWriter } from "./append_writer.ts";
 import { RerenderWriter } from "./rerender_writer.ts";
-import { type SampledReply, sampledReply } from "./sampled_reply.ts";
-import { type Mark, TokenBuffer } from "./token_buffer.ts";
+import { type SampledReply, toSampledReply } from "./sampled_reply.ts";
+import { type BufferPosition, TokenBuffer } from "./token_buffer.ts";
 import { TokenFormat, type TokenFormatOptions } from "./token_format.ts";
 import type { Turn, TurnEnd, TurnWriter } from "./turn_writer.ts";
 
@@ -50,7 +50,7 @@ interface OpenTurn {
   readonly turn: Turn;
   readonly sampled: SampledReply;
   /** Position where the turn begins. */
-  readonly mark: Mark;
+  readonly mark: BufferPosition;
 }
 
 /**
@@ -120,9 +120,9 @@ export class EpisodeWriter {
         `Cannot write reply as its role must be 'assistant': current value is '${message.role}'`,
       );
     }
-    const sampled = sampledReply(reply, this.#format.chat, this.#options.tokenizer);
+    const sampled = toSampledReply(reply, this.#format.chat, this.#options.tokenizer);
     const turn = { before: this.#history, reply: message, sampled: sampled.ids, messages: [] };
-    const open = { turn, sampled, mark: this.#buffer.mark };
+    const open = { turn, sampled, mark: this.#buffer.position };
     this.#write(turn, { addGenerationPrompt: false });
     this.#reply = open;
     return { ...sampled, start: open.mark.ids };
@@ -139,11 +139,11 @@ export class EpisodeWriter {
     if (open === undefined) {
       throw new TypeError("Cannot write step before a reply: call reply() first");
     }
-    const [reply, ...messages] = addedMessages(this.#history, history, throwChanged);
+    const [reply, ...messages] = findAddedMessages(this.#history, history, throwChanged);
     if (reply === undefined) return this.drop();
     const turn = { ...open.turn, reply, messages };
     const rest = this.#write(turn, { addGenerationPrompt: true });
-    const prompt = withTokenErrors(() => this.#writer?.prompt?.([...history]));
+    const prompt = withTokenErrors(() => this.#writer?.renderPrompt?.([...history]));
     this.#buffer.addTurn(open.sampled, rest);
     this.#last = { ...open, turn };
     this.#reply = undefined;
@@ -168,7 +168,7 @@ export class EpisodeWriter {
   #endedBuffer(): TokenBuffer {
     for (const open of [this.#reply, this.#last]) {
       if (open === undefined) continue;
-      const buffer = this.#buffer.upTo(open.mark);
+      const buffer = this.#buffer.copyTo(open.mark);
       try {
         buffer.addTurn(open.sampled, this.#write(open.turn, { addGenerationPrompt: false }));
         return buffer;
@@ -176,7 +176,7 @@ export class EpisodeWriter {
         if (!(error instanceof TokenError)) throw error; // the turn that failed is left out
       }
     }
-    return this.#buffer.upTo({ ids: this.#first.ids.length, text: this.#first.text.length });
+    return this.#buffer.copyTo({ ids: this.#first.ids.length, text: this.#first.text.length });
   }
 
   #setNextPrompt(rendered: string | undefined): void {
@@ -194,7 +194,7 @@ export class EpisodeWriter {
   #write(turn: Turn, end: TurnEnd): string {
     const writer = this.#writer;
     if (writer === undefined) throw new TypeError("Cannot write tokens before the episode is started");
-    return withTokenErrors(() => writer.write(turn, end));
+    return withTokenErrors(() => writer.renderRest(turn, end));
   }
 }
 

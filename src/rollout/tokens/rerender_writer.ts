@@ -1,5 +1,5 @@
 import type { ChatFormat } from "../../chat/chat_format.ts";
-import { turnRest } from "../../chat/turn_rest.ts";
+import { renderTurnSuffix } from "../../chat/turn_rest.ts";
 import { TokenError } from "../../errors.ts";
 import type { Message } from "../../message.ts";
 import type { ToolSpec } from "../../tool_spec.ts";
@@ -23,11 +23,11 @@ export class RerenderWriter implements TurnWriter {
     this.#tools = options.tools;
   }
 
-  prompt(messages: readonly Message[]): string {
+  renderPrompt(messages: readonly Message[]): string {
     return this.#format.render(messages, { addGenerationPrompt: true, tools: this.#tools });
   }
 
-  write(turn: Turn, { addGenerationPrompt }: TurnEnd): string {
+  renderRest(turn: Turn, { addGenerationPrompt }: TurnEnd): string {
     const { before, reply, messages } = turn;
     const rendered = this.#render([...before, reply]);
     const chat = messages.length === 0 ? rendered : this.#render([...before, reply, ...messages]);
@@ -39,16 +39,16 @@ export class RerenderWriter implements TurnWriter {
 
   /** Returns the template's text after the reply. The sampled text itself stays unchanged. */
   #endOf({ before, reply, sampled }: Turn, rendered: string): string {
-    const prompt = this.#format.render(before, { addGenerationPrompt: true });
-    if (!rendered.startsWith(prompt)) {
+    const renderPrompt = this.#format.render(before, { addGenerationPrompt: true });
+    if (!rendered.startsWith(renderPrompt)) {
       this.#fail("the rendered reply must start with its generation prompt: found another start");
     }
-    return turnRest({ before, reply, sampled }, this.#format, { addGenerationPrompt: false });
+    return renderTurnSuffix({ before, reply, sampled }, this.#format, { addGenerationPrompt: false });
   }
 
   /** Renders the turn's text on its own, if the template rewrote earlier text. */
   #standalone({ reply, sampled, messages }: Turn, chat: string): string {
-    const rest = turnRest({ reply, sampled, messages }, this.#format, { addGenerationPrompt: false });
+    const rest = renderTurnSuffix({ reply, sampled, messages }, this.#format, { addGenerationPrompt: false });
     if (chat.endsWith(rest)) return rest;
     return this.#fail("the newest messages must be rendered as they are alone: found a different text");
   }

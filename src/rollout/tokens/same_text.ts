@@ -3,13 +3,14 @@
  * incomplete characters by U+FFFD, and, as those of Llama 2 and Mistral do, adding a space at the start and after
  * special tokens.
  */
-export function sameText(one: string, other: string, specialTokens: readonly string[]): boolean {
-  if (one === other || comparable(one) === comparable(other)) return true;
-  return removeSpaces(comparable(one), specialTokens) === removeSpaces(comparable(other), specialTokens);
+export function textsEquivalent(one: string, other: string, specialTokens: readonly string[]): boolean {
+  if (one === other || normalizeText(one) === normalizeText(other)) return true;
+  return removeSpaces(normalizeText(one), specialTokens) ===
+    removeSpaces(normalizeText(other), specialTokens);
 }
 
-/** Normalizes a text for {@linkcode sameText}. */
-export function comparable(text: string): string {
+/** Normalizes a text for {@linkcode textsEquivalent}. */
+export function normalizeText(text: string): string {
   return text.toWellFormed().normalize("NFC");
 }
 

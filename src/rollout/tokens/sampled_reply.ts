@@ -3,8 +3,8 @@ import type { Tokenizer } from "../../chat/tokenizer.ts";
 import { errorMessage, TokenError } from "../../errors.ts";
 import { messageText } from "../../message.ts";
 import type { Reply } from "../../policy/policy.ts";
-import { comparable } from "./same_text.ts";
-import { saysSo } from "./says_so.ts";
+import { normalizeText } from "./same_text.ts";
+import { idsMatchMessage } from "./says_so.ts";
 
 /** Sampled tokens of a reply. */
 export interface SampledReply {
@@ -21,7 +21,7 @@ export interface SampledReply {
  *
  * @throws {TokenError} if the decodeIds ids do not match the reply's text.
  */
-export function sampledReply(reply: Reply, format: ChatFormat, tokenizer: Tokenizer): SampledReply {
+export function toSampledReply(reply: Reply, format: ChatFormat, tokenizer: Tokenizer): SampledReply {
   const { message, tokens } = reply;
   if (tokens === undefined) return encodeReply(reply, format, tokenizer);
   const { ids, logProbs } = tokens;
@@ -31,7 +31,7 @@ export function sampledReply(reply: Reply, format: ChatFormat, tokenizer: Tokeni
     );
   }
   const text = decodeIds(ids, tokenizer);
-  if (!saysSo({ ids, text, reply }, format, tokenizer)) {
+  if (!idsMatchMessage({ ids, text, reply }, format, tokenizer)) {
     throw new TokenError(
       `Cannot write reply as tokenizer '${tokenizer.name}' must decode its ids to its text: it gives ` +
         `${shown(text)} for ${shown(messageText(message))}`,
@@ -46,9 +46,9 @@ function encodeReply({ message }: Reply, format: ChatFormat, tokenizer: Tokenize
       "Cannot write reply as it must be text or have token ids: its tool calls are in neither",
     );
   }
-  const text = messageText(message) + (message.is_complete === false ? "" : format.ends[0] ?? "");
+  const text = messageText(message) + (message.is_complete === false ? "" : format.endTokens[0] ?? "");
   const ids = tokenizer.encode(text);
-  if (comparable(tokenizer.decode(ids)) === comparable(text)) return { ids, text };
+  if (normalizeText(tokenizer.decode(ids)) === normalizeText(text)) return { ids, text };
   throw new TokenError(
     `Cannot write reply as tokenizer '${tokenizer.name}' must decode to what it encoded: it gives ` +
       `${shown(tokenizer.decode(ids))} for ${shown(text)}`,

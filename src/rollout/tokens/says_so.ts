@@ -2,7 +2,7 @@ import type { ChatFormat } from "../../chat/chat_format.ts";
 import type { Tokenizer } from "../../chat/tokenizer.ts";
 import { messageText } from "../../message.ts";
 import type { Reply } from "../../policy/policy.ts";
-import { comparable } from "./same_text.ts";
+import { normalizeText } from "./same_text.ts";
 
 /** Reply, its ids, and their decoded text. */
 export interface DecodedReply {
@@ -15,13 +15,14 @@ export interface DecodedReply {
  * True if a reply's ids match its message: their text must start with the message, and only the end of a reply may
  * follow. If the server returns the thought or the calls separately, these may stand before or after the message.
  */
-export function saysSo(
+export function idsMatchMessage(
   { reply, ids, text }: DecodedReply,
   format: ChatFormat,
   tokenizer: Tokenizer,
 ): boolean {
   const { message, stopText } = reply;
-  const normalize = (text: string) => removeVariableText(text, [...tokenizer.specialTokens, ...format.ends]);
+  const normalize = (text: string) =>
+    removeVariableText(text, [...tokenizer.specialTokens, ...format.endTokens]);
   const decodedText = normalize(text);
   const messageContent = normalize(messageText(message));
   if (message.tool_calls !== undefined) return decodedText.includes(messageContent);
@@ -43,6 +44,6 @@ export function saysSo(
  */
 function removeVariableText(text: string, specials: readonly string[]): string {
   const visible = specials.reduce((text, token) => token === "" ? text : text.replaceAll(token, ""), text);
-  return comparable(visible).replace(/\ufffd+$/, "").replace(/^ /, "")
+  return normalizeText(visible).replace(/\ufffd+$/, "").replace(/^ /, "")
     .replaceAll(" ' ", "'").replace(/ +(?=[.?!,]|n't|'m|'s|'ve|'re)/g, "");
 }

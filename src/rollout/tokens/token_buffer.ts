@@ -1,10 +1,10 @@
 import type { Tokenizer } from "../../chat/tokenizer.ts";
 import { TokenError } from "../../errors.ts";
 import type { SampledReply } from "./sampled_reply.ts";
-import { sameText } from "./same_text.ts";
+import { textsEquivalent } from "./same_text.ts";
 
 /** Position in a {@linkcode TokenBuffer}. */
-export interface Mark {
+export interface BufferPosition {
   readonly ids: number;
   readonly text: number;
 }
@@ -24,12 +24,12 @@ export class TokenBuffer {
     this.#tokenizer = tokenizer;
   }
 
-  get mark(): Mark {
+  get position(): BufferPosition {
     return { ids: this.ids.length, text: this.text.length };
   }
 
   /** Copies the buffer up to a position. */
-  upTo({ ids, text }: Mark): TokenBuffer {
+  copyTo({ ids, text }: BufferPosition): TokenBuffer {
     const copy = new TokenBuffer(this.#tokenizer);
     for (const [at, id] of this.ids.slice(0, ids).entries()) {
       copy.#push(id, this.lossMask[at] ?? 0, this.logProbs[at] ?? 0);
@@ -44,7 +44,7 @@ export class TokenBuffer {
     if (text === "") return;
     const ids = this.#tokenizer.encode(text);
     const decoded = this.#tokenizer.decode(ids);
-    if (!sameText(decoded, text, this.#tokenizer.specialTokens)) {
+    if (!textsEquivalent(decoded, text, this.#tokenizer.specialTokens)) {
       throw new TokenError(
         `Cannot encode text as tokenizer '${this.#tokenizer.name}' must decode to what it encoded: ` +
           differenceOf(text, decoded),

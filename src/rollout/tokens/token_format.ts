@@ -1,5 +1,5 @@
 import { ChatFormat, type ChatFormatOptions } from "../../chat/chat_format.ts";
-import { keepsTurns } from "../../chat/keeps_turns.ts";
+import { isAppendOnly } from "../../chat/keeps_turns.ts";
 import type { Tokenizer } from "../../chat/tokenizer.ts";
 import type { ToolSpec } from "../../tool_spec.ts";
 
@@ -31,11 +31,11 @@ export class TokenFormat {
   }
 
   /** True if the template renders a turn the same way at every position of the chat. */
-  keepsTurns(tools: readonly ToolSpec[]): boolean {
+  isAppendOnly(tools: readonly ToolSpec[]): boolean {
     const key = JSON.stringify(tools);
     const cached = this.#keeps.get(key);
     if (cached !== undefined) return cached;
-    const keeps = keepsTurns(this.chat, tools);
+    const keeps = isAppendOnly(this.chat, tools);
     this.#keeps.set(key, keeps);
     return keeps;
   }

@@ -20,7 +20,7 @@ export interface TurnEnd {
 /** Renders the text that a turn adds to an episode's tokens. Throws a `TokenError` if it cannot. */
 export interface TurnWriter {
   /** Returns the text after the sampled tokens: the end of the turn, unless it was sampled, and the later messages. */
-  write(turn: Turn, end: TurnEnd): string;
+  renderRest(turn: Turn, end: TurnEnd): string;
   /** Returns the next prompt of the policy; `undefined` if it is the text written so far. */
-  prompt?(messages: readonly Message[]): string;
+  renderPrompt?(messages: readonly Message[]): string;
 }

@@ -1,5 +1,5 @@
 import { SerialQueue } from "../../async/semaphore.ts";
-import { derivedSeed } from "../../seeded_random.ts";
+import { deriveSeed } from "../../seeded_random.ts";
 import type { SessionLease, SessionPool } from "../exec.ts";
 
 /** Options of {@linkcode SessionPair.acquire}. */
@@ -55,5 +55,5 @@ async function isolate({ session }: SessionLease, leases: AsyncDisposableStack, 
 }
 
 function seedOf(part: number, seed: number | undefined): number | undefined {
-  return seed === undefined ? undefined : derivedSeed(seed, part);
+  return seed === undefined ? undefined : deriveSeed(seed, part);
 }

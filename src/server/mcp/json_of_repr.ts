@@ -1,4 +1,4 @@
-import { matchAt } from "../../tools/match_at.ts";
+import { stickyMatch } from "../../tools/match_at.ts";
 
 const STRING = /'[^'\\]*(?:\\.[^'\\]*)*'|"[^"\\]*(?:\\.[^"\\]*)*"/y;
 const NUMBER = /-?\d+(?:\.\d+)?(?:e[-+]\d+)?(?!\w)/y;
@@ -39,11 +39,12 @@ function toMarkedJson(repr: string): string {
   const pieces: string[] = [];
   let at = 0;
   while (at < repr.length) {
-    const piece = matchAt(STRING, repr, at) ?? matchAt(NUMBER, repr, at) ?? matchAt(SIGN, repr, at);
+    const piece = stickyMatch(STRING, repr, at) ?? stickyMatch(NUMBER, repr, at) ??
+      stickyMatch(SIGN, repr, at);
     if (piece === undefined) throw new SyntaxError(`there is no literal at character ${at}`);
     pieces.push(jsonOf(piece));
     at += piece.length;
-    at += matchAt(SPACE, repr, at)?.length ?? 0;
+    at += stickyMatch(SPACE, repr, at)?.length ?? 0;
   }
   return pieces.join("");
 }

@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import type { Observation, Step } from "../../envs/env.ts";
 import type { Message } from "../../message.ts";
-import { toolRecord } from "../../rollout/trajectory.ts";
+import { toToolRecord } from "../../rollout/trajectory.ts";
 import type { Task } from "../../task.ts";
 import type {
   createEnvRequest,
@@ -65,6 +65,6 @@ export function toStepBody(step: Step): z.output<typeof stepResult> {
     truncated,
     ...(rewardParts && { rewardParts: { ...rewardParts } }),
     ...(unscored !== undefined && { unscored }),
-    toolResults: toolResults.map((result) => ({ ...toolRecord(stepCount, result) })),
+    toolResults: toolResults.map((result) => ({ ...toToolRecord(stepCount, result) })),
   };
 }

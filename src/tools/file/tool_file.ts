@@ -6,8 +6,8 @@ import { denoCommand, type DenoProgram, fetchModules } from "../../sandbox/proce
 import { alsoReading, grantFlags, type Grants, mayRead } from "../../sandbox/process/grants.ts";
 import { detectLayers, type LayerReport } from "../../sandbox/process/layers.ts";
 import { requireToolName, type Tool, type ToolContext } from "../tool.ts";
-import { writeToolModules } from "./tool_modules.ts";
-import { type ToolCard, ToolProcess } from "./tool_process.ts";
+import { writeServeModules } from "./tool_modules.ts";
+import { type ToolMetadata, ToolProcess } from "./tool_process.ts";
 
 /** Options of {@linkcode toolFile}. */
 export interface ToolFileOptions {
@@ -99,7 +99,7 @@ export async function toolFile(file: string | URL, options: ToolFileOptions = {}
   const starter = await ProcessStarter.create(path, options);
   try {
     const process = await starter.start(options.signal);
-    return new FileTool(starter, { process, card: await process.opened, path, options });
+    return new FileTool(starter, { process, card: await process.metadata, path, options });
   } catch (error) {
     await starter[Symbol.asyncDispose]();
     throw error;
@@ -118,7 +118,7 @@ class FileTool implements Tool {
     starter: ProcessStarter,
     { process, card, path, options }: {
       process: ToolProcess;
-      card: ToolCard;
+      card: ToolMetadata;
       path: string;
       options: ToolFileOptions;
     },
@@ -173,7 +173,7 @@ class ProcessStarter implements AsyncDisposable {
     const { permissions, env, memoryBytes, signal } = options;
     const detected = options.detected ?? await detectLayers({ signal });
     const layers = new Set(detected.filter(({ works }) => works).map(({ layer }) => layer));
-    const modules = await writeToolModules();
+    const modules = await writeServeModules();
     const folder = mayRead(permissions?.read, dirname(path)) ? undefined : dirname(path);
     const program = {
       module: join(modules.directory, "main.js"),
@@ -199,12 +199,12 @@ class ProcessStarter implements AsyncDisposable {
     signal?.throwIfAborted();
     const process = new ToolProcess(command);
     this.#processes.add(process);
-    process.ended.then(() => this.#processes.delete(process));
+    process.exited.then(() => this.#processes.delete(process));
     const onAbort = () => process.kill();
     const timer = setTimeout(onAbort, START_TIMEOUT_MS);
     signal?.addEventListener("abort", onAbort);
     try {
-      await process.opened;
+      await process.metadata;
       return process;
     } catch (cause) {
       signal?.throwIfAborted();
@@ -219,7 +219,7 @@ class ProcessStarter implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#disposed = true;
     for (const process of this.#processes) process.kill();
-    await Promise.all([...this.#processes].map(({ ended }) => ended));
+    await Promise.all([...this.#processes].map(({ exited: ended }) => ended));
     await this.#modules[Symbol.asyncDispose]();
   }
 }

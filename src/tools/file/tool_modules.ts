@@ -24,7 +24,7 @@ export interface ToolModules extends AsyncDisposable {
  * Deno learns the name of the file only at run time. Such an import needs read permission, and so do all
  * modules that it imports, of any type. Static imports of the main program need none.
  */
-export async function writeToolModules(): Promise<ToolModules> {
+export async function writeServeModules(): Promise<ToolModules> {
   const directory = await Deno.makeTempDir({ prefix: "paddock-tool-" });
   const sources = {
     "protocol.js": stripTypeScriptTypes(protocol),

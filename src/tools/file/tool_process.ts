@@ -6,7 +6,7 @@ import { terminationOf } from "../../sandbox/guest_link.ts";
 import { type Frame, FrameKind } from "../../sandbox/protocol.ts";
 
 /** Metadata that a tool file exports. */
-export interface ToolCard {
+export interface ToolMetadata {
   readonly name?: string | undefined;
   readonly description?: string | undefined;
   readonly parameters?: Record<string, unknown> | undefined;
@@ -48,11 +48,11 @@ const decoder = new TextDecoder();
  */
 export class ToolProcess {
   /** Metadata of the file. Rejects when the process does not start. */
-  readonly opened: Promise<ToolCard>;
+  readonly metadata: Promise<ToolMetadata>;
   /** Resolves when the process has exited. */
-  readonly ended: Promise<void>;
+  readonly exited: Promise<void>;
   readonly #child: Child;
-  readonly #card = Promise.withResolvers<ToolCard>();
+  readonly #card = Promise.withResolvers<ToolMetadata>();
   readonly #pending = new Map<number, Pending>();
   /** Cancelled calls that the process has not confirmed, with their timers. */
   readonly #unconfirmed = new Map<number, ReturnType<typeof setTimeout>>();
@@ -63,10 +63,10 @@ export class ToolProcess {
   #violation: string | undefined;
 
   constructor(command: DenoCommand) {
-    this.opened = this.#card.promise;
-    this.opened.catch(() => {}); // the caller that awaits it handles the error
+    this.metadata = this.#card.promise;
+    this.metadata.catch(() => {}); // the caller that awaits it handles the error
     this.#child = new Child(command, (frame) => this.#receive(frame));
-    this.ended = this.#child.ended.then((end) => {
+    this.exited = this.#child.ended.then((end) => {
       const reason = this.#violation ?? denoError(end.stderr) ?? terminationOf(end).message;
       this.#fail(reason);
     });

@@ -5,7 +5,7 @@ import {
   type Transport,
 } from "@modelcontextprotocol/client";
 import type { DenoCommand } from "../../sandbox/process/deno_program.ts";
-import { messageLines } from "./message_lines.ts";
+import { splitLines } from "./message_lines.ts";
 
 /** Time that a server has to exit after its stdin is closed, in milliseconds. Then it is killed. */
 const GRACE_MS = 500;
@@ -38,7 +38,7 @@ export class ChildTransport implements Transport {
   }
 
   /** Last output of the server that may explain a failure; empty if there is none. */
-  get complaint(): string {
+  get diagnostics(): string {
     if (this.#stderr.trim() !== "") return this.#stderr.trim().split("\n").slice(-5).join("\n");
     return this.#firstInvalidLine === ""
       ? ""
@@ -91,7 +91,7 @@ export class ChildTransport implements Transport {
 
   async #readLines(stdout: ReadableStream<Uint8Array<ArrayBuffer>>): Promise<void> {
     const chunks = stdout.pipeThrough(new TextDecoderStream());
-    for await (const line of messageLines(chunks)) this.#receive(line);
+    for await (const line of splitLines(chunks)) this.#receive(line);
   }
 
   #receive(line: string): void {

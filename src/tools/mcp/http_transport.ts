@@ -1,5 +1,5 @@
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
-import { MAX_MESSAGE } from "./message_lines.ts";
+import { MAX_MESSAGE_LENGTH } from "./message_lines.ts";
 import type { McpUrl } from "./mcp_server.ts";
 
 /**
@@ -8,7 +8,7 @@ import type { McpUrl } from "./mcp_server.ts";
  */
 export class HttpTransport extends StreamableHTTPClientTransport {
   /** Reason why the connection was closed; empty if it was not. */
-  complaint = "";
+  diagnostics = "";
 
   constructor({ url, headers }: McpUrl) {
     super(new URL(url), {
@@ -28,9 +28,10 @@ export class HttpTransport extends StreamableHTTPClientTransport {
     return new TransformStream({
       transform: (chunk, controller) => {
         const length = messageLength(chunk);
-        if (length <= MAX_MESSAGE) return controller.enqueue(chunk);
-        this.complaint = `a message must have at most ${MAX_MESSAGE} bytes: it has ${length} or more`;
-        controller.error(new RangeError(this.complaint));
+        if (length <= MAX_MESSAGE_LENGTH) return controller.enqueue(chunk);
+        this.diagnostics =
+          `a message must have at most ${MAX_MESSAGE_LENGTH} bytes: it has ${length} or more`;
+        controller.error(new RangeError(this.diagnostics));
         return this.close();
       },
     });

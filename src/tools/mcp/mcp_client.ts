@@ -4,8 +4,8 @@ import { errorMessage, McpError, ToolError } from "../../errors.ts";
 import type { Layer } from "../../sandbox/profile/schema.ts";
 import { isUnknownSession, McpConnection } from "./mcp_connection.ts";
 import type { McpServer } from "./mcp_server.ts";
-import { mcpText } from "./mcp_text.ts";
-import { mcpTransport } from "./mcp_transport.ts";
+import { mcpResultText } from "./mcp_text.ts";
+import { createMcpTransport } from "./mcp_transport.ts";
 
 /** Options of an {@linkcode McpClient}. */
 export interface McpClientOptions {
@@ -71,10 +71,10 @@ export class McpClient implements AsyncDisposable {
     } catch (error) {
       signal.throwIfAborted();
       if (error instanceof ToolError) throw error;
-      const lost = connection.isLoss(error);
+      const lost = connection.checkLoss(error);
       const repeatable = isUnknownSession(error) || isRepeatable(connection.tools.get(tool));
       if (lost && repeatable && mayRepeat && !started) return await this.#call(call, false);
-      const reason = lost ? connection.loss : errorMessage(error);
+      const reason = lost ? connection.lossReason : errorMessage(error);
       throw new McpError(`MCP tool call failed: ${reason}`, { cause: error });
     }
   }
@@ -116,7 +116,7 @@ export class McpClient implements AsyncDisposable {
     const { name, server, startTimeoutMs } = this.#options;
     const { signal } = this.#stop;
     try {
-      const transport = await mcpTransport(server, { layers: await this.#options.layers(), signal });
+      const transport = await createMcpTransport(server, { layers: await this.#options.layers(), signal });
       return await McpConnection.open(name, transport, { startTimeoutMs, signal });
     } catch (cause) {
       signal.throwIfAborted();
@@ -128,7 +128,7 @@ export class McpClient implements AsyncDisposable {
 
 async function callOnce(connection: McpConnection, { tool, args, signal }: Call): Promise<string> {
   const result = await connection.call(tool, args, signal);
-  const text = mcpText(result);
+  const text = mcpResultText(result);
   if (result.isError) throw new ToolError(text);
   return text;
 }

@@ -4,7 +4,7 @@ import type { Layer } from "../../sandbox/profile/schema.ts";
 import { detectLayers, type LayerReport } from "../../sandbox/process/layers.ts";
 import type { Tool } from "../tool.ts";
 import { McpClient } from "./mcp_client.ts";
-import { type McpServer, requireServers } from "./mcp_server.ts";
+import { checkServers, type McpServer } from "./mcp_server.ts";
 
 /** Options of {@linkcode McpClients}. */
 export interface McpClientsOptions {
@@ -51,7 +51,7 @@ export class McpClients implements AsyncDisposable {
    */
   constructor(options: McpClientsOptions) {
     const { servers, startTimeoutMs = START_TIMEOUT_MS } = options;
-    requireServers(servers);
+    checkServers(servers);
     requireTimeout(startTimeoutMs, "start MCP servers");
     let layers: Promise<ReadonlySet<Layer>> | undefined;
     const lazyLayers = () => layers ??= workingLayers(options.detected);

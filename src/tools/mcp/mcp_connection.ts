@@ -91,8 +91,8 @@ export class McpConnection implements AsyncDisposable {
   }
 
   /** Reason why the connection was lost, for the error of the call that failed with it. */
-  get loss(): string {
-    const complaint = this.#transport instanceof HttpTransport ? this.#transport.complaint : "";
+  get lossReason(): string {
+    const complaint = this.#transport instanceof HttpTransport ? this.#transport.diagnostics : "";
     return complaint || "the server ended before it answered";
   }
 
@@ -109,7 +109,7 @@ export class McpConnection implements AsyncDisposable {
   }
 
   /** Returns true if an error means that the connection is lost, and marks it as lost. */
-  isLoss(error: unknown): boolean {
+  checkLoss(error: unknown): boolean {
     if (
       isUnknownSession(error) || (error instanceof SdkError && LOSSES.has(error.code)) ||
       isNetworkError(error)
@@ -142,6 +142,6 @@ function isNetworkError(error: unknown): boolean {
 function failureText(cause: unknown, transport: Transport): string {
   const reason = errorMessage(cause);
   const hasComplaint = transport instanceof ChildTransport || transport instanceof HttpTransport;
-  const complaint = hasComplaint ? transport.complaint : "";
+  const complaint = hasComplaint ? transport.diagnostics : "";
   return complaint === "" ? reason : `${reason}: ${complaint}`;
 }

@@ -59,7 +59,7 @@ const KINDS: Readonly<Record<"command" | "module" | "url", readonly string[]>> =
  *
  * @throws {TypeError} when there is no server, or when one is not exactly a command, a module or a URL.
  */
-export function requireServers(servers: Readonly<Record<string, McpServer>>): void {
+export function checkServers(servers: Readonly<Record<string, McpServer>>): void {
   const entries = Object.entries(servers);
   if (entries.length === 0) throw new TypeError("Cannot use MCP servers as there must be at least one");
   for (const [name, server] of entries) requireServer(name, server);

@@ -5,7 +5,7 @@ import { base64Bytes } from "../tool_parts.ts";
  * Returns the text that a model reads for a tool result: text as it is, and a description of all other
  * content.
  */
-export function mcpText({ content = [], structuredContent }: Partial<CallToolResult>): string {
+export function mcpResultText({ content = [], structuredContent }: Partial<CallToolResult>): string {
   if (content.length === 0 && structuredContent !== undefined) return JSON.stringify(structuredContent);
   return content.map(blockText).join("\n");
 }

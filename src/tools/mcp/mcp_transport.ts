@@ -13,7 +13,7 @@ import { HttpTransport } from "./http_transport.ts";
 import type { McpCommand, McpModule, McpServer } from "./mcp_server.ts";
 
 /** Makes the transport to a server. Fetches the imports of a module first. */
-export async function mcpTransport(
+export async function createMcpTransport(
   server: McpServer,
   options: { layers: ReadonlySet<Layer>; signal?: AbortSignal | undefined },
 ): Promise<Transport> {

@@ -1,5 +1,5 @@
 /** Maximum length of a message: in characters over pipes, in bytes over HTTP. */
-export const MAX_MESSAGE = 64 * 1024 * 1024;
+export const MAX_MESSAGE_LENGTH = 64 * 1024 * 1024;
 
 /**
  * Splits chunks of text into lines, without line ends. Ignores a last line that has no line end. Looks at
@@ -7,7 +7,7 @@ export const MAX_MESSAGE = 64 * 1024 * 1024;
  *
  * @throws {RangeError} when a line exceeds the maximum message length.
  */
-export async function* messageLines(chunks: AsyncIterable<string>): AsyncGenerator<string> {
+export async function* splitLines(chunks: AsyncIterable<string>): AsyncGenerator<string> {
   let parts: string[] = [];
   let length = 0;
   for await (const chunk of chunks) {
@@ -19,8 +19,10 @@ export async function* messageLines(chunks: AsyncIterable<string>): AsyncGenerat
       parts = [next];
       length = next.length;
     }
-    if (length > MAX_MESSAGE) {
-      throw new RangeError(`a message must have at most ${MAX_MESSAGE} characters: it has ${length} or more`);
+    if (length > MAX_MESSAGE_LENGTH) {
+      throw new RangeError(
+        `a message must have at most ${MAX_MESSAGE_LENGTH} characters: it has ${length} or more`,
+      );
     }
   }
 }

@@ -1,15 +1,15 @@
 import type { Action, Step } from "../../envs/env.ts";
-import { agentOf } from "../../envs/workspace/config/agent_tools.ts";
+import { withTaskCommands } from "../../envs/workspace/config/agent_tools.ts";
 import { REPLY_PARSERS } from "../../envs/workspace/replies/reply_parsers.ts";
 import type { ParsedReply, ReplyParser } from "../../envs/workspace/replies/reply_parser.ts";
 import { messageText } from "../../message.ts";
 import type { Task } from "../../task.ts";
 import type { Transform, TransformContext } from "../transform.ts";
 import { addToMLGymRecord, mlgymRecordOf } from "./mlgym_record.ts";
-import { playedTask, type PlayedTasks } from "./template_values.ts";
+import { findWorkspaceTask, type MLGymTasks } from "./template_values.ts";
 
 /** Options of {@linkcode IsolateCodeBlock}. */
-export interface IsolateCodeBlockOptions extends PlayedTasks {
+export interface IsolateCodeBlockOptions extends MLGymTasks {
   /**
    * Added to the reward of a step whose reply has no command.
    * @default none
@@ -31,7 +31,7 @@ const EXIT_FORMAT = "exit_format";
  * added to the step's reward.
  */
 export class IsolateCodeBlock implements Transform {
-  readonly #played: PlayedTasks;
+  readonly #played: MLGymTasks;
   readonly #parser: ReplyParser;
   readonly #rewardWrongFormat: number | undefined;
   readonly #maxRequeries: number;
@@ -91,10 +91,10 @@ export class IsolateCodeBlock implements Transform {
   #parse(reply: string, task: Task): ParsedReply {
     if (reply.trim() === "") return { fault: "The model response is empty." };
     const { agent } = this.#played;
-    const workspaceTask = playedTask(task, this.#played);
+    const workspaceTask = findWorkspaceTask(task, this.#played);
     return this.#parser.parse(
       reply,
-      (workspaceTask ? agentOf(agent, workspaceTask) : agent).tools.commands ?? [],
+      (workspaceTask ? withTaskCommands(agent, workspaceTask) : agent).tools.commands ?? [],
     );
   }
 }

@@ -1,5 +1,5 @@
 import type { Observation, Step } from "../../envs/env.ts";
-import { evaluationGain } from "../../envs/workspace/evaluation_gain.ts";
+import { computeGain } from "../../envs/workspace/evaluation_gain.ts";
 import { type WorkspaceEvaluation, workspaceViewOf } from "../../envs/workspace/workspace_view.ts";
 import type { Transform, TransformContext } from "../transform.ts";
 
@@ -79,7 +79,7 @@ export class MLGymRewardAssignment implements Transform {
 function gainOf(evaluation: WorkspaceEvaluation): number | null {
   const { baseline, metric = "" } = evaluation;
   const base = baseline !== null && Object.hasOwn(baseline, metric) ? baseline : { ...baseline, [metric]: 0 };
-  return evaluationGain({ ...evaluation, baseline: base });
+  return computeGain({ ...evaluation, baseline: base });
 }
 
 function addReward(step: Step, reward: number, metric = "score"): Step {

@@ -5,7 +5,7 @@ import { History } from "../../history.ts";
 import type { Task } from "../../task.ts";
 import type { Transform, TransformContext } from "../transform.ts";
 import { addToMLGymRecord, mlgymRecordOf } from "./mlgym_record.ts";
-import { filled, playedTask, type PlayedTasks, templateFields } from "./template_values.ts";
+import { fillTemplate, findWorkspaceTask, type MLGymTasks, templateFieldsOf } from "./template_values.ts";
 
 /**
  * Starts an episode's history with the system message and appends the policy's messages in each step. The
@@ -14,15 +14,15 @@ import { filled, playedTask, type PlayedTasks, templateFields } from "./template
  * A task that names no workspace uses the first one.
  */
 export class ResetModule implements Transform {
-  readonly #played: PlayedTasks;
+  readonly #played: MLGymTasks;
 
-  constructor(options: PlayedTasks) {
+  constructor(options: MLGymTasks) {
     this.#played = options;
   }
 
   task(task: Task, _options: ResetOptions): Task {
     const [first] = this.#played.tasks;
-    if (first === undefined || playedTask(task, this.#played) !== undefined) return task;
+    if (first === undefined || findWorkspaceTask(task, this.#played) !== undefined) return task;
     return { ...task, fields: { ...task.fields, workspace: first.id } };
   }
 
@@ -31,8 +31,8 @@ export class ResetModule implements Transform {
    */
   reset(observation: Observation, { task }: TransformContext): Observation {
     const { agent } = this.#played;
-    const fields = templateFields(task, this.#played);
-    const content = filled("system_template", agent.systemTemplate, fields);
+    const fields = templateFieldsOf(task, this.#played);
+    const content = fillTemplate("system_template", agent.systemTemplate, fields);
     const demonstrations = agent.putDemosInHistory ? agent.demonstrations : [];
     const prompt = demonstrations.reduce(
       (history, demonstration) => history.extend(demonstration),

@@ -5,7 +5,7 @@ import { EnvError } from "../../errors.ts";
 import { type Message, messageText } from "../../message.ts";
 import type { Transform, TransformContext } from "../transform.ts";
 import { addToMLGymRecord, mlgymRecordOf } from "./mlgym_record.ts";
-import { filled, type PlayedTasks, type TemplateFields, templateFields } from "./template_values.ts";
+import { fillTemplate, type MLGymTasks, type TemplateFields, templateFieldsOf } from "./template_values.ts";
 
 /** A template with its name in the agent YAML. */
 interface Named {
@@ -18,9 +18,9 @@ interface Named {
  * there was none, or a message that the reply has no command. Each includes the current state.
  */
 export class StateToMessage implements Transform {
-  readonly #played: PlayedTasks;
+  readonly #played: MLGymTasks;
 
-  constructor(options: PlayedTasks) {
+  constructor(options: MLGymTasks) {
     this.#played = options;
   }
 
@@ -31,20 +31,23 @@ export class StateToMessage implements Transform {
     const demonstrations = agent.putDemosInHistory ? [] : agent.demonstrations.map((demonstration) => {
       const demonstrationText = [...demonstration].map((message: Message) => messageText(message)).join("\n");
       const template = agent.demonstrationTemplate ?? "";
-      return filled("demonstration_template", template, { ...fields, demonstration: demonstrationText });
+      return fillTemplate("demonstration_template", template, {
+        ...fields,
+        demonstration: demonstrationText,
+      });
     });
     const templates: Named[] = [{ name: "task_template", template: agent.taskTemplate }];
     if (agent.strategyTemplate !== undefined) {
       templates.push({ name: "strategy_template", template: agent.strategyTemplate });
     }
-    const texts = templates.map(({ name, template }) => filled(name, template, fields));
+    const texts = templates.map(({ name, template }) => fillTemplate(name, template, fields));
     return addToMLGymRecord(observation, { message: [...demonstrations, ...texts].join("\n") });
   }
 
   /** @throws {EnvError} when the state is no JSON, or a template names what is not there. */
   step(step: Step, context: TransformContext): Step {
     const { name, template } = this.#next(step);
-    return addToMLGymRecord(step, { message: filled(name, template, this.#fields(step, context)) });
+    return addToMLGymRecord(step, { message: fillTemplate(name, template, this.#fields(step, context)) });
   }
 
   #next(step: Step): Named {
@@ -61,7 +64,7 @@ export class StateToMessage implements Transform {
     const { currentStep = 0, maxSteps = 0 } = workspaceViewOf(observation) ?? {};
     const record = mlgymRecordOf(observation);
     return {
-      ...templateFields(task, this.#played),
+      ...templateFieldsOf(task, this.#played),
       ...parseState(record.state ?? ""),
       current_step: currentStep,
       remaining_steps: Math.max(0, maxSteps - currentStep),

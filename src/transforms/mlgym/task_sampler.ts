@@ -1,6 +1,6 @@
 import type { Observation, ResetOptions } from "../../envs/env.ts";
 import type { Task } from "../../task.ts";
-import { derivedSeed, freshSeed, type Random, seededRandom } from "../../seeded_random.ts";
+import { deriveSeed, type Random, randomSeed, seededRandom } from "../../seeded_random.ts";
 import type { Transform, TransformContext } from "../transform.ts";
 import { addToMLGymRecord } from "./mlgym_record.ts";
 
@@ -25,7 +25,7 @@ export class TaskSampler implements Transform {
   /**
    * @throws {RangeError} when there is no task.
    */
-  constructor({ tasks, seed = freshSeed() }: TaskSamplerOptions) {
+  constructor({ tasks, seed = randomSeed() }: TaskSamplerOptions) {
     if (tasks.length === 0) {
       throw new RangeError("Cannot sample tasks as there must be at least one: found none");
     }
@@ -34,7 +34,7 @@ export class TaskSampler implements Transform {
   }
 
   task(task: Task, { seed }: ResetOptions): Task {
-    const random = seed === undefined ? this.#random : seededRandom(derivedSeed(seed, 0));
+    const random = seed === undefined ? this.#random : seededRandom(deriveSeed(seed, 0));
     const workspace = this.#tasks[Math.floor(random() * this.#tasks.length)];
     return { ...task, fields: { ...task.fields, workspace } };
   }

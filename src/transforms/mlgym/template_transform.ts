@@ -1,5 +1,5 @@
 import { ChatFormat } from "../../chat/chat_format.ts";
-import { readChat } from "../../chat/read_chat.ts";
+import { parseRenderedChat } from "../../chat/read_chat.ts";
 import type { Tokenizer } from "../../chat/tokenizer.ts";
 import type { Action, Observation } from "../../envs/env.ts";
 import { History } from "../../history.ts";
@@ -81,7 +81,7 @@ export class TemplateTransform implements Transform {
       return History.fromChats([{ role: "assistant", content: format?.cutEnd(output) ?? output }]);
     }
     try {
-      return readChat(prompt + output, format.template, format.tokenizer ?? {}).slice(-1);
+      return parseRenderedChat(prompt + output, format.template, format.tokenizer ?? {}).slice(-1);
     } catch {
       return History.fromChats([]); // a text that cannot be parsed counts as an empty reply
     }

@@ -1,12 +1,12 @@
 import type { AgentConfig } from "../../envs/workspace/agent_config.ts";
-import { agentOf } from "../../envs/workspace/config/agent_tools.ts";
+import { withTaskCommands } from "../../envs/workspace/config/agent_tools.ts";
 import { formatTemplate } from "../../envs/workspace/config/format_template.ts";
 import type { TemplateValue, WorkspaceTask } from "../../envs/workspace/workspace_task.ts";
 import { EnvError, errorMessage } from "../../errors.ts";
 import type { Task } from "../../task.ts";
 
 /** The tasks and the agent of an MLGym env. */
-export interface PlayedTasks {
+export interface MLGymTasks {
   readonly tasks: readonly WorkspaceTask[];
   readonly agent: AgentConfig;
 }
@@ -15,7 +15,7 @@ export interface PlayedTasks {
 export type TemplateFields = Readonly<Record<string, TemplateValue>>;
 
 /** Returns the workspace task of an episode: `fields.workspace` names it, otherwise the id does. */
-export function playedTask({ id, fields }: Task, { tasks }: PlayedTasks): WorkspaceTask | undefined {
+export function findWorkspaceTask({ id, fields }: Task, { tasks }: MLGymTasks): WorkspaceTask | undefined {
   const workspace = typeof fields?.workspace === "string" ? fields.workspace : id;
   return tasks.find((task) => task.id === workspace);
 }
@@ -26,13 +26,13 @@ export function playedTask({ id, fields }: Task, { tasks }: PlayedTasks): Worksp
  *
  * @throws {EnvError} when the episode's task is unknown.
  */
-export function templateFields(task: Task, played: PlayedTasks): TemplateFields {
-  const found = playedTask(task, played);
+export function templateFieldsOf(task: Task, played: MLGymTasks): TemplateFields {
+  const found = findWorkspaceTask(task, played);
   if (found === undefined) {
     const known = played.tasks.map(({ id }) => id).join(", ");
     throw new EnvError(`Cannot play task '${task.id}' as it must be one of ${known}`);
   }
-  const { commandDocs, variables } = agentOf(played.agent, found).tools;
+  const { commandDocs, variables } = withTaskCommands(played.agent, found).tools;
   return { ...found.fields, description: found.description, command_docs: commandDocs, ...variables };
 }
 
@@ -41,7 +41,7 @@ export function templateFields(task: Task, played: PlayedTasks): TemplateFields 
  *
  * @throws {EnvError} when the template uses an unknown value; the message contains its name.
  */
-export function filled(name: string, template: string, fields: TemplateFields): string {
+export function fillTemplate(name: string, template: string, fields: TemplateFields): string {
   try {
     return formatTemplate(template, fields);
   } catch (cause) {

@@ -2,10 +2,10 @@ import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/
 import {
   respondAction,
   scriptedPolicy,
-  STOP,
   TauBenchEnv,
   type ToolUserStep,
   trainingRollout,
+  USER_STOP,
 } from "../../../mod.ts";
 import { byteTokenizer } from "../../byte_tokenizer.ts";
 import { openEnv, openLibrary } from "./library_desk.ts";
@@ -190,22 +190,22 @@ Deno.test("TauBenchEnv.reset() keeps a pending step out of the next episode", as
   const user = {
     cost: 0,
     reset: () => Promise.resolve("Hello"),
-    step: () => answers[asked++]?.promise ?? Promise.resolve(STOP),
+    step: () => answers[asked++]?.promise ?? Promise.resolve(USER_STOP),
   };
   await using env = await TauBenchEnv.open({ domain, split: "test", user });
   await env.reset(0);
   const stale = assertRejects(() => env.step(END), Error, "call reset() first");
   await env.reset(0);
-  answers[0]?.resolve(STOP);
+  answers[0]?.resolve(USER_STOP);
   await stale;
   const last = env.step(END);
-  answers[1]?.resolve(STOP);
+  answers[1]?.resolve(USER_STOP);
   assertEquals((await last).reward, 0);
 });
 
 Deno.test("TauBenchEnv.step() ends an episode once, and aborts for every kind of user", async () => {
   await using domain = await openLibrary();
-  await using env = await openEnv(domain, { lines: ["Hello", STOP, STOP] });
+  await using env = await openEnv(domain, { lines: ["Hello", USER_STOP, USER_STOP] });
   await env.reset(7);
   const signal = AbortSignal.abort(new Error("not any more"));
   await assertRejects(() => env.step(END, { signal }), Error, "not any more");

@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
-import { blockedProgram } from "../../../src/envs/workspace/blocked_program.ts";
-import { commandKind, mayTrain } from "../../../src/envs/workspace/command_kind.ts";
-import { commandWords } from "../../../src/envs/workspace/command_words.ts";
+import { findBlockedProgram } from "../../../src/envs/workspace/blocked_program.ts";
+import { classifyCommand, isTrainingCommand } from "../../../src/envs/workspace/command_kind.ts";
+import { programsOf } from "../../../src/envs/workspace/command_words.ts";
 
 const CASES: readonly [string, readonly string[]][] = [
   ["", []],
@@ -35,13 +35,13 @@ const CASES: readonly [string, readonly string[]][] = [
   ["/usr/bin/git", ["/usr/bin/git"]],
 ];
 
-Deno.test("commandWords() finds the programs of a command line, and nothing else", async (t) => {
+Deno.test("programsOf() finds the programs of a command line, and nothing else", async (t) => {
   for (const [command, words] of CASES) {
-    await t.step(command, () => assertEquals(commandWords(command), words));
+    await t.step(command, () => assertEquals(programsOf(command), words));
   }
 });
 
-Deno.test("commandWords() terminates on any text", () => {
+Deno.test("programsOf() terminates on any text", () => {
   const signs = "a '\"\\`$()<>|&;#\n{}=!\0é𝒳";
   const characters = [...signs];
   let seed = 1;
@@ -50,24 +50,26 @@ Deno.test("commandWords() terminates on any text", () => {
       seed = (seed * 48_271) % 0x7fffffff;
       return characters[seed % characters.length];
     }).join("");
-    assertEquals(Array.isArray(commandWords(text)), true, text);
+    assertEquals(Array.isArray(programsOf(text)), true, text);
   }
 });
 
-Deno.test("blockedProgram() finds blocked programs anywhere, and standalone ones only alone", () => {
+Deno.test("findBlockedProgram() finds blocked programs anywhere, and standalone ones only alone", () => {
   const lists = { blocklist: ["vim", "git"], blocklistStandalone: ["python", "bash"] };
   for (const command of ["git", "git log", "ls; git log", "/usr/bin/vim x", "cat x | vim -"]) {
-    assertEquals([command, blockedProgram(command, lists) !== undefined], [command, true]);
+    assertEquals([command, findBlockedProgram(command, lists) !== undefined], [command, true]);
   }
-  for (const command of [" python ", "bash\n"]) assertEquals(blockedProgram(command, lists), command.trim());
+  for (const command of [" python ", "bash\n"]) {
+    assertEquals(findBlockedProgram(command, lists), command.trim());
+  }
   for (
     const command of ["python a.py", "bash -c ls", "echo git", "vimdiff a", "ls .git", "cat > a <<E\ngit\nE"]
   ) {
-    assertEquals([command, blockedProgram(command, lists)], [command, undefined]);
+    assertEquals([command, findBlockedProgram(command, lists)], [command, undefined]);
   }
 });
 
-Deno.test("commandKind() classifies the actions that need no shell", () => {
+Deno.test("classifyCommand() classifies the actions that need no shell", () => {
   const tools = { endNames: { edit: "end_of_edit", insert: "end_of_insert" } };
   const kinds: readonly [string, string][] = [
     [" skip\n", "skip"],
@@ -92,13 +94,17 @@ Deno.test("commandKind() classifies the actions that need no shell", () => {
     ["edit", "run"],
     ["edited 1:2", "run"],
   ];
-  for (const [action, kind] of kinds) assertEquals([action, commandKind(action, tools).kind], [action, kind]);
-  assertEquals(commandKind("insert 3", { endNames: {} }).kind, "run", "an insert of somebody else's");
+  for (const [action, kind] of kinds) {
+    assertEquals([action, classifyCommand(action, tools).kind], [action, kind]);
+  }
+  assertEquals(classifyCommand("insert 3", { endNames: {} }).kind, "run", "an insert of somebody else's");
 });
 
-Deno.test("mayTrain() is true for commands with a training program", () => {
+Deno.test("isTrainingCommand() is true for commands with a training program", () => {
   for (const command of ["python a.py", "ls; python3 -c 1", "torchrun x"]) {
-    assertEquals(mayTrain(command), true);
+    assertEquals(isTrainingCommand(command), true);
   }
-  for (const command of ["ls", "cat pythonic.txt", "pythons"]) assertEquals(mayTrain(command), false);
+  for (const command of ["ls", "cat pythonic.txt", "pythons"]) {
+    assertEquals(isTrainingCommand(command), false);
+  }
 });

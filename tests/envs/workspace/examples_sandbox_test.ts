@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { evaluationGain } from "../../../src/envs/workspace/evaluation_gain.ts";
+import { computeGain } from "../../../src/envs/workspace/evaluation_gain.ts";
 import type { EvaluationOutcome } from "../../../src/envs/workspace/evaluation.ts";
 import { loadWorkspaceTask } from "../../../src/envs/workspace/config/load_workspace_task.ts";
 import { REPLY_PARSERS } from "../../../src/envs/workspace/replies/reply_parsers.ts";
@@ -40,7 +40,7 @@ Deno.test("the scripted agent of each task improves on the starter files", async
       assertEquals(evaluation.action, "submit");
       assertNear(evaluation.baseline?.[metric] ?? NaN, start, within);
       assertNear(evaluation.outcome.scores[metric] ?? NaN, end, within);
-      assert((evaluationGain(evaluation) ?? 0) > 0);
+      assert((computeGain(evaluation) ?? 0) > 0);
     });
   }
 });

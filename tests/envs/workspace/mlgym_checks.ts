@@ -1,7 +1,7 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { join } from "node:path";
-import { commandFile } from "../../../src/envs/workspace/commands/command_file.ts";
-import { shellSource } from "../../../src/envs/workspace/commands/agent_commands.ts";
+import { toCommandFile } from "../../../src/envs/workspace/commands/command_file.ts";
+import { toShellSource } from "../../../src/envs/workspace/commands/agent_commands.ts";
 import { loadAgentConfig } from "../../../src/envs/workspace/config/load_agent_config.ts";
 import { loadWorkspaceTask } from "../../../src/envs/workspace/config/load_workspace_task.ts";
 import type { WorkspaceTask } from "../../../src/envs/workspace/workspace_task.ts";
@@ -23,7 +23,7 @@ const FILES = [
 async function commands(folder: string): Promise<string> {
   const read = (name: string) => Deno.readTextFile(join(folder, "tools", name));
   const sources = await Promise.all(
-    FILES.map(async (name) => shellSource(commandFile(name, await read(name)))),
+    FILES.map(async (name) => toShellSource(toCommandFile(name, await read(name)))),
   );
   const program = `cat > /tmp/split.py << 'END'\n${await read("_split_string.py")}\nEND`;
   return [...sources, program, '_split_string() { python /tmp/split.py "$@"; }'].join("\n");

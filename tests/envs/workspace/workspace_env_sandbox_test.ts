@@ -1,6 +1,6 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { rollout, SandboxError, scriptedPolicy, type Task } from "../../../mod.ts";
-import { WorkspaceEnv, workspaceEpisode } from "../../../src/envs/workspace/workspace_env.ts";
+import { WorkspaceEnv, workspaceEnvTask } from "../../../src/envs/workspace/workspace_env.ts";
 import { AGENT, output, state, withWorkspace } from "./bench_task.ts";
 
 Deno.test("WorkspaceEnv.reset() shows the task and its starter files", async () => {
@@ -133,7 +133,7 @@ Deno.test("WorkspaceEnv plays the workspace that each task names", async () => {
       assertEquals(await play({ id: "first", query: "" }), "1");
       assertEquals(await play({ id: "x", query: "", fields: { workspace: "second" } }), "2");
       await assertRejects(() => play({ id: "third", query: "" }), RangeError);
-      assertEquals(await play(workspaceEpisode({ id: "first", description: "" })), "1");
+      assertEquals(await play(workspaceEnvTask({ id: "first", description: "" })), "1");
       assertEquals(openedIds, ["first", "second", "third", "first"]);
     }, { files: { "answer.txt": "2\n" }, sessions: 2 });
   }, { sessions: 2 });

@@ -1,8 +1,8 @@
 import { assertEquals } from "@std/assert";
-import { looseVariants } from "../../../src/rewards/ifeval/variants.ts";
+import { looseVariantsOf } from "../../../src/rewards/ifeval/variants.ts";
 
-Deno.test("looseVariants() returns eight variants of a response", () => {
-  assertEquals(looseVariants("Sure:\n\n*one*\n\nBye"), [
+Deno.test("looseVariantsOf() returns eight variants of a response", () => {
+  assertEquals(looseVariantsOf("Sure:\n\n*one*\n\nBye"), [
     "Sure:\n\n*one*\n\nBye",
     "*one*\n\nBye",
     "Sure:\n\n*one*",
@@ -12,5 +12,5 @@ Deno.test("looseVariants() returns eight variants of a response", () => {
     "Sure:\n\none",
     "one",
   ]);
-  assertEquals(looseVariants("one"), ["one", "", "", "", "one", "", "", ""]);
+  assertEquals(looseVariantsOf("one"), ["one", "", "", "", "one", "", "", ""]);
 });

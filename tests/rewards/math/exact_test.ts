@@ -1,15 +1,15 @@
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
 import {
+  add,
   exactOf,
   factorial,
   floatOf,
-  inverse,
-  isSame,
+  invert,
+  isEqual,
+  multiply,
   negate,
-  plus,
-  power,
-  times,
+  raise,
 } from "../../../src/rewards/math/exact.ts";
 import { isSameAnswer } from "../../../src/rewards/math/same_answer.ts";
 
@@ -78,26 +78,26 @@ Deno.test("isSameAnswer() returns for any text", () => {
 });
 
 Deno.test("exact numbers stay exact as long as they are small", () => {
-  const third = inverse(exactOf("3"));
-  assertEquals(isSame(times(third, exactOf("3")), exactOf("1")), true);
-  assertEquals(isSame(plus(exactOf("0.1"), exactOf("0.2")), exactOf("0.3")), true);
+  const third = invert(exactOf("3"));
+  assertEquals(isEqual(multiply(third, exactOf("3")), exactOf("1")), true);
+  assertEquals(isEqual(add(exactOf("0.1"), exactOf("0.2")), exactOf("0.3")), true);
   assertEquals(
-    isSame(power(exactOf("10"), exactOf("30")), plus(power(exactOf("10"), exactOf("30")), exactOf("1"))),
+    isEqual(raise(exactOf("10"), exactOf("30")), add(raise(exactOf("10"), exactOf("30")), exactOf("1"))),
     false,
   );
-  assertEquals(isSame(power(exactOf("2"), negate(exactOf("2"))), exactOf("0.25")), true);
-  assertEquals(floatOf(power(exactOf("2"), exactOf("0.5"))), Math.SQRT2);
+  assertEquals(isEqual(raise(exactOf("2"), negate(exactOf("2"))), exactOf("0.25")), true);
+  assertEquals(floatOf(raise(exactOf("2"), exactOf("0.5"))), Math.SQRT2);
   assertEquals(floatOf(factorial(exactOf("5"))), 120);
 });
 
 Deno.test("exact numbers are unknown where they are undefined", () => {
   for (
-    const none of [inverse(exactOf("0")), inverse(0), factorial(exactOf("1.5")), factorial(exactOf("171"))]
+    const none of [invert(exactOf("0")), invert(0), factorial(exactOf("1.5")), factorial(exactOf("171"))]
   ) {
-    assertEquals([Number.isNaN(none), isSame(none, none)], [true, false]);
+    assertEquals([Number.isNaN(none), isEqual(none, none)], [true, false]);
   }
   assertEquals(
-    isSame(power(exactOf("9"), exactOf("1000000")), power(exactOf("9"), exactOf("1000000"))),
+    isEqual(raise(exactOf("9"), exactOf("1000000")), raise(exactOf("9"), exactOf("1000000"))),
     false,
   );
 });

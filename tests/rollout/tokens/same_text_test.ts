@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
-import { sameText } from "../../../src/rollout/tokens/same_text.ts";
+import { textsEquivalent } from "../../../src/rollout/tokens/same_text.ts";
 
-Deno.test("sameText() ignores the changes that tokenizers make, and no others", () => {
+Deno.test("textsEquivalent() ignores the changes that tokenizers make, and no others", () => {
   const specials = ["", "<s>", "</s>", "[INST]"];
   const pairs: [string, string, boolean][] = [
     ["e\u0301", "é", true],
@@ -13,6 +13,6 @@ Deno.test("sameText() ignores the changes that tokenizers make, and no others", 
     ["q", "r", false],
   ];
   for (const [one, other, same] of pairs) {
-    assertEquals(sameText(one, other, specials), same, `${one}|${other}`);
+    assertEquals(textsEquivalent(one, other, specials), same, `${one}|${other}`);
   }
 });

@@ -1,7 +1,7 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { McpError } from "../../../src/errors.ts";
 import { McpClients } from "../../../src/tools/mcp/mcp_clients.ts";
-import { MAX_MESSAGE } from "../../../src/tools/mcp/message_lines.ts";
+import { MAX_MESSAGE_LENGTH } from "../../../src/tools/mcp/message_lines.ts";
 
 interface Request {
   readonly id?: number;
@@ -18,7 +18,7 @@ function answer(name: string, id: number) {
   const text = (text: string) =>
     JSON.stringify({ jsonrpc: "2.0", id, result: { content: [{ type: "text", text }] } });
   const [open = "", close = ""] = text("|").split("|");
-  const long = MAX_MESSAGE / MEGABYTE.length + 1;
+  const long = MAX_MESSAGE_LENGTH / MEGABYTE.length + 1;
   const last = `data: ${text("done")}\n\n`;
   if (name === "json") return { parts: [open, MEGABYTE, close], times: long, type: "application/json" };
   const type = "text/event-stream; charset=utf-8";
@@ -66,7 +66,11 @@ Deno.test("McpClients close an HTTP connection when a message is too long and op
       });
     assertEquals(await call("small"), "small");
     for (const name of ["json", "event", "lines"]) {
-      await assertRejects(() => call(name), McpError, `a message must have at most ${MAX_MESSAGE} bytes`);
+      await assertRejects(
+        () => call(name),
+        McpError,
+        `a message must have at most ${MAX_MESSAGE_LENGTH} bytes`,
+      );
       assertEquals(await call("small"), "small");
     }
     assertEquals(await call("many"), "done");

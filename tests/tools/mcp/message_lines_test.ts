@@ -1,12 +1,12 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { MAX_MESSAGE, messageLines } from "../../../src/tools/mcp/message_lines.ts";
+import { MAX_MESSAGE_LENGTH, splitLines } from "../../../src/tools/mcp/message_lines.ts";
 import { HANG_MS } from "../../deadline.ts";
 
 function lines(...pieces: string[]): Promise<string[]> {
-  return Array.fromAsync(messageLines(ReadableStream.from(pieces)));
+  return Array.fromAsync(splitLines(ReadableStream.from(pieces)));
 }
 
-Deno.test("messageLines() splits lines that arrive in any chunks", async () => {
+Deno.test("splitLines() splits lines that arrive in any chunks", async () => {
   assertEquals(await lines("a", "b\nc\n\n", "", "d", "\ne\nunended"), ["ab", "c", "", "d", "e"]);
   assertEquals(await lines(), []);
 });
@@ -16,12 +16,12 @@ Deno.test({
   timeout: HANG_MS,
 }, async () => {
   const piece = "x".repeat(1024);
-  const pieces = new Array<string>(MAX_MESSAGE / piece.length).fill(piece);
+  const pieces = new Array<string>(MAX_MESSAGE_LENGTH / piece.length).fill(piece);
   const [line] = await lines(...pieces, "\n");
-  assertEquals(line?.length, MAX_MESSAGE);
+  assertEquals(line?.length, MAX_MESSAGE_LENGTH);
 });
 
-Deno.test("messageLines() refuses a line longer than a message, ended or not", async () => {
-  const piece = "x".repeat(MAX_MESSAGE / 4);
+Deno.test("splitLines() refuses a line longer than a message, ended or not", async () => {
+  const piece = "x".repeat(MAX_MESSAGE_LENGTH / 4);
   await assertRejects(() => lines(piece, piece, piece, piece, "x"), RangeError, "must have at most");
 });

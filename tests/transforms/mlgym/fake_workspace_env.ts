@@ -5,7 +5,7 @@ import type {
   WorkspaceStep,
   WorkspaceView,
 } from "../../../src/envs/workspace/workspace_view.ts";
-import { fullHistory } from "../../../src/envs/full_history.ts";
+import { historyAfter } from "../../../src/envs/full_history.ts";
 import { History } from "../../../src/history.ts";
 import type { Task } from "../../../src/task.ts";
 
@@ -52,7 +52,7 @@ export class FakeWorkspaceEnv implements Env {
     const isExit = command.startsWith("exit_");
     const exitStatus = answer.exitStatus ?? (isExit ? `autosubmission (${command})` : undefined);
     const output = answer.output ?? "";
-    const prompt = fullHistory(before.history.prompt, action).append({ role: "user", content: output });
+    const prompt = historyAfter(before.history.prompt, action).append({ role: "user", content: output });
     const step: WorkspaceStep = {
       task: before.task,
       history: { prompt },

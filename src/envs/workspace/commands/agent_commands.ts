@@ -1,16 +1,16 @@
 import type { CommandFile } from "../agent_config.ts";
-import { commandFile } from "./command_file.ts";
+import { toCommandFile } from "./command_file.ts";
 import handIn from "./hand_in.sh" with { type: "text" };
 import commands from "./paddock.sh" with { type: "text" };
 
 /** Returns Paddock's own commands for an agent. They need {@linkcode COMMANDS_PRELOAD} in the image. */
-export function agentCommands(): CommandFile[] {
-  return [commandFile("paddock.sh", commands), handInCommands()];
+export function defaultCommands(): CommandFile[] {
+  return [toCommandFile("paddock.sh", commands), submitCommands()];
 }
 
 /** Returns the commands `validate` and `submit`, which are needed for scoring. */
-export function handInCommands(): CommandFile {
-  return commandFile("hand_in.sh", handIn);
+export function submitCommands(): CommandFile {
+  return toCommandFile("hand_in.sh", handIn);
 }
 
 /** Defines a `flake8` for the shell, with the checks of the editing commands. */
@@ -24,6 +24,6 @@ const REWRITES: readonly [RegExp, string][] = [
 ];
 
 /** Returns the functions of a command file in the syntax that the shell supports. */
-export function shellSource({ contents }: CommandFile): string {
+export function toShellSource({ contents }: CommandFile): string {
   return REWRITES.reduce((text, [pattern, replacement]) => text.replace(pattern, replacement), contents);
 }

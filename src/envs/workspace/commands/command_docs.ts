@@ -10,7 +10,7 @@ export type CommandDocsStyle = "detailed" | "plain";
  *
  * @throws {SyntaxError} if a description uses an unknown variable.
  */
-export function commandDocs(
+export function describeCommands(
   commands: readonly AgentCommand[],
   options: { variables: AgentTools["variables"]; style?: CommandDocsStyle | undefined },
 ): string {
@@ -20,7 +20,7 @@ export function commandDocs(
 }
 
 /** Returns the line that ends the text of a command, for each command that has one. */
-export function commandEndNames(commands: readonly AgentCommand[]): Record<string, string> {
+export function endNamesOf(commands: readonly AgentCommand[]): Record<string, string> {
   const ends = commands.flatMap(({ name, endName }) => endName === undefined ? [] : [[name, endName]]);
   return Object.fromEntries(ends);
 }

@@ -6,7 +6,7 @@ import type { CommandFile } from "../agent_config.ts";
  *
  * @throws {SyntaxError} if the file is none of these.
  */
-export function commandFile(name: string, contents: string): CommandFile {
+export function toCommandFile(name: string, contents: string): CommandFile {
   if (contents.trimStart().startsWith("#!")) return { name, kind: "script", contents };
   if (name.endsWith(".sh")) return { name, kind: "source", contents };
   if (name.startsWith("_")) return { name, kind: "utility", contents };
@@ -16,6 +16,6 @@ export function commandFile(name: string, contents: string): CommandFile {
 }
 
 /** Returns the command name of a program: its file name without the extension. */
-export function scriptName({ name }: CommandFile): string {
+export function commandNameOf({ name }: CommandFile): string {
   return name.replace(/(?<=.)\.[^.]*$/, "");
 }

@@ -10,7 +10,7 @@ const OPENED = /<<-?\s*(['"]?)([\w-]+)\1/;
  *
  * A command without its end line stays unchanged.
  */
-export function withHereDocuments(command: string, endNames: Readonly<Record<string, string>>): string {
+export function insertHereDocuments(command: string, endNames: Readonly<Record<string, string>>): string {
   const lines = command.split("\n");
   const ends = linesByText(lines);
   for (let at = 0; at < lines.length; at++) {

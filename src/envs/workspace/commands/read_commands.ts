@@ -2,7 +2,7 @@ import { z } from "zod";
 import { errorMessage } from "../../../errors.ts";
 import type { CommandFile } from "../agent_config.ts";
 import { parseYaml } from "../yaml_text.ts";
-import { scriptName } from "./command_file.ts";
+import { commandNameOf } from "./command_file.ts";
 
 const text = z.string();
 const argumentSchema = z.looseObject({ type: text, description: text, required: z.boolean() });
@@ -66,7 +66,7 @@ function programOf(file: CommandFile): AgentCommand[] {
   const rest = lines.slice(tag + 1);
   const end = rest.findIndex((line) => !line.startsWith("#"));
   const docs = rest.slice(0, end === -1 ? rest.length : end).map((line) => line.replace(/^# ?/, ""));
-  return [commandOf(file, scriptName(file), docs)];
+  return [commandOf(file, commandNameOf(file), docs)];
 }
 
 function commandOf(file: CommandFile, name: string, docs: readonly string[] | undefined): AgentCommand {

@@ -1,5 +1,5 @@
 import type { AgentConfig, AgentTools, CommandFile } from "../agent_config.ts";
-import { commandDocs, type CommandDocsStyle, commandEndNames } from "../commands/command_docs.ts";
+import { type CommandDocsStyle, describeCommands, endNamesOf } from "../commands/command_docs.ts";
 import { readCommands } from "../commands/read_commands.ts";
 import type { WorkspaceTask } from "../workspace_task.ts";
 
@@ -13,20 +13,20 @@ export type CommandTools = Required<
  *
  * @throws {SyntaxError} if a description is invalid, or uses an unknown variable.
  */
-export function commandTools(
+export function toCommandTools(
   commandFiles: readonly CommandFile[],
   options: { variables: AgentTools["variables"]; style: CommandDocsStyle },
 ): CommandTools {
   const commands = readCommands(commandFiles);
-  const docs = commandDocs(commands, options);
-  return { commandFiles, commands, commandDocs: docs, endNames: commandEndNames(commands) };
+  const docs = describeCommands(commands, options);
+  return { commandFiles, commands, commandDocs: docs, endNames: endNamesOf(commands) };
 }
 
 /** Returns the agent with a task's commands added. */
-export function agentOf(agent: AgentConfig, { commandFiles }: WorkspaceTask): AgentConfig {
+export function withTaskCommands(agent: AgentConfig, { commandFiles }: WorkspaceTask): AgentConfig {
   if (commandFiles.length === 0) return agent;
   const { tools } = agent;
-  const added = commandTools(commandFiles, { variables: tools.variables, style: "detailed" });
+  const added = toCommandTools(commandFiles, { variables: tools.variables, style: "detailed" });
   return {
     ...agent,
     tools: {

@@ -1,9 +1,9 @@
 import { basename, dirname, relative } from "node:path";
-import { metricDirection } from "../metric_direction.ts";
+import { guessMetricDirection } from "../metric_direction.ts";
 import type { EvaluationPlan, MetricDirection, Scores, WorkspaceFile } from "../workspace_task.ts";
 import type { TaskYaml } from "./task_schema.ts";
 
-/** Inputs of {@linkcode evaluationPlan} beside the YAML. */
+/** Inputs of {@linkcode toEvaluationPlan} beside the YAML. */
 export interface PlanParts {
   /** Files of the starter code, without the secret ones. */
   readonly starter: readonly WorkspaceFile[];
@@ -20,7 +20,7 @@ export const DEFAULT_TRAINING_SECONDS = 3600;
 const DEFAULT_EVALUATION_SECONDS = 120;
 
 /** Returns the plan for scoring the submissions of a task. */
-export async function evaluationPlan(yaml: TaskYaml, parts: PlanParts): Promise<EvaluationPlan> {
+export async function toEvaluationPlan(yaml: TaskYaml, parts: PlanParts): Promise<EvaluationPlan> {
   const { evaluation } = yaml;
   const baseline = yaml.baseline_scores[0];
   const shared = {
@@ -103,6 +103,6 @@ function directionsOf(
   given: Readonly<Record<string, MetricDirection>>,
   baseline: Scores | undefined,
 ): Record<string, MetricDirection> {
-  const guessed = Object.keys(baseline ?? {}).map((name) => [name, metricDirection(name)] as const);
+  const guessed = Object.keys(baseline ?? {}).map((name) => [name, guessMetricDirection(name)] as const);
   return { ...Object.fromEntries(guessed), ...given };
 }

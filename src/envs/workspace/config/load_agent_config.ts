@@ -3,10 +3,10 @@ import { z } from "zod";
 import { errorMessage } from "../../../errors.ts";
 import { History } from "../../../history.ts";
 import type { AgentConfig, AgentTools, CommandFile } from "../agent_config.ts";
-import { agentCommands, handInCommands } from "../commands/agent_commands.ts";
-import { commandFile } from "../commands/command_file.ts";
+import { defaultCommands, submitCommands } from "../commands/agent_commands.ts";
+import { toCommandFile } from "../commands/command_file.ts";
 import { REPLY_PARSERS } from "../replies/reply_parsers.ts";
-import { type CommandTools, commandTools } from "./agent_tools.ts";
+import { type CommandTools, toCommandTools } from "./agent_tools.ts";
 import { agentSchema, type AgentYaml, lastObservationsOf } from "./agent_schema.ts";
 import { CheckoutPaths } from "./checkout_paths.ts";
 import {
@@ -43,7 +43,7 @@ const demonstrationSchema = z.looseObject({
 export async function loadAgentConfig(path?: string): Promise<AgentConfig> {
   if (path === undefined) return defaultAgent();
   const file = await YamlFile.read(path, "agent");
-  const yaml = file.checked(agentSchema);
+  const yaml = file.parse(agentSchema);
   const agent = { file, paths: await CheckoutPaths.of(path) };
   const demonstrations: History[] = [];
   for (const [index, named] of (yaml.demonstrations ?? []).entries()) {
@@ -54,7 +54,7 @@ export async function loadAgentConfig(path?: string): Promise<AgentConfig> {
 }
 
 function defaultAgent(): AgentConfig {
-  const commands = commandTools(agentCommands(), { variables: DEFAULT_VARIABLES, style: "detailed" });
+  const commands = toCommandTools(defaultCommands(), { variables: DEFAULT_VARIABLES, style: "detailed" });
   return agentFrom(agentSchema.parse(DEFAULT_AGENT), { demonstrations: [], commands });
 }
 
@@ -137,14 +137,14 @@ async function commandsOf(agent: AgentFile, { tools }: AgentYaml): Promise<Comma
   const variables = tools?.env_variables ?? DEFAULT_VARIABLES;
   const style = tools?.parser === "ParseCommandBash" ? "plain" : "detailed";
   const named = tools?.command_files;
-  if (!named) return commandTools(agentCommands(), { variables, style });
+  if (!named) return toCommandTools(defaultCommands(), { variables, style });
   const files: CommandFile[] = [];
   for (const [index, path] of named.entries()) files.push(await readCommandFile(agent, path, index));
   try {
-    const own = commandTools(files, { variables, style });
+    const own = toCommandTools(files, { variables, style });
     const submit = tools.submit_command ?? "submit";
     if (own.commands?.some(({ name }) => name === submit)) return own;
-    return commandTools([...files, handInCommands()], { variables, style });
+    return toCommandTools([...files, submitCommands()], { variables, style });
   } catch (cause) {
     throw agent.file.fault(
       ["tools", "command_files"],
@@ -158,7 +158,7 @@ async function readCommandFile(agent: AgentFile, named: string, index: number): 
   const key = ["tools", "command_files", index];
   const contents = await readNamed(agent, named, key);
   try {
-    return commandFile(basename(named), contents);
+    return toCommandFile(basename(named), contents);
   } catch (cause) {
     throw agent.file.fault(key, errorMessage(cause), { cause });
   }

@@ -1,12 +1,12 @@
 import { basename } from "node:path";
 import type { CommandFile } from "../agent_config.ts";
-import { commandFile } from "../commands/command_file.ts";
+import { toCommandFile } from "../commands/command_file.ts";
 import type { TemplateValue, WorkspaceFile, WorkspaceTask } from "../workspace_task.ts";
-import { DEFAULT_TRAINING_SECONDS, evaluationPlan } from "./evaluation_plan.ts";
+import { DEFAULT_TRAINING_SECONDS, toEvaluationPlan } from "./evaluation_plan.ts";
 import { formatTemplate } from "./format_template.ts";
-import { starterFiles } from "./starter_files.ts";
+import { listStarterFiles } from "./starter_files.ts";
 import { TaskFile } from "./task_file.ts";
-import { kindFault } from "./task_kind.ts";
+import { findKindFault } from "./task_kind.ts";
 import { datasetSchema, type DatasetYaml, taskSchema, type TaskYaml } from "./task_schema.ts";
 import { YamlFile } from "./yaml_file.ts";
 
@@ -30,8 +30,8 @@ export async function loadWorkspaceTask(path: string): Promise<WorkspaceTask> {
   const readOnly = readOnlyOf(task, starter);
   const data = await dataOf(task, datasets);
   const find = (named: string, key: readonly PropertyKey[]) => task.find(named, key);
-  const evaluation = await evaluationPlan(yaml, { starter, secret, data, readOnly, find });
-  const fault = kindFault(yaml);
+  const evaluation = await toEvaluationPlan(yaml, { starter, secret, data, readOnly, find });
+  const fault = findKindFault(yaml);
   if (fault !== undefined) faults.push(fault);
   const trainingSeconds = yaml.training_timeout ?? DEFAULT_TRAINING_SECONDS;
   const description = describe(task, datasets);
@@ -54,7 +54,7 @@ export async function loadWorkspaceTask(path: string): Promise<WorkspaceTask> {
 async function readDatasets(task: TaskFile): Promise<DatasetYaml[]> {
   const datasets: DatasetYaml[] = [];
   for (const { path } of await task.findAll(task.yaml.dataset_configs, "dataset_configs")) {
-    datasets.push((await YamlFile.read(path, "dataset")).checked(datasetSchema));
+    datasets.push((await YamlFile.read(path, "dataset")).parse(datasetSchema));
   }
   return datasets;
 }
@@ -62,7 +62,7 @@ async function readDatasets(task: TaskFile): Promise<DatasetYaml[]> {
 async function startersOf(task: TaskFile): Promise<WorkspaceFile[]> {
   const files = new Map<string, WorkspaceFile>();
   for (const { path, key } of await task.findAll(task.yaml.starter_code, "starter_code")) {
-    for (const each of await starterFiles(path)) {
+    for (const each of await listStarterFiles(path)) {
       if (files.has(each.path)) {
         throw task.fault(key, `two files have the path '${each.path}' in the workspace`);
       }
@@ -130,7 +130,7 @@ async function commandFilesOf(task: TaskFile): Promise<CommandFile[]> {
   const files: CommandFile[] = [];
   for (const { path, key } of await task.findAll(task.yaml.command_files, "command_files")) {
     try {
-      files.push(commandFile(basename(path), await Deno.readTextFile(path)));
+      files.push(toCommandFile(basename(path), await Deno.readTextFile(path)));
     } catch (cause) {
       throw task.fault(key, cause);
     }

@@ -9,7 +9,7 @@ const MAX_FILES = 10_000;
  *
  * @throws {RangeError} if there are more than 10,000 files.
  */
-export async function starterFiles(hostPath: string): Promise<WorkspaceFile[]> {
+export async function listStarterFiles(hostPath: string): Promise<WorkspaceFile[]> {
   const found: WorkspaceFile[] = [];
   await collect({ path: basename(hostPath), hostPath }, found);
   return found.sort((a, b) => a.path < b.path ? -1 : 1);

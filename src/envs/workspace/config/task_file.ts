@@ -13,7 +13,7 @@ export class TaskFile {
   readonly #paths: CheckoutPaths;
 
   private constructor(file: YamlFile, paths: CheckoutPaths) {
-    this.yaml = file.checked(taskSchema);
+    this.yaml = file.parse(taskSchema);
     this.#file = file;
     this.#paths = paths;
   }

@@ -8,7 +8,7 @@ const UNSUPPORTED: Readonly<Record<string, string>> = {
 const KNOWN = ["PythonSubmissionTasks", "CSVSubmissionTasks", ...Object.keys(UNSUPPORTED)];
 
 /** Returns the reason why a task of this kind cannot be scored; `undefined` if it can. */
-export function kindFault(yaml: TaskYaml): string | undefined {
+export function findKindFault(yaml: TaskYaml): string | undefined {
   if (yaml.evaluation?.module) return undefined;
   const hasScript = yaml.evaluation_paths.length > 0;
   const kind = yaml.task_entrypoint ?? (hasScript ? "CSVSubmissionTasks" : undefined);

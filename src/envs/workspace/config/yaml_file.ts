@@ -43,7 +43,7 @@ export class YamlFile {
    *
    * @throws {SyntaxError} when it has another shape, with the line of the first thing that is wrong.
    */
-  checked<Schema extends z.ZodType>(schema: Schema): z.output<Schema> {
+  parse<Schema extends z.ZodType>(schema: Schema): z.output<Schema> {
     const parsed = schema.safeParse(this.value);
     if (parsed.success) return parsed.data;
     const { issues } = parsed.error;

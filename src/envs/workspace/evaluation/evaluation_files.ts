@@ -1,5 +1,5 @@
 import { basename } from "node:path";
-import { starterFiles } from "../config/starter_files.ts";
+import { listStarterFiles } from "../config/starter_files.ts";
 import type { EvaluationPlan } from "../workspace_task.ts";
 
 /**
@@ -7,10 +7,10 @@ import type { EvaluationPlan } from "../workspace_task.ts";
  *
  * @throws {Error} if a file cannot be read.
  */
-export async function evaluationFiles(plan: EvaluationPlan): Promise<Record<string, Uint8Array>> {
+export async function readEvaluationFiles(plan: EvaluationPlan): Promise<Record<string, Uint8Array>> {
   const files: Record<string, Uint8Array> = {};
   for (const { path, hostPath } of [...plan.files, plan.script]) {
-    for (const part of await starterFiles(hostPath)) {
+    for (const part of await listStarterFiles(hostPath)) {
       const place = path + part.path.slice(basename(hostPath).length);
       files[place] = await Deno.readFile(part.hostPath);
     }

@@ -9,7 +9,7 @@ const MAX_CHARACTERS = 4_000;
 const SUBMISSION_ERROR = "SubmissionError";
 
 /** Returns the outcome of a run of an evaluation's script. Only a script that ended normally has scores. */
-export function evaluationOutcome(result: ExecResult, plan: EvaluationPlan): EvaluationOutcome {
+export function outcomeOf(result: ExecResult, plan: EvaluationPlan): EvaluationOutcome {
   if (result.status === "ok") {
     return scoredOutcome((plan.kind === "module" ? result.value : result.stdout) ?? "", plan);
   }

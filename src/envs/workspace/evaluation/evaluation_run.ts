@@ -1,14 +1,14 @@
 import { z } from "zod";
-import { moduleDefinitions, moduleCall } from "../../../sandbox/isolated/callee.ts";
+import { moduleCall, moduleDefinitions } from "../../../sandbox/isolated/callee.ts";
 import { type ExecResult, type HostTool, hostTool, type PythonSession } from "../../../sandbox/exec.ts";
 import type { EvaluationPlan } from "../workspace_task.ts";
 import evaluationSource from "./evaluation.py" with { type: "text" };
 import numpyStandIn from "./numpy_stand_in.py" with { type: "text" };
 import type { SubmissionCallee } from "./submission_callee.ts";
-import { SUBMITTED } from "./submitted_files.ts";
+import { SUBMISSION_FOLDER } from "./submitted_files.ts";
 
-/** Options of {@linkcode evaluationRun}. */
-export interface EvaluationRunOptions {
+/** Options of {@linkcode runEvaluation}. */
+export interface RunEvaluationOptions {
   readonly plan: EvaluationPlan;
   /** The script and the files beside it. */
   readonly files: Readonly<Record<string, Uint8Array>>;
@@ -27,9 +27,9 @@ const MAX_MS = 24 * 3_600_000;
  *
  * @throws {Error} if the submission's session fails for a reason other than the submission.
  */
-export async function evaluationRun(
+export async function runEvaluation(
   session: PythonSession,
-  options: EvaluationRunOptions,
+  options: RunEvaluationOptions,
 ): Promise<ExecResult> {
   const { plan, files, submitted, submission, signal } = options;
   const modules = { paddock_numpy_stand_in: numpyStandIn, [EVALUATION_MODULE]: evaluationSource };
@@ -44,7 +44,7 @@ export async function evaluationRun(
   return result;
 }
 
-function startCode({ plan, files, submitted }: EvaluationRunOptions): string {
+function startCode({ plan, files, submitted }: RunEvaluationOptions): string {
   const { kind, script, submission } = plan;
   const paths = Object.keys(submitted);
   if (kind === "module") return moduleCall(EVALUATION_MODULE, "run_module", [script.path, paths]);
@@ -66,7 +66,7 @@ function dataFiles(
 ): Record<string, Uint8Array> {
   if (kind === "csv-script") return { ...submitted };
   return Object.fromEntries(
-    Object.entries(submitted).map(([path, contents]) => [`${SUBMITTED}/${path}`, contents]),
+    Object.entries(submitted).map(([path, contents]) => [`${SUBMISSION_FOLDER}/${path}`, contents]),
   );
 }
 

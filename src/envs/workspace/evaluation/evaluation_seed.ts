@@ -7,7 +7,7 @@ const DIGITS = 13;
  * Returns the seed of an evaluation's randomness, derived from the episode's seed and the hidden files. A submission
  * does not have these files, so it cannot predict an opponent's random moves from the episode's seed.
  */
-export async function evaluationSeed(
+export async function deriveEvaluationSeed(
   seed: number,
   files: Readonly<Record<string, Uint8Array>>,
 ): Promise<number> {

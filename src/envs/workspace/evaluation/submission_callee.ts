@@ -1,4 +1,4 @@
-import { Callee, type CalleeReply, moduleDefinitions, moduleCall } from "../../../sandbox/isolated/callee.ts";
+import { Callee, type CalleeReply, moduleCall, moduleDefinitions } from "../../../sandbox/isolated/callee.ts";
 import type { PythonSession } from "../../../sandbox/exec.ts";
 import submissionSource from "./submission.py" with { type: "text" };
 
@@ -13,7 +13,7 @@ export class SubmissionCallee {
   }
 
   /** Reason why the session was lost; `undefined` while it runs. */
-  get loss(): string | undefined {
+  get termination(): string | undefined {
     return this.#callee.loss;
   }
 

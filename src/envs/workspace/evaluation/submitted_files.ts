@@ -2,7 +2,7 @@ import { checkPath } from "../../../sandbox/exec_check.ts";
 import type { Submission } from "../evaluation.ts";
 
 /** Folder of the submitted files in the evaluator's session, where they are only data. */
-export const SUBMITTED = ".submission";
+export const SUBMISSION_FOLDER = ".submission";
 
 const MAX_FILES = 5_000;
 const MAX_BYTES = 32 * 1024 * 1024;
@@ -14,7 +14,7 @@ export type SubmittedFiles =
   | { readonly fault: string };
 
 /** Selects the files that a plan asks for: files by path, and folders by a path that ends in `/`. */
-export function submittedFiles(submission: Submission, paths: readonly string[]): SubmittedFiles {
+export function selectSubmittedFiles(submission: Submission, paths: readonly string[]): SubmittedFiles {
   const matches = (path: string, wanted: string) =>
     wanted.endsWith("/") ? path.startsWith(wanted) : path === wanted;
   const found = [...submission].filter(([path]) => paths.some((wanted) => matches(path, wanted)));
@@ -32,7 +32,7 @@ export function submittedFiles(submission: Submission, paths: readonly string[])
 
 function isValidPath(path: string): boolean {
   try {
-    checkPath(`${SUBMITTED}/${path}`);
+    checkPath(`${SUBMISSION_FOLDER}/${path}`);
     return path.isWellFormed();
   } catch {
     return false; // the caller reports this to the agent

@@ -1,15 +1,15 @@
-import { crossBoundary } from "../../../boundary.ts";
+import { attributeErrors } from "../../../boundary.ts";
 import { SandboxError } from "../../../errors.ts";
 import { SessionPair } from "../../../sandbox/isolated/session_pair.ts";
 import type { SessionPool } from "../../../sandbox/exec.ts";
 import type { EvaluateOptions, EvaluationOutcome, Evaluator, Submission } from "../evaluation.ts";
 import type { EvaluationPlan } from "../workspace_task.ts";
-import { evaluationFiles } from "./evaluation_files.ts";
-import { evaluationOutcome } from "./evaluation_outcome.ts";
-import { evaluationRun } from "./evaluation_run.ts";
-import { evaluationSeed } from "./evaluation_seed.ts";
+import { readEvaluationFiles } from "./evaluation_files.ts";
+import { outcomeOf } from "./evaluation_outcome.ts";
+import { runEvaluation } from "./evaluation_run.ts";
+import { deriveEvaluationSeed } from "./evaluation_seed.ts";
 import { SubmissionCallee } from "./submission_callee.ts";
-import { submittedFiles } from "./submitted_files.ts";
+import { selectSubmittedFiles } from "./submitted_files.ts";
 
 /** Options of {@linkcode WorkspaceEvaluator}. */
 export interface WorkspaceEvaluatorOptions {
@@ -62,7 +62,7 @@ export class WorkspaceEvaluator implements Evaluator {
     this.#end.signal.throwIfAborted();
     const signal = options.signal ? AbortSignal.any([options.signal, this.#end.signal]) : this.#end.signal;
     signal.throwIfAborted();
-    const submitted = submittedFiles(submission, this.#plan.submission);
+    const submitted = selectSubmittedFiles(submission, this.#plan.submission);
     if ("missing" in submitted) return { status: "missing", message: submitted.missing };
     if ("fault" in submitted) return { status: "failed", message: submitted.fault };
     const running = this.#run(submitted.files, { seed: options.seed, signal });
@@ -79,7 +79,7 @@ export class WorkspaceEvaluator implements Evaluator {
   /** Reads the plan's files once. After a failure the next evaluation tries again. */
   #read(): Promise<Record<string, Uint8Array>> {
     if (this.#files !== undefined) return this.#files;
-    const files = this.#files = evaluationFiles(this.#plan);
+    const files = this.#files = readEvaluationFiles(this.#plan);
     files.catch(() => this.#files = undefined);
     return files;
   }
@@ -91,17 +91,17 @@ export class WorkspaceEvaluator implements Evaluator {
     const { signal } = options;
     const plan = this.#plan;
     const files = await this.#read();
-    const seed = options.seed === undefined ? undefined : await evaluationSeed(options.seed, files);
+    const seed = options.seed === undefined ? undefined : await deriveEvaluationSeed(options.seed, files);
     await using leases = new AsyncDisposableStack();
-    const { forCallee, forCaller } = await crossBoundary(
+    const { forCallee, forCaller } = await attributeErrors(
       () => this.#pair.acquire(leases, { seed, signal }),
       { error: SandboxError, failure: "Cannot evaluate", signal },
     );
     const callee = new SubmissionCallee(forCallee.session, { timeoutMs: plan.timeoutMs, signal });
     await callee.load(submitted);
     const run = { plan, files, submitted, submission: callee, signal };
-    const result = await evaluationRun(forCaller.session, run);
-    if (callee.loss !== undefined) return { status: "failed", message: callee.loss };
-    return evaluationOutcome(result, plan);
+    const result = await runEvaluation(forCaller.session, run);
+    if (callee.termination !== undefined) return { status: "failed", message: callee.termination };
+    return outcomeOf(result, plan);
   }
 }

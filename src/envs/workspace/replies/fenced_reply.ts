@@ -13,7 +13,7 @@ interface Fence {
  * Parses the last complete top-level block of a reply as the action, and the rest as the thought. A fence with a word
  * after it opens a block; a bare fence closes an open block.
  */
-export function fencedReply(reply: string): ParsedReply {
+export function parseFencedReply(reply: string): ParsedReply {
   const open: Fence[] = [];
   let block: { start: Fence; end: Fence } | undefined;
   for (const match of reply.matchAll(FENCE)) {

@@ -1,7 +1,7 @@
 import type { ParsedReply, ReplyCommand } from "./reply_parser.ts";
 
 /** Parses a reply of the form `{ "thought": …, "command": { "name": …, "arguments": { … } } }`. */
-export function jsonReply(reply: string, commands: readonly ReplyCommand[]): ParsedReply {
+export function parseJsonReply(reply: string, commands: readonly ReplyCommand[]): ParsedReply {
   let value: unknown;
   try {
     value = JSON.parse(reply);

@@ -1,5 +1,5 @@
-import { fencedReply, hasSeveralBlocks } from "./fenced_reply.ts";
-import { jsonReply } from "./json_reply.ts";
+import { hasSeveralBlocks, parseFencedReply } from "./fenced_reply.ts";
+import { parseJsonReply } from "./json_reply.ts";
 import { NO_ACTION, type ParsedReply, type ReplyParser } from "./reply_parser.ts";
 
 const FENCED = "Write what you think first, then one command between two lines of three backticks:\n" +
@@ -8,12 +8,12 @@ const FENCED = "Write what you think first, then one command between two lines o
 /** Parsers of MLGym's agents, by the value of `output_parser` in an agent YAML. */
 export const REPLY_PARSERS: Readonly<Record<string, ReplyParser>> = {
   ThoughtActionParser: {
-    parse: fencedReply,
+    parse: parseFencedReply,
     formatError: `Nothing was run, as no command was found in your reply. ${FENCED}`,
   },
   MLGymThoughtActionParser: {
     parse(reply) {
-      if (!hasSeveralBlocks(reply)) return fencedReply(reply);
+      if (!hasSeveralBlocks(reply)) return parseFencedReply(reply);
       return { fault: "Found more than one code block in the model response." };
     },
     formatError: `Nothing was run, as your reply must hold exactly one command. ${FENCED}`,
@@ -35,7 +35,7 @@ export const REPLY_PARSERS: Readonly<Record<string, ReplyParser>> = {
       "these and its arguments, and nothing else:\n{command_docs}",
   },
   EditFormat: {
-    parse: fencedReply,
+    parse: parseFencedReply,
     formatError:
       "Nothing was changed, as no new text was found in your reply. Write all of it, without line " +
       "numbers, between two lines of three backticks.",
@@ -45,7 +45,7 @@ export const REPLY_PARSERS: Readonly<Record<string, ReplyParser>> = {
     formatError: "Nothing was run, as your reply could not be read. Write it once more.",
   },
   JsonParser: {
-    parse: jsonReply,
+    parse: parseJsonReply,
     formatError:
       'Nothing was run, as your reply must be a JSON object with "thought" and "command", such as\n' +
       '{{"thought": "What is here?", "command": {{"name": "ls", "arguments": {{"path": "-a"}}}}}}',

@@ -1,12 +1,12 @@
 import { loadProfile, type Session, type ShellResult } from "../../../../mod.ts";
-import { agentCommands, SHELL_SUPPORT } from "../../../../src/envs/workspace/commands/agent_commands.ts";
-import { commandEndNames } from "../../../../src/envs/workspace/commands/command_docs.ts";
+import { defaultCommands, SHELL_SUPPORT } from "../../../../src/envs/workspace/commands/agent_commands.ts";
+import { endNamesOf } from "../../../../src/envs/workspace/commands/command_docs.ts";
 import { COMMANDS_PRELOAD } from "../../../../src/envs/workspace/commands/commands_preload.ts";
-import { withHereDocuments } from "../../../../src/envs/workspace/commands/here_documents.ts";
+import { insertHereDocuments } from "../../../../src/envs/workspace/commands/here_documents.ts";
 import { readCommands } from "../../../../src/envs/workspace/commands/read_commands.ts";
 import { withSession } from "../../../sandbox/started.ts";
 
-const END_NAMES = commandEndNames(readCommands(agentCommands()));
+const END_NAMES = endNamesOf(readCommands(defaultCommands()));
 /** The shell's home in these tests, and so the folder of relative paths. */
 export const HOME = "/home/pyodide";
 
@@ -24,7 +24,7 @@ export interface BenchShell {
 export function shellTest(
   name: string,
   test: (shell: BenchShell) => Promise<void>,
-  commands: string = agentCommands().map(({ contents }) => contents).join("\n"),
+  commands: string = defaultCommands().map(({ contents }) => contents).join("\n"),
 ): void {
   Deno.test(name, async () => {
     const profile = { ...await loadProfile("workspace"), preload: COMMANDS_PRELOAD };
@@ -38,7 +38,7 @@ export function shellTest(
 }
 
 function shellOf(session: Session): BenchShell {
-  const run = (command: string) => session.shell(withHereDocuments(command, END_NAMES));
+  const run = (command: string) => session.shell(insertHereDocuments(command, END_NAMES));
   return {
     session,
     run,

@@ -1,10 +1,10 @@
 import { assertEquals } from "@std/assert";
-import { withHereDocuments } from "../../../../src/envs/workspace/commands/here_documents.ts";
+import { insertHereDocuments } from "../../../../src/envs/workspace/commands/here_documents.ts";
 import { HANG_MS } from "../../../deadline.ts";
 
 const END_NAMES = { edit: "end_of_edit", insert: "end_of_insert" };
 
-Deno.test("withHereDocuments() turns the text before an end line into a here-document", async (t) => {
+Deno.test("insertHereDocuments() turns the text before an end line into a here-document", async (t) => {
   const cases: Readonly<Record<string, readonly [string, string]>> = {
     "of one command": ["edit 1:2\na\nend_of_edit", "edit 1:2 << 'end_of_edit'\na\nend_of_edit"],
     "of one after the other, blanks behind their ends": [
@@ -18,7 +18,7 @@ Deno.test("withHereDocuments() turns the text before an end line into a here-doc
     "and leaves what has no end": ["end_of_edit\nedit 1:2\na", "end_of_edit\nedit 1:2\na"],
   };
   for (const [name, [command, expected]] of Object.entries(cases)) {
-    await t.step(name, () => assertEquals(withHereDocuments(command, END_NAMES), expected));
+    await t.step(name, () => assertEquals(insertHereDocuments(command, END_NAMES), expected));
   }
 });
 
@@ -26,7 +26,7 @@ Deno.test(
   { name: "withHereDocuments() reads many commands once, with an end or without", timeout: HANG_MS },
   () => {
     for (const text of ["edit 1:1\n", "edit 1:1\nend_of_edit\n", "cat << A\n"]) {
-      withHereDocuments(text.repeat(400_000), END_NAMES);
+      insertHereDocuments(text.repeat(400_000), END_NAMES);
     }
   },
 );

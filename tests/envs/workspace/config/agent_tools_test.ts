@@ -1,10 +1,10 @@
 import { assertEquals } from "@std/assert";
-import { agentOf } from "../../../../src/envs/workspace/config/agent_tools.ts";
+import { withTaskCommands } from "../../../../src/envs/workspace/config/agent_tools.ts";
 import { loadAgentConfig } from "../../../../src/envs/workspace/config/load_agent_config.ts";
 import { loadWorkspaceTask } from "../../../../src/envs/workspace/config/load_workspace_task.ts";
 import { TempFolder } from "../../../temp_folder.ts";
 
-Deno.test("agentOf() adds the commands of a task to those of an agent", async () => {
+Deno.test("withTaskCommands() adds the commands of a task to those of an agent", async () => {
   const more = "# @yaml\n# docstring: counts to {WINDOW}\n# end_name: end_of_count\ncount() { :; }\n";
   const files = {
     "task.yaml": "id: a\nname: A\ndescription: d\ncommand_files: [more.sh]\n",
@@ -13,7 +13,7 @@ Deno.test("agentOf() adds the commands of a task to those of an agent", async ()
   await using folder = await TempFolder.of(files);
   const agent = await loadAgentConfig();
   const task = await loadWorkspaceTask(folder.path);
-  const { tools } = agentOf(agent, task);
+  const { tools } = withTaskCommands(agent, task);
   assertEquals(tools.commandFiles.at(-1), { name: "more.sh", kind: "source", contents: more });
   const window = agent.tools.variables.WINDOW;
   assertEquals(
@@ -22,5 +22,5 @@ Deno.test("agentOf() adds the commands of a task to those of an agent", async ()
   );
   assertEquals([tools.endNames.count, tools.endNames.edit], ["end_of_count", "end_of_edit"]);
   assertEquals(tools.commands?.at(-1)?.name, "count");
-  assertEquals(agentOf(agent, { ...task, commandFiles: [] }), agent);
+  assertEquals(withTaskCommands(agent, { ...task, commandFiles: [] }), agent);
 });

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { join } from "node:path";
 import { parseScores } from "../../../../src/envs/workspace/evaluation/parse_scores.ts";
-import { submittedFiles } from "../../../../src/envs/workspace/evaluation/submitted_files.ts";
+import { selectSubmittedFiles } from "../../../../src/envs/workspace/evaluation/submitted_files.ts";
 import { bad, FakePool, ok } from "../../../fake_pool.ts";
 import { WorkspaceEvaluator } from "../../../../src/envs/workspace/evaluation/workspace_evaluator.ts";
 import { EvaluatorBench, submissionOf } from "./evaluator_bench.ts";
@@ -291,16 +291,16 @@ Deno.test("WorkspaceEvaluator.evaluate() gives no score for the output of a scri
   });
 });
 
-Deno.test("submittedFiles() selects the files of a plan and rejects invalid paths", () => {
+Deno.test("selectSubmittedFiles() selects the files of a plan and rejects invalid paths", () => {
   const bytes = new Uint8Array(1);
   const all = new Map([["a.py", bytes], ["out/x", bytes], ["b.py", bytes]]);
-  assertEquals(submittedFiles(all, ["a.py", "out/"]), { files: { "a.py": bytes, "out/x": bytes } });
-  assertEquals(submittedFiles(all, ["c/"]), { missing: "there is no 'c/'" });
-  assertEquals(submittedFiles(new Map([["out/../x", bytes]]), ["out/"]), {
+  assertEquals(selectSubmittedFiles(all, ["a.py", "out/"]), { files: { "a.py": bytes, "out/x": bytes } });
+  assertEquals(selectSubmittedFiles(all, ["c/"]), { missing: "there is no 'c/'" });
+  assertEquals(selectSubmittedFiles(new Map([["out/../x", bytes]]), ["out/"]), {
     fault: 'a submission must have plain paths: found "out/../x"',
   });
   const large = new Map([["a.py", new Uint8Array(33 * 1024 * 1024)]]);
-  assertEquals(submittedFiles(large, ["a.py"]), {
+  assertEquals(selectSubmittedFiles(large, ["a.py"]), {
     fault: "a submission must have at most 5000 files and 33554432 bytes: it has 1 and 34603008",
   });
 });
