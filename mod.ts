@@ -19,6 +19,7 @@ export {
   DatasetError,
   EnvError,
   EpisodeError,
+  type EpisodeFailure,
   GraderError,
   GuestFileError,
   type GuestFileErrorCode,
@@ -32,69 +33,91 @@ export {
   ToolError,
   UserError,
 } from "./src/errors.ts";
-export type { EpisodeFailure } from "./src/episode_failure.ts";
 export { History } from "./src/history.ts";
-export { type ContentPart, type Message, messageText, type ToolCall } from "./src/message.ts";
+export {
+  type ContentPart,
+  type Message,
+  messageText,
+  type ToolCall,
+  type ToolSpec,
+  toOpenaiTool,
+} from "./src/message.ts";
 export { deriveSeed, type Random, seededRandom } from "./src/seeded_random.ts";
 export type { PublicTask, Task } from "./src/task.ts";
-export { type ToolSpec, toOpenaiTool } from "./src/tool_spec.ts";
 export { PADDOCK_VERSION } from "./src/version.ts";
 
 // chat
-export { ChatFormat, type ChatFormatOptions, type RenderOptions } from "./src/chat/chat_format.ts";
-export type { ChatTemplate, InverseParser, InverseParserOptions } from "./src/chat/chat_template.ts";
+export {
+  ChatFormat,
+  type ChatFormatOptions,
+  renderChat,
+  type RenderChatOptions,
+  type RenderOptions,
+} from "./src/chat/chat_format.ts";
+export type {
+  ChatTemplate,
+  GenerationMarks,
+  InverseParser,
+  InverseParserOptions,
+} from "./src/chat/chat_template.ts";
 export {
   type AddChatTemplateOptions,
   ChatTemplates,
   type ChooseTemplateOptions,
 } from "./src/chat/chat_templates.ts";
-export { fromText, type FromTextOptions } from "./src/chat/from_text.ts";
-export type { GenerationMarks } from "./src/chat/jinja_template.ts";
+export {
+  type ChatHistory,
+  type ChatText,
+  type ChatTokens,
+  fromText,
+  type FromTextOptions,
+  historyToText,
+  historyToTokens,
+  textToHistory,
+  textToTokens,
+  type TextToTokensOptions,
+  tokensToHistory,
+  tokensToText,
+} from "./src/chat/conversions.ts";
 export { loadTokenizer, type LoadTokenizerOptions } from "./src/chat/load_tokenizer.ts";
-export { renderChat, type RenderChatOptions } from "./src/chat/render_chat.ts";
-export { textToHistory, tokensToHistory } from "./src/chat/to_history.ts";
-export { historyToText, tokensToText } from "./src/chat/to_text.ts";
-export { historyToTokens, textToTokens, type TextToTokensOptions } from "./src/chat/to_tokens.ts";
 export { tokenizeChat, type TokenizedChat } from "./src/chat/tokenize_chat.ts";
 export type { Tokenizer } from "./src/chat/tokenizer.ts";
-export type { ChatTurn } from "./src/chat/turn_text.ts";
-export { type SampledTurn, type TurnTokens, turnTokens } from "./src/chat/turn_tokens.ts";
-export type { ChatHistory, ChatText, ChatTokens } from "./src/chat/views.ts";
+export { type ChatTurn, type SampledTurn, type TurnTokens, turnTokens } from "./src/chat/turns.ts";
 
 // datasets
-export type { Collate } from "./src/datasets/collate.ts";
-export type { CollateOptions } from "./src/datasets/collated.ts";
-export { DataLoadingPrimer, type DataLoadingPrimerOptions } from "./src/datasets/data_loading_primer.ts";
-export type { DatasetFilesOptions } from "./src/datasets/dataset_files.ts";
-export type { EndlessTasksOptions } from "./src/datasets/endless_tasks.ts";
+export type { Collate, CollateOptions } from "./src/datasets/collate.ts";
+export {
+  DataLoadingPrimer,
+  type DataLoadingPrimerOptions,
+  type EndlessTasksOptions,
+  type TaskSource,
+} from "./src/datasets/data_loading_primer.ts";
+export type { DatasetFilesOptions } from "./src/datasets/files.ts";
 export { readDataset, type ReadDatasetOptions } from "./src/datasets/read_dataset.ts";
-export type { RowSource } from "./src/datasets/read_rows.ts";
+export type { Rows, RowSource } from "./src/datasets/read_rows.ts";
 export { readTasks, type ReadTasksOptions } from "./src/datasets/read_tasks.ts";
-export type { Row } from "./src/datasets/row_shape.ts";
-export type { TaskSource } from "./src/datasets/task_source.ts";
-export type { Rows } from "./src/datasets/unbound_rows.ts";
+export type { Row } from "./src/datasets/row.ts";
 
 // policy
 export { calculatorPolicy } from "./src/policy/calculator.ts";
 export type { ModelServerOptions } from "./src/policy/model_server.ts";
 export { openaiPolicy, type OpenaiPolicyOptions } from "./src/policy/openai.ts";
 export type { Policy, Reply, ReplyContext, TokenUsage } from "./src/policy/policy.ts";
-export { ScriptFile } from "./src/policy/script_file.ts";
 export {
   type RepliesOfTask,
   scriptedPolicy,
   type ScriptedPolicyOptions,
   type ScriptedReply,
+  ScriptFile,
   type ScriptFunction,
 } from "./src/policy/scripted.ts";
 export { sglangPolicy, type SglangPolicyOptions } from "./src/policy/sglang.ts";
 
 // users
 export { humanUser, type HumanUserOptions } from "./src/users/human_user.ts";
-export { llmUser, type LlmUserOptions } from "./src/users/llm_user.ts";
-export { resumedUser } from "./src/users/resumed_user.ts";
-export { scriptedUser, type UserScript } from "./src/users/scripted_user.ts";
+export { llmUser, type LlmUserOptions, type UserStrategyName } from "./src/users/llm_user.ts";
 export {
+  resumedUser,
   USER_STOP,
   type UserFactory,
   type UserInput,
@@ -102,7 +125,7 @@ export {
   type UserTask,
   type UserTurnOptions,
 } from "./src/users/user_simulator.ts";
-export type { UserStrategyName } from "./src/users/user_strategy.ts";
+export { scriptedUser, type UserScript } from "./src/users/scripted_user.ts";
 
 // sandbox
 export {
@@ -132,54 +155,55 @@ export type { Session } from "./src/sandbox/session.ts";
 
 // tools
 export { type ToolFile, toolFile, type ToolFileOptions } from "./src/tools/file/tool_file.ts";
-export { jsonCalls } from "./src/tools/json_calls.ts";
+export { jsonCalls } from "./src/tools/parsers/json_calls.ts";
 export { McpClients, type McpClientsOptions } from "./src/tools/mcp/mcp_clients.ts";
 export type { McpCommand, McpModule, McpServer, McpUrl } from "./src/tools/mcp/mcp_server.ts";
-export { llama3JsonCalls } from "./src/tools/llama3_json_calls.ts";
-export { mistralCalls } from "./src/tools/mistral_calls.ts";
-export { openaiCalls } from "./src/tools/openai_calls.ts";
-export { pythonicCalls } from "./src/tools/pythonic_calls.ts";
-export { qwen25Calls } from "./src/tools/qwen25_calls.ts";
+export { llama3JsonCalls } from "./src/tools/parsers/llama3_json_calls.ts";
+export { mistralCalls } from "./src/tools/parsers/mistral_calls.ts";
+export { openaiCalls } from "./src/tools/parsers/openai_calls.ts";
+export { pythonicCalls } from "./src/tools/parsers/pythonic_calls.ts";
+export { qwen25Calls } from "./src/tools/parsers/qwen25_calls.ts";
 export { pythonBlocks } from "./src/tools/python_blocks.ts";
 export { RateLimiter, type RateLimiterOptions } from "./src/tools/rate_limiter.ts";
-export type { RegistryStyleOptions } from "./src/tools/registry_style.ts";
+export type { RegistryStyleOptions } from "./src/tools/parsers/registry_style.ts";
 export { resultText } from "./src/tools/result_text.ts";
 export { shellTool, type ShellToolOptions } from "./src/tools/shell_tool.ts";
-export { stopTool } from "./src/tools/stop_tool.ts";
-export { tagCalls, type TagCallsOptions } from "./src/tools/tag_calls.ts";
-export { type JsonSchema, type Tool, tool, type ToolContext, type ToolDefinition } from "./src/tools/tool.ts";
+export {
+  type JsonSchema,
+  stopTool,
+  type Tool,
+  tool,
+  type ToolContext,
+  type ToolDefinition,
+} from "./src/tools/tool.ts";
+export { tagCalls, type TagCallsOptions } from "./src/tools/parsers/tag_calls.ts";
 export type {
   ParsedCall,
   ParsedMessage,
   ResultStyle,
   ToolCallParser,
   ToolResponse,
-} from "./src/tools/tool_call_parser.ts";
+} from "./src/tools/parsers/tool_call_parser.ts";
 export type { ToolCallerOptions } from "./src/tools/tool_caller.ts";
-export type { ToolFault } from "./src/tools/tool_fault.ts";
-export { ToolParts } from "./src/tools/tool_parts.ts";
-export type { ToolResult, ToolStatus } from "./src/tools/tool_result.ts";
+export { type ToolFault, ToolParts, type ToolResult, type ToolStatus } from "./src/tools/tool_result.ts";
 export type { ToolRunnerOptions } from "./src/tools/tool_runner.ts";
-export { xmlCalls } from "./src/tools/xml_calls.ts";
+export { xmlCalls } from "./src/tools/parsers/xml_calls.ts";
 
 // rewards
 export type { GradeContext, Grader, Score } from "./src/rewards/grader.ts";
 export { countdown } from "./src/rewards/countdown.ts";
 export { countdownTasks, type CountdownTasksOptions } from "./src/rewards/countdown_tasks.ts";
-export { exactMatch } from "./src/rewards/exact_match.ts";
+export { exactMatch, numberMatch, patternMatch, type PatternMatchOptions } from "./src/rewards/text_match.ts";
 export { gsm8k, type Gsm8kOptions } from "./src/rewards/gsm8k.ts";
 export { hiddenTests, type HiddenTestsOptions } from "./src/rewards/hidden_tests.ts";
 export { ifeval, type IfevalOptions } from "./src/rewards/ifeval.ts";
 export { judge, type JudgeOptions } from "./src/rewards/judge.ts";
-export type { TieredScoreOptions } from "./src/rewards/ladder.ts";
+export type { TieredScoreOptions } from "./src/rewards/tiered_score.ts";
 export { math } from "./src/rewards/math.ts";
-export { numberMatch } from "./src/rewards/number_match.ts";
-export { patternMatch, type PatternMatchOptions } from "./src/rewards/pattern_match.ts";
 export { rubric, type RubricItem, type RubricOptions } from "./src/rewards/rubric.ts";
 
 // envs
-export type { BatchShape } from "./src/envs/batch_shape.ts";
-export type { BatchTask, BatchTasks } from "./src/envs/batch_tasks.ts";
+export type { BatchShape, BatchTask, BatchTasks } from "./src/envs/batch.ts";
 export { ChatEnv, type ChatEnvOptions } from "./src/envs/chat_env.ts";
 export {
   type DatasetBatchOptions,
@@ -215,32 +239,44 @@ export { TauBenchDomain, type TauBenchDomainOptions } from "./src/envs/tau_bench
 export { TauBenchEnv, type TauBenchEnvOptions } from "./src/envs/tau_bench/tau_bench_env.ts";
 export {
   type MaskOptions,
+  type ResetOutcome,
   type StepAndMaybeResetOptions,
   type StepAndMaybeResetResult,
+  type StepOutcome,
   VectorEnv,
   type VectorEnvOptions,
   type VectorResetOptions,
   type VectorStepOptions,
 } from "./src/envs/vector_env.ts";
-export type { ResetOutcome, StepOutcome } from "./src/envs/vector_outcome.ts";
-export type { AgentConfig, AgentTools, CommandFile } from "./src/envs/workspace/agent_config.ts";
-export { loadAgentConfig } from "./src/envs/workspace/config/load_agent_config.ts";
-export { loadWorkspaceTask } from "./src/envs/workspace/config/load_workspace_task.ts";
 export type {
-  EvaluateOptions,
-  EvaluationOutcome,
-  Evaluator,
-  Submission,
+  AgentConfig,
+  AgentTools,
+  CommandFile,
+  ParsedReply,
+  ReplyCommand,
+  ReplyParser,
+} from "./src/envs/workspace/agent_config.ts";
+export { loadAgentConfig } from "./src/envs/workspace/config/load_agent.ts";
+export { loadWorkspaceTask } from "./src/envs/workspace/config/load_task.ts";
+export {
+  type EvaluateOptions,
+  type EvaluationOutcome,
+  type Evaluator,
+  type Submission,
+  type WorkspaceEvaluation,
+  type WorkspaceObservation,
+  type WorkspaceStep,
+  type WorkspaceView,
+  workspaceViewOf,
 } from "./src/envs/workspace/evaluation.ts";
 export {
   WorkspaceEvaluator,
   type WorkspaceEvaluatorOptions,
-} from "./src/envs/workspace/evaluation/workspace_evaluator.ts";
+} from "./src/envs/workspace/evaluation/evaluator.ts";
 export {
   type EvaluationOutput,
   EvaluationOutputParser,
 } from "./src/envs/workspace/replies/evaluation_output.ts";
-export type { ParsedReply, ReplyCommand, ReplyParser } from "./src/envs/workspace/replies/reply_parser.ts";
 export { REPLY_PARSERS } from "./src/envs/workspace/replies/reply_parsers.ts";
 export { Workspace, type WorkspaceOptions } from "./src/envs/workspace/workspace.ts";
 export {
@@ -257,21 +293,13 @@ export {
   type TemplateValue,
   type WorkspaceFile,
   type WorkspaceTask,
-} from "./src/envs/workspace/workspace_task.ts";
-export {
-  type WorkspaceEvaluation,
-  type WorkspaceObservation,
-  type WorkspaceStep,
-  type WorkspaceView,
-  workspaceViewOf,
-} from "./src/envs/workspace/workspace_view.ts";
+} from "./src/envs/workspace/task.ts";
 export { Workspaces, type WorkspacesOptions } from "./src/envs/workspace/workspaces.ts";
 
 // transforms
 export { AddThinkingPrompt, type AddThinkingPromptOptions } from "./src/transforms/add_thinking_prompt.ts";
 export { ConditionalSkip, type ConditionalSkipOptions } from "./src/transforms/conditional_skip.ts";
-export { EndOnAnswer } from "./src/transforms/end_on_answer.ts";
-export { EndOnFinalReply } from "./src/transforms/end_on_final_reply.ts";
+export { EndOnAnswer, EndOnFinalReply } from "./src/transforms/end_episode.ts";
 export { GradeEpisode, type GradeEpisodeOptions } from "./src/transforms/grade_episode.ts";
 export {
   IncrementalTokenizer,
@@ -286,9 +314,8 @@ export {
   type RewardAt,
 } from "./src/transforms/mlgym/mlgym_reward_assignment.ts";
 export { type MLGymRecord, mlgymRecordOf } from "./src/transforms/mlgym/mlgym_record.ts";
-export { ReadState } from "./src/transforms/mlgym/read_state.ts";
+export { ReadState, StateToMessage } from "./src/transforms/mlgym/state_to_message.ts";
 export { ResetModule } from "./src/transforms/mlgym/reset_module.ts";
-export { StateToMessage } from "./src/transforms/mlgym/state_to_message.ts";
 export { TaskSampler, type TaskSamplerOptions } from "./src/transforms/mlgym/task_sampler.ts";
 export {
   TemplateTransform,
@@ -303,8 +330,20 @@ export type { Transform, TransformContext } from "./src/transforms/transform.ts"
 export { TransformedEnv } from "./src/transforms/transformed_env.ts";
 
 // rollout
-export type { EpisodeTokens } from "./src/rollout/episode_tokens.ts";
-export type { Episode, EpisodesOptions } from "./src/rollout/episodes.ts";
+export type {
+  EpisodeTimes,
+  EpisodeTokens,
+  ToolRecord,
+  Trajectory,
+  TurnRecord,
+  Versions,
+} from "./src/rollout/trajectory.ts";
+export {
+  type Episode,
+  type EpisodesOptions,
+  rolloutAll,
+  type RolloutAllOptions,
+} from "./src/rollout/rollout_all.ts";
 export { gradeTrajectory, type GradeTrajectoryOptions } from "./src/rollout/grade_trajectory.ts";
 export { readTrajectories, type ReadTrajectoriesOptions } from "./src/rollout/read_trajectories.ts";
 export {
@@ -312,6 +351,7 @@ export {
   type InteractionResult,
   type InteractionStatus,
   type InteractionTurn,
+  parseInteraction,
   toInteractionResult,
 } from "./src/rollout/interaction_result.ts";
 export {
@@ -319,22 +359,19 @@ export {
   type MakeMLGymOptions,
   mlgymEnv,
   type MLGymEnvOptions,
-} from "./src/rollout/make_mlgym.ts";
-export {
   type MLGymOptions,
   mlgymTransforms,
   type MLGymTransformsOptions,
-} from "./src/rollout/mlgym_transforms.ts";
-export { limitToOneCall } from "./src/rollout/one_call_instruction.ts";
-export { parseInteraction } from "./src/rollout/parse_interaction.ts";
+} from "./src/rollout/make_mlgym.ts";
+export {
+  limitToOneCall,
+  trainingRollout,
+  type TrainingRolloutOptions,
+} from "./src/rollout/training_rollout.ts";
 export { resumedPolicy, type ResumedPolicyOptions } from "./src/rollout/resumed_policy.ts";
 export { rollout, type RolloutOptions } from "./src/rollout/rollout.ts";
-export { rolloutAll, type RolloutAllOptions } from "./src/rollout/rollout_all.ts";
 export type { TokenMode, TokenOptions } from "./src/rollout/tokens/episode_writer.ts";
 export { TokenFormat, type TokenFormatOptions } from "./src/rollout/tokens/token_format.ts";
-export { trainingRollout, type TrainingRolloutOptions } from "./src/rollout/training_rollout.ts";
-export type { EpisodeTimes, ToolRecord, Trajectory, Versions } from "./src/rollout/trajectory.ts";
-export type { TurnRecord } from "./src/rollout/turn_record.ts";
 
 // client
 export {

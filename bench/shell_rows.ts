@@ -1,8 +1,7 @@
 import { Sandbox } from "../src/sandbox/sandbox.ts";
 import { median, timings } from "./measure.ts";
 import type { Row } from "./row.ts";
-import { defaultCommands } from "../src/envs/workspace/commands/agent_commands.ts";
-import { COMMANDS_PRELOAD } from "../src/envs/workspace/commands/commands_preload.ts";
+import { COMMANDS_PRELOAD, defaultCommands } from "../src/envs/workspace/commands/commands.ts";
 import type { BenchSetup } from "./sandbox_rows.ts";
 
 /** A session with a shell: its start, its commands, and its rewind with files to remove. */

@@ -1,9 +1,9 @@
 import { dirname, join } from "node:path";
-import { loadAgentConfig } from "../src/envs/workspace/config/load_agent_config.ts";
+import { loadAgentConfig } from "../src/envs/workspace/config/load_agent.ts";
 import type { EvaluationOutcome, Evaluator } from "../src/envs/workspace/evaluation.ts";
 import { Workspace } from "../src/envs/workspace/workspace.ts";
 import { WorkspaceEnv } from "../src/envs/workspace/workspace_env.ts";
-import type { WorkspaceFile, WorkspaceTask } from "../src/envs/workspace/workspace_task.ts";
+import type { WorkspaceFile, WorkspaceTask } from "../src/envs/workspace/task.ts";
 import { median, timings } from "./measure.ts";
 import type { Row } from "./row.ts";
 import type { BenchSetup } from "./sandbox_rows.ts";

@@ -134,3 +134,45 @@ export function errorMessage(error: unknown): string {
     return "an error that has no text";
   }
 }
+
+/** Options of {@linkcode attributeErrors}. */
+export interface BoundaryOptions {
+  /** The class of the boundary; other errors are wrapped in it. */
+  error: new (message: string, options: ErrorOptions) => EpisodeError;
+  /** The start of the error message: `Cannot acquire session`. */
+  failure: string;
+  /** Once it is aborted, every error is taken as the cancellation and rethrown unchanged. */
+  signal?: AbortSignal | undefined;
+}
+
+/**
+ * Runs code across a boundary. An `EpisodeError` is rethrown unchanged; any other error is wrapped in the
+ * boundary's class.
+ */
+export async function attributeErrors<T>(run: () => T | Promise<T>, options: BoundaryOptions): Promise<T> {
+  try {
+    return await run();
+  } catch (cause) {
+    if (cause instanceof EpisodeError || options.signal?.aborted) throw cause;
+    const reason = errorMessage(cause);
+    throw new options.error(`${options.failure}: ${reason}`, { cause });
+  }
+}
+
+/** The failure that ended an episode. Plain data. */
+export interface EpisodeFailure {
+  /** The boundary that failed; `env` for an error that belongs to no boundary. */
+  readonly boundary: EpisodeError["boundary"];
+  readonly name: string;
+  readonly message: string;
+  /** Why the policy's server gave no reply. */
+  readonly fault?: PolicyFault;
+}
+
+/** Converts an error to the plain data that is recorded on a trajectory. */
+export function toEpisodeFailure(cause: unknown): EpisodeFailure {
+  const boundary = cause instanceof EpisodeError ? cause.boundary : "env";
+  const { name, message } = cause instanceof Error ? cause : { name: typeof cause, message: String(cause) };
+  const fault = cause instanceof PolicyError ? cause.fault : undefined;
+  return { boundary, name, message, ...(fault && { fault }) };
+}

@@ -1,6 +1,6 @@
-import { ArgumentTypeError } from "./errors.ts";
 import { z } from "zod";
-import { toFrozenCopy } from "./frozen_copy.ts";
+import { ArgumentTypeError } from "./errors.ts";
+import { toFrozenCopy } from "./json.ts";
 
 /** One part of a message with structured content. Field names follow TorchRL's `ContentBase`. */
 export interface ContentPart {
@@ -117,4 +117,37 @@ function parseArguments(text: string): Record<string, unknown> | string {
 function dropEmptyFields<T extends object>(value: T): Partial<T> {
   const entries = Object.entries(value).filter(([, field]) => field !== null && field !== undefined);
   return Object.fromEntries(entries) as Partial<T>;
+}
+
+/**
+ * Returns the messages that were appended to a chat.
+ *
+ * @param refuse Throws the caller's error when an earlier message is missing (`gone`) or differs (`another`).
+ */
+export function findAddedMessages(
+  before: Iterable<Message>,
+  now: Iterable<Message>,
+  refuse: (index: number, is: "gone" | "another") => never,
+): Message[] {
+  const messages = [...now];
+  const earlier = [...before];
+  for (const [index, message] of earlier.entries()) {
+    const current = messages[index];
+    if (current === message || JSON.stringify(current) === JSON.stringify(message)) continue;
+    refuse(index, current === undefined ? "gone" : "another");
+  }
+  return messages.slice(earlier.length);
+}
+
+/** The description of a tool for a model or a chat template. */
+export interface ToolSpec {
+  readonly name: string;
+  readonly description: string;
+  /** A JSON Schema of the arguments. */
+  readonly parameters: Readonly<Record<string, unknown>>;
+}
+
+/** Converts a tool description to the format of OpenAI's API, which chat templates expect. */
+export function toOpenaiTool({ name, description, parameters }: ToolSpec): object {
+  return { type: "function", function: { name, description, parameters } };
 }

@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import desk from "../../src/envs/tau_bench/guest/desk.py" with { type: "text" };
+import desk from "../../src/envs/tau_bench/guest/domain.py" with { type: "text" };
 import standIns from "../../src/envs/tau_bench/guest/stand_ins.py" with { type: "text" };
 import { readLines } from "../../src/read_lines.ts";
 import native from "./native.py" with { type: "text" };

@@ -1,13 +1,9 @@
-import type { Message } from "../message.ts";
-import type { ToolSpec } from "../tool_spec.ts";
-import type { ChatTemplate } from "./chat_template.ts";
+import type { Message, ToolSpec } from "../message.ts";
+import { type ChatTemplate, type GenerationMarks, JinjaTemplate } from "./chat_template.ts";
 import { ChatTemplates, type ChooseTemplateOptions } from "./chat_templates.ts";
-import { type GenerationMarks, JinjaTemplate } from "./jinja_template.ts";
-import { controlTokenEscaper } from "./neutralise.ts";
-import { findDisplayRole } from "./shown_role.ts";
+import { controlTokenEscaper, findTurnMarkers } from "./control_tokens.ts";
 import { toTemplateMessages, toTemplateTools } from "./template_messages.ts";
 import type { Tokenizer } from "./tokenizer.ts";
-import { findTurnMarkers } from "./turn_markers.ts";
 
 /** Options of {@linkcode ChatFormat}. */
 export interface ChatFormatOptions extends ChooseTemplateOptions {
@@ -171,4 +167,64 @@ export class ChatFormat {
 
 function isToken(token: unknown): token is string {
   return typeof token === "string" && token !== "";
+}
+
+/** Options of {@linkcode renderChat}. */
+export type RenderChatOptions = ChatFormatOptions & Omit<RenderOptions, "marks">;
+
+/**
+ * Renders a chat as text. To render many chats, create one {@linkcode ChatFormat}.
+ *
+ * @example
+ * ```ts
+ * import { renderChat } from "@paddock/paddock";
+ *
+ * const text = renderChat([{ role: "user", content: "Hello" }], { family: "chatml" });
+ * if (text !== "<|im_start|>user\nHello<|im_end|>\n") throw new Error(text);
+ * ```
+ *
+ * @throws {TypeError} if neither a template nor a tokenizer is given, or a message's role is invalid.
+ * @throws {RangeError} if there is no template of that name.
+ * @throws {SyntaxError} if the template is not valid Jinja.
+ */
+export function renderChat(messages: Iterable<Message>, options: RenderChatOptions): string {
+  return new ChatFormat(options).render(messages, options);
+}
+
+const PLACEHOLDER = "\ue000";
+const CALL = { id: "000000000", type: "function", function: { name: "-", arguments: {} } };
+
+/**
+ * Returns the role under which a template renders a tool message: the message's own role, or else `tool`.
+ *
+ * @throws {TypeError} if the template silently drops messages of both roles.
+ */
+export function findDisplayRole(
+  role: string,
+  template: JinjaTemplate,
+  variables: Readonly<Record<string, unknown>>,
+): string {
+  const displayed = [role, "tool"].find((role) => isRendered(role, template, variables));
+  if (displayed !== undefined) return displayed;
+  throw new TypeError(
+    `Cannot render message as template '${template.name}' must support its role: ` +
+      `it drops messages of role '${role}'`,
+  );
+}
+
+function isRendered(
+  role: string,
+  template: JinjaTemplate,
+  variables: Readonly<Record<string, unknown>>,
+): boolean {
+  const messages = [
+    { role: "user", content: "-" },
+    { role: "assistant", content: "", tool_calls: [CALL] },
+    { role, content: PLACEHOLDER, name: "-", tool_call_id: CALL.id },
+  ];
+  try {
+    return template.render({ messages, tools: null, ...variables }).includes(PLACEHOLDER);
+  } catch {
+    return true; // The template rejects the message with an error, and does so again when the chat is rendered.
+  }
 }

@@ -1,5 +1,4 @@
-import { type Message, messageText } from "../message.ts";
-import { type ToolSpec, toOpenaiTool } from "../tool_spec.ts";
+import { type Message, messageText, type ToolSpec, toOpenaiTool } from "../message.ts";
 
 /** Role of padding messages in a batch, which are never shown to a model. */
 const PADDING_ROLE = "<none>";

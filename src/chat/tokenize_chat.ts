@@ -1,6 +1,6 @@
 import { type Message, messageText } from "../message.ts";
 import type { ChatFormat, RenderOptions } from "./chat_format.ts";
-import type { GenerationMarks } from "./jinja_template.ts";
+import type { GenerationMarks } from "./chat_template.ts";
 
 /** A chat as tokens, with a mask of the assistant's tokens. */
 export interface TokenizedChat {

@@ -1,7 +1,7 @@
 import { ChatFormat } from "../chat/chat_format.ts";
 import type { Tokenizer } from "../chat/tokenizer.ts";
 import type { History } from "../history.ts";
-import type { ToolSpec } from "../tool_spec.ts";
+import type { ToolSpec } from "../message.ts";
 
 /**
  * Writes conversations for a server that is sent text, up to where the assistant speaks: with the template that

@@ -6,7 +6,7 @@ import type { Task } from "../task.ts";
 import type { MakeTools } from "./episode_tools.ts";
 import type { InteractionResult } from "../rollout/interaction_result.ts";
 import { makeChatEnv, type MakeChatEnvOptions, tokenTransforms } from "../rollout/make_chat_env.ts";
-import { limitToOneCall } from "../rollout/one_call_instruction.ts";
+import { limitToOneCall } from "../rollout/training_rollout.ts";
 import type { TauBenchRun } from "./tau_bench_run.ts";
 import { UsageError } from "./usage_error.ts";
 import { WORKSPACE_ENV, type WorkspaceRun } from "./workspace_run.ts";

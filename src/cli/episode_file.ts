@@ -1,7 +1,7 @@
 import { dirname } from "node:path";
 import { errorMessage } from "../errors.ts";
 import type { Task } from "../task.ts";
-import { toWellFormedJson } from "../well_formed_json.ts";
+import { toWellFormedJson } from "../json.ts";
 import { type EpisodeKind, prepareResume, type ResumeOptions } from "./resume.ts";
 import { UsageError } from "./usage_error.ts";
 import { writeText } from "./write_text.ts";

@@ -1,6 +1,6 @@
 import type { InteractionResult } from "../rollout/interaction_result.ts";
 import type { Task } from "../task.ts";
-import { hashTask } from "../task_hash.ts";
+import { hashTask } from "../hash.ts";
 
 /** What names an episode in a run: two tasks may have one id, and are told apart by what they say. */
 export function episodeKey(task: Task, sample: number): string {

@@ -3,7 +3,7 @@ import type { McpServer } from "../tools/mcp/mcp_server.ts";
 import type { Tool } from "../tools/tool.ts";
 import { ToolTransform } from "../transforms/tool_transform.ts";
 import type { Transform } from "../transforms/transform.ts";
-import { CALL_STYLES } from "../tools/call_styles.ts";
+import { CALL_STYLES } from "../tools/parsers/call_styles.ts";
 import { readMcpFile } from "./mcp_file.ts";
 import { named } from "./named.ts";
 import { requireUsable, UsageError } from "./usage_error.ts";

@@ -1,6 +1,6 @@
 import type { Trajectory } from "../rollout/trajectory.ts";
 import type { Task } from "../task.ts";
-import { hashTask } from "../task_hash.ts";
+import { hashTask } from "../hash.ts";
 import { episodeKey } from "./episode_key.ts";
 import { Tally } from "./tally.ts";
 import { UsageError } from "./usage_error.ts";

@@ -3,7 +3,7 @@ import { mapConcurrently } from "../async/map_concurrently.ts";
 import type { Grader } from "../rewards/grader.ts";
 import { gradeTrajectory } from "../rollout/grade_trajectory.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
-import { toWellFormedJson } from "../well_formed_json.ts";
+import { toWellFormedJson } from "../json.ts";
 import { EpisodeTable } from "./episode_table.ts";
 import { EXIT } from "./exit_code.ts";
 import { GRADERS } from "../rewards/registry.ts";

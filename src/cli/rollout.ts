@@ -1,6 +1,6 @@
 import { Command, Option } from "commander";
 import { collect } from "./collect.ts";
-import { CALL_STYLES } from "../tools/call_styles.ts";
+import { CALL_STYLES } from "../tools/parsers/call_styles.ts";
 import { REWARD_AT } from "../transforms/mlgym/mlgym_reward_assignment.ts";
 import { anyNumber } from "./any_number.ts";
 import { ENVS } from "./envs.ts";

@@ -1,9 +1,9 @@
 import type { Tokenizer } from "../chat/tokenizer.ts";
-import { findDatasetFiles } from "../datasets/dataset_files.ts";
+import { findDatasetFiles } from "../datasets/files.ts";
 import type { InteractionResult } from "../rollout/interaction_result.ts";
 import type { TokenMode, TokenOptions } from "../rollout/tokens/episode_writer.ts";
 import { TokenFormat } from "../rollout/tokens/token_format.ts";
-import { CALL_STYLES } from "../tools/call_styles.ts";
+import { CALL_STYLES } from "../tools/parsers/call_styles.ts";
 import { chosenTokenizer } from "./chosen_tokenizer.ts";
 import { ENVS, MAX_TURNS } from "./envs.ts";
 import { openTools, type ToolFlags } from "./episode_tools.ts";

@@ -1,6 +1,6 @@
 import type { InteractionResult } from "../rollout/interaction_result.ts";
 import type { Task } from "../task.ts";
-import { toWellFormedJson } from "../well_formed_json.ts";
+import { toWellFormedJson } from "../json.ts";
 import { episodeKey, resultKey } from "./episode_key.ts";
 import { type EpisodeKind, prepareResume } from "./resume.ts";
 import { UsageError } from "./usage_error.ts";

@@ -1,4 +1,4 @@
-import type { EpisodeFailure } from "../episode_failure.ts";
+import type { EpisodeFailure } from "../errors.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
 import { GroupScores } from "./group_scores.ts";
 import { printable } from "./printable.ts";

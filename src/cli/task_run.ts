@@ -6,7 +6,7 @@ import { rolloutAll } from "../rollout/rollout_all.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
 import { readTasks } from "../datasets/read_tasks.ts";
 import type { Task } from "../task.ts";
-import { toWellFormedJson } from "../well_formed_json.ts";
+import { toWellFormedJson } from "../json.ts";
 import { countLines } from "./count_lines.ts";
 import type { MakeEnv } from "./envs.ts";
 import { EarlyFailures } from "./early_failures.ts";

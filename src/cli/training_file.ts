@@ -1,5 +1,8 @@
-import { type InteractionResult, toInteractionResult } from "../rollout/interaction_result.ts";
-import { parseInteraction } from "../rollout/parse_interaction.ts";
+import {
+  type InteractionResult,
+  parseInteraction,
+  toInteractionResult,
+} from "../rollout/interaction_result.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
 import type { Task } from "../task.ts";
 import { episodeKey, resultKey } from "./episode_key.ts";

@@ -1,11 +1,10 @@
 import { errorMessage } from "../errors.ts";
 import { messageText } from "../message.ts";
-import { ScriptFile } from "../policy/script_file.ts";
+import { ScriptFile } from "../policy/scripted.ts";
 import { humanUser } from "../users/human_user.ts";
-import { llmUser } from "../users/llm_user.ts";
+import { llmUser, type UserStrategyName } from "../users/llm_user.ts";
 import { scriptedUser } from "../users/scripted_user.ts";
 import type { UserFactory } from "../users/user_simulator.ts";
-import type { UserStrategyName } from "../users/user_strategy.ts";
 import { named } from "./named.ts";
 import { chosenPolicy } from "./policies.ts";
 import { UsageError } from "./usage_error.ts";

@@ -1,7 +1,6 @@
-import type { Env } from "../envs/env.ts";
-import { OwningEnv } from "../envs/owning_env.ts";
-import { loadAgentConfig } from "../envs/workspace/config/load_agent_config.ts";
-import { loadWorkspaceTask } from "../envs/workspace/config/load_workspace_task.ts";
+import { type Env, OwningEnv } from "../envs/env.ts";
+import { loadAgentConfig } from "../envs/workspace/config/load_agent.ts";
+import { loadWorkspaceTask } from "../envs/workspace/config/load_task.ts";
 import { workspaceEnvTask } from "../envs/workspace/workspace_env.ts";
 import { Workspaces } from "../envs/workspace/workspaces.ts";
 import { mlgymEnv } from "../rollout/make_mlgym.ts";

@@ -1,10 +1,8 @@
-import { readCsv } from "./csv_rows.ts";
-import { type DatasetFilesOptions, findDatasetFiles } from "./dataset_files.ts";
-import { readJsonFile } from "./json_file.ts";
-import { readJsonLines } from "./json_lines.ts";
-import { readParquet } from "./parquet_rows.ts";
-import type { RawRow } from "./raw_row.ts";
-import { type Rows, splitBatches } from "./unbound_rows.ts";
+import { readCsv } from "./csv.ts";
+import { type DatasetFilesOptions, findDatasetFiles } from "./files.ts";
+import { readJsonFile, readJsonLines } from "./json.ts";
+import { readParquet } from "./parquet.ts";
+import { RawRow } from "./row.ts";
 
 /**
  * A source of rows: the path of a file or folder, the rows themselves, or a function that returns those of a
@@ -48,4 +46,65 @@ function readFile(path: string): AsyncGenerator<RawRow> {
 function filePath({ protocol, pathname, href }: URL): string {
   if (protocol === "file:") return decodeURIComponent(pathname);
   throw new TypeError(`Cannot open dataset as its URL must be a file URL: current value is '${href}'`);
+}
+
+/** Rows, or batches of rows. A batch is a list of rows, or an object whose fields are columns. */
+export type Rows = Iterable<unknown> | AsyncIterable<unknown>;
+
+/** Yields the rows of a data loader and splits its batches. An invalid row throws when its value is read. */
+export async function* splitBatches(items: Rows): AsyncGenerator<RawRow> {
+  let number = 0;
+  for await (const item of items) {
+    if (item instanceof RawRow) yield item;
+    else for (const row of unbatch(item)) yield loadedRow(row, ++number);
+  }
+}
+
+function loadedRow(row: unknown, number: number): RawRow {
+  const value = () => {
+    if (isMapping(row)) return row;
+    throw new TypeError(
+      `Data loader must return a mapping, a list of mappings or a mapping of columns: item ${number} is ${
+        describe(row)
+      }`,
+    );
+  };
+  return new RawRow({ location: `item ${number} of the data loader`, id: `item:${number}`, value });
+}
+
+function unbatch(item: unknown): readonly unknown[] {
+  if (Array.isArray(item)) return item;
+  return isMapping(item) && isBatch(item) ? rowsOf(item) : [item];
+}
+
+/** True if each field is a column: lists of equal length, at least one of texts and none of messages. */
+function isBatch(item: Mapping): item is Readonly<Record<string, readonly unknown[]>> {
+  const columns = Object.values(item);
+  const [first] = columns;
+  return Array.isArray(first) && first.length > 0 &&
+    columns.every((column) => Array.isArray(column) && column.length === first.length) &&
+    columns.some((column) => Array.isArray(column) && column.every((cell) => typeof cell === "string")) &&
+    !columns.some((column) =>
+      Array.isArray(column) && column.some((cell) => isMapping(cell) && "role" in cell)
+    );
+}
+
+function rowsOf(batch: Readonly<Record<string, readonly unknown[]>>): unknown[] {
+  const columns = Object.entries(batch);
+  const length = columns[0]?.[1].length ?? 0;
+  return Array.from(
+    { length },
+    (_, index) => Object.fromEntries(columns.map(([key, cells]) => [key, cells[index]])),
+  );
+}
+
+type Mapping = Readonly<Record<string, unknown>>;
+
+function isMapping(value: unknown): value is Mapping {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function describe(value: unknown): string {
+  if (value === null || Array.isArray(value)) return value === null ? "null" : "a list";
+  return `${typeof value} ${String(value)}`.slice(0, 80);
 }

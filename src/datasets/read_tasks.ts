@@ -1,11 +1,8 @@
 import { DatasetError } from "../errors.ts";
 import type { Task } from "../task.ts";
-import { gsm8kShape } from "./gsm8k_shape.ts";
-import { nativeTask } from "./own_row.ts";
-import type { RawRow } from "./raw_row.ts";
+import { findRowShape, gsm8kShape, nativeTask } from "./row_shapes.ts";
+import { type RawRow, requireRow } from "./row.ts";
 import { readRows } from "./read_rows.ts";
-import { requireRow } from "./row_shape.ts";
-import { findRowShape } from "./row_task.ts";
 
 /** Options of {@linkcode readTasks}. */
 export interface ReadTasksOptions {

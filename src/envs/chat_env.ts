@@ -1,11 +1,10 @@
 import { ChatFormat, type ChatFormatOptions } from "../chat/chat_format.ts";
-import type { History } from "../history.ts";
-import type { Message } from "../message.ts";
+import { requireTokenIds, type Tokenizer } from "../chat/tokenizer.ts";
+import { ArgumentTypeError } from "../errors.ts";
+import { History } from "../history.ts";
+import { type Message, messageText } from "../message.ts";
 import type { Task } from "../task.ts";
-import { type ChatMode, historyMode, textMode, tokensMode } from "./chat_modes.ts";
-import type { Action, Env, Observation, Step } from "./env.ts";
-import { historyAfter } from "./full_history.ts";
-import { messagesOfQuery } from "./query_messages.ts";
+import { type Action, type Env, historyAfter, type Observation, type Step } from "./env.ts";
 
 /** Options of {@linkcode ChatEnv}. */
 export interface ChatEnvOptions extends ChatFormatOptions {
@@ -126,4 +125,128 @@ function chatMode(inputMode: string, format: ChatFormat | undefined): ChatMode {
 
 function prependMessage(query: History, role: string, content: string): History {
   return query.slice(0, 0).append({ role, content }).extend(query);
+}
+
+/** Prompt of an observation in addition to the history: none, as text, or as tokens. */
+export type ChatView = Pick<Observation, "text" | "tokens">;
+
+/** Result of {@linkcode ChatMode.next}. */
+export interface ModeStep {
+  readonly view: ChatView;
+  /** Response as text, with the token that ends its turn. Left out in history mode. */
+  readonly response?: string;
+}
+
+/** Form in which an env shows its conversation and takes responses. */
+export interface ChatMode {
+  start(prompt: History): ChatView;
+  /** @throws {TypeError} if the action has no response, or changes the prompt. */
+  next(before: Observation, action: Action): ModeStep;
+}
+
+/** Messages only. */
+export const historyMode: ChatMode = { start: () => ({}), next: () => ({ view: {} }) };
+
+/** Returns the text mode: the response is appended to the prompt, without the header of the next turn. */
+export function textMode(format: ChatFormat): ChatMode {
+  return {
+    start: (prompt) => ({ text: { prompt: format.render(prompt, { addGenerationPrompt: true }) } }),
+    next: (before, action) => {
+      const prompt = before.text?.prompt ?? "";
+      const { full, response } = action.text ?? {};
+      if (full === undefined) {
+        const text = response ?? responseInHistory("text", before, action);
+        return { view: { text: { prompt: prompt + text } }, response: text };
+      }
+      if (!full.startsWith(prompt)) throw changedPrompt("text.full");
+      return { view: { text: { prompt: full } }, response: full.slice(prompt.length) };
+    },
+  };
+}
+
+/** Returns the tokens mode: sampled ids are appended to the prompt and never tokenised again. */
+export function tokensMode(format: ChatFormat, tokenizer: Tokenizer): ChatMode {
+  return {
+    start: (prompt) => {
+      const text = format.render(prompt, { addGenerationPrompt: true });
+      return { tokens: { prompt: tokenizer.encode(text) } };
+    },
+    next: (before, action) => {
+      const prompt = before.tokens?.prompt ?? [];
+      const { full, response } = action.tokens ?? {};
+      if (full === undefined) {
+        const ids = response ?? tokenizer.encode(responseInHistory("tokens", before, action));
+        requireTokenIds(ids, tokenizer, "tokens.response");
+        return { view: { tokens: { prompt: prompt.concat(ids) } }, response: tokenizer.decode(ids) };
+      }
+      if (prompt.some((id, at) => id !== full[at])) throw changedPrompt("tokens.full");
+      requireTokenIds(full, tokenizer, "tokens.full");
+      return { view: { tokens: { prompt: full } }, response: tokenizer.decode(full.slice(prompt.length)) };
+    },
+  };
+}
+
+/** Returns the response of a policy that gives messages only, which works in every mode. */
+function responseInHistory(mode: "text" | "tokens", before: Observation, action: Action): string {
+  const { full, response } = action.history ?? {};
+  if (full === undefined && response === undefined) {
+    throw new ArgumentTypeError(
+      `Cannot step as the action must have '${mode}.full' or '${mode}.response': it has neither`,
+    );
+  }
+  const { prompt } = before.history;
+  return [...historyAfter(prompt, action).slice(prompt.length)].map(messageText).join("");
+}
+
+function changedPrompt(key: string): TypeError {
+  return new ArgumentTypeError(
+    `Cannot step as '${key}' must start with the prompt: found a different beginning`,
+  );
+}
+
+/** Options of {@linkcode messagesOfQuery}. */
+export interface QueryMessagesOptions {
+  /** Key of the query: `query`, or a key of the task's `fields`. */
+  dataKey: string;
+  /** Role of a query that is text. */
+  userRole: string;
+}
+
+/**
+ * Returns the first messages of an episode: a text query becomes one message, a conversation is used as it is.
+ *
+ * @throws {TypeError} if the query is missing, empty, or neither text nor messages.
+ */
+export function messagesOfQuery(task: Task, options: QueryMessagesOptions): History {
+  const { dataKey, userRole } = options;
+  const query = queryOf(task, dataKey);
+  const prefix = `Cannot reset env as '${dataKey}' of task '${task.id}'`;
+  if (query === null || query === undefined) {
+    throw new ArgumentTypeError(
+      `${prefix} must be text or messages: it is ${query === null ? "null" : "missing"}`,
+    );
+  }
+  if (typeof query === "string") {
+    if (query === "") throw new ArgumentTypeError(`${prefix} is empty`);
+    return History.fromChats([{ role: userRole, content: query }]);
+  }
+  if (typeof query !== "object" || !(Symbol.iterator in query)) {
+    throw new ArgumentTypeError(`${prefix} must be text or messages: it is ${typeof query}`);
+  }
+  const messages = History.fromChats(query as Iterable<Message>);
+  if (messages.length === 0) throw new ArgumentTypeError(`${prefix} is empty`);
+  return messages;
+}
+
+function queryOf(task: Task, dataKey: string): unknown {
+  if (task === null || typeof task !== "object") {
+    throw new ArgumentTypeError(`Cannot reset env as it must be given a task: it is given ${task}`);
+  }
+  if (dataKey === "query" && task.query !== undefined) return task.query;
+  const { fields = {} } = task;
+  if (Object.hasOwn(fields, dataKey)) return fields[dataKey];
+  const keys = [...Object.keys(task), ...Object.keys(fields)];
+  throw new ArgumentTypeError(
+    `Cannot reset env as the task must have a '${dataKey}' key: it has ${keys.join(", ")}`,
+  );
 }

@@ -1,20 +1,20 @@
-import type { CollateOptions } from "../datasets/collated.ts";
+import type { CollateOptions } from "../datasets/collate.ts";
 import { DataLoadingPrimer } from "../datasets/data_loading_primer.ts";
-import type { DatasetFilesOptions } from "../datasets/dataset_files.ts";
-import { readRows, type RowSource } from "../datasets/read_rows.ts";
-import { shuffleRows } from "../datasets/shuffled.ts";
-import type { Rows } from "../datasets/unbound_rows.ts";
+import type { DatasetFilesOptions } from "../datasets/files.ts";
+import { readRows, type Rows, type RowSource } from "../datasets/read_rows.ts";
+import { shuffleRows } from "../datasets/read_dataset.ts";
 import { deriveSeed, randomSeed } from "../seeded_random.ts";
-import { type BatchShape, toBatchShape } from "./batch_shape.ts";
+import { type BatchShape, toBatchShape } from "./batch.ts";
 import { ChatEnv, type ChatEnvOptions } from "./chat_env.ts";
 import type { Action, Env, Observation } from "./env.ts";
 import {
+  type ResetOutcome,
   type StepAndMaybeResetResult,
+  type StepOutcome,
   VectorEnv,
   type VectorResetOptions,
   type VectorStepOptions,
 } from "./vector_env.ts";
-import type { ResetOutcome, StepOutcome } from "./vector_outcome.ts";
 
 /** Options of {@linkcode DatasetChatEnv} that do not concern the dataset. */
 export interface DatasetBatchOptions extends ChatEnvOptions, CollateOptions {

@@ -1,7 +1,8 @@
+import { ArgumentTypeError } from "../errors.ts";
 import { History } from "../history.ts";
+import type { ToolSpec } from "../message.ts";
 import type { Task } from "../task.ts";
 import type { ToolResult } from "../tools/tool_result.ts";
-import type { ToolSpec } from "../tool_spec.ts";
 
 /** State that the policy responds to. */
 export interface Observation {
@@ -88,4 +89,46 @@ export interface Env extends AsyncDisposable {
 /** Returns the action that adds one assistant message. */
 export function replyAction(content: string): Action {
   return { history: { response: History.fromChats([{ role: "assistant", content }]) } };
+}
+
+/**
+ * Returns the conversation after an action: its `full`, or else the prompt followed by its `response`.
+ *
+ * @throws {TypeError} if the action has neither.
+ */
+export function historyAfter(prompt: History, action: Action): History {
+  const { full, response } = action.history ?? {};
+  if (full !== undefined) return full;
+  if (response !== undefined && response.length > 0) return prompt.extend(response);
+  throw new ArgumentTypeError(
+    "Cannot step as the action must have 'history.full' or 'history.response': it has neither",
+  );
+}
+
+/** Env that also disposes a resource that was opened for it, after the env itself. */
+export class OwningEnv implements Env {
+  readonly #env: Env;
+  readonly #owned: AsyncDisposable;
+
+  constructor(env: Env, owned: AsyncDisposable) {
+    this.#env = env;
+    this.#owned = owned;
+  }
+
+  /** {@inheritDoc Env.reset} */
+  reset(task: Task, options?: ResetOptions): Promise<Observation> {
+    return this.#env.reset(task, options);
+  }
+
+  /** {@inheritDoc Env.step} */
+  step(action: Action, options?: StepOptions): Promise<Step> {
+    return this.#env.step(action, options);
+  }
+
+  /** Disposes the env, then the resource. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await using stack = new AsyncDisposableStack();
+    stack.use(this.#owned);
+    stack.use(this.#env);
+  }
 }

@@ -1,6 +1,5 @@
-import type { Message } from "../message.ts";
-import type { ToolSpec } from "../tool_spec.ts";
-import { latestReply } from "../tools/new_reply.ts";
+import type { Message, ToolSpec } from "../message.ts";
+import { latestReply } from "../tools/latest_reply.ts";
 import type { CallResponses } from "../tools/tool_caller.ts";
 import type { Action, Observation, Step } from "./env.ts";
 

@@ -1,15 +1,25 @@
-import { attributeErrors } from "../boundary.ts";
-import { ArgumentRangeError, ArgumentTypeError, ParserError } from "../errors.ts";
+import { ArgumentRangeError, ArgumentTypeError, attributeErrors, ParserError } from "../errors.ts";
 import { History } from "../history.ts";
-import type { Message } from "../message.ts";
+import { type Message, messageText, type ToolSpec } from "../message.ts";
 import type { Task } from "../task.ts";
-import type { ToolSpec } from "../tool_spec.ts";
-import type { ParsedMessage, ToolCallParser } from "../tools/tool_call_parser.ts";
+import type { ParsedMessage, ToolCallParser } from "../tools/parsers/tool_call_parser.ts";
 import type { ToolResult } from "../tools/tool_result.ts";
-import type { Action, Env, Observation, ResetOptions, Step, StepOptions } from "./env.ts";
-import { historyAfter } from "./full_history.ts";
-import { chooseAction, recordOtherCalls } from "./tool_user_action.ts";
-import { RESPOND, type ToolUserAction, type ToolUserEnv, type ToolUserStep } from "./tool_user_env.ts";
+import {
+  type Action,
+  type Env,
+  historyAfter,
+  type Observation,
+  type ResetOptions,
+  type Step,
+  type StepOptions,
+} from "./env.ts";
+import {
+  RESPOND,
+  respondAction,
+  type ToolUserAction,
+  type ToolUserEnv,
+  type ToolUserStep,
+} from "./tool_user_env.ts";
 
 /** Options of {@linkcode ToolUserChat}. */
 export interface ToolUserChatOptions {
@@ -122,4 +132,47 @@ function toolResultOf(
   const status = text.startsWith("Error: ") ? "error" : "ok";
   const callId = `call_${call}`;
   return { tool: name, call, callId, status, text, durationMs, truncated: false, arguments: kwargs };
+}
+
+/** Action that a reply stands for. */
+export interface ChosenAction {
+  readonly action: ToolUserAction;
+  /** Number of the call in the reply, from 1; left out if the reply goes to the user. */
+  readonly call?: number;
+}
+
+/**
+ * Chooses the action of a reply, as slime's `call_to_action_sglang` does.
+ *
+ * The action is the first call of a known tool. Without such a call, the whole reply goes to the user. If the
+ * arguments of that call are not an object, the text beside the calls goes to the user.
+ */
+export function chooseAction(
+  { text, calls }: ParsedMessage,
+  reply: Message,
+  names: ReadonlySet<string>,
+): ChosenAction {
+  const at = calls.findIndex(({ name }) => names.has(name));
+  const call = calls[at];
+  if (call === undefined) return { action: respondAction(messageText(reply)) };
+  if (call.fault !== undefined) return { action: respondAction(text) };
+  const { name, arguments: kwargs, argumentsText: kwargsText } = call;
+  return { action: { name, kwargs, ...(kwargsText !== undefined && { kwargsText }) }, call: at + 1 };
+}
+
+/** Returns the records of the calls that were not run. */
+export function recordOtherCalls(
+  { calls }: ParsedMessage,
+  executed: number | undefined,
+  names: ReadonlySet<string>,
+): ToolResult[] {
+  return calls.flatMap(({ name, arguments: args, fault, callId }, at) => {
+    const call = at + 1;
+    if (call === executed) return [];
+    const text = fault ??
+      (names.has(name) ? "one call of a reply is run: the first" : "there is no such tool");
+    const status = fault !== undefined ? "bad_arguments" : names.has(name) ? "refused" : "unknown_tool";
+    const id = callId ?? `call_${call}`;
+    return [{ tool: name, call, callId: id, status, text, durationMs: 0, truncated: false, arguments: args }];
+  });
 }

@@ -1,8 +1,7 @@
 import type { History } from "../history.ts";
 import { messageText } from "../message.ts";
-import { calculationOf } from "./calculation.ts";
-import type { Policy } from "./policy.ts";
-import { countAssistantTurns } from "./turns.ts";
+import { type Arithmetic, parseArithmetic } from "./arithmetic.ts";
+import { countAssistantTurns, type Policy } from "./policy.ts";
 
 /**
  * Creates a policy that computes a task's `reference` solution in Python over two turns and answers with the
@@ -27,4 +26,71 @@ function answerOf(history: History): string {
     history.last === undefined ? "" : messageText(history.last),
   )?.[1];
   return printed === undefined ? "I could not work it out." : `The answer is <answer>${printed}</answer>`;
+}
+
+/** A worked solution as two Python programs. The second one uses variables of the first. */
+export interface Calculation {
+  readonly programs: readonly [first: string, second: string];
+  /** The number in the last line of the second program's output, up to floating-point error. */
+  readonly value: number;
+}
+
+interface Assignment {
+  readonly name: string;
+  readonly formula: Arithmetic;
+}
+
+const ANNOTATION = /<<([^<>]*)>>/g;
+
+/**
+ * Converts the calculator annotations `<<48/2=24>>` of a solution to Python. Each becomes one variable, which
+ * is used for later operands of the same value. Invalid annotations are skipped; returns `null` if none is
+ * valid.
+ */
+export function calculationOf(solution: string): Calculation | null {
+  const formulas = Array.from(solution.matchAll(ANNOTATION), ([, text = ""]) => text.split("=")[0] ?? "")
+    .map(parseArithmetic).filter((formula) => formula !== null);
+  const assignments = formulas.map((formula, index) => ({ name: `v${index + 1}`, formula }));
+  const middle = Math.ceil(assignments.length / 2);
+  const [first, second] = [assignments.slice(0, middle), assignments.slice(middle)];
+  const carried = first.at(-1);
+  const result = assignments.at(-1);
+  if (carried === undefined || result === undefined) return null;
+  const carriedLines = carried === result ? [] : [printLine(carried.name)];
+  return {
+    programs: [
+      [...statements(first, []), ...first.map(({ name }) => printLine(name))].join("\n"),
+      [...statements(second, first), ...carriedLines, printLine(result.name)].join("\n"),
+    ],
+    value: result.formula.value,
+  };
+}
+
+function statements(assignments: readonly Assignment[], earlier: readonly Assignment[]): string[] {
+  const known = [...earlier];
+  return assignments.map((assignment) => {
+    const statement = `${assignment.name} = ${toPython(assignment.formula, known)}`;
+    known.push(assignment);
+    return statement;
+  });
+}
+
+function printLine(name: string): string {
+  return `print("${name} =", ${name})`;
+}
+
+function toPython(formula: Arithmetic, known: readonly Assignment[]): string {
+  switch (formula.kind) {
+    case "number":
+      return known.findLast(({ formula: { value } }) => value === formula.value)?.name ?? formula.text;
+    case "negative":
+      return `-${nested(formula.operand, known)}`;
+    case "binary":
+      return `${nested(formula.left, known)} ${formula.operator} ${nested(formula.right, known)}`;
+  }
+}
+
+function nested(formula: Arithmetic, known: readonly Assignment[]): string {
+  const text = toPython(formula, known);
+  return formula.kind === "number" ? text : `(${text})`;
 }

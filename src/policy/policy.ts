@@ -1,7 +1,6 @@
 import type { History } from "../history.ts";
-import type { Message } from "../message.ts";
+import type { Message, ToolSpec } from "../message.ts";
 import type { PublicTask } from "../task.ts";
-import type { ToolSpec } from "../tool_spec.ts";
 
 /** The context of a reply: what a policy gets besides the conversation. */
 export interface ReplyContext {
@@ -55,4 +54,9 @@ export interface Policy {
 /** Converts a reply to the object form. */
 export function toReply(reply: Reply | string): Reply {
   return typeof reply === "string" ? { message: { role: "assistant", content: reply } } : reply;
+}
+
+/** Returns the number of assistant messages. */
+export function countAssistantTurns(history: History): number {
+  return [...history].filter(({ role }) => role === "assistant").length;
 }

@@ -1,8 +1,9 @@
-import { PolicyError } from "../errors.ts";
+import { z } from "zod";
+import { errorMessage, PolicyError } from "../errors.ts";
 import type { History } from "../history.ts";
-import type { Message } from "../message.ts";
-import type { Policy, Reply, ReplyContext } from "./policy.ts";
-import { countAssistantTurns } from "./turns.ts";
+import { type Message, parseMessage } from "../message.ts";
+import { readLines } from "../read_lines.ts";
+import { countAssistantTurns, type Policy, type Reply, type ReplyContext } from "./policy.ts";
 
 /** A fixed reply: a text, or a message with tool calls. */
 export type ScriptedReply = string | Message;
@@ -58,4 +59,85 @@ function turnByTurn(find: RepliesOfTask): ScriptFunction {
     }
     return typeof reply === "string" ? reply : { message: reply };
   };
+}
+
+const MAX_LINE_BYTES = 16 * 1024 * 1024;
+
+const replySchema = z.union([
+  z.string(),
+  z.looseObject({ role: z.literal("assistant").default("assistant"), content: z.unknown().optional() })
+    .transform((message, context): Message => {
+      try {
+        return parseMessage({ content: null, ...message }, 0);
+      } catch (error) {
+        context.addIssue({ code: "custom", message: errorMessage(error) });
+        return z.NEVER;
+      }
+    }),
+]);
+
+const rowSchema = z.union([
+  z.array(replySchema).transform((replies) => ({ id: undefined, replies })),
+  z.strictObject({ id: z.union([z.string(), z.number()]).transform(String), replies: z.array(replySchema) }),
+], { error: "it must be a list of replies, or { id, replies }" });
+
+/** The replies of a script file. */
+export class ScriptFile {
+  readonly #named = new Map<string, readonly ScriptedReply[]>();
+  readonly #unnamed: (readonly ScriptedReply[])[] = [];
+
+  /**
+   * Reads a script file of JSON lines. A line is `{ id, replies }` with the id of a task, or a list of
+   * replies; such lists are used in the order of the tasks. A reply is a text, or a message with
+   * `tool_calls`.
+   *
+   * @throws {Error} if the file cannot be opened.
+   * @throws {SyntaxError} if a line has neither form; the message has the file and the line number.
+   */
+  static async read(path: string): Promise<ScriptFile> {
+    const file = new ScriptFile();
+    using source = await Deno.open(path).catch((cause) => {
+      const reason = cause instanceof Deno.errors.NotFound ? "there is no such file" : cause.message;
+      throw new Error(`Cannot read '${path}': ${reason}`, { cause });
+    });
+    let number = 0;
+    for await (const line of readLines(source.readable, { maxBytes: MAX_LINE_BYTES })) {
+      const location = `${path}:${++number}`;
+      if ("fault" in line) throw new SyntaxError(`Cannot read replies at ${location}: ${line.fault}`);
+      if (line.text.trim() !== "") file.#add(parseRow(line.text, location));
+    }
+    return file;
+  }
+
+  /** Assigns the next list without id to a task. Call it for the tasks in the order of their file. */
+  assign(id: string): void {
+    const replies = this.#unnamed.shift();
+    if (replies !== undefined) this.#named.set(id, replies);
+  }
+
+  /** Returns the replies of a task; `undefined` if the file has none. */
+  repliesOf(id: string): readonly ScriptedReply[] | undefined {
+    return this.#named.get(id);
+  }
+
+  #add({ id, replies }: z.output<typeof rowSchema>): void {
+    if (id === undefined) this.#unnamed.push(replies);
+    else this.#named.set(id, replies);
+  }
+}
+
+function parseRow(text: string, location: string): z.output<typeof rowSchema> {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (cause) {
+    throw new SyntaxError(`Cannot read replies at ${location} as it must be JSON: ${String(cause)}`, {
+      cause,
+    });
+  }
+  const parsed = rowSchema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  throw new SyntaxError(
+    `Cannot read replies at ${location}: ${parsed.error.issues[0]?.message ?? "invalid line"}`,
+  );
 }

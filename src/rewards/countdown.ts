@@ -1,8 +1,7 @@
 import { type Arithmetic, parseArithmetic } from "../policy/arithmetic.ts";
-import { finalReplyOf } from "./final_reply.ts";
+import { finalReplyOf, parseTaggedReply } from "./final_reply.ts";
 import type { Grader } from "./grader.ts";
-import { tieredScore, type TieredScoreOptions } from "./ladder.ts";
-import { parseTaggedReply } from "./tagged_reply.ts";
+import { tieredScore, type TieredScoreOptions } from "./tiered_score.ts";
 
 /** A puzzle: the numbers to use and the target to reach. */
 interface Puzzle {

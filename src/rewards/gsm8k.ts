@@ -1,8 +1,7 @@
-import { finalReplyOf } from "./final_reply.ts";
+import { finalReplyOf, parseTaggedReply } from "./final_reply.ts";
 import type { Grader } from "./grader.ts";
-import { tieredScore, type TieredScoreOptions } from "./ladder.ts";
+import { tieredScore, type TieredScoreOptions } from "./tiered_score.ts";
 import { findNumbers, findStatedNumber, isEqualNumber } from "./plain_number.ts";
-import { parseTaggedReply } from "./tagged_reply.ts";
 
 /** Options of {@linkcode gsm8k}. */
 export interface Gsm8kOptions extends TieredScoreOptions {

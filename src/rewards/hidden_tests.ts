@@ -1,11 +1,9 @@
 import { SessionPair } from "../sandbox/isolated/session_pair.ts";
 import type { SessionPool } from "../sandbox/exec.ts";
 import { type GradeContext, type Grader, type Score, unscored } from "./grader.ts";
-import { Candidate } from "./hidden_tests/candidate.ts";
-import { extractProgram } from "./hidden_tests/candidate_program.ts";
-import { findProgramReply } from "./hidden_tests/program_reply.ts";
+import { Candidate, TestRun } from "./hidden_tests/test_run.ts";
+import { extractProgram, findProgramReply } from "./hidden_tests/candidate_program.ts";
 import { readTestProblem, type TestProblem } from "./hidden_tests/test_problem.ts";
-import { TestRun } from "./hidden_tests/test_run.ts";
 
 /** Options of {@linkcode hiddenTests}. */
 export interface HiddenTestsOptions {

@@ -1,8 +1,6 @@
-import { finalReplyOf } from "./final_reply.ts";
+import { finalReplyOf, parseTaggedReply, type TaggedReply } from "./final_reply.ts";
 import { type Grader, type Score, unscored } from "./grader.ts";
 import { makeInstructionChecks } from "./ifeval/instructions.ts";
-import { looseVariantsOf } from "./ifeval/variants.ts";
-import { parseTaggedReply, type TaggedReply } from "./tagged_reply.ts";
 
 /** Weights of the parts of an IFEval score. */
 export interface IfevalOptions {
@@ -135,4 +133,20 @@ function score(
 
 function share(followed: readonly boolean[]): number {
   return followed.filter(Boolean).length / followed.length;
+}
+
+/**
+ * Returns the variants of a response for the loose check: all of it, or without its first line, its last
+ * line, or both, each also without asterisks. A loose check thus ignores an introduction or a closing
+ * remark.
+ */
+export function looseVariantsOf(response: string): string[] {
+  const lines = response.split("\n");
+  const cuts = [
+    response,
+    lines.slice(1).join("\n").trim(),
+    lines.slice(0, -1).join("\n").trim(),
+    lines.slice(1, -1).join("\n").trim(),
+  ];
+  return [...cuts, ...cuts.map((cut) => cut.replaceAll("*", ""))];
 }

@@ -3,9 +3,8 @@ import { History } from "../history.ts";
 import { type Message, messageText } from "../message.ts";
 import { type Policy, toReply } from "../policy/policy.ts";
 import type { Task } from "../task.ts";
-import { finalReplyOf } from "./final_reply.ts";
+import { finalReplyOf, parseTaggedReply } from "./final_reply.ts";
 import { type GradeContext, type Grader, type Score, unscored } from "./grader.ts";
-import { parseTaggedReply } from "./tagged_reply.ts";
 
 /** Options of {@linkcode judge}. */
 export interface JudgeOptions {

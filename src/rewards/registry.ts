@@ -2,13 +2,12 @@ import type { Policy } from "../policy/policy.ts";
 import type { SessionPool } from "../sandbox/exec.ts";
 import type { Profile } from "../sandbox/profile/profile.ts";
 import { countdown } from "./countdown.ts";
-import { exactMatch } from "./exact_match.ts";
+import { exactMatch, numberMatch } from "./text_match.ts";
 import type { Grader } from "./grader.ts";
 import { gsm8k } from "./gsm8k.ts";
 import { ifeval } from "./ifeval.ts";
 import { judge } from "./judge.ts";
 import { math } from "./math.ts";
-import { numberMatch } from "./number_match.ts";
 
 /** Resources that graders of the registry use. A function opens its pool at the first call. */
 export interface GraderResources {

@@ -1,14 +1,18 @@
-import { attributeErrors } from "../boundary.ts";
+import { attributeErrors, ParserError, PolicyError } from "../errors.ts";
 import type { Action, Env, Observation, Step } from "../envs/env.ts";
-import { ParserError, PolicyError } from "../errors.ts";
 import { History } from "../history.ts";
 import { parseMessage } from "../message.ts";
 import { type Policy, type Reply, toReply } from "../policy/policy.ts";
 import { type PublicTask, type Task, withoutAnswer } from "../task.ts";
-import { tokensOfEpisode } from "./episode_tokens.ts";
+import {
+  emptyTrajectory,
+  tokensOfEpisode,
+  toToolRecord,
+  toTurnRecord,
+  type Trajectory,
+  type TurnRecord,
+} from "./trajectory.ts";
 import type { EpisodeWriter } from "./tokens/episode_writer.ts";
-import { emptyTrajectory, toToolRecord, type Trajectory } from "./trajectory.ts";
-import { toTurnRecord, type TurnRecord } from "./turn_record.ts";
 
 /** Options of {@linkcode EpisodeRun}. */
 export interface EpisodeSetup {

@@ -1,5 +1,4 @@
-import { attributeErrors } from "../boundary.ts";
-import { GraderError } from "../errors.ts";
+import { attributeErrors, GraderError } from "../errors.ts";
 import { History } from "../history.ts";
 import { type Grader, toScore } from "../rewards/grader.ts";
 import { type Trajectory, withFailure } from "./trajectory.ts";

@@ -3,7 +3,7 @@ import { ChatEnv } from "../envs/chat_env.ts";
 import type { Env } from "../envs/env.ts";
 import type { Grader } from "../rewards/grader.ts";
 import type { SessionPool } from "../sandbox/exec.ts";
-import { EndOnFinalReply } from "../transforms/end_on_final_reply.ts";
+import { EndOnFinalReply } from "../transforms/end_episode.ts";
 import { GradeEpisode } from "../transforms/grade_episode.ts";
 import { IncrementalTokenizer } from "../transforms/incremental_tokenizer.ts";
 import { PythonInterpreter } from "../transforms/python_interpreter.ts";

@@ -1,14 +1,23 @@
 import { loadTokenizer } from "../chat/load_tokenizer.ts";
 import type { Tokenizer } from "../chat/tokenizer.ts";
-import { OwningEnv } from "../envs/owning_env.ts";
+import { OwningEnv } from "../envs/env.ts";
 import type { AgentConfig } from "../envs/workspace/agent_config.ts";
-import { loadAgentConfig } from "../envs/workspace/config/load_agent_config.ts";
-import { loadWorkspaceTask } from "../envs/workspace/config/load_workspace_task.ts";
+import { loadAgentConfig } from "../envs/workspace/config/load_agent.ts";
+import { loadWorkspaceTask } from "../envs/workspace/config/load_task.ts";
+import type { WorkspaceTask } from "../envs/workspace/task.ts";
 import { WorkspaceEnv, type WorkspaceEnvOptions } from "../envs/workspace/workspace_env.ts";
-import type { WorkspaceTask } from "../envs/workspace/workspace_task.ts";
 import { Workspaces, type WorkspacesOptions } from "../envs/workspace/workspaces.ts";
+import { ConditionalSkip } from "../transforms/conditional_skip.ts";
+import { IsolateCodeBlock } from "../transforms/mlgym/isolate_code_block.ts";
+import { MessageToHistory } from "../transforms/mlgym/message_to_history.ts";
+import { mlgymRecordOf } from "../transforms/mlgym/mlgym_record.ts";
+import { MLGymRewardAssignment, type RewardAt } from "../transforms/mlgym/mlgym_reward_assignment.ts";
+import { ResetModule } from "../transforms/mlgym/reset_module.ts";
+import { ReadState, StateToMessage } from "../transforms/mlgym/state_to_message.ts";
+import { TaskSampler } from "../transforms/mlgym/task_sampler.ts";
+import { TemplateTransform } from "../transforms/mlgym/template_transform.ts";
+import type { Transform } from "../transforms/transform.ts";
 import { TransformedEnv } from "../transforms/transformed_env.ts";
-import { type MLGymOptions, mlgymTransforms } from "./mlgym_transforms.ts";
 
 /** Options of {@linkcode mlgymEnv}. */
 export interface MLGymEnvOptions extends MLGymOptions, Pick<WorkspaceEnvOptions, "timeoutMs" | "silenceMs"> {
@@ -101,4 +110,72 @@ function describeTask(task: MakeMLGymOptions["task"] | MakeMLGymOptions["tasks"]
   if (task === undefined) return "None";
   if (typeof task === "string") return `'${task}'`;
   return "id" in task ? `'${task.id}'` : `[${task.map(describeTask).join(", ")}]`;
+}
+
+/** Options of the MLGym env that do not concern its tasks. */
+export interface MLGymOptions {
+  /** Tokenizer. If set, each prompt is also given as text. */
+  tokenizer?: Tokenizer | undefined;
+  /**
+   * Family of chat templates.
+   *
+   * @default the tokenizer's own template
+   */
+  chatTemplateName?: string | undefined;
+  /**
+   * Added to the reward of a step whose reply holds no command.
+   *
+   * @default 0
+   */
+  rewardWrongFormat?: number | undefined;
+  /**
+   * Maximum number of consecutive retries after replies without a command.
+   *
+   * @default 3
+   */
+  maxRequeries?: number | undefined;
+  /**
+   * Evaluations that give a reward.
+   *
+   * @default "end"
+   */
+  rewardAt?: RewardAt | undefined;
+  /**
+   * Number of observations that a prompt holds at full length. Append-only tokens need `all`.
+   *
+   * @default the agent's setting
+   */
+  lastObservations?: number | "all" | undefined;
+  /**
+   * Seed of the order of tasks, used if a reset has no seed.
+   *
+   * @default 42, as in TorchRL
+   */
+  seed?: number | undefined;
+}
+
+/** Options of {@linkcode mlgymTransforms}. */
+export interface MLGymTransformsOptions extends MLGymOptions {
+  readonly tasks: readonly WorkspaceTask[];
+  readonly agent: AgentConfig;
+  /** True if each episode plays a random task. Else the episode's task selects it; the default is the first one. */
+  readonly samples: boolean;
+}
+
+/** Returns the transforms of TorchRL's MLGym wrapper, in order. */
+export function mlgymTransforms(options: MLGymTransformsOptions): Transform[] {
+  const { tasks, agent, samples, tokenizer, chatTemplateName, rewardAt, seed = 42 } = options;
+  const { rewardWrongFormat, maxRequeries, lastObservations = agent.lastObservations } = options;
+  const context = { tasks, agent };
+  return [
+    new ConditionalSkip({ cond: (action) => mlgymRecordOf(action).retry === true }),
+    new IsolateCodeBlock({ ...context, rewardWrongFormat, maxRequeries }),
+    new ResetModule(context),
+    ...(samples ? [new TaskSampler({ tasks: tasks.map(({ id }) => id), seed })] : []),
+    new ReadState(),
+    new StateToMessage(context),
+    new MessageToHistory({ lastObservations: lastObservations === "all" ? undefined : lastObservations }),
+    new TemplateTransform({ tokenizer, chatTemplateName, rendersText: tokenizer !== undefined }),
+    new MLGymRewardAssignment({ rewardAt }),
+  ];
 }

@@ -2,7 +2,7 @@ import { EnvError } from "../errors.ts";
 import type { History } from "../history.ts";
 import type { Message } from "../message.ts";
 import type { Policy, Reply } from "../policy/policy.ts";
-import { toWellFormedJson } from "../well_formed_json.ts";
+import { toWellFormedJson } from "../json.ts";
 import type { InteractionResult } from "./interaction_result.ts";
 
 /** Options of {@linkcode resumedPolicy}. */

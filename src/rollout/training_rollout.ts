@@ -4,11 +4,10 @@ import { ToolUserChat, toolUserTask } from "../envs/tool_user_chat.ts";
 import { isToolUserEnv, type ToolUserEnv } from "../envs/tool_user_env.ts";
 import type { Policy } from "../policy/policy.ts";
 import type { Task } from "../task.ts";
-import { qwen25Calls } from "../tools/qwen25_calls.ts";
-import type { ToolCallParser } from "../tools/tool_call_parser.ts";
+import { qwen25Calls } from "../tools/parsers/qwen25_calls.ts";
+import type { ToolCallParser } from "../tools/parsers/tool_call_parser.ts";
 import { EpisodeRun } from "./episode_run.ts";
 import { type InteractionResult, toInteractionResult } from "./interaction_result.ts";
-import { limitToOneCall } from "./one_call_instruction.ts";
 import { resumedPolicy } from "./resumed_policy.ts";
 import { EpisodeWriter, type TokenMode, type TokenOptions } from "./tokens/episode_writer.ts";
 import { withFailure } from "./trajectory.ts";
@@ -124,4 +123,20 @@ function editOf(
   { editPrompt }: TrainingRolloutOptions,
 ): Pick<TokenOptions, "editPrompt"> {
   return { editPrompt: editPrompt ?? (isToolUserEnv(env) ? limitToOneCall : undefined) };
+}
+
+/** Sentence of Qwen's chat templates about tool calls. */
+const MANY_CALLS = "You may call one or more functions to assist with the user query.";
+
+/** Replacement by slime's tau-bench agent, word for word. */
+const ONE_CALL =
+  " At each turn, you are allowed to call one or no function to assist with task execution using " +
+  "<tools></tools> XML tags.\n" +
+  "YOU MUST EXECUTE TOOLS TO MAKE ANY MODIFICATIONS OR CANCELLATIONS. " +
+  "Each tool call leads to a message returned by the system.\n" +
+  "NEVER confirm execution to the user without seeing confirmation from the tool system.\n";
+
+/** Changes a prompt that allows several calls per reply to allow one. Other prompts stay unchanged. */
+export function limitToOneCall(prompt: string): string {
+  return prompt.replaceAll(MANY_CALLS, ONE_CALL);
 }

@@ -1,10 +1,9 @@
-import { type EpisodeFailure, toEpisodeFailure } from "../episode_failure.ts";
+import { type EpisodeFailure, toEpisodeFailure } from "../errors.ts";
 import type { Message } from "../message.ts";
+import type { Reply, TokenUsage } from "../policy/policy.ts";
 import type { Task } from "../task.ts";
 import type { ToolResult, ToolStatus } from "../tools/tool_result.ts";
 import { PADDOCK_VERSION } from "../version.ts";
-import type { EpisodeTokens } from "./episode_tokens.ts";
-import type { TurnRecord } from "./turn_record.ts";
 
 /** Version of the format of {@linkcode Trajectory}. It rises when older readers cannot read newer lines. */
 export const TRAJECTORY_FORMAT = 1;
@@ -118,4 +117,88 @@ export function toToolRecord(turn: number, result: ToolResult): ToolRecord {
   const { tool, call, callId, status, durationMs, truncated, exec } = result;
   const state = exec === undefined ? {} : { stateKept: exec.stateKept };
   return { turn, call, callId, tool, status, durationMs, truncated, ...state };
+}
+
+/** Record of one turn: its times, its reward, and data from the policy's server. */
+export interface TurnRecord {
+  /** Number of the turn, from 1. */
+  readonly turn: number;
+  /** Milliseconds of waiting for the policy. */
+  readonly policyMs: number;
+  /** Milliseconds in the env and its tools; `null` if the env never got the reply. */
+  readonly envMs: number | null;
+  /** Reward of the step; `null` if it was not scored. */
+  readonly reward: number | null;
+  readonly finishReason?: string;
+  /** Stop text that ended the reply, if the server reports it. */
+  readonly stopText?: string;
+  readonly usage?: TokenUsage;
+  /** Sampled token ids of this turn, and their log-probabilities. */
+  readonly tokens?: NonNullable<Reply["tokens"]> & {
+    /** Number of tokens before them, if the env uses tokens. */
+    readonly start?: number;
+  };
+}
+
+/** Input of {@linkcode toTurnRecord} beside the reply. */
+export interface TurnStart {
+  turn: number;
+  policyMs: number;
+  /** Number of tokens of the prompt, if the env uses tokens. */
+  promptTokens: number | undefined;
+}
+
+/** Creates the record of a turn whose reply the env has not seen yet. */
+export function toTurnRecord(start: TurnStart, reply: Reply): TurnRecord {
+  const { turn, policyMs, promptTokens } = start;
+  const { finishReason, stopText, usage, tokens } = reply;
+  return {
+    turn,
+    policyMs,
+    envMs: null,
+    reward: null,
+    ...(finishReason !== undefined && { finishReason }),
+    ...(stopText !== undefined && { stopText }),
+    ...(usage && { usage }),
+    ...(tokens && { tokens: { ...tokens, ...(promptTokens !== undefined && { start: promptTokens }) } }),
+  };
+}
+
+/** Tokens of an episode, for a trainer. */
+export interface EpisodeTokens {
+  /** Token ids of the whole conversation, as prompted and sampled, turn by turn. */
+  readonly ids: readonly number[];
+  /** For each id: 1 if the policy sampled it, else 0. */
+  readonly lossMask: readonly (0 | 1)[];
+  /** First prompt, as text. */
+  readonly promptText?: string;
+  /** Number of ids of the first prompt. */
+  readonly promptLength?: number;
+  /** Number of messages in the first prompt. */
+  readonly promptMessages?: number;
+  /** For each id: its log-probability if it was sampled, else 0. Left out if a reply had none. */
+  readonly logProbs?: readonly number[];
+  /** Number of prompts after the first that differ from `ids`, because the template rewrote earlier turns. */
+  readonly rewrittenPrompts?: number;
+}
+
+/**
+ * Returns the tokens of an episode with their loss mask. `ids` are the env's tokens at the end.
+ *
+ * Returns `undefined` if a turn has no token ids, and `null` if sampled tokens are no longer at their position: an env
+ * that tokenises again gives no tokens for a loss.
+ */
+export function tokensOfEpisode(
+  ids: readonly number[] | undefined,
+  steps: readonly TurnRecord[],
+): EpisodeTokens | null | undefined {
+  if (ids === undefined || steps.length === 0) return undefined;
+  const lossMask = Array<0 | 1>(ids.length).fill(0);
+  for (const { tokens } of steps) {
+    if (tokens?.start === undefined) return undefined;
+    const { start } = tokens;
+    if (tokens.ids.some((id, at) => ids[start + at] !== id)) return null;
+    lossMask.fill(1, start, start + tokens.ids.length);
+  }
+  return { ids, lossMask };
 }

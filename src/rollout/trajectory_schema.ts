@@ -1,7 +1,28 @@
 import { z } from "zod";
+import { errorMessage } from "../errors.ts";
 import { formatVersion } from "../format_version.ts";
-import { chatSchema, describeIssues } from "./line_schema.ts";
+import { type Message, parseMessage } from "../message.ts";
 import { type Trajectory, TRAJECTORY_FORMAT } from "./trajectory.ts";
+
+/** Schema of the messages of an episode. */
+export const chatSchema: z.ZodType<Message[]> = z.array(z.unknown()).transform(
+  (messages, context): Message[] => {
+    try {
+      return messages.map(parseMessage);
+    } catch (error) {
+      context.addIssue({ code: "custom", message: errorMessage(error) });
+      return z.NEVER;
+    }
+  },
+);
+
+/** Describes the first three issues of an invalid value. */
+export function describeIssues({ issues }: z.ZodError): string {
+  const faults = issues.map(({ path, message }) =>
+    path.length === 0 ? message : `${path.map(String).join(".")}: ${message}`
+  );
+  return faults.slice(0, 3).join("; ");
+}
 
 const count = z.int().min(0);
 

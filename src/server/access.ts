@@ -1,6 +1,6 @@
 import { timingSafeEqual } from "node:crypto";
 import type { MiddlewareHandler } from "hono";
-import { sha256 } from "../sandbox/sha256.ts";
+import { sha256 } from "../hash.ts";
 import type { AppEnv } from "./app_env.ts";
 import { ServerError } from "./server_error.ts";
 

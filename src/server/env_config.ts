@@ -3,7 +3,7 @@ import type { Grader } from "../rewards/grader.ts";
 import { makeChatEnv } from "../rollout/make_chat_env.ts";
 import type { SessionPool } from "../sandbox/exec.ts";
 import type { Task } from "../task.ts";
-import { CALL_STYLES } from "../tools/call_styles.ts";
+import { CALL_STYLES } from "../tools/parsers/call_styles.ts";
 import type { Tool } from "../tools/tool.ts";
 import { ToolTransform } from "../transforms/tool_transform.ts";
 import type { Transform } from "../transforms/transform.ts";

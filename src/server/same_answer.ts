@@ -1,6 +1,6 @@
 import { MAX_REQUEST_ID_CHARACTERS } from "../wire/limits.ts";
 import type { MiddlewareHandler } from "hono";
-import { sha256 } from "../sandbox/sha256.ts";
+import { sha256 } from "../hash.ts";
 import type { AppEnv } from "./app_env.ts";
 import { MAX_KEPT_RESPONSE_BYTES, MAX_KEPT_RESPONSES } from "./limits.ts";
 import { ServerError } from "./server_error.ts";

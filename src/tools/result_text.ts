@@ -32,3 +32,52 @@ function joinLines(parts: readonly string[]): string {
   const [last = "", ...others] = parts.filter((part) => part !== "").reverse();
   return others.reverse().map((part) => part.endsWith("\n") ? part : `${part}\n`).join("") + last;
 }
+
+/**
+ * Returns the result of a code block as one line of JSON, for models that are trained on records. The fields
+ * `block`, `status`, `stdout`, `stderr`, `truncated` and `state_kept` are always present; `value`,
+ * `exit_code` and `error` when the result has them. Durations are left out, so that the same program gives
+ * the same tokens.
+ */
+export function resultRecord(number: number, result: ExecResult): string {
+  const { status, stdout, stderr, truncated, stateKept } = result;
+  return JSON.stringify({
+    block: number,
+    status,
+    stdout,
+    stderr,
+    ...("value" in result && { value: result.value }),
+    ...(result.status === "exited" && { exit_code: result.exitCode }),
+    ...("error" in result && { error: result.error }),
+    truncated,
+    state_kept: stateKept,
+  });
+}
+
+/** Options of {@linkcode resultJson}. */
+export interface ResultJsonOptions {
+  /**
+   * Spaces for each level of nesting.
+   * @default no line breaks
+   */
+  indent?: number | undefined;
+  /**
+   * If true, writes each non-ASCII character as `\uXXXX`.
+   * @default false
+   */
+  ascii?: boolean | undefined;
+}
+
+/**
+ * Returns the result of a tool as JSON; `undefined` gives `null`.
+ *
+ * @throws {TypeError} when the value is circular or contains a bigint.
+ */
+export function resultJson(value: unknown, options: ResultJsonOptions = {}): string {
+  const json = JSON.stringify(value, null, options.indent) ?? "null";
+  return options.ascii ? json.replace(/[\x80-\uffff]/g, escapeCharacter) : json;
+}
+
+function escapeCharacter(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
+}

@@ -1,4 +1,4 @@
-import type { z } from "zod";
+import { z } from "zod";
 
 /** A JSON Schema that describes an object. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
@@ -90,4 +90,15 @@ export function requireToolName(name: string): void {
   throw new TypeError(
     `Cannot define tool as its name must not be empty or contain white space, '<', '>' or '"': current value is '${name}'`,
   );
+}
+
+/** Makes a tool that ends the episode: it terminates, and `[stop] reason` is its last message. */
+export function stopTool(): Tool {
+  return tool({
+    name: "stop",
+    description: "Ends the conversation. Call it when the task is done or cannot be done.",
+    parameters: z.object({ reason: z.string().default("").describe("Why the work is over.") }),
+    endsEpisode: true,
+    run: ({ reason }) => `[stop] ${reason}`.trimEnd(),
+  });
 }

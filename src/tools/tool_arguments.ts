@@ -2,7 +2,7 @@ import { Validator } from "@cfworker/json-schema";
 import { z } from "zod";
 import { errorMessage } from "../errors.ts";
 import { deeperThan } from "../sandbox/guest_frames.ts";
-import type { ToolSpec } from "../tool_spec.ts";
+import type { ToolSpec } from "../message.ts";
 import type { JsonSchema, Tool } from "./tool.ts";
 
 /** Arguments that match the tool's schema, or the reason why they do not. */

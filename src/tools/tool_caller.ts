@@ -1,17 +1,14 @@
 import { requireTimeout } from "../async/abort.ts";
 import { errorMessage } from "../errors.ts";
-import type { ContentPart, Message } from "../message.ts";
-import type { ToolSpec } from "../tool_spec.ts";
-import { openaiCalls } from "./openai_calls.ts";
+import type { ContentPart, Message, ToolSpec } from "../message.ts";
+import { openaiCalls } from "./parsers/openai_calls.ts";
 import { pythonStr } from "./python_repr.ts";
-import { resultJson } from "./result_json.ts";
-import { tagCalls } from "./tag_calls.ts";
+import { resultJson } from "./result_text.ts";
+import { tagCalls } from "./parsers/tag_calls.ts";
 import { requireToolName, type Tool } from "./tool.ts";
 import { toolSpec } from "./tool_arguments.ts";
-import type { ParsedCall, ResultStyle, ToolCallParser, ToolResponse } from "./tool_call_parser.ts";
-import { statusOfFault, type ToolFault } from "./tool_fault.ts";
-import { ToolParts } from "./tool_parts.ts";
-import type { ToolResult } from "./tool_result.ts";
+import type { ParsedCall, ResultStyle, ToolCallParser, ToolResponse } from "./parsers/tool_call_parser.ts";
+import { statusOfFault, type ToolFault, ToolParts, type ToolResult } from "./tool_result.ts";
 import { type ToolOutcome, ToolRunner, type ToolRunnerOptions } from "./tool_runner.ts";
 
 /** Options of a {@linkcode ToolCaller}. */

@@ -1,3 +1,4 @@
+import type { ContentPart } from "../message.ts";
 import type { ExecResult, ExecStatus } from "../sandbox/exec.ts";
 
 /**
@@ -28,4 +29,55 @@ export interface ToolResult {
   readonly exec?: ExecResult;
   /** Value that the tool returned. */
   readonly value?: unknown;
+}
+
+/** Reason why a call failed. */
+export type ToolFault =
+  | { readonly kind: "unknown_tool" }
+  /** The arguments are not a JSON object; `reason` says where. */
+  | { readonly kind: "unreadable"; readonly reason: string }
+  /** The arguments do not match the tool's schema. */
+  | { readonly kind: "bad_arguments"; readonly reason: string }
+  | { readonly kind: "timeout"; readonly timeoutMs: number }
+  /** The tool failed; `expected` is true if it threw a `ToolError`. */
+  | { readonly kind: "error"; readonly reason: string; readonly expected: boolean }
+  /** The call was not run because of a limit or an earlier failure. */
+  | { readonly kind: "refused"; readonly reason: string };
+
+/** Returns the status of a failed call in its `ToolResult`. */
+export function statusOfFault({ kind }: ToolFault): ToolStatus {
+  return kind === "unreadable" ? "bad_arguments" : kind;
+}
+
+/** Result of a tool that is more than text: content parts of a message, in order. */
+export class ToolParts {
+  readonly parts: readonly ContentPart[];
+
+  constructor(parts: readonly ContentPart[]) {
+    this.parts = parts;
+  }
+
+  /** The parts as one text. Other content is described. */
+  get text(): string {
+    return this.parts.map(describePart).join("\n");
+  }
+
+  /** True if any part is not text. */
+  get hasMedia(): boolean {
+    return this.parts.some(({ type }) => type !== "text");
+  }
+}
+
+/** Returns the text of a part, or a description of other content. */
+export function describePart(part: ContentPart): string {
+  if (part.type === "text") return part.text ?? "";
+  const bytes = part.size ?? (part.data === undefined ? undefined : base64Bytes(part.data));
+  const details = [part.mime_type, part.name, part.url, bytes === undefined ? undefined : `${bytes} bytes`];
+  return `[${[part.type, ...details.filter((it) => it !== undefined)].join(" ")}]`;
+}
+
+/** Returns the number of bytes that a base64 string encodes. */
+export function base64Bytes(data: string): number {
+  const padding = data.endsWith("==") ? 2 : data.endsWith("=") ? 1 : 0;
+  return Math.max(0, Math.floor(data.length / 4) * 3 - padding);
 }

@@ -3,8 +3,8 @@ import { ArgumentRangeError, errorMessage, ToolError } from "../errors.ts";
 import { RateLimiter } from "./rate_limiter.ts";
 import type { Tool } from "./tool.ts";
 import { checkArguments } from "./tool_arguments.ts";
-import { type ParsedCall, UNNAMED } from "./tool_call_parser.ts";
-import type { ToolFault } from "./tool_fault.ts";
+import { type ParsedCall, UNNAMED } from "./parsers/tool_call_parser.ts";
+import type { ToolFault } from "./tool_result.ts";
 
 /** Options of a {@linkcode ToolRunner}. */
 export interface ToolRunnerOptions {

@@ -1,6 +1,5 @@
-import { attributeErrors } from "../boundary.ts";
+import { attributeErrors, GraderError } from "../errors.ts";
 import type { Step } from "../envs/env.ts";
-import { GraderError } from "../errors.ts";
 import { type Grader, type Score, toScore } from "../rewards/grader.ts";
 import type { Transform, TransformContext } from "./transform.ts";
 

@@ -1,12 +1,9 @@
 import { ChatFormat, type ChatFormatOptions } from "../chat/chat_format.ts";
-import { isAppendOnly } from "../chat/keeps_turns.ts";
-import { requireTokenIds } from "../chat/require_ids.ts";
-import type { Tokenizer } from "../chat/tokenizer.ts";
-import { turnTokens } from "../chat/turn_tokens.ts";
+import { isAppendOnly, turnTokens } from "../chat/turns.ts";
+import { requireTokenIds, type Tokenizer } from "../chat/tokenizer.ts";
 import type { Action, Observation, Step } from "../envs/env.ts";
 import type { History } from "../history.ts";
-import { findAddedMessages } from "../added_messages.ts";
-import type { ToolSpec } from "../tool_spec.ts";
+import { findAddedMessages, type ToolSpec } from "../message.ts";
 import type { Transform, TransformContext } from "./transform.ts";
 
 /** Options of {@linkcode IncrementalTokenizer}. */

@@ -1,9 +1,9 @@
 import type { Observation, Step } from "../envs/env.ts";
 import { appendToolMessages, offerTools, otherToolNames, replyOfStep } from "../envs/tool_step.ts";
-import type { ToolSpec } from "../tool_spec.ts";
-import { mcpFaultMessage } from "../tools/fault_words.ts";
+import type { ToolSpec } from "../message.ts";
+import { mcpFaultMessage } from "../tools/parsers/fault_messages.ts";
 import { McpClients, type McpClientsOptions } from "../tools/mcp/mcp_clients.ts";
-import { tagCalls } from "../tools/tag_calls.ts";
+import { tagCalls } from "../tools/parsers/tag_calls.ts";
 import { indexTools, ToolCaller, type ToolCallerOptions } from "../tools/tool_caller.ts";
 import type { Transform, TransformContext } from "./transform.ts";
 

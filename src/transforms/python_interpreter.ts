@@ -1,14 +1,12 @@
 import { requireTimeout } from "../async/abort.ts";
-import { attributeErrors } from "../boundary.ts";
+import { attributeErrors, SandboxError } from "../errors.ts";
 import type { Observation, Step } from "../envs/env.ts";
 import { appendToolMessages, replyOfStep } from "../envs/tool_step.ts";
-import { SandboxError } from "../errors.ts";
 import { messageText } from "../message.ts";
 import { acquireWithin } from "../sandbox/pool.ts";
 import type { ExecResult, PythonSession, SessionLease, SessionPool } from "../sandbox/exec.ts";
 import { pythonBlocks } from "../tools/python_blocks.ts";
-import { resultRecord } from "../tools/result_record.ts";
-import { resultText } from "../tools/result_text.ts";
+import { resultRecord, resultText } from "../tools/result_text.ts";
 import type { ToolResult } from "../tools/tool_result.ts";
 import type { Transform, TransformContext } from "./transform.ts";
 

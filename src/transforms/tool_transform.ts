@@ -1,6 +1,6 @@
 import { appendToolMessages, offerTools, otherToolNames, replyOfStep } from "../envs/tool_step.ts";
 import type { Observation, Step } from "../envs/env.ts";
-import type { ToolSpec } from "../tool_spec.ts";
+import type { ToolSpec } from "../message.ts";
 import type { Tool } from "../tools/tool.ts";
 import { indexTools, ToolCaller, type ToolCallerOptions } from "../tools/tool_caller.ts";
 import type { Transform, TransformContext } from "./transform.ts";

@@ -1,5 +1,12 @@
-import type { Action, Env, Observation, ResetOptions, Step, StepOptions } from "../envs/env.ts";
-import { historyAfter } from "../envs/full_history.ts";
+import {
+  type Action,
+  type Env,
+  historyAfter,
+  type Observation,
+  type ResetOptions,
+  type Step,
+  type StepOptions,
+} from "../envs/env.ts";
 import type { Task } from "../task.ts";
 import type { Transform, TransformContext } from "./transform.ts";
 

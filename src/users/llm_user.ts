@@ -2,8 +2,13 @@ import { errorMessage, UserError } from "../errors.ts";
 import { History } from "../history.ts";
 import { messageText } from "../message.ts";
 import { type Policy, type Reply, type TokenUsage, toReply } from "../policy/policy.ts";
-import { findUserStrategy, type UserStrategy, type UserStrategyName } from "./user_strategy.ts";
-import type { UserInput, UserSimulator, UserTask, UserTurnOptions } from "./user_simulator.ts";
+import {
+  USER_STOP,
+  type UserInput,
+  type UserSimulator,
+  type UserTask,
+  type UserTurnOptions,
+} from "./user_simulator.ts";
 
 /** Options of {@linkcode llmUser}. */
 export interface LlmUserOptions {
@@ -112,4 +117,159 @@ class LlmUser implements UserSimulator {
     const { promptTokens, replyTokens }: TokenUsage = usage ?? { promptTokens: 0, replyTokens: 0 };
     this.cost += promptTokens * perPromptToken + replyTokens * perReplyToken;
   }
+}
+
+/** Name of a strategy by which a model generates the replies of a user. */
+export type UserStrategyName = "llm" | "react" | "verify" | "reflection";
+
+/** The context of a strategy. */
+export interface StrategyContext {
+  /** Instruction of the task. */
+  readonly instruction: string;
+  /** Returns the model's reply to a conversation. */
+  callModel(history: History): Promise<string>;
+}
+
+/** A user's reply. */
+export interface UserReply {
+  /** Full output of the model, which stays in the model's conversation. */
+  readonly raw: string;
+  /** The part of it that is shown to the agent. */
+  readonly text: string;
+}
+
+/** A strategy by which a model generates the replies of a user. */
+export interface UserStrategy {
+  /** Returns the system message that makes the model play the user. */
+  prompt(instruction: string): string;
+  /** Generates the user's next reply. */
+  reply(talk: History, tools: StrategyContext): Promise<UserReply>;
+}
+
+/**
+ * Maximum number of attempts for a reply that is judged, including the first. The numbers are those of
+ * tau-bench.
+ */
+const VERIFY_ATTEMPTS = 3;
+const REFLECTION_ATTEMPTS = 2;
+
+const STRATEGIES: Readonly<Record<UserStrategyName, UserStrategy>> = {
+  llm: { prompt, reply: sayPlainly },
+  react: { prompt: reasoningPrompt, reply: sayAfterReasoning },
+  verify: { prompt, reply: sayVerified },
+  reflection: { prompt, reply: sayReflected },
+};
+
+/**
+ * Returns the strategy of a name.
+ *
+ * @throws {RangeError} if there is no such strategy.
+ */
+export function findUserStrategy(name: UserStrategyName = "llm"): UserStrategy {
+  if (Object.hasOwn(STRATEGIES, name)) return STRATEGIES[name];
+  const names = Object.keys(STRATEGIES).join(", ");
+  throw new RangeError(
+    `Cannot play a user as 'strategy' must be one of ${names}: current value is '${name}'`,
+  );
+}
+
+function prompt(instruction: string): string {
+  return `You play a customer who talks with an agent.
+
+Instruction: ${instruction}
+
+- Write one line at a time: what the customer says next, and nothing else.
+- Keep back what the agent has not asked for; tell it bit by bit.
+- Invent nothing. What the instruction does not say, such as an order number, you do not remember.
+- When all that the instruction wants is done, write ${USER_STOP} and nothing else.
+- Use your own words, not those of the instruction, and speak as the person it describes.`;
+}
+
+function reasoningPrompt(instruction: string): string {
+  return `${prompt(instruction)}
+- Before each line think about what to say. Write it so:
+
+Thought: <what you think>
+User Response: <what the customer says>`;
+}
+
+async function sayPlainly(conversation: History, { callModel: ask }: StrategyContext): Promise<UserReply> {
+  const reply = await ask(conversation);
+  return { raw: reply, text: reply };
+}
+
+async function sayAfterReasoning(
+  conversation: History,
+  { callModel: ask }: StrategyContext,
+): Promise<UserReply> {
+  const raw = await ask(conversation);
+  if (raw.includes(USER_STOP)) return { raw, text: USER_STOP };
+  const [, reply] = /User Response:([^]*)$/.exec(raw) ?? [];
+  return { raw, text: (reply ?? raw.replace(/^\s*Thought:/, "")).trim() };
+}
+
+async function sayVerified(conversation: History, tools: StrategyContext): Promise<UserReply> {
+  let reply = await tools.callModel(conversation);
+  for (
+    let attempt = 1;
+    attempt < VERIFY_ATTEMPTS && !await isAccepted(reply, conversation, tools);
+    attempt++
+  ) {
+    reply = await tools.callModel(conversation);
+  }
+  return { raw: reply, text: reply };
+}
+
+async function sayReflected(conversation: History, tools: StrategyContext): Promise<UserReply> {
+  let reply = await tools.callModel(conversation);
+  for (
+    let attempt = 1;
+    attempt < REFLECTION_ATTEMPTS && !await isAccepted(reply, conversation, tools);
+    attempt++
+  ) {
+    reply = await correctReply(reply, conversation, tools);
+  }
+  return { raw: reply, text: reply };
+}
+
+/**
+ * True unless the judge rejects the reply. An unclear verdict counts as accepted, so that the episode
+ * continues.
+ */
+async function isAccepted(reply: string, conversation: History, tools: StrategyContext): Promise<boolean> {
+  const verdict = await tools.callModel(judgePrompt(
+    "You judge whether a line is what the customer would say next. It is not when it says what neither the " +
+      `instruction nor the talk tells, or ends the talk with ${USER_STOP} before everything is done. Answer ` +
+      "'Classification: true' or 'Classification: false'.",
+    { reply, conversation, instruction: tools.instruction },
+  ));
+  return !/\bfalse\b/i.test(verdict);
+}
+
+async function correctReply(reply: string, conversation: History, tools: StrategyContext): Promise<string> {
+  const output = await tools.callModel(judgePrompt(
+    "The line is not what the customer would say next. Think about why, and write a better one. Write it so:\n\n" +
+      "Reflection: <why>\nResponse: <the better line>",
+    { reply, conversation, instruction: tools.instruction },
+  ));
+  const [, corrected] = /Response:([^]*)$/.exec(output) ?? [];
+  return corrected?.trim() || reply;
+}
+
+interface JudgedReply {
+  readonly reply: string;
+  readonly conversation: History;
+  readonly instruction: string;
+}
+
+/** Builds the prompt of a judge, with the conversation as text and the reply separate from it. */
+function judgePrompt(task: string, { reply, conversation, instruction }: JudgedReply): History {
+  const lines = [...conversation].filter(({ role }) => role !== "system").map((message) =>
+    `${message.role === "user" ? "Agent" : "Customer"}: ${messageText(message)}`
+  );
+  const parts = [`Instruction: ${instruction}`, `Talk:\n${lines.join("\n")}`, `Line: ${reply}`];
+  return History.fromChats([
+    { role: "system", content: task },
+    { role: "user", content: parts.join("\n\n") },
+  ]);
 }

@@ -1,8 +1,13 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { ChatFormat } from "../../src/chat/chat_format.ts";
-import { textToHistory, tokensToHistory } from "../../src/chat/to_history.ts";
-import { historyToText, tokensToText } from "../../src/chat/to_text.ts";
-import { historyToTokens, textToTokens } from "../../src/chat/to_tokens.ts";
+import {
+  historyToText,
+  historyToTokens,
+  textToHistory,
+  textToTokens,
+  tokensToHistory,
+  tokensToText,
+} from "../../src/chat/conversions.ts";
 import { History } from "../../src/history.ts";
 import { tinyTokenizer } from "../tiny_tokenizer.ts";
 

@@ -1,6 +1,6 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { fileURLToPath } from "node:url";
-import { parseInteraction } from "../../src/rollout/parse_interaction.ts";
+import { parseInteraction } from "../../src/rollout/interaction_result.ts";
 import { FakeServer } from "../policy/fake_server.ts";
 import { tinyTokenizer, tinyTokenizerFiles } from "../tiny_tokenizer.ts";
 import { runPaddock } from "./run_paddock.ts";

@@ -7,7 +7,7 @@ import { Summary } from "../../src/cli/summary.ts";
 import type { TaskRunOptions } from "../../src/cli/task_run.ts";
 import { TrajectoryFile } from "../../src/cli/trajectory_file.ts";
 import { ifeval } from "../../src/rewards/ifeval.ts";
-import { numberMatch } from "../../src/rewards/number_match.ts";
+import { numberMatch } from "../../src/rewards/text_match.ts";
 import type { Trajectory } from "../../src/rollout/trajectory.ts";
 import { fakeArithmetic } from "../fake_arithmetic.ts";
 import { FakePool, ok } from "../fake_pool.ts";

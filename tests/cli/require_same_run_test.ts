@@ -1,7 +1,7 @@
 import { assertThrows } from "@std/assert";
 import { requireSameRun, requireSameTokens } from "../../src/cli/require_same_run.ts";
 import { UsageError } from "../../src/cli/usage_error.ts";
-import { parseInteraction } from "../../src/rollout/parse_interaction.ts";
+import { parseInteraction } from "../../src/rollout/interaction_result.ts";
 import { emptyTrajectory, type Trajectory } from "../../src/rollout/trajectory.ts";
 import { byteTokenizer } from "../byte_tokenizer.ts";
 

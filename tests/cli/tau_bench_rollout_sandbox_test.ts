@@ -1,5 +1,5 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { makeOddCheckout } from "../envs/tau_bench/odd_domain.ts";
+import { makeOddCheckout } from "../envs/tau_bench/faulty_domain.ts";
 import { completion, FakeServer } from "../policy/fake_server.ts";
 import { tinyTokenizer, tinyTokenizerFiles } from "../tiny_tokenizer.ts";
 import { runPaddock } from "./run_paddock.ts";

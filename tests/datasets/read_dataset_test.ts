@@ -4,7 +4,7 @@ import { DatasetError } from "../../src/errors.ts";
 import { readDataset, type ReadDatasetOptions } from "../../src/datasets/read_dataset.ts";
 import { readRows, type RowSource } from "../../src/datasets/read_rows.ts";
 import { History } from "../../src/history.ts";
-import { gzip, toJsonLines, withFiles } from "./scratch.ts";
+import { gzip, toJsonLines, withFiles } from "./temp_files.ts";
 
 const DATA = new URL("../data/", import.meta.url);
 

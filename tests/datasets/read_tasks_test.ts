@@ -2,7 +2,7 @@ import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { readTasks } from "../../src/datasets/read_tasks.ts";
 import type { DatasetError } from "../../src/errors.ts";
 import type { Task } from "../../src/task.ts";
-import { gzip, toJsonLines, withFiles } from "./scratch.ts";
+import { gzip, toJsonLines, withFiles } from "./temp_files.ts";
 
 async function read(content: string | Uint8Array, limit?: number) {
   const path = await Deno.makeTempFile({ prefix: "tasks", suffix: ".jsonl" });

@@ -2,12 +2,12 @@ import { assertEquals, assertNotEquals, assertStringIncludes, assertThrows } fro
 import { ChatEnv } from "../../src/envs/chat_env.ts";
 import { DatasetChatEnv, type DatasetChatEnvOptions } from "../../src/envs/dataset_chat_env.ts";
 import { replyAction } from "../../src/envs/env.ts";
-import type { ResetOutcome } from "../../src/envs/vector_outcome.ts";
-import { EndOnFinalReply } from "../../src/transforms/end_on_final_reply.ts";
+import type { ResetOutcome } from "../../src/envs/vector_env.ts";
+import { EndOnFinalReply } from "../../src/transforms/end_episode.ts";
 import { PythonInterpreter } from "../../src/transforms/python_interpreter.ts";
 import { StepCounter } from "../../src/transforms/step_counter.ts";
 import { TransformedEnv } from "../../src/transforms/transformed_env.ts";
-import { toJsonLines, withFiles } from "../datasets/scratch.ts";
+import { toJsonLines, withFiles } from "../datasets/temp_files.ts";
 import { FakePool, ok } from "../fake_pool.ts";
 
 const ROWS = Array.from({ length: 5 }, (_, n) => ({ query: `q${n}`, answer: `${n}`, level: n }));

@@ -1,12 +1,11 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes, assertThrows } from "@std/assert";
 import { ChatEnv } from "../../src/envs/chat_env.ts";
 import { type Action, type Env, replyAction } from "../../src/envs/env.ts";
-import { VectorEnv, type VectorEnvOptions } from "../../src/envs/vector_env.ts";
-import type { StepOutcome } from "../../src/envs/vector_outcome.ts";
+import { type StepOutcome, VectorEnv, type VectorEnvOptions } from "../../src/envs/vector_env.ts";
 import { SandboxError } from "../../src/errors.ts";
 import { History } from "../../src/history.ts";
 import { messageText } from "../../src/message.ts";
-import { EndOnFinalReply } from "../../src/transforms/end_on_final_reply.ts";
+import { EndOnFinalReply } from "../../src/transforms/end_episode.ts";
 import { PythonInterpreter } from "../../src/transforms/python_interpreter.ts";
 import { StepCounter } from "../../src/transforms/step_counter.ts";
 import type { Transform } from "../../src/transforms/transform.ts";

@@ -1,11 +1,10 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { History } from "../../src/history.ts";
 import { messageText } from "../../src/message.ts";
-import { calculationOf } from "../../src/policy/calculation.ts";
-import { calculatorPolicy } from "../../src/policy/calculator.ts";
+import { calculationOf, calculatorPolicy } from "../../src/policy/calculator.ts";
 import { toReply } from "../../src/policy/policy.ts";
 import { toScore } from "../../src/rewards/grader.ts";
-import { numberMatch } from "../../src/rewards/number_match.ts";
+import { numberMatch } from "../../src/rewards/text_match.ts";
 import { readTasks } from "../../src/datasets/read_tasks.ts";
 
 Deno.test("calculationOf() uses the variables of the first program in the second", () => {

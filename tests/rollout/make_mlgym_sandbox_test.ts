@@ -1,17 +1,17 @@
 import { assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { join } from "node:path";
-import { loadAgentConfig } from "../../src/envs/workspace/config/load_agent_config.ts";
-import { loadWorkspaceTask } from "../../src/envs/workspace/config/load_workspace_task.ts";
+import { loadAgentConfig } from "../../src/envs/workspace/config/load_agent.ts";
+import { loadWorkspaceTask } from "../../src/envs/workspace/config/load_task.ts";
 import { Workspaces } from "../../src/envs/workspace/workspaces.ts";
 import { messageText } from "../../src/message.ts";
 import { scriptedPolicy } from "../../src/policy/scripted.ts";
 import { makeMLGym, mlgymEnv } from "../../src/rollout/make_mlgym.ts";
 import { rollout } from "../../src/rollout/rollout.ts";
-import { numberTask, saying, SUBMIT, VALIDATE } from "../envs/workspace/number_task.ts";
+import { numberTask, saying, SUBMIT, VALIDATE } from "../envs/workspace/open_workspace.ts";
 import { TempFolder } from "../temp_folder.ts";
 import { tinyTokenizer } from "../tiny_tokenizer.ts";
 import { mlgymRecordOf } from "../../src/transforms/mlgym/mlgym_record.ts";
-import { workspaceViewOf } from "../../src/envs/workspace/workspace_view.ts";
+import { workspaceViewOf } from "../../src/envs/workspace/evaluation.ts";
 
 const TASK = { id: "number", query: "" };
 

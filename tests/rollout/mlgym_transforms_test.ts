@@ -1,13 +1,13 @@
 import { assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { replyAction } from "../../src/envs/env.ts";
 import type { AgentConfig } from "../../src/envs/workspace/agent_config.ts";
-import { loadAgentConfig } from "../../src/envs/workspace/config/load_agent_config.ts";
-import type { WorkspaceTask } from "../../src/envs/workspace/workspace_task.ts";
+import { loadAgentConfig } from "../../src/envs/workspace/config/load_agent.ts";
+import type { WorkspaceTask } from "../../src/envs/workspace/task.ts";
 import { EnvError } from "../../src/errors.ts";
 import { History } from "../../src/history.ts";
 import { messageText } from "../../src/message.ts";
 import { scriptedPolicy } from "../../src/policy/scripted.ts";
-import { mlgymTransforms, type MLGymTransformsOptions } from "../../src/rollout/mlgym_transforms.ts";
+import { mlgymTransforms, type MLGymTransformsOptions } from "../../src/rollout/make_mlgym.ts";
 import { rollout } from "../../src/rollout/rollout.ts";
 import { mlgymRecordOf } from "../../src/transforms/mlgym/mlgym_record.ts";
 import { TransformedEnv } from "../../src/transforms/transformed_env.ts";

@@ -7,7 +7,7 @@ import { McpError } from "../../src/errors.ts";
 import { detectLayers } from "../../src/sandbox/process/layers.ts";
 import { McpClients, type McpClientsOptions } from "../../src/tools/mcp/mcp_clients.ts";
 import type { McpServer } from "../../src/tools/mcp/mcp_server.ts";
-import { xmlCalls } from "../../src/tools/xml_calls.ts";
+import { xmlCalls } from "../../src/tools/parsers/xml_calls.ts";
 import { MCPToolTransform, type MCPToolTransformOptions } from "../../src/transforms/mcp_tool_transform.ts";
 import { ToolTransform } from "../../src/transforms/tool_transform.ts";
 import { TransformedEnv } from "../../src/transforms/transformed_env.ts";

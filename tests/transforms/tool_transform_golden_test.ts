@@ -1,11 +1,11 @@
 import { assertEquals } from "@std/assert";
 import { z } from "zod";
 import type { Message } from "../../src/message.ts";
-import { jsonCalls } from "../../src/tools/json_calls.ts";
-import { tagCalls } from "../../src/tools/tag_calls.ts";
+import { jsonCalls } from "../../src/tools/parsers/json_calls.ts";
+import { tagCalls } from "../../src/tools/parsers/tag_calls.ts";
 import { tool } from "../../src/tools/tool.ts";
 import type { ToolCallerOptions } from "../../src/tools/tool_caller.ts";
-import { xmlCalls } from "../../src/tools/xml_calls.ts";
+import { xmlCalls } from "../../src/tools/parsers/xml_calls.ts";
 import { anyTool, stepWithTools } from "../tools/play_tools.ts";
 
 interface StepCase {

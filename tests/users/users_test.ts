@@ -4,11 +4,9 @@ import type { History } from "../../src/history.ts";
 import { openaiPolicy } from "../../src/policy/openai.ts";
 import type { Policy } from "../../src/policy/policy.ts";
 import { humanUser } from "../../src/users/human_user.ts";
-import { llmUser } from "../../src/users/llm_user.ts";
-import { resumedUser } from "../../src/users/resumed_user.ts";
+import { llmUser, type UserStrategyName } from "../../src/users/llm_user.ts";
+import { resumedUser, USER_STOP } from "../../src/users/user_simulator.ts";
 import { scriptedUser } from "../../src/users/scripted_user.ts";
-import { USER_STOP } from "../../src/users/user_simulator.ts";
-import type { UserStrategyName } from "../../src/users/user_strategy.ts";
 import { completion, FakeServer } from "../policy/fake_server.ts";
 
 const TASK = { index: 3, instruction: "You want to return a book." };

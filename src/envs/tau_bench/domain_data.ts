@@ -1,5 +1,5 @@
-import { sha256 } from "../../sandbox/sha256.ts";
-import type { DomainRecords } from "./desk.ts";
+import { sha256 } from "../../hash.ts";
+import type { DomainRecords } from "./domain_session.ts";
 
 type Rows = ReadonlyMap<string | null, string>;
 

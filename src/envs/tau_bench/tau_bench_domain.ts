@@ -1,10 +1,9 @@
 import type { SessionLease } from "../../sandbox/exec.ts";
 import { SandboxPool } from "../../sandbox/pool.ts";
 import { findDomain } from "./checkout.ts";
-import { type DomainRecords, DomainSession, type TaskReference } from "./desk.ts";
+import { domainProfile, type DomainRecords, DomainSession, type TaskReference } from "./domain_session.ts";
 import type { DomainDescription, DomainTask } from "./domain_description.ts";
 import { DomainData, textOfChanges } from "./domain_data.ts";
-import { domainProfile } from "./domain_profile.ts";
 
 /** Options of {@linkcode TauBenchDomain.open}. */
 export interface TauBenchDomainOptions {

@@ -2,7 +2,7 @@ import { GuestFileError } from "../../errors.ts";
 import type { PythonSession } from "../../sandbox/exec.ts";
 import type { Submission } from "./evaluation.ts";
 import listFolder from "./guest/list_folder.py" with { type: "text" };
-import { AGENT_HOME, WORKSPACE_FOLDER } from "./workspace_place.ts";
+import { AGENT_HOME, WORKSPACE_FOLDER } from "./task.ts";
 import { z } from "zod";
 
 /** Submission of an agent, or the reason why it cannot be read, as a message for the agent. */

@@ -3,14 +3,17 @@ import { History } from "../../history.ts";
 import { messageText } from "../../message.ts";
 import type { SessionLease } from "../../sandbox/exec.ts";
 import type { Task } from "../../task.ts";
-import type { Action, Env, ResetOptions, StepOptions } from "../env.ts";
-import { historyAfter } from "../full_history.ts";
-import { computeGain } from "./evaluation_gain.ts";
-import { AgentShell } from "./workbench.ts";
+import { type Action, type Env, historyAfter, type ResetOptions, type StepOptions } from "../env.ts";
+import {
+  computeGain,
+  type WorkspaceObservation,
+  type WorkspaceStep,
+  type WorkspaceView,
+} from "./evaluation.ts";
+import { AgentShell } from "./agent_shell.ts";
 import type { Workspace } from "./workspace.ts";
-import { WorkspaceEpisode } from "./workspace_episode.ts";
-import type { WorkspaceTask } from "./workspace_task.ts";
-import type { WorkspaceObservation, WorkspaceStep, WorkspaceView } from "./workspace_view.ts";
+import { WorkspaceEpisode } from "./episode.ts";
+import type { WorkspaceTask } from "./task.ts";
 
 /** Returns the open workspace of the task with this id. The env does not dispose it. */
 export type WorkspaceSource = (id: string) => Workspace | Promise<Workspace>;

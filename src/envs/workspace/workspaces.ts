@@ -2,9 +2,9 @@ import { loadProfile, type Profile } from "../../sandbox/profile/profile.ts";
 import { SandboxPool } from "../../sandbox/pool.ts";
 import type { AgentConfig } from "./agent_config.ts";
 import { withTaskCommands } from "./config/agent_tools.ts";
-import { WorkspaceEvaluator } from "./evaluation/workspace_evaluator.ts";
+import { WorkspaceEvaluator } from "./evaluation/evaluator.ts";
 import { Workspace } from "./workspace.ts";
-import { requirePlayable, type WorkspaceTask } from "./workspace_task.ts";
+import { requirePlayable, type WorkspaceTask } from "./task.ts";
 
 /** Options of {@linkcode Workspaces}. */
 export interface WorkspacesOptions {

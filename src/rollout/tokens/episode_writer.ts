@@ -1,16 +1,13 @@
 import type { Observation } from "../../envs/env.ts";
 import { errorMessage, TokenError } from "../../errors.ts";
 import type { History } from "../../history.ts";
-import { findAddedMessages } from "../../added_messages.ts";
-import type { Message } from "../../message.ts";
+import { findAddedMessages, type Message } from "../../message.ts";
 import type { Reply } from "../../policy/policy.ts";
-import type { EpisodeTokens } from "../episode_tokens.ts";
-import { AppendWriter } from "./append_writer.ts";
-import { RerenderWriter } from "./rerender_writer.ts";
+import type { EpisodeTokens } from "../trajectory.ts";
+import { AppendWriter, RerenderWriter, type Turn, type TurnEnd, type TurnWriter } from "./turn_writers.ts";
 import { type SampledReply, toSampledReply } from "./sampled_reply.ts";
 import { type BufferPosition, TokenBuffer } from "./token_buffer.ts";
 import { TokenFormat, type TokenFormatOptions } from "./token_format.ts";
-import type { Turn, TurnEnd, TurnWriter } from "./turn_writer.ts";
 
 /**
  * Mode of writing an episode's tokens. `append` keeps all earlier tokens and encodes only the new text. `rerender`

@@ -1,7 +1,6 @@
 import type { Tokenizer } from "../../chat/tokenizer.ts";
 import { TokenError } from "../../errors.ts";
-import type { SampledReply } from "./sampled_reply.ts";
-import { textsEquivalent } from "./same_text.ts";
+import { type SampledReply, textsEquivalent } from "./sampled_reply.ts";
 
 /** Position in a {@linkcode TokenBuffer}. */
 export interface BufferPosition {

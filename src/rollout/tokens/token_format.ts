@@ -1,7 +1,7 @@
 import { ChatFormat, type ChatFormatOptions } from "../../chat/chat_format.ts";
-import { isAppendOnly } from "../../chat/keeps_turns.ts";
+import { isAppendOnly } from "../../chat/turns.ts";
 import type { Tokenizer } from "../../chat/tokenizer.ts";
-import type { ToolSpec } from "../../tool_spec.ts";
+import type { ToolSpec } from "../../message.ts";
 
 /**
  * Options of {@linkcode TokenFormat}. Without a template or a family, the tokenizer's own template is used, because the

@@ -2,7 +2,7 @@ import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { SandboxError } from "../../errors.ts";
 import type { Profile } from "../profile/profile.ts";
-import { sha256 } from "../sha256.ts";
+import { sha256 } from "../../hash.ts";
 import {
   pythonSources,
   SHELL_ENGINE,

@@ -19,7 +19,7 @@ import { packageFiles } from "./image_files.ts";
 import type { Profile } from "../profile/profile.ts";
 import { decodeLost, type Frame, FrameKind, join } from "../protocol.ts";
 import { readPyodide } from "./pyodide.ts";
-import { sha256 } from "../sha256.ts";
+import { sha256 } from "../../hash.ts";
 import { bundleShell } from "./shell_bundle.ts";
 
 /** What of a boot plan is the same for every sandbox that starts from one image. */

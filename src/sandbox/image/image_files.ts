@@ -3,7 +3,7 @@ import { dirname, join, resolve } from "node:path";
 import { z } from "zod";
 import type { Mount } from "../profile/mounts.ts";
 import type { PackageFile } from "../profile/packages.ts";
-import { sha256 } from "../sha256.ts";
+import { sha256 } from "../../hash.ts";
 
 /** Where Python looks for packages, below the library's mount. */
 const SITE_PACKAGES = "/python3.14/site-packages";

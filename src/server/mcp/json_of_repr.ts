@@ -1,4 +1,4 @@
-import { stickyMatch } from "../../tools/match_at.ts";
+import { stickyMatch } from "../../tools/parsers/json_scan.ts";
 
 const STRING = /'[^'\\]*(?:\\.[^'\\]*)*'|"[^"\\]*(?:\\.[^"\\]*)*"/y;
 const NUMBER = /-?\d+(?:\.\d+)?(?:e[-+]\d+)?(?!\w)/y;

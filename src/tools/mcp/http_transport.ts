@@ -1,5 +1,5 @@
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
-import { MAX_MESSAGE_LENGTH } from "./message_lines.ts";
+import { MAX_MESSAGE_LENGTH } from "./child_transport.ts";
 import type { McpUrl } from "./mcp_server.ts";
 
 /**

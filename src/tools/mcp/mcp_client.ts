@@ -1,11 +1,20 @@
-import type { Tool as McpTool } from "@modelcontextprotocol/client";
+import type { CallToolResult, ContentBlock, Tool as McpTool, Transport } from "@modelcontextprotocol/client";
+import { resolve } from "node:path";
 import { abortable } from "../../async/abort.ts";
 import { errorMessage, McpError, ToolError } from "../../errors.ts";
+import { setprivPrefix } from "../../sandbox/process/command.ts";
+import {
+  type DenoCommand,
+  denoCommand,
+  fetchModules,
+  requireOwnModules,
+} from "../../sandbox/process/deno_program.ts";
 import type { Layer } from "../../sandbox/profile/schema.ts";
+import { base64Bytes } from "../tool_result.ts";
+import { ChildTransport } from "./child_transport.ts";
+import { HttpTransport } from "./http_transport.ts";
 import { isUnknownSession, McpConnection } from "./mcp_connection.ts";
-import type { McpServer } from "./mcp_server.ts";
-import { mcpResultText } from "./mcp_text.ts";
-import { createMcpTransport } from "./mcp_transport.ts";
+import type { McpCommand, McpModule, McpServer } from "./mcp_server.ts";
 
 /** Options of an {@linkcode McpClient}. */
 export interface McpClientOptions {
@@ -135,4 +144,63 @@ async function callOnce(connection: McpConnection, { tool, args, signal }: Call)
 
 function isRepeatable(tool: McpTool | undefined): boolean {
   return tool?.annotations?.readOnlyHint === true || tool?.annotations?.idempotentHint === true;
+}
+
+/** Makes the transport to a server. Fetches the imports of a module first. */
+export async function createMcpTransport(
+  server: McpServer,
+  options: { layers: ReadonlySet<Layer>; signal?: AbortSignal | undefined },
+): Promise<Transport> {
+  const { layers, signal } = options;
+  if ("url" in server) return new HttpTransport(server);
+  if ("command" in server) return new ChildTransport(plainCommand(server, layers), server.cwd);
+  const program = moduleProgram(server, layers);
+  await fetchModules(program, signal);
+  await requireOwnModules(program, signal);
+  return new ChildTransport(await denoCommand(program), server.cwd);
+}
+
+/**
+ * Returns the command of a program. It keeps the privileges of the user but is killed when this process
+ * ends.
+ */
+function plainCommand({ command, args = [], env = {} }: McpCommand, layers: ReadonlySet<Layer>): DenoCommand {
+  const prefix = layers.has("parentDeath") ? setprivPrefix(new Set<Layer>(["parentDeath"])) : [];
+  const [program = command, ...rest] = [...prefix, command, ...args];
+  return { program, args: rest, env };
+}
+
+function moduleProgram({ module, ...rest }: McpModule, layers: ReadonlySet<Layer>) {
+  const specifier = /^[a-z]+:/.test(module) ? module : resolve(rest.cwd ?? "", module);
+  return { ...rest, module: specifier, layers };
+}
+
+/**
+ * Returns the text that a model reads for a tool result: text as it is, and a description of all other
+ * content.
+ */
+export function mcpResultText({ content = [], structuredContent }: Partial<CallToolResult>): string {
+  if (content.length === 0 && structuredContent !== undefined) return JSON.stringify(structuredContent);
+  return content.map(blockText).join("\n");
+}
+
+function blockText(block: ContentBlock): string {
+  switch (block.type) {
+    case "text":
+      return block.text;
+    case "image":
+    case "audio":
+      return `[${block.type} ${block.mimeType} ${base64Bytes(block.data)} bytes]`;
+    case "resource_link":
+      return `[resource link ${joinWords(block.name, block.uri, block.mimeType)}]`;
+    case "resource": {
+      const { uri, mimeType } = block.resource;
+      if ("text" in block.resource) return `[resource ${joinWords(uri, mimeType)}]\n${block.resource.text}`;
+      return `[resource ${joinWords(uri, mimeType)} ${base64Bytes(block.resource.blob)} bytes]`;
+    }
+  }
+}
+
+function joinWords(...parts: readonly (string | undefined)[]): string {
+  return parts.filter((part) => part !== undefined && part !== "").join(" ");
 }

@@ -1,7 +1,7 @@
 import type { Action, Step } from "../../envs/env.ts";
 import { withTaskCommands } from "../../envs/workspace/config/agent_tools.ts";
 import { REPLY_PARSERS } from "../../envs/workspace/replies/reply_parsers.ts";
-import type { ParsedReply, ReplyParser } from "../../envs/workspace/replies/reply_parser.ts";
+import type { ParsedReply, ReplyParser } from "../../envs/workspace/agent_config.ts";
 import { messageText } from "../../message.ts";
 import type { Task } from "../../task.ts";
 import type { Transform, TransformContext } from "../transform.ts";

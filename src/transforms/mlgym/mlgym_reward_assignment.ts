@@ -1,6 +1,5 @@
 import type { Observation, Step } from "../../envs/env.ts";
-import { computeGain } from "../../envs/workspace/evaluation_gain.ts";
-import { type WorkspaceEvaluation, workspaceViewOf } from "../../envs/workspace/workspace_view.ts";
+import { computeGain, type WorkspaceEvaluation, workspaceViewOf } from "../../envs/workspace/evaluation.ts";
 import type { Transform, TransformContext } from "../transform.ts";
 
 /**

@@ -1,5 +1,5 @@
 import type { Observation, ResetOptions, Step } from "../../envs/env.ts";
-import { workspaceViewOf } from "../../envs/workspace/workspace_view.ts";
+import { workspaceViewOf } from "../../envs/workspace/evaluation.ts";
 import { EnvError } from "../../errors.ts";
 import { History } from "../../history.ts";
 import type { Task } from "../../task.ts";

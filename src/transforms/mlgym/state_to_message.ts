@@ -1,6 +1,6 @@
 import type { Observation, Step } from "../../envs/env.ts";
-import type { TemplateValue } from "../../envs/workspace/workspace_task.ts";
-import { workspaceViewOf } from "../../envs/workspace/workspace_view.ts";
+import { workspaceViewOf } from "../../envs/workspace/evaluation.ts";
+import type { TemplateValue } from "../../envs/workspace/task.ts";
 import { EnvError } from "../../errors.ts";
 import { type Message, messageText } from "../../message.ts";
 import type { Transform, TransformContext } from "../transform.ts";
@@ -85,4 +85,19 @@ function parseState(state: string): Record<string, TemplateValue> {
     return value as Record<string, TemplateValue>;
   }
   throw new EnvError(`State '${state}' is not valid json. This is an internal error, please report it.`);
+}
+
+/** Adds the state of the workspace after each step, as unparsed JSON. */
+export class ReadState implements Transform {
+  reset(observation: Observation): Observation {
+    return withState(observation);
+  }
+
+  step<T extends Observation>(step: T): T {
+    return withState(step);
+  }
+}
+
+function withState<T extends Observation>(observation: T): T {
+  return addToMLGymRecord(observation, { state: workspaceViewOf(observation)?.state ?? "" });
 }

@@ -1,5 +1,5 @@
 import { ChatFormat } from "../../chat/chat_format.ts";
-import { parseRenderedChat } from "../../chat/read_chat.ts";
+import { parseRenderedChat } from "../../chat/conversions.ts";
 import type { Tokenizer } from "../../chat/tokenizer.ts";
 import type { Action, Observation } from "../../envs/env.ts";
 import { History } from "../../history.ts";

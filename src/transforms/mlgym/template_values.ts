@@ -1,7 +1,7 @@
 import type { AgentConfig } from "../../envs/workspace/agent_config.ts";
 import { withTaskCommands } from "../../envs/workspace/config/agent_tools.ts";
-import { formatTemplate } from "../../envs/workspace/config/format_template.ts";
-import type { TemplateValue, WorkspaceTask } from "../../envs/workspace/workspace_task.ts";
+import { formatTemplate } from "../../envs/workspace/config/template.ts";
+import type { TemplateValue, WorkspaceTask } from "../../envs/workspace/task.ts";
 import { EnvError, errorMessage } from "../../errors.ts";
 import type { Task } from "../../task.ts";
 

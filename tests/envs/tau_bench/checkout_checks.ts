@@ -10,7 +10,7 @@ import {
   ToolUserChat,
   toolUserTask,
 } from "../../../mod.ts";
-import { qwen25Calls } from "../../../src/tools/qwen25_calls.ts";
+import { qwen25Calls } from "../../../src/tools/parsers/qwen25_calls.ts";
 
 interface GoldenRollout {
   name: string;

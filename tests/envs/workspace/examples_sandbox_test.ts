@@ -1,17 +1,19 @@
 import { assert, assertEquals } from "@std/assert";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { computeGain } from "../../../src/envs/workspace/evaluation_gain.ts";
-import type { EvaluationOutcome } from "../../../src/envs/workspace/evaluation.ts";
-import { loadWorkspaceTask } from "../../../src/envs/workspace/config/load_workspace_task.ts";
+import {
+  computeGain,
+  type EvaluationOutcome,
+  type WorkspaceEvaluation,
+} from "../../../src/envs/workspace/evaluation.ts";
+import { loadWorkspaceTask } from "../../../src/envs/workspace/config/load_task.ts";
 import { REPLY_PARSERS } from "../../../src/envs/workspace/replies/reply_parsers.ts";
 import { Workspace } from "../../../src/envs/workspace/workspace.ts";
 import { WorkspaceEnv } from "../../../src/envs/workspace/workspace_env.ts";
-import type { WorkspaceEvaluation } from "../../../src/envs/workspace/workspace_view.ts";
-import { WorkspaceEvaluator } from "../../../src/envs/workspace/evaluation/workspace_evaluator.ts";
-import { ScriptFile } from "../../../src/policy/script_file.ts";
-import { AGENT } from "./bench_task.ts";
-import { EvaluatorBench, submissionOf } from "./evaluation/evaluator_bench.ts";
+import { WorkspaceEvaluator } from "../../../src/envs/workspace/evaluation/evaluator.ts";
+import { ScriptFile } from "../../../src/policy/scripted.ts";
+import { AGENT } from "./open_workspace.ts";
+import { EvaluatorBench, submissionOf } from "./evaluation/evaluator_fixture.ts";
 
 const EXAMPLES = fileURLToPath(new URL("../../../examples/workspace/", import.meta.url));
 

@@ -1,11 +1,10 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { join } from "node:path";
-import { toCommandFile } from "../../../src/envs/workspace/commands/command_file.ts";
-import { toShellSource } from "../../../src/envs/workspace/commands/agent_commands.ts";
-import { loadAgentConfig } from "../../../src/envs/workspace/config/load_agent_config.ts";
-import { loadWorkspaceTask } from "../../../src/envs/workspace/config/load_workspace_task.ts";
-import type { WorkspaceTask } from "../../../src/envs/workspace/workspace_task.ts";
-import { HOME, numbered, shellTest } from "./commands/bench_shell.ts";
+import { toCommandFile, toShellSource } from "../../../src/envs/workspace/commands/commands.ts";
+import { loadAgentConfig } from "../../../src/envs/workspace/config/load_agent.ts";
+import { loadWorkspaceTask } from "../../../src/envs/workspace/config/load_task.ts";
+import type { WorkspaceTask } from "../../../src/envs/workspace/task.ts";
+import { HOME, numbered, shellTest } from "./commands/command_shell.ts";
 
 const checkout = Deno.env.get("PADDOCK_MLGYM") ?? "";
 if (checkout === "") {

@@ -10,7 +10,17 @@ import { EpisodeWriter, type TokenOptions } from "../../../src/rollout/tokens/ep
 import { TokenFormat } from "../../../src/rollout/tokens/token_format.ts";
 import { byteTokenizer } from "../../byte_tokenizer.ts";
 import { tinyTokenizer } from "../../tiny_tokenizer.ts";
-import { END, HEADER, type Played, plays, replyOf, saidTexts, sampledTexts, task, write } from "./played.ts";
+import {
+  END,
+  HEADER,
+  type Played,
+  plays,
+  replyOf,
+  saidTexts,
+  sampledTexts,
+  task,
+  write,
+} from "./written_episode.ts";
 
 const bytes = byteTokenizer();
 

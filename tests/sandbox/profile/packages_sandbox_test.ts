@@ -3,7 +3,7 @@ import { zipSync } from "fflate";
 import { join } from "node:path";
 import { parseProfile } from "../../../src/sandbox/profile/profile.ts";
 import { Sandbox } from "../../../src/sandbox/sandbox.ts";
-import { sha256 } from "../../../src/sandbox/sha256.ts";
+import { sha256 } from "../../../src/hash.ts";
 
 const encoder = new TextEncoder();
 

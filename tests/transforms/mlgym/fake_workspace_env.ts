@@ -1,11 +1,10 @@
-import type { Action, Env } from "../../../src/envs/env.ts";
+import { type Action, type Env, historyAfter } from "../../../src/envs/env.ts";
 import type {
   WorkspaceEvaluation,
   WorkspaceObservation,
   WorkspaceStep,
   WorkspaceView,
-} from "../../../src/envs/workspace/workspace_view.ts";
-import { historyAfter } from "../../../src/envs/full_history.ts";
+} from "../../../src/envs/workspace/evaluation.ts";
 import { History } from "../../../src/history.ts";
 import type { Task } from "../../../src/task.ts";
 

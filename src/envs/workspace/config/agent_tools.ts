@@ -1,7 +1,11 @@
 import type { AgentConfig, AgentTools, CommandFile } from "../agent_config.ts";
-import { type CommandDocsStyle, describeCommands, endNamesOf } from "../commands/command_docs.ts";
-import { readCommands } from "../commands/read_commands.ts";
-import type { WorkspaceTask } from "../workspace_task.ts";
+import {
+  type CommandDocsStyle,
+  describeCommands,
+  endNamesOf,
+  readCommands,
+} from "../commands/read_commands.ts";
+import type { WorkspaceTask } from "../task.ts";
 
 /** Part of an agent's tools that comes from command files. */
 export type CommandTools = Required<

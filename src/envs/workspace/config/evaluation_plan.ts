@@ -1,6 +1,6 @@
 import { basename, dirname, relative } from "node:path";
-import { guessMetricDirection } from "../metric_direction.ts";
-import type { EvaluationPlan, MetricDirection, Scores, WorkspaceFile } from "../workspace_task.ts";
+import { guessMetricDirection } from "../evaluation.ts";
+import type { EvaluationPlan, MetricDirection, Scores, WorkspaceFile } from "../task.ts";
 import type { TaskYaml } from "./task_schema.ts";
 
 /** Inputs of {@linkcode toEvaluationPlan} beside the YAML. */

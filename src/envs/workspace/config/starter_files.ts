@@ -1,5 +1,5 @@
 import { basename, join } from "node:path";
-import type { WorkspaceFile } from "../workspace_task.ts";
+import type { WorkspaceFile } from "../task.ts";
 
 /** Maximum number of files that a workspace starts with. */
 const MAX_FILES = 10_000;

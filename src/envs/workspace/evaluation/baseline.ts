@@ -1,6 +1,6 @@
 import { abortable } from "../../../async/abort.ts";
 import type { Evaluator } from "../evaluation.ts";
-import type { Scores, WorkspaceTask } from "../workspace_task.ts";
+import type { Scores, WorkspaceTask } from "../task.ts";
 
 /** Fixed seed, so that every episode is compared with the same baseline. */
 const SEED = 0;

@@ -1,6 +1,4 @@
-import { hasSeveralBlocks, parseFencedReply } from "./fenced_reply.ts";
-import { parseJsonReply } from "./json_reply.ts";
-import { NO_ACTION, type ParsedReply, type ReplyParser } from "./reply_parser.ts";
+import { NO_ACTION, type ParsedReply, type ReplyCommand, type ReplyParser } from "../agent_config.ts";
 
 const FENCED = "Write what you think first, then one command between two lines of three backticks:\n" +
   "```\nls -a\n```";
@@ -61,4 +59,99 @@ function taggedReply(reply: string): ParsedReply {
     thought: (reply.slice(0, start) + reply.slice(end + "</command>".length)).trim(),
     action: reply.slice(start + "<command>".length, end).trim(),
   };
+}
+
+/** A fence with a word after it on its line, or a bare fence; lines end as in Python. */
+const FENCE = /(?<![^\n])```(\S*)\s*\n|(?<![^\n])```\s*(?![^\n])/g;
+
+/** Position of a fence. */
+interface Fence {
+  readonly start: number;
+  readonly end: number;
+}
+
+/**
+ * Parses the last complete top-level block of a reply as the action, and the rest as the thought. A fence with a word
+ * after it opens a block; a bare fence closes an open block.
+ */
+export function parseFencedReply(reply: string): ParsedReply {
+  const open: Fence[] = [];
+  let block: { start: Fence; end: Fence } | undefined;
+  for (const match of reply.matchAll(FENCE)) {
+    const fence = { start: match.index, end: match.index + match[0].length };
+    const word = match[1];
+    const start = word ? undefined : open.pop();
+    if (start !== undefined) {
+      if (open.length === 0) block = { start, end: fence };
+    } else if (word !== undefined) open.push(fence);
+  }
+  if (block === undefined) return { fault: NO_ACTION };
+  const { start, end } = block;
+  return {
+    thought: reply.slice(0, start.start) + reply.slice(end.end),
+    action: reply.slice(start.end, end.start),
+  };
+}
+
+/** True if the reply has more than one pair of fences. */
+export function hasSeveralBlocks(reply: string): boolean {
+  return reply.split("```").length > 4;
+}
+
+/** Parses a reply of the form `{ "thought": …, "command": { "name": …, "arguments": { … } } }`. */
+export function parseJsonReply(reply: string, commands: readonly ReplyCommand[]): ParsedReply {
+  let value: unknown;
+  try {
+    value = JSON.parse(reply);
+  } catch {
+    return { fault: "Model output is not valid JSON." };
+  }
+  if (!isRecord(value)) return { fault: "Model output is not a JSON object." };
+  for (const key of ["thought", "command"]) {
+    if (!Object.hasOwn(value, key)) return { fault: `Key '${key}' is missing from model output.` };
+  }
+  const { thought, command } = value;
+  if (!isRecord(command)) return { fault: "Value of 'command' key is not a JSON object." };
+  if (!Object.hasOwn(command, "name")) return { fault: "Key 'name' is missing from 'command' object." };
+  const { name, arguments: given } = command;
+  if (typeof name !== "string" || typeof thought !== "string" || !(given === undefined || isRecord(given))) {
+    return {
+      fault: "Model output must have a text as 'thought' and as 'name', and an object as 'arguments'.",
+    };
+  }
+  return { thought, action: actionOf(name, given, commands).trim() };
+}
+
+function actionOf(
+  name: string,
+  given: Record<string, unknown> | undefined,
+  commands: readonly ReplyCommand[],
+): string {
+  const known = commands.find((command) => command.name === name);
+  if (known?.signature === undefined) {
+    return [name, ...Object.values(given ?? {}).map((value) => argumentText(value))].join(" ");
+  }
+  const slots = known.signature.replaceAll(/[[\]]/g, "");
+  return slots.replaceAll(/"?<([^<>]+)>"?/g, (slot: string, argument: string) => {
+    if (given === undefined || !Object.hasOwn(given, argument)) return "";
+    const value = given[argument];
+    if (known.endName !== undefined || typeof value !== "string") {
+      return slot.replace(`<${argument}>`, () => argumentText(value));
+    }
+    return shellQuoted(value);
+  });
+}
+
+function argumentText(value: unknown): string {
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+/** Quotes a text as one word of a shell, as Python's `shlex.quote` does. */
+function shellQuoted(text: string): string {
+  if (/^[\w@%+=:,./-]+$/.test(text)) return text;
+  return `'${text.replaceAll("'", `'"'"'`)}'`;
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,5 +1,5 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { HOME, numbered, shellTest } from "./bench_shell.ts";
+import { HOME, numbered, shellTest } from "./command_shell.ts";
 
 shellTest(
   "edit replaces lines, insert adds lines, and both show the place",

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { value } from "../../../sandbox/started.ts";
-import { shellTest } from "./bench_shell.ts";
+import { shellTest } from "./command_shell.ts";
 
 /** Code in which nothing is wrong. */
 const SOUND = [

@@ -1,5 +1,5 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { HOME, numbered, shellTest, shown } from "./bench_shell.ts";
+import { HOME, numbered, shellTest, shown } from "./command_shell.ts";
 
 shellTest("open, goto and scrolling show a window of the open file", async ({ write, printed }) => {
   await write("a.txt", numbered(30));

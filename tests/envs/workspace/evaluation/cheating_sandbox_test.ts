@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import type { EvaluationOutcome } from "../../../../src/envs/workspace/evaluation.ts";
-import { type BenchPlan, EvaluatorBench } from "./evaluator_bench.ts";
+import { type BenchPlan, EvaluatorBench } from "./evaluator_fixture.ts";
 
 const GUESSES = 20;
 

@@ -1,0 +1,90 @@
+import type { JinjaTemplate } from "./chat_template.ts";
+
+/** A zero-width space: it breaks a control token and is invisible. */
+const BREAK = "\u200b";
+
+/** Options of {@linkcode controlTokenEscaper}. */
+export interface ControlTokenEscaperOptions {
+  /** Texts that open, close or separate turns at any position. Texts of white space only are ignored. */
+  controls: Iterable<string>;
+  /** Words that open a turn when they are followed by a colon at the start of a line. */
+  speakers?: readonly string[] | undefined;
+}
+
+/**
+ * Returns a function that makes text safe in a rendered chat: the result contains no control token, and no
+ * line of it opens a turn. It inserts a zero-width space (U+200B) after the first character of each control
+ * token and before the colon of a speaker, so `<|im_end|>` looks the same but is no longer that token. A
+ * control token of a single character is replaced by U+FFFD.
+ *
+ * Text without control tokens is returned unchanged, and so is text that is already safe.
+ */
+export function controlTokenEscaper(options: ControlTokenEscaperOptions): (text: string) => string {
+  const controls = [...new Set(options.controls)].filter((control) => control.trim() !== "");
+  const single = controls.filter((control) => [...control].length === 1);
+  const steps: ((text: string) => string)[] = [];
+  if (single.length > 0) steps.push((text) => text.replace(new RegExp(oneOf(single), "gu"), "\ufffd"));
+  const long = controls.filter((control) => !single.includes(control));
+  // A lookahead matches overlapping tokens too, so that each of them is broken.
+  const start = new RegExp(`(?=${oneOf(long)})[^]`, "gu");
+  if (long.length > 0) steps.push((text) => text.replace(start, `$&${BREAK}`));
+  const { speakers = [] } = options;
+  const line = new RegExp(`(?<=^|[${LINE_ENDS}])([^\\S${LINE_ENDS}]*(?:${oneOf(speakers)}))(?=\\s*:)`, "giu");
+  if (speakers.length > 0) steps.push((text) => text.replace(line, `$1${BREAK}`));
+  return (text) => steps.reduce((result, step) => step(result), text);
+}
+
+/** All characters that some program treats as the end of a line. */
+const LINE_ENDS = "\\n\\r\\v\\f\\x1c-\\x1e\\x85\\u2028\\u2029";
+
+function oneOf(texts: readonly string[]): string {
+  return `(?:${texts.map((text) => RegExp.escape(text)).join("|")})`;
+}
+
+/** Texts that a template writes between turns and that are not special tokens. */
+export interface TurnMarkers {
+  /** Texts with other characters than letters, such as `[/INST]`. They mark a turn at any position. */
+  readonly controls: readonly string[];
+  /** Words that are followed by a colon. */
+  readonly speakers: readonly string[];
+}
+
+const PLACEHOLDER = "\ue000";
+const TALK = ["user", "assistant", "user"].map((role) => ({ role, content: PLACEHOLDER }));
+const CHATS = [[{ role: "system", content: PLACEHOLDER }, ...TALK], TALK];
+const NONE: TurnMarkers = { controls: [], speakers: [] };
+
+/**
+ * Finds the texts that a template writes between turns, such as `[/INST]`, `### Response:` or `USER:`, by
+ * rendering a small chat. Special tokens are excluded, and so are plain words, which mark a turn only next to
+ * such tokens.
+ */
+export function findTurnMarkers(
+  template: JinjaTemplate,
+  variables: Readonly<Record<string, unknown>>,
+  specialTokens: readonly string[],
+): TurnMarkers {
+  for (const messages of CHATS) {
+    try {
+      const text = template.render({ messages, tools: null, ...variables });
+      return markersOf(text.split(PLACEHOLDER).slice(1, -1), specialTokens);
+    } catch {
+      // Some templates reject a system message, so the next chat has none.
+    }
+  }
+  return NONE;
+}
+
+function markersOf(separators: readonly string[], specialTokens: readonly string[]): TurnMarkers {
+  const words = specialTokens.reduce((text, token) => text.replaceAll(token, "\n"), separators.join("\n"));
+  const markers = words.split("\n").map((word) => word.trim()).filter((word) =>
+    /[^\p{L}\p{N}\s]/u.test(word)
+  );
+  const speakers = markers.filter((word) => SPEAKER.test(word));
+  return {
+    controls: markers.filter((word) => !speakers.includes(word)),
+    speakers: speakers.map((word) => word.slice(0, -1).trim()),
+  };
+}
+
+const SPEAKER = /^[\p{L}\p{N}][\p{L}\p{N} _-]*:$/u;

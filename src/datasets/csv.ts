@@ -1,0 +1,103 @@
+import { CsvParseStream } from "@std/csv";
+import { errorMessage } from "../errors.ts";
+import { readTextChunks } from "./files.ts";
+import { RawRow } from "./row.ts";
+
+/**
+ * Reads the rows of a CSV file with a header row. All values are strings. Row numbers start at 1 with the
+ * header. A row whose number of fields differs from the header's throws a `SyntaxError` when its value is
+ * read.
+ *
+ * @throws {SyntaxError} if the file is not valid CSV, or the header contains a name twice.
+ */
+export async function* readCsv(path: string): AsyncGenerator<RawRow> {
+  let number = 0;
+  let names: readonly string[] | undefined;
+  for await (const fields of readCsvRecords(path)) {
+    const location = `${path}:${++number}`;
+    if (names !== undefined) yield csvRow(fields, { names, path, number });
+    else names = requireNames(fields, location);
+  }
+}
+
+function requireNames(names: readonly string[], location: string): readonly string[] {
+  const duplicate = names.find((name, index) => names.indexOf(name) !== index);
+  if (duplicate === undefined) return names;
+  throw new SyntaxError(
+    `Cannot read tasks at ${location} as field names must be unique: found '${duplicate}' twice`,
+  );
+}
+
+function csvRow(
+  fields: readonly string[],
+  { names, path, number }: { names: readonly string[]; path: string; number: number },
+): RawRow {
+  return RawRow.inFile(path, number, () => {
+    if (fields.length === names.length) {
+      return Object.fromEntries(names.map((name, at) => [name, fields[at]]));
+    }
+    throw new SyntaxError(
+      `Cannot read task at ${path}:${number} as it must be CSV with ${names.length} fields: found ${fields.length}`,
+    );
+  });
+}
+
+/**
+ * Reads the records of a CSV file (RFC 4180), each as a list of its fields. Lines end in CRLF, LF or CR;
+ * empty lines are skipped.
+ *
+ * @throws {SyntaxError} if the file is not UTF-8, or not valid CSV, such as one with an unclosed quote.
+ */
+export async function* readCsvRecords(path: string): AsyncGenerator<readonly string[]> {
+  let number = 1;
+  const text = new TrackedText(normalizeLineEnds(readTextChunks(path, () => `${path}:${number}`)));
+  const records = ReadableStream.from(text).pipeThrough(new CsvParseStream()).getReader();
+  try {
+    for (let read = await records.read(); !read.done; read = await records.read()) {
+      yield read.value;
+      number++;
+    }
+  } catch (cause) {
+    if (text.failure !== undefined) throw text.failure.error;
+    throw new SyntaxError(`Cannot read task at ${path}:${number} as it must be CSV: ${errorMessage(cause)}`, {
+      cause,
+    });
+  } finally {
+    await records.cancel().catch(() => {}); // The error of a failed stream was already thrown by `read`.
+  }
+}
+
+/** Replaces each single carriage return outside quotes by a line feed. */
+async function* normalizeLineEnds(chunks: AsyncIterable<string>): AsyncGenerator<string> {
+  let rest = "";
+  let isQuoted = false;
+  const replace = (match: string) => {
+    if (match === '"') isQuoted = !isQuoted;
+    return match === "\r" && !isQuoted ? "\n" : match;
+  };
+  for await (const chunk of chunks) {
+    const text = rest + chunk;
+    rest = text.endsWith("\r") ? "\r" : "";
+    yield text.slice(0, text.length - rest.length).replace(/"|\r(?!\n)/g, replace);
+  }
+  yield rest;
+}
+
+/** A text stream that keeps its own error, to distinguish it from an error of the CSV parser. */
+class TrackedText implements AsyncIterable<string> {
+  readonly #chunks: AsyncIterable<string>;
+  failure: { readonly error: unknown } | undefined;
+
+  constructor(chunks: AsyncIterable<string>) {
+    this.#chunks = chunks;
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<string> {
+    try {
+      yield* this.#chunks;
+    } catch (error) {
+      this.failure = { error };
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,130 @@
+import { DatasetError } from "../errors.ts";
+
+/** Options that select files of a dataset folder. */
+export interface DatasetFilesOptions {
+  /** Sub-folder with one configuration of the dataset, such as `main`. */
+  name?: string | undefined;
+  /**
+   * Selects files or folders by name. `test` selects `test.jsonl`, `test-00000-of-00002.parquet` and
+   * `test/a.csv`.
+   *
+   * @default "train" if there is such a split, else all files
+   */
+  split?: string | undefined;
+}
+
+const READABLE = /\.(?:(?:jsonl|ndjson|csv)(?:\.gz)?|parquet)$/i;
+
+/**
+ * Returns the files of a dataset, sorted by path: the file itself, or the JSON lines, CSV and Parquet files
+ * of a folder that belong to the split. Names that start with a dot and links to folders are skipped.
+ *
+ * @throws {DatasetError} if no file matches.
+ * @throws {Deno.errors.NotFound} if the path does not exist.
+ */
+export async function findDatasetFiles(path: string, options: DatasetFilesOptions = {}): Promise<string[]> {
+  const { name, split } = options;
+  const root = name === undefined ? path : `${path}/${name}`;
+  const { isDirectory } = await Deno.stat(root);
+  const files = isDirectory ? await filesUnder(root) : [root];
+  const filesOf = (split: string) =>
+    files.filter((file) => isInSplit(isDirectory ? file.slice(root.length) : file, split));
+  const selected = split === undefined ? orAll(filesOf("train"), files) : filesOf(split);
+  if (selected.length > 0) return selected;
+  const requirement = split === undefined
+    ? "contain a JSON lines, CSV or Parquet file"
+    : `have a split '${split}'`;
+  throw new DatasetError(
+    `Cannot open dataset as '${root}' must ${requirement}: its files are [${files.join(", ")}]`,
+  );
+}
+
+function orAll(selected: string[], files: string[]): string[] {
+  return selected.length > 0 ? selected : files;
+}
+
+async function filesUnder(folder: string): Promise<string[]> {
+  const files: string[] = [];
+  for await (const entry of Deno.readDir(folder)) {
+    const path = `${folder}/${entry.name}`;
+    if (entry.name.startsWith(".")) continue;
+    if (entry.isDirectory) files.push(...await filesUnder(path));
+    else if (READABLE.test(entry.name)) files.push(path);
+  }
+  return files.sort();
+}
+
+/** True if a folder or the file has the split's name, alone or followed by `-`, `_` or `.` and more. */
+function isInSplit(path: string, split: string): boolean {
+  return path.split("/").some((part) => part === split || /^[-_.]/.test(suffixAfter(part, split)));
+}
+
+function suffixAfter(text: string, start: string): string {
+  return text.startsWith(start) ? text.slice(start.length) : "";
+}
+
+const CHUNK_BYTES = 64 * 1024;
+
+/**
+ * Reads a file in chunks and decompresses it if its name ends in `.gz`. A chunk is valid until the next one
+ * is read.
+ *
+ * @throws {SyntaxError} if the name ends in `.gz` and the file is not gzip.
+ */
+export function readFileChunks(path: string): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+  return /\.gz$/i.test(path) ? decompressedChunks(path) : plainChunks(path);
+}
+
+async function* plainChunks(path: string): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+  using file = await Deno.open(path);
+  const chunk = new Uint8Array(CHUNK_BYTES);
+  for (let size = await file.read(chunk); size !== null; size = await file.read(chunk)) {
+    yield chunk.subarray(0, size);
+  }
+}
+
+async function* decompressedChunks(path: string): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+  const { readable } = await Deno.open(path);
+  const reader = readable.pipeThrough(new DecompressionStream("gzip")).getReader();
+  try {
+    for (let read = await nextChunk(reader, path); !read.done; read = await nextChunk(reader, path)) {
+      yield read.value;
+    }
+  } finally {
+    await reader.cancel().catch(() => {}); // The error of a failed stream was already thrown by `read`.
+  }
+}
+
+async function nextChunk(
+  reader: ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>>,
+  path: string,
+): Promise<ReadableStreamReadResult<Uint8Array<ArrayBuffer>>> {
+  try {
+    return await reader.read();
+  } catch (cause) {
+    if (!(cause instanceof TypeError)) throw cause;
+    throw new SyntaxError(`Cannot read tasks at ${path} as it must be gzip: ${cause.message}`, { cause });
+  }
+}
+
+/**
+ * Reads the text of a file in chunks, without a byte order mark.
+ *
+ * @param location Returns the current location of the reader, for error messages.
+ * @throws {SyntaxError} if the file is not UTF-8.
+ */
+export async function* readTextChunks(path: string, location: () => string): AsyncGenerator<string> {
+  const decoder = new TextDecoder("utf-8", { fatal: true });
+  const decode = (bytes?: Uint8Array<ArrayBuffer>) => {
+    try {
+      return decoder.decode(bytes, { stream: bytes !== undefined });
+    } catch (cause) {
+      throw new SyntaxError(
+        `Cannot read tasks at ${location()} or after it as the file must be UTF-8: found an invalid byte`,
+        { cause },
+      );
+    }
+  };
+  for await (const chunk of readFileChunks(path)) yield decode(chunk);
+  yield decode();
+}

@@ -1,0 +1,139 @@
+type Replacement = readonly [pattern: RegExp, by: string];
+
+/** Replacements, applied in this order. Each pattern is linear in the length of the text. */
+const REPLACEMENTS: readonly Replacement[] = [
+  [/\\\$|\$|€|£/g, ""],
+  [/[\u2212\u2013]/g, "-"],
+  [/[×·⋅]|\\(?:cdot|times|ast)(?![a-zA-Z])/g, "*"],
+  [/÷|\\div(?![a-zA-Z])/g, "/"],
+  [/\\leq(?:slant)?(?![a-zA-Z])|≤|<=/g, "\\le "],
+  [/\\geq(?:slant)?(?![a-zA-Z])|≥|>=/g, "\\ge "],
+  [/\\neq(?![a-zA-Z])|≠/g, "\\ne "],
+  [/π/g, "\\pi "],
+  [/∞/g, "\\infty "],
+  [/√/g, "\\sqrt "],
+  [/∪/g, "\\cup "],
+  [/±/g, "\\pm "],
+  [/\\(?:left|right|bigg?[lr]?|Bigg?[lr]?)(?![a-zA-Z])/g, ""],
+  [/\\(?:displaystyle|textstyle|limits|quad|qquad|hspace\{[^{}]{0,20}\})(?![a-zA-Z])/g, " "],
+  [/(?<!\\)\\[()[\]]/g, " "],
+  [/(?<!\\)\\[!,;: ]|~/g, ""],
+  [/\{,\}/g, ""],
+  [/\\[dtc]frac(?![a-zA-Z])/g, "\\frac"],
+  [/\^\s?\{\s?\\circ\s?\}|\^\s?\\circ(?![a-zA-Z])|°|\\degree(?![a-zA-Z])/g, ""],
+  [/\\frac\s?([0-9a-zA-Z])\s?([0-9a-zA-Z])/g, "\\frac{$1}{$2}"],
+  [/\\frac\s?([0-9a-zA-Z])\s?\{/g, "\\frac{$1}{"],
+  [/(?<![\w.^}\\)])(\d{1,30})\s?\\frac\{(\d{1,30})\}\{(\d{1,30})\}/g, "($1+\\frac{$2}{$3})"],
+  [/(?<![\w.^}\\)])(\d{1,30}) (\d{1,30})\/(\d{1,30})(?![\d.])/g, "($1+$2/$3)"],
+];
+const REPEATING = /(\d{0,15})\.(\d{0,15})\\overline\s?\{(\d{1,15})\}/g;
+/** A letter or function name in upright or bold type, which is replaced by itself. */
+const TYPEFACE = /\\(?:mathrm|mathbf|mathit|operatorname)\s?\{\s?([a-zA-Z]|sin|cos|tan|log|ln|exp)\s?\}/g;
+const TEXT =
+  /\\(?:text|mbox|mathrm|textbf|textit|textrm|mathbf|mathit|operatorname)\s?\{([^{}]*)\}(?:\s?\^\s?(?:\{\d\}|\d))?/g;
+const CONJUNCTION = /^\s*(?:or|and|,)\s*$/i;
+/** A number or expression with words after it. */
+const NUMBER_WITH_WORDS = /^(.*[\d})])(\s*)([a-zA-Z][a-zA-Z ./]*)(?:\^\{?\d\}?)?$/;
+/** Units that could be read as products of letters. */
+const SHORT_UNITS = new Set("cm mm km kg mg ml cl ft mi yd lb oz hr in sq cu min sec deg mph rad".split(" "));
+const THOUSANDS = /^-?\d{1,3}(?:,\d{3})+(?:\.\d+)?$/;
+
+/**
+ * Simplifies an answer in LaTeX or plain text: removes currency signs, degrees, bracket sizes and spacing,
+ * and units and words around a number. `\frac12` becomes `\frac{1}{2}`, and `3\frac12` becomes a sum.
+ */
+export function cleanLatex(answer: string): string {
+  const ended = answer.trim().replace(REPEATING, fractionOfRepeating);
+  const texts = REPLACEMENTS.reduce((text, [pattern, by]) => text.replace(pattern, by), ended)
+    .replace(TYPEFACE, "$1");
+  const plain = removeTexts(texts).replace(/\s+/g, " ").trim().replace(/[.;:]+$/, "").trim();
+  const bare = removeUnit(plain);
+  return THOUSANDS.test(bare) ? bare.replaceAll(",", "") : bare;
+}
+
+/** Removes words, unless there is nothing else. `or` and `and` become separators. */
+function removeTexts(text: string): string {
+  const parted = text.replace(TEXT, (whole, words: string) => CONJUNCTION.test(words) ? "," : whole);
+  const rest = parted.replace(TEXT, " ");
+  return /[\p{L}\p{N}\\]/u.test(rest) ? rest : parted.replace(TEXT, "$1");
+}
+
+/**
+ * Removes a unit: `5 cm^2` becomes 5. Letters directly after a number are variables unless they are a unit.
+ */
+function removeUnit(text: string): string {
+  const [, number = "", space = "", suffix = ""] = NUMBER_WITH_WORDS.exec(text) ?? [];
+  const words = suffix.toLowerCase().split(/[ ./]+/).filter((word) => word !== "");
+  const isUnit = words.every((word) =>
+    SHORT_UNITS.has(word) || (space !== "" && word.length > 2 && !isName(word))
+  );
+  return number !== "" && isUnit ? number.trim() : text;
+}
+
+/** Returns `0.1\overline{6}` as a fraction. */
+function fractionOfRepeating(_: string, whole: string, once: string, again: string): string {
+  const under = BigInt("9".repeat(again.length) + "0".repeat(once.length));
+  const over = BigInt(`${whole}${once}${again}`) - BigInt(`${whole}${once}` || "0");
+  return `(${over}/${under})`;
+}
+
+const TOKEN = /\d+(?:\.\d+)?|\.\d+|\\[a-zA-Z]+|[a-zA-Z]+|[-+*/^_!(){}[\]|]/y;
+/** Names of functions and constants. */
+const NAMES: ReadonlySet<string> = new Set([
+  "pi",
+  "sqrt",
+  "frac",
+  "binom",
+  "sin",
+  "cos",
+  "tan",
+  "cot",
+  "sec",
+  "csc",
+  "arcsin",
+  "arccos",
+  "arctan",
+  "sinh",
+  "cosh",
+  "tanh",
+  "log",
+  "ln",
+  "exp",
+]);
+/** Greek letters are variables. */
+const GREEK =
+  /^\\(?:alpha|beta|gamma|delta|epsilon|varepsilon|theta|lambda|mu|nu|rho|sigma|tau|phi|varphi|omega)$/;
+/** Longer runs of letters are words, not products. */
+const MAX_LETTERS = 2;
+
+/** Returns the tokens of an expression, with names without backslash; `null` if it contains anything else. */
+export function tokensOf(text: string): string[] | null {
+  const tokens: string[] = [];
+  for (let at = 0; at < text.length;) {
+    if (text[at] === " ") {
+      at++;
+      continue;
+    }
+    TOKEN.lastIndex = at;
+    const [token = ""] = TOKEN.exec(text) ?? [];
+    const parts = partsOf(token);
+    if (parts === null) return null;
+    tokens.push(...parts);
+    at += token.length;
+  }
+  return tokens;
+}
+
+/** Returns true if a token is the name of a function or constant. */
+export function isName(token: string): boolean {
+  return NAMES.has(token);
+}
+
+function partsOf(token: string): string[] | null {
+  if (token === "") return null;
+  if (!/^\\?[a-zA-Z]/.test(token)) return [token];
+  const name = token.replace(/^\\/, "");
+  if (NAMES.has(name)) return [name];
+  if (token.startsWith("\\")) return GREEK.test(token) ? [token] : null;
+  return token.length <= MAX_LETTERS ? [...token] : null;
+}

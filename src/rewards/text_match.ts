@@ -1,0 +1,81 @@
+import { finalReplyOf, parseTaggedReply } from "./final_reply.ts";
+import type { Grader } from "./grader.ts";
+import { findNumbers, findStatedNumber, isEqualNumber } from "./plain_number.ts";
+
+/**
+ * Returns a grader that scores 1 if the final reply equals the task's answer, else 0; `null` if the task has
+ * no answer.
+ *
+ * If the reply has an `<answer>…</answer>`, the first one is compared, otherwise the reply without its
+ * thoughts. Surrounding white space and Unicode composition are ignored; case is not.
+ */
+export function exactMatch(): Grader {
+  return {
+    name: "exact_match",
+    grade({ task, history }) {
+      if (task.answer === undefined) return null;
+      const { answers: [answer], visibleText: spoken } = parseTaggedReply(finalReplyOf(history));
+      return normalize(answer ?? spoken) === normalize(task.answer) ? 1 : 0;
+    },
+  };
+}
+
+function normalize(text: string): string {
+  return text.trim().normalize("NFC");
+}
+
+/** Options of {@linkcode patternMatch}. */
+export interface PatternMatchOptions {
+  /**
+   * Pattern to search for. It must not backtrack exponentially on a hostile reply.
+   * @default the task's answer
+   */
+  pattern?: RegExp | undefined;
+}
+
+/**
+ * Returns a grader that scores 1 if a pattern matches in the final reply, else 0; `null` if neither the
+ * options nor the task have a pattern.
+ *
+ * If the reply has an `<answer>…</answer>`, the first one is searched, otherwise the reply without its
+ * thoughts. Grading throws a `SyntaxError` if the task's answer is not a valid pattern.
+ */
+export function patternMatch(options: PatternMatchOptions = {}): Grader {
+  const { pattern } = options;
+  return {
+    name: "pattern_match",
+    grade({ task, history }) {
+      const wanted = pattern ?? task.answer;
+      if (wanted === undefined) return null;
+      const { answers: [answer], visibleText: spoken } = parseTaggedReply(finalReplyOf(history));
+      return freshPattern(wanted).test(answer ?? spoken) ? 1 : 0;
+    },
+  };
+}
+
+/** Returns a pattern without search state. */
+function freshPattern(pattern: RegExp | string): RegExp {
+  if (typeof pattern === "string") return new RegExp(pattern, "u");
+  return new RegExp(pattern.source, pattern.flags.replace(/[gy]/g, ""));
+}
+
+/**
+ * Returns a grader that scores 1 if the number in the final reply equals the one in the task's answer, else
+ * 0; `null` if the task's answer has no number.
+ *
+ * The number of a reply is the first one after its last `####` or `answer is`, else its last one. Text in
+ * `<think>…</think>` is ignored. `1,000`, `$1000`, `1000.00` and `1000%` are equal; rounding errors are
+ * tolerated.
+ */
+export function numberMatch(): Grader {
+  return {
+    name: "number_match",
+    grade({ task, history }) {
+      const expected = findNumbers(task.answer ?? "").at(-1);
+      if (expected === undefined) return null;
+      const { visibleText: spoken } = parseTaggedReply(finalReplyOf(history));
+      const actual = findStatedNumber(spoken) ?? findNumbers(spoken).at(-1);
+      return actual !== undefined && isEqualNumber(actual, expected) ? 1 : 0;
+    },
+  };
+}

@@ -1,0 +1,59 @@
+import { type Message, messageText } from "../../message.ts";
+import { parseJson } from "./json_scan.ts";
+import { parseArguments, toArguments } from "./call_arguments.ts";
+import { registryStyle, type RegistryStyleOptions } from "./registry_style.ts";
+import { type ParsedCall, type ParsedMessage, type ToolCallParser, UNNAMED } from "./tool_call_parser.ts";
+
+/**
+ * Returns a parser for replies that are one JSON object: `{"message": "…", "tools": [{"tool": "n", "args":
+ * {…}, "tag": "x"}]}`, with or without a code fence. One `<tool_results>` block answers all calls.
+ *
+ * Any other reply is plain text without calls. An entry of `tools` without a tool name gives an error that
+ * the model reads.
+ */
+export function jsonCalls(options: RegistryStyleOptions = {}): ToolCallParser {
+  return { parse, ...registryStyle(options) };
+}
+
+function parse(message: Message): ParsedMessage {
+  const text = messageText(message);
+  const reply = replyObject(text);
+  if (reply === undefined) return { text, calls: [] };
+  const { message: replyText, tools } = reply;
+  return {
+    text: typeof replyText === "string" ? replyText : "",
+    calls: Array.isArray(tools) ? tools.map(call) : [],
+  };
+}
+
+function replyObject(text: string): Record<string, unknown> | undefined {
+  try {
+    const value = parseJson(stripFence(text));
+    return typeof value === "object" && value !== null && !Array.isArray(value) ? { ...value } : undefined;
+  } catch {
+    return undefined; // a reply that is not JSON is plain text
+  }
+}
+
+/** Returns the content of a code fence, or the text itself if it is not one. */
+function stripFence(text: string): string {
+  const fence = text.trim();
+  const first = fence.indexOf("\n");
+  const last = fence.lastIndexOf("\n");
+  const opens = OPENINGS.includes(fence.slice(0, first).trim());
+  return first < last && opens && fence.slice(last).trim() === "```" ? fence.slice(first + 1, last) : text;
+}
+
+const OPENINGS = ["```", "```json"];
+
+function call(entry: unknown): ParsedCall {
+  const { tool, args, tag } = typeof entry === "object" && entry !== null
+    ? entry as Record<string, unknown>
+    : {};
+  const callId = typeof tag === "string" && tag !== "" ? { callId: tag } : {};
+  if (typeof tool !== "string") {
+    return { name: UNNAMED, arguments: {}, fault: "a call must name its 'tool' as a text", ...callId };
+  }
+  const read = typeof args === "string" ? parseArguments(args) : toArguments(args);
+  return { name: tool.trim(), ...read, ...callId };
+}

@@ -1,0 +1,53 @@
+import { type Message, messageText } from "../../message.ts";
+import { nativeCalls, renderByCallId } from "./openai_calls.ts";
+import { agenticFaultMessage } from "./fault_messages.ts";
+import { scanJson } from "./json_scan.ts";
+import { callsOfValue, invalidCall, parseArguments } from "./call_arguments.ts";
+import type { ParsedCall, ParsedMessage, ToolCallParser } from "./tool_call_parser.ts";
+
+const TAG = "[TOOL_CALLS]";
+/** A tool name before its arguments, as newer models write it, with an optional id. */
+const NAMED = /^\s*([^\s[{]{1,256})\s*(?:\[CALL_ID\]([^\s[{]{1,256})\s*)?(?:\[ARGS\])?\s*(?=\{|$)/;
+
+/**
+ * Returns a parser for calls as Mistral's models write them: `[TOOL_CALLS] [{"name": "n", "arguments": {…}},
+ * …]`, or `[TOOL_CALLS]n[ARGS]{…}` with one tag for each call. The text is the part before the first tag.
+ *
+ * The tag is a special token: the server must keep those in its text (`skip_special_tokens: false`).
+ */
+export function mistralCalls(): ToolCallParser {
+  return { parse, faultText: agenticFaultMessage, render: renderByCallId };
+}
+
+function parse(message: Message): ParsedMessage {
+  return nativeCalls(message) ?? parseText(messageText(message));
+}
+
+function parseText(text: string): ParsedMessage {
+  const calls: ParsedCall[] = [];
+  const first = text.indexOf(TAG);
+  for (let start = first; start >= 0;) {
+    const { parsed, end } = callsAt(text, start + TAG.length);
+    calls.push(...parsed);
+    start = text.indexOf(TAG, end);
+  }
+  return { text: first < 0 ? text : text.slice(0, first).trim(), calls };
+}
+
+/**
+ * Reads the calls after a tag. A tag inside a JSON string is not a tag, so the search continues after the
+ * value.
+ */
+function callsAt(text: string, start: number): { parsed: ParsedCall[]; end: number } {
+  const [head = "", name, callId] = NAMED.exec(text.slice(start, start + 600)) ?? [];
+  const body = start + head.length;
+  try {
+    const { value, end } = scanJson(text, body);
+    const json = text.slice(body, end);
+    if (name === undefined) return { parsed: callsOfValue(value, json), end };
+    return { parsed: [{ name, ...parseArguments(json), ...(callId && { callId }) }], end };
+  } catch (error) {
+    const call = invalidCall(error);
+    return { parsed: [name === undefined ? call : { ...call, name }], end: body };
+  }
+}

@@ -1,0 +1,79 @@
+import { type Message, messageText, type ToolCall } from "../../message.ts";
+import { callOfValue, invalidCall, parseArguments } from "./call_arguments.ts";
+import { agenticFaultMessage } from "./fault_messages.ts";
+import { scanJson, stickyMatch } from "./json_scan.ts";
+import type { ParsedCall, ParsedMessage, ToolCallParser, ToolResponse } from "./tool_call_parser.ts";
+
+const OPEN = "<tool_call>";
+const CLOSE = "</tool_call>";
+const CLOSING = /\s*(?:<\/tool_call>|$)/y;
+
+/**
+ * Returns a parser for a message's `tool_calls`, as OpenAI's API has them, or else for calls in its text:
+ * `<tool_call>{"name": "n", "arguments": {…}}</tool_call>`, as Hermes and Qwen write them. Each call is
+ * answered by a message with its `tool_call_id`.
+ *
+ * A call that is not JSON gives an error that the model reads. A last call without a closing tag counts if
+ * its JSON is complete.
+ */
+export function openaiCalls(): ToolCallParser {
+  return { parse, faultText: agenticFaultMessage, render: renderByCallId };
+}
+
+function parse(message: Message): ParsedMessage {
+  return nativeCalls(message) ?? parseText(messageText(message));
+}
+
+function parseText(text: string): ParsedMessage {
+  const calls: ParsedCall[] = [];
+  let rest = "";
+  let at = 0;
+  for (let start = text.indexOf(OPEN); start >= 0; start = text.indexOf(OPEN, at)) {
+    const body = start + OPEN.length;
+    const { call, end } = textCall(text, body);
+    rest += text.slice(at, start);
+    at = end;
+    if (call !== undefined) calls.push(call);
+    else rest += text.slice(start, end);
+  }
+  return { text: (rest + text.slice(at)).trim(), calls };
+}
+
+function textCall(text: string, body: number): { call?: ParsedCall; end: number } {
+  try {
+    const { value, end } = scanJson(text, body);
+    const closing = stickyMatch(CLOSING, text, end);
+    if (closing !== undefined) {
+      return { call: callOfValue(value, text.slice(body, end)), end: end + closing.length };
+    }
+  } catch (error) {
+    const close = text.indexOf(CLOSE, body);
+    if (close >= 0) return { call: invalidCall(error), end: close + CLOSE.length };
+  }
+  const close = text.indexOf(CLOSE, body);
+  if (close < 0) return { end: text.length };
+  const fault = "there must be one JSON object in a call and nothing behind it";
+  return { call: invalidCall(fault), end: close + CLOSE.length };
+}
+
+/** Returns the calls in a message's `tool_calls`, or `undefined` if it has none. */
+export function nativeCalls(message: Message): ParsedMessage | undefined {
+  const { tool_calls: calls = [] } = message;
+  return calls.length > 0 ? { text: messageText(message), calls: calls.map(nativeCall) } : undefined;
+}
+
+function nativeCall({ id, name, arguments: args }: ToolCall): ParsedCall {
+  // a tool may change its arguments, and that must not change the message
+  const parsed = typeof args === "string" ? parseArguments(args) : { arguments: structuredClone(args) };
+  return { name, ...parsed, ...(id !== undefined && { callId: id }) };
+}
+
+/** Returns one message for each call, with the call's `tool_call_id`, as OpenAI's API requires. */
+export function renderByCallId(answers: readonly ToolResponse[], role: string): Message[] {
+  return answers.map(({ callId, name, text, parts }) => ({
+    role,
+    tool_call_id: callId,
+    name,
+    content: parts ?? text,
+  }));
+}

@@ -1,0 +1,90 @@
+import { type Message, messageText } from "../../message.ts";
+import { simpleFaultMessage } from "./fault_messages.ts";
+import { scanJson, stickyMatch } from "./json_scan.ts";
+import { parseArguments } from "./call_arguments.ts";
+import type { ParsedCall, ParsedMessage, ToolCallParser, ToolResponse } from "./tool_call_parser.ts";
+
+/** Options of {@linkcode tagCalls}. */
+export interface TagCallsOptions {
+  /**
+   * Returns the message about a failed call.
+   * @default the wording of TorchRL's simple tools
+   */
+  faultText?: ToolCallParser["faultText"] | undefined;
+}
+
+const OPEN = "<tool>";
+const CLOSE = "</tool>";
+const CLOSING = /\s*(?:<\/tool>|$)/y;
+/** Maximum length of a tool name. */
+const MAX_NAME = 256;
+
+interface Tag extends ParsedCall {
+  readonly start: number;
+  readonly end: number;
+}
+
+/**
+ * Returns a parser for calls of TorchRL's simple tools: `<tool>name`, a line end, JSON arguments, `</tool>`.
+ *
+ * Spaces around the name are removed. A `</tool>` inside a JSON string does not close a call. A last call
+ * without a closing tag counts if its arguments are complete, because many servers cut a reply there. Each
+ * call is answered by its own message.
+ */
+export function tagCalls(options: TagCallsOptions = {}): ToolCallParser {
+  const { faultText = simpleFaultMessage } = options;
+  return {
+    parse,
+    faultText,
+    render: (answers, role) => answers.map((answer) => answerMessage(answer, role)),
+  };
+}
+
+function parse(message: Message): ParsedMessage {
+  const text = messageText(message);
+  const calls: ParsedCall[] = [];
+  const lastClose = text.lastIndexOf(CLOSE);
+  let rest = "";
+  let at = 0;
+  for (let start = text.indexOf(OPEN); start >= 0; start = text.indexOf(OPEN, start + OPEN.length)) {
+    if (start < at) continue;
+    const tag = readTag(text, start, lastClose);
+    if (tag === undefined) continue;
+    const { start: _start, end, ...call } = tag;
+    calls.push(call);
+    rest += text.slice(at, tag.start);
+    at = end;
+  }
+  return { text: (rest + text.slice(at)).trim(), calls };
+}
+
+function readTag(text: string, start: number, lastClose: number): Tag | undefined {
+  const [head = "", rawName = ""] = /^<tool>([^\n<]*)(?:\n|(?=<\/tool>))/.exec(
+    text.slice(start, start + OPEN.length + MAX_NAME + 1),
+  ) ?? [];
+  const name = rawName.trim();
+  if (name === "") return undefined;
+  const body = start + head.length;
+  const end = jsonEnd(text, body);
+  const closing = end === undefined ? undefined : stickyMatch(CLOSING, text, end);
+  if (end !== undefined && closing !== undefined) {
+    return { name, ...parseArguments(text.slice(body, end)), start, end: end + closing.length };
+  }
+  if (body > lastClose) return undefined;
+  const close = text.indexOf(CLOSE, body);
+  return { name, ...parseArguments(text.slice(body, close)), start, end: close + CLOSE.length };
+}
+
+function jsonEnd(text: string, body: number): number | undefined {
+  try {
+    return scanJson(text, body).end;
+  } catch {
+    return undefined; // the text up to the closing tag becomes an error that the model reads
+  }
+}
+
+function answerMessage({ name, ok, text, parts }: ToolResponse, role: string): Message {
+  const head = ok ? `Tool ${name} executed successfully:\n` : `Tool ${name} failed:\n`;
+  if (parts === undefined) return { role, content: head + text };
+  return { role, content: [{ type: "text", text: head }, ...parts] };
+}

@@ -1,0 +1,60 @@
+import type { ContentPart, Message } from "../../message.ts";
+import type { ToolFault } from "../tool_result.ts";
+
+/** Name of a call without a tool name; its `fault` gives the reason. */
+export const UNNAMED = "?";
+
+/** A tool call as parsed from a message. */
+export interface ParsedCall {
+  readonly name: string;
+  /** Arguments by name. If they could not be read, `{}` or a value that the parser chooses. */
+  readonly arguments: Readonly<Record<string, unknown>>;
+  /** The arguments as JSON text, if parsing it loses information, such as 50.0 against 50. */
+  readonly argumentsText?: string | undefined;
+  /** Reason why the arguments could not be read. The model reads it. */
+  readonly fault?: string | undefined;
+  /** Tag or id that the model or its server gave to the call. If it is missing, an id is generated. */
+  readonly callId?: string | undefined;
+}
+
+/** A message, split into text and calls. */
+export interface ParsedMessage {
+  /** Text of the message without its calls. */
+  readonly text: string;
+  /** Calls in the order of the text. */
+  readonly calls: readonly ParsedCall[];
+}
+
+/** The answer to a call. */
+export interface ToolResponse {
+  /** Name of the tool that was found, else the name in the call. */
+  readonly name: string;
+  /** Position of the call in its message, from 1. */
+  readonly number: number;
+  readonly callId: string;
+  /** Id or tag that the model gave. */
+  readonly tag?: string | undefined;
+  readonly ok: boolean;
+  /** False if the call was skipped because an earlier call failed. */
+  readonly attempted: boolean;
+  /** Text of the result or of the error, as the model reads it. */
+  readonly text: string;
+  /** Content parts of a result that is not only text. */
+  readonly parts?: readonly ContentPart[] | undefined;
+}
+
+/** Format of a result that is not a string: JSON, or Python's `str`. */
+export type ResultStyle = "json" | "python-repr";
+
+/** Parses the calls of a model and renders their results. `parse` never throws. */
+export interface ToolCallParser {
+  /** If true, a result `{ error: … }` counts as a failure of its tool. */
+  readonly errorKeyFails?: boolean | undefined;
+  parse(message: Message): ParsedMessage;
+  /** Returns a result as text, if this parser has its own format. */
+  resultText?(value: unknown): string;
+  /** Returns the message about a failed call; `name` is the name of the tool. */
+  faultText(fault: ToolFault, name: string): string;
+  /** Returns the messages that answer the calls of one message; `role` is their role. */
+  render(answers: readonly ToolResponse[], role: string): Message[];
+}

@@ -1,0 +1,47 @@
+import type { Step } from "../envs/env.ts";
+import { finalReplyOf, parseTaggedReply } from "../rewards/final_reply.ts";
+import type { Transform } from "./transform.ts";
+
+/**
+ * Terminates an episode when the last message is the assistant's, that is when no earlier transform answered it.
+ *
+ * Append it after the tools.
+ *
+ * @example
+ * ```ts
+ * import { ChatEnv, EndOnFinalReply, replyAction, TransformedEnv } from "@paddock/paddock";
+ *
+ * await using env = new TransformedEnv(new ChatEnv(), [new EndOnFinalReply()]);
+ * await env.reset({ id: "1", query: "Hello" });
+ * const { terminated } = await env.step(replyAction("Hi"));
+ * if (!terminated) throw new Error("expected the episode to end");
+ * ```
+ */
+export class EndOnFinalReply implements Transform {
+  step(step: Step): Step {
+    return step.history.prompt.last?.role === "assistant" ? { ...step, terminated: true } : step;
+  }
+}
+
+/**
+ * Terminates an episode when the assistant gives an `<answer>…</answer>` outside of its thoughts, even if it also
+ * called tools. This is `set_done_if_answer` of TorchRL's reward parsers.
+ *
+ * Append it before the transforms that grade.
+ *
+ * @example
+ * ```ts
+ * import { ChatEnv, EndOnAnswer, replyAction, TransformedEnv } from "@paddock/paddock";
+ *
+ * await using env = new TransformedEnv(new ChatEnv(), [new EndOnAnswer()]);
+ * await env.reset({ id: "1", query: "What is 1 + 1?" });
+ * const { terminated } = await env.step(replyAction("<answer>2</answer>"));
+ * if (!terminated) throw new Error("expected the episode to end");
+ * ```
+ */
+export class EndOnAnswer implements Transform {
+  step(step: Step): Step {
+    const { answers } = parseTaggedReply(finalReplyOf(step.history.prompt));
+    return answers.length === 0 ? step : { ...step, terminated: true };
+  }
+}

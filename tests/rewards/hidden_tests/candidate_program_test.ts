@@ -1,0 +1,43 @@
+import { assertEquals } from "@std/assert";
+import { History } from "../../../src/history.ts";
+import { findProgramReply } from "../../../src/rewards/hidden_tests/candidate_program.ts";
+import type { Task } from "../../../src/task.ts";
+
+const ADD = "Here:\n```python\ndef add(a, b):\n    return a + b\n```";
+const OTHER = "```python\nprint(add(1, 2))\n```";
+
+function reply(
+  entryPoint: string | undefined,
+  replies: readonly string[],
+  query: Task["query"] = "q",
+): string {
+  const prompt = typeof query === "string" ? [{ role: "user", content: query }] : [...query];
+  const turns = replies.flatMap((
+    content,
+  ) => [{ role: "assistant", content }, { role: "tool", content: "ran" }]);
+  const history = History.fromChats([...prompt, ...turns]);
+  return findProgramReply(history, { id: "t", query }, entryPoint);
+}
+
+Deno.test("findProgramReply() finds the program of an episode that ended without a block", () => {
+  assertEquals(reply("add", [ADD, "done"]), ADD);
+  assertEquals(reply(undefined, [ADD, "done"]), ADD);
+  assertEquals(reply("sub", [ADD, "done"]), ADD);
+});
+
+Deno.test("findProgramReply() returns the newest reply that defines the entry point", () => {
+  const bare = "def add(a, b):\n    return b + a";
+  assertEquals(reply("add", ["```python\ndef add(): 0\n```", ADD, OTHER, "done"]), ADD);
+  assertEquals(reply("add", [ADD, bare]), bare);
+  assertEquals(reply(undefined, [ADD, OTHER, "done"]), OTHER);
+});
+
+Deno.test("findProgramReply() ignores programs in thoughts and in the query", () => {
+  const shown = [{ role: "user", content: "q" }, { role: "assistant", content: ADD }, {
+    role: "user",
+    content: "r",
+  }];
+  assertEquals(reply("add", [`<think>${ADD}</think>`, "    return a + b"]), "    return a + b");
+  assertEquals(reply("add", ["    return a + b"], shown), "    return a + b");
+  assertEquals(reply("add", []), "");
+});

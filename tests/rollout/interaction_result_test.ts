@@ -1,0 +1,32 @@
+import { assertEquals, assertThrows } from "@std/assert";
+import { scriptedPolicy } from "../../src/policy/scripted.ts";
+import { parseInteraction } from "../../src/rollout/interaction_result.ts";
+import { trainingRollout } from "../../src/rollout/training_rollout.ts";
+import { byteTokenizer } from "../byte_tokenizer.ts";
+import { RecordedEnv } from "../recorded_env.ts";
+
+await using env = new RecordedEnv({ observations: ["bye ###STOP###"], reward: 1 });
+const policy = scriptedPolicy({ replies: () => ["hello"] });
+const result = await trainingRollout(env, policy, byteTokenizer(), { family: "qwen", seed: 7 });
+const line = JSON.stringify(result);
+
+Deno.test("parseInteraction() accepts a written line, and unknown keys", () => {
+  assertEquals(parseInteraction(JSON.parse(line)), result);
+  assertEquals<unknown>(parseInteraction({ ...result, more: 1 }), { ...result, more: 1 });
+});
+
+Deno.test("parseInteraction() reports what is invalid in a line", () => {
+  const cases: [unknown, string][] = [
+    [[], "expected object"],
+    [{ ...result, status: "lost" }, "status: "],
+    [{ ...result, loss_mask: [2] }, "loss_mask.0: "],
+    [{ ...result, loss_mask: [1] }, "must have"],
+    [{ ...result, log_probs: [0] }, "must have"],
+    [
+      { ...result, turns: [{ turn: 1, reward: 0, sampled: { start: 0, length: 1e9 } }] },
+      "turn 1 must be within",
+    ],
+    [{ ...result, messages: [{ content: "x" }] }, "messages: "],
+  ];
+  for (const [value, says] of cases) assertThrows(() => parseInteraction(value), SyntaxError, says);
+});
