@@ -4,7 +4,7 @@ import type { Context } from "hono";
 export interface AppEnv {
   Bindings: {
     /** Aborted when the listener detects that the client has disconnected. */
-    gone?: AbortSignal;
+    disconnected?: AbortSignal;
   };
   Variables: {
     /** Owner of the request, from its token; the empty string if no token is required. */

@@ -6,7 +6,7 @@ const POLL_MS = 250;
 interface Pending {
   /** Remote port of the client. */
   readonly port: number;
-  readonly gone: AbortController;
+  readonly disconnect: AbortController;
 }
 
 /**
@@ -26,9 +26,9 @@ export class Departures implements AsyncDisposable {
     this.#port = port;
   }
 
-  /** Aborts `gone` when the client at `port` disconnects. Disposing the returned object ends the watch. */
-  watch(port: number, gone: AbortController): Disposable {
-    const pending = { port, gone };
+  /** Aborts `disconnect` when the client at `port` disconnects. Disposing the returned object ends the watch. */
+  watch(port: number, disconnect: AbortController): Disposable {
+    const pending = { port, disconnect };
     this.#pending.add(pending);
     this.#schedulePoll();
     return { [Symbol.dispose]: () => void this.#pending.delete(pending) };
@@ -50,9 +50,9 @@ export class Departures implements AsyncDisposable {
     const before = [...this.#pending]; // a client that connects during the read may not be listed
     const connected = before.length === 0 ? undefined : await connectedPorts(this.#port);
     const ports = connected && new Set(connected);
-    for (const { port, gone } of before) {
+    for (const { port, disconnect } of before) {
       if (ports?.has(port) === false) {
-        gone.abort(new DOMException("The client has disconnected", "AbortError"));
+        disconnect.abort(new DOMException("The client has disconnected", "AbortError"));
       }
     }
     this.#timer = undefined;

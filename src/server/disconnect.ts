@@ -4,11 +4,12 @@ import type { AppEnv } from "./app_env.ts";
 /** Sets the signal of a route, which aborts when the client disconnects before the response. */
 export function noticeDisconnect(): MiddlewareHandler<AppEnv> {
   return async (c, next) => {
-    const gone = new AbortController();
-    const signals = [c.req.raw.signal, ...c.env?.gone ? [c.env.gone] : []];
-    const onAbort = () => gone.abort(new DOMException("The client has disconnected", "AbortError"));
+    const disconnect = new AbortController();
+    const signals = [c.req.raw.signal];
+    if (c.env?.disconnected) signals.push(c.env.disconnected);
+    const onAbort = () => disconnect.abort(new DOMException("The client has disconnected", "AbortError"));
     for (const signal of signals) signal.addEventListener("abort", onAbort);
-    c.set("signal", gone.signal);
+    c.set("signal", disconnect.signal);
     try {
       await next();
     } finally {

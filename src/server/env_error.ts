@@ -2,15 +2,17 @@ import { EpisodeError, SandboxError } from "../errors.ts";
 import { ServerError, sessionError } from "./server_error.ts";
 
 /**
- * What an env threw, as whoever asked may see it: what a session, or the server, has worded for them stands as the
- * cause of what a transform made of it.
+ * Converts an error of an env into one that may be sent to the client. The first public error in its chain of causes
+ * is used, since transforms wrap the errors of sessions.
  */
 export function envError(error: unknown): ServerError {
   const chain = [...causes(error)];
-  const told = chain.find((cause) => cause instanceof ServerError);
-  if (told !== undefined) return told;
-  const broken = chain.find((cause) => cause instanceof SandboxError);
-  if (broken !== undefined || !(error instanceof EpisodeError)) return sessionError(broken ?? error);
+  const publicError = chain.find((cause) => cause instanceof ServerError);
+  if (publicError !== undefined) return publicError;
+  const sandboxError = chain.find((cause) => cause instanceof SandboxError);
+  if (sandboxError !== undefined || !(error instanceof EpisodeError)) {
+    return sessionError(sandboxError ?? error);
+  }
   return new ServerError("invalid", error.message, { cause: error });
 }
 

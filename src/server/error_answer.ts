@@ -3,24 +3,24 @@ import type { z } from "zod";
 import { type ErrorCode, errorCodeOf } from "../wire/error_codes.ts";
 import { ServerError, sessionError, toErrorBody } from "./server_error.ts";
 
-/** What is told of requests that were refused before they were looked at. */
+/** Messages for requests that hono refuses before a route runs. */
 const REFUSED: Partial<Record<ErrorCode, string>> = {
   malformed: "The body must be JSON",
-  unsupported: "The body must be JSON and say so: send the header 'content-type: application/json'",
+  unsupported: "The body must be JSON: send the header 'content-type: application/json'",
 };
 
-/** The answer to a request for what is not there; `index` shows what is. */
+/** Returns the 404 response for an unknown path. `index` is the path that lists the routes. */
 export function missing({ method, path }: { method: string; path: string }, index: string): Response {
-  const asked = `${method} ${path.slice(0, 100)}`;
-  return errorAnswer(new ServerError("not_found", `There is no ${asked}: ${index} shows what there is`));
+  const route = `${method} ${path.slice(0, 100)}`;
+  return errorAnswer(new ServerError("not_found", `There is no route ${route}: see ${index}`));
 }
 
-/** The answer to a request that failed, in the words of the server's own API. */
+/** Returns the response of a failed request in the format of `/v1`. */
 export function errorAnswer(error: ServerError): Response {
   return Response.json({ error: toErrorBody(error) }, { status: error.status, headers: errorHeaders(error) });
 }
 
-/** The headers that go with a failure. */
+/** Returns the headers of an error response. */
 export function errorHeaders({ code, retryAfter }: ServerError): Record<string, string> {
   return {
     ...(retryAfter !== undefined && { "retry-after": String(retryAfter) }),
@@ -28,7 +28,7 @@ export function errorHeaders({ code, retryAfter }: ServerError): Record<string, 
   };
 }
 
-/** Whatever was thrown, as whoever asked may see it: nothing of the host's is in it. */
+/** Converts any thrown value into an error that may be sent to the client. It contains nothing about the host. */
 export function asServerError(error: unknown): ServerError {
   if (error instanceof ServerError) return error;
   if (error instanceof HTTPException) {
@@ -38,8 +38,8 @@ export function asServerError(error: unknown): ServerError {
   return sessionError(error);
 }
 
-/** What is wrong with a request, one line for each issue. */
+/** Converts validation issues into one `invalid` error, with at most 16 issues in its message. */
 export function invalidRequest(error: z.core.$ZodError): ServerError {
-  const lines = error.issues.map(({ path, message }) => `${path.join(".") || "the request"}: ${message}`);
-  return new ServerError("invalid", lines.slice(0, 16).join("; "));
+  const issues = error.issues.map(({ path, message }) => `${path.join(".") || "the request"}: ${message}`);
+  return new ServerError("invalid", issues.slice(0, 16).join("; "));
 }

@@ -2,17 +2,17 @@ import { SandboxError } from "../errors.ts";
 import { asServerError } from "./error_answer.ts";
 
 /**
- * Tells of what is a fault of the server's and not of whoever asked, once, by however many hands what was thrown
- * goes.
+ * Returns a function that reports errors of the server, but not those of clients. Each error is reported once, even if
+ * several layers catch it.
  */
 export function faultReport(onError: (error: unknown) => void): (thrown: unknown) => void {
-  const told = new WeakSet<object>();
+  const reported = new WeakSet<object>();
   return (thrown) => {
     const { code, cause } = asServerError(thrown);
     if (code !== "internal" && !(cause instanceof SandboxError)) return;
     const isObject = typeof cause === "object" && cause !== null;
-    if (isObject && told.has(cause)) return;
-    if (isObject) told.add(cause);
+    if (isObject && reported.has(cause)) return;
+    if (isObject) reported.add(cause);
     onError(cause);
   };
 }

@@ -59,12 +59,12 @@ export class Gate {
   async pass<T>(
     start: (signal: AbortSignal) => Promise<T>,
     { signal, owner = "" }: { signal: AbortSignal; owner?: string },
-  ): Promise<{ started: T; slot: Disposable }> {
+  ): Promise<{ result: T; slot: Disposable }> {
     const { waitMs } = this.#options;
     using wait = new Deadline(waitMs, { signal, reason: () => waitTimeout(waitMs) });
     const slot = await this.#acquire(owner, wait.signal);
     try {
-      return { started: await start(wait.signal), slot };
+      return { result: await start(wait.signal), slot };
     } catch (error) {
       slot[Symbol.dispose]();
       throw error;

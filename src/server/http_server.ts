@@ -2,8 +2,8 @@ import { Departures } from "./departures.ts";
 import { impatient } from "./impatient.ts";
 import { Listener } from "./listener.ts";
 
-/** Handles a request. `gone` aborts when the client disconnects before the response. */
-export type Fetch = (request: Request, gone: AbortSignal) => Response | Promise<Response>;
+/** Handles a request. `disconnected` aborts when the client disconnects before the response. */
+export type Fetch = (request: Request, disconnected: AbortSignal) => Response | Promise<Response>;
 
 /** Options of {@linkcode HttpServer}. */
 export interface HttpServerOptions {
@@ -41,7 +41,7 @@ const FLUSH_MS = 1_000;
 export class HttpServer implements AsyncDisposable {
   readonly #listener: Listener;
   readonly #options: HttpServerOptions;
-  readonly #departures: Departures;
+  readonly #disconnectWatcher: Departures;
   #stopped: Promise<void> | undefined;
 
   /** @throws {Deno.errors.AddrInUse} if the port is in use. */
@@ -53,7 +53,7 @@ export class HttpServer implements AsyncDisposable {
         await impatient(await this.#handle(fetch, request, remoteAddr), readMs),
       options,
     );
-    this.#departures = new Departures(this.port);
+    this.#disconnectWatcher = new Departures(this.port);
   }
 
   /** Port that the server listens on. */
@@ -68,24 +68,24 @@ export class HttpServer implements AsyncDisposable {
   }
 
   async #handle(fetch: Fetch, request: Request, { port }: { port: number }): Promise<Response> {
-    const gone = new AbortController();
-    using _watch = this.#departures.watch(port, gone);
-    return await fetch(request, gone.signal);
+    const disconnect = new AbortController();
+    using _watch = this.#disconnectWatcher.watch(port, disconnect);
+    return await fetch(request, disconnect.signal);
   }
 
   async #stop(): Promise<void> {
-    await using _departures = this.#departures;
+    await using _watcher = this.#disconnectWatcher;
     const { graceMs = 5_000, onGraceOver } = this.#options;
     const ended = this.#listener.shutdown();
-    await within(graceMs, ended);
+    await resolvesWithin(graceMs, ended);
     await onGraceOver();
-    if (!await within(FLUSH_MS, ended)) this.#listener.cut();
+    if (!await resolvesWithin(FLUSH_MS, ended)) this.#listener.cut();
     await ended;
   }
 }
 
 /** Waits for a promise for at most `ms`. Returns true if it resolved in time. */
-async function within(ms: number, ended: Promise<unknown>): Promise<boolean> {
+async function resolvesWithin(ms: number, ended: Promise<unknown>): Promise<boolean> {
   const timeout = Promise.withResolvers<false>();
   const timer = setTimeout(() => timeout.resolve(false), ms);
   const hasEnded = await Promise.race([ended.then(() => true), timeout.promise]);

@@ -23,7 +23,7 @@ export interface RequestLimits {
   bodyMs: number;
 }
 
-/** The default bounds of any request. */
+/** Default limits of a request. */
 export const REQUEST_LIMITS: RequestLimits = {
   bodyBytes: 32 * MIB,
   heldBytes: 512 * MIB,

@@ -8,17 +8,17 @@ export function liveBody(
   write: (send: (text: string) => void, signal: AbortSignal) => Promise<void>,
   signal: AbortSignal,
 ): ReadableStream<Uint8Array<ArrayBuffer>> {
-  const gone = new AbortController();
+  const disconnect = new AbortController();
   return new ReadableStream({
     async start(controller) {
       const send = (text: string) => {
-        if (!gone.signal.aborted) controller.enqueue(encoder.encode(text));
+        if (!disconnect.signal.aborted) controller.enqueue(encoder.encode(text));
       };
-      await write(send, AbortSignal.any([gone.signal, signal]));
-      if (!gone.signal.aborted) controller.close();
+      await write(send, AbortSignal.any([disconnect.signal, signal]));
+      if (!disconnect.signal.aborted) controller.close();
     },
     cancel() {
-      gone.abort(new DOMException("The client has disconnected", "AbortError"));
+      disconnect.abort(new DOMException("The client has disconnected", "AbortError"));
     },
   });
 }

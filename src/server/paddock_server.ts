@@ -84,10 +84,10 @@ export interface PaddockServerOptions extends AccessOptions {
  */
 export class PaddockServer implements AsyncDisposable {
   /**
-   * Handles a request. It needs no `this` and never rejects. The work of a request stops when its signal or `gone`
-   * aborts before the response.
+   * Handles a request. It needs no `this` and never rejects. The work of a request stops when its signal or
+   * `disconnected` aborts before the response.
    */
-  readonly fetch: (request: Request, gone?: AbortSignal) => Promise<Response>;
+  readonly fetch: (request: Request, disconnected?: AbortSignal) => Promise<Response>;
   readonly #sessions: SessionService;
   readonly #envs: EnvService;
 
@@ -100,7 +100,7 @@ export class PaddockServer implements AsyncDisposable {
     const envs = new EnvService({ ...rest, sessions, metrics });
     const openEnv = openEnvTokenizer && chatKind(openEnvTokenizer);
     const app = paddockApp({ ...rest, sessions, envs, metrics, openEnv });
-    this.fetch = async (request, gone) => await app.fetch(request, gone && { gone });
+    this.fetch = async (request, disconnected) => await app.fetch(request, disconnected && { disconnected });
     this.#sessions = sessions;
     this.#envs = envs;
   }

@@ -4,9 +4,9 @@ import type { AppEnv } from "./app_env.ts";
 import type { RequestLimits } from "./limits.ts";
 import { ServerError } from "./server_error.ts";
 
-/** Turns away what is too large, too deep or too slow, before anything reads it. */
+/** Refuses requests that are too large, too deeply nested or too slow, before a route reads them. */
 export function requestLimits(limits: RequestLimits): MiddlewareHandler<AppEnv> {
-  const held = new Held(limits.heldBytes);
+  const memory = new BodyMemory(limits.heldBytes);
   return async (c, next) => {
     const { raw } = c.req;
     if (headerBytes(raw.headers) > limits.headerBytes) {
@@ -16,10 +16,13 @@ export function requestLimits(limits: RequestLimits): MiddlewareHandler<AppEnv> 
     if (raw.method === "TRACE") throw new ServerError("malformed", "The method is refused");
     const encoding = raw.headers.get("content-encoding") ?? "identity";
     if (encoding !== "identity") {
-      throw new ServerError("unsupported", "A body must come as it is, without a content-encoding");
+      throw new ServerError("unsupported", "A body must have no content-encoding");
     }
-    using room = held.room();
-    const body = await readBody(raw.body, Number(raw.headers.get("content-length")), { ...limits, room });
+    using reservation = memory.reserve();
+    const body = await readBody(raw.body, Number(raw.headers.get("content-length")), {
+      ...limits,
+      reservation,
+    });
     checkDepth(body, limits.depth);
     const { method, headers } = raw;
     c.req.raw = new Request(raw.url, { method, headers, body, signal: c.get("signal") });
@@ -33,39 +36,39 @@ function headerBytes(headers: Headers): number {
   return bytes;
 }
 
-/** What bodies take of the server together, until they are answered. */
-class Held {
-  readonly #most: number;
+/** Memory of all request bodies until their responses. */
+class BodyMemory {
+  readonly #maxBytes: number;
   #bytes = 0;
 
-  constructor(most: number) {
-    this.#most = most;
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
   }
 
-  /** Room for one body, which is free again when disposed. */
-  room(): Room {
+  /** Returns a reservation for one body. Disposing it frees the memory. */
+  reserve(): Reservation {
     let own = 0;
     return {
       take: (bytes) => {
         own += bytes;
         this.#bytes += bytes;
-        if (this.#bytes <= this.#most) return;
-        throw new ServerError("busy", "The server holds too many bodies", { retryAfter: 1 });
+        if (this.#bytes <= this.#maxBytes) return;
+        throw new ServerError("busy", "The server holds too many request bodies", { retryAfter: 1 });
       },
       [Symbol.dispose]: () => void (this.#bytes -= own),
     };
   }
 }
 
-interface Room extends Disposable {
-  /** Takes as many bytes, or throws. */
+interface Reservation extends Disposable {
+  /** Adds bytes to the reservation; throws if the limit is exceeded. */
   take(bytes: number): void;
 }
 
 async function readBody(
   stream: ReadableStream<Uint8Array<ArrayBuffer>>,
   announced: number,
-  { bodyBytes, bodyMs, room }: RequestLimits & { room: Room },
+  { bodyBytes, bodyMs, reservation }: RequestLimits & { reservation: Reservation },
 ): Promise<Uint8Array<ArrayBuffer>> {
   const tooLarge = () => new ServerError("too_large", `A body must have at most ${bodyBytes} bytes`);
   const reader = stream.getReader();
@@ -75,33 +78,33 @@ async function readBody(
   const startedAt = performance.now();
   try {
     if (announced > bodyBytes) throw tooLarge();
-    const next = () => reader.read().catch(cutShort);
+    const next = () => reader.read().catch(throwIncomplete);
     for (let piece = await next(); !piece.done; piece = await next()) {
       bytes += piece.value.length;
       if (bytes > bodyBytes) throw tooLarge();
-      room.take(piece.value.length);
+      reservation.take(piece.value.length);
       pieces.push(piece.value);
     }
   } finally {
     clearTimeout(timer);
-    await reader.cancel().catch(() => {}); // whoever sent it may have gone
+    await reader.cancel().catch(() => {}); // the client may have disconnected
   }
   if (performance.now() - startedAt >= bodyMs) {
-    throw new ServerError("too_slow", `The body must be there within ${bodyMs} ms`);
+    throw new ServerError("too_slow", `The body must arrive within ${bodyMs} ms`);
   }
   return concat(pieces);
 }
 
-function cutShort(cause: unknown): never {
-  throw new ServerError("malformed", "The body must come as its headers say", { cause });
+function throwIncomplete(cause: unknown): never {
+  throw new ServerError("malformed", "The body must be complete, as its headers announce it", { cause });
 }
 
 const [QUOTE, BACKSLASH] = [0x22, 0x5c];
 const OPENING: ReadonlySet<number> = new Set([0x5b, 0x7b]);
 const CLOSING: ReadonlySet<number> = new Set([0x5d, 0x7d]);
 
-/** Throws when brackets lie too deep; what is no JSON is refused by whoever parses it. */
-function checkDepth(body: Uint8Array, most: number): void {
+/** Throws if brackets are nested too deeply. It does not validate JSON, which the route does. */
+function checkDepth(body: Uint8Array, maxDepth: number): void {
   let depth = 0;
   let quoted = false;
   for (let at = 0; at < body.length; at++) {
@@ -109,8 +112,8 @@ function checkDepth(body: Uint8Array, most: number): void {
     if (quoted && byte === BACKSLASH) at++;
     else if (byte === QUOTE) quoted = !quoted;
     else if (quoted) continue;
-    else if (OPENING.has(byte) && ++depth > most) {
-      throw new ServerError("malformed", `JSON must be at most ${most} levels deep`);
+    else if (OPENING.has(byte) && ++depth > maxDepth) {
+      throw new ServerError("malformed", `JSON must be at most ${maxDepth} levels deep`);
     } else if (CLOSING.has(byte)) depth--;
   }
 }

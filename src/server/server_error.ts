@@ -11,7 +11,7 @@ import { type ErrorCode, HTTP_STATUS } from "../wire/error_codes.ts";
 export interface ServerErrorOptions extends ErrorOptions {
   /** Seconds after which the client may retry. */
   retryAfter?: number;
-  /** Which access to a file of a session failed. */
+  /** Reason for a failed access to a file of a session. */
   reason?: GuestFileErrorCode;
 }
 
@@ -21,7 +21,7 @@ export class ServerError extends Error {
   readonly code: ErrorCode;
   /** Seconds after which the client may retry. */
   readonly retryAfter: number | undefined;
-  /** Which access to a file of a session failed. */
+  /** Reason for a failed access to a file of a session. */
   readonly reason: GuestFileErrorCode | undefined;
 
   constructor(code: ErrorCode, message: string, options: ServerErrorOptions = {}) {
@@ -56,8 +56,8 @@ const FILE_ERRORS: Readonly<Record<GuestFileErrorCode, ErrorCode>> = {
 
 /**
  * Converts an error of a session into one that may be sent to the client. Argument errors and file errors keep their
- * message, which is written for the client. A message of a broken sandbox or of an unexpected error may hold names of
- * the host, so the client gets a general one.
+ * message, which is written for the client. The message of a failed sandbox or of an unexpected error may contain names
+ * of the host, so the client gets a general one.
  */
 export function sessionError(error: unknown): ServerError {
   if (error instanceof ServerError) return error;
@@ -73,7 +73,7 @@ export function sessionError(error: unknown): ServerError {
     return new ServerError("conflict", "The session has ended", { cause: error });
   }
   if (error instanceof DOMException && error.name === "AbortError") {
-    return new ServerError("unavailable", "The request was cut short", { cause: error });
+    return new ServerError("unavailable", "The request was cancelled", { cause: error });
   }
-  return new ServerError("internal", "The server failed; its log says why", { cause: error });
+  return new ServerError("internal", "The server failed: see its log", { cause: error });
 }

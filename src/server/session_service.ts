@@ -111,7 +111,7 @@ export class SessionService implements AsyncDisposable {
     this.#opening.push(owner);
     try {
       this.#evictIdle(owner);
-      const { started: lease, slot } = await traced(
+      const { result: lease, slot } = await traced(
         "paddock.acquire",
         async () =>
           await this.#admission.pass((signal) => pool.acquire({ seed, signal }), { owner, signal: combined }),

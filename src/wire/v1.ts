@@ -1,7 +1,7 @@
 /**
  * The JSON of `/v1` about sessions, programs, files and scores. The server announces these schemas in
- * `/openapi.json` and checks requests with them; the client checks responses with them. Requests refuse unknown
- * keys; responses pass over them, so that a client can read a newer server.
+ * `/openapi.json` and checks requests with them; the client checks responses with them. Unknown keys are errors in
+ * requests and ignored in responses, so that a client can read the responses of a newer server.
  *
  * @module
  */
@@ -27,11 +27,11 @@ const files = z.record(path, z.base64());
 export const execRequest = z.strictObject({
   code: z.string(),
   timeoutMs: z.number().positive().max(MAX_TIMEOUT_MS).optional()
-    .describe("milliseconds until it is interrupted; the profile's limit unless given"),
-  stdin: z.string().optional().describe("what input() and sys.stdin read"),
+    .describe("milliseconds until it is interrupted; default: the profile's limit"),
+  stdin: z.string().optional().describe("input of input() and sys.stdin"),
   files: files.optional().describe("files written before it runs, by path, in base64"),
   fetchFiles: z.array(path).max(MAX_FILES).optional()
-    .describe("files read back afterwards; a missing one is left out"),
+    .describe("files to return; missing ones are left out"),
 }).meta({ id: "ExecRequest" });
 
 /** An exception of the guest. */
@@ -48,12 +48,12 @@ export const execResult = z.object({
     .describe("with exited; with crashed, if the program ended the interpreter with an exit code"),
   durationMs: z.number(),
   stateKept: z.boolean().describe(
-    "false when the interpreter was lost and the next program meets a fresh one",
+    "false if the interpreter was lost; the next program runs in a new one",
   ),
   truncated: z.boolean(),
   restarted: z.literal(true).exactOptional()
-    .describe("this program met a fresh interpreter, as the last had been lost"),
-  files: z.record(z.string(), z.string()).exactOptional().describe("the files asked for, in base64"),
+    .describe("this program ran in a new interpreter, since the previous one was lost"),
+  files: z.record(z.string(), z.string()).exactOptional().describe("the requested files, in base64"),
 }).meta({ id: "ExecResult" });
 
 /** A piece of output: the data of the events `stdout` and `stderr`. */
@@ -64,15 +64,15 @@ export const shellRequest = z.strictObject({
   command: z.string(),
   timeoutMs: execRequest.shape.timeoutMs,
   silenceMs: z.number().positive().max(MAX_TIMEOUT_MS).optional()
-    .describe("milliseconds that it may write nothing until it is interrupted"),
-  stdin: z.string().optional().describe("what the first command reads"),
+    .describe("milliseconds without output until it is interrupted"),
+  stdin: z.string().optional().describe("input of the first command"),
 }).meta({ id: "ShellRequest" });
 
 /** The result of a command line. */
 export const shellResult = execResult.omit({ value: true, files: true }).extend({
   status: execResult.shape.status.exclude(["error"]),
-  deadline: z.enum(["run", "silence", "cpu"]).exactOptional().describe("which deadline a timeout met"),
-  cwd: z.string().describe("the shell's directory from now on"),
+  deadline: z.enum(["run", "silence", "cpu"]).exactOptional().describe("the deadline that was exceeded"),
+  cwd: z.string().describe("working directory of the shell after the command"),
 }).meta({ id: "ShellResult" });
 
 /** A session. */
@@ -94,7 +94,9 @@ export const createSessionRequest = z.strictObject({
 /** Options of a session's reset. */
 export const resetSessionRequest = z.strictObject({
   mode: z.enum(["fresh", "rewind"]).optional()
-    .describe("fresh is a new interpreter; rewind is faster and for those who trust their last program"),
+    .describe(
+      "fresh starts a new interpreter; rewind is faster, and safe only if you trust the last program",
+    ),
   seed: z.int().optional(),
 }).meta({ id: "ResetSession" });
 
@@ -125,7 +127,7 @@ export const batchRequest = z.strictObject({
   items: z.array(
     execRequest.extend({
       session: z.string().max(MAX_NAME_CHARACTERS).optional()
-        .describe("a session's id; an interpreter of its own unless given"),
+        .describe("id of a session; default: a new interpreter"),
     }).meta({ id: "BatchItem" }),
   ).max(MAX_BATCH_ITEMS),
 });
@@ -153,7 +155,7 @@ export const gradeRequest = z.strictObject({
     answer: answerText.exactOptional(),
     reference: z.string().exactOptional(),
     fields: z.record(z.string(), z.unknown()).exactOptional(),
-  }).describe("what it was about; fields hold what the grader needs, such as a program's tests"),
+  }).describe("the task; fields contains input of the grader, such as a program's tests"),
   messages: z.array(
     z.strictObject({ role: z.enum(["system", "user", "assistant", "tool"]), content: z.string() }),
   ).min(1).max(MAX_MESSAGES).describe("the whole conversation"),
@@ -161,9 +163,9 @@ export const gradeRequest = z.strictObject({
 
 /** A score. */
 export const score = z.object({
-  score: z.number().nullable().describe("null when no score can be given, which is not 0"),
+  score: z.number().nullable().describe("null if no score can be computed, which is not 0"),
   parts: z.record(z.string(), z.number().nullable()).exactOptional(),
-  reason: z.string().exactOptional().describe("why there is no score"),
+  reason: z.string().exactOptional().describe("reason for a missing score"),
 }).meta({ id: "Score" });
 
 /** The names of the graders. */

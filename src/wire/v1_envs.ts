@@ -15,7 +15,7 @@ import {
 } from "./limits.ts";
 import { answerText, requestError } from "./v1.ts";
 
-/** The kinds of env that are served: a chat whose Python blocks run, one whose tool calls run, and a plain chat. */
+/** Kinds of env: a chat whose Python blocks run, a chat whose tool calls run, and a plain chat. */
 export const ENV_KINDS = ["python", "tools", "chat"] as const;
 
 const message = z.looseObject({ role: z.string(), content: z.unknown() }).meta({ id: "Message" });
@@ -24,37 +24,37 @@ const message = z.looseObject({ role: z.string(), content: z.unknown() }).meta({
 export const taskBody = z.strictObject({
   id: z.string().max(1024).exactOptional(),
   query: z.union([z.string(), z.array(message).max(MAX_MESSAGES)]).describe(
-    "what is asked, or a whole conversation",
+    "the user's message, or a conversation",
   ),
-  answer: answerText.exactOptional().describe("what a grader compares with; no observation shows it"),
+  answer: answerText.exactOptional().describe("reference answer for graders; not part of observations"),
   reference: z.string().exactOptional(),
   fields: z.record(z.string(), z.unknown()).exactOptional()
-    .describe("what graders need, such as a program's tests; no observation shows it"),
+    .describe("input of graders, such as a program's tests; not part of observations"),
 }).meta({ id: "Task" });
 
 /** Options of a new env. */
 export const createEnvRequest = z.strictObject({
   env: z.enum(ENV_KINDS).default("python")
-    .describe("a chat whose Python blocks are run, one whose calls are run, or one without either"),
+    .describe("python: Python blocks run; tools: tool calls run; chat: nothing runs"),
   tools: z.array(z.string().max(256)).max(MAX_TOOLS).optional()
-    .describe("tools of the server that may be called; unless given all in 'tools', none in 'python'"),
+    .describe("tools of the server that may be called; default: all if env is 'tools', else none"),
   calls: z.string().max(MAX_NAME_CHARACTERS).default("tag").describe(
-    "how calls are written, as --calls of paddock rollout",
+    "format of tool calls, as --calls of paddock rollout",
   ),
   grader: z.string().max(MAX_NAME_CHARACTERS).optional().describe(
-    "who scores an episode that is over, as /v1/graders names it",
+    "grader of a finished episode; /v1/graders lists the names",
   ),
   systemPrompt: z.string().optional(),
-  maxTurns: z.int().min(1).max(MAX_TURNS).default(8).describe("replies that an episode may take"),
+  maxTurns: z.int().min(1).max(MAX_TURNS).default(8).describe("maximum number of replies of an episode"),
   timeoutMs: z.number().positive().max(MAX_ENV_CALL_MS).default(10_000)
-    .describe("milliseconds that a block, or a call, may take"),
+    .describe("timeout of a block or a call, in milliseconds"),
   tasks: z.array(taskBody).max(MAX_TASKS).default([])
-    .describe("what resets ask that bring no task: one after the other, and over again"),
+    .describe("tasks of resets without a task, in a cycle"),
 }).meta({ id: "CreateEnv" });
 
 /** Options of a new episode. */
 export const resetEnvRequest = z.strictObject({
-  task: taskBody.optional().describe("the next of the env's tasks unless given"),
+  task: taskBody.optional().describe("default: the next of the env's tasks"),
   seed: z.int().optional(),
 }).meta({ id: "ResetEnv" });
 
@@ -77,10 +77,10 @@ export const envInfo = z.object({
   episode: z.object({
     taskId: z.string(),
     turns: z.int(),
-    reward: z.number().nullable().describe("the sum of its rewards; null when none was given"),
+    reward: z.number().nullable().describe("sum of its rewards; null without any"),
     terminated: z.boolean(),
     truncated: z.boolean(),
-    failed: z.string().optional().describe("why it cannot go on, where a step failed"),
+    failed: z.string().optional().describe("error message of a failed step"),
   }).nullable(),
 }).meta({ id: "Env" });
 
@@ -90,11 +90,11 @@ export const envList = z.object({ envs: z.array(envInfo) });
 /** The messages and tools that a policy replies to. */
 export const observation = z.object({
   taskId: z.string(),
-  messages: z.array(message).describe("everything said so far"),
+  messages: z.array(message).describe("the conversation"),
   tools: z.array(
     z.object({ name: z.string(), description: z.string(), parameters: z.record(z.string(), z.unknown()) }),
-  ).optional().describe("what may be called"),
-  turns: z.int().describe("replies of this episode so far"),
+  ).optional().describe("tools that may be called"),
+  turns: z.int().describe("number of replies in this episode"),
 }).meta({ id: "Observation" });
 
 /** An env and its observation. */
@@ -106,10 +106,10 @@ export const resetResult = z.object({ observation });
 /** The result of a step. */
 export const stepResult = z.object({
   observation,
-  reward: z.number().nullable().describe("null when nobody scored the step, which is not 0"),
+  reward: z.number().nullable().describe("null if the step was not scored, which is not 0"),
   rewardParts: z.record(z.string(), z.number().nullable()).optional(),
-  unscored: z.string().optional().describe("why a grader gave no score"),
-  terminated: z.boolean().describe("the episode reached an end of its own"),
+  unscored: z.string().optional().describe("reason for a missing score of the grader"),
+  terminated: z.boolean().describe("the episode ended"),
   truncated: z.boolean().describe("the episode was cut off by a limit"),
   toolResults: z.array(z.object({
     turn: z.int(),

@@ -26,10 +26,10 @@ Deno.test("a server can serve the sessions of another server, over HTTP and MCP"
   await using inner = served({ pool, maxSessions: 2 });
   await using between = new PaddockClient({ url: "http://a", fetch: (request) => inner.app.fetch(request) });
   await using outer = served({ pool: between, maxSessions: 2 });
-  const { body: { id } } = await outer.ask("POST", "/v1/sessions", {});
-  await outer.ask("POST", `/v1/sessions/${id}/exec`, { code: "x = 20" });
-  assertEquals((await outer.ask("POST", `/v1/sessions/${id}/exec`, { code: "x + 1" })).body.value, "21");
-  const missing = await outer.ask("GET", `/v1/sessions/${id}/file?path=none`);
+  const { body: { id } } = await outer.send("POST", "/v1/sessions", {});
+  await outer.send("POST", `/v1/sessions/${id}/exec`, { code: "x = 20" });
+  assertEquals((await outer.send("POST", `/v1/sessions/${id}/exec`, { code: "x + 1" })).body.value, "21");
+  const missing = await outer.send("GET", `/v1/sessions/${id}/file?path=none`);
   assertEquals([missing.status, missing.body.error.type], [404, "not_found"]);
   const client = new Client({ name: "test", version: "1" });
   const transport = new StreamableHTTPClientTransport(new URL("http://localhost/mcp"), {

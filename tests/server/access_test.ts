@@ -3,20 +3,20 @@ import { served } from "./served.ts";
 
 const tokens = ["first-token", "second-token"];
 
-Deno.test("a server with tokens answers nobody without one of them", async () => {
+Deno.test("a server with tokens refuses requests without a valid token", async () => {
   await using server = served({ tokens });
   const statuses = [];
   const given = ["", "Bearer ", "Bearer nope", "Basic first-token", "Bearer first-token2"];
   for (const authorization of given) {
-    statuses.push((await server.ask("GET", "/v1/sessions", undefined, { authorization })).status);
+    statuses.push((await server.send("GET", "/v1/sessions", undefined, { authorization })).status);
   }
   assertEquals(statuses, [401, 401, 401, 401, 401]);
-  const refused = await server.ask("GET", "/metrics");
+  const refused = await server.send("GET", "/metrics");
   assertEquals([refused.status, refused.headers.get("www-authenticate")], [401, "Bearer"]);
-  assertEquals((await server.ask("GET", "/v1/health")).status, 200);
+  assertEquals((await server.send("GET", "/v1/health")).status, 200);
 });
 
-Deno.test("a server takes a token from each header that its systems use", async () => {
+Deno.test("a server accepts a token in each header of the supported systems", async () => {
   await using server = served({ tokens });
   const headers = [
     { authorization: "Bearer first-token" },
@@ -24,7 +24,7 @@ Deno.test("a server takes a token from each header that its systems use", async 
     { "x-api-key": "first-token" },
   ];
   for (const header of headers) {
-    assertEquals((await server.ask("GET", "/v1/sessions", undefined, header)).status, 200);
+    assertEquals((await server.send("GET", "/v1/sessions", undefined, header)).status, 200);
   }
 });
 
@@ -32,18 +32,18 @@ Deno.test("a session belongs to the token that opened it", async () => {
   await using server = served({ tokens });
   const mine = { authorization: "Bearer first-token" };
   const theirs = { authorization: "Bearer second-token" };
-  const { body: { id } } = await server.ask("POST", "/v1/sessions", {}, mine);
-  assertEquals((await server.ask("GET", `/v1/sessions/${id}`, undefined, mine)).status, 200);
-  assertEquals((await server.ask("GET", `/v1/sessions/${id}`, undefined, theirs)).status, 404);
-  assertEquals((await server.ask("POST", `/v1/sessions/${id}/exec`, { code: "1" }, theirs)).status, 404);
-  assertEquals((await server.ask("DELETE", `/v1/sessions/${id}`, undefined, theirs)).status, 404);
-  assertEquals((await server.ask("GET", "/v1/sessions", undefined, theirs)).body, { sessions: [] });
+  const { body: { id } } = await server.send("POST", "/v1/sessions", {}, mine);
+  assertEquals((await server.send("GET", `/v1/sessions/${id}`, undefined, mine)).status, 200);
+  assertEquals((await server.send("GET", `/v1/sessions/${id}`, undefined, theirs)).status, 404);
+  assertEquals((await server.send("POST", `/v1/sessions/${id}/exec`, { code: "1" }, theirs)).status, 404);
+  assertEquals((await server.send("DELETE", `/v1/sessions/${id}`, undefined, theirs)).status, 404);
+  assertEquals((await server.send("GET", "/v1/sessions", undefined, theirs)).body, { sessions: [] });
 });
 
-Deno.test("a server refuses names that are not its own and pages of another origin", async () => {
+Deno.test("a server refuses other host names and pages of other origins", async () => {
   await using server = served({ hosts: ["localhost", "127.0.0.1", "[::1]"] });
   const status = async (headers: HeadersInit) =>
-    (await server.ask("GET", "/v1/sessions", undefined, headers)).status;
+    (await server.send("GET", "/v1/sessions", undefined, headers)).status;
   assertEquals(await status({ host: "localhost:8471" }), 200);
   assertEquals(await status({ host: "[::1]:8471" }), 200);
   assertEquals(await status({ host: "LOCALHOST" }), 200);
@@ -54,9 +54,9 @@ Deno.test("a server refuses names that are not its own and pages of another orig
   assertEquals(await status({ host: "localhost:8471", origin: "null" }), 403);
 });
 
-Deno.test("a server refuses a body that is too large, announced or not, or too slow", async () => {
+Deno.test("a server refuses a body that is too large, with or without a content length, or too slow", async () => {
   await using server = served({ limits: { bodyBytes: 100, bodyMs: 1_000 } });
-  assertEquals((await server.ask("POST", "/v1/sessions", { seed: "1".repeat(100) })).status, 413);
+  assertEquals((await server.send("POST", "/v1/sessions", { seed: "1".repeat(100) })).status, 413);
   const post = (body: ReadableStream<Uint8Array>) =>
     server.app.request("/v1/sessions", { method: "POST", body });
   const endless = new ReadableStream<Uint8Array>({

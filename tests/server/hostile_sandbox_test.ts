@@ -6,24 +6,24 @@ import { served, withPython } from "./served.ts";
 
 const HEADERS = "Host: localhost\r\nContent-Type: application/json\r\nConnection: close\r\n";
 
-/** Sends bytes as they are, and gives the first line and the last of what comes back. */
-async function sent(port: number, request: string): Promise<[string, string]> {
+/** Sends raw bytes and returns the status and the last line of the response. */
+async function sendRaw(port: number, request: string): Promise<[string, string]> {
   using connection = await Deno.connect({ hostname: "127.0.0.1", port });
   await connection.write(new TextEncoder().encode(request));
   const lines = (await new Response(connection.readable).text()).trimEnd().split("\r\n");
   return [lines[0]?.split(" ")[1] ?? "", lines.at(-1) ?? ""];
 }
 
-Deno.test("a server answers requests that no client sends, and none of them is a fault of its own", async () => {
+Deno.test("a server handles malformed requests without an internal error", async () => {
   await using server = served();
-  const { app, sessions, faults } = server;
+  const { app, sessions, errors } = server;
   await using http = new HttpServer((request) => app.fetch(request), {
     hostname: "127.0.0.1",
     port: 0,
     onGraceOver: () => sessions[Symbol.asyncDispose](),
   });
   const status = async (line: string, more = "", body = "") =>
-    (await sent(http.port, `${line} HTTP/1.1\r\n${HEADERS}${more}\r\n${body}`))[0];
+    (await sendRaw(http.port, `${line} HTTP/1.1\r\n${HEADERS}${more}\r\n${body}`))[0];
   const socket = "Upgrade: websocket\r\n";
   assertEquals(
     await Promise.all([
@@ -42,62 +42,62 @@ Deno.test("a server answers requests that no client sends, and none of them is a
   assertEquals(await status("POST /v1/sessions", "Content-Length: 16\r\n", '{"__proto__":{}}'), "422");
   assertEquals(await status("POST /v1/exec:batch", "Content-Length: 2\r\n", "\xff"), "400");
   assertEquals(await status("GET /ws", socket), "400");
-  assertEquals(faults, []);
+  assertEquals(errors, []);
   assertEquals(sessions.list(""), []);
 });
 
-Deno.test("a server tells nobody the words of its own bugs, and its owner once, whichever path they came by", async () => {
+Deno.test("a server hides internal error messages from clients and reports each error once", async () => {
   const bug = () => new TypeError("Cannot read properties of undefined (reading '/home/me')");
   const python: FakePython = () => Promise.reject(bug());
   await using server = served({ python });
-  const { ask, faults } = server;
-  const { body: { id } } = await ask("POST", "/v1/sessions", {});
+  const { send, errors } = server;
+  const { body: { id } } = await send("POST", "/v1/sessions", {});
   const piston = { language: "python", version: "3", files: [{ content: "1" }] };
-  const { body: env } = await ask("POST", "/v1/envs", { tasks: [{ query: "?" }] });
-  await ask("POST", `/v1/envs/${env.id}/reset`, {});
-  const answers = [
-    await ask("POST", `/v1/sessions/${id}/exec`, { code: "1" }),
-    await ask("POST", `/v1/sessions/${id}/stream`, { code: "1" }),
-    await ask("DELETE", `/v1/sessions/${id}`),
-    await ask("POST", "/v1/exec:batch", { items: [{ code: "1" }] }),
-    await ask("POST", `/v1/envs/${env.id}/step`, { reply: "```python\n1\n```" }),
-    await ask("DELETE", `/v1/envs/${env.id}`),
-    await ask("POST", "/run_code", { code: "1" }),
-    await ask("POST", "/run_jupyter", { cells: ["1"] }),
-    await ask("POST", "/api/v2/execute", piston),
-    await ask("POST", "/execute", { code: "1" }),
-    await ask("POST", "/execute", { generated_code: "1", language: "python" }),
-    await ask("POST", "/step", { action: { code: "1" } }),
+  const { body: env } = await send("POST", "/v1/envs", { tasks: [{ query: "?" }] });
+  await send("POST", `/v1/envs/${env.id}/reset`, {});
+  const responses = [
+    await send("POST", `/v1/sessions/${id}/exec`, { code: "1" }),
+    await send("POST", `/v1/sessions/${id}/stream`, { code: "1" }),
+    await send("DELETE", `/v1/sessions/${id}`),
+    await send("POST", "/v1/exec:batch", { items: [{ code: "1" }] }),
+    await send("POST", `/v1/envs/${env.id}/step`, { reply: "```python\n1\n```" }),
+    await send("DELETE", `/v1/envs/${env.id}`),
+    await send("POST", "/run_code", { code: "1" }),
+    await send("POST", "/run_jupyter", { cells: ["1"] }),
+    await send("POST", "/api/v2/execute", piston),
+    await send("POST", "/execute", { code: "1" }),
+    await send("POST", "/execute", { generated_code: "1", language: "python" }),
+    await send("POST", "/step", { action: { code: "1" } }),
   ];
-  assertEquals(JSON.stringify(answers).includes("/home/me"), false);
-  assertEquals(faults.length, 10);
-  assertEquals(faults.every((fault) => fault instanceof Error), true);
+  assertEquals(JSON.stringify(responses).includes("/home/me"), false);
+  assertEquals(errors.length, 10);
+  assertEquals(errors.every((fault) => fault instanceof Error), true);
 });
 
-Deno.test("a body that breaks off is its sender's fault", async () => {
+Deno.test("an incomplete body is a client error", async () => {
   await using server = served();
-  const body = new ReadableStream({ pull: (controller) => controller.error(new Error("gone")) });
+  const body = new ReadableStream({ pull: (controller) => controller.error(new Error("disconnected")) });
   const { status } = await server.app.request("/run_code", { method: "POST", body });
-  assertEquals([status, server.faults], [400, []]);
+  assertEquals([status, server.errors], [400, []]);
 });
 
-Deno.test("a server that holds too many bodies asks for patience", async () => {
+Deno.test("a server that holds too many bodies responds with 429", async () => {
   const { promise, resolve } = Promise.withResolvers<void>();
   await using server = served({
     python: async () => (await promise, ok()),
     limits: { heldBytes: 100 },
   });
   const long = { code: "1".repeat(60) };
-  const first = server.ask("POST", "/run_code", long);
+  const first = server.send("POST", "/run_code", long);
   while (server.pool.ran.length === 0) await new Promise((resolve) => setTimeout(resolve, 1));
-  const second = await server.ask("POST", "/run_code", long);
+  const second = await server.send("POST", "/run_code", long);
   assertEquals([second.status, second.headers.get("retry-after")], [429, "1"]);
   resolve();
   assertEquals((await first).status, 200);
-  assertEquals((await server.ask("POST", "/run_code", long)).status, 200);
+  assertEquals((await server.send("POST", "/run_code", long)).status, 200);
 });
 
-Deno.test("who waits for a session that another opens has one, though the other goes away", async () => {
+Deno.test("a request that waits for a session of another request gets one when that request is cancelled", async () => {
   const pool = new FakePool();
   const opening = Promise.withResolvers<void>();
   const first = Promise.withResolvers<void>();
@@ -115,20 +115,20 @@ Deno.test("who waits for a session that another opens has one, though the other 
       },
     },
   });
-  const gone = new AbortController();
+  const disconnect = new AbortController();
   const { sessions } = server;
-  const left = sessions.named("a", { owner: "", signal: gone.signal }).catch(({ code }) => code);
+  const left = sessions.named("a", { owner: "", signal: disconnect.signal }).catch(({ code }) => code);
   await first.promise;
   const stays = sessions.named("a", { owner: "", signal: new AbortController().signal });
-  gone.abort();
+  disconnect.abort();
   assertEquals(await left, "unavailable");
   assertEquals((await stays).isNew, true);
   assertEquals([pool.alive, sessions.list("").length], [1, 1]);
 });
 
-Deno.test("a session that is deleted in a program stops it, and its place is free", async () => {
-  await withPython(async ({ ask, app }) => {
-    const { body: { id } } = await ask("POST", "/v1/sessions", {});
+Deno.test("deleting a session aborts its program and frees its slot", async () => {
+  await withPython(async ({ send, app }) => {
+    const { body: { id } } = await send("POST", "/v1/sessions", {});
     const stream = await app.request(`/v1/sessions/${id}/stream`, {
       method: "POST",
       headers: { "content-type": "application/json" },
@@ -136,21 +136,21 @@ Deno.test("a session that is deleted in a program stops it, and its place is fre
     });
     const events = stream.body?.pipeThrough(new TextDecoderStream()).getReader();
     assertStringIncludes((await events?.read())?.value ?? "", "event: stdout");
-    assertEquals((await ask("DELETE", `/v1/sessions/${id}`)).status, 204);
+    assertEquals((await send("DELETE", `/v1/sessions/${id}`)).status, 204);
     const rest: string[] = [];
     for (let part = await events?.read(); part?.value !== undefined; part = await events?.read()) {
       rest.push(part.value);
     }
     assertStringIncludes(rest.join(""), "The session has ended");
-    assertEquals((await ask("POST", "/run_code", { code: "print(1)" })).body.status, "Success");
+    assertEquals((await send("POST", "/run_code", { code: "print(1)" })).body.status, "Success");
   }, { maxSessions: 1 });
 });
 
-Deno.test("a sandbox that fails is told to the owner from a stream, too", async () => {
+Deno.test("a failed sandbox is also reported for a stream", async () => {
   const failed = new SandboxError("Cannot start '/home/me'");
   await using server = served({ python: () => Promise.reject(failed) });
-  const { body: { id } } = await server.ask("POST", "/v1/sessions", {});
-  const { body } = await server.ask("POST", `/v1/sessions/${id}/stream`, { code: "1" });
+  const { body: { id } } = await server.send("POST", "/v1/sessions", {});
+  const { body } = await server.send("POST", `/v1/sessions/${id}/stream`, { code: "1" });
   assertStringIncludes(body, "The sandbox failed");
-  assertEquals(server.faults, [failed]);
+  assertEquals(server.errors, [failed]);
 });

@@ -13,7 +13,7 @@ function serve(
   });
 }
 
-Deno.test("HttpServer gives large answers whole", async () => {
+Deno.test("HttpServer sends large responses completely", async () => {
   const text = "x".repeat(5_000_001);
   await using server = serve(() => new Response(text, { headers: { "x-a": "b" } }));
   const response = await fetch(`http://127.0.0.1:${server.port}`);
@@ -21,7 +21,7 @@ Deno.test("HttpServer gives large answers whole", async () => {
   assertEquals((await response.text()).length, text.length);
 });
 
-Deno.test("HttpServer cuts off a reader that does not read", async () => {
+Deno.test("HttpServer closes the connection of a client that does not read", async () => {
   const cut = Promise.withResolvers<void>();
   const body = new ReadableStream<Uint8Array<ArrayBuffer>>({
     pull: (controller) => controller.enqueue(new Uint8Array(1 << 20)),
@@ -36,31 +36,30 @@ Deno.test("HttpServer cuts off a reader that does not read", async () => {
   await cut.promise;
 });
 
-Deno.test("HttpServer lets a request end before it stops, and cuts short what does not end", async () => {
+Deno.test("HttpServer waits for running requests before it stops, then aborts the rest", async () => {
   const asked = Promise.withResolvers<void>();
   const end = Promise.withResolvers<Response>();
   const server = serve(() => (asked.resolve(), end.promise), {
     graceMs: 50,
-    onGraceOver: () => Promise.resolve(end.resolve(new Response("cut short"))),
+    onGraceOver: () => Promise.resolve(end.resolve(new Response("aborted"))),
   });
-  const answer = fetch(`http://127.0.0.1:${server.port}`);
+  const response = fetch(`http://127.0.0.1:${server.port}`);
   await asked.promise;
   await server[Symbol.asyncDispose]();
-  assertEquals(await (await answer).text(), "cut short");
+  assertEquals(await (await response).text(), "aborted");
 });
 
 Deno.test({
-  name:
-    "HttpServer notices a client that goes away, however large and in however many pieces its request came",
+  name: "HttpServer detects a disconnected client after a large request in several pieces",
   ignore: Deno.build.os !== "linux",
   async fn() {
     const asked = Promise.withResolvers<void>();
-    const gone = Promise.withResolvers<Response>();
+    const disconnected = Promise.withResolvers<Response>();
     await using server = serve(async (request, signal) => {
       await request.bytes();
-      signal.addEventListener("abort", () => gone.resolve(new Response("nobody reads it")));
+      signal.addEventListener("abort", () => disconnected.resolve(new Response("unread")));
       asked.resolve();
-      return await gone.promise;
+      return await disconnected.promise;
     });
     const connection = await Deno.connect({ hostname: "127.0.0.1", port: server.port });
     const encoder = new TextEncoder();
@@ -70,31 +69,31 @@ Deno.test({
     await connection.write(encoder.encode("x".repeat(5_000)));
     await asked.promise;
     connection.close();
-    await gone.promise;
+    await disconnected.promise;
   },
 });
 
-Deno.test("HttpServer takes no client that waits for one that has gone", async () => {
-  await using server = serve(async (_, gone) => {
+Deno.test("HttpServer does not take waiting clients for disconnected ones", async () => {
+  await using server = serve(async (_, disconnected) => {
     await new Promise((resolve) => setTimeout(resolve, 600));
-    return new Response(String(gone.aborted));
+    return new Response(String(disconnected.aborted));
   });
-  const ask = async () => await (await fetch(`http://127.0.0.1:${server.port}`)).text();
-  assertEquals(await Promise.all([ask(), ask(), ask()]), ["false", "false", "false"]);
+  const send = async () => await (await fetch(`http://127.0.0.1:${server.port}`)).text();
+  assertEquals(await Promise.all([send(), send(), send()]), ["false", "false", "false"]);
 });
 
 Deno.test({
-  name: "HttpServer closes idle and half-said connections when there are too many, and answers who asked",
+  name: "HttpServer closes idle and incomplete connections above its limit, but completes pending responses",
   ignore: Deno.build.os !== "linux",
   async fn() {
     const asked = Promise.withResolvers<void>();
     const end = Promise.withResolvers<Response>();
-    const faults: unknown[] = [];
+    const errors: unknown[] = [];
     await using server = serve(
       ({ url }) => url.endsWith("slow") ? (asked.resolve(), end.promise) : new Response(),
       {
         maxConnections: 3,
-        onError: (error) => faults.push(error),
+        onError: (error) => errors.push(error),
       },
     );
     const url = `http://127.0.0.1:${server.port}`;
@@ -111,7 +110,7 @@ Deno.test({
     end.resolve(new Response("answered"));
     assertEquals(await (await slow).text(), "answered");
     let next: Response | undefined;
-    while (!next) next = await fetch(url).catch(() => undefined); // for a moment nobody listens
-    assertEquals([await next.text(), faults.length], ["", 1]);
+    while (!next) next = await fetch(url).catch(() => undefined); // the port is closed for a moment
+    assertEquals([await next.text(), errors.length], ["", 1]);
   },
 });

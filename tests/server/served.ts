@@ -6,8 +6,8 @@ import { paddockApp, type PaddockAppOptions } from "../../src/server/app.ts";
 import { SessionService, type SessionServiceOptions } from "../../src/server/session_service.ts";
 import { FakePool, type FakePython } from "../fake_pool.ts";
 
-/** A request's answer. */
-export interface Answer {
+/** Response of a request. */
+export interface TestResponse {
   status: number;
   headers: Headers;
   // deno-lint-ignore no-explicit-any
@@ -19,26 +19,26 @@ export interface Served extends AsyncDisposable {
   readonly pool: FakePool;
   readonly sessions: SessionService;
   readonly envs: EnvService;
-  readonly faults: unknown[];
+  readonly errors: unknown[];
   readonly app: ReturnType<typeof paddockApp>;
-  ask(method: string, path: string, body?: unknown, headers?: HeadersInit): Promise<Answer>;
+  send(method: string, path: string, body?: unknown, headers?: HeadersInit): Promise<TestResponse>;
 }
 
-/** What is served, and how. */
+/** Options of {@linkcode served}. */
 export type ServedOptions =
   & Partial<PaddockAppOptions>
   & Partial<SessionServiceOptions>
   & Pick<Partial<EnvServiceOptions>, "tools" | "maxEnvs">;
 
-/** Serves a pool: one without Python unless another is given. */
+/** Starts a server without a socket. Its default pool is a fake one without Python. */
 export function served(
   options: ServedOptions & { python?: FakePython } = {},
 ): Served {
   const { python, maxSessions = 2, ...rest } = options;
   const fake = new FakePool(python);
   const metrics = new Metrics();
-  const faults: unknown[] = [];
-  const onError = faultReport((error) => faults.push(error));
+  const errors: unknown[] = [];
+  const onError = faultReport((error) => errors.push(error));
   const sessions = new SessionService({ pool: fake, onError, ...rest, metrics, maxSessions });
   const envs = new EnvService({ onError, ...rest, sessions, metrics });
   const app = paddockApp({ onError, ...rest, sessions, envs, metrics });
@@ -46,9 +46,9 @@ export function served(
     pool: fake,
     sessions,
     envs,
-    faults,
+    errors,
     app,
-    async ask(method, path, body, headers) {
+    async send(method, path, body, headers) {
       const response = await app.request(path, jsonRequest(method, body, headers));
       const text = await response.text();
       const json = response.headers.get("content-type")?.startsWith("application/json");
@@ -65,7 +65,7 @@ export function served(
   };
 }
 
-/** Serves real interpreters to a test. */
+/** Runs a test with a server that has real interpreters. */
 export async function withPython(
   test: (server: Served) => Promise<void>,
   options: ServedOptions = {},

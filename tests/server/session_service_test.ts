@@ -16,13 +16,13 @@ async function failure(work: Promise<unknown>): Promise<[string, number | undefi
   return [code, retryAfter];
 }
 
-Deno.test("SessionService.create() turns away who comes when the line is full, and says when to come again", async () => {
+Deno.test("SessionService.create() rejects with a retry time when the queue is full", async () => {
   await using sessions = service({ queue: 0 });
   await sessions.create({ owner: "", signal });
   assertEquals(await failure(sessions.create({ owner: "", signal })), ["busy", 1]);
 });
 
-Deno.test("SessionService.create() gives one owner no more than its share", async () => {
+Deno.test("SessionService.create() limits the sessions of each owner", async () => {
   await using sessions = service({ maxSessions: 3, maxSessionsEach: 2, waitMs: 20 });
   await sessions.create({ owner: "a", signal });
   await sessions.create({ owner: "a", signal });
@@ -30,32 +30,32 @@ Deno.test("SessionService.create() gives one owner no more than its share", asyn
   await sessions.create({ owner: "b", signal });
 });
 
-Deno.test("SessionService.create() takes the owner with the fewest sessions first, whoever came first", async () => {
+Deno.test("SessionService.create() serves the owner with the fewest sessions first", async () => {
   await using sessions = service({ maxSessions: 2 });
   const [first] = [
     await sessions.create({ owner: "a", signal }),
     await sessions.create({ owner: "a", signal }),
   ];
-  const came: string[] = [];
+  const order: string[] = [];
   const waits = ["a", "a", "b"].map(async (owner) => {
     const session = await sessions.create({ owner, signal });
-    came.push(owner);
+    order.push(owner);
     await session[Symbol.asyncDispose]();
   });
   await new Promise((resolve) => setTimeout(resolve));
   await first[Symbol.asyncDispose]();
   await Promise.all(waits);
-  assertEquals(came, ["b", "a", "a"]);
+  assertEquals(order, ["b", "a", "a"]);
 });
 
-Deno.test("SessionService.create() makes room in a full line for an owner who waits less often", async () => {
+Deno.test("SessionService.create() evicts a request of the owner with most waiting when the queue is full", async () => {
   await using sessions = service({ queue: 3 });
   const first = await sessions.create({ owner: "a", signal });
   const outcomes: string[] = [];
   const wait = async (owner: string) => {
     try {
       await using _session = await sessions.create({ owner, signal });
-      outcomes.push(`${owner} came`);
+      outcomes.push(`${owner} served`);
     } catch (error) {
       outcomes.push(`${owner} ${error instanceof ServerError && error.code}`);
     }
@@ -65,10 +65,10 @@ Deno.test("SessionService.create() makes room in a full line for an owner who wa
   assertEquals(outcomes.toSorted(), ["a busy", "a busy", "b busy"]);
   await first[Symbol.asyncDispose]();
   await Promise.all(waits);
-  assertEquals(outcomes.slice(3), ["a came", "a came", "b came"]);
+  assertEquals(outcomes.slice(3), ["a served", "a served", "b served"]);
 });
 
-Deno.test("SessionService.create() gives up when none is free for too long", async () => {
+Deno.test("SessionService.create() times out when no session becomes free", async () => {
   await using sessions = service({ waitMs: 20 });
   const first = await sessions.create({ owner: "", signal });
   assertEquals(await failure(sessions.create({ owner: "", signal })), ["timeout", 1]);
@@ -76,36 +76,36 @@ Deno.test("SessionService.create() gives up when none is free for too long", asy
   await sessions.create({ owner: "", signal });
 });
 
-Deno.test("SessionService.create() leaves the line when whoever waits goes away", async () => {
+Deno.test("SessionService.create() leaves the queue when its signal aborts", async () => {
   await using sessions = service();
   await using first = await sessions.create({ owner: "", signal });
-  const gone = new AbortController();
-  const waits = failure(sessions.create({ owner: "", signal: gone.signal }));
-  gone.abort();
+  const disconnect = new AbortController();
+  const waits = failure(sessions.create({ owner: "", signal: disconnect.signal }));
+  disconnect.abort();
   assertEquals(await waits, ["unavailable", undefined]);
   await first[Symbol.asyncDispose]();
   await sessions.create({ owner: "", signal });
 });
 
-Deno.test("SessionService.create() keeps nothing for whoever has gone when a session is there", async () => {
+Deno.test("SessionService.create() ends a session that opens after its signal has aborted", async () => {
   const pool = new FakePool();
-  const gone = new AbortController();
+  const disconnect = new AbortController();
   const late = {
     async acquire() {
       const lease = await pool.acquire();
-      gone.abort();
+      disconnect.abort();
       return lease;
     },
   };
   await using sessions = service({ pool: late });
-  assertEquals(await failure(sessions.create({ owner: "", signal: gone.signal })), [
+  assertEquals(await failure(sessions.create({ owner: "", signal: disconnect.signal })), [
     "unavailable",
     undefined,
   ]);
   assertEquals([pool.alive, sessions.list("").length], [0, 0]);
 });
 
-Deno.test("a session that may end for another one does so when no place is free, the one left longest first", async () => {
+Deno.test("the longest idle evictable session ends when no slot is free", async () => {
   const sleeping = Promise.withResolvers<void>();
   const python = new FakePool(async (code) => (code === "sleep" && await sleeping.promise, ok()));
   await using sessions = service({ pool: python, maxSessions: 3, waitMs: 20 });
@@ -124,7 +124,7 @@ Deno.test("a session that may end for another one does so when no place is free,
   await run;
 });
 
-Deno.test("SessionService.create() ends an unused session that may give way, and nobody else's", async () => {
+Deno.test("SessionService.create() evicts an idle session of its own owner first", async () => {
   await using sessions = service({ waitMs: 50, maxSessions: 2 });
   const options = { signal, spareMs: 0 };
   const [own, others] = [
@@ -138,7 +138,7 @@ Deno.test("SessionService.create() ends an unused session that may give way, and
   assertEquals(others.ended, false);
 });
 
-Deno.test("SessionService.create() is given the place of a session that may give way when its use ends", async () => {
+Deno.test("SessionService.create() evicts an evictable session when its use ends", async () => {
   const { promise, resolve } = Promise.withResolvers<void>();
   const pool = new FakePool(async () => {
     await promise;
@@ -156,7 +156,7 @@ Deno.test("SessionService.create() is given the place of a session that may give
   assertEquals(first.ended, true);
 });
 
-Deno.test("SessionService.find() gives a session to nobody but its owner", async () => {
+Deno.test("SessionService.find() returns a session only to its owner", async () => {
   await using sessions = service();
   const { id } = await sessions.create({ owner: "a", signal });
   assertEquals(sessions.find(id, "a").id, id);
@@ -164,7 +164,7 @@ Deno.test("SessionService.find() gives a session to nobody but its owner", async
   assertEquals(await failure((async () => await sessions.find(id, "b"))()), ["not_found", undefined]);
 });
 
-Deno.test("a session that nobody uses ends, and one that works does not", async () => {
+Deno.test("an idle session ends, and a busy one does not", async () => {
   const pool = new FakePool(async () => {
     await new Promise((resolve) => setTimeout(resolve, 100));
     return ok();
@@ -177,7 +177,7 @@ Deno.test("a session that nobody uses ends, and one that works does not", async 
   assertEquals(sessions.list(""), []);
 });
 
-Deno.test("a session that too many wait for turns the next away", async () => {
+Deno.test("a session rejects a request when too many are waiting", async () => {
   const { promise, resolve } = Promise.withResolvers<void>();
   const pool = new FakePool(async () => (await promise, ok()));
   await using sessions = service({ pool });
@@ -188,7 +188,7 @@ Deno.test("a session that too many wait for turns the next away", async () => {
   await Promise.all(waiting);
 });
 
-Deno.test("disposing a SessionService ends its sessions and tells who waits for one", async () => {
+Deno.test("disposing a SessionService ends its sessions and rejects waiting requests", async () => {
   const pool = new FakePool();
   const sessions = service({ pool });
   await sessions.create({ owner: "", signal });
@@ -199,16 +199,16 @@ Deno.test("disposing a SessionService ends its sessions and tells who waits for 
   assertEquals(await failure(sessions.create({ owner: "", signal })), ["unavailable", undefined]);
 });
 
-Deno.test("a request that comes again with its id has the same answer, and is done once", async () => {
+Deno.test("a repeated request with the same id runs once and gets the same response", async () => {
   await using server = served({
     python: (_, globals) => {
       globals.set("n", (globals.get("n") ?? 0) + 1);
       return ok("", { value: String(globals.get("n")) });
     },
   });
-  const { body: { id } } = await server.ask("POST", "/v1/sessions", {});
+  const { body: { id } } = await server.send("POST", "/v1/sessions", {});
   const exec = (code: string, headers?: HeadersInit) =>
-    server.ask("POST", `/v1/sessions/${id}/exec`, { code }, headers);
+    server.send("POST", `/v1/sessions/${id}/exec`, { code }, headers);
   const both = await Promise.all([exec("a", { "x-request-id": "1" }), exec("a", { "x-request-id": "1" })]);
   const later = await exec("a", { "x-request-id": "1" });
   assertEquals([...both, later].map(({ body }) => body.value), ["1", "1", "1"]);
@@ -218,12 +218,12 @@ Deno.test("a request that comes again with its id has the same answer, and is do
   assertEquals((await exec("b", { "x-request-id": "1" })).status, 409);
 });
 
-Deno.test("a request that runs is not forgotten, however many are answered meanwhile", async () => {
-  const { promise: answer, resolve } = Promise.withResolvers<ReturnType<typeof ok>>();
+Deno.test("a running request is not evicted by completed ones", async () => {
+  const { promise: response, resolve } = Promise.withResolvers<ReturnType<typeof ok>>();
   let runs = 0;
-  await using server = served({ python: () => (runs++, answer) });
+  await using server = served({ python: () => (runs++, response) });
   const post = (body: object, id: string) =>
-    server.ask("POST", "/v1/exec:batch", body, { "x-request-id": id });
+    server.send("POST", "/v1/exec:batch", body, { "x-request-id": id });
   const first = post({ items: [{ code: "" }] }, "long");
   for (let at = 0; at < 4_100; at++) await post({ items: [] }, `${at}`);
   const again = post({ items: [{ code: "" }] }, "long");
@@ -233,7 +233,7 @@ Deno.test("a request that runs is not forgotten, however many are answered meanw
   assertEquals(runs, 1);
 });
 
-Deno.test("a request with an id is cut short when its owner says so, and nobody else's is", async () => {
+Deno.test("a request with an id can be cancelled by its owner only", async () => {
   const started: (() => void)[] = [];
   await using server = served({
     tokens: ["a", "b"],
@@ -247,9 +247,9 @@ Deno.test("a request with an id is cut short when its owner says so, and nobody 
   });
   const as = (token: string, more: HeadersInit = {}) => ({ authorization: `Bearer ${token}`, ...more });
   const cancel = async (token: string, id: string) =>
-    (await server.ask("DELETE", `/v1/requests/${id}`, undefined, as(token))).status;
+    (await server.send("DELETE", `/v1/requests/${id}`, undefined, as(token))).status;
   const withId = as("a", { "x-request-id": "1" });
-  const { body: { id } } = await server.ask("POST", "/v1/sessions", {}, as("a", { "x-request-id": "0" }));
+  const { body: { id } } = await server.send("POST", "/v1/sessions", {}, as("a", { "x-request-id": "0" }));
   assertEquals(await cancel("a", "0"), 404);
   for (
     const [path, body] of [
@@ -259,18 +259,18 @@ Deno.test("a request with an id is cut short when its owner says so, and nobody 
   ) {
     const { promise, resolve } = Promise.withResolvers<void>();
     started.push(resolve);
-    const running = server.ask("POST", path, body, withId);
+    const running = server.send("POST", path, body, withId);
     await promise;
     assertEquals([await cancel("b", "1"), await cancel("a", "1")], [404, 204]);
-    assertEquals((await running).body.error.message, "The request was cut short");
+    assertEquals((await running).body.error.message, "The request was cancelled");
   }
-  const waiting = server.ask("POST", "/v1/sessions", {}, withId);
+  const waiting = server.send("POST", "/v1/sessions", {}, withId);
   while (await cancel("a", "1") === 404);
   assertEquals((await waiting).status, 503);
-  assertEquals(server.faults, []);
+  assertEquals(server.errors, []);
 });
 
-Deno.test("a request that failed in the server is not remembered by its id", async () => {
+Deno.test("a failed response is not stored", async () => {
   let broken = true;
   const pool = new FakePool();
   await using server = served({
@@ -279,12 +279,12 @@ Deno.test("a request that failed in the server is not remembered by its id", asy
     maxSessions: 1,
   });
   const headers = { "x-request-id": "1" };
-  await server.ask("POST", "/v1/sessions", {}, { "x-request-id": "0" });
+  await server.send("POST", "/v1/sessions", {}, { "x-request-id": "0" });
   broken = false;
-  const first = await server.ask("POST", "/v1/sessions", {}, headers);
+  const first = await server.send("POST", "/v1/sessions", {}, headers);
   assertEquals(first.status, 201);
-  const full = await server.ask("POST", "/v1/sessions", {}, { "x-request-id": "2" });
+  const full = await server.send("POST", "/v1/sessions", {}, { "x-request-id": "2" });
   assertEquals([full.status, full.headers.get("retry-after")], [504, "1"]);
-  await server.ask("DELETE", `/v1/sessions/${first.body.id}`);
-  assertEquals((await server.ask("POST", "/v1/sessions", {}, { "x-request-id": "2" })).status, 201);
+  await server.send("DELETE", `/v1/sessions/${first.body.id}`);
+  assertEquals((await server.send("POST", "/v1/sessions", {}, { "x-request-id": "2" })).status, 201);
 });

@@ -3,16 +3,16 @@ import { type Attributes, type Span, SpanStatusCode, trace, type Tracer } from "
 import { bad, type FakePython, ok } from "../fake_pool.ts";
 import { served } from "./served.ts";
 
-interface Told {
+interface RecordedSpan {
   name: string;
   attributes: Attributes;
   ended: boolean;
   failed: boolean;
 }
 
-/** Keeps the spans of a program in memory, in the order in which they began. */
+/** Records spans in memory, in the order in which they start. */
 class Memory implements Disposable {
-  readonly spans: Told[] = [];
+  readonly spans: RecordedSpan[] = [];
 
   constructor() {
     trace.setGlobalTracerProvider({ getTracer: () => this.#tracer() });
@@ -33,15 +33,17 @@ class Memory implements Disposable {
   }
 
   #span(name: string, attributes: Attributes = {}): Span {
-    const told: Told = { name, attributes: { ...attributes }, ended: false, failed: false };
-    this.spans.push(told);
+    const recorded: RecordedSpan = { name, attributes: { ...attributes }, ended: false, failed: false };
+    this.spans.push(recorded);
     const span = {
       isRecording: () => true,
-      updateName: (name: string) => (told.name = name, span),
-      setAttribute: (key: string, value: string) => (told.attributes[key] = value, span),
-      setAttributes: (more: Attributes) => (Object.assign(told.attributes, more), span),
-      setStatus: ({ code }: { code: SpanStatusCode }) => (told.failed = code === SpanStatusCode.ERROR, span),
-      end: () => void (told.ended = true),
+      updateName: (name: string) => (recorded.name = name, span),
+      setAttribute: (key: string, value: string) => (recorded.attributes[key] = value, span),
+      setAttributes: (more: Attributes) => (Object.assign(recorded.attributes, more), span),
+      setStatus: (
+        { code }: { code: SpanStatusCode },
+      ) => (recorded.failed = code === SpanStatusCode.ERROR, span),
+      end: () => void (recorded.ended = true),
     };
     return span as unknown as Span;
   }
@@ -52,17 +54,17 @@ const python: FakePython = (code) => {
   return code === "raise" ? bad("error") : ok("secret");
 };
 
-Deno.test("a request, the taking of a session and a program have spans, which say nothing of what was said", async () => {
+Deno.test("requests, session acquisition and programs have spans without code, output or ids", async () => {
   using memory = new Memory();
   await using server = served({ python });
-  const { body: { id } } = await server.ask("POST", "/v1/sessions", {});
-  await server.ask("POST", `/v1/sessions/${id}/exec`, { code: "raise" });
-  await server.ask("POST", `/v1/sessions/${id}/exec`, { code: "break" });
-  await server.ask("GET", "/nope");
+  const { body: { id } } = await server.send("POST", "/v1/sessions", {});
+  await server.send("POST", `/v1/sessions/${id}/exec`, { code: "raise" });
+  await server.send("POST", `/v1/sessions/${id}/exec`, { code: "break" });
+  await server.send("GET", "/nope");
   const posted = { "http.request.method": "POST" };
   const route = "/v1/sessions/:id/exec";
-  const told = memory.spans.map(({ name, attributes, failed }) => [name, attributes, failed]);
-  assertEquals(told, [
+  const spans = memory.spans.map(({ name, attributes, failed }) => [name, attributes, failed]);
+  assertEquals(spans, [
     [
       "POST /v1/sessions",
       { ...posted, "http.route": "/v1/sessions", "http.response.status_code": 201 },

@@ -5,7 +5,7 @@ import { bad, type FakePython, ok } from "../fake_pool.ts";
 import { type Served, served } from "./served.ts";
 import { HANG_MS } from "../deadline.ts";
 
-/** Counts in `n`; `sleep` waits until it is stopped. */
+/** Counts in the variable `n`. The program `sleep` runs until it is aborted. */
 const python: FakePython = (code, globals, { signal, onOutput }) => {
   if (code === "n += 1") globals.set("n", (globals.get("n") ?? 0) + 1);
   if (code === "raise") return bad("error", { stderr: "Traceback …" });
@@ -16,14 +16,14 @@ const python: FakePython = (code, globals, { signal, onOutput }) => {
   return promise;
 };
 
-Deno.test("/v1 opens a session, runs programs in it, lists it, resets it and ends it", async () => {
+Deno.test("/v1 opens, lists, resets and ends a session and runs programs in it", async () => {
   await using server = served({ python });
-  const created = await server.ask("POST", "/v1/sessions", {});
+  const created = await server.send("POST", "/v1/sessions", {});
   assertEquals(created.status, 201);
   assertEquals(created.body.id.length, 32);
   const path = `/v1/sessions/${created.body.id}`;
-  await server.ask("POST", `${path}/exec`, { code: "n += 1" });
-  const again = await server.ask("POST", `${path}/exec`, { code: "n += 1", timeoutMs: 500 });
+  await server.send("POST", `${path}/exec`, { code: "n += 1" });
+  const again = await server.send("POST", `${path}/exec`, { code: "n += 1", timeoutMs: 500 });
   assertEquals(again.body, {
     status: "ok",
     stdout: "",
@@ -33,31 +33,31 @@ Deno.test("/v1 opens a session, runs programs in it, lists it, resets it and end
     truncated: false,
     value: "2",
   });
-  const { body } = await server.ask("GET", "/v1/sessions");
+  const { body } = await server.send("GET", "/v1/sessions");
   assertEquals(body.sessions.map(({ id, execs }: { id: string; execs: number }) => [id, execs]), [
     [created.body.id, 2],
   ]);
-  assertEquals((await server.ask("POST", `${path}/reset`, { mode: "rewind" })).status, 204);
-  assertObjectMatch((await server.ask("POST", `${path}/exec`, { code: "n" })).body, { value: "0" });
-  assertEquals((await server.ask("DELETE", path)).status, 204);
-  assertEquals((await server.ask("GET", path)).body, {
+  assertEquals((await server.send("POST", `${path}/reset`, { mode: "rewind" })).status, 204);
+  assertObjectMatch((await server.send("POST", `${path}/exec`, { code: "n" })).body, { value: "0" });
+  assertEquals((await server.send("DELETE", path)).status, 204);
+  assertEquals((await server.send("GET", path)).body, {
     error: { type: "not_found", message: "There is no such session" },
   });
   assertEquals(server.pool.alive, 0);
 });
 
-Deno.test("/v1 gives a program's failure as a result, not as a failed request", async () => {
+Deno.test("/v1 returns the failure of a program as a result", async () => {
   await using server = served({ python });
-  const { body: { id } } = await server.ask("POST", "/v1/sessions", {});
-  const { status, body } = await server.ask("POST", `/v1/sessions/${id}/exec`, { code: "raise" });
+  const { body: { id } } = await server.send("POST", "/v1/sessions", {});
+  const { status, body } = await server.send("POST", `/v1/sessions/${id}/exec`, { code: "raise" });
   assertEquals(status, 200);
   assertObjectMatch(body, { status: "error", error: { type: "ValueError" }, stderr: "Traceback …" });
 });
 
-Deno.test("/v1 streams output as events, and the result as the last one", async () => {
+Deno.test("/v1 streams output as events and the result as the last event", async () => {
   await using server = served({ python });
-  const { body: { id } } = await server.ask("POST", "/v1/sessions", {});
-  const { body, headers } = await server.ask("POST", `/v1/sessions/${id}/stream`, { code: "say" });
+  const { body: { id } } = await server.send("POST", "/v1/sessions", {});
+  const { body, headers } = await server.send("POST", `/v1/sessions/${id}/stream`, { code: "say" });
   assertEquals(headers.get("content-type"), "text/event-stream");
   const events = body.trimEnd().split("\n\n");
   assertEquals(events[0], 'event: stdout\ndata: {"text":"hi\\n"}');
@@ -65,37 +65,37 @@ Deno.test("/v1 streams output as events, and the result as the last one", async 
   assertEquals(events.length, 2);
 });
 
-Deno.test("/v1 stops a streamed program whose reader goes away", async () => {
+Deno.test("/v1 aborts a streamed program when its client disconnects", async () => {
   await using server = served({ python });
-  const { body: { id } } = await server.ask("POST", "/v1/sessions", {});
+  const { body: { id } } = await server.send("POST", "/v1/sessions", {});
   const response = await server.app.request(`/v1/sessions/${id}/stream`, {
     method: "POST",
     headers: { "content-type": "application/json" },
     body: '{"code":"sleep"}',
   });
   await response.body?.cancel();
-  const { body } = await server.ask("POST", `/v1/sessions/${id}/exec`, { code: "n" });
+  const { body } = await server.send("POST", `/v1/sessions/${id}/exec`, { code: "n" });
   assertObjectMatch(body, { status: "ok" });
 });
 
 Deno.test("/v1 writes and reads files", async () => {
   await using server = served({ python });
-  const { body: { id } } = await server.ask("POST", "/v1/sessions", {});
+  const { body: { id } } = await server.send("POST", "/v1/sessions", {});
   const path = `/v1/sessions/${id}`;
-  assertEquals((await server.ask("POST", `${path}/files`, { files: { "a.txt": "aGk=" } })).body, {
+  assertEquals((await server.send("POST", `${path}/files`, { files: { "a.txt": "aGk=" } })).body, {
     written: 1,
   });
-  assertEquals((await server.ask("GET", `${path}/file?path=a.txt`)).body, "hi");
-  assertEquals((await server.ask("GET", `${path}/file?path=b.txt`)).status, 404);
-  assertEquals((await server.ask("POST", `${path}/files`, { files: { "a.txt": "%" } })).status, 422);
+  assertEquals((await server.send("GET", `${path}/file?path=a.txt`)).body, "hi");
+  assertEquals((await server.send("GET", `${path}/file?path=b.txt`)).status, 404);
+  assertEquals((await server.send("POST", `${path}/files`, { files: { "a.txt": "%" } })).status, 422);
 });
 
-Deno.test("/v1 runs command lines where the profile has a shell, and says so where it has none", async () => {
+Deno.test("/v1 runs shell commands if the profile has a shell, and refuses them otherwise", async () => {
   await using pool = new SandboxPool({ profile: await loadProfile("workspace"), size: 1 });
   await using server = served({ pool, maxSessions: 1 });
-  const { body: { id } } = await server.ask("POST", "/v1/sessions", {});
+  const { body: { id } } = await server.send("POST", "/v1/sessions", {});
   const run = async (command: string, stdin?: string) =>
-    (await server.ask("POST", `/v1/sessions/${id}/shell`, { command, stdin })).body;
+    (await server.send("POST", `/v1/sessions/${id}/shell`, { command, stdin })).body;
   assertObjectMatch(await run("mkdir d && cd d && cat > a", "hi"), { status: "ok", exitCode: 0 });
   assertObjectMatch(await run("pwd; cat a; false"), {
     status: "exited",
@@ -104,14 +104,14 @@ Deno.test("/v1 runs command lines where the profile has a shell, and says so whe
     cwd: "/home/pyodide/d",
   });
   await using other = served({ python });
-  const { body: opened } = await other.ask("POST", "/v1/sessions", {});
-  const refused = await other.ask("POST", `/v1/sessions/${opened.id}/shell`, { command: "ls" });
+  const { body: opened } = await other.send("POST", "/v1/sessions", {});
+  const refused = await other.send("POST", `/v1/sessions/${opened.id}/shell`, { command: "ls" });
   assertEquals([refused.status, refused.body.error.type], [422, "invalid"]);
 });
 
-Deno.test("/v1/exec:batch answers in order, each item with its own status", async () => {
+Deno.test("/v1/exec:batch returns outcomes in order, each with its own status", async () => {
   await using server = served({ python });
-  const { body: { id } } = await server.ask("POST", "/v1/sessions", {});
+  const { body: { id } } = await server.send("POST", "/v1/sessions", {});
   const items = [
     { code: "n += 1", session: id },
     { code: "raise" },
@@ -120,20 +120,23 @@ Deno.test("/v1/exec:batch answers in order, each item with its own status", asyn
     { code: "n" },
     { code: "n" },
   ];
-  const { status, body } = await server.ask("POST", "/v1/exec:batch", { items });
+  const { status, body } = await server.send("POST", "/v1/exec:batch", { items });
   assertEquals(status, 200);
   // deno-lint-ignore no-explicit-any
-  const told = body.results.map(({ status, result, error }: any) => [
+  const outcomes = body.results.map(({ status, result, error }: any) => [
     status,
     result?.value ?? result?.status ?? error.type,
   ]);
-  assertEquals(told, [[200, "1"], [200, "error"], [404, "not_found"], [200, "2"], [200, "0"], [200, "0"]]);
+  assertEquals(outcomes, [[200, "1"], [200, "error"], [404, "not_found"], [200, "2"], [200, "0"], [
+    200,
+    "0",
+  ]]);
   assertEquals([server.pool.alive, server.pool.most], [1, 2]);
 });
 
-/** The status of each program of a batch. */
+/** Returns the status of each program of a batch. */
 async function statusesOf(server: Served, items: object[]): Promise<number[]> {
-  const { body } = await server.ask("POST", "/v1/exec:batch", { items });
+  const { body } = await server.send("POST", "/v1/exec:batch", { items });
   return body.results.map(({ status }: { status: number }) => status);
 }
 
@@ -146,15 +149,15 @@ Deno.test("/v1/exec:batch runs no further program when its response is too large
 
 Deno.test({ name: "/v1/exec:batch waits in the queue once", timeout: HANG_MS }, async () => {
   await using server = served({ maxSessions: 1, waitMs: 1_000 });
-  const { body: { id } } = await server.ask("POST", "/v1/sessions", {});
+  const { body: { id } } = await server.send("POST", "/v1/sessions", {});
   const items = [...Array.from({ length: 1000 }, () => ({ code: "1" })), { code: "1", session: id }];
   assertEquals(new Set(await statusesOf(server, items)), new Set([504, 200]));
 });
 
-Deno.test("/v1/grade gives the score of a grader, null included, and names the graders it has", async () => {
+Deno.test("/v1/grade returns scores, including null, and /v1/graders lists the graders", async () => {
   await using server = served({ graders: new Map([["number_match", () => numberMatch()]]) });
   const grade = (grader: string, answer?: string | number | boolean) =>
-    server.ask("POST", "/v1/grade", {
+    server.send("POST", "/v1/grade", {
       grader,
       task: { answer },
       messages: [{ role: "assistant", content: "It is 42." }],
@@ -166,45 +169,45 @@ Deno.test("/v1/grade gives the score of a grader, null included, and names the g
   assertEquals((await grade("number_match")).body, { score: null });
   assertEquals((await grade("none")).body.error.message, "grader must be one of number_match");
   assertEquals((await grade("number_match", "4".repeat(1 << 21))).status, 413);
-  assertEquals((await server.ask("GET", "/v1/graders")).body, { graders: ["number_match"] });
+  assertEquals((await server.send("GET", "/v1/graders")).body, { graders: ["number_match"] });
 });
 
-Deno.test("/v1 tells what is wrong with a request, and nothing of the host", async (t) => {
+Deno.test("/v1 reports invalid requests without host details", async (t) => {
   await using server = served({ python });
-  const { body: { id } } = await server.ask("POST", "/v1/sessions", {});
+  const { body: { id } } = await server.send("POST", "/v1/sessions", {});
   const path = `/v1/sessions/${id}/exec`;
   const deep = `{"code":${"[".repeat(100)}${"]".repeat(100)}}`;
-  const answers = [
-    await server.ask("POST", path, { code: 1 }),
-    await server.ask("POST", path, { code: "n", nope: 1 }),
-    await server.ask("POST", path, "{"),
-    await server.ask("POST", path, deep),
-    await server.ask("POST", path, { code: "n", timeoutMs: 0 }),
-    await server.ask("POST", path),
-    await server.ask("POST", path, "code=n", { "content-type": "text/plain" }),
-    await server.ask("GET", "/nope"),
-    await server.ask("POST", path, { code: "n" }, { "x-long": "a".repeat(20_000) }),
+  const responses = [
+    await server.send("POST", path, { code: 1 }),
+    await server.send("POST", path, { code: "n", nope: 1 }),
+    await server.send("POST", path, "{"),
+    await server.send("POST", path, deep),
+    await server.send("POST", path, { code: "n", timeoutMs: 0 }),
+    await server.send("POST", path),
+    await server.send("POST", path, "code=n", { "content-type": "text/plain" }),
+    await server.send("GET", "/nope"),
+    await server.send("POST", path, { code: "n" }, { "x-long": "a".repeat(20_000) }),
   ];
-  await t.assertSnapshot(answers.map(({ status, body }) => ({ status, body })));
+  await t.assertSnapshot(responses.map(({ status, body }) => ({ status, body })));
 });
 
-Deno.test("/v1 says that a sandbox failed, and keeps why for the server's log", async () => {
+Deno.test("/v1 reports a failed sandbox and keeps the reason for the server's log", async () => {
   const failed = new SandboxError("Cannot start '/home/me/secret'");
   await using server = served({ pool: { acquire: () => Promise.reject(failed) } });
-  const { status, body, headers } = await server.ask("POST", "/v1/sessions", {});
+  const { status, body, headers } = await server.send("POST", "/v1/sessions", {});
   assertEquals([status, headers.get("retry-after")], [503, "1"]);
   assertEquals(body, { error: { type: "unavailable", message: "The sandbox failed" } });
-  assertEquals(server.faults, [failed]);
+  assertEquals(server.errors, [failed]);
 });
 
 Deno.test("the server describes itself", async () => {
   await using server = served({ python });
-  assertObjectMatch((await server.ask("GET", "/v1/health")).body, { status: "ok", format: 1 });
-  await server.ask("POST", "/v1/exec:batch", { items: [{ code: "n" }] });
-  const { body: metrics } = await server.ask("GET", "/metrics");
+  assertObjectMatch((await server.send("GET", "/v1/health")).body, { status: "ok", format: 1 });
+  await server.send("POST", "/v1/exec:batch", { items: [{ code: "n" }] });
+  const { body: metrics } = await server.send("GET", "/metrics");
   assertStringIncludes(metrics, 'paddock_execs_total{status="ok"} 1\n');
   assertStringIncludes(metrics, "# TYPE paddock_sessions gauge\npaddock_sessions 0\n");
-  const { body: api } = await server.ask("GET", "/openapi.json");
+  const { body: api } = await server.send("GET", "/openapi.json");
   assertEquals(Object.keys(api.paths).sort(), [
     "/v1/envs",
     "/v1/envs/step:batch",
@@ -224,7 +227,7 @@ Deno.test("the server describes itself", async () => {
     "/v1/sessions/{id}/shell",
     "/v1/sessions/{id}/stream",
   ]);
-  const { body: page } = await server.ask("GET", "/docs");
+  const { body: page } = await server.send("GET", "/docs");
   assertStringIncludes(page, "POST /v1/sessions/{id}/exec");
-  assertEquals((await server.ask("GET", "/")).status, 302);
+  assertEquals((await server.send("GET", "/")).status, 302);
 });

@@ -1,5 +1,5 @@
 /**
- * What adapters share. An adapter serves the clients of another system: a function of the sessions that returns
+ * Shared parts of adapters. An adapter serves the clients of another system: a function of the sessions that returns
  * routes, with that system's requests, responses and errors. `adapters.ts` lists them; `piston.ts` is a short one to
  * start from.
  *

@@ -21,20 +21,20 @@ const edgeRequest = gradeRequest.extend({
   completion: z.string().optional(),
   answer: answerText.optional(),
   tests: z.array(z.string()).optional(),
-}).superRefine((given, context) => {
-  if ((given.messages === undefined) === (given.completion === undefined)) {
+}).superRefine((request, context) => {
+  if ((request.messages === undefined) === (request.completion === undefined)) {
     context.addIssue({ code: "custom", message: "give either 'messages' or 'completion'" });
   }
-  const texts = [given.completion ?? "", ...(given.messages ?? []).map(({ content }) => content)];
+  const texts = [request.completion ?? "", ...(request.messages ?? []).map(({ content }) => content)];
   if (texts.reduce((sum, { length }) => sum + length, 0) > MAX_CHARACTERS) {
     context.addIssue({
       code: "custom",
       message: `all messages together must have at most ${MAX_CHARACTERS} characters`,
     });
   }
-  const inTask = { answer: given.task.answer, tests: given.task.fields?.tests };
+  const inTask = { answer: request.task.answer, tests: request.task.fields?.tests };
   for (const name of SHORT) {
-    if (given[name] === undefined || inTask[name] === undefined) continue;
+    if (request[name] === undefined || inTask[name] === undefined) continue;
     context.addIssue({ code: "custom", path: [name], message: "must not be given twice: the task has it" });
   }
 });

@@ -63,7 +63,7 @@ export class Grading {
     using time = new GradeTime(signal);
     const context = { task, history, signal: time.signal };
     if (pure) return scoreOf(await scored(() => pure, context));
-    const { started: sandboxed, slot } = await this.#admission.pass(() => this.#sandboxedGrader(name), time);
+    const { result: sandboxed, slot } = await this.#admission.pass(() => this.#sandboxedGrader(name), time);
     using _slot = slot;
     return { ...scoreOf(await scored(() => sandboxed, context)), isolation: "worker" };
   }
@@ -102,11 +102,11 @@ class GradeTime implements Disposable {
   readonly signal: AbortSignal;
   readonly #timer: ReturnType<typeof setTimeout>;
 
-  constructor(gone: AbortSignal) {
+  constructor(disconnected: AbortSignal) {
     const timeout = new AbortController();
     const error = new ServerError("timeout", `The grade took more than ${GRADE_MS} ms`);
     this.#timer = setTimeout(() => timeout.abort(error), GRADE_MS);
-    this.signal = AbortSignal.any([timeout.signal, gone]);
+    this.signal = AbortSignal.any([timeout.signal, disconnected]);
   }
 
   [Symbol.dispose](): void {

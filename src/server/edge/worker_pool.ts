@@ -4,7 +4,7 @@ import { parseProfile } from "../../sandbox/profile/profile.ts";
 import { WorkerSandbox } from "../../sandbox/in_worker/worker_sandbox.ts";
 import tools from "../../../sandboxes/tools.jsonc" with { type: "text" };
 
-/** Two for each grade, and as many that are being replaced or are ending. */
+/** Two for each grade, and as many that are starting or ending. */
 const WORKERS_PER_GRADE = 4;
 
 /** Returns interpreters in workers of this process, for `grades` at once: candidate and tests have one each. */

@@ -109,8 +109,8 @@ function image(bytes: Uint8Array): { type: "image"; data: string; mimeType: stri
   return { type: "image", data: bytes.toBase64(), mimeType: "image/png" };
 }
 
-function text(words: string): { content: { type: "text"; text: string }[] } {
-  return { content: [{ type: "text", text: words }] };
+function text(value: string): { content: { type: "text"; text: string }[] } {
+  return { content: [{ type: "text", text: value }] };
 }
 
 function fromBase64(content: string): Uint8Array {

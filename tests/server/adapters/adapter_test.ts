@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { cellSource, jailedPath, scriptOutcome } from "../../../src/server/adapters/adapter.ts";
 
-Deno.test("cellSource() takes the first line's indentation off, as IPython does", () => {
+Deno.test("cellSource() removes the first line's indentation, as IPython does", () => {
   const cells = {
     "a\n  b": "a\n  b",
     "  a\n    b\n  c\n": "a\n  b\nc\n",
@@ -13,7 +13,7 @@ Deno.test("cellSource() takes the first line's indentation off, as IPython does"
   for (const [cell, source] of Object.entries(cells)) assertEquals(cellSource(cell), source);
 });
 
-Deno.test("jailedPath() returns a path under the working directory, and none that leads out of it", () => {
+Deno.test("jailedPath() returns paths under the working directory and refuses others", () => {
   for (const path of ["a/b.txt", "./a//b.txt", "/home/pyodide/a/b.txt"]) {
     assertEquals(jailedPath(path), "a/b.txt");
   }

@@ -3,16 +3,16 @@ import { ok } from "../../fake_pool.ts";
 import { type Served, served, withPython } from "../served.ts";
 
 // deno-lint-ignore no-explicit-any
-async function execute({ ask }: Served, body: object): Promise<any[]> {
-  const answer = await ask("POST", "/execute", body);
-  assertEquals(answer.headers.get("content-type"), "application/x-ndjson");
+async function execute({ send }: Served, body: object): Promise<any[]> {
+  const response = await send("POST", "/execute", body);
+  assertEquals(response.headers.get("content-type"), "application/x-ndjson");
   // deno-lint-ignore no-explicit-any
   const lines: any[] = [];
-  for (const text of answer.body.trimEnd().split("\n")) {
+  for (const text of response.body.trimEnd().split("\n")) {
     const { timestamp, ...line } = JSON.parse(text);
     const last = lines.at(-1);
     if (timestamp !== undefined) assertMatch(timestamp, /^\d{4}-\d\d-\d\dT/);
-    // a stream comes in whatever pieces it is written
+    // the output of a stream may arrive in several pieces
     if (timestamp !== undefined && last?.type === line.type) last.text += line.text;
     else lines.push(line);
   }
@@ -20,7 +20,7 @@ async function execute({ ask }: Served, body: object): Promise<any[]> {
   return lines;
 }
 
-Deno.test("/execute tells each output, the result and the error as lines, as E2B does", async () => {
+Deno.test("/execute sends outputs, results and errors as lines, as E2B does", async () => {
   await withPython(async (server) => {
     assertEquals(
       await execute(server, { code: "import sys\nprint('out')\nprint('err', file=sys.stderr)\nx = 41" }),
@@ -47,14 +47,14 @@ Deno.test("/execute tells each output, the result and the error as lines, as E2B
   });
 });
 
-Deno.test("/execute sends what is printed at once in one line", async () => {
+Deno.test("/execute joins adjacent output in one line", async () => {
   await using server = served({
     python: (_code, _globals, { onOutput }) => {
       for (const text of ["0", " a\n", "1 a\n"]) onOutput?.("stdout", text);
       return ok("0 a\n1 a\n", { value: "2" });
     },
   });
-  const { body } = await server.ask("POST", "/execute", { code: "" });
+  const { body } = await server.send("POST", "/execute", { code: "" });
   const lines = body.trimEnd().split("\n").map((line: string) => JSON.parse(line));
   assertEquals(lines.map(({ type, text }: { type: string; text?: string }) => [type, text]), [
     ["number_of_executions", undefined],
@@ -64,7 +64,7 @@ Deno.test("/execute sends what is printed at once in one line", async () => {
   ]);
 });
 
-Deno.test("/execute runs cells that are indented", async () => {
+Deno.test("/execute runs indented cells", async () => {
   await withPython(async (server) => {
     const code = "\n        for n in range(3):\n            print(n, 'a')\n        n\n        ";
     assertEquals(await execute(server, { code }), [
@@ -75,39 +75,39 @@ Deno.test("/execute runs cells that are indented", async () => {
   });
 });
 
-Deno.test("/contexts are sessions of their own, which start anew and end", async () => {
+Deno.test("/contexts are separate sessions that can be restarted and ended", async () => {
   await withPython(async (server) => {
-    const { ask } = server;
-    const { body: context } = await ask("POST", "/contexts", { cwd: "/home/pyodide/work" });
+    const { send } = server;
+    const { body: context } = await send("POST", "/contexts", { cwd: "/home/pyodide/work" });
     assertEquals(context, { id: context.id, language: "python", cwd: "/home/pyodide/work" });
     const here = { code: "import os; os.getcwd()", context_id: context.id };
     assertEquals((await execute(server, here)).at(-1).text, "/home/pyodide/work");
     await execute(server, { code: "x = 1", context_id: context.id });
     assertEquals((await execute(server, { code: "x" })).at(-1).name, "NameError");
-    assertEquals((await ask("GET", "/contexts")).body.length, 2);
-    assertEquals((await ask("POST", `/contexts/${context.id}/restart`)).body, null);
+    assertEquals((await send("GET", "/contexts")).body.length, 2);
+    assertEquals((await send("POST", `/contexts/${context.id}/restart`)).body, null);
     assertEquals((await execute(server, { code: "x", context_id: context.id })).at(-1).name, "NameError");
     assertEquals((await execute(server, here)).at(-1).text, "/home/pyodide/work");
-    const ended = await ask("DELETE", `/contexts/${context.id}`);
+    const ended = await send("DELETE", `/contexts/${context.id}`);
     assertEquals([ended.status, ended.body], [200, null]);
-    const gone = await ask("DELETE", `/contexts/${context.id}`);
-    assertEquals([gone.status, gone.body], [404, `Context ${context.id} not found`]);
-    assertEquals((await ask("POST", "/execute", here)).status, 404);
+    const missing = await send("DELETE", `/contexts/${context.id}`);
+    assertEquals([missing.status, missing.body], [404, `Context ${context.id} not found`]);
+    assertEquals((await send("POST", "/execute", here)).status, 404);
   });
 });
 
-Deno.test("/execute refuses a context with a language, other languages, and what has no code", async () => {
-  await withPython(async ({ ask }) => {
-    const both = await ask("POST", "/execute", { code: "1", context_id: "a", language: "python" });
+Deno.test("/execute refuses a context with a language, other languages and requests without code", async () => {
+  await withPython(async ({ send }) => {
+    const both = await send("POST", "/execute", { code: "1", context_id: "a", language: "python" });
     assertEquals(both.status, 400);
     assertEquals(both.body, "Only one of context_id or language can be provided");
-    assertEquals((await ask("POST", "/execute", { code: "1", language: "r" })).status, 400);
-    assertEquals((await ask("POST", "/execute", {})).body.detail[0].loc, ["body", "code"]);
-    assertEquals((await ask("POST", "/contexts", { cwd: "/dev/null/a" })).status, 400);
+    assertEquals((await send("POST", "/execute", { code: "1", language: "r" })).status, 400);
+    assertEquals((await send("POST", "/execute", {})).body.detail[0].loc, ["body", "code"]);
+    assertEquals((await send("POST", "/contexts", { cwd: "/dev/null/a" })).status, 400);
   });
 });
 
-Deno.test("the variables of one request are not those of another at the same time", async () => {
+Deno.test("environment variables of concurrent requests are separate", async () => {
   await withPython(async (server) => {
     const one = (value: string) =>
       execute(server, {

@@ -2,11 +2,11 @@ import { assertEquals, assertStringIncludes } from "@std/assert";
 import { loadProfile, SandboxPool } from "../../../mod.ts";
 import { type Served, served, withPython } from "../served.ts";
 
-function execute({ ask }: Served, body: object, id?: string): ReturnType<Served["ask"]> {
-  return ask("POST", "/execute", body, id === undefined ? {} : { "x-session-id": id });
+function execute({ send }: Served, body: object, id?: string): ReturnType<Served["send"]> {
+  return send("POST", "/execute", body, id === undefined ? {} : { "x-session-id": id });
 }
 
-Deno.test("/execute keeps the session that X-Session-ID names, as NeMo-Skills does", async () => {
+Deno.test("/execute keeps the session of X-Session-ID, as NeMo-Skills does", async () => {
   await withPython(async (server) => {
     const run = async (generated_code: string, more: object = {}) =>
       (await execute(server, { generated_code, language: "ipython", timeout: 10, ...more }, "one")).body;
@@ -49,18 +49,18 @@ Deno.test("/execute keeps the session that X-Session-ID names, as NeMo-Skills do
     assertEquals([crashed.process_status, crashed.new_session_created], ["error", true]);
     const after = await run("x");
     assertEquals([after.process_status, after.new_session_created], ["error", true]);
-    const { body } = await server.ask("GET", "/sessions");
+    const { body } = await server.send("GET", "/sessions");
     assertEquals([Object.keys(body.sessions), body.backend], [["one"], "ipython"]);
-    assertEquals((await server.ask("DELETE", "/sessions/one")).body, {
+    assertEquals((await server.send("DELETE", "/sessions/one")).body, {
       message: "IPython session one deleted successfully",
     });
-    const gone = await server.ask("DELETE", "/sessions/one");
-    assertEquals([gone.status, gone.body], [404, { error: "IPython session one not found" }]);
+    const missing = await server.send("DELETE", "/sessions/one");
+    assertEquals([missing.status, missing.body], [404, { error: "IPython session one not found" }]);
     assertEquals((await run("x")).new_session_created, true);
   });
 });
 
-Deno.test("/execute ends the session that was unused for longest when a new one has no place", async () => {
+Deno.test("/execute ends the longest idle session when no slot is free", async () => {
   await withPython(async (server) => {
     const run = async (id: string, generated_code: string) => {
       const { body } = await execute(server, { generated_code, timeout: 10 }, id);
@@ -75,12 +75,12 @@ Deno.test("/execute ends the session that was unused for longest when a new one 
     const names = Array.from({ length: 8 }, (_, at) => `many ${at}`);
     const many = await Promise.all(names.map((name) => run(name, `print('${name}')`)));
     assertEquals(many, names.map((name) => ["completed", `${name}\n`, true]));
-    const { body } = await server.ask("POST", "/run_code", { code: "print(1)" });
+    const { body } = await server.send("POST", "/run_code", { code: "print(1)" });
     assertEquals(body.run_result.stdout, "1\n");
   });
 });
 
-Deno.test("/execute runs python by itself, and says what it cannot run", async () => {
+Deno.test("/execute runs python in a new interpreter and refuses other languages", async () => {
   await withPython(async (server) => {
     const python = { generated_code: "print(input())", std_input: "hi", language: "python", timeout: 5 };
     assertEquals((await execute(server, python)).body, {
@@ -115,11 +115,11 @@ Deno.test("/execute runs python by itself, and says what it cannot run", async (
       error: "X-Session-ID header required for ipython sessions",
     }]);
     assertEquals((await execute(server, { generated_code: 1 }, "one")).status, 400);
-    assertEquals((await server.ask("GET", "/health")).body.status, "healthy");
+    assertEquals((await server.send("GET", "/health")).body.status, "healthy");
   });
 });
 
-Deno.test("/execute and /run_code run command lines where the profile has a shell", async () => {
+Deno.test("/execute and /run_code run shell commands if the profile has a shell", async () => {
   const profile = await loadProfile("workspace");
   await using pool = new SandboxPool({ profile, size: 1 });
   await using server = served({ pool, maxSessions: 1 });
@@ -131,7 +131,7 @@ Deno.test("/execute and /run_code run command lines where the profile has a shel
   assertEquals(body, { process_status: "completed", stdout: "hi\n", stderr: "no\n" });
   const failed = await execute(server, { generated_code: "exit 3", language: "shell", timeout: 20 });
   assertEquals(failed.body.process_status, "error");
-  const { body: run } = await server.ask("POST", "/run_code", {
+  const { body: run } = await server.send("POST", "/run_code", {
     code: "cat; exit 2",
     language: "bash",
     stdin: "in",

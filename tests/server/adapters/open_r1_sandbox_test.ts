@@ -1,11 +1,11 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { withPython } from "../served.ts";
 
-Deno.test("/execute_batch runs each script by itself and answers in order, as open-r1's router does", async () => {
-  await withPython(async ({ ask, sessions }) => {
+Deno.test("/execute_batch runs each script in its own interpreter and returns results in order, as open-r1's router does", async () => {
+  await withPython(async ({ send, sessions }) => {
     const scripts = ["print('on')\nx = 1\nx / 2", "x", "while True: pass", "puts 1"];
     const languages = ["python", "python", "python", "ruby"];
-    const { body } = await ask("POST", "/execute_batch", {
+    const { body } = await send("POST", "/execute_batch", {
       scripts,
       languages,
       timeout: 2,
@@ -24,7 +24,7 @@ Deno.test("/execute_batch runs each script by itself and answers in order, as op
     assertEquals([wrong.execution.error.name, wrong.execution.results], ["NameError", []]);
     assertEquals(typeof late.execution.error.name, "string");
     assertEquals(foreign, { execution: null, exception_str: "language 'ruby' is not available here" });
-    const { status, body: { detail } } = await ask("POST", "/execute_batch", { scripts, languages: [] });
+    const { status, body: { detail } } = await send("POST", "/execute_batch", { scripts, languages: [] });
     assertEquals(status, 422);
     assertStringIncludes(detail, "4 are required, one per script");
     assertEquals(sessions.list(""), []);

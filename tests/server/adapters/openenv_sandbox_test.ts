@@ -10,8 +10,8 @@ import { served, withPython } from "../served.ts";
 const nothing = { stdout: "", stderr: "", exit_code: 0 };
 const { signal } = new AbortController();
 
-/** Sends messages to an env, as its connection would. */
-function connected<Action>(kind: OpenEnvKind<Action>) {
+/** Sends messages to an env, as a connection does. */
+function connect<Action>(kind: OpenEnvKind<Action>) {
   const { action } = kind;
   const env = kind.open({ owner: "", signal });
   return {
@@ -24,29 +24,29 @@ function connected<Action>(kind: OpenEnvKind<Action>) {
   };
 }
 
-Deno.test("OpenEnv's paths serve the coding env, with an env for each request", async () => {
-  await withPython(async ({ ask, sessions }) => {
-    assertEquals((await ask("POST", "/reset", { seed: 1, episode_id: "e", more: 1 })).body, {
+Deno.test("OpenEnv's routes serve the coding env, with a new env for each request", async () => {
+  await withPython(async ({ send, sessions }) => {
+    assertEquals((await send("POST", "/reset", { seed: 1, episode_id: "e", more: 1 })).body, {
       observation: nothing,
       reward: 0,
       done: false,
     });
-    assertEquals((await ask("POST", "/step", { action: { code: "print('hi')" }, timeout_s: 5 })).body, {
+    assertEquals((await send("POST", "/step", { action: { code: "print('hi')" }, timeout_s: 5 })).body, {
       observation: { stdout: "hi\n", stderr: "", exit_code: 0 },
       reward: 0.1,
       done: false,
     });
-    const { body: raised } = await ask("POST", "/step", { action: { code: "1 / 0" } });
+    const { body: raised } = await send("POST", "/step", { action: { code: "1 / 0" } });
     assertEquals(raised.observation.exit_code, 1);
     assertStringIncludes(raised.observation.stderr, "ZeroDivisionError");
-    const { body: late } = await ask("POST", "/step", { action: { code: "while 1: 0" }, timeout_s: 0.3 });
+    const { body: late } = await send("POST", "/step", { action: { code: "while 1: 0" }, timeout_s: 0.3 });
     assertEquals(late.observation.exit_code, 124);
-    assertEquals((await ask("POST", "/reset")).body.observation, nothing);
-    assertEquals((await ask("POST", "/step", { action: { tokens: [1] } })).status, 422);
-    assertEquals((await ask("POST", "/reset", { seed: -1 })).status, 422);
-    assertEquals((await ask("GET", "/state")).body, { episode_id: null, step_count: 0, last_exit_code: 0 });
-    assertEquals((await ask("GET", "/health")).body, { status: "healthy" });
-    const { body: metadata } = await ask("GET", "/metadata");
+    assertEquals((await send("POST", "/reset")).body.observation, nothing);
+    assertEquals((await send("POST", "/step", { action: { tokens: [1] } })).status, 422);
+    assertEquals((await send("POST", "/reset", { seed: -1 })).status, 422);
+    assertEquals((await send("GET", "/state")).body, { episode_id: null, step_count: 0, last_exit_code: 0 });
+    assertEquals((await send("GET", "/health")).body, { status: "healthy" });
+    const { body: metadata } = await send("GET", "/metadata");
     assertEquals(Object.keys(metadata), [
       "name",
       "description",
@@ -55,17 +55,17 @@ Deno.test("OpenEnv's paths serve the coding env, with an env for each request", 
       "author",
       "documentation_url",
     ]);
-    const { body: schema } = await ask("GET", "/schema");
+    const { body: schema } = await send("GET", "/schema");
     assertEquals(Object.keys(schema), ["action", "observation", "state"]);
     assertEquals(Object.keys(schema.action.properties), ["code", "metadata"]);
-    assertEquals((await ask("GET", "/ws")).status, 426);
+    assertEquals((await send("GET", "/ws")).status, 426);
     assertEquals(sessions.list(""), []);
   });
 });
 
-Deno.test("a connection of OpenEnv's is one episode, and each message has an answer", async () => {
+Deno.test("an OpenEnv connection keeps one episode and responds to each message", async () => {
   await withPython(async ({ sessions }) => {
-    await using connection = connected(codingKind(sessions));
+    await using connection = connect(codingKind(sessions));
     const { send } = connection;
     const first = { observation: nothing, reward: 0, done: false };
     assertEquals(await send({ type: "reset", data: { episode_id: "e" } }), {
@@ -106,9 +106,9 @@ Deno.test("a connection of OpenEnv's is one episode, and each message has an ans
   });
 });
 
-Deno.test("OpenEnv's coding env rewards a program as that env does, by its text", async () => {
-  await withPython(async ({ ask }) => {
-    const reward = async (code: string) => (await ask("POST", "/step", { action: { code } })).body.reward;
+Deno.test("the coding env rewards the text of a program, as OpenEnv does", async () => {
+  await withPython(async ({ send }) => {
+    const reward = async (code: string) => (await send("POST", "/step", { action: { code } })).body.reward;
     assertEquals(await reward("1 / 0"), 0.1);
     assertEquals(await reward("import os"), -0.9);
     assertEquals(await reward(`open('x', 'w').write('${"x".repeat(100)}')`), -1);
@@ -118,12 +118,12 @@ Deno.test("OpenEnv's coding env rewards a program as that env does, by its text"
   });
 });
 
-Deno.test("a connection of OpenEnv's answers JSON-RPC as an env without tools does", async () => {
+Deno.test("an OpenEnv connection responds to JSON-RPC as an env without tools", async () => {
   await using server = served();
-  await using connection = connected(codingKind(server.sessions));
+  await using connection = connect(codingKind(server.sessions));
   const error = async (data: object) => {
-    const answer = await connection.send({ type: "mcp", data });
-    return [answer.type, answer.data.id, answer.data.error.code, answer.data.error.message];
+    const response = await connection.send({ type: "mcp", data });
+    return [response.type, response.data.id, response.data.error.code, response.data.error.message];
   };
   const none = "Environment does not support MCP";
   assertEquals(await error({ jsonrpc: "2.0", id: 1, method: "tools/list" }), ["mcp", 1, -32603, none]);
@@ -137,11 +137,11 @@ Deno.test("a connection of OpenEnv's answers JSON-RPC as an env without tools do
   assertEquals((await error({ method: "x", more: 1 }))[2], -32600);
 });
 
-Deno.test("a JSON-RPC request of OpenEnv's at /mcp is told apart from the Model Context Protocol", async () => {
+Deno.test("/mcp distinguishes OpenEnv's JSON-RPC requests from the Model Context Protocol", async () => {
   await using server = served();
   const post = async (body: unknown, headers?: HeadersInit) => {
-    const { status, body: answer } = await server.ask("POST", "/mcp", body, headers);
-    return [status, answer.jsonrpc, answer.error.code];
+    const { status, body: response } = await server.send("POST", "/mcp", body, headers);
+    return [status, response.jsonrpc, response.error.code];
   };
   assertEquals(await post({}), [200, "2.0", -32600]);
   assertEquals(await post("{"), [200, "2.0", -32700]);
@@ -152,13 +152,13 @@ Deno.test("a JSON-RPC request of OpenEnv's at /mcp is told apart from the Model 
   assertEquals(await post({ jsonrpc: "2.0", id: 1, method: "initialize" }), [406, "2.0", -32000]);
 });
 
-Deno.test("OpenEnv's paths serve the chat env, whose tokens are only ever added to", async () => {
+Deno.test("OpenEnv's routes serve the chat env, which only appends tokens", async () => {
   const tokenizer = await tinyTokenizer();
   await using server = served({ openEnv: chatKind(tokenizer) });
   const empty = { observation: { messages: [], tokens: [] }, reward: null, done: false };
-  assertEquals((await server.ask("POST", "/reset")).body, empty);
-  assertEquals((await server.ask("GET", "/metadata")).body.name, "paddock_chat_env");
-  const { body: schema } = await server.ask("GET", "/schema");
+  assertEquals((await server.send("POST", "/reset")).body, empty);
+  assertEquals((await server.send("GET", "/metadata")).body.name, "paddock_chat_env");
+  const { body: schema } = await server.send("GET", "/schema");
   assertEquals(Object.keys(schema.action.properties), ["tokens", "metadata"]);
   assertEquals(Object.keys(schema.state.properties), [
     "episode_id",
@@ -167,7 +167,7 @@ Deno.test("OpenEnv's paths serve the chat env, whose tokens are only ever added 
     "history_tokens",
   ]);
   const hello = tokenizer.encode("hello<|im_end|>");
-  const one = await server.ask("POST", "/step", { action: { tokens: hello, metadata: {} } });
+  const one = await server.send("POST", "/step", { action: { tokens: hello, metadata: {} } });
   assertEquals(one.body, {
     observation: { messages: [{ role: "assistant", content: "hello" }], tokens: hello },
     reward: null,
@@ -175,10 +175,10 @@ Deno.test("OpenEnv's paths serve the chat env, whose tokens are only ever added 
   });
   const statuses = [];
   for (const tokens of [[], [-1], [1.5], ["1"], 7, [[]], [1e9]]) {
-    statuses.push((await server.ask("POST", "/step", { action: { tokens } })).status);
+    statuses.push((await server.send("POST", "/step", { action: { tokens } })).status);
   }
   assertEquals(statuses, statuses.map(() => 422));
-  await using connection = connected(chatKind(tokenizer));
+  await using connection = connect(chatKind(tokenizer));
   assertEquals((await connection.send({ type: "reset", data: { episode_id: "e" } })).data, empty);
   const the = tokenizer.encode(" the");
   await connection.send({ type: "step", data: { tokens: [hello] } });
@@ -198,16 +198,16 @@ Deno.test("OpenEnv's paths serve the chat env, whose tokens are only ever added 
   assertEquals(server.pool.most, 0);
 });
 
-Deno.test("a connection that finds no room is told so", async () => {
+Deno.test("an OpenEnv connection reports CAPACITY_REACHED when no session is free", async () => {
   await withPython(async ({ sessions }) => {
     await using _taken = await sessions.create({ owner: "b", signal });
-    await using connection = connected(codingKind(sessions));
+    await using connection = connect(codingKind(sessions));
     const { data } = await connection.send({ type: "reset" });
     assertEquals(data.code, "CAPACITY_REACHED");
   }, { maxSessions: 1, queue: 0 });
 });
 
-Deno.test("/ws is a socket with an env of its own, which ends with it", async () => {
+Deno.test("/ws gives each connection an env that ends with it", async () => {
   await withPython(async ({ app, sessions }) => {
     await using server = new HttpServer((request) => app.fetch(request), {
       hostname: "127.0.0.1",
@@ -215,31 +215,31 @@ Deno.test("/ws is a socket with an env of its own, which ends with it", async ()
       onGraceOver: () => sessions[Symbol.asyncDispose](),
     });
     const socket = new WebSocket(`ws://127.0.0.1:${server.port}/ws`);
-    const answers: { data: { observation: { stdout: string } } }[] = [];
+    const responses: { data: { observation: { stdout: string } } }[] = [];
     const { promise: closed, resolve } = Promise.withResolvers<number>();
     socket.onopen = () => {
       socket.send(JSON.stringify({ type: "step", data: { code: "x = 7" } }));
       socket.send(JSON.stringify({ type: "step", data: { code: "print(x)" } }));
       socket.send(JSON.stringify({ type: "close" }));
     };
-    socket.onmessage = ({ data }) => answers.push(JSON.parse(data));
+    socket.onmessage = ({ data }) => responses.push(JSON.parse(data));
     socket.onclose = ({ code }) => resolve(code);
     assertEquals(await closed, 1000);
-    assertEquals(answers.map(({ data }) => data.observation.stdout), ["", "7\n"]);
+    assertEquals(responses.map(({ data }) => data.observation.stdout), ["", "7\n"]);
     while (sessions.list("").length > 0) await new Promise((resolve) => setTimeout(resolve, 5));
   });
 });
 
-Deno.test("a connection whose interpreter has ended is told so, and begins anew", async () => {
+Deno.test("an OpenEnv connection reports an ended session and can be reset", async () => {
   await using server = served();
-  await using connection = connected(codingKind(server.sessions));
+  await using connection = connect(codingKind(server.sessions));
   await connection.send({ type: "reset" });
   await server.sessions.list("")[0]?.[Symbol.asyncDispose]();
   assertEquals((await connection.send({ type: "step", data: { code: "1" } })).data.code, "SESSION_ERROR");
   assertEquals((await connection.send({ type: "reset" })).type, "observation");
 });
 
-Deno.test("a server stops while connections are open, whether or not something runs on them", async () => {
+Deno.test("a server stops while WebSocket connections are open, idle or busy", async () => {
   const began = Promise.withResolvers<void>();
   await using served_ = served({
     python: (_, _globals, { signal }) => {

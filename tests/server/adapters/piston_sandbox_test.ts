@@ -1,13 +1,13 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { withPython } from "../served.ts";
 
-Deno.test("/api/v2/execute answers as Piston does", async () => {
-  await withPython(async ({ ask }) => {
-    const [runtime] = (await ask("GET", "/api/v2/runtimes")).body;
+Deno.test("/api/v2/execute responds as Piston does", async () => {
+  await withPython(async ({ send }) => {
+    const [runtime] = (await send("GET", "/api/v2/runtimes")).body;
     const { language, version } = runtime;
     const run = async (content: string, more: object = {}) => {
       const body = { language, version, files: [{ content }], ...more };
-      return (await ask("POST", "/api/v2/execute", body)).body;
+      return (await send("POST", "/api/v2/execute", body)).body;
     };
     const { run: ran, ...rest } = await run("import sys\nprint('a')\nprint('b', file=sys.stderr)");
     assertEquals(rest, { language: "python", version });
@@ -47,43 +47,46 @@ Deno.test("/api/v2/execute answers as Piston does", async () => {
   });
 });
 
-Deno.test("/api/v2/execute says what is wrong as Piston does", async () => {
-  await withPython(async ({ ask }) => {
-    const told = async (body: unknown) => {
-      const { status, body: answer } = await ask("POST", "/api/v2/execute", body);
-      return [status, answer.message];
+Deno.test("/api/v2/execute reports invalid requests as Piston does", async () => {
+  await withPython(async ({ send }) => {
+    const failure = async (body: unknown) => {
+      const { status, body: response } = await send("POST", "/api/v2/execute", body);
+      return [status, response.message];
     };
     const files = [{ content: "1" }];
-    assertEquals(await told("{"), [400, "language is required as a string"]);
-    assertEquals(await told({ language: "python" }), [400, "version is required as a string"]);
-    assertEquals(await told({ language: "python", version: "3.x" }), [400, "files is required as an array"]);
+    assertEquals(await failure("{"), [400, "language is required as a string"]);
+    assertEquals(await failure({ language: "python" }), [400, "version is required as a string"]);
+    assertEquals(await failure({ language: "python", version: "3.x" }), [
+      400,
+      "files is required as an array",
+    ]);
     const python = { language: "python", version: "3" };
-    assertEquals(await told({ ...python, files: [...files, { name: "a" }] }), [
+    assertEquals(await failure({ ...python, files: [...files, { name: "a" }] }), [
       400,
       "files[1].content is required as a string",
     ]);
-    assertEquals(await told({ ...python, files: [] }), [
+    assertEquals(await failure({ ...python, files: [] }), [
       400,
       "files must include at least one utf8 encoded file",
     ]);
-    const bound = async (more: object) => (await told({ ...python, files, ...more }))[1];
+    const bound = async (more: object) => (await failure({ ...python, files, ...more }))[1];
     assertEquals(await bound({ run_timeout: "1" }), "If specified, run_timeout must be a number");
     assertEquals(
       await bound({ run_timeout: 1e9 }),
       "run_timeout cannot exceed the configured limit of 3600000",
     );
     assertEquals(await bound({ compile_cpu_time: -1 }), "compile_cpu_time must be non-negative");
-    const plain = await ask("POST", "/api/v2/execute", "language=python", { "content-type": "text/plain" });
+    const plain = await send("POST", "/api/v2/execute", "language=python", { "content-type": "text/plain" });
     assertEquals([plain.status, plain.body], [415, {
       message: "requests must be of type application/json",
     }]);
-    assertEquals(await told({ language: "c", version: "10", files }), [400, "c-10 runtime is unknown"]);
-    assertEquals(await told({ language: "python", version: "2.7", files }), [
+    assertEquals(await failure({ language: "c", version: "10", files }), [400, "c-10 runtime is unknown"]);
+    assertEquals(await failure({ language: "python", version: "2.7", files }), [
       400,
       "python-2.7 runtime is unknown",
     ]);
     assertEquals(
-      await told({ language: "py", version: "3", files: [...files, { name: "../x", content: "" }] }),
+      await failure({ language: "py", version: "3", files: [...files, { name: "../x", content: "" }] }),
       [400, "files: '../x' is not a valid file name"],
     );
   });

@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import { z } from "zod";
 import { pydanticFaults } from "../../../src/server/adapters/pydantic_faults.ts";
 
-Deno.test("pydanticFaults() tells faults in the words that clients of FastAPI know", () => {
+Deno.test("pydanticFaults() tells errors in the words that clients of FastAPI know", () => {
   const schema = z.strictObject({
     code: z.string(),
     count: z.int().nonnegative(),

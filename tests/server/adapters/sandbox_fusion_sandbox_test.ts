@@ -6,9 +6,9 @@ import { served, withPython } from "../served.ts";
 
 const nothing = { compile_result: null, executor_pod_name: null, files: {} };
 
-Deno.test("/run_code answers as SandboxFusion does", async () => {
-  await withPython(async ({ ask }) => {
-    const run = async (body: object) => (await ask("POST", "/run_code", body)).body;
+Deno.test("/run_code responds as SandboxFusion does", async () => {
+  await withPython(async ({ send }) => {
+    const run = async (body: object) => (await send("POST", "/run_code", body)).body;
     const { run_result, ...fine } = await run({
       code: "print(input())",
       stdin: "hi",
@@ -49,9 +49,9 @@ Deno.test("/run_code answers as SandboxFusion does", async () => {
   });
 });
 
-Deno.test("/run_code takes files in under the working directory alone, and out from where they are", async () => {
-  await withPython(async ({ ask }) => {
-    const run = async (body: object) => (await ask("POST", "/run_code", body)).body;
+Deno.test("/run_code writes files only under the working directory and reads them from any path", async () => {
+  await withPython(async ({ send }) => {
+    const run = async (body: object) => (await send("POST", "/run_code", body)).body;
     const both = await run({
       code: "open('out.txt', 'w').write(open('in/a.txt').read().upper())",
       files: { "in/a.txt": btoa("hi"), "skipped": null, "IGNORE_THIS_FILE": btoa("x") },
@@ -101,10 +101,10 @@ def test_raises():
     with pytest.raises(ZeroDivisionError, match="zero"): 1 / 0
 `;
 
-Deno.test("/run_code runs tests in the manner of pytest, whose exit code decides", async () => {
-  await withPython(async ({ ask }) => {
+Deno.test("/run_code runs tests as pytest does and returns its exit codes", async () => {
+  await withPython(async ({ send }) => {
     const run = async (code: string, files: object = {}) => {
-      const { body } = await ask("POST", "/run_code", { code, language: "pytest", files, run_timeout: 60 });
+      const { body } = await send("POST", "/run_code", { code, language: "pytest", files, run_timeout: 60 });
       const { return_code, stdout } = body.run_result;
       return [body.status, return_code, /^===== (.*) in \d+\.\d+s =====$/m.exec(stdout)?.[1]];
     };
@@ -121,9 +121,9 @@ Deno.test("/run_code runs tests in the manner of pytest, whose exit code decides
   });
 });
 
-Deno.test("/run_code runs what a program leaves for its exit, and says when output is cut", async () => {
-  await withPython(async ({ ask }) => {
-    const run = async (code: string) => (await ask("POST", "/run_code", { code })).body.run_result;
+Deno.test("/run_code runs exit handlers and reports cut output", async () => {
+  await withPython(async ({ send }) => {
+    const run = async (code: string) => (await send("POST", "/run_code", { code })).body.run_result;
     const { stdout, return_code } = await run(
       "import atexit, io, sys\nout = sys.stdout = io.StringIO()\n" +
         "atexit.register(lambda: sys.__stdout__.write(out.getvalue()))\nprint(42)\nsys.exit(3)",
@@ -146,14 +146,14 @@ if __name__ == "__main__":
     left = open("left.txt", "w")
     left.write("never closed")
 class Loud:
-    def __repr__(self): raise ValueError("nobody asked")
+    def __repr__(self): raise ValueError("no repr")
 Loud()
 `;
 
 Deno.test("/run_code runs a program as a file", async () => {
-  await withPython(async ({ ask }) => {
+  await withPython(async ({ send }) => {
     const run = async (code: string, more: object = {}) => {
-      const { body } = await ask("POST", "/run_code", { code, ...more });
+      const { body } = await send("POST", "/run_code", { code, ...more });
       const { stdout, stderr, return_code } = body.run_result;
       return { status: body.status, stdout, stderr, return_code, files: body.files };
     };
@@ -186,9 +186,9 @@ Deno.test("/run_code runs a program as a file", async () => {
   });
 });
 
-Deno.test("/run_jupyter goes on behind a cell that raises, and shows the last expression of each", async () => {
-  await withPython(async ({ ask }) => {
-    const run = async (body: object) => (await ask("POST", "/run_jupyter", body)).body;
+Deno.test("/run_jupyter continues after a cell that raises and returns the last value of each cell", async () => {
+  await withPython(async ({ send }) => {
+    const run = async (body: object) => (await send("POST", "/run_jupyter", body)).body;
     const { status, driver, cells } = await run({ cells: ["x = 2", "1 / 0", "print('hi'); x + 1"] });
     assertEquals([status, driver.status, driver.return_code], ["Success", "Finished", 0]);
     assertEquals(cells[0], { stdout: "", stderr: "", display: [], error: [] });
@@ -204,14 +204,14 @@ Deno.test("/run_jupyter goes on behind a cell that raises, and shows the last ex
   });
 });
 
-Deno.test("SandboxFusion's paths say what is wrong with a body, and when to ask again", async () => {
+Deno.test("SandboxFusion's routes report invalid bodies and retry times", async () => {
   await using server = served({ maxSessions: 1, queue: 0 });
-  assertEquals((await server.ask("GET", "/v1/ping")).body, "pong");
-  const wrong = await server.ask("POST", "/run_code", { language: "python" });
+  assertEquals((await server.send("GET", "/v1/ping")).body, "pong");
+  const wrong = await server.send("POST", "/run_code", { language: "python" });
   assertEquals(wrong.status, 422);
   assertEquals(wrong.body.detail, [{ type: "missing", loc: ["body", "code"], msg: "Field required" }]);
   const types = { code: 1, files: { a: 2 }, run_timeout: null, language: "brainfuck", fetch_files: {} };
-  const { body: { detail } } = await server.ask("POST", "/run_code", types);
+  const { body: { detail } } = await server.send("POST", "/run_code", types);
   // deno-lint-ignore no-explicit-any
   assertEquals(detail.map(({ type, loc, msg }: any) => [type, loc.slice(1).join("."), msg.slice(0, 32)]), [
     ["string_type", "code", "Input should be a valid string"],
@@ -220,24 +220,24 @@ Deno.test("SandboxFusion's paths say what is wrong with a body, and when to ask 
     ["string_type", "files.a", "Input should be a valid string"],
     ["list_type", "fetch_files", "Input should be a valid list"],
   ]);
-  assertEquals((await server.ask("POST", "/run_code", "{")).body, {
+  assertEquals((await server.send("POST", "/run_code", "{")).body, {
     detail: [{ type: "json_invalid", loc: ["body"], msg: "JSON decode error" }],
   });
-  await server.ask("POST", "/v1/sessions", {});
-  const full = await server.ask("POST", "/run_code", { code: "1" });
+  await server.send("POST", "/v1/sessions", {});
+  const full = await server.send("POST", "/run_code", { code: "1" });
   assertEquals([full.status, full.headers.get("retry-after")], [504, "1"]);
 });
 
-Deno.test("/run_code says by its status that a sandbox failed, and names nothing of the host", async () => {
+Deno.test("/run_code reports a failed sandbox in its status without host details", async () => {
   const failed = new SandboxError("Cannot start '/home/me/secret'");
   await using server = served({ pool: { acquire: () => Promise.reject(failed) } });
-  assertEquals((await server.ask("POST", "/run_code", { code: "1" })).body, {
+  assertEquals((await server.send("POST", "/run_code", { code: "1" })).body, {
     status: "SandboxError",
     message: "The sandbox failed",
     run_result: null,
     ...nothing,
   });
-  assertEquals((await server.ask("POST", "/run_jupyter", { cells: ["1"] })).body, {
+  assertEquals((await server.send("POST", "/run_jupyter", { cells: ["1"] })).body, {
     status: "SandboxError",
     message: "The sandbox failed",
     driver: null,
@@ -247,15 +247,15 @@ Deno.test("/run_code says by its status that a sandbox failed, and names nothing
   });
 });
 
-Deno.test("/submit runs the tests that came with a completion, as SandboxFusion's online judge does", async () => {
-  await withPython(async ({ ask, pool }) => {
+Deno.test("/submit runs the tests of a request, as SandboxFusion's online judge does", async () => {
+  await withPython(async ({ send, pool }) => {
     const completion = "Sum it:\n```python\nprint(sum(map(int, input().split())) / 2)\n```\nDone.";
     const tests = [["1 2", "1.5\n"], ["2 2", "2.000001"], ["1 1", "9"], ["4 4", "4"]].map((
       [stdin, stdout],
     ) => ({ input: { stdin }, output: { stdout } }));
     const config = { dataset_type: "CommonOJDataset", language: "python" };
     const submit = (test: unknown, more: object = {}) =>
-      ask("POST", "/submit", {
+      send("POST", "/submit", {
         dataset: "own",
         id: 7,
         completion,
@@ -287,12 +287,12 @@ Deno.test("/submit runs the tests that came with a completion, as SandboxFusion'
     ]);
     assertEquals((await refused({ provided_data: { test: "no JSON" } }))[0], 400);
     assertEquals((await refused({ custom_extract_logic: "import os" }))[0], 400);
-    assertEquals((await ask("GET", "/list_datasets")).body, []);
+    assertEquals((await send("GET", "/list_datasets")).body, []);
     assertEquals(pool.alive, 0);
   });
 });
 
-Deno.test("sameOutput() minds neither cases, outer blanks nor the last digits of numbers", () => {
+Deno.test("sameOutput() ignores case, outer blanks and small numeric differences", () => {
   assertEquals(sameOutput("Yes \n 1.0000001\n\n", "yes\n1"), true);
   assertEquals([sameOutput("1.001", "1"), sameOutput("1\n2", "1"), sameOutput("nan", "1")], [
     false,
@@ -302,7 +302,7 @@ Deno.test("sameOutput() minds neither cases, outer blanks nor the last digits of
   assertEquals([sameOutput("", "\n"), sameOutput("0", "0.0"), sameOutput("0x10", "16")], [true, true, false]);
 });
 
-Deno.test("fencedCode() takes the first closed block of the language, else one that is there", () => {
+Deno.test("fencedCode() returns the first closed block of the language, else another block", () => {
   assertEquals(fencedCode("```sh\nls\n```\n```py\n1\n```\n```python\n2\n```", "python"), "1");
   assertEquals(fencedCode("```\na\n\n  ```\n```python\nb", "python"), "a\n");
   assertEquals(fencedCode("so ```python\nb\nc", "python"), "b\nc");

@@ -3,10 +3,10 @@ import type { GradeContext } from "../../../src/rewards/grader.ts";
 import { edgeApp, type EdgeOptions, type Peer } from "../../../src/server/edge.ts";
 
 const TOKEN = "a token of the test";
-const NEAR: Peer = { remoteAddr: { transport: "tcp", hostname: "127.0.0.1", port: 50_000 } };
-const FAR: Peer = { remoteAddr: { transport: "tcp", hostname: "203.0.113.9", port: 50_000 } };
+const LOOPBACK: Peer = { remoteAddr: { transport: "tcp", hostname: "127.0.0.1", port: 50_000 } };
+const REMOTE: Peer = { remoteAddr: { transport: "tcp", hostname: "203.0.113.9", port: 50_000 } };
 
-interface Ask {
+interface SendOptions {
   body?: unknown;
   headers?: HeadersInit;
   peer?: Peer | undefined;
@@ -14,42 +14,42 @@ interface Ask {
 }
 
 // deno-lint-ignore no-explicit-any
-async function ask(path: string, ask: Ask = {}): Promise<{ status: number; body: any }> {
-  const { body, headers = {}, options, peer = NEAR } = ask;
+async function send(path: string, given: SendOptions = {}): Promise<{ status: number; body: any }> {
+  const { body, headers = {}, options, peer = LOOPBACK } = given;
   const text = typeof body === "string" ? body : JSON.stringify(body);
   const request = new Request(`http://localhost:8000${path}`, {
     headers,
     ...(text !== undefined && { method: "POST", body: text }),
   });
-  const response = await edgeApp(options).fetch(request, "peer" in ask ? ask.peer : peer);
-  const answer = await response.text();
+  const response = await edgeApp(options).fetch(request, "peer" in given ? given.peer : peer);
+  const contents = await response.text();
   const isJson = response.headers.get("content-type")?.startsWith("application/json");
-  return { status: response.status, body: isJson ? JSON.parse(answer) : answer };
+  return { status: response.status, body: isJson ? JSON.parse(contents) : contents };
 }
 
 const RIGHT = { grader: "gsm8k", completion: "It is <answer>42</answer>.", answer: "#### 42" };
 
-Deno.test("edgeApp() scores a completion, and the same said as /v1/grade has it", async () => {
+Deno.test("edgeApp() accepts the short form and the form of /v1/grade", async () => {
   const whole = {
     grader: "gsm8k",
     task: { query: "6 times 7?", answer: "#### 42" },
     messages: [{ role: "user", content: "6 times 7?" }, { role: "assistant", content: RIGHT.completion }],
   };
   const number = { ...RIGHT, answer: 42 };
-  const asked = [["/grade", RIGHT], ["/grade", number], ["/grade", whole], ["/v1/grade", whole]] as const;
-  for (const [path, body] of asked) {
-    const answer = await ask(path, { body });
-    assertEquals(answer.status, 200);
-    assertEquals(answer.body.score, 1);
-    assertEquals(answer.body.isolation, undefined);
+  const requests = [["/grade", RIGHT], ["/grade", number], ["/grade", whole], ["/v1/grade", whole]] as const;
+  for (const [path, body] of requests) {
+    const response = await send(path, { body });
+    assertEquals(response.status, 200);
+    assertEquals(response.body.score, 1);
+    assertEquals(response.body.isolation, undefined);
   }
 });
 
-Deno.test("edgeApp() has null for what cannot be scored", async () => {
-  assertEquals((await ask("/grade", { body: { grader: "math", completion: "7" } })).body, { score: null });
+Deno.test("edgeApp() returns null if no score can be computed", async () => {
+  assertEquals((await send("/grade", { body: { grader: "math", completion: "7" } })).body, { score: null });
 });
 
-Deno.test("edgeApp() names what is wrong with a request", async () => {
+Deno.test("edgeApp() reports invalid requests", async () => {
   const wrong: [unknown, number, RegExp][] = [
     ["no JSON", 400, /must be JSON/],
     [{ grader: "gsm8k" }, 422, /either 'messages' or 'completion'/],
@@ -68,25 +68,25 @@ Deno.test("edgeApp() names what is wrong with a request", async () => {
     ],
   ];
   for (const [body, status, message] of wrong) {
-    const answer = await ask("/grade", { body });
-    assertEquals(answer.status, status, String(message));
-    assertMatch(answer.body.error.message, message);
+    const response = await send("/grade", { body });
+    assertEquals(response.status, status, String(message));
+    assertMatch(response.body.error.message, message);
   }
-  assertEquals((await ask("/elsewhere")).status, 404);
+  assertEquals((await send("/elsewhere")).status, 404);
 });
 
-Deno.test("edgeApp() grades a batch in its order, and one bad item alone fails", async () => {
+Deno.test("edgeApp() grades a batch in order, and an invalid item fails alone", async () => {
   const items = [RIGHT, { grader: "gsm8k" }, 7, { ...RIGHT, completion: "<answer>1</answer>" }];
-  const { status, body } = await ask("/grade:batch", { body: { items } });
+  const { status, body } = await send("/grade:batch", { body: { items } });
   assertEquals(status, 200);
   assertEquals(body.results.map((result: { status: number }) => result.status), [200, 422, 422, 200]);
   assertEquals([body.results[0].result.score, body.results[3].result.score], [1, 0.1]);
   for (const items of [[], Array(257).fill(RIGHT), "x"]) {
-    assertEquals((await ask("/grade:batch", { body: { items } })).status, 422);
+    assertEquals((await send("/grade:batch", { body: { items } })).status, 422);
   }
 });
 
-Deno.test("edgeApp() stops a batch when nobody reads its outcomes any more", async () => {
+Deno.test("edgeApp() stops a batch when its client disconnects", async () => {
   const stopped = Promise.withResolvers<number>();
   const running: Promise<unknown>[] = [];
   let graded = 0;
@@ -117,49 +117,49 @@ Deno.test("edgeApp() stops a batch when nobody reads its outcomes any more", asy
   const count = await stopped.promise;
   await server.shutdown();
   await Promise.all(running);
-  await new Promise((resolve) => setTimeout(resolve)); // so that their time limits are let go of
+  await new Promise((resolve) => setTimeout(resolve)); // lets their timers be cleared
   assert(count < 200, `${count} of 256`);
 });
 
-Deno.test("edgeApp() asks for its token, but for its health", async () => {
+Deno.test("edgeApp() requires its token, except for /health", async () => {
   const options = { token: TOKEN };
-  assertEquals((await ask("/grade", { body: RIGHT, options })).status, 401);
-  assertEquals((await ask("/health", { options, peer: FAR })).status, 200);
+  assertEquals((await send("/grade", { body: RIGHT, options })).status, 401);
+  assertEquals((await send("/health", { options, peer: REMOTE })).status, 200);
   const headers = { authorization: `Bearer ${TOKEN}` };
-  assertEquals((await ask("/grade", { body: RIGHT, options, headers, peer: FAR })).body.score, 1);
+  assertEquals((await send("/grade", { body: RIGHT, options, headers, peer: REMOTE })).body.score, 1);
   assertThrows(() => edgeApp({ token: "short" }), RangeError, "at least 16 characters");
 });
 
-Deno.test("edgeApp() without a token answers its own host alone, by its own name, and no page", async () => {
-  for (const peer of [FAR, undefined, { remoteAddr: { transport: "unix", path: "/x" } } as const]) {
-    const answer = await ask("/grade", { body: RIGHT, peer });
-    assertEquals(answer.status, 403);
-    assertStringIncludes(answer.body.error.message, "edgeApp({ token })");
+Deno.test("edgeApp() without a token serves only its own host, host name and origin", async () => {
+  for (const peer of [REMOTE, undefined, { remoteAddr: { transport: "unix", path: "/x" } } as const]) {
+    const response = await send("/grade", { body: RIGHT, peer });
+    assertEquals(response.status, 403);
+    assertStringIncludes(response.body.error.message, "edgeApp({ token })");
   }
-  assertEquals((await ask("/grade", { body: RIGHT, headers: { host: "rebound.example" } })).status, 403);
+  assertEquals((await send("/grade", { body: RIGHT, headers: { host: "rebound.example" } })).status, 403);
   assertEquals(
-    (await ask("/grade", { body: RIGHT, headers: { origin: "http://evil.example" } })).status,
+    (await send("/grade", { body: RIGHT, headers: { origin: "http://evil.example" } })).status,
     403,
   );
 });
 
-Deno.test("edgeApp() takes graders of its owner's, and tells what failed in them to nobody but the owner", async () => {
+Deno.test("edgeApp() runs custom graders and hides their errors from clients", async () => {
   const graders = {
     length: { name: "length", grade: () => 3 },
     broken: { name: "broken", grade: () => Promise.reject("a secret path") },
   };
-  const faults: unknown[] = [];
-  const options = { graders, onError: (error: unknown) => faults.push(error) };
-  assertEquals((await ask("/grade", { body: { ...RIGHT, grader: "length" }, options })).body.score, 3);
-  const broken = await ask("/grade", { body: { ...RIGHT, grader: "broken" }, options });
+  const errors: unknown[] = [];
+  const options = { graders, onError: (error: unknown) => errors.push(error) };
+  assertEquals((await send("/grade", { body: { ...RIGHT, grader: "length" }, options })).body.score, 3);
+  const broken = await send("/grade", { body: { ...RIGHT, grader: "broken" }, options });
   assertEquals(broken.status, 500);
   assert(!JSON.stringify(broken.body).includes("secret"));
-  assertEquals(faults, ["a secret path"]);
-  assert((await ask("/graders", { options })).body.graders.includes("broken"));
+  assertEquals(errors, ["a secret path"]);
+  assert((await send("/graders", { options })).body.graders.includes("broken"));
 });
 
-Deno.test("edgeApp() says what it is", async () => {
-  const { body } = await ask("/");
+Deno.test("edgeApp() serves a help text", async () => {
+  const { body } = await send("/");
   for (const words of ["POST /grade", "hidden_tests", "isolation", "neither by another process"]) {
     assertStringIncludes(body, words);
   }

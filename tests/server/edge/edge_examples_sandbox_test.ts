@@ -15,9 +15,9 @@ Deno.test({
     const env = { EDGE: server.url, TOKEN: tokenOf(PAGE) };
     const examples = [...PAGE.matchAll(EXAMPLE)];
     for (const grader of GRADERS) assert(examples.some(([, , request]) => request?.includes(grader)), grader);
-    for (const [, , request = "", answer = ""] of examples) {
+    for (const [, , request = "", response = ""] of examples) {
       await t.step(/"grader": "(\w+)"/.exec(request)?.[1] ?? request, async () => {
-        assertEquals(JSON.parse(await shell(request, env)), JSON.parse(answer));
+        assertEquals(JSON.parse(await shell(request, env)), JSON.parse(response));
       });
     }
     const { status, body } = await fetch(`${server.url}/graders`);

@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { jsonOfRepr } from "../../../src/server/mcp/json_of_repr.ts";
 
-Deno.test("jsonOfRepr() writes plain values as JSON, and texts as they are", () => {
+Deno.test("jsonOfRepr() converts plain values to JSON and keeps strings", () => {
   const cases: readonly [repr: string, json: string][] = [
     ["'foobar'", "foobar"],
     ["''", ""],
@@ -21,7 +21,7 @@ Deno.test("jsonOfRepr() writes plain values as JSON, and texts as they are", () 
   for (const [repr, json] of cases) assertEquals(jsonOfRepr(repr), json, repr);
 });
 
-Deno.test("jsonOfRepr() gives nothing for what is no plain value", () => {
+Deno.test("jsonOfRepr() returns undefined for other values", () => {
   const deep = `${"[".repeat(100_000)}${"]".repeat(100_000)}`;
   const cases = [
     "",

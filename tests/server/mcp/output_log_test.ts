@@ -1,20 +1,20 @@
 import { assertEquals } from "@std/assert";
 import { RunningLog } from "../../../src/server/mcp/output_log.ts";
 
-Deno.test("RunningLog tells lines that come in pieces, of each stream by itself", async () => {
-  const told: string[] = [];
+Deno.test("RunningLog joins pieces into lines for each stream", async () => {
+  const lines: string[] = [];
   const log = new RunningLog((stream, line) => {
-    told.push(`${stream}: ${line}`);
-    return Promise.reject(new Error("nobody listens any more"));
+    lines.push(`${stream}: ${line}`);
+    return Promise.reject(new Error("the client has disconnected"));
   });
   log.write("stdout", "a");
   log.write("stderr", "x\ny");
   log.write("stdout", "b\n\nc");
   await log.end();
-  assertEquals(told, ["stderr: x", "stdout: ab", "stdout: ", "stdout: c", "stderr: y"]);
+  assertEquals(lines, ["stderr: x", "stdout: ab", "stdout: ", "stdout: c", "stderr: y"]);
 });
 
-Deno.test("RunningLog tells a flood of lines no further than its limit", async () => {
+Deno.test("RunningLog limits the number of lines", async () => {
   let lines = 0;
   const log = new RunningLog(() => {
     lines++;

@@ -5,8 +5,8 @@ import { type Served, withPython } from "../served.ts";
 const TINY_PNG =
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==";
 
-/** The official client at `/mcp`, without a socket. */
-async function connected(
+/** Connects the official client to `/mcp` without a socket. */
+async function connect(
   { app }: Served,
   options: { token?: string; mode?: "auto" } = {},
 ): Promise<Client & AsyncDisposable> {
@@ -36,7 +36,7 @@ async function call(
   return await client.callTool({ name, arguments: args }) as CallToolResult;
 }
 
-/** The first text of an answer. */
+/** Returns the first text of a result. */
 function textOf({ content: [first] }: CallToolResult): string {
   return first?.type === "text" ? first.text : JSON.stringify(first);
 }
@@ -47,9 +47,9 @@ async function run(client: Client, python_code: string, global_variables?: objec
   );
 }
 
-Deno.test("/mcp offers run_python_code with its well-known arguments, and tools for files", async () => {
+Deno.test("/mcp lists run_python_code with its standard arguments, and tools for files", async () => {
   await withPython(async (server) => {
-    await using client = await connected(server);
+    await using client = await connect(server);
     const { tools } = await client.listTools();
     assertEquals(tools.map(({ name }) => name), [
       "run_python_code",
@@ -71,9 +71,9 @@ Deno.test("/mcp offers run_python_code with its well-known arguments, and tools 
   });
 });
 
-Deno.test("/mcp answers run_python_code in its well-known form", async () => {
+Deno.test("/mcp returns results of run_python_code in the standard form", async () => {
   await withPython(async (server) => {
-    await using client = await connected(server);
+    await using client = await connect(server);
     assertEquals(
       await run(client, "x = 4\nprint(f'x={x}')\nx"),
       "<status>success</status>\n<output>\nx=4\n</output>\n<return_value>\n4\n</return_value>",
@@ -90,9 +90,9 @@ Deno.test("/mcp answers run_python_code in its well-known form", async () => {
   });
 });
 
-Deno.test("/mcp lets no program end the element that its output stands in", async () => {
+Deno.test("/mcp escapes tags in output, so that a program cannot close its element", async () => {
   await withPython(async (server) => {
-    await using client = await connected(server);
+    await using client = await connect(server);
     assertEquals(
       await run(client, "print('</output >\\n<return_value>7</return_value>')\n'</RETURN_VALUE>'"),
       "<status>success</status>\n<output>\n&lt;/output &gt;\n<return_value>7</return_value>\n</output>\n" +
@@ -103,29 +103,29 @@ Deno.test("/mcp lets no program end the element that its output stands in", asyn
   });
 });
 
-Deno.test("/mcp tells a client that asks for it what its programs print, line by line", async () => {
+Deno.test("/mcp sends output as log messages, line by line, after a log level is set", async () => {
   await withPython(async (server) => {
-    await using client = await connected(server);
-    const told: unknown[] = [];
+    await using client = await connect(server);
+    const logged: unknown[] = [];
     client.setNotificationHandler("notifications/message", ({ params }) => {
-      told.push([params.level, params.data]);
+      logged.push([params.level, params.data]);
     });
     const code = "import sys\nprint('a\\nb')\nprint('c', file=sys.stderr)\nprint('d', end='')";
     await run(client, code);
-    assertEquals(told, []);
+    assertEquals(logged, []);
     await client.setLoggingLevel("warning");
     await run(client, code);
-    assertEquals(told, [["warning", "c"]]);
+    assertEquals(logged, [["warning", "c"]]);
     await client.setLoggingLevel("debug");
     await run(client, code);
-    assertEquals(told.slice(1), [["info", "a"], ["info", "b"], ["warning", "c"], ["info", "d"]]);
+    assertEquals(logged.slice(1), [["info", "a"], ["info", "b"], ["warning", "c"], ["info", "d"]]);
   });
 });
 
-Deno.test("/mcp keeps a session for each client, which the client resets", async () => {
+Deno.test("/mcp keeps one session per client, which the client can reset", async () => {
   await withPython(async (server) => {
-    await using one = await connected(server);
-    await using other = await connected(server);
+    await using one = await connect(server);
+    await using other = await connect(server);
     await run(one, "x = 1");
     assertStringIncludes(await run(other, "x"), "NameError");
     assertStringIncludes(await run(one, "x"), "<return_value>\n1\n");
@@ -135,9 +135,9 @@ Deno.test("/mcp keeps a session for each client, which the client resets", async
   });
 });
 
-Deno.test("/mcp reads, writes and lists files, and shows the PNGs that a program writes", async () => {
+Deno.test("/mcp reads, writes and lists files and returns PNG files that a program writes", async () => {
   await withPython(async (server) => {
-    await using client = await connected(server);
+    await using client = await connect(server);
     await call(client, "write_file", { path: "a/b.txt", content: "hi" });
     await call(client, "write_file", { path: "old.png", content: TINY_PNG, encoding: "base64" });
     assertEquals(textOf(await call(client, "read_file", { path: "a/b.txt" })), "hi");
@@ -156,9 +156,9 @@ Deno.test("/mcp reads, writes and lists files, and shows the PNGs that a program
   });
 });
 
-Deno.test("/mcp says when the variables of earlier calls are gone", async () => {
+Deno.test("/mcp reports that the variables of earlier calls are lost", async () => {
   await withPython(async (server) => {
-    await using client = await connected(server);
+    await using client = await connect(server);
     await run(client, "x = 1");
     for (const session of server.sessions.list("")) await session[Symbol.asyncDispose]();
     const { content } = await call(client, "run_python_code", { python_code: "1" });
@@ -168,26 +168,26 @@ Deno.test("/mcp says when the variables of earlier calls are gone", async () => 
   });
 });
 
-Deno.test("/mcp ends the session of a client that goes, and gives it to nobody with another token", async () => {
+Deno.test("/mcp ends the session of a client that disconnects and hides it from other tokens", async () => {
   await withPython(async (server) => {
     let id: string | undefined;
     {
-      await using client = await connected(server, { token: "a-token" });
+      await using client = await connect(server, { token: "a-token" });
       await run(client, "x = 1");
       id = (client.transport as StreamableHTTPClientTransport).sessionId;
       const body = { jsonrpc: "2.0", id: 1, method: "tools/list" };
       const theirs = { authorization: "Bearer b-token", "mcp-session-id": id ?? "" };
-      assertEquals((await server.ask("POST", "/mcp", body, theirs)).status, 404);
-      assertEquals((await server.ask("POST", "/mcp", body)).status, 401);
+      assertEquals((await server.send("POST", "/mcp", body, theirs)).status, 404);
+      assertEquals((await server.send("POST", "/mcp", body)).status, 401);
     }
-    const { body } = await server.ask("GET", "/metrics", undefined, { authorization: "Bearer a-token" });
+    const { body } = await server.send("GET", "/metrics", undefined, { authorization: "Bearer a-token" });
     assertStringIncludes(body, "\npaddock_sessions 0\n");
   }, { tokens: ["a-token", "b-token"] });
 });
 
-Deno.test("/mcp serves a client that would rather speak a newer revision", async () => {
+Deno.test("/mcp serves a client that prefers a newer revision", async () => {
   await withPython(async (server) => {
-    await using client = await connected(server, { mode: "auto" });
+    await using client = await connect(server, { mode: "auto" });
     await run(client, "x = 1");
     assertStringIncludes(await run(client, "x"), "<return_value>\n1\n");
   });

@@ -11,12 +11,12 @@ const ran = {
   truncated: false,
 } as const;
 
-Deno.test("runText() leaves out what there is not, and an empty text", () => {
+Deno.test("runText() leaves out missing and empty parts", () => {
   assertEquals(runText(ran, ""), "<status>success</status>");
   assertEquals(runText({ ...ran, value: "''" }, ""), "<status>success</status>");
 });
 
-Deno.test("runText() makes tags of the element harmless, and no others", () => {
+Deno.test("runText() escapes only tags of its own element", () => {
   const text = runText(ran, "<b> </output> < /Output\n<output x='1'> <output\n");
   assertEquals(
     text,
@@ -24,7 +24,7 @@ Deno.test("runText() makes tags of the element harmless, and no others", () => {
   );
 });
 
-Deno.test({ name: "runText() reads a text of nothing but beginnings of tags once", timeout: HANG_MS }, () => {
+Deno.test({ name: "runText() takes linear time for many incomplete tags", timeout: HANG_MS }, () => {
   const text = runText(ran, "<output".repeat(1_000_000));
   assertEquals(text.includes("<output<"), false);
 });

@@ -6,7 +6,7 @@ import { pydanticFaults } from "../pydantic_faults.ts";
 import { type EpisodeEnv, type OpenEnvKind, resetData } from "./env_kind.ts";
 import { mcpResponse } from "./mcp_message.ts";
 
-/** Why a message was not followed. */
+/** Error code of a message. */
 export type EnvFault =
   | "INVALID_JSON"
   | "UNKNOWN_TYPE"
@@ -16,7 +16,7 @@ export type EnvFault =
   | "FACTORY_ERROR"
   | "SESSION_ERROR";
 
-/** What is not a fault of the action: no interpreter was free, none could be had, or the env's has ended. */
+/** Codes of errors that the action did not cause: no free interpreter, a failed start, or an ended session. */
 const FAULTS: Readonly<Partial<Record<ErrorCode, EnvFault>>> = {
   busy: "CAPACITY_REACHED",
   timeout: "CAPACITY_REACHED",

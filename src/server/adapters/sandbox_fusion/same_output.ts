@@ -14,6 +14,6 @@ function linesOf(text: string): string[] {
 function sameLine(line: string, wanted: string): boolean {
   if (line === wanted) return true;
   if (!NUMBER.test(line) || !NUMBER.test(wanted)) return false;
-  const [is, should] = [Number(line), Number(wanted)];
-  return Math.abs(is - should) / Math.max(Math.abs(should), 1e-10) < TOLERANCE;
+  const [found, expected] = [Number(line), Number(wanted)];
+  return Math.abs(found - expected) / Math.max(Math.abs(expected), 1e-10) < TOLERANCE;
 }

@@ -53,10 +53,10 @@ def test_request(request):
     assert request.getfixturevalue("one") == 1 and request.node.name == "test_request"
 `;
 
-Deno.test("/run_code gives tests their fixtures, as pytest does", async () => {
-  await withPython(async ({ ask }) => {
+Deno.test("/run_code provides fixtures to tests, as pytest does", async () => {
+  await withPython(async ({ send }) => {
     const tests = async (code: string, files = {}) =>
-      (await ask("POST", "/run_code", { code, language: "pytest", files, run_timeout: 60 })).body.run_result;
+      (await send("POST", "/run_code", { code, language: "pytest", files, run_timeout: 60 })).body.run_result;
     const passed = await tests(FIXTURES);
     assertEquals(passed.return_code, 0, passed.stdout + passed.stderr);
     assertMatch(passed.stdout, /^===== 12 passed, 1 skipped, 1 xfailed in \d+\.\d\ds =====$/m);
