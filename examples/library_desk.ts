@@ -1,16 +1,14 @@
 // deno-lint-ignore-file no-console -- an example shows what it does
 /** Plays the twelve tasks of a small domain in tau-bench's layout, with a scripted policy and scripted users. */
+import { openaiCalls } from "@paddock/paddock/tools";
+import { rollout, scriptedPolicy, ScriptFile } from "@paddock/paddock";
 import {
-  openaiCalls,
-  rollout,
-  scriptedPolicy,
   scriptedUser,
-  ScriptFile,
   TauBenchDomain,
   TauBenchEnv,
   ToolUserChat,
   toolUserTask,
-} from "@paddock/paddock";
+} from "@paddock/paddock/tau-bench";
 
 const path = decodeURIComponent(new URL("library_desk", import.meta.url).pathname);
 const policy = await ScriptFile.read(`${path}/policy.jsonl`);

@@ -1,6 +1,7 @@
 // deno-lint-ignore-file no-console -- an example shows what it does
 /** Runs Python in a sandbox, with a timeout, a host tool and a file. */
-import { hostTool, loadProfile, SandboxPool } from "@paddock/paddock";
+import { hostTool } from "@paddock/paddock/sandbox";
+import { loadProfile, SandboxPool } from "@paddock/paddock";
 import { z } from "zod";
 
 const price = hostTool({

@@ -3,15 +3,14 @@
 import {
   ChatEnv,
   messageText,
-  RateLimiter,
   rollout,
   scriptedPolicy,
-  stopTool,
   tool,
   toolFile,
   ToolTransform,
   TransformedEnv,
 } from "@paddock/paddock";
+import { RateLimiter, stopTool } from "@paddock/paddock/tools";
 import { z } from "zod";
 
 const add = tool({

@@ -5,14 +5,8 @@
  * The model is a script behind a server with SGLang's `/generate` API, and the tokenizer encodes bytes. For a real
  * model, use the address of its SGLang server and `await loadTokenizer(dir)`.
  */
-import {
-  scriptedUser,
-  sglangPolicy,
-  type Tokenizer,
-  type ToolUserEnv,
-  trainingRollout,
-  USER_STOP,
-} from "@paddock/paddock";
+import { scriptedUser, type ToolUserEnv, USER_STOP } from "@paddock/paddock/tau-bench";
+import { sglangPolicy, type Tokenizer, trainingRollout } from "@paddock/paddock";
 
 const [START, END] = ["<|im_start|>", "<|im_end|>"];
 

@@ -20,6 +20,7 @@ const LAYERS = [
   "wire",
   "client",
   "server",
+  "entry",
   "cli",
   "bench",
 ];
@@ -28,7 +29,7 @@ const LAYERS = [
  */
 const CONTRACTS: Readonly<Record<string, readonly string[]>> = {
   transforms: ["transform.ts"],
-  rewards: ["grader.ts", "final_reply.ts", "tagged_reply.ts", "plain_number.ts", "ladder.ts"],
+  rewards: ["grader.ts", "final_reply.ts", "tagged_reply.ts", "plain_number.ts", "tiered_score.ts"],
 };
 
 interface Import {

@@ -53,7 +53,7 @@ export interface RenderOptions {
  *
  * @example
  * ```ts
- * import { ChatFormat } from "@paddock/paddock";
+ * import { ChatFormat } from "@paddock/paddock/chat";
  *
  * const format = new ChatFormat({ family: "chatml" });
  * const text = format.render([{ role: "user", content: "Hello" }], { addGenerationPrompt: true });
@@ -177,7 +177,7 @@ export type RenderChatOptions = ChatFormatOptions & Omit<RenderOptions, "marks">
  *
  * @example
  * ```ts
- * import { renderChat } from "@paddock/paddock";
+ * import { renderChat } from "@paddock/paddock/chat";
  *
  * const text = renderChat([{ role: "user", content: "Hello" }], { family: "chatml" });
  * if (text !== "<|im_start|>user\nHello<|im_end|>\n") throw new Error(text);

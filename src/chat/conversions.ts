@@ -185,7 +185,7 @@ export interface FromTextOptions extends ChooseTemplateOptions {
  *
  * @example
  * ```ts
- * import { fromText } from "@paddock/paddock";
+ * import { fromText } from "@paddock/paddock/chat";
  *
  * const history = fromText("<|im_start|>user\nHello<|im_end|>\n");
  * if (history.last?.content !== "Hello") throw new Error("unexpected message");

@@ -47,7 +47,8 @@ export interface LoadTokenizerOptions {
  *
  * @example
  * ```ts ignore
- * import { loadTokenizer, renderChat } from "@paddock/paddock";
+ * import { loadTokenizer } from "@paddock/paddock";
+ * import { renderChat } from "@paddock/paddock/chat";
  *
  * const tokenizer = await loadTokenizer("./Qwen3-0.6B");
  * const text = renderChat([{ role: "user", content: "Hello" }], { tokenizer, addGenerationPrompt: true });

@@ -20,7 +20,8 @@ export interface TokenizedChat {
  *
  * @example
  * ```ts ignore
- * import { ChatFormat, loadTokenizer, tokenizeChat } from "@paddock/paddock";
+ * import { ChatFormat, tokenizeChat } from "@paddock/paddock/chat";
+ * import { loadTokenizer } from "@paddock/paddock";
  *
  * const format = new ChatFormat({ tokenizer: await loadTokenizer("./Qwen3-0.6B") });
  * const chat = [{ role: "user", content: "Hello" }, { role: "assistant", content: "Hi!" }];

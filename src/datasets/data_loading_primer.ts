@@ -43,7 +43,7 @@ interface SharedTask {
  *
  * @example
  * ```ts
- * import { DataLoadingPrimer } from "@paddock/paddock";
+ * import { DataLoadingPrimer } from "@paddock/paddock/datasets";
  *
  * await using primer = new DataLoadingPrimer({ dataloader: [{ query: "2 + 2?" }, { query: "3 + 3?" }] });
  * const queries = [await primer.take(), await primer.take(), await primer.take()].map(({ query }) => query);

@@ -35,9 +35,9 @@ export interface ScriptedPolicyOptions {
  *
  * @example
  * ```ts
- * import { ChatEnv, rollout, scriptedPolicy } from "@paddock/paddock";
+ * import { ChatEnv, EndOnFinalReply, rollout, scriptedPolicy, TransformedEnv } from "@paddock/paddock";
  *
- * await using env = new ChatEnv({ maxSteps: 1 });
+ * await using env = new TransformedEnv(new ChatEnv(), [new EndOnFinalReply()]);
  * const { messages } = await rollout(env, scriptedPolicy(), { id: "1", query: "6 * 7?", replies: ["42"] });
  * if (messages.at(-1)?.content !== "42") throw new Error("unexpected reply");
  * ```

@@ -54,7 +54,8 @@ export interface MakeMLGymOptions
  *
  * @example
  * ```ts ignore
- * import { makeMLGym, openaiPolicy, rollout } from "@paddock/paddock";
+ * import { makeMLGym } from "@paddock/paddock/mlgym";
+ * import { openaiPolicy, rollout } from "@paddock/paddock";
  *
  * await using env = await makeMLGym({ task: "examples/workspace/bug_fixing" });
  * const policy = openaiPolicy({ url: "http://localhost:8000", model: "qwen" });

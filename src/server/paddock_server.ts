@@ -68,7 +68,8 @@ export interface PaddockServerOptions extends AccessOptions {
  *
  * @example Handle a request without a socket
  * ```ts
- * import { loadProfile, PaddockServer, SandboxPool } from "@paddock/paddock";
+ * import { loadProfile, SandboxPool } from "@paddock/paddock";
+ * import { PaddockServer } from "@paddock/paddock/server";
  *
  * await using pool = new SandboxPool({ profile: await loadProfile("serve"), size: 1 });
  * await using server = new PaddockServer({ pool, maxSessions: 1 });

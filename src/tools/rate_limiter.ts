@@ -32,7 +32,7 @@ interface Waiter {
  *
  * @example Two calls at once, and five a second
  * ```ts
- * import { RateLimiter } from "@paddock/paddock";
+ * import { RateLimiter } from "@paddock/paddock/tools";
  *
  * const limiter = new RateLimiter({ maxConcurrent: 2, ratePerSecond: 5 });
  * using turn = await limiter.acquire();

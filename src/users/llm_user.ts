@@ -46,7 +46,8 @@ const GREETING = "Hi! How can I help you today?";
  *
  * @example
  * ```ts
- * import { llmUser, openaiPolicy } from "@paddock/paddock";
+ * import { llmUser } from "@paddock/paddock/tau-bench";
+ * import { openaiPolicy } from "@paddock/paddock";
  *
  * const policy = openaiPolicy({ url: "http://localhost:8000", model: "Qwen/Qwen3-0.6B" });
  * const user = llmUser({ policy, strategy: "react" });

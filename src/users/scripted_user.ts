@@ -10,9 +10,9 @@ export type UserScript = readonly string[] | ((task: UserTask) => readonly strin
  *
  * @example
  * ```ts
- * import { scriptedUser, STOP } from "@paddock/paddock";
+ * import { scriptedUser, USER_STOP } from "@paddock/paddock/tau-bench";
  *
- * const user = scriptedUser(["I want to return my lamp.", STOP]);
+ * const user = scriptedUser(["I want to return my lamp.", USER_STOP]);
  * const first = await user.reset({ index: 0, instruction: "You want to return a lamp." });
  * if (first !== "I want to return my lamp.") throw new Error(first);
  * ```

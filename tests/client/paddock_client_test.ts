@@ -1,5 +1,6 @@
 import { assertEquals, assertRejects, assertStringIncludes, assertThrows } from "@std/assert";
-import { type Fetch, History, numberMatch, PaddockClient } from "../../mod.ts";
+import { type Fetch, PaddockClient } from "../../src/entry/client.ts";
+import { History, numberMatch } from "../../mod.ts";
 import { SandboxError } from "../../src/errors.ts";
 import { unscored } from "../../src/rewards/grader.ts";
 import { bad, type FakePython, ok } from "../fake_pool.ts";

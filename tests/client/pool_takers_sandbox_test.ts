@@ -3,12 +3,12 @@ import { type CallToolResult, Client, StreamableHTTPClientTransport } from "@mod
 import {
   type hiddenTests,
   loadProfile,
-  PaddockClient,
-  type PaddockServer,
   type PythonInterpreter,
   SandboxPool,
   type SessionPool,
 } from "../../mod.ts";
+import { PaddockClient } from "../../src/entry/client.ts";
+import type { PaddockServer } from "../../src/entry/server.ts";
 import { served } from "../server/served.ts";
 
 type Accepts<Pool, Given extends Pool> = Given;

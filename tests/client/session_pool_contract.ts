@@ -2,7 +2,6 @@ import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/
 import {
   ChatEnv,
   type ExecResult,
-  GuestFileError,
   PythonInterpreter,
   rollout,
   scriptedPolicy,
@@ -10,6 +9,7 @@ import {
   StepCounter,
   TransformedEnv,
 } from "../../mod.ts";
+import { GuestFileError } from "../../src/entry/sandbox.ts";
 import { value } from "../sandbox/started.ts";
 
 /** Sessions that a tested pool must have. They need a shell, and nothing else may use them. */

@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
-import { type ExecResult, loadProfile, type Session } from "../../mod.ts";
+import { type ExecResult, loadProfile } from "../../mod.ts";
+import type { Session } from "../../src/entry/sandbox.ts";
 import { traceback, value, withSession } from "./started.ts";
 import { HANG_MS } from "../deadline.ts";
 

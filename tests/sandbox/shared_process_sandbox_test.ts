@@ -1,5 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
-import { parseProfile, type Profile, Sandbox, SandboxPool, type Session } from "../../mod.ts";
+import { parseProfile, Sandbox, type Session } from "../../src/entry/sandbox.ts";
+import { type Profile, SandboxPool } from "../../mod.ts";
 import { isGone, stoppedAfterOutput, value } from "./started.ts";
 
 const SWALLOWS =

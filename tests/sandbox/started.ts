@@ -1,4 +1,5 @@
-import { type ExecResult, loadProfile, type Profile, Sandbox, type Session } from "../../mod.ts";
+import { type ExecResult, loadProfile, type Profile } from "../../mod.ts";
+import { Sandbox, type Session } from "../../src/entry/sandbox.ts";
 
 /** Runs a test with a session of its own, in a process of its own. */
 export async function withSession(

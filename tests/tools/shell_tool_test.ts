@@ -1,5 +1,6 @@
 import { assertEquals } from "@std/assert";
-import { type ShellOptions, type ShellResult, shellTool } from "../../mod.ts";
+import type { ShellOptions, ShellResult } from "../../src/entry/sandbox.ts";
+import { shellTool } from "../../mod.ts";
 
 const END = { stdout: "", stderr: "", durationMs: 1, stateKept: true, truncated: false, cwd: "/" };
 const ERROR = { type: "TimeoutError", message: "", traceback: "" };

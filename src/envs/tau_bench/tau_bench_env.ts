@@ -57,7 +57,7 @@ interface Episode {
  *
  * @example
  * ```ts ignore
- * import { scriptedUser, TauBenchDomain, TauBenchEnv } from "@paddock/paddock";
+ * import { scriptedUser, TauBenchDomain, TauBenchEnv } from "@paddock/paddock/tau-bench";
  *
  * await using domain = await TauBenchDomain.open({ path: "tau-bench", domain: "retail" });
  * await using env = await TauBenchEnv.open({ domain, split: "test", user: scriptedUser(["Hello", "###STOP###"]) });

@@ -74,8 +74,9 @@ const NO_OUTPUT = "(The command printed nothing.)";
  *
  * @example
  * ```ts ignore
- * import { loadAgentConfig, loadWorkspaceTask, replyAction } from "@paddock/paddock";
- * import { WorkspaceEnv, workspaceEnvTask, Workspaces } from "@paddock/paddock";
+ * import { loadAgentConfig, loadWorkspaceTask } from "@paddock/paddock/mlgym";
+ * import { replyAction } from "@paddock/paddock";
+ * import { WorkspaceEnv, workspaceEnvTask, Workspaces } from "@paddock/paddock/mlgym";
  *
  * const task = await loadWorkspaceTask("examples/workspace/bug_fixing");
  * await using workspaces = new Workspaces({ tasks: [task], agent: await loadAgentConfig() });

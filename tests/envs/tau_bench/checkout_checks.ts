@@ -1,15 +1,13 @@
 import { assertEquals } from "@std/assert";
+import { type Message, rollout, scriptedPolicy } from "../../../mod.ts";
 import {
-  type Message,
   respondAction,
-  rollout,
-  scriptedPolicy,
   scriptedUser,
   TauBenchDomain,
   TauBenchEnv,
   ToolUserChat,
   toolUserTask,
-} from "../../../mod.ts";
+} from "../../../src/entry/tau_bench.ts";
 import { qwen25Calls } from "../../../src/tools/parsers/qwen25_calls.ts";
 
 interface GoldenRollout {

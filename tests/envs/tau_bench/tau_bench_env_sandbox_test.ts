@@ -1,12 +1,6 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
-import {
-  respondAction,
-  scriptedPolicy,
-  TauBenchEnv,
-  type ToolUserStep,
-  trainingRollout,
-  USER_STOP,
-} from "../../../mod.ts";
+import { respondAction, TauBenchEnv, type ToolUserStep, USER_STOP } from "../../../src/entry/tau_bench.ts";
+import { scriptedPolicy, trainingRollout } from "../../../mod.ts";
 import { byteTokenizer } from "../../byte_tokenizer.ts";
 import { openEnv, openLibrary } from "./library_desk.ts";
 

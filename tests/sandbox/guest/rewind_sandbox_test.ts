@@ -1,5 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
-import { loadProfile, type ResetOptions, Sandbox, type Session } from "../../../mod.ts";
+import { loadProfile } from "../../../mod.ts";
+import { type ResetOptions, Sandbox, type Session } from "../../../src/entry/sandbox.ts";
 import { value, withSession } from "../started.ts";
 
 const CHANCE =

@@ -1,5 +1,6 @@
 import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
-import { loadProfile, parseProfile, type Profile, SandboxError } from "../../../mod.ts";
+import { loadProfile, type Profile, SandboxError } from "../../../mod.ts";
+import { parseProfile } from "../../../src/entry/sandbox.ts";
 import { traceback, value, withSession } from "../started.ts";
 
 const SOURCE = `

@@ -1,4 +1,5 @@
-import { loadProfile, type Session, type ShellResult } from "../../../../mod.ts";
+import { loadProfile } from "../../../../mod.ts";
+import type { Session, ShellResult } from "../../../../src/entry/sandbox.ts";
 import {
   COMMANDS_PRELOAD,
   defaultCommands,

@@ -1,5 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
-import { loadProfile, type Session } from "../../../../mod.ts";
+import { loadProfile } from "../../../../mod.ts";
+import type { Session } from "../../../../src/entry/sandbox.ts";
 import { value, withSession } from "../../started.ts";
 
 const profile = await loadProfile("workspace");

@@ -1,11 +1,6 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
-import {
-  loadProfile,
-  type Profile,
-  type Session,
-  type ShellOptions,
-  type ShellResult,
-} from "../../../../mod.ts";
+import { loadProfile, type Profile } from "../../../../mod.ts";
+import type { Session, ShellOptions, ShellResult } from "../../../../src/entry/sandbox.ts";
 import { limited, stoppedAfterOutput, value, withSession } from "../../started.ts";
 
 /** An interrupt has 10 s, so that only a program that ignores it loses its state, also on a busy machine. */

@@ -1,0 +1,13 @@
+/**
+ * Client of a Paddock server. `PaddockClient` takes the place of a `SandboxPool`.
+ *
+ * @module
+ */
+export {
+  type BatchOutcome,
+  type BatchProgram,
+  PaddockClient,
+  type PaddockClientOptions,
+} from "../client/paddock_client.ts";
+export type { RemoteLease } from "../client/remote_lease.ts";
+export type { Fetch } from "../client/attempt.ts";
