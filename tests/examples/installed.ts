@@ -1,25 +1,25 @@
-/** Whether a program is on this machine, and what the name of a test says when it is not. */
+/** State of a program on this machine, with a note for test names if it is missing. */
 export interface Installed {
   readonly missing: boolean;
   readonly note: string;
 }
 
 /** `python3`, 3.9 or later. */
-export const PYTHON: Installed = await installed(
+export const PYTHON: Installed = await findProgram(
   "python3",
   "-c",
   "import sys; sys.exit(sys.version_info < (3, 9))",
 );
 
 /** `curl`. */
-export const CURL: Installed = await installed("curl", "--version");
+export const CURL: Installed = await findProgram("curl", "--version");
 
-async function installed(program: string, ...args: string[]): Promise<Installed> {
+async function findProgram(program: string, ...args: string[]): Promise<Installed> {
   try {
     const { success } = await new Deno.Command(program, { args, stdout: "null", stderr: "null" }).output();
     if (success) return { missing: false, note: "" };
   } catch {
-    // it is not there
+    // the program does not exist
   }
-  return { missing: true, note: ` (skipped, as there is no ${program})` };
+  return { missing: true, note: ` (skipped: no ${program})` };
 }

@@ -1,4 +1,4 @@
-"""Drives paddock_client.py against the server of $PADDOCK_URL. Each line of the output is a check that held."""
+"""Drives paddock_client.py against the server of $PADDOCK_URL. Each line of the output is a check that passed."""
 
 import http.server
 import json
@@ -20,7 +20,7 @@ def check(name, holds):
     print(name)
 
 
-def refused(work):
+def error_of(work):
     try:
         work()
     except PaddockError as error:
@@ -30,41 +30,41 @@ def refused(work):
 
 for wrong in ("ftp://a", "http://", "http://a:b", "http://a:0", "http://u:p@a", "a:80"):
     try:
-        check(f"{wrong} is no address", not PaddockClient(wrong))
+        check(f"{wrong} is refused as a URL", not PaddockClient(wrong))
     except ValueError as error:
-        check(f"{wrong} is no address", "'url'" in str(error))
-check("a path may end as it will", PaddockClient(URL + "/v1/", TOKEN).exec("1").value == "1")
+        check(f"{wrong} is refused as a URL", "'url'" in str(error))
+check("a URL may end with /v1/", PaddockClient(URL + "/v1/", TOKEN).exec("1").value == "1")
 
 client = PaddockClient(URL, TOKEN)
 with client.session(seed=1) as session:
     session.exec("x = 20")
     check("a session keeps its variables", session.exec("x + 1").value == "21")
     result = session.exec("print(input()); 1 / 0", stdin="in")
-    check("what a program raises is a result", (result.status, result.ok, result.stdout) == ("error", False, "in\n"))
-    check("with its traceback", "ZeroDivisionError" in result.error.traceback)
+    check("an exception is a result", (result.status, result.ok, result.stdout) == ("error", False, "in\n"))
+    check("the result has a traceback", "ZeroDivisionError" in result.error.traceback)
     late = session.exec("while True: pass", timeout=0.3)
-    check("a program that is late keeps the session", (late.status, late.state_kept) == ("timeout", True))
-    gone = session.exec("raise SystemExit(3)")
-    check("exit codes are told", (gone.status, gone.exit_code) == ("exited", 3))
+    check("a timeout keeps the session", (late.status, late.state_kept) == ("timeout", True))
+    exited = session.exec("raise SystemExit(3)")
+    check("a result has the exit code", (exited.status, exited.exit_code) == ("exited", 3))
     pieces = []
     streamed = session.exec("for at in range(3): print(at, flush=True)\nx", on_output=lambda *piece: pieces.append(piece))
-    check("output is told as it comes", "".join(text for _, text in pieces) == "0\n1\n2\n" == streamed.stdout)
-    check("and the result is the same", streamed.value == "20")
+    check("output is streamed", "".join(text for _, text in pieces) == "0\n1\n2\n" == streamed.stdout)
+    check("a streamed program has the same result", streamed.value == "20")
     session.write_file("d/a.bin", bytes(range(256)))
-    check("files go in and come back", session.read_file("d/a.bin") == bytes(range(256)))
-    check("and are listed", session.list_files() == {"d/a.bin": 256})
+    check("files can be written and read", session.read_file("d/a.bin") == bytes(range(256)))
+    check("files can be listed", session.list_files() == {"d/a.bin": 256})
     both = session.exec("open('out', 'w').write(open('in').read())", files={"in": "é"}, fetch_files=["out", "none"])
     half = session.exec("open('in').read()", files={"in": "\ud800é😀"})
-    check("half a pair has a mark", half.value == "'\ufffdé😀'")
-    huge = refused(lambda: session.write_file("huge", bytes(60_000_000)))
-    check("too much is refused in words", (huge.status, huge.kind) == (413, "too_large"))
-    check("also with a program", both.files == {"out": "é".encode()})
-    missing = refused(lambda: session.read_file("none"))
+    check("an unpaired surrogate is replaced", half.value == "'\ufffdé😀'")
+    huge = error_of(lambda: session.write_file("huge", bytes(60_000_000)))
+    check("a large request is refused", (huge.status, huge.kind) == (413, "too_large"))
+    check("a program can read and write files", both.files == {"out": "é".encode()})
+    missing = error_of(lambda: session.read_file("none"))
     check("a missing file is an error", (missing.status, missing.kind) == (404, "not_found"))
-    check("a path outside is one", refused(lambda: session.write_file("../a", "")).status == 422)
-    check("no shell is one", "shell" in str(refused(lambda: session.shell("ls"))))
+    check("a path outside the working directory is an error", error_of(lambda: session.write_file("../a", "")).status == 422)
+    check("a missing shell is an error", "shell" in str(error_of(lambda: session.shell("ls"))))
     outcomes = client.exec_batch(["2 + 2", {"code": "x", "session": session}, {"code": "1 / 0", "timeout": 5}])
-    check("a batch is answered in order", [o.result.value or o.result.status for o in outcomes] == ["4", "20", "error"])
+    check("a batch returns outcomes in order", [o.result.value or o.result.status for o in outcomes] == ["4", "20", "error"])
     session.reset("rewind")
     check("a reset session has no variables", session.exec("'x' in globals()").value == "False")
     signal.signal(signal.SIGALRM, signal.default_int_handler)
@@ -73,24 +73,24 @@ with client.session(seed=1) as session:
         session.exec("while True: pass", timeout=3000)
     except KeyboardInterrupt:
         check("Ctrl-C stops the program", session.exec("7").value == "7")
-check("a session that was closed is gone", refused(lambda: session.exec("1")).kind == "not_found")
+check("a closed session is not found", error_of(lambda: session.exec("1")).kind == "not_found")
 session.close()
-check("one program needs no session", client.exec("6 * 7").value == "42")
-check("graders have names", "gsm8k" in client.graders())
-said = [{"role": "assistant", "content": "<answer>42</answer>"}]
-check("a right answer is worth 1", client.grade("number_match", {"answer": "42"}, said).score == 1)
-check("a wrong one 0", client.grade("number_match", {"answer": "41"}, said).score == 0)
-check("what cannot be scored is None", client.grade("number_match", {}, said).score is None)
-check("and the reason is told", "no tests" in str(client.grade("hidden_tests", {}, said).reason))
-check("no token, no answer", refused(lambda: PaddockClient(URL).exec("1")).status == 401)
-check("no server, no answer", refused(PaddockClient("http://127.0.0.1:1", retries=0).session).status is None)
+check("a program can run without a session", client.exec("6 * 7").value == "42")
+check("graders are listed", "gsm8k" in client.graders())
+messages = [{"role": "assistant", "content": "<answer>42</answer>"}]
+check("a right answer scores 1", client.grade("number_match", {"answer": "42"}, messages).score == 1)
+check("a wrong answer scores 0", client.grade("number_match", {"answer": "41"}, messages).score == 0)
+check("a missing score is None", client.grade("number_match", {}, messages).score is None)
+check("a missing score has a reason", "no tests" in str(client.grade("hidden_tests", {}, messages).reason))
+check("a missing token is refused", error_of(lambda: PaddockClient(URL).exec("1")).status == 401)
+check("an unreachable server is an error", error_of(PaddockClient("http://127.0.0.1:1", retries=0).session).status is None)
 
 with client.session(), client.session(), client.session():
-    check("a full server is waited for", refused(lambda: client.session(wait=0)).status in (429, 504))
+    check("a full server is reported after the wait", error_of(lambda: client.session(wait=0)).status in (429, 504))
 
 
 class Flaky(http.server.BaseHTTPRequestHandler):
-    """Is busy, then breaks off, then answers; then breaks streams off."""
+    """Responds with 503, then disconnects, then responds. Streams are always disconnected."""
 
     ids = []
     streams = 0
@@ -126,10 +126,10 @@ class Flaky(http.server.BaseHTTPRequestHandler):
 
 
 class Slow:
-    """A server of bytes: opens sessions and ends them, and answers the rest as `answer` does."""
+    """A raw server that opens and ends sessions. `answer` handles all other requests."""
 
     def __init__(self, answer):
-        self.answer, self.asked = answer, []
+        self.answer, self.requests = answer, []
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.url = "http://%s:%d" % self.listener.getsockname()
         threading.Thread(target=self.serve, daemon=True).start()
@@ -145,7 +145,7 @@ class Slow:
     def take(self, connection):
         with connection:
             head = connection.recv(1 << 16).split(b" HTTP")[0].decode()
-            self.asked.append(head)
+            self.requests.append(head)
             if head == "POST /v1/sessions":
                 return connection.sendall(b'HTTP/1.1 201 Created\r\ncontent-length: 11\r\n\r\n{"id": "s"}')
             if head.startswith("DELETE"):
@@ -153,7 +153,7 @@ class Slow:
             try:
                 self.answer(connection)
             except OSError:
-                pass  # it had enough
+                pass  # the client has disconnected
 
 
 def drips(head):
@@ -168,12 +168,12 @@ def drips(head):
 
 def took(work):
     start = time.monotonic()
-    error = refused(work)
+    error = error_of(work)
     return error, time.monotonic() - start
 
 
-class Nonsense(http.server.BaseHTTPRequestHandler):
-    """Opens sessions, and answers whatever else it is asked with what it was given."""
+class Fixed(http.server.BaseHTTPRequestHandler):
+    """Opens sessions. All other requests get the response in the class attributes."""
 
     status, body, wait = 200, b"", "0"
 
@@ -183,9 +183,9 @@ class Nonsense(http.server.BaseHTTPRequestHandler):
     def do_POST(self):
         self.rfile.read(int(self.headers["content-length"]))
         opens = self.path == "/v1/sessions"
-        body = b'{"id": "s"}' if opens else Nonsense.body
-        self.send_response(200 if opens else Nonsense.status)
-        self.send_header("retry-after", Nonsense.wait)
+        body = b'{"id": "s"}' if opens else Fixed.body
+        self.send_response(200 if opens else Fixed.status)
+        self.send_header("retry-after", Fixed.wait)
         self.send_header("content-length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
@@ -196,22 +196,22 @@ class Nonsense(http.server.BaseHTTPRequestHandler):
         self.end_headers()
 
 
-with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Nonsense) as nonsense:
+with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Fixed) as nonsense:
     threading.Thread(target=nonsense.serve_forever, daemon=True).start()
     puzzled = PaddockClient(f"http://127.0.0.1:{nonsense.server_address[1]}", retries=1, backoff=0.01)
     with puzzled.session() as odd:
-        Nonsense.body = b"[" * 200_000
-        check("an answer of brackets is an error", "not JSON" in str(refused(lambda: odd.exec("1"))))
-        Nonsense.body = b'event: stdout\ndata: {"text": "\xff"}\n\n'
+        Fixed.body = b"[" * 200_000
+        check("deeply nested JSON is an error", "not JSON" in str(error_of(lambda: odd.exec("1"))))
+        Fixed.body = b'event: stdout\ndata: {"text": "\xff"}\n\n'
         texts = []
-        broken = refused(lambda: odd.exec("1", on_output=lambda _, text: texts.append(text)))
-        check("bytes that are no text are told as such", (texts, broken.status) == (["\ufffd"], None))
-        for Nonsense.wait in ("nan", "inf", "-5", "soon"):
-            Nonsense.status, Nonsense.body = 503, b"[" * 200_000
-            check(f"a wait of {Nonsense.wait} is none", refused(lambda: odd.exec("1")).retry_after is None)
-        Nonsense.status, Nonsense.wait, Nonsense.body = 200, "0", b'event: ping\ndata: {}\n\n: note\n\n'
-        unknown = refused(lambda: odd.exec("1", on_output=print))
-        check("unknown events are passed over", "ended before the result" in str(unknown))
+        broken = error_of(lambda: odd.exec("1", on_output=lambda _, text: texts.append(text)))
+        check("invalid UTF-8 is replaced", (texts, broken.status) == (["\ufffd"], None))
+        for Fixed.wait in ("nan", "inf", "-5", "soon"):
+            Fixed.status, Fixed.body = 503, b"[" * 200_000
+            check(f"a retry-after of {Fixed.wait} is ignored", error_of(lambda: odd.exec("1")).retry_after is None)
+        Fixed.status, Fixed.wait, Fixed.body = 200, "0", b'event: ping\ndata: {}\n\n: note\n\n'
+        unknown = error_of(lambda: odd.exec("1", on_output=print))
+        check("unknown events are ignored", "ended before the result" in str(unknown))
     nonsense.shutdown()
 
 for name, head in (("headers", b"HTTP/1.1 200 OK\r\n"), ("bodies", b"HTTP/1.1 200 OK\r\ncontent-length: 999\r\n\r\n")):
@@ -219,31 +219,31 @@ for name, head in (("headers", b"HTTP/1.1 200 OK\r\n"), ("bodies", b"HTTP/1.1 20
     opened = PaddockClient(slow.url, retries=0, answer_timeout=0.3).session()
     for work in (lambda: opened.exec("1"), lambda: opened.read_file("a"), lambda: opened.exec("1", on_output=print)):
         error, seconds = took(work)
-        check(f"{name} that come too slowly are given up", "within 0.3 s" in str(error) and seconds < 3)
-    check("and stopped", any(asked.startswith("DELETE /v1/requests/") for asked in slow.asked))
+        check(f"slow {name} exceed the timeout", "within 0.3 s" in str(error) and seconds < 3)
+    check("a request is cancelled after its timeout", any(request.startswith("DELETE /v1/requests/") for request in slow.requests))
     slow.listener.close()
 
 short = Slow(lambda connection: connection.sendall(b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhalf"))
 opened = PaddockClient(short.url, retries=1, backoff=0.01).session()
-check("half a file is none", "IncompleteRead" in str(refused(lambda: opened.read_file("a"))))
-check("and is asked for again", short.asked.count("GET /v1/sessions/s/file?path=a") == 2)
+check("an incomplete file is an error", "IncompleteRead" in str(error_of(lambda: opened.read_file("a"))))
+check("an incomplete file is requested again", short.requests.count("GET /v1/sessions/s/file?path=a") == 2)
 short.listener.close()
 
 gateway = Slow(lambda connection: connection.sendall(b"HTTP/1.1 502 Bad\r\nretry-after: 0\r\n\r\n"))
 opened = PaddockClient(gateway.url, retries=2, backoff=0.01).session()
-refused(lambda: opened.exec("1", on_output=print))
-check("a stream is not sent again through a gateway", gateway.asked.count("POST /v1/sessions/s/stream") == 1)
-refused(lambda: opened.exec("1"))
-check("a program is, with its id", gateway.asked.count("POST /v1/sessions/s/exec") == 3)
+error_of(lambda: opened.exec("1", on_output=print))
+check("a stream is not retried after a gateway error", gateway.requests.count("POST /v1/sessions/s/stream") == 1)
+error_of(lambda: opened.exec("1"))
+check("a program is retried with its id", gateway.requests.count("POST /v1/sessions/s/exec") == 3)
 gateway.listener.close()
 
 with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Flaky) as flaky:
     threading.Thread(target=flaky.serve_forever, daemon=True).start()
     unsteady = PaddockClient(f"http://127.0.0.1:{flaky.server_address[1]}", backoff=0.01)
     with unsteady.session() as opened:
-        check("requests are sent again with their id", (opened.id, len(Flaky.ids), len(set(Flaky.ids))) == ("s", 3, 1))
-        broken = refused(lambda: opened.exec("1", on_output=print))
-        check("streams are not", (Flaky.streams, broken.status) == (1, None))
-        check("an answer that is none is an error", "response is invalid" in str(refused(lambda: opened.exec("1"))))
-        check("whatever it is", "not an object" in str(refused(unsteady.graders)))
+        check("requests are retried with their id", (opened.id, len(Flaky.ids), len(set(Flaky.ids))) == ("s", 3, 1))
+        broken = error_of(lambda: opened.exec("1", on_output=print))
+        check("streams are not retried", (Flaky.streams, broken.status) == (1, None))
+        check("an invalid response is an error", "response is invalid" in str(error_of(lambda: opened.exec("1"))))
+        check("a response must be an object", "not an object" in str(error_of(unsteady.graders)))
     flaky.shutdown()

@@ -4,7 +4,7 @@ import { PYTHON } from "./installed.ts";
 
 const CLIENT = decodeURIComponent(new URL("../../examples/python/", import.meta.url).pathname);
 const CHECKS = decodeURIComponent(new URL("paddock_client_checks.py", import.meta.url).pathname);
-const LAST = "whatever it is\n";
+const LAST = "a response must be an object\n";
 
 Deno.test({
   name: `examples/python/paddock_client.py drives a real server${PYTHON.note}`,

@@ -3,11 +3,11 @@ import { join } from "node:path";
 const ROOT = decodeURIComponent(new URL("../../", import.meta.url).pathname);
 
 /**
- * What `npx -y deno@2.9.6` is in a test: the Deno that runs it. The task `paddock` runs where the test is, so that
- * what it writes is not written into the project; `test` is the suite that the test is part of.
+ * Replaces `npx -y deno@2.9.6` in tests by the running Deno. The task `paddock` runs in the folder of the test, so that
+ * it writes no files into the project. The task `test` does nothing, since this test is part of it.
  */
 const NPX = `#!/bin/sh
-[ "$1 $2" = "-y deno@2.9.6" ] || { echo "npx $*: not what the README says" >&2; exit 64; }
+[ "$1 $2" = "-y deno@2.9.6" ] || { echo "npx $*: unexpected arguments" >&2; exit 64; }
 shift 2
 case "$1 $2" in
   "task paddock") shift 2; exec "$DENO" run -A --quiet "$ROOT/src/cli.ts" "$@" ;;
@@ -17,12 +17,12 @@ case "$1 $2" in
 esac
 `;
 
-/** What `python` is in a test: the server of a model, which a fake one stands in for. */
+/** Replaces `python`, which starts a model server, in tests. A fake server runs in its place. */
 const PYTHON = `#!/bin/sh
 [ "$1 $2" = "-m sglang.launch_server" ]
 `;
 
-/** A folder that looks like a clone to what the README has its reader type. */
+/** A folder in which the commands of the docs run as in a clone. */
 export class Clone implements AsyncDisposable {
   readonly path: string;
 
@@ -48,7 +48,7 @@ export class Clone implements AsyncDisposable {
     return path;
   }
 
-  /** The environment in which commands find what stands in for others. */
+  /** Environment in which commands find the replacements. */
   get env(): Record<string, string> {
     const modules = ["examples/python", "tests/readme", "tests/readme/stand_ins"].map((name) =>
       join(ROOT, name)
@@ -70,7 +70,7 @@ export class Clone implements AsyncDisposable {
       .spawn();
   }
 
-  /** Runs a program to its end, and gives what it printed. */
+  /** Runs a program and returns its standard output. */
   async run(program: string, ...args: string[]): Promise<string> {
     const child = this.start(program, ...args);
     await child.stdin.close();

@@ -1,4 +1,4 @@
-"""Asks for rewards with the function of the README as slime does."""
+"""Calls the reward function of the docs as slime does."""
 
 import asyncio
 from types import SimpleNamespace

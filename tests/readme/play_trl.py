@@ -1,4 +1,4 @@
-"""Plays an episode with the env of the README as TRL does: one instance, reset, then its tool."""
+"""Runs an episode with the env of the docs as TRL does: one instance, reset, then tool calls."""
 
 import inspect
 

@@ -1,12 +1,12 @@
-/** A fenced block of a Markdown text. */
+/** Fenced block of a Markdown text. */
 export interface Block {
-  /** The heading that it stands under. */
+  /** Heading of its section. */
   readonly section: string;
   readonly language: string;
   readonly text: string;
 }
 
-/** The fenced blocks of a Markdown text, in their order. */
+/** Returns the fenced blocks of a Markdown text, in order. */
 export function readmeBlocks(markdown: string): Block[] {
   const found = markdown.matchAll(
     /^##? (?<section>.+)$|^(?<fence>`{3,})(?<language>\w+).*\n(?<text>[^]*?)^\k<fence>$/gm,

@@ -33,19 +33,19 @@ const BLOCKS = [README, ...TEXTS].flatMap(readmeBlocks).filter(({ language, sect
 const SERVED = "127.0.0.1:8471";
 const posix = Deno.build.os !== "windows";
 
-/** The only block of a section in a language, or the one of them that holds a text. */
+/** Returns the only block of a section in a language that contains a text. */
 function block(section: string, language: string, holds = ""): string {
   const found = BLOCKS.filter((block) =>
     block.section === section && block.language === language && block.text.includes(holds)
   );
   const [only] = found;
   if (only === undefined || found.length > 1) {
-    throw new Error(`Cannot find one block of ${language} in '${section}': there are ${found.length}`);
+    throw new Error(`Cannot find one block of ${language} in '${section}': found ${found.length}`);
   }
   return only.text;
 }
 
-/** Starts the server as the README says, on a port that is free, and gives the README's blocks with that port. */
+/** Starts the server with the command of the docs on a free port. `at` puts that port into a block. */
 async function whileServed(
   test: (clone: Clone, at: (text: string) => string) => Promise<void>,
 ): Promise<void> {

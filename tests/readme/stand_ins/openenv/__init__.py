@@ -1,4 +1,4 @@
-"""Stands in for openenv: its generic client, which keeps an episode on one WebSocket, in the same messages."""
+"""Replaces openenv: its generic client, which keeps an episode on one WebSocket, with the same messages."""
 
 import base64
 import json
@@ -83,6 +83,6 @@ class GenericEnvClient:
         while len(data) < size:
             piece = self._socket.recv(size - len(data))
             if not piece:
-                raise ConnectionError("the server is gone")
+                raise ConnectionError("the server has disconnected")
             data += piece
         return data

@@ -1,4 +1,4 @@
-"""Stands in for verl: reads its options, and asks the sandbox what verl's reward asks it, in the same words."""
+"""Replaces verl: reads its options and sends the sandbox the requests of verl's reward function."""
 
 import json
 import sys
