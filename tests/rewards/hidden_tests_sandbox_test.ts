@@ -285,7 +285,7 @@ Deno.test("hiddenTests() runs a candidate against tests", async (t) => {
     await assertRejects(
       () => grade(code(add), { tests: ["assert add(object(), 1)"] }),
       Error,
-      "Cannot run test 1: PlainDataError: a value of type 'object' is no plain data",
+      "Cannot run test 1: PlainDataError: a value of type 'object' is not plain data",
     );
   });
 });

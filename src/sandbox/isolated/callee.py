@@ -1,4 +1,4 @@
-"""Answers calls from elsewhere. What the program that is called changes in here is its own loss."""
+"""Returns results of a called program as data. The program can change this module, which only harms itself."""
 
 import builtins
 import json
@@ -9,7 +9,7 @@ _dumps = json.dumps
 
 
 class Answer:
-    """A text that crosses as it is: the host sees the repr of a block's last expression."""
+    """A value whose repr is the text, since the host receives the repr of a block's last expression."""
 
     def __init__(self, text):
         self.text = text
@@ -19,7 +19,7 @@ class Answer:
 
 
 def answer(function):
-    """What a function gives, as plain data, or what it raises."""
+    """Calls a function. Returns its result as plain data, or the exception that it raised."""
     try:
         return Answer(f'{{"value": {encode(function())}}}')
     except Exception as error:

@@ -3,24 +3,24 @@ import type { ExecOptions, ExecResult, PythonSession } from "../exec.ts";
 import callee from "./callee.py" with { type: "text" };
 import plainData from "./plain_data.py" with { type: "text" };
 
-/** What came of a call, as data. */
+/** The result of a call, as data. */
 export type CalleeReply =
   | { readonly value: PlainData }
-  /** The name of the exception's class, of the built-in one that it is or is derived from, and its text. */
+  /** The name of the exception's class, the name of its nearest built-in base class, and its message. */
   | { readonly raised: string; readonly base: string; readonly message: string };
 
-/** What a {@linkcode Callee} needs beside its session. */
+/** Options of {@linkcode Callee}. */
 export interface CalleeOptions {
-  /** What it is called in messages, such as `candidate`. */
+  /** Name of the program in messages, such as `candidate`. */
   readonly name: string;
-  /** Milliseconds that it may take in all. */
+  /** Time limit of all calls together, in milliseconds. */
   readonly timeoutMs: number;
   readonly signal?: AbortSignal | undefined;
 }
 
 const exceptionSchema = z.object({ raised: z.string(), base: z.string(), message: z.string() });
 
-/** A program in a session of its own, to be called. Nothing that it does or says is believed beyond being data. */
+/** A program in its own session, called through data. Its replies are untrusted: only valid plain data is accepted. */
 export class Callee {
   readonly #session: PythonSession;
   readonly #options: CalleeOptions;
@@ -34,35 +34,35 @@ export class Callee {
     this.#leftMs = options.timeoutMs;
   }
 
-  /** How often it was called. */
+  /** Number of calls. */
   get calls(): number {
     return this.#calls;
   }
 
-  /** Why it can answer no more: it has ended, or broken, an interpreter that it should have answered from. */
+  /** The reason why the program can no longer be called, such as a crash. Undefined while it can be. */
   get loss(): string | undefined {
     return this.#loss;
   }
 
-  /** Runs code whose value is `loaded`; afterwards it can be called, unless it is lost. */
+  /** Runs code whose value must be `loaded`. Sets {@linkcode Callee.loss} if it is not. */
   async load(code: string, files: Readonly<Record<string, Uint8Array>> = {}): Promise<void> {
     const result = await this.#exec(code, { files });
-    if (result.status !== "ok" || result.value !== "loaded") this.#loss = this.#endOf(result);
+    if (result.status !== "ok" || result.value !== "loaded") this.#loss = this.#failureOf(result);
   }
 
-  /** Runs code whose value is an answer of `callee.py`; large arguments are quickest as its `stdin`. */
+  /** Runs code whose value is a reply of `callee.py`. Large arguments are fastest as `stdin`. */
   async call(code: string, stdin?: string): Promise<CalleeReply> {
     this.#calls++;
     if (this.#loss === undefined && this.#leftMs <= 0) {
       this.#loss = `the ${this.#options.name} has used up its time`;
     }
-    if (this.#loss !== undefined) return noAnswer(this.#loss);
+    if (this.#loss !== undefined) return noAnswerReply(this.#loss);
     const result = await this.#exec(code, { stdin });
     const reply = result.status === "ok" && result.value !== undefined ? parseReply(result.value) : undefined;
     if (reply !== undefined) return reply;
-    const message = this.#endOf(result);
+    const message = this.#failureOf(result);
     if (!result.truncated || result.status !== "ok") this.#loss = message;
-    return noAnswer(message);
+    return noAnswerReply(message);
   }
 
   async #exec(code: string, given: Pick<ExecOptions, "files" | "stdin">): Promise<ExecResult> {
@@ -72,14 +72,14 @@ export class Callee {
     return result;
   }
 
-  #endOf({ status, truncated }: ExecResult): string {
+  #failureOf({ status, truncated }: ExecResult): string {
     const { name } = this.#options;
     if (status !== "ok") return `the ${name}'s program ended as '${status}'`;
-    return truncated ? `the ${name} answered with too much` : `the ${name} did not answer`;
+    return truncated ? `the ${name} returned too much output` : `the ${name} returned no result`;
   }
 }
 
-function noAnswer(message: string): CalleeReply {
+function noAnswerReply(message: string): CalleeReply {
   return { raised: "NoAnswer", base: "Exception", message };
 }
 
@@ -91,14 +91,14 @@ function parseReply(text: string): CalleeReply | undefined {
     const { data } = exceptionSchema.safeParse(reply);
     return data;
   } catch {
-    return undefined; // it answered with what is no JSON
+    return undefined; // the reply is not JSON
   }
 }
 
-/** A value of Python as it crosses: `null`, a boolean, a text, or a list whose first element says what it is. */
+/** An encoded Python value: `null`, a boolean, a string, or a list whose first element is the type. */
 export type PlainData = null | boolean | string | readonly PlainData[];
 
-/** Deeper than anything that the encoding gives a result. */
+/** Maximum depth. `plain_data.py` encodes no result deeper than this. */
 const MAX_DEPTH = 40;
 const HEX_INTEGER = /^-?0x[0-9a-f]+$/;
 const HEX_INTEGERS = /^-?0x[0-9a-f]+(?: -?0x[0-9a-f]+)*$/;
@@ -110,8 +110,8 @@ const TIME = /^\d\d:\d\d:\d\d(?:\.\d{6})?(?:[-+][\d:.]{5,15})?$/;
 const DATETIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{6})?(?:[-+][\d:.]{5,15})?$/;
 
 /**
- * Whether a value is plain data and nothing else, whoever made it: known words, well-formed numbers, no depth that
- * would break who reads it.
+ * True if a value is plain data only: known types, well-formed numbers, and a limited depth, which keeps its reader
+ * from overflowing its stack. The value may come from an untrusted program.
  */
 export function isPlainData(value: unknown): value is PlainData {
   const waiting: { value: unknown; depth: number }[] = [{ value, depth: 0 }];
@@ -123,7 +123,7 @@ export function isPlainData(value: unknown): value is PlainData {
   return true;
 }
 
-/** The values inside of a value; `undefined` when it is no plain data. */
+/** Returns the values inside a value, or `undefined` if it is not plain data. */
 function partsOf(value: unknown): readonly unknown[] | undefined {
   if (value === null || typeof value === "boolean" || typeof value === "string") return [];
   if (!Array.isArray(value)) return undefined;
@@ -170,17 +170,18 @@ function partsOf(value: unknown): readonly unknown[] | undefined {
 }
 
 function allMatch(texts: readonly unknown[], count: number, form: RegExp): readonly unknown[] | undefined {
-  const fit = texts.length === count && texts.every((text) => typeof text === "string" && form.test(text));
-  return fit ? [] : undefined;
+  const isValid = texts.length === count &&
+    texts.every((text) => typeof text === "string" && form.test(text));
+  return isValid ? [] : undefined;
 }
 
-/** What a function of a session's module is called with. */
+/** An argument of {@linkcode moduleCall}. */
 export type PythonArgument = string | number | readonly string[];
 
-/** Modules that those of two sessions apart may import, in the order in which they need each other. */
+/** Modules that all defined modules may import, in dependency order. */
 const SHARED = { paddock_plain_data: plainData, paddock_callee: callee };
 
-/** The code that makes modules of a session importable by their names, and before them those that any may use. */
+/** Returns code that defines modules in a session: first the shared ones, then `sources`, by name. */
 export function moduleDefinitions(sources: Readonly<Record<string, string>>): string {
   const defined = Object.entries({ ...SHARED, ...sources }).map(([name, source]) =>
     `_module = sys.modules["${name}"] = types.ModuleType("${name}")\n` +
@@ -189,7 +190,7 @@ export function moduleDefinitions(sources: Readonly<Record<string, string>>): st
   return `import sys, types\n${defined.join("\n")}\ndel _module, sys, types`;
 }
 
-/** The code that calls a function of such a module. */
+/** Returns code that calls a function of such a module. */
 export function moduleCall(module: string, name: string, args: readonly PythonArgument[]): string {
   return `__import__("${module}").${name}(${args.map(pythonArgument).join(", ")})`;
 }
@@ -199,7 +200,7 @@ function pythonArgument(argument: PythonArgument): string {
   return typeof argument === "string" ? pythonString(argument) : `[${argument.map(pythonString).join(", ")}]`;
 }
 
-/** A literal of printable ASCII, which Python reads as the same text. */
+/** Returns a Python string literal in printable ASCII. */
 function pythonString(text: string): string {
   return JSON.stringify(text).replace(/[^\x20-\x7e]/gu, (character) => {
     const hex = (character.codePointAt(0) ?? 0).toString(16);

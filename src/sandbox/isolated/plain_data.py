@@ -1,4 +1,4 @@
-"""Values as plain data: JSON that keeps Python's types, and nothing that runs when it is read."""
+"""Values as plain data: JSON that keeps Python's types, and that runs no code when it is decoded."""
 
 import datetime
 import json
@@ -7,35 +7,35 @@ from decimal import Decimal
 from fractions import Fraction
 
 MAX_DEPTH = 40
-"""Of a result, which the host holds to it too. An argument may be deeper, as a test may hand a result back."""
+"""Maximum depth of a result, which the host checks too. An argument may be deeper, as a test may pass a result back."""
 
 
 class PlainDataError(Exception):
-    """A value is not plain data, or the text is not."""
+    """A value, or encoded data, is not plain data."""
 
 
 class TooDeepError(PlainDataError):
-    """A value is nested deeper than any honest one."""
+    """A value is nested too deep."""
 
 
 def encode(value, depth=MAX_DEPTH):
-    return json.dumps(_encoded(value, depth))
+    return json.dumps(_encode(value, depth))
 
 
 def decode(data):
-    """Builds the value of data that came out of JSON. What is no such data raises PlainDataError."""
+    """Builds the value of parsed JSON. Raises PlainDataError if it is not encoded plain data."""
     if data is None or type(data) in (bool, str):
         return data
     if type(data) is not list or not data or data[0] not in _BUILDERS:
-        raise PlainDataError("this is no plain data")
+        raise PlainDataError("the data is not plain data")
     try:
         return _BUILDERS[data[0]](*data[1:])
     except (TypeError, ValueError, ArithmeticError) as error:
-        raise PlainDataError(f"this is no plain data: {error}") from None
+        raise PlainDataError(f"the data is not plain data: {error}") from None
 
 
-def _encoded(value, depth):
-    # The methods are those of the classes themselves, so that what a subclass overrides says nothing.
+def _encode(value, depth):
+    # Methods are called on the base classes, so that overrides in a subclass have no effect.
     if depth < 0:
         raise TooDeepError("the value is nested too deep")
     exact = type(value)
@@ -44,7 +44,7 @@ def _encoded(value, depth):
     if exact is list and depth > 0 and set(map(type, value)) == {int}:
         return ["ints", " ".join(map(hex, value))]
     if exact is list or exact is tuple:
-        return [exact.__name__, *[_encoded(item, depth - 1) for item in value]]
+        return [exact.__name__, *[_encode(item, depth - 1) for item in value]]
     if value is None or value is True or value is False:
         return value
     if isinstance(value, str):
@@ -58,17 +58,17 @@ def _encoded(value, depth):
     for kind, text_of in _TEXTS.items():
         if isinstance(value, kind):
             return [kind.__name__, text_of(value)]
-    for kind, parts_of in _WHOLES.items():
+    for kind, parts_of in _INTEGERS.items():
         if isinstance(value, kind):
             return [kind.__name__, *(hex(int.__index__(part)) for part in parts_of(value))]
     for kind in (dict, _ITEMS):
         if isinstance(value, kind):
             pairs = dict.items(value) if kind is dict else value
-            return [kind.__name__, *([_encoded(part, depth - 1) for part in pair] for pair in pairs)]
+            return [kind.__name__, *([_encode(part, depth - 1) for part in pair] for pair in pairs)]
     for kind in (list, tuple, set, frozenset, deque, _KEYS, _VALUES):
         if isinstance(value, kind):
-            return [kind.__name__, *(_encoded(item, depth - 1) for item in kind.__iter__(value))]
-    raise PlainDataError(f"a value of type {type(value).__name__!r} is no plain data")
+            return [kind.__name__, *(_encode(item, depth - 1) for item in kind.__iter__(value))]
+    raise PlainDataError(f"a value of type {type(value).__name__!r} is not plain data")
 
 
 _KEYS, _VALUES, _ITEMS = type({}.keys()), type({}.values()), type({}.items())
@@ -81,16 +81,16 @@ _TEXTS = {
     datetime.date: datetime.date.isoformat,
     datetime.time: datetime.time.isoformat,
 }
-"""What is written as one text; a datetime is a date too, so it comes first."""
+"""Types that are encoded as one string. datetime comes before date, since it is a subclass."""
 
-_WHOLES = {
+_INTEGERS = {
     range: lambda value: (value.start, value.stop, value.step),
     Fraction: lambda value: (Fraction.numerator.__get__(value), Fraction.denominator.__get__(value)),
     datetime.timedelta: lambda value: (
         getattr(datetime.timedelta, part).__get__(value) for part in ("days", "seconds", "microseconds")
     ),
 }
-"""What is written as some whole numbers."""
+"""Types that are encoded as integers."""
 
 _BUILDERS = {
     "int": lambda text: int(text, 16),

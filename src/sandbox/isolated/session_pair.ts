@@ -4,16 +4,16 @@ import type { SessionLease, SessionPool } from "../exec.ts";
 
 /** Options of {@linkcode SessionPair.acquire}. */
 export interface SessionPairOptions {
-  /** Makes the randomness of both sessions reproducible; neither can be derived from the other. */
+  /** Makes the randomness of both sessions reproducible. Neither sequence can be derived from the other. */
   readonly seed?: number | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * Leases two sessions at once, for a program that calls and one that is called.
+ * Leases two sessions at once: one for a program that calls, one for the program that is called.
  *
- * Pairs cannot deadlock: a caller gets both sessions before the next one in the pool's queue gets its first, and of
- * two pools all callers take first from the one with the smaller queue id.
+ * Pairs cannot deadlock: each request gets both sessions before the next request in the pool's queue gets its first.
+ * If there are two pools, every request takes its first session from the one with the smaller queue ID.
  */
 export class SessionPair {
   readonly #pool: SessionPool;
@@ -29,7 +29,7 @@ export class SessionPair {
     this.#callerQueue = callerPool === undefined ? this.#queue : callerPool.pairQueue ?? new SerialQueue();
   }
 
-  /** Leases both; `leases` releases them. */
+  /** Leases both sessions. The disposal of `leases` releases them. */
   async acquire(
     leases: AsyncDisposableStack,
     { seed, signal }: SessionPairOptions,
@@ -37,19 +37,25 @@ export class SessionPair {
     const isCallerFirst = this.#callerQueue.id < this.#queue.id;
     const callers = this.#callerPool ?? this.#pool;
     const callerSeed = seedOf(2, seed);
-    const takeCaller = async () => leases.use(await callers.acquire({ seed: callerSeed, signal }));
+    const acquireCaller = async () => leases.use(await callers.acquire({ seed: callerSeed, signal }));
     return await (isCallerFirst ? this.#callerQueue : this.#queue).run(async () => {
-      const early = isCallerFirst ? await takeCaller() : undefined;
+      const early = isCallerFirst ? await acquireCaller() : undefined;
       const forCallee = leases.use(await this.#pool.acquire({ seed: seedOf(1, seed), signal }));
-      const forCaller = early ?? await takeCaller();
-      if (this.#callerPool === undefined) await isolate(forCaller, leases, { seed: callerSeed, signal });
+      const forCaller = early ?? await acquireCaller();
+      if (this.#callerPool === undefined) {
+        await useFreshInterpreter(forCaller, leases, { seed: callerSeed, signal });
+      }
       return { forCallee, forCaller };
     }, { signal });
   }
 }
 
-/** In a pool that rewinds, model code may have had this interpreter before, and may have it afterwards. */
-async function isolate({ session }: SessionLease, leases: AsyncDisposableStack, options: SessionPairOptions) {
+/** Replaces the interpreter before and after use: in a pool that rewinds, model code may use the same one. */
+async function useFreshInterpreter(
+  { session }: SessionLease,
+  leases: AsyncDisposableStack,
+  options: SessionPairOptions,
+) {
   await session.reset({ mode: "fresh", ...options });
   leases.defer(() => session.reset({ mode: "fresh" }));
 }

@@ -6,14 +6,14 @@ import { limitStreams } from "../../../src/sandbox/guest/file_quota.ts";
 import { WorkerSandbox } from "../../../src/sandbox/in_worker/worker_sandbox.ts";
 import { parseProfile } from "../../../src/sandbox/profile/profile.ts";
 
-/** What would take JavaScript that none can end the square of its length, and how it is refused. */
+/** Calls for which Emscripten's JavaScript would need quadratic time. They are refused with "Filename too long". */
 const TOO_LONG: Readonly<Record<string, string>> = {
   "a path that climbs": "os.stat('/..' * 1_000_000)",
   "a path to rename": "os.rename('a/../' * 1_000_000, 'b')",
   "a path to link to": "os.symlink('a/../' * 1_000_000, 'b')",
   "a path to open": "open('a/../' * 1_000_000)",
 };
-/** What is refused whatever is asked, and in which words. */
+/** Calls that are refused, and the message. */
 const CLOSED: Readonly<Record<string, string>> = {
   "socket.socket()": "Permission denied",
   "os.readv(os.open('/dev/urandom', 0), [bytearray(10**7)] * 1000)": "Invalid argument",
@@ -23,7 +23,7 @@ const CLOSED: Readonly<Record<string, string>> = {
 };
 const BEFORE = "import ctypes, fcntl, os, socket, errno\n";
 
-Deno.test("a session refuses calls of Emscripten's that ask for too much", async (t) => {
+Deno.test("Session refuses calls to Emscripten whose arguments exceed the limits", async (t) => {
   const profile = parseProfile("{}", { source: "calls" });
   await using sandbox = new WorkerSandbox({ profile, maxWorkers: 2 });
   await using lease = await sandbox.acquire();
@@ -33,26 +33,26 @@ Deno.test("a session refuses calls of Emscripten's that ask for too much", async
       assertEquals(await raised(session, code), "Filename too long");
     });
   }
-  for (const [code, words] of Object.entries(CLOSED)) {
-    await t.step(code, async () => assertEquals(await raised(session, code), words));
+  for (const [code, message] of Object.entries(CLOSED)) {
+    await t.step(code, async () => assertEquals(await raised(session, code), message));
   }
-  await t.step("what Emscripten's JavaScript could do, by its name", async () => {
+  await t.step("names of Emscripten's JavaScript functions", async () => {
     const names =
       "['SDL_Delay', 'emscripten_run_script', 'JsvObject_New', '__syscall_openat', 'ffi_call_js']";
     const code = `${BEFORE}lib = ctypes.CDLL(None)\n[name for name in ${names} if hasattr(lib, name)]`;
     assertEquals(valueOf(await session.exec(code)), "[]");
   });
-  await t.step("descriptors as high as there are", async () => {
+  await t.step("the highest descriptor is allowed", async () => {
     assertEquals(valueOf(await session.exec(`${BEFORE}fcntl.fcntl(1, fcntl.F_DUPFD, 4095)`)), "4095");
   });
-  await t.step("a path of as many bytes as there may be", async () => {
+  await t.step("the longest path is allowed", async () => {
     assertEquals(valueOf(await session.exec(`${BEFORE}os.path.exists('/' * 4095)`)), "True");
   });
-  await t.step("a host's name", async () => {
+  await t.step("a host name", async () => {
     const code = `${BEFORE}try: socket.getaddrinfo(b':' * 100_000, 80)\nexcept OSError: print('refused')`;
     assertEquals((await session.exec(code)).stdout, "refused\n");
   });
-  await t.step("what stands in a pipe", async () => {
+  await t.step("unread bytes of a pipe", async () => {
     const code = `${BEFORE}out, into = os.pipe()
 taken = 0
 try:
@@ -63,19 +63,19 @@ print(len(os.read(out, 60_000)), os.write(into, bytes(60_000)))`;
   });
 });
 
-Deno.test("limitStreams() has the table of names forget pipes", () => {
-  const forgotten: unknown[] = [];
+Deno.test("limitStreams() removes pipes from the name table", () => {
+  const destroyed: unknown[] = [];
   const fs = {
     MAX_OPEN_FDS: 8,
     ErrnoError: Error,
     createStream: (stream: object) => stream,
-    destroyNode: (node: unknown) => void forgotten.push(node),
+    destroyNode: (node: unknown) => void destroyed.push(node),
   };
   limitStreams(fs as unknown as FileSystem);
   const node = { pipe: { buckets: [] } };
   fs.createStream({ node, stream_ops: { write: () => 0 } });
   fs.createStream({ node: {}, stream_ops: {} });
-  assertEquals(forgotten, [node]);
+  assertEquals(destroyed, [node]);
 });
 
 async function raised(session: PythonSession, code: string): Promise<string | undefined> {
@@ -90,7 +90,7 @@ function valueOf(result: ExecResult): string | undefined {
 const [CALL, TYPES, TYPE, FIELDS] = [64, 128, 192, 256];
 const [INTEGER, STRUCTURE] = [10, 13];
 
-interface Described {
+interface CallDescription {
   count?: number;
   fixed?: number;
   types?: number;
@@ -100,10 +100,10 @@ interface Described {
   firstField?: number;
 }
 
-/** A heap with the description of one call in it, as libffi lays it out. */
+/** Returns a heap with the description of one call, in libffi's layout. */
 function heapWith(
   { count = 1, fixed = count, types = TYPES, size = 4, kind = INTEGER, fields = FIELDS, firstField = 0 }:
-    Described,
+    CallDescription,
 ): Uint8Array {
   const heap = new Uint8Array(4096);
   const view = new DataView(heap.buffer);
@@ -116,30 +116,30 @@ function heapWith(
   return heap;
 }
 
-const FORGED: Readonly<Record<string, Described>> = {
+const FORGED: Readonly<Record<string, CallDescription>> = {
   "more arguments than 'ctypes' takes": { count: 1025 },
-  "arguments without number": { count: 0xffffffff },
+  "2³² - 1 arguments": { count: 0xffffffff },
   "more fixed arguments than arguments": { fixed: 2 },
   "types beyond the end of memory": { types: 4094 },
-  "a structure that holds itself": { kind: STRUCTURE, firstField: TYPE },
+  "a structure that contains itself": { kind: STRUCTURE, firstField: TYPE },
   "a structure of two megabytes": { kind: STRUCTURE, size: 2 << 20 },
   "fields beyond the end of memory": { kind: STRUCTURE, fields: 0xfffffff0 },
   "a field beyond the end of memory": { kind: STRUCTURE, firstField: 4090 },
 };
 
-for (const [name, described] of Object.entries(FORGED)) {
-  Deno.test(`isForgedCall() knows a call with ${name}`, () => {
-    assertEquals(isForgedCall(heapWith(described), CALL), true);
+for (const [name, description] of Object.entries(FORGED)) {
+  Deno.test(`isForgedCall() returns true for a call with ${name}`, () => {
+    assertEquals(isForgedCall(heapWith(description), CALL), true);
   });
 }
 
-Deno.test("isForgedCall() lets pass what 'ctypes' makes", () => {
+Deno.test("isForgedCall() returns false for calls that 'ctypes' describes", () => {
   assertEquals(isForgedCall(heapWith({}), CALL), false);
   assertEquals(isForgedCall(heapWith({ count: 0 }), CALL), false);
   assertEquals(isForgedCall(heapWith({ kind: STRUCTURE, size: 8 }), CALL), false);
 });
 
-Deno.test("isForgedCall() takes a call beyond the end of memory for forged", () => {
+Deno.test("isForgedCall() returns true for a call beyond the end of memory", () => {
   assertEquals(isForgedCall(heapWith({}), 4090), true);
   assertEquals(isForgedCall(heapWith({}), -8), true);
 });
@@ -147,56 +147,56 @@ Deno.test("isForgedCall() takes a call beyond the end of memory for forged", () 
 const BAD_TYPE = 1;
 const CODE = 8;
 
-/** The closures of an Emscripten that is none: it counts places from 100 on, and says which are given back. */
-function closuresOf() {
+/** Closures of a fake Emscripten, which allocates slots from 100 on and records the freed ones. */
+function fakeClosures() {
   const heap = new Uint8Array(1024);
   const words = new DataView(heap.buffer);
-  const [prepared, given]: [number[], number[]] = [[], []];
+  const [prepared, freed]: [number[], number[]] = [[], []];
   let next = 0;
   const closures = new Closures(() => heap);
   const { env } = closures.wrapImports({
     env: {
       ffi_closure_alloc_js(_bytes: number, code: number): number {
-        const place = 100 + next++;
+        const slot = 100 + next++;
         const closure = 16 * next;
-        words.setUint32(code, place, true);
-        words.setUint32(closure, place, true);
+        words.setUint32(code, slot, true);
+        words.setUint32(closure, slot, true);
         return closure;
       },
       ffi_prep_closure_loc_js: (...args: number[]): number => (prepared.push(args.at(-1) as number), 0),
-      ffi_closure_free_js: (closure: number): void => void given.push(words.getUint32(closure, true)),
+      ffi_closure_free_js: (closure: number): void => void freed.push(words.getUint32(closure, true)),
     },
   });
   const calls = env as unknown as Record<string, (...args: number[]) => number>;
   const call = (name: string, ...args: number[]) => calls[`ffi_${name}_js`]?.(...args) ?? 0;
-  return { closures, words, prepared, given, call };
+  return { closures, words, prepared, freed, call };
 }
 
-Deno.test("Closures puts a function into the place that was made for it, and into no other", () => {
-  const { words, prepared, call } = closuresOf();
+Deno.test("Closures writes a function only into the slot that was allocated for it", () => {
+  const { words, prepared, call } = fakeClosures();
   const closure = call("closure_alloc", 16, CODE);
-  const place = words.getUint32(CODE, true);
-  assertEquals(call("prep_closure_loc", closure, 0, 0, 0, place), 0);
+  const slot = words.getUint32(CODE, true);
+  assertEquals(call("prep_closure_loc", closure, 0, 0, 0, slot), 0);
   assertEquals(call("prep_closure_loc", closure, 0, 0, 0, 17), BAD_TYPE);
-  assertEquals(call("prep_closure_loc", 512, 0, 0, 0, place), BAD_TYPE);
-  assertEquals(prepared, [place]);
+  assertEquals(call("prep_closure_loc", 512, 0, 0, 0, slot), BAD_TYPE);
+  assertEquals(prepared, [slot]);
 });
 
-Deno.test("Closures gives back a place once, and the one that was taken", () => {
-  const { words, given, call } = closuresOf();
+Deno.test("Closures frees the allocated slot, and only once", () => {
+  const { words, freed, call } = fakeClosures();
   const closure = call("closure_alloc", 16, CODE);
   words.setUint32(closure, 17, true);
   call("closure_free", closure);
   call("closure_free", closure);
   call("closure_free", 512);
-  assertEquals(given, [100]);
+  assertEquals(freed, [100]);
 });
 
-Deno.test("Closures.freeAll() gives back what is left, the first place last", () => {
-  const { closures, given, call } = closuresOf();
+Deno.test("Closures.freeAll() frees the remaining slots, the first one last", () => {
+  const { closures, freed, call } = fakeClosures();
   const [, second = 0] = [1, 2, 3].map(() => call("closure_alloc", 16, CODE));
   call("closure_free", second);
   closures.freeAll();
   closures.freeAll();
-  assertEquals(given, [101, 102, 100]);
+  assertEquals(freed, [101, 102, 100]);
 });

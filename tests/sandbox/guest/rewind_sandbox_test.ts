@@ -6,15 +6,15 @@ import { value, withSession } from "../started.ts";
 const CHANCE =
   "import os, random, secrets, uuid\n(random.random(), secrets.token_hex(8), str(uuid.uuid4()), os.urandom(8), random.SystemRandom().random(), hash('a'))";
 
-/** What a program can do to its interpreter, and what tells whether it is undone: `True` when it is. */
+/** Code that changes the interpreter, and an expression that is `True` if the change is undone. */
 const CHANGES: Record<string, [string, string]> = {
   "names": ["x = 1", "'x' not in globals()"],
   "generators": ["def g():\n    while True: yield\nit = g(); next(it)", "'it' not in globals()"],
-  "modules that were replaced": [
+  "replaced modules": [
     "import json, sys\njson.dumps = None\nsys.modules['math'] = None",
     "__import__('json').dumps([1]) == '[1]' and __import__('math').pi > 3",
   ],
-  "modules that were imported": ["import colorsys", "'colorsys' not in __import__('sys').modules"],
+  "imported modules": ["import colorsys", "'colorsys' not in __import__('sys').modules"],
   "builtins": ["import builtins\nbuiltins.print = builtins.sum = None", "sum([1, 2]) == 3"],
   "classes of the library": [
     "import datetime, fractions\nfractions.Fraction.__add__ = None",
@@ -28,23 +28,23 @@ const CHANGES: Record<string, [string, string]> = {
     "import os\nos.mkdir('d'); os.chdir('d')",
     "__import__('os').getcwd() == '/home/pyodide'",
   ],
-  "the home, when it was removed": [
+  "a removed home": [
     "import os\nos.chdir('/')\nos.rmdir('/home/pyodide')\nos.rmdir('/tmp')",
     "(lambda os: os.path.isdir('/home/pyodide') and os.path.isdir('/tmp'))(__import__('os'))",
   ],
-  "the folder of temporary files, when it became a file": [
+  "a temporary folder that became a file": [
     "import os\nos.rmdir('/tmp')\nopen('/tmp', 'w').write('x')",
     "__import__('os').path.isdir('/tmp')",
   ],
-  "folders that were locked": [
+  "locked folders": [
     "import os\nos.mkdir('d')\nos.chmod('d', 0)\nos.chmod('/home/pyodide', 0o500)",
     "__import__('os').listdir('.') == [] and open('w', 'w').write('x') == 1",
   ],
-  "devices that were removed": [
+  "removed devices": [
     "import os\nos.remove('/dev/null')\nos.rename('/dev/urandom', '/dev/null')",
     "open('/dev/null').read() == '' and len(open('/dev/urandom', 'rb').read(4)) == 4",
   ],
-  "devices that changed places": [
+  "swapped devices": [
     "import os\nos.rename('/dev/null', '/tmp/n')\nos.rename('/dev/urandom', '/dev/null')\nos.rename('/tmp/n', '/dev/urandom')",
     "open('/dev/null').read() == '' and len(open('/dev/urandom', 'rb').read(4)) == 4",
   ],
@@ -68,7 +68,7 @@ const CHANGES: Record<string, [string, string]> = {
     "import os\nkeep = [open(f'f{i}', 'w') for i in range(20)]",
     "__import__('os').open('x', 0o102) == 4",
   ],
-  "descriptors that were closed": [
+  "closed descriptors": [
     "import os\nfor fd in range(5):\n    try: os.close(fd)\n    except OSError: pass",
     "__import__('os').write(1, b'') == 0",
   ],
@@ -89,13 +89,13 @@ const CHANGES: Record<string, [string, string]> = {
 };
 
 for (const mode of ["rewind", "fresh"] as const) {
-  Deno.test(`Session.reset() by '${mode}' puts everything back`, async (t) => {
+  Deno.test(`Session.reset() by '${mode}' undoes all changes`, async (t) => {
     await withSession(async (session) => {
       const cases = mode === "rewind" ? Object.entries(CHANGES) : Object.entries(CHANGES).slice(0, 3);
       for (const [name, [change, check]] of cases) {
         await t.step({
           name,
-          sanitizeOps: false, // a fresh interpreter has another process; the test as a whole is checked
+          sanitizeOps: false, // a fresh interpreter has another process; the outer test checks for leaks
           sanitizeResources: false,
           fn: async () => {
             value(await session.exec(change));
@@ -109,7 +109,7 @@ for (const mode of ["rewind", "fresh"] as const) {
   });
 }
 
-/** What a program sees of the world around it: files with their times and numbers, and places in tables. */
+/** Code that lists what a program can observe: files with times and inodes, and table slots. */
 const SURROUNDINGS = `
 import ctypes, os
 def tree(path):
@@ -134,7 +134,7 @@ os.chdir("/tmp/a/b")
 kept = [os.open("/dev/null", 0) for _ in range(20)] + [*os.pipe()]
 for path in ("/tmp/a", "/tmp", "/"): os.chmod(path, 0)`;
 
-Deno.test("Session.reset() by 'rewind' leaves no trace in what surrounds a program", async () => {
+Deno.test("Session.reset() by 'rewind' leaves no trace that a program can observe", async () => {
   await withSession(async (session, sandbox) => {
     const { pid } = sandbox;
     const before = value(await session.exec(SURROUNDINGS));
@@ -160,7 +160,7 @@ Deno.test("Session.reset() by 'rewind' keeps working a hundred times", async () 
   });
 });
 
-Deno.test("Session.reset() by 'rewind' takes deep folders and many files away, in the same process", async () => {
+Deno.test("Session.reset() by 'rewind' removes deep folders and many files without a new process", async () => {
   const trees = [
     "import os\nfor i in range(150): os.mkdir('d'); os.chdir('d')\nopen('f', 'w').close()",
     "import os\nfor i in range(50): os.mkdir(f'd{i}'); [open(f'd{i}/{j}', 'w').close() for j in range(20)]",
@@ -183,7 +183,7 @@ Deno.test("Session.reset() by 'rewind' takes deep folders and many files away, i
   });
 });
 
-Deno.test("Session.reset() by 'rewind' after a crash gives a fresh interpreter, and no restart is told", async () => {
+Deno.test("Session.reset() by 'rewind' after a crash starts a fresh interpreter and leaves 'restarted' unset", async () => {
   await withSession(async (session) => {
     assertEquals((await session.exec("import os\nos.abort()")).status, "crashed");
     await session.reset({ mode: "rewind" });
@@ -192,7 +192,7 @@ Deno.test("Session.reset() by 'rewind' after a crash gives a fresh interpreter, 
   });
 });
 
-Deno.test("Sessions differ in chance without a seed, and agree on it with the same one", async () => {
+Deno.test("Sessions with one seed produce the same random values, and others differ", async () => {
   const profile = await loadProfile("python");
   await using one = await Sandbox.start({ profile });
   await using two = await Sandbox.start({ profile });
@@ -222,7 +222,7 @@ Deno.test("Sessions differ in chance without a seed, and agree on it with the sa
   assertEquals(new Set(parts.map((part) => part[5])).size, 1, "the hash seed is the image's");
 });
 
-Deno.test("Session keeps its seed when its interpreter is lost", async () => {
+Deno.test("Session keeps its seed after a crash", async () => {
   await withSession(async (session) => {
     const before = value(await session.exec(CHANCE));
     await session.exec("os.abort()");

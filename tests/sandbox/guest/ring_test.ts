@@ -1,8 +1,8 @@
 import { assertEquals } from "@std/assert";
 import { Ring } from "../../../src/sandbox/guest/ring.ts";
 
-/** The two ends of a ring of 256 bytes. */
-function ends(): { writer: Ring; reader: Ring } {
+/** Creates both ends of a ring of 256 bytes. */
+function createEnds(): { writer: Ring; reader: Ring } {
   const { buffer } = Ring.create(256);
   return { writer: new Ring(buffer), reader: new Ring(buffer) };
 }
@@ -12,8 +12,8 @@ function readAll(reader: Ring): Uint8Array {
   return target.slice(0, reader.readSome(target));
 }
 
-Deno.test("Ring carries bytes around its end, short pieces and long ones", () => {
-  const { writer, reader } = ends();
+Deno.test("Ring carries short and long pieces across the end of its buffer", () => {
+  const { writer, reader } = createEnds();
   let next = 0;
   for (const count of [1, 47, 48, 200, 3, 255, 256, 100, 0, 17]) {
     const bytes = Uint8Array.from({ length: count }, () => next++);
@@ -22,8 +22,8 @@ Deno.test("Ring carries bytes around its end, short pieces and long ones", () =>
   }
 });
 
-Deno.test("Ring.writeSome() writes the part that was asked for, as far as there is room", () => {
-  const { writer, reader } = ends();
+Deno.test("Ring.writeSome() writes the given range, as far as there is room", () => {
+  const { writer, reader } = createEnds();
   const bytes = Uint8Array.from({ length: 256 }, (_, at) => at);
   assertEquals(writer.writeSome(bytes, 10, 20), 10);
   assertEquals(writer.writeSome(bytes, 0), 246);
@@ -31,10 +31,10 @@ Deno.test("Ring.writeSome() writes the part that was asked for, as far as there 
   assertEquals(readAll(reader), new Uint8Array([...bytes.subarray(10, 20), ...bytes.subarray(0, 246)]));
 });
 
-Deno.test("Ring.notifyIfDue() calls a reader that sleeps, and another one only when much has gathered", () => {
-  const { writer, reader } = ends();
+Deno.test("Ring.notifyIfDue() notifies a reader that is asleep, and an awake one only after half a ring of output", () => {
+  const { writer, reader } = createEnds();
   const bytes = new Uint8Array(50);
-  const callsOf = (work: () => void) => {
+  const countCalls = (work: () => void) => {
     const before = reader.seen("calls");
     work();
     return reader.seen("calls") - before;
@@ -43,14 +43,14 @@ Deno.test("Ring.notifyIfDue() calls a reader that sleeps, and another one only w
     writer.write(bytes);
     writer.notifyIfDue();
   };
-  assertEquals([callsOf(print), callsOf(print), callsOf(print)], [0, 0, 1]);
+  assertEquals([countCalls(print), countCalls(print), countCalls(print)], [0, 0, 1]);
   readAll(reader);
-  assertEquals([reader.markAsleep(), callsOf(print), callsOf(print)], [true, 1, 0]);
-  assertEquals([reader.markAsleep(), callsOf(() => reader.markAwake()), callsOf(print)], [false, 0, 0]);
+  assertEquals([reader.markAsleep(), countCalls(print), countCalls(print)], [true, 1, 0]);
+  assertEquals([reader.markAsleep(), countCalls(() => reader.markAwake()), countCalls(print)], [false, 0, 0]);
 });
 
-Deno.test("Ring.changed() resolves when the writer calls, and at once when it has called since", async () => {
-  const { writer, reader } = ends();
+Deno.test("Ring.waitChange() resolves on a notification, and at once if there was one before", async () => {
+  const { writer, reader } = createEnds();
   const seen = reader.seen("calls");
   const waits = reader.waitChange("calls", seen);
   writer.notify();

@@ -12,8 +12,8 @@ const { stdout, stderr, result, lost } = FrameKind;
 const decoder = new TextDecoder();
 const LONG = "x".repeat(5_000);
 
-/** The frames that come out when bytes go in, so many at a time. */
-function merged(bytes: Uint8Array, size: number): [number, number, string][] {
+/** Pushes bytes in pieces of `size` and returns the mergeFrames frames. */
+function mergeFrames(bytes: Uint8Array, size: number): [number, number, string][] {
   const merger = new FrameMerger(7);
   const splitter = new FrameSplitter();
   const found: [number, number, string][] = [];
@@ -25,7 +25,7 @@ function merged(bytes: Uint8Array, size: number): [number, number, string][] {
   return found;
 }
 
-Deno.test("FrameMerger makes one frame of neighbours that are output of one stream, and of no others", () => {
+Deno.test("FrameMerger merges only neighbouring output frames of one stream", () => {
   const frames = [
     [stdout, "a"],
     [stdout, ""],
@@ -33,15 +33,12 @@ Deno.test("FrameMerger makes one frame of neighbours that are output of one stre
     [stderr, "b"],
     [stderr, "c"],
     [stdout, "d"],
-    [
-      result,
-      "1",
-    ],
+    [result, "1"],
     [result, "2"],
     [stdout, "e"],
   ] as const;
   const bytes = join(frames.map(([kind, text]) => encodeFrame(kind, 0, text)));
-  assertEquals(merged(bytes, bytes.length), [
+  assertEquals(mergeFrames(bytes, bytes.length), [
     [stdout, 7, `a${LONG}`],
     [stderr, 7, "bc"],
     [stdout, 7, "d"],
@@ -51,12 +48,12 @@ Deno.test("FrameMerger makes one frame of neighbours that are output of one stre
   ]);
 });
 
-Deno.test("FrameMerger loses nothing, whatever the pieces", () => {
+Deno.test("FrameMerger keeps all bytes for every piece size", () => {
   const texts = ["", "a", "bc".repeat(30), LONG, "d"];
   const frames = texts.flatMap((text) => [stdout, stderr, result].map((kind) => encodeFrame(kind, 0, text)));
   const bytes = join(frames);
   for (const size of [1, 3, 7, 8, 9, 100, 4_096]) {
-    const found = merged(bytes, size);
+    const found = mergeFrames(bytes, size);
     for (const kind of [stdout, stderr, result]) {
       assertEquals(
         found.filter((frame) => frame[0] === kind).map((frame) => frame[2]).join(""),
@@ -67,13 +64,13 @@ Deno.test("FrameMerger loses nothing, whatever the pieces", () => {
   }
 });
 
-Deno.test("FrameMerger tells what it has seen", () => {
+Deno.test("FrameMerger reports output at the end and the end of the worker", () => {
   const merger = new FrameMerger(1);
-  const told = (kind: FrameKind) => {
+  const stateAfter = (kind: FrameKind) => {
     merger.push(encodeFrame(kind, 0, "x"));
     return [merger.endedInOutput, merger.ended];
   };
-  assertEquals([stdout, stderr, result, lost, stdout].map(told), [
+  assertEquals([stdout, stderr, result, lost, stdout].map(stateAfter), [
     [true, false],
     [true, false],
     [false, false],
@@ -82,7 +79,7 @@ Deno.test("FrameMerger tells what it has seen", () => {
   ]);
 });
 
-Deno.test("FrameMerger refuses a frame by its head, before there is any payload", () => {
+Deno.test("FrameMerger throws on a header that announces too large a payload", () => {
   const head = encodeFrame(stdout, 0, "").slice();
   new DataView(head.buffer).setUint32(0, MAX_FRAME_BYTES + 1, true);
   assertThrows(() => new FrameMerger(1).push(head), RangeError, "must be at most 67108864 bytes");

@@ -4,8 +4,8 @@ import { SessionPair } from "../../../src/sandbox/isolated/session_pair.ts";
 import type { SessionLease, SessionPool } from "../../../src/sandbox/exec.ts";
 import { FakePool } from "../../fake_pool.ts";
 
-/** A pool of which whoever comes when all are taken waits until one is given back. */
-class NarrowPool implements SessionPool {
+/** A pool of fixed size. `acquire()` waits while all sessions are leased. */
+class BoundedPool implements SessionPool {
   readonly pairQueue = new SerialQueue();
   readonly #fake = new FakePool();
   readonly #waiting: (() => void)[] = [];
@@ -31,37 +31,37 @@ class NarrowPool implements SessionPool {
   }
 }
 
-Deno.test("SessionPair.acquire() never has two pairs wait for what the other one holds", async () => {
-  const pool = new NarrowPool(2);
-  let taken = 0;
-  const take = async () => {
+Deno.test("SessionPair.acquire() does not deadlock when pairs compete for the sessions of one pool", async () => {
+  const pool = new BoundedPool(2);
+  let acquired = 0;
+  const acquirePair = async () => {
     await using leases = new AsyncDisposableStack();
     await new SessionPair(pool, undefined).acquire(leases, {});
-    taken++;
+    acquired++;
   };
-  const all = Promise.all([take(), take(), take()]).then(() => "all");
+  const all = Promise.all([acquirePair(), acquirePair(), acquirePair()]).then(() => "all");
   const late = Promise.withResolvers<string>();
-  const timer = setTimeout(() => late.resolve("they wait for each other"), 5_000);
+  const timer = setTimeout(() => late.resolve("deadlock"), 5_000);
   assertEquals(await Promise.race([all, late.promise]), "all");
   clearTimeout(timer);
-  assertEquals(taken, 3);
+  assertEquals(acquired, 3);
 });
 
-Deno.test("SessionPair.acquire() never has pairs wait for each other that name two pools in opposite order", async () => {
-  const [one, other] = [new NarrowPool(1), new NarrowPool(1)];
-  let taken = 0;
-  const take = async (pair: SessionPair) => {
+Deno.test("SessionPair.acquire() does not deadlock when pairs use two pools in opposite order", async () => {
+  const [one, other] = [new BoundedPool(1), new BoundedPool(1)];
+  let acquired = 0;
+  const acquirePair = async (pair: SessionPair) => {
     await using leases = new AsyncDisposableStack();
     const { forCallee, forCaller } = await pair.acquire(leases, {});
     assert(forCallee !== forCaller);
-    taken++;
+    acquired++;
   };
   const pairs = [new SessionPair(one, other), new SessionPair(other, one)];
-  await Promise.all([...pairs, ...pairs].map(take));
-  assertEquals(taken, 4);
+  await Promise.all([...pairs, ...pairs].map(acquirePair));
+  assertEquals(acquired, 4);
 });
 
-Deno.test("SessionPair.acquire() stops waiting for its turn when it is told to", async () => {
+Deno.test("SessionPair.acquire() stops waiting for its turn when its signal is aborted", async () => {
   const pool: SessionPool = {
     pairQueue: new SerialQueue(),
     acquire: () => new Promise<never>(() => {}),

@@ -1,4 +1,4 @@
-"""How Python reaches the host: a device with four requests, and what is built on them."""
+"""The bridge from Python to the host: a device with requests, and functions that use it."""
 
 import os
 import struct
@@ -13,7 +13,7 @@ _monotonic = _time.monotonic
 
 
 def wait(ms):
-    """Waits for at most `ms`, an interrupt, or an answer of the host; true when an answer is there."""
+    """Waits until the host replies or an interrupt arrives, for at most `ms`. Returns True if a reply is available."""
     return _write(BRIDGE, b"W" + _pack("<d", ms)) == 1
 
 
@@ -22,13 +22,13 @@ def send_call(payload):
 
 
 def take_reply():
-    """The next answer of the host as bytes, empty when there is none."""
+    """Returns the host's next reply as bytes, empty if there is none."""
     size = struct.unpack("<I", _read(BRIDGE, 4))[0]
     return _read(BRIDGE, size) if size else b""
 
 
 def sleep(seconds, /):
-    """`time.sleep` that an interrupt can end."""
+    """Replacement for `time.sleep` that an interrupt can end."""
     if seconds != seconds:
         raise ValueError("Invalid value NaN (not a number)")
     if seconds < 0:
@@ -39,7 +39,7 @@ def sleep(seconds, /):
 
 
 def pause(ms):
-    """Waits for `ms` or an interrupt, and leaves answers of the host where they are."""
+    """Waits for `ms` or until an interrupt. Does not take replies of the host."""
     _write(BRIDGE, b"S" + _pack("<d", ms))
 
 

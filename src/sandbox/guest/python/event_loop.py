@@ -1,28 +1,28 @@
-"""An asyncio event loop without a host: timers wait in the bridge, and answers of tools wake it."""
+"""An asyncio event loop on the bridge: it waits there for timers, and replies of tools wake it."""
 
 import asyncio
 import asyncio.base_events
 import asyncio.events
 
 
-MACHINERY = (asyncio.base_events.__file__, asyncio.events.__file__, "<paddock event_loop>")
-"""Where an interrupt would leave a loop that can never run again."""
+LOOP_FILES = (asyncio.base_events.__file__, asyncio.events.__file__, "<paddock event_loop>")
+"""Files in whose code an interrupt would leave the loop unusable."""
 
 _held = [False]
 
 
 def hold_interrupt(frame):
-    """Keeps an interrupt for later when it arrives in the works of a loop; says whether it did."""
+    """Holds an interrupt back if it arrives inside the loop's own code. Returns True if it was held back."""
     while frame is not None and frame.f_code.co_filename == "<paddock bridge>":
         frame = frame.f_back
-    if frame is None or frame.f_code.co_filename not in MACHINERY:
+    if frame is None or frame.f_code.co_filename not in LOOP_FILES:
         return False
     _held[0] = True
     return True
 
 
 def drop_interrupt():
-    """Called before each block: what was kept for the last one is not for this one."""
+    """Drops an interrupt that was held back for the previous block. Called before each block."""
     _held[0] = False
 
 
@@ -33,14 +33,14 @@ def _raise_held():
 
 
 class GuestLoop(asyncio.base_events.BaseEventLoop):
-    """Runs inside one exec and stands still between two."""
+    """A loop that runs during an exec and pauses between two."""
 
     def __init__(self):
         super().__init__()
         self._selector = self
 
     def select(self, timeout):
-        """Called once a round: waits until the next timer, or for an answer."""
+        """Waits for the next timer or a reply. Called once per iteration."""
         _raise_held()
         ms = 3_600_000.0 if timeout is None else max(timeout, 0) * 1000
         if _tools._waiting:
@@ -61,7 +61,7 @@ class _GuestPolicy(asyncio.events._BaseDefaultEventLoopPolicy):
     _loop_factory = GuestLoop
 
     def get_event_loop(self):
-        """Makes a loop where there is none, as Python did until 3.13 and many programs expect."""
+        """Creates a loop if there is none, as Python did until 3.13 and many programs expect."""
         if self._local._loop is None:
             self.set_event_loop(self.new_event_loop())
         return super().get_event_loop()

@@ -1,4 +1,4 @@
-"""Turns a started Pyodide into the base image: our modules in, its bridge to JavaScript out."""
+"""Prepares a started Pyodide for the base image: adds our modules, removes its bridge to JavaScript."""
 
 import gc
 import importlib
@@ -10,7 +10,7 @@ PRIVATE = ("_pyodide", "pyodide", "js", "pyodide_js", "_pyodide_core")
 
 
 MAXSIZE = 2**63 - 1
-"""That of the machines for which programs are written: many take it for infinity, and its own is soon met."""
+"""`sys.maxsize` of 64-bit machines. Many programs use it as infinity, and that of 32-bit Wasm is reached soon."""
 
 
 def prepare(sources, preimports, preload):
@@ -26,7 +26,7 @@ def prepare(sources, preimports, preload):
         )
         exec(compile(source, f"<paddock {name}>", "exec", dont_inherit=True), modules[name].__dict__)
     _publish_tools(modules["tools"])
-    _close_javascript()
+    _block_javascript()
     sys.maxsize = MAXSIZE
     if preload:
         _run_module(*preload)
@@ -35,7 +35,7 @@ def prepare(sources, preimports, preload):
         os.environ.pop(name, None)
     importlib.invalidate_caches()
     gc.collect()
-    gc.freeze()  # the collector of a session has no reason to look at what came with the image
+    gc.freeze()  # a session's collector must not scan the objects of the image
     return id(modules["runner"].handle)
 
 
@@ -47,8 +47,8 @@ def _publish_tools(module):
     sys.modules["paddock"] = package
 
 
-def _close_javascript():
-    """Import of these fails from here on; a courtesy, for the walls are elsewhere."""
+def _block_javascript():
+    """Makes imports of these modules fail. Not a security boundary: the worker removes the bridge itself."""
     sys.meta_path[:] = [finder for finder in sys.meta_path if type(finder) is type]
     for name in list(sys.modules):
         if name.split(".")[0] in PRIVATE:

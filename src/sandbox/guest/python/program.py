@@ -1,4 +1,4 @@
-"""Runs Python programs for the shell: `python script.py`, `-c`, `-m`, and what comes on stdin."""
+"""Runs Python programs for the shell: `python script.py`, `-c`, `-m`, and programs on stdin."""
 
 import asyncio
 import builtins
@@ -11,16 +11,16 @@ import types
 VERSION = ".".join(map(str, sys.version_info[:3]))
 USAGE = "usage: python [option] ... [-c cmd | -m mod | file | -] [arg] ...\n"
 PLAIN_FLAGS = "bBdEiIOPqRsSuvx"
-"""Options of one letter that change nothing here."""
+"""One-letter options that have no effect here."""
 
-KEPT_ATTRIBUTES = ("argv", "path", "stdin", "stdout", "stderr", "excepthook", "displayhook")
+SAVED_ATTRIBUTES = ("argv", "path", "stdin", "stdout", "stderr", "excepthook", "displayhook")
 
 
 def run_program(request):
-    """Runs one program as a process of its own would, as far as one interpreter can; gives its exit code."""
-    kept = {name: getattr(sys, name) for name in KEPT_ATTRIBUTES}
-    kept_path, kept_modules, main = list(sys.path), dict(sys.modules), sys.modules["__main__"]
-    kept_cwd, kept_env = _cwd(), dict(os.environ)
+    """Runs a program like a separate process, as far as one interpreter can. Returns its exit code."""
+    saved = {name: getattr(sys, name) for name in SAVED_ATTRIBUTES}
+    saved_path, saved_modules, main = list(sys.path), dict(sys.modules), sys.modules["__main__"]
+    saved_cwd, saved_env = _cwd(), dict(os.environ)
     _runner._begin_program()
     try:
         _enter(request)
@@ -29,12 +29,12 @@ def run_program(request):
         return {"exitCode": 1, "interrupted": isinstance(error, KeyboardInterrupt)}
     finally:
         _runner._end_program()
-        _restore_modules(kept_modules, main)
-        vars(sys).update(kept)
-        sys.path[:] = kept_path
-        _set_environment(kept_env)
-        if kept_cwd is not None:
-            os.chdir(kept_cwd)
+        _restore_modules(saved_modules, main)
+        vars(sys).update(saved)
+        sys.path[:] = saved_path
+        _set_environment(saved_env)
+        if saved_cwd is not None:
+            os.chdir(saved_cwd)
 
 
 def _enter(request):
@@ -68,38 +68,38 @@ def _outcome(argv):
 
 
 def _start(args):
-    """Reads the command line as `python` does, and runs what it names."""
+    """Parses the command line as `python` does, and runs the program."""
     while args:
-        word = args.pop(0)
-        if word == "-c":
-            return _run_text(_needed(args, "-c"), "<string>", ["-c", *args])
-        if word == "-m":
-            return _run_module(_needed(args, "-m"), args)
-        if word in ("-V", "--version", "-VV"):
+        argument = args.pop(0)
+        if argument == "-c":
+            return _run_text(_take_argument(args, "-c"), "<string>", ["-c", *args])
+        if argument == "-m":
+            return _run_module(_take_argument(args, "-m"), args)
+        if argument in ("-V", "--version", "-VV"):
             return print(f"Python {VERSION}")
-        if word in ("-h", "--help", "-?"):
+        if argument in ("-h", "--help", "-?"):
             return print(USAGE, end="")
-        if word in ("-W", "-X"):
-            _needed(args, word)
-        elif word == "-":
+        if argument in ("-W", "-X"):
+            _take_argument(args, argument)
+        elif argument == "-":
             return _run_text(sys.stdin.read(), "<stdin>", ["-", *args])
-        elif not word.startswith("-"):
-            return _run_script(word, args)
-        elif word[:2] not in ("-W", "-X") and word.strip(PLAIN_FLAGS) != "-":
-            args[:0] = _split(word)
+        elif not argument.startswith("-"):
+            return _run_script(argument, args)
+        elif argument[:2] not in ("-W", "-X") and argument.strip(PLAIN_FLAGS) != "-":
+            args[:0] = _split(argument)
     _run_text(sys.stdin.read(), "<stdin>", [""])
 
 
-def _split(word):
-    """Takes options of one letter apart that stand together, as in `-uc`."""
-    rest = word[1:].lstrip(PLAIN_FLAGS)
-    if rest[:1] in ("c", "m", "V", "h") and not word.startswith("--"):
+def _split(argument):
+    """Splits combined one-letter options, such as `-uc`."""
+    rest = argument[1:].lstrip(PLAIN_FLAGS)
+    if rest[:1] in ("c", "m", "V", "h") and not argument.startswith("--"):
         return [f"-{rest[0]}", *([rest[1:]] if rest[1:] else [])]
-    sys.stderr.write(f"Unknown option: {word[:2]}\n{USAGE}Try 'python -h' for more information.\n")
+    sys.stderr.write(f"Unknown option: {argument[:2]}\n{USAGE}Try 'python -h' for more information.\n")
     raise SystemExit(2)
 
 
-def _needed(args, option):
+def _take_argument(args, option):
     if args:
         return args.pop(0)
     sys.stderr.write(f"Argument expected for the {option} option\n{USAGE}Try 'python -h' for more information.\n")
@@ -150,27 +150,27 @@ def _library_path():
     return [path for path in sys.path if path.startswith("/lib/")]
 
 
-def _is_users(module):
+def _is_user_module(module):
     file = getattr(module, "__file__", None)
     return isinstance(file, str) and not file.startswith("/lib/")
 
 
 def _drop_user_modules():
-    """A program reads the user's modules anew: they may have been edited since."""
+    """Removes the user's modules, so that a program imports their current version."""
     for name, module in list(sys.modules.items()):
-        if _is_users(module):
+        if _is_user_module(module):
             del sys.modules[name]
     for name in list(sys.path_importer_cache):
         if not name.startswith("/lib/"):
             del sys.path_importer_cache[name]
 
 
-def _restore_modules(kept, main):
-    """Library modules that a program imported stay; the user's are those of the session again."""
+def _restore_modules(saved, main):
+    """Restores the session's modules. Library modules that the program imported stay."""
     for name, module in list(sys.modules.items()):
-        if name not in kept and _is_users(module):
+        if name not in saved and _is_user_module(module):
             del sys.modules[name]
-    sys.modules.update(kept)
+    sys.modules.update(saved)
     sys.modules["__main__"] = main
 
 
@@ -186,7 +186,7 @@ def _cwd():
     try:
         return os.getcwd()
     except OSError:
-        return None  # it was removed
+        return None  # the directory was removed
 
 
 def _exit_code(code):
@@ -199,7 +199,7 @@ def _exit_code(code):
 
 
 def _report(error):
-    """Prints a traceback from the first line of the program on."""
+    """Prints a traceback that starts at the program's first frame."""
     trace = error.__traceback__
     while trace and _is_own(trace.tb_frame.f_code.co_filename):
         trace = trace.tb_next

@@ -1,4 +1,4 @@
-"""Keeps `sys.setrecursionlimit` below what the interpreter survives: freeing a longer traceback ends it."""
+"""Limits `sys.setrecursionlimit`: freeing the traceback of a deeper recursion would crash the interpreter."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Runs the blocks of one session. Lives in the base image; `handle` is called by the worker with bytes."""
+"""Runs the blocks of a session. Part of the base image. The worker calls `handle` with bytes."""
 
 import ast
 import asyncio
@@ -17,11 +17,11 @@ import warnings
 
 FLAGS = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 CO_COROUTINE = 0x80
-TEXT_CAP = 65536
-SETTLE_TRIES = 3
+MAX_TEXT_CHARS = 65536
+MAX_CANCELS = 3
 BUFFERED = (io.TextIOWrapper, io.BufferedWriter, io.BufferedRandom)
-INPUT_BUFFER = 65536
-ROOM = 1 << 20
+INPUT_BUFFER_BYTES = 65536
+SPARE_BYTES = 1 << 20
 
 SIGINT = signal.SIGINT
 _signal = signal.signal
@@ -37,7 +37,7 @@ _state = types.SimpleNamespace(block=0, name="", active=False, loop=None, no_inp
 
 
 def handle(request):
-    """Answers one request of the worker: a seed, a program of the shell, or a block to run."""
+    """Handles a request of the worker: a seed, a program of the shell, or a block to run."""
     request = _loads(request)
     if "argv" in request:
         return _dumps(run_program(request)).encode()
@@ -48,7 +48,7 @@ def handle(request):
 
 
 def run_program(_request):
-    """In an image with a shell, the module `program` puts its own in place of this."""
+    """Fails. In an image with a shell, the module `program` replaces this function."""
     raise RuntimeError("this image has no shell")
 
 
@@ -67,22 +67,22 @@ def _run(request):
             outcome = _run_block(request["code"], request["valueCap"])
     except BaseException as error:
         if isinstance(error, MemoryError):
-            bytes(ROOM)  # raises where what the program holds leaves none for another one
-        outcome = {"status": "error", "error": _describe_plainly(error)}
+            bytes(SPARE_BYTES)  # raises if the program's objects leave no memory for the next block
+        outcome = {"status": "error", "error": _describe_type(error)}
     _state.active = False
     try:
         _finish_streams()
     except BaseException:
-        pass  # the guest replaced its streams by something that fails
+        pass  # the guest replaced its streams by objects that raise
     return outcome
 
 
 def _run_block(code, value_cap):
     _remember_lines(code, _state.name)
-    return _outcome_of(lambda: _shown(_evaluate(code, _state.name), value_cap))
+    return _outcome_of(lambda: _value_result(_evaluate(code, _state.name), value_cap))
 
 
-def _shown(value, value_cap):
+def _value_result(value, value_cap):
     if value is None:
         return {"status": "ok"}
     text = repr(value)
@@ -90,12 +90,12 @@ def _shown(value, value_cap):
 
 
 def _run_script(code, argv):
-    """Runs the code as `python` runs a file, and what it leaves to be done at its exit."""
+    """Runs the code as `python` runs a file, including its exit handlers."""
     sys.argv[:] = argv
     _state.name = _main.__file__ = os.path.abspath(argv[0])
     sys.path[:1] = [os.path.dirname(_state.name)]
     if "__file__" in code:
-        _keep_as_file(code, _state.name)
+        _write_source_file(code, _state.name)
     _remember_lines(code, _state.name)
     outcome = _outcome_of(lambda: _execute(code, _state.name))
     if outcome["status"] == "interrupted":
@@ -112,8 +112,8 @@ def _execute(code, name):
     return {"status": "ok"}
 
 
-def _keep_as_file(code, name):
-    """Lets a program that looks for itself find itself, where there is no other file of its name."""
+def _write_source_file(code, name):
+    """Writes the program to its file, if that does not exist, since the program may read its own source."""
     try:
         with open(name, "x", encoding="utf-8", errors="surrogatepass") as file:
             file.write(code)
@@ -122,13 +122,13 @@ def _keep_as_file(code, name):
 
 
 def _flush_files():
-    """Writes what stands in the buffers of files that nobody closed."""
+    """Flushes files that were not closed."""
     for value in gc.get_objects():
         if type(value) in BUFFERED:
             try:
                 value.flush()
             except Exception:
-                pass  # it is closed, or is no file to write
+                pass  # the file is closed or not writable
 
 
 def _outcome_of(work):
@@ -139,19 +139,19 @@ def _outcome_of(work):
         return _describe_exit(error.code)
     except BaseException as error:
         if type(error) is KeyboardInterrupt:
-            _state.active = False  # it has stopped: a further interrupt would only cut the report short
+            _state.active = False  # the block has stopped: another interrupt would only cut the report short
         return {"status": _status_of(error), "error": _describe(error)}
 
 
 def _remember_lines(code, name):
-    """Keeps the block's source for tracebacks, now and in later blocks."""
+    """Stores the block's source for tracebacks in this block and in later ones."""
     if type(linecache.cache) is not dict:
-        linecache.cache = {}  # a block put something else in its place
+        linecache.cache = {}  # a block replaced it
     linecache.cache[name] = (len(code), None, _StringIO(code, newline=None).readlines(), name)
 
 
 def _evaluate(code, name):
-    """Runs the block in `__main__` and gives the value of its last expression."""
+    """Runs the block in `__main__` and returns the value of its last expression."""
     tree = compile(code, name, "exec", FLAGS | ast.PyCF_ONLY_AST, dont_inherit=True)
     last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
     parts = []
@@ -175,13 +175,13 @@ def _run_in_loop(parts):
     except BaseException as error:
         if task.done():
             raise
-        raise error.with_traceback(_settle(_state.loop, task))
+        raise error.with_traceback(_cancel_block(_state.loop, task))
 
 
-def _settle(loop, task):
-    """Lets a block that was cut short end now, so that nothing of it runs in the next; gives where it stood."""
+def _cancel_block(loop, task):
+    """Ends an interrupted block, so that no part of it runs in the next. Returns the traceback of where it stopped."""
     trace = None
-    for _ in range(SETTLE_TRIES):
+    for _ in range(MAX_CANCELS):
         task.cancel()
         try:
             loop.run_until_complete(task)
@@ -209,7 +209,7 @@ def _on_interrupt(_signal, frame):
 
 
 def _begin_program():
-    """Makes ready for a program of the shell, which may call no host tool."""
+    """Prepares for a program of the shell, which must not call host tools."""
     _tools._begin((), 0)
     _signal(SIGINT, _on_interrupt)
     _loops.drop_interrupt()
@@ -231,7 +231,7 @@ def _describe_exit(code):
     if code is None or code is False or code == 0:
         return {"status": "ok"}
     if isinstance(code, int):
-        # as a shell would see it
+        # the exit code that a shell would see
         code = code & 0xFF if -(2**63) <= code < 2**63 else 0xFF
         return {"status": "exited", "exitCode": code} if code else {"status": "ok"}
     print(code, file=sys.stderr)
@@ -242,25 +242,25 @@ def _describe(error):
     report = _TracebackException(type(error), error, _from_block(error.__traceback__), compact=True)
     _drop_own_frames(report)
     return {
-        "type": _cap(_class_name(error)),
-        "message": _cap(_text_of(error)),
-        "traceback": _cap("".join(report.format())),
+        "type": _shorten(_class_name(error)),
+        "message": _shorten(_text_of(error)),
+        "traceback": _shorten("".join(report.format())),
     }
 
 
 def _from_block(trace):
-    """The part of a traceback from the first line of a block on; nothing when no block is in it."""
-    while trace and not _is_of_block(trace.tb_frame.f_code.co_filename):
+    """Returns the traceback from the first frame of a block on. None if it contains no block."""
+    while trace and not _is_block_file(trace.tb_frame.f_code.co_filename):
         trace = trace.tb_next
     return trace
 
 
-def _is_of_block(filename):
+def _is_block_file(filename):
     return filename == _state.name or filename.startswith("<block ")
 
 
 def _drop_own_frames(report):
-    """Takes the frames of these modules out of a traceback and of those that it is chained to."""
+    """Removes the frames of these modules from a traceback and from the chained ones."""
     waiting = [report]
     while waiting:
         part = waiting.pop()
@@ -271,24 +271,24 @@ def _drop_own_frames(report):
 
 
 class _Stack(traceback.StackSummary):
-    """Words the frames of one place once: a recursion goes through it thousands of times."""
+    """Formats each source position once, since a recursion has thousands of frames at one position."""
 
     def format_frame_summary(self, frame, **options):
         place = (frame.filename, frame.lineno, frame.end_lineno, frame.colno, frame.end_colno, frame.name)
-        worded = self.__dict__.setdefault("worded", {})
-        if place not in worded:
-            worded[place] = super().format_frame_summary(frame, **options)
-        return worded[place]
+        formatted = self.__dict__.setdefault("formatted", {})
+        if place not in formatted:
+            formatted[place] = super().format_frame_summary(frame, **options)
+        return formatted[place]
 
 
-def _describe_plainly(error):
-    """For an exception that cannot be described without failing again."""
+def _describe_type(error):
+    """Describes an exception by its type only, since a full description may raise again."""
     kind = _class_name(error)
     return {"type": kind, "message": "", "traceback": f"{kind}\n"}
 
 
 def _class_name(error):
-    """The name as the class has it, whatever its metaclass says."""
+    """Returns the class's real name, even if its metaclass overrides it."""
     return type.__dict__["__name__"].__get__(type(error))
 
 
@@ -299,17 +299,17 @@ def _text_of(error):
         return "<exception str() failed>"
 
 
-def _cap(text):
-    if len(text) <= TEXT_CAP:
+def _shorten(text):
+    if len(text) <= MAX_TEXT_CHARS:
         return text
-    half = TEXT_CAP // 2
-    return f"{text[:half]}\n... [{len(text) - TEXT_CAP} characters left out] ...\n{text[-half:]}"
+    half = MAX_TEXT_CHARS // 2
+    return f"{text[:half]}\n... [{len(text) - MAX_TEXT_CHARS} characters left out] ...\n{text[-half:]}"
 
 
 def _prepare_streams(stdin):
-    _give_input((stdin or "").encode("utf-8", "surrogatepass"))
+    _write_input((stdin or "").encode("utf-8", "surrogatepass"))
     if stdin or sys.stdin is not _state.no_input or sys.stdin.closed:
-        raw = io.BufferedReader(io.FileIO(0, "r", closefd=False), INPUT_BUFFER)
+        raw = io.BufferedReader(io.FileIO(0, "r", closefd=False), INPUT_BUFFER_BYTES)
         sys.stdin = sys.__stdin__ = _TextIOWrapper(raw, "utf-8", "surrogateescape", newline="\n")
         _state.no_input = None if stdin else sys.stdin
     for name, fd, errors in (("stdout", 1, "strict"), ("stderr", 2, "backslashreplace")):
@@ -317,12 +317,12 @@ def _prepare_streams(stdin):
             setattr(sys, name, _open_stream(fd, errors))
 
 
-def _give_input(data):
-    """Puts what the block reads into the device behind descriptor 0, which takes it once."""
+def _write_input(data):
+    """Writes the block's input to the device behind descriptor 0, which accepts it once."""
     try:
         _write(0, data)
     except OSError:
-        pass  # the guest put something else there
+        pass  # the guest replaced the descriptor
 
 
 def _open_stream(fd, errors):
@@ -338,7 +338,7 @@ def _finish_streams():
 
 
 def _formatwarning(message, category, filename, lineno, line=None):
-    """A warning of what dies in the runner's hands, such as a coroutine nobody awaited, is one of the block."""
+    """Attributes warnings raised in the runner, such as of a coroutine that was never awaited, to the block."""
     if not filename.startswith("<paddock "):
         return _plain_format(message, category, filename, lineno, line)
     name = _state.name

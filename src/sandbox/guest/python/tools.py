@@ -6,7 +6,7 @@ import json
 MAX_DEPTH = 64
 MAX_VALUES = 1_050_000
 MAX_BYTES = 16 * 2**20 - 1024
-"""The host ends an interpreter that sends more, as a program cannot do from here."""
+"""The host kills an interpreter that sends more. This check makes sure that a program cannot."""
 
 _dumps = json.dumps
 _loads = json.loads
@@ -73,7 +73,7 @@ _left = [0, 0]
 
 
 def _begin(specs, budget):
-    """Called before each block with the tools it may use, and how often."""
+    """Sets the tools that the next block may call, and its budget of calls."""
     _left[:] = budget, budget
     _granted.clear()
     _replies.clear()
@@ -101,7 +101,7 @@ def _check_shape(name, arguments):
         values += len(level) + sum(isinstance(part, (dict, list, tuple)) for part in level)
         if values > MAX_VALUES:
             raise ToolError(f"the arguments of {name!r} have too many values")
-        level = [part for whole in level for part in _parts(whole)]
+        level = [part for value in level for part in _parts(value)]
         if not level:
             return
     raise ToolError(f"the arguments of {name!r} are nested too deep")
@@ -114,7 +114,7 @@ def _parts(value):
 
 
 def _collect(ms):
-    """Waits for at most `ms` for an answer and hands out those that came."""
+    """Waits for replies, for at most `ms`, and delivers them."""
     if not _bridge.wait(ms):
         return
     while payload := _bridge.take_reply():

@@ -1,11 +1,11 @@
 import type { BashOptions } from "just-bash";
 import { defineGlobals, savedGlobals } from "../realm.ts";
 
-/** How many looks at a signal go by between two looks at the clock. */
-const POLLS_PER_LOOK = 64;
+/** The timers are checked once in this many polls. */
+const POLLS_PER_TIMER_CHECK = 64;
 
-/** How many interrupts a command may let pass before it is cut off. */
-const LAST_INTERRUPT = 4;
+/** The command is aborted at this interrupt if the earlier ones did not end it. */
+const MAX_INTERRUPTS = 4;
 
 interface Timer {
   readonly at: number;
@@ -14,33 +14,34 @@ interface Timer {
 }
 
 /**
- * Time for the shell. Its worker never comes to rest while a command runs, so that no timer would fire and no
- * message arrive: whoever asks a signal whether it is aborted lets timers run and hears the interrupt.
+ * Timers and interrupts for the shell. The worker's event loop does not run while a command computes, so that no
+ * timer would fire and no message arrive. Instead, each read of `signal.aborted` runs due timers and checks for an
+ * interrupt.
  */
 class ShellClock {
   readonly #timers = new Map<number, Timer>();
   #lastTimer = 0;
   #polls = 0;
-  #hashing = 0;
+  #pendingHashes = 0;
   #interrupts = 0;
   #interrupt: Uint8Array = new Uint8Array(1);
   #onInterrupt: () => void = () => {};
-  #command = new ShellAbort();
+  #command = new ShellAbortController();
 
   /**
-   * Gives the signal of the command that runs from now on. At the first interrupt `onInterrupt` is called and
-   * every timer ends; when that does not help, the signal is aborted, by which the command's output is lost.
+   * Starts a command and returns its signal. The first interrupt calls `onInterrupt` and fires every timer. If the
+   * command still runs after more interrupts, the signal is aborted, and the command's output is lost.
    */
-  begin(interrupt: Uint8Array, onInterrupt: () => void): ShellSignal {
+  startCommand(interrupt: Uint8Array, onInterrupt: () => void): ShellSignal {
     this.#timers.clear();
     this.#interrupts = 0;
     this.#interrupt = interrupt;
     this.#onInterrupt = onInterrupt;
-    this.#command = new ShellAbort();
+    this.#command = new ShellAbortController();
     return this.#command.signal;
   }
 
-  /** Whether the command has been interrupted. */
+  /** True if the command has been interrupted. */
   get interrupted(): boolean {
     return this.#interrupts > 0;
   }
@@ -51,34 +52,35 @@ class ShellClock {
     this.#command.abort();
   }
 
-  /** Hears the interrupt and, now and then, runs the timers that are due. */
+  /** Handles an interrupt and, once in some polls, runs due timers. */
   poll(): void {
-    if (this.#interrupt[0] !== 0) this.#hear();
-    if (this.#timers.size > 0 && ++this.#polls % POLLS_PER_LOOK === 0) this.#runDue();
+    if (this.#interrupt[0] !== 0) this.#handleInterrupt();
+    if (this.#timers.size > 0 && ++this.#polls % POLLS_PER_TIMER_CHECK === 0) this.#runDueTimers();
   }
 
   /**
-   * Waits for `work`, which goes on by itself but for timers: when nothing else is left to do, blocks by
-   * `pause` until the next one is due.
+   * Waits for `work`. When nothing but timers is left to run, it blocks with `pause` until the next one is due.
    *
-   * @throws {Error} when nothing is left that could end it.
+   * @throws {Error} if no timer is left that could end it.
    */
-  async settle<T>(work: Promise<T>, pause: (ms: number) => void): Promise<T> {
-    let over = false;
-    const ended = work.finally(() => over = true).catch(() => {}); // the caller hears of it below
-    while (!over) {
+  async waitFor<T>(work: Promise<T>, pause: (ms: number) => void): Promise<T> {
+    let isDone = false;
+    const ended = work.finally(() => isDone = true).catch(() => {}); // the error is thrown below
+    while (!isDone) {
       const { promise: idle, resolve } = Promise.withResolvers<void>();
       const cancel = savedGlobals.whenIdle(resolve);
       await Promise.race([ended, idle]);
       cancel();
-      if (!over && this.#hashing === 0) this.#passTime(pause);
+      if (!isDone && this.#pendingHashes === 0) this.#waitForTimer(pause);
     }
     return await work;
   }
 
-  /** Adds a timer and gives its number. Throws for a text, which would have to be compiled. */
-  start(work: () => void, ms = 0, repeat = false): number {
-    if (typeof work !== "function") throw new TypeError("a timer must be given a function");
+  /** Adds a timer and returns its number. Throws for source text, which would have to be compiled. */
+  startTimer(work: () => void, ms = 0, repeat = false): number {
+    if (typeof work !== "function") {
+      throw new TypeError("Cannot start timer as its callback must be a function");
+    }
     const everyMs = Math.max(0, Number(ms) || 0);
     this.#timers.set(++this.#lastTimer, {
       at: savedGlobals.now() + everyMs,
@@ -88,39 +90,39 @@ class ShellClock {
     return this.#lastTimer;
   }
 
-  /** Forgets a timer. */
-  stop(timer: number): void {
+  /** Removes a timer. */
+  stopTimer(timer: number): void {
     this.#timers.delete(timer);
   }
 
-  /** A hash, which another thread takes. */
+  /** Computes a hash, on another thread. */
   async digest(name: string, bytes: Uint8Array<ArrayBuffer>): Promise<ArrayBuffer> {
-    this.#hashing++;
+    this.#pendingHashes++;
     try {
       return await savedGlobals.digest(name, bytes);
     } finally {
-      this.#hashing--;
+      this.#pendingHashes--;
     }
   }
 
-  #passTime(pause: (ms: number) => void): void {
+  #waitForTimer(pause: (ms: number) => void): void {
     const next = Math.min(...[...this.#timers.values()].map(({ at }) => at));
-    if (next === Infinity) throw new Error("the shell waits for nothing");
+    if (next === Infinity) throw new Error("the command waits, but no timer is left that could end it");
     pause(next - savedGlobals.now());
-    if (this.#interrupt[0] !== 0) this.#hear();
-    this.#runDue();
+    if (this.#interrupt[0] !== 0) this.#handleInterrupt();
+    this.#runDueTimers();
   }
 
-  /** The host repeats an interrupt until it is answered. */
-  #hear(): void {
+  /** Handles one interrupt. The host repeats it until the command has ended. */
+  #handleInterrupt(): void {
     this.#interrupt[0] = 0;
-    if (++this.#interrupts >= LAST_INTERRUPT) this.#command.abort();
+    if (++this.#interrupts >= MAX_INTERRUPTS) this.#command.abort();
     if (this.#interrupts > 1) return;
     this.#onInterrupt();
-    this.#runDue(Infinity);
+    this.#runDueTimers(Infinity);
   }
 
-  #runDue(now = savedGlobals.now()): void {
+  #runDueTimers(now = savedGlobals.now()): void {
     for (const [number, { at, work, everyMs }] of [...this.#timers]) {
       if (at > now) continue;
       if (everyMs === undefined) this.#timers.delete(number);
@@ -130,7 +132,7 @@ class ShellClock {
   }
 }
 
-/** What the shell takes for an `AbortSignal`. */
+/** A replacement for `AbortSignal`. */
 export class ShellSignal {
   reason: unknown;
   #aborted = false;
@@ -153,8 +155,8 @@ export class ShellSignal {
     if (this.aborted) throw this.reason;
   }
 
-  /** Called by its controller. */
-  raise(reason: unknown): void {
+  /** Aborts the signal. Called by its controller. */
+  abort(reason: unknown): void {
     if (this.#aborted) return;
     this.#aborted = true;
     this.reason = reason;
@@ -164,23 +166,23 @@ export class ShellSignal {
   }
 }
 
-class ShellAbort {
+class ShellAbortController {
   readonly signal = new ShellSignal();
 
   abort(reason: unknown = new Error("aborted")): void {
-    this.signal.raise(reason);
+    this.signal.abort(reason);
   }
 }
 
-/** The clock of this worker. Importing this file defines the globals that stand on it. */
+/** The clock of this worker. Importing this file also defines the globals that use it. */
 export const clock: ShellClock = new ShellClock();
 
 defineGlobals({
-  setTimeout: (work: () => void, ms?: number) => clock.start(work, ms),
-  setInterval: (work: () => void, ms?: number) => clock.start(work, ms, true),
-  clearTimeout: (timer: number) => clock.stop(timer),
-  clearInterval: (timer: number) => clock.stop(timer),
-  AbortController: ShellAbort,
+  setTimeout: (work: () => void, ms?: number) => clock.startTimer(work, ms),
+  setInterval: (work: () => void, ms?: number) => clock.startTimer(work, ms, true),
+  clearTimeout: (timer: number) => clock.stopTimer(timer),
+  clearInterval: (timer: number) => clock.stopTimer(timer),
+  AbortController: ShellAbortController,
   AbortSignal: ShellSignal,
   DOMException: class extends Error {},
 });
@@ -191,30 +193,30 @@ Object.defineProperty(globalThis.crypto, "subtle", {
 const UNLIMITED = Number.MAX_SAFE_INTEGER;
 const MIB = 1024 * 1024;
 
-/** The bounds that the engine knows. */
+/** Limits that the engine supports. */
 export type ShellLimits = NonNullable<BashOptions["executionLimits"]>;
-/** With these the engine stops at its next step and, as it does at a limit, gives what was printed before. */
+/** Limits that stop the engine at its next step. As at any limit, it returns the output up to there. */
 export const STOP_LIMITS: ShellLimits = { maxCommandCount: 0, maxLoopIterations: 0, maxWorkUnits: 0 };
-/** What it then says, in words that mean nothing to a user. */
+/** Matches the engine's message about such a limit, which would mean nothing to a user. */
 export const STOP_MESSAGE =
   /[^\n]*(?:executionLimits\.\w+|limit exceeded[^\n]*|exceeded max[^\n]*|aborted)\n$/;
 
-/** A limit for commands that compute without a pause, and compare with it at each step: it hears the interrupt. */
-const UNTIL_INTERRUPT = {
+/** A limit that polls for an interrupt whenever a command compares its steps with it. */
+const INTERRUPTIBLE_LIMIT = {
   valueOf(): number {
     clock.poll();
     return clock.interrupted ? 0 : UNLIMITED;
   },
 } as unknown as number;
 
-/** The limits of such commands, for an engine that has checked its own already. */
+/** Limits of commands that compute without a pause. Set them after the engine has validated its limits. */
 export const INTERRUPTIBLE_LIMITS: ShellLimits = {
-  maxAwkIterations: UNTIL_INTERRUPT,
-  maxSedIterations: UNTIL_INTERRUPT,
-  maxJqIterations: UNTIL_INTERRUPT,
+  maxAwkIterations: INTERRUPTIBLE_LIMIT,
+  maxSedIterations: INTERRUPTIBLE_LIMIT,
+  maxJqIterations: INTERRUPTIBLE_LIMIT,
 };
 
-/** Bounds on memory; time is bounded from outside. */
+/** Returns the engine's limits. They limit memory only, since the host limits the time. */
 export function shellLimits(outputBytes: number): ShellLimits {
   return {
     maxCommandCount: UNLIMITED,

@@ -1,2 +1,2 @@
-/** The shell's engine: bundled into one module when an image is built, as a guest imports no package. */
+/** The shell's engine. The image build bundles it into one module, since a guest must not import packages. */
 export { Bash, defineCommand } from "just-bash/browser";

@@ -8,14 +8,14 @@ type Contents = string | Uint8Array;
 
 const O_WRONLY_CREAT_APPEND = 0o2101;
 const PERMISSION_BITS = 0o7777;
-/** What a shell does not change: the system's own, without which no session goes on. */
-const CLOSED = /^\/(?:$|(?:dev|proc|lib|usr|bin)(?:\/|$))/;
-const ENDLESS = new Set(["/dev/zero", "/dev/random", "/dev/urandom"]);
-/** What a read of a device that has no end gives. */
+/** Paths that the shell must not change, since a session cannot run without them. */
+const PROTECTED = /^\/(?:$|(?:dev|proc|lib|usr|bin)(?:\/|$))/;
+const ENDLESS_DEVICES = new Set(["/dev/zero", "/dev/random", "/dev/urandom"]);
+/** Number of bytes in a read of an endless device. */
 const ENDLESS_BYTES = 65_536;
 const COPY_DEPTH = 200;
 
-/** The files of the interpreter as the shell wants to see them: one tree for both. */
+/** Gives the shell access to the interpreter's file system, so that both share one tree. */
 export class ShellFiles implements IFileSystem {
   readonly #fs: FileSystem;
 
@@ -37,14 +37,14 @@ export class ShellFiles implements IFileSystem {
 
   writeFile(path: string, content: Contents, options?: Options): Promise<void> {
     return this.#attempt("open", path, () => {
-      this.#requireDevice(path);
+      this.#requireNoNewFile(path);
       this.#fs.writeFile(path, bytesOf(content, options));
     });
   }
 
   appendFile(path: string, content: Contents, options?: Options): Promise<void> {
     return this.#attempt("open", path, () => {
-      this.#requireDevice(path);
+      this.#requireNoNewFile(path);
       const stream = this.#fs.open(path, O_WRONLY_CREAT_APPEND);
       const bytes = bytesOf(content, options);
       try {
@@ -70,7 +70,7 @@ export class ShellFiles implements IFileSystem {
   mkdir(path: string, options: { recursive?: boolean } = {}): Promise<void> {
     return this.#attempt("mkdir", path, () => {
       if (options.recursive) this.#makeTree(path);
-      else this.#fs.mkdir(this.#open(path));
+      else this.#fs.mkdir(this.#requireUnprotected(path));
     });
   }
 
@@ -80,7 +80,7 @@ export class ShellFiles implements IFileSystem {
 
   rm(path: string, options: { recursive?: boolean; force?: boolean } = {}): Promise<void> {
     return this.#attempt("rm", path, () => {
-      if (!options.force || this.#has(path)) this.#remove(path, options.recursive === true);
+      if (!options.force || this.#isPresent(path)) this.#remove(path, options.recursive === true);
     });
   }
 
@@ -92,7 +92,11 @@ export class ShellFiles implements IFileSystem {
   }
 
   mv(from: string, to: string): Promise<void> {
-    return this.#attempt("mv", from, () => this.#fs.rename(this.#open(from), this.#open(to)));
+    return this.#attempt(
+      "mv",
+      from,
+      () => this.#fs.rename(this.#requireUnprotected(from), this.#requireUnprotected(to)),
+    );
   }
 
   resolvePath(base: string, path: string): string {
@@ -104,22 +108,22 @@ export class ShellFiles implements IFileSystem {
     return `/${names.join("/")}`;
   }
 
-  /** Nobody needs the whole tree at once. */
+  /** Returns no paths. No command of the shell needs the whole tree. */
   getAllPaths(): string[] {
     return [];
   }
 
   chmod(path: string, mode: number): Promise<void> {
-    return this.#attempt("chmod", path, () => this.#fs.chmod(this.#open(path), mode));
+    return this.#attempt("chmod", path, () => this.#fs.chmod(this.#requireUnprotected(path), mode));
   }
 
   symlink(target: string, path: string): Promise<void> {
-    return this.#attempt("symlink", path, () => this.#fs.symlink(target, this.#open(path)));
+    return this.#attempt("symlink", path, () => this.#fs.symlink(target, this.#requireUnprotected(path)));
   }
 
-  /** The tree knows no hard links. */
+  /** Fails, since the file system has no hard links. */
   link(_target: string, path: string): Promise<void> {
-    return this.#attempt("link", path, () => this.#refuse(63));
+    return this.#attempt("link", path, () => this.#fail(63));
   }
 
   readlink(path: string): Promise<string> {
@@ -134,7 +138,7 @@ export class ShellFiles implements IFileSystem {
 
   utimes(path: string, atime: Date, mtime: Date): Promise<void> {
     return this.#attempt("utimes", path, () => {
-      this.#fs.utime(this.#open(path), atime.getTime(), mtime.getTime());
+      this.#fs.utime(this.#requireUnprotected(path), atime.getTime(), mtime.getTime());
     });
   }
 
@@ -146,23 +150,23 @@ export class ShellFiles implements IFileSystem {
     }
   }
 
-  /** The path, when what is there may be changed. */
-  #open(path: string): string {
-    if (CLOSED.test(this.resolvePath("/", path))) this.#refuse(69);
+  /** Returns the path. Fails if it is protected. */
+  #requireUnprotected(path: string): string {
+    if (PROTECTED.test(this.resolvePath("/", path))) this.#fail(69);
     return path;
   }
 
-  /** Refuses what would make a file among the system's own; its devices may be written. */
-  #requireDevice(path: string): void {
-    if (!CLOSED.test(this.resolvePath("/", path))) return;
-    if (path === "/dev/paddock" || !this.#has(path)) this.#refuse(69);
+  /** Fails if a write would create a file at a protected path. Existing devices there may be written. */
+  #requireNoNewFile(path: string): void {
+    if (!PROTECTED.test(this.resolvePath("/", path))) return;
+    if (path === "/dev/paddock" || !this.#isPresent(path)) this.#fail(69);
   }
 
-  #refuse(errno: number): never {
+  #fail(errno: number): never {
     throw new this.#fs.ErrnoError(errno);
   }
 
-  #has(path: string): boolean {
+  #isPresent(path: string): boolean {
     try {
       this.#fs.lstat(path);
       return true;
@@ -173,9 +177,9 @@ export class ShellFiles implements IFileSystem {
 
   #read(path: string): Uint8Array {
     const { mode } = this.#fs.stat(path);
-    if (this.#fs.isDir(mode)) this.#refuse(31);
+    if (this.#fs.isDir(mode)) this.#fail(31);
     if (this.#fs.isFile(mode)) return this.#fs.readFile(path);
-    if (!ENDLESS.has(path)) return new Uint8Array(0);
+    if (!ENDLESS_DEVICES.has(path)) return new Uint8Array(0);
     const stream = this.#fs.open(path, 0);
     const bytes = new Uint8Array(ENDLESS_BYTES);
     this.#fs.read(stream, bytes, 0, bytes.length);
@@ -207,25 +211,25 @@ export class ShellFiles implements IFileSystem {
     let at = "";
     for (const name of path.split("/").filter((part) => part !== "")) {
       at += `/${name}`;
-      if (!this.#has(at)) this.#fs.mkdir(this.#open(at));
-      else if (!this.#fs.isDir(this.#fs.stat(at).mode)) this.#refuse(20);
+      if (!this.#isPresent(at)) this.#fs.mkdir(this.#requireUnprotected(at));
+      else if (!this.#fs.isDir(this.#fs.stat(at).mode)) this.#fail(20);
     }
   }
 
   #remove(path: string, recursive: boolean): void {
-    this.#open(path);
+    this.#requireUnprotected(path);
     if (!this.#fs.isDir(this.#fs.lstat(path).mode)) return this.#fs.unlink(path);
     const names = this.#list(path);
-    if (names.length > 0 && !recursive) this.#refuse(55);
+    if (names.length > 0 && !recursive) this.#fail(55);
     for (const name of names) this.#remove(`${path}/${name}`, true);
     this.#fs.rmdir(path);
   }
 
   #copyTree(from: string, to: string, depth: number): void {
     const { mode } = this.#fs.lstat(from);
-    if (this.#fs.isLink(mode)) return this.#fs.symlink(this.#fs.readlink(from), this.#open(to));
+    if (this.#fs.isLink(mode)) return this.#fs.symlink(this.#fs.readlink(from), this.#requireUnprotected(to));
     if (!this.#fs.isDir(mode)) return this.#copyFile(from, to);
-    if (depth === 0 || `${to}/`.startsWith(`${from}/`)) this.#refuse(28);
+    if (depth === 0 || `${to}/`.startsWith(`${from}/`)) this.#fail(28);
     this.#makeTree(to);
     for (const name of this.#list(from)) this.#copyTree(`${from}/${name}`, `${to}/${name}`, depth - 1);
   }
@@ -233,8 +237,8 @@ export class ShellFiles implements IFileSystem {
   #copyFile(from: string, to: string): void {
     const bytes = this.#read(from);
     const { mode } = this.#fs.stat(from);
-    const isNew = !this.#has(to);
-    this.#requireDevice(to);
+    const isNew = !this.#isPresent(to);
+    this.#requireNoNewFile(to);
     this.#fs.writeFile(to, bytes);
     if (isNew) this.#fs.chmod(to, mode & PERMISSION_BITS | 0o200);
   }
@@ -253,21 +257,21 @@ const decoder = new TextDecoder();
 const LATIN1 = new Set(["binary", "latin1", "ascii"]);
 const PIECE = 8192;
 
-/** Bytes as a text in one of the encodings that Node's buffers know; UTF-8 unless it is another. */
+/** Decodes bytes in an encoding of Node's buffers. Every unknown encoding is treated as UTF-8. */
 export function decode(bytes: Uint8Array, encoding: string): string {
   if (LATIN1.has(encoding)) return latin1(bytes);
   if (encoding === "base64") return bytes.toBase64();
   return encoding === "hex" ? bytes.toHex() : decoder.decode(bytes);
 }
 
-/** The bytes that {@linkcode decode} makes the text of. */
+/** Encodes text to bytes, the inverse of {@linkcode decode}. */
 export function encode(text: string, encoding: string): Uint8Array {
   if (LATIN1.has(encoding)) return latin1Bytes(text);
   if (encoding === "base64") return Uint8Array.fromBase64(text);
   return encoding === "hex" ? Uint8Array.fromHex(text) : encoder.encode(text);
 }
 
-/** Bytes as the shell's pipes carry them: a text of which each character is one byte. */
+/** Converts bytes to the text of the shell's pipes, in which each character is one byte. */
 export function latin1(bytes: Uint8Array): string {
   let text = "";
   for (let at = 0; at < bytes.length; at += PIECE) {
@@ -282,7 +286,7 @@ function latin1Bytes(text: string): Uint8Array {
   return bytes;
 }
 
-/** As much of Node's class as the shell's commands use. */
+/** The part of Node's `Buffer` that the shell's commands use. */
 class ShellBuffer extends Uint8Array {
   override toString(encoding = "utf8"): string {
     return decode(this, encoding);

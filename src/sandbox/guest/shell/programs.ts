@@ -4,16 +4,16 @@ import { latin1 } from "./files.ts";
 
 /** A Python program that the shell starts. */
 export interface ProgramRequest {
-  /** The words after `python`. */
+  /** The arguments after `python`. */
   readonly argv: readonly string[];
   readonly cwd: string;
   /** The exported variables. */
   readonly env: Readonly<Record<string, string>>;
-  /** Bytes, one in each character. */
+  /** Text in which each character is one byte. */
   readonly stdin: string;
 }
 
-/** What became of it. */
+/** Output and exit code of a Python program. */
 export interface ProgramResult {
   readonly stdout: Uint8Array;
   readonly stderr: Uint8Array;
@@ -21,15 +21,15 @@ export interface ProgramResult {
 }
 
 const decoder = new TextDecoder();
-/** Who the guest is, to itself: as Python's `os.getuid` has it. */
+/** Name of the guest's user. Its ID is that of Python's `os.getuid`. */
 export const USER = "pyodide";
 const UID = 0;
-/** The exit code of a program that wrote to a pipe which nobody reads any more. */
+/** Exit code of a program that wrote to a closed pipe. */
 const SIGPIPE_CODE = 141;
-/** As much as a pipe and a reader's buffer take on Linux. */
+/** Capacity of a pipe and a reader's buffer on Linux, together. */
 const YES_BYTES = 131_072;
 
-/** The commands that the engine does not have: Python, and `yes`, which ends where its reader would. */
+/** Creates the commands that the engine lacks or gets wrong. `yes` ends after the output that a reader would take. */
 export function createCommands(runPython: (request: ProgramRequest) => ProgramResult): Command[] {
   const python = ["python", "python3"].map((name) =>
     defineCommand(name, (argv, { cwd, exportedEnv = {}, stdin }) => {
@@ -48,69 +48,69 @@ export function createCommands(runPython: (request: ProgramRequest) => ProgramRe
     const stdout = line.repeat(Math.ceil(YES_BYTES / line.length));
     return Promise.resolve({ stdout, stderr: "", exitCode: SIGPIPE_CODE });
   });
-  return [...python, yes, ...corrected(), ...system()];
+  return [...python, yes, ...rewrittenCommands(), ...systemCommands()];
 }
 
-/** Commands of the engine that are given their words in a way that it understands. */
-function corrected(): Command[] {
-  const words: Readonly<Record<string, (args: string[]) => string[]>> = {
-    grep: grepWords,
+/** Commands of the engine whose arguments are first rewritten to forms that it understands. */
+function rewrittenCommands(): Command[] {
+  const rewrites: Readonly<Record<string, (args: string[]) => string[]>> = {
+    grep: rewriteGrepArgs,
     od: (args) => args.flatMap((word) => /^-[At]./.test(word) ? [word.slice(0, 2), word.slice(2)] : [word]),
     sort: (args) => args.map((word) => word.replace(/^-(\w*)g/, "-$1n")),
-    tr: (args) => args.map((word) => word.replace(/\\([0-7]{1,3})/g, (_, code) => byte(code))),
+    tr: (args) => args.map((word) => word.replace(/\\([0-7]{1,3})/g, (_, code) => characterOf(code))),
     xargs: (args) =>
       args.flatMap((word) => /^-[nIPL]./.test(word) ? [word.slice(0, 2), word.slice(2)] : [word]),
   };
-  return Object.entries(words).map(([name, correct]) =>
+  return Object.entries(rewrites).map(([name, rewrite]) =>
     defineCommand(name, async (args, { origCommand }) => {
       if (!origCommand) throw new Error(`'${name}' is not a command of the engine`);
-      return await origCommand(correct(args));
+      return await origCommand(rewrite(args));
     })
   );
 }
 
-/** Without `-I`, as no binary file matches, and with a second file for `-H`, as the name is shown when there are two. */
-function grepWords(args: string[]): string[] {
+/** Removes `-I`, since binary files never match, and replaces `-H` by a second file, which makes `grep` print names. */
+function rewriteGrepArgs(args: string[]): string[] {
   const end = args.indexOf("--");
   const isFlags = (word: string, index: number) =>
     /^-[A-Za-z]*[HI]/.test(word) && (end === -1 || index < end);
-  const named = args.some((word, index) => isFlags(word, index) && word.includes("H"));
-  const words = args.flatMap((word, index) => {
-    const kept = isFlags(word, index) ? word.replace(/[HI]/g, "") : word;
-    return kept === "-" && word !== "-" ? [] : [kept];
+  const showsNames = args.some((word, index) => isFlags(word, index) && word.includes("H"));
+  const rewritten = args.flatMap((word, index) => {
+    const flags = isFlags(word, index) ? word.replace(/[HI]/g, "") : word;
+    return flags === "-" && word !== "-" ? [] : [flags];
   });
-  return named ? [...words, "/dev/null"] : words;
+  return showsNames ? [...rewritten, "/dev/null"] : rewritten;
 }
 
-function byte(octal: string): string {
+function characterOf(octal: string): string {
   return String.fromCharCode(Number.parseInt(octal, 8) & 0xff);
 }
 
-/** Commands that name the system, and paths in it. */
-function system(): Command[] {
+/** Commands that print facts about the system or create paths. */
+function systemCommands(): Command[] {
   const uname = defineCommand("uname", (args) => {
-    return said(args.includes("-a") ? "Linux localhost 5.15.0 x86_64 GNU/Linux" : "Linux");
+    return printLine(args.includes("-a") ? "Linux localhost 5.15.0 x86_64 GNU/Linux" : "Linux");
   });
   const id = defineCommand("id", (args) => {
-    const asked = args.join("").replaceAll("-", "");
-    if (asked === "") return said(`uid=${UID}(${USER}) gid=${UID}(${USER}) groups=${UID}(${USER})`);
-    return said(asked.includes("n") ? USER : String(UID));
+    const flags = args.join("").replaceAll("-", "");
+    if (flags === "") return printLine(`uid=${UID}(${USER}) gid=${UID}(${USER}) groups=${UID}(${USER})`);
+    return printLine(flags.includes("n") ? USER : String(UID));
   });
   const realpath = defineCommand("realpath", async (args, { fs, cwd }) => {
     const paths = args.filter((word) => !word.startsWith("-")).map((path) => fs.resolvePath(cwd, path));
     const found = await Promise.all(paths.map((path) => fs.realpath(path).catch(() => path)));
-    return await said(found.join("\n"));
+    return await printLine(found.join("\n"));
   });
   const mktemp = defineCommand("mktemp", async (args, { fs, cwd }) => {
     const template = args.find((word) => !word.startsWith("-")) ?? "/tmp/tmp.XXXXXXXXXX";
     const path = fs.resolvePath(cwd, template.replace(/X{3,}/, (xs) => randomName(xs.length)));
     await (args.includes("-d") ? fs.mkdir(path) : fs.writeFile(path, ""));
-    return await said(path);
+    return await printLine(path);
   });
   return [uname, id, realpath, mktemp];
 }
 
-function said(line: string): ReturnType<Command["execute"]> {
+function printLine(line: string): ReturnType<Command["execute"]> {
   return Promise.resolve({ stdout: `${line}\n`, stderr: "", exitCode: 0 });
 }
 

@@ -20,29 +20,29 @@ export interface ShellRequest {
   readonly stdin?: string;
 }
 
-/** What became of a command line; what it printed has been passed on. */
+/** End of a command line. Its output was printed before. */
 export interface CommandEnd {
   readonly exitCode: number;
   readonly cwd: string;
 }
 
-/** What the shell stands on. */
+/** The parts of the session that a shell uses. */
 export interface ShellParts {
   readonly fs: FileSystem;
-  /** Where it starts. */
+  /** Initial working directory. */
   readonly home: string;
-  /** The byte that the supervisor sets to stop what runs. */
+  /** Byte that the supervisor sets to interrupt the running command. */
   readonly interrupt: Uint8Array;
-  /** Blocks for so long, or until an interrupt. */
+  /** Blocks for `ms` or until an interrupt. */
   readonly pause: (ms: number) => void;
-  /** Runs a program; what it prints goes where the route leads, and without one into its end. */
+  /** Runs a Python program. Without a route, its output is in the result. */
   readonly runProgram: (request: ProgramRequest, route: Route | undefined) => ProgramResult;
   readonly print: TerminalParts["print"];
   readonly outputBytes: number;
 }
 
-/** The number of `/dev/zero`, which Emscripten does not have. */
-const ZERO = 1 << 8 | 5;
+/** Device number of `/dev/zero`, which Emscripten does not have. */
+const ZERO_DEVICE = 1 << 8 | 5;
 const VARIABLES = {
   USER,
   LOGNAME: USER,
@@ -52,8 +52,8 @@ const VARIABLES = {
   PATH: "/usr/bin:/bin",
 };
 
-/** The parts of the engine's state that a command cut short leaves in a wrong place, as they are between two. */
-const AT_REST = {
+/** Values, between two commands, of those parts of the engine's state that an aborted command leaves wrong. */
+const IDLE_STATE = {
   localScopes: [],
   callDepth: 0,
   sourceDepth: 0,
@@ -81,9 +81,9 @@ interface State {
   readonly [name: string]: unknown;
 }
 
-/** The engine as it is after `shell_bundle.ts` has changed it: it shows each script that starts. */
-interface OpenBash extends Pick<Bash, "exec"> {
-  /** What the next script starts from. */
+/** The engine as patched by `shell_bundle.ts`, with a hook at the start of each script. */
+interface PatchedBash extends Pick<Bash, "exec"> {
+  /** Initial state of the next script. */
   state: State;
   execInScope: (
     script: string,
@@ -95,20 +95,20 @@ interface OpenBash extends Pick<Bash, "exec"> {
   readonly commands: ReadonlyMap<string, unknown>;
   readonly limits: ShellLimits;
   readonly logResult: TerminalParts["toText"];
-  /** Gives what the script will be run by. */
+  /** Called when a script starts. Returns the interpreter that runs it. */
   onStart: (interpreter: Interpreter, state: State) => Interpreter;
 }
 
-/** One shell: its working directory, variables and functions last from command to command. */
+/** A shell that keeps its working directory, variables and functions from command to command. */
 export class Shell {
   readonly #parts: ShellParts;
-  #bash: OpenBash;
+  #bash: PatchedBash;
   #failure: { error: unknown } | undefined;
   readonly #limits: ShellLimits;
   readonly #terminal: ShellTerminal;
-  /** The state of the script that runs now, and of the last one that was no part of another. */
-  #live: State | undefined;
-  #started: State | undefined;
+  /** State of the running script, and of the last top-level script. */
+  #runningState: State | undefined;
+  #lastState: State | undefined;
 
   constructor(parts: ShellParts) {
     this.#parts = parts;
@@ -117,58 +117,61 @@ export class Shell {
       print: parts.print,
       toText: (printed) => this.#bash.logResult(printed),
     });
-    this.#bash = this.#start();
+    this.#bash = this.#createEngine();
     this.#addFiles();
   }
 
-  /** Runs a command line to its end or to an interrupt. Throws only when the interpreter itself is lost. */
+  /** Runs a command line until it ends or is interrupted. Throws only if the Python interpreter is lost. */
   async run({ command, stdin = "" }: ShellRequest): Promise<CommandEnd> {
     Object.assign(this.#bash.limits, this.#limits, INTERRUPTIBLE_LIMITS);
-    const signal = clock.begin(this.#parts.interrupt, () => Object.assign(this.#bash.limits, STOP_LIMITS));
-    this.#live = undefined;
+    const signal = clock.startCommand(
+      this.#parts.interrupt,
+      () => Object.assign(this.#bash.limits, STOP_LIMITS),
+    );
+    this.#runningState = undefined;
     const running = this.#bash.exec(command, { rawScript: true, stdin, signal: signal as never });
-    const { stdout, stderr, exitCode } = await clock.settle(running, this.#parts.pause);
+    const { stdout, stderr, exitCode } = await clock.waitFor(running, this.#parts.pause);
     if (this.#failure) throw this.#failure.error;
-    const state = this.#started ?? this.#bash.state;
-    this.#bash.state = { ...state, ...AT_REST, lastExitCode: exitCode };
+    const state = this.#lastState ?? this.#bash.state;
+    this.#bash.state = { ...state, ...IDLE_STATE, lastExitCode: exitCode };
     this.#terminal.flush();
     this.#parts.print("stdout", stdout);
     this.#parts.print("stderr", clock.interrupted ? stderr.replace(STOP_MESSAGE, "") : stderr);
     return { exitCode: exitCode & 0xff, cwd: this.#bash.state.cwd };
   }
 
-  /** Forgets all that commands have set. */
+  /** Discards all state of earlier commands. */
   reset(): void {
-    this.#bash = this.#start();
+    this.#bash = this.#createEngine();
   }
 
-  #start(): OpenBash {
-    const bash = this.#newBash();
+  #createEngine(): PatchedBash {
+    const bash = this.#createBash();
     const pristine = bash.state;
-    const inScope = bash.execInScope.bind(bash);
-    let ownDepth = 0;
+    const runInScope = bash.execInScope.bind(bash);
+    let scriptDepth = 0;
     bash.onStart = (interpreter, state) => {
-      splitNames(interpreter);
-      this.#live = state;
+      enableNameSplitting(interpreter);
+      this.#runningState = state;
       reportRedirectErrors(interpreter);
-      return ownDepth === 0 ? this.#terminal.attach(interpreter) : interpreter;
+      return scriptDepth === 0 ? this.#terminal.attach(interpreter) : interpreter;
     };
     bash.execInScope = async (script, options, scope, depth, ...rest) => {
-      const outer = this.#live;
-      if (outer && depth > 0) bash.state = isChild(options) ? childState(outer, pristine) : outer;
-      ownDepth = depth;
-      const run = () => inScope(script, options, scope, depth, ...rest);
+      const outer = this.#runningState;
+      if (outer && depth > 0) bash.state = isChildProcess(options) ? childState(outer, pristine) : outer;
+      scriptDepth = depth;
+      const run = () => runInScope(script, options, scope, depth, ...rest);
       try {
         return await (depth === 0 ? run() : this.#terminal.runCaptured(run));
       } finally {
-        if (depth === 0) this.#started = this.#live;
-        else this.#live = outer;
+        if (depth === 0) this.#lastState = this.#runningState;
+        else this.#runningState = outer;
       }
     };
     return bash;
   }
 
-  #newBash(): OpenBash {
+  #createBash(): PatchedBash {
     const { fs, home } = this.#parts;
     return new Bash({
       fs: new ShellFiles(fs),
@@ -177,7 +180,7 @@ export class Shell {
       customCommands: createCommands((request) => this.#runPython(request)),
       executionLimits: this.#limits,
       defenseInDepth: false,
-    }) as unknown as OpenBash;
+    }) as unknown as PatchedBash;
   }
 
   #runPython(request: ProgramRequest): ProgramResult {
@@ -191,7 +194,7 @@ export class Shell {
     }
   }
 
-  /** Shows the commands as files, for `which` and for those that look, and adds a device that shells expect. */
+  /** Adds the commands as files, so that `which` and `ls` find them, and `/dev/zero`. */
   #addFiles(): void {
     const { fs } = this.#parts;
     const names = [...this.#bash.commands.keys()];
@@ -199,31 +202,31 @@ export class Shell {
     fs.mkdirTree("/usr/bin");
     fs.mount(createReadOnlyFileSystem(fs, files), {}, "/usr/bin");
     fs.symlink("/usr/bin", "/bin");
-    fs.registerDevice(ZERO, {
+    fs.registerDevice(ZERO_DEVICE, {
       read: (_stream, buffer, offset, length) => (buffer.fill(0, offset, offset + length), length),
       write: (_stream, _buffer, _offset, length) => length,
     });
-    fs.mkdev("/dev/zero", 0o666, ZERO);
+    fs.mkdev("/dev/zero", 0o666, ZERO_DEVICE);
   }
 }
 
-function splitNames(interpreter: Interpreter): void {
+function enableNameSplitting(interpreter: Interpreter): void {
   const command = interpreter.executeCommand.bind(interpreter);
   interpreter.executeCommand = interpreter.ctx.executeCommand = (node, ...rest) => {
     return command(splitCommandName(node), ...rest);
   };
 }
 
-/** Whether a script is a process of its own; what is expanded inside of another has no directory to name. */
-function isChild(options: object | undefined): boolean {
+/** True if a script is a separate process. A script that is only expanded inside another has no `cwd` option. */
+function isChildProcess(options: object | undefined): boolean {
   return options !== undefined && "cwd" in options;
 }
 
-/** What a process inherits: the exported variables, and none of the rest. */
+/** Returns the state that a child process inherits: of the variables only the exported ones. */
 function childState(parent: State, pristine: State): State {
-  const own = [...pristine.env].filter(([name]) => !pristine.exportedVars.has(name));
+  const initial = [...pristine.env].filter(([name]) => !pristine.exportedVars.has(name));
   const exported = [...parent.env].filter(([name]) => parent.exportedVars.has(name));
-  const env = new Map([...own, ...exported]);
+  const env = new Map([...initial, ...exported]);
   return {
     ...pristine,
     env,
@@ -245,8 +248,8 @@ interface SimpleCommand {
 }
 
 const EXPANSIONS = new Set(["ParameterExpansion", "CommandSubstitution"]);
-/** `${paddock_nothing-}`: behind a name that comes to nothing, the engine takes the first argument for the name. */
-const NOTHING = {
+/** `${paddock_nothing-}`: if a command's name is empty, the engine uses the first argument as the name. */
+const EMPTY_NAME = {
   type: "Word",
   parts: [{
     type: "ParameterExpansion",
@@ -255,19 +258,19 @@ const NOTHING = {
   }],
 };
 
-/** A command whose name is split into words as its arguments are, as in `run='python -u'; $run a.py`. */
+/** Returns a command whose name is split into words, as its arguments are. Example: `run='python -u'; $run a.py`. */
 export function splitCommandName<Node extends SimpleCommand>(node: Node): Node {
   const { type, name, args = [] } = node;
   const [part, ...more] = name?.parts ?? [];
   if (type !== "SimpleCommand" || !name || !part || more.length > 0 || !EXPANSIONS.has(part.type)) {
     return node;
   }
-  return { ...node, name: NOTHING, args: [name, ...args] };
+  return { ...node, name: EMPTY_NAME, args: [name, ...args] };
 }
 
 /**
- * Has a command fail whose redirection the file system refuses, such as one to a file that nobody may write: the
- * engine would end itself over it, and everything that runs in it.
+ * Makes a command fail if the file system refuses its redirection, such as one to a read-only file. Without this,
+ * the error would end the engine and everything that runs in it.
  */
 export function reportRedirectErrors(interpreter: Interpreter): Interpreter {
   const command = interpreter.executeCommand.bind(interpreter);

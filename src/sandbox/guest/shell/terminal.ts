@@ -1,7 +1,7 @@
 import { clock, STOP_MESSAGE } from "./clock.ts";
 
-/** What a command printed, as the engine hands it upwards. */
-interface Printed {
+/** Output and exit code of a command, as the engine returns them. */
+interface CommandOutput {
   readonly stdout: string;
   readonly stderr: string;
   readonly exitCode: number;
@@ -16,50 +16,50 @@ interface Redirection {
 interface CommandNode {
   readonly type: string;
   readonly redirections?: readonly Redirection[];
-  /** What a function does. */
+  /** The body of a function definition. */
   readonly body?: object;
 }
 
-type Step = (...args: never[]) => Promise<Printed>;
+type Step = (...args: never[]) => Promise<CommandOutput>;
 
-/** What runs one script in the engine: each of its steps may be replaced. */
+/** The engine's interpreter of one script. Each of its methods may be replaced. */
 export interface Interpreter {
-  executePipeline(pipeline: { readonly commands: readonly CommandNode[] }): Promise<Printed>;
-  executeCommand(node: CommandNode, ...rest: unknown[]): Promise<Printed>;
+  executePipeline(pipeline: { readonly commands: readonly CommandNode[] }): Promise<CommandOutput>;
+  executeCommand(node: CommandNode, ...rest: unknown[]): Promise<CommandOutput>;
   readonly ctx: {
     executeScript: Step;
     executeCommand: Interpreter["executeCommand"];
-    /** What `exec > file` has changed for all commands after it. */
+    /** Redirections by `exec > file`, which hold for all later commands. */
     readonly state: { readonly fileDescriptors?: ReadonlyMap<number, unknown> | undefined };
   };
 }
 
-/** Where the output of what runs now goes, when that is the terminal. */
+/** Destination of stderr, for output that goes to the terminal. */
 export interface Route {
   readonly stderr: "stdout" | "stderr";
 }
 
-/** What a {@linkcode ShellTerminal} prints with. */
+/** Functions that a {@linkcode ShellTerminal} prints with. */
 export interface TerminalParts {
   readonly print: (stream: "stdout" | "stderr", text: string) => void;
-  /** The engine's own last touch: bytes become the text that they are. */
+  /** The engine's last conversion, which decodes bytes to text. */
   readonly toText: (printed: { stdout: string; stderr: string }) => { stdout: string; stderr: string };
 }
 
-/** How long output may wait for more of it. */
-const GATHER_MS = 20;
-const APART: Route = { stderr: "stderr" };
-const INPUTS = new Set(["<", "<<", "<<-", "<<<"]);
+/** Longest time, in milliseconds, that output is buffered. */
+const BUFFER_MS = 20;
+const SEPARATE_STREAMS: Route = { stderr: "stderr" };
+const INPUT_OPERATORS = new Set(["<", "<<", "<<-", "<<<"]);
 
 /**
- * Prints what a command line writes while it runs. The engine gathers all output until the end, as text that goes
- * from each command to the one around it; here, what no pipe, redirection or substitution will take is passed on
- * when the command that wrote it has ended.
+ * Prints the output of a command line while it runs. The engine would return all output at the end, as each command
+ * returns its output to the enclosing one. This class instead prints the output of each command when the command
+ * ends, unless a pipe, redirection or substitution takes it.
  */
 export class ShellTerminal {
   readonly #parts: TerminalParts;
-  readonly #taken = new WeakSet<object>();
-  #waiting: { readonly stream: Route["stderr"]; text: string }[] = [];
+  readonly #redirected = new WeakSet<object>();
+  #buffer: { readonly stream: Route["stderr"]; text: string }[] = [];
   #timer: number | undefined;
   #route: Route | undefined;
   #interpreter: Interpreter | undefined;
@@ -68,46 +68,46 @@ export class ShellTerminal {
     this.#parts = parts;
   }
 
-  /** Where a program that starts now may print to; nowhere, when its output is for another command. */
+  /** Route for a program that starts now. Undefined if another command or a file takes its output. */
   get route(): Route | undefined {
     const redirected = this.#interpreter?.ctx.state.fileDescriptors;
     return redirected?.has(1) || redirected?.has(2) ? undefined : this.#route;
   }
 
-  /** Follows a command line: what `interpreter` prints is for the terminal unless something takes it. */
+  /** Prints output of `interpreter` to the terminal, unless something takes it. */
   attach(interpreter: Interpreter): Interpreter {
-    this.#route = APART;
+    this.#route = SEPARATE_STREAMS;
     this.#interpreter = interpreter;
     const { ctx } = interpreter;
     const pipeline = interpreter.executePipeline.bind(interpreter);
     const command = interpreter.executeCommand.bind(interpreter);
     const script = ctx.executeScript;
     interpreter.executePipeline = async (node) => {
-      node.commands.slice(0, -1).forEach((part) => this.#taken.add(part));
+      node.commands.slice(0, -1).forEach((part) => this.#redirected.add(part));
       return await pipeline(node);
     };
     interpreter.executeCommand = ctx.executeCommand = async (node, ...rest) => {
       const outer = this.#route;
-      const printed = await this.#within(this.#routeOf(node), () => command(node, ...rest));
-      return outer && !this.#taken.has(node) ? this.#pass(printed, outer) : printed;
+      const printed = await this.#withRoute(this.#routeOf(node), () => command(node, ...rest));
+      return outer && !this.#redirected.has(node) ? this.#printOutput(printed, outer) : printed;
     };
     ctx.executeScript = (...args) => this.runCaptured(() => script(...args));
     return interpreter;
   }
 
-  /** Runs what somebody waits for the output of. */
+  /** Runs `work`, whose output is taken by its caller. */
   async runCaptured<T>(work: () => Promise<T>): Promise<T> {
-    return await this.#within(undefined, work);
+    return await this.#withRoute(undefined, work);
   }
 
-  /** Prints what waits for more, in the order in which it was written. */
+  /** Prints the buffered output, in the order in which it was written. */
   flush(): void {
-    if (this.#timer !== undefined) clock.stop(this.#timer);
+    if (this.#timer !== undefined) clock.stopTimer(this.#timer);
     this.#timer = undefined;
-    for (const { stream, text } of this.#waiting.splice(0)) this.#parts.print(stream, text);
+    for (const { stream, text } of this.#buffer.splice(0)) this.#parts.print(stream, text);
   }
 
-  async #within<T>(route: Route | undefined, work: () => Promise<T>): Promise<T> {
+  async #withRoute<T>(route: Route | undefined, work: () => Promise<T>): Promise<T> {
     const outer = this.#route;
     this.#route = route;
     try {
@@ -118,33 +118,33 @@ export class ShellTerminal {
   }
 
   #routeOf(node: CommandNode): Route | undefined {
-    if (this.#taken.has(node)) return undefined;
-    const outputs = (node.redirections ?? []).filter(({ operator }) => !INPUTS.has(operator));
+    if (this.#redirected.has(node)) return undefined;
+    const outputs = (node.redirections ?? []).filter(({ operator }) => !INPUT_OPERATORS.has(operator));
     if (outputs.length === 0) return this.#route;
-    const kept = node.type !== "FunctionDef" && outputs.every(isErrorsToOutput);
-    if (node.type === "FunctionDef" && node.body) this.#taken.add(node.body);
-    return kept && this.#route ? { stderr: "stdout" } : undefined;
+    const isRouted = node.type !== "FunctionDef" && outputs.every(isStderrToStdout);
+    if (node.type === "FunctionDef" && node.body) this.#redirected.add(node.body);
+    return isRouted && this.#route ? { stderr: "stdout" } : undefined;
   }
 
-  /** Takes what was printed out of a result, for the terminal. */
-  #pass<Result extends Printed>(printed: Result, route: Route): Result {
+  /** Prints the output of a result. Returns the result without it. */
+  #printOutput<Result extends CommandOutput>(printed: Result, route: Route): Result {
     if (!printed.stdout && !printed.stderr) return printed;
     const { stdout, stderr } = this.#parts.toText({ stdout: printed.stdout, stderr: printed.stderr });
-    this.#add("stdout", stdout);
-    this.#add(route.stderr, clock.interrupted ? stderr.replace(STOP_MESSAGE, "") : stderr);
-    this.#timer ??= clock.start(() => this.flush(), GATHER_MS);
+    this.#bufferText("stdout", stdout);
+    this.#bufferText(route.stderr, clock.interrupted ? stderr.replace(STOP_MESSAGE, "") : stderr);
+    this.#timer ??= clock.startTimer(() => this.flush(), BUFFER_MS);
     return { ...printed, stdout: "", stderr: "", internalOutputAccounting: { stdout: 0, stderr: 0 } };
   }
 
-  #add(stream: Route["stderr"], text: string): void {
-    const last = this.#waiting.at(-1);
+  #bufferText(stream: Route["stderr"], text: string): void {
+    const last = this.#buffer.at(-1);
     if (last?.stream === stream) last.text += text;
-    else if (text !== "") this.#waiting.push({ stream, text });
+    else if (text !== "") this.#buffer.push({ stream, text });
   }
 }
 
-/** Whether a redirection is `2>&1`. */
-function isErrorsToOutput({ fd, operator, target }: Redirection): boolean {
+/** True if a redirection is `2>&1`. */
+function isStderrToStdout({ fd, operator, target }: Redirection): boolean {
   const [word, ...more] = target.parts ?? [];
   return operator === ">&" && fd === 2 && more.length === 0 && word?.value === "1";
 }

@@ -1,18 +1,18 @@
-/** What the shell's engine asks of a compression library, of which no worker has one. */
+/** The functions of `node:zlib` that the shell's engine uses, which no worker has. */
 import { Gunzip, gzipSync as gzip } from "fflate";
 
 const PIECE_BYTES = 16_384;
 type Level = NonNullable<Parameters<typeof gzip>[1]>["level"];
 
-/** The levels that are known by name. */
+/** Named compression levels. */
 export const constants = { Z_BEST_SPEED: 1, Z_BEST_COMPRESSION: 9, Z_DEFAULT_COMPRESSION: 6 } as const;
 
-/** Compresses. */
+/** Compresses to gzip. */
 export function gzipSync(bytes: Uint8Array, options: { level: number }): Uint8Array {
   return gzip(bytes, { level: options.level as Level & number, mtime: 0 });
 }
 
-/** Unpacks; throws when the bytes are damaged or become more than the limit. */
+/** Decompresses gzip. Throws if the data is damaged or the output exceeds `maxOutputLength`. */
 export function gunzipSync(bytes: Uint8Array, { maxOutputLength }: { maxOutputLength: number }): Uint8Array {
   const pieces: Uint8Array[] = [];
   let length = 0;
@@ -24,7 +24,11 @@ export function gunzipSync(bytes: Uint8Array, { maxOutputLength }: { maxOutputLe
   for (let at = 0; at < bytes.length; at += PIECE_BYTES) {
     stream.push(bytes.subarray(at, at + PIECE_BYTES), at + PIECE_BYTES >= bytes.length);
   }
-  const whole = new Uint8Array(length);
-  pieces.reduce((at, piece) => (whole.set(piece, at), at + piece.length), 0);
-  return whole;
+  const output = new Uint8Array(length);
+  let at = 0;
+  for (const piece of pieces) {
+    output.set(piece, at);
+    at += piece.length;
+  }
+  return output;
 }

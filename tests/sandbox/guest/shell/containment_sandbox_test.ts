@@ -20,7 +20,7 @@ containmentTest("a fork bomb", async (session) => {
   assert(result.stateKept);
 });
 
-containmentTest("functions, substitutions and scripts without end in themselves", async (session) => {
+containmentTest("functions, substitutions and scripts that recurse without end", async (session) => {
   await session.shell("echo 'bash s.sh' > s.sh");
   for (
     const command of [
@@ -52,13 +52,13 @@ containmentTest("endless output", async (session) => {
   assert(flood.stdout.length <= profile.limits.outputBytes);
 });
 
-containmentTest("strings that double", async (session) => {
+containmentTest("a string that doubles without end", async (session) => {
   const result = await session.shell("x=aaaaaaaaaaaaaaaa; while :; do x=$x$x; done", { timeoutMs: 5_000 });
   assert(result.status !== "ok");
   assert(result.stateKept);
 });
 
-containmentTest("braces, arrays and globs without measure", async (session) => {
+containmentTest("huge brace expansions, arrays and globs", async (session) => {
   for (
     const command of [
       "echo {1..100000000} | wc -c",
@@ -86,7 +86,7 @@ containmentTest("a million files", async (session) => {
   assertEquals((await session.shell("rm -f f* g*")).stateKept, true);
 });
 
-containmentTest("a disk that fills up", async (session) => {
+containmentTest("a full disk", async (session) => {
   const result = await session.shell(
     "head -c 1000000 /dev/zero > a; echo $?; while cat a a > b; do mv b a; done; echo full",
     {
@@ -98,7 +98,7 @@ containmentTest("a disk that fills up", async (session) => {
   assert(Number(stdout) <= profile.limits.fileBytes);
 });
 
-containmentTest("the removal of everything", async (session) => {
+containmentTest("the removal of all files", async (session) => {
   await session.shell(
     "echo mine > f; rm -rf / /* ~ /dev/null /usr/bin /lib; mv /dev/null x; chmod -R 000 /dev /usr; ln -sf /etc /dev/null",
   );
@@ -107,7 +107,7 @@ containmentTest("the removal of everything", async (session) => {
   assertEquals((await session.shell("pwd; ls -a")).stdout, "/home/pyodide\n.\n..\n");
 });
 
-containmentTest("links and paths that lead out", async (session) => {
+containmentTest("links and paths to files of the host", async (session) => {
   const host = await Deno.makeTempFile();
   try {
     await Deno.writeTextFile(host, "of the host");
@@ -123,14 +123,14 @@ containmentTest("links and paths that lead out", async (session) => {
   }
 });
 
-containmentTest("links that lead to themselves", async (session) => {
+containmentTest("links to themselves", async (session) => {
   const result = await session.shell(
     "ln -s a b; ln -s b a; cat a; cd a; ls -R .; mkdir d; ln -s .. d/up; find -L d; cp -r d d/x",
   );
   assert(result.stateKept, result.status);
 });
 
-containmentTest("what would reach for the host", async (session) => {
+containmentTest("commands that access the network or the host", async (session) => {
   for (
     const command of [
       "curl http://127.0.0.1:1",

@@ -1,26 +1,26 @@
 /**
- * Records what the real bash makes of each command of `commands.txt`, as `commands.json`:
+ * Runs each command of `commands.txt` in the real bash and records its output in `commands.json`:
  * `deno run -A tests/sandbox/guest/shell/record.ts`, on a host with bash 5.2 and coreutils.
  */
 
-/** One command, as the real shell answers it. */
+/** A command and its result in the real shell. */
 export interface RecordedCommand {
   readonly command: string;
   readonly stdout: string;
   readonly exitCode: number;
-  /** Whether anything was written to stderr; the words are each shell's own. */
+  /** True if stderr was not empty. Its text differs between shells, so it is not compared. */
   readonly complains: boolean;
-  /** Why ours is not held to it. */
+  /** Reason why our shell is not compared with this result. */
   readonly skip?: string;
 }
 
-/** A line `#skip reason` stands before a command; commands are parted by lines of `---`. */
+/** Parses commands, separated by lines of `---`. A line `#skip reason` before a command skips it. */
 export function parseCommands(text: string): { command: string; skip?: string }[] {
   return text.split(/^---\n/m).map((part) => part.replace(/^\n+|\n+$/g, "")).filter((part) => part !== "")
     .map(
       (part) => {
-        const found = /^#skip (.*)\n/.exec(part);
-        return found ? { command: part.slice(found[0].length), skip: found[1] ?? "" } : { command: part };
+        const match = /^#skip (.*)\n/.exec(part);
+        return match ? { command: part.slice(match[0].length), skip: match[1] ?? "" } : { command: part };
       },
     );
 }
@@ -35,10 +35,10 @@ async function record({ command, skip }: { command: string; skip?: string }): Pr
       env: { HOME: cwd, USER: "pyodide", PATH: "/usr/bin:/bin", LANG: "C.UTF-8", TERM: "dumb" },
       stdin: "null",
     }).output();
-    const text = new TextDecoder().decode(stdout).replaceAll(cwd, "/home/pyodide");
+    const output = new TextDecoder().decode(stdout).replaceAll(cwd, "/home/pyodide");
     return {
       command,
-      stdout: text,
+      stdout: output,
       exitCode: code,
       complains: stderr.length > 0,
       ...(skip !== undefined && { skip }),
@@ -49,7 +49,7 @@ async function record({ command, skip }: { command: string; skip?: string }): Pr
 }
 
 if (import.meta.main) {
-  const here = new URL("../../shell/", import.meta.url);
+  const here = new URL(".", import.meta.url);
   const commands = parseCommands(await Deno.readTextFile(new URL("commands.txt", here)));
   const rows: RecordedCommand[] = [];
   for (const command of commands) rows.push(await record(command));

@@ -3,7 +3,7 @@ import { loadProfile, type Profile } from "../../../../mod.ts";
 import type { Session, ShellOptions, ShellResult } from "../../../../src/entry/sandbox.ts";
 import { limited, stoppedAfterOutput, value, withSession } from "../../started.ts";
 
-/** An interrupt has 10 s, so that only a program that ignores it loses its state, also on a busy machine. */
+/** A grace time of 10 s, so that even on a busy machine only a program that ignores interrupts loses its state. */
 const profile = await limited("workspace", { graceMs: 10_000 });
 const HOME = "/home/pyodide";
 
@@ -15,7 +15,7 @@ function shellTest(
   Deno.test(name, () => withSession(test, { profile, ...options }));
 }
 
-/** What a command printed, when it went well. */
+/** Runs a command that must succeed, and returns its stdout. */
 async function printed(session: Session, command: string): Promise<string> {
   const result = await session.shell(command);
   assertEquals(result.status, "ok", JSON.stringify(result));
@@ -37,7 +37,7 @@ shellTest("Session.shell() keeps directory, variables, functions and exit code",
   assertEquals(await printed(session, "set +o pipefail; echo *.none"), "\n");
 });
 
-shellTest("Session.shell() goes on after exit and after a syntax error", async (session) => {
+shellTest("Session.shell() keeps its state after exit and after a syntax error", async (session) => {
   assertEquals(exitCode(await session.shell("x=1; exit 7")), 7);
   assertEquals(exitCode(await session.shell("if true; then")), 2);
   assertEquals(await printed(session, "echo $x"), "1\n");
@@ -56,24 +56,28 @@ shellTest("Session.shell() and Session.exec() share their files", async (session
   assertEquals(await printed(session, "cat d.txt"), "from the host");
 });
 
-shellTest("Session.shell() reads its stdin and tells of its output", async (session) => {
-  const told: string[] = [];
+shellTest("Session.shell() passes stdin to the command and its output to onOutput", async (session) => {
+  const output: string[] = [];
   const result = await session.shell("cat; echo err >&2", {
     stdin: "grüße",
-    onOutput: (stream, text) => told.push(`${stream}: ${text}`),
+    onOutput: (stream, text) => output.push(`${stream}: ${text}`),
   });
   assertEquals([result.stdout, result.stderr], ["grüße", "err\n"]);
-  assertEquals(told, ["stdout: grüße", "stderr: err\n"]);
+  assertEquals(output, ["stdout: grüße", "stderr: err\n"]);
 });
 
-/** Each piece of output as it arrived. */
-async function pieces(session: Session, command: string, options: ShellOptions = {}): Promise<string[]> {
-  const told: string[] = [];
-  await session.shell(command, { ...options, onOutput: (_, text) => told.push(text) });
-  return told;
+/** Runs a command and returns the pieces of its output. */
+async function outputPieces(
+  session: Session,
+  command: string,
+  options: ShellOptions = {},
+): Promise<string[]> {
+  const output: string[] = [];
+  await session.shell(command, { ...options, onOutput: (_, text) => output.push(text) });
+  return output;
 }
 
-shellTest("Session.shell() passes output on as it is written", async (session) => {
+shellTest("Session.shell() passes output to onOutput while the command runs", async (session) => {
   await session.shell(
     "cat > p.py << 'END'\nimport os, time\nprint('one')\nwhile True: time.sleep(0.01)\nEND",
   );
@@ -90,20 +94,20 @@ shellTest("Session.shell() passes output on as it is written", async (session) =
   await session.shell("printf '#!/bin/bash\npython p.py\n' > s.sh");
   for (const command of endless) {
     const control = new AbortController();
-    const told: string[] = [];
+    const output: string[] = [];
     const onOutput = (_: string, text: string) => {
-      told.push(text);
-      if (told.join("").includes("one\n")) control.abort(new Error("heard"));
+      output.push(text);
+      if (output.join("").includes("one\n")) control.abort(new Error("stop"));
     };
-    await assertRejects(() => session.shell(command, { onOutput, signal: control.signal }), Error, "heard");
+    await assertRejects(() => session.shell(command, { onOutput, signal: control.signal }), Error, "stop");
   }
 });
 
 shellTest(
-  "Session.shell() tells of both streams in the order in which they were written",
+  "Session.shell() passes both streams to onOutput in the order of the writes",
   async (session) => {
-    const told: string[] = [];
-    const onOutput = (stream: string, text: string) => void told.push(`${stream}: ${text}`);
+    const output: string[] = [];
+    const onOutput = (stream: string, text: string) => void output.push(`${stream}: ${text}`);
     await session.shell(
       "echo a; ls none; echo b; f() { echo c; echo d >&2; echo e; }; f; if true; then cd none; echo g; fi",
       {
@@ -120,39 +124,45 @@ shellTest(
       `stderr: bash: cd: none: ${none}`,
       "stdout: g\n",
     ];
-    assertEquals(told, order);
+    assertEquals(output, order);
   },
 );
 
-shellTest("Session.shell() holds back what goes to another command or a file", async (session) => {
-  const commands = [
-    "python -c 'print(1)' | tr 1 2",
-    "x=$(python -c 'print(2)'; echo); echo $x",
-    "python -c 'print(2)' > f; cat f",
-    "f() { python -c 'print(2)'; } > f; f; cat f",
-    "{ python -c 'print(2)'; } > f; cat f",
-    "exec > f; python -c 'print(2)'; cat f >&2",
-    "cat <(python -c 'print(2)')",
-  ];
-  for (const command of commands) {
-    assertEquals((await pieces(session, command)).join(""), "2\n", command);
-  }
-  assertEquals(await printed(session, "cat <(echo a) <(echo b)"), "a\nb\n");
-});
+shellTest(
+  "Session.shell() does not pass on output that a pipe, substitution or file takes",
+  async (session) => {
+    const commands = [
+      "python -c 'print(1)' | tr 1 2",
+      "x=$(python -c 'print(2)'; echo); echo $x",
+      "python -c 'print(2)' > f; cat f",
+      "f() { python -c 'print(2)'; } > f; f; cat f",
+      "{ python -c 'print(2)'; } > f; cat f",
+      "exec > f; python -c 'print(2)'; cat f >&2",
+      "cat <(python -c 'print(2)')",
+    ];
+    for (const command of commands) {
+      assertEquals((await outputPieces(session, command)).join(""), "2\n", command);
+    }
+    assertEquals(await printed(session, "cat <(echo a) <(echo b)"), "a\nb\n");
+  },
+);
 
-shellTest("a command's name is split into words when a variable holds it", async (session) => {
-  assertEquals(
-    await printed(session, "run='echo a  b'; $run c; $(echo echo d) e; set -u; $run"),
-    "a b c\nd e\na b\n",
-  );
-  assertEquals(
-    await printed(session, "empty=; $empty echo f; p=/usr/bin; $p/echo g; f() { $1 h; }; f echo"),
-    "f\ng\nh\n",
-  );
-  assertEquals(exitCode(await session.shell("run='no such'; \"$run\"")), 127);
-});
+shellTest(
+  "Session.shell() splits a command's name into words when it comes from a variable",
+  async (session) => {
+    assertEquals(
+      await printed(session, "run='echo a  b'; $run c; $(echo echo d) e; set -u; $run"),
+      "a b c\nd e\na b\n",
+    );
+    assertEquals(
+      await printed(session, "empty=; $empty echo f; p=/usr/bin; $p/echo g; f() { $1 h; }; f echo"),
+      "f\ng\nh\n",
+    );
+    assertEquals(exitCode(await session.shell("run='no such'; \"$run\"")), 127);
+  },
+);
 
-shellTest("Session.shell() ends a command that writes nothing for too long", async (session) => {
+shellTest("Session.shell() ends a command that is silent for longer than 'silenceMs'", async (session) => {
   const silent = await session.shell("echo a; sleep 1000", { silenceMs: 300 });
   assertEquals([silent.status, silent.stdout, silent.stateKept], ["timeout", "a\n", true]);
   assertEquals("deadline" in silent && silent.deadline, "silence");
@@ -164,7 +174,7 @@ shellTest("Session.shell() ends a command that writes nothing for too long", asy
   await assertRejects(() => session.shell("ls", { silenceMs: -1 }), RangeError, "'silenceMs'");
 });
 
-shellTest("python in the shell is a program of its own", async (session) => {
+shellTest("Session.shell() runs python as a separate program", async (session) => {
   await session.exec("import sys; secret = 1; kept = sys.argv");
   await session.shell(
     "mkdir p; echo 'x = 1' > p/lib.py; echo 'import lib, sys; print(lib.x, sys.argv)' > p/a.py",
@@ -190,7 +200,7 @@ shellTest("python in the shell is a program of its own", async (session) => {
   );
 });
 
-shellTest("python in the shell tells of what went wrong as python does", async (session) => {
+shellTest("Session.shell() reports errors of python as python does", async (session) => {
   const raised = await session.shell("python -c 'def f():\n  1/0\nf()'");
   assertEquals(exitCode(raised), 1);
   assertEquals(
@@ -229,7 +239,7 @@ shellTest(
   },
 );
 
-shellTest("a command is stopped by its signal", async (session) => {
+shellTest("Session.shell() stops a command when its signal is aborted", async (session) => {
   const control = new AbortController();
   const running = session.shell("echo a; sleep 1000", { signal: control.signal });
   control.abort(new Error("enough"));
@@ -237,7 +247,7 @@ shellTest("a command is stopped by its signal", async (session) => {
   assertEquals(await printed(session, "echo still"), "still\n");
 });
 
-shellTest("a rewind restores the shell", async (session) => {
+shellTest("Session.reset() by 'rewind' restores the shell", async (session) => {
   await session.shell("cd /tmp; x=1; f() { echo f; }; touch left; echo changed > ~/g; set -e; rm -r /home");
   await session.reset({ mode: "rewind" });
   const result = await session.shell('echo "[$x]" $-; pwd; ls -a /tmp; ls -a ~; type f');
@@ -245,36 +255,44 @@ shellTest("a rewind restores the shell", async (session) => {
   assertEquals(exitCode(result), 1);
 });
 
-shellTest("a program that swallows interrupts is killed, and the next command says so", async (session) => {
-  const program = "print(1, flush=True)\nwhile True:\n try:\n  while True: pass\n except BaseException: pass";
-  const { result: killed } = await stoppedAfterOutput((timeoutMs) =>
-    session.shell(`python -c '${program}'`, { timeoutMs })
-  );
-  assertEquals([killed.status, killed.stateKept], ["timeout", false]);
-  assertEquals((await session.shell("true")).restarted, true);
-}, { profile: await loadProfile("workspace") });
+shellTest(
+  "Session.shell() kills a program that ignores interrupts and sets 'restarted' on the next result",
+  async (session) => {
+    const program =
+      "print(1, flush=True)\nwhile True:\n try:\n  while True: pass\n except BaseException: pass";
+    const { result: killed } = await stoppedAfterOutput((timeoutMs) =>
+      session.shell(`python -c '${program}'`, { timeoutMs })
+    );
+    assertEquals([killed.status, killed.stateKept], ["timeout", false]);
+    assertEquals((await session.shell("true")).restarted, true);
+  },
+  { profile: await loadProfile("workspace") },
+);
 
-shellTest("a shell whose interpreter is lost starts anew, and says so", async (session) => {
-  await session.shell("x=1");
-  const lost = await session.shell("python -c 'import os; os.abort()'");
-  assertEquals([lost.status, lost.stateKept], ["crashed", false]);
-  const next = await session.shell("echo [$x]");
-  assertEquals([next.stdout, next.restarted], ["[]\n", true]);
-});
+shellTest(
+  "Session.shell() starts a new shell after a crash and sets 'restarted' on its result",
+  async (session) => {
+    await session.shell("x=1");
+    const lost = await session.shell("python -c 'import os; os.abort()'");
+    assertEquals([lost.status, lost.stateKept], ["crashed", false]);
+    const next = await session.shell("echo [$x]");
+    assertEquals([next.stdout, next.restarted], ["[]\n", true]);
+  },
+);
 
-Deno.test("Session.shell() refuses where the profile has no shell", async () => {
+Deno.test("Session.shell() throws when the profile has no shell", async () => {
   await withSession(async (session) => {
     await assertRejects(() => session.shell("ls"), TypeError, "profile 'python' must have 'shell'");
   });
 });
 
-shellTest("Session.shell() refuses what is no command line", async (session) => {
+shellTest("Session.shell() throws on invalid arguments", async (session) => {
   await assertRejects(() => session.shell(1 as never), TypeError, "must be a string");
   await assertRejects(() => session.shell("ls", { timeoutMs: 0 }), RangeError, "'timeoutMs'");
   assert((await session.shell("")).status === "ok");
 });
 
-shellTest("Session.shell() tells of a redirection that is refused, and goes on", async (session) => {
+shellTest("Session.shell() reports a redirection that fails and runs the next command", async (session) => {
   for (
     const [line, stderr] of [
       ["echo x > /lib/x", "bash: /lib/x: Read-only file system\n"],
