@@ -3,7 +3,7 @@ import { Command } from "commander";
 import { abortable } from "../async/abort.ts";
 import { ClientSession } from "../server/mcp/client_session.ts";
 import { LineTransport } from "../server/mcp/line_transport.ts";
-import { pythonServer } from "../server/mcp/python_server.ts";
+import { createPythonServer } from "../server/mcp/python_server.ts";
 import { Metrics } from "../server/metrics.ts";
 import { SessionService } from "../server/session_service.ts";
 import { EXIT } from "./exit_code.ts";
@@ -49,7 +49,7 @@ async function runMcp(flags: SandboxFlags, interrupted: AbortSignal): Promise<nu
     write: (text) => writeText(currentIo().stdout, text),
   });
   await tellPerson("Waiting for a client of the Model Context Protocol; --help says how one starts this");
-  serveStdio(() => pythonServer(client), { transport });
+  serveStdio(() => createPythonServer(client), { transport });
   await abortable(transport.ended, interrupted);
   return EXIT.ok;
 }

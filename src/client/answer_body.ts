@@ -3,7 +3,7 @@ import { errorMessage, SandboxError } from "../errors.ts";
 import { readBytes } from "../http/request.ts";
 
 /** Body of a response, in chunks. */
-export type AnswerBody = AsyncIterable<Uint8Array<ArrayBuffer>>;
+export type ResponseBody = AsyncIterable<Uint8Array<ArrayBuffer>>;
 
 /** Maximum size of a response, which carries the output and the files of a program. */
 const MAX_RESPONSE_BYTES = 512 * 1024 * 1024;
@@ -14,7 +14,7 @@ const SHOWN_CHARACTERS = 200;
  *
  * @throws {SandboxError} if it has more than 512 MiB.
  */
-export async function wholeBody(action: string, body: AnswerBody): Promise<Uint8Array<ArrayBuffer>> {
+export async function readBody(action: string, body: ResponseBody): Promise<Uint8Array<ArrayBuffer>> {
   const bytes = await readBytes(body, MAX_RESPONSE_BYTES);
   if (bytes !== null) return bytes;
   throw new SandboxError(
@@ -27,8 +27,8 @@ export async function wholeBody(action: string, body: AnswerBody): Promise<Uint8
  *
  * @throws {SandboxError} if it does not match the schema.
  */
-export async function checkedAnswer<T>(action: string, body: AnswerBody, schema: z.ZodType<T>): Promise<T> {
-  return checkedText(action, new TextDecoder().decode(await wholeBody(action, body)), schema);
+export async function readResponse<T>(action: string, body: ResponseBody, schema: z.ZodType<T>): Promise<T> {
+  return parseResponse(action, new TextDecoder().decode(await readBody(action, body)), schema);
 }
 
 /**
@@ -36,7 +36,7 @@ export async function checkedAnswer<T>(action: string, body: AnswerBody, schema:
  *
  * @throws {SandboxError} if it does not match the schema.
  */
-export function checkedText<T>(action: string, text: string, schema: z.ZodType<T>): T {
+export function parseResponse<T>(action: string, text: string, schema: z.ZodType<T>): T {
   try {
     return schema.parse(text === "" ? undefined : JSON.parse(text));
   } catch (cause) {

@@ -3,8 +3,8 @@ import { readBytes, sendRequest } from "../http/request.ts";
 import { parseRetryAfter } from "../http/retry.ts";
 import { HTTP_STATUS } from "../wire/error_codes.ts";
 import { V1_FORMAT, V1_FORMAT_HEADER } from "../wire/v1.ts";
-import type { AnswerBody } from "./answer_body.ts";
-import { readRefusal, type Refusal, refusalError } from "./refusal.ts";
+import type { ResponseBody } from "./answer_body.ts";
+import { parseRefusal, type Refusal, toRefusalError } from "./refusal.ts";
 
 /** Sends a request, as the global `fetch` does. */
 export type Fetch = (request: Request) => Response | Promise<Response>;
@@ -18,7 +18,7 @@ export interface AttemptOptions<T> {
   timeoutMs: number;
   signal?: AbortSignal | undefined;
   /** Reads the body of a successful response. */
-  read: (body: AnswerBody) => Promise<T>;
+  read: (body: ResponseBody) => Promise<T>;
 }
 
 /**
@@ -31,21 +31,21 @@ export interface AttemptOptions<T> {
  * - `failed`: the server cannot run it now.
  * - `final`: a retry would fail too.
  */
-export type AttemptFault = "never" | "lost" | "late" | "full" | "failed" | "final";
+export type AttemptFailure = "never" | "lost" | "late" | "full" | "failed" | "final";
 
 /** Result of one attempt. */
-export type Attempted<T> =
+export type AttemptResult<T> =
   | { readonly value: T }
   | {
     readonly error: Error;
-    readonly fault: AttemptFault;
+    readonly fault: AttemptFailure;
     /** Milliseconds to wait before a retry, as set by the server. */
     readonly retryAfterMs?: number | undefined;
   };
 
 const MAX_REFUSAL_BYTES = 1024 * 1024;
 const BAD_GATEWAY = 502;
-const FAULTS: Readonly<Record<number, AttemptFault>> = {
+const FAULTS: Readonly<Record<number, AttemptFailure>> = {
   [HTTP_STATUS.too_slow]: "failed",
   [HTTP_STATUS.busy]: "full",
   [BAD_GATEWAY]: "lost",
@@ -54,13 +54,13 @@ const FAULTS: Readonly<Record<number, AttemptFault>> = {
 };
 
 /** Sends a request once. Rejects with the signal's reason, or with the error of `read`. */
-export async function attempt<T>(request: Request, options: AttemptOptions<T>): Promise<Attempted<T>> {
+export async function attempt<T>(request: Request, options: AttemptOptions<T>): Promise<AttemptResult<T>> {
   const { fetch, action, timeoutMs, signal, read } = options;
   const { origin } = new URL(request.url);
   const result = await sendRequest((signal) => fetch(new Request(request, { signal })), {
     timeoutMs,
     signal,
-    async read(response, body): Promise<Attempted<T>> {
+    async read(response, body): Promise<AttemptResult<T>> {
       const format = Number(response.headers.get(V1_FORMAT_HEADER) ?? V1_FORMAT);
       if (format > V1_FORMAT) {
         const message =
@@ -80,22 +80,22 @@ export async function attempt<T>(request: Request, options: AttemptOptions<T>): 
 
 async function readFailure(
   response: Response,
-  body: AnswerBody,
+  body: ResponseBody,
   action: string,
-): Promise<Attempted<never>> {
+): Promise<AttemptResult<never>> {
   const { status, headers } = response;
   const bytes = await readBytes(body, MAX_REFUSAL_BYTES);
   const location = headers.get("location");
   const text = location === null
     ? new TextDecoder().decode(bytes ?? undefined)
     : `redirects are not followed: ${location}`;
-  const refusal = readRefusal(status, text);
+  const refusal = parseRefusal(status, text);
   const retryAfterMs = parseRetryAfter(headers.get("retry-after"), new Date());
-  return { error: refusalError(action, refusal), fault: faultOf(status, refusal), retryAfterMs };
+  return { error: toRefusalError(action, refusal), fault: faultOf(status, refusal), retryAfterMs };
 }
 
 /** Classifies a failure. After the timeout of a gateway, the server may still run the request. */
-function faultOf(status: number, { type }: Refusal): AttemptFault {
+function faultOf(status: number, { type }: Refusal): AttemptFailure {
   if (status === HTTP_STATUS.timeout && type === "") return "lost";
   return FAULTS[status] ?? "final";
 }

@@ -2,8 +2,8 @@ import { SandboxError } from "../errors.ts";
 import { readLines } from "../read_lines.ts";
 import type { ExecOptions, ExecResult } from "../sandbox/exec.ts";
 import { outputEvent, requestError } from "../wire/v1.ts";
-import { type AnswerBody, checkedText } from "./answer_body.ts";
-import { refusalError } from "./refusal.ts";
+import { parseResponse, type ResponseBody } from "./answer_body.ts";
+import { toRefusalError } from "./refusal.ts";
 import { execResponse } from "./responses.ts";
 
 /** Maximum size of a line. The result is one line and contains the output of the program. */
@@ -21,21 +21,21 @@ interface ServerEvent {
  */
 export async function readOutput(
   action: string,
-  body: AnswerBody,
+  body: ResponseBody,
   onOutput: NonNullable<ExecOptions["onOutput"]>,
 ): Promise<ExecResult> {
   for await (const { name, data } of readEvents(action, body)) {
-    if (name === "stdout" || name === "stderr") onOutput(name, checkedText(action, data, outputEvent).text);
-    else if (name === "result") return checkedText(action, data, execResponse);
+    if (name === "stdout" || name === "stderr") onOutput(name, parseResponse(action, data, outputEvent).text);
+    else if (name === "result") return parseResponse(action, data, execResponse);
     else if (name === "error") {
-      throw refusalError(action, { status: "no result", ...checkedText(action, data, requestError) });
+      throw toRefusalError(action, { status: "no result", ...parseResponse(action, data, requestError) });
     }
   }
   throw new SandboxError(`Cannot ${action} as the server's response ended before the result`);
 }
 
 /** Parses server-sent events: lines `event:` and `data:`, and an empty line after each event. */
-async function* readEvents(action: string, body: AnswerBody): AsyncGenerator<ServerEvent> {
+async function* readEvents(action: string, body: ResponseBody): AsyncGenerator<ServerEvent> {
   let name = "";
   let data: string[] = [];
   for await (const line of readLines(body, { maxBytes: MAX_LINE_BYTES })) {

@@ -6,7 +6,7 @@ import type { ExecOptions, ExecResult, SessionPool } from "../sandbox/exec.ts";
 import { checkSeed } from "../sandbox/exec_check.ts";
 import { score } from "../wire/v1.ts";
 import { toExecRequest } from "./exec_body.ts";
-import { refusalError } from "./refusal.ts";
+import { toRefusalError } from "./refusal.ts";
 import { RemoteLease } from "./remote_lease.ts";
 import { checkRemoteExec, RemoteSession } from "./remote_session.ts";
 import { batchResponse, sessionResponse } from "./responses.ts";
@@ -115,7 +115,7 @@ export class PaddockClient implements SessionPool, AsyncDisposable {
       );
     }
     return results.map(({ status, result, error = { type: "", message: "" } }) =>
-      result ? { result } : { error: refusalError("exec", { status, ...error }) }
+      result ? { result } : { error: toRefusalError("exec", { status, ...error }) }
     );
   }
 

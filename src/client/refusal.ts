@@ -23,7 +23,7 @@ const SHOWN_CHARACTERS = 1_000;
 const INVALID: ErrorCode = "invalid";
 
 /** Reads the body of a response whose status is an error. */
-export function readRefusal(status: number, text: string): Refusal {
+export function parseRefusal(status: number, text: string): Refusal {
   const parsed = requestError.safeParse(errorIn(text));
   if (parsed.success) return { status, ...parsed.data };
   return { status, type: "", message: text.trim().replace(/\s+/g, " ") };
@@ -33,7 +33,7 @@ export function readRefusal(status: number, text: string): Refusal {
  * Converts a refusal into the error that a local session throws: a `TypeError` for a wrong argument, a
  * `GuestFileError` for a file that cannot be read or written, and a `SandboxError` for anything else.
  */
-export function refusalError(action: string, { status, type, message, reason }: Refusal): Error {
+export function toRefusalError(action: string, { status, type, message, reason }: Refusal): Error {
   const shown = message.slice(0, SHOWN_CHARACTERS);
   if (isFileErrorCode(reason)) return new GuestFileError(shown, { code: reason });
   if (type === INVALID) return new ArgumentTypeError(shown);

@@ -3,8 +3,8 @@ import type { z } from "zod";
 import { abortable } from "../async/abort.ts";
 import { requireAtLeast, serverUrl } from "../http/request.ts";
 import { retry, retryDelayMs } from "../http/retry.ts";
-import { type AnswerBody, checkedAnswer, wholeBody } from "./answer_body.ts";
-import { attempt, type Attempted, type Fetch } from "./attempt.ts";
+import { readBody, readResponse, type ResponseBody } from "./answer_body.ts";
+import { attempt, type AttemptResult, type Fetch } from "./attempt.ts";
 
 /** Options of {@linkcode ServerApi}. */
 export interface ServerApiOptions {
@@ -39,7 +39,7 @@ export interface ServerApiOptions {
 }
 
 /** Options of a request. */
-export interface AskOptions {
+export interface RequestOptions {
   /** Name of the action, which follows `Cannot` in error messages. */
   action: string;
   /** Timeout of its program, in milliseconds. */
@@ -48,7 +48,7 @@ export interface AskOptions {
 }
 
 /** Options of a request with a JSON response. */
-export interface PostOptions<T> extends AskOptions {
+export interface PostOptions<T> extends RequestOptions {
   /** Schema of the response. */
   schema: z.ZodType<T>;
   /** True to retry without limit while the server is full. */
@@ -57,7 +57,7 @@ export interface PostOptions<T> extends AskOptions {
   onLateResponse?: ((response: T) => Promise<void>) | undefined;
 }
 
-interface ApiRequest<T> extends AskOptions {
+interface ApiRequest<T> extends RequestOptions {
   method: "GET" | "POST" | "DELETE";
   path: string;
   body?: object | undefined;
@@ -66,7 +66,7 @@ interface ApiRequest<T> extends AskOptions {
   waitWhileFull?: boolean | undefined;
   /** Aborts the HTTP request. `signal` only ends the wait for it. */
   cut?: AbortSignal | undefined;
-  read: (body: AnswerBody) => Promise<T>;
+  read: (body: ResponseBody) => Promise<T>;
 }
 
 /** Time limit of the requests that cancel or end something after its caller has stopped waiting. */
@@ -116,7 +116,7 @@ export class ServerApi implements AsyncDisposable {
     signal?.throwIfAborted();
     const id = crypto.randomUUID();
     const cut = new AbortController();
-    const read = (body: AnswerBody) => checkedAnswer(options.action, body, schema);
+    const read = (body: ResponseBody) => readResponse(options.action, body, schema);
     const response = this.#request({
       ...rest,
       method: "POST",
@@ -139,14 +139,14 @@ export class ServerApi implements AsyncDisposable {
   async stream<T>(
     path: string,
     body: object,
-    options: AskOptions & { read: (body: AnswerBody) => Promise<T> },
+    options: RequestOptions & { read: (body: ResponseBody) => Promise<T> },
   ): Promise<T> {
     return await this.#request({ ...options, method: "POST", path, body, cut: options.signal });
   }
 
   /** Gets a resource as bytes. */
-  async get(path: string, options: AskOptions): Promise<Uint8Array> {
-    const read = (body: AnswerBody) => wholeBody(options.action, body);
+  async get(path: string, options: RequestOptions): Promise<Uint8Array> {
+    const read = (body: ResponseBody) => readBody(options.action, body);
     return await this.#request({ ...options, method: "GET", path, cut: options.signal, read });
   }
 
@@ -202,7 +202,7 @@ export class ServerApi implements AsyncDisposable {
 
   #attempt<T>(
     { method, path, body, id, action, timeoutMs = 0, cut, read }: ApiRequest<T>,
-  ): Promise<Attempted<T>> {
+  ): Promise<AttemptResult<T>> {
     const headers = {
       ...this.#headers,
       ...(body && { "content-type": "application/json" }),
@@ -219,7 +219,7 @@ export class ServerApi implements AsyncDisposable {
   }
 
   #delayMs<T>(
-    { fault, retryAfterMs }: Exclude<Attempted<T>, { value: T }>,
+    { fault, retryAfterMs }: Exclude<AttemptResult<T>, { value: T }>,
     { method, id, waitWhileFull = false }: ApiRequest<T>,
     tries: number,
   ): number | null {

@@ -5,29 +5,29 @@ import { access, type AccessOptions } from "./access.ts";
 import { ADAPTERS } from "./adapters/adapters.ts";
 import type { OpenEnvKind } from "./adapters/openenv/env_kind.ts";
 import type { AppEnv } from "./app_env.ts";
-import { noticeDisconnect } from "./disconnect.ts";
-import { boundedGraders } from "./bounded_graders.ts";
-import { docsPage } from "./docs_page.ts";
+import { watchDisconnect } from "./disconnect.ts";
+import { limitGraderInput } from "./bounded_graders.ts";
+import { renderDocsPage } from "./docs_page.ts";
 import type { EnvService } from "./env_service.ts";
-import { asServerError, errorAnswer, invalidRequest, missing } from "./error_answer.ts";
-import { faultReport } from "./fault_report.ts";
-import { Gate } from "./gate.ts";
+import { errorResponse, notFoundResponse, toInvalidRequest, toServerError } from "./error_answer.ts";
+import { errorReporter } from "./fault_report.ts";
+import { AdmissionQueue } from "./gate.ts";
 import { REQUEST_LIMITS, type RequestLimits, SESSION_QUEUE, SESSION_WAIT_MS } from "./limits.ts";
 import { mcpRoute } from "./mcp/mcp_route.ts";
 import type { Metrics } from "./metrics.ts";
 import { requestLimits } from "./request_limits.ts";
-import { SameAnswers } from "./same_answer.ts";
+import { IdempotencyCache } from "./same_answer.ts";
 import { requestSpan } from "./request_span.ts";
 import type { SessionService } from "./session_service.ts";
-import { batchRoutes } from "./v1/batch.ts";
-import { envBatchRoutes } from "./v1/env_batch.ts";
-import { envRoutes } from "./v1/envs.ts";
-import { fileRoutes } from "./v1/files.ts";
-import { gradeRoutes, type Graders } from "./v1/grade.ts";
+import { addBatchRoutes } from "./v1/batch.ts";
+import { addEnvBatchRoutes } from "./v1/env_batch.ts";
+import { addEnvRoutes } from "./v1/envs.ts";
+import { addFileRoutes } from "./v1/files.ts";
+import { addGradeRoutes, type Graders } from "./v1/grade.ts";
 import type { Api } from "./v1/route.ts";
-import { requestRoutes } from "./v1/requests.ts";
-import { sessionRoutes } from "./v1/sessions.ts";
-import { streamRoutes } from "./v1/stream.ts";
+import { addRequestRoutes } from "./v1/requests.ts";
+import { addSessionRoutes } from "./v1/sessions.ts";
+import { addStreamRoutes } from "./v1/stream.ts";
 
 /** Options of {@linkcode paddockApp}. */
 export interface PaddockAppOptions extends AccessOptions {
@@ -52,38 +52,38 @@ export interface PaddockAppOptions extends AccessOptions {
 /** Returns the whole server as a request handler; it needs no socket. */
 export function paddockApp(options: PaddockAppOptions): Api {
   const { sessions, envs, metrics, graders = new Map(), onError = () => {} } = options;
-  const report = faultReport(onError);
+  const report = errorReporter(onError);
   const app = new OpenAPIHono<AppEnv>({
     defaultHook(result) {
-      if (!result.success) throw invalidRequest(result.error);
+      if (!result.success) throw toInvalidRequest(result.error);
     },
   });
-  app.onError((thrown) => errorAnswer(asServerError(thrown)));
-  app.notFound(({ req }) => missing(req, "/docs"));
+  app.onError((thrown) => errorResponse(toServerError(thrown)));
+  app.notFound(({ req }) => notFoundResponse(req, "/docs"));
   app.use(requestSpan(), async (c, next) => {
     await next();
     if (c.error) report(c.error);
-    metrics.request(c.res.status);
+    metrics.countRequest(c.res.status);
     if (c.res.status === 101) return;
     c.res.headers.set("x-content-type-options", "nosniff");
     if (c.req.path.startsWith("/v1/")) c.res.headers.set(V1_FORMAT_HEADER, String(V1_FORMAT));
   });
-  app.use(access(options), noticeDisconnect(), requestLimits({ ...REQUEST_LIMITS, ...options.limits }));
-  const requests = new SameAnswers();
+  app.use(access(options), watchDisconnect(), requestLimits({ ...REQUEST_LIMITS, ...options.limits }));
+  const requests = new IdempotencyCache();
   app.use("/v1/*", requests.handler());
-  requestRoutes(app, requests);
-  sessionRoutes(app, sessions);
-  streamRoutes(app, sessions);
-  fileRoutes(app, sessions);
-  batchRoutes(app, sessions);
-  gradeRoutes(
+  addRequestRoutes(app, requests);
+  addSessionRoutes(app, sessions);
+  addStreamRoutes(app, sessions);
+  addFileRoutes(app, sessions);
+  addBatchRoutes(app, sessions);
+  addGradeRoutes(
     app,
-    boundedGraders(graders),
-    new Gate({ slots: sessions.maxSessions, queue: SESSION_QUEUE, waitMs: SESSION_WAIT_MS }),
+    limitGraderInput(graders),
+    new AdmissionQueue({ slots: sessions.maxSessions, queue: SESSION_QUEUE, waitMs: SESSION_WAIT_MS }),
   );
   if (envs) {
-    envRoutes(app, envs);
-    envBatchRoutes(app, envs);
+    addEnvRoutes(app, envs);
+    addEnvBatchRoutes(app, envs);
   }
   aboutRoutes(app, metrics);
   app.all("/mcp", mcpRoute(sessions));
@@ -95,11 +95,11 @@ export function paddockApp(options: PaddockAppOptions): Api {
 function aboutRoutes(app: Api, metrics: Metrics): void {
   const about = { openapi: "3.1.0", info: { title: "Paddock", version: PADDOCK_VERSION } };
   app.get("/v1/health", (c) => c.json({ status: "ok", version: PADDOCK_VERSION, format: V1_FORMAT }));
-  app.get("/metrics", (c) => c.text(metrics.text(), 200, { "content-type": "text/plain; version=0.0.4" }));
+  app.get("/metrics", (c) => c.text(metrics.format(), 200, { "content-type": "text/plain; version=0.0.4" }));
   app.doc31("/openapi.json", about);
   app.get("/", (c) => c.redirect("/docs")); // for people who open the address that `paddock serve` prints
   app.get("/docs", (c) => {
     c.header("content-security-policy", "default-src 'none'; style-src 'unsafe-inline'");
-    return c.html(docsPage(app.getOpenAPI31Document(about)));
+    return c.html(renderDocsPage(app.getOpenAPI31Document(about)));
   });
 }

@@ -4,7 +4,7 @@ import { MAX_GRADED_CHARACTERS } from "./limits.ts";
 import { ServerError } from "./server_error.ts";
 
 /** Wraps graders so that they refuse replies and tasks that would block the serving thread. */
-export function boundedGraders(
+export function limitGraderInput(
   graders: ReadonlyMap<string, () => Grader>,
 ): ReadonlyMap<string, () => Grader> {
   return new Map([...graders].map(([name, make]) => [name, () => bounded(make())]));

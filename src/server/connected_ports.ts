@@ -8,7 +8,7 @@ const ESTABLISHED = "01";
  * Returns the remote port of each connection to a local port, or `undefined` on systems other than Linux, which do
  * not list connections.
  */
-export async function connectedPorts(port: number): Promise<number[] | undefined> {
+export async function listConnectedPorts(port: number): Promise<number[] | undefined> {
   const tables = await Promise.all(TABLES.map((path) => Deno.readTextFile(path).catch(() => undefined)));
   if (tables[0] === undefined) return undefined;
   const rows = tables.flatMap((table = "") => [...table.matchAll(ROW)]);

@@ -1,4 +1,4 @@
-import { connectedPorts } from "./connected_ports.ts";
+import { listConnectedPorts } from "./connected_ports.ts";
 
 const POLL_MS = 250;
 
@@ -14,7 +14,7 @@ interface Pending {
  * one small chunk. Therefore this class polls the kernel's connection table every 250 ms while a response is pending.
  * Linux only: other systems have no such table.
  */
-export class Departures implements AsyncDisposable {
+export class DisconnectWatcher implements AsyncDisposable {
   readonly #port: number;
   readonly #pending = new Set<Pending>();
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -48,7 +48,7 @@ export class Departures implements AsyncDisposable {
 
   async #poll(): Promise<void> {
     const before = [...this.#pending]; // a client that connects during the read may not be listed
-    const connected = before.length === 0 ? undefined : await connectedPorts(this.#port);
+    const connected = before.length === 0 ? undefined : await listConnectedPorts(this.#port);
     const ports = connected && new Set(connected);
     for (const { port, disconnect } of before) {
       if (ports?.has(port) === false) {

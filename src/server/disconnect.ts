@@ -2,7 +2,7 @@ import type { MiddlewareHandler } from "hono";
 import type { AppEnv } from "./app_env.ts";
 
 /** Sets the signal of a route, which aborts when the client disconnects before the response. */
-export function noticeDisconnect(): MiddlewareHandler<AppEnv> {
+export function watchDisconnect(): MiddlewareHandler<AppEnv> {
   return async (c, next) => {
     const disconnect = new AbortController();
     const signals = [c.req.raw.signal];

@@ -9,7 +9,7 @@ export interface ApiDocument {
 const METHODS = ["get", "post", "delete"];
 
 /** Renders an API as an HTML page without scripts and without external resources. */
-export function docsPage(document: ApiDocument): ReturnType<typeof html> {
+export function renderDocsPage(document: ApiDocument): ReturnType<typeof html> {
   const operations = Object.entries(document.paths ?? {}).flatMap(([path, item]) =>
     Object.entries(item ?? {})
       .filter(([method]) => METHODS.includes(method))

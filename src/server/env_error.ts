@@ -1,17 +1,17 @@
 import { EpisodeError, SandboxError } from "../errors.ts";
-import { ServerError, sessionError } from "./server_error.ts";
+import { ServerError, toPublicError } from "./server_error.ts";
 
 /**
  * Converts an error of an env into one that may be sent to the client. The first public error in its chain of causes
  * is used, since transforms wrap the errors of sessions.
  */
-export function envError(error: unknown): ServerError {
+export function toEnvError(error: unknown): ServerError {
   const chain = [...causes(error)];
   const publicError = chain.find((cause) => cause instanceof ServerError);
   if (publicError !== undefined) return publicError;
   const sandboxError = chain.find((cause) => cause instanceof SandboxError);
   if (sandboxError !== undefined || !(error instanceof EpisodeError)) {
-    return sessionError(sandboxError ?? error);
+    return toPublicError(sandboxError ?? error);
   }
   return new ServerError("invalid", error.message, { cause: error });
 }

@@ -1,5 +1,5 @@
 import type { Tool } from "../tools/tool.ts";
-import { boundedGraders } from "./bounded_graders.ts";
+import { limitGraderInput } from "./bounded_graders.ts";
 import { type EnvConfig, makeEnv } from "./env_config.ts";
 import { EnvSessions } from "./env_sessions.ts";
 import { IDLE_MS, MAX_ENV_CHARACTERS, MAX_ENVS } from "./limits.ts";
@@ -44,7 +44,7 @@ export class EnvService implements AsyncDisposable {
   constructor(options: EnvServiceOptions) {
     this.maxEnvs = options.maxEnvs ?? MAX_ENVS;
     this.#options = options;
-    options.metrics.gauge("paddock_envs", "Envs in use.", () => this.#envs.size);
+    options.metrics.addGauge("paddock_envs", "Envs in use.", () => this.#envs.size);
   }
 
   /**
@@ -61,7 +61,7 @@ export class EnvService implements AsyncDisposable {
     const { graders = new Map(), tools = [], idleMs = IDLE_MS, onError = () => {} } = this.#options;
     const sessions = new EnvSessions(this.#options.sessions, owner);
     const env: LiveEnv = new LiveEnv({
-      env: makeEnv(config, { graders: boundedGraders(graders), tools }, sessions),
+      env: makeEnv(config, { graders: limitGraderInput(graders), tools }, sessions),
       config,
       sessions,
       owner,

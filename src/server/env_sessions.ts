@@ -4,7 +4,7 @@ import type { LiveSession } from "./live_session.ts";
 import type { SessionService } from "./session_service.ts";
 
 /** Options of {@linkcode EnvSessions.acquire}. */
-export interface TakeOptions {
+export interface AcquireOptions {
   seed?: number | undefined;
   signal?: AbortSignal | undefined;
 }
@@ -30,11 +30,11 @@ export class EnvSessions implements SessionPool, AsyncDisposable {
    *
    * @throws {ServerError} `busy` or `timeout` if no session becomes free.
    */
-  async prepare(options: TakeOptions): Promise<void> {
+  async prepare(options: AcquireOptions): Promise<void> {
     await this.#borrow(options);
   }
 
-  async acquire(options: TakeOptions = {}): Promise<SessionLease> {
+  async acquire(options: AcquireOptions = {}): Promise<SessionLease> {
     const session = await this.#borrow(options);
     return { session, [Symbol.asyncDispose]: () => this[Symbol.asyncDispose]() };
   }
@@ -46,7 +46,7 @@ export class EnvSessions implements SessionPool, AsyncDisposable {
     await session?.[Symbol.asyncDispose]();
   }
 
-  async #borrow({ seed, signal = new AbortController().signal }: TakeOptions): Promise<LiveSession> {
+  async #borrow({ seed, signal = new AbortController().signal }: AcquireOptions): Promise<LiveSession> {
     return this.#session ??= await this.#sessions.borrow({
       owner: this.#owner,
       seed,

@@ -1,8 +1,8 @@
 import { Deadline } from "../async/abort.ts";
 import { ServerError } from "./server_error.ts";
 
-/** Options of {@linkcode Gate}. */
-export interface GateOptions {
+/** Options of {@linkcode AdmissionQueue}. */
+export interface AdmissionQueueOptions {
   /** Number of slots. */
   slots: number;
   /**
@@ -29,14 +29,14 @@ interface Waiting {
  * is rejected. The next slot goes to the owner with the fewest slots. When the queue is full, the owner with most
  * waiting requests loses its newest one.
  */
-export class Gate {
-  readonly #options: GateOptions;
+export class AdmissionQueue {
+  readonly #options: AdmissionQueueOptions;
   readonly #queue = new Set<Waiting>();
   readonly #slotsByOwner = new Map<string, number>();
   #taken = 0;
 
   /** @throws {RangeError} if there are fewer than one slot. */
-  constructor(options: GateOptions) {
+  constructor(options: AdmissionQueueOptions) {
     const { slots } = options;
     if (!Number.isInteger(slots) || slots < 1) {
       throw new RangeError(
@@ -56,7 +56,7 @@ export class Gate {
    *
    * @throws {ServerError} `busy` if the queue is full; `timeout` if the wait and `start` together take too long.
    */
-  async pass<T>(
+  async run<T>(
     start: (signal: AbortSignal) => Promise<T>,
     { signal, owner = "" }: { signal: AbortSignal; owner?: string },
   ): Promise<{ result: T; slot: Disposable }> {

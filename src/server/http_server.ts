@@ -1,5 +1,5 @@
-import { Departures } from "./departures.ts";
-import { impatient } from "./impatient.ts";
+import { DisconnectWatcher } from "./departures.ts";
+import { withReadTimeout } from "./impatient.ts";
 import { Listener } from "./listener.ts";
 
 /** Handles a request. `disconnected` aborts when the client disconnects before the response. */
@@ -41,7 +41,7 @@ const FLUSH_MS = 1_000;
 export class HttpServer implements AsyncDisposable {
   readonly #listener: Listener;
   readonly #options: HttpServerOptions;
-  readonly #disconnectWatcher: Departures;
+  readonly #disconnectWatcher: DisconnectWatcher;
   #stopped: Promise<void> | undefined;
 
   /** @throws {Deno.errors.AddrInUse} if the port is in use. */
@@ -50,10 +50,10 @@ export class HttpServer implements AsyncDisposable {
     this.#options = options;
     this.#listener = new Listener(
       async (request, { remoteAddr }) =>
-        await impatient(await this.#handle(fetch, request, remoteAddr), readMs),
+        await withReadTimeout(await this.#handle(fetch, request, remoteAddr), readMs),
       options,
     );
-    this.#disconnectWatcher = new Departures(this.port);
+    this.#disconnectWatcher = new DisconnectWatcher(this.port);
   }
 
   /** Port that the server listens on. */
@@ -79,7 +79,7 @@ export class HttpServer implements AsyncDisposable {
     const ended = this.#listener.shutdown();
     await resolvesWithin(graceMs, ended);
     await onGraceOver();
-    if (!await resolvesWithin(FLUSH_MS, ended)) this.#listener.cut();
+    if (!await resolvesWithin(FLUSH_MS, ended)) this.#listener.closeConnections();
     await ended;
   }
 }

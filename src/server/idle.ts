@@ -1,5 +1,5 @@
 /** Calls back after a period without use. */
-export class Idle implements Disposable {
+export class IdleTimer implements Disposable {
   readonly #idleMs: number;
   readonly #onIdle: () => void;
   #usedAt = new Date();

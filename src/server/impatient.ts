@@ -6,7 +6,7 @@ const STREAMED = /^(text\/event-stream|application\/x-ndjson)/;
  * Returns a response that fails when the client takes longer than `readMs` to read a chunk. Otherwise a client could
  * make the server hold a response without end. A stream that has no data to read may pause.
  */
-export async function impatient(response: Response, readMs: number): Promise<Response> {
+export async function withReadTimeout(response: Response, readMs: number): Promise<Response> {
   if (response.body === null || response.status === 101) return response;
   const { status, statusText, headers } = response;
   const init = { status, statusText, headers };

@@ -1,4 +1,4 @@
-import { connectedPorts } from "./connected_ports.ts";
+import { listConnectedPorts } from "./connected_ports.ts";
 import { MAX_CONNECTIONS } from "./limits.ts";
 
 /** Options of {@linkcode Listener}. */
@@ -62,7 +62,7 @@ export class Listener {
   }
 
   /** Closes all connections at once. */
-  cut(): void {
+  closeConnections(): void {
     for (const { cut } of this.#generations.keys()) cut.abort();
   }
 
@@ -93,7 +93,7 @@ export class Listener {
 
   async #poll(): Promise<void> {
     const { maxConnections = MAX_CONNECTIONS } = this.#options;
-    const open = (await connectedPorts(this.port))?.length ?? 0;
+    const open = (await listConnectedPorts(this.port))?.length ?? 0;
     if (this.#isClosed) return;
     if (open > maxConnections) {
       this.#replace(new Error(`Too many connections: ${open} are open, the limit is ${maxConnections}`));

@@ -4,7 +4,7 @@ const encoder = new TextEncoder();
  * Returns a body that `write` produces while the client reads it. The output limit of a program bounds the buffered
  * text, so a slow client holds no session. A client that disconnects aborts the signal of `write`.
  */
-export function liveBody(
+export function streamBody(
   write: (send: (text: string) => void, signal: AbortSignal) => Promise<void>,
   signal: AbortSignal,
 ): ReadableStream<Uint8Array<ArrayBuffer>> {

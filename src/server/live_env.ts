@@ -5,9 +5,9 @@ import { type Message, messageText } from "../message.ts";
 import type { Task } from "../task.ts";
 import { pythonBlocks } from "../tools/python_blocks.ts";
 import type { EnvConfig } from "./env_config.ts";
-import { envError } from "./env_error.ts";
+import { toEnvError } from "./env_error.ts";
 import type { EnvSessions } from "./env_sessions.ts";
-import { Idle } from "./idle.ts";
+import { IdleTimer } from "./idle.ts";
 import { MAX_ENV_WAITING, MAX_EPISODE_CHARACTERS, MAX_REPLY_BLOCKS, MAX_REPLY_CHARACTERS } from "./limits.ts";
 import { ServerError } from "./server_error.ts";
 
@@ -61,7 +61,7 @@ export class LiveEnv implements AsyncDisposable {
   readonly config: EnvConfig;
   readonly createdAt: Date = new Date();
   readonly #options: LiveEnvOptions;
-  readonly #idle: Idle;
+  readonly #idle: IdleTimer;
   readonly #queue = new SerialQueue();
   readonly #end = new AbortController();
   readonly #configCharacters: number;
@@ -77,7 +77,7 @@ export class LiveEnv implements AsyncDisposable {
     this.config = options.config;
     this.#options = options;
     this.#configCharacters = JSON.stringify(options.config).length;
-    this.#idle = new Idle(options.idleMs, () => this[Symbol.asyncDispose]());
+    this.#idle = new IdleTimer(options.idleMs, () => this[Symbol.asyncDispose]());
   }
 
   get usedAt(): Date {
@@ -127,7 +127,7 @@ export class LiveEnv implements AsyncDisposable {
         this.#record(step);
         return step;
       } catch (error) {
-        this.#episode = { ...before, truncated: true, failed: envError(error).message };
+        this.#episode = { ...before, truncated: true, failed: toEnvError(error).message };
         await this.#options.sessions[Symbol.asyncDispose](); // the episode is over: its globals are not needed
         throw error;
       }
@@ -158,7 +158,7 @@ export class LiveEnv implements AsyncDisposable {
     try {
       return await this.#queue.run(() => work(combined), { signal: combined });
     } catch (error) {
-      const publicError = envError(this.#end.signal.aborted ? this.#end.signal.reason : error);
+      const publicError = toEnvError(this.#end.signal.aborted ? this.#end.signal.reason : error);
       this.#options.onError(publicError);
       throw publicError;
     }

@@ -7,12 +7,12 @@ import type {
   ShellOptions,
   ShellResult,
 } from "../sandbox/exec.ts";
-import { Idle } from "./idle.ts";
+import { IdleTimer } from "./idle.ts";
 import { MAX_SESSION_WAITING } from "./limits.ts";
 import LIST_FILES from "./list_files.py" with { type: "text" };
 import type { Metrics } from "./metrics.ts";
-import { ServerError, sessionError } from "./server_error.ts";
-import { traced } from "./tracing.ts";
+import { ServerError, toPublicError } from "./server_error.ts";
+import { withSpan } from "./tracing.ts";
 
 /** File of a session. */
 export interface SessionFile {
@@ -60,7 +60,7 @@ export class LiveSession implements AsyncDisposable {
   readonly name: string | undefined;
   readonly createdAt: Date = new Date();
   readonly #options: LiveSessionOptions;
-  readonly #idle: Idle;
+  readonly #idle: IdleTimer;
   #execs = 0;
   #wasUsed = false;
   #ended: Promise<void> | undefined;
@@ -69,7 +69,7 @@ export class LiveSession implements AsyncDisposable {
     this.owner = options.owner;
     this.name = options.name;
     this.#options = options;
-    this.#idle = new Idle(options.idleMs, () => this[Symbol.asyncDispose]());
+    this.#idle = new IdleTimer(options.idleMs, () => this[Symbol.asyncDispose]());
   }
 
   get usedAt(): Date {
@@ -133,10 +133,10 @@ export class LiveSession implements AsyncDisposable {
     work: (session: PythonSession) => Promise<Result>,
   ): Promise<Result> {
     return await this.#use(({ session, metrics }) =>
-      traced(name, async (span) => {
+      withSpan(name, async (span) => {
         const result = await work(session);
         this.#execs++;
-        metrics.exec(result.status, result.durationMs);
+        metrics.countExec(result.status, result.durationMs);
         span.setAttribute("paddock.status", result.status);
         return result;
       })
@@ -155,7 +155,7 @@ export class LiveSession implements AsyncDisposable {
       return await work(this.#options);
     } catch (error) {
       const { stop, onError } = this.#options;
-      const publicError = sessionError(stop.aborted ? stop.reason : error);
+      const publicError = toPublicError(stop.aborted ? stop.reason : error);
       onError(publicError);
       throw publicError;
     } finally {

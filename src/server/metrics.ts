@@ -12,12 +12,12 @@ export class Metrics {
   ]);
 
   /** Counts a response. */
-  request(status: number): void {
+  countRequest(status: number): void {
     this.#add(`paddock_requests_total{status="${status}"}`, 1);
   }
 
   /** Counts a finished program. */
-  exec(status: string, durationMs: number): void {
+  countExec(status: string, durationMs: number): void {
     const seconds = durationMs / 1000;
     this.#add(`paddock_execs_total{status="${status}"}`, 1);
     for (const bound of BUCKETS) {
@@ -29,13 +29,13 @@ export class Metrics {
   }
 
   /** Adds a gauge whose value is read at each scrape. */
-  gauge(name: string, help: string, value: () => number): void {
+  addGauge(name: string, help: string, value: () => number): void {
     this.#helps.set(name, { help, kind: "gauge" });
     this.#gauges.set(name, value);
   }
 
   /** Returns all metrics in the text format of Prometheus, version 0.0.4. */
-  text(): string {
+  format(): string {
     const lines = [...this.#helps].flatMap(([name, { help, kind }]) => [
       `# HELP ${name} ${help}`,
       `# TYPE ${name} ${kind}`,

@@ -6,7 +6,7 @@ import type { AccessOptions } from "./access.ts";
 import { chatKind } from "./adapters/openenv/chat_env.ts";
 import { paddockApp } from "./app.ts";
 import { EnvService } from "./env_service.ts";
-import { faultReport } from "./fault_report.ts";
+import { errorReporter } from "./fault_report.ts";
 import { Metrics } from "./metrics.ts";
 import type { RequestLimits } from "./limits.ts";
 import { SessionService } from "./session_service.ts";
@@ -95,7 +95,7 @@ export class PaddockServer implements AsyncDisposable {
   /** @throws {RangeError} if `maxSessions` is less than 1. */
   constructor(options: PaddockServerOptions) {
     const { openEnvTokenizer, ...others } = options;
-    const rest = { ...others, onError: faultReport(options.onError ?? (() => {})) };
+    const rest = { ...others, onError: errorReporter(options.onError ?? (() => {})) };
     const metrics = new Metrics();
     const sessions = new SessionService({ ...rest, metrics });
     const envs = new EnvService({ ...rest, sessions, metrics });

@@ -2,13 +2,13 @@ import { SpanStatusCode } from "@opentelemetry/api";
 import type { MiddlewareHandler } from "hono";
 import { routePath } from "hono/route";
 import type { AppEnv } from "./app_env.ts";
-import { traced } from "./tracing.ts";
+import { withSpan } from "./tracing.ts";
 
 /** Opens a span for each request. Its name is the route, since the path contains ids. */
 export function requestSpan(): MiddlewareHandler<AppEnv> {
   return async (c, next) => {
     const { method } = c.req;
-    await traced(method, async (span) => {
+    await withSpan(method, async (span) => {
       await next();
       if (!span.isRecording()) return;
       const route = routePath(c, -1);

@@ -29,7 +29,7 @@ interface StoredResponse {
  * id continues when its client disconnects, since the client may retry, until it is cancelled. Server errors are not
  * stored. When there are too many responses, the oldest are evicted.
  */
-export class SameAnswers {
+export class IdempotencyCache {
   readonly #entries = new Map<string, Entry>();
 
   /** Cancels the owner's running requests with this id. Returns false if there are none. */

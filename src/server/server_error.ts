@@ -59,7 +59,7 @@ const FILE_ERRORS: Readonly<Record<GuestFileErrorCode, ErrorCode>> = {
  * message, which is written for the client. The message of a failed sandbox or of an unexpected error may contain names
  * of the host, so the client gets a general one.
  */
-export function sessionError(error: unknown): ServerError {
+export function toPublicError(error: unknown): ServerError {
   if (error instanceof ServerError) return error;
   if (isArgumentError(error)) return new ServerError("invalid", error.message, { cause: error });
   if (error instanceof SandboxError) {

@@ -1,10 +1,10 @@
 import type { SessionLease, SessionPool } from "../sandbox/exec.ts";
-import { Gate } from "./gate.ts";
+import { AdmissionQueue } from "./gate.ts";
 import { IDLE_MS, SESSION_QUEUE, SESSION_WAIT_MS } from "./limits.ts";
 import { LiveSession, type LiveSessionOptions } from "./live_session.ts";
 import type { Metrics } from "./metrics.ts";
-import { ServerError, sessionError } from "./server_error.ts";
-import { traced } from "./tracing.ts";
+import { ServerError, toPublicError } from "./server_error.ts";
+import { withSpan } from "./tracing.ts";
 
 /** Options of {@linkcode SessionService}. */
 export interface SessionServiceOptions {
@@ -73,7 +73,7 @@ export class SessionService implements AsyncDisposable {
   readonly #options:
     & Pick<SessionServiceOptions, "pool" | "metrics" | "maxSessionsEach">
     & Pick<LiveSessionOptions, "idleMs" | "onError">;
-  readonly #admission: Gate;
+  readonly #admission: AdmissionQueue;
   readonly #byId = new Map<string, LiveSession>();
   readonly #byName = new Map<string, Promise<LiveSession>>();
   readonly #open = new Set<LiveSession>();
@@ -87,9 +87,14 @@ export class SessionService implements AsyncDisposable {
     const { queue = SESSION_QUEUE, waitMs = SESSION_WAIT_MS, idleMs = IDLE_MS, onError = () => {} } = options;
     this.maxSessions = maxSessions;
     this.#options = { pool, metrics, maxSessionsEach, idleMs, onError };
-    this.#admission = new Gate({ slots: maxSessions, slotsPerOwner: maxSessionsEach, queue, waitMs });
-    metrics.gauge("paddock_sessions", "Sessions in use.", () => this.#open.size);
-    metrics.gauge("paddock_waiting", "Requests waiting for a session.", () => this.#admission.waiting);
+    this.#admission = new AdmissionQueue({
+      slots: maxSessions,
+      slotsPerOwner: maxSessionsEach,
+      queue,
+      waitMs,
+    });
+    metrics.addGauge("paddock_sessions", "Sessions in use.", () => this.#open.size);
+    metrics.addGauge("paddock_waiting", "Requests waiting for a session.", () => this.#admission.waiting);
   }
 
   /**
@@ -111,10 +116,10 @@ export class SessionService implements AsyncDisposable {
     this.#opening.push(owner);
     try {
       this.#evictIdle(owner);
-      const { result: lease, slot } = await traced(
+      const { result: lease, slot } = await withSpan(
         "paddock.acquire",
         async () =>
-          await this.#admission.pass((signal) => pool.acquire({ seed, signal }), { owner, signal: combined }),
+          await this.#admission.run((signal) => pool.acquire({ seed, signal }), { owner, signal: combined }),
       );
       const onEnd = () => this.#end(session, lease, slot);
       const session: LiveSession = new LiveSession({
@@ -134,7 +139,7 @@ export class SessionService implements AsyncDisposable {
       await session[Symbol.asyncDispose](); // the caller never receives it
       throw combined.reason;
     } catch (error) {
-      const publicError = sessionError(error);
+      const publicError = toPublicError(error);
       onError(publicError);
       throw publicError;
     } finally {
@@ -163,7 +168,7 @@ export class SessionService implements AsyncDisposable {
    *
    * @throws {ServerError} `busy` or `timeout` if no session becomes free.
    */
-  async named(name: string, options: OpenOptions): Promise<{ session: LiveSession; isNew: boolean }> {
+  async openNamed(name: string, options: OpenOptions): Promise<{ session: LiveSession; isNew: boolean }> {
     const key = nameKey(options.owner, name);
     const found = this.#byName.get(key);
     if (found) return await this.#join(found, name, options);
@@ -184,7 +189,7 @@ export class SessionService implements AsyncDisposable {
     } catch (error) {
       const wasCancelled = error instanceof ServerError && error.cause instanceof DOMException;
       if (!wasCancelled || options.signal.aborted) throw error;
-      return await this.named(name, options);
+      return await this.openNamed(name, options);
     }
   }
 

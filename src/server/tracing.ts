@@ -8,7 +8,7 @@ const tracer = trace.getTracer("paddock", PADDOCK_VERSION);
  * Runs `work` in a child of the current span. Attributes must not contain code, output, ids or tokens, since
  * operators can read spans.
  */
-export function traced<T>(
+export function withSpan<T>(
   name: string,
   work: (span: Span) => Promise<T>,
   attributes: Attributes = {},

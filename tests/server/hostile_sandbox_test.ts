@@ -117,9 +117,9 @@ Deno.test("a request that waits for a session of another request gets one when t
   });
   const disconnect = new AbortController();
   const { sessions } = server;
-  const left = sessions.named("a", { owner: "", signal: disconnect.signal }).catch(({ code }) => code);
+  const left = sessions.openNamed("a", { owner: "", signal: disconnect.signal }).catch(({ code }) => code);
   await first.promise;
-  const stays = sessions.named("a", { owner: "", signal: new AbortController().signal });
+  const stays = sessions.openNamed("a", { owner: "", signal: new AbortController().signal });
   disconnect.abort();
   assertEquals(await left, "unavailable");
   assertEquals((await stays).isNew, true);

@@ -1,6 +1,6 @@
 import { loadProfile, SandboxPool } from "../../mod.ts";
 import { EnvService, type EnvServiceOptions } from "../../src/server/env_service.ts";
-import { faultReport } from "../../src/server/fault_report.ts";
+import { errorReporter } from "../../src/server/fault_report.ts";
 import { Metrics } from "../../src/server/metrics.ts";
 import { paddockApp, type PaddockAppOptions } from "../../src/server/app.ts";
 import { SessionService, type SessionServiceOptions } from "../../src/server/session_service.ts";
@@ -38,7 +38,7 @@ export function served(
   const fake = new FakePool(python);
   const metrics = new Metrics();
   const errors: unknown[] = [];
-  const onError = faultReport((error) => errors.push(error));
+  const onError = errorReporter((error) => errors.push(error));
   const sessions = new SessionService({ pool: fake, onError, ...rest, metrics, maxSessions });
   const envs = new EnvService({ onError, ...rest, sessions, metrics });
   const app = paddockApp({ onError, ...rest, sessions, envs, metrics });

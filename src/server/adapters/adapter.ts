@@ -55,7 +55,7 @@ const LOST = { memory: 137, crashed: 134 };
 const CUT = "Output is cut: it is longer than the sandbox lets a program print\n";
 
 /** Converts a result into what a process leaves. The value of the last expression is dropped. */
-export function scriptOutcome(result: ExecResult | ShellResult): ScriptOutcome {
+export function toScriptOutcome(result: ExecResult | ShellResult): ScriptOutcome {
   const { stdout, stderr } = result;
   const traceback = "error" in result && result.status !== "timeout" ? result.error.traceback : "";
   const note = result.truncated ? CUT : "";
@@ -79,7 +79,7 @@ function exitCodeOf(result: ExecResult | ShellResult): number | null {
 }
 
 /** Removes the indentation of a cell's first line from all lines that have it, as IPython does. */
-export function cellSource(code: string): string {
+export function dedentCell(code: string): string {
   const indentation = /^(?:[ \t]*\r?\n)*([ \t]+)\S/.exec(code)?.[1];
   if (indentation === undefined) return code;
   return code.split("\n").map((line) => line.startsWith(indentation) ? line.slice(indentation.length) : line)
@@ -89,7 +89,7 @@ export function cellSource(code: string): string {
 const HOME = "/home/pyodide/";
 
 /** Returns a client's path relative to the working directory; `undefined` if it leads out of it. */
-export function jailedPath(path: string): string | undefined {
+export function jailPath(path: string): string | undefined {
   const inside = path.startsWith(HOME) ? path.slice(HOME.length) : path;
   const names = inside.split("/").filter((name) => name !== "" && name !== ".");
   const leaves = inside.startsWith("/") || names.length === 0 || names.includes("..");

@@ -1,8 +1,8 @@
 import type { z } from "zod";
 import type { AppContext } from "../app_env.ts";
-import { asServerError, errorHeaders } from "../error_answer.ts";
+import { toErrorHeaders, toServerError } from "../error_answer.ts";
 import { ServerError } from "../server_error.ts";
-import { pydanticFaults } from "./pydantic_faults.ts";
+import { toPydanticIssues } from "./pydantic_faults.ts";
 
 /** Error of an invalid body, for systems that report it in `detail`. */
 export class DetailError extends ServerError {
@@ -15,17 +15,17 @@ export class DetailError extends ServerError {
 }
 
 /** Reads a JSON body and validates it. */
-export async function detailBody<T>(c: AppContext, schema: z.ZodType<T>): Promise<T> {
+export async function readDetailBody<T>(c: AppContext, schema: z.ZodType<T>): Promise<T> {
   const parsed = schema.safeParse(await readJson(c), { reportInput: true });
   if (parsed.success) return parsed.data;
-  throw new DetailError(pydanticFaults(parsed.error, ["body"]));
+  throw new DetailError(toPydanticIssues(parsed.error, ["body"]));
 }
 
 /** Returns the response of a failed request. `detail` is a list of issues in the body, or a message. */
-export function detailAnswer(thrown: unknown): Response {
-  const error = asServerError(thrown);
+export function detailResponse(thrown: unknown): Response {
+  const error = toServerError(thrown);
   const detail = error instanceof DetailError ? error.detail : error.message;
-  return Response.json({ detail }, { status: error.status, headers: errorHeaders(error) });
+  return Response.json({ detail }, { status: error.status, headers: toErrorHeaders(error) });
 }
 
 async function readJson(c: AppContext): Promise<unknown> {

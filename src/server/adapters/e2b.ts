@@ -3,18 +3,18 @@ import { z } from "zod";
 import type { ExecResult } from "../../sandbox/exec.ts";
 import { pythonStr } from "../../tools/python_repr.ts";
 import type { AppContext, AppEnv } from "../app_env.ts";
-import { asServerError, errorHeaders } from "../error_answer.ts";
-import { Gate } from "../gate.ts";
+import { toErrorHeaders, toServerError } from "../error_answer.ts";
+import { AdmissionQueue } from "../gate.ts";
 import { MAX_SESSION_WAITING } from "../limits.ts";
-import { liveBody } from "../live_body.ts";
+import { streamBody } from "../live_body.ts";
 import type { LiveSession } from "../live_session.ts";
-import { ServerError, sessionError } from "../server_error.ts";
+import { ServerError, toPublicError } from "../server_error.ts";
 import type { SessionService } from "../session_service.ts";
-import { cellSource } from "./adapter.ts";
-import { detailAnswer, detailBody, DetailError } from "./detail_error.ts";
-import { executionError, mainResults } from "./e2b_execution.ts";
+import { dedentCell } from "./adapter.ts";
+import { DetailError, detailResponse, readDetailBody } from "./detail_error.ts";
+import { executionErrorOf, mainResultsOf } from "./e2b_execution.ts";
 import { NotebookOutput } from "./e2b_output.ts";
-import { environment } from "./environment.ts";
+import { toEnvironmentCode } from "./environment.ts";
 
 /** Limit of a program whose client does not disconnect. */
 const TIMEOUT_MS = 300_000;
@@ -34,7 +34,7 @@ const contextRequest = z.object({ cwd: z.string().nullish(), language: z.string(
 class Context {
   readonly cwd: string;
   /** Keeps the several execs of one request together. */
-  readonly turn = new Gate({ slots: 1, queue: MAX_SESSION_WAITING, waitMs: TIMEOUT_MS });
+  readonly turn = new AdmissionQueue({ slots: 1, queue: MAX_SESSION_WAITING, waitMs: TIMEOUT_MS });
   executions = 0;
 
   constructor(cwd: string = HOME) {
@@ -51,18 +51,18 @@ export function e2b(sessions: SessionService): Hono<AppEnv> {
   const app = new Hono<AppEnv>();
   app.onError(textResponse);
   app.post("/execute", async (c) => {
-    const request = await detailBody(c, executeRequest);
+    const request = await readDetailBody(c, executeRequest);
     const session = await findOrOpen(c, request);
     const context = contexts.get(session) ?? new Context();
     contexts.set(session, context);
-    const variables = environment(request.env_vars ?? {});
-    const body = liveBody(async (send, signal) => {
+    const variables = toEnvironmentCode(request.env_vars ?? {});
+    const body = streamBody(async (send, signal) => {
       await execute({ session, context, code: request.code, variables, signal }, send);
     }, c.get("signal"));
     return c.body(body, 200, { "content-type": "application/x-ndjson" });
   });
   app.post("/contexts", async (c) => {
-    const { cwd, language } = await detailBody(c, contextRequest);
+    const { cwd, language } = await readDetailBody(c, contextRequest);
     requirePython(language);
     const session = await sessions.create({ owner: c.get("owner"), signal: c.get("signal") });
     contexts.set(session, new Context(cwd ?? HOME));
@@ -95,7 +95,7 @@ export function e2b(sessions: SessionService): Hono<AppEnv> {
     if (id) return find(c, id);
     requirePython(language);
     const options = { owner: c.get("owner"), signal: c.get("signal") };
-    return (await sessions.named(DEFAULT, options)).session;
+    return (await sessions.openNamed(DEFAULT, options)).session;
   }
 
   function find(c: AppContext, id: string): LiveSession {
@@ -125,18 +125,18 @@ async function execute(execution: Execution, send: (text: string) => void): Prom
     sendLine({ type, text, timestamp: new Date().toISOString() })
   );
   try {
-    const { slot } = await context.turn.pass(() => Promise.resolve(), { signal });
+    const { slot } = await context.turn.run(() => Promise.resolve(), { signal });
     using _slot = slot;
     sendLine({ type: "number_of_executions", execution_count: ++context.executions });
     const set = variables && await session.exec(variables.set, { signal });
     if (set && set.status !== "ok") return outcome(set).forEach(sendLine);
     const onOutput = (type: string, text: string) => output.push(type, text);
-    const result = await session.exec(cellSource(code), { timeoutMs: TIMEOUT_MS, signal, onOutput });
+    const result = await session.exec(dedentCell(code), { timeoutMs: TIMEOUT_MS, signal, onOutput });
     output.flush();
     outcome(result).forEach(sendLine);
     if (variables) await session.exec(variables.unset, { signal });
   } catch (error) {
-    const { message } = sessionError(error);
+    const { message } = toPublicError(error);
     output.flush();
     sendLine({ type: "error", name: "SandboxError", value: message, traceback: message });
   } finally {
@@ -145,16 +145,16 @@ async function execute(execution: Execution, send: (text: string) => void): Prom
 }
 
 function outcome(result: ExecResult): object[] {
-  const error = executionError(result);
+  const error = executionErrorOf(result);
   if (error !== undefined) return [{ type: "error", ...error }];
-  return mainResults(result).map((main) => ({ type: "result", ...main }));
+  return mainResultsOf(result).map((main) => ({ type: "result", ...main }));
 }
 
 /** Returns the response of a failed request: a plain message, or the issues of the body. */
 function textResponse(thrown: unknown): Response {
-  const error = asServerError(thrown);
-  if (error instanceof DetailError) return detailAnswer(error);
-  return new Response(error.message, { status: error.status, headers: errorHeaders(error) });
+  const error = toServerError(thrown);
+  if (error instanceof DetailError) return detailResponse(error);
+  return new Response(error.message, { status: error.status, headers: toErrorHeaders(error) });
 }
 
 /** Creates a folder in the session and makes it the working directory. */

@@ -25,21 +25,21 @@ export interface Execution {
 export function toExecution(result: ExecResult): Execution {
   const { stdout, stderr } = result;
   return {
-    results: mainResults(result),
+    results: mainResultsOf(result),
     logs: { stdout: toList(stdout), stderr: toList(stderr) },
-    error: executionError(result) ?? null,
+    error: executionErrorOf(result) ?? null,
     execution_count: 1,
   };
 }
 
 /** Returns the value of the last expression, if any. */
-export function mainResults(result: ExecResult): MainResult[] {
+export function mainResultsOf(result: ExecResult): MainResult[] {
   if (result.status !== "ok" || result.value === undefined) return [];
   return [{ text: unquote(result.value), is_main_result: true }];
 }
 
 /** Returns the exception of a program, if any. */
-export function executionError(result: ExecResult): ExecutionError | undefined {
+export function executionErrorOf(result: ExecResult): ExecutionError | undefined {
   if (result.status === "exited") {
     const value = String(result.exitCode);
     return { name: "SystemExit", value, traceback: `SystemExit: ${value}\n` };

@@ -1,7 +1,7 @@
 import { pythonStr } from "../../tools/python_repr.ts";
 
 /** Returns Python code that sets and unsets environment variables, or `undefined` without any. */
-export function environment(
+export function toEnvironmentCode(
   variables: Readonly<Record<string, string>>,
 ): { set: string; unset: string } | undefined {
   const names = Object.keys(variables);

@@ -3,12 +3,12 @@ import { z } from "zod";
 import type { ExecResult, ShellResult } from "../../sandbox/exec.ts";
 import { MAX_TIMEOUT_SECONDS } from "../../wire/limits.ts";
 import type { AppContext, AppEnv } from "../app_env.ts";
-import { asServerError, errorHeaders } from "../error_answer.ts";
+import { toErrorHeaders, toServerError } from "../error_answer.ts";
 import { ServerError } from "../server_error.ts";
 import type { LiveSession } from "../live_session.ts";
 import type { OpenOptions, SessionService } from "../session_service.ts";
-import { cellSource, runScript, scriptOutcome } from "./adapter.ts";
-import { commandTraceback, plainTraceback } from "./nemo_skills/tracebacks.ts";
+import { dedentCell, runScript, toScriptOutcome } from "./adapter.ts";
+import { toCommandTraceback, toPlainTraceback } from "./nemo_skills/tracebacks.ts";
 
 /** Subtracted from the timeout, since NeMo's own clock starts before the program reaches the interpreter. */
 const EARLY_MS = 10;
@@ -47,8 +47,8 @@ interface NemoResponse {
 export function nemoSkills(sessions: SessionService): Hono<AppEnv> {
   const app = new Hono<AppEnv>();
   app.onError((thrown) => {
-    const error = asServerError(thrown);
-    return Response.json({ error: error.message }, { status: error.status, headers: errorHeaders(error) });
+    const error = toServerError(thrown);
+    return Response.json({ error: error.message }, { status: error.status, headers: toErrorHeaders(error) });
   });
   app.post("/execute", async (c, next) => {
     const body: unknown = await c.req.json().catch(() => undefined); // the next route reports invalid JSON
@@ -96,7 +96,7 @@ async function execute(c: AppContext, sessions: SessionService, request: NemoReq
     const name = c.req.header(SESSION_HEADER);
     if (!name) throw new ServerError("malformed", "X-Session-ID header required for ipython sessions");
     const { session, isNew } = await findUsable(sessions, PREFIX + name, options);
-    return cellResponse(await session.exec(cellSource(code), run), request, isNew);
+    return cellResponse(await session.exec(dedentCell(code), run), request, isNew);
   }
   if (language !== SHELL && !PYTHON.includes(language)) {
     return refusal(`language '${language}' is not available here: it must be ipython, python or shell\n`);
@@ -117,7 +117,7 @@ async function findUsable(
   name: string,
   options: OpenOptions,
 ): Promise<{ session: LiveSession; isNew: boolean }> {
-  const found = await sessions.named(name, { ...options, spareMs: 0 });
+  const found = await sessions.openNamed(name, { ...options, spareMs: 0 });
   return found.session.ended ? await findUsable(sessions, name, options) : found;
 }
 
@@ -148,10 +148,10 @@ function cellResponse(result: ExecResult, request: NemoRequest, isNew: boolean):
 
 /** Converts a script's result. A script that raises is `completed`; a shell command that fails is an `error`. */
 function scriptResponse(result: ExecResult | ShellResult, request: NemoRequest): NemoResponse {
-  const { stdout, stderr, exitCode } = scriptOutcome(result);
+  const { stdout, stderr, exitCode } = toScriptOutcome(result);
   if (exitCode === null) return toResponse("timeout", { stdout: "", stderr: timeoutText(request) }, request);
   const completed = request.language !== SHELL || exitCode === 0;
-  const errors = request.language === SHELL ? stderr : commandTraceback(stderr);
+  const errors = request.language === SHELL ? stderr : toCommandTraceback(stderr);
   return toResponse(completed ? "completed" : "error", { stdout, stderr: errors }, request);
 }
 
@@ -177,7 +177,7 @@ function shownText(result: ExecResult, verbosity: NemoRequest["traceback_verbosi
   if (result.status === "exited") return `SystemExit: ${result.exitCode}`;
   const { type, message, traceback } = result.error;
   if (verbosity === "Minimal") return `${type}: ${message}`;
-  return verbosity === "Plain" ? plainTraceback(traceback) : traceback;
+  return verbosity === "Plain" ? toPlainTraceback(traceback) : traceback;
 }
 
 /** Removes leading empty lines and ends the text with one line break. */

@@ -4,10 +4,10 @@ import { mapSequentialByKey } from "../../async/map_concurrently.ts";
 import { MAX_BATCH_ITEMS, MAX_TIMEOUT_SECONDS } from "../../wire/limits.ts";
 import type { AppEnv } from "../app_env.ts";
 import type { LiveSession } from "../live_session.ts";
-import { ServerError, sessionError } from "../server_error.ts";
+import { ServerError, toPublicError } from "../server_error.ts";
 import type { SessionService } from "../session_service.ts";
-import { cellSource } from "./adapter.ts";
-import { detailAnswer, detailBody } from "./detail_error.ts";
+import { dedentCell } from "./adapter.ts";
+import { detailResponse, readDetailBody } from "./detail_error.ts";
 import { type Execution, toExecution } from "./e2b_execution.ts";
 
 const batchRequest = z.object({
@@ -28,9 +28,9 @@ interface ScriptResult {
  */
 export function openR1(sessions: SessionService): Hono<AppEnv> {
   const app = new Hono<AppEnv>();
-  app.onError(detailAnswer);
+  app.onError(detailResponse);
   app.post("/execute_batch", async (c) => {
-    const { scripts, languages, timeout } = await detailBody(c, batchRequest);
+    const { scripts, languages, timeout } = await readDetailBody(c, batchRequest);
     if (languages.length !== scripts.length) {
       throw new ServerError("invalid", `languages: ${scripts.length} are required, one per script`);
     }
@@ -40,10 +40,10 @@ export function openR1(sessions: SessionService): Hono<AppEnv> {
       if (language.toLowerCase() !== "python") return failed(`language '${language}' is not available here`);
       try {
         await using session: LiveSession = await sessions.borrow({ owner, signal });
-        const result = await session.exec(cellSource(code), { timeoutMs: timeout * 1000, signal });
+        const result = await session.exec(dedentCell(code), { timeoutMs: timeout * 1000, signal });
         return { execution: toExecution(result), exception_str: null };
       } catch (thrown) {
-        return failed(sessionError(thrown).message);
+        return failed(toPublicError(thrown).message);
       }
     };
     const options = { keyOf: () => undefined, concurrency: sessions.maxSessions, signal: c.get("signal") };

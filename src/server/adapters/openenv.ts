@@ -5,10 +5,10 @@ import { MAX_TIMEOUT_SECONDS } from "../../wire/limits.ts";
 import type { AppContext, AppEnv } from "../app_env.ts";
 import { MAX_SOCKETS } from "../limits.ts";
 import { ServerError } from "../server_error.ts";
-import { detailAnswer, detailBody } from "./detail_error.ts";
+import { detailResponse, readDetailBody } from "./detail_error.ts";
 import { Connections } from "./openenv/connections.ts";
 import { type OpenEnvKind, resetData } from "./openenv/env_kind.ts";
-import { mcpTextResponse } from "./openenv/mcp_message.ts";
+import { handleMcpText } from "./openenv/mcp_message.ts";
 
 /**
  * Serves OpenEnv with one kind of env. Over HTTP, each request has its own env; on the WebSocket `/ws`, each
@@ -23,7 +23,7 @@ export function openEnv<Action>(kind: OpenEnvKind<Action>): Hono<AppEnv> {
     timeout_s: z.number().positive().max(MAX_TIMEOUT_SECONDS).nullish(),
     request_id: z.string().max(255).nullish(),
   });
-  app.onError(detailAnswer);
+  app.onError(detailResponse);
   app.get("/health", (c) => c.json({ status: "healthy" }));
   app.get("/metadata", (c) => c.json(metadata(kind)));
   app.get("/schema", (c) => {
@@ -33,16 +33,16 @@ export function openEnv<Action>(kind: OpenEnvKind<Action>): Hono<AppEnv> {
   app.get("/state", (c) => c.json(newEnv(c).state()));
   app.post("/reset", async (c) => {
     const hasBody = (await c.req.raw.clone().arrayBuffer()).byteLength > 0;
-    const request = hasBody ? await detailBody(c, resetData) : {};
+    const request = hasBody ? await readDetailBody(c, resetData) : {};
     await using env = newEnv(c);
     return c.json(await env.reset(request));
   });
   app.post("/step", async (c) => {
-    const { action, timeout_s } = await detailBody(c, stepRequest);
+    const { action, timeout_s } = await readDetailBody(c, stepRequest);
     await using env = newEnv(c);
     return c.json(await env.step(action, timeout_s ?? undefined));
   });
-  app.post("/mcp", async (c) => c.json(mcpTextResponse(await c.req.text())));
+  app.post("/mcp", async (c) => c.json(handleMcpText(await c.req.text())));
   app.get("/ws", (c) => {
     if (c.req.header("upgrade")?.toLowerCase() !== "websocket") return c.text("Upgrade Required", 426);
     const { socket, response } = upgradeSocket(c.req.raw);

@@ -1,26 +1,29 @@
 import { Hono } from "hono";
 import type { ExecResult } from "../../sandbox/exec.ts";
 import type { AppEnv } from "../app_env.ts";
-import { asServerError, errorHeaders } from "../error_answer.ts";
+import { toErrorHeaders, toServerError } from "../error_answer.ts";
 import type { LiveSession } from "../live_session.ts";
 import { ServerError } from "../server_error.ts";
 import type { SessionService } from "../session_service.ts";
-import { jailedPath, MAIN, runScript, scriptOutcome } from "./adapter.ts";
-import { type PistonRequest, pistonRequest, RUNTIME } from "./piston/request.ts";
+import { jailPath, MAIN, runScript, toScriptOutcome } from "./adapter.ts";
+import { parsePistonRequest, type PistonRequest, RUNTIME } from "./piston/request.ts";
 
 /** Serves Piston: `/api/v2/execute` and `/api/v2/runtimes`. The profile's memory limit applies. */
 export function piston(sessions: SessionService): Hono<AppEnv> {
   const app = new Hono<AppEnv>().basePath("/api/v2");
   app.onError((thrown) => {
-    const error = asServerError(thrown);
-    return Response.json({ message: error.message }, { status: error.status, headers: errorHeaders(error) });
+    const error = toServerError(thrown);
+    return Response.json({ message: error.message }, {
+      status: error.status,
+      headers: toErrorHeaders(error),
+    });
   });
   app.get("/runtimes", (c) => c.json([RUNTIME]));
   app.post("/execute", async (c) => {
     if (!c.req.header("content-type")?.startsWith("application/json")) {
       throw new ServerError("unsupported", "requests must be of type application/json");
     }
-    const request = pistonRequest(await c.req.json().catch(() => ({}))); // reported as a missing language
+    const request = parsePistonRequest(await c.req.json().catch(() => ({}))); // reported as a missing language
     await using session = await sessions.borrow({ owner: c.get("owner"), signal: c.get("signal") });
     const { language, version } = RUNTIME;
     return c.json({ run: await run(session, request, c.get("signal")), language, version });
@@ -49,7 +52,7 @@ interface PistonRun {
 async function run(session: LiveSession, request: PistonRequest, signal: AbortSignal): Promise<PistonRun> {
   const { main, others, args, stdin, runTimeoutMs: timeoutMs } = request;
   for (const { name, bytes } of others) {
-    const path = jailedPath(name);
+    const path = jailPath(name);
     if (path === undefined) throw new ServerError("malformed", `files: '${name}' is not a valid file name`);
     await session.writeFile(path, bytes);
   }
@@ -58,10 +61,10 @@ async function run(session: LiveSession, request: PistonRequest, signal: AbortSi
     timeoutMs,
     stdin,
     signal,
-    argv: [jailedPath(main.name) ?? MAIN, ...args],
+    argv: [jailPath(main.name) ?? MAIN, ...args],
     onOutput: (_, text) => pieces.push(text),
   });
-  const { stdout, stderr, exitCode } = scriptOutcome(result);
+  const { stdout, stderr, exitCode } = toScriptOutcome(result);
   const raised = stderr.slice(result.stderr.length);
   return {
     stdout,

@@ -1,7 +1,7 @@
 import type { z } from "zod";
 
 /** Issue in pydantic's format, as FastAPI returns it. */
-export interface PydanticFault {
+export interface PydanticIssue {
   readonly type: string;
   readonly loc: readonly PropertyKey[];
   readonly msg: string;
@@ -22,7 +22,7 @@ const WANTED: Readonly<Record<string, readonly [type: string, name: string]>> = 
  * Converts zod issues to pydantic's format. `at` is the location of the value. The value must have been parsed with
  * `reportInput`, which distinguishes missing from wrong values.
  */
-export function pydanticFaults({ issues }: z.ZodError, at: readonly string[] = []): PydanticFault[] {
+export function toPydanticIssues({ issues }: z.ZodError, at: readonly string[] = []): PydanticIssue[] {
   return issues.flatMap((issue) => {
     const loc = [...at, ...issue.path];
     if (issue.code === "unrecognized_keys") {

@@ -1,10 +1,10 @@
 import { Hono } from "hono";
 import type { AppContext, AppEnv } from "../app_env.ts";
-import { asServerError } from "../error_answer.ts";
+import { toServerError } from "../error_answer.ts";
 import type { LiveSession } from "../live_session.ts";
 import { ServerError } from "../server_error.ts";
 import type { SessionService } from "../session_service.ts";
-import { detailAnswer, detailBody } from "./detail_error.ts";
+import { detailResponse, readDetailBody } from "./detail_error.ts";
 import { runCells, toCellsRefusal } from "./sandbox_fusion/cells.ts";
 import { cellsRequest, programRequest, toRefusal } from "./sandbox_fusion/messages.ts";
 import { type InSession, submit, submitRequest } from "./sandbox_fusion/submit.ts";
@@ -18,25 +18,25 @@ import { runProgram } from "./sandbox_fusion/program.ts";
 export function sandboxFusion(sessions: SessionService): Hono<AppEnv> {
   const app = new Hono<AppEnv>();
   app.onError((thrown) => {
-    const error = asServerError(thrown);
+    const error = toServerError(thrown);
     const { retryAfter } = error;
-    if (error.code !== "busy") return detailAnswer(error);
-    return detailAnswer(new ServerError("timeout", error.message, { ...retryAfter && { retryAfter } }));
+    if (error.code !== "busy") return detailResponse(error);
+    return detailResponse(new ServerError("timeout", error.message, { ...retryAfter && { retryAfter } }));
   });
   app.get("/v1/ping", (c) => c.json("pong"));
   app.post("/run_code", async (c) => {
-    const request = await detailBody(c, programRequest);
+    const request = await readDetailBody(c, programRequest);
     const run = (session: LiveSession) => runProgram(session, request, c.get("signal"));
     return c.json(await inSession(c, sessions, { run, toRefusal }));
   });
   app.post("/run_jupyter", async (c) => {
-    const request = await detailBody(c, cellsRequest);
+    const request = await readDetailBody(c, cellsRequest);
     const run = (session: LiveSession) => runCells(session, request, c.get("signal"));
     return c.json(await inSession(c, sessions, { run, toRefusal: toCellsRefusal }));
   });
   app.get("/list_datasets", (c) => c.json([]));
   app.post("/submit", async (c) => {
-    const request = await detailBody(c, submitRequest);
+    const request = await readDetailBody(c, submitRequest);
     const [owner, signal] = [c.get("owner"), c.get("signal")];
     const inSession: InSession = async (run, signal) => {
       await using session = await sessions.borrow({ owner, signal });
@@ -57,7 +57,7 @@ async function inSession<T extends object>(
     await using session = await sessions.borrow({ owner: c.get("owner"), signal: c.get("signal") });
     return await run(session);
   } catch (thrown) {
-    const error = asServerError(thrown);
+    const error = toServerError(thrown);
     if (error.code === "unavailable" || error.code === "invalid") return toRefusal(error.message);
     throw error;
   }

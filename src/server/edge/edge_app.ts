@@ -5,15 +5,15 @@ import type { Grader } from "../../rewards/grader.ts";
 import { PADDOCK_VERSION } from "../../version.ts";
 import { access } from "../access.ts";
 import type { AppEnv } from "../app_env.ts";
-import { noticeDisconnect } from "../disconnect.ts";
-import { asServerError, errorAnswer, missing } from "../error_answer.ts";
-import { liveBody } from "../live_body.ts";
+import { watchDisconnect } from "../disconnect.ts";
+import { errorResponse, notFoundResponse, toServerError } from "../error_answer.ts";
+import { streamBody } from "../live_body.ts";
 import { requestLimits } from "../request_limits.ts";
 import { toErrorBody } from "../server_error.ts";
-import { readItems, readJson, readRequest } from "./edge_request.ts";
-import { type EdgeScore, Grading, SANDBOXED_AT_ONCE } from "./grading.ts";
-import { helpText } from "./help_text.ts";
-import { type Peer, requireNear } from "./peer.ts";
+import { parseItems, parseRequest, readJson } from "./edge_request.ts";
+import { type EdgeScore, Grading, MAX_SANDBOXED_GRADES } from "./grading.ts";
+import { renderHelp } from "./help_text.ts";
+import { type Peer, requireLoopback } from "./peer.ts";
 
 /** Options of {@linkcode edgeApp}. Code sets them, since the edge server cannot read the environment. */
 export interface EdgeOptions {
@@ -68,18 +68,18 @@ export function edgeApp(options: EdgeOptions = {}): EdgeApp {
   }
   const app = new Hono<AppEnv>();
   app.onError((thrown) => {
-    const error = asServerError(thrown);
+    const error = toServerError(thrown);
     if (error.code === "internal" || error.cause instanceof SandboxError) onError(error.cause);
-    return errorAnswer(error);
+    return errorResponse(error);
   });
-  app.notFound(({ req }) => missing(req, "/"));
+  app.notFound(({ req }) => notFoundResponse(req, "/"));
   app.use(access(token === undefined ? { hosts: LOOPBACK_NAMES } : { tokens: [token] }));
-  app.use(noticeDisconnect(), requestLimits(LIMITS));
+  app.use(watchDisconnect(), requestLimits(LIMITS));
   routes(app, new Grading({ graders, timeoutMs }));
   return {
     fetch(request, peer) {
-      const refusal = token === undefined ? requireNear(peer) : undefined;
-      return refusal ? errorAnswer(refusal) : app.fetch(request);
+      const refusal = token === undefined ? requireLoopback(peer) : undefined;
+      return refusal ? errorResponse(refusal) : app.fetch(request);
     },
   };
 }
@@ -90,14 +90,14 @@ function logError(error: unknown): void {
 }
 
 function routes(app: Hono<AppEnv>, grading: Grading): void {
-  app.get("/", (c) => c.text(helpText(grading.names)));
+  app.get("/", (c) => c.text(renderHelp(grading.names)));
   app.get("/health", (c) => c.json({ status: "ok", version: PADDOCK_VERSION }));
   app.on("GET", ["/graders", "/v1/graders"], (c) => c.json({ graders: grading.names }));
   app.on("POST", ["/grade", "/v1/grade"], async (c) => {
-    return c.json(await grading.grade(readRequest(await readJson(c.req.raw)), c.get("signal")));
+    return c.json(await grading.grade(parseRequest(await readJson(c.req.raw)), c.get("signal")));
   });
   app.post("/grade:batch", async (c) => {
-    const items = readItems(await readJson(c.req.raw));
+    const items = parseItems(await readJson(c.req.raw));
     return c.body(streamOutcomes(grading, items, c.get("signal")), 200, {
       "content-type": "application/json",
     });
@@ -114,9 +114,9 @@ function streamOutcomes(
   signal: AbortSignal,
 ): ReadableStream<Uint8Array<ArrayBuffer>> {
   const run = (item: unknown, signal: AbortSignal) => outcomeOf(grading, item, signal);
-  return liveBody(async (send, signal) => {
+  return streamBody(async (send, signal) => {
     let before = '{"results":[';
-    const options = { concurrency: SANDBOXED_AT_ONCE, ordered: true, signal };
+    const options = { concurrency: MAX_SANDBOXED_GRADES, ordered: true, signal };
     for await (const outcome of mapConcurrently(items, run, options)) {
       send(before + JSON.stringify(outcome));
       before = ",";
@@ -128,9 +128,9 @@ function streamOutcomes(
 /** Grades one item of a batch. An error is part of the outcome and affects no other item. */
 async function outcomeOf(grading: Grading, item: unknown, signal: AbortSignal): Promise<Outcome> {
   try {
-    return { status: 200, result: await grading.grade(readRequest(item), signal) };
+    return { status: 200, result: await grading.grade(parseRequest(item), signal) };
   } catch (thrown) {
-    const error = asServerError(thrown);
+    const error = toServerError(thrown);
     return { status: error.status, error: toErrorBody(error) };
   }
 }

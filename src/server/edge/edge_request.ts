@@ -2,7 +2,7 @@ import { z } from "zod";
 import { History } from "../../history.ts";
 import type { Task } from "../../task.ts";
 import { answerText, gradeRequest } from "../../wire/v1.ts";
-import { invalidRequest } from "../error_answer.ts";
+import { toInvalidRequest } from "../error_answer.ts";
 import { ServerError } from "../server_error.ts";
 
 const MAX_ITEMS = 256;
@@ -53,9 +53,9 @@ export interface EdgeRequest {
  *
  * @throws {ServerError} `invalid`; the message lists every issue.
  */
-export function readRequest(body: unknown): EdgeRequest {
+export function parseRequest(body: unknown): EdgeRequest {
   const { data, error } = edgeRequest.safeParse(body);
-  if (error) throw invalidRequest(error);
+  if (error) throw toInvalidRequest(error);
   const { grader, task, messages, completion = "", answer, tests } = data;
   const reply = [{ role: "assistant", content: completion }];
   const question = task.query === "" ? [] : [{ role: "user", content: task.query }];
@@ -75,9 +75,9 @@ export function readRequest(body: unknown): EdgeRequest {
  *
  * @throws {ServerError} `invalid` if there is no item or too many.
  */
-export function readItems(body: unknown): readonly unknown[] {
+export function parseItems(body: unknown): readonly unknown[] {
   const { data, error } = batch.safeParse(body);
-  if (error) throw invalidRequest(error);
+  if (error) throw toInvalidRequest(error);
   return data.items;
 }
 

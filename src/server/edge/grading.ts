@@ -1,8 +1,8 @@
 import type { Grader } from "../../rewards/grader.ts";
 import { GRADERS, makeGrader } from "../../rewards/registry.ts";
 import type { SessionPool } from "../../sandbox/exec.ts";
-import { Gate } from "../gate.ts";
-import { scored } from "../scored.ts";
+import { AdmissionQueue } from "../gate.ts";
+import { gradeOrThrow } from "../scored.ts";
 import { ServerError } from "../server_error.ts";
 import type { EdgeRequest } from "./edge_request.ts";
 
@@ -26,7 +26,7 @@ export interface GradingOptions {
 }
 
 /** Concurrent programs under test; each needs two interpreters of 40 MB or more. */
-export const SANDBOXED_AT_ONCE = 2;
+export const MAX_SANDBOXED_GRADES = 2;
 /** Names of the graders that run Python. */
 const SANDBOXED: readonly string[] = Object.keys(GRADERS).filter((name) => GRADERS[name]?.needs === "pools");
 /** Time limit of one grade. */
@@ -36,7 +36,7 @@ const GRADE_MS = 120_000;
 export class Grading {
   readonly #pure: ReadonlyMap<string, Grader>;
   readonly #timeoutMs: number;
-  readonly #admission = new Gate({ slots: SANDBOXED_AT_ONCE, queue: 64, waitMs: 60_000 });
+  readonly #admission = new AdmissionQueue({ slots: MAX_SANDBOXED_GRADES, queue: 64, waitMs: 60_000 });
   readonly #sandboxed = new Map<string, Promise<Grader>>();
   #pool: Promise<SessionPool> | undefined;
 
@@ -62,10 +62,10 @@ export class Grading {
     }
     using time = new GradeTime(signal);
     const context = { task, history, signal: time.signal };
-    if (pure) return scoreOf(await scored(() => pure, context));
-    const { result: sandboxed, slot } = await this.#admission.pass(() => this.#sandboxedGrader(name), time);
+    if (pure) return scoreOf(await gradeOrThrow(() => pure, context));
+    const { result: sandboxed, slot } = await this.#admission.run(() => this.#sandboxedGrader(name), time);
     using _slot = slot;
-    return { ...scoreOf(await scored(() => sandboxed, context)), isolation: "worker" };
+    return { ...scoreOf(await gradeOrThrow(() => sandboxed, context)), isolation: "worker" };
   }
 
   #sandboxedGrader(name: string): Promise<Grader> {
@@ -79,7 +79,9 @@ export class Grading {
     if (entry === undefined) {
       throw new TypeError(`Cannot make grader '${name}' as the registry does not contain it`);
     }
-    this.#pool ??= import("./worker_pool.ts").then(({ workerPool }) => workerPool(SANDBOXED_AT_ONCE));
+    this.#pool ??= import("./worker_pool.ts").then(({ createWorkerPool }) =>
+      createWorkerPool(MAX_SANDBOXED_GRADES)
+    );
     const pool = await this.#pool;
     const resources = { pool: () => pool, testPool: () => pool, timeoutMs: this.#timeoutMs };
     return await makeGrader(entry, resources);
@@ -93,7 +95,7 @@ function pureGraders(): [string, Grader][] {
   );
 }
 
-function scoreOf({ score, parts, reason }: Awaited<ReturnType<typeof scored>>): EdgeScore {
+function scoreOf({ score, parts, reason }: Awaited<ReturnType<typeof gradeOrThrow>>): EdgeScore {
   return { score, ...(parts && { parts }), ...(reason !== undefined && { reason }) };
 }
 

@@ -1,5 +1,5 @@
 /** Returns the plain-text help of the server. */
-export function helpText(graders: readonly string[]): string {
+export function renderHelp(graders: readonly string[]): string {
   return `Paddock, graders at the edge
 
 POST /grade         {"grader": "gsm8k", "completion": "It is <answer>42</answer>", "answer": "42"}

@@ -8,7 +8,7 @@ export interface Peer {
 const LOOPBACK = /^(127(\.\d{1,3}){3}|::1|::ffff:127(\.\d{1,3}){3})$/;
 
 /** Returns an error unless the sender is known to be on the server's own host. */
-export function requireNear(peer: Peer | undefined): ServerError | undefined {
+export function requireLoopback(peer: Peer | undefined): ServerError | undefined {
   const address = peer?.remoteAddr;
   if (address !== undefined && "hostname" in address && LOOPBACK.test(address.hostname)) return undefined;
   return new ServerError(

@@ -8,7 +8,7 @@ import tools from "../../../sandboxes/tools.jsonc" with { type: "text" };
 const WORKERS_PER_GRADE = 4;
 
 /** Returns interpreters in workers of this process, for `grades` at once: candidate and tests have one each. */
-export function workerPool(grades: number): SessionPool {
+export function createWorkerPool(grades: number): SessionPool {
   return new WorkerSandbox({
     profile: testProfile(parseProfile(tools, { source: "tools" })),
     maxWorkers: WORKERS_PER_GRADE * grades,

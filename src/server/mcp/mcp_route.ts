@@ -5,7 +5,7 @@ import { MAX_MCP_CLIENTS, MCP_IDLE_MS, MCP_SPARE_MS, REQUEST_LIMITS } from "../l
 import { ServerError } from "../server_error.ts";
 import type { SessionService } from "../session_service.ts";
 import { ClientSession } from "./client_session.ts";
-import { pythonServer } from "./python_server.ts";
+import { createPythonServer } from "./python_server.ts";
 
 const HEADER = "mcp-session-id";
 
@@ -46,7 +46,7 @@ export function mcpRoute(sessions: SessionService): (c: AppContext, next: Next) 
       onsessionclosed: end,
       maxRequestBodySize: REQUEST_LIMITS.bodyBytes,
     });
-    await pythonServer(client).connect(transport);
+    await createPythonServer(client).connect(transport);
     return transport;
   }
 

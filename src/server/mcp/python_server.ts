@@ -3,10 +3,10 @@ import { type CallToolResult, McpServer, type ServerContext } from "@modelcontex
 import { z } from "zod";
 import { pythonStr } from "../../tools/python_repr.ts";
 import { PADDOCK_VERSION } from "../../version.ts";
-import { sessionError } from "../server_error.ts";
+import { toPublicError } from "../server_error.ts";
 import { type ClientSession, isPng } from "./client_session.ts";
 import { OutputLog, type RunningLog } from "./output_log.ts";
-import { runText } from "./run_text.ts";
+import { formatRun } from "./run_text.ts";
 
 const FRESH = "The interpreter is a fresh one: variables of earlier calls are gone.";
 
@@ -19,7 +19,7 @@ const runArguments = z.strictObject({
 });
 
 /** Creates an MCP server whose tools use the session of one client. */
-export function pythonServer(client: ClientSession): McpServer {
+export function createPythonServer(client: ClientSession): McpServer {
   const about = { name: "paddock", version: PADDOCK_VERSION };
   const server = new McpServer(about, { capabilities: { logging: {} } });
   const logs = new OutputLog(server);
@@ -80,7 +80,7 @@ async function run(
   await log.end();
   return {
     content: [
-      ...text(runText(result, output)).content,
+      ...text(formatRun(result, output)).content,
       ...(isFresh ? text(FRESH).content : []),
       ...images.map(image),
     ],
@@ -92,7 +92,7 @@ async function toToolResult(work: () => Promise<CallToolResult>): Promise<CallTo
   try {
     return await work();
   } catch (error) {
-    return { ...text(sessionError(error).message), isError: true };
+    return { ...text(toPublicError(error).message), isError: true };
   }
 }
 

@@ -5,7 +5,7 @@ import { jsonOfRepr } from "./json_of_repr.ts";
  * Formats a result as clients of `run_python_code` expect it. `output` is the printed text, in order. Tags in it are
  * escaped, so that a program cannot close its element.
  */
-export function runText(result: ExecResult, output: string): string {
+export function formatRun(result: ExecResult, output: string): string {
   const printed = output === "" ? [] : [element("output", output)];
   if (result.status === "ok") {
     const value = jsonOfRepr(result.value ?? "") ?? result.value;

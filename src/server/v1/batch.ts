@@ -4,7 +4,7 @@ import { mapSequentialByKey } from "../../async/map_concurrently.ts";
 import type { ExecResult } from "../../sandbox/exec.ts";
 import { MAX_BATCH_CHARACTERS } from "../../wire/limits.ts";
 import { type batchOutcome, batchRequest, batchResponse, type execResult } from "../../wire/v1.ts";
-import { ServerError, sessionError, toErrorBody } from "../server_error.ts";
+import { ServerError, toErrorBody, toPublicError } from "../server_error.ts";
 import type { SessionService } from "../session_service.ts";
 import { type Api, failures, jsonBody, jsonResponse } from "./route.ts";
 import { toExecBody, toExecOptions } from "./session_bodies.ts";
@@ -27,7 +27,7 @@ type Item = z.output<typeof batchRequest>["items"][number];
 type Outcome = z.output<typeof batchOutcome>;
 
 /** Adds the route for many programs in one request. Programs of one session run in the order of the batch. */
-export function batchRoutes(app: Api, sessions: SessionService): void {
+export function addBatchRoutes(app: Api, sessions: SessionService): void {
   app.openapi(batch, async (c) => {
     const run = new BatchRun(sessions, c.get("owner"));
     return c.json({ results: await run.all(c.req.valid("json").items, c.get("signal")) }, 200);
@@ -64,7 +64,7 @@ class BatchRun {
       this.#characters += outputCharacters(result);
       return { status: 200, result };
     } catch (thrown) {
-      const error = sessionError(thrown);
+      const error = toPublicError(thrown);
       if (error.code === "timeout") this.#full = failed(error);
       return failed(error);
     }

@@ -4,7 +4,7 @@ import { mapSequentialByKey } from "../../async/map_concurrently.ts";
 import { MAX_BATCH_CHARACTERS } from "../../wire/limits.ts";
 import { stepBatchRequest, stepBatchResponse, type stepOutcome } from "../../wire/v1_envs.ts";
 import type { EnvService } from "../env_service.ts";
-import { ServerError, sessionError, toErrorBody } from "../server_error.ts";
+import { ServerError, toErrorBody, toPublicError } from "../server_error.ts";
 import { toReply, toStepBody } from "./env_bodies.ts";
 import { type Api, failures, jsonBody, jsonResponse } from "./route.ts";
 
@@ -25,7 +25,7 @@ const batch = createRoute({
 });
 
 /** Adds the route that steps many envs in one request. Steps of one env run in the order of the batch. */
-export function envBatchRoutes(app: Api, envs: EnvService): void {
+export function addEnvBatchRoutes(app: Api, envs: EnvService): void {
   app.openapi(batch, async (c) => {
     const owner = c.get("owner");
     let characters = 0;
@@ -40,7 +40,7 @@ export function envBatchRoutes(app: Api, envs: EnvService): void {
         characters += live.characters;
         return { status: 200, step };
       } catch (thrown) {
-        const error = sessionError(thrown);
+        const error = toPublicError(thrown);
         return { status: error.status, error: toErrorBody(error) };
       }
     };

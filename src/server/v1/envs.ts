@@ -13,7 +13,7 @@ import type { AppContext } from "../app_env.ts";
 import type { EnvService } from "../env_service.ts";
 import type { LiveEnv } from "../live_env.ts";
 import { toEnvBody, toEnvConfig, toObservationBody, toReply, toStepBody, toTask } from "./env_bodies.ts";
-import { type Api, failures, jsonBody, jsonResponse, sessionPath as params } from "./route.ts";
+import { type Api, failures, idParams as params, jsonBody, jsonResponse } from "./route.ts";
 
 const tags = ["envs"];
 
@@ -77,7 +77,7 @@ const end = createRoute({
 });
 
 /** Adds the routes of envs: create, list, get, reset, step, end. */
-export function envRoutes(app: Api, envs: EnvService): void {
+export function addEnvRoutes(app: Api, envs: EnvService): void {
   app.openapi(create, (c) => {
     const env = envs.create(toEnvConfig(c.req.valid("json")), c.get("owner"));
     return c.json(toEnvBody(env), 201);

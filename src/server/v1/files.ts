@@ -3,7 +3,7 @@ import { z } from "zod";
 import { MAX_PATH_CHARACTERS } from "../../wire/limits.ts";
 import { fileList, filesRequest, filesWritten, fromBase64Files } from "../../wire/v1.ts";
 import type { SessionService } from "../session_service.ts";
-import { type Api, failures, jsonBody, jsonResponse, sessionPath } from "./route.ts";
+import { type Api, failures, idParams, jsonBody, jsonResponse } from "./route.ts";
 import { findSession } from "./sessions.ts";
 
 const listFiles = createRoute({
@@ -11,7 +11,7 @@ const listFiles = createRoute({
   path: "/v1/sessions/{id}/files",
   tags: ["files"],
   summary: "List the files of a session",
-  request: { params: sessionPath },
+  request: { params: idParams },
   responses: { 200: jsonResponse(fileList, "The files, as reported by the session"), ...failures },
 });
 
@@ -20,7 +20,7 @@ const readFile = createRoute({
   path: "/v1/sessions/{id}/file",
   tags: ["files"],
   summary: "Read a file of a session",
-  request: { params: sessionPath, query: z.object({ path: z.string().min(1).max(MAX_PATH_CHARACTERS) }) },
+  request: { params: idParams, query: z.object({ path: z.string().min(1).max(MAX_PATH_CHARACTERS) }) },
   responses: {
     200: {
       description: "Contents of the file",
@@ -35,12 +35,12 @@ const writeFiles = createRoute({
   path: "/v1/sessions/{id}/files",
   tags: ["files"],
   summary: "Write files into a session",
-  request: { params: sessionPath, body: jsonBody(filesRequest) },
+  request: { params: idParams, body: jsonBody(filesRequest) },
   responses: { 200: jsonResponse(filesWritten, "Number of files written"), ...failures },
 });
 
 /** Adds the routes that list, read and write files of sessions. */
-export function fileRoutes(app: Api, sessions: SessionService): void {
+export function addFileRoutes(app: Api, sessions: SessionService): void {
   app.openapi(listFiles, async (c) => {
     const files = await findSession(sessions, c).listFiles(c.get("signal"));
     return c.json({ files: files.map(({ path, bytes }) => ({ path, bytes })) }, 200);

@@ -2,8 +2,8 @@ import { createRoute } from "@hono/zod-openapi";
 import { History } from "../../history.ts";
 import type { Grader } from "../../rewards/grader.ts";
 import { gradeRequest, graderList, score } from "../../wire/v1.ts";
-import type { Gate } from "../gate.ts";
-import { scored } from "../scored.ts";
+import type { AdmissionQueue } from "../gate.ts";
+import { gradeOrThrow } from "../scored.ts";
 import { ServerError } from "../server_error.ts";
 import { type Api, failures, jsonBody, jsonResponse } from "./route.ts";
 
@@ -28,19 +28,19 @@ const list = createRoute({
 });
 
 /** Adds the routes of graders. `gate` bounds concurrent grades. */
-export function gradeRoutes(app: Api, graders: Graders, gate: Gate): void {
+export function addGradeRoutes(app: Api, graders: Graders, gate: AdmissionQueue): void {
   app.openapi(list, (c) => c.json({ graders: [...graders.keys()] }, 200));
   app.openapi(grade, async (c) => {
     const { grader: name, task, messages } = c.req.valid("json");
     const make = graders.get(name);
     if (!make) throw new ServerError("invalid", `grader must be one of ${[...graders.keys()].join(", ")}`);
-    const { slot } = await gate.pass(() => Promise.resolve(), {
+    const { slot } = await gate.run(() => Promise.resolve(), {
       owner: c.get("owner"),
       signal: c.get("signal"),
     });
     using _slot = slot;
     const history = History.fromChats(messages);
-    const { score, parts, reason } = await scored(make, { task, history, signal: c.get("signal") });
+    const { score, parts, reason } = await gradeOrThrow(make, { task, history, signal: c.get("signal") });
     return c.json(
       { score, ...(reason !== undefined && { reason }), ...(parts && { parts: { ...parts } }) },
       200,

@@ -1,7 +1,7 @@
 import { createRoute } from "@hono/zod-openapi";
 import { z } from "zod";
 import { MAX_REQUEST_ID_CHARACTERS } from "../../wire/limits.ts";
-import type { SameAnswers } from "../same_answer.ts";
+import type { IdempotencyCache } from "../same_answer.ts";
 import { ServerError } from "../server_error.ts";
 import { type Api, failures } from "./route.ts";
 
@@ -15,7 +15,7 @@ const cancel = createRoute({
 });
 
 /** Adds the route that cancels requests with an id, since these outlive their connections. */
-export function requestRoutes(app: Api, requests: SameAnswers): void {
+export function addRequestRoutes(app: Api, requests: IdempotencyCache): void {
   app.openapi(cancel, (c) => {
     if (requests.cancel(c.get("owner"), c.req.valid("param").id)) return c.body(null, 204);
     throw new ServerError("not_found", "There is no such request");

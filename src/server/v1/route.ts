@@ -31,6 +31,6 @@ export const failures: { default: JsonContent<typeof failure> & { description: s
 };
 
 /** Path parameter with the id of a session. */
-export const sessionPath: z.ZodObject<{ id: z.ZodString }> = z.object({
+export const idParams: z.ZodObject<{ id: z.ZodString }> = z.object({
   id: z.string().max(MAX_NAME_CHARACTERS),
 });

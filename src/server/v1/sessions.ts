@@ -12,10 +12,10 @@ import {
 import type { AppContext } from "../app_env.ts";
 import type { LiveSession } from "../live_session.ts";
 import type { SessionService } from "../session_service.ts";
-import { type Api, failures, jsonBody, jsonResponse, sessionPath } from "./route.ts";
+import { type Api, failures, idParams, jsonBody, jsonResponse } from "./route.ts";
 import { toExecBody, toExecOptions, toSessionBody } from "./session_bodies.ts";
 
-const params = sessionPath;
+const params = idParams;
 const tags = ["sessions"];
 const done = { 204: { description: "Done" }, ...failures };
 
@@ -82,7 +82,7 @@ const reset = createRoute({
 });
 
 /** Adds the routes of sessions: create, list, get, exec, shell, reset, end. */
-export function sessionRoutes(app: Api, sessions: SessionService): void {
+export function addSessionRoutes(app: Api, sessions: SessionService): void {
   app.openapi(create, async (c) => {
     const { seed } = c.req.valid("json");
     const session = await sessions.create({ owner: c.get("owner"), seed, signal: c.get("signal") });

@@ -1,10 +1,10 @@
 import { createRoute } from "@hono/zod-openapi";
 import { z } from "zod";
 import { execRequest } from "../../wire/v1.ts";
-import { liveBody } from "../live_body.ts";
-import { sessionError, toErrorBody } from "../server_error.ts";
+import { streamBody } from "../live_body.ts";
+import { toErrorBody, toPublicError } from "../server_error.ts";
 import type { SessionService } from "../session_service.ts";
-import { type Api, failures, jsonBody, sessionPath } from "./route.ts";
+import { type Api, failures, idParams, jsonBody } from "./route.ts";
 import { toExecBody, toExecOptions } from "./session_bodies.ts";
 import { findSession } from "./sessions.ts";
 
@@ -13,7 +13,7 @@ const stream = createRoute({
   path: "/v1/sessions/{id}/stream",
   tags: ["sessions"],
   summary: "Run a program and stream its output",
-  request: { params: sessionPath, body: jsonBody(execRequest) },
+  request: { params: idParams, body: jsonBody(execRequest) },
   responses: {
     200: {
       description: "Events 'stdout' and 'stderr' with {text}, then one 'result' or 'error'",
@@ -24,17 +24,17 @@ const stream = createRoute({
 });
 
 /** Adds the route that streams the output of a program as server-sent events. */
-export function streamRoutes(app: Api, sessions: SessionService): void {
+export function addStreamRoutes(app: Api, sessions: SessionService): void {
   app.openapi(stream, (c) => {
     const session = findSession(sessions, c);
     const request = c.req.valid("json");
-    const body = liveBody(async (send, signal) => {
+    const body = streamBody(async (send, signal) => {
       const onOutput = (stream: string, text: string) => send(event(stream, { text }));
       try {
         const result = await session.exec(request.code, { ...toExecOptions(request, signal), onOutput });
         send(event("result", toExecBody(result)));
       } catch (error) {
-        send(event("error", toErrorBody(sessionError(error))));
+        send(event("error", toErrorBody(toPublicError(error))));
       }
     }, c.get("signal"));
     return c.body(body, 200, { "content-type": "text/event-stream", "cache-control": "no-store" });

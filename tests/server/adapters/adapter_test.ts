@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
-import { cellSource, jailedPath, scriptOutcome } from "../../../src/server/adapters/adapter.ts";
+import { dedentCell, jailPath, toScriptOutcome } from "../../../src/server/adapters/adapter.ts";
 
-Deno.test("cellSource() removes the first line's indentation, as IPython does", () => {
+Deno.test("dedentCell() removes the first line's indentation, as IPython does", () => {
   const cells = {
     "a\n  b": "a\n  b",
     "  a\n    b\n  c\n": "a\n  b\nc\n",
@@ -10,32 +10,32 @@ Deno.test("cellSource() removes the first line's indentation, as IPython does", 
     "": "",
     " \n\n": " \n\n",
   };
-  for (const [cell, source] of Object.entries(cells)) assertEquals(cellSource(cell), source);
+  for (const [cell, source] of Object.entries(cells)) assertEquals(dedentCell(cell), source);
 });
 
-Deno.test("jailedPath() returns paths under the working directory and refuses others", () => {
+Deno.test("jailPath() returns paths under the working directory and refuses others", () => {
   for (const path of ["a/b.txt", "./a//b.txt", "/home/pyodide/a/b.txt"]) {
-    assertEquals(jailedPath(path), "a/b.txt");
+    assertEquals(jailPath(path), "a/b.txt");
   }
   for (const path of ["", ".", "/etc/passwd", "../a", "a/../../b", "a\\b", "a\0b"]) {
-    assertEquals(jailedPath(path), undefined, path);
+    assertEquals(jailPath(path), undefined, path);
   }
 });
 
-Deno.test("scriptOutcome() returns the output and exit code of a process", () => {
+Deno.test("toScriptOutcome() returns the output and exit code of a process", () => {
   const outcome = { stdout: "a", stderr: "b\n", durationMs: 1, stateKept: true, truncated: false };
   const error = { type: "E", message: "m", traceback: "Traceback\n" };
-  assertEquals(scriptOutcome({ ...outcome, status: "ok", value: "1" }), {
+  assertEquals(toScriptOutcome({ ...outcome, status: "ok", value: "1" }), {
     stdout: "a",
     stderr: "b\n",
     exitCode: 0,
   });
-  assertEquals(scriptOutcome({ ...outcome, status: "exited", exitCode: 3 }).exitCode, 3);
-  assertEquals(scriptOutcome({ ...outcome, status: "timeout", error }).exitCode, null);
-  assertEquals(scriptOutcome({ ...outcome, status: "error", error }).stderr, "b\nTraceback\n");
-  assertEquals(scriptOutcome({ ...outcome, status: "memory", stateKept: false, error }).exitCode, 137);
+  assertEquals(toScriptOutcome({ ...outcome, status: "exited", exitCode: 3 }).exitCode, 3);
+  assertEquals(toScriptOutcome({ ...outcome, status: "timeout", error }).exitCode, null);
+  assertEquals(toScriptOutcome({ ...outcome, status: "error", error }).stderr, "b\nTraceback\n");
+  assertEquals(toScriptOutcome({ ...outcome, status: "memory", stateKept: false, error }).exitCode, 137);
   assertEquals(
-    scriptOutcome({ ...outcome, status: "ok", truncated: true }).stderr,
+    toScriptOutcome({ ...outcome, status: "ok", truncated: true }).stderr,
     "b\nOutput is cut: it is longer than the sandbox lets a program print\n",
   );
 });

@@ -1,8 +1,8 @@
 import { assertEquals } from "@std/assert";
 import { z } from "zod";
-import { pydanticFaults } from "../../../src/server/adapters/pydantic_faults.ts";
+import { toPydanticIssues } from "../../../src/server/adapters/pydantic_faults.ts";
 
-Deno.test("pydanticFaults() tells errors in the words that clients of FastAPI know", () => {
+Deno.test("toPydanticIssues() tells errors in the words that clients of FastAPI know", () => {
   const schema = z.strictObject({
     code: z.string(),
     count: z.int().nonnegative(),
@@ -13,7 +13,7 @@ Deno.test("pydanticFaults() tells errors in the words that clients of FastAPI kn
   });
   const value = { count: -1, seconds: 0, flags: ["x"], more: 1, mode: "c", other: 1 };
   const { error } = schema.safeParse(value, { reportInput: true });
-  assertEquals(error && pydanticFaults(error, ["body"]), [
+  assertEquals(error && toPydanticIssues(error, ["body"]), [
     { type: "missing", loc: ["body", "code"], msg: "Field required" },
     { type: "greater_than_equal", loc: ["body", "count"], msg: "Input should be greater than or equal to 0" },
     { type: "greater_than", loc: ["body", "seconds"], msg: "Input should be greater than 0" },
@@ -24,10 +24,10 @@ Deno.test("pydanticFaults() tells errors in the words that clients of FastAPI kn
   ]);
   const other = { ...value, seconds: "1", flags: 1, count: 1.5, mode: undefined };
   const { error: whole } = schema.safeParse(other, { reportInput: true });
-  assertEquals(whole && pydanticFaults(whole).slice(1, 4).map(({ type, loc }) => [type, ...loc]), [
+  assertEquals(whole && toPydanticIssues(whole).slice(1, 4).map(({ type, loc }) => [type, ...loc]), [
     ["int_type", "count"],
     ["float_type", "seconds"],
     ["list_type", "flags"],
   ]);
-  assertEquals(whole && pydanticFaults(whole).find(({ loc }) => loc[0] === "mode")?.type, "missing");
+  assertEquals(whole && toPydanticIssues(whole).find(({ loc }) => loc[0] === "mode")?.type, "missing");
 });

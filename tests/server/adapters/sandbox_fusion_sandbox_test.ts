@@ -1,7 +1,7 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { SandboxError } from "../../../src/errors.ts";
-import { fencedCode } from "../../../src/server/adapters/sandbox_fusion/fenced_code.ts";
-import { sameOutput } from "../../../src/server/adapters/sandbox_fusion/same_output.ts";
+import { extractFencedCode } from "../../../src/server/adapters/sandbox_fusion/fenced_code.ts";
+import { isSameOutput } from "../../../src/server/adapters/sandbox_fusion/same_output.ts";
 import { served, withPython } from "../served.ts";
 
 const nothing = { compile_result: null, executor_pod_name: null, files: {} };
@@ -292,19 +292,23 @@ Deno.test("/submit runs the tests of a request, as SandboxFusion's online judge 
   });
 });
 
-Deno.test("sameOutput() ignores case, outer blanks and small numeric differences", () => {
-  assertEquals(sameOutput("Yes \n 1.0000001\n\n", "yes\n1"), true);
-  assertEquals([sameOutput("1.001", "1"), sameOutput("1\n2", "1"), sameOutput("nan", "1")], [
+Deno.test("isSameOutput() ignores case, outer blanks and small numeric differences", () => {
+  assertEquals(isSameOutput("Yes \n 1.0000001\n\n", "yes\n1"), true);
+  assertEquals([isSameOutput("1.001", "1"), isSameOutput("1\n2", "1"), isSameOutput("nan", "1")], [
     false,
     false,
     false,
   ]);
-  assertEquals([sameOutput("", "\n"), sameOutput("0", "0.0"), sameOutput("0x10", "16")], [true, true, false]);
+  assertEquals([isSameOutput("", "\n"), isSameOutput("0", "0.0"), isSameOutput("0x10", "16")], [
+    true,
+    true,
+    false,
+  ]);
 });
 
-Deno.test("fencedCode() returns the first closed block of the language, else another block", () => {
-  assertEquals(fencedCode("```sh\nls\n```\n```py\n1\n```\n```python\n2\n```", "python"), "1");
-  assertEquals(fencedCode("```\na\n\n  ```\n```python\nb", "python"), "a\n");
-  assertEquals(fencedCode("so ```python\nb\nc", "python"), "b\nc");
-  assertEquals(fencedCode("no code", "python"), "");
+Deno.test("extractFencedCode() returns the first closed block of the language, else another block", () => {
+  assertEquals(extractFencedCode("```sh\nls\n```\n```py\n1\n```\n```python\n2\n```", "python"), "1");
+  assertEquals(extractFencedCode("```\na\n\n  ```\n```python\nb", "python"), "a\n");
+  assertEquals(extractFencedCode("so ```python\nb\nc", "python"), "b\nc");
+  assertEquals(extractFencedCode("no code", "python"), "");
 });

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { runText } from "../../../src/server/mcp/run_text.ts";
+import { formatRun } from "../../../src/server/mcp/run_text.ts";
 import { HANG_MS } from "../../deadline.ts";
 
 const ran = {
@@ -11,13 +11,13 @@ const ran = {
   truncated: false,
 } as const;
 
-Deno.test("runText() leaves out missing and empty parts", () => {
-  assertEquals(runText(ran, ""), "<status>success</status>");
-  assertEquals(runText({ ...ran, value: "''" }, ""), "<status>success</status>");
+Deno.test("formatRun() leaves out missing and empty parts", () => {
+  assertEquals(formatRun(ran, ""), "<status>success</status>");
+  assertEquals(formatRun({ ...ran, value: "''" }, ""), "<status>success</status>");
 });
 
-Deno.test("runText() escapes only tags of its own element", () => {
-  const text = runText(ran, "<b> </output> < /Output\n<output x='1'> <output\n");
+Deno.test("formatRun() escapes only tags of its own element", () => {
+  const text = formatRun(ran, "<b> </output> < /Output\n<output x='1'> <output\n");
   assertEquals(
     text,
     "<status>success</status>\n<output>\n<b> &lt;/output&gt; < /Output\n&lt;output x='1'&gt; &lt;output\n</output>",
@@ -25,6 +25,6 @@ Deno.test("runText() escapes only tags of its own element", () => {
 });
 
 Deno.test({ name: "runText() takes linear time for many incomplete tags", timeout: HANG_MS }, () => {
-  const text = runText(ran, "<output".repeat(1_000_000));
+  const text = formatRun(ran, "<output".repeat(1_000_000));
   assertEquals(text.includes("<output<"), false);
 });

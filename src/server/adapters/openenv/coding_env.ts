@@ -1,8 +1,8 @@
 import { z } from "zod";
 import type { LiveSession } from "../../live_session.ts";
-import { scriptOutcome } from "../adapter.ts";
+import { toScriptOutcome } from "../adapter.ts";
 import type { SessionService } from "../../session_service.ts";
-import { codingReward } from "./coding_reward.ts";
+import { computeCodingReward } from "./coding_reward.ts";
 import type { EnvResponse, EpisodeEnv, EpisodeOptions, OpenEnvKind, resetData } from "./env_kind.ts";
 
 /** Action: a program. */
@@ -70,12 +70,12 @@ export class CodingEnv implements EpisodeEnv<z.output<typeof codeAction>> {
     const session = this.#session ?? await this.#open();
     const timeoutMs = seconds === undefined ? undefined : seconds * 1000;
     const result = await session.exec(code, { timeoutMs, signal: this.#signal });
-    const { stdout, stderr, exitCode } = scriptOutcome(result);
+    const { stdout, stderr, exitCode } = toScriptOutcome(result);
     this.#steps++;
     this.#exitCode = exitCode ?? TIMEOUT_EXIT_CODE;
     const timeoutText = exitCode === null && "error" in result ? result.error.traceback : "";
     const observation = { stdout, stderr: stderr + timeoutText, exit_code: this.#exitCode };
-    return { observation, reward: codingReward(code, result), done: false };
+    return { observation, reward: computeCodingReward(code, result), done: false };
   }
 
   state(): z.output<typeof codeState> {

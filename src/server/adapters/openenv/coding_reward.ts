@@ -10,7 +10,7 @@ const CONCISE_CHARACTERS = 100;
 const UNREADABLE = -0.2;
 
 /** Returns the reward of OpenEnv's coding env, which depends on the text of a program and not on its result. */
-export function codingReward(code: string, result: ExecResult): number {
+export function computeCodingReward(code: string, result: ExecResult): number {
   const isDangerous = DANGEROUS.some((pattern) => pattern.test(code));
   const isConcise = [...code.trim()].length <= CONCISE_CHARACTERS;
   const isUnreadable = result.status === "error" && SYNTAX_ERRORS.has(result.error.type);

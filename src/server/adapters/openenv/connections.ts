@@ -1,5 +1,5 @@
 import { MAX_SOCKET_CHARACTERS, MAX_SOCKET_UNREAD_BYTES, MAX_SOCKET_WAITING } from "../../limits.ts";
-import { type Driven, envFault, handleMessage } from "./env_messages.ts";
+import { type DrivenEnv, envErrorMessage, handleMessage } from "./env_messages.ts";
 
 const NORMAL = 1000;
 const POLICY_VIOLATION = 1008;
@@ -15,7 +15,7 @@ export class Connections {
   }
 
   /** Handles the messages of a connection in order, and disposes its env at its end. */
-  serve<Action>(socket: WebSocket, driven: Driven<Action>): void {
+  serve<Action>(socket: WebSocket, driven: DrivenEnv<Action>): void {
     if (this.#open >= this.#limit) return refuse(socket, { active: this.#open, limit: this.#limit });
     this.#open++;
     let last = Promise.resolve();
@@ -47,7 +47,7 @@ export class Connections {
 function refuse(socket: WebSocket, { active, limit }: { active: number; limit: number }): void {
   socket.onopen = () => {
     const counts = { active_sessions: active, max_sessions: limit };
-    socket.send(envFault("CAPACITY_REACHED", `All ${limit} connections are in use`, counts));
+    socket.send(envErrorMessage("CAPACITY_REACHED", `All ${limit} connections are in use`, counts));
     socket.close(NORMAL);
   };
 }

@@ -1,13 +1,13 @@
 import { z } from "zod";
-import { asServerError } from "../../error_answer.ts";
+import { toServerError } from "../../error_answer.ts";
 import type { ErrorCode } from "../../../wire/error_codes.ts";
 import type { ServerError } from "../../server_error.ts";
-import { pydanticFaults } from "../pydantic_faults.ts";
+import { toPydanticIssues } from "../pydantic_faults.ts";
 import { type EpisodeEnv, type OpenEnvKind, resetData } from "./env_kind.ts";
-import { mcpResponse } from "./mcp_message.ts";
+import { handleMcpMessage } from "./mcp_message.ts";
 
 /** Error code of a message. */
-export type EnvFault =
+export type EnvErrorCode =
   | "INVALID_JSON"
   | "UNKNOWN_TYPE"
   | "VALIDATION_ERROR"
@@ -17,7 +17,7 @@ export type EnvFault =
   | "SESSION_ERROR";
 
 /** Codes of errors that the action did not cause: no free interpreter, a failed start, or an ended session. */
-const FAULTS: Readonly<Partial<Record<ErrorCode, EnvFault>>> = {
+const FAULTS: Readonly<Partial<Record<ErrorCode, EnvErrorCode>>> = {
   busy: "CAPACITY_REACHED",
   timeout: "CAPACITY_REACHED",
   unavailable: "FACTORY_ERROR",
@@ -38,7 +38,7 @@ const messages = {
 };
 
 /** An env driven by messages, and the schema of its actions. */
-export interface Driven<Action> {
+export interface DrivenEnv<Action> {
   readonly env: EpisodeEnv<Action>;
   readonly action: OpenEnvKind<Action>["action"];
 }
@@ -48,38 +48,38 @@ export interface Driven<Action> {
  * rejects: errors are responses.
  */
 export async function handleMessage<Action>(
-  driven: Driven<Action>,
+  driven: DrivenEnv<Action>,
   text: string,
 ): Promise<string | undefined> {
   const value = parseJson(text);
-  if (value === undefined) return envFault("INVALID_JSON", "Invalid JSON");
+  if (value === undefined) return envErrorMessage("INVALID_JSON", "Invalid JSON");
   const { data: head } = envelope.safeParse(value);
-  if (head === undefined) return envFault("VALIDATION_ERROR", "Invalid message: it must be an object");
+  if (head === undefined) return envErrorMessage("VALIDATION_ERROR", "Invalid message: it must be an object");
   const type = typeof head.type === "string" ? head.type : "";
-  if (!isKnown(type)) return envFault("UNKNOWN_TYPE", `Unknown message type: ${type.slice(0, 80)}`);
+  if (!isKnown(type)) return envErrorMessage("UNKNOWN_TYPE", `Unknown message type: ${type.slice(0, 80)}`);
   const { success, data, error } = messages[type].safeParse(value, REPORTED);
   if (!success) return invalid(error);
   if (data.type === "close") return undefined;
   try {
     return await execute(driven, data);
   } catch (thrown) {
-    return thrown instanceof z.ZodError ? invalid(thrown) : failed(asServerError(thrown));
+    return thrown instanceof z.ZodError ? invalid(thrown) : failed(toServerError(thrown));
   }
 }
 
 /** Returns an error message of a connection. */
-export function envFault(code: EnvFault, message: string, more: object = {}): string {
+export function envErrorMessage(code: EnvErrorCode, message: string, more: object = {}): string {
   return JSON.stringify({ type: "error", data: { message, code, ...more } });
 }
 
 type Command = Exclude<z.output<(typeof messages)[keyof typeof messages]>, { type: "close" }>;
 
-async function execute<Action>({ env, action }: Driven<Action>, message: Command): Promise<string> {
+async function execute<Action>({ env, action }: DrivenEnv<Action>, message: Command): Promise<string> {
   switch (message.type) {
     case "state":
       return JSON.stringify({ type: "state", data: env.state() });
     case "mcp":
-      return JSON.stringify({ type: "mcp", data: mcpResponse(message.data) });
+      return JSON.stringify({ type: "mcp", data: handleMcpMessage(message.data) });
     case "reset":
       return JSON.stringify({ type: "observation", data: await env.reset(message.data) });
     case "step":
@@ -103,9 +103,9 @@ function isKnown(type: string): type is keyof typeof messages {
 }
 
 function invalid(error: z.ZodError): string {
-  return envFault("VALIDATION_ERROR", "Invalid message", { errors: pydanticFaults(error) });
+  return envErrorMessage("VALIDATION_ERROR", "Invalid message", { errors: toPydanticIssues(error) });
 }
 
 function failed({ code, message }: ServerError): string {
-  return envFault(FAULTS[code] ?? "EXECUTION_ERROR", message);
+  return envErrorMessage(FAULTS[code] ?? "EXECUTION_ERROR", message);
 }

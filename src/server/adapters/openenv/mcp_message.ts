@@ -13,16 +13,16 @@ const METHOD_NOT_FOUND = -32601;
 const INTERNAL_ERROR = -32603;
 
 /** Handles a JSON-RPC request given as text. */
-export function mcpTextResponse(text: string): object {
+export function handleMcpText(text: string): object {
   try {
-    return mcpResponse(JSON.parse(text));
+    return handleMcpMessage(JSON.parse(text));
   } catch {
     return refusal(null, PARSE_ERROR, "Parse error"); // not JSON
   }
 }
 
 /** Handles a JSON-RPC request. Envs of this server have no MCP tools. */
-export function mcpResponse(message: unknown): object {
+export function handleMcpMessage(message: unknown): object {
   const { success, data, error } = request.safeParse(message);
   if (!success) {
     const issues = error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`);

@@ -3,9 +3,9 @@ import type { ExecResult } from "../../../sandbox/exec.ts";
 import { MAX_BATCH_CHARACTERS } from "../../../wire/limits.ts";
 import type { LiveSession } from "../../live_session.ts";
 import { ServerError } from "../../server_error.ts";
-import { cellSource } from "../adapter.ts";
+import { dedentCell } from "../adapter.ts";
 import { getFiles, putFiles } from "./files.ts";
-import { type cellsRequest, type CommandRunResult, type RunStatus, runStatus } from "./messages.ts";
+import { type cellsRequest, type CommandRunResult, type RunStatus, runStatusOf } from "./messages.ts";
 
 /** Result of one cell. */
 interface CellResult {
@@ -43,7 +43,7 @@ export async function runCells(
     const timeoutMs = request.total_timeout * 1000 - (performance.now() - startedAt);
     isTimeout = timeoutMs <= 0;
     if (isTimeout) break;
-    const result = await session.exec(cellSource(code), { timeoutMs, signal });
+    const result = await session.exec(dedentCell(code), { timeoutMs, signal });
     cells.push(cellResult(result));
     characters += result.stdout.length + result.stderr.length;
     if (characters > MAX_BATCH_CHARACTERS) {
@@ -57,7 +57,7 @@ export async function runCells(
   }
   const driver = driverResult(isTimeout, (performance.now() - startedAt) / 1000);
   const files = await getFiles(session, request.fetch_files);
-  return { status: runStatus(driver), message: "", driver, cells, executor_pod_name: null, files };
+  return { status: runStatusOf(driver), message: "", driver, cells, executor_pod_name: null, files };
 }
 
 /** Returns the response to cells that cannot run on this server. */

@@ -13,7 +13,7 @@ const ALIASES: Readonly<Record<string, readonly string[]>> = {
  * Returns the program of a completion: the first closed block in the language, else the first closed block, else an
  * unclosed block, else an empty string.
  */
-export function fencedCode(completion: string, language: string): string {
+export function extractFencedCode(completion: string, language: string): string {
   const blocks = fencedBlocks(completion);
   const closed = blocks.filter(({ isClosed }) => isClosed);
   const found = closed.length > 0 ? closed : blocks;

@@ -1,8 +1,8 @@
 import { pythonStr } from "../../../tools/python_repr.ts";
 import type { LiveSession } from "../../live_session.ts";
 import { ServerError } from "../../server_error.ts";
-import { jailedPath } from "../adapter.ts";
-import { writtenFiles } from "./messages.ts";
+import { jailPath } from "../adapter.ts";
+import { filesToWrite } from "./messages.ts";
 
 const HOME = "/home/pyodide";
 /** Name of the temporary copy of a file outside the working directory. */
@@ -18,8 +18,8 @@ export async function putFiles(
   session: LiveSession,
   files: Readonly<Record<string, string | null>>,
 ): Promise<void> {
-  for (const [path, contents] of writtenFiles(files)) {
-    const inside = jailedPath(path);
+  for (const [path, contents] of filesToWrite(files)) {
+    const inside = jailPath(path);
     if (inside === undefined) {
       throw new ServerError("invalid", `Cannot write '${path}' as it must be inside the working directory`);
     }
@@ -34,7 +34,7 @@ export async function getFiles(
 ): Promise<Record<string, string>> {
   const found: [string, string][] = [];
   for (const path of paths) {
-    const inside = jailedPath(path) ?? await copyIn(session, path);
+    const inside = jailPath(path) ?? await copyIn(session, path);
     const contents = inside && await session.readFile(inside).catch(missing);
     if (contents) found.push([path, contents.toBase64()]);
   }

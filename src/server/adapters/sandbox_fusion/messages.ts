@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { ExecResult, ShellResult } from "../../../sandbox/exec.ts";
 import { MAX_FILES, MAX_TIMEOUT_SECONDS } from "../../../wire/limits.ts";
-import { scriptOutcome } from "../adapter.ts";
+import { toScriptOutcome } from "../adapter.ts";
 
 const MIN_SECONDS = 0.001;
 const MAX_CELLS = 1_000;
@@ -79,8 +79,8 @@ export interface CommandRunResult {
 export type RunStatus = "Success" | "Failed" | "SandboxError";
 
 /** Converts a result to SandboxFusion's format. */
-export function commandResult(result: ExecResult | ShellResult): CommandRunResult {
-  const { stdout, stderr, exitCode } = scriptOutcome(result);
+export function toCommandResult(result: ExecResult | ShellResult): CommandRunResult {
+  const { stdout, stderr, exitCode } = toScriptOutcome(result);
   return {
     status: exitCode === null ? "TimeLimitExceeded" : "Finished",
     execution_time: result.durationMs / 1000,
@@ -91,7 +91,7 @@ export function commandResult(result: ExecResult | ShellResult): CommandRunResul
 }
 
 /** Returns the status of a request from its run. */
-export function runStatus({ status, return_code }: CommandRunResult): RunStatus {
+export function runStatusOf({ status, return_code }: CommandRunResult): RunStatus {
   if (status === "Error") return "SandboxError";
   return status === "Finished" && return_code === 0 ? "Success" : "Failed";
 }
@@ -116,7 +116,7 @@ export function toRefusal(message: string): {
 }
 
 /** Returns the files of a request to write. */
-export function writtenFiles(files: Readonly<Record<string, string | null>>): [string, string][] {
+export function filesToWrite(files: Readonly<Record<string, string | null>>): [string, string][] {
   return Object.entries(files).flatMap(([path, contents]) =>
     contents === null || path.includes(IGNORED) ? [] : [[path, contents] as [string, string]]
   );

@@ -8,10 +8,10 @@ import FIXTURES from "./fixtures.py" with { type: "text" };
 import RUN_TESTS from "./run_tests.py" with { type: "text" };
 import SMALL_PYTEST from "./small_pytest.py" with { type: "text" };
 import {
-  commandResult,
   type CommandRunResult,
   type programRequest,
-  runStatus,
+  runStatusOf,
+  toCommandResult,
   toRefusal,
 } from "./messages.ts";
 
@@ -38,9 +38,9 @@ export async function runProgram(
   }
   await putFiles(session, request.files);
   const options = { timeoutMs: request.run_timeout * 1000, stdin: stdin ?? undefined, signal };
-  const run = commandResult(await RUNS[language](session, code, options));
+  const run = toCommandResult(await RUNS[language](session, code, options));
   const files = await getFiles(session, request.fetch_files);
-  return { ...toRefusal(""), status: runStatus(run), run_result: run, files };
+  return { ...toRefusal(""), status: runStatusOf(run), run_result: run, files };
 }
 
 function isKnown(language: string): language is ProgramLanguage {

@@ -2,7 +2,7 @@ const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/;
 const TOLERANCE = 1e-5;
 
 /** Compares output line by line, ignoring case and outer blanks; numbers may differ by a relative 1e-5. */
-export function sameOutput(printed: string, expected: string): boolean {
+export function isSameOutput(printed: string, expected: string): boolean {
   const [lines, wanted] = [linesOf(printed), linesOf(expected)];
   return lines.length === wanted.length && lines.every((line, at) => sameLine(line, wanted[at] ?? ""));
 }

@@ -2,10 +2,10 @@ import { z } from "zod";
 import { mapConcurrently } from "../../../async/map_concurrently.ts";
 import type { LiveSession } from "../../live_session.ts";
 import { ServerError } from "../../server_error.ts";
-import { fencedCode } from "./fenced_code.ts";
+import { extractFencedCode } from "./fenced_code.ts";
 import { programRequest } from "./messages.ts";
 import { type ProgramResponse, runProgram } from "./program.ts";
-import { sameOutput } from "./same_output.ts";
+import { isSameOutput } from "./same_output.ts";
 
 const DATASET_TYPE = "CommonOJDataset";
 const LANGUAGES = ["python", "bash"];
@@ -73,14 +73,14 @@ export async function submit(
   options: { inSession: InSession; concurrency: number; signal: AbortSignal },
 ): Promise<SubmitResponse> {
   const { language, cases } = readCases(config, dataset);
-  const code = fencedCode(completion, language);
+  const code = extractFencedCode(completion, language);
   const run_timeout = config.run_timeout ?? RUN_TIMEOUT;
   const { inSession, concurrency, signal } = options;
   const runTest = async (test: StdioTest, signal: AbortSignal): Promise<TestOutcome> => {
     const request = programRequest.parse({ code, language, run_timeout, stdin: test.input.stdin });
     const exec_info = await inSession((session) => runProgram(session, request, signal), signal);
     const { status, run_result } = exec_info;
-    const passed = status === "Success" && sameOutput(run_result?.stdout ?? "", test.output.stdout);
+    const passed = status === "Success" && isSameOutput(run_result?.stdout ?? "", test.output.stdout);
     return { passed, exec_info, test_info: passed && !config.extra.return_full_case ? shorten(test) : test };
   };
   const tests: TestOutcome[] = [];

@@ -115,7 +115,8 @@ Deno.test("WorkspaceEvaluator reports why there is no score", async (t) => {
       "def g(): return 1": "answer.f raised AttributeError: module 'answer' has no attribute 'f'",
       "def f(": "answer.f raised SyntaxError: '(' was never closed (answer.py, line 1)",
       "import no_such": "answer.f raised ModuleNotFoundError: No module named 'no_such'",
-      "def f(): return object()": "answer.f raised PlainDataError: a value of type 'object' is not plain data",
+      "def f(): return object()":
+        "answer.f raised PlainDataError: a value of type 'object' is not plain data",
     };
     for (const [code, message] of Object.entries(failing)) {
       assertEquals(await bench.evaluate({ files: call }, { "answer.py": code }), {
