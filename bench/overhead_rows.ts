@@ -1,6 +1,6 @@
 import { SandboxPool } from "../src/sandbox/pool.ts";
 import { loadProfile } from "../src/sandbox/profile/profile.ts";
-import { HttpServer } from "../src/server/http_server.ts";
+import { HttpServer } from "../src/server/http/http_server.ts";
 import { PaddockServer } from "../src/server/paddock_server.ts";
 import { median, timings } from "./measure.ts";
 import type { Row } from "./row.ts";

@@ -1,4 +1,4 @@
-import type { ProgramResponse } from "../src/server/adapters/sandbox_fusion/program.ts";
+import type { ProgramResponse } from "../src/server/adapters/sandbox_fusion/run.ts";
 import type { Answered, Connection } from "./connection.ts";
 
 /** A program whose output tells it from every other, and that output. */

@@ -5,7 +5,7 @@ import { ClientSession } from "../server/mcp/client_session.ts";
 import { LineTransport } from "../server/mcp/line_transport.ts";
 import { createPythonServer } from "../server/mcp/python_server.ts";
 import { Metrics } from "../server/metrics.ts";
-import { SessionService } from "../server/session_service.ts";
+import { SessionService } from "../server/sessions/session_service.ts";
 import { EXIT } from "./exit_code.ts";
 import { lazyPool } from "./lazy_pool.ts";
 import { runCommand } from "./run_command.ts";

@@ -1,7 +1,7 @@
 import { Command, Option } from "commander";
 import type { Tokenizer } from "../chat/tokenizer.ts";
 import { errorMessage } from "../errors.ts";
-import { HttpServer } from "../server/http_server.ts";
+import { HttpServer } from "../server/http/http_server.ts";
 import { PaddockServer } from "../server/paddock_server.ts";
 import { chosenTokenizer } from "./chosen_tokenizer.ts";
 import { collect } from "./collect.ts";

@@ -1,10 +1,15 @@
-import { SandboxError } from "../errors.ts";
+import {
+  ArgumentTypeError,
+  GUEST_FILE_ERROR_CODES,
+  GuestFileError,
+  type GuestFileErrorCode,
+  SandboxError,
+} from "../errors.ts";
 import { readBytes, sendRequest } from "../http/request.ts";
 import { parseRetryAfter } from "../http/retry.ts";
-import { HTTP_STATUS } from "../wire/error_codes.ts";
-import { V1_FORMAT, V1_FORMAT_HEADER } from "../wire/v1.ts";
-import type { ResponseBody } from "./answer_body.ts";
-import { parseRefusal, type Refusal, toRefusalError } from "./refusal.ts";
+import { type ErrorCode, HTTP_STATUS } from "../wire/error_codes.ts";
+import { requestError, V1_FORMAT, V1_FORMAT_HEADER } from "../wire/v1.ts";
+import type { ResponseBody } from "./responses.ts";
 
 /** Sends a request, as the global `fetch` does. */
 export type Fetch = (request: Request) => Response | Promise<Response>;
@@ -98,4 +103,48 @@ async function readFailure(
 function faultOf(status: number, { type }: Refusal): AttemptFailure {
   if (status === HTTP_STATUS.timeout && type === "") return "lost";
   return FAULTS[status] ?? "final";
+}
+
+/** Error response of a server. */
+export interface Refusal {
+  /** HTTP status of the response, or what came in its place. */
+  readonly status: number | string;
+  /** The {@linkcode ErrorCode}; empty if another program, such as a gateway, sent the response. */
+  readonly type: string;
+  readonly message: string;
+  /** The {@linkcode GuestFileErrorCode}, if a file of the session could not be read or written. */
+  readonly reason?: string;
+}
+
+const SHOWN_CHARACTERS = 1_000;
+const INVALID: ErrorCode = "invalid";
+
+/** Reads the body of a response whose status is an error. */
+export function parseRefusal(status: number, text: string): Refusal {
+  const parsed = requestError.safeParse(errorIn(text));
+  if (parsed.success) return { status, ...parsed.data };
+  return { status, type: "", message: text.trim().replace(/\s+/g, " ") };
+}
+
+/**
+ * Converts a refusal into the error that a local session throws: a `TypeError` for a wrong argument, a
+ * `GuestFileError` for a file that cannot be read or written, and a `SandboxError` for anything else.
+ */
+export function toRefusalError(action: string, { status, type, message, reason }: Refusal): Error {
+  const shown = message.slice(0, SHOWN_CHARACTERS);
+  if (isFileErrorCode(reason)) return new GuestFileError(shown, { code: reason });
+  if (type === INVALID) return new ArgumentTypeError(shown);
+  return new SandboxError(`Cannot ${action} as the server answered ${status}${shown && `: ${shown}`}`);
+}
+
+function isFileErrorCode(reason: string | undefined): reason is GuestFileErrorCode {
+  return GUEST_FILE_ERROR_CODES.some((code) => code === reason);
+}
+
+function errorIn(text: string): unknown {
+  try {
+    return Object(JSON.parse(text)).error;
+  } catch {
+    return undefined; // no JSON: the text itself is shown
+  }
 }

@@ -2,13 +2,12 @@ import { SerialQueue } from "../async/semaphore.ts";
 import { SandboxError } from "../errors.ts";
 import { messageText } from "../message.ts";
 import type { GradeContext, Score } from "../rewards/grader.ts";
-import type { ExecOptions, ExecResult, SessionPool } from "../sandbox/exec.ts";
+import type { ExecOptions, ExecResult, PythonSession, SessionPool } from "../sandbox/exec.ts";
 import { checkSeed } from "../sandbox/exec_check.ts";
+import { Lease } from "../sandbox/lease.ts";
 import { score } from "../wire/v1.ts";
-import { toExecRequest } from "./exec_body.ts";
-import { toRefusalError } from "./refusal.ts";
-import { RemoteLease } from "./remote_lease.ts";
-import { checkRemoteExec, RemoteSession } from "./remote_session.ts";
+import { toRefusalError } from "./attempt.ts";
+import { checkRemoteExec, RemoteSession, toExecRequest } from "./remote_session.ts";
 import { batchResponse, sessionResponse } from "./responses.ts";
 import { ServerApi, type ServerApiOptions } from "./server_api.ts";
 
@@ -144,5 +143,16 @@ export class PaddockClient implements SessionPool, AsyncDisposable {
 
   #signal(signal: AbortSignal | undefined): AbortSignal {
     return signal ? AbortSignal.any([signal, this.#stop.signal]) : this.#stop.signal;
+  }
+}
+
+/** A leased session of a server. Disposing the lease ends the session. */
+export class RemoteLease extends Lease {
+  /** Id of the session, which programs of a batch refer to. */
+  readonly id: string;
+
+  constructor(session: PythonSession, options: { id: string; release: () => void }) {
+    super(session, options.release);
+    this.id = options.id;
   }
 }

@@ -1,3 +1,4 @@
+import type { z } from "zod";
 import { SerialQueue } from "../async/semaphore.ts";
 import { ArgumentTypeError, SessionClosedError } from "../errors.ts";
 import type {
@@ -16,9 +17,8 @@ import {
   checkSeed,
   checkTimeout,
 } from "../sandbox/exec_check.ts";
-import { filesWritten, toBase64Files } from "../wire/v1.ts";
-import { toExecRequest } from "./exec_body.ts";
-import { readOutput } from "./output_events.ts";
+import { type execRequest, filesWritten, toBase64Files } from "../wire/v1.ts";
+import { readOutput } from "./event_stream.ts";
 import { emptyResponse, execResponse, shellResponse } from "./responses.ts";
 import type { ServerApi } from "./server_api.ts";
 
@@ -126,4 +126,16 @@ export function checkRemoteExec(code: string, options: ExecOptions): void {
     throw new ArgumentTypeError("Cannot exec as a session of a server does not support 'argv'");
   }
   checkExec(code, options, { name: "server", hostTools: false });
+}
+
+/** Returns the request body that runs a program. */
+export function toExecRequest(code: string, options: ExecOptions): z.input<typeof execRequest> {
+  const { timeoutMs, stdin, files, fetchFiles } = options;
+  return {
+    code,
+    timeoutMs,
+    stdin,
+    files: files && toBase64Files(files),
+    fetchFiles: fetchFiles && [...fetchFiles],
+  };
 }

@@ -3,7 +3,7 @@ import type { z } from "zod";
 import { abortable } from "../async/abort.ts";
 import { requireAtLeast, serverUrl } from "../http/request.ts";
 import { retry, retryDelayMs } from "../http/retry.ts";
-import { readBody, readResponse, type ResponseBody } from "./answer_body.ts";
+import { readBody, readResponse, type ResponseBody } from "./responses.ts";
 import { attempt, type AttemptResult, type Fetch } from "./attempt.ts";
 
 /** Options of {@linkcode ServerApi}. */

@@ -8,6 +8,6 @@ export {
   type BatchProgram,
   PaddockClient,
   type PaddockClientOptions,
+  type RemoteLease,
 } from "../client/paddock_client.ts";
-export type { RemoteLease } from "../client/remote_lease.ts";
 export type { Fetch } from "../client/attempt.ts";

@@ -3,7 +3,7 @@
  *
  * @module
  */
-export type { AccessOptions } from "../server/access.ts";
-export { HttpServer, type HttpServerOptions } from "../server/http_server.ts";
+export type { AccessOptions } from "../server/http/access.ts";
+export { HttpServer, type HttpServerOptions } from "../server/http/http_server.ts";
 export { PaddockServer, type PaddockServerOptions } from "../server/paddock_server.ts";
 export type { RequestLimits } from "../server/limits.ts";

@@ -1,33 +1,34 @@
 import { OpenAPIHono } from "@hono/zod-openapi";
+import { html } from "hono/html";
 import { PADDOCK_VERSION } from "../version.ts";
 import { V1_FORMAT, V1_FORMAT_HEADER } from "../wire/v1.ts";
-import { access, type AccessOptions } from "./access.ts";
 import { ADAPTERS } from "./adapters/adapters.ts";
 import type { OpenEnvKind } from "./adapters/openenv/env_kind.ts";
-import type { AppEnv } from "./app_env.ts";
-import { watchDisconnect } from "./disconnect.ts";
-import { limitGraderInput } from "./bounded_graders.ts";
-import { renderDocsPage } from "./docs_page.ts";
-import type { EnvService } from "./env_service.ts";
-import { errorResponse, notFoundResponse, toInvalidRequest, toServerError } from "./error_answer.ts";
-import { errorReporter } from "./fault_report.ts";
-import { AdmissionQueue } from "./gate.ts";
+import type { EnvService } from "./envs/env_service.ts";
+import { limitGraderInput } from "./graders.ts";
+import { access, type AccessOptions } from "./http/access.ts";
+import type { AppEnv } from "./http/context.ts";
+import { watchDisconnect } from "./http/disconnects.ts";
+import {
+  errorReporter,
+  errorResponse,
+  notFoundResponse,
+  toInvalidRequest,
+  toServerError,
+} from "./http/errors.ts";
+import { requestLimits } from "./http/request_limits.ts";
+import { requestSpan } from "./http/tracing.ts";
 import { REQUEST_LIMITS, type RequestLimits, SESSION_QUEUE, SESSION_WAIT_MS } from "./limits.ts";
 import { mcpRoute } from "./mcp/mcp_route.ts";
 import type { Metrics } from "./metrics.ts";
-import { requestLimits } from "./request_limits.ts";
-import { IdempotencyCache } from "./same_answer.ts";
-import { requestSpan } from "./request_span.ts";
-import type { SessionService } from "./session_service.ts";
+import { AdmissionQueue } from "./sessions/admission.ts";
+import type { SessionService } from "./sessions/session_service.ts";
 import { addBatchRoutes } from "./v1/batch.ts";
-import { addEnvBatchRoutes } from "./v1/env_batch.ts";
-import { addEnvRoutes } from "./v1/envs.ts";
-import { addFileRoutes } from "./v1/files.ts";
+import { addEnvBatchRoutes, addEnvRoutes } from "./v1/envs.ts";
 import { addGradeRoutes, type Graders } from "./v1/grade.ts";
+import { addRequestRoutes, IdempotencyCache } from "./v1/idempotency.ts";
 import type { Api } from "./v1/route.ts";
-import { addRequestRoutes } from "./v1/requests.ts";
-import { addSessionRoutes } from "./v1/sessions.ts";
-import { addStreamRoutes } from "./v1/stream.ts";
+import { addFileRoutes, addSessionRoutes, addStreamRoutes } from "./v1/sessions.ts";
 
 /** Options of {@linkcode paddockApp}. */
 export interface PaddockAppOptions extends AccessOptions {
@@ -102,4 +103,43 @@ function aboutRoutes(app: Api, metrics: Metrics): void {
     c.header("content-security-policy", "default-src 'none'; style-src 'unsafe-inline'");
     return c.html(renderDocsPage(app.getOpenAPI31Document(about)));
   });
+}
+
+/** Parts of an OpenAPI document that its page shows. */
+export interface ApiDocument {
+  readonly paths?: Readonly<Record<string, unknown>> | undefined;
+  readonly components?: { readonly schemas?: unknown } | undefined;
+}
+
+const METHODS = ["get", "post", "delete"];
+
+/** Renders an API as an HTML page without scripts and without external resources. */
+export function renderDocsPage(document: ApiDocument): ReturnType<typeof html> {
+  const operations = Object.entries(document.paths ?? {}).flatMap(([path, item]) =>
+    Object.entries(item ?? {})
+      .filter(([method]) => METHODS.includes(method))
+      .map(([method, operation]) => ({ name: `${method.toUpperCase()} ${path}`, operation }))
+  );
+  return html`<!DOCTYPE html>
+<html lang="en">
+<meta charset="utf-8">
+<title>Paddock</title>
+<style>
+body { font: 16px system-ui; max-width: 60rem; margin: 2rem auto; padding: 0 1rem }
+pre { background: #f4f4f4; padding: 1rem; overflow: auto }
+</style>
+<h1>Paddock</h1>
+<p>Schema: <a href="/openapi.json">openapi.json</a></p>
+${operations.map(({ name, operation }) => details(`${name} · ${operation.summary ?? ""}`, operation))}
+${details("Schemas", document.components?.schemas)}
+</html>`;
+}
+
+function details(summary: string, value: unknown): ReturnType<typeof html> {
+  return html`
+    <details>
+      <summary>${summary}</summary>
+      <pre>${JSON.stringify(value, null, 2)}</pre>
+    </details>
+  `;
 }

@@ -9,8 +9,7 @@
  *
  * @module
  */
-import { type EdgeApp, edgeApp, type EdgeOptions } from "./edge/edge_app.ts";
-import type { Peer } from "./edge/peer.ts";
+import { type EdgeApp, edgeApp, type EdgeOptions, type Peer } from "./edge/app.ts";
 
 export { type EdgeApp, edgeApp, type EdgeOptions, type Peer };
 

@@ -2,14 +2,14 @@ import type { Tokenizer } from "../chat/tokenizer.ts";
 import type { Grader } from "../rewards/grader.ts";
 import type { SessionPool } from "../sandbox/exec.ts";
 import type { Tool } from "../tools/tool.ts";
-import type { AccessOptions } from "./access.ts";
+import type { AccessOptions } from "./http/access.ts";
 import { chatKind } from "./adapters/openenv/chat_env.ts";
 import { paddockApp } from "./app.ts";
-import { EnvService } from "./env_service.ts";
-import { errorReporter } from "./fault_report.ts";
+import { EnvService } from "./envs/env_service.ts";
+import { errorReporter } from "./http/errors.ts";
 import { Metrics } from "./metrics.ts";
 import type { RequestLimits } from "./limits.ts";
-import { SessionService } from "./session_service.ts";
+import { SessionService } from "./sessions/session_service.ts";
 
 /** Options of {@linkcode PaddockServer}. */
 export interface PaddockServerOptions extends AccessOptions {

@@ -1,6 +1,6 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { SandboxError } from "../../src/errors.ts";
-import { HttpServer } from "../../src/server/http_server.ts";
+import { HttpServer } from "../../src/server/http/http_server.ts";
 import { FakePool, type FakePython, ok } from "../fake_pool.ts";
 import { served, withPython } from "./served.ts";
 

@@ -1,9 +1,9 @@
 import { loadProfile, SandboxPool } from "../../mod.ts";
-import { EnvService, type EnvServiceOptions } from "../../src/server/env_service.ts";
-import { errorReporter } from "../../src/server/fault_report.ts";
+import { EnvService, type EnvServiceOptions } from "../../src/server/envs/env_service.ts";
+import { errorReporter } from "../../src/server/http/errors.ts";
 import { Metrics } from "../../src/server/metrics.ts";
 import { paddockApp, type PaddockAppOptions } from "../../src/server/app.ts";
-import { SessionService, type SessionServiceOptions } from "../../src/server/session_service.ts";
+import { SessionService, type SessionServiceOptions } from "../../src/server/sessions/session_service.ts";
 import { FakePool, type FakePython } from "../fake_pool.ts";
 
 /** Response of a request. */

@@ -7,9 +7,9 @@
  */
 import type { Hono } from "hono";
 import type { ExecOptions, ExecResult, ShellResult } from "../../sandbox/exec.ts";
-import type { AppEnv } from "../app_env.ts";
-import type { LiveSession } from "../live_session.ts";
-import type { SessionService } from "../session_service.ts";
+import type { AppEnv } from "../http/context.ts";
+import type { LiveSession } from "../sessions/live_session.ts";
+import type { SessionService } from "../sessions/session_service.ts";
 import type { OpenEnvKind } from "./openenv/env_kind.ts";
 
 /** Makes the routes of an adapter. */

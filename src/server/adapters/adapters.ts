@@ -2,10 +2,10 @@ import type { Adapter } from "./adapter.ts";
 import { e2b } from "./e2b.ts";
 import { nemoSkills } from "./nemo_skills.ts";
 import { openR1 } from "./open_r1.ts";
-import { openEnv } from "./openenv.ts";
+import { openEnv } from "./openenv/openenv.ts";
 import { codingKind } from "./openenv/coding_env.ts";
 import { piston } from "./piston.ts";
-import { sandboxFusion } from "./sandbox_fusion.ts";
+import { sandboxFusion } from "./sandbox_fusion/sandbox_fusion.ts";
 
 /**
  * The adapters of a server. A new adapter is one more line. Where two use the same route, as `/execute` of

@@ -2,19 +2,16 @@ import { Hono } from "hono";
 import { z } from "zod";
 import type { ExecResult } from "../../sandbox/exec.ts";
 import { pythonStr } from "../../tools/python_repr.ts";
-import type { AppContext, AppEnv } from "../app_env.ts";
-import { toErrorHeaders, toServerError } from "../error_answer.ts";
-import { AdmissionQueue } from "../gate.ts";
+import type { AppContext, AppEnv } from "../http/context.ts";
+import { ServerError, toErrorHeaders, toPublicError, toServerError } from "../http/errors.ts";
+import { streamBody } from "../http/response_stream.ts";
 import { MAX_SESSION_WAITING } from "../limits.ts";
-import { streamBody } from "../live_body.ts";
-import type { LiveSession } from "../live_session.ts";
-import { ServerError, toPublicError } from "../server_error.ts";
-import type { SessionService } from "../session_service.ts";
+import { AdmissionQueue } from "../sessions/admission.ts";
+import type { LiveSession } from "../sessions/live_session.ts";
+import type { SessionService } from "../sessions/session_service.ts";
 import { dedentCell } from "./adapter.ts";
 import { DetailError, detailResponse, readDetailBody } from "./detail_error.ts";
 import { executionErrorOf, mainResultsOf } from "./e2b_execution.ts";
-import { NotebookOutput } from "./e2b_output.ts";
-import { toEnvironmentCode } from "./environment.ts";
 
 /** Limit of a program whose client does not disconnect. */
 const TIMEOUT_MS = 300_000;
@@ -170,4 +167,47 @@ async function changeDirectory(session: LiveSession, cwd: string): Promise<void>
 function requirePython(language: string | null | undefined): void {
   if (!language || language.trim().toLowerCase() === "python") return;
   throw new ServerError("malformed", `language '${language}' is not available here: it must be python`);
+}
+
+/** Time during which adjacent output is joined. */
+const JOIN_MS = 20;
+
+/** Joins writes of one stream within 20 ms, as a notebook does. */
+export class NotebookOutput {
+  readonly #send: (type: string, text: string) => void;
+  #type = "";
+  #text = "";
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(send: (type: string, text: string) => void) {
+    this.#send = send;
+  }
+
+  /** Adds output. */
+  push(type: string, text: string): void {
+    if (type !== this.#type) this.flush();
+    this.#type = type;
+    this.#text += text;
+    this.#timer ??= setTimeout(() => this.flush(), JOIN_MS);
+  }
+
+  /** Sends the buffered output. */
+  flush(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    if (this.#text !== "") this.#send(this.#type, this.#text);
+    this.#text = "";
+  }
+}
+
+/** Returns Python code that sets and unsets environment variables, or `undefined` without any. */
+export function toEnvironmentCode(
+  variables: Readonly<Record<string, string>>,
+): { set: string; unset: string } | undefined {
+  const names = Object.keys(variables);
+  if (names.length === 0) return undefined;
+  return {
+    set: `__import__("os").environ.update(${pythonStr(variables)})`,
+    unset: `[__import__("os").environ.pop(name, None) for name in ${pythonStr(names)}] and None`,
+  };
 }

@@ -2,13 +2,11 @@ import { type Context, Hono } from "hono";
 import { z } from "zod";
 import type { ExecResult, ShellResult } from "../../sandbox/exec.ts";
 import { MAX_TIMEOUT_SECONDS } from "../../wire/limits.ts";
-import type { AppContext, AppEnv } from "../app_env.ts";
-import { toErrorHeaders, toServerError } from "../error_answer.ts";
-import { ServerError } from "../server_error.ts";
-import type { LiveSession } from "../live_session.ts";
-import type { OpenOptions, SessionService } from "../session_service.ts";
+import type { AppContext, AppEnv } from "../http/context.ts";
+import { ServerError, toErrorHeaders, toServerError } from "../http/errors.ts";
+import type { LiveSession } from "../sessions/live_session.ts";
+import type { OpenOptions, SessionService } from "../sessions/session_service.ts";
 import { dedentCell, runScript, toScriptOutcome } from "./adapter.ts";
-import { toCommandTraceback, toPlainTraceback } from "./nemo_skills/tracebacks.ts";
 
 /** Subtracted from the timeout, since NeMo's own clock starts before the program reaches the interpreter. */
 const EARLY_MS = 10;
@@ -196,4 +194,32 @@ function truncate(text: string, characters: number): string {
 
 function unixSeconds(date: Date): number {
   return date.getTime() / 1000;
+}
+
+const PLACE = /^ *File "(?:<block \d+>|[^"]*\/main\.py)", line \d+/;
+const FRAME = /^ *File "<string>", line \d+, in /;
+const MARKS = /^\s*[~^]+\s*$/;
+const HEAD = "Traceback (most recent call last):";
+
+/** Returns a traceback in IPython's mode `Plain`: lines of code without their locations. */
+export function toPlainTraceback(traceback: string): string {
+  const lines = traceback.split("\n").filter((line) => !PLACE.test(line));
+  if (traceback.includes(HEAD)) return lines.filter((line) => !MARKS.test(line)).join("\n");
+  return lines.some((line) => MARKS.test(line)) ? lines.join("\n") : addCaret(lines).join("\n");
+}
+
+/** Returns a traceback as `python -c` writes it: without lines of code, except for a SyntaxError. */
+export function toCommandTraceback(stderr: string): string {
+  let inFrame = false;
+  return stderr.split("\n").map((line) => PLACE.test(line) ? line.replace(/"[^"]*"/, '"<string>"') : line)
+    .filter((line) => {
+      const isCode = inFrame && line.startsWith("    ");
+      inFrame = isCode || FRAME.test(line);
+      return !isCode;
+    }).join("\n");
+}
+
+/** Adds a caret under the first line, the location of a SyntaxError without one. */
+function addCaret([code = "", ...rest]: string[]): string[] {
+  return code.startsWith(" ") ? [code, "    ^", ...rest] : [code, ...rest];
 }

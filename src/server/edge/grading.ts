@@ -1,10 +1,10 @@
 import type { Grader } from "../../rewards/grader.ts";
 import { GRADERS, makeGrader } from "../../rewards/registry.ts";
 import type { SessionPool } from "../../sandbox/exec.ts";
-import { AdmissionQueue } from "../gate.ts";
-import { gradeOrThrow } from "../scored.ts";
-import { ServerError } from "../server_error.ts";
-import type { EdgeRequest } from "./edge_request.ts";
+import { AdmissionQueue } from "../sessions/admission.ts";
+import { gradeOrThrow } from "../graders.ts";
+import { ServerError } from "../http/errors.ts";
+import type { EdgeRequest } from "./request.ts";
 
 /** Score as sent to the client. */
 export interface EdgeScore {

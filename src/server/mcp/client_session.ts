@@ -1,6 +1,6 @@
 import type { ExecOptions, ExecResult } from "../../sandbox/exec.ts";
-import type { LiveSession, SessionFile } from "../live_session.ts";
-import { ServerError } from "../server_error.ts";
+import type { LiveSession, SessionFile } from "../sessions/live_session.ts";
+import { ServerError } from "../http/errors.ts";
 
 const MAX_IMAGES = 8;
 const MAX_IMAGE_BYTES = 4 * 1024 * 1024;

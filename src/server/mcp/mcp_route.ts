@@ -1,9 +1,9 @@
 import { WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/server";
 import type { Next } from "hono";
-import type { AppContext } from "../app_env.ts";
+import type { AppContext } from "../http/context.ts";
 import { MAX_MCP_CLIENTS, MCP_IDLE_MS, MCP_SPARE_MS, REQUEST_LIMITS } from "../limits.ts";
-import { ServerError } from "../server_error.ts";
-import type { SessionService } from "../session_service.ts";
+import { ServerError } from "../http/errors.ts";
+import type { SessionService } from "../sessions/session_service.ts";
 import { ClientSession } from "./client_session.ts";
 import { createPythonServer } from "./python_server.ts";
 

@@ -1,12 +1,13 @@
-import { ArgumentTypeError } from "../../errors.ts";
 import { type CallToolResult, McpServer, type ServerContext } from "@modelcontextprotocol/server";
 import { z } from "zod";
+import { ArgumentTypeError } from "../../errors.ts";
+import type { ExecResult } from "../../sandbox/exec.ts";
+import { stickyMatch } from "../../tools/parsers/json_scan.ts";
 import { pythonStr } from "../../tools/python_repr.ts";
 import { PADDOCK_VERSION } from "../../version.ts";
-import { toPublicError } from "../server_error.ts";
+import { toPublicError } from "../http/errors.ts";
 import { type ClientSession, isPng } from "./client_session.ts";
 import { OutputLog, type RunningLog } from "./output_log.ts";
-import { formatRun } from "./run_text.ts";
 
 const FRESH = "The interpreter is a fresh one: variables of earlier calls are gone.";
 
@@ -122,4 +123,87 @@ function fromBase64(content: string): Uint8Array {
       { cause },
     );
   }
+}
+
+/**
+ * Formats a result as clients of `run_python_code` expect it. `output` is the printed text, in order. Tags in it are
+ * escaped, so that a program cannot close its element.
+ */
+export function formatRun(result: ExecResult, output: string): string {
+  const printed = output === "" ? [] : [element("output", output)];
+  if (result.status === "ok") {
+    const value = jsonOfRepr(result.value ?? "") ?? result.value;
+    const returned = value ? [element("return_value", value)] : [];
+    return ["<status>success</status>", ...printed, ...returned].join("\n");
+  }
+  const raised = "error" in result ? result.error.traceback : `SystemExit: ${result.exitCode}`;
+  return ["<status>run-error</status>", ...printed, element("error", raised)].join("\n");
+}
+
+function element(name: string, text: string): string {
+  const tag = new RegExp(`</?\\s*${name}(?:[^\\n<>]*>)?`, "gi");
+  const safe = text.replace(tag, (found) => found.replaceAll("<", "&lt;").replaceAll(">", "&gt;"));
+  return `<${name}>\n${safe.replace(/\n$/, "")}\n</${name}>`;
+}
+
+const STRING = /'[^'\\]*(?:\\.[^'\\]*)*'|"[^"\\]*(?:\\.[^"\\]*)*"/y;
+const NUMBER = /-?\d+(?:\.\d+)?(?:e[-+]\d+)?(?!\w)/y;
+const SIGN = /True\b|False\b|None\b|,\)|[[\](){},:]/y;
+const SPACE = / */y;
+
+const SIGNS: Readonly<Record<string, string>> = {
+  True: "true",
+  False: "false",
+  None: "null",
+  "(": "[",
+  ")": "]",
+  ",)": "]",
+};
+const LETTERS: Readonly<Record<string, string>> = { n: "\n", r: "\r", t: "\t" };
+const ESCAPE = /\\(?:x(..)|u(.{4})|U(.{8})|(.))/g;
+
+/** Marks a number that is kept as a string, so that it loses no digits. */
+const MARK = "\0";
+const MARKED = /"\\u0000([^"]+)"(:?)/g;
+
+/**
+ * Converts a Python repr to indented JSON; a string is returned as it is. Returns `undefined` if the value contains
+ * more than strings, numbers, booleans, None, lists, tuples and dicts.
+ */
+export function jsonOfRepr(repr: string): string | undefined {
+  try {
+    const value: unknown = repr.includes("\\x00") ? undefined : JSON.parse(toMarkedJson(repr));
+    if (typeof value === "string" && !value.startsWith(MARK)) return value;
+    return JSON.stringify(value, null, 2)
+      ?.replace(MARKED, (_, number, colon) => colon === "" ? number : `"${number}":`);
+  } catch {
+    return undefined; // another kind of value, or nested too deeply
+  }
+}
+
+function toMarkedJson(repr: string): string {
+  const pieces: string[] = [];
+  let at = 0;
+  while (at < repr.length) {
+    const piece = stickyMatch(STRING, repr, at) ?? stickyMatch(NUMBER, repr, at) ??
+      stickyMatch(SIGN, repr, at);
+    if (piece === undefined) throw new SyntaxError(`there is no literal at character ${at}`);
+    pieces.push(jsonOf(piece));
+    at += piece.length;
+    at += stickyMatch(SPACE, repr, at)?.length ?? 0;
+  }
+  return pieces.join("");
+}
+
+function jsonOf(piece: string): string {
+  if (/^['"]/.test(piece)) return JSON.stringify(unescape(piece.slice(1, -1)));
+  if (/^[-\d]/.test(piece)) return JSON.stringify(MARK + piece);
+  return SIGNS[piece] ?? piece;
+}
+
+function unescape(text: string): string {
+  return text.replace(ESCAPE, (_, x, u, long, letter) => {
+    const code = x ?? u ?? long;
+    return code === undefined ? LETTERS[letter] ?? letter : String.fromCodePoint(Number.parseInt(code, 16));
+  });
 }

@@ -4,10 +4,10 @@ import { mapSequentialByKey } from "../../async/map_concurrently.ts";
 import type { ExecResult } from "../../sandbox/exec.ts";
 import { MAX_BATCH_CHARACTERS } from "../../wire/limits.ts";
 import { type batchOutcome, batchRequest, batchResponse, type execResult } from "../../wire/v1.ts";
-import { ServerError, toErrorBody, toPublicError } from "../server_error.ts";
-import type { SessionService } from "../session_service.ts";
+import { ServerError, toErrorBody, toPublicError } from "../http/errors.ts";
+import type { SessionService } from "../sessions/session_service.ts";
 import { type Api, failures, jsonBody, jsonResponse } from "./route.ts";
-import { toExecBody, toExecOptions } from "./session_bodies.ts";
+import { toExecBody, toExecOptions } from "./sessions.ts";
 
 const TOO_LARGE = `All programs of a batch together must print at most ${MAX_BATCH_CHARACTERS} characters`;
 

@@ -1,18 +1,32 @@
 import { createRoute } from "@hono/zod-openapi";
+import type { z } from "zod";
+import { mapSequentialByKey } from "../../async/map_concurrently.ts";
+import type { Observation, Step } from "../../envs/env.ts";
+import type { Message } from "../../message.ts";
+import { toToolRecord } from "../../rollout/trajectory.ts";
+import type { Task } from "../../task.ts";
+import { MAX_BATCH_CHARACTERS } from "../../wire/limits.ts";
 import {
   createEnvRequest,
   envInfo,
   envList,
   envState,
+  type observation,
+  type reply,
   resetEnvRequest,
   resetResult,
+  stepBatchRequest,
+  stepBatchResponse,
+  type stepOutcome,
   stepRequest,
   stepResult,
+  type taskBody,
 } from "../../wire/v1_envs.ts";
-import type { AppContext } from "../app_env.ts";
-import type { EnvService } from "../env_service.ts";
-import type { LiveEnv } from "../live_env.ts";
-import { toEnvBody, toEnvConfig, toObservationBody, toReply, toStepBody, toTask } from "./env_bodies.ts";
+import type { EnvConfig } from "../envs/env_config.ts";
+import type { EnvService } from "../envs/env_service.ts";
+import type { LiveEnv } from "../envs/live_env.ts";
+import type { AppContext } from "../http/context.ts";
+import { ServerError, toErrorBody, toPublicError } from "../http/errors.ts";
 import { type Api, failures, idParams as params, jsonBody, jsonResponse } from "./route.ts";
 
 const tags = ["envs"];
@@ -109,4 +123,104 @@ export function addEnvRoutes(app: Api, envs: EnvService): void {
 
 function findEnv(envs: EnvService, c: AppContext): LiveEnv {
   return envs.find(c.req.param("id") ?? "", c.get("owner"));
+}
+
+const TOO_LARGE = `All observations of a batch together must have at most ${MAX_BATCH_CHARACTERS} characters`;
+
+type Item = z.output<typeof stepBatchRequest>["items"][number];
+
+const batch = createRoute({
+  method: "post",
+  path: "/v1/envs/step:batch",
+  tags: ["envs"],
+  summary: "Step many envs at once",
+  request: { body: jsonBody(stepBatchRequest) },
+  responses: {
+    200: jsonResponse(stepBatchResponse, "One result per item, in order"),
+    ...failures,
+  },
+});
+
+/** Adds the route that steps many envs in one request. Steps of one env run in the order of the batch. */
+export function addEnvBatchRoutes(app: Api, envs: EnvService): void {
+  app.openapi(batch, async (c) => {
+    const owner = c.get("owner");
+    let characters = 0;
+    const stepOne = async (
+      { env, reply }: Item,
+      signal: AbortSignal,
+    ): Promise<z.output<typeof stepOutcome>> => {
+      try {
+        if (characters > MAX_BATCH_CHARACTERS) throw new ServerError("too_large", TOO_LARGE);
+        const live = envs.find(env, owner);
+        const step = toStepBody(await live.step(toReply(reply), signal));
+        characters += live.characters;
+        return { status: 200, step };
+      } catch (thrown) {
+        const error = toPublicError(thrown);
+        return { status: error.status, error: toErrorBody(error) };
+      }
+    };
+    const results = await mapSequentialByKey(c.req.valid("json").items, stepOne, {
+      keyOf: ({ env }) => env,
+      concurrency: envs.maxEnvs,
+      signal: c.get("signal"),
+    });
+    return c.json({ results }, 200);
+  });
+}
+
+/** Returns the config of an env that a request states, with an id for each task that has none. */
+export function toEnvConfig(request: z.output<typeof createEnvRequest>): EnvConfig {
+  return { ...request, tasks: request.tasks.map((body, at) => toTask(body, `task-${at + 1}`)) };
+}
+
+/** Returns the task of a request; `id` is the id of a task that has none. */
+export function toTask(body: z.output<typeof taskBody>, id = "task"): Task {
+  // The env validates messages.
+  return { id, ...body } as Task;
+}
+
+/** Returns the reply of a policy as a message. */
+export function toReply(body: z.output<typeof reply>): Omit<Message, "role"> {
+  // The env validates messages.
+  return (typeof body === "string" ? { content: body } : body) as Omit<Message, "role">;
+}
+
+/** Returns an env as JSON. */
+export function toEnvBody({ id, config, createdAt, usedAt, episode }: LiveEnv): z.output<typeof envInfo> {
+  return {
+    id,
+    env: config.env,
+    tasks: config.tasks.length,
+    episode: episode ?? null,
+    createdAt: createdAt.toISOString(),
+    usedAt: usedAt.toISOString(),
+  };
+}
+
+/** Returns an observation as JSON. */
+export function toObservationBody(
+  { task, history, tools, stepCount = 0 }: Observation,
+): z.output<typeof observation> {
+  return {
+    taskId: task.id,
+    messages: history.prompt.toChats().map((chat) => ({ ...chat })),
+    turns: stepCount,
+    ...(tools && { tools: tools.map((tool) => ({ ...tool, parameters: { ...tool.parameters } })) }),
+  };
+}
+
+/** Returns a step as JSON. */
+export function toStepBody(step: Step): z.output<typeof stepResult> {
+  const { reward, rewardParts, unscored, terminated, truncated, toolResults, stepCount = 0 } = step;
+  return {
+    observation: toObservationBody(step),
+    reward,
+    terminated,
+    truncated,
+    ...(rewardParts && { rewardParts: { ...rewardParts } }),
+    ...(unscored !== undefined && { unscored }),
+    toolResults: toolResults.map((result) => ({ ...toToolRecord(stepCount, result) })),
+  };
 }

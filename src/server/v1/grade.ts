@@ -2,9 +2,9 @@ import { createRoute } from "@hono/zod-openapi";
 import { History } from "../../history.ts";
 import type { Grader } from "../../rewards/grader.ts";
 import { gradeRequest, graderList, score } from "../../wire/v1.ts";
-import type { AdmissionQueue } from "../gate.ts";
-import { gradeOrThrow } from "../scored.ts";
-import { ServerError } from "../server_error.ts";
+import type { AdmissionQueue } from "../sessions/admission.ts";
+import { gradeOrThrow } from "../graders.ts";
+import { ServerError } from "../http/errors.ts";
 import { type Api, failures, jsonBody, jsonResponse } from "./route.ts";
 
 /** Graders by name, each made at its first use. */

@@ -2,7 +2,7 @@ import type { OpenAPIHono } from "@hono/zod-openapi";
 import { z } from "zod";
 import { MAX_NAME_CHARACTERS } from "../../wire/limits.ts";
 import { failure } from "../../wire/v1.ts";
-import type { AppEnv } from "../app_env.ts";
+import type { AppEnv } from "../http/context.ts";
 
 /** The server's `/v1` API. */
 export type Api = OpenAPIHono<AppEnv>;

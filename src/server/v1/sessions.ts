@@ -1,19 +1,28 @@
 import { createRoute } from "@hono/zod-openapi";
+import { z } from "zod";
+import type { ExecOptions, ExecResult } from "../../sandbox/exec.ts";
+import { MAX_PATH_CHARACTERS } from "../../wire/limits.ts";
 import {
   createSessionRequest,
   execRequest,
   execResult,
+  fileList,
+  filesRequest,
+  filesWritten,
+  fromBase64Files,
   resetSessionRequest,
   sessionInfo,
   sessionList,
   shellRequest,
   shellResult,
+  toBase64Files,
 } from "../../wire/v1.ts";
-import type { AppContext } from "../app_env.ts";
-import type { LiveSession } from "../live_session.ts";
-import type { SessionService } from "../session_service.ts";
+import type { AppContext } from "../http/context.ts";
+import { toErrorBody, toPublicError } from "../http/errors.ts";
+import { streamBody } from "../http/response_stream.ts";
+import type { LiveSession } from "../sessions/live_session.ts";
+import type { SessionService } from "../sessions/session_service.ts";
 import { type Api, failures, idParams, jsonBody, jsonResponse } from "./route.ts";
-import { toExecBody, toExecOptions, toSessionBody } from "./session_bodies.ts";
 
 const params = idParams;
 const tags = ["sessions"];
@@ -115,4 +124,113 @@ export function addSessionRoutes(app: Api, sessions: SessionService): void {
 /** Returns the session of the path's id. */
 export function findSession(sessions: SessionService, c: AppContext): LiveSession {
   return sessions.find(c.req.param("id") ?? "", c.get("owner"));
+}
+
+const stream = createRoute({
+  method: "post",
+  path: "/v1/sessions/{id}/stream",
+  tags: ["sessions"],
+  summary: "Run a program and stream its output",
+  request: { params: idParams, body: jsonBody(execRequest) },
+  responses: {
+    200: {
+      description: "Events 'stdout' and 'stderr' with {text}, then one 'result' or 'error'",
+      content: { "text/event-stream": { schema: z.string() } },
+    },
+    ...failures,
+  },
+});
+
+/** Adds the route that streams the output of a program as server-sent events. */
+export function addStreamRoutes(app: Api, sessions: SessionService): void {
+  app.openapi(stream, (c) => {
+    const session = findSession(sessions, c);
+    const request = c.req.valid("json");
+    const body = streamBody(async (send, signal) => {
+      const onOutput = (stream: string, text: string) => send(event(stream, { text }));
+      try {
+        const result = await session.exec(request.code, { ...toExecOptions(request, signal), onOutput });
+        send(event("result", toExecBody(result)));
+      } catch (error) {
+        send(event("error", toErrorBody(toPublicError(error))));
+      }
+    }, c.get("signal"));
+    return c.body(body, 200, { "content-type": "text/event-stream", "cache-control": "no-store" });
+  });
+}
+
+function event(name: string, value: unknown): string {
+  return `event: ${name}\ndata: ${JSON.stringify(value)}\n\n`;
+}
+
+const listFiles = createRoute({
+  method: "get",
+  path: "/v1/sessions/{id}/files",
+  tags: ["files"],
+  summary: "List the files of a session",
+  request: { params: idParams },
+  responses: { 200: jsonResponse(fileList, "The files, as reported by the session"), ...failures },
+});
+
+const readFile = createRoute({
+  method: "get",
+  path: "/v1/sessions/{id}/file",
+  tags: ["files"],
+  summary: "Read a file of a session",
+  request: { params: idParams, query: z.object({ path: z.string().min(1).max(MAX_PATH_CHARACTERS) }) },
+  responses: {
+    200: {
+      description: "Contents of the file",
+      content: { "application/octet-stream": { schema: z.string().meta({ format: "binary" }) } },
+    },
+    ...failures,
+  },
+});
+
+const writeFiles = createRoute({
+  method: "post",
+  path: "/v1/sessions/{id}/files",
+  tags: ["files"],
+  summary: "Write files into a session",
+  request: { params: idParams, body: jsonBody(filesRequest) },
+  responses: { 200: jsonResponse(filesWritten, "Number of files written"), ...failures },
+});
+
+/** Adds the routes that list, read and write files of sessions. */
+export function addFileRoutes(app: Api, sessions: SessionService): void {
+  app.openapi(listFiles, async (c) => {
+    const files = await findSession(sessions, c).listFiles(c.get("signal"));
+    return c.json({ files: files.map(({ path, bytes }) => ({ path, bytes })) }, 200);
+  });
+  app.openapi(readFile, async (c) => {
+    const contents = await findSession(sessions, c).readFile(c.req.valid("query").path);
+    return c.body(new Uint8Array(contents), 200, {
+      "content-type": "application/octet-stream",
+      "content-disposition": "attachment",
+    });
+  });
+  app.openapi(writeFiles, async (c) => {
+    const session = findSession(sessions, c);
+    const files = Object.entries(fromBase64Files(c.req.valid("json").files));
+    for (const [path, contents] of files) await session.writeFile(path, contents);
+    return c.json({ written: files.length }, 200);
+  });
+}
+
+/** Returns the options of a program that a request states. */
+export function toExecOptions(
+  { files, timeoutMs, stdin, fetchFiles }: z.output<typeof execRequest>,
+  signal: AbortSignal,
+): ExecOptions {
+  return { timeoutMs, stdin, fetchFiles, signal, files: fromBase64Files(files ?? {}) };
+}
+
+/** Returns a result as JSON. */
+export function toExecBody({ files, ...result }: ExecResult): z.output<typeof execResult> {
+  return files === undefined ? result : { ...result, files: toBase64Files(files) };
+}
+
+/** Returns a session as JSON. */
+export function toSessionBody({ id, createdAt, usedAt, execs }: LiveSession): z.output<typeof sessionInfo> {
+  return { id, execs, createdAt: createdAt.toISOString(), usedAt: usedAt.toISOString() };
 }

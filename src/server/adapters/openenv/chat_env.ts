@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Tokenizer } from "../../../chat/tokenizer.ts";
 import { MAX_EPISODE_TOKENS } from "../../limits.ts";
-import { ServerError } from "../../server_error.ts";
+import { ServerError } from "../../http/errors.ts";
 import type { EnvResponse, EpisodeEnv, OpenEnvKind, resetData } from "./env_kind.ts";
 
 const ids = z.array(z.int().nonnegative());

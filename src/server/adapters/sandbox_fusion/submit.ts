@@ -1,11 +1,9 @@
 import { z } from "zod";
 import { mapConcurrently } from "../../../async/map_concurrently.ts";
-import type { LiveSession } from "../../live_session.ts";
-import { ServerError } from "../../server_error.ts";
-import { extractFencedCode } from "./fenced_code.ts";
+import { ServerError } from "../../http/errors.ts";
+import type { LiveSession } from "../../sessions/live_session.ts";
 import { programRequest } from "./messages.ts";
-import { type ProgramResponse, runProgram } from "./program.ts";
-import { isSameOutput } from "./same_output.ts";
+import { type ProgramResponse, runProgram } from "./run.ts";
 
 const DATASET_TYPE = "CommonOJDataset";
 const LANGUAGES = ["python", "bash"];
@@ -138,4 +136,65 @@ function parseJson(text: string): unknown {
 
 function malformed(message: string): ServerError {
   return new ServerError("malformed", message);
+}
+
+interface Block {
+  readonly language: string;
+  readonly code: string;
+  readonly isClosed: boolean;
+}
+
+const ALIASES: Readonly<Record<string, readonly string[]>> = {
+  python: ["python", "python3", "py"],
+  bash: ["bash", "sh", "shell"],
+};
+
+/**
+ * Returns the program of a completion: the first closed block in the language, else the first closed block, else an
+ * unclosed block, else an empty string.
+ */
+export function extractFencedCode(completion: string, language: string): string {
+  const blocks = fencedBlocks(completion);
+  const closed = blocks.filter(({ isClosed }) => isClosed);
+  const found = closed.length > 0 ? closed : blocks;
+  const names = ALIASES[language] ?? [language];
+  return (found.find((block) => names.includes(block.language)) ?? found[0])?.code ?? "";
+}
+
+function fencedBlocks(text: string): Block[] {
+  const blocks: Block[] = [];
+  let open: { language: string; lines: string[] } | undefined;
+  for (const line of text.split("\n")) {
+    const fence = line.indexOf("```");
+    if (open === undefined && fence >= 0) {
+      open = { language: line.slice(fence + 3).trim().toLowerCase(), lines: [] };
+    } else if (open !== undefined && line.trimStart().startsWith("```")) {
+      blocks.push({ language: open.language, code: open.lines.join("\n"), isClosed: true });
+      open = undefined;
+    } else open?.lines.push(line);
+  }
+  if (open !== undefined) {
+    blocks.push({ language: open.language, code: open.lines.join("\n"), isClosed: false });
+  }
+  return blocks;
+}
+
+const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/;
+const TOLERANCE = 1e-5;
+
+/** Compares output line by line, ignoring case and outer blanks; numbers may differ by a relative 1e-5. */
+export function isSameOutput(printed: string, expected: string): boolean {
+  const [lines, wanted] = [linesOf(printed), linesOf(expected)];
+  return lines.length === wanted.length && lines.every((line, at) => sameLine(line, wanted[at] ?? ""));
+}
+
+function linesOf(text: string): string[] {
+  return text.trim().split("\n").map((line) => line.trim().toLowerCase());
+}
+
+function sameLine(line: string, wanted: string): boolean {
+  if (line === wanted) return true;
+  if (!NUMBER.test(line) || !NUMBER.test(wanted)) return false;
+  const [found, expected] = [Number(line), Number(wanted)];
+  return Math.abs(found - expected) / Math.max(Math.abs(expected), 1e-10) < TOLERANCE;
 }

@@ -49,7 +49,7 @@ async function record({ command, skip }: { command: string; skip?: string }): Pr
 }
 
 if (import.meta.main) {
-  const here = new URL(".", import.meta.url);
+  const here = new URL("./", import.meta.url);
   const commands = parseCommands(await Deno.readTextFile(new URL("commands.txt", here)));
   const rows: RecordedCommand[] = [];
   for (const command of commands) rows.push(await record(command));

@@ -1,0 +1,51 @@
+import { SandboxError } from "../errors.ts";
+import { readLines } from "../read_lines.ts";
+import type { ExecOptions, ExecResult } from "../sandbox/exec.ts";
+import { outputEvent, requestError } from "../wire/v1.ts";
+import { execResponse, parseResponse, type ResponseBody } from "./responses.ts";
+import { toRefusalError } from "./attempt.ts";
+
+/** Maximum size of a line. The result is one line and contains the output of the program. */
+const MAX_LINE_BYTES = 512 * 1024 * 1024;
+
+interface ServerEvent {
+  readonly name: string;
+  readonly data: string;
+}
+
+/**
+ * Reads server-sent events: the output of a program, and its result as the last event.
+ *
+ * @throws {SandboxError} if the events end without a result or are invalid.
+ */
+export async function readOutput(
+  action: string,
+  body: ResponseBody,
+  onOutput: NonNullable<ExecOptions["onOutput"]>,
+): Promise<ExecResult> {
+  for await (const { name, data } of readEvents(action, body)) {
+    if (name === "stdout" || name === "stderr") onOutput(name, parseResponse(action, data, outputEvent).text);
+    else if (name === "result") return parseResponse(action, data, execResponse);
+    else if (name === "error") {
+      throw toRefusalError(action, { status: "no result", ...parseResponse(action, data, requestError) });
+    }
+  }
+  throw new SandboxError(`Cannot ${action} as the server's response ended before the result`);
+}
+
+/** Parses server-sent events: lines `event:` and `data:`, and an empty line after each event. */
+async function* readEvents(action: string, body: ResponseBody): AsyncGenerator<ServerEvent> {
+  let name = "";
+  let data: string[] = [];
+  for await (const line of readLines(body, { maxBytes: MAX_LINE_BYTES })) {
+    if ("fault" in line) throw new SandboxError(`Cannot ${action} as in the server's response ${line.fault}`);
+    const [, field, value = ""] = line.text.match(/^(event|data): ?(.*?)\r?$/s) ?? [];
+    if (field === "event") name = value;
+    else if (field === "data") data.push(value);
+    else if (line.text === "" || line.text === "\r") {
+      if (data.length > 0) yield { name, data: data.join("\n") };
+      name = "";
+      data = [];
+    }
+  }
+}

@@ -1,0 +1,266 @@
+import { SerialQueue } from "../../async/semaphore.ts";
+import type { Env, Observation, Step } from "../../envs/env.ts";
+import { History } from "../../history.ts";
+import { type Message, messageText } from "../../message.ts";
+import type { SessionLease, SessionPool } from "../../sandbox/exec.ts";
+import type { Task } from "../../task.ts";
+import { pythonBlocks } from "../../tools/python_blocks.ts";
+import { ServerError, toEnvError } from "../http/errors.ts";
+import {
+  MAX_ENV_WAITING,
+  MAX_EPISODE_CHARACTERS,
+  MAX_REPLY_BLOCKS,
+  MAX_REPLY_CHARACTERS,
+} from "../limits.ts";
+import { IdleTimer } from "../sessions/idle_timer.ts";
+import type { LiveSession } from "../sessions/live_session.ts";
+import type { SessionService } from "../sessions/session_service.ts";
+import type { EnvConfig } from "./env_config.ts";
+
+/** Options of {@linkcode LiveEnv}. */
+export interface LiveEnvOptions {
+  readonly env: Env;
+  readonly config: EnvConfig;
+  /** Sessions of its Python; disposed with it. */
+  readonly sessions: EnvSessions;
+  /** Owner, who alone may use it. */
+  readonly owner: string;
+  /** Milliseconds without use after which it ends. */
+  readonly idleMs: number;
+  /** Called before it stores more data; throws if the server has no room for it. */
+  readonly requireRoom: () => void;
+  /** Called with each error of the env. */
+  readonly onError: (thrown: unknown) => void;
+  /** Called once, when it ends. */
+  readonly onEnd: () => void;
+}
+
+/** State of an episode. */
+export interface EpisodeState {
+  readonly taskId: string;
+  readonly turns: number;
+  /** Sum of its rewards; `null` without any. */
+  readonly reward: number | null;
+  readonly terminated: boolean;
+  readonly truncated: boolean;
+  /** Error message of a failed step. */
+  readonly failed?: string;
+}
+
+/** Options of {@linkcode LiveEnv.reset}. */
+export interface LiveResetOptions {
+  /**
+   * Task of the episode.
+   *
+   * @default the next task of the config
+   */
+  task?: Task | undefined;
+  seed?: number | undefined;
+  signal: AbortSignal;
+}
+
+/** A remotely driven env; it ends on dispose or after its idle time. */
+export class LiveEnv implements AsyncDisposable {
+  /** Unguessable id. */
+  readonly id: string = crypto.getRandomValues(new Uint8Array(24)).toBase64({ alphabet: "base64url" });
+  readonly owner: string;
+  readonly config: EnvConfig;
+  readonly createdAt: Date = new Date();
+  readonly #options: LiveEnvOptions;
+  readonly #idle: IdleTimer;
+  readonly #queue = new SerialQueue();
+  readonly #end = new AbortController();
+  readonly #configCharacters: number;
+  #historyCharacters = 0;
+  #next = 0;
+  #seed: number | undefined;
+  #observation: Observation | undefined;
+  #episode: EpisodeState | undefined;
+  #disposal: Promise<void> | undefined;
+
+  constructor(options: LiveEnvOptions) {
+    this.owner = options.owner;
+    this.config = options.config;
+    this.#options = options;
+    this.#configCharacters = JSON.stringify(options.config).length;
+    this.#idle = new IdleTimer(options.idleMs, () => this[Symbol.asyncDispose]());
+  }
+
+  get usedAt(): Date {
+    return this.#idle.usedAt;
+  }
+
+  /** Number of characters that it stores. */
+  get characters(): number {
+    return this.#configCharacters + this.#historyCharacters;
+  }
+
+  /** Current observation; `undefined` if no episode is running. */
+  get observation(): Observation | undefined {
+    return this.#observation;
+  }
+
+  /** Latest episode; `undefined` before the first reset. */
+  get episode(): EpisodeState | undefined {
+    return this.#episode;
+  }
+
+  /** Starts an episode. All methods throw only {@linkcode ServerError}. */
+  async reset({ task, seed, signal }: LiveResetOptions): Promise<Observation> {
+    return await this.#use(signal, async (signal) => {
+      const nextTask = task ?? this.#nextTask();
+      this.#observation = undefined;
+      this.#seed = seed;
+      const observation = await this.#options.env.reset(nextTask, { seed, signal });
+      this.#episode = { taskId: nextTask.id, turns: 0, reward: null, terminated: false, truncated: false };
+      return this.#record(observation);
+    });
+  }
+
+  /** Steps with the policy's reply. A failed step ends the episode, unless no interpreter was free. */
+  async step(reply: Omit<Message, "role">, signal: AbortSignal): Promise<Step> {
+    return await this.#use(signal, async (signal) => {
+      const before = this.#episode;
+      if (this.#observation === undefined || before === undefined) {
+        throw new ServerError("conflict", "No episode is running: reset the env first");
+      }
+      const response = History.fromChats([{ ...reply, role: "assistant" }]);
+      await this.#prepare(response, signal);
+      this.#observation = undefined;
+      try {
+        const step = await this.#options.env.step({ history: { response } }, { signal });
+        this.#episode = nextState(before, step);
+        this.#record(step);
+        return step;
+      } catch (error) {
+        this.#episode = { ...before, truncated: true, failed: toEnvError(error).message };
+        await this.#options.sessions[Symbol.asyncDispose](); // the episode is over: its globals are not needed
+        throw error;
+      }
+    });
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#disposal ??= this.#dispose();
+  }
+
+  async #dispose(): Promise<void> {
+    this.#idle[Symbol.dispose]();
+    this.#end.abort(new ServerError("conflict", "The env has ended"));
+    this.#options.onEnd();
+    await using stack = new AsyncDisposableStack();
+    stack.use(this.#options.sessions);
+    stack.use(this.#options.env);
+  }
+
+  async #use<T>(signal: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    this.#end.signal.throwIfAborted();
+    if (this.#idle.users >= MAX_ENV_WAITING) {
+      throw new ServerError("busy", `${MAX_ENV_WAITING} requests are waiting for the env`, { retryAfter: 1 });
+    }
+    this.#options.requireRoom();
+    using _use = this.#idle.use();
+    const combined = AbortSignal.any([signal, this.#end.signal]);
+    try {
+      return await this.#queue.run(() => work(combined), { signal: combined });
+    } catch (error) {
+      const publicError = toEnvError(this.#end.signal.aborted ? this.#end.signal.reason : error);
+      this.#options.onError(publicError);
+      throw publicError;
+    }
+  }
+
+  #nextTask(): Task {
+    const { tasks } = this.config;
+    const task = tasks[this.#next % tasks.length];
+    if (task === undefined) throw new ServerError("invalid", "task: required, since the env has no tasks");
+    this.#next++;
+    return task;
+  }
+
+  /** Refuses a reply that is too large and acquires the interpreter that it needs. */
+  async #prepare(response: History, signal: AbortSignal): Promise<void> {
+    const text = [...response].map(messageText).join("");
+    if (text.length > MAX_REPLY_CHARACTERS) {
+      throw tooLarge(`A reply must have at most ${MAX_REPLY_CHARACTERS} characters`);
+    }
+    if (this.#historyCharacters > MAX_EPISODE_CHARACTERS) {
+      throw tooLarge(`An episode must have at most ${MAX_EPISODE_CHARACTERS} characters`);
+    }
+    const blocks = this.config.env === "python" ? pythonBlocks(text).length : 0;
+    if (blocks > MAX_REPLY_BLOCKS) {
+      throw tooLarge(`A reply must have at most ${MAX_REPLY_BLOCKS} blocks of Python`);
+    }
+    if (blocks > 0) await this.#options.sessions.prepare({ seed: this.#seed, signal });
+  }
+
+  #record(observation: Observation): Observation {
+    const messages = [...observation.history.prompt];
+    this.#historyCharacters = messages.reduce((sum, message) => sum + messageText(message).length, 0);
+    const isRunning = !this.#episode?.terminated && !this.#episode?.truncated;
+    this.#observation = isRunning ? observation : undefined;
+    return observation;
+  }
+}
+
+function tooLarge(message: string): ServerError {
+  return new ServerError("too_large", message);
+}
+
+function nextState(before: EpisodeState, { reward, terminated, truncated }: Step): EpisodeState {
+  const sum = reward === null ? before.reward : (before.reward ?? 0) + reward;
+  return { taskId: before.taskId, turns: before.turns + 1, reward: sum, terminated, truncated };
+}
+
+/** Options of {@linkcode EnvSessions.acquire}. */
+export interface AcquireOptions {
+  seed?: number | undefined;
+  signal?: AbortSignal | undefined;
+}
+
+/**
+ * Sessions of one env, one at a time. A session can be acquired before the step that needs it, so that a step is
+ * refused before it has changed anything when none is free.
+ */
+export class EnvSessions implements SessionPool, AsyncDisposable {
+  /** {@inheritDoc SessionPool.pairQueue} */
+  readonly pairQueue: SerialQueue = new SerialQueue();
+  readonly #sessions: SessionService;
+  readonly #owner: string;
+  #session: LiveSession | undefined;
+
+  constructor(sessions: SessionService, owner: string) {
+    this.#sessions = sessions;
+    this.#owner = owner;
+  }
+
+  /**
+   * Acquires a session if there is none yet.
+   *
+   * @throws {ServerError} `busy` or `timeout` if no session becomes free.
+   */
+  async prepare(options: AcquireOptions): Promise<void> {
+    await this.#borrow(options);
+  }
+
+  async acquire(options: AcquireOptions = {}): Promise<SessionLease> {
+    const session = await this.#borrow(options);
+    return { session, [Symbol.asyncDispose]: () => this[Symbol.asyncDispose]() };
+  }
+
+  /** Returns the session. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    const session = this.#session;
+    this.#session = undefined;
+    await session?.[Symbol.asyncDispose]();
+  }
+
+  async #borrow({ seed, signal = new AbortController().signal }: AcquireOptions): Promise<LiveSession> {
+    return this.#session ??= await this.#sessions.borrow({
+      owner: this.#owner,
+      seed,
+      signal,
+      idleMs: Infinity, // the env has the idle time, and ends its session
+    });
+  }
+}

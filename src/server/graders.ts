@@ -1,0 +1,45 @@
+import { SandboxError } from "../errors.ts";
+import { messageText } from "../message.ts";
+import { type GradeContext, type Grader, type Score, toScore } from "../rewards/grader.ts";
+import { ServerError, toPublicError } from "./http/errors.ts";
+import { MAX_GRADED_CHARACTERS } from "./limits.ts";
+
+/** Wraps graders so that they refuse replies and tasks that would block the serving thread. */
+export function limitGraderInput(
+  graders: ReadonlyMap<string, () => Grader>,
+): ReadonlyMap<string, () => Grader> {
+  return new Map([...graders].map(([name, make]) => [name, () => bounded(make())]));
+}
+
+function bounded(grader: Grader): Grader {
+  return {
+    name: grader.name,
+    grade(context) {
+      requireBounded(context);
+      return grader.grade(context);
+    },
+  };
+}
+
+function requireBounded({ history, task }: GradeContext): void {
+  const replies = [...history].filter(({ role }) => role === "assistant");
+  const longest = replies.reduce((most, reply) => Math.max(most, messageText(reply).length), 0);
+  const { answer = "", fields = {} } = task;
+  const taskCharacters = answer.length + JSON.stringify(fields).length;
+  if (longest <= MAX_GRADED_CHARACTERS && taskCharacters <= MAX_GRADED_CHARACTERS) return;
+  throw new ServerError(
+    "too_large",
+    `A graded reply and its task must have at most ${MAX_GRADED_CHARACTERS} characters each`,
+  );
+}
+
+/** Grades an episode. Errors of the grader become a `ServerError` with the grader's message. */
+export async function gradeOrThrow(make: () => Grader, context: GradeContext): Promise<Score> {
+  try {
+    return toScore(await make().grade(context));
+  } catch (cause) {
+    const ofServer = cause instanceof SandboxError || cause instanceof ServerError;
+    if (ofServer || !(cause instanceof Error)) throw toPublicError(cause);
+    throw new ServerError("invalid", `Cannot grade: ${cause.message}`, { cause });
+  }
+}

@@ -1,0 +1,166 @@
+import { HTTPException } from "hono/http-exception";
+import type { z } from "zod";
+import {
+  EpisodeError,
+  GuestFileError,
+  type GuestFileErrorCode,
+  isArgumentError,
+  SandboxError,
+  SessionClosedError,
+} from "../../errors.ts";
+import { type ErrorCode, errorCodeOf, HTTP_STATUS } from "../../wire/error_codes.ts";
+
+/** Options of {@linkcode ServerError}. */
+export interface ServerErrorOptions extends ErrorOptions {
+  /** Seconds after which the client may retry. */
+  retryAfter?: number;
+  /** Reason for a failed access to a file of a session. */
+  reason?: GuestFileErrorCode;
+}
+
+/** An error whose code and message are sent to the client. The cause stays on the host. */
+export class ServerError extends Error {
+  override readonly name = "ServerError";
+  readonly code: ErrorCode;
+  /** Seconds after which the client may retry. */
+  readonly retryAfter: number | undefined;
+  /** Reason for a failed access to a file of a session. */
+  readonly reason: GuestFileErrorCode | undefined;
+
+  constructor(code: ErrorCode, message: string, options: ServerErrorOptions = {}) {
+    super(message, options);
+    this.code = code;
+    this.retryAfter = options.retryAfter;
+    this.reason = options.reason;
+  }
+
+  get status(): (typeof HTTP_STATUS)[ErrorCode] {
+    return HTTP_STATUS[this.code];
+  }
+}
+
+/** JSON of an error of `/v1`. */
+export interface ErrorBody {
+  type: ErrorCode;
+  message: string;
+  reason?: GuestFileErrorCode;
+}
+
+/** Returns the JSON of an error of `/v1`. */
+export function toErrorBody({ code, message, reason }: ServerError): ErrorBody {
+  return { type: code, message, ...(reason !== undefined && { reason }) };
+}
+
+const FILE_ERRORS: Readonly<Record<GuestFileErrorCode, ErrorCode>> = {
+  file_not_found: "not_found",
+  file_unreadable: "not_found",
+  file_unwritable: "invalid",
+};
+
+/**
+ * Converts an error of a session into one that may be sent to the client. Argument errors and file errors keep their
+ * message, which is written for the client. The message of a failed sandbox or of an unexpected error may contain names
+ * of the host, so the client gets a general one.
+ */
+export function toPublicError(error: unknown): ServerError {
+  if (error instanceof ServerError) return error;
+  if (isArgumentError(error)) return new ServerError("invalid", error.message, { cause: error });
+  if (error instanceof SandboxError) {
+    return new ServerError("unavailable", "The sandbox failed", { cause: error, retryAfter: 1 });
+  }
+  if (error instanceof GuestFileError) {
+    const { code, message } = error;
+    return new ServerError(FILE_ERRORS[code], message, { cause: error, reason: code });
+  }
+  if (error instanceof SessionClosedError) {
+    return new ServerError("conflict", "The session has ended", { cause: error });
+  }
+  if (error instanceof DOMException && error.name === "AbortError") {
+    return new ServerError("unavailable", "The request was cancelled", { cause: error });
+  }
+  return new ServerError("internal", "The server failed: see its log", { cause: error });
+}
+
+/** Messages for requests that hono refuses before a route runs. */
+const REFUSED: Partial<Record<ErrorCode, string>> = {
+  malformed: "The body must be JSON",
+  unsupported: "The body must be JSON: send the header 'content-type: application/json'",
+};
+
+/** Returns the 404 response for an unknown path. `index` is the path that lists the routes. */
+export function notFoundResponse(
+  { method, path }: { method: string; path: string },
+  index: string,
+): Response {
+  const route = `${method} ${path.slice(0, 100)}`;
+  return errorResponse(new ServerError("not_found", `There is no route ${route}: see ${index}`));
+}
+
+/** Returns the response of a failed request in the format of `/v1`. */
+export function errorResponse(error: ServerError): Response {
+  return Response.json({ error: toErrorBody(error) }, {
+    status: error.status,
+    headers: toErrorHeaders(error),
+  });
+}
+
+/** Returns the headers of an error response. */
+export function toErrorHeaders({ code, retryAfter }: ServerError): Record<string, string> {
+  return {
+    ...(retryAfter !== undefined && { "retry-after": String(retryAfter) }),
+    ...(code === "unauthorized" && { "www-authenticate": "Bearer" }),
+  };
+}
+
+/** Converts any thrown value into an error that may be sent to the client. It contains nothing about the host. */
+export function toServerError(error: unknown): ServerError {
+  if (error instanceof ServerError) return error;
+  if (error instanceof HTTPException) {
+    const code = errorCodeOf(error.status) ?? "malformed";
+    return new ServerError(code, REFUSED[code] ?? "The request is refused", { cause: error });
+  }
+  return toPublicError(error);
+}
+
+/** Converts validation issues into one `invalid` error, with at most 16 issues in its message. */
+export function toInvalidRequest(error: z.core.$ZodError): ServerError {
+  const issues = error.issues.map(({ path, message }) => `${path.join(".") || "the request"}: ${message}`);
+  return new ServerError("invalid", issues.slice(0, 16).join("; "));
+}
+
+/**
+ * Returns a function that reports errors of the server, but not those of clients. Each error is reported once, even if
+ * several layers catch it.
+ */
+export function errorReporter(onError: (error: unknown) => void): (thrown: unknown) => void {
+  const reported = new WeakSet<object>();
+  return (thrown) => {
+    const { code, cause } = toServerError(thrown);
+    if (code !== "internal" && !(cause instanceof SandboxError)) return;
+    const isObject = typeof cause === "object" && cause !== null;
+    if (isObject && reported.has(cause)) return;
+    if (isObject) reported.add(cause);
+    onError(cause);
+  };
+}
+
+/**
+ * Converts an error of an env into one that may be sent to the client. The first public error in its chain of causes
+ * is used, since transforms wrap the errors of sessions.
+ */
+export function toEnvError(error: unknown): ServerError {
+  const chain = [...causes(error)];
+  const publicError = chain.find((cause) => cause instanceof ServerError);
+  if (publicError !== undefined) return publicError;
+  const sandboxError = chain.find((cause) => cause instanceof SandboxError);
+  if (sandboxError !== undefined || !(error instanceof EpisodeError)) {
+    return toPublicError(sandboxError ?? error);
+  }
+  return new ServerError("invalid", error.message, { cause: error });
+}
+
+function* causes(error: unknown): Generator<unknown> {
+  for (let cause = error; cause !== undefined; cause = cause instanceof Error ? cause.cause : undefined) {
+    yield cause;
+  }
+}

@@ -1,0 +1,44 @@
+import { type Attributes, type Span, SpanStatusCode, trace } from "@opentelemetry/api";
+import type { MiddlewareHandler } from "hono";
+import { routePath } from "hono/route";
+import { PADDOCK_VERSION } from "../../version.ts";
+import type { AppEnv } from "./context.ts";
+
+/** Uses the exporter of the program, such as Deno's with `OTEL_DENO=true`; without one it does nothing. */
+const tracer = trace.getTracer("paddock", PADDOCK_VERSION);
+
+/**
+ * Runs `work` in a child of the current span. Attributes must not contain code, output, ids or tokens, since
+ * operators can read spans.
+ */
+export function withSpan<T>(
+  name: string,
+  work: (span: Span) => Promise<T>,
+  attributes: Attributes = {},
+): Promise<T> {
+  return tracer.startActiveSpan(name, { attributes }, async (span) => {
+    try {
+      return await work(span);
+    } catch (error) {
+      span.setStatus({ code: SpanStatusCode.ERROR, message: error instanceof Error ? error.name : "" });
+      throw error;
+    } finally {
+      span.end();
+    }
+  });
+}
+
+/** Opens a span for each request. Its name is the route, since the path contains ids. */
+export function requestSpan(): MiddlewareHandler<AppEnv> {
+  return async (c, next) => {
+    const { method } = c.req;
+    await withSpan(method, async (span) => {
+      await next();
+      if (!span.isRecording()) return;
+      const route = routePath(c, -1);
+      span.updateName(`${method} ${route}`);
+      span.setAttributes({ "http.route": route, "http.response.status_code": c.res.status });
+      if (c.res.status >= 500) span.setStatus({ code: SpanStatusCode.ERROR });
+    }, { "http.request.method": method });
+  };
+}

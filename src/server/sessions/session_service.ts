@@ -1,0 +1,229 @@
+import type { SessionLease, SessionPool } from "../../sandbox/exec.ts";
+import { AdmissionQueue } from "./admission.ts";
+import { IDLE_MS, SESSION_QUEUE, SESSION_WAIT_MS } from "../limits.ts";
+import { LiveSession, type LiveSessionOptions } from "./live_session.ts";
+import type { Metrics } from "../metrics.ts";
+import { ServerError, toPublicError } from "../http/errors.ts";
+import { withSpan } from "../http/tracing.ts";
+
+/** Options of {@linkcode SessionService}. */
+export interface SessionServiceOptions {
+  /** Pool of interpreters. It must have `maxSessions` of them. The caller disposes it. */
+  pool: SessionPool;
+  metrics: Metrics;
+  /** Maximum number of sessions, including those of single programs. */
+  maxSessions: number;
+  /**
+   * Maximum number of sessions per owner.
+   *
+   * @default maxSessions
+   */
+  maxSessionsEach?: number | undefined;
+  /**
+   * Requests that may wait for a session.
+   *
+   * @default 64
+   */
+  queue?: number | undefined;
+  /**
+   * Milliseconds that a request waits for a session.
+   *
+   * @default 30_000
+   */
+  waitMs?: number | undefined;
+  /**
+   * Milliseconds without use after which a session ends.
+   *
+   * @default 600_000
+   */
+  idleMs?: number | undefined;
+  /** Called with each error of a session, before the client gets its public form. */
+  onError?: ((thrown: unknown) => void) | undefined;
+}
+
+/** Options of {@linkcode SessionService.borrow}. */
+export interface OpenOptions {
+  /** Owner of the session; no other owner can find it. */
+  owner: string;
+  /** The owner's name for the session, by which it can be found. */
+  name?: string | undefined;
+  seed?: number | undefined;
+  /**
+   * Milliseconds without use after which the session ends; `Infinity` disables it.
+   *
+   * @default the service's `idleMs`
+   */
+  idleMs?: number | undefined;
+  /**
+   * Milliseconds without use after which the session may end in favour of another session of its owner, when none is
+   * free. For sessions of other owners it must also have been idle for a minute.
+   *
+   * @default Infinity
+   */
+  spareMs?: number | undefined;
+  signal: AbortSignal;
+}
+
+/** Idle time after which a session may end in favour of another owner's. */
+const OTHERS_SPARE_MS = 60_000;
+
+/** Opens sessions for clients, finds them by id or name, and ends idle ones. */
+export class SessionService implements AsyncDisposable {
+  readonly maxSessions: number;
+  readonly #options:
+    & Pick<SessionServiceOptions, "pool" | "metrics" | "maxSessionsEach">
+    & Pick<LiveSessionOptions, "idleMs" | "onError">;
+  readonly #admission: AdmissionQueue;
+  readonly #byId = new Map<string, LiveSession>();
+  readonly #byName = new Map<string, Promise<LiveSession>>();
+  readonly #open = new Set<LiveSession>();
+  /** Owners of the sessions that are being opened, one entry per session. */
+  readonly #opening: string[] = [];
+  readonly #stop = new AbortController();
+
+  /** @throws {RangeError} if `maxSessions` is less than 1. */
+  constructor(options: SessionServiceOptions) {
+    const { pool, metrics, maxSessions, maxSessionsEach } = options;
+    const { queue = SESSION_QUEUE, waitMs = SESSION_WAIT_MS, idleMs = IDLE_MS, onError = () => {} } = options;
+    this.maxSessions = maxSessions;
+    this.#options = { pool, metrics, maxSessionsEach, idleMs, onError };
+    this.#admission = new AdmissionQueue({
+      slots: maxSessions,
+      slotsPerOwner: maxSessionsEach,
+      queue,
+      waitMs,
+    });
+    metrics.addGauge("paddock_sessions", "Sessions in use.", () => this.#open.size);
+    metrics.addGauge("paddock_waiting", "Requests waiting for a session.", () => this.#admission.waiting);
+  }
+
+  /**
+   * Opens a session that can be found by its id.
+   *
+   * @throws {ServerError} `busy` or `timeout` if no session becomes free.
+   */
+  async create(options: OpenOptions): Promise<LiveSession> {
+    const session = await this.borrow(options);
+    this.#byId.set(session.id, session);
+    return session;
+  }
+
+  /** Opens a session for one use. It cannot be found by id; the caller ends it. */
+  async borrow({ owner, name, seed, idleMs, spareMs, signal }: OpenOptions): Promise<LiveSession> {
+    if (this.#stop.signal.aborted) throw new ServerError("unavailable", "The server is stopping");
+    const { pool, metrics, onError } = this.#options;
+    const combined = AbortSignal.any([signal, this.#stop.signal]);
+    this.#opening.push(owner);
+    try {
+      this.#evictIdle(owner);
+      const { result: lease, slot } = await withSpan(
+        "paddock.acquire",
+        async () =>
+          await this.#admission.run((signal) => pool.acquire({ seed, signal }), { owner, signal: combined }),
+      );
+      const onEnd = () => this.#end(session, lease, slot);
+      const session: LiveSession = new LiveSession({
+        session: lease.session,
+        owner,
+        name,
+        spareMs,
+        metrics,
+        onEnd,
+        onError,
+        onUnused: () => this.#evictIdle(owner),
+        idleMs: idleMs ?? this.#options.idleMs,
+        stop: this.#stop.signal,
+      });
+      this.#open.add(session);
+      if (!combined.aborted) return session;
+      await session[Symbol.asyncDispose](); // the caller never receives it
+      throw combined.reason;
+    } catch (error) {
+      const publicError = toPublicError(error);
+      onError(publicError);
+      throw publicError;
+    } finally {
+      this.#opening.splice(this.#opening.indexOf(owner), 1);
+    }
+  }
+
+  /** When a request of `owner` waits for a session, ends the longest idle session that may give way to it. */
+  #evictIdle(owner: string): void {
+    const opening = this.#opening.filter((other) => other === owner).length;
+    if (opening === 0) return;
+    const { maxSessionsEach = Infinity } = this.#options;
+    const open = [...this.#open];
+    const own = open.filter((session) => session.owner === owner);
+    const isOwnLimit = own.length + opening > maxSessionsEach;
+    if (!isOwnLimit && open.length + this.#opening.length <= this.maxSessions) return;
+    const spare = (isOwnLimit ? own : open).filter((session) =>
+      session.isSpare(session.owner === owner ? 0 : OTHERS_SPARE_MS)
+    );
+    const [oldest] = spare.sort((one, other) => Number(one.usedAt) - Number(other.usedAt));
+    oldest?.[Symbol.asyncDispose]().catch(this.#options.onError);
+  }
+
+  /**
+   * Returns the owner's session of this name and opens it if there is none.
+   *
+   * @throws {ServerError} `busy` or `timeout` if no session becomes free.
+   */
+  async openNamed(name: string, options: OpenOptions): Promise<{ session: LiveSession; isNew: boolean }> {
+    const key = nameKey(options.owner, name);
+    const found = this.#byName.get(key);
+    if (found) return await this.#join(found, name, options);
+    const opening = this.create({ ...options, name });
+    this.#byName.set(key, opening);
+    opening.catch(() => this.#byName.delete(key));
+    return { session: await opening, isNew: true };
+  }
+
+  /** Waits for a session that another request opens. Opens a new one if that request was cancelled. */
+  async #join(
+    opening: Promise<LiveSession>,
+    name: string,
+    options: OpenOptions,
+  ): Promise<{ session: LiveSession; isNew: boolean }> {
+    try {
+      return { session: await opening, isNew: false };
+    } catch (error) {
+      const wasCancelled = error instanceof ServerError && error.cause instanceof DOMException;
+      if (!wasCancelled || options.signal.aborted) throw error;
+      return await this.openNamed(name, options);
+    }
+  }
+
+  /**
+   * Returns the session of an id. Other owners' sessions are reported as not found.
+   *
+   * @throws {ServerError} `not_found`.
+   */
+  find(id: string, owner: string): LiveSession {
+    const session = this.#byId.get(id);
+    if (session?.owner === owner) return session;
+    throw new ServerError("not_found", "There is no such session");
+  }
+
+  /** Returns the owner's sessions, oldest first. */
+  list(owner: string): LiveSession[] {
+    return [...this.#byId.values()].filter((session) => session.owner === owner);
+  }
+
+  /** Ends all sessions, aborts their programs and rejects waiting requests. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort(new ServerError("unavailable", "The server is stopping"));
+    await Promise.all([...this.#open].map((session) => session[Symbol.asyncDispose]()));
+  }
+
+  async #end(session: LiveSession, lease: SessionLease, slot: Disposable): Promise<void> {
+    this.#byId.delete(session.id);
+    if (session.name !== undefined) this.#byName.delete(nameKey(session.owner, session.name));
+    this.#open.delete(session);
+    using _slot = slot;
+    await lease[Symbol.asyncDispose]();
+  }
+}
+
+function nameKey(owner: string, name: string): string {
+  return JSON.stringify([owner, name]);
+}
