@@ -171,10 +171,11 @@ const ALLOWED_IMPORTS = new Set([
 
 /** Returns the imports without Pyodide's bridge to JavaScript. A call of a removed function ends the interpreter. */
 export function stripJsBridge(imports: WebAssembly.Imports): WebAssembly.Imports {
-  const env = Object.entries(imports.env ?? {}).map((
-    [name, call],
-  ) => [name, isAllowed(name) ? call : rejectCall]);
-  return { ...imports, env: Object.fromEntries(env) };
+  const env = { ...imports.env };
+  for (const name of Object.keys(env)) {
+    if (!isAllowed(name)) env[name] = rejectCall;
+  }
+  return { ...imports, env };
 }
 
 function isAllowed(name: string): boolean {
@@ -207,7 +208,7 @@ export class Closures {
     const allocate = env.ffi_closure_alloc_js as Call;
     const prepare = env.ffi_prep_closure_loc_js as Call;
     this.#freeClosure = env.ffi_closure_free_js as Call;
-    const watched = {
+    const wrapped = {
       ffi_closure_alloc_js: (bytes: number, slot: number) => {
         const closure = allocate(bytes, slot);
         this.#slots.set(closure, this.#words().getUint32(slot >>> 0, true));
@@ -218,7 +219,7 @@ export class Closures {
       },
       ffi_closure_free_js: (closure: number) => this.#free(closure),
     };
-    return { ...imports, env: { ...env, ...watched } };
+    return { ...imports, env: { ...env, ...wrapped } };
   }
 
   /** Frees all slots, the first one last, so that it is the next to be allocated. */

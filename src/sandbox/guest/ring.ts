@@ -71,19 +71,19 @@ export class Ring {
   write(source: Uint8Array, start = 0, end: number = source.length): void {
     this.#unnotified += end - start;
     for (let done = start; done < end;) {
-      const counterOf = Atomics.load(this.#words, READ);
+      const seen = Atomics.load(this.#words, READ);
       const count = this.writeSome(source, done, end);
       done += count;
       if (count > 0) continue;
       this.notify();
-      Atomics.wait(this.#words, READ, counterOf);
+      Atomics.wait(this.#words, READ, seen);
     }
   }
 
   /** Blocks until `target` is full. Worker only. */
   read(target: Uint8Array): void {
     for (let done = 0; done < target.length;) {
-      const seen = this.seen("calls");
+      const seen = this.counterOf("calls");
       const count = this.readSome(target.subarray(done));
       if (count === 0) Atomics.wait(this.#words, CALLS, seen);
       done += count;
@@ -92,13 +92,13 @@ export class Ring {
 
   /** Blocks until there is something to read, for at most `ms`. Worker only. */
   wait(ms: number): void {
-    const seen = this.seen("calls");
+    const seen = this.counterOf("calls");
     if (this.available() === 0) Atomics.wait(this.#words, CALLS, seen, ms);
   }
 
   /** Blocks until {@linkcode Ring.notify}, for at most `ms`. Worker only. */
   waitNotify(ms: number): void {
-    Atomics.wait(this.#words, CALLS, this.seen("calls"), ms);
+    Atomics.wait(this.#words, CALLS, this.counterOf("calls"), ms);
   }
 
   /** Notifies the reader. */
@@ -142,7 +142,7 @@ export class Ring {
   }
 
   /** Returns the counter for {@linkcode Ring.waitChange}. Read it before looking for work. */
-  seen(what: "calls" | "read"): number {
+  counterOf(what: "calls" | "read"): number {
     return Atomics.load(this.#words, what === "calls" ? CALLS : READ);
   }
 

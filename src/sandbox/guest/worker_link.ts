@@ -91,7 +91,7 @@ export class WorkerLink {
     this.#isWriting = true;
     for (let bytes = this.#queue.shift(); bytes; bytes = this.#queue.shift()) {
       for (let done = 0; done < bytes.length && this.#worker;) {
-        const seen = this.#incoming.seen("read");
+        const seen = this.#incoming.counterOf("read");
         const count = this.#incoming.writeSome(bytes, done);
         this.#incoming.notify();
         const hasYielded = count > 0 || await this.#incoming.waitChange("read", seen);
@@ -107,7 +107,7 @@ export class WorkerLink {
     const piece = new Uint8Array(RING_BYTES);
     let idleAt = performance.now();
     while (this.#worker) {
-      const seen = this.#outgoing.seen("calls");
+      const seen = this.#outgoing.counterOf("calls");
       const count = this.#outgoing.readSome(piece);
       if (count > 0) this.#forwardPiece(merger, piece.subarray(0, count));
       const mayWait = this.#readTimer !== undefined || this.#outgoing.markAsleep();

@@ -30,11 +30,11 @@ Deno.test("Session refuses calls to Emscripten whose arguments exceed the limits
   const { session } = lease;
   for (const [name, code] of Object.entries(TOO_LONG)) {
     await t.step(name, async () => {
-      assertEquals(await raised(session, code), "Filename too long");
+      assertEquals(await raisedMessage(session, code), "Filename too long");
     });
   }
   for (const [code, message] of Object.entries(CLOSED)) {
-    await t.step(code, async () => assertEquals(await raised(session, code), message));
+    await t.step(code, async () => assertEquals(await raisedMessage(session, code), message));
   }
   await t.step("names of Emscripten's JavaScript functions", async () => {
     const names =
@@ -78,9 +78,9 @@ Deno.test("limitStreams() removes pipes from the name table", () => {
   assertEquals(destroyed, [node]);
 });
 
-async function raised(session: PythonSession, code: string): Promise<string | undefined> {
-  const tried = `${BEFORE}try: ${code}\nexcept OSError as error: print(os.strerror(error.errno))`;
-  return (await session.exec(tried)).stdout.trim();
+async function raisedMessage(session: PythonSession, code: string): Promise<string | undefined> {
+  const guarded = `${BEFORE}try: ${code}\nexcept OSError as error: print(os.strerror(error.errno))`;
+  return (await session.exec(guarded)).stdout.trim();
 }
 
 function valueOf(result: ExecResult): string | undefined {

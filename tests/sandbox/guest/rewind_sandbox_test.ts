@@ -3,7 +3,7 @@ import { loadProfile } from "../../../mod.ts";
 import { type ResetOptions, Sandbox, type Session } from "../../../src/entry/sandbox.ts";
 import { value, withSession } from "../started.ts";
 
-const CHANCE =
+const RANDOM_VALUES =
   "import os, random, secrets, uuid\n(random.random(), secrets.token_hex(8), str(uuid.uuid4()), os.urandom(8), random.SystemRandom().random(), hash('a'))";
 
 /** Code that changes the interpreter, and an expression that is `True` if the change is undone. */
@@ -116,14 +116,15 @@ def tree(path):
     for name in sorted(os.listdir(path)):
         inner = f"{path}/{name}"
         if inner.startswith(("//lib", "//proc")): continue
-        about = os.lstat(inner)
-        yield inner, about.st_mode, about.st_ino, about.st_atime, about.st_mtime, about.st_ctime
+        info = os.lstat(inner)
+        yield inner, info.st_mode, info.st_ino, info.st_atime, info.st_mtime, info.st_ctime
         if os.path.isdir(inner): yield from tree(inner)
 kind = ctypes.CFUNCTYPE(ctypes.c_int)
 functions = [kind(lambda: 1) for _ in range(3)]
 ends = os.pipe()
 (list(tree("/")), [ctypes.cast(each, ctypes.c_void_p).value for each in functions], ends, os.fstat(ends[0]).st_ino)`;
 
+/** Code that changes what {@linkcode SURROUNDINGS} lists. */
 const MESS = `
 import ctypes, os, signal
 kind = ctypes.CFUNCTYPE(ctypes.c_int)
@@ -131,7 +132,7 @@ functions = [kind(lambda: 1) for _ in range(50)]
 for path in ("/", "/tmp", "/home", "/dev/null"): os.utime(path, (1, 2))
 os.makedirs("/tmp/a/b")
 os.chdir("/tmp/a/b")
-kept = [os.open("/dev/null", 0) for _ in range(20)] + [*os.pipe()]
+opened = [os.open("/dev/null", 0) for _ in range(20)] + [*os.pipe()]
 for path in ("/tmp/a", "/tmp", "/"): os.chmod(path, 0)`;
 
 Deno.test("Session.reset() by 'rewind' leaves no trace that a program can observe", async () => {
@@ -144,7 +145,7 @@ Deno.test("Session.reset() by 'rewind' leaves no trace that a program can observ
       await session.reset({ mode: "rewind" });
       assertEquals(value(await session.exec(SURROUNDINGS)), before);
     }
-    assertEquals(sandbox.pid, pid, "it was replaced");
+    assertEquals(sandbox.pid, pid, "the process was replaced");
   });
 });
 
@@ -197,14 +198,14 @@ Deno.test("Sessions with one seed produce the same random values, and others dif
   await using one = await Sandbox.start({ profile });
   await using two = await Sandbox.start({ profile });
   const [first, second] = await Promise.all([one.openSession({ seed: 7 }), two.openSession({ seed: 7 })]);
-  const chance = async (session: Session) => value(await session.exec(CHANCE));
+  const randomValues = async (session: Session) => value(await session.exec(RANDOM_VALUES));
   const reset = async (session: Session, options: ResetOptions) => {
     await session.reset(options);
-    return await chance(session);
+    return await randomValues(session);
   };
-  const seeded = await chance(first);
-  assertEquals(await chance(second), seeded);
-  assert(await chance(first) !== seeded, "chance stands still");
+  const seeded = await randomValues(first);
+  assertEquals(await randomValues(second), seeded);
+  assert(await randomValues(first) !== seeded, "the random values repeat");
   assertEquals(await reset(first, { mode: "rewind", seed: 7 }), seeded);
   assert(await reset(first, { mode: "rewind", seed: 8 }) !== seeded);
   assertEquals(await reset(second, { mode: "fresh", seed: 7 }), seeded);
@@ -224,9 +225,9 @@ Deno.test("Sessions with one seed produce the same random values, and others dif
 
 Deno.test("Session keeps its seed after a crash", async () => {
   await withSession(async (session) => {
-    const before = value(await session.exec(CHANCE));
+    const before = value(await session.exec(RANDOM_VALUES));
     await session.exec("os.abort()");
-    const after = await session.exec(CHANCE);
+    const after = await session.exec(RANDOM_VALUES);
     assertEquals([value(after), after.restarted], [before, true]);
   }, { seed: 3 });
 });

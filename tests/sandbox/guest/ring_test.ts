@@ -35,9 +35,9 @@ Deno.test("Ring.notifyIfDue() notifies a reader that is asleep, and an awake one
   const { writer, reader } = createEnds();
   const bytes = new Uint8Array(50);
   const countCalls = (work: () => void) => {
-    const before = reader.seen("calls");
+    const before = reader.counterOf("calls");
     work();
-    return reader.seen("calls") - before;
+    return reader.counterOf("calls") - before;
   };
   const print = () => {
     writer.write(bytes);
@@ -51,7 +51,7 @@ Deno.test("Ring.notifyIfDue() notifies a reader that is asleep, and an awake one
 
 Deno.test("Ring.waitChange() resolves on a notification, and at once if there was one before", async () => {
   const { writer, reader } = createEnds();
-  const seen = reader.seen("calls");
+  const seen = reader.counterOf("calls");
   const waits = reader.waitChange("calls", seen);
   writer.notify();
   assertEquals([await waits, await reader.waitChange("calls", seen)], [true, false]);

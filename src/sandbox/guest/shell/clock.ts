@@ -52,7 +52,7 @@ class ShellClock {
     this.#command.abort();
   }
 
-  /** Handles an interrupt and, once in some polls, runs due timers. */
+  /** Handles an interrupt and, in some of the calls, runs due timers. */
   poll(): void {
     if (this.#interrupt[0] !== 0) this.#handleInterrupt();
     if (this.#timers.size > 0 && ++this.#polls % POLLS_PER_TIMER_CHECK === 0) this.#runDueTimers();
