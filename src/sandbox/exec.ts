@@ -1,31 +1,37 @@
 import type { z } from "zod";
 import type { SerialQueue } from "../async/semaphore.ts";
 
-/** What an exec may be given beside its code. */
+/** Options of {@linkcode PythonSession.exec}. */
 export interface ExecOptions {
-  /** Milliseconds until the program is interrupted; the profile's limit unless given. */
+  /**
+   * Wall time until the program is interrupted, in milliseconds.
+   *
+   * @default `limits.timeoutMs` of the profile
+   */
   timeoutMs?: number | undefined;
-  /** Text that `input()` and `sys.stdin` read; at its end, and without it, `input()` raises EOFError. */
+  /** Text that `input()` and `sys.stdin` read. At its end, or without it, `input()` raises EOFError. */
   stdin?: string | undefined;
   /**
-   * Runs the code as `python` runs a file with these words, of which the first names the file: `__file__` and
-   * `sys.argv` are set, its last expression has no value, nothing is awaited outside of functions, and what it
-   * leaves to be done at its exit is done.
+   * Runs the code as `python` runs a file with these arguments, of which the first is the file's path: `__file__`
+   * and `sys.argv` are set, the last expression has no value, `await` is allowed in functions only, and functions
+   * registered with `atexit` run at the end.
    */
   argv?: readonly [string, ...string[]] | undefined;
   /** Files written under the session's working directory before the code runs. */
   files?: Readonly<Record<string, Uint8Array | string>> | undefined;
-  /** Files read back after the code ran, as {@linkcode ExecResult} `files`; one that is missing is left out. */
+  /**
+   * Paths of files to read after the code has run, for {@linkcode ExecResult} `files`. Missing files are left out.
+   */
   fetchFiles?: readonly string[] | undefined;
-  /** Host tools that this exec, and no other, may call as `paddock.tools.<name>`. */
+  /** Host tools that this exec, and no other one, may call as `paddock.tools.<name>`. */
   tools?: readonly HostTool[] | undefined;
-  /** Cancels the exec: it then rejects with the signal's reason. */
+  /** Cancels the exec, which then rejects with the signal's reason. */
   signal?: AbortSignal | undefined;
-  /** Called with each piece of output as it arrives, before the result. */
+  /** Called with each piece of output as it arrives, before the result. If it throws, the exec is aborted. */
   onOutput?: ((stream: "stdout" | "stderr", text: string) => void) | undefined;
 }
 
-/** An exception of the guest, as Python tells it. */
+/** An exception of the guest, or of the host in the same form. */
 export interface GuestError {
   /** The class name, such as `ValueError`. */
   type: string;
@@ -34,142 +40,176 @@ export interface GuestError {
   traceback: string;
 }
 
-/** What every result carries. */
+/** Fields that every result has. */
 export interface ExecOutcome {
+  /** Text that was written to stdout, up to the profile's `outputBytes`. */
   stdout: string;
+  /** Text that was written to stderr, up to the profile's `outputBytes`. */
   stderr: string;
-  /** Wall time as the host saw it. */
+  /** Wall time measured by the host, in milliseconds. */
   durationMs: number;
-  /** False when the interpreter was lost and the next exec meets a fresh one. */
+  /** False if the interpreter was lost: the next exec runs in a fresh one. */
   stateKept: boolean;
-  /** True when output was dropped beyond the profile's `outputBytes`. */
+  /** True if output beyond the profile's `outputBytes` was dropped. */
   truncated: boolean;
-  /** True when this exec met a fresh interpreter because the last one had been lost. */
+  /** True if this exec ran in a fresh interpreter because the last one had been lost. */
   restarted?: true;
-  /** The files asked for by `fetchFiles`. */
+  /** Contents of the files in `fetchFiles`, by path. */
   files?: Record<string, Uint8Array>;
 }
 
-/** What became of a piece of guest code: a closed union over `status`. */
+/** Result of running guest code: a closed union over `status`. */
 export type ExecResult =
   & ExecOutcome
   & (
-    /** It ran to its end; `value` is the repr of its last expression unless that is None. */
+    /** The code ran to its end. `value` is the repr of its last expression, unless that is None. */
     | { status: "ok"; value?: string }
-    /** It raised an exception nobody caught. */
+    /** The code raised an exception that it did not catch. */
     | { status: "error"; error: GuestError }
-    /** It met its deadline or its limit of CPU time. */
+    /** The code exceeded its timeout or its CPU time limit. */
     | { status: "timeout"; error: GuestError }
-    /** An uncaught MemoryError (state kept), or a kill by a limit of memory (state lost). */
+    /** An uncaught MemoryError (state kept), or a kill by a memory limit (state lost). */
     | { status: "memory"; error: GuestError }
-    /** It wrote so far beyond its limit of output that it was interrupted. */
+    /** The code wrote more than 64 times its output limit and was interrupted. */
     | { status: "output"; error: GuestError }
-    /** `sys.exit` with a code other than 0. */
+    /** The code called `sys.exit` with a code other than 0. */
     | { status: "exited"; exitCode: number }
-    /** The interpreter is gone; `exitCode`, from 0 to 255, when the program ended it as `os._exit` does. */
+    /**
+     * The interpreter has ended. `exitCode`, from 0 to 255, is set if the program ended it, for example by
+     * `os._exit`.
+     */
     | { status: "crashed"; error: GuestError; exitCode?: number }
   );
 
-/** The word that says what became of an exec. */
+/** Status of an {@linkcode ExecResult}. */
 export type ExecStatus = ExecResult["status"];
 
-/** How a session is put back: a `fresh` interpreter, or the image written back over the live one. */
+/** Options of {@linkcode PythonSession.reset}. */
 export interface ResetOptions {
-  /** `fresh` is a wall; `rewind` is faster and for one trust domain only. */
+  /**
+   * `fresh` starts a new interpreter. `rewind` writes the base image back over the running one: it is faster, but
+   * only for code of one trust domain.
+   *
+   * @default "fresh"
+   */
   mode?: "fresh" | "rewind" | undefined;
   /** Makes `random`, `secrets`, `uuid4` and `os.urandom` reproducible. */
   seed?: number | undefined;
   signal?: AbortSignal | undefined;
 }
 
-/** What a command line may be given. */
+/** Options of {@linkcode PythonSession.shell}. */
 export interface ShellOptions extends Pick<ExecOptions, "timeoutMs" | "stdin" | "signal" | "onOutput"> {
-  /** Milliseconds that the command may write nothing until it is interrupted; as long as it may run unless given. */
+  /**
+   * Time without output after which the command is interrupted, in milliseconds.
+   *
+   * @default no limit
+   */
   silenceMs?: number | undefined;
 }
 
-/** The deadlines of a command line: on how long it runs, on how long it writes nothing, on its CPU time. */
+/** A time limit of a command line: on its wall time, on its time without output, or on its CPU time. */
 export type ShellDeadline = "run" | "silence" | "cpu";
 
-/** What became of a command line: a closed union over `status`. */
+/** Result of running a command line: a closed union over `status`. */
 export type ShellResult =
   & Omit<ExecOutcome, "files">
   & {
-    /** The shell's directory from now on. */
+    /** Working directory of the shell after the command. */
     cwd: string;
   }
   & (
-    /** Its exit code is 0. */
+    /** The exit code is 0. */
     | { status: "ok"; exitCode: 0 }
-    /** Its exit code is another. */
+    /** The exit code is not 0. */
     | { status: "exited"; exitCode: number }
-    /** It met one of its deadlines. */
+    /** The command exceeded one of its time limits. */
     | { status: "timeout"; deadline: ShellDeadline; error: GuestError }
-    /** The process met a limit of memory. */
+    /** The process exceeded a memory limit. */
     | { status: "memory"; error: GuestError }
-    /** It wrote so far beyond its limit of output that it was interrupted. */
+    /** The command wrote more than 64 times its output limit and was interrupted. */
     | { status: "output"; error: GuestError }
-    /** The interpreter is gone, and the shell with it. */
+    /** The interpreter has ended, and the shell with it. */
     | { status: "crashed"; error: GuestError }
   );
 
-/** One Python interpreter with globals of its own. */
+/** One Python interpreter with its own globals and files. */
 export interface PythonSession extends AsyncDisposable {
-  /** Runs code in the session's one namespace; what the guest does is a result, never a rejection. */
+  /** Runs code in the session's namespace. What the guest code does is reported in the result and never rejects. */
   exec(code: string, options?: ExecOptions): Promise<ExecResult>;
   /**
-   * Runs a command line in the session's shell, which sees the files that Python sees and keeps its directory,
-   * variables and functions from one to the next. What it does is a result, never a rejection. Output
-   * arrives as it is written, but what goes through a pipe, a substitution, `eval` or `source` when that has ended.
-   * `python` and `python3` start programs in the session's interpreter.
+   * Runs a command line in the session's shell, which sees the same files as Python and keeps its directory,
+   * variables and functions from one command to the next. What the command does is reported in the result and never
+   * rejects. Output arrives as it is written; output through a pipe, a substitution, `eval` or `source` arrives
+   * when that has ended. `python` and `python3` run programs in the session's interpreter.
    *
-   * @throws {TypeError} when the profile has no `shell`.
+   * @throws {TypeError} if the profile has no `shell`.
    */
   shell(command: string, options?: ShellOptions): Promise<ShellResult>;
-  /** Writes a file under the session's working directory. */
+  /** Writes a file under the session's working directory; a string is written as UTF-8. */
   writeFile(path: string, contents: Uint8Array | string): Promise<void>;
   /** Reads a file under the session's working directory. */
   readFile(path: string): Promise<Uint8Array>;
-  /** Puts globals, modules and files back to how they were at the start. */
+  /** Resets globals, modules and files to their state at the start. */
   reset(options?: ResetOptions): Promise<void>;
 }
 
-/** A session on loan; disposing gives it back. */
+/** A leased session. Disposing the lease returns the session to its pool. */
 export interface SessionLease extends AsyncDisposable {
   readonly session: PythonSession;
 }
 
-/** Where leases come from: a {@linkcode SandboxPool}, or anything that keeps its contract. */
+/** Source of leases: a {@linkcode SandboxPool}, or another class with the same contract. */
 export interface SessionPool {
   /**
-   * Queue of callers that lease two sessions at once. Without one, two graders that share the pool can each hold
-   * a session and wait for another without end.
+   * Queue of callers that lease two sessions at once. Without it, two graders that share the pool can each hold one
+   * session and wait for the other one forever.
    */
   readonly pairQueue?: SerialQueue | undefined;
-  /** Waits for a session that nobody else has or had. */
+  /** Leases a session that no other lease has, and whose state no earlier lease has changed. Waits for one. */
   acquire(options?: { seed?: number | undefined; signal?: AbortSignal | undefined }): Promise<SessionLease>;
 }
 
-/** What a running host tool is told. */
+/** Context of a running host tool. */
 export interface HostToolContext {
-  /** Aborted when the exec that made the call ends, however it ends. */
+  /** Aborts when the exec that made the call ends, for any reason. */
   signal: AbortSignal;
 }
 
-/** A function of the host that a guest may call while an exec that was granted it runs. */
+/**
+ * A function of the host that guest code may call while an exec with this tool runs. It runs outside the sandbox.
+ */
 export interface HostTool {
+  /** Name of the function in `paddock.tools`: a Python identifier. */
   readonly name: string;
   readonly description: string;
-  /** The arguments; what does not fit is refused before `run` is called. */
+  /** Schema of the arguments. Calls with other arguments fail before `run` is called. */
   readonly parameters: z.ZodObject;
-  /** Its result crosses as JSON. What it throws is raised in the guest with its message. */
+  /**
+   * Runs a call. Its result is sent to the guest as JSON. An error is raised in the guest with the same message.
+   */
   run(args: Record<string, unknown>, context: HostToolContext): unknown;
 }
 
 /**
- * Makes a {@linkcode HostTool}, with the arguments of `run` typed by its parameters.
+ * Makes a {@linkcode HostTool} whose `run` has arguments typed by `parameters`.
  *
- * @throws {TypeError} when the name is not a Python identifier.
+ * @example Let Python call a function of the host
+ * ```ts
+ * import { hostTool } from "@paddock/paddock/sandbox";
+ * import { z } from "zod";
+ *
+ * const search = hostTool({
+ *   name: "search",
+ *   description: "Searches the documents",
+ *   parameters: z.object({ query: z.string() }),
+ *   run: ({ query }) => [`no document has '${query}'`],
+ * });
+ * // the profile needs "hostTools": session.exec('from paddock import tools; tools.search(query="x")', { tools: [search] })
+ * if (search.name !== "search") throw new Error(search.name);
+ * ```
+ *
+ * @throws {TypeError} if the name is not a Python identifier.
  */
 export function hostTool<Shape extends z.ZodRawShape>(definition: {
   name: string;

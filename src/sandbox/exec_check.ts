@@ -2,16 +2,17 @@ import { ArgumentRangeError, ArgumentTypeError } from "../errors.ts";
 import type { ExecOptions, ShellOptions } from "./exec.ts";
 import type { Profile } from "./profile/profile.ts";
 
-/** Code longer than this is refused: no program of a model is, and a slip of the caller is. */
+/** Maximum length of code. No program of a model is longer; longer code is a mistake of the caller. */
 export const MAX_CODE_CHARACTERS = 10 * 1024 * 1024;
 
 const MAX_TIMEOUT_MS = 24 * 3_600_000;
 const MAX_FILES = 10_000;
 
 /**
- * Checks what an exec was asked to do, before anything starts.
+ * Checks the arguments of an exec before anything starts.
  *
- * @throws {TypeError | RangeError} that names the argument, what is needed, and what there was.
+ * @throws {ArgumentTypeError | ArgumentRangeError} if an argument is invalid.
+ * @throws the reason of `signal` if it has aborted.
  */
 export function checkExec(
   code: unknown,
@@ -37,7 +38,7 @@ export function checkExec(
   const files = Object.entries(options.files ?? {});
   if (files.length > MAX_FILES) {
     throw new ArgumentRangeError(
-      `Cannot exec as 'files' must have at most ${MAX_FILES} entries: there are ${files.length}`,
+      `Cannot exec as 'files' must have at most ${MAX_FILES} entries: current value has ${files.length}`,
     );
   }
   for (const [path, contents] of files) {
@@ -49,9 +50,9 @@ export function checkExec(
 }
 
 /**
- * Checks a command line, before anything starts.
+ * Checks the arguments of a command line before anything starts.
  *
- * @throws {TypeError | RangeError} that names the argument, what is needed, and what there was.
+ * @throws {ArgumentTypeError | ArgumentRangeError} if an argument is invalid or the profile has no shell.
  */
 export function checkShell(command: unknown, options: ShellOptions, profile: Profile): void {
   if (!profile.shell) {
@@ -64,7 +65,7 @@ export function checkShell(command: unknown, options: ShellOptions, profile: Pro
   checkExec(command, { timeoutMs, stdin, signal }, profile);
 }
 
-/** Throws unless the timeout is a number of milliseconds that a timer can wait. */
+/** Throws unless a timeout is undefined, or > 0 and at most a day, in milliseconds. */
 export function checkTimeout(timeoutMs: number | undefined, name = "timeoutMs"): void {
   if (
     timeoutMs === undefined || (typeof timeoutMs === "number" && timeoutMs > 0 && timeoutMs <= MAX_TIMEOUT_MS)
@@ -74,7 +75,7 @@ export function checkTimeout(timeoutMs: number | undefined, name = "timeoutMs"):
   );
 }
 
-/** Throws unless the seed is an integer that JSON and Python agree on. */
+/** Throws unless the seed is undefined or an integer that JSON can represent exactly. */
 export function checkSeed(seed: number | undefined): void {
   if (seed === undefined || Number.isSafeInteger(seed)) return;
   throw new ArgumentRangeError(
@@ -82,15 +83,15 @@ export function checkSeed(seed: number | undefined): void {
   );
 }
 
-/** Throws unless there is a profile: a pool would otherwise hear of it too late to tell anybody. */
+/** Throws unless the value is a profile. Without this check a pool would fail in the background. */
 export function checkProfile(profile: unknown): void {
   if (typeof profile === "object" && profile !== null && "limits" in profile) return;
   throw new TypeError(
-    `Cannot create pool as 'profile' must be one that 'loadProfile' gave: current value is ${typeof profile}`,
+    `Cannot create pool as 'profile' must be a profile from 'loadProfile': current value is ${typeof profile}`,
   );
 }
 
-/** Throws unless the mode is one of the words there are: a slip must not take a wall away. */
+/** Throws unless the reset mode is known: a misspelt mode must not weaken the isolation. */
 export function checkResetMode(mode: unknown): void {
   if (mode === undefined || mode === "fresh" || mode === "rewind") return;
   throw new ArgumentTypeError(
@@ -98,20 +99,20 @@ export function checkResetMode(mode: unknown): void {
   );
 }
 
-/** Throws unless the path stays under the session's working directory, on whatever host. */
+/** Throws unless the path stays under the session's working directory, by the rules of every operating system. */
 export function checkPath(path: string): void {
   const names = path.split("/");
-  const climbs = names.includes("..") || names.every((name) => name === "" || name === ".");
-  const odd = path.startsWith("/") || path.startsWith("~") || /[\0\\]|^[A-Za-z]:/.test(path) ||
+  const escapes = names.includes("..") || names.every((name) => name === "" || name === ".");
+  const isInvalid = path.startsWith("/") || path.startsWith("~") || /[\0\\]|^[A-Za-z]:/.test(path) ||
     path.length > 1024;
-  if (!climbs && !odd) return;
+  if (!escapes && !isInvalid) return;
   const shown = JSON.stringify(path.length > 80 ? `${path.slice(0, 80)}…` : path);
   throw new ArgumentTypeError(
     `Cannot use path as it must be relative and stay under the working directory: current value is ${shown}`,
   );
 }
 
-/** Throws unless what is to be written is a text or bytes. */
+/** Throws unless the contents are a string or bytes. */
 export function checkContents(path: string, contents: unknown): void {
   if (typeof contents === "string" || contents instanceof Uint8Array) return;
   throw new ArgumentTypeError(
@@ -122,7 +123,7 @@ export function checkContents(path: string, contents: unknown): void {
 function checkArgv(argv: readonly unknown[]): void {
   const isList = Array.isArray(argv) && argv.length > 0 && argv.every((word) => typeof word === "string");
   if (!isList) {
-    throw new ArgumentTypeError("Cannot exec as 'argv' must be a list of strings with at least one");
+    throw new ArgumentTypeError("Cannot exec as 'argv' must be a non-empty list of strings");
   }
   checkPath(String(argv[0]));
 }
@@ -137,10 +138,10 @@ function checkTools(
     );
   }
   const names = tools.map((tool) => tool.name);
-  const twice = names.find((name, at) => names.indexOf(name) !== at);
-  if (twice !== undefined) {
+  const duplicate = names.find((name, index) => names.indexOf(name) !== index);
+  if (duplicate !== undefined) {
     throw new ArgumentTypeError(
-      `Cannot grant host tools as each name must be there once: '${twice}' is twice`,
+      `Cannot grant host tools as their names must be unique: '${duplicate}' occurs more than once`,
     );
   }
 }

@@ -5,7 +5,10 @@ import type { Termination } from "./guest_link.ts";
 import type { Limits } from "./profile/schema.ts";
 import { HOME } from "./protocol.ts";
 
-/** Says what became of an exec. Time and death are what the host saw; the rest is what the guest said. */
+/**
+ * Returns the result of an exec. Timeouts and terminations are what the host observed; the rest is reported by the
+ * guest.
+ */
 export function execResult(end: ExecEnd, options: { timeoutMs: number; limits: Limits }): ExecResult {
   const outcome: ExecOutcome = {
     stdout: end.stdout,
@@ -24,33 +27,37 @@ export function execResult(end: ExecEnd, options: { timeoutMs: number; limits: L
   return result.status === "crashed" && exitCode !== undefined ? { ...result, exitCode } : result;
 }
 
-/** Why it was stopped and, where the program let the interrupt through, what was running. */
+/**
+ * Returns the reason for the stop and, if the program did not catch the interrupt, the traceback of what was
+ * running.
+ */
 function stopError(
   reason: StopReason,
   { result }: ExecEnd,
   options: { timeoutMs: number; limits: Limits },
 ): GuestError {
   const error = limitError("block", reason, options);
-  const said = result?.outcome;
-  if (said?.status !== "interrupted") return error;
-  return { ...error, traceback: said.error.traceback.replace(/KeyboardInterrupt\n$/, () => error.traceback) };
+  const outcome = result?.outcome;
+  if (outcome?.status !== "interrupted") return error;
+  return {
+    ...error,
+    traceback: outcome.error.traceback.replace(/KeyboardInterrupt\n$/, () => error.traceback),
+  };
 }
 
-function guestResult(result: GuestResult, outcome: ExecOutcome, limits: Limits): ExecResult {
-  const said = result.outcome;
-  if (result.flooded) {
-    return { ...outcome, status: "output", error: floodError("block", limits) };
+function guestResult(result: GuestResult, base: ExecOutcome, limits: Limits): ExecResult {
+  const { outcome, flooded } = result;
+  if (flooded) return { ...base, status: "output", error: floodError("block", limits) };
+  if (outcome.status === "ok") {
+    const value = outcome.value === undefined ? {} : { value: outcome.value };
+    return { ...base, status: "ok", ...value, truncated: base.truncated || outcome.cut === true };
   }
-  if (said.status === "ok") {
-    const value = said.value === undefined ? {} : { value: said.value };
-    return { ...outcome, status: "ok", ...value, truncated: outcome.truncated || said.cut === true };
-  }
-  if (said.status === "exited") return { ...outcome, ...said };
-  const status = said.status === "memory" ? "memory" : "error";
-  return { ...outcome, status, error: said.error };
+  if (outcome.status === "exited") return { ...base, ...outcome };
+  const status = outcome.status === "memory" ? "memory" : "error";
+  return { ...base, status, error: outcome.error };
 }
 
-/** Says which limit of time a block or a command met. */
+/** Returns the error of a block or a command that exceeded a time limit. */
 export function limitError(
   what: "block" | "command",
   reason: StopReason,
@@ -64,7 +71,7 @@ export function limitError(
     : hostError("TimeoutError", `the ${what} ran longer than ${timeoutMs} ms`);
 }
 
-/** Says which limit of output a block or a command met. */
+/** Returns the error of a block or a command that exceeded its output limit by far. */
 export function floodError(what: "block" | "command", limits: Limits): GuestError {
   return hostError(
     "OutputLimit",
@@ -93,7 +100,10 @@ const DEADLINES: Readonly<Record<StopReason, ShellDeadline | undefined>> = {
   aborted: undefined,
 };
 
-/** Says what became of a command line. Time and death are what the host saw; the rest is what the guest said. */
+/**
+ * Returns the result of a command line. Timeouts and terminations are what the host observed; the rest is reported
+ * by the guest.
+ */
 export function shellResult(
   end: ExecEnd<GuestShellResult>,
   options: {
@@ -117,8 +127,9 @@ export function shellResult(
     return { ...outcome, status: "timeout", deadline, error: limitError("command", stopped, options) };
   }
   if (!result) {
-    const lost = terminationResult(end.termination ?? { reason: "crashed", message: "no result" }, outcome);
-    return lost.status === "timeout" ? { ...lost, deadline: "cpu" } : lost;
+    const termination = end.termination ?? { reason: "crashed", message: "no result" };
+    const terminated = terminationResult(termination, outcome);
+    return terminated.status === "timeout" ? { ...terminated, deadline: "cpu" } : terminated;
   }
   if (result.flooded) return { ...outcome, status: "output", error: floodError("command", options.limits) };
   const { exitCode } = result.outcome;

@@ -10,39 +10,53 @@ import { ToolCalls } from "./tool_calls.ts";
 
 const encoder = new TextEncoder();
 
-/** How often an interrupt is repeated to a program that swallows it. */
+/** Milliseconds between repeated interrupts, for programs that catch the first one. */
 const INTERRUPT_INTERVAL_MS = 50;
 
-/** Why an exec was told to stop before its end. */
+/** Reason for stopping an exec before its end. */
 export type StopReason = "timeout" | "silence" | "cpu" | "aborted";
 
-/** What one run needs of its caller, of the profile and of the session. */
+/** Options of {@linkcode ExecRun}. */
 export interface ExecRunOptions<Result> extends Pick<ExecOptions, "tools" | "signal" | "onOutput"> {
-  /** Reads what the guest says in the end; what it throws is a breach of the protocol. */
+  /** Parses the payload of the result frame. An error that it throws is a protocol violation of the guest. */
   readonly parse: (payload: Uint8Array) => Result;
   readonly limits: Limits;
+  /** Wall time until the guest is interrupted, in milliseconds. */
   readonly timeoutMs: number;
-  /** How long the guest may write nothing; as long as it likes unless given. */
+  /**
+   * Time without output after which the guest is interrupted, in milliseconds.
+   *
+   * @default no limit
+   */
   readonly silenceMs?: number | undefined;
-  /** The most resident memory that the process may have, or nothing where the watchdog is off. */
+  /**
+   * Maximum resident memory of the process, in bytes.
+   *
+   * @default no watchdog
+   */
   readonly residentBytes?: number | undefined;
 }
 
-/** How an exec ended, as the host saw it. */
+/** End of an exec as the host observed it. */
 export interface ExecEnd<Result = GuestResult> {
   readonly stdout: string;
   readonly stderr: string;
   readonly durationMs: number;
+  /** Reason for which the host stopped the exec, if it did. */
   readonly stopped?: StopReason | undefined;
   readonly stateKept: boolean;
-  /** What the caller's `onOutput` threw. */
+  /** Error that the caller's `onOutput` threw. */
   readonly failure?: { readonly error: unknown } | undefined;
-  /** What the guest said, or why it can say nothing any more. */
+  /** Result that the guest sent. Untrusted. */
   readonly result?: Result | undefined;
+  /** Termination of the interpreter, if it ended before it sent a result. */
   readonly termination?: Termination | undefined;
 }
 
-/** Runs one block or command in a session: first asked to stop, then killed, when its time is over. */
+/**
+ * Runs one block or command in a session. At its timeout the program is interrupted; after the grace time it is
+ * killed.
+ */
 export class ExecRun<Result> {
   readonly #link: GuestLink;
   readonly #options: ExecRunOptions<Result>;
@@ -50,7 +64,7 @@ export class ExecRun<Result> {
   readonly #tools: ToolCalls;
   readonly #result = Promise.withResolvers<Result>();
   #stopped: StopReason | undefined;
-  #over = false;
+  #hasResult = false;
   #failure: { error: unknown } | undefined;
   readonly #timers: ReturnType<typeof setTimeout>[] = [];
   #silence: ReturnType<typeof setTimeout> | undefined;
@@ -64,11 +78,11 @@ export class ExecRun<Result> {
     });
     this.#tools = new ToolCalls(options.tools ?? [], {
       budget: options.limits.hostToolCalls,
-      answer: (text) => link.send(FrameKind.reply, text),
+      onReply: (text) => link.send(FrameKind.reply, text),
     });
   }
 
-  /** Sends the request and waits for its end; never rejects for what the guest does. */
+  /** Sends the request and waits for its end. It never rejects because of the guest. */
   async run(kind: FrameKind, request: object): Promise<ExecEnd<Result>> {
     const { signal, timeoutMs } = this.#options;
     const onAbort = () => this.#stop("aborted");
@@ -79,9 +93,12 @@ export class ExecRun<Result> {
     this.#timers.push(setTimeout(() => this.#stop("timeout"), timeoutMs));
     this.#restartSilenceTimer();
     try {
-      const ended = await this.#link.listen((frame) => this.#receive(frame), () => this.#send(kind, request));
+      const outcome = await this.#link.listen(
+        (frame) => this.#receive(frame),
+        () => this.#send(kind, request),
+      );
       return {
-        ...ended,
+        ...outcome,
         stdout: this.#output.stdout.end(),
         stderr: this.#output.stderr.end(),
         durationMs: performance.now() - startedAt,
@@ -110,7 +127,7 @@ export class ExecRun<Result> {
   }
 
   #receive({ kind, payload }: Frame): void {
-    if (this.#over) throw new SyntaxError(`frame ${kind} came after the result`);
+    if (this.#hasResult) throw new SyntaxError(`frame ${kind} came after the result`);
     if (kind === FrameKind.stdout || kind === FrameKind.stderr) this.#restartSilenceTimer();
     if (kind === FrameKind.stdout) this.#output.push("stdout", payload);
     else if (kind === FrameKind.stderr) this.#output.push("stderr", payload);
@@ -119,7 +136,7 @@ export class ExecRun<Result> {
     else throw new SyntaxError(`frame ${kind} is not one of an exec`);
   }
 
-  /** Hands output to the caller; one who cannot take it ends the exec, and hears of its own error. */
+  /** Passes output to the caller. If `onOutput` throws, the exec is aborted and the error rethrown. */
   #emitOutput(stream: "stdout" | "stderr", text: string): void {
     if (this.#failure) return;
     try {
@@ -132,11 +149,10 @@ export class ExecRun<Result> {
 
   #end(payload: Uint8Array): void {
     const result = this.#options.parse(payload);
-    this.#over = true;
+    this.#hasResult = true;
     this.#result.resolve(result);
   }
 
-  /** Counts the silence from now on. */
   #restartSilenceTimer(): void {
     const { silenceMs } = this.#options;
     if (silenceMs === undefined) return;
@@ -144,7 +160,7 @@ export class ExecRun<Result> {
     this.#silence = setTimeout(() => this.#stop("silence"), silenceMs);
   }
 
-  /** Interrupts the program, again and again, until it ends or its grace does. */
+  /** Interrupts the program repeatedly until it ends or its grace time is over, and then kills it. */
   #stop(reason: StopReason): void {
     if (this.#stopped) return;
     this.#stopped = reason;
@@ -164,16 +180,13 @@ export class ExecRun<Result> {
     if (residentBytes === undefined || pid === undefined) return undefined;
     const watchLimits = { cpuSeconds: limits.cpuSeconds, memoryBytes: residentBytes, thread };
     return watchProcess(pid, watchLimits, (breach) => {
-      if (breach === "cpu") this.#stop("cpu");
-      else {this.#link.fail({
-          reason: "memory",
-          message: `the process held more than ${residentBytes} bytes`,
-        });}
+      if (breach === "cpu") return this.#stop("cpu");
+      this.#link.fail({ reason: "memory", message: `the process held more than ${residentBytes} bytes` });
     });
   }
 }
 
-/** What the guest is told of a block. */
+/** Returns the payload of an `exec` frame. */
 export function execRequest(code: string, options: ExecOptions, limits: Limits): object {
   const { stdin, argv, tools = [] } = options;
   return {
@@ -186,44 +199,47 @@ export function execRequest(code: string, options: ExecOptions, limits: Limits):
   };
 }
 
-/** What the guest is told of a tool. */
+/** Returns the description of a tool that is sent to the guest. */
 function toolSpec({ name, description, parameters }: HostTool): object {
   return { name, description, parameters: z.toJSONSchema(parameters, { io: "input" }) };
 }
 
-/** An error of the host's own words, in the shape of one of the guest's. */
+/** Returns an error of the host in the form of a Python exception. */
 export function hostError(type: string, message: string): GuestError {
   return { type, message, traceback: `${type}: ${message}\n` };
 }
 
-/** Collects the output of one exec, stream by stream, and holds it to the limit once more. */
+/**
+ * Collects the output of one exec for each stream. It enforces the output limit again, as the guest is not trusted
+ * to.
+ */
 export class OutputCapture {
   readonly stdout: StreamText;
   readonly stderr: StreamText;
-  #left: number;
+  #remainingBytes: number;
 
   constructor(options: {
     outputBytes: number;
     onOutput?: ((stream: "stdout" | "stderr", text: string) => void) | undefined;
   }) {
-    this.#left = options.outputBytes;
+    this.#remainingBytes = options.outputBytes;
     this.stdout = new StreamText((text) => options.onOutput?.("stdout", text));
     this.stderr = new StreamText((text) => options.onOutput?.("stderr", text));
   }
 
   /**
-   * Takes what a frame carried.
+   * Adds the payload of a frame.
    *
-   * @throws {RangeError} when the guest sent more than its own side should have let through.
+   * @throws {RangeError} if the guest sent more than the limit, which its own side must enforce.
    */
   push(stream: "stdout" | "stderr", bytes: Uint8Array): void {
-    this.#left -= bytes.length;
-    if (this.#left < 0) throw new RangeError("more output than the limit");
+    this.#remainingBytes -= bytes.length;
+    if (this.#remainingBytes < 0) throw new RangeError("more output than the limit");
     this[stream].push(bytes);
   }
 }
 
-/** The text of one stream; a character that two frames share is put together. */
+/** Text of one stream. It joins characters that are split over two frames. */
 class StreamText {
   readonly #decoder = new TextDecoder();
   readonly #onText: (text: string) => void;
@@ -237,7 +253,7 @@ class StreamText {
     this.#add(this.#decoder.decode(bytes, { stream: true }));
   }
 
-  /** The whole text; the stream is at its end. */
+  /** Ends the stream and returns its text. */
   end(): string {
     this.#add(this.#decoder.decode());
     return this.#pieces.join("");

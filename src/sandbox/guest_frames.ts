@@ -1,7 +1,7 @@
 import { z } from "zod";
 
 const text = z.string();
-/** More than the runner lets through of a class name, a message or a traceback. */
+/** Maximum length of a class name, a message or a traceback; the runner sends less. */
 const MAX_ERROR_CHARACTERS = 100_000;
 const errorText = text.max(MAX_ERROR_CHARACTERS);
 const errorSchema = z.strictObject({ type: errorText, message: errorText, traceback: errorText });
@@ -18,7 +18,7 @@ const resultSchema = z.strictObject({
   outcome: outcomeSchema,
 });
 
-/** Longer than any path that the guest's file system has. */
+/** Maximum length of a path; longer than any path of the guest's file system. */
 const MAX_PATH_CHARACTERS = 8192;
 
 const shellResultSchema = z.strictObject({
@@ -36,38 +36,40 @@ const callSchema = z.strictObject({
   arguments: z.record(text, z.unknown()),
 });
 
-/** What the guest says became of a block. The host believes none of it that it can see for itself. */
+/** Result of a block as the guest reports it. The host ignores what it can observe itself. */
 export type GuestResult = z.output<typeof resultSchema>;
 
-/** What the guest says became of a command line. */
+/** Result of a command line as the guest reports it. */
 export type GuestShellResult = z.output<typeof shellResultSchema>;
 
-/** A call of a host tool, as the guest asks for it. */
+/** A call of a host tool, as the guest requests it. */
 export type GuestCall = z.output<typeof callSchema>;
 
 const decoder = new TextDecoder();
 
-/** How much a frame may hold. */
+/** Maximum size of a frame's payload. */
 interface FrameSize {
   readonly bytes: number;
-  /** Lists, objects and what is in them: parsed, each takes a hundred bytes and some time of the host's. */
+  /**
+   * Number of JSON values: lists, objects and their contents. Each takes a hundred bytes and some time to parse.
+   */
   readonly values: number;
 }
 
-/** More than all errors and words around a value take, at six bytes for each character. */
-const MAX_WORDS_BYTES = 2 * 1024 * 1024;
-/** More than the result of any exec or command line has. */
+/** Maximum size of errors and keys around a value, at six bytes for each character. */
+const MAX_ENVELOPE_BYTES = 2 * 1024 * 1024;
+/** Maximum number of JSON values in the result of an exec or a command line; real ones have fewer. */
 const MAX_RESULT_VALUES = 64;
-/** The most that a call may hold. */
+/** Maximum size of a call. */
 export const MAX_CALL: FrameSize = { bytes: 16 * 1024 * 1024, values: 1_100_000 };
 
 /**
- * Reads the payload of a `result` frame.
+ * Parses the payload of a `result` frame.
  *
- * @throws {SyntaxError} when it is anything else, or its value is longer than the runner lets through.
+ * @throws {SyntaxError} if it is invalid, or its value is longer than the runner sends.
  */
 export function parseResult(payload: Uint8Array, maxValueCharacters: number): GuestResult {
-  const bytes = 12 * maxValueCharacters + MAX_WORDS_BYTES;
+  const bytes = 12 * maxValueCharacters + MAX_ENVELOPE_BYTES;
   const result = parse(resultSchema, payload, { bytes, values: MAX_RESULT_VALUES });
   const { outcome } = result;
   if (outcome.status !== "ok" || (outcome.value?.length ?? 0) <= 2 * maxValueCharacters) return result;
@@ -75,24 +77,24 @@ export function parseResult(payload: Uint8Array, maxValueCharacters: number): Gu
 }
 
 /**
- * Reads the payload of a `result` frame that ends a command line.
+ * Parses the payload of a `result` frame that ends a command line.
  *
- * @throws {SyntaxError} when it is anything else.
+ * @throws {SyntaxError} if it is invalid.
  */
 export function parseShellResult(payload: Uint8Array): GuestShellResult {
-  return parse(shellResultSchema, payload, { bytes: MAX_WORDS_BYTES, values: MAX_RESULT_VALUES });
+  return parse(shellResultSchema, payload, { bytes: MAX_ENVELOPE_BYTES, values: MAX_RESULT_VALUES });
 }
 
 /**
- * Reads the payload of a `call` frame.
+ * Parses the payload of a `call` frame.
  *
- * @throws {SyntaxError} when it is anything else.
+ * @throws {SyntaxError} if it is invalid.
  */
 export function parseCall(payload: Uint8Array, max: FrameSize = MAX_CALL): GuestCall {
   return parse(callSchema, payload, max);
 }
 
-/** Nothing is parsed that is larger than it may be: a megabyte of brackets becomes a hundred of objects. */
+/** Parses a payload after checking its size: a megabyte of brackets would become a hundred megabytes of objects. */
 function parse<Schema extends z.ZodType>(
   schema: Schema,
   payload: Uint8Array,
@@ -106,16 +108,18 @@ function parse<Schema extends z.ZodType>(
   return parsed.data;
 }
 
-function requireAtMost(most: number, count: number, what: string): void {
-  if (count <= most) return;
-  throw new SyntaxError(`Cannot read frame as it must have at most ${most} ${what}: it has ${count}`);
+function requireAtMost(max: number, count: number, unit: string): void {
+  if (count <= max) return;
+  throw new SyntaxError(
+    `Cannot read frame as it must have at most ${max} ${unit}: current value has ${count}`,
+  );
 }
 
 function dropPrototypeKeys(this: unknown, key: string, value: unknown): unknown {
   return key === "__proto__" ? undefined : value;
 }
 
-/** Whether arrays and objects stand in one another more than `limit` times. */
+/** Returns true if arrays and objects are nested more than `limit` levels deep. */
 export function deeperThan(limit: number, value: unknown): boolean {
   let level = [value];
   for (let depth = 0; depth <= limit; depth++) {
@@ -128,14 +132,17 @@ export function deeperThan(limit: number, value: unknown): boolean {
 const [QUOTE, BACKSLASH] = [0x22, 0x5c];
 const [COMMA, OPEN_LIST, OPEN_OBJECT] = [0x2c, 0x5b, 0x7b];
 
-/** At least as many values as there are in a text of JSON, without reading it: its commas and opening brackets. */
+/**
+ * Returns an upper bound for the number of values in a JSON text without parsing it: its commas and opening
+ * brackets.
+ */
 export function countValues(json: Uint8Array): number {
   let count = 1;
-  let isText = false;
+  let inString = false;
   for (let at = 0; at < json.length; at++) {
     const byte = json[at];
-    if (byte === QUOTE) isText = !isText;
-    else if (isText) { if (byte === BACKSLASH) at++; }
+    if (byte === QUOTE) inString = !inString;
+    else if (inString) { if (byte === BACKSLASH) at++; }
     else if (byte === COMMA || byte === OPEN_LIST || byte === OPEN_OBJECT) count++;
   }
   return count;

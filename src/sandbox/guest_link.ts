@@ -5,8 +5,8 @@ import { decodeLost, DoneStatus, type Frame, FrameKind } from "./protocol.ts";
 /** The end of an interpreter, and its reason. */
 export interface Termination {
   /**
-   * `closed`: its owner disposed or reset it. `killed`: it did not stop when interrupted. `memory`, `cpu`: it exceeded
-   * a limit. `protocol`: it sent an invalid frame. `damaged`: its process could not read the base image.
+   * `closed`: its owner disposed or reset it. `killed`: it did not stop when interrupted. `memory`, `cpu`: it
+   * exceeded a limit. `protocol`: it sent an invalid frame. `damaged`: its process could not read the base image.
    * `collateral`: its process was killed because of another interpreter. `crashed`: any other end.
    */
   readonly reason:
@@ -19,17 +19,17 @@ export interface Termination {
     | "collateral"
     | "crashed";
   readonly message: string;
-  /** True when the guest has ended by itself, and its process may live on. */
+  /** True if the guest ended by itself, so that its process may still run. */
   readonly ended?: true;
-  /** Exit code from 0 to 255, when the guest says that its program ended the interpreter with one. */
+  /** Exit code from 0 to 255, if the guest reports that its program ended the interpreter with one. */
   readonly exitCode?: number;
-  /** Signal that ended the process, when this host did not kill it. */
+  /** Signal that ended the process, if this host did not kill it. */
   readonly signal?: string;
 }
 
-/** The guest refused a request. The message is the guest's. */
+/** The error of a request that the guest refused. The message is the guest's. */
 export class GuestRefusal extends Error {
-  /** True when the guest says that there is no file at the path. */
+  /** True if the guest reports that there is no file at the path. */
   readonly isMissingFile: boolean;
 
   constructor(message: string, options: { isMissingFile: boolean }) {
@@ -38,36 +38,40 @@ export class GuestRefusal extends Error {
   }
 }
 
-/** How long the guest may take for what is no exec: a file, a rewind. */
-const ANSWER_TIMEOUT_MS = 10_000;
+/** Timeout of requests other than execs: a file, a rewind. */
+const REQUEST_TIMEOUT_MS = 10_000;
 
 const MAX_REASON_BYTES = 1000;
 const decoder = new TextDecoder();
 
-/** What a {@linkcode GuestLink} needs of its sandbox. */
+/** Options of {@linkcode GuestLink}. */
 export interface GuestLinkOptions {
   /** Ends the terminated interpreter. */
   kill: (termination: Termination) => void;
+  /** Name of the interpreter's thread, if its process runs several interpreters. */
   thread?: string | undefined;
 }
 
-/** What frames for an interpreter are sent to: a child, or a worker of this process. */
+/** Destination of the frames for an interpreter: a child process, or a worker of this process. */
 export interface GuestPipe {
-  /** The process that is watched; none where it is this one. */
+  /** Id of the process to watch; undefined if it is this process. */
   readonly pid?: number | undefined;
   send(kind: FrameKind, session: number, payload?: Uint8Array | string): void;
 }
 
-/** The host's end of one interpreter: frames out, frames in, until it is lost. */
+/**
+ * The host's end of the connection to one interpreter. Sends and receives frames until the interpreter is
+ * terminated.
+ */
 export class GuestLink {
-  /** Resolves when the interpreter takes execs; rejects when it is lost before. */
+  /** Resolves when the interpreter accepts execs. Rejects if it is terminated before. */
   readonly opened: Promise<void>;
-  /** The name of its thread, where the process has others that run guests. */
+  /** Name of the interpreter's thread, if its process runs several interpreters. */
   readonly thread: string | undefined;
   readonly #pipe: GuestPipe;
   readonly #session: number;
   readonly #open = Promise.withResolvers<void>();
-  readonly #onLost = new Set<(termination: Termination) => void>();
+  readonly #terminationListeners = new Set<(termination: Termination) => void>();
   readonly #kill: (termination: Termination) => void;
   #termination: Termination | undefined;
   #isOpen = false;
@@ -79,39 +83,39 @@ export class GuestLink {
     this.#kill = options.kill;
     this.thread = options.thread;
     this.opened = this.#open.promise;
-    this.opened.catch(() => {}); // whoever waits for it hears of it
+    this.opened.catch(() => {}); // callers that need it await the promise
   }
 
+  /** True until the interpreter is terminated. */
   get alive(): boolean {
     return this.#termination === undefined;
   }
 
-  /** The end of the interpreter; undefined while it lives. */
+  /** Termination of the interpreter; undefined while it runs. */
   get termination(): Termination | undefined {
     return this.#termination;
   }
 
+  /** Id of the process to watch; undefined if it is this process. */
   get pid(): number | undefined {
     return this.#pipe.pid;
   }
 
+  /** Sends one frame to the interpreter. */
   send(kind: FrameKind, payload?: Uint8Array | string): void {
     this.#pipe.send(kind, this.#session, payload);
   }
 
-  /** Takes one frame of this session; one that nobody waits for is a breach of the protocol. */
+  /** Handles one frame of this session. An unexpected frame is a protocol violation. */
   receive(frame: Frame): void {
     if (this.#termination) return;
     if (frame.kind === FrameKind.opened && !this.#isOpen) this.#opened();
     else if (frame.kind === FrameKind.lost) this.fail(terminationOfGuest(frame.payload));
-    else if (this.#onFrame) this.#guarded(frame, this.#onFrame);
-    else {this.fail({
-        reason: "protocol",
-        message: `the guest sent frame ${frame.kind} that nobody asked for`,
-      });}
+    else if (this.#onFrame) this.#handle(frame, this.#onFrame);
+    else this.fail({ reason: "protocol", message: `the guest sent an unexpected frame ${frame.kind}` });
   }
 
-  /** Hands every frame to `onFrame` while `work` runs. */
+  /** Passes every frame to `onFrame` while `work` runs. An error that `onFrame` throws is a protocol violation. */
   async listen<T>(onFrame: (frame: Frame) => void, work: () => Promise<T>): Promise<T> {
     this.#onFrame = onFrame;
     try {
@@ -122,25 +126,27 @@ export class GuestLink {
   }
 
   /**
-   * Sends a request that is answered by one `done` frame, and gives what it carries.
+   * Sends a request whose response is one `done` frame, and returns the contents of the response.
    *
-   * @throws {GuestRefusal} with the guest's message when it refuses.
-   * @throws {SandboxError} when the interpreter is lost meanwhile.
+   * @throws {GuestRefusal} with the guest's message if the guest refuses the request.
+   * @throws {SandboxError} if the interpreter is terminated or does not respond within 10 seconds.
    */
   async request(kind: FrameKind, payload: Uint8Array | string): Promise<Uint8Array> {
-    const answer = Promise.withResolvers<Uint8Array>();
+    const response = Promise.withResolvers<Uint8Array>();
     const timer = setTimeout(
-      () => this.fail({ reason: "crashed", message: "no answer in time" }),
-      ANSWER_TIMEOUT_MS,
+      () => this.fail({ reason: "crashed", message: `no response within ${REQUEST_TIMEOUT_MS} ms` }),
+      REQUEST_TIMEOUT_MS,
     );
     const onFrame = (frame: Frame) => {
-      if (frame.kind !== FrameKind.done) throw new SyntaxError(`frame ${frame.kind} where 'done' was due`);
-      answer.resolve(frame.payload);
+      if (frame.kind !== FrameKind.done) {
+        throw new SyntaxError(`frame ${frame.kind} where 'done' was expected`);
+      }
+      response.resolve(frame.payload);
     };
     try {
       const { done, termination } = await this.listen(onFrame, () => {
         this.send(kind, payload);
-        return this.unlessLost(answer.promise);
+        return this.unlessLost(response.promise);
       });
       if (!done) throw new SandboxError(termination.message);
       if (done[0] !== DoneStatus.ok) {
@@ -153,28 +159,28 @@ export class GuestLink {
     }
   }
 
-  /** Waits for `work` or for the loss of the interpreter, whichever is first. */
+  /** Waits for `work` or for the termination of the interpreter, whichever is first. */
   async unlessLost<T>(
     work: Promise<T>,
   ): Promise<{ done: T; termination?: never } | { done?: never; termination: Termination }> {
     if (this.#termination) return { termination: this.#termination };
-    const lost = Promise.withResolvers<{ termination: Termination }>();
-    const onLost = (termination: Termination) => lost.resolve({ termination });
-    this.#onLost.add(onLost);
+    const terminated = Promise.withResolvers<{ termination: Termination }>();
+    const onTermination = (termination: Termination) => terminated.resolve({ termination });
+    this.#terminationListeners.add(onTermination);
     try {
-      return await Promise.race([work.then((done) => ({ done })), lost.promise]);
+      return await Promise.race([work.then((done) => ({ done })), terminated.promise]);
     } finally {
-      this.#onLost.delete(onLost);
+      this.#terminationListeners.delete(onTermination);
     }
   }
 
-  /** Ends the interpreter, for good; only the first reason counts. */
+  /** Terminates the interpreter. Further calls have no effect. */
   fail(termination: Termination): void {
     if (this.#termination) return;
     this.#termination = termination;
     this.#kill(termination);
     this.#open.reject(new Error(termination.message));
-    this.#onLost.forEach((onLost) => onLost(termination));
+    this.#terminationListeners.forEach((listener) => listener(termination));
   }
 
   #opened(): void {
@@ -182,20 +188,23 @@ export class GuestLink {
     this.#open.resolve();
   }
 
-  #guarded(frame: Frame, onFrame: (frame: Frame) => void): void {
+  #handle(frame: Frame, onFrame: (frame: Frame) => void): void {
     try {
       onFrame(frame);
     } catch (error) {
       const message = errorMessage(error);
-      this.fail({ reason: "protocol", message: `the guest broke the protocol: ${message}` });
+      this.fail({ reason: "protocol", message: `the guest violated the protocol: ${message}` });
     }
   }
 }
 
-/** What V8 says when a process ends for want of memory. */
+/** Messages of V8 and the C library when a process runs out of memory. */
 const OUT_OF_MEMORY = /out of memory|allocation failed|OOM|Cannot allocate|Failed to reserve/i;
 
-/** The guest may lie about its end: message and exit code are shown, and change nothing else. */
+/**
+ * Returns the termination that a guest reports. It may be false: message and exit code are shown and change nothing
+ * else.
+ */
 function terminationOfGuest(payload: Uint8Array): Termination {
   const { reason, exitCode } = decodeLost(payload);
   const message = decoder.decode(reason.subarray(0, MAX_REASON_BYTES));

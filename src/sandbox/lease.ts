@@ -9,22 +9,26 @@ import type {
   ShellResult,
 } from "./exec.ts";
 
-/** A session on loan from a pool: it answers until it is given back, and then no more. */
+/**
+ * A session that is leased from a pool. After the lease is disposed, every call of the session throws
+ * {@linkcode SessionClosedError}.
+ */
 export class Lease implements SessionLease {
+  /** The leased session. Disposing it also ends the lease. */
   readonly session: PythonSession;
-  readonly #giveBack: () => void;
-  readonly #end = new AbortController();
+  readonly #release: () => void;
+  readonly #ended = new AbortController();
 
-  constructor(session: PythonSession, giveBack: () => void) {
-    this.session = new LeasedSession(session, this.#end.signal, () => this[Symbol.asyncDispose]());
-    this.#giveBack = giveBack;
+  constructor(session: PythonSession, release: () => void) {
+    this.session = new LeasedSession(session, this.#ended.signal, () => this[Symbol.asyncDispose]());
+    this.#release = release;
   }
 
-  /** Stops what still runs and gives the session back; it is wiped before anybody else has it. */
+  /** Aborts what still runs and returns the session to the pool, which resets it before the next lease. */
   [Symbol.asyncDispose](): Promise<void> {
-    if (!this.#end.signal.aborted) {
-      this.#end.abort(new SessionClosedError("Cannot use session as its lease is over"));
-      this.#giveBack();
+    if (!this.#ended.signal.aborted) {
+      this.#ended.abort(new SessionClosedError("Cannot use session as its lease is over"));
+      this.#release();
     }
     return Promise.resolve();
   }
@@ -32,44 +36,44 @@ export class Lease implements SessionLease {
 
 class LeasedSession implements PythonSession {
   readonly #session: PythonSession;
-  readonly #over: AbortSignal;
-  readonly #end: () => Promise<void>;
+  readonly #ended: AbortSignal;
+  readonly #endLease: () => Promise<void>;
 
-  constructor(session: PythonSession, over: AbortSignal, end: () => Promise<void>) {
+  constructor(session: PythonSession, ended: AbortSignal, endLease: () => Promise<void>) {
     this.#session = session;
-    this.#over = over;
-    this.#end = end;
+    this.#ended = ended;
+    this.#endLease = endLease;
   }
 
   async exec(code: string, options: ExecOptions = {}): Promise<ExecResult> {
-    return await this.#session.exec(code, { ...options, signal: this.#untilOver(options.signal) });
+    return await this.#session.exec(code, { ...options, signal: this.#withLeaseSignal(options.signal) });
   }
 
   async shell(command: string, options: ShellOptions = {}): Promise<ShellResult> {
-    return await this.#session.shell(command, { ...options, signal: this.#untilOver(options.signal) });
+    return await this.#session.shell(command, { ...options, signal: this.#withLeaseSignal(options.signal) });
   }
 
   async writeFile(path: string, contents: Uint8Array | string): Promise<void> {
-    this.#over.throwIfAborted();
+    this.#ended.throwIfAborted();
     await this.#session.writeFile(path, contents);
   }
 
   async readFile(path: string): Promise<Uint8Array> {
-    this.#over.throwIfAborted();
+    this.#ended.throwIfAborted();
     return await this.#session.readFile(path);
   }
 
   async reset(options?: ResetOptions): Promise<void> {
-    this.#over.throwIfAborted();
+    this.#ended.throwIfAborted();
     await this.#session.reset(options);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#end();
+    await this.#endLease();
   }
 
-  #untilOver(signal: AbortSignal | undefined): AbortSignal {
-    this.#over.throwIfAborted();
-    return signal ? AbortSignal.any([signal, this.#over]) : this.#over;
+  #withLeaseSignal(signal: AbortSignal | undefined): AbortSignal {
+    this.#ended.throwIfAborted();
+    return signal ? AbortSignal.any([signal, this.#ended]) : this.#ended;
   }
 }

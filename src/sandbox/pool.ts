@@ -7,20 +7,27 @@ import { detectLayers, type LayerReport } from "./process/layers.ts";
 import { Sandbox, type SandboxOptions } from "./sandbox.ts";
 import type { Session } from "./session.ts";
 
-/** What a pool is made of. */
+/** Options of {@linkcode SandboxPool}. */
 export interface SandboxPoolOptions extends SandboxOptions {
-  /** How many sessions there are, on loan or waiting; as many as the host has cores unless given. */
+  /**
+   * Number of sessions, leased and idle, from 1 to 4096.
+   *
+   * @default the number of CPU cores
+   */
   size?: number | undefined;
   /**
-   * How a session is wiped after a lease: `fresh` is a new interpreter behind a wall of its own, `rewind`
-   * is faster and for leases that trust each other.
+   * How a session is reset after a lease. `fresh` starts a new interpreter, so that no lease can affect a later
+   * one. `rewind` writes the base image back over the heap: it is faster, but only for leases that trust each
+   * other.
+   *
+   * @default "fresh"
    */
   resetMode?: "fresh" | "rewind" | undefined;
 }
 
 interface Waiter {
-  take(session: Session): void;
-  fail(error: unknown): void;
+  resolve(session: Session): void;
+  reject(error: unknown): void;
 }
 
 interface Process {
@@ -29,32 +36,49 @@ interface Process {
 }
 
 const MAX_SIZE = 4096;
-/** Interpreters that start at once: with more, each takes longer, and those of a large pool longer than they may. */
-const STARTS_AT_ONCE = 2 * navigator.hardwareConcurrency;
+/**
+ * Number of interpreters that start at once. With more, each start takes longer, and in a large pool longer than
+ * the start timeout.
+ */
+const MAX_CONCURRENT_STARTS = 2 * navigator.hardwareConcurrency;
 
-/** Warm sessions: one is there at once while any waits, and used ones are made ready in the background. */
+/**
+ * A pool of started sessions. A lease is immediate while a session is idle. Used sessions are reset in the
+ * background.
+ *
+ * @example Lease a session
+ * ```ts
+ * import { loadProfile, SandboxPool } from "@paddock/paddock";
+ *
+ * await using pool = new SandboxPool({ profile: await loadProfile("python"), size: 1 });
+ * await using lease = await pool.acquire({ seed: 7 });
+ * const result = await lease.session.exec("sum(range(10))");
+ * if (result.status !== "ok" || result.value !== "45") throw new Error(result.status);
+ * ```
+ */
 export class SandboxPool implements SessionPool, AsyncDisposable {
   /** {@inheritDoc SessionPool.pairQueue} */
   readonly pairQueue: SerialQueue = new SerialQueue();
+  /** Number of sessions, leased and idle. */
   readonly size: number;
   readonly #options: SandboxPoolOptions;
   readonly #detected: Promise<readonly LayerReport[]>;
   readonly #processes: Process[] = [];
-  readonly #homes = new Map<Session, Process>();
+  readonly #processOf = new Map<Session, Process>();
   readonly #idle: Session[] = [];
   readonly #waiters: Waiter[] = [];
   readonly #busy = new Set<Promise<void>>();
-  readonly #starts = new Semaphore(STARTS_AT_ONCE);
-  /** Ends what is being started. */
-  readonly #ending = new AbortController();
-  #live = 0;
+  readonly #starts = new Semaphore(MAX_CONCURRENT_STARTS);
+  /** Cancels starts when the pool is disposed. */
+  readonly #disposal = new AbortController();
+  #slots = 0;
   #disposed = false;
 
   /**
-   * Starts to warm up at once.
+   * Begins to start sessions at once.
    *
-   * @throws {RangeError} when the size is not a whole number of sessions.
-   * @throws {TypeError} when the profile is none.
+   * @throws {RangeError} if `size` is not an integer from 1 to 4096.
+   * @throws {TypeError} if `profile` is not a profile or `resetMode` is unknown.
    */
   constructor(options: SandboxPoolOptions) {
     const { size = navigator.hardwareConcurrency } = options;
@@ -72,9 +96,13 @@ export class SandboxPool implements SessionPool, AsyncDisposable {
   }
 
   /**
-   * Takes a session, or waits for one; first come, first served.
+   * Leases a session. Waits if all are leased; first come, first served. No lease before had its interpreter,
+   * unless `resetMode` is `rewind`. With a `seed` the session's randomness is reproducible.
    *
-   * @throws {SandboxError} when none can be started.
+   * @throws {ArgumentRangeError} if `seed` is not a safe integer.
+   * @throws {SandboxError} if no session can be started.
+   * @throws {Error} if the pool is disposed.
+   * @throws the reason of `signal` if it aborts.
    */
   async acquire(
     options: { seed?: number | undefined; signal?: AbortSignal | undefined } = {},
@@ -84,7 +112,7 @@ export class SandboxPool implements SessionPool, AsyncDisposable {
     signal?.throwIfAborted();
     if (this.#disposed) throw new Error("Cannot acquire session as the pool is disposed");
     const session = this.#idle.shift() ?? await this.#wait(signal);
-    const lease = new Lease(session, () => this.#run(this.#wipe(session)));
+    const lease = new Lease(session, () => this.#track(this.#reset(session)));
     try {
       if (seed !== undefined) await session.reset({ mode: "rewind", seed, signal });
       return lease;
@@ -94,18 +122,18 @@ export class SandboxPool implements SessionPool, AsyncDisposable {
     }
   }
 
-  /** Ends every session, on loan or not, and waits until their processes are gone. */
+  /** Ends every session, leased or idle, and waits until their processes have ended. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#disposed = true;
-    this.#ending.abort(new Error("Cannot start sandbox as its pool is disposed"));
-    for (const { fail } of this.#waiters.splice(0)) {
-      fail(new Error("Cannot acquire session as the pool is disposed"));
+    this.#disposal.abort(new Error("Cannot start sandbox as its pool is disposed"));
+    for (const { reject } of this.#waiters.splice(0)) {
+      reject(new Error("Cannot acquire session as the pool is disposed"));
     }
     await Promise.all(this.#processes.map(async ({ sandbox }) => {
       await (await sandbox.catch(() => undefined))?.[Symbol.asyncDispose]();
     }));
     await Promise.all(this.#busy);
-    await this.#detected.catch(() => {}); // whoever waited for a session was told
+    await this.#detected.catch(() => {}); // the error has been passed to the waiters
   }
 
   #wait(signal: AbortSignal | undefined): Promise<Session> {
@@ -114,14 +142,14 @@ export class SandboxPool implements SessionPool, AsyncDisposable {
       this.#waiters.splice(this.#waiters.indexOf(waiter), 1);
       reject(signal?.reason);
     };
-    const settled = () => signal?.removeEventListener("abort", onAbort);
+    const removeListener = () => signal?.removeEventListener("abort", onAbort);
     const waiter = {
-      take(session: Session): void {
-        settled();
+      resolve(session: Session): void {
+        removeListener();
         resolve(session);
       },
-      fail(error: unknown): void {
-        settled();
+      reject(error: unknown): void {
+        removeListener();
         reject(error);
       },
     };
@@ -132,13 +160,13 @@ export class SandboxPool implements SessionPool, AsyncDisposable {
   }
 
   #fill(): void {
-    while (this.#live < this.size && !this.#disposed) {
-      this.#live++;
-      this.#run(this.#add());
+    while (this.#slots < this.size && !this.#disposed) {
+      this.#slots++;
+      this.#track(this.#add());
     }
   }
 
-  /** Starts one session, in a process that has room for it or in a new one. */
+  /** Starts one session, in a process that has room for it or else in a new one. */
   async #add(): Promise<void> {
     using _start = await this.#starts.acquire();
     if (this.#disposed) return;
@@ -146,7 +174,7 @@ export class SandboxPool implements SessionPool, AsyncDisposable {
     process.sessions++;
     try {
       const session = await (await process.sandbox).openSession();
-      this.#homes.set(session, process);
+      this.#processOf.set(session, process);
       this.#offer(session);
     } catch (error) {
       this.#releaseSlot(process);
@@ -154,24 +182,24 @@ export class SandboxPool implements SessionPool, AsyncDisposable {
     }
   }
 
-  /** Counts a session off. */
   #releaseSlot(process: Process | undefined): void {
     if (process) process.sessions--;
-    this.#live--;
+    this.#slots--;
   }
 
-  /** Tells one of those who wait that their session is lost, or all of them where no process can be had. */
+  /** Rejects the first waiter if its session did not start, or all waiters if the process did not start. */
   async #rejectWaiters({ sandbox }: Process, error: unknown): Promise<void> {
     const startFailed = await sandbox.then(() => false, () => true);
-    for (const { fail } of this.#waiters.splice(0, startFailed ? this.#waiters.length : 1)) fail(error);
+    for (const { reject } of this.#waiters.splice(0, startFailed ? this.#waiters.length : 1)) reject(error);
     if (this.#waiters.length > 0) this.#fill();
   }
 
   #processWithRoom(): Process {
     const found = this.#processes.find(({ sessions }) => sessions < this.#options.profile.sessionsPerProcess);
     if (found) return found;
-    const { signal: given } = this.#options;
-    const signal = AbortSignal.any([this.#ending.signal, ...given ? [given] : []]);
+    const signals = [this.#disposal.signal];
+    if (this.#options.signal) signals.push(this.#options.signal);
+    const signal = AbortSignal.any(signals);
     const sandbox = this.#detected.then((detected) => Sandbox.start({ ...this.#options, detected, signal }));
     const process: Process = { sandbox, sessions: 0 };
     this.#processes.push(process);
@@ -181,11 +209,11 @@ export class SandboxPool implements SessionPool, AsyncDisposable {
 
   #offer(session: Session): void {
     const waiter = this.#waiters.shift();
-    if (waiter) waiter.take(session);
+    if (waiter) waiter.resolve(session);
     else this.#idle.push(session);
   }
 
-  async #wipe(session: Session): Promise<void> {
+  async #reset(session: Session): Promise<void> {
     const { resetMode: mode } = this.#options;
     using _start = mode === "rewind" ? undefined : await this.#starts.acquire();
     if (this.#disposed) return;
@@ -195,41 +223,42 @@ export class SandboxPool implements SessionPool, AsyncDisposable {
     } catch {
       if (this.#disposed) return;
       await session[Symbol.asyncDispose]();
-      this.#releaseSlot(this.#homes.get(session));
-      this.#homes.delete(session);
-      if (this.#waiters.length > 0) this.#fill(); // whoever waits hears of a start that fails
+      this.#releaseSlot(this.#processOf.get(session));
+      this.#processOf.delete(session);
+      if (this.#waiters.length > 0) this.#fill(); // a waiter gets the next session, or the error of its start
     }
   }
 
-  #run(work: Promise<void>): void {
+  #track(work: Promise<void>): void {
     this.#busy.add(work);
     work.finally(() => this.#busy.delete(work));
   }
 }
 
-/** How {@linkcode acquireWithin} waits. */
+/** Options of {@linkcode acquireWithin}. */
 export interface AcquireWithinOptions {
-  /** Milliseconds until the wait is given up. */
+  /** Maximum wait, in milliseconds. */
   timeoutMs: number;
+  /** Makes the session's randomness reproducible. */
   seed?: number | undefined;
   signal?: AbortSignal | undefined;
 }
 
 /**
- * Takes a session from a pool, or gives up when none was free for too long.
+ * Leases a session from a pool, with a maximum wait.
  *
- * @throws {SandboxError} when the time is over.
+ * @throws {SandboxError} if no session is free within `timeoutMs`.
  */
 export async function acquireWithin(pool: SessionPool, options: AcquireWithinOptions): Promise<SessionLease> {
   const { timeoutMs, seed, signal } = options;
-  const stop = new AbortController();
-  const tooLong = new SandboxError(
+  const timeout = new AbortController();
+  const error = new SandboxError(
     `Cannot acquire session as none was free within ${timeoutMs} ms: the pool must have one for each episode that has run code and goes on`,
   );
-  const timer = setTimeout(() => stop.abort(tooLong), timeoutMs);
+  const timer = setTimeout(() => timeout.abort(error), timeoutMs);
   try {
-    const either = signal ? AbortSignal.any([signal, stop.signal]) : stop.signal;
-    return await pool.acquire({ seed, signal: either });
+    const combined = signal ? AbortSignal.any([signal, timeout.signal]) : timeout.signal;
+    return await pool.acquire({ seed, signal: combined });
   } finally {
     clearTimeout(timer);
   }

@@ -11,42 +11,60 @@ import type { Profile } from "./profile/profile.ts";
 import { type Frame, FrameKind } from "./protocol.ts";
 import { type LinkSource, Session } from "./session.ts";
 
-/** What a sandbox is started with. */
+/** Options of {@linkcode Sandbox.start}. */
 export interface SandboxOptions {
   readonly profile: Profile;
-  /** Where base images are cached; `.cache/paddock` in the user's home unless given. */
+  /**
+   * Directory where base images are cached.
+   *
+   * @default `.cache/paddock` in the home directory of the user
+   */
   cacheDir?: string | undefined;
-  /** Called once before a base image is built, which takes some seconds. */
+  /** Called before a base image is built, which takes some seconds. */
   onBuild?: (() => void) | undefined;
-  /** What {@linkcode detectLayers} found on this host, where the caller has asked already. */
+  /**
+   * Results of {@linkcode detectLayers} on this host, if the caller has them already.
+   *
+   * @default the layers are detected
+   */
   detected?: readonly LayerReport[] | undefined;
   /** Cancels the start. */
   signal?: AbortSignal | undefined;
 }
 
-/** A running process and the sessions that it holds. */
+/** A running process and its sessions. */
 interface Running {
   readonly child: Child;
   readonly links: Map<number, GuestLink>;
   readonly pendingCloses: PendingCloses;
-  /** Whether it has read its assets, which it says once. */
+  /** True if the process has reported that it read its assets. It reports so once. */
   booted: boolean;
-  /** How many interpreters were started in it. */
+  /** Number of interpreters that were started in the process. */
   started: number;
 }
 
 const START_TIMEOUT_MS = 30_000;
-/** How long an idle session may take to end; on a busy machine its thread waits for its turn. */
+/** Milliseconds that an idle session may take to close. On a busy machine its thread waits for the CPU. */
 const CLOSE_TIMEOUT_MS = 5_000;
 const OPEN_ATTEMPTS = 3;
 
 /**
- * One permission-scoped process in which sessions run. A process that is lost, to a limit or to a guest,
- * is replaced when the next session is opened.
+ * A process with restricted permissions, in which sessions run. If the process ends because of a limit or its
+ * guest, the next session that is opened starts a new one.
+ *
+ * @example Run Python
+ * ```ts
+ * import { loadProfile, Sandbox } from "@paddock/paddock/sandbox";
+ *
+ * await using sandbox = await Sandbox.start({ profile: await loadProfile("python") });
+ * const session = await sandbox.openSession();
+ * const result = await session.exec("print(6 * 7)");
+ * if (result.stdout !== "42\n") throw new Error(result.status);
+ * ```
  */
 export class Sandbox implements AsyncDisposable, LinkSource {
   readonly profile: Profile;
-  /** The layers around the process. */
+  /** Layers of the operating system that are active around the process. */
   readonly layers: ReadonlySet<Layer>;
   readonly #options: SandboxOptions & { readonly cacheDir: string };
   readonly #sessions = new Set<Session>();
@@ -67,9 +85,9 @@ export class Sandbox implements AsyncDisposable, LinkSource {
   }
 
   /**
-   * Makes a sandbox ready: finds its layers and its base image, which is built on the first use.
+   * Starts the process of a sandbox. The first start with a profile also builds its base image.
    *
-   * @throws {SandboxError} when a layer that the profile requires is missing, or the image cannot be built.
+   * @throws {SandboxError} if a layer that the profile requires does not work, or the image cannot be built.
    */
   static async start(options: SandboxOptions): Promise<Sandbox> {
     const { onBuild, signal } = options;
@@ -82,12 +100,17 @@ export class Sandbox implements AsyncDisposable, LinkSource {
     return sandbox;
   }
 
-  /** The id of the process that runs now, if one does. */
+  /** Id of the running process, if there is one. */
   get pid(): number | undefined {
     return this.#running?.child.pid;
   }
 
-  /** Starts an interpreter in the process; see {@linkcode Session} for what it can do. */
+  /**
+   * Starts an interpreter in the process.
+   *
+   * @throws {ArgumentRangeError} if `seed` is not a safe integer.
+   * @throws {SandboxError} if the interpreter does not start.
+   */
   async openSession(
     options: { seed?: number | undefined; signal?: AbortSignal | undefined } = {},
   ): Promise<Session> {
@@ -106,9 +129,9 @@ export class Sandbox implements AsyncDisposable, LinkSource {
   }
 
   /**
-   * Starts one interpreter. Used by {@linkcode Session}, which replaces one that was lost.
+   * Starts one interpreter. {@linkcode Session} uses it to start and to replace its interpreter.
    *
-   * @throws {SandboxError} when it does not start.
+   * @throws {SandboxError} if the interpreter does not start.
    */
   async openLink(seed: number | undefined): Promise<GuestLink> {
     for (let attempt = 1;; attempt++) {
@@ -121,7 +144,7 @@ export class Sandbox implements AsyncDisposable, LinkSource {
     }
   }
 
-  /** Kills the process and waits until it is gone; its sessions are disposed. */
+  /** Kills the process, disposes its sessions, and waits until the process has ended. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#disposed = true;
     this.#running?.child.kill();
@@ -164,7 +187,7 @@ export class Sandbox implements AsyncDisposable, LinkSource {
     }
   }
 
-  /** The process, started again when it is gone. */
+  /** Returns the running process; starts one if there is none. */
   #process(): Running {
     if (this.#running) return this.#running;
     const links = new Map<number, GuestLink>();
@@ -207,8 +230,8 @@ export class Sandbox implements AsyncDisposable, LinkSource {
   }
 
   /**
-   * Ends one interpreter. Where others live beside it, one that can still hear is told to close. One that
-   * cannot ends with its process, and so do the others: nothing else stops a thread for certain.
+   * Ends one interpreter. If its process has other interpreters and this one still responds, it is asked to close.
+   * Otherwise the process is killed with all its interpreters, as nothing else stops a thread for certain.
    */
   #end(running: Running, number: number, termination: Termination): void {
     running.links.delete(number);
@@ -223,13 +246,13 @@ export class Sandbox implements AsyncDisposable, LinkSource {
     running.child.send(FrameKind.close, number);
   }
 
-  /** Ends a process and all that lives in it. */
+  /** Kills a process with all its interpreters. */
   #kill(running: Running, termination: Termination): void {
-    const lost = [...running.links.values()];
+    const terminated = [...running.links.values()];
     running.links.clear();
     this.#forget(running);
     running.child.kill();
-    for (const link of lost) link.fail(termination);
+    for (const link of terminated) link.fail(termination);
   }
 
   #forget(running: Running): void {
@@ -239,31 +262,31 @@ export class Sandbox implements AsyncDisposable, LinkSource {
   }
 }
 
-/** The sessions of a process that were told to close and have not said yet that they did. */
+/** Sessions of a process that were asked to close and have not confirmed it yet. */
 export class PendingCloses {
   readonly #open = new Map<number, { timer: ReturnType<typeof setTimeout>; settled: () => void }>();
-  readonly #over = new Set<Promise<void>>();
+  readonly #closes = new Set<Promise<void>>();
 
-  /** Resolves when every session that was told to close is gone. */
+  /** Resolves when every session that was asked to close has closed. */
   get settled(): Promise<unknown> {
-    return Promise.all(this.#over);
+    return Promise.all(this.#closes);
   }
 
-  /** Waits for a session's word; when it has not come after `graceMs`, `onStuck` is called. */
+  /** Waits for a session to close, and calls `onStuck` if it has not closed after `graceMs` milliseconds. */
   add(session: number, options: { graceMs: number; onStuck: () => void }): void {
     const { promise, resolve } = Promise.withResolvers<void>();
     const timer = setTimeout(options.onStuck, options.graceMs);
     this.#open.set(session, { timer, settled: resolve });
-    this.#over.add(promise);
-    promise.then(() => this.#over.delete(promise));
+    this.#closes.add(promise);
+    promise.then(() => this.#closes.delete(promise));
   }
 
-  /** Whether a session was told to close and may still be ending what it did. */
+  /** Returns true if a session was asked to close and has not closed yet. */
   has(session: number): boolean {
     return this.#open.has(session);
   }
 
-  /** Takes a session's word that it has closed; false when nobody told it to. */
+  /** Records that a session has closed. Returns false if it was not asked to. */
   take(session: number): boolean {
     const closing = this.#open.get(session);
     if (!closing) return false;
@@ -273,7 +296,7 @@ export class PendingCloses {
     return true;
   }
 
-  /** The process is gone, and every session with it. */
+  /** Records that all sessions have closed, because their process has ended. */
   takeAll(): void {
     for (const session of [...this.#open.keys()]) this.take(session);
   }
@@ -288,13 +311,13 @@ export const COLLATERAL_KILL: Termination = {
 /** Termination of all interpreters of a process that could not read its base image. */
 export const DAMAGED_IMAGE: Termination = { reason: "damaged", message: "the base image is damaged" };
 
-/** An interpreter did not start, and another attempt may succeed. */
+/** The error of an interpreter that did not start, if another attempt may succeed. */
 class RetryableStartError extends SandboxError {}
 
-/** The base image is damaged: it must be built again before another attempt to start. */
+/** The error of a damaged base image, which must be built again before another attempt to start. */
 export class DamagedImageError extends RetryableStartError {}
 
-/** True if another attempt to start may succeed. */
+/** Returns true if another attempt to start may succeed. */
 export function isRetryable(error: unknown): boolean {
   return error instanceof RetryableStartError;
 }
@@ -307,7 +330,7 @@ export function startError(
   const { cause, stderr = "" } = options;
   const message = `Cannot start session: ${termination.message}`;
   if (termination.reason === "damaged") return new DamagedImageError(termination.message);
-  // this host gives another reason for a process that it kills: this SIGKILL came from elsewhere
+  // A process that this host kills has another reason, so this SIGKILL came from elsewhere.
   if (termination.reason === "collateral" || termination.signal === "SIGKILL") {
     return new RetryableStartError(message);
   }

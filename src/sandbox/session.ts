@@ -18,7 +18,7 @@ import type { Profile } from "./profile/profile.ts";
 import type { Layer } from "./profile/schema.ts";
 import { FrameKind, MAX_FRAME_BYTES } from "./protocol.ts";
 
-/** Where a session gets its interpreters: a {@linkcode Sandbox}. */
+/** Source of the interpreters of a session: a {@linkcode Sandbox} or a {@linkcode WorkerSandbox}. */
 export interface LinkSource {
   readonly profile: Profile;
   readonly layers: ReadonlySet<Layer>;
@@ -28,8 +28,8 @@ export interface LinkSource {
 const MIB = 1024 * 1024;
 
 /**
- * One Python interpreter with globals of its own. Execs run one after the other, in the order of the
- * calls. When the interpreter is lost, the next exec meets a fresh one and says so.
+ * One Python interpreter with its own globals and files. Calls run one after the other, in the order in which they
+ * were made. If the interpreter is lost, the next exec runs in a fresh one, and its result has `restarted: true`.
  */
 export class Session implements PythonSession {
   readonly #source: LinkSource;
@@ -53,19 +53,46 @@ export class Session implements PythonSession {
     await abortable(this.#link, signal);
   }
 
-  /** {@inheritDoc PythonSession.exec} */
+  /**
+   * Runs code in the session's namespace. What the guest code does is reported in the result and never rejects.
+   *
+   * @example State is kept from one exec to the next
+   * ```ts ignore
+   * await session.exec("x = 6");
+   * const result = await session.exec("x * 7", { timeoutMs: 1_000 });
+   * if (result.status === "ok") console.log(result.value); // 42
+   * else if (result.status === "error") console.log(result.error.traceback);
+   * ```
+   *
+   * @throws {ArgumentTypeError | ArgumentRangeError} if an argument is invalid; nothing has run then.
+   * @throws {GuestFileError} if one of `files` cannot be written.
+   * @throws {SessionClosedError} if the session is disposed.
+   * @throws {SandboxError} if no interpreter can be started.
+   * @throws the reason of `signal` if it aborts, and the error that `onOutput` throws.
+   */
   async exec(code: string, options: ExecOptions = {}): Promise<ExecResult> {
     checkExec(code, options, this.#source.profile);
     return await this.#enqueue(() => this.#exec(code, options), options.signal);
   }
 
-  /** {@inheritDoc PythonSession.shell} */
+  /**
+   * Runs a command line in the session's shell. What the command does is reported in the result and never rejects.
+   * See {@linkcode PythonSession.shell}.
+   *
+   * @throws {ArgumentTypeError} if the profile has no `shell`.
+   */
   async shell(command: string, options: ShellOptions = {}): Promise<ShellResult> {
     checkShell(command, options, this.#source.profile);
     return await this.#enqueue(() => this.#shell(command, options), options.signal);
   }
 
-  /** {@inheritDoc PythonSession.writeFile} */
+  /**
+   * Writes a file under the session's working directory; a string is written as UTF-8.
+   *
+   * @throws {ArgumentTypeError | ArgumentRangeError} if the path leaves the directory or the contents are too
+   * large.
+   * @throws {GuestFileError} if the file cannot be written.
+   */
   async writeFile(path: string, contents: Uint8Array | string): Promise<void> {
     checkPath(path);
     checkContents(path, contents);
@@ -75,7 +102,12 @@ export class Session implements PythonSession {
     });
   }
 
-  /** {@inheritDoc PythonSession.readFile} */
+  /**
+   * Reads a file under the session's working directory.
+   *
+   * @throws {ArgumentTypeError} if the path leaves the directory.
+   * @throws {GuestFileError} if there is no such file or it cannot be read.
+   */
   async readFile(path: string): Promise<Uint8Array> {
     checkPath(path);
     return await this.#enqueue(async () => {
@@ -84,7 +116,11 @@ export class Session implements PythonSession {
     });
   }
 
-  /** {@inheritDoc PythonSession.reset} */
+  /**
+   * Resets globals, modules and files to their state at the start.
+   *
+   * @throws {SandboxError} if no interpreter can be started.
+   */
   async reset(options: ResetOptions = {}): Promise<void> {
     const { mode = "fresh", seed, signal } = options;
     checkResetMode(mode);
@@ -96,12 +132,12 @@ export class Session implements PythonSession {
     }, signal);
   }
 
-  /** Ends the interpreter. */
+  /** Ends the interpreter and waits until its calls have ended. */
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.#disposed) return;
     this.#disposed = true;
     this.#onDispose();
-    const link = await this.#link.catch(() => undefined); // one that never started is gone already
+    const link = await this.#link.catch(() => undefined); // an interpreter that did not start needs no end
     link?.fail({ reason: "closed", message: "the session was disposed" });
     await this.#queue.whenIdle();
   }
@@ -142,15 +178,15 @@ export class Session implements PythonSession {
     return result;
   }
 
-  /** Says so when this is the first answer of a fresh interpreter in the place of one that was lost. */
+  /** Sets `restarted` on the first result of an interpreter that replaced a lost one. */
   #noteRestart(result: { restarted?: true }): void {
     if (this.#restarted) result.restarted = true;
     this.#restarted = false;
   }
 
-  /** Throws what is not a result: an error of the caller's own, or the reason to stop. */
+  /** Throws the error of the caller's `onOutput` or the reason of its signal, which are not part of a result. */
   #finish(link: GuestLink, end: ExecEnd<unknown>, signal: AbortSignal | undefined): void {
-    if (!link.alive && !this.#disposed) this.#lost();
+    if (!link.alive && !this.#disposed) this.#restart();
     if (end.failure) throw end.failure.error;
     if (end.stopped === "aborted") throw signal?.reason;
   }
@@ -159,46 +195,48 @@ export class Session implements PythonSession {
     return { limits: this.#source.profile.limits, residentBytes: this.#residentBytes() };
   }
 
-  /** The interpreter that runs now, or a fresh one in its place. */
+  /** Returns the running interpreter; starts a fresh one if it was lost. */
   async #ensureLink(): Promise<GuestLink> {
-    const link = await this.#link.catch(() => undefined); // one that did not start is tried again
+    const link = await this.#link.catch(() => undefined); // if it did not start, another one is tried
     if (link?.alive) return link;
-    if (link) this.#lost();
+    if (link) this.#restart();
     else this.#link = this.#open();
     return await this.#link;
   }
 
-  #lost(): void {
+  #restart(): void {
     this.#restarted = true;
     this.#link = this.#open();
   }
 
   #open(): Promise<GuestLink> {
     const link = this.#source.openLink(this.#seed);
-    link.catch(() => {}); // whoever needs the interpreter hears of it
+    link.catch(() => {}); // callers that need the interpreter await the promise
     return link;
   }
 
   async #replace(): Promise<void> {
-    const link = await this.#link.catch(() => undefined); // one that never started needs no end
+    const link = await this.#link.catch(() => undefined); // an interpreter that did not start needs no end
     link?.fail({ reason: "closed", message: "the session was reset" });
     this.#link = this.#open();
     await this.#link;
   }
 
-  /** Writes the image back over the heap; false when only a fresh interpreter will do. */
+  /** Writes the image back over the heap. Returns false if a fresh interpreter is needed. */
   async #rewind(seed: number | undefined): Promise<boolean> {
-    const link = await this.#link.catch(() => undefined); // one that did not start is replaced
+    const link = await this.#link.catch(() => undefined); // if it did not start, it is replaced
     if (!link?.alive) return false;
     try {
       await link.request(FrameKind.rewind, JSON.stringify({ seed }));
       return true;
     } catch {
-      return false; // it was lost on the way: the caller replaces it
+      return false; // the interpreter was lost: the caller replaces it
     }
   }
 
-  /** What the watchdog lets the process hold: several times what its sessions may use. */
+  /**
+   * Returns the resident memory at which the watchdog ends the process: several times what its sessions may use.
+   */
   #residentBytes(): number | undefined {
     const { profile, layers } = this.#source;
     if (!layers.has("watchdog")) return undefined;
@@ -206,7 +244,7 @@ export class Session implements PythonSession {
     return 300 * MIB + profile.sessionsPerProcess * (memoryBytes + 2 * fileBytes + 128 * MIB);
   }
 
-  /** Runs `work` when all earlier work has ended. */
+  /** Runs `work` after all earlier work has ended. */
   async #enqueue<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     this.#requireUsable();
     return await this.#queue.run(() => {
@@ -223,23 +261,23 @@ export class Session implements PythonSession {
 const encoder = new TextEncoder();
 
 /**
- * Writes one file of an interpreter's.
+ * Writes one file of an interpreter.
  *
- * @throws {ArgumentRangeError} when it has more bytes than can be sent.
- * @throws {GuestFileError} with the guest's message when it refuses.
+ * @throws {ArgumentRangeError} if the file is larger than a frame.
+ * @throws {GuestFileError} with the guest's message if the guest cannot write the file.
  */
 export async function putFile(link: GuestLink, path: string, contents: Uint8Array | string): Promise<void> {
-  const name = encoder.encode(path);
+  const encodedPath = encoder.encode(path);
   const bytes = typeof contents === "string" ? encoder.encode(contents) : contents;
-  const payload = new Uint8Array(2 + name.length + bytes.length);
-  new DataView(payload.buffer).setUint16(0, name.length, true);
+  const payload = new Uint8Array(2 + encodedPath.length + bytes.length);
+  new DataView(payload.buffer).setUint16(0, encodedPath.length, true);
   if (payload.length > MAX_FRAME_BYTES) {
     throw new ArgumentRangeError(
       `Cannot write '${path}' as it must be at most ${MAX_FRAME_BYTES} bytes: it has ${bytes.length}`,
     );
   }
-  payload.set(name, 2);
-  payload.set(bytes, 2 + name.length);
+  payload.set(encodedPath, 2);
+  payload.set(bytes, 2 + encodedPath.length);
   try {
     await link.request(FrameKind.put, payload);
   } catch (cause) {
@@ -252,9 +290,9 @@ export async function putFile(link: GuestLink, path: string, contents: Uint8Arra
 }
 
 /**
- * Reads one file of an interpreter's.
+ * Reads one file of an interpreter.
  *
- * @throws {GuestFileError} with the guest's message when it refuses.
+ * @throws {GuestFileError} with the guest's message if the guest cannot read the file.
  */
 export async function getFile(link: GuestLink, path: string): Promise<Uint8Array> {
   try {
@@ -266,7 +304,7 @@ export async function getFile(link: GuestLink, path: string): Promise<Uint8Array
   }
 }
 
-/** Reads files; those that are missing are left out. */
+/** Reads files. The result leaves out those that cannot be read. */
 export async function getFiles(
   link: GuestLink,
   paths: readonly string[],
@@ -276,7 +314,7 @@ export async function getFiles(
     try {
       files[path] = await getFile(link, path);
     } catch {
-      if (!link.alive) break; // no other can be had any more
+      if (!link.alive) break; // a lost interpreter has no more files
     }
   }
   return files;

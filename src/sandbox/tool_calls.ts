@@ -2,49 +2,51 @@ import { errorMessage } from "../errors.ts";
 import type { HostTool } from "./exec.ts";
 import { deeperThan, MAX_CALL, parseCall } from "./guest_frames.ts";
 
-/** Deeper than any honest argument. */
+/** Maximum nesting of arguments; no real tool needs more. */
 const MAX_DEPTH = 64;
 
-/** So that a result fits into a frame, whatever characters it is made of. */
+/** Maximum length of a result, so that it fits into a frame whatever its characters are. */
 const MAX_RESULT_CHARACTERS = 16 * 1024 * 1024;
 const MAX_ERROR_CHARACTERS = 65_536;
-/** The most that the calls without an answer hold together, unless there is but one. */
-const MAX_WAITING_BYTES = 4 * 1024 * 1024;
-/** How many faults of a call's arguments are told. */
-const MAX_FAULTS = 20;
+/** Maximum size of all pending calls together. A single call may be larger. */
+const MAX_PENDING_BYTES = 4 * 1024 * 1024;
+/** Maximum number of issues of a call's arguments in one error message. */
+const MAX_ISSUES = 20;
 
-/** The most that a call may hold where no tool is granted, so that every call is one to refuse. */
-const MAX_REFUSED = { bytes: 64 * 1024, values: 4096 };
+/** Maximum size of a call if no tool is granted, so that every call is refused. */
+const MAX_CALL_WITHOUT_TOOLS = { bytes: 64 * 1024, values: 4096 };
 
-/** Calls beyond the budget are answered by an error, up to this many times the budget. */
+/**
+ * Calls beyond the budget get an error, up to this many times the budget; further ones are a protocol violation.
+ */
 const FLOOD_FACTOR = 4;
 
-/** The host tools of one exec: who may be called, how often, and what is answered. */
+/** The host tools of one exec. Checks, counts and runs the calls of the guest, and sends their results. */
 export class ToolCalls {
   readonly #tools: ReadonlyMap<string, HostTool>;
   readonly #budget: number;
   readonly #controller = new AbortController();
-  readonly #answer: (text: string) => void;
+  readonly #onReply: (text: string) => void;
   readonly #seen = new Set<number>();
-  /** The bytes of the calls that have no answer yet: what they hold is in the host's memory. */
-  #waitingBytes = 0;
+  /** Size of the pending calls, which the host holds in memory. */
+  #pendingBytes = 0;
 
   constructor(
     tools: readonly HostTool[],
-    options: { budget: number; answer: (text: string) => void },
+    options: { budget: number; onReply: (text: string) => void },
   ) {
     this.#tools = new Map(tools.map((tool) => [tool.name, tool]));
     this.#budget = options.budget;
-    this.#answer = options.answer;
+    this.#onReply = options.onReply;
   }
 
   /**
-   * Runs the call of a `call` frame and answers it; what fails in the tool is told to the guest.
+   * Runs the call in the payload of a `call` frame and sends the result, or the error of the tool, to the guest.
    *
-   * @throws {SyntaxError} when the frame is no call, repeats one, or is one of a flood.
+   * @throws {SyntaxError} if the payload is not a call, repeats a call, or exceeds the budget by far.
    */
   receive(payload: Uint8Array): void {
-    const max = this.#tools.size === 0 ? MAX_REFUSED : MAX_CALL;
+    const max = this.#tools.size === 0 ? MAX_CALL_WITHOUT_TOOLS : MAX_CALL;
     const { call, name, arguments: args } = parseCall(payload, max);
     if (this.#seen.has(call)) throw new SyntaxError(`call ${call} was made before`);
     if (this.#seen.size > FLOOD_FACTOR * this.#budget) throw new SyntaxError("calls go on beyond any budget");
@@ -56,21 +58,21 @@ export class ToolCalls {
     );
   }
 
-  /** Ends the exec's calls: what still runs is aborted and no longer answered. */
+  /** Aborts the calls that still run. Their results are not sent. */
   end(): void {
-    this.#controller.abort(new DOMException("The exec that made the call is over", "AbortError"));
+    this.#controller.abort(new DOMException("The exec that made the call has ended", "AbortError"));
   }
 
-  /** The tool's result as JSON; refused while others wait that hold as much as one call may. */
+  /** Returns the tool's result as JSON. Fails while the pending calls are too large together. */
   async #run(name: string, args: Record<string, unknown>, bytes: number): Promise<string> {
-    if (this.#waitingBytes > 0 && this.#waitingBytes + bytes > MAX_WAITING_BYTES) {
-      throw new Error(`the calls that wait for an answer hold more than ${MAX_WAITING_BYTES} bytes`);
+    if (this.#pendingBytes > 0 && this.#pendingBytes + bytes > MAX_PENDING_BYTES) {
+      throw new Error(`pending calls must have at most ${MAX_PENDING_BYTES} bytes together`);
     }
-    this.#waitingBytes += bytes;
+    this.#pendingBytes += bytes;
     try {
       return await this.#call(name, args);
     } finally {
-      this.#waitingBytes -= bytes;
+      this.#pendingBytes -= bytes;
     }
   }
 
@@ -82,7 +84,7 @@ export class ToolCalls {
       throw new Error(`the budget of ${this.#budget} host tool calls in one block is used up`);
     }
     const parsed = tool.parameters.safeParse(args);
-    if (!parsed.success) throw new Error(`wrong arguments for '${name}': ${explain(parsed.error.issues)}`);
+    if (!parsed.success) throw new Error(`wrong arguments for '${name}': ${issuesText(parsed.error.issues)}`);
     const value = await tool.run(parsed.data, { signal: this.#controller.signal });
     const text = JSON.stringify(value) ?? "null";
     if (text.length <= MAX_RESULT_CHARACTERS) return text;
@@ -92,13 +94,14 @@ export class ToolCalls {
   }
 
   #reply(text: string): void {
-    if (!this.#controller.signal.aborted) this.#answer(text);
+    if (!this.#controller.signal.aborted) this.#onReply(text);
   }
 }
 
-function explain(issues: readonly { path: PropertyKey[]; message: string }[]): string {
-  const told = issues.slice(0, MAX_FAULTS);
-  const left = issues.length - told.length;
-  const faults = told.map(({ path, message }) => path.length > 0 ? `${path.join(".")}: ${message}` : message);
-  return [...faults, ...(left > 0 ? [`and ${left} more`] : [])].join("; ");
+function issuesText(issues: readonly { path: PropertyKey[]; message: string }[]): string {
+  const lines = issues.slice(0, MAX_ISSUES)
+    .map(({ path, message }) => path.length > 0 ? `${path.join(".")}: ${message}` : message);
+  const omitted = issues.length - lines.length;
+  if (omitted > 0) lines.push(`and ${omitted} more`);
+  return lines.join("; ");
 }

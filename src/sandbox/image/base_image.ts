@@ -1,6 +1,6 @@
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
-import { SandboxError } from "../../errors.ts";
+import { errorMessage, SandboxError } from "../../errors.ts";
 import type { Profile } from "../profile/profile.ts";
 import { sha256 } from "../../hash.ts";
 import {
@@ -14,32 +14,32 @@ import { buildBaseImage, type ImageManifest } from "./image_build.ts";
 import { mountDigests } from "./image_files.ts";
 import { PYODIDE_VERSION } from "./pyodide.ts";
 
-/** A base image in the cache, ready to start sandboxes from. */
+/** A base image in the cache, from which sandboxes start. */
 export interface BaseImage {
   readonly directory: string;
   readonly manifest: ImageManifest;
 }
 
-/** Where base images are kept, and how an image is known to be on its way. */
+/** Options of {@linkcode baseImage}. */
 export interface BaseImageOptions {
-  /** The folder of the cache; it is made when missing. */
+  /** Cache directory. It is created if it does not exist. */
   readonly cacheDir: string;
-  /** Called once before an image is built, which takes some seconds. */
+  /** Called before an image is built, which takes some seconds. */
   onBuild?: (() => void) | undefined;
-  /** Cancels a build that is under way. */
+  /** Cancels a running build. */
   signal?: AbortSignal | undefined;
 }
 
 const MANIFEST = "manifest.json";
 
-/** Counted up when the host makes an image's files in another way than before. */
+/** Version of the image's files. Increase it when the host writes them in another way. */
 const IMAGE_FORMAT = 3;
 
 /**
- * Finds the base image of a profile in the cache, or builds it. Processes that want the same one at the
- * same time wait for the first.
+ * Returns the base image of a profile from the cache, or builds it. If several processes need the same image at the
+ * same time, one builds it and the others wait.
  *
- * @throws {SandboxError} when it cannot be built.
+ * @throws {SandboxError} if it cannot be built.
  */
 export async function baseImage(profile: Profile, options: BaseImageOptions): Promise<BaseImage> {
   const directory = join(options.cacheDir, await imageKey(profile));
@@ -57,9 +57,9 @@ export async function baseImage(profile: Profile, options: BaseImageOptions): Pr
   return { directory, manifest: await build(profile, directory, options.signal) };
 }
 
-/** Forgets an image that proved damaged, so that the next request builds it again. */
+/** Removes the manifest of a damaged image, so that the next request builds it again. */
 export async function dropBaseImage({ directory }: BaseImage): Promise<void> {
-  await Deno.remove(join(directory, MANIFEST)).catch(() => {}); // another process was faster
+  await Deno.remove(join(directory, MANIFEST)).catch(() => {}); // another process has removed it
 }
 
 async function openLock(path: string): Promise<Deno.FsFile> {
@@ -68,31 +68,29 @@ async function openLock(path: string): Promise<Deno.FsFile> {
     return await Deno.open(path, { create: true, write: true });
   } catch (cause) {
     throw new SandboxError(
-      `Cannot cache base images as '${dirname(path)}' must be a folder that can be written`,
-      {
-        cause,
-      },
+      `Cannot cache base images as '${dirname(path)}' must be a writable directory: ${errorMessage(cause)}`,
+      { cause },
     );
   }
 }
 
 async function build(profile: Profile, directory: string, signal?: AbortSignal): Promise<ImageManifest> {
   await Deno.remove(directory, { recursive: true }).catch(() => {}); // usually there is none
-  const workshop = await Deno.makeTempDir({ dir: dirname(directory), prefix: "building-" });
+  const buildDir = await Deno.makeTempDir({ dir: dirname(directory), prefix: "building-" });
   try {
-    const manifest = await buildBaseImage(profile, { directory: workshop, signal });
+    const manifest = await buildBaseImage(profile, { directory: buildDir, signal });
     const text = JSON.stringify(manifest);
-    await Deno.writeTextFile(join(workshop, MANIFEST), `${await sha256(text)}\n${text}`);
-    await Deno.rename(workshop, directory);
+    await Deno.writeTextFile(join(buildDir, MANIFEST), `${await sha256(text)}\n${text}`);
+    await Deno.rename(buildDir, directory);
     await removeStaleImages(dirname(directory));
     return manifest;
   } catch (error) {
-    await Deno.remove(workshop, { recursive: true });
+    await Deno.remove(buildDir, { recursive: true });
     throw error;
   }
 }
 
-/** Everything that the image depends on; what is not in here must not change it. */
+/** Returns a hash of everything that the image depends on. Nothing else may change the image. */
 async function imageKey(profile: Profile): Promise<string> {
   const inputs = {
     pyodide: PYODIDE_VERSION,
@@ -110,17 +108,17 @@ async function imageKey(profile: Profile): Promise<string> {
   return (await sha256(JSON.stringify(inputs))).slice(0, 32);
 }
 
-/** The manifest when it is there and whole, and so are the supervisor's files. */
+/** Returns the manifest, unless it is missing or damaged or the supervisor's files are. */
 async function readManifest(directory: string): Promise<ImageManifest | undefined> {
   try {
     const [digest = "", text = ""] = (await Deno.readTextFile(join(directory, MANIFEST))).split("\n");
     if (await sha256(text) !== digest) return undefined;
-    const whole = await Promise.all(
+    const unchanged = await Promise.all(
       supervisorModules().map(async ({ name, source }) =>
         await Deno.readTextFile(join(directory, name)) === source
       ),
     );
-    return whole.every(Boolean) ? JSON.parse(text) as ImageManifest : undefined;
+    return unchanged.every(Boolean) ? JSON.parse(text) as ImageManifest : undefined;
   } catch (error) {
     const missing = error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory;
     if (missing) return undefined;
@@ -130,20 +128,23 @@ async function readManifest(directory: string): Promise<ImageManifest | undefine
 
 const DAY_MS = 24 * 3_600_000;
 
-/** An image that nobody started from for this long is one of a version that nobody runs any more. */
+/** Images that no sandbox has used for this long are removed: they belong to an old version. */
 const MAX_AGE_MS = 30 * DAY_MS;
 
-/** A build that is older than this has died: none takes more than some minutes. */
+/** Directories of builds that are older than this are removed: no build takes more than some minutes. */
 const MAX_BUILD_MS = 3_600_000;
 
-/** Notes that an image is in use; once a day is enough. */
+/** Records that an image is in use, at most once a day. */
 export async function noteUse(directory: string, now: Date = new Date()): Promise<void> {
   const { mtime } = await Deno.stat(directory);
   if (mtime && now.getTime() - mtime.getTime() <= DAY_MS) return;
-  await Deno.utime(directory, now, now).catch(() => {}); // a cache that cannot be written serves all the same
+  await Deno.utime(directory, now, now).catch(() => {}); // a read-only cache can be used too
 }
 
-/** Removes the images of a cache that were not used for a month, and what builds that died left; what cannot be removed stays. */
+/**
+ * Removes images that were not used for a month and the directories of failed builds. Ignores what it cannot
+ * remove.
+ */
 export async function removeStaleImages(cacheDir: string, now: Date = new Date()): Promise<void> {
   for await (const { name, isDirectory } of Deno.readDir(cacheDir)) {
     const path = join(cacheDir, name);
@@ -151,12 +152,12 @@ export async function removeStaleImages(cacheDir: string, now: Date = new Date()
     const { mtime } = await Deno.stat(path);
     const maxAgeMs = name.startsWith("building-") ? MAX_BUILD_MS : MAX_AGE_MS;
     if (!mtime || now.getTime() - mtime.getTime() <= maxAgeMs) continue;
-    await Deno.remove(path, { recursive: true }).catch(() => {}); // another process was faster
-    await Deno.remove(`${path}.lock`).catch(() => {}); // a build that ended early has none
+    await Deno.remove(path, { recursive: true }).catch(() => {}); // another process has removed it
+    await Deno.remove(`${path}.lock`).catch(() => {}); // a failed build has none
   }
 }
 
-/** Where base images are kept unless the caller says otherwise: below the user's home. */
+/** Returns the default directory of base images: `.cache/paddock` in the home directory of the user. */
 export function defaultCacheDir(): string {
   return join(homedir(), ".cache", "paddock");
 }

@@ -14,13 +14,13 @@ import { leanWasm } from "./wasm.ts";
 import { SHELL_ENGINE_FILES, SHELL_FILES, SUPERVISOR_FILES, WORKER_FILES } from "./guest_manifest.ts";
 import shellBundle from "./shell_bundle.ts" with { type: "text" };
 
-/** A JavaScript module of the guest, as it is run. */
+/** A JavaScript module of the guest, as it runs. */
 export interface GuestModule {
   readonly name: string;
   readonly source: string;
 }
 
-/** Returns the supervisor's files; they lie side by side in the cache, `supervisor.js` the one to run. */
+/** Returns the supervisor's files, which are in one directory of the cache. `supervisor.js` is the main module. */
 export function supervisorModules(): GuestModule[] {
   return Object.entries(SUPERVISOR_FILES).map(([name, source]) => ({
     name: `${name}.js`,
@@ -38,16 +38,16 @@ export function shellModules(): GuestModule[] {
   return guestModules(SHELL_FILES);
 }
 
-/** What the shell's engine is made of and how, for the key under which an image is cached. */
+/** Sources of the shell's engine and of its build, which are part of an image's cache key. */
 export const SHELL_ENGINE: readonly string[] = [...Object.values(SHELL_ENGINE_FILES), shellBundle];
 
-/** The guest's Python, in the order in which it runs, and the script that puts it into the image. */
+/** The guest's Python modules, in the order in which they run, and the script that loads them into the image. */
 export interface PythonSources {
   readonly modules: Readonly<Record<string, string>>;
   readonly prepare: string;
 }
 
-/** The Python of an image; with a shell it also runs programs. */
+/** Returns the Python of an image. With a shell it also has the module that runs programs. */
 export function pythonSources({ shell }: { shell: boolean }): PythonSources {
   const modules = { bridge, recursion, tools, event_loop: eventLoop, runner };
   return { modules: shell ? { ...modules, program } : modules, prepare };
@@ -60,14 +60,17 @@ function guestModules(modules: Readonly<Record<string, string>>): GuestModule[] 
   }));
 }
 
-/** What a profile's image is made of, wherever it is made. */
+/** Returns the plan of a profile's image, for a build in a process or in a worker. */
 export function imagePlan(profile: Profile, { lock }: PyodideFiles): Omit<ImagePlan, "loaderUrl"> {
   const { modules: sources, prepare } = pythonSources(profile);
   const { preimports, preload } = profile;
   return { lock, sources, prepare, preimports, ...(preload && { preload }) };
 }
 
-/** What of the Wasm module Emscripten's JavaScript needs: all data, and the functions that it names. */
+/**
+ * Returns the exports of the Wasm module that Emscripten's JavaScript needs: all data, and the functions that it
+ * names.
+ */
 export function exportNames(module: WebAssembly.Module, { factory }: PyodideFiles): string[] {
   const text = new TextDecoder().decode(factory);
   const named = new Set([...text.matchAll(/wasmExports\["([^"]+)"\]/g)].map(([, name]) => name));
@@ -76,7 +79,7 @@ export function exportNames(module: WebAssembly.Module, { factory }: PyodideFile
     .map(({ name }) => name);
 }
 
-/** The module of an interpreter that is restored, made of the whole one. */
+/** Returns the smaller Wasm module of an interpreter that is restored from an image. */
 export function restoredWasm(wasm: Uint8Array, exports: readonly string[]): Uint8Array<ArrayBuffer> {
   return leanWasm(wasm, new Set([...exports, ...CALLED_BY_GUEST]));
 }

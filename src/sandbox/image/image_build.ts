@@ -22,21 +22,22 @@ import { readPyodide } from "./pyodide.ts";
 import { sha256 } from "../../hash.ts";
 import { bundleShell } from "./shell_bundle.ts";
 
-/** What of a boot plan is the same for every sandbox that starts from one image. */
+/** The part of a boot plan that is the same for every sandbox of one image. */
 export type ImageManifest = Omit<BootPlan, "limits" | "mounts" | "plan" | "home">;
 
-/** The module that a sandbox runs, below its image's directory. */
+/** Main module of a sandbox, in the directory of its image. */
 export const SUPERVISOR = "supervisor.js";
 
-/** Far above what the longest list of pre-imports takes. */
+/** Timeout of a build; the longest list of pre-imports takes far less. */
 const BUILD_TIMEOUT_MS = 120_000;
 const BUILD_SESSION = 1;
 
 /**
- * Builds a base image in `directory`: a child starts Pyodide the long way, with no more permissions than
- * any sandbox, and sends the heap it ended up with.
+ * Builds a base image in `directory`: a child with the permissions of a sandbox starts Pyodide without an image and
+ * sends its heap.
  *
- * @throws {SandboxError} when the child fails; the message has its reason.
+ * @throws {SandboxError} if the child fails; the message has the reason.
+ * @throws {TypeError} if a package is invalid.
  */
 export async function buildBaseImage(
   profile: Profile,
@@ -65,7 +66,7 @@ export async function buildBaseImage(
     modules: workerModules(),
   };
   const plan = { loader: await save("pyodide.mjs", pyodide.loader), ...imagePlan(profile, pyodide) };
-  const { about, data } = await runBuild(profile, options, {
+  const { metadata, data } = await runBuild(profile, options, {
     ...base,
     plan,
     mounts: profile.preload && !profile.preload.ignoresMounts ? bootMounts(profile.mounts) : [],
@@ -75,7 +76,7 @@ export async function buildBaseImage(
   return {
     ...base,
     wasm: await save("python.wasm", restoredWasm(pyodide.wasm, exports)),
-    image: { ...about, ...await save("image.bin", data) },
+    image: { ...metadata, ...await save("image.bin", data) },
     ...(profile.shell && {
       shell: {
         modules: shellModules(),
@@ -94,26 +95,26 @@ async function runBuild(
   profile: Profile,
   options: { directory: string; signal?: AbortSignal | undefined },
   plan: BootPlan,
-): Promise<{ about: Omit<HeapImage, "data">; data: Uint8Array }> {
+): Promise<{ metadata: Omit<HeapImage, "data">; data: Uint8Array }> {
   const command = buildCommand(profile, options.directory);
   const pieces: Uint8Array[] = [];
   const { promise, resolve, reject } = Promise.withResolvers<Omit<HeapImage, "data">>();
-  promise.catch(() => {}); // a build that was given up before it began is waited for by nobody
-  const failed = (reason: string) =>
+  promise.catch(() => {}); // a cancelled build may not await the promise
+  const fail = (reason: string) =>
     reject(new SandboxError(`Cannot build the base image of profile '${profile.name}': ${reason}`));
   const child = new Child(command, ({ kind, payload }: Frame) => {
     if (kind === FrameKind.image) pieces.push(payload);
     else if (kind === FrameKind.opened) resolve(JSON.parse(new TextDecoder().decode(payload)));
-    else if (kind === FrameKind.lost) failed(lastLine(decodeLost(payload).reason));
-    else if (kind === FrameKind.damaged) failed(lastLine(payload));
+    else if (kind === FrameKind.lost) fail(lastLine(decodeLost(payload).reason));
+    else if (kind === FrameKind.damaged) fail(lastLine(payload));
   });
-  const timer = setTimeout(() => failed(`not done after ${BUILD_TIMEOUT_MS} ms`), BUILD_TIMEOUT_MS);
-  child.ended.then(({ code, stderr }) => failed(`its process ended with code ${code}: ${stderr.trim()}`));
+  const timer = setTimeout(() => fail(`not done after ${BUILD_TIMEOUT_MS} ms`), BUILD_TIMEOUT_MS);
+  child.ended.then(({ code, stderr }) => fail(`its process ended with code ${code}: ${stderr.trim()}`));
   child.send(FrameKind.boot, 0, JSON.stringify(plan));
   child.send(FrameKind.open, BUILD_SESSION, "{}");
   try {
-    const about = await abortable(promise, options.signal);
-    return { about, data: join(pieces) };
+    const metadata = await abortable(promise, options.signal);
+    return { metadata, data: join(pieces) };
   } finally {
     clearTimeout(timer);
     child.kill();
@@ -131,7 +132,7 @@ function buildCommand(profile: Profile, directory: string): ConstructorParameter
   return { ...command, env: childEnvironment() };
 }
 
-/** What a traceback ends in. */
+/** Returns the last line of a traceback. */
 function lastLine(payload: Uint8Array): string {
   return new TextDecoder().decode(payload).trim().split("\n").at(-1) ?? "";
 }

@@ -5,19 +5,19 @@ import type { Mount } from "../profile/mounts.ts";
 import type { PackageFile } from "../profile/packages.ts";
 import { sha256 } from "../../hash.ts";
 
-/** Where Python looks for packages, below the library's mount. */
+/** Directory of Python packages, relative to the mount of the library. */
 const SITE_PACKAGES = "/python3.14/site-packages";
 
-/** One file of the library that all sessions read. */
+/** A file of the library that all sessions share. */
 export interface LibraryFile {
   readonly path: string;
   readonly contents: Uint8Array;
 }
 
 /**
- * The files of a profile's packages, unpacked.
+ * Returns the unpacked files of a profile's packages.
  *
- * @throws {TypeError} when a file does not match its hash, is no wheel, or holds native code.
+ * @throws {TypeError} if a file does not match its hash, is not a wheel, or contains native code.
  */
 export async function packageFiles(packages: readonly PackageFile[]): Promise<LibraryFile[]> {
   const wheels = await Promise.all(
@@ -31,10 +31,10 @@ async function unpack(file: Pick<PackageFile, "name" | "path" | "sha256">): Prom
   const entries = unzip(file.name, await readChecked(file));
   return Object.entries(entries).filter(([path]) => !path.endsWith("/")).map(([path, contents]) => {
     if (/\.(so|pyd|dylib)$/.test(path)) {
-      throw new TypeError(refusal(file.name, `it holds native code: ${path}`));
+      throw new TypeError(packageError(file.name, `it contains native code: ${path}`));
     }
     if (path.startsWith("/") || path.split("/").includes("..")) {
-      throw new TypeError(refusal(file.name, `it holds a path that leads out: ${path}`));
+      throw new TypeError(packageError(file.name, `it contains a path outside the package: ${path}`));
     }
     return { path: `${SITE_PACKAGES}/${path}`, contents };
   });
@@ -44,7 +44,7 @@ function unzip(name: string, bytes: Uint8Array): Record<string, Uint8Array> {
   try {
     return unzipSync(bytes);
   } catch (cause) {
-    throw new TypeError(refusal(name, "it is not a wheel"), { cause });
+    throw new TypeError(packageError(name, "it is not a wheel"), { cause });
   }
 }
 
@@ -55,18 +55,18 @@ const lockSchema = z.object({
   ),
 });
 
-/** The wheels of a package and of all it depends on, which lie beside the lock file. */
+/** Returns the wheels of a package and of all its dependencies, which are in the directory of the lock file. */
 async function lockedWheels(lock: PackageFile): Promise<Pick<PackageFile, "name" | "path" | "sha256">[]> {
   const { packages } = lockSchema.parse(JSON.parse(new TextDecoder().decode(await readChecked(lock))));
   const found = new Map<string, Pick<PackageFile, "name" | "path" | "sha256">>();
-  const waiting = [lock.name];
-  for (let name = waiting.pop(); name !== undefined; name = waiting.pop()) {
+  const pending = [lock.name];
+  for (let name = pending.pop(); name !== undefined; name = pending.pop()) {
     if (found.has(name)) continue;
     const entry = packages[name];
-    if (!entry) throw new TypeError(refusal(lock.name, `'${name}' is not in its lock file`));
+    if (!entry) throw new TypeError(packageError(lock.name, `'${name}' is not in its lock file`));
     const path = resolve(dirname(lock.path), entry.file_name);
     found.set(name, { name, path, sha256: entry.sha256 });
-    waiting.push(...entry.depends);
+    pending.push(...entry.depends);
   }
   return [...found.values()];
 }
@@ -75,17 +75,19 @@ async function readChecked(file: Pick<PackageFile, "name" | "path" | "sha256">):
   const bytes = await Deno.readFile(file.path);
   const digest = await sha256(bytes);
   if (digest === file.sha256) return bytes;
-  throw new TypeError(refusal(file.name, `its sha256 must be ${file.sha256}: current value is ${digest}`));
+  throw new TypeError(
+    packageError(file.name, `its sha256 must be ${file.sha256}: current value is ${digest}`),
+  );
 }
 
-function refusal(name: string, reason: string): string {
+function packageError(name: string, reason: string): string {
   return `Cannot install package '${name}' as ${reason}`;
 }
 
-/** What Python writes beside its sources; it says nothing that they do not. */
-const WRITTEN_BY_PYTHON = "__pycache__";
+/** Directory of compiled files that Python writes. They depend only on the sources. */
+const BYTECODE_CACHE = "__pycache__";
 
-/** Tells mounts with other paths or contents apart: one text for each file, in the order of their names. */
+/** Returns one string with path and hash for each mounted file, sorted. It changes if a path or a file changes. */
 export async function mountDigests(mounts: readonly Mount[]): Promise<string[]> {
   const digests: string[] = [];
   for (const { guestPath, hostPath } of mounts) {
@@ -97,13 +99,13 @@ export async function mountDigests(mounts: readonly Mount[]): Promise<string[]> 
   return digests.sort();
 }
 
-/** The files that a child reads of a mount, by their paths inside it; of a file, the empty path. */
+/** Returns the paths of a mount's files, relative to the mount. For a mounted file that is the empty path. */
 async function filesBelow(root: string, inside: string): Promise<string[]> {
   const at = join(root, inside);
   if (!(await Deno.stat(at)).isDirectory) return [inside];
   const found: string[] = [];
   for await (const entry of Deno.readDir(at)) {
-    if (entry.name === WRITTEN_BY_PYTHON) continue;
+    if (entry.name === BYTECODE_CACHE) continue;
     if (entry.isFile) found.push(`${inside}/${entry.name}`);
     else if (entry.isDirectory) found.push(...await filesBelow(root, `${inside}/${entry.name}`));
   }

@@ -1,19 +1,19 @@
 import { version } from "pyodide/pyodide.mjs";
 
-/** The files of the Pyodide distribution that a sandbox is made of. */
+/** Files of the Pyodide distribution that a sandbox needs. */
 export interface PyodideFiles {
   readonly wasm: Uint8Array;
   readonly factory: Uint8Array;
   readonly loader: Uint8Array;
   readonly stdlib: Uint8Array;
-  /** A lock file that names no package, which is all that a guest can load at run time. */
+  /** A lock file without packages, so that a guest can load none at run time. */
   readonly lock: string;
 }
 
-/** Names the distribution, for the key under which what was made of it is cached. */
+/** Version of the Pyodide distribution, which is part of an image's cache key. */
 export const PYODIDE_VERSION: string = version;
 
-/** Reads the distribution from the package it comes in. */
+/** Reads the distribution from its npm package. */
 export async function readPyodide(): Promise<PyodideFiles> {
   const [wasm, factory, loader, stdlib, lock] = await Promise.all([
     read(import.meta.resolve("pyodide/pyodide.asm.wasm")),
@@ -25,7 +25,7 @@ export async function readPyodide(): Promise<PyodideFiles> {
   return { wasm, factory, loader, stdlib, lock: withoutPackages(JSON.parse(new TextDecoder().decode(lock))) };
 }
 
-/** The text of a lock file that names no package. */
+/** Returns the text of a lock file without its packages. */
 export function withoutPackages({ info }: { info: unknown }): string {
   return JSON.stringify({ info, packages: {} });
 }

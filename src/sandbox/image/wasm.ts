@@ -3,8 +3,9 @@ import { join } from "../protocol.ts";
 /** Bytes before the first section of a WebAssembly module. */
 export const WASM_HEADER_BYTES = 8;
 
-/** Reads the numbers and strings that a WebAssembly module is made of. */
+/** Reads the numbers and strings of a WebAssembly module. */
 export class WasmReader {
+  /** Offset of the next byte. */
   at: number;
   readonly #bytes: Uint8Array;
 
@@ -25,12 +26,12 @@ export class WasmReader {
     return this.#bytes.subarray(this.at, this.at += count);
   }
 
-  /** A name or another string. */
+  /** Reads a string with its length. */
   text(): string {
     return new TextDecoder().decode(this.bytes(this.number()));
   }
 
-  /** An unsigned number in LEB128. */
+  /** Reads an unsigned number in LEB128. */
   number(): number {
     let value = 0;
     for (let shift = 0;; shift += 7) {
@@ -40,7 +41,7 @@ export class WasmReader {
     }
   }
 
-  /** Passes over `count` numbers in LEB128, signed or not. */
+  /** Skips `count` numbers in LEB128, signed or unsigned. */
   skipNumbers(count: number): void {
     for (; count > 0; count--) while (this.byte() >= 0x80);
   }
@@ -48,12 +49,12 @@ export class WasmReader {
 
 /** A section of a WebAssembly module. */
 export interface WasmSection {
-  /** The number that says what it is. */
+  /** Id of its kind. */
   readonly id: number;
   readonly body: Uint8Array;
 }
 
-/** The sections of a module, in their order. */
+/** Yields the sections of a module in their order. */
 export function* wasmSections(wasm: Uint8Array): Generator<WasmSection> {
   const reader = new WasmReader(wasm, WASM_HEADER_BYTES);
   while (!reader.atEnd) {
@@ -62,7 +63,7 @@ export function* wasmSections(wasm: Uint8Array): Generator<WasmSection> {
   }
 }
 
-/** An unsigned number in LEB128. */
+/** Returns an unsigned number in LEB128. */
 export function encodeNumber(value: number): Uint8Array {
   const bytes: number[] = [];
   for (let rest = value; bytes.length === 0 || rest > 0; rest >>>= 7) {
@@ -71,24 +72,24 @@ export function encodeNumber(value: number): Uint8Array {
   return new Uint8Array(bytes);
 }
 
-/** The pieces of a section as a module holds them. */
+/** Returns a section as pieces of bytes. */
 export function encodeSection({ id, body }: WasmSection): Uint8Array[] {
   return [new Uint8Array([id]), encodeNumber(body.length), body];
 }
 
-/** A module of a header and sections. */
+/** Returns a module with a header and sections. */
 export function encodeModule(header: Uint8Array, sections: Iterable<WasmSection>): Uint8Array<ArrayBuffer> {
   return join([header, ...[...sections].flatMap(encodeSection)]);
 }
 
-/** Sections of a WebAssembly module, by the number in front of each. */
+/** Ids of the sections of a WebAssembly module. */
 const EXPORT = 7;
 const DATA = 11;
 const DATA_COUNT = 12;
 
 /**
- * A module without its data and with none but the named exports: what is left to load when the memory comes
- * from an image, which overwrites all data, and when nobody calls the other exports.
+ * Returns a module without its data and with the named exports only. An interpreter that is restored from an image
+ * needs no more: the image overwrites all data, and the other exports are not called.
  */
 export function leanWasm(wasm: Uint8Array, exportNames: ReadonlySet<string>): Uint8Array<ArrayBuffer> {
   return encodeModule(wasm.subarray(0, WASM_HEADER_BYTES), leanSections(wasm, exportNames));
@@ -97,11 +98,11 @@ export function leanWasm(wasm: Uint8Array, exportNames: ReadonlySet<string>): Ui
 function* leanSections(wasm: Uint8Array, exportNames: ReadonlySet<string>): Generator<WasmSection> {
   for (const { id, body } of wasmSections(wasm)) {
     if (id === DATA || id === DATA_COUNT) continue;
-    yield { id, body: id === EXPORT ? someExports(body, exportNames) : body };
+    yield { id, body: id === EXPORT ? filterExports(body, exportNames) : body };
   }
 }
 
-function someExports(body: Uint8Array, names: ReadonlySet<string>): Uint8Array {
+function filterExports(body: Uint8Array, names: ReadonlySet<string>): Uint8Array {
   const reader = new WasmReader(body);
   const entries: Uint8Array[] = [];
   for (let left = reader.number(); left > 0; left--) {

@@ -8,23 +8,23 @@ import {
 } from "../image/wasm.ts";
 import { join } from "../protocol.ts";
 
-/** Sections of a WebAssembly module, by the number in front of each. */
+/** Ids of the sections of a WebAssembly module. */
 const [IMPORT, MEMORY, GLOBAL, CODE] = [2, 5, 6, 10];
 const [FUNCTION_IMPORT, TABLE_IMPORT, MEMORY_IMPORT, GLOBAL_IMPORT] = [0, 1, 2, 3];
-/** The import that each loop calls now and then: `() => f64`, and replaced by one that may throw. */
+/** Name of the import that each loop calls at intervals: `() => f64`. The host supplies one that may throw. */
 const CLOCK = "emscripten_get_now";
 /**
- * How often loops go round, all counted together, until the clock is called: some milliseconds. As a constant of
- * Wasm it is signed: its top seven bits are below 64.
+ * Number of loop iterations, all loops counted together, between two calls of the clock: some milliseconds. Wasm
+ * constants are signed: the top seven bits must be below 64.
  */
-const ROUNDS = 500_000;
+const ITERATIONS = 500_000;
 
 /**
- * A module that holds itself to what is usually held by V8's flags and by killing a process, where neither can be
- * had: its memory grows to `pages` and no further, and each of its loops calls the imported `emscripten_get_now` after
- * every half a million rounds, so that nothing in it goes on for ever without its host being asked.
+ * Returns a module that enforces limits itself, for hosts where V8 flags cannot be set and no process can be
+ * killed. Its memory grows to at most `pages`. Its loops call the imported `emscripten_get_now` every half a
+ * million iterations, so that the host can end an endless loop.
  *
- * @throws {SyntaxError} when it has no such import, or an instruction is not one that is known.
+ * @throws {SyntaxError} if the module has no such import or an unknown instruction.
  */
 export function boundedWasm(wasm: Uint8Array, pages: number): Uint8Array<ArrayBuffer> {
   return encodeModule(wasm.subarray(0, WASM_HEADER_BYTES), boundedSections(wasm, pages));
@@ -37,15 +37,15 @@ function* boundedSections(wasm: Uint8Array, pages: number): Generator<WasmSectio
     if (id === IMPORT) imports = readImports(body);
     if (id === GLOBAL) counter = imports.globals + new WasmReader(body).number();
     if (id === MEMORY) yield { id, body: boundedMemory(body, pages) };
-    else if (id === GLOBAL) yield { id, body: oneMoreGlobal(body) };
-    else if (id === CODE) yield { id, body: countedLoops(body, roundCode(counter, imports.clock)) };
+    else if (id === GLOBAL) yield { id, body: withCounter(body) };
+    else if (id === CODE) yield { id, body: countLoops(body, iterationCode(counter, imports.clock)) };
     else yield { id, body };
   }
 }
 
 interface Imports {
   readonly globals: number;
-  /** The number of the function that is the clock. */
+  /** Index of the clock function. */
   readonly clock: number | undefined;
 }
 
@@ -68,7 +68,7 @@ function readImports(body: Uint8Array): Imports {
   return { globals, clock };
 }
 
-/** The one memory, with its least size as it was. */
+/** Returns the memory section with a maximum size; the minimum stays the same. */
 function boundedMemory(body: Uint8Array, pages: number): Uint8Array {
   const reader = new WasmReader(body);
   reader.skipNumbers(2);
@@ -76,36 +76,36 @@ function boundedMemory(body: Uint8Array, pages: number): Uint8Array {
   return join([new Uint8Array([1, hasMaximum]), encodeNumber(reader.number()), encodeNumber(pages)]);
 }
 
-/** A counter of rounds behind the other globals: `(mut i32) 0`. */
-function oneMoreGlobal(body: Uint8Array): Uint8Array {
+/** Returns the global section with a counter of iterations at its end: `(mut i32) 0`. */
+function withCounter(body: Uint8Array): Uint8Array {
   const reader = new WasmReader(body);
   const count = reader.number();
   return join([encodeNumber(count + 1), body.subarray(reader.at), new Uint8Array([0x7f, 1, 0x41, 0, 0x0b])]);
 }
 
-/** Counts a round; when as many as there may be are over, begins again and calls the clock. */
-function roundCode(counter: number, clock: number | undefined): Uint8Array {
+/** Returns code that counts an iteration. At the limit it resets the counter and calls the clock. */
+function iterationCode(counter: number, clock: number | undefined): Uint8Array {
   if (clock === undefined) {
-    throw new SyntaxError(`Cannot bound module as it must import '${CLOCK}': it does not`);
+    throw new SyntaxError(`Cannot bound module as it must import '${CLOCK}': there is no such import`);
   }
   const [get, set] = [[0x23, ...encodeNumber(counter)], [0x24, ...encodeNumber(counter)]];
   const countUp = [...get, 0x41, 1, 0x6a, ...set];
-  const isOver = [...get, 0x41, ...encodeNumber(ROUNDS), 0x4f];
+  const isOver = [...get, 0x41, ...encodeNumber(ITERATIONS), 0x4f];
   const callClock = [0x41, 0, ...set, 0x10, ...encodeNumber(clock), 0x1a];
   return new Uint8Array([...countUp, ...isOver, 0x04, 0x40, ...callClock, 0x0b]);
 }
 
-function countedLoops(body: Uint8Array, round: Uint8Array): Uint8Array {
+function countLoops(body: Uint8Array, iteration: Uint8Array): Uint8Array {
   const reader = new WasmReader(body);
   const count = reader.number();
   const pieces: Uint8Array[] = [encodeNumber(count)];
   for (let left = count; left > 0; left--) {
     const code = reader.bytes(reader.number());
     const starts = [...loopStarts(code)];
-    pieces.push(encodeNumber(code.length + starts.length * round.length));
+    pieces.push(encodeNumber(code.length + starts.length * iteration.length));
     let from = 0;
     for (const start of starts) {
-      pieces.push(code.subarray(from, start), round);
+      pieces.push(code.subarray(from, start), iteration);
       from = start;
     }
     pieces.push(code.subarray(from));
@@ -116,7 +116,7 @@ function countedLoops(body: Uint8Array, round: Uint8Array): Uint8Array {
 const [LOOP, BR_TABLE, SELECT_OF, TRY_TABLE, F32_CONST, F64_CONST] = [0x03, 0x0e, 0x1c, 0x1f, 0x43, 0x44];
 const [BULK, SIMD, ATOMIC] = [0xfc, 0xfd, 0xfe];
 
-/** Numbers behind each opcode; what is not here, and has no case of its own, has none or is unknown. */
+/** Number of operands of each opcode. Other opcodes are handled in {@linkcode skipOperands} or unknown. */
 const NUMBERS = new Map<number, number>([
   ...[0x02, LOOP, 0x04, 0x06, 0x07, 0x08, 0x09].map((code) => [code, 1] as const), // blocks, exceptions
   ...[0x0c, 0x0d, 0x10, 0x12, 0x14, 0x15, 0x18].map((code) => [code, 1] as const), // branches, calls
@@ -127,13 +127,13 @@ const NUMBERS = new Map<number, number>([
   ...[0x00, 0x01, 0x05, 0x0a, 0x0b, 0x0f, 0x19, 0x1a, 0x1b, 0xd1].map((code) => [code, 0] as const),
   ...span(0x45, 0xc4).map((code) => [code, 0] as const), // arithmetic
 ]);
-/** The same behind the prefix for conversions, bulk memory and tables. */
+/** Number of operands after the prefix for conversions, bulk memory and tables. */
 const BULK_NUMBERS = [0, 0, 0, 0, 0, 0, 0, 0, 2, 1, 2, 1, 2, 1, 2, 1, 1, 1];
 
 /**
- * Where the bodies of a function's loops begin, as offsets into its code.
+ * Yields the start of each loop body in a function, as an offset into its code.
  *
- * @throws {SyntaxError} when an instruction is not one that is known.
+ * @throws {SyntaxError} if an instruction is unknown.
  */
 export function* loopStarts(code: Uint8Array): Generator<number> {
   const reader = new WasmReader(code);
@@ -153,10 +153,10 @@ function skipOperands(reader: WasmReader, opcode: number): void {
   else if (opcode === BR_TABLE) reader.skipNumbers(reader.number() + 1);
   else if (opcode === SELECT_OF) reader.skipNumbers(reader.number());
   else if (opcode === TRY_TABLE) skipCatches(reader);
-  else if (opcode === BULK) reader.skipNumbers(known(BULK_NUMBERS[reader.number()], opcode));
+  else if (opcode === BULK) reader.skipNumbers(requireKnown(BULK_NUMBERS[reader.number()], opcode));
   else if (opcode === SIMD) skipVector(reader, reader.number());
   else if (opcode === ATOMIC) reader.skipNumbers(reader.number() === 3 ? 1 : 2);
-  else known(undefined, opcode);
+  else requireKnown(undefined, opcode);
 }
 
 function skipCatches(reader: WasmReader): void {
@@ -171,13 +171,13 @@ function skipVector(reader: WasmReader, opcode: number): void {
   else if (opcode >= 84 && opcode <= 91) reader.skipNumbers(3);
 }
 
-function known(numbers: number | undefined, opcode: number): number {
+function requireKnown(numbers: number | undefined, opcode: number): number {
   if (numbers !== undefined) return numbers;
   throw new SyntaxError(
-    `Cannot read code as each instruction must be known: there is 0x${opcode.toString(16)}`,
+    `Cannot read code as it has an unknown instruction: 0x${opcode.toString(16)}`,
   );
 }
 
 function span(first: number, last: number): number[] {
-  return Array.from({ length: last - first + 1 }, (_, at) => first + at);
+  return Array.from({ length: last - first + 1 }, (_, index) => first + index);
 }

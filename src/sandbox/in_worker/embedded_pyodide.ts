@@ -5,5 +5,5 @@ import lock from "pyodide/pyodide-lock.json" with { type: "json" };
 import stdlib from "pyodide/python_stdlib.zip" with { type: "bytes" };
 import { type PyodideFiles, withoutPackages } from "../image/pyodide.ts";
 
-/** The distribution as part of the program: who may read no file has it all the same. */
+/** The Pyodide distribution as part of the program, which needs no permission to read files. */
 export const EMBEDDED_PYODIDE: PyodideFiles = { wasm, factory, loader, stdlib, lock: withoutPackages(lock) };

@@ -22,11 +22,11 @@ import { type LinkSource, Session } from "../session.ts";
 import { boundedWasm } from "./bounded_wasm.ts";
 import { EMBEDDED_PYODIDE } from "./embedded_pyodide.ts";
 
-/** What a {@linkcode WorkerSandbox} is made of. */
+/** Options of {@linkcode WorkerSandbox}. */
 export interface WorkerSandboxOptions {
-  /** Its limits hold but for CPU time; it has no packages, mounts or shell, and requires no layer. */
+  /** All its limits apply except CPU time. It must have no packages, mounts or shell, and require no layer. */
   profile: Profile;
-  /** Workers at once, those among them that were told to end and have not. */
+  /** Maximum number of workers, including those that were asked to end and have not yet. */
   maxWorkers: number;
 }
 
@@ -34,11 +34,12 @@ const SESSION = 1;
 const START_TIMEOUT_MS = 30_000;
 
 /**
- * Sessions in workers of this process, for where no process can be started: no permission is needed. The walls are
- * the worker's emptied realm and its lack of permissions, and a module that bounds its own memory and can be ended;
- * there is no process boundary, so a hole in V8 is a hole in all, nothing of the operating system limits anything,
- * and what is no heap of Python's (files, buffers) is bounded by the guest's own count alone. Every lease has an
- * interpreter of its own that nobody had before.
+ * Sessions in workers of this process, for hosts where no process can be started. It needs no permission.
+ *
+ * Isolation consists of the worker's emptied realm, its lack of permissions, and a Wasm module that limits its own
+ * memory and can be ended. There is no process boundary: a bug in V8 breaks all isolation, the operating system
+ * limits nothing, and memory outside Python's heap (files, buffers) is limited only by the guest's own count. Every
+ * lease has a new interpreter.
  */
 export class WorkerSandbox implements SessionPool, LinkSource, AsyncDisposable {
   /** {@inheritDoc SessionPool.pairQueue} */
@@ -51,22 +52,22 @@ export class WorkerSandbox implements SessionPool, LinkSource, AsyncDisposable {
   #assets: Promise<Assets> | undefined;
   #disposed = false;
 
-  /** @throws {TypeError} when the profile wants what a worker cannot have. */
+  /** @throws {TypeError} if the profile has settings that a worker cannot have. */
   constructor({ profile, maxWorkers }: WorkerSandboxOptions) {
     checkProfile(profile);
     this.profile = profile;
     this.#maxWorkers = maxWorkers;
   }
 
-  /** Makes the image, so that the first lease need not wait for it. */
+  /** Builds the image, so that the first lease does not wait for it. */
   async ready(): Promise<void> {
     await this.#image();
   }
 
   /**
-   * Starts an interpreter.
+   * Leases a new interpreter.
    *
-   * @throws {SandboxError} when it does not start.
+   * @throws {SandboxError} if it does not start.
    */
   async acquire(
     { seed, signal }: { seed?: number | undefined; signal?: AbortSignal | undefined } = {},
@@ -85,7 +86,7 @@ export class WorkerSandbox implements SessionPool, LinkSource, AsyncDisposable {
   /** Starts the worker of a {@linkcode Session}. */
   async openLink(seed: number | undefined): Promise<GuestLink> {
     const assets = await this.#image();
-    await this.#room();
+    await this.#waitForSlot();
     if (this.#disposed) throw new SandboxError("Cannot open session as the sandbox is disposed");
     const splitter = new FrameSplitter();
     const worker: WorkerLink = new WorkerLink(SESSION, (bytes) => {
@@ -107,14 +108,14 @@ export class WorkerSandbox implements SessionPool, LinkSource, AsyncDisposable {
     }
   }
 
-  /** Ends every session, and waits until their workers are gone. */
+  /** Ends every session and waits until their workers have ended. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#disposed = true;
     await Promise.all([...this.#sessions].map((session) => session[Symbol.asyncDispose]()));
     await Promise.all(this.#workers.values());
   }
 
-  /** The image, made once; when that fails, whoever asks next tries again. */
+  /** Returns the image, which is built once. After a failure the next call tries again. */
   #image(): Promise<Assets> {
     this.#assets ??= workerImage(this.profile).catch((error) => {
       this.#assets = undefined;
@@ -123,14 +124,16 @@ export class WorkerSandbox implements SessionPool, LinkSource, AsyncDisposable {
     return this.#assets;
   }
 
-  /** Waits until there are fewer workers than there may be. */
-  async #room(): Promise<void> {
-    const over = Promise.withResolvers<never>();
-    const tell = () => over.reject(new SandboxError("Cannot start session as others did not end"));
-    const timer = setTimeout(tell, START_TIMEOUT_MS);
+  /** Waits until there are fewer workers than the maximum. */
+  async #waitForSlot(): Promise<void> {
+    const timeout = Promise.withResolvers<never>();
+    const timer = setTimeout(() => {
+      const message = `Cannot start session as no worker ended within ${START_TIMEOUT_MS} ms`;
+      timeout.reject(new SandboxError(message));
+    }, START_TIMEOUT_MS);
     try {
       while (this.#workers.size >= this.#maxWorkers) {
-        await Promise.race([...this.#workers.values(), over.promise]);
+        await Promise.race([...this.#workers.values(), timeout.promise]);
       }
     } finally {
       clearTimeout(timer);
@@ -160,10 +163,10 @@ const BUILD_TIMEOUT_MS = 300_000;
 const decoder = new TextDecoder();
 
 /**
- * Everything that workers of this process make sessions of, made in memory: no file is read. The image is built in a
- * worker of its own, which takes some seconds.
+ * Builds the assets of workers in memory, without reading a file. The image is built in a separate worker, which
+ * takes some seconds.
  *
- * @throws {SandboxError} when the worker fails; the message has its reason.
+ * @throws {SandboxError} if that worker fails; the message has the reason.
  */
 export async function workerImage(profile: Profile): Promise<Assets> {
   const { factory, stdlib } = EMBEDDED_PYODIDE;
@@ -179,14 +182,14 @@ export async function workerImage(profile: Profile): Promise<Assets> {
     limits: profile.limits,
   };
   const [image, lean] = await Promise.all([
-    builtImage(profile, { workerUrl, assets: { ...common, module } }),
+    buildImage(profile, { workerUrl, assets: { ...common, module } }),
     WebAssembly.compile(restoredWasm(wasm, exports)),
   ]);
   return { workerUrl, forWorkers: Promise.resolve({ ...common, image, module: lean, ownModuleOnly: true }) };
 }
 
-/** Starts Pyodide the long way, in a worker, and takes its heap. */
-async function builtImage(
+/** Starts Pyodide without an image in a worker, and returns its heap. */
+async function buildImage(
   profile: Profile,
   { workerUrl, assets }: { workerUrl: string; assets: Omit<WorkerAssets, "plan"> },
 ): Promise<HeapImage> {
@@ -200,13 +203,13 @@ async function builtImage(
   };
   const worker = new WorkerLink(BUILD_SESSION, (bytes) => splitter.push(bytes).forEach(receive));
   const loaderUrl = blobUrl(EMBEDDED_PYODIDE.loader as Uint8Array<ArrayBuffer>);
-  const late = () => reject(new Error(`not done after ${BUILD_TIMEOUT_MS} ms`));
-  const timer = setTimeout(late, BUILD_TIMEOUT_MS);
+  const onTimeout = () => reject(new Error(`not done after ${BUILD_TIMEOUT_MS} ms`));
+  const timer = setTimeout(onTimeout, BUILD_TIMEOUT_MS);
   const plan = { ...imagePlan(profile, EMBEDDED_PYODIDE), loaderUrl };
   try {
     worker.start({ workerUrl, forWorkers: Promise.resolve({ ...assets, plan }) }, {}).catch(reject);
-    const about = await promise;
-    return { ...about, data: toShared(join(pieces)) };
+    const metadata = await promise;
+    return { ...metadata, data: toShared(join(pieces)) };
   } catch (cause) {
     const reason = errorMessage(cause);
     throw new SandboxError(`Cannot build the image of profile '${profile.name}': ${reason}`, { cause });

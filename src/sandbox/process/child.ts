@@ -2,25 +2,25 @@ import { encodeFrame, type Frame, type FrameKind, FrameSplitter } from "../proto
 
 const STDERR_CAP = 16 * 1024;
 
-/** What is started, and with what environment. */
+/** A command line with the environment of the process. */
 export interface ChildCommand {
   readonly program: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** How a child ended, as the host saw it. */
+/** Exit of a child process, as the host observed it. */
 export interface ChildEnd {
   readonly code: number;
   readonly signal: string | null;
-  /** The tail of what the process itself, not the guest, wrote to its stderr. */
+  /** Last 16 KiB of the process's own stderr, which is not that of the guest. */
   readonly stderr: string;
 }
 
-/** A process and its pipe of frames. It lives until it is killed, breaks the protocol, or ends. */
+/** A child process that exchanges frames over its stdin and stdout. It is killed if it violates the protocol. */
 export class Child {
   readonly pid: number;
-  /** Settles when the process is gone and its pipes are closed. Never rejects. */
+  /** Resolves when the process has ended and its pipes are closed. Never rejects. */
   readonly ended: Promise<ChildEnd>;
   readonly #process: Deno.ChildProcess;
   readonly #writer: WritableStreamDefaultWriter<Uint8Array<ArrayBuffer>>;
@@ -30,7 +30,7 @@ export class Child {
       args: [...command.args],
       env: { ...command.env },
       clearEnv: true,
-      // a group of its own: Ctrl-C on the host's terminal is for the host to act on
+      // A separate process group: Ctrl-C on the terminal must reach the host only.
       detached: true,
       cwd: "/",
       stdin: "piped",
@@ -39,21 +39,21 @@ export class Child {
     }).spawn();
     this.pid = this.#process.pid;
     this.#writer = this.#process.stdin.getWriter();
-    this.#writer.closed.catch(() => {}); // a child that ends closes its pipe; `ended` tells
+    this.#writer.closed.catch(() => {}); // a child that ends closes its pipe; `ended` reports it
     this.ended = this.#watch(onFrame);
   }
 
-  /** Sends one frame. What cannot be sent any more is dropped: `ended` tells. */
+  /** Sends one frame. It is dropped if the process has ended, which `ended` reports. */
   send(kind: FrameKind, session: number, payload?: Uint8Array | string): void {
     this.#writer.write(encodeFrame(kind, session, payload)).catch(() => {});
   }
 
-  /** Ends the process for certain: a guest can ignore every other signal. */
+  /** Kills the process with SIGKILL: a guest can ignore every other signal. */
   kill(): void {
     try {
       this.#process.kill("SIGKILL");
     } catch {
-      // it is gone already
+      // the process has already ended
     }
   }
 

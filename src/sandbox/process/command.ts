@@ -1,40 +1,43 @@
 import type { Profile } from "../profile/profile.ts";
 import { type Layer, LAYER_PROGRAMS, type Limits, WASM_PAGE_BYTES } from "../profile/schema.ts";
 
-/** A program and its arguments, none of which a shell reads. */
+/** A program and its arguments, which no shell interprets. */
 export interface ChildCommand {
   readonly program: string;
   readonly args: string[];
 }
 
-/** Where the parts of a sandbox are on this host, as absolute paths, and what it is started with. */
+/** Options of {@linkcode childCommand}. Paths are absolute. */
 export interface ChildCommandOptions {
-  /** The Deno executable: `Deno.execPath()`. */
+  /** Path of the Deno executable: `Deno.execPath()`. */
   denoPath: string;
-  /** The folder that the child may read until it has what it needs. */
+  /** Directory that the child may read until it has loaded its assets. */
   assetsDir: string;
-  /** The module that the child runs. Under bubblewrap, what it imports must be in `assetsDir`. */
+  /** Module that the child runs. With bubblewrap, its imports must be in `assetsDir`. */
   supervisorPath: string;
-  /** What {@linkcode activeLayers} gave. */
+  /** Result of {@linkcode activeLayers}. */
   layers: ReadonlySet<Layer>;
-  /** Further flags of V8, such as `--single-threaded`. */
+  /** Additional V8 flags, such as `--single-threaded`. */
   v8Extra?: readonly string[] | undefined;
 }
 
-/** MiB of JavaScript objects in one isolate before V8 gives up. */
+/** Maximum size of the JavaScript heap of one isolate, in MiB. */
 const JS_HEAP_MIB = 256;
 
-/** MiB of young JavaScript objects: more would only hold the leavings of past execs for longer. */
+/** Size of V8's young generation, in MiB. A larger one only keeps the garbage of past execs for longer. */
 const YOUNG_MIB = 1;
 
-/** KiB of stack: with more than 4000, deep recursion in a worker overruns the native stack and ends the process. */
+/**
+ * Stack size, in KiB. With more than 4000, deep recursion in a worker overflows the native stack and ends the
+ * process.
+ */
 const STACK_KIB = 3_900;
 
 /**
- * The environment of a child, to be given with `clearEnv`. Where Deno cannot make its folder, it has no
- * localStorage and no Cache API. Without the second it would ask the network for newer versions, and
- * without the third its messages would be coloured. The time zone is the same on every host. The rest makes
- * the C library give back what the start needed, some 40 MB.
+ * Returns the environment of a child, to be used with `clearEnv`. Deno cannot create the directory `DENO_DIR`, so
+ * it has no localStorage and no Cache API. `DENO_NO_UPDATE_CHECK` prevents requests for newer versions, and
+ * `NO_COLOR` colored messages. The time zone is the same on every host. The other variables make the C library
+ * return the memory that the start needed, some 40 MB.
  */
 export function childEnvironment(): Record<string, string> {
   return {
@@ -49,10 +52,10 @@ export function childEnvironment(): Record<string, string> {
 }
 
 /**
- * The command line of a sandbox: Deno, denied all but reading its assets, inside the given layers. The
- * caller sets the working directory and {@linkcode childEnvironment}.
+ * Returns the command line of a sandbox: Deno, which may only read its assets and mounts, inside the given layers.
+ * The caller sets the working directory and {@linkcode childEnvironment}.
  *
- * @throws {TypeError} when a path to read has a comma, at which Deno would cut it into two.
+ * @throws {TypeError} if a path to read contains a comma, at which Deno would split it.
  */
 export function childCommand(profile: Profile, options: ChildCommandOptions): ChildCommand {
   const { denoPath, layers } = options;
@@ -71,7 +74,7 @@ function rlimitPrefix({ limits, sessionsPerProcess }: Profile): string[] {
   return [LAYER_PROGRAMS.rlimits, "-c", script, "sh"];
 }
 
-/** Runs what follows without a way to more privileges, and not longer than its parent. */
+/** Returns the prefix of a command that cannot gain privileges and ends with its parent. */
 export function setprivPrefix(layers: ReadonlySet<Layer>): string[] {
   const flags = [
     ...(layers.has("noNewPrivs") ? ["--no-new-privs"] : []),
@@ -104,7 +107,6 @@ function v8Flags({ limits }: Profile, { v8Extra = [] }: ChildCommandOptions): st
     "--disallow-code-generation-from-strings",
     "--optimize-for-size",
     "--wasm-num-compilation-tasks=1",
-
     `--max-semi-space-size=${YOUNG_MIB}`,
     `--stack-size=${STACK_KIB}`,
     `--max-old-space-size=${JS_HEAP_MIB}`,
@@ -112,16 +114,20 @@ function v8Flags({ limits }: Profile, { v8Extra = [] }: ChildCommandOptions): st
   ];
 }
 
-/** All but `read`, which the child has for its assets and gives up before it runs guest code. */
+/**
+ * Returns all permissions except `read`, which the child needs for its assets and drops before it runs guest code.
+ */
 function deniedPermissions({ permissions }: Profile): string[] {
   return Object.keys(permissions).filter((name) => name !== "read");
 }
 
 function readablePaths({ mounts }: Profile, { assetsDir }: ChildCommandOptions): string[] {
   const paths = [assetsDir, ...mounts.map((mount) => mount.hostPath)];
-  const split = paths.find((path) => path.includes(","));
-  if (split === undefined) return paths;
-  throw new TypeError(`Cannot start sandbox as paths it reads must have no comma: there is '${split}'`);
+  const invalid = paths.find((path) => path.includes(","));
+  if (invalid === undefined) return paths;
+  throw new TypeError(
+    `Cannot start sandbox as paths that it reads must have no comma: current value is '${invalid}'`,
+  );
 }
 
 function boundPaths(profile: Profile, options: ChildCommandOptions): string[] {
@@ -130,13 +136,13 @@ function boundPaths(profile: Profile, options: ChildCommandOptions): string[] {
   return [denoPath, ...supervisor, ...readablePaths(profile, options)];
 }
 
-/** Where the loader finds the libraries that Deno is linked to; not every system has each. */
+/** Directories of the shared libraries that Deno needs. Not every system has each. */
 const LIBRARY_FOLDERS = ["/lib", "/lib64", "/usr/lib", "/usr/lib64"];
 
 /**
- * Runs what follows in namespaces of its own, as nobody, without a network and without capabilities, on a
- * read-only root that holds the libraries, the given paths, and a /proc that shows these processes alone, without
- * which Deno panics when asked for its own path. It needs no /dev and no /tmp.
+ * Returns the prefix of a command that runs in separate namespaces, as user `nobody`, without a network and without
+ * capabilities. Its root is read-only and contains the libraries, the given paths, and a /proc of its own
+ * processes, without which Deno panics when it looks up its own path. Deno needs no /dev and no /tmp.
  */
 export function bubblewrapPrefix(paths: readonly string[]): string[] {
   return [
@@ -162,53 +168,57 @@ export function bubblewrapPrefix(paths: readonly string[]): string[] {
   ];
 }
 
-/** The numbers that the kernel holds a process to. */
+/** Resource limits that the kernel enforces on a process. */
 export interface Rlimits {
-  /** RLIMIT_DATA: private writable memory, in KiB. RLIMIT_AS is no use, as V8 reserves 64 GB. */
+  /** RLIMIT_DATA: private writable memory, in KiB. RLIMIT_AS is not usable, as V8 reserves 64 GB. */
   readonly dataKib: number;
   /** RLIMIT_NOFILE. */
   readonly openFiles: number;
-  /** RLIMIT_CPU, in seconds over the life of the process: far behind the limit of each exec. */
+  /** RLIMIT_CPU, in seconds over the life of the process: far above the limit of an exec. */
   readonly cpuSeconds: number;
-  /** Whether it may write to files; no file of its own may be larger than nothing unless it may. */
+  /**
+   * True if the process may write to files. Otherwise RLIMIT_FSIZE is 0.
+   *
+   * @default false
+   */
   readonly writes?: boolean;
 }
 
-/** Main thread and one worker: V8 counts 550 MB for each isolate before any code runs, and aborts below. */
+/** Main thread and one worker. V8 needs 550 MB for each isolate before any code runs, and aborts with less. */
 const BASE_BYTES = 1_350_000_000;
 const FURTHER_WORKER_BYTES = 600_000_000;
 
-/** JavaScript objects and buffers of a session beside its Wasm heap, so that the heap's cap is met first. */
+/** JavaScript objects and buffers of a session outside its Wasm heap, so that the heap limit is reached first. */
 const SESSION_BYTES = 100_000_000;
 
-/** Measured: 13 open files for the process and 6 for each worker; a reset holds two workers for a while. */
+/** Measured: 13 open files for the process and 6 for each worker. During a reset there are two workers. */
 const BASE_FILES = 48;
 const SESSION_FILES = 16;
 
-/** The CPU time of a process that is watched from outside but should not outlive every watcher. */
+/** CPU time of a process, in seconds: a backstop if the watchdog that enforces the limits has ended. */
 const LIFE_CPU_SECONDS = 7 * 86_400;
-/** Between the signal that tells why a process ends, and the one that ends it for certain. */
+/** Seconds between SIGXCPU, which shows the reason, and SIGKILL. */
 const CPU_GRACE_SECONDS = 5;
 
-/** How large the Wasm heap of an interpreter may grow, in pages. */
+/** Returns the maximum size of the Wasm heap of an interpreter, in pages. */
 export function wasmPages(limits: Limits): number {
   return limits.memoryBytes / WASM_PAGE_BYTES;
 }
 
-/** The resource limits of a process with `sessions` interpreters. */
+/** Returns the resource limits of a process with `sessions` interpreters. */
 export function resourceLimits(limits: Limits, sessions: number): Rlimits {
   const sessionBytes = limits.memoryBytes + limits.fileBytes + SESSION_BYTES;
-  // a session that is replaced and the one in its place may be there together for a moment
-  const held = sessions === 1 ? 1 : sessions + 1;
-  const bytes = BASE_BYTES + FURTHER_WORKER_BYTES * (held - 1) + sessionBytes * held;
+  // A session and its replacement can exist at the same time.
+  const workers = sessions === 1 ? 1 : sessions + 1;
+  const bytes = BASE_BYTES + FURTHER_WORKER_BYTES * (workers - 1) + sessionBytes * workers;
   return {
     dataKib: Math.ceil(bytes / 1024),
-    openFiles: BASE_FILES + SESSION_FILES * held,
+    openFiles: BASE_FILES + SESSION_FILES * workers,
     cpuSeconds: Math.max(limits.cpuSeconds, LIFE_CPU_SECONDS),
   };
 }
 
-/** A shell script that takes on the limits and becomes the command in its arguments, or fails. */
+/** Returns a shell script that sets the limits and then executes its arguments, or fails. */
 export function rlimitScript({ dataKib, openFiles, cpuSeconds, writes = false }: Rlimits): string {
   return [
     "ulimit -c 0",

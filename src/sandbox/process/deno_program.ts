@@ -5,22 +5,30 @@ import { type Layer, LAYER_PROGRAMS } from "../profile/schema.ts";
 import { type Rlimits, rlimitScript, setprivPrefix } from "./command.ts";
 import { grantFlags, type Grants, grantsAny, isWithin, mayRead } from "./grants.ts";
 
-/** What a program of somebody else is, and what it may reach. */
+/** A third-party program that Deno runs, and its permissions. */
 export interface DenoProgram {
-  /** What Deno runs: a file's path or URL, or `npm:name@version`. */
+  /** Path or URL of a file, or `npm:name@version`. */
   readonly module: string;
   readonly args?: readonly string[] | undefined;
-  /** What is granted to it; nothing unless given. */
+  /**
+   * Granted permissions.
+   *
+   * @default none
+   */
   readonly permissions?: Grants | undefined;
-  /** Its whole environment, beside what Deno itself needs. */
+  /** Environment of the program. Only the variables that Deno needs are added. */
   readonly env?: Readonly<Record<string, string>> | undefined;
-  /** Bytes of JavaScript objects and buffers; 256 MiB unless given. */
+  /**
+   * Memory for JavaScript objects and buffers, in bytes.
+   *
+   * @default 268_435_456
+   */
   readonly memoryBytes?: number | undefined;
-  /** What {@linkcode detectLayers} found to work: resource limits, no_new_privs, the parent-death signal. */
+  /** Layers that work on this host. Those used are `rlimits`, `noNewPrivs` and `parentDeath`. */
   readonly layers: ReadonlySet<Layer>;
 }
 
-/** A command line with the whole environment of the process. */
+/** A command line with the complete environment of the process. */
 export interface DenoCommand {
   readonly program: string;
   readonly args: readonly string[];
@@ -29,23 +37,23 @@ export interface DenoCommand {
 
 const MIB = 1024 * 1024;
 
-/** Measured: V8 counts 550 MB for an isolate before any code runs, and aborts below some 700. */
+/** Measured: V8 needs 550 MB for an isolate before any code runs, and aborts with less than about 700. */
 const BASE_BYTES = 750 * MIB;
 const OPEN_FILES = 256;
-/** Its life is as long as that of its host: a backstop alone. */
+/** CPU time, in seconds. Only a backstop, as the program runs as long as its host. */
 const CPU_SECONDS = 24 * 3_600;
 
 /**
- * The command that runs a program under permissions of its own: nobody is asked, no configuration of the host is
- * read, no code is fetched while it runs, and what {@linkcode fetchModules} got may be imported only where the
+ * Returns the command that runs a program with its permissions. Deno does not prompt, reads no configuration of the
+ * host, and fetches no code at run time. Modules from {@linkcode fetchModules} may be imported only if the
  * permission `import` is granted or the program itself is a package.
  *
- * @throws {TypeError} when a permission cannot be granted.
+ * @throws {TypeError} if a permission cannot be granted.
  */
 export async function denoCommand(options: DenoProgram): Promise<DenoCommand> {
   const { module, args = [], permissions = {}, env = {}, memoryBytes = 256 * MIB, layers } = options;
   const denoDir = hasPackages(options) ? await cacheDir() : NO_CACHE;
-  // Deno itself writes down what it has found out about a package.
+  // Deno itself writes metadata of packages to its cache.
   const writes = hasPackages(options) || grantsAny(permissions.write);
   const [program = Deno.execPath(), ...rest] = [
     ...(layers.has("rlimits") ? rlimitPrefix(memoryBytes, writes) : []),
@@ -63,15 +71,15 @@ export async function denoCommand(options: DenoProgram): Promise<DenoCommand> {
     module,
     ...args,
   ];
-  const own = { DENO_DIR: denoDir, DENO_NO_UPDATE_CHECK: "1", NO_COLOR: "1" };
-  return { program, args: rest, env: { ...own, ...env } };
+  const denoEnv = { DENO_DIR: denoDir, DENO_NO_UPDATE_CHECK: "1", NO_COLOR: "1" };
+  return { program, args: rest, env: { ...denoEnv, ...env } };
 }
 
 /**
- * Fetches what a program imports into Deno's cache, with the host's network and environment, before it runs.
- * Does nothing for one that may import nothing.
+ * Fetches the modules that a program imports into Deno's cache, with the host's network and environment, before it
+ * runs. Does nothing if the program may not import packages.
  *
- * @throws {SandboxError} when something cannot be fetched.
+ * @throws {SandboxError} if a module cannot be fetched.
  */
 export async function fetchModules(
   { module, permissions = {}, env = {} }: DenoProgram,
@@ -90,18 +98,18 @@ export async function fetchModules(
   }).output();
   signal?.throwIfAborted();
   if (success) return;
-  const [complaint = ""] = new TextDecoder().decode(stderr).trim().split("\n\n");
-  throw new SandboxError(`Cannot fetch '${module}': ${complaint}`);
+  const [reason = ""] = new TextDecoder().decode(stderr).trim().split("\n\n");
+  throw new SandboxError(`Cannot fetch '${module}': ${reason}`);
 }
 
-/** Where Deno cannot make its folder, it has no localStorage and no Cache API. */
+/** A directory that Deno cannot create, so that it has no localStorage and no Cache API. */
 const NO_CACHE = "/proc/nope";
 
 function hasPackages({ module, permissions }: Pick<DenoProgram, "module" | "permissions">): boolean {
   return /^(npm|jsr|https?):/.test(module) || grantsAny(permissions?.import);
 }
 
-/** Where this Deno keeps what it fetched. */
+/** Returns the cache directory of this Deno. */
 async function cacheDir(): Promise<string> {
   const { stdout } = await new Deno.Command(Deno.execPath(), {
     args: ["info", "--json", "--no-config"],
@@ -110,7 +118,7 @@ async function cacheDir(): Promise<string> {
   }).output();
   const { denoDir } = JSON.parse(new TextDecoder().decode(stdout)) as { denoDir?: string };
   if (denoDir !== undefined) return denoDir;
-  throw new SandboxError("Cannot find Deno's cache as 'deno info' does not tell");
+  throw new SandboxError("Cannot find Deno's cache: 'deno info' printed no 'denoDir'");
 }
 
 function rlimitPrefix(memoryBytes: number, writes: boolean): string[] {
@@ -123,32 +131,33 @@ function rlimitPrefix(memoryBytes: number, writes: boolean): string[] {
   return [LAYER_PROGRAMS.rlimits, "-c", rlimitScript(limits), "sh"];
 }
 
-/** What of `deno info --json` is looked at. */
+/** The part of `deno info --json` that is used. */
 interface ModuleGraph {
   readonly modules: readonly { readonly specifier: string }[];
 }
 
-/** Nothing is fetched to look at it. */
-const CLOSED = ["--no-remote", "--no-npm"];
+/** Flags with which `deno info` fetches nothing. */
+const NO_FETCH = ["--no-remote", "--no-npm"];
 
 /**
- * Refuses a program of files that imports what lies outside of its own folder and of what it may read. Deno itself
- * lets a program import, without any permission, whatever its text names: another program's code, or any text.
+ * Refuses a program that imports a file outside its own directory and outside the paths that it may read. Deno
+ * itself needs no permission for a static import, so a program could import the code of another program, or any
+ * text file.
  *
- * @throws {SandboxError} with the first such file.
+ * @throws {SandboxError} if there is such a file; the message names the first one.
  */
 export async function requireOwnModules(
   { module, permissions = {} }: DenoProgram,
   signal?: AbortSignal,
 ): Promise<void> {
-  if (/^(?!file:)[a-z]+:/.test(module)) return; // packages and the web are held to the permissions
+  if (/^(?!file:)[a-z]+:/.test(module)) return; // for packages and URLs Deno checks the permissions
   const { code, stdout } = await new Deno.Command(Deno.execPath(), {
     args: [
       "info",
       "--json",
       "--no-config",
       "--no-lock",
-      ...(grantsAny(permissions.import) ? [] : CLOSED),
+      ...(grantsAny(permissions.import) ? [] : NO_FETCH),
       module,
     ],
     stdin: "null",
@@ -157,16 +166,16 @@ export async function requireOwnModules(
   }).output();
   signal?.throwIfAborted();
   if (code !== 0) {
-    throw new SandboxError(`Cannot start '${module}' as 'deno info' does not tell what it imports`);
+    throw new SandboxError(`Cannot start '${module}': 'deno info' cannot list its imports`);
   }
   const { modules } = JSON.parse(new TextDecoder().decode(stdout)) as ModuleGraph;
-  const own = dirname(module.startsWith("file:") ? fileURLToPath(module) : resolve(module));
+  const directory = dirname(module.startsWith("file:") ? fileURLToPath(module) : resolve(module));
   const foreign = modules.map(({ specifier }) => specifier)
     .filter((specifier) => specifier.startsWith("file:"))
     .map((specifier) => fileURLToPath(specifier))
-    .find((path) => !isWithin(path, own) && !mayRead(permissions.read, path));
+    .find((path) => !isWithin(path, directory) && !mayRead(permissions.read, path));
   if (foreign === undefined) return;
   throw new SandboxError(
-    `Cannot start '${module}' as it imports '${foreign}': what it imports must lie in its folder or be granted by 'read'`,
+    `Cannot start '${module}' as its imports must lie in its folder or be granted by 'read': found '${foreign}'`,
   );
 }

@@ -1,28 +1,29 @@
 import { resolve, sep as SEPARATOR } from "node:path";
 import type { PermissionName } from "../profile/schema.ts";
 
-/** What of a permission is granted: all, nothing, or what is named. */
+/** Extent of a permission: all, nothing, or the named items. */
 export type Grant = boolean | readonly string[] | {
   readonly allow?: boolean | readonly string[];
   readonly deny?: boolean | readonly string[];
 };
 
-/** What a program that Deno runs may reach of the host, as in Deno's permission sets; what is not named is denied. */
+/** Permissions of a program that Deno runs, as in Deno's permission sets. Omitted ones are denied. */
 export type Grants = Readonly<Partial<Record<Exclude<PermissionName, "run" | "ffi">, Grant>>>;
 
 const NAMES: readonly string[] = ["read", "write", "net", "env", "sys", "import"];
 const PATHS: readonly string[] = ["read", "write"];
 
-/** What would take away the walls that all other permissions stand on. */
+/** Permissions that cannot be granted, as they would make all others ineffective, with the reason. */
 const REFUSED: Readonly<Record<string, string>> = {
   run: "a program that it starts is outside of its permissions",
   ffi: "native code has no permissions to check",
 };
 
 /**
- * The flags of Deno for these permissions; paths become absolute.
+ * Returns Deno's flags for these permissions. Paths become absolute.
  *
- * @throws {TypeError} when a permission is none, has another shape, cannot be granted, or names what holds a comma.
+ * @throws {TypeError} if a permission is unknown, malformed or cannot be granted, or an item is empty or has a
+ * comma.
  */
 export function grantFlags(grants: Grants): string[] {
   return Object.entries(grants).flatMap(([name, grant]) => {
@@ -32,26 +33,26 @@ export function grantFlags(grants: Grants): string[] {
   });
 }
 
-/** Whether a permission grants anything. */
+/** Returns true if a permission grants anything. */
 export function grantsAny(grant: Grant | undefined): boolean {
   const allow = grant === undefined || isScope(grant) ? grant : grant.allow;
   return allow === true || (Array.isArray(allow) && allow.length > 0);
 }
 
-/** Whether a path lies in what may be read. */
+/** Returns true if a permission to read covers a path. */
 export function mayRead(read: Grant | undefined, path: string): boolean {
   const { allow = false, deny = false } = read === undefined || isScope(read) ? { allow: read } : read;
-  const names = (scope: boolean | readonly string[]) =>
-    typeof scope === "boolean" ? scope : scope.some((named) => isWithin(path, resolve(named)));
-  return names(allow) && !names(deny);
+  const covers = (scope: boolean | readonly string[]) =>
+    typeof scope === "boolean" ? scope : scope.some((item) => isWithin(path, resolve(item)));
+  return covers(allow) && !covers(deny);
 }
 
-/** Whether a path is a folder or lies in it. */
+/** Returns true if a path is a directory or lies in it. */
 export function isWithin(path: string, folder: string): boolean {
   return path === folder || path.startsWith(folder.endsWith(SEPARATOR) ? folder : `${folder}${SEPARATOR}`);
 }
 
-/** The same permissions, and that to read a folder. */
+/** Returns permissions with the additional permission to read a directory. */
 export function alsoReading(grants: Grants | undefined, folder: string): Grants {
   const { read = false } = grants ?? {};
   const { allow = false, deny = false } = isScope(read) ? { allow: read } : read;
@@ -61,10 +62,10 @@ export function alsoReading(grants: Grants | undefined, folder: string): Grants 
 function flag(verb: "allow" | "deny", name: string, scope: boolean | readonly string[]): string[] {
   if (typeof scope === "boolean") return scope ? [`--${verb}-${name}`] : [];
   if (scope.length === 0) return [];
-  const split = scope.find((item) => item.includes(",") || item === "");
-  if (split !== undefined) {
+  const invalid = scope.find((item) => item.includes(",") || item === "");
+  if (invalid !== undefined) {
     throw new TypeError(
-      `Cannot grant '${name}' as what it names must have no comma and not be empty: there is '${split}'`,
+      `Cannot grant '${name}' as its items must have no comma and not be empty: current value is '${invalid}'`,
     );
   }
   return [`--${verb}-${name}=${scope.map((item) => PATHS.includes(name) ? resolve(item) : item).join(",")}`];
@@ -76,11 +77,11 @@ function requireGrantable(name: string, grant: unknown): asserts grant is Grant 
     throw new TypeError(`Cannot grant '${name}' as ${refused}`);
   }
   if (refused === undefined && !NAMES.includes(name)) {
-    throw new TypeError(`Cannot grant '${name}' as the permissions are ${NAMES.join(", ")}`);
+    throw new TypeError(`Cannot grant '${name}' as it must be one of ${NAMES.join(", ")}`);
   }
-  if (isScope(grant) || isSplit(grant)) return;
+  if (isScope(grant) || isAllowDeny(grant)) return;
   throw new TypeError(
-    `Cannot grant '${name}' as it must be true, false, a list of texts, or { allow, deny } of these: current value is ${
+    `Cannot grant '${name}' as it must be true, false, a list of strings, or { allow, deny } of these: current value is ${
       JSON.stringify(grant)
     }`,
   );
@@ -91,7 +92,7 @@ function isScope(value: unknown): value is boolean | readonly string[] {
     (Array.isArray(value) && value.every((item) => typeof item === "string"));
 }
 
-function isSplit(value: unknown): boolean {
+function isAllowDeny(value: unknown): boolean {
   return typeof value === "object" && value !== null && !Array.isArray(value) &&
     Object.entries(value).every(([key, scope]) => (key === "allow" || key === "deny") && isScope(scope));
 }

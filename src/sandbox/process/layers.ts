@@ -4,47 +4,54 @@ import { bubblewrapPrefix, type Rlimits, rlimitScript } from "./command.ts";
 
 export type { Layer, LayerMode } from "../profile/schema.ts";
 
-/** What came of trying a layer on this host. */
+/** Result of trying a layer on this host. */
 export interface LayerReport {
   readonly layer: Layer;
-  /** Whether what it stands on is present. */
+  /** True if the program or file that it needs is present. */
   readonly installed: boolean;
-  /** Whether it did what it is for. */
+  /** True if it had its effect. */
   readonly works: boolean;
-  /** Why it does not work. */
+  /** Reason why it does not work. */
   readonly why?: string;
 }
 
-/** How {@linkcode detectLayers} tries the layers. */
+/** Options of {@linkcode detectLayers}. */
 export interface DetectLayersOptions extends ProbeOptions {
-  /** Programs to try in place of {@linkcode LAYER_PROGRAMS}. */
+  /**
+   * Programs to try.
+   *
+   * @default {@linkcode LAYER_PROGRAMS}
+   */
   programs?: Partial<Readonly<Record<Layer, string>>> | undefined;
 }
 
-/** Tries every layer for real on this host, in some milliseconds; the caller keeps the answer. */
+/** Tries every layer on this host, which takes some milliseconds. The result is not cached. */
 export function detectLayers(options: DetectLayersOptions = {}): Promise<LayerReport[]> {
   const programs = { ...LAYER_PROGRAMS, ...options.programs };
   return Promise.all(LAYERS.map((layer) => detectLayer(layer, programs[layer], options)));
 }
 
 /**
- * The layers that a profile's sandbox is started with on a host where `detected` was found.
+ * Returns the layers that a sandbox of a profile is started with, on a host with the results `detected`.
  *
- * @throws {SandboxError} when a layer that the profile insists on does not work; names each, and why.
+ * @throws {SandboxError} if a layer that the profile requires does not work; the message names each, with the
+ * reason.
  */
 export function activeLayers(
   profile: { readonly name: string; readonly layers: Readonly<Record<Layer, LayerMode>> },
   detected: readonly LayerReport[],
 ): ReadonlySet<Layer> {
-  const reports = LAYERS.map((layer) => detected.find((report) => report.layer === layer) ?? untried(layer));
+  const reports = LAYERS.map((layer) =>
+    detected.find((report) => report.layer === layer) ?? untriedReport(layer)
+  );
   const missing = reports.filter((report) => isMissing(profile.layers[report.layer], report));
   if (missing.length > 0) {
-    const faults = missing.map(({ layer, why }) =>
+    const reasons = missing.map(({ layer, why }) =>
       `'${layer}', ${profile.layers[layer]}, does not work: ${why}`
     );
     throw new SandboxError(
       `Cannot start sandbox as profile '${profile.name}' needs layers that this host lacks: ${
-        faults.join("; ")
+        reasons.join("; ")
       }`,
     );
   }
@@ -57,7 +64,7 @@ function isMissing(mode: LayerMode, { installed, works }: LayerReport): boolean 
   return !works && (mode === "required" || (mode === "installed" && installed));
 }
 
-function untried(layer: Layer): LayerReport {
+function untriedReport(layer: Layer): LayerReport {
   return { layer, installed: false, works: false, why: "it was not tried" };
 }
 
@@ -78,14 +85,14 @@ async function isPresent(path: string): Promise<boolean> {
   try {
     return (await Deno.stat(path)).isFile;
   } catch (error) {
-    // What may not be looked at may still be run: the probe will tell.
+    // A file that cannot be examined may still be executable: the probe finds out.
     return !(error instanceof Deno.errors.NotFound);
   }
 }
 
-/** What a probe is told. */
+/** Options of {@linkcode probeLayer}. */
 export interface ProbeOptions {
-  /** The resource limits to try; a host may allow some values and not others. */
+  /** Resource limits to try. A host may allow some values and not others. */
   rlimits?: Rlimits | undefined;
   signal?: AbortSignal | undefined;
 }
@@ -93,13 +100,13 @@ export interface ProbeOptions {
 interface Outcome {
   readonly success: boolean;
   readonly stdout: string;
-  /** The first line of what the program complained of, or why it could not run. */
-  readonly complaint: string;
+  /** First line of stderr, or the reason why the program could not run. */
+  readonly reason: string;
 }
 
 const SMALL_LIMITS: Rlimits = { dataKib: 2_097_152, openFiles: 64, cpuSeconds: 3_000 };
 
-/** Tries a layer by its program: nothing when it does what it is for, or else why not. */
+/** Tries a layer with its program. Returns the reason why it does not work, or `undefined` if it works. */
 export async function probeLayer(
   layer: Layer,
   program: string,
@@ -129,7 +136,7 @@ async function probeRlimits(
   const { success, stdout, complaint } = await run(shell, args, signal);
   if (!success) return complaint;
   if (stdout.trim() === String(limits.dataKib)) return undefined;
-  return `the limit of data was set to ${limits.dataKib} KiB and is ${stdout.trim()}`;
+  return `RLIMIT_DATA was set to ${limits.dataKib} KiB and is ${stdout.trim()}`;
 }
 
 /** Runs setpriv under itself, so that the inner one shows what the outer one did. */
@@ -151,7 +158,7 @@ async function probeBubblewrap(bwrap: string, signal?: AbortSignal): Promise<str
   return success ? undefined : complaint;
 }
 
-/** Reads what the watchdog reads, of a child that waits for its input to end. */
+/** Reads the files that the watchdog reads, for a child that waits for its input. */
 async function probeWatchdog(): Promise<string | undefined> {
   await using child = waitingChild();
   try {

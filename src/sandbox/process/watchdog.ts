@@ -1,14 +1,18 @@
-/** What a watched process may use. */
+/** Limits of a watched process. */
 export interface WatchLimits {
-  /** CPU time from now on. */
+  /** CPU time from the start of the watch, in seconds. */
   readonly cpuSeconds: number;
-  /** Resident memory that the process shares with no other. */
+  /** Resident memory that is not shared with other processes, in bytes. */
   readonly memoryBytes: number;
-  /** The thread whose CPU time counts; that of the whole process unless given. */
+  /**
+   * Name of the thread whose CPU time counts.
+   *
+   * @default all threads
+   */
   readonly thread?: string | undefined;
 }
 
-/** What the watchdog saw. */
+/** The limit that a watched process exceeded. */
 export type Breach = "cpu" | "memory";
 
 const INTERVAL_MS = 200;
@@ -16,8 +20,8 @@ const TICKS_PER_SECOND = 100;
 const PAGE_BYTES = 4096;
 
 /**
- * Looks at a process from outside, through `/proc`, until it is stopped. The first look is after one
- * interval, so that a short exec costs nothing.
+ * Watches a process from outside, through `/proc`, until it is disposed. The first check is after one interval, so
+ * that a short exec costs nothing.
  */
 export function watchProcess(
   pid: number,
@@ -25,30 +29,30 @@ export function watchProcess(
   onBreach: (breach: Breach) => void,
 ): AsyncDisposable {
   let cpuAtStart: number | undefined;
-  let looking = Promise.resolve();
+  let checks = Promise.resolve();
   const check = async () => {
-    const seen = await look(pid, limits.thread);
-    if (!seen) return;
-    cpuAtStart ??= seen.cpuSeconds;
-    if (seen.memoryBytes > limits.memoryBytes) onBreach("memory");
-    else if (seen.cpuSeconds - cpuAtStart > limits.cpuSeconds) onBreach("cpu");
+    const usage = await readUsage(pid, limits.thread);
+    if (!usage) return;
+    cpuAtStart ??= usage.cpuSeconds;
+    if (usage.memoryBytes > limits.memoryBytes) onBreach("memory");
+    else if (usage.cpuSeconds - cpuAtStart > limits.cpuSeconds) onBreach("cpu");
   };
-  const timer = setInterval(() => looking = looking.then(check), INTERVAL_MS);
+  const timer = setInterval(() => checks = checks.then(check), INTERVAL_MS);
   return {
     async [Symbol.asyncDispose](): Promise<void> {
       clearInterval(timer);
-      await looking;
+      await checks;
     },
   };
 }
 
-/** What a process uses now; nothing when it is gone or this host does not say. */
-async function look(
-  started: number,
+/** Returns the current usage of a process; `undefined` if it has ended or the host has no `/proc`. */
+async function readUsage(
+  startedPid: number,
   thread: string | undefined,
 ): Promise<{ cpuSeconds: number; memoryBytes: number } | undefined> {
   try {
-    const pid = await innermost(started);
+    const pid = await innermostProcess(startedPid);
     const [stat, statm] = await Promise.all([
       thread === undefined ? Deno.readTextFile(`/proc/${pid}/stat`) : threadStat(pid, thread),
       Deno.readTextFile(`/proc/${pid}/statm`),
@@ -60,11 +64,11 @@ async function look(
       memoryBytes: (Number(resident) - Number(shared)) * PAGE_BYTES,
     };
   } catch {
-    return undefined; // the process ended between two looks
+    return undefined; // the process ended during the reads
   }
 }
 
-/** What the kernel says of the one thread that has this name. */
+/** Returns `/proc/…/stat` of the thread with this name. */
 async function threadStat(pid: number, name: string): Promise<string> {
   for await (const { name: id } of Deno.readDir(`/proc/${pid}/task`)) {
     const stat = await Deno.readTextFile(`/proc/${pid}/task/${id}/stat`);
@@ -73,9 +77,9 @@ async function threadStat(pid: number, name: string): Promise<string> {
   throw new Deno.errors.NotFound(`there is no thread '${name}'`);
 }
 
-/** The process that does the work: the one that was started, or the one that its wrappers started. */
-async function innermost(pid: number): Promise<number> {
+/** Returns the id of the process that does the work: the started one, or the one that its wrappers started. */
+async function innermostProcess(pid: number): Promise<number> {
   const children = await Deno.readTextFile(`/proc/${pid}/task/${pid}/children`);
   const child = Number.parseInt(children);
-  return Number.isNaN(child) ? pid : await innermost(child);
+  return Number.isNaN(child) ? pid : await innermostProcess(child);
 }

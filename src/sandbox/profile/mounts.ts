@@ -1,43 +1,43 @@
 import { z } from "zod";
 import { string } from "./checks.ts";
 
-/** A file or folder of the host that the guest can read. */
+/** A file or directory of the host that the guest can read. */
 export interface Mount {
-  /** Where the guest sees it: absolute and normalised. */
+  /** Absolute, normalized path in the guest. */
   readonly guestPath: string;
-  /** Where it is on the host: absolute. */
+  /** Absolute path on the host. */
   readonly hostPath: string;
 }
 
-/** Mounts as a child is told them. */
+/** Returns mounts in the form of a `boot` frame. */
 export function bootMounts(mounts: readonly Mount[]): { guest: string; host: string }[] {
   return mounts.map(({ guestPath, hostPath }) => ({ guest: guestPath, host: hostPath }));
 }
 
-/** Folders that belong to the interpreter: nothing is mounted in them. */
-const CLOSED = ["/lib", "/dev", "/proc", "/tmp"];
+/** Directories of the interpreter: nothing may be mounted in them. */
+const RESERVED = ["/lib", "/dev", "/proc", "/tmp"];
 
-/** Folders that hold one of the interpreter's: nothing is mounted over them. */
-const KEPT = ["/", "/home", "/home/pyodide"];
+/** Directories that contain one of the interpreter: nothing may be mounted over them. */
+const UNCOVERABLE = ["/", "/home", "/home/pyodide"];
 
-/** Checks `{ guest path: host path }` and lists it, guest paths normalised. */
+/** Schema of `{ guest path: host path }`. Its result is a list with normalized guest paths. */
 export const mountsSchema: z.ZodType<readonly Mount[]> = z.record(
   z.string(),
-  // Deno splits the paths of `--allow-read` at commas and knows no way to write one.
+  // Deno splits the paths of `--allow-read` at commas and has no way to escape one.
   string("the path of a file or folder, without a comma", (path) => /^[^,\0]+$/.test(path)),
   { error: "must be an object of guest paths and host paths" },
 ).superRefine((mounts, context) => {
   const seen: string[] = [];
   for (const [guest, host] of Object.entries(mounts)) {
-    const fault = pathFault(guest) ?? clash(guest, seen);
-    if (fault === undefined) seen.push(guest);
-    else context.addIssue({ code: "custom", path: [guest], message: fault, input: host });
+    const issue = pathIssue(guest) ?? clashIssue(guest, seen);
+    if (issue === undefined) seen.push(guest);
+    else context.addIssue({ code: "custom", path: [guest], message: issue, input: host });
   }
 }).transform((mounts) =>
-  Object.entries(mounts).map(([guest, hostPath]) => ({ guestPath: normalised(guest), hostPath }))
+  Object.entries(mounts).map(([guest, hostPath]) => ({ guestPath: normalize(guest), hostPath }))
 );
 
-function normalised(path: string): string {
+function normalize(path: string): string {
   return "/" + parts(path).join("/");
 }
 
@@ -45,31 +45,31 @@ function parts(path: string): string[] {
   return path.normalize("NFC").split("/").filter((part) => part !== "" && part !== ".");
 }
 
-/** The form in which two paths that a reader or a host could take for one another are equal. */
-function folded(path: string): string {
-  return normalised(path).toUpperCase().toLowerCase().normalize("NFC");
+/** Returns a form that is equal for two paths that a reader or a host may not distinguish. */
+function foldCase(path: string): string {
+  return normalize(path).toUpperCase().toLowerCase().normalize("NFC");
 }
 
-function pathFault(path: string): string | undefined {
+function pathIssue(path: string): string | undefined {
   if (!path.startsWith("/")) return "must have an absolute guest path";
   if (!path.isWellFormed() || /[\p{Cc}\\]/u.test(path)) {
     return "must have a guest path of well-formed text without control characters and backslashes";
   }
   if (parts(path).includes("..")) return "must have a guest path without '..'";
-  const plain = folded(path);
-  if (KEPT.includes(plain)) {
-    return `must have a guest path that does not cover the interpreter's own ${plain}`;
+  const plain = foldCase(path);
+  if (UNCOVERABLE.includes(plain)) {
+    return `must have a guest path that does not cover the interpreter's ${plain}`;
   }
-  const closed = CLOSED.find((folder) => isWithin(plain, folder));
-  return closed && `must have a guest path outside of the interpreter's own ${closed}`;
+  const reserved = RESERVED.find((folder) => isWithin(plain, folder));
+  return reserved && `must have a guest path outside the interpreter's ${reserved}`;
 }
 
-function clash(path: string, seen: readonly string[]): string | undefined {
-  const plain = folded(path);
-  const other = seen.find((known) => isWithin(plain, folded(known)) || isWithin(folded(known), plain));
+function clashIssue(path: string, seen: readonly string[]): string | undefined {
+  const plain = foldCase(path);
+  const other = seen.find((known) => isWithin(plain, foldCase(known)) || isWithin(foldCase(known), plain));
   if (other === undefined) return undefined;
-  if (folded(other) === plain) return `must have a guest path of its own: '${other}' is the same`;
-  return `must have a guest path neither in nor around another: there is '${other}'`;
+  if (foldCase(other) === plain) return `must have a unique guest path: '${other}' is the same`;
+  return `must have a guest path that neither lies in another one nor contains it: current value clashes with '${other}'`;
 }
 
 function isWithin(path: string, folder: string): boolean {

@@ -1,13 +1,13 @@
 import { z } from "zod";
 import { closedObject, string } from "./checks.ts";
 
-/** A Python package, or a lock file of several, that is installed into the base image. */
+/** A Python package that is installed into the base image, from a wheel or by a lock file. */
 export interface PackageFile {
   readonly name: string;
   readonly kind: "wheel" | "lock";
-  /** Where it is on the host: absolute. */
+  /** Absolute path of the file on the host. */
   readonly path: string;
-  /** What the file must hash to, in lower-case hex. */
+  /** Required SHA-256 of the file, in lower-case hex. */
   readonly sha256: string;
 }
 
@@ -19,7 +19,7 @@ const packageSchema = closedObject({
   error: "must have either 'wheel' or 'lock'",
 });
 
-/** Checks `{ name: { wheel | lock, sha256 } }` and lists it. */
+/** Schema of `{ name: { wheel | lock, sha256 } }`. Its result is a list. */
 export const packagesSchema: z.ZodType<readonly PackageFile[]> = z.record(
   z.string().regex(/^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$/, {
     error: "must have the name of a package",
@@ -29,24 +29,24 @@ export const packagesSchema: z.ZodType<readonly PackageFile[]> = z.record(
 ).superRefine((packages, context) => {
   const seen = new Map<string, string>();
   for (const [name, input] of Object.entries(packages)) {
-    const other = seen.get(canonical(name));
-    if (other === undefined) seen.set(canonical(name), name);
-    else context.addIssue({ code: "custom", path: [name], message: sameName(other), input });
+    const other = seen.get(normalizeName(name));
+    if (other === undefined) seen.set(normalizeName(name), name);
+    else context.addIssue({ code: "custom", path: [name], message: duplicateMessage(other), input });
   }
 }).transform((packages) =>
   Object.entries(packages).map(([name, { wheel, lock, sha256 }]) => ({
-    name: canonical(name),
+    name: normalizeName(name),
     kind: wheel === undefined ? "lock" : "wheel",
     path: wheel ?? lock ?? "",
     sha256: sha256.toLowerCase(),
   }))
 );
 
-function sameName(other: string): string {
-  return `must have a name of its own: '${other}' is the same`;
+function duplicateMessage(other: string): string {
+  return `must have a unique name: '${other}' is the same`;
 }
 
-/** The one spelling of a package name among those that installers take for equal. */
-function canonical(name: string): string {
+/** Returns the normalized spelling of a package name, as installers compare names. */
+function normalizeName(name: string): string {
   return name.toLowerCase().replace(/[-_.]+/g, "-");
 }

@@ -10,43 +10,65 @@ import { errorMessage } from "../../errors.ts";
 import { faults } from "./checks.ts";
 import { profileSchema, type ProfileSettings } from "./schema.ts";
 
-/** What a sandbox may do and use: plain data, checked, with every default filled in. */
+/**
+ * Settings of a sandbox: what it may do, and how much it may use. Plain data, checked, with all defaults filled in.
+ * Load one with {@linkcode loadProfile}.
+ */
 export interface Profile extends ProfileSettings {
-  /** What it was loaded by, for messages. */
+  /** Name or path that it was loaded by, for messages. */
   readonly name: string;
-  /** Given by programs alone: a profile file has none. */
+  /** Python module that is part of the base image. Set by programs only; a profile file cannot have one. */
   readonly preload?: Preload | undefined;
-  /** Where sessions have their own files and start, an absolute path in the guest; given by programs alone. */
+  /**
+   * Absolute path in the guest of the directory where sessions start and keep their files. Set by programs only; a
+   * profile file cannot have one.
+   *
+   * @default "/home/pyodide"
+   */
   readonly home?: string | undefined;
 }
 
 /**
- * A Python module that runs once, when the base image is built, with the profile's mounts in place. Every session
- * finds it imported, with all that it holds, and a rewind goes back to that. The image is built again when the
- * source, or a file that is mounted, is another.
+ * A Python module that runs once, when the base image is built, with the profile's mounts in place. In every
+ * session it is already imported, with its state, and a rewind restores that state. The image is built again if the
+ * source or a mounted file changes.
  */
 export interface Preload {
-  /** The name to import it by. */
+  /** Name by which it is imported. */
   readonly module: string;
+  /** Python source of the module. */
   readonly source: string;
-  /** Whether it looks at no mount: then the image stays as it is when a file that is mounted changes. */
+  /**
+   * True if it reads no mount: the image is then not built again if a mounted file changes.
+   *
+   * @default false
+   */
   readonly ignoresMounts?: boolean | undefined;
 }
 
-/** Where the text of a profile comes from. */
+/** Options of {@linkcode parseProfile}. */
 export interface ParseProfileOptions {
-  /** The name or file that messages speak of. */
+  /** Name or path of the profile, for messages. */
   source: string;
-  /** The absolute folder that relative paths start from; without it they are refused. */
+  /** Absolute directory that relative paths start from. Without it, relative paths are an error. */
   directory?: string | undefined;
 }
 
 /**
- * Loads a profile by name (`python`, `serve`, `strict`, `tools`, `workspace`) or, when the value has a slash in it or ends in
- * `.jsonc` or `.json`, from that file.
+ * Loads a profile by name (`python`, `tools`, `workspace`, `serve`, `strict`, `evaluation`), or from a file if the
+ * value contains a slash or ends in `.jsonc` or `.json`.
  *
- * @throws {Deno.errors.NotFound} when the profile, or a file that it names, is not there.
- * @throws {SyntaxError} when it is not a valid profile; the message lists every fault.
+ * @example Load a profile and change a limit
+ * ```ts
+ * import { loadProfile } from "@paddock/paddock";
+ *
+ * const python = await loadProfile("python");
+ * const profile = { ...python, limits: { ...python.limits, timeoutMs: 2_000 } };
+ * if (profile.limits.memoryBytes !== 256 * 1024 * 1024) throw new Error("unexpected default");
+ * ```
+ *
+ * @throws {Deno.errors.NotFound} if the profile, or a file that it names, does not exist.
+ * @throws {SyntaxError} if it is not a valid profile; the message lists every issue.
  */
 export async function loadProfile(nameOrPath: string): Promise<Profile> {
   const { text, directory } = await readProfileFile(nameOrPath);
@@ -56,9 +78,9 @@ export async function loadProfile(nameOrPath: string): Promise<Profile> {
 }
 
 /**
- * Checks the text of a profile and makes its host paths absolute; touches no file.
+ * Parses the text of a profile and makes its host paths absolute. It reads no file.
  *
- * @throws {SyntaxError} when it is not a valid profile; the message lists every fault.
+ * @throws {SyntaxError} if it is not a valid profile; the message lists every issue.
  */
 export function parseProfile(text: string, options: ParseProfileOptions): Profile {
   const { source } = options;
@@ -70,15 +92,15 @@ export function parseProfile(text: string, options: ParseProfileOptions): Profil
   return {
     name: source,
     ...result.data,
-    packages: packages.map((file) => ({ ...file, path: absolute(file.path, options) })),
-    mounts: mounts.map((mount) => ({ ...mount, hostPath: absolute(mount.hostPath, options) })),
+    packages: packages.map((file) => ({ ...file, path: toAbsolute(file.path, options) })),
+    mounts: mounts.map((mount) => ({ ...mount, hostPath: toAbsolute(mount.hostPath, options) })),
   };
 }
 
-function absolute(path: string, { source, directory }: ParseProfileOptions): string {
+function toAbsolute(path: string, { source, directory }: ParseProfileOptions): string {
   if (directory === undefined && !isAbsolute(path)) {
     throw new SyntaxError(
-      `Cannot read profile '${source}' as its paths must be absolute, for it is in no folder: there is '${path}'`,
+      `Cannot read profile '${source}' as its paths must be absolute if it is not a file: current value is '${path}'`,
     );
   }
   return resolve(directory ?? "/", path);
@@ -90,7 +112,7 @@ async function requireFiles({ name, mounts, packages }: Profile): Promise<void> 
       await Deno.stat(path);
     } catch (cause) {
       throw new Deno.errors.NotFound(
-        `Cannot load profile '${name}' as what it mounts and installs must be there: '${path}' is not`,
+        `Cannot load profile '${name}' as its mounts and packages must exist: there is no '${path}'`,
         { cause },
       );
     }
@@ -106,29 +128,29 @@ const SHIPPED: ReadonlyMap<string, string> = new Map([
   ["workspace", workspace],
 ]);
 
-/** The names of the profiles that come with the package. */
+/** Names of the profiles that are part of the package. */
 export const shippedProfiles: readonly string[] = [...SHIPPED.keys()];
 
-/** A profile as it was found, not yet parsed. */
+/** Text of a profile that is not yet parsed. */
 export interface ProfileFile {
   readonly text: string;
-  /** The absolute folder of the file; none for a shipped profile. */
+  /** Absolute directory of the file; undefined for a profile that is part of the package. */
   readonly directory?: string;
 }
 
 /**
- * Finds a profile: the shipped one of that name, or the file when the value looks like a path.
+ * Reads the text of a profile of the package by its name, or of a file if the value looks like a path.
  *
- * @throws {Deno.errors.NotFound} when there is none.
- * @throws {SyntaxError} when the file is not UTF-8.
+ * @throws {Deno.errors.NotFound} if there is no such profile.
+ * @throws {SyntaxError} if the file is not UTF-8.
  */
 export async function readProfileFile(nameOrPath: string): Promise<ProfileFile> {
-  if (!/\/|\.jsonc?$/.test(nameOrPath)) return { text: shipped(nameOrPath) };
+  if (!/\/|\.jsonc?$/.test(nameOrPath)) return { text: shippedText(nameOrPath) };
   const path = resolve(Deno.cwd(), nameOrPath);
   return { text: decode(await readBytes(path, nameOrPath), nameOrPath), directory: dirname(path) };
 }
 
-function shipped(name: string): string {
+function shippedText(name: string): string {
   const text = SHIPPED.get(name);
   if (text !== undefined) return text;
   throw new Deno.errors.NotFound(
@@ -149,8 +171,8 @@ async function readBytes(path: string, source: string): Promise<Uint8Array> {
         { cause },
       );
     }
-    const why = errorMessage(cause);
-    throw new Error(`Cannot read profile '${source}' as it must be a readable file: ${why}`, { cause });
+    const reason = errorMessage(cause);
+    throw new Error(`Cannot read profile '${source}' as it must be a readable file: ${reason}`, { cause });
   }
 }
 
@@ -158,11 +180,13 @@ function decode(bytes: Uint8Array, source: string): string {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch (cause) {
-    throw new SyntaxError(`Cannot read profile '${source}' as its text must be UTF-8: it is not`, { cause });
+    throw new SyntaxError(`Cannot read profile '${source}' as it must be UTF-8: found an invalid byte`, {
+      cause,
+    });
   }
 }
 
-/** Reads JSON with comments; what is wrong with it is thrown as a `SyntaxError` that says where. */
+/** Parses JSON with comments. An error is a `SyntaxError` with its line and column. */
 export function parseProfileText(text: string, source: string): unknown {
   const value = parseJsonc(text, source);
   if (hasPrototypeKey(value)) {
@@ -185,14 +209,14 @@ function parseJsonc(text: string, source: string): unknown {
 /** Returns the message of a parse error, with its offset converted to a line and a column. */
 function parseErrorText(cause: unknown, text: string): string {
   if (!(cause instanceof SyntaxError)) return "it is nested too deeply";
-  const complaint = cause.message.replace(/^Cannot parse JSONC: /, "").replace(/ in JSONC\b/, "");
-  return complaint.replace(/ at position (\d+)$/, (_, offset) => {
+  const message = cause.message.replace(/^Cannot parse JSONC: /, "").replace(/ in JSONC\b/, "");
+  return message.replace(/ at position (\d+)$/, (_, offset) => {
     const lines = text.slice(0, Number(offset)).split("\n");
     return ` at line ${lines.length}, column ${(lines.at(-1) ?? "").length + 1}`;
   });
 }
 
-/** Whether `__proto__` is a key anywhere: schemas of records pass over it in silence. */
+/** Returns true if `__proto__` is a key at any depth: schemas of records ignore it silently. */
 function hasPrototypeKey(value: unknown): boolean {
   if (typeof value !== "object" || value === null) return false;
   return Object.hasOwn(value, "__proto__") || Object.values(value).some(hasPrototypeKey);

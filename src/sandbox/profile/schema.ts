@@ -4,25 +4,24 @@ import { closedObject, flag, integer, oneOf, string } from "./checks.ts";
 import { type Mount, mountsSchema } from "./mounts.ts";
 import { type PackageFile, packagesSchema } from "./packages.ts";
 
-/** A wall of the operating system around the child, beside Deno's own permissions. */
+/** A protection of the operating system around the child, in addition to Deno's permissions. */
 export type Layer = "rlimits" | "noNewPrivs" | "parentDeath" | "bubblewrap" | "watchdog";
 
 /**
- * How much a profile wants a layer. `required`: refuse to start without it. `installed`: use it where
- * its program is present, and refuse to start if it then does not work. `optional`: use it where it
- * works. `off`: do not use it.
+ * Use of a layer by a profile. `required`: refuse to start without it. `installed`: use it if its program is
+ * present, and refuse to start if it then does not work. `optional`: use it if it works. `off`: do not use it.
  */
 export type LayerMode = "required" | "installed" | "optional" | "off";
 
 /** Every {@linkcode Layer}, from the inside out. */
 export const LAYERS: readonly Layer[] = ["rlimits", "noNewPrivs", "parentDeath", "bubblewrap", "watchdog"];
 
-/** Every {@linkcode LayerMode}, from the strictest on. */
+/** Every {@linkcode LayerMode}, strictest first. */
 export const LAYER_MODES: readonly LayerMode[] = ["required", "installed", "optional", "off"];
 
 /**
- * What each layer stands on. The paths are fixed: a search through PATH would run whatever a host's
- * environment names.
+ * Program or file that each layer needs. The paths are fixed: a search through PATH would run any program that the
+ * host's environment names.
  */
 export const LAYER_PROGRAMS: Readonly<Record<Layer, string>> = {
   rlimits: "/bin/sh",
@@ -34,28 +33,56 @@ export const LAYER_PROGRAMS: Readonly<Record<Layer, string>> = {
 
 const MIB = 1024 * 1024;
 
-/** Bytes in a page of Wasm memory. */
+/** Size of a page of Wasm memory, in bytes. */
 export const WASM_PAGE_BYTES = 65_536;
 
-/** What a sandbox may use up before it is stopped. */
+/** Resource limits of a sandbox. Each has a default, which a profile file may change. */
 export interface Limits {
-  /** Wall time of an exec until it is interrupted, unless the exec names its own. */
+  /**
+   * Wall time of an exec until it is interrupted, in milliseconds. An exec may set its own.
+   *
+   * @default 10_000
+   */
   readonly timeoutMs: number;
-  /** Time an interrupted program has to end before its process is killed. */
+  /**
+   * Time between the interrupt and the kill of the process, in milliseconds.
+   *
+   * @default 1_000
+   */
   readonly graceMs: number;
-  /** The Wasm heap: all Python objects, the interpreter (30 MiB) included. */
+  /**
+   * Size of the Wasm heap, in bytes: all Python objects and the interpreter (30 MiB). A multiple of 65536.
+   *
+   * @default 268_435_456
+   */
   readonly memoryBytes: number;
-  /** Output kept of an exec, stdout and stderr together; the rest is dropped. */
+  /**
+   * Output of an exec, stdout and stderr together, in bytes. Further output is dropped.
+   *
+   * @default 1_048_576
+   */
   readonly outputBytes: number;
-  /** Contents of all files of a session. */
+  /**
+   * Total size of a session's files, in bytes. They are held in memory, in addition to the heap.
+   *
+   * @default 67_108_864
+   */
   readonly fileBytes: number;
-  /** CPU time of an exec. */
+  /**
+   * CPU time of an exec, in seconds. Enforced by the `watchdog` layer.
+   *
+   * @default 30
+   */
   readonly cpuSeconds: number;
-  /** Calls of host tools in an exec. */
+  /**
+   * Number of host tool calls in an exec.
+   *
+   * @default 1_000
+   */
   readonly hostToolCalls: number;
 }
 
-/** Checks the limits of a profile and fills in those it does not name. */
+/** Schema of the limits of a profile. It fills in the defaults. */
 export const limitsSchema: z.ZodType<Limits> = closedObject({
   timeoutMs: integer(1, 24 * 3_600_000).default(10_000),
   graceMs: integer(1, 60_000).default(1_000),
@@ -74,29 +101,30 @@ function wasmBytes(min: number, max: number): z.ZodType<number> {
   }, { error: needs });
 }
 
-/** One of Deno's permissions. */
+/** Name of a Deno permission. */
 export type PermissionName = "read" | "write" | "net" | "env" | "run" | "sys" | "ffi" | "import";
 
-/** What a guest may reach of the host by itself: nothing, whatever the profile. */
+/** Permissions of a guest on the host. No profile can grant any. */
 export type Permissions = Readonly<Record<PermissionName, false>>;
 
 /**
- * Why each permission cannot be granted. The guest's worker runs with none, and the thread that
- * supervises it gives up its own before the first exec, so a grant would either reach nothing or be a
- * way out for guest code that takes over the process.
+ * Reason why each permission cannot be granted. The guest's worker runs with none, and the supervising thread drops
+ * its own before the first exec. So a grant would either have no effect or be a way out for guest code that takes
+ * over the process.
  */
 const REASONS: Readonly<Record<PermissionName, string>> = {
-  read: "the sandbox gives up reading before the first exec; name what the guest may read in 'mounts'",
-  write: "a sandbox that writes to the host is none; take files out of a session instead",
-  net: "the guest has no sockets; give it a host tool that makes the request",
-  env: "the environment of a sandbox is empty; put values into a file or a host tool",
-  run: "a program started from a sandbox is outside of it; give it a host tool",
-  sys: "nothing in a sandbox can ask for it; put values into a file or a host tool",
+  read:
+    "the sandbox drops this permission before the first exec; name files that the guest may read in 'mounts'",
+  write: "a sandbox must not write to the host; read files from a session instead",
+  net: "the guest has no sockets; use a host tool that makes the request",
+  env: "the environment of a sandbox is empty; pass values in a file or by a host tool",
+  run: "a program started from a sandbox runs outside it; use a host tool",
+  sys: "nothing in a sandbox can use it; pass values in a file or by a host tool",
   ffi: "native code has no permissions to check; it would end the sandbox",
-  import: "a sandbox runs no code but its own assets; name what it needs in 'packages'",
+  import: "a sandbox runs only its own assets; name packages in 'packages'",
 };
 
-/** Checks permissions written as in Deno's permission sets; what is not named is denied. */
+/** Schema of permissions in the form of Deno's permission sets. All must be denied; an omitted one is. */
 export const permissionsSchema: z.ZodType<Permissions> = closedObject({
   read: denied("read"),
   write: denied("write"),
@@ -111,8 +139,8 @@ export const permissionsSchema: z.ZodType<Permissions> = closedObject({
 function denied(name: PermissionName): z.ZodType<false> {
   return z.unknown().superRefine((value, context) => {
     if (isDenied(value)) return;
-    const needs = isGrant(value) ? `cannot be granted, as ${REASONS[name]}` : SHAPE;
-    context.addIssue({ code: "custom", message: needs, input: value });
+    const message = isGrant(value) ? `cannot be granted, as ${REASONS[name]}` : SHAPE;
+    context.addIssue({ code: "custom", message, input: value });
   }).transform(() => false as const).default(false);
 }
 
@@ -136,22 +164,35 @@ function isDenied(value: unknown): boolean {
   return !("allow" in value) || isDenied(value.allow);
 }
 
-/** What a profile file says, checked; its host paths are still as written. */
+/** Checked contents of a profile file. Host paths are as written. */
 export interface ProfileSettings {
-  /** For whom the profile is. */
+  /** Purpose of the profile. */
   readonly description: string;
   readonly permissions: Permissions;
   readonly limits: Limits;
-  /** Python modules that the base image has already imported. */
+  /** Python modules that are imported in the base image. */
   readonly preimports: readonly string[];
   readonly packages: readonly PackageFile[];
   readonly mounts: readonly Mount[];
-  /** Interpreters in one process, which must all belong to one trust domain. */
+  /**
+   * Number of interpreters in one process. They must belong to one trust domain: code that breaks out of one
+   * interpreter reaches the others.
+   *
+   * @default 1
+   */
   readonly sessionsPerProcess: number;
   readonly layers: Readonly<Record<Layer, LayerMode>>;
-  /** Whether an exec may grant host tools. */
+  /**
+   * True if an exec may have host tools.
+   *
+   * @default false
+   */
   readonly hostTools: boolean;
-  /** Whether sessions have a shell beside their Python. */
+  /**
+   * True if sessions have a shell.
+   *
+   * @default false
+   */
   readonly shell: boolean;
 }
 
@@ -171,7 +212,7 @@ const moduleName = string(
 /** Version of the format of profile files. */
 const PROFILE_FORMAT = 1;
 
-/** Checks a profile and fills in what it does not name. */
+/** Schema of a profile file. It fills in the defaults. */
 export const profileSchema: z.ZodType<ProfileSettings> = closedObject({
   format: formatVersion(PROFILE_FORMAT),
   description: string("a string").default(""),

@@ -87,7 +87,7 @@ Deno.test("childCommand() refuses a path with a comma, which Deno would cut in t
   );
   assertEquals(
     error.message,
-    "Cannot start sandbox as paths it reads must have no comma: there is '/var/a,b'",
+    "Cannot start sandbox as paths that it reads must have no comma: current value is '/var/a,b'",
   );
 });
 

@@ -92,7 +92,7 @@ Deno.test("parseProfile() refuses a relative path when there is no folder", () =
   const error = assertThrows(() => parseProfile(text, { source: "python" }), SyntaxError);
   assertEquals(
     error.message,
-    "Cannot read profile 'python' as its paths must be absolute, for it is in no folder: there is 'data'",
+    "Cannot read profile 'python' as its paths must be absolute if it is not a file: current value is 'data'",
   );
 });
 
@@ -202,13 +202,13 @@ for (
   const [permissions, fault] of [
     [
       { read: true },
-      "permissions.read cannot be granted, as the sandbox gives up reading before the first exec; name",
+      "permissions.read cannot be granted, as the sandbox drops this permission before the first exec; name",
     ],
     [{ read: ["./data"] }, "permissions.read cannot be granted"],
     [{ write: true }, "permissions.write cannot be granted"],
     [
       { net: ["example.com"] },
-      "permissions.net cannot be granted, as the guest has no sockets; give it a host tool",
+      "permissions.net cannot be granted, as the guest has no sockets; use a host tool",
     ],
     [{ env: { allow: ["HOME"] } }, "permissions.env cannot be granted"],
     [{ run: { allow: true, deny: ["rm"] } }, "permissions.run cannot be granted"],
@@ -238,19 +238,19 @@ for (
     [{ "/a/../b": "x" }, `mounts["/a/../b"] must have a guest path without '..': current value is "x"`],
     [
       { "/": "x" },
-      'mounts["/"] must have a guest path that does not cover the interpreter\'s own /: current',
+      'mounts["/"] must have a guest path that does not cover the interpreter\'s /: current',
     ],
-    [{ "//": "x" }, 'mounts["//"] must have a guest path that does not cover the interpreter\'s own /'],
+    [{ "//": "x" }, 'mounts["//"] must have a guest path that does not cover the interpreter\'s /'],
     [
       { "/home": "x" },
-      'mounts["/home"] must have a guest path that does not cover the interpreter\'s own /home',
+      'mounts["/home"] must have a guest path that does not cover the interpreter\'s /home',
     ],
-    [{ "/home/pyodide/": "x" }, "that does not cover the interpreter's own /home/pyodide:"],
-    [{ "/lib/python3.14": "x" }, "must have a guest path outside of the interpreter's own /lib:"],
-    [{ "/LIB/x": "x" }, "must have a guest path outside of the interpreter's own /lib:"],
-    [{ "/dev": "x" }, "must have a guest path outside of the interpreter's own /dev:"],
-    [{ "/./proc/self": "x" }, "must have a guest path outside of the interpreter's own /proc:"],
-    [{ "/tmp/x": "x" }, "must have a guest path outside of the interpreter's own /tmp:"],
+    [{ "/home/pyodide/": "x" }, "that does not cover the interpreter's /home/pyodide:"],
+    [{ "/lib/python3.14": "x" }, "must have a guest path outside the interpreter's /lib:"],
+    [{ "/LIB/x": "x" }, "must have a guest path outside the interpreter's /lib:"],
+    [{ "/dev": "x" }, "must have a guest path outside the interpreter's /dev:"],
+    [{ "/./proc/self": "x" }, "must have a guest path outside the interpreter's /proc:"],
+    [{ "/tmp/x": "x" }, "must have a guest path outside the interpreter's /tmp:"],
     [
       { "/a\0b": "x" },
       "must have a guest path of well-formed text without control characters and backslashes",
@@ -258,27 +258,27 @@ for (
     [{ "/a\\b": "x" }, "must have a guest path of well-formed text"],
     [
       { "/a": "x", "/a/": "y" },
-      "mounts[\"/a/\"] must have a guest path of its own: '/a' is the same: current",
+      "mounts[\"/a/\"] must have a unique guest path: '/a' is the same: current",
     ],
     [
       { "/Data": "x", "/data": "y" },
-      "mounts[\"/data\"] must have a guest path of its own: '/Data' is the same",
+      "mounts[\"/data\"] must have a unique guest path: '/Data' is the same",
     ],
     [
       { "/caf\u00e9": "x", "/cafe\u0301": "y" },
-      "must have a guest path of its own: '/caf\u00e9' is the same",
+      "must have a unique guest path: '/caf\u00e9' is the same",
     ],
     [
       { "/stra\u00dfe": "x", "/STRASSE": "y" },
-      "must have a guest path of its own: '/stra\u00dfe' is the same",
+      "must have a unique guest path: '/stra\u00dfe' is the same",
     ],
     [
       { "/a": "x", "/a/b": "y" },
-      "mounts[\"/a/b\"] must have a guest path neither in nor around another: there is '/a'",
+      "mounts[\"/a/b\"] must have a guest path that neither lies in another one nor contains it: current value clashes with '/a'",
     ],
     [
       { "/a/b": "x", "/a": "y" },
-      "mounts[\"/a\"] must have a guest path neither in nor around another: there is '/a/b'",
+      "mounts[\"/a\"] must have a guest path that neither lies in another one nor contains it: current value clashes with '/a/b'",
     ],
     [{ "/a": "" }, 'mounts["/a"] must be the path of a file or folder, without a comma: current value is ""'],
     [
@@ -304,7 +304,10 @@ Deno.test("parseProfile() takes mounts of equal basenames, and names that begin 
 
 for (
   const [packages, fault] of [
-    [{ demo: { wheel: "a.whl" } }, "packages.demo.sha256 must be 64 hexadecimal digits: there is none"],
+    [
+      { demo: { wheel: "a.whl" } },
+      "packages.demo.sha256 must be 64 hexadecimal digits: current value is undefined",
+    ],
     [
       { demo: { wheel: "a.whl", sha256: "abc" } },
       'packages.demo.sha256 must be 64 hexadecimal digits: current value is "abc"',
@@ -328,7 +331,7 @@ for (
     ],
     [
       { "a-b": { wheel: "a.whl", sha256: DIGEST }, "A_b": { wheel: "b.whl", sha256: DIGEST } },
-      "packages.A_b must have a name of its own: 'a-b' is the same",
+      "packages.A_b must have a unique name: 'a-b' is the same",
     ],
   ] as const
 ) {
@@ -409,7 +412,7 @@ Deno.test("loadProfile() refuses a folder, and text that is not UTF-8", async ()
   assertStringIncludes(error.message, `Cannot read profile '${dir.path}/' as it must be a readable file: `);
   const path = `${dir.path}/bad.jsonc`;
   const encoding = await assertRejects(() => loadProfile(path), SyntaxError);
-  assertEquals(encoding.message, `Cannot read profile '${path}' as its text must be UTF-8: it is not`);
+  assertEquals(encoding.message, `Cannot read profile '${path}' as it must be UTF-8: found an invalid byte`);
 });
 
 Deno.test("loadProfile() refuses a profile whose mount is missing", async () => {
@@ -418,6 +421,6 @@ Deno.test("loadProfile() refuses a profile whose mount is missing", async () => 
   const error = await assertRejects(() => loadProfile(path), Deno.errors.NotFound);
   assertEquals(
     error.message,
-    `Cannot load profile '${path}' as what it mounts and installs must be there: '${dir.path}/gone' is not`,
+    `Cannot load profile '${path}' as its mounts and packages must exist: there is no '${dir.path}/gone'`,
   );
 });
