@@ -205,7 +205,8 @@ export interface HostTool {
  *   parameters: z.object({ query: z.string() }),
  *   run: ({ query }) => [`no document has '${query}'`],
  * });
- * // the profile needs "hostTools": session.exec('from paddock import tools; tools.search(query="x")', { tools: [search] })
+ * // A session of the profile `tools` can call it in Python as `paddock.tools.search(query="x")`
+ * // if it gets the option `tools`: `session.exec(code, { tools: [search] })`.
  * if (search.name !== "search") throw new Error(search.name);
  * ```
  *

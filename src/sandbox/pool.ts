@@ -253,7 +253,8 @@ export async function acquireWithin(pool: SessionPool, options: AcquireWithinOpt
   const { timeoutMs, seed, signal } = options;
   const timeout = new AbortController();
   const error = new SandboxError(
-    `Cannot acquire session as none was free within ${timeoutMs} ms: the pool must have one for each episode that has run code and goes on`,
+    `Cannot acquire session as none was free within ${timeoutMs} ms: ` +
+      "the pool needs one for each running episode that has run code",
   );
   const timer = setTimeout(() => timeout.abort(error), timeoutMs);
   try {

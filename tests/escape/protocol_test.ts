@@ -205,7 +205,7 @@ Deno.test("Session.readFile() rejects when the child answers with a result, a ca
       await using source = await HostileSource.create(profile(), answer);
       await using session = new Session(source);
       const failure = await assertRejects(() => session.readFile("a.txt"), Error);
-      assertStringIncludes(failure.message, "broke the protocol");
+      assertStringIncludes(failure.message, "violated the protocol");
       assertEquals((await source.firstEnd()).signal, "SIGKILL");
     });
   }

@@ -12,11 +12,11 @@ interface Reply {
   readonly error?: string;
 }
 
-/** The calls of an exec that was granted one tool, and what was answered so far. */
+/** Makes the calls of an exec that was granted one tool, with the replies so far. */
 function callsOf(tool?: HostTool): { call: (number: number, args: string) => void; replies: Reply[] } {
   const replies: Reply[] = [];
-  const answer = (text: string) => void replies.push(JSON.parse(text));
-  const calls = new ToolCalls(tool ? [tool] : [], { budget: 100, answer });
+  const onReply = (text: string) => void replies.push(JSON.parse(text));
+  const calls = new ToolCalls(tool ? [tool] : [], { budget: 100, onReply });
   const call = (number: number, args: string) =>
     calls.receive(encoder.encode(`{"call":${number},"name":"take","arguments":${args}}`));
   return { call, replies };
@@ -44,7 +44,7 @@ Deno.test("ToolCalls refuses calls while those without an answer hold too much",
   call(4, `{"items":[]}`);
   await until(() => replies.length === 2);
   assertEquals(replies.map((reply) => reply.call), [2, 3]);
-  assertStringIncludes(replies[0]?.error ?? "", "the calls that wait for an answer hold more than");
+  assertStringIncludes(replies[0]?.error ?? "", "pending calls must have at most");
   gate.resolve();
   await until(() => replies.length === 4);
   call(5, large);

@@ -160,7 +160,7 @@ Deno.test("Session.exec() refuses tools that the profile does not allow, and nam
     await assertRejects(
       () => session.exec("1", { tools: [add, add] }),
       TypeError,
-      "Cannot grant host tools as each name must be there once: 'add' is twice",
+      "Cannot grant host tools as their names must be unique: 'add' occurs more than once",
     );
   }, { profile: await limited("tools", {}) });
 });

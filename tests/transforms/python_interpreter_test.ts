@@ -130,7 +130,7 @@ Deno.test("PythonInterpreter fails only the episode that waits too long for a se
   await assertRejects(
     () => second.step(replyAction("```python\n1\n```")),
     SandboxError,
-    "Cannot acquire session as none was free within 10 ms: the pool must have one for each episode",
+    "Cannot acquire session as none was free within 10 ms: the pool needs one for each running episode",
   );
   await first.step(replyAction("```python\n2\n```"));
   await first.reset(task);

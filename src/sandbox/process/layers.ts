@@ -65,12 +65,12 @@ function isMissing(mode: LayerMode, { installed, works }: LayerReport): boolean 
 }
 
 function untriedReport(layer: Layer): LayerReport {
-  return { layer, installed: false, works: false, why: "it was not tried" };
+  return { layer, installed: false, works: false, why: "it was not tested" };
 }
 
 async function detectLayer(layer: Layer, program: string, options: ProbeOptions): Promise<LayerReport> {
   if (Deno.build.os !== "linux") {
-    return { layer, installed: false, works: false, why: "it is a layer of Linux" };
+    return { layer, installed: false, works: false, why: "it needs Linux" };
   }
   if (!await isPresent(program)) {
     return { layer, installed: false, works: false, why: `there is no ${program}` };
@@ -133,8 +133,8 @@ async function probeRlimits(
   signal?: AbortSignal,
 ): Promise<string | undefined> {
   const args = ["-c", rlimitScript(limits), shell, shell, "-c", "ulimit -d"];
-  const { success, stdout, complaint } = await run(shell, args, signal);
-  if (!success) return complaint;
+  const { success, stdout, reason } = await run(shell, args, signal);
+  if (!success) return reason;
   if (stdout.trim() === String(limits.dataKib)) return undefined;
   return `RLIMIT_DATA was set to ${limits.dataKib} KiB and is ${stdout.trim()}`;
 }
@@ -146,16 +146,16 @@ async function probeSetpriv(
   proof: RegExp,
   signal?: AbortSignal,
 ): Promise<string | undefined> {
-  const { success, stdout, complaint } = await run(setpriv, [...flags, "--", setpriv, "--dump"], signal);
-  if (!success) return complaint;
+  const { success, stdout, reason } = await run(setpriv, [...flags, "--", setpriv, "--dump"], signal);
+  if (!success) return reason;
   return proof.test(stdout) ? undefined : `'${flags.join(" ")}' had no effect`;
 }
 
 /** Runs bubblewrap under itself, with the flags that a sandbox gets. */
 async function probeBubblewrap(bwrap: string, signal?: AbortSignal): Promise<string | undefined> {
   const [, ...flags] = bubblewrapPrefix([bwrap]);
-  const { success, complaint } = await run(bwrap, [...flags, bwrap, "--version"], signal);
-  return success ? undefined : complaint;
+  const { success, reason } = await run(bwrap, [...flags, bwrap, "--version"], signal);
+  return success ? undefined : reason;
 }
 
 /** Reads the files that the watchdog reads, for a child that waits for its input. */
@@ -199,10 +199,10 @@ async function run(program: string, args: string[], signal?: AbortSignal): Promi
     });
     const { success, code, stdout, stderr } = await command.output();
     const [line = ""] = new TextDecoder().decode(stderr).trim().split("\n");
-    const complaint = line === "" ? `${program} ended with code ${code}` : line;
-    return { success, stdout: new TextDecoder().decode(stdout), complaint };
+    const reason = line === "" ? `${program} ended with code ${code}` : line;
+    return { success, stdout: new TextDecoder().decode(stdout), reason };
   } catch (error) {
     signal?.throwIfAborted();
-    return { success: false, stdout: "", complaint: errorMessage(error) };
+    return { success: false, stdout: "", reason: errorMessage(error) };
   }
 }

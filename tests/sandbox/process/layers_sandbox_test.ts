@@ -51,7 +51,7 @@ Deno.test("activeLayers() names each required layer that does not work, and why"
     "Cannot start sandbox as profile 'mine' needs layers that this host lacks: " +
       "'rlimits', required, does not work: it is absent; " +
       "'parentDeath', required, does not work: it is broken; " +
-      "'watchdog', required, does not work: it was not tried",
+      "'watchdog', required, does not work: it was not tested",
   );
 });
 
