@@ -67,13 +67,13 @@ Deno.test("a program that is graded at the edge harms neither the host nor the s
       assertEquals(await graded(server, "def attempt():\n    return 'still here'", "still here"), 1);
     });
   }
-  await t.step("a call of a tool that is larger than any may be", async () => {
+  await t.step("a tool call above the maximum size", async () => {
     const program = `import os\ndef attempt():\n    call = b'C{"call":0,"name":"x","arguments":{"a":['\n` +
       `    os.write(3, call + b"{}," * 10_000_000 + b"{}]}}")\n    return ""`;
     assertEquals(await graded(server, program, secret), 0);
     assertEquals(await graded(server, "def attempt():\n    return 'still here'", "still here"), 1);
   });
-  await t.step("no thread is left of those that would not end", async () => {
+  await t.step("terminated workers leave no thread", async () => {
     while (await threadsOf(server.pid) > threads) await new Promise((resolve) => setTimeout(resolve, 100));
   });
   const log = await server.end();

@@ -134,13 +134,13 @@ for (const [name, answer] of Object.entries(SHELL_BREACHES)) {
   });
 }
 
-Deno.test("Session.exec() calls it a crash when the child answers as a shell does", async () => {
+Deno.test("Session.exec() returns 'crashed' if the child sends the result of a shell command", async () => {
   await using source = await HostileSource.create(profile(), result(SHELL_OK));
   await using session = new Session(source);
   assertEquals((await session.exec("1", { timeoutMs: 20_000 })).status, "crashed");
 });
 
-Deno.test("Session.exec() meets its deadline when the child sends half a frame", async () => {
+Deno.test("Session.exec() times out if the child sends half a frame", async () => {
   await using source = await HostileSource.create(profile(), head(1_000, FrameKind.result));
   await using session = new Session(source);
   const ended = await session.exec("1", { timeoutMs: 100 });
@@ -148,7 +148,7 @@ Deno.test("Session.exec() meets its deadline when the child sends half a frame",
   assertEquals((await source.firstEnd()).signal, "SIGKILL");
 });
 
-Deno.test("Session.exec() believes nothing of a guest that answers twice", async () => {
+Deno.test("Session.exec() uses no result of a guest that sends two", async () => {
   const answer = concat(frame("stdout", "told"), result(OK), result({ status: "ok", value: "second" }));
   await using source = await HostileSource.create(profile(), answer);
   await using session = new Session(source);
@@ -158,7 +158,7 @@ Deno.test("Session.exec() believes nothing of a guest that answers twice", async
   assertEquals(source.started, 3);
 });
 
-Deno.test("Session.exec() does not take an early 'opened' for an answer", async () => {
+Deno.test("Session.exec() does not accept an early 'opened' frame as a result", async () => {
   await using source = await HostileSource.create(
     profile(),
     concat(frame("opened"), frame("opened", "{}"), frame("lost", encodeLost("over"))),
@@ -169,20 +169,20 @@ Deno.test("Session.exec() does not take an early 'opened' for an answer", async 
   assertStringIncludes(ended.error.message, `frame ${FrameKind.opened} is not one of an exec`);
 });
 
-Deno.test("Session.exec() does not take a guest's word for the cause of its crash", async () => {
+Deno.test("Session.exec() does not trust the cause of a crash that a guest reports", async () => {
   await using source = await HostileSource.create(profile(), frame("lost", encodeLost("out of memory")));
   await using session = new Session(source);
   const ended = await session.exec("1");
   assert(ended.status === "crashed" && ended.error.message === "out of memory");
 });
 
-Deno.test("Session.exec() says 'error', never 'ok', for a forged interrupt", async () => {
+Deno.test("Session.exec() returns 'error', not 'ok', for a forged interrupt", async () => {
   await using source = await HostileSource.create(profile(), result({ status: "interrupted", error }));
   await using session = new Session(source);
   assertEquals((await session.exec("1")).status, "error");
 });
 
-Deno.test("Session.exec() runs no tool that is not granted, whatever the child sends", async () => {
+Deno.test("Session.exec() runs only granted tools, whatever the child sends", async () => {
   const calls = [1, 2, 3].map((number) => call({ call: number, name: "__proto__", arguments: {} }));
   const answer = concat(
     ...calls,
@@ -194,7 +194,7 @@ Deno.test("Session.exec() runs no tool that is not granted, whatever the child s
   assertEquals((await session.exec("1")).status, "ok");
 });
 
-Deno.test("Session.readFile() rejects when the child answers with a result, a call or output", async (t) => {
+Deno.test("Session.readFile() rejects if the child responds with a result, a call or output", async (t) => {
   const answers = {
     result: result(OK),
     call: call({ call: 1, name: "f", arguments: {} }),
@@ -211,13 +211,13 @@ Deno.test("Session.readFile() rejects when the child answers with a result, a ca
   }
 });
 
-Deno.test("Session.writeFile() rejects with the child's words when it refuses", async () => {
+Deno.test("Session.writeFile() rejects with the message of a child that refuses", async () => {
   await using source = await HostileSource.create(profile(), frame("done", "\0no"));
   await using session = new Session(source);
   await assertRejects(() => session.writeFile("a.txt", "x"), Error, "no");
 });
 
-Deno.test("Session.reset() replaces an interpreter that forges the answer to a rewind", async () => {
+Deno.test("Session.reset() replaces an interpreter that forges the response to a rewind", async () => {
   await using source = await HostileSource.create(profile(), result(OK));
   await using session = new Session(source);
   await session.ready();
@@ -226,7 +226,7 @@ Deno.test("Session.reset() replaces an interpreter that forges the answer to a r
   assertEquals(await source.alive(), 1);
 });
 
-Deno.test("FrameSplitter puts frames together whatever the pieces", () => {
+Deno.test("FrameSplitter reassembles frames from any pieces", () => {
   const bytes = concat(frame("stdout", "abc"), frame("result"), frame("stderr", "\xe9".repeat(5_000)));
   for (const size of [1, 3, 7, 8, 9, 4_096, bytes.length]) {
     const splitter = new FrameSplitter();
@@ -240,7 +240,7 @@ Deno.test("FrameSplitter puts frames together whatever the pieces", () => {
   }
 });
 
-Deno.test("FrameSplitter refuses a frame by its head, before there is any payload", () => {
+Deno.test("FrameSplitter refuses an oversized frame by its head, before the payload arrives", () => {
   const failure = assertThrows(
     () => [...new FrameSplitter().push(head(MAX_FRAME_BYTES + 1, 37))],
     RangeError,
@@ -263,17 +263,17 @@ Deno.test("parseCall() drops prototype keys at every depth", () => {
   assertEquals(({} as Record<string, unknown>).polluted, undefined);
 });
 
-Deno.test("parseResult() refuses millions of values before it reads them", () => {
+Deno.test("parseResult() refuses millions of values before it parses them", () => {
   const flat = encoder.encode(`{"truncated":[${"[],".repeat(10_000_000)}[]]}`);
   assertThrows(() => parseResult(flat, 16_000_000), SyntaxError, "at most 64 values");
 });
 
-Deno.test("parseCall() takes a list of a million numbers", () => {
+Deno.test("parseCall() accepts a list of a million numbers", () => {
   const text = `{"call":1,"name":"f","arguments":{"a":[${"1,".repeat(999_999)}1]}}`;
   assertEquals((parseCall(encoder.encode(text)).arguments.a as number[]).length, 1_000_000);
 });
 
-Deno.test("encodeFrame() and FrameSplitter agree on every session number", () => {
+Deno.test("FrameSplitter decodes every session number that encodeFrame() writes", () => {
   for (const session of [0, 1, 255, 256, 65_535]) {
     const [found] = [...new FrameSplitter().push(encodeFrame(FrameKind.get, session, "x"))];
     assertEquals(found?.session, session);

@@ -24,7 +24,7 @@ for (const profile of ["python", "workspace"]) {
   });
 }
 
-Deno.test("a worker's realm that spoils itself ends or answers, and harms nobody", async (t) => {
+Deno.test("a worker that damages its own realm ends or responds, and harms no other session", async (t) => {
   const realm = await HostileRealm.create();
   await using outside = await Outside.create();
   const ids = (await playable(outside)).filter(({ hangs, last }) => hangs || last).map(({ id, name }) => ({

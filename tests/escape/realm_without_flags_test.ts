@@ -47,7 +47,7 @@ const ATTEMPTS: Readonly<Record<string, string>> = {
     return await (WebAssembly.compile ?? WebAssembly.instantiate)?.(bytes);`,
 };
 
-Deno.test("an attempt in a worker's realm would tell what it got", async () => {
+Deno.test("an attempt in a worker's realm reports what it reached", async () => {
   assertEquals(await told("return 7;"), "GOT 7");
 });
 

@@ -3,7 +3,7 @@ import { limited, value, withSession } from "./started.ts";
 
 const bytes = new Uint8Array([0, 255, 128, 10, 13]);
 
-Deno.test("Session moves files in and out", async (t) => {
+Deno.test("Session writes and reads files", async (t) => {
   await withSession(async (session) => {
     await t.step("by writeFile() and readFile()", async () => {
       await session.writeFile("a/b/c.bin", bytes);
@@ -39,7 +39,7 @@ Deno.test("Session moves files in and out", async (t) => {
   });
 });
 
-Deno.test("Session refuses paths that lead out", async (t) => {
+Deno.test("Session refuses paths outside the working directory", async (t) => {
   const paths = [
     "../x",
     "a/../../x",
@@ -71,7 +71,7 @@ Deno.test("Session refuses paths that lead out", async (t) => {
   });
 });
 
-Deno.test("Session follows no link that the guest made", async () => {
+Deno.test("Session does not follow links of the guest", async () => {
   await withSession(async (session) => {
     value(
       await session.exec(
@@ -87,7 +87,7 @@ Deno.test("Session follows no link that the guest made", async () => {
   });
 });
 
-Deno.test("Session.readFile() says what is not there", async () => {
+Deno.test("Session.readFile() names a file that does not exist", async () => {
   await withSession(async (session) => {
     await assertRejects(() => session.readFile("nothing"), Error);
     await session.exec("import os\nos.mkdir('d')");
@@ -96,7 +96,7 @@ Deno.test("Session.readFile() says what is not there", async () => {
   });
 });
 
-Deno.test("Session holds its files to the limit", async () => {
+Deno.test("Session enforces the limit of file bytes", async () => {
   await withSession(async (session) => {
     await assertRejects(() => session.writeFile("big", new Uint8Array(2_000_000)), Error);
     const full = await session.exec("open('big', 'wb').write(bytes(2_000_000))");

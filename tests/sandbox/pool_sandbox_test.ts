@@ -10,7 +10,7 @@ const profile = await loadProfile("python");
 /** One whose image is built faster. */
 const bare = parseProfile("{}", { source: "bare" });
 
-Deno.test("SandboxPool refuses a size that is none", () => {
+Deno.test("SandboxPool refuses an invalid size", () => {
   for (const size of [0, -1, 1.5, NaN, Infinity, 5_000]) {
     assertThrows(
       () => new SandboxPool({ profile, size }),
@@ -54,7 +54,7 @@ Deno.test("SandboxPool.acquire() can be cancelled while it waits, and loses no s
   assertEquals(value(await second.session.exec("1")), "1");
 });
 
-Deno.test("SandboxPool.acquire() gives sessions that agree by seed", async () => {
+Deno.test("SandboxPool.acquire() makes sessions with equal seeds reproducible", async () => {
   await using pool = new SandboxPool({ profile, size: 2 });
   await using one = await pool.acquire({ seed: 5 });
   await using two = await pool.acquire({ seed: 5 });
@@ -67,7 +67,7 @@ Deno.test("SandboxPool.acquire() gives sessions that agree by seed", async () =>
   );
 });
 
-Deno.test("Lease is over once it is disposed", async () => {
+Deno.test("Lease rejects all calls after it is disposed", async () => {
   await using pool = new SandboxPool({ profile, size: 1, resetMode: "rewind" });
   const lease = await pool.acquire();
   await lease[Symbol.asyncDispose]();
@@ -77,7 +77,7 @@ Deno.test("Lease is over once it is disposed", async () => {
   assertEquals(value(await next.session.exec("1")), "1");
 });
 
-Deno.test("SandboxPool gives out a session again after its guest killed it", async () => {
+Deno.test("SandboxPool leases a session again after its guest has crashed it", async () => {
   await using pool = new SandboxPool({ profile, size: 1 });
   for (let i = 0; i < 2; i++) {
     await using lease = await pool.acquire();
@@ -88,7 +88,7 @@ Deno.test("SandboxPool gives out a session again after its guest killed it", asy
   assertEquals([value(result), result.restarted], ["1", undefined]);
 });
 
-Deno.test("SandboxPool fails those who wait when it is disposed, and is gone", async () => {
+Deno.test("SandboxPool rejects waiting callers and ends its processes when it is disposed", async () => {
   const pool = new SandboxPool({ profile, size: 1 });
   const lease = await pool.acquire();
   const running = await started(lease.session);
@@ -106,7 +106,7 @@ Deno.test("SandboxPool can be disposed before anything has started", async () =>
   await pool[Symbol.asyncDispose]();
 });
 
-Deno.test("SandboxPool that is disposed builds no base image to its end, nor another", async () => {
+Deno.test("SandboxPool cancels the build of a base image when it is disposed, and starts no other", async () => {
   const cacheDir = await Deno.makeTempDir();
   let builds = 0;
   const begun = Promise.withResolvers<void>();
@@ -154,7 +154,7 @@ Deno.test({
   assertEquals(value(await lease.session.exec("1 + 1")), "2");
 });
 
-Deno.test("SandboxPool starts a few sessions at once, and gives each to one of those who wait", async () => {
+Deno.test("SandboxPool starts a few sessions at once and leases each to a waiting caller", async () => {
   const dense = { ...bare, sessionsPerProcess: 16 };
   await using pool = new SandboxPool({ profile: dense, size: 12, resetMode: "rewind" });
   const leases = await Promise.all(Array.from({ length: 12 }, () => pool.acquire()));
@@ -231,7 +231,7 @@ Deno.test({ name: "Sandbox ends with its host, also when the host is killed", ig
   await Deno.remove(script);
 });
 
-Deno.test("Sandbox builds a base image again that is damaged, piece by piece", async (t) => {
+Deno.test("Sandbox rebuilds a damaged base image, whichever file is damaged", async (t) => {
   await using cache = await cacheWithImage();
   const { cacheDir } = cache;
   const name = await imageIn(cacheDir);

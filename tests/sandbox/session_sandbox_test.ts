@@ -53,7 +53,7 @@ Deno.test("Session.exec() runs blocks in one namespace", (t) =>
     },
   }));
 
-Deno.test("Session.exec() gives the repr of a last expression as the value", (t) => {
+Deno.test("Session.exec() returns the repr of the last expression as the value", (t) => {
   const cases: [string, string | undefined][] = [
     ["1 + 1", "2"],
     ["'text'", "'text'"],
@@ -85,7 +85,7 @@ Deno.test("Session.exec() gives the repr of a last expression as the value", (t)
   );
 });
 
-Deno.test("Session.exec() tells of exceptions as Python does", (t) =>
+Deno.test("Session.exec() reports exceptions as Python does", (t) =>
   eachAfterRewind(t, {
     "with the lines of the block": async (session) => {
       assertEquals(
@@ -163,7 +163,7 @@ Deno.test("Session.exec() tells of exceptions as Python does", (t) =>
     },
   }));
 
-Deno.test("Session.exec() keeps what was printed", (t) =>
+Deno.test("Session.exec() returns the printed output", (t) =>
   eachAfterRewind(t, {
     "by stream": async (session) => {
       const result = await session.exec(
@@ -219,7 +219,7 @@ Deno.test("Session.exec() keeps what was printed", (t) =>
     },
   }));
 
-Deno.test("Session.exec() sends many short lines in few pieces", async () => {
+Deno.test("Session.exec() sends many short lines in a few pieces", async () => {
   await withSession(async (session) => {
     const lines = 100_000;
     let pieces = 0;
@@ -229,7 +229,7 @@ Deno.test("Session.exec() sends many short lines in few pieces", async () => {
   });
 });
 
-Deno.test("Session.exec() ends as sys.exit() says", (t) => {
+Deno.test("Session.exec() returns the exit code of sys.exit()", (t) => {
   const cases: [string, string, number?, string?][] = [
     ["sys.exit()", "ok"],
     ["sys.exit(0)", "ok"],
@@ -257,7 +257,7 @@ Deno.test("Session.exec() ends as sys.exit() says", (t) => {
   );
 });
 
-Deno.test("Session.exec() runs programs that take sys.maxsize for infinity", (t) =>
+Deno.test("Session.exec() runs programs that use sys.maxsize as infinity", (t) =>
   eachAfterRewind(t, {
     "in sums that a 32-bit one would not bound": async (session) => {
       const code = "import sys\nbest = sys.maxsize\nfor cost in (5 * 10**12, 3 * 10**10):\n" +
@@ -358,7 +358,7 @@ except TimeoutError:
     },
   }));
 
-Deno.test("Session.exec() cuts output beyond the limit and lets the program go on", async () => {
+Deno.test("Session.exec() drops output beyond the limit and lets the program continue", async () => {
   const profile = await loadProfile("python");
   const small = { ...profile, limits: { ...profile.limits, outputBytes: 1_000 } };
   await withSession(async (session) => {
@@ -374,7 +374,7 @@ Deno.test("Session.exec() cuts output beyond the limit and lets the program go o
   }, { profile: small });
 });
 
-Deno.test("Session.exec() refuses what it cannot do, before anything starts", async () => {
+Deno.test("Session.exec() refuses invalid arguments before anything starts", async () => {
   await withSession(async (session) => {
     const timeouts = [0, -1, NaN, Infinity];
     for (const timeoutMs of timeouts) {
@@ -405,7 +405,7 @@ Deno.test("Session.exec() refuses what it cannot do, before anything starts", as
   });
 });
 
-Deno.test("Session.exec() can be cancelled", async (t) => {
+Deno.test("Session.exec() can be cancelled by its signal", async (t) => {
   await withSession(async (session) => {
     await session.exec("kept = 1");
     await t.step("before it starts", async () => {
@@ -424,7 +424,7 @@ Deno.test("Session.exec() can be cancelled", async (t) => {
       await assertRejects(() => running, Error, "enough");
       assertEquals(value(await session.exec("kept")), "1");
     });
-    await t.step("while it waits for its turn", async () => {
+    await t.step("while it waits in the queue", async () => {
       const controller = new AbortController();
       const before = session.exec("import time\ntime.sleep(0.05)");
       const waiting = session.exec("kept = 3", { signal: controller.signal });
@@ -436,7 +436,7 @@ Deno.test("Session.exec() can be cancelled", async (t) => {
   });
 });
 
-Deno.test("Session rejects everything when it is disposed, and disposes once", async () => {
+Deno.test("Session rejects all calls after it is disposed, and can be disposed twice", async () => {
   await withSession(async (session) => {
     await session[Symbol.asyncDispose]();
     await session[Symbol.asyncDispose]();

@@ -25,7 +25,7 @@ function pidOf({ pid }: Sandbox): number {
   return pid;
 }
 
-Deno.test("Session.exec() in a shared process ends the process of a program that cannot be stopped", async () => {
+Deno.test("Session.exec() kills a shared process if its program cannot be stopped", async () => {
   await withSessions(async ({ a, b }, sandbox) => {
     await a.exec("kept = 1");
     const pid = pidOf(sandbox);
@@ -38,7 +38,7 @@ Deno.test("Session.exec() in a shared process ends the process of a program that
   });
 });
 
-Deno.test("Session.reset() in a shared process leaves the neighbour alone, however often", async () => {
+Deno.test("Session.reset() in a shared process does not affect other sessions", async () => {
   await withSessions(async ({ a, b }, sandbox) => {
     await a.exec("kept = 1");
     const pid = pidOf(sandbox);
@@ -62,7 +62,7 @@ Deno.test("Session.reset() in a shared process ends the session's thread", {
   });
 });
 
-Deno.test("a session that crashes in a shared process takes nobody with it", async () => {
+Deno.test("a crash in a shared process does not affect other sessions", async () => {
   await withSessions(async ({ a, b }, sandbox) => {
     await a.exec("kept = 1");
     const pid = pidOf(sandbox);
@@ -72,7 +72,7 @@ Deno.test("a session that crashes in a shared process takes nobody with it", asy
   });
 });
 
-Deno.test("SandboxPool over shared processes gives fresh sessions again and again", async () => {
+Deno.test("SandboxPool with shared processes leases fresh sessions repeatedly", async () => {
   await using pool = new SandboxPool({ profile: dense(), size: 3 });
   const statuses = await Promise.all(Array.from({ length: 24 }, async () => {
     await using lease = await pool.acquire();

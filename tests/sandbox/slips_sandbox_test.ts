@@ -11,7 +11,7 @@ async function withSession(work: (session: Session) => Promise<void>): Promise<v
   await work(await sandbox.openSession());
 }
 
-Deno.test("Session.exec() interrupts a program that does nothing but print", () =>
+Deno.test("Session.exec() interrupts a program that prints without end", () =>
   withSession(async (session) => {
     const looped = await session.exec("kept = 1\nwhile True: print('a')", { timeoutMs: 500 });
     assertEquals([looped.status, looped.stateKept], ["timeout", true]);
@@ -19,7 +19,7 @@ Deno.test("Session.exec() interrupts a program that does nothing but print", () 
     assert(after.status === "ok" && after.value === "1");
   }));
 
-Deno.test("Session.reset() by 'rewind' gives the standard streams back", () =>
+Deno.test("Session.reset() with 'rewind' restores the standard streams", () =>
   withSession(async (session) => {
     await session.exec(
       "import os\nfile = os.open('x', os.O_CREAT | os.O_RDWR)\nos.dup2(file, 1)\nos.dup2(file, 2)",
@@ -29,7 +29,7 @@ Deno.test("Session.reset() by 'rewind' gives the standard streams back", () =>
     assertEquals([stdout, stderr], ["out\n", "err\n"]);
   }));
 
-Deno.test("Session.exec() survives a tool that throws what has no text", () =>
+Deno.test("Session.exec() reports a tool error that cannot be converted to a string", () =>
   withSession(async (session) => {
     const odd = hostTool({
       name: "odd",
@@ -43,7 +43,7 @@ Deno.test("Session.exec() survives a tool that throws what has no text", () =>
     assert(result.status === "error" && result.error.type === "ToolError");
   }));
 
-Deno.test("Session.exec() raises in Python what a tool cannot be called with", () =>
+Deno.test("Session.exec() raises an exception in Python for arguments that a tool cannot have", () =>
   withSession(async (session) => {
     const take = hostTool({
       name: "take",
@@ -67,7 +67,7 @@ Deno.test("Session.exec() raises in Python what a tool cannot be called with", (
     }
   }));
 
-Deno.test("Session.exec() raises in Python what is too large to be given back by a tool", () =>
+Deno.test("Session.exec() raises an exception in Python for a tool result that is too large", () =>
   withSession(async (session) => {
     const repeat = hostTool({
       name: "repeat",
@@ -84,7 +84,7 @@ Deno.test("Session.exec() raises in Python what is too large to be given back by
     assert(fitting.status === "ok" && fitting.value === "1000000");
   }));
 
-Deno.test("Session.exec() raises RecursionError however high the limit is set", () =>
+Deno.test("Session.exec() raises RecursionError for any recursion limit", () =>
   withSession(async (session) => {
     const deep = "import sys\nsys.setrecursionlimit(10**9)\ndef f(n=0): return f(n + 1)\n";
     for (const code of [`${deep}f()`, `${deep}try: f()\nexcept RecursionError: raise`]) {
@@ -95,24 +95,24 @@ Deno.test("Session.exec() raises RecursionError however high the limit is set", 
     assert((await session.exec("sys.setrecursionlimit('no')")).status === "error");
   }));
 
-Deno.test("Session.exec() shows a warning of the runner's making as one of the block", () =>
+Deno.test("Session.exec() attributes a warning in the runner to the block", () =>
   withSession(async (session) => {
     const { stderr } = await session.exec("async def f(): pass\nf()");
     assertStringIncludes(stderr, "<block 1>:2: RuntimeWarning: coroutine 'f' was never awaited");
   }));
 
-Deno.test("Session.exec() names the file that cannot be written", () =>
+Deno.test("Session.exec() names a file that it cannot write", () =>
   withSession(async (session) => {
     const files = { a: "1", "a/b": "2" };
     await assertRejects(() => session.exec("1", { files }), Error, "Cannot write 'a/b' as not a directory");
   }));
 
-Deno.test("SandboxPool refuses a profile that is none, before anything starts", () => {
+Deno.test("SandboxPool refuses an invalid profile before anything starts", () => {
   const none = undefined as unknown as Awaited<ReturnType<typeof loadProfile>>;
   assertThrows(() => new SandboxPool({ profile: none }), TypeError, "'profile' must be one");
 });
 
-Deno.test("Session.exec() rejects with what 'onOutput' threw, and keeps the state", () =>
+Deno.test("Session.exec() rejects with the error of 'onOutput' and keeps the state", () =>
   withSession(async (session) => {
     const onOutput = () => {
       throw new RangeError("mine");
@@ -122,14 +122,14 @@ Deno.test("Session.exec() rejects with what 'onOutput' threw, and keeps the stat
     assert(after.status === "ok" && after.value === "2");
   }));
 
-Deno.test("Session.exec() shows the exception whose text cannot be had", () =>
+Deno.test("Session.exec() reports an exception whose __str__ fails", () =>
   withSession(async (session) => {
     const result = await session.exec("class E(Exception):\n  def __str__(self): return 1 / 0\nraise E()");
     assert(result.status === "error" && result.error.type === "E");
     assertStringIncludes(result.error.traceback, "E: <exception str() failed>\n");
   }));
 
-Deno.test("Session.exec() gives up its place in the queue when it is aborted", () =>
+Deno.test("Session.exec() leaves the queue when it is aborted", () =>
   withSession(async (session) => {
     const controller = new AbortController();
     const first = session.exec("import time\ntime.sleep(60)", {
@@ -145,7 +145,7 @@ Deno.test("Session.exec() gives up its place in the queue when it is aborted", (
     await stopped;
   }));
 
-Deno.test("Lease stops what runs when it is given back", async () => {
+Deno.test("Lease aborts the running exec when it is disposed", async () => {
   await using pool = new SandboxPool({ profile: await loadProfile("python"), size: 1 });
   const lease = await pool.acquire();
   const running = lease.session.exec("while True: pass", { timeoutMs: 3_600_000 });
@@ -155,7 +155,7 @@ Deno.test("Lease stops what runs when it is given back", async () => {
   assertEquals((await next.session.exec("1")).status, "ok");
 });
 
-Deno.test("Session.exec() goes on when a block has spoilt the cache of source lines", () =>
+Deno.test("Session.exec() works after a block has damaged linecache", () =>
   withSession(async (session) => {
     await session.exec("import io, linecache\nlinecache.cache = io.StringIO = None");
     const after = await session.exec("6 * 7");

@@ -43,7 +43,7 @@ Deno.test("Session.exec() interrupts at the timeout and keeps the state", async 
   }, { profile: await limited("python", { graceMs: 10_000 }) });
 });
 
-Deno.test("Session.exec() shows where an await was interrupted, and runs the block's clean-up there", async () => {
+Deno.test("Session.exec() shows where an await was interrupted and runs the block's cleanup there", async () => {
   await withSession(async (session) => {
     await session.exec("import asyncio");
     const code = "try:\n  await asyncio.sleep(60)\nfinally:\n  print('cleaned')";
@@ -58,7 +58,7 @@ Deno.test("Session.exec() shows where an await was interrupted, and runs the blo
   });
 });
 
-Deno.test("Session.exec() keeps the exit of one block's task out of the next block", async () => {
+Deno.test("Session.exec() keeps an exit in a background task from ending the next block", async () => {
   await withSession(async (session) => {
     await session.exec("import asyncio, sys\nasync def leave(): sys.exit(4)");
     assertEquals((await session.exec("await asyncio.gather(leave(), asyncio.sleep(1))")).status, "exited");
@@ -66,7 +66,7 @@ Deno.test("Session.exec() keeps the exit of one block's task out of the next blo
   });
 });
 
-Deno.test("Session.exec() kills what cannot be interrupted, and the next one meets a fresh interpreter", async (t) => {
+Deno.test("Session.exec() kills a program that cannot be interrupted; the next exec has a fresh interpreter", async (t) => {
   await withSession(async (session) => {
     for (const [name, code] of Object.entries(UNSTOPPABLE)) {
       await t.step({
@@ -88,7 +88,7 @@ Deno.test("Session.exec() kills what cannot be interrupted, and the next one mee
   }, { profile: await limited("python", { graceMs: 200 }) });
 });
 
-Deno.test("Session.exec() shows every line of a program that is killed, the last one unfinished", async () => {
+Deno.test("Session.exec() keeps all output of a killed program, including an unfinished line", async () => {
   await withSession(async (session) => {
     const code = "for i in range(2000): print(i)\nprint('half a line', end='')\nsum(range(10**12))";
     const { result } = await stoppedAfterOutput((timeoutMs) => session.exec(code, { timeoutMs }), {
@@ -100,7 +100,7 @@ Deno.test("Session.exec() shows every line of a program that is killed, the last
   }, { profile: await limited("python", { graceMs: 200 }) });
 });
 
-Deno.test("Session.exec() lets no late interrupt hit the next exec", async () => {
+Deno.test("Session.exec() discards a late interrupt before the next exec", async () => {
   await withSession(async (session) => {
     for (let i = 0; i < 20; i++) {
       await session.exec("import time\ntime.sleep(0.02)", { timeoutMs: 20 });
@@ -124,7 +124,7 @@ Deno.test(
   },
 );
 
-Deno.test("Session.exec() says 'memory' and keeps the state when Python runs out of it", async () => {
+Deno.test("Session.exec() returns 'memory' and keeps the state after a MemoryError", async () => {
   await withSession(async (session) => {
     const result = await session.exec("kept = 1\nx = bytearray(10**9)");
     assert(result.status === "memory");
@@ -137,7 +137,7 @@ Deno.test("Session.exec() says 'memory' and keeps the state when Python runs out
   });
 });
 
-Deno.test("Session.exec() says 'crashed' and starts again", async (t) => {
+Deno.test("Session.exec() returns 'crashed' and starts a fresh interpreter", async (t) => {
   const deaths = [
     "import os\nos._exit(3)",
     "import os\nos.abort()",

@@ -36,7 +36,7 @@ async function until(isSo: () => boolean): Promise<void> {
   while (!isSo()) await new Promise((resolve) => setTimeout(resolve));
 }
 
-Deno.test("ToolCalls refuses calls while those without an answer hold too much", async () => {
+Deno.test("ToolCalls refuses calls while pending calls are too large together", async () => {
   const gate = Promise.withResolvers<void>();
   const { call, replies } = callsOf(take(z.any(), gate.promise));
   const large = `{"items":["${"x".repeat(3 * MIB)}"]}`;
@@ -52,14 +52,14 @@ Deno.test("ToolCalls refuses calls while those without an answer hold too much",
   assertEquals(replies.slice(2).map(({ value }) => value), [1, 1, 1]);
 });
 
-Deno.test("ToolCalls lets a single call hold as much as a frame may", async () => {
+Deno.test("ToolCalls accepts a single call of the size of a frame", async () => {
   const { call, replies } = callsOf(take(z.any()));
   call(1, `{"items":["${"x".repeat(12 * MIB)}"]}`);
   await until(() => replies.length === 1);
   assertEquals(replies[0]?.value, 1);
 });
 
-Deno.test("ToolCalls tells a few of many faults", async () => {
+Deno.test("ToolCalls reports the first of many issues", async () => {
   const { call, replies } = callsOf(take(z.string()));
   call(1, `{"items":[${"0,".repeat(1_000)}0]}`);
   await until(() => replies.length === 1);
@@ -69,7 +69,7 @@ Deno.test("ToolCalls tells a few of many faults", async () => {
   assert(error.length < 5_000);
 });
 
-Deno.test("ToolCalls cuts an error that is too long to be told", async () => {
+Deno.test("ToolCalls truncates an error that is too long", async () => {
   const tool = hostTool({
     name: "take",
     description: "",
@@ -84,7 +84,7 @@ Deno.test("ToolCalls cuts an error that is too long to be told", async () => {
   assertEquals(replies[0]?.error?.length, 65_536);
 });
 
-Deno.test("ToolCalls takes a call for a breach that holds millions of values, before they are read", () => {
+Deno.test("ToolCalls treats a call with millions of values as a violation before parsing it", () => {
   const { call } = callsOf(take(z.any()));
   assertThrows(
     () => call(1, `{"items":[${"[],".repeat(4 * MIB)}[]]}`),

@@ -28,7 +28,10 @@ Deno.test("paddock.tools calls the host", async (t) => {
   await withSession(async (session) => {
     const exec = (code: string, tools = [add, echo, fail]) =>
       session.exec(`from paddock import tools\n${code}`, { tools });
-    await t.step("and waits", async () => assertEquals(value(await exec("tools.add(a=1, b=2)")), "3"));
+    await t.step(
+      "and waits for the result",
+      async () => assertEquals(value(await exec("tools.add(a=1, b=2)")), "3"),
+    );
     await t.step(
       "with arguments by place",
       async () => assertEquals(value(await exec("tools.add(1, 2) + tools.add(5)")), "9"),
@@ -37,12 +40,12 @@ Deno.test("paddock.tools calls the host", async (t) => {
       "and awaits",
       async () => assertEquals(value(await exec("await tools.add.call_async(a=1, b=2)")), "3"),
     );
-    await t.step("many at once", async () => {
+    await t.step("with concurrent calls", async () => {
       const code =
         "import asyncio\nawait asyncio.gather(*(tools.add.call_async(i, i) for i in range(50))) == [2 * i for i in range(50)]";
       assertEquals(value(await exec(code)), "True");
     });
-    await t.step("with any JSON", async () => {
+    await t.step("with any JSON value", async () => {
       const code =
         `it = {'a': [1, 2.5, None, True, 'ż\\ud800'], '': {}, 'constructor': 1}\ntools.echo(it=it) == it`;
       assertEquals(value(await exec(code)), "True");
@@ -59,7 +62,7 @@ Deno.test("paddock.tools calls the host", async (t) => {
       "with a text of a megabyte",
       async () => assertEquals(value(await exec("len(tools.echo(it='x' * 1_000_000))")), "1000000"),
     );
-    await t.step("and raises what the tool throws", async () => {
+    await t.step("and raises the error of the tool", async () => {
       const text = traceback(await exec("tools.fail()"));
       assert(text.endsWith("ToolError: the disk is on fire\n"), text);
       assertEquals(
@@ -71,7 +74,7 @@ Deno.test("paddock.tools calls the host", async (t) => {
         "'the disk is on fire'",
       );
     });
-    await t.step("and raises for wrong arguments", async () => {
+    await t.step("and raises an error for invalid arguments", async () => {
       assertStringIncludes(
         traceback(await exec("tools.add(a='x')")),
         "ToolError: wrong arguments for 'add': a: ",
@@ -85,7 +88,7 @@ Deno.test("paddock.tools calls the host", async (t) => {
         "TypeError: Object of type set is not JSON serializable",
       );
     });
-    await t.step("only by the tools of this exec", async () => {
+    await t.step("with the tools of this exec only", async () => {
       const text = traceback(await exec("tools.add(1)", [echo]));
       assert(
         text.endsWith("AttributeError: no host tool 'add' is granted to this block (granted: echo)\n"),
@@ -109,7 +112,7 @@ Deno.test("paddock.tools calls the host", async (t) => {
   }, { profile: await limited("tools", {}) });
 });
 
-Deno.test("Session.exec() holds host tools to the budget", async () => {
+Deno.test("Session.exec() enforces the budget of host tool calls", async () => {
   await withSession(async (session) => {
     const code = "from paddock import tools\nn = 0\nwhile True:\n    tools.add(1)\n    n += 1";
     const result = await session.exec(code, { tools: [add] });
@@ -148,7 +151,7 @@ Deno.test("Session.exec() interrupts a program that waits for a tool, and aborts
   }, { profile: await limited("tools", {}) });
 });
 
-Deno.test("Session.exec() refuses tools that the profile does not allow, and names that repeat", async () => {
+Deno.test("Session.exec() refuses tools that the profile does not allow, and duplicate names", async () => {
   await withSession(async (session) => {
     await assertRejects(
       () => session.exec("1", { tools: [add] }),

@@ -6,7 +6,7 @@ const NOW = new Date("2030-06-30T12:00:00Z");
 const OLD = new Date("2030-05-01T12:00:00Z");
 const IMAGE = "0123456789abcdef0123456789abcdef";
 
-Deno.test("removeStaleImages() removes what was not used for a month, and nothing else", async () => {
+Deno.test("removeStaleImages() removes only images that were not used for a month", async () => {
   await withCache(async (cache) => {
     await folder(cache, IMAGE, OLD);
     await Deno.writeTextFile(join(cache, `${IMAGE}.lock`), "");

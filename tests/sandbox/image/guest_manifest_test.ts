@@ -4,7 +4,7 @@ import { SHELL_FILES, SUPERVISOR_FILES, WORKER_FILES } from "../../../src/sandbo
 
 const MANIFEST = new URL("../../../src/sandbox/image/guest_manifest.ts", import.meta.url);
 
-Deno.test("the manifest lists what the files of the guest import", async () => {
+Deno.test("the guest manifest lists all imports of the guest's files", async () => {
   const current = await Deno.readTextFile(MANIFEST);
   assertEquals(
     current,
@@ -13,7 +13,7 @@ Deno.test("the manifest lists what the files of the guest import", async () => {
   );
 });
 
-Deno.test("the manifest has each file of the guest after those that it imports", () => {
+Deno.test("the guest manifest lists each file after its imports", () => {
   for (const files of [SUPERVISOR_FILES, { ...WORKER_FILES, ...SHELL_FILES }]) {
     const names = Object.keys(files);
     for (const [at, source] of Object.values(files).entries()) {

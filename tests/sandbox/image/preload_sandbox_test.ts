@@ -23,7 +23,7 @@ async function withData(test: (profile: Profile, file: string) => Promise<void>)
   }
 }
 
-Deno.test("Profile.preload is imported in every session with what it read, and a rewind goes back to that", async () => {
+Deno.test("Profile.preload is imported with its state in every session and after a rewind", async () => {
   await withData(async (profile) => {
     await withSession(async (session) => {
       assertEquals(value(await session.exec("import shelf\nshelf.words")), "['one', 'two']");
@@ -39,7 +39,7 @@ Deno.test("Profile.preload is imported in every session with what it read, and a
   });
 });
 
-Deno.test("Profile.preload runs again when a mounted file is another", async () => {
+Deno.test("Profile.preload runs again when a mounted file has changed", async () => {
   await withData(async (profile, file) => {
     const words = async () => {
       let found: string | undefined;
@@ -53,7 +53,7 @@ Deno.test("Profile.preload runs again when a mounted file is another", async () 
   });
 });
 
-Deno.test("Profile.preload has no more rights than a session, and its failure is told", async () => {
+Deno.test("Profile.preload has the permissions of a session, and its failure is reported", async () => {
   const profile = await loadProfile("python");
   const sources = {
     "import js": "ModuleNotFoundError",

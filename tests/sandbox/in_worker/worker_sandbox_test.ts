@@ -20,14 +20,14 @@ Deno.test("WorkerSandbox runs Python in workers of this process, with a profile'
   await using sandbox = new WorkerSandbox({ profile: PROFILE, maxWorkers: 2 });
   await sandbox.ready();
   const threads = await ownThreads();
-  await t.step("acquire() gives an interpreter that nobody had", async () => {
+  await t.step("acquire() starts a new interpreter", async () => {
     await using first = await sandbox.acquire();
     await using second = await sandbox.acquire();
     await first.session.exec("mine = 1");
     assertEquals((await second.session.exec("mine")).status, "error");
     assertEquals(valueOf(await first.session.exec("mine + 1")), "2");
   });
-  await t.step("acquire() makes chance reproducible by a seed", async () => {
+  await t.step("acquire() makes randomness reproducible with a seed", async () => {
     await using first = await sandbox.acquire({ seed: 7 });
     await using second = await sandbox.acquire({ seed: 7 });
     const draw = "import random, os\n(random.random(), os.urandom(4))";
@@ -51,18 +51,18 @@ Deno.test("WorkerSandbox runs Python in workers of this process, with a profile'
       assertEquals([valueOf(next), next.restarted], ["42", true]);
     });
   }
-  await t.step("exec() holds memory, files and output to their limits", () => holdsLimits(session));
-  await t.step("exec() refuses a library of Python's own", async () => {
+  await t.step("exec() enforces the limits of memory, files and output", () => holdsLimits(session));
+  await t.step("exec() refuses to load a native library", async () => {
     const code = "open('x.so', 'wb').write(bytes([0, 97, 115, 109, 1, 0, 0, 0]))\n" +
       "import ctypes\nctypes.CDLL('/home/pyodide/x.so')";
     assertEquals((await session.exec(code)).status, "error");
     assertEquals(valueOf(await session.exec("6 * 7")), "42");
   });
-  await t.step("no thread is left of an interpreter that was ended", async () => {
+  await t.step("a terminated interpreter leaves no thread", async () => {
     await lease[Symbol.asyncDispose]();
     while (await ownThreads() > threads) await new Promise((resolve) => setTimeout(resolve, 50));
   });
-  await t.step("acquire() waits when as many workers run as may", async () => {
+  await t.step("acquire() waits when the maximum number of workers runs", async () => {
     await using _held = await sandbox.acquire();
     const first = await sandbox.acquire();
     let came = false;
@@ -76,13 +76,13 @@ Deno.test("WorkerSandbox runs Python in workers of this process, with a profile'
     await using next = await second;
     assertEquals(valueOf(await next.session.exec("1 + 1")), "2");
   });
-  await t.step("acquire() rejects when it is disposed", async () => {
+  await t.step("acquire() rejects when the sandbox is disposed", async () => {
     await sandbox[Symbol.asyncDispose]();
     await assertRejects(() => sandbox.acquire(), Error, "disposed");
   });
 });
 
-Deno.test("WorkerSandbox refuses a profile that wants what a worker has not", () => {
+Deno.test("WorkerSandbox refuses a profile with settings that a worker cannot have", () => {
   for (
     const wish of ['"shell": true', '"mounts": { "/data": "/data" }', '"layers": { "rlimits": "required" }']
   ) {

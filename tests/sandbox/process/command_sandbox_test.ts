@@ -30,14 +30,14 @@ for (const name of shippedProfiles) {
   });
 }
 
-Deno.test("childCommand() without a layer is Deno itself", () => {
+Deno.test("childCommand() runs Deno directly if no layer is active", () => {
   const { program, args } = childCommand(profile({}), options());
   assertEquals(program, "/opt/deno");
   assertEquals(args[0], "run");
   assertEquals(args.at(-1), "/var/cache/paddock/1a2b/supervisor.js");
 });
 
-Deno.test("childCommand() asks setpriv for what is on", () => {
+Deno.test("childCommand() passes setpriv the flags of the active layers", () => {
   const start = (...layers: Layer[]) => {
     const { program, args } = childCommand(profile({}), options(...layers));
     return [program, ...args.slice(0, args.indexOf("run"))].join(" ");
@@ -47,7 +47,7 @@ Deno.test("childCommand() asks setpriv for what is on", () => {
   assertEquals(start("watchdog"), "/opt/deno");
 });
 
-Deno.test("childCommand() grows the limits with the sessions of a process", () => {
+Deno.test("childCommand() raises the resource limits with the number of sessions", () => {
   const script = (sessionsPerProcess: number) =>
     childCommand(profile({ sessionsPerProcess }), options("rlimits")).args[1];
   assertStringIncludes(
@@ -57,14 +57,14 @@ Deno.test("childCommand() grows the limits with the sessions of a process", () =
   assertStringIncludes(script(4) ?? "", "ulimit -n 128 && ulimit -d 5788791 && ulimit -t 604805");
 });
 
-Deno.test("childCommand() lets the child read mounts, and binds them under bubblewrap", () => {
+Deno.test("childCommand() grants reading of mounts and binds them with bubblewrap", () => {
   const mine = profile({ mounts: { "/a": "data", "/b": "/srv/b" } });
   const { args } = childCommand(mine, options("bubblewrap"));
   assertStringIncludes(args.join(" "), "--allow-read=/var/cache/paddock/1a2b,/profiles/data,/srv/b ");
   assertStringIncludes(args.join(" "), "--ro-bind /profiles/data /profiles/data --ro-bind /srv/b /srv/b ");
 });
 
-Deno.test("childCommand() binds a supervisor that is not among the assets", () => {
+Deno.test("childCommand() binds a supervisor outside the assets directory", () => {
   const { args } = childCommand(profile({}), {
     ...options("bubblewrap"),
     supervisorPath: "/src/supervisor.ts",
@@ -75,12 +75,12 @@ Deno.test("childCommand() binds a supervisor that is not among the assets", () =
   );
 });
 
-Deno.test("childCommand() adds flags of V8", () => {
+Deno.test("childCommand() adds V8 flags", () => {
   const { args } = childCommand(profile({}), { ...options(), v8Extra: ["--single-threaded"] });
   assertStringIncludes(args.join(" "), "--max-old-space-size=256,--single-threaded ");
 });
 
-Deno.test("childCommand() refuses a path with a comma, which Deno would cut in two", () => {
+Deno.test("childCommand() refuses a path with a comma, at which Deno would split it", () => {
   const error = assertThrows(
     () => childCommand(profile({}), { ...options(), assetsDir: "/var/a,b" }),
     TypeError,
@@ -91,7 +91,7 @@ Deno.test("childCommand() refuses a path with a comma, which Deno would cut in t
   );
 });
 
-Deno.test("childCommand() starts a child that can read its assets and nothing else", async () => {
+Deno.test("childCommand() starts a child that can read only its assets", async () => {
   const assetsDir = await Deno.makeTempDir();
   await using _ = { [Symbol.asyncDispose]: () => Deno.remove(assetsDir, { recursive: true }) };
   const supervisorPath = `${assetsDir}/supervisor.js`;

@@ -3,7 +3,7 @@ import { denoCommand } from "../../../src/sandbox/process/deno_program.ts";
 import { grantFlags, type Grants, grantsAny } from "../../../src/sandbox/process/grants.ts";
 import type { Layer } from "../../../src/sandbox/profile/schema.ts";
 
-Deno.test("grantFlags() turns permissions into flags, and what is not named into nothing", () => {
+Deno.test("grantFlags() converts permissions to flags and omits those that are not named", () => {
   assertEquals(grantFlags({}), []);
   assertEquals(grantFlags({ read: false, write: [], net: { deny: true } }), ["--deny-net"]);
   assertEquals(
@@ -13,7 +13,7 @@ Deno.test("grantFlags() turns permissions into flags, and what is not named into
   assertEquals(grantFlags({ read: ["a"] }), [`--allow-read=${Deno.cwd()}/a`]);
 });
 
-Deno.test("grantFlags() refuses what is no permission", () => {
+Deno.test("grantFlags() refuses invalid permissions", () => {
   const wrong: readonly unknown[] = [
     { run: ["ls"] },
     { ffi: true },
@@ -28,12 +28,12 @@ Deno.test("grantFlags() refuses what is no permission", () => {
   for (const grants of wrong) assertThrows(() => grantFlags(grants as Grants), TypeError, "Cannot grant");
 });
 
-Deno.test("grantsAny() says whether anything is granted", () => {
+Deno.test("grantsAny() returns true if anything is granted", () => {
   const all = [undefined, false, [], { deny: true }, true, ["x"], { allow: ["x"] }] as const;
   assertEquals(all.map((grant) => grantsAny(grant)), [false, false, false, false, true, true, true]);
 });
 
-Deno.test("denoCommand() denies all, and imports only for a package or by permission", async () => {
+Deno.test("denoCommand() denies all permissions and allows imports only for packages or by permission", async () => {
   const layers: ReadonlySet<Layer> = new Set(["rlimits", "noNewPrivs", "parentDeath"]);
   const { program, args, env } = await denoCommand({ module: "/x.js", args: ["a"], layers });
   assertEquals(program, "/bin/sh");

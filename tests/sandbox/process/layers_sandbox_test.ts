@@ -18,18 +18,18 @@ function host(broken: Partial<Record<Layer, "absent" | "broken">> = {}): LayerRe
   });
 }
 
-Deno.test("activeLayers() uses what works and is not off", () => {
+Deno.test("activeLayers() returns layers that work and are not off", () => {
   assertEquals([...activeLayers(profile({}), host())], ["rlimits", "noNewPrivs", "parentDeath", "watchdog"]);
   const installed = activeLayers(profile({ bubblewrap: "installed", watchdog: "off" }), host());
   assertEquals([...installed], ["rlimits", "noNewPrivs", "parentDeath", "bubblewrap"]);
 });
 
-Deno.test("activeLayers() goes without an optional layer that does not work", () => {
+Deno.test("activeLayers() omits an optional layer that does not work", () => {
   const layers = activeLayers(profile({}), host({ rlimits: "absent", watchdog: "broken" }));
   assertEquals([...layers], ["noNewPrivs", "parentDeath"]);
 });
 
-Deno.test("activeLayers() goes without a layer that is 'installed' only where it is absent", () => {
+Deno.test("activeLayers() omits an 'installed' layer only if it is absent", () => {
   const mine = profile({ bubblewrap: "installed" });
   assert(!activeLayers(mine, host({ bubblewrap: "absent" })).has("bubblewrap"));
   const error = assertThrows(() => activeLayers(mine, host({ bubblewrap: "broken" })), SandboxError);
@@ -40,7 +40,7 @@ Deno.test("activeLayers() goes without a layer that is 'installed' only where it
   );
 });
 
-Deno.test("activeLayers() names each required layer that does not work, and why", () => {
+Deno.test("activeLayers() names each required layer that does not work, with the reason", () => {
   const mine = profile({ rlimits: "required", parentDeath: "required", watchdog: "required" });
   const detected = host({ rlimits: "absent", parentDeath: "broken" }).filter(({ layer }) =>
     layer !== "watchdog"

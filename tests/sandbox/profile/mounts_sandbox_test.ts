@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { loadProfile, type Profile } from "../../../src/sandbox/profile/profile.ts";
 import { withSession } from "../started.ts";
 
-Deno.test("Profile.mounts shows a file where it was asked for, and no program removes or changes it", async () => {
+Deno.test("Profile.mounts shows files at their guest paths, which no program can remove or change", async () => {
   await withProfile(async (profile) => {
     await withSession(async (session) => {
       await session.shell("cd /home/agent/bench && echo mine > own.txt");
@@ -55,7 +55,7 @@ Deno.test("Profile.mounts shows a file where it was asked for, and no program re
   });
 });
 
-Deno.test("Session.reset() rewinds with mounted files in place, wherever programs have moved what is around them", async () => {
+Deno.test("Session.reset() keeps mounted files in place after programs have moved their folders", async () => {
   await withProfile(async (profile) => {
     await withSession(async (session) => {
       for (const line of ["rm -rf /home/agent/bench", "mv /home/agent/bench /home/agent/elsewhere", "true"]) {
@@ -68,7 +68,7 @@ Deno.test("Session.reset() rewinds with mounted files in place, wherever program
   });
 });
 
-Deno.test("Profile.home is where sessions start and where files are written and read", async () => {
+Deno.test("Profile.home is the directory where sessions start, write and read files", async () => {
   await withProfile(async (profile) => {
     await withSession(async (session) => {
       await session.writeFile("bench/in.txt", "put");

@@ -7,7 +7,7 @@ import { sha256 } from "../../../src/hash.ts";
 
 const encoder = new TextEncoder();
 
-Deno.test("Sandbox.start() puts packages into the image and mounts into the tree", async () => {
+Deno.test("Sandbox.start() installs packages in the image and mounts files", async () => {
   await withFolder(async (directory) => {
     const digest = await writeWheel(join(directory, "demo-1.0-py3-none-any.whl"), {
       "demo/__init__.py":

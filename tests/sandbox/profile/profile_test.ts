@@ -23,7 +23,7 @@ async function folder(files: Record<string, string | Uint8Array<ArrayBuffer>>) {
   return { path, [Symbol.asyncDispose]: () => Deno.remove(path, { recursive: true }) };
 }
 
-Deno.test("parseProfile() fills in what an empty profile leaves out", () => {
+Deno.test("parseProfile() fills in the defaults of an empty profile", () => {
   const profile = parse({});
   assertEquals(profile, {
     name: "mine.jsonc",
@@ -69,7 +69,7 @@ Deno.test("parseProfile() reads comments and trailing commas", () => {
   assertEquals(profile.sessionsPerProcess, 4);
 });
 
-Deno.test("parseProfile() resolves paths from the folder of the profile", () => {
+Deno.test("parseProfile() resolves paths relative to the profile's folder", () => {
   const { mounts, packages } = parse({
     mounts: { "/data//sub/./": "../shared", "/home/pyodide/in": "/etc/hosts" },
     packages: {
@@ -87,7 +87,7 @@ Deno.test("parseProfile() resolves paths from the folder of the profile", () => 
   ]);
 });
 
-Deno.test("parseProfile() refuses a relative path when there is no folder", () => {
+Deno.test("parseProfile() refuses a relative path without a folder", () => {
   const text = '{ "mounts": { "/data": "data" } }';
   const error = assertThrows(() => parseProfile(text, { source: "python" }), SyntaxError);
   assertEquals(
@@ -96,7 +96,7 @@ Deno.test("parseProfile() refuses a relative path when there is no folder", () =
   );
 });
 
-Deno.test("parseProfile() lists every fault with its path", () => {
+Deno.test("parseProfile() lists every issue with its path", () => {
   const message = refusal({
     limits: { timeoutMs: 0, colour: "red" },
     preimports: ["math", "os; import evil"],
@@ -165,7 +165,7 @@ for (
   });
 }
 
-Deno.test("parseProfile() refuses numbers that JSON can write and JavaScript cannot hold", () => {
+Deno.test("parseProfile() refuses numbers that JavaScript cannot represent", () => {
   const text = '{ "limits": { "timeoutMs": 1e999 } }';
   const error = assertThrows(() => parseProfile(text, { source: "big" }), SyntaxError);
   assertStringIncludes(
@@ -174,7 +174,7 @@ Deno.test("parseProfile() refuses numbers that JSON can write and JavaScript can
   );
 });
 
-Deno.test("parseProfile() refuses __proto__ as a key, however deep", () => {
+Deno.test("parseProfile() refuses __proto__ as a key at any depth", () => {
   for (
     const text of [
       '{ "__proto__": {} }',
@@ -187,7 +187,7 @@ Deno.test("parseProfile() refuses __proto__ as a key, however deep", () => {
   }
 });
 
-Deno.test("parseProfile() takes permissions that deny, in every shape of Deno's", () => {
+Deno.test("parseProfile() accepts denied permissions in every form that Deno has", () => {
   const permissions = {
     read: false,
     write: [],
@@ -297,7 +297,7 @@ for (
   });
 }
 
-Deno.test("parseProfile() takes mounts of equal basenames, and names that begin alike", () => {
+Deno.test("parseProfile() accepts mounts with equal basenames or a common prefix", () => {
   const { mounts } = parse({ mounts: { "/a/data": "x", "/b/data": "y", "/a/data2": "z", "/library": "w" } });
   assertEquals(mounts.map((mount) => mount.guestPath), ["/a/data", "/b/data", "/a/data2", "/library"]);
 });
@@ -366,7 +366,7 @@ for (const name of shippedProfiles) {
   });
 }
 
-Deno.test("parseProfile() reads format 1, stated or not, and refuses a newer one", () => {
+Deno.test("parseProfile() accepts format 1, which is the default, and refuses a newer one", () => {
   assertEquals(parse({ format: 1 }), parse({}));
   const error = assertThrows(() => parse({ format: 2 }), SyntaxError);
   assertStringIncludes(
@@ -375,19 +375,19 @@ Deno.test("parseProfile() reads format 1, stated or not, and refuses a newer one
   );
 });
 
-Deno.test("loadProfile() finds the defaults in 'python', written out", async () => {
+Deno.test("loadProfile() returns all defaults for 'python'", async () => {
   const { description: _, name: __, preimports: ___, ...python } = await loadProfile("python");
   const { description: _1, name: _2, preimports: _3, ...defaults } = parse({});
   assertEquals(python, defaults);
 });
 
-Deno.test("loadProfile() finds a file, and paths from its folder", async () => {
+Deno.test("loadProfile() loads a file and resolves paths relative to its folder", async () => {
   await using dir = await folder({ "mine.jsonc": '\ufeff{ "mounts": { "/data": "a.txt" } }', "a.txt": "a" });
   const profile = await loadProfile(`${dir.path}/mine.jsonc`);
   assertEquals(profile.mounts, [{ guestPath: "/data", hostPath: `${dir.path}/a.txt` }]);
 });
 
-Deno.test("loadProfile() names the profiles there are when there is none of that name", async () => {
+Deno.test("loadProfile() lists the known profiles if the name is unknown", async () => {
   for (const name of ["pyhton", "", "toString", "__proto__"]) {
     const error = await assertRejects(() => loadProfile(name), Deno.errors.NotFound);
     assertEquals(
@@ -397,7 +397,7 @@ Deno.test("loadProfile() names the profiles there are when there is none of that
   }
 });
 
-Deno.test("loadProfile() names the file and the profiles there are when there is no such file", async () => {
+Deno.test("loadProfile() names a missing file and lists the known profiles", async () => {
   const error = await assertRejects(() => loadProfile("/none/mine.jsonc"), Deno.errors.NotFound);
   assertEquals(
     error.message,
