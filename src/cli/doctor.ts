@@ -1,6 +1,6 @@
 import { Command } from "commander";
 import { errorMessage } from "../errors.ts";
-import { baseImage } from "../sandbox/image/base_image.ts";
+import { ensureBaseImage } from "../sandbox/image/base_image.ts";
 import { activeLayers, detectLayers, type LayerReport } from "../sandbox/process/layers.ts";
 import type { Profile } from "../sandbox/profile/profile.ts";
 import { PYODIDE_VERSION } from "../sandbox/image/pyodide.ts";
@@ -86,7 +86,7 @@ async function tryOut(
     state = "built";
     announceBuild();
   };
-  const { directory } = await baseImage(profile, { cacheDir, onBuild });
+  const { directory } = await ensureBaseImage(profile, { cacheDir, onBuild });
   const startedAt = performance.now();
   await using sandbox = await Sandbox.start({ profile: attemptProfile(profile), cacheDir, detected, signal });
   const session = await sandbox.openSession({ signal });

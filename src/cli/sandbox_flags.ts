@@ -1,7 +1,7 @@
 import { join, resolve } from "node:path";
 import { type Command, Option } from "commander";
 import { errorMessage } from "../errors.ts";
-import { baseImage, defaultCacheDir } from "../sandbox/image/base_image.ts";
+import { ensureBaseImage, defaultCacheDir } from "../sandbox/image/base_image.ts";
 import { loadProfile, type Profile } from "../sandbox/profile/profile.ts";
 import { Sandbox } from "../sandbox/sandbox.ts";
 import { UsageError } from "./usage_error.ts";
@@ -61,7 +61,7 @@ export async function prepareImage(
   await Deno.mkdir(cacheDir, { recursive: true, mode: 0o700 }).catch((cause) => {
     throw new UsageError(`Cannot cache base images in '${cacheDir}': ${cause.message}`, { cause });
   });
-  await baseImage(profile, { cacheDir, onBuild: announceBuild, signal: options.signal });
+  await ensureBaseImage(profile, { cacheDir, onBuild: announceBuild, signal: options.signal });
 }
 
 /** Says on stderr that a base image is being built. */

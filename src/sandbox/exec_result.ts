@@ -9,7 +9,7 @@ import { HOME } from "./protocol.ts";
  * Returns the result of an exec. Timeouts and terminations are what the host observed; the rest is reported by the
  * guest.
  */
-export function execResult(end: ExecEnd, options: { timeoutMs: number; limits: Limits }): ExecResult {
+export function toExecResult(end: ExecEnd, options: { timeoutMs: number; limits: Limits }): ExecResult {
   const outcome: ExecOutcome = {
     stdout: end.stdout,
     stderr: end.stderr,
@@ -104,7 +104,7 @@ const DEADLINES: Readonly<Record<StopReason, ShellDeadline | undefined>> = {
  * Returns the result of a command line. Timeouts and terminations are what the host observed; the rest is reported
  * by the guest.
  */
-export function shellResult(
+export function toShellResult(
   end: ExecEnd<GuestShellResult>,
   options: {
     timeoutMs: number;

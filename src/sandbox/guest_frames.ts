@@ -120,7 +120,7 @@ function dropPrototypeKeys(this: unknown, key: string, value: unknown): unknown 
 }
 
 /** Returns true if arrays and objects are nested more than `limit` levels deep. */
-export function deeperThan(limit: number, value: unknown): boolean {
+export function isDeeperThan(limit: number, value: unknown): boolean {
   let level = [value];
   for (let depth = 0; depth <= limit; depth++) {
     level = level.flatMap((part) => typeof part === "object" && part !== null ? Object.values(part) : []);

@@ -1,7 +1,7 @@
 import { join, resolve } from "node:path";
 import { SandboxError } from "../errors.ts";
 import { GuestLink, type Termination, terminationOf } from "./guest_link.ts";
-import { type BaseImage, baseImage, defaultCacheDir, dropBaseImage } from "./image/base_image.ts";
+import { type BaseImage, ensureBaseImage, defaultCacheDir, dropBaseImage } from "./image/base_image.ts";
 import { SUPERVISOR } from "./image/image_build.ts";
 import { Child } from "./process/child.ts";
 import { childCommand, childEnvironment } from "./process/command.ts";
@@ -94,7 +94,7 @@ export class Sandbox implements AsyncDisposable, LinkSource {
     signal?.throwIfAborted();
     const cacheDir = resolve(options.cacheDir ?? defaultCacheDir());
     const layers = activeLayers(options.profile, options.detected ?? await detectLayers());
-    const image = await baseImage(options.profile, { cacheDir, onBuild, signal });
+    const image = await ensureBaseImage(options.profile, { cacheDir, onBuild, signal });
     const sandbox = new Sandbox({ ...options, cacheDir }, { image, layers });
     sandbox.#process();
     return sandbox;
@@ -155,7 +155,7 @@ export class Sandbox implements AsyncDisposable, LinkSource {
 
   async #rebuildImage(): Promise<void> {
     await dropBaseImage(this.#image);
-    this.#image = await baseImage(this.profile, this.#options);
+    this.#image = await ensureBaseImage(this.profile, this.#options);
   }
 
   async #openOnce(seed: number | undefined): Promise<GuestLink> {

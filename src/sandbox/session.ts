@@ -10,7 +10,7 @@ import type {
   ShellResult,
 } from "./exec.ts";
 import { checkContents, checkExec, checkPath, checkResetMode, checkSeed, checkShell } from "./exec_check.ts";
-import { execResult, shellResult } from "./exec_result.ts";
+import { toExecResult, toShellResult } from "./exec_result.ts";
 import { type ExecEnd, execRequest, ExecRun } from "./exec_run.ts";
 import { parseResult, parseShellResult } from "./guest_frames.ts";
 import { type GuestLink, GuestRefusal } from "./guest_link.ts";
@@ -152,7 +152,7 @@ export class Session implements PythonSession {
     const parse = (payload: Uint8Array) => parseResult(payload, limits.outputBytes);
     const run = new ExecRun(link, { ...options, ...this.#runLimits(), timeoutMs, parse });
     const end = await run.run(FrameKind.exec, execRequest(code, options, limits));
-    const result = execResult(end, { timeoutMs, limits });
+    const result = toExecResult(end, { timeoutMs, limits });
     this.#noteRestart(result);
     if (link.alive && options.fetchFiles) result.files = await getFiles(link, options.fetchFiles);
     this.#finish(link, end, options.signal);
@@ -172,7 +172,7 @@ export class Session implements PythonSession {
       ...this.#runLimits(),
     });
     const end = await run.run(FrameKind.shell, { command, stdin });
-    const result = shellResult(end, { timeoutMs, silenceMs, limits, home });
+    const result = toShellResult(end, { timeoutMs, silenceMs, limits, home });
     this.#noteRestart(result);
     this.#finish(link, end, signal);
     return result;

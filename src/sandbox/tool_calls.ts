@@ -1,6 +1,6 @@
 import { errorMessage } from "../errors.ts";
 import type { HostTool } from "./exec.ts";
-import { deeperThan, MAX_CALL, parseCall } from "./guest_frames.ts";
+import { isDeeperThan, MAX_CALL, parseCall } from "./guest_frames.ts";
 
 /** Maximum nesting of arguments; no real tool needs more. */
 const MAX_DEPTH = 64;
@@ -77,7 +77,7 @@ export class ToolCalls {
   }
 
   async #call(name: string, args: Record<string, unknown>): Promise<string> {
-    if (deeperThan(MAX_DEPTH, args)) throw new Error(`the arguments of '${name}' are nested too deep`);
+    if (isDeeperThan(MAX_DEPTH, args)) throw new Error(`the arguments of '${name}' are nested too deep`);
     const tool = this.#tools.get(name);
     if (!tool) throw new Error(`no host tool '${name}' is granted to this block`);
     if (this.#seen.size > this.#budget) {

@@ -1,7 +1,7 @@
 import { Validator } from "@cfworker/json-schema";
 import { z } from "zod";
 import { errorMessage } from "../errors.ts";
-import { deeperThan } from "../sandbox/guest_frames.ts";
+import { isDeeperThan } from "../sandbox/guest_frames.ts";
 import type { ToolSpec } from "../message.ts";
 import type { JsonSchema, Tool } from "./tool.ts";
 
@@ -20,7 +20,7 @@ const MAX_FAULTS = 5;
 
 /** Checks the arguments of a call against the tool's schema and fills in zod's defaults. */
 export function checkArguments(tool: Tool, args: Readonly<Record<string, unknown>>): CheckedArguments {
-  if (deeperThan(MAX_DEPTH, args)) {
+  if (isDeeperThan(MAX_DEPTH, args)) {
     return { wrong: `arguments must not be nested more than ${MAX_DEPTH} deep` };
   }
   if (tool.checksItself) return { arguments: { ...args } };

@@ -1,6 +1,6 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { type BaseImage, baseImage } from "../../src/sandbox/image/base_image.ts";
+import { type BaseImage, ensureBaseImage } from "../../src/sandbox/image/base_image.ts";
 import { SUPERVISOR } from "../../src/sandbox/image/image_build.ts";
 import { Child, type ChildEnd } from "../../src/sandbox/process/child.ts";
 import { childCommand, childEnvironment } from "../../src/sandbox/process/command.ts";
@@ -34,7 +34,7 @@ export class HostileRealm {
 
   static async create(name = "python"): Promise<HostileRealm> {
     const profile = await loadProfile(name);
-    const image = await baseImage(profile, { cacheDir: join(homedir(), ".cache", "paddock") });
+    const image = await ensureBaseImage(profile, { cacheDir: join(homedir(), ".cache", "paddock") });
     return new HostileRealm(profile, image, activeLayers(profile, await detectLayers()));
   }
 

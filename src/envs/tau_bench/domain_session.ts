@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { errorMessage, SandboxError } from "../../errors.ts";
 import type { ExecResult, PythonSession } from "../../sandbox/exec.ts";
-import { deeperThan } from "../../sandbox/guest_frames.ts";
+import { isDeeperThan } from "../../sandbox/guest_frames.ts";
 import { parseProfile, type Profile } from "../../sandbox/profile/profile.ts";
 import type { ToolUserAction } from "../tool_user_env.ts";
 import type { CheckoutDomain } from "./checkout.ts";
@@ -201,7 +201,7 @@ export function toArgumentsText({ name, kwargs, kwargsText }: ToolUserAction): s
         fault: `the arguments of ${name} must be an object: current value is ${JSON.stringify(value)}`,
       };
     }
-    if (deeperThan(MAX_DEPTH, value)) return { fault: `the arguments of ${name} are nested too deep` };
+    if (isDeeperThan(MAX_DEPTH, value)) return { fault: `the arguments of ${name} are nested too deep` };
     return kwargsText ?? JSON.stringify(value);
   } catch (cause) {
     return {

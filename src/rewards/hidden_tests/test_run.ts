@@ -105,7 +105,7 @@ export class Candidate {
 
   /** True if the program has ended or broken its interpreter. */
   get isLost(): boolean {
-    return this.#callee.loss !== undefined;
+    return this.#callee.failure !== undefined;
   }
 
   /** Runs the program. Afterwards it can be called, unless it is lost. */

@@ -11,7 +11,7 @@ import {
   workerModules,
 } from "./guest_sources.ts";
 import { buildBaseImage, type ImageManifest } from "./image_build.ts";
-import { mountDigests } from "./image_files.ts";
+import { hashMounts } from "./image_files.ts";
 import { PYODIDE_VERSION } from "./pyodide.ts";
 
 /** A base image in the cache, from which sandboxes start. */
@@ -20,7 +20,7 @@ export interface BaseImage {
   readonly manifest: ImageManifest;
 }
 
-/** Options of {@linkcode baseImage}. */
+/** Options of {@linkcode ensureBaseImage}. */
 export interface BaseImageOptions {
   /** Cache directory. It is created if it does not exist. */
   readonly cacheDir: string;
@@ -41,11 +41,11 @@ const IMAGE_FORMAT = 3;
  *
  * @throws {SandboxError} if it cannot be built.
  */
-export async function baseImage(profile: Profile, options: BaseImageOptions): Promise<BaseImage> {
+export async function ensureBaseImage(profile: Profile, options: BaseImageOptions): Promise<BaseImage> {
   const directory = join(options.cacheDir, await imageKey(profile));
   const cached = await readManifest(directory);
   if (cached) {
-    await noteUse(directory);
+    await recordUse(directory);
     return { directory, manifest: cached };
   }
   using lock = await openLock(`${directory}.lock`);
@@ -103,7 +103,7 @@ async function imageKey(profile: Profile): Promise<string> {
     preimports: profile.preimports,
     packages: profile.packages.map(({ name, sha256 }) => [name, sha256]),
     ...(profile.preload && { preload: profile.preload }),
-    ...(profile.preload && !profile.preload.ignoresMounts && { mounts: await mountDigests(profile.mounts) }),
+    ...(profile.preload && !profile.preload.ignoresMounts && { mounts: await hashMounts(profile.mounts) }),
   };
   return (await sha256(JSON.stringify(inputs))).slice(0, 32);
 }
@@ -135,7 +135,7 @@ const MAX_AGE_MS = 30 * DAY_MS;
 const MAX_BUILD_MS = 3_600_000;
 
 /** Records that an image is in use, at most once a day. */
-export async function noteUse(directory: string, now: Date = new Date()): Promise<void> {
+export async function recordUse(directory: string, now: Date = new Date()): Promise<void> {
   const { mtime } = await Deno.stat(directory);
   if (mtime && now.getTime() - mtime.getTime() <= DAY_MS) return;
   await Deno.utime(directory, now, now).catch(() => {}); // a read-only cache can be used too

@@ -10,7 +10,7 @@ import runner from "../guest/python/runner.py" with { type: "text" };
 import tools from "../guest/python/tools.py" with { type: "text" };
 import type { Profile } from "../profile/profile.ts";
 import type { PyodideFiles } from "./pyodide.ts";
-import { leanWasm } from "./wasm.ts";
+import { stripWasm } from "./wasm.ts";
 import { SHELL_ENGINE_FILES, SHELL_FILES, SUPERVISOR_FILES, WORKER_FILES } from "./guest_manifest.ts";
 import shellBundle from "./shell_bundle.ts" with { type: "text" };
 
@@ -81,5 +81,5 @@ export function exportNames(module: WebAssembly.Module, { factory }: PyodideFile
 
 /** Returns the smaller Wasm module of an interpreter that is restored from an image. */
 export function restoredWasm(wasm: Uint8Array, exports: readonly string[]): Uint8Array<ArrayBuffer> {
-  return leanWasm(wasm, new Set([...exports, ...CALLED_BY_GUEST]));
+  return stripWasm(wasm, new Set([...exports, ...CALLED_BY_GUEST]));
 }

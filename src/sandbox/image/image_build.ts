@@ -15,7 +15,7 @@ import {
   workerModules,
 } from "./guest_sources.ts";
 import { bootMounts } from "../profile/mounts.ts";
-import { packageFiles } from "./image_files.ts";
+import { readPackageFiles } from "./image_files.ts";
 import type { Profile } from "../profile/profile.ts";
 import { decodeLost, type Frame, FrameKind, join } from "../protocol.ts";
 import { readPyodide } from "./pyodide.ts";
@@ -47,7 +47,7 @@ export async function buildBaseImage(
   const pyodide = await readPyodide();
   const library = [
     { path: "/python314.zip", contents: pyodide.stdlib },
-    ...await packageFiles(profile.packages),
+    ...await readPackageFiles(profile.packages),
   ];
   for (const { name, source } of supervisorModules()) {
     await Deno.writeTextFile(joinPath(directory, name), source);

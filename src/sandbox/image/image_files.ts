@@ -19,7 +19,7 @@ export interface LibraryFile {
  *
  * @throws {TypeError} if a file does not match its hash, is not a wheel, or contains native code.
  */
-export async function packageFiles(packages: readonly PackageFile[]): Promise<LibraryFile[]> {
+export async function readPackageFiles(packages: readonly PackageFile[]): Promise<LibraryFile[]> {
   const wheels = await Promise.all(
     packages.map((file) => file.kind === "wheel" ? [file] : lockedWheels(file)),
   );
@@ -88,7 +88,7 @@ function packageError(name: string, reason: string): string {
 const BYTECODE_CACHE = "__pycache__";
 
 /** Returns one string with path and hash for each mounted file, sorted. It changes if a path or a file changes. */
-export async function mountDigests(mounts: readonly Mount[]): Promise<string[]> {
+export async function hashMounts(mounts: readonly Mount[]): Promise<string[]> {
   const digests: string[] = [];
   for (const { guestPath, hostPath } of mounts) {
     for (const path of await filesBelow(hostPath, "")) {

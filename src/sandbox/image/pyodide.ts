@@ -22,11 +22,11 @@ export async function readPyodide(): Promise<PyodideFiles> {
     read(import.meta.resolve("pyodide/python_stdlib.zip")),
     read(import.meta.resolve("pyodide/pyodide-lock.json")),
   ]);
-  return { wasm, factory, loader, stdlib, lock: withoutPackages(JSON.parse(new TextDecoder().decode(lock))) };
+  return { wasm, factory, loader, stdlib, lock: toEmptyLockFile(JSON.parse(new TextDecoder().decode(lock))) };
 }
 
 /** Returns the text of a lock file without its packages. */
-export function withoutPackages({ info }: { info: unknown }): string {
+export function toEmptyLockFile({ info }: { info: unknown }): string {
   return JSON.stringify({ info, packages: {} });
 }
 

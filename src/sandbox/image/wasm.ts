@@ -91,7 +91,7 @@ const DATA_COUNT = 12;
  * Returns a module without its data and with the named exports only. An interpreter that is restored from an image
  * needs no more: the image overwrites all data, and the other exports are not called.
  */
-export function leanWasm(wasm: Uint8Array, exportNames: ReadonlySet<string>): Uint8Array<ArrayBuffer> {
+export function stripWasm(wasm: Uint8Array, exportNames: ReadonlySet<string>): Uint8Array<ArrayBuffer> {
   return encodeModule(wasm.subarray(0, WASM_HEADER_BYTES), leanSections(wasm, exportNames));
 }
 

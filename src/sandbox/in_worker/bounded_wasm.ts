@@ -26,7 +26,7 @@ const ITERATIONS = 500_000;
  *
  * @throws {SyntaxError} if the module has no such import or an unknown instruction.
  */
-export function boundedWasm(wasm: Uint8Array, pages: number): Uint8Array<ArrayBuffer> {
+export function boundWasm(wasm: Uint8Array, pages: number): Uint8Array<ArrayBuffer> {
   return encodeModule(wasm.subarray(0, WASM_HEADER_BYTES), boundedSections(wasm, pages));
 }
 

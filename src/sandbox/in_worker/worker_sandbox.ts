@@ -19,7 +19,7 @@ import type { Profile } from "../profile/profile.ts";
 import type { Layer } from "../profile/schema.ts";
 import { decodeLost, encodeFrame, type Frame, FrameKind, FrameSplitter, join } from "../protocol.ts";
 import { type LinkSource, Session } from "../session.ts";
-import { boundedWasm } from "./bounded_wasm.ts";
+import { boundWasm } from "./bounded_wasm.ts";
 import { EMBEDDED_PYODIDE } from "./embedded_pyodide.ts";
 
 /** Options of {@linkcode WorkerSandbox}. */
@@ -117,7 +117,7 @@ export class WorkerSandbox implements SessionPool, LinkSource, AsyncDisposable {
 
   /** Returns the image, which is built once. After a failure the next call tries again. */
   #image(): Promise<Assets> {
-    this.#assets ??= workerImage(this.profile).catch((error) => {
+    this.#assets ??= buildWorkerAssets(this.profile).catch((error) => {
       this.#assets = undefined;
       throw error;
     });
@@ -168,11 +168,11 @@ const decoder = new TextDecoder();
  *
  * @throws {SandboxError} if that worker fails; the message has the reason.
  */
-export async function workerImage(profile: Profile): Promise<Assets> {
+export async function buildWorkerAssets(profile: Profile): Promise<Assets> {
   const { factory, stdlib } = EMBEDDED_PYODIDE;
   const urls = new Map([["pyodide.asm.mjs", blobUrl(factory as Uint8Array<ArrayBuffer>)]]);
   const workerUrl = linkModules(urls, workerModules());
-  const wasm = boundedWasm(EMBEDDED_PYODIDE.wasm, wasmPages(profile.limits));
+  const wasm = boundWasm(EMBEDDED_PYODIDE.wasm, wasmPages(profile.limits));
   const module = await WebAssembly.compile(wasm);
   const exports = exportNames(module, EMBEDDED_PYODIDE);
   const library = toShared(stdlib.slice() as Uint8Array<ArrayBuffer>);

@@ -40,11 +40,11 @@ export class Callee {
   }
 
   /** The reason why the program can no longer be called, such as a crash. Undefined while it can be. */
-  get loss(): string | undefined {
+  get failure(): string | undefined {
     return this.#loss;
   }
 
-  /** Runs code whose value must be `loaded`. Sets {@linkcode Callee.loss} if it is not. */
+  /** Runs code whose value must be `loaded`. Sets {@linkcode Callee.failure} if it is not. */
   async load(code: string, files: Readonly<Record<string, Uint8Array>> = {}): Promise<void> {
     const result = await this.#exec(code, { files });
     if (result.status !== "ok" || result.value !== "loaded") this.#loss = this.#failureOf(result);

@@ -53,7 +53,7 @@ export function isWithin(path: string, folder: string): boolean {
 }
 
 /** Returns permissions with the additional permission to read a directory. */
-export function alsoReading(grants: Grants | undefined, folder: string): Grants {
+export function withReadAccess(grants: Grants | undefined, folder: string): Grants {
   const { read = false } = grants ?? {};
   const { allow = false, deny = false } = isScope(read) ? { allow: read } : read;
   return { ...grants, read: { allow: [...(typeof allow === "boolean" ? [] : allow), folder], deny } };

@@ -36,7 +36,7 @@ export function flag(): z.ZodType<boolean> {
 }
 
 /** Returns one line for each issue of a profile, with its path. */
-export function faults(error: z.ZodError): string[] {
+export function issueLines(error: z.ZodError): string[] {
   return error.issues.flatMap((issue) => {
     if (issue.code === "unrecognized_keys") {
       return issue.keys.map((key) => `${pathText([...issue.path, key])} is an unknown key: ${issue.message}`);

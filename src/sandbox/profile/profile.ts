@@ -7,7 +7,7 @@ import strict from "../../../sandboxes/strict.jsonc" with { type: "text" };
 import tools from "../../../sandboxes/tools.jsonc" with { type: "text" };
 import workspace from "../../../sandboxes/workspace.jsonc" with { type: "text" };
 import { errorMessage } from "../../errors.ts";
-import { faults } from "./checks.ts";
+import { issueLines } from "./checks.ts";
 import { profileSchema, type ProfileSettings } from "./schema.ts";
 
 /**
@@ -86,7 +86,7 @@ export function parseProfile(text: string, options: ParseProfileOptions): Profil
   const { source } = options;
   const result = profileSchema.safeParse(parseProfileText(text, source), { reportInput: true });
   if (!result.success) {
-    throw new SyntaxError(`Cannot read profile '${source}':\n  ${faults(result.error).join("\n  ")}`);
+    throw new SyntaxError(`Cannot read profile '${source}':\n  ${issueLines(result.error).join("\n  ")}`);
   }
   const { packages, mounts } = result.data;
   return {

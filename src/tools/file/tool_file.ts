@@ -4,7 +4,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { requireTimeout } from "../../async/abort.ts";
 import { errorMessage, SandboxError } from "../../errors.ts";
 import { denoCommand, type DenoProgram, fetchModules } from "../../sandbox/process/deno_program.ts";
-import { alsoReading, grantFlags, type Grants, mayRead } from "../../sandbox/process/grants.ts";
+import { withReadAccess, grantFlags, type Grants, mayRead } from "../../sandbox/process/grants.ts";
 import { detectLayers, type LayerReport } from "../../sandbox/process/layers.ts";
 import protocol from "../../sandbox/protocol.ts" with { type: "text" };
 import { requireToolName, type Tool, type ToolContext } from "../tool.ts";
@@ -180,7 +180,7 @@ class ProcessStarter implements AsyncDisposable {
     const program = {
       module: join(modules.directory, "main.js"),
       args: [pathToFileURL(path).href, ...(folder === undefined ? [] : [folder])],
-      permissions: folder === undefined ? permissions : alsoReading(permissions, folder),
+      permissions: folder === undefined ? permissions : withReadAccess(permissions, folder),
       env,
       memoryBytes,
       layers,

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { join } from "node:path";
-import { noteUse, removeStaleImages } from "../../../src/sandbox/image/base_image.ts";
+import { recordUse, removeStaleImages } from "../../../src/sandbox/image/base_image.ts";
 
 const NOW = new Date("2030-06-30T12:00:00Z");
 const OLD = new Date("2030-05-01T12:00:00Z");
@@ -18,10 +18,10 @@ Deno.test("removeStaleImages() removes only images that were not used for a mont
   });
 });
 
-Deno.test("noteUse() keeps an image that is in use", async () => {
+Deno.test("recordUse() keeps an image that is in use", async () => {
   await withCache(async (cache) => {
     const image = await folder(cache, IMAGE, OLD);
-    await noteUse(image, NOW);
+    await recordUse(image, NOW);
     await removeStaleImages(cache, NOW);
     assertEquals(await names(cache), [IMAGE]);
   });

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { boundedWasm } from "../../../src/sandbox/in_worker/bounded_wasm.ts";
+import { boundWasm } from "../../../src/sandbox/in_worker/bounded_wasm.ts";
 
 const HEADER = [0, 0x61, 0x73, 0x6d, 1, 0, 0, 0];
 /** `() => ()` and `() => f64`. */
@@ -36,10 +36,10 @@ async function exportsOf(wasm: Uint8Array<ArrayBuffer>, clock: () => number): Pr
   return instance.exports as unknown as Exports;
 }
 
-Deno.test("boundedWasm() makes an endless loop call the clock, which may end it", async () => {
+Deno.test("boundWasm() makes an endless loop call the clock, which may end it", async () => {
   const forEver = [0, 0x03, 0x40, 0x0c, 0, 0x0b, 0x0b];
   let calls = 0;
-  const { run, seven } = await exportsOf(boundedWasm(moduleOf(forEver), 4), () => {
+  const { run, seven } = await exportsOf(boundWasm(moduleOf(forEver), 4), () => {
     if (++calls === 3) throw new RangeError("enough");
     return 0;
   });
@@ -48,7 +48,7 @@ Deno.test("boundedWasm() makes an endless loop call the clock, which may end it"
   assertEquals(seven.value, 7);
 });
 
-Deno.test("boundedWasm() counts an inner loop after every kind of operand", async () => {
+Deno.test("boundWasm() counts an inner loop after every kind of operand", async () => {
   const operands = [
     ...[0x43, 0x0b, 0x03, 0x0b, 0x03, 0x1a, 0x44, 3, 3, 3, 3, 3, 3, 3, 3, 0x1a], // f32 and f64 constants
     ...[0x42, 0x83, 0x03, 0x1a, 0x41, 0, 0x28, 2, 0x83, 0x03, 0x1a], // an i64 constant, a load
@@ -69,20 +69,20 @@ Deno.test("boundedWasm() counts an inner loop after every kind of operand", asyn
     0x0b,
     0x0b,
   ]];
-  const { run } = await exportsOf(boundedWasm(moduleOf(nested), 4), () => {
+  const { run } = await exportsOf(boundWasm(moduleOf(nested), 4), () => {
     throw new RangeError("enough");
   });
   assertThrows(run, RangeError, "enough");
 });
 
-Deno.test("boundedWasm() limits the growth of memory", async () => {
-  const { memory } = await exportsOf(boundedWasm(moduleOf(NOTHING), 4), () => 0);
+Deno.test("boundWasm() limits the growth of memory", async () => {
+  const { memory } = await exportsOf(boundWasm(moduleOf(NOTHING), 4), () => 0);
   assertEquals(memory.grow(3), 1);
   assertThrows(() => memory.grow(1), RangeError);
 });
 
-Deno.test("boundedWasm() refuses a module without a clock or with unknown instructions", () => {
-  assertThrows(() => boundedWasm(moduleOf(NOTHING, "other"), 4), SyntaxError, "must import");
-  assertThrows(() => boundedWasm(moduleOf([0, 0xfb, 0, 0x0b]), 4), SyntaxError, "0xfb");
-  assert(WebAssembly.validate(boundedWasm(moduleOf(NOTHING), 4)));
+Deno.test("boundWasm() refuses a module without a clock or with unknown instructions", () => {
+  assertThrows(() => boundWasm(moduleOf(NOTHING, "other"), 4), SyntaxError, "must import");
+  assertThrows(() => boundWasm(moduleOf([0, 0xfb, 0, 0x0b]), 4), SyntaxError, "0xfb");
+  assert(WebAssembly.validate(boundWasm(moduleOf(NOTHING), 4)));
 });

@@ -99,7 +99,7 @@ export class SubmissionCallee {
 
   /** Reason why the session was lost; `undefined` while it runs. */
   get termination(): string | undefined {
-    return this.#callee.loss;
+    return this.#callee.failure;
   }
 
   /** Writes the submission's files to the session. */
