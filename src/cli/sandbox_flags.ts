@@ -1,7 +1,7 @@
 import { join, resolve } from "node:path";
 import { type Command, Option } from "commander";
 import { errorMessage } from "../errors.ts";
-import { ensureBaseImage, defaultCacheDir } from "../sandbox/image/base_image.ts";
+import { defaultCacheDir, ensureBaseImage } from "../sandbox/image/base_image.ts";
 import { loadProfile, type Profile } from "../sandbox/profile/profile.ts";
 import { Sandbox } from "../sandbox/sandbox.ts";
 import { UsageError } from "./usage_error.ts";

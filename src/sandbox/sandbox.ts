@@ -1,7 +1,7 @@
 import { join, resolve } from "node:path";
 import { SandboxError } from "../errors.ts";
 import { GuestLink, type Termination, terminationOf } from "./guest_link.ts";
-import { type BaseImage, ensureBaseImage, defaultCacheDir, dropBaseImage } from "./image/base_image.ts";
+import { type BaseImage, defaultCacheDir, dropBaseImage, ensureBaseImage } from "./image/base_image.ts";
 import { SUPERVISOR } from "./image/image_build.ts";
 import { Child } from "./process/child.ts";
 import { childCommand, childEnvironment } from "./process/command.ts";

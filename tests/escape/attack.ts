@@ -4,15 +4,15 @@ import { Sandbox, type Session } from "../../src/entry/sandbox.ts";
 import { Outside } from "./outside.ts";
 import { everyRoute, type Payload, pythonOf, readPayloads } from "./payloads.ts";
 
-/** For attacks whose end is the timeout, and for all others, which a slow machine gives the time they take. */
+/** Timeouts: for attacks that end by it, and for all others, which may take long on a slow machine. */
 const SHORT_TIMEOUT_MS = 3_000;
 const LONG_TIMEOUT_MS = 30_000;
 
-/** What a session looks like from inside when nothing is left of an attack. */
+/** State of a session, seen from inside, if an attack has left no trace. */
 const CLEAN = `import os, json
 (sorted(os.listdir(".")), os.listdir("/tmp"), os.getcwd(), json.dumps([1]), sorted(n for n in globals() if n[0] != "_"))`;
 
-/** Runs every payload whose id begins with one of `letters`, and proves each time that nothing happened. */
+/** Runs every payload whose id begins with one of `letters`, and checks after each that it had no effect. */
 export async function attack(t: Deno.TestContext, letters: string): Promise<void> {
   await using outside = await Outside.create();
   const options = { profile: await quickProfile(), cacheDir: outside.target.cacheDir };
@@ -26,7 +26,7 @@ export async function attack(t: Deno.TestContext, letters: string): Promise<void
   for (const payload of await playable(outside, letters)) {
     await t.step({
       name: `${payload.id} ${payload.name}`,
-      sanitizeOps: false, // a session that is lost starts again within a step; the test as a whole is checked
+      sanitizeOps: false, // a lost session restarts within a step; the whole test is checked
       sanitizeResources: false,
       fn: async () => {
         const results = await play(session, payload);
@@ -40,7 +40,7 @@ export async function attack(t: Deno.TestContext, letters: string): Promise<void
   }
 }
 
-/** The payloads in Python, and one that carries those in JavaScript, which are played in a realm of their own. */
+/** Returns the Python payloads, and one that contains the JavaScript payloads, which also run in a separate realm. */
 async function playable(outside: Outside, letters: string): Promise<Payload[]> {
   const payloads = (await readPayloads(outside.target)).filter(({ id }) => letters.includes(id.charAt(0)));
   const python = payloads.filter(({ js }) => js === undefined);
@@ -54,7 +54,7 @@ async function playable(outside: Outside, letters: string): Promise<Payload[]> {
   }];
 }
 
-/** What a sandbox with host tools is, with less time to die and what the attacks import at hand. */
+/** Returns the profile `tools` with a shorter grace time and the modules that the attacks import. */
 async function quickProfile(): Promise<Profile> {
   const profile = await loadProfile("tools");
   return {
@@ -69,9 +69,9 @@ async function play(session: Session, payload: Payload): Promise<ExecResult[]> {
   const { timeoutMs = expect.includes("timeout") ? SHORT_TIMEOUT_MS : LONG_TIMEOUT_MS } = payload;
   const code = await pythonOf(payload);
   const result = await session.exec(code, { timeoutMs });
-  const said = JSON.stringify(result).slice(0, 2_000);
-  assert(expect.includes(result.status), `${result.status} is not one of ${expect}: ${said}`);
-  assertEquals(result.stateKept, result.status !== "crashed" && result.stateKept, said);
+  const details = JSON.stringify(result).slice(0, 2_000);
+  assert(expect.includes(result.status), `${result.status} is not one of ${expect}: ${details}`);
+  assertEquals(result.stateKept, result.status !== "crashed" && result.stateKept, details);
   if (payload.value !== undefined) assertStringIncludes(valueOf(result) ?? "", payload.value);
   const next = await session.exec("6 * 7");
   if (!payload.wrecks) {
@@ -80,7 +80,7 @@ async function play(session: Session, payload: Payload): Promise<ExecResult[]> {
   assertEquals(
     next.restarted ?? false,
     !result.stateKept && next.status !== "crashed",
-    "a restart was not told",
+    "a restart was not reported",
   );
   return [result, next];
 }

@@ -3,7 +3,7 @@ import { DenoServe } from "../../bench/deno_serve.ts";
 import { Outside } from "./outside.ts";
 import { everyRoute, type Payload, pythonOf, readPayloads } from "./payloads.ts";
 
-/** Those that fit a worker without a process of its own: of each wall, and of each thing that can be used up. */
+/** Payloads for a worker without a separate process: some for each protection and for each limited resource. */
 const SAMPLE = [
   "A01.1",
   "A01.3",
@@ -42,7 +42,7 @@ const SAMPLE = [
   "E52.3",
   "E56.2",
 ];
-/** For an attack whose end is that of its time; it is interrupted then, and cut off a second later. */
+/** Timeout of an attack that does not end. It is interrupted then, and killed a second later. */
 const TIMEOUT_MS = 2_500;
 
 const SERVER = `import { edgeApp } from "${new URL("../../src/server/edge.ts", import.meta.url)}";
@@ -52,7 +52,7 @@ Deno.test("a program that is graded at the edge harms neither the host nor the s
   await using outside = await Outside.create();
   const { directory, canary, environmentName } = outside.target;
   const secret = await Deno.readTextFile(canary);
-  const module = `${directory}.ts`; // beside the folder whose contents are watched
+  const module = `${directory}.ts`; // next to the folder whose contents are checked
   await Deno.writeTextFile(module, SERVER);
   await using _module = { [Symbol.asyncDispose]: () => Deno.remove(module) };
   await using server = await DenoServe.start(module, { env: { [environmentName]: secret } });
@@ -80,7 +80,7 @@ Deno.test("a program that is graded at the edge harms neither the host nor the s
   for (const word of [secret, "root:x:0:0", "panic"]) assert(!log.includes(word), log);
 });
 
-/** The payloads of the sample, and one that carries all those in JavaScript. */
+/** Returns the payloads of the sample, and one that contains all JavaScript payloads. */
 async function sample(outside: Outside): Promise<Payload[]> {
   const payloads = await readPayloads(outside.target);
   const code = await everyRoute(payloads);
@@ -89,7 +89,7 @@ async function sample(outside: Outside): Promise<Payload[]> {
   return [...chosen, { id: "js", family: 8, name: "every route to JavaScript", code }];
 }
 
-/** A program whose function attacks, and gives whatever it was told on the way. */
+/** Returns a program whose function attacks and returns what it found. */
 function attemptOf(code: string): string {
   return `import contextlib, io
 
@@ -103,7 +103,7 @@ def attempt():
     return out.getvalue()`;
 }
 
-/** The share of two tests that the program passes: that it gives a text, and that this holds a word. */
+/** Returns the fraction of two tests that pass: the program returns a string, and the string contains a word. */
 async function graded(server: DenoServe, program: string, word: string): Promise<number> {
   const response = await server.grade({
     grader: "hidden_tests",

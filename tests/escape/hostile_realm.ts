@@ -11,15 +11,14 @@ import { decodeLost, FrameKind } from "../../src/sandbox/protocol.ts";
 import { watchProcess } from "../../src/sandbox/process/watchdog.ts";
 import type { Payload } from "./payloads.ts";
 
-/** What one attack told of itself: `denied …`, `nothing`, or `GOT …`. */
-export type Told = Readonly<Record<string, string>>;
+/** Reports of attacks by id: `denied …`, `nothing`, or `GOT …`. */
+export type Reports = Readonly<Record<string, string>>;
 
 const MEMORY_BYTES = 800 * 1024 * 1024;
 const SESSION = 1;
 
 /**
- * Sandboxes as they really are, but for the end of the worker's own module: there, where Python would be
- * started, JavaScript of the test runs.
+ * Real sandboxes with one change: at the end of the worker's module, JavaScript of the test runs instead of Python.
  */
 export class HostileRealm {
   readonly #profile: Profile;
@@ -38,20 +37,20 @@ export class HostileRealm {
     return new HostileRealm(profile, image, activeLayers(profile, await detectLayers()));
   }
 
-  /** Runs the attacks one after the other in one worker, and gives what they told. */
-  async run(payloads: readonly Payload[]): Promise<Told> {
-    const told = Promise.withResolvers<Told>();
-    const child = this.#start(payloads, (text) => told.resolve(JSON.parse(text)));
-    child.ended.then(({ stderr }) => told.reject(new Error(`the child ended: ${stderr}`)));
+  /** Runs the attacks one after the other in one worker and returns their reports. */
+  async run(payloads: readonly Payload[]): Promise<Reports> {
+    const reports = Promise.withResolvers<Reports>();
+    const child = this.#start(payloads, (text) => reports.resolve(JSON.parse(text)));
+    child.ended.then(({ stderr }) => reports.reject(new Error(`the child ended: ${stderr}`)));
     try {
-      return await told.promise;
+      return await reports.promise;
     } finally {
       child.kill();
       await child.ended;
     }
   }
 
-  /** Runs one attack that may never end, kills it after `ms`, and gives how the process ended. */
+  /** Runs one attack that may never end, kills it after `ms` milliseconds, and returns how the process ended. */
   async runUntilKilled(payload: Payload, ms: number): Promise<ChildEnd> {
     const child = this.#start([payload], () => child.kill());
     await using _watch = watchProcess(
@@ -65,7 +64,7 @@ export class HostileRealm {
     return end;
   }
 
-  #start(payloads: readonly Payload[], onTold: (text: string) => void): Child {
+  #start(payloads: readonly Payload[], onReport: (text: string) => void): Child {
     const { directory, manifest } = this.#image;
     const command = childCommand(this.#profile, {
       denoPath: Deno.execPath(),
@@ -76,8 +75,10 @@ export class HostileRealm {
     const child = new Child({ ...command, env: childEnvironment() }, ({ kind, payload }) => {
       const reason = kind === FrameKind.lost ? decodeLost(payload).reason : payload;
       const text = new TextDecoder().decode(reason);
-      if (kind === FrameKind.opened) onTold(text);
-      else if (kind === FrameKind.lost || kind === FrameKind.damaged) onTold(JSON.stringify({ lost: text }));
+      if (kind === FrameKind.opened) onReport(text);
+      else if (kind === FrameKind.lost || kind === FrameKind.damaged) {
+        onReport(JSON.stringify({ lost: text }));
+      }
     });
     const plan = {
       ...manifest,
@@ -91,7 +92,7 @@ export class HostileRealm {
   }
 }
 
-/** The worker's modules, the last one cut off where it starts Python. */
+/** Returns the worker's modules. The last one is cut where it starts Python. */
 function hostile(modules: readonly GuestModule[], payloads: readonly Payload[]): GuestModule[] {
   const worker = modules.at(-1);
   const cut = worker?.source.indexOf("\ntry {") ?? -1;
@@ -108,7 +109,7 @@ function reportLost() {}
 if (start.shellUrl) await import(start.shellUrl);
 const { stringify } = JSON;
 const { race } = Promise;
-const told = { __proto__: null };
+const reports = { __proto__: null };
 async function patience() {
   await Atomics.waitAsync(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200).value;
   throw new Error("no answer");
@@ -119,10 +120,10 @@ function show(value) {
 for (const [id, attack] of [/* attacks */]) {
   try {
     const value = await race.call(Promise, [attack(), patience()]);
-    told[id] = value === undefined || value === null ? "nothing" : show(value);
+    reports[id] = value === undefined || value === null ? "nothing" : show(value);
   } catch (error) {
-    told[id] = "denied " + error;
+    reports[id] = "denied " + error;
   }
 }
-channel.send(FrameKind.opened, textBytes(stringify(told)));
+channel.send(FrameKind.opened, textBytes(stringify(reports)));
 `;

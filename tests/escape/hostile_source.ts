@@ -8,7 +8,7 @@ import type { LinkSource } from "../../src/sandbox/session.ts";
 const CHILD = decodeURIComponent(new URL("hostile_child.js", import.meta.url).pathname);
 const SESSION = 1;
 
-/** A source of interpreters that are none: each is a process that answers every request with `answer`. */
+/** A source of fake interpreters: each is a process that responds to every request with `answer`. */
 export class HostileSource implements LinkSource, AsyncDisposable {
   readonly profile: Profile;
   readonly layers: ReadonlySet<Layer> = new Set<Layer>();
@@ -26,13 +26,13 @@ export class HostileSource implements LinkSource, AsyncDisposable {
     return new HostileSource(profile, path);
   }
 
-  /** The processes that still live. */
+  /** Processes that still run. */
   async alive(): Promise<number> {
     const ended = await Promise.all(this.#children.map((child) => Promise.race([child.ended, null])));
     return ended.filter((end) => end === null).length;
   }
 
-  /** How many processes there were. */
+  /** Number of processes that were started. */
   get started(): number {
     return this.#children.length;
   }
@@ -57,7 +57,7 @@ export class HostileSource implements LinkSource, AsyncDisposable {
     return link;
   }
 
-  /** Waits until the child before the last is gone: it was killed, and was not waited for. */
+  /** Waits until the last child but one has ended: it was killed without waiting for its end. */
   async firstEnd(): Promise<{ signal: string | null }> {
     const [first] = this.#children;
     if (!first) throw new Error("no child was started");
@@ -71,13 +71,13 @@ export class HostileSource implements LinkSource, AsyncDisposable {
   }
 }
 
-/** A frame of the session, by its kind's name or by any number. */
+/** Returns a frame of the session. Its kind is a name or any number. */
 export function frame(kind: keyof typeof FrameKind | number, payload: Uint8Array | string = ""): Uint8Array {
   const number = (typeof kind === "number" ? kind : FrameKind[kind]) as FrameKind;
   return encodeFrame(number, SESSION, payload);
 }
 
-/** A `result` frame that carries any value. */
+/** Returns a `result` frame with any value. */
 export function result(outcome: unknown, extra: object = {}): Uint8Array {
   return frame("result", JSON.stringify({ truncated: false, flooded: false, outcome, ...extra }));
 }

@@ -4,7 +4,7 @@ import type { Target } from "./payloads.ts";
 
 const FORBIDDEN = ["root:x:0:0", "ESCAPED"];
 
-/** The host as an attacker would find it, and what proves that it was left alone. */
+/** The host as an attacker finds it, with checks that attacks had no effect on it. */
 export class Outside implements AsyncDisposable {
   readonly target: Target;
   readonly #secret: string;
@@ -34,12 +34,12 @@ export class Outside implements AsyncDisposable {
     return outside;
   }
 
-  /** Remembers the cache as it is now; whatever changes in it from here on is an effect. */
+  /** Records the state of the cache. Every later change counts as an effect of an attack. */
   async settle(): Promise<void> {
     this.#cached = await tree(this.target.cacheDir);
   }
 
-  /** Fails when an attack left a trace, or when one of the texts it produced tells of the host. */
+  /** Fails if an attack left a trace, or if one of its outputs contains a secret of the host. */
   async check(texts: readonly string[]): Promise<void> {
     assertEquals(await Deno.readTextFile(this.target.canary), this.#secret, "the canary was changed");
     assertEquals(await tree(this.target.directory), [`${this.target.canary} ${this.#secret.length}`]);
@@ -70,7 +70,7 @@ export class Outside implements AsyncDisposable {
   }
 }
 
-/** Every process that runs from the cache has no child of its own, and no socket of the internet. */
+/** Checks that no process of the cache has a child process or an internet socket. */
 async function checkProcesses(cacheDir: string): Promise<void> {
   const parents = await parentsOfProcesses();
   const ours: number[] = [];
@@ -87,14 +87,14 @@ async function checkProcesses(cacheDir: string): Promise<void> {
 }
 
 async function commandLine(pid: number): Promise<string> {
-  return await Deno.readTextFile(`/proc/${pid}/cmdline`).catch(() => ""); // it may just have ended
+  return await Deno.readTextFile(`/proc/${pid}/cmdline`).catch(() => ""); // it may have ended
 }
 
 async function parentsOfProcesses(): Promise<Map<number, number>> {
   const parents = new Map<number, number>();
   for await (const { name } of Deno.readDir("/proc")) {
     if (!/^\d+$/.test(name)) continue;
-    const stat = await Deno.readTextFile(`/proc/${name}/stat`).catch(() => ""); // it may just have ended
+    const stat = await Deno.readTextFile(`/proc/${name}/stat`).catch(() => ""); // it may have ended
     const parent = stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1];
     if (parent !== undefined) parents.set(Number(name), Number(parent));
   }
@@ -113,10 +113,10 @@ async function openFiles(pid: number): Promise<string[]> {
   const files: string[] = [];
   try {
     for await (const { name } of Deno.readDir(`/proc/${pid}/fd`)) {
-      files.push(await Deno.readLink(`/proc/${pid}/fd/${name}`).catch(() => "")); // closed between two looks
+      files.push(await Deno.readLink(`/proc/${pid}/fd/${name}`).catch(() => "")); // closed in the meantime
     }
   } catch {
-    // the process ended between two looks
+    // the process ended in the meantime
   }
   return files;
 }

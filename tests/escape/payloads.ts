@@ -1,27 +1,27 @@
 /** One attack: Python, or JavaScript that Python tries to reach. */
 export interface Payload {
   readonly id: string;
-  /** The number of its family in the list of attacks. */
+  /** Number of its family in the list of attacks. */
   readonly family: number;
   readonly name: string;
   readonly code?: string;
   readonly js?: string;
-  /** What may honestly be said of it; JavaScript that is never reached is an `error`. */
+  /** Expected statuses. JavaScript that is never reached is an `error`. */
   readonly expect?: readonly string[];
   readonly timeoutMs?: number;
-  /** A text that the value must hold. */
+  /** Text that the value must contain. */
   readonly value?: string;
-  /** The name of a Python file that runs before `code`, in the same block. */
+  /** Name of a Python file that runs before `code`, in the same block. */
   readonly prelude?: "wasm";
-  /** The payload breaks its own Python so far that only a reset brings it back. */
+  /** True if the payload damages its own Python so that only a reset repairs it. */
   readonly wrecks?: boolean;
-  /** JavaScript that ends its realm or never ends. */
+  /** True if the JavaScript ends its realm or never ends. */
   readonly hangs?: boolean;
-  /** JavaScript that changes its realm for what comes after it. */
+  /** True if the JavaScript changes its realm for later payloads. */
   readonly last?: boolean;
 }
 
-/** What payloads are told of the host that they attack. */
+/** Values about the host that are filled in to payloads. */
 export interface Target {
   readonly canary: string;
   readonly directory: string;
@@ -30,7 +30,7 @@ export interface Target {
   readonly port: number;
 }
 
-/** Every payload of the list, with the marks in its text filled in. */
+/** Returns every payload of the list, with its placeholders filled in. */
 export async function readPayloads(target: Target): Promise<Payload[]> {
   const text = await Deno.readTextFile(new URL("payloads.jsonl", import.meta.url));
   const marks: Record<string, string> = {
@@ -49,12 +49,12 @@ export async function readPayloads(target: Target): Promise<Payload[]> {
   return text.trim().split("\n").map((line) => JSON.parse(line, (_, value) => fill(value)));
 }
 
-/** The Python of a payload, whole. */
+/** Returns the complete Python of a payload. */
 export async function pythonOf({ prelude, code }: Payload): Promise<string> {
   return `${prelude ? await readPrelude(prelude) : ""}\n${code ?? ""}`;
 }
 
-/** Python that tries to run the JavaScript of every payload by every route there is. */
+/** Returns Python that tries to run the JavaScript of every payload by every known route. */
 export async function everyRoute(payloads: readonly Payload[]): Promise<string> {
   const codes = payloads.flatMap(({ js }) => js === undefined ? [] : [`(async () => { ${js} })()`]);
   return `${await readPrelude("routes")}\nrun_js(${JSON.stringify(codes)})`;

@@ -33,7 +33,7 @@ const call = (body: unknown) => frame("call", typeof body === "string" ? body : 
 const OK = { status: "ok", value: "forged" };
 const error = { type: "E", message: "m", traceback: "t" };
 
-/** What a child may send in answer to an exec; none of it is a result that counts. */
+/** Responses of a child to an exec, none of which is a valid result. */
 const BREACHES: Record<string, Uint8Array> = {
   "a frame larger than the cap": head(MAX_FRAME_BYTES + 1, FrameKind.result),
   "a frame of 4 GiB": head(0xffffffff, FrameKind.stdout),
@@ -110,7 +110,7 @@ for (const [name, answer] of Object.entries(BREACHES)) {
 
 const SHELL_OK = { exitCode: 0, cwd: "/" };
 
-/** What a child may send in answer to a command line. */
+/** Responses of a child to a command line. */
 const SHELL_BREACHES: Record<string, Uint8Array> = {
   "a result of Python": result(OK),
   "an exit code of 256": result({ ...SHELL_OK, exitCode: 256 }),
@@ -149,11 +149,11 @@ Deno.test("Session.exec() times out if the child sends half a frame", async () =
 });
 
 Deno.test("Session.exec() uses no result of a guest that sends two", async () => {
-  const answer = concat(frame("stdout", "told"), result(OK), result({ status: "ok", value: "second" }));
+  const answer = concat(frame("stdout", "text"), result(OK), result({ status: "ok", value: "second" }));
   await using source = await HostileSource.create(profile(), answer);
   await using session = new Session(source);
   const first = await session.exec("1");
-  assertEquals([first.status, first.stdout, first.stateKept], ["crashed", "told", false]);
+  assertEquals([first.status, first.stdout, first.stateKept], ["crashed", "text", false]);
   await session.exec("2");
   assertEquals(source.started, 3);
 });

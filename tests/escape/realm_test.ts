@@ -12,15 +12,15 @@ for (const profile of ["python", "workspace"]) {
     await using outside = await Outside.create();
     const realm = await HostileRealm.create(profile);
     const payloads = (await playable(outside)).filter(({ hangs, last }) => !hangs && !last);
-    const alone = payloads.filter(({ js }) => js?.includes("node:")); // loading these breaks the realm for the rest
-    const told: Record<string, string> = {
+    const alone = payloads.filter(({ js }) => js?.includes("node:")); // loading these breaks the realm for the other payloads
+    const reports: Record<string, string> = {
       ...await realm.run(payloads.filter((payload) => !alone.includes(payload))),
     };
-    for (const payload of alone) Object.assign(told, await realm.run([payload]));
+    for (const payload of alone) Object.assign(reports, await realm.run([payload]));
     for (const { id, name } of payloads) {
-      await t.step(`${id} ${name}`, () => assertMatch(told[id] ?? "", /^(denied|nothing)/));
+      await t.step(`${id} ${name}`, () => assertMatch(reports[id] ?? "", /^(denied|nothing)/));
     }
-    await outside.check([JSON.stringify(told)]);
+    await outside.check([JSON.stringify(reports)]);
   });
 }
 
@@ -42,7 +42,7 @@ Deno.test("a worker that damages its own realm ends or responds, and harms no ot
   }
 });
 
-/** Names that only a runtime beneath the language has. */
+/** Names of globals that belong to a runtime, not to JavaScript. */
 const OF_A_RUNTIME =
   /^(op_|Deno|process|require|core|ops|bootstrap|internals)|readFile|connect|spawn|dlopen|fetchData/;
 
@@ -130,9 +130,9 @@ for (const profile of ["python", "workspace"]) {
   Deno.test(`a worker's realm of '${profile}' is empty`, async (t) => {
     const realm = await HostileRealm.create(profile);
     const payloads = Object.entries(MORE).map(([name, js]) => ({ id: name, family: 5, name, js }));
-    const told = await realm.run(payloads);
+    const reports = await realm.run(payloads);
     for (const name of Object.keys(MORE)) {
-      await t.step(name, () => assertMatch(told[name] ?? "", /^(denied|nothing)/));
+      await t.step(name, () => assertMatch(reports[name] ?? "", /^(denied|nothing)/));
     }
   });
 }

@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import { linkModules } from "../../src/sandbox/guest/assets.ts";
 import { workerModules } from "../../src/sandbox/image/guest_sources.ts";
 
-/** JavaScript that would make code of a text, or Wasm of bytes, in a process whose V8 was told to forbid neither. */
+/** JavaScript that compiles code from text, or Wasm from bytes, in a process whose V8 flags allow both. */
 const ATTEMPTS: Readonly<Record<string, string>> = {
   "eval": `return eval("7");`,
   "Function": `return Function("return 7")();`,
@@ -48,17 +48,17 @@ const ATTEMPTS: Readonly<Record<string, string>> = {
 };
 
 Deno.test("an attempt in a worker's realm reports what it reached", async () => {
-  assertEquals(await told("return 7;"), "GOT 7");
+  assertEquals(await runInRealm("return 7;"), "GOT 7");
 });
 
 for (const [name, code] of Object.entries(ATTEMPTS)) {
   Deno.test(`a worker's realm makes no code by ${name}, whatever V8 would allow`, async () => {
-    assertEquals(await told(code), "nothing");
+    assertEquals(await runInRealm(code), "nothing");
   });
 }
 
-/** Runs JavaScript in an emptied realm; it has no voice but memory that is shared. */
-async function told(code: string): Promise<string> {
+/** Runs JavaScript in an emptied realm, which can only report through shared memory. */
+async function runInRealm(code: string): Promise<string> {
   const realm = workerModules().filter(({ name }) => name === "realm.ts");
   const source = `import { savedGlobals, removeWasmConstructors } from "./realm.ts";
 const { words, bytes } = await savedGlobals.message;

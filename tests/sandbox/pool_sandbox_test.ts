@@ -7,7 +7,7 @@ import { childrenOf, isGone, value } from "./started.ts";
 
 const linux = Deno.build.os === "linux";
 const profile = await loadProfile("python");
-/** One whose image is built faster. */
+/** A profile whose image is built faster. */
 const bare = parseProfile("{}", { source: "bare" });
 
 Deno.test("SandboxPool refuses an invalid size", () => {
@@ -259,13 +259,13 @@ Deno.test("Sandbox rebuilds a damaged base image, whichever file is damaged", as
   }
 });
 
-/** The name of the one image in a cache. */
+/** Returns the name of the only image in a cache. */
 async function imageIn(cacheDir: string): Promise<string> {
   for await (const { name, isDirectory } of Deno.readDir(cacheDir)) if (isDirectory) return name;
   throw new Error(`there is no image in ${cacheDir}`);
 }
 
-/** An exec that runs until it is killed; resolves when it runs. */
+/** Starts an exec that runs until it is killed. Resolves when it runs. */
 async function started(session: PythonSession): Promise<{ result: Promise<ExecResult> }> {
   const runs = Promise.withResolvers<void>();
   const result = session.exec("print('on', flush=True)\nwhile True: pass", {
@@ -275,13 +275,13 @@ async function started(session: PythonSession): Promise<{ result: Promise<ExecRe
   return { result };
 }
 
-/** An empty cache, removed when the sandboxes that were started from it are gone. */
+/** Makes an empty cache, which is removed after its sandboxes have ended. */
 async function temporaryCache(): Promise<AsyncDisposable & { cacheDir: string }> {
   const cacheDir = await Deno.makeTempDir();
   return { cacheDir, [Symbol.asyncDispose]: () => Deno.remove(cacheDir, { recursive: true }) };
 }
 
-/** A cache with the usual image in it. */
+/** Makes a cache that contains the image of the test profile. */
 async function cacheWithImage(): Promise<AsyncDisposable & { cacheDir: string }> {
   const cache = await temporaryCache();
   const { cacheDir } = cache;

@@ -32,7 +32,7 @@ Deno.test("Session.exec() runs blocks in one namespace", (t) =>
       await session.exec("y = 5");
       assertEquals(await valueOf(session, "import __main__\n__main__.y"), "5");
     },
-    "starts with no name of its own": async (session) =>
+    "starts with an empty namespace": async (session) =>
       assertEquals(await valueOf(session, "[n for n in dir() if not n.startswith('__')]"), "[]"),
     "keeps classes that pickle": async (session) => {
       await session.exec("import pickle\nclass A: pass\na = A()");
@@ -42,7 +42,7 @@ Deno.test("Session.exec() runs blocks in one namespace", (t) =>
       await session.exec("z = 1\nraise ValueError");
       assertEquals(await valueOf(session, "z"), "1");
     },
-    "keeps the order of execs that are asked for at once": async (session) => {
+    "keeps the order of concurrent execs": async (session) => {
       const codes = [
         "order = []",
         ...Array.from({ length: 20 }, (_, i) => `order.append(${i})`),
@@ -211,7 +211,7 @@ Deno.test("Session.exec() returns the printed output", (t) =>
       assertEquals(value(result), "1");
       assertStringIncludes(result.stderr, "UserWarning: careful");
     },
-    "of a stream that the program put in place of its own": async (session) => {
+    "of a stream by which the program replaced stdout": async (session) => {
       const result = await session.exec(
         "import io, sys\nkeep = sys.stdout\nsys.stdout = io.StringIO()\nprint('lost')\nsys.stdout = keep\nprint('kept')",
       );
@@ -366,8 +366,8 @@ Deno.test("Session.exec() drops output beyond the limit and lets the program con
     assertEquals([value(cut), cut.truncated, cut.stdout], ["42", true, "x".repeat(1_000)]);
     const long = await session.exec("'z' * 5000");
     assertEquals([value(long)?.length, long.truncated], [1_000, true]);
-    const whole = await session.exec("print('z' * 999)");
-    assertEquals([whole.truncated, whole.stdout.length], [false, 1_000]);
+    const complete = await session.exec("print('z' * 999)");
+    assertEquals([complete.truncated, complete.stdout.length], [false, 1_000]);
     const flood = await session.exec("n = 0\nwhile True:\n    print('x' * 100)\n    n += 1");
     assertEquals([flood.status, flood.stateKept, flood.truncated], ["output", true, true]);
     assertEquals(value(await session.exec("n < 2000")), "True");

@@ -1,7 +1,7 @@
 import { type ExecResult, loadProfile, type Profile } from "../../mod.ts";
 import { Sandbox, type Session } from "../../src/entry/sandbox.ts";
 
-/** Runs a test with a session of its own, in a process of its own. */
+/** Runs a test with a new session in a new process. */
 export async function withSession(
   test: (session: Session, sandbox: Sandbox) => Promise<void>,
   options: { profile?: Profile; seed?: number } = {},
@@ -10,27 +10,27 @@ export async function withSession(
   await test(await sandbox.openSession({ seed: options.seed }), sandbox);
 }
 
-/** A shipped profile with some of its limits changed. */
+/** Returns a profile of the package with other limits. */
 export async function limited(name: string, limits: Partial<Profile["limits"]>): Promise<Profile> {
   const profile = await loadProfile(name);
   return { ...profile, limits: { ...profile.limits, ...limits } };
 }
 
-/** The value of an exec that went well, or all that came of another. */
+/** Returns the value of a successful exec, or the result of another one as JSON. */
 export function value(result: ExecResult): string | undefined {
   if (result.status !== "ok") throw new Error(`exec ended as '${result.status}': ${JSON.stringify(result)}`);
   return result.value;
 }
 
-/** The traceback of an exec that failed. */
+/** Returns the traceback of a failed exec. */
 export function traceback(result: ExecResult): string {
   if (!("error" in result)) throw new Error(`exec ended as '${result.status}': ${JSON.stringify(result)}`);
   return result.error.traceback;
 }
 
 /**
- * Runs a program that does not end with longer and longer timeouts, until it has printed something before it is
- * stopped: a busy machine may take longer to start it than the first timeout.
+ * Runs an endless program with increasing timeouts until it has printed something before it is stopped: on a busy
+ * machine its start may take longer than the first timeout.
  */
 export async function stoppedAfterOutput<Result extends { stdout: string }>(
   run: (timeoutMs: number) => Promise<Result>,
@@ -43,13 +43,13 @@ export async function stoppedAfterOutput<Result extends { stdout: string }>(
   }
 }
 
-/** Whether a process is gone; one that nobody has waited for counts. */
+/** Returns true if a process has ended, including one that its parent has not waited for. */
 export async function isGone(pid: number): Promise<boolean> {
   const stat = await Deno.readTextFile(`/proc/${pid}/stat`).catch(() => "");
   return stat === "" || stat.slice(stat.lastIndexOf(")") + 2).startsWith("Z");
 }
 
-/** The processes that a process has started and that still live; only those with `mark` in their command line. */
+/** Returns the running children of a process, only those with `mark` in their command line. */
 export async function childrenOf(parent: number, mark = ""): Promise<number[]> {
   const found: number[] = [];
   for await (const { name } of Deno.readDir("/proc")) {

@@ -16,7 +16,7 @@ const STOPPABLE: Record<string, string> = {
 
 const AWAITS = "import asyncio\nawait asyncio.sleep(0)\nprint('went on')";
 
-/** Programs that do not. */
+/** Programs that do not end when they are interrupted. */
 const UNSTOPPABLE: Record<string, string> = {
   "an interrupt swallowed for ever":
     "while True:\n    try:\n        while True: pass\n    except BaseException: pass",
@@ -71,7 +71,7 @@ Deno.test("Session.exec() kills a program that cannot be interrupted; the next e
     for (const [name, code] of Object.entries(UNSTOPPABLE)) {
       await t.step({
         name,
-        sanitizeOps: false, // the fresh interpreter has another process; the test as a whole is checked
+        sanitizeOps: false, // the fresh interpreter has another process; the whole test is checked
         sanitizeResources: false,
         fn: async () => {
           await session.exec("kept = 1");

@@ -4,7 +4,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { requireTimeout } from "../../async/abort.ts";
 import { errorMessage, SandboxError } from "../../errors.ts";
 import { denoCommand, type DenoProgram, fetchModules } from "../../sandbox/process/deno_program.ts";
-import { withReadAccess, grantFlags, type Grants, mayRead } from "../../sandbox/process/grants.ts";
+import { grantFlags, type Grants, mayRead, withReadAccess } from "../../sandbox/process/grants.ts";
 import { detectLayers, type LayerReport } from "../../sandbox/process/layers.ts";
 import protocol from "../../sandbox/protocol.ts" with { type: "text" };
 import { requireToolName, type Tool, type ToolContext } from "../tool.ts";

@@ -7,7 +7,7 @@ import { stoppedAfterOutput } from "../started.ts";
 const PROFILE = parseProfile('{ "limits": { "graceMs": 200, "fileBytes": 1048576, "outputBytes": 1000 } }', {
   source: "workers",
 });
-/** What never ends of itself, nor by an interrupt. */
+/** Programs that never end, not even when interrupted. */
 const STUBBORN: Record<string, string> = {
   "a loop that swallows its interrupts":
     "while True:\n  try:\n    while True: pass\n  except BaseException: pass",

@@ -11,7 +11,7 @@ function refusal(value: unknown): string {
   return assertThrows(() => parse(value), SyntaxError).message;
 }
 
-/** A temporary folder with the given files, gone at the end of its scope. */
+/** Makes a temporary folder with the given files, which is removed at the end of its scope. */
 async function folder(files: Record<string, string | Uint8Array<ArrayBuffer>>) {
   const path = await Deno.makeTempDir();
   for (const [name, content] of Object.entries(files)) {
