@@ -211,7 +211,7 @@ Deno.test("Session.exec() returns the printed output", (t) =>
       assertEquals(value(result), "1");
       assertStringIncludes(result.stderr, "UserWarning: careful");
     },
-    "of a stream by which the program replaced stdout": async (session) => {
+    "after the program has replaced and restored stdout": async (session) => {
       const result = await session.exec(
         "import io, sys\nkeep = sys.stdout\nsys.stdout = io.StringIO()\nprint('lost')\nsys.stdout = keep\nprint('kept')",
       );

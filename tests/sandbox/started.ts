@@ -16,7 +16,7 @@ export async function limited(name: string, limits: Partial<Profile["limits"]>):
   return { ...profile, limits: { ...profile.limits, ...limits } };
 }
 
-/** Returns the value of a successful exec, or the result of another one as JSON. */
+/** Returns the value of a successful exec. Throws with the result of any other one. */
 export function value(result: ExecResult): string | undefined {
   if (result.status !== "ok") throw new Error(`exec ended as '${result.status}': ${JSON.stringify(result)}`);
   return result.value;
