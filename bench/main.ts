@@ -4,11 +4,11 @@ import { runCommand } from "../src/cli/run_command.ts";
 import {
   announceBuild,
   cacheDirectory,
-  chosenProfile,
   flagsOf,
+  resolveProfile,
   type SandboxFlags,
 } from "../src/cli/sandbox_flags.ts";
-import { wholeNumber } from "../src/cli/whole_number.ts";
+import { parseWholeNumber } from "../src/cli/whole_number.ts";
 import { writeText } from "../src/cli/write_text.ts";
 import { detectLayers } from "../src/sandbox/process/layers.ts";
 import { chaosRows } from "./chaos/chaos_rows.ts";
@@ -79,7 +79,7 @@ function benchCommand(): Command {
     .addOption(
       new Option("-p, --profile <name>", "a profile with host tools: a name or a file").default("tools"),
     )
-    .option("--effort <n>", "how many times as many runs as usual", wholeNumber(1), 1)
+    .option("--effort <n>", "how many times as many runs as usual", parseWholeNumber(1), 1)
     .addOption(
       new Option("--part <name>", "measure this alone; chaos and density only so").choices(BENCH_PART_NAMES),
     )
@@ -91,7 +91,7 @@ function benchCommand(): Command {
 }
 
 async function runBench(flags: BenchFlags): Promise<number> {
-  const profile = await chosenProfile(flags);
+  const profile = await resolveProfile(flags);
   const [detected, python] = await Promise.all([detectLayers(), findPython()]);
   const setup = { profile, detected, python, effort: flags.effort, onBuild: announceBuild };
   const rows: Row[] = [];

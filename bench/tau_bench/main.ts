@@ -12,12 +12,12 @@ import { speedRows } from "./speed.ts";
 import { findDomains } from "../../src/envs/tau_bench/checkout.ts";
 import { TauBenchDomain } from "../../src/envs/tau_bench/tau_bench_domain.ts";
 import { EXIT } from "../../src/cli/exit_code.ts";
-import { printable } from "../../src/cli/printable.ts";
+import { escapeControls } from "../../src/cli/printable.ts";
 import { runCommand } from "../../src/cli/run_command.ts";
 import { announceBuild, cacheDirectory, flagsOf } from "../../src/cli/sandbox_flags.ts";
-import { asUsage } from "../../src/cli/tau_bench_run.ts";
+import { toUsageError } from "../../src/cli/tau_bench_run.ts";
 import { UsageError } from "../../src/cli/usage_error.ts";
-import { wholeNumber } from "../../src/cli/whole_number.ts";
+import { parseWholeNumber } from "../../src/cli/whole_number.ts";
 import { writeText } from "../../src/cli/write_text.ts";
 
 interface Flags {
@@ -54,9 +54,9 @@ function tauBenchCommand(): Command {
     .option("--domain <name>", "one of its domains (default: all)")
     .option("--split <name>", "one split (default: all)")
     .option("--replay", "do each task's own actions here and with python3, and compare")
-    .option("--episodes <n>", "measure the memory of so many episodes at once", wholeNumber(1))
-    .option("--seconds <n>", "how long speed is measured, per domain", wholeNumber(1), 5)
-    .option("--lanes <n>", "sessions that replay at once", wholeNumber(1), 2)
+    .option("--episodes <n>", "measure the memory of so many episodes at once", parseWholeNumber(1))
+    .option("--seconds <n>", "how long speed is measured, per domain", parseWholeNumber(1), 5)
+    .option("--lanes <n>", "sessions that replay at once", parseWholeNumber(1), 2)
     .addOption(cacheDirOption())
     .addHelpText("after", NOTES)
     .exitOverride(exitWithUsage)
@@ -86,7 +86,7 @@ async function runDomain(
     await using domain = await opened({ ...options, sessions: lanes });
     const splits = flags.split === undefined ? domain.splits : [flags.split];
     [split = ""] = splits.includes("test") ? ["test"] : splits;
-    await asUsage(() => domain.tasks(split));
+    await toUsageError(() => domain.tasks(split));
     for (const each of flags.replay ? splits : []) {
       if (await replayOne(domain, { path, lanes, split: each })) differs = true;
     }
@@ -135,16 +135,16 @@ async function sayCompared(
   const verdict = differences.length === 0 ? "all the same" : `${differences.length} DIFFER`;
   await say(`${`${domain}/${split}`.padEnd(20)} ${what}  ${seconds.toFixed(1)} s  ${verdict}`);
   for (const difference of differences.slice(0, SHOWN_DIFFERENCES)) {
-    await say(`    ${printable(difference.slice(0, MAX_DIFFERENCE_CHARACTERS))}`);
+    await say(`    ${escapeControls(difference.slice(0, MAX_DIFFERENCE_CHARACTERS))}`);
   }
 }
 
 async function domainsOf(path: string): Promise<string[]> {
-  return await asUsage(() => findDomains(path));
+  return await toUsageError(() => findDomains(path));
 }
 
 async function opened(options: Parameters<typeof TauBenchDomain.open>[0]): Promise<TauBenchDomain> {
-  return await asUsage(() => TauBenchDomain.open(options));
+  return await toUsageError(() => TauBenchDomain.open(options));
 }
 
 async function say(line: string): Promise<void> {

@@ -8,7 +8,7 @@ import { UsageError } from "./usage_error.ts";
  *
  * @throws {UsageError} when there is none in the folder, or it is broken.
  */
-export async function chosenTokenizer(directory: string | undefined): Promise<Tokenizer | undefined> {
+export async function resolveTokenizer(directory: string | undefined): Promise<Tokenizer | undefined> {
   if (directory === undefined) return undefined;
   try {
     return await loadTokenizer(directory);

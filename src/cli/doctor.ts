@@ -5,17 +5,17 @@ import { activeLayers, detectLayers, type LayerReport } from "../sandbox/process
 import type { Profile } from "../sandbox/profile/profile.ts";
 import { PYODIDE_VERSION } from "../sandbox/image/pyodide.ts";
 import { Sandbox } from "../sandbox/sandbox.ts";
-import { type Attempt, attemptAll, attemptProfile } from "./doctor_attempts.ts";
-import { DENO_NEEDED, type DoctorReport, doctorText, type LayerState } from "./doctor_report.ts";
-import { directoryBytes, isAtLeast, measure, type Times } from "./doctor_times.ts";
+import { type Attempt, runAttempts, toAttemptProfile } from "./doctor_attempts.ts";
+import { DENO_NEEDED, type DoctorReport, formatReport, type LayerState } from "./doctor_report.ts";
+import { isAtLeast, measure, measureDirectoryBytes, type Times } from "./doctor_times.ts";
 import { EXIT } from "./exit_code.ts";
 import { runCommand } from "./run_command.ts";
 import {
   announceBuild,
   cacheDirectory,
-  chosenProfile,
   flagsOf,
   profileOption,
+  resolveProfile,
   type SandboxFlags,
 } from "./sandbox_flags.ts";
 import { PADDOCK_VERSION } from "../version.ts";
@@ -46,11 +46,11 @@ export function doctorCommand(): Command {
 }
 
 async function runDoctor(flags: DoctorFlags, signal: AbortSignal): Promise<number> {
-  const report = await examine(await chosenProfile(flags), cacheDirectory(flags.cacheDir), signal);
+  const report = await examine(await resolveProfile(flags), cacheDirectory(flags.cacheDir), signal);
   const colour = wantsColour();
   await writeText(
     currentIo().stdout,
-    flags.json ? `${JSON.stringify(report)}\n` : doctorText(report, { colour }),
+    flags.json ? `${JSON.stringify(report)}\n` : formatReport(report, { colour }),
   );
   return report.ok ? EXIT.ok : EXIT.error;
 }
@@ -88,12 +88,17 @@ async function tryOut(
   };
   const { directory } = await ensureBaseImage(profile, { cacheDir, onBuild });
   const startedAt = performance.now();
-  await using sandbox = await Sandbox.start({ profile: attemptProfile(profile), cacheDir, detected, signal });
+  await using sandbox = await Sandbox.start({
+    profile: toAttemptProfile(profile),
+    cacheDir,
+    detected,
+    signal,
+  });
   const session = await sandbox.openSession({ signal });
   const startMs = performance.now() - startedAt;
   const times = { startMs, ...await measure(session, signal) };
-  const attempts = await attemptAll(session, sandbox.profile.limits, signal);
-  return { image: { state, directory, bytes: await directoryBytes(directory) }, attempts, times };
+  const attempts = await runAttempts(session, sandbox.profile.limits, signal);
+  return { image: { state, directory, bytes: await measureDirectoryBytes(directory) }, attempts, times };
 }
 
 function layerStates(profile: Profile, detected: readonly LayerReport[]): LayerState[] {

@@ -31,7 +31,7 @@ except OSError as error:
   raise`;
 
 /** The profile with limits that can be met in a moment; what guards them is the same. */
-export function attemptProfile(profile: Profile): Profile {
+export function toAttemptProfile(profile: Profile): Profile {
   const { memoryBytes, outputBytes, fileBytes } = profile.limits;
   return {
     ...profile,
@@ -45,7 +45,7 @@ export function attemptProfile(profile: Profile): Profile {
 }
 
 /** Tries, in one session, to break out of what holds it. */
-export async function attemptAll(
+export async function runAttempts(
   session: PythonSession,
   limits: Limits,
   signal: AbortSignal,

@@ -35,7 +35,7 @@ const RED = "\x1b[31m";
 const PLAIN = "\x1b[0m";
 
 /** The report as a person reads it. */
-export function doctorText(report: DoctorReport, options: { colour: boolean }): string {
+export function formatReport(report: DoctorReport, options: { colour: boolean }): string {
   const line = (good: boolean, text: string) => {
     const row = `${good ? "✓" : "✗"} ${text}`;
     return options.colour ? `${good ? GREEN : RED}${row}${PLAIN}` : row;

@@ -27,11 +27,11 @@ async function medianMs(times: number, work: () => Promise<void>): Promise<numbe
 }
 
 /** What the files of a directory take, those of its directories included. */
-export async function directoryBytes(directory: string): Promise<number> {
+export async function measureDirectoryBytes(directory: string): Promise<number> {
   let bytes = 0;
   for await (const { name, isDirectory } of Deno.readDir(directory)) {
     const path = join(directory, name);
-    bytes += isDirectory ? await directoryBytes(path) : (await Deno.lstat(path)).size;
+    bytes += isDirectory ? await measureDirectoryBytes(path) : (await Deno.lstat(path)).size;
   }
   return bytes;
 }

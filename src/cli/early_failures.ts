@@ -1,11 +1,11 @@
 import type { Trajectory } from "../rollout/trajectory.ts";
-import { printableLine } from "./printable.ts";
+import { escapeLine } from "./printable.ts";
 
 /** So many episodes in a row are no bad luck. */
 const MANY = 8;
 
 /** Sees when a run has begun with nothing but failures of one sort: no server there, or one that refuses all. */
-export class EarlyFailures {
+export class StartupFailureWarning {
   #seen = 0;
   #over = false;
 
@@ -16,7 +16,7 @@ export class EarlyFailures {
     this.#over = !isVain || ++this.#seen >= MANY;
     if (!isVain || !this.#over) return undefined;
     return `warning: the first ${MANY} episodes all failed: ${
-      printableLine(error.message)
+      escapeLine(error.message)
     }. Ctrl-C ends the run.\n`;
   }
 }

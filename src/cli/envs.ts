@@ -45,7 +45,7 @@ export interface EnvKind {
   /** Replies that an episode may take unless told otherwise. */
   readonly maxTurns?: number;
   /** Replies that an episode of so many turns may take, where some do not count. */
-  readonly replies?: (turns: number) => number;
+  readonly maxReplies?: (turns: number) => number;
   /** Changes the prompts that are written for a trainer, where the env wants that. */
   readonly editPrompt?: (text: string) => string;
   /** Whether a reward is how much better than a baseline an episode was, and not whether it was right. */
@@ -93,7 +93,7 @@ export const ENVS: Readonly<Record<string, EnvKind>> = {
     maxTurns: 50,
     rewardsGain: true,
     // each command, and the one that would be too many, may be asked for four times
-    replies: (turns) => 4 * (turns + 1),
+    maxReplies: (turns) => 4 * (turns + 1),
     open: ({ workspace, maxTurns }) => {
       if (workspace === undefined) {
         throw new UsageError("Cannot play env 'workspace' as it must be opened: it is not");

@@ -17,7 +17,7 @@ export interface EpisodeFileOptions<T> {
   /** The file that is read while this one is written. */
   source?: string | undefined;
   /** Told of each episode that stays. */
-  onKept?: ((episode: T) => void) | undefined;
+  onKeep?: ((episode: T) => void) | undefined;
 }
 
 /** An episode could not be written: what was played is not to be played for nothing, so the run ends. */

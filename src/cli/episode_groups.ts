@@ -21,7 +21,7 @@ export class EpisodeGroups {
   }
 
   /** The episodes of groups that never became whole. */
-  rest(): Trajectory[] {
+  takeRest(): Trajectory[] {
     const rest = [...this.#open.values()].flatMap(inOrder);
     this.#open.clear();
     return rest;

@@ -3,12 +3,12 @@ import type { Task } from "../task.ts";
 import { hashTask } from "../hash.ts";
 
 /** What names an episode in a run: two tasks may have one id, and are told apart by what they say. */
-export function episodeKey(task: Task, sample: number): string {
+export function episodeKeyOf(task: Task, sample: number): string {
   return keyOf(task.id, hashTask(task), sample);
 }
 
 /** The same of an episode as a trainer reads it. */
-export function resultKey({ task_id, task_hash, sample }: InteractionResult): string {
+export function resultKeyOf({ task_id, task_hash, sample }: InteractionResult): string {
   return keyOf(task_id, task_hash, sample);
 }
 

@@ -1,5 +1,5 @@
 import type { Trajectory } from "../rollout/trajectory.ts";
-import { printableLine } from "./printable.ts";
+import { escapeLine } from "./printable.ts";
 
 /** A run of more episodes has no table of them: the file has. */
 const MAX_ROWS = 24;
@@ -22,7 +22,7 @@ export class EpisodeTable {
   }
 
   /** The table, with an empty line behind it; nothing for a run that is not short. */
-  text(): string {
+  format(): string {
     if (this.#episodes === 0 || this.#episodes > MAX_ROWS) return "";
     const rows = [COLUMNS.map(({ name }) => name), ...this.#rows];
     const widths = rows.reduce<number[]>(
@@ -45,7 +45,7 @@ function rowOf({ task, sample, turns, reward, times, error, toolResults }: Traje
   const name = sample > 1 ? `${task.id} #${sample}` : task.id;
   const tools = toolResults.map(({ status }) => status).join(", ");
   return [
-    printableLine(name).slice(0, MAX_NAME),
+    escapeLine(name).slice(0, MAX_NAME),
     `${turns}`,
     reward === null ? "-" : `${Math.round(reward * 1e4) / 1e4}`,
     times.totalMs.toFixed(0),

@@ -5,8 +5,8 @@ import { ToolTransform } from "../transforms/tool_transform.ts";
 import type { Transform } from "../transforms/transform.ts";
 import { CALL_STYLES } from "../tools/parsers/call_styles.ts";
 import { readMcpFile } from "./mcp_file.ts";
-import { named } from "./named.ts";
-import { requireUsable, UsageError } from "./usage_error.ts";
+import { lookUp } from "./named.ts";
+import { checkUsage, UsageError } from "./usage_error.ts";
 
 /** Which tools a run has beside Python. */
 export interface ToolFlags {
@@ -35,9 +35,9 @@ export async function openTools(
 ): Promise<MakeTools> {
   const { stack, signal } = options;
   const { timeoutMs } = flags;
-  const { parser } = named(CALL_STYLES, flags.calls ?? "tag", "way to write calls");
+  const { parser } = lookUp(CALL_STYLES, flags.calls ?? "tag", "way to write calls");
   const tools = await openToolFiles(flags.tool ?? [], stack);
-  requireUsable(() => new ToolTransform({ tools, parser: parser(), timeoutMs }));
+  checkUsage(() => new ToolTransform({ tools, parser: parser(), timeoutMs }));
   const servers = flags.mcp === undefined ? undefined : await readMcpFile(flags.mcp);
   const mcp = servers && await openServers(servers, { parser: parser(), timeoutMs, stack, signal });
   return () => [

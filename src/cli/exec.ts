@@ -7,10 +7,10 @@ import type { Profile } from "../sandbox/profile/profile.ts";
 import { EXIT_CODES, exitCode } from "./exit_code.ts";
 import { readProgram } from "./read_program.ts";
 import { runCommand } from "./run_command.ts";
-import { chosenProfile, flagsOf, profileOption, type SandboxFlags, startSandbox } from "./sandbox_flags.ts";
+import { flagsOf, profileOption, resolveProfile, type SandboxFlags, startSandbox } from "./sandbox_flags.ts";
 import { TextQueue } from "./text_queue.ts";
-import { requireUsable, UsageError } from "./usage_error.ts";
-import { wholeNumber } from "./whole_number.ts";
+import { checkUsage, UsageError } from "./usage_error.ts";
+import { parseWholeNumber } from "./whole_number.ts";
 import { writeText } from "./write_text.ts";
 import { currentIo } from "./io.ts";
 
@@ -39,8 +39,8 @@ export function execCommand(): Command {
     .argument("[file]", "the program, in UTF-8; - is the standard input")
     .option("-e, --eval <code>", "the program itself")
     .addOption(profileOption())
-    .option("--timeout-ms <n>", "milliseconds that it may take", wholeNumber(1))
-    .option("--memory-mb <n>", "MiB that Python may use, interpreter included", wholeNumber(1))
+    .option("--timeout-ms <n>", "milliseconds that it may take", parseWholeNumber(1))
+    .option("--memory-mb <n>", "MiB that Python may use, interpreter included", parseWholeNumber(1))
     .option("--stdin <file>", "what input() reads; - is the standard input")
     .option("--json", "print the result, and nothing else, as one line of JSON")
     .addHelpText("after", EXAMPLES + EXIT_CODES)
@@ -51,11 +51,11 @@ export function execCommand(): Command {
 
 async function runExec(file: string | undefined, flags: ExecFlags, signal: AbortSignal): Promise<number> {
   const { timeoutMs, json } = flags;
-  const profile = withMemory(await chosenProfile(flags), flags.memoryMb);
+  const profile = withMemory(await resolveProfile(flags), flags.memoryMb);
   const io = currentIo();
   const source = { code: flags.eval, file, stdin: flags.stdin, isTerminal: io.stdin.isTerminal() };
   const { code, stdin } = await abortable(readProgram(source), signal);
-  requireUsable(() => checkExec(code, { timeoutMs }, profile));
+  checkUsage(() => checkExec(code, { timeoutMs }, profile));
   await using sandbox = await startSandbox(profile, { cacheDir: flags.cacheDir, signal });
   const session = await sandbox.openSession({ signal });
   const output = new TextQueue();

@@ -1,14 +1,14 @@
 import type { Trajectory } from "../rollout/trajectory.ts";
 import type { Task } from "../task.ts";
 import { hashTask } from "../hash.ts";
-import { episodeKey } from "./episode_key.ts";
-import { Tally } from "./tally.ts";
+import { episodeKeyOf } from "./episode_key.ts";
+import { Multiset } from "./tally.ts";
 import { UsageError } from "./usage_error.ts";
 
 /** The episodes that an earlier run has played: which they are, and of which tasks. */
 export class FinishedEpisodes {
   /** How many there are of one task and one sample. */
-  readonly #counts = new Tally();
+  readonly #counts = new Multiset();
   /** What the tasks of one id say; two tasks may have one id. */
   readonly #said = new Map<string, Set<string>>();
 
@@ -19,13 +19,13 @@ export class FinishedEpisodes {
 
   /** Takes note of an episode. */
   add({ task, sample }: Trajectory): void {
-    this.#counts.add(episodeKey(task, sample));
+    this.#counts.add(episodeKeyOf(task, sample));
     addTo(this.#said, task);
   }
 
   /** Whether this episode is one of them; where two tasks are the same, each is asked for on its own. */
   take(task: Task, sample: number): boolean {
-    return this.#counts.take(episodeKey(task, sample));
+    return this.#counts.take(episodeKeyOf(task, sample));
   }
 
   /**

@@ -23,7 +23,7 @@ const NOT_OF_WORKSPACES = ["grader", "judge", "judgeModel", "system", "split", "
  *
  * @throws {UsageError} with the first that it does not.
  */
-export function requireFittingOptions(command: Command, { env }: { env: string }): void {
+export function checkEnvOptions(command: Command, { env }: { env: string }): void {
   for (const option of command.options) {
     const name = option.attributeName();
     if (command.getOptionValueSource(name) !== "cli") continue;

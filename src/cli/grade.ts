@@ -8,16 +8,16 @@ import { EpisodeTable } from "./episode_table.ts";
 import { EXIT } from "./exit_code.ts";
 import { GRADERS } from "../rewards/registry.ts";
 import { type GraderFlags, openGrader } from "./graders.ts";
-import { inputPath } from "./input_path.ts";
-import { named, namesText } from "./named.ts";
+import { toInputPath } from "./input_path.ts";
+import { formatNames, lookUp } from "./named.ts";
 import { requireReadable } from "./require_readable.ts";
 import { runCommand } from "./run_command.ts";
-import { chosenProfile, flagsOf, profileOption, type SandboxFlags } from "./sandbox_flags.ts";
-import { savedEpisodes } from "./saved_episodes.ts";
+import { flagsOf, profileOption, resolveProfile, type SandboxFlags } from "./sandbox_flags.ts";
+import { readSavedEpisodes } from "./saved_episodes.ts";
 import { Summary } from "./summary.ts";
 import { TrajectoryFile } from "./trajectory_file.ts";
-import { untilClosed } from "./until_closed.ts";
-import { wholeNumber } from "./whole_number.ts";
+import { ignoreBrokenPipe } from "./until_closed.ts";
+import { parseWholeNumber } from "./whole_number.ts";
 import { type TextSink, writeText } from "./write_text.ts";
 import { currentIo } from "./io.ts";
 
@@ -52,20 +52,20 @@ export function gradeCommand(): Command {
     .option(
       "--concurrency <n>",
       "episodes at once",
-      wholeNumber(1),
+      parseWholeNumber(1),
       Math.max(2, navigator.hardwareConcurrency),
     )
     .addOption(profileOption())
-    .addHelpText("after", namesText("Graders", GRADERS) + NOTES)
+    .addHelpText("after", formatNames("Graders", GRADERS) + NOTES)
     .action(async (file: string, _: object, command: Command) => {
-      await runCommand((signal) => runGrade(inputPath(file), flagsOf(command), signal));
+      await runCommand((signal) => runGrade(toInputPath(file), flagsOf(command), signal));
     });
 }
 
 async function runGrade(file: string, flags: GradeFlags, signal: AbortSignal): Promise<number> {
   const { concurrency: size } = flags;
-  const entry = named(GRADERS, flags.grader, "grader");
-  const profile = await chosenProfile(flags);
+  const entry = lookUp(GRADERS, flags.grader, "grader");
+  const profile = await resolveProfile(flags);
   await requireReadable(file);
   await using stack = new AsyncDisposableStack();
   const grader = await openGrader(entry, flags, { profile, size, stack });
@@ -73,10 +73,10 @@ async function runGrade(file: string, flags: GradeFlags, signal: AbortSignal): P
   using out = flags.out === undefined
     ? undefined
     : await TrajectoryFile.open(flags.out, { force: flags.force, source: file });
-  const stdout = out === undefined ? currentIo().stdout : untilClosed(currentIo().stdout);
+  const stdout = out === undefined ? currentIo().stdout : ignoreBrokenPipe(currentIo().stdout);
   const sinks = { out, stdout: flags.json ? stdout : undefined };
   const { summary, table } = await gradeFile(file, { grader, concurrency: size, signal, ...sinks });
-  await writeText(flags.json ? currentIo().stderr : stdout, table.text() + summary.table());
+  await writeText(flags.json ? currentIo().stderr : stdout, table.format() + summary.formatTable());
   return summary.failed > 0 ? EXIT.error : EXIT.ok;
 }
 
@@ -95,7 +95,7 @@ async function gradeFile(
   const table = new EpisodeTable();
   const grade = (trajectory: Trajectory, signal: AbortSignal) =>
     gradeTrajectory(trajectory, grader, { signal });
-  const graded = mapConcurrently(savedEpisodes(file), grade, {
+  const graded = mapConcurrently(readSavedEpisodes(file), grade, {
     concurrency,
     ordered: true,
     signal,

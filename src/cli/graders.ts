@@ -7,8 +7,8 @@ import {
   testProfile,
 } from "../rewards/registry.ts";
 import { loadProfile, type Profile } from "../sandbox/profile/profile.ts";
-import { lazyPool } from "./lazy_pool.ts";
-import { chosenPolicy } from "./policies.ts";
+import { createLazyPool } from "./lazy_pool.ts";
+import { resolvePolicy } from "./policies.ts";
 import { UsageError } from "./usage_error.ts";
 import { currentIo } from "./io.ts";
 
@@ -47,7 +47,7 @@ export async function openGrader(entry: GraderEntry, flags: GraderFlags, host: G
 }
 
 /** Returns the graders that a server offers: all that need no policy. Each is made at its first grade. */
-export async function servedGraders(
+export async function openServedGraders(
   flags: { cacheDir?: string },
   host: Omit<GraderHost, "size">,
 ): Promise<Map<string, () => Grader>> {
@@ -72,15 +72,15 @@ async function openResources(
 ): Promise<GraderResources> {
   const { cacheDir } = flags;
   const tests = testProfile(await loadProfile("tools"));
-  const judge = flags.judge === undefined ? undefined : await chosenPolicy(flags.judge, {
+  const judge = flags.judge === undefined ? undefined : await resolvePolicy(flags.judge, {
     model: flags.judgeModel,
     apiKey: currentIo().env.get("OPENAI_API_KEY") || undefined,
     temperature: 0,
-    asked: { policy: "--judge", model: "--judge-model" },
+    flagNames: { policy: "--judge", model: "--judge-model" },
   });
   return {
-    pool: lazyPool({ profile, size, resetMode: "fresh", cacheDir, stack }),
-    testPool: lazyPool({ profile: tests, size, resetMode: "rewind", cacheDir, stack }),
+    pool: createLazyPool({ profile, size, resetMode: "fresh", cacheDir, stack }),
+    testPool: createLazyPool({ profile: tests, size, resetMode: "rewind", cacheDir, stack }),
     judge: judge?.policy,
   };
 }

@@ -1,6 +1,6 @@
 import { STDIN } from "./read_text.ts";
 
 /** The path that a file is read by: `-` stands for the standard input. */
-export function inputPath(path: string): string {
+export function toInputPath(path: string): string {
   return path === STDIN ? "/dev/stdin" : path;
 }

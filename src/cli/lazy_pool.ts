@@ -2,7 +2,7 @@ import { SandboxPool } from "../sandbox/pool.ts";
 import type { Profile } from "../sandbox/profile/profile.ts";
 import { announceBuild, cacheDirectory } from "./sandbox_flags.ts";
 
-/** What a {@linkcode lazyPool} opens. */
+/** What a {@linkcode createLazyPool} opens. */
 export interface LazyPoolOptions {
   profile: Profile;
   /** Interpreters at once. */
@@ -14,7 +14,7 @@ export interface LazyPoolOptions {
 }
 
 /** A pool that is opened by the first who asks for it. */
-export function lazyPool(options: LazyPoolOptions): () => SandboxPool {
+export function createLazyPool(options: LazyPoolOptions): () => SandboxPool {
   const { cacheDir, stack, ...rest } = options;
   let pool: SandboxPool | undefined;
   return () => {

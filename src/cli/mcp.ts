@@ -7,10 +7,10 @@ import { createPythonServer } from "../server/mcp/python_server.ts";
 import { Metrics } from "../server/metrics.ts";
 import { SessionService } from "../server/sessions/session_service.ts";
 import { EXIT } from "./exit_code.ts";
-import { lazyPool } from "./lazy_pool.ts";
+import { createLazyPool } from "./lazy_pool.ts";
 import { runCommand } from "./run_command.ts";
-import { chosenProfile, flagsOf, profileOption, type SandboxFlags } from "./sandbox_flags.ts";
-import { tellPerson } from "./tell_person.ts";
+import { flagsOf, profileOption, resolveProfile, type SandboxFlags } from "./sandbox_flags.ts";
+import { printHint } from "./tell_person.ts";
 import { writeText } from "./write_text.ts";
 import { currentIo } from "./io.ts";
 
@@ -36,9 +36,9 @@ export function mcpCommand(): Command {
 }
 
 async function runMcp(flags: SandboxFlags, interrupted: AbortSignal): Promise<number> {
-  const profile = await chosenProfile(flags);
+  const profile = await resolveProfile(flags);
   await using stack = new AsyncDisposableStack();
-  const pool = lazyPool({ profile, size: 1, resetMode: "fresh", cacheDir: flags.cacheDir, stack })();
+  const pool = createLazyPool({ profile, size: 1, resetMode: "fresh", cacheDir: flags.cacheDir, stack })();
   const sessions = stack.use(
     new SessionService({ pool, metrics: new Metrics(), maxSessions: 1, idleMs: IDLE_MS }),
   );
@@ -48,7 +48,7 @@ async function runMcp(flags: SandboxFlags, interrupted: AbortSignal): Promise<nu
     readable: currentIo().stdin.readable,
     write: (text) => writeText(currentIo().stdout, text),
   });
-  await tellPerson("Waiting for a client of the Model Context Protocol; --help says how one starts this");
+  await printHint("Waiting for a client of the Model Context Protocol; --help says how one starts this");
   serveStdio(() => createPythonServer(client), { transport });
   await abortable(transport.ended, interrupted);
   return EXIT.ok;

@@ -15,7 +15,7 @@ export async function playTasks(options: TaskRunOptions): Promise<number> {
     const run = new TaskRun(options);
     const stopped = await run.play();
     if (stopped !== EXIT.usage || summary.episodes > 0) {
-      await writeText(json ? stderr : stdout, run.table.text() + summary.table());
+      await writeText(json ? stderr : stdout, run.table.format() + summary.formatTable());
     }
     return stopped || (summary.failed > 0 ? EXIT.error : EXIT.ok);
   } catch (error) {

@@ -7,8 +7,8 @@ import type { Policy } from "../policy/policy.ts";
 import { scriptedPolicy, ScriptFile } from "../policy/scripted.ts";
 import { sglangPolicy } from "../policy/sglang.ts";
 import type { Task } from "../task.ts";
-import { chatRenderer } from "./chat_renderer.ts";
-import { named } from "./named.ts";
+import { createChatRenderer } from "./chat_renderer.ts";
+import { lookUp } from "./named.ts";
 import { UsageError } from "./usage_error.ts";
 
 /** How a policy is to answer, as the command line has it. */
@@ -19,7 +19,7 @@ export interface PolicySetup extends Pick<ModelServerOptions, "timeoutMs" | "con
   readonly temperature?: number | undefined;
   readonly maxTokens?: number | undefined;
   /** The flags that name the policy and its model, for messages; `--policy` and `--model` unless given. */
-  readonly asked?: { readonly policy: string; readonly model: string } | undefined;
+  readonly flagNames?: { readonly policy: string; readonly model: string } | undefined;
   /** Knows how the model's conversations are written. */
   readonly tokenizer?: Tokenizer | undefined;
   /** Has a server of `/generate` leave special tokens in its text, as some of them mark calls. */
@@ -29,7 +29,7 @@ export interface PolicySetup extends Pick<ModelServerOptions, "timeoutMs" | "con
 const FLAGS = { policy: "--policy", model: "--model" };
 
 /** A policy that is ready to play. */
-export interface ChosenPolicy {
+export interface ResolvedPolicy {
   readonly policy: Policy;
   /** True when a server answers: episodes then wait for it, and not for a processor. */
   readonly isRemote: boolean;
@@ -41,7 +41,7 @@ interface PolicyKind {
   /** One line for a help text. */
   readonly about: string;
   /** `argument` is what stands behind the colon. */
-  make(argument: string | undefined, setup: PolicySetup): ChosenPolicy | Promise<ChosenPolicy>;
+  make(argument: string | undefined, setup: PolicySetup): ResolvedPolicy | Promise<ResolvedPolicy>;
 }
 
 /** The policies by the names that `--policy` takes. */
@@ -77,9 +77,9 @@ export const POLICIES: Readonly<Record<string, PolicyKind>> = {
  *
  * @throws {UsageError} when there is none, or something is missing for it.
  */
-export async function chosenPolicy(name: string, setup: PolicySetup): Promise<ChosenPolicy> {
+export async function resolvePolicy(name: string, setup: PolicySetup): Promise<ResolvedPolicy> {
   const [, scheme = "", argument] = /^([^:]*)(?::([^]*))?$/.exec(name) ?? [];
-  const kind = named(POLICIES, scheme, "policy");
+  const kind = lookUp(POLICIES, scheme, "policy");
   try {
     return await kind.make(argument, setup);
   } catch (cause) {
@@ -106,7 +106,7 @@ function ownPolicy(): Policy {
   };
 }
 
-async function filePolicy(path: string): Promise<ChosenPolicy> {
+async function filePolicy(path: string): Promise<ResolvedPolicy> {
   const file = await ScriptFile.read(path);
   return {
     policy: scriptedPolicy({ replies: ({ id }) => file.repliesOf(id) }),
@@ -124,7 +124,7 @@ function generatePolicy(url: string | undefined, setup: PolicySetup): Policy {
   };
   const { model, timeoutMs, concurrency } = setup;
   const server = { url: requiredUrl("sglang", url, setup), model, timeoutMs, concurrency };
-  return sglangPolicy({ ...server, render: chatRenderer(tokenizer), samplingParams });
+  return sglangPolicy({ ...server, render: createChatRenderer(tokenizer), samplingParams });
 }
 
 function asked(
@@ -132,12 +132,16 @@ function asked(
   url: string | undefined,
   setup: PolicySetup,
 ): { url: string; model: string } {
-  const { model, asked: { model: flag } = FLAGS } = setup;
+  const { model, flagNames: { model: flag } = FLAGS } = setup;
   if (model !== undefined) return { url: requiredUrl(scheme, url, setup), model };
   throw new UsageError(`Cannot use policy '${scheme}' as it needs the name of a model: give ${flag} NAME`);
 }
 
-function requiredUrl(scheme: string, url: string | undefined, { asked = FLAGS }: PolicySetup): string {
+function requiredUrl(
+  scheme: string,
+  url: string | undefined,
+  { flagNames: asked = FLAGS }: PolicySetup,
+): string {
   if (url) return url;
   throw new UsageError(
     `Cannot use policy '${scheme}' as it needs an address: give ${asked.policy} ${scheme}:URL`,

@@ -1,4 +1,4 @@
-import { progressLine, progressText } from "./progress_line.ts";
+import { formatProgress, formatProgressBar } from "./progress_line.ts";
 import type { Summary } from "./summary.ts";
 import { TextQueue } from "./text_queue.ts";
 import type { TextSink } from "./write_text.ts";
@@ -48,13 +48,13 @@ export class Progress implements AsyncDisposable {
     this.#visible = true;
     const { summary, total, sink, isTerminal, columns = () => Infinity } = this.#options;
     const text = isTerminal
-      ? CLEAR_LINE + progressLine(summary, total).slice(0, columns() - 1)
-      : `${progressText(summary, total)}\n`;
+      ? CLEAR_LINE + formatProgressBar(summary, total).slice(0, columns() - 1)
+      : `${formatProgress(summary, total)}\n`;
     this.#queue.write(sink, text);
   }
 
   /** Takes a bar away while something else is written. */
-  async aside(write: () => Promise<void>): Promise<void> {
+  async pauseWhile(write: () => Promise<void>): Promise<void> {
     this.#paused = true;
     try {
       await this.#clear();

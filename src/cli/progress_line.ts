@@ -3,7 +3,7 @@ import type { Summary } from "./summary.ts";
 const WIDTH = 24;
 
 /** How far a run is, in one line with a bar where the end is known. */
-export function progressLine(summary: Summary, total?: number): string {
+export function formatProgressBar(summary: Summary, total?: number): string {
   const { episodes } = summary;
   if (total === undefined || total < 1) return `${episodes} done  ${numbers(summary)}`;
   const filled = Math.min(WIDTH, Math.floor(WIDTH * episodes / total));
@@ -12,7 +12,7 @@ export function progressLine(summary: Summary, total?: number): string {
 }
 
 /** The same without the bar, for a log. */
-export function progressText(summary: Summary, total?: number): string {
+export function formatProgress(summary: Summary, total?: number): string {
   const of = total === undefined ? "" : `/${total}`;
   return `${summary.episodes}${of} done  ${numbers(summary)}${timeLeft(summary, total)}`;
 }

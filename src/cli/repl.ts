@@ -11,9 +11,9 @@ import { ReplTerminal } from "./repl_terminal.ts";
 import { runCommand } from "./run_command.ts";
 import {
   cacheDirectory,
-  chosenProfile,
   flagsOf,
   profileOption,
+  resolveProfile,
   type SandboxFlags,
   startSandbox,
 } from "./sandbox_flags.ts";
@@ -42,7 +42,7 @@ export function replCommand(): Command {
 }
 
 async function runRepl(flags: SandboxFlags, signal: AbortSignal): Promise<number> {
-  const profile = await chosenProfile(flags);
+  const profile = await resolveProfile(flags);
   await using sandbox = await startSandbox(profile, { cacheDir: flags.cacheDir, signal });
   const session = await sandbox.openSession({ signal });
   if (!currentIo().stdin.isTerminal() || !currentIo().stdout.isTerminal()) {

@@ -5,7 +5,7 @@ import { GRADERS } from "../rewards/registry.ts";
 import { UsageError } from "./usage_error.ts";
 
 /** Who plays and who scores in a run that goes on with a file. */
-export interface RunWith {
+export interface RunVersions {
   /** The file. */
   readonly out: string;
   /** The policy's name. */
@@ -20,7 +20,7 @@ export interface RunWith {
  *
  * @throws {UsageError} when it is one.
  */
-export function requireSameRun(trajectory: Trajectory, { out, policy, grader }: RunWith): void {
+export function requireSameRun(trajectory: Trajectory, { out, policy, grader }: RunVersions): void {
   const played = trajectory.versions.policy;
   if (played !== undefined && policy !== undefined && played !== policy) {
     throw new UsageError(

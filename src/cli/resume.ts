@@ -18,9 +18,9 @@ export interface EpisodeKind<T> {
 /** Who is told of the episodes of a file before it is changed; what they throw keeps it as it is. */
 export interface ResumeOptions<T> {
   /** Told of each that stays. */
-  onKept: (episode: T) => void;
+  onKeep: (episode: T) => void;
   /** Told of each that goes. */
-  onDropped?: ((episode: T) => void) | undefined;
+  onDrop?: ((episode: T) => void) | undefined;
   /** Called when all were read. */
   onRead?: (() => Promise<void>) | undefined;
 }
@@ -39,7 +39,7 @@ interface ReadLine<T> {
 export async function prepareResume<T>(
   path: string,
   kind: EpisodeKind<T>,
-  { onKept, onDropped, onRead }: ResumeOptions<T>,
+  { onKeep: onKept, onDrop: onDropped, onRead }: ResumeOptions<T>,
 ): Promise<void> {
   let isWhole = true;
   for await (const line of linesOf(path)) {

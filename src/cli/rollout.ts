@@ -1,13 +1,13 @@
 import { Command, Option } from "commander";
-import { collect } from "./collect.ts";
+import { collectValues } from "./collect.ts";
 import { CALL_STYLES } from "../tools/parsers/call_styles.ts";
 import { REWARD_AT } from "../transforms/mlgym/mlgym_reward_assignment.ts";
-import { anyNumber } from "./any_number.ts";
+import { parseNumber } from "./any_number.ts";
 import { ENVS } from "./envs.ts";
-import { requireFittingOptions } from "./fitting_options.ts";
+import { checkEnvOptions } from "./fitting_options.ts";
 import { GRADERS } from "../rewards/registry.ts";
-import { named, namesText } from "./named.ts";
-import { numberAtLeast } from "./number_at_least.ts";
+import { formatNames, lookUp } from "./named.ts";
+import { parseNumberAtLeast } from "./number_at_least.ts";
 import { POLICIES } from "./policies.ts";
 import { runCommand } from "./run_command.ts";
 import { type RolloutFlags, runRollout } from "./run_rollout.ts";
@@ -15,11 +15,11 @@ import { flagsOf, profileOption } from "./sandbox_flags.ts";
 import { TAU_BENCH } from "./tau_bench_run.ts";
 import { UsageError } from "./usage_error.ts";
 import { USER_STRATEGIES, USERS } from "./users.ts";
-import { wholeNumber } from "./whole_number.ts";
+import { parseWholeNumber } from "./whole_number.ts";
 import { WORKSPACE_ENV } from "./workspace_run.ts";
 
-const NAMES = namesText("Envs", ENVS) + namesText("Policies", POLICIES) + namesText("Users", USERS) +
-  namesText("Graders", GRADERS) + namesText("Calls", CALL_STYLES);
+const NAMES = formatNames("Envs", ENVS) + formatNames("Policies", POLICIES) + formatNames("Users", USERS) +
+  formatNames("Graders", GRADERS) + formatNames("Calls", CALL_STYLES);
 
 const NOTES = `
 Examples:
@@ -54,30 +54,34 @@ export function rolloutCommand(): Command {
       "--split <name>",
       "which files of a folder (default: train if there is one, else all), or tasks of tau-bench (default: test)",
     )
-    .option("--limit <n>", "play only the first n tasks", wholeNumber(1))
+    .option("--limit <n>", "play only the first n tasks", parseWholeNumber(1))
     .option("--env <name>", "what an episode is", "python")
     .option("--policy <name>", "who answers", "scripted")
     .option("--grader <name>", "what scores an episode; none leaves it unscored", "number_match")
     .option("--judge <policy>", "who judges, for the grader of that name: openai:URL, sglang:URL")
     .option("--judge-model <name>", "the model that its server is asked for")
     .option("--model <name>", "the model that the server is asked for")
-    .option("--temperature <t>", "of sampling (default: the server's)", numberAtLeast(0))
-    .option("--max-tokens <n>", "of one reply (default: the server's)", wholeNumber(1))
-    .option("--request-timeout-ms <n>", "milliseconds that a reply may take", wholeNumber(1), 300_000)
+    .option("--temperature <t>", "of sampling (default: the server's)", parseNumberAtLeast(0))
+    .option("--max-tokens <n>", "of one reply (default: the server's)", parseWholeNumber(1))
+    .option("--request-timeout-ms <n>", "milliseconds that a reply may take", parseWholeNumber(1), 300_000)
     .option("--system <text>", "a system message before each query")
-    .option("--n <n>", "episodes of each task", wholeNumber(1), 1)
-    .option("--seed <n>", "make the chance of episodes reproducible", wholeNumber(0))
+    .option("--n <n>", "episodes of each task", parseWholeNumber(1), 1)
+    .option("--seed <n>", "make the chance of episodes reproducible", parseWholeNumber(0))
     .option("--tokenizer <dir>", "a model's tokenizer.json and tokenizer_config.json: gives token ids too")
     .option("--mcp <file>", "a JSONC file of MCP servers whose tools may be called")
     .option(
       "--tool <file>",
       "a TypeScript file that may be called, and may reach nothing; repeatable",
-      collect,
+      collectValues,
     )
     .option("--calls <style>", "how calls are written (default: tag, in tau-bench qwen25)")
     .option("--path <dir>", "for tau-bench: a checkout of it, or a folder with the same layout")
     .option("--domain <name>", "for tau-bench: such as retail or airline")
-    .option("--task <path>", "for workspace: a folder with a task.yaml, or a YAML file; repeatable", collect)
+    .option(
+      "--task <path>",
+      "for workspace: a folder with a task.yaml, or a YAML file; repeatable",
+      collectValues,
+    )
     .option("--agent <file>", "for workspace: a YAML file of what the agent is told (default: Paddock's own)")
     .addOption(
       new Option("--reward-at <when>", "for workspace: what is worth a reward (default: end)").choices(
@@ -87,7 +91,7 @@ export function rolloutCommand(): Command {
     .option(
       "--wrong-format-reward <r>",
       "for workspace: added when a reply holds no command, such as -0.1",
-      anyNumber,
+      parseNumber,
     )
     .option("--user <name>", "for tau-bench: who plays the user")
     .option("--user-model <name>", "the model that its server is asked for")
@@ -99,9 +103,9 @@ export function rolloutCommand(): Command {
     .option(
       "--concurrency <n>",
       "episodes at once (default: 8 with a server, else one per core)",
-      wholeNumber(1),
+      parseWholeNumber(1),
     )
-    .option("--pool-size <n>", "interpreters at once (default: those that are of use)", wholeNumber(1))
+    .option("--pool-size <n>", "interpreters at once (default: those that are of use)", parseWholeNumber(1))
     .addOption(
       new Option(
         "--reset <mode>",
@@ -112,13 +116,13 @@ export function rolloutCommand(): Command {
     .option(
       "--timeout-ms <n>",
       "milliseconds that a block of code, a call, or a command in a workspace may take (there: 25000)",
-      wholeNumber(1),
+      parseWholeNumber(1),
       2000,
     )
     .option(
       "--max-turns <n>",
       "replies that an episode may take (default: 8, in tau-bench 30, commands in a workspace 50)",
-      wholeNumber(1),
+      parseWholeNumber(1),
     )
     .addOption(
       new Option("--json", "one JSON line per episode on stdout, the table on stderr").conflicts([
@@ -135,12 +139,12 @@ export function rolloutCommand(): Command {
     .addOption(new Option("--resume", "go on with the file of --out or --train-out").conflicts("force"))
     .option("--force", "throw away what the file of --out holds")
     .option("--show", "print each episode's messages")
-    .option("--show-first <n>", "print the messages of the first n episodes", wholeNumber(1))
+    .option("--show-first <n>", "print the messages of the first n episodes", parseWholeNumber(1))
     .addHelpText("after", NAMES + NOTES)
     .action(async ({ tasks, env }: RolloutFlags, command: Command) => {
       await runCommand(async (signal) => {
-        named(ENVS, env, "env");
-        requireFittingOptions(command, { env });
+        lookUp(ENVS, env, "env");
+        checkEnvOptions(command, { env });
         if (tasks === undefined && env !== TAU_BENCH && env !== WORKSPACE_ENV) {
           throw new UsageError(`Cannot play env '${env}' as it needs tasks: give --tasks FILE`);
         }

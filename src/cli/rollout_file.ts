@@ -23,7 +23,7 @@ export interface RolloutFileFlags {
  *
  * @throws {UsageError} when it cannot be written, or is that of another run.
  */
-export async function rolloutFile(
+export async function openTrajectoryFile(
   flags: RolloutFileFlags,
   { summary, policy: { name } }: { summary: Summary; policy: Policy },
 ): Promise<TrajectoryFile | undefined> {
@@ -39,7 +39,7 @@ export async function rolloutFile(
     mayResume: true,
     source,
     tasks: source === undefined ? undefined : soundTasks(source, split),
-    onKept,
+    onKeep: onKept,
   });
 }
 

@@ -1,7 +1,7 @@
 import { errorMessage } from "../errors.ts";
 import { EXIT } from "./exit_code.ts";
 import { Interrupt } from "./interrupt.ts";
-import { printable } from "./printable.ts";
+import { escapeControls } from "./printable.ts";
 import { UnwrittenError } from "./episode_file.ts";
 import { UsageError } from "./usage_error.ts";
 import { type TextSink, writeText } from "./write_text.ts";
@@ -27,7 +27,7 @@ export async function reportFailure(
   if (options.signal.aborted) return EXIT.interrupted;
   if (error instanceof Deno.errors.BrokenPipe) return EXIT.ok; // whoever read the output wants no more of it
   const message = errorMessage(error);
-  await writeText(options.stderr, `error: ${printable(message)}\n`).catch(() => {}); // nobody reads it: the code tells
+  await writeText(options.stderr, `error: ${escapeControls(message)}\n`).catch(() => {}); // nobody reads it: the code tells
   if (error instanceof UsageError) return EXIT.usage;
   return error instanceof UnwrittenError ? EXIT.unwritten : EXIT.sandbox;
 }

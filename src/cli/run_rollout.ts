@@ -4,27 +4,27 @@ import type { InteractionResult } from "../rollout/interaction_result.ts";
 import type { TokenMode, TokenOptions } from "../rollout/tokens/episode_writer.ts";
 import { TokenFormat } from "../rollout/tokens/token_format.ts";
 import { CALL_STYLES } from "../tools/parsers/call_styles.ts";
-import { chosenTokenizer } from "./chosen_tokenizer.ts";
+import { resolveTokenizer } from "./chosen_tokenizer.ts";
 import { ENVS, MAX_TURNS } from "./envs.ts";
 import { openTools, type ToolFlags } from "./episode_tools.ts";
 import { GRADERS } from "../rewards/registry.ts";
 import { type GraderFlags, openGrader } from "./graders.ts";
-import { inputPath } from "./input_path.ts";
-import { lazyPool } from "./lazy_pool.ts";
-import { named } from "./named.ts";
+import { toInputPath } from "./input_path.ts";
+import { createLazyPool } from "./lazy_pool.ts";
+import { lookUp } from "./named.ts";
 import { playTasks } from "./play_tasks.ts";
-import { type ChosenPolicy, chosenPolicy } from "./policies.ts";
-import { printable } from "./printable.ts";
+import { type ResolvedPolicy, resolvePolicy } from "./policies.ts";
+import { escapeControls } from "./printable.ts";
 import { requireSameTokens } from "./require_same_run.ts";
 import { requireReadable } from "./require_readable.ts";
-import { rolloutFile } from "./rollout_file.ts";
-import { chosenProfile, prepareImage, type SandboxFlags } from "./sandbox_flags.ts";
+import { openTrajectoryFile } from "./rollout_file.ts";
+import { prepareImage, resolveProfile, type SandboxFlags } from "./sandbox_flags.ts";
 import { Summary } from "./summary.ts";
 import { openTauBench, TAU_BENCH, type TauBenchFlags } from "./tau_bench_run.ts";
 import { terminalColumns, wantsColour } from "./terminal.ts";
-import { Training } from "./training.ts";
+import { TrainingRun } from "./training.ts";
 import { TrainingFile } from "./training_file.ts";
-import { untilClosed } from "./until_closed.ts";
+import { ignoreBrokenPipe } from "./until_closed.ts";
 import { UsageError } from "./usage_error.ts";
 import { openWorkspaces, WORKSPACE_ENV, type WorkspaceFlags } from "./workspace_run.ts";
 import { writeText } from "./write_text.ts";
@@ -67,7 +67,7 @@ const REMOTE_CONCURRENCY = 8;
  * @throws {UsageError} when they ask for what cannot be.
  */
 export async function runRollout(asked: RolloutFlags, signal: AbortSignal): Promise<number> {
-  const flags = { ...asked, ...(asked.tasks !== undefined && { tasks: inputPath(asked.tasks) }) };
+  const flags = { ...asked, ...(asked.tasks !== undefined && { tasks: toInputPath(asked.tasks) }) };
   if (flags.resume && flags.out === undefined && flags.trainOut === undefined) {
     throw new UsageError("Cannot resume as there must be a file to go on with: give --out FILE");
   }
@@ -78,12 +78,12 @@ export async function runRollout(asked: RolloutFlags, signal: AbortSignal): Prom
   }
   const { split, limit, n: samples, seed, timeoutMs, json } = flags;
   const show = flags.showFirst ?? (flags.show ? Infinity : undefined);
-  const kind = named(ENVS, flags.env, "env");
-  if (flags.calls !== undefined) named(CALL_STYLES, flags.calls, "way to write calls");
-  const graderEntry = flags.grader === "none" ? undefined : named(GRADERS, flags.grader, "grader");
-  const tokenizer = await chosenTokenizer(flags.tokenizer);
+  const kind = lookUp(ENVS, flags.env, "env");
+  if (flags.calls !== undefined) lookUp(CALL_STYLES, flags.calls, "way to write calls");
+  const graderEntry = flags.grader === "none" ? undefined : lookUp(GRADERS, flags.grader, "grader");
+  const tokenizer = await resolveTokenizer(flags.tokenizer);
   const chosen = await policyOf(flags, tokenizer);
-  const profile = await chosenProfile(flags);
+  const profile = await resolveProfile(flags);
   const { concurrency, poolSize } = sizesOf(flags, chosen);
   if (flags.tasks !== undefined) await requireReadable(flags.tasks, { mayBeFolder: true });
   const summary = new Summary({ samples, rewardsGain: kind.rewardsGain });
@@ -101,7 +101,7 @@ export async function runRollout(asked: RolloutFlags, signal: AbortSignal): Prom
     : undefined;
   const tasks = tauBench?.tasks ?? workspace?.tasks ?? flags.tasks ?? [];
   const interpreters = { profile, size: poolSize, cacheDir: flags.cacheDir, stack };
-  const pool = lazyPool({ ...interpreters, resetMode: flags.reset });
+  const pool = createLazyPool({ ...interpreters, resetMode: flags.reset });
   const grader = graderEntry && await openGrader(graderEntry, flags, { profile, size: poolSize, stack });
   const wanted = flags.mcp !== undefined || flags.tool !== undefined;
   const tools = wanted ? await openTools(flags, { stack, signal }) : undefined;
@@ -112,7 +112,7 @@ export async function runRollout(asked: RolloutFlags, signal: AbortSignal): Prom
   const makeEnv = await kind.open({ pool, stack, ...given, timeoutMs, maxTurns });
   if (kind.runsPython) await prepareImage(profile, { cacheDir: flags.cacheDir, signal });
   // What would be thrown away for them stays until all else is known to be there.
-  using out = await rolloutFile(flags, { summary, policy: chosen.policy });
+  using out = await openTrajectoryFile(flags, { summary, policy: chosen.policy });
   const training = await trainingOf(flags, { tokenizer, editPrompt: kind.editPrompt, stack });
   for await (const trajectory of training?.file.fillFrom(out?.finished() ?? []) ?? []) {
     summary.addEarlier(trajectory);
@@ -121,9 +121,9 @@ export async function runRollout(asked: RolloutFlags, signal: AbortSignal): Prom
   // The file is what a run with one is for: that nobody reads what is printed must not end it.
   const stdout = out === undefined && training === undefined
     ? currentIo().stdout
-    : untilClosed(currentIo().stdout);
+    : ignoreBrokenPipe(currentIo().stdout);
   return await playTasks({
-    maxTurns: kind.replies?.(maxTurns) ?? maxTurns,
+    maxTurns: kind.maxReplies?.(maxTurns) ?? maxTurns,
     tasks,
     split,
     limit,
@@ -151,15 +151,15 @@ async function announceFiles({ tasks, split }: RolloutFlags): Promise<void> {
   if (tasks === undefined || !(await Deno.stat(tasks)).isDirectory) return;
   const files = await findDatasetFiles(tasks, { split }).catch(() => []); // it is told where the tasks are played
   if (files.length === 0) return;
-  await writeText(currentIo().stderr, `Playing ${printable(files.join(", "))}\n`).catch(() => {}); // nobody reads it
+  await writeText(currentIo().stderr, `Playing ${escapeControls(files.join(", "))}\n`).catch(() => {}); // nobody reads it
 }
 
-async function policyOf(flags: RolloutFlags, tokenizer: Tokenizer | undefined): Promise<ChosenPolicy> {
+async function policyOf(flags: RolloutFlags, tokenizer: Tokenizer | undefined): Promise<ResolvedPolicy> {
   const { model, temperature, maxTokens, requestTimeoutMs: timeoutMs, concurrency } = flags;
   const apiKey = currentIo().env.get("OPENAI_API_KEY") || undefined;
   const server = { model, temperature, maxTokens, timeoutMs, concurrency, apiKey };
   const keepSpecialTokens = flags.calls !== undefined && CALL_STYLES[flags.calls]?.hasSpecialTokens;
-  return await chosenPolicy(flags.policy, { ...server, tokenizer, keepSpecialTokens });
+  return await resolvePolicy(flags.policy, { ...server, tokenizer, keepSpecialTokens });
 }
 
 interface TrainingSetup extends Pick<TokenOptions, "editPrompt"> {
@@ -167,7 +167,7 @@ interface TrainingSetup extends Pick<TokenOptions, "editPrompt"> {
   readonly stack: AsyncDisposableStack;
 }
 
-async function trainingOf(flags: RolloutFlags, setup: TrainingSetup): Promise<Training | undefined> {
+async function trainingOf(flags: RolloutFlags, setup: TrainingSetup): Promise<TrainingRun | undefined> {
   const { trainOut, resume, force, tasks: source, tokenMode: mode } = flags;
   const { tokenizer, editPrompt, stack } = setup;
   if (trainOut === undefined || tokenizer === undefined) return undefined;
@@ -175,11 +175,14 @@ async function trainingOf(flags: RolloutFlags, setup: TrainingSetup): Promise<Tr
   const onKept = (result: InteractionResult) => requireSameTokens(result, { out: trainOut, tokenizer });
   const options = { resume, force, mayResume: true, source, onKept };
   const file = stack.use(await TrainingFile.open(trainOut, options));
-  return new Training(file, { ...tokens, format: new TokenFormat(tokens) });
+  return new TrainingRun(file, { ...tokens, format: new TokenFormat(tokens) });
 }
 
 /** While a server thinks, an interpreter waits for it; one that need not wait keeps a core busy. */
-function sizesOf(flags: RolloutFlags, { isRemote }: ChosenPolicy): { concurrency: number; poolSize: number } {
+function sizesOf(
+  flags: RolloutFlags,
+  { isRemote }: ResolvedPolicy,
+): { concurrency: number; poolSize: number } {
   const cores = Math.max(2, navigator.hardwareConcurrency);
   const concurrency = flags.concurrency ?? flags.poolSize ?? (isRemote ? REMOTE_CONCURRENCY : cores);
   return { concurrency, poolSize: flags.poolSize ?? (isRemote ? concurrency : Math.min(concurrency, cores)) };

@@ -29,7 +29,7 @@ export function flagsOf<Flags>(command: Command): Flags {
  *
  * @throws {UsageError} when there is none, or it is broken.
  */
-export async function chosenProfile({ profile }: SandboxFlags): Promise<Profile> {
+export async function resolveProfile({ profile }: SandboxFlags): Promise<Profile> {
   try {
     return await loadProfile(profile);
   } catch (error) {

@@ -9,7 +9,7 @@ import { currentIo } from "./io.ts";
  *
  * @throws {UsageError} at a line that is no episode.
  */
-export async function* savedEpisodes(path: string): AsyncGenerator<Trajectory> {
+export async function* readSavedEpisodes(path: string): AsyncGenerator<Trajectory> {
   const onWarning = (warning: string) =>
     void writeText(currentIo().stderr, `warning: ${warning}\n`).catch(() => {});
   try {

@@ -3,18 +3,18 @@ import type { Tokenizer } from "../chat/tokenizer.ts";
 import { errorMessage } from "../errors.ts";
 import { HttpServer } from "../server/http/http_server.ts";
 import { PaddockServer } from "../server/paddock_server.ts";
-import { chosenTokenizer } from "./chosen_tokenizer.ts";
-import { collect } from "./collect.ts";
+import { resolveTokenizer } from "./chosen_tokenizer.ts";
+import { collectValues } from "./collect.ts";
 import { openToolFiles } from "./episode_tools.ts";
 import { EXIT } from "./exit_code.ts";
-import { servedGraders } from "./graders.ts";
-import { lazyPool } from "./lazy_pool.ts";
-import { printable } from "./printable.ts";
+import { openServedGraders } from "./graders.ts";
+import { createLazyPool } from "./lazy_pool.ts";
+import { escapeControls } from "./printable.ts";
 import { runCommand } from "./run_command.ts";
-import { chosenProfile, flagsOf, profileOption, type SandboxFlags } from "./sandbox_flags.ts";
-import { type ServeAddress, serveAddress } from "./serve_address.ts";
+import { flagsOf, profileOption, resolveProfile, type SandboxFlags } from "./sandbox_flags.ts";
+import { resolveServeAddress, type ServeAddress } from "./serve_address.ts";
 import { UsageError } from "./usage_error.ts";
-import { wholeNumber } from "./whole_number.ts";
+import { parseWholeNumber } from "./whole_number.ts";
 import { writeText } from "./write_text.ts";
 import { currentIo } from "./io.ts";
 
@@ -49,22 +49,26 @@ Exit codes: 0 stopped by Ctrl-C or SIGTERM, 2 wrong usage, 125 the sandbox or th
 export function serveCommand(): Command {
   return new Command("serve")
     .description("Serve Python sessions over HTTP")
-    .option("--port <n>", "where to listen; 0 is any that is free", wholeNumber(0), 8471)
+    .option("--port <n>", "where to listen; 0 is any that is free", parseWholeNumber(0), 8471)
     .option("--host <name>", "the address to listen on; others than loopback need a token", "127.0.0.1")
     .option("--token <text...>", "who asks must have one of these")
     .addOption(profileOption().default("serve"))
     .option(
       "--max-sessions <n>",
       "sessions at once",
-      wholeNumber(1),
+      parseWholeNumber(1),
       Math.max(4, navigator.hardwareConcurrency),
     )
-    .option("--max-sessions-per-token <n>", "of these at once for one token (default: all)", wholeNumber(1))
-    .option("--queue <n>", "requests that may wait for a session", wholeNumber(0), 256)
+    .option(
+      "--max-sessions-per-token <n>",
+      "of these at once for one token (default: all)",
+      parseWholeNumber(1),
+    )
+    .option("--queue <n>", "requests that may wait for a session", parseWholeNumber(0), 256)
     .option(
       "--tool <file>",
       "a TypeScript file that envs may call, and that may reach nothing; repeatable",
-      collect,
+      collectValues,
     )
     .addOption(
       new Option("--openenv <kind>", "what OpenEnv's clients are served; chat needs --tokenizer")
@@ -79,11 +83,11 @@ export function serveCommand(): Command {
 
 async function runServe(flags: ServeFlags, signal: AbortSignal): Promise<number> {
   const { maxSessions, maxSessionsPerToken: maxSessionsEach, queue } = flags;
-  const address = serveAddress(flags, currentIo().env.get("PADDOCK_TOKEN"));
-  const profile = await chosenProfile(flags);
+  const address = resolveServeAddress(flags, currentIo().env.get("PADDOCK_TOKEN"));
+  const profile = await resolveProfile(flags);
   await using stack = new AsyncDisposableStack();
   const resetMode = address.tokens.length > 1 ? "fresh" as const : "rewind" as const;
-  const pool = lazyPool({ profile, size: maxSessions, resetMode, cacheDir: flags.cacheDir, stack })();
+  const pool = createLazyPool({ profile, size: maxSessions, resetMode, cacheDir: flags.cacheDir, stack })();
   const paddock = stack.use(
     new PaddockServer({
       ...address,
@@ -92,7 +96,7 @@ async function runServe(flags: ServeFlags, signal: AbortSignal): Promise<number>
       maxSessionsEach,
       queue,
       onError: report,
-      graders: await servedGraders(flags, { profile, stack }),
+      graders: await openServedGraders(flags, { profile, stack }),
       tools: await openToolFiles(flags.tool ?? [], stack),
       openEnvTokenizer: await openEnvTokenizer(flags),
     }),
@@ -140,13 +144,13 @@ async function openEnvTokenizer({ openenv, tokenizer }: ServeFlags): Promise<Tok
   if (openenv === "coding" && tokenizer !== undefined) {
     throw new UsageError("Cannot serve OpenEnv's coding env with a tokenizer: give --openenv chat");
   }
-  return await chosenTokenizer(tokenizer);
+  return await resolveTokenizer(tokenizer);
 }
 
 /** Tells whoever runs the server what its users are not told. */
 function report(error: unknown): void {
   const text = error instanceof Error ? error.stack ?? error.message : String(error);
-  writeText(currentIo().stderr, `${printable(text)}\n`).catch(() => {}); // nobody reads it
+  writeText(currentIo().stderr, `${escapeControls(text)}\n`).catch(() => {}); // nobody reads it
 }
 
 async function aborted(signal: AbortSignal): Promise<void> {

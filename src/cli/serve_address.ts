@@ -20,7 +20,7 @@ const MAX_PORT = 65_535;
  *
  * @throws {UsageError} when it is to be reached from outside without a token, a token is empty, or there is no such port.
  */
-export function serveAddress(
+export function resolveServeAddress(
   flags: { host: string; port: number; token?: readonly string[] },
   environment: string | undefined,
 ): ServeAddress {

@@ -3,10 +3,10 @@ import { abortable } from "../async/abort.ts";
 import { EXIT } from "./exit_code.ts";
 import { type Line, readLines } from "../read_lines.ts";
 import { runCommand } from "./run_command.ts";
-import { chosenProfile, flagsOf, profileOption, type SandboxFlags, startSandbox } from "./sandbox_flags.ts";
-import { answerLine } from "./session_answer.ts";
-import { tellPerson } from "./tell_person.ts";
-import { wholeNumber } from "./whole_number.ts";
+import { flagsOf, profileOption, resolveProfile, type SandboxFlags, startSandbox } from "./sandbox_flags.ts";
+import { respondToLine } from "./session_answer.ts";
+import { printHint } from "./tell_person.ts";
+import { parseWholeNumber } from "./whole_number.ts";
 import { writeText } from "./write_text.ts";
 import { currentIo } from "./io.ts";
 
@@ -39,7 +39,7 @@ export function sessionCommand(): Command {
   return new Command("session")
     .description("Answer lines of JSON on stdin from one Python session")
     .addOption(profileOption())
-    .option("--seed <n>", "make random, secrets and uuid4 reproducible", wholeNumber(0))
+    .option("--seed <n>", "make random, secrets and uuid4 reproducible", parseWholeNumber(0))
     .addHelpText("after", PROTOCOL)
     .action(async (_: object, command: Command) => {
       await runCommand((signal) => runSession(flagsOf(command), signal));
@@ -47,16 +47,16 @@ export function sessionCommand(): Command {
 }
 
 async function runSession(flags: SessionFlags, signal: AbortSignal): Promise<number> {
-  const profile = await chosenProfile(flags);
+  const profile = await resolveProfile(flags);
   await using sandbox = await startSandbox(profile, { cacheDir: flags.cacheDir, signal });
   const session = await sandbox.openSession({ seed: flags.seed, signal });
-  await tellPerson('Waiting for lines such as {"code": "6 * 7"}; Ctrl-D ends');
+  await printHint('Waiting for lines such as {"code": "6 * 7"}; Ctrl-D ends');
   const lines = readLines(currentIo().stdin.readable, { maxBytes: MAX_LINE_BYTES });
   for (;;) {
     const { done, value } = await abortable(lines.next(), signal);
     if (done) return EXIT.ok;
     if (isBlank(value)) continue;
-    await writeText(currentIo().stdout, `${await answerLine(session, value, signal)}\n`);
+    await writeText(currentIo().stdout, `${await respondToLine(session, value, signal)}\n`);
   }
 }
 

@@ -19,7 +19,11 @@ type Answer =
  *
  * @throws the signal's reason, and nothing else.
  */
-export async function answerLine(session: PythonSession, line: Line, signal: AbortSignal): Promise<string> {
+export async function respondToLine(
+  session: PythonSession,
+  line: Line,
+  signal: AbortSignal,
+): Promise<string> {
   let id: RequestId = null;
   try {
     if ("fault" in line) throw new RequestError(line.fault, null);

@@ -1,7 +1,7 @@
 import type { InteractionResult } from "../rollout/interaction_result.ts";
 import type { Task } from "../task.ts";
 import { toWellFormedJson } from "../json.ts";
-import { episodeKey, resultKey } from "./episode_key.ts";
+import { episodeKeyOf, resultKeyOf } from "./episode_key.ts";
 import { type EpisodeKind, prepareResume } from "./resume.ts";
 import { UsageError } from "./usage_error.ts";
 import { writeText } from "./write_text.ts";
@@ -13,7 +13,7 @@ const PASSING = ["policy", "user"];
  * What there is of episodes that an earlier run left behind, until this one has gone on with them. A copy on disk
  * stands by meanwhile, for a run that is killed.
  */
-export class StoppedEpisodes {
+export class PartialEpisodes {
   readonly #copy: string;
   readonly #waiting = new Map<string, InteractionResult>();
   /** Those that are being gone on with. */
@@ -45,7 +45,7 @@ export class StoppedEpisodes {
   async readCopy(kind: EpisodeKind<InteractionResult>): Promise<void> {
     try {
       await prepareResume(this.#copy, { ...kind, keeps: () => true }, {
-        onKept: (result) => this.add(result),
+        onKeep: (result) => this.add(result),
       });
     } catch (error) {
       if (!(error instanceof Deno.errors.NotFound)) throw error; // no run was killed
@@ -54,7 +54,7 @@ export class StoppedEpisodes {
 
   /** Takes note of an episode that did not end; one that failed of its own is to be played from its start. */
   add(result: InteractionResult): void {
-    const key = resultKey(result);
+    const key = resultKeyOf(result);
     if (failedByItself(result)) this.#waiting.delete(key);
     else this.#waiting.set(key, further(result, this.#waiting.get(key)));
   }
@@ -82,7 +82,7 @@ export class StoppedEpisodes {
 
   /** Gives an episode to whoever goes on with it, once. */
   take(task: Task, sample: number): InteractionResult | undefined {
-    const key = episodeKey(task, sample);
+    const key = episodeKeyOf(task, sample);
     const result = this.#waiting.get(key);
     if (result === undefined) return undefined;
     this.#waiting.delete(key);
@@ -92,7 +92,7 @@ export class StoppedEpisodes {
 
   /** What is to be kept of an episode that is over: what was there before, where that went further. */
   end(result: InteractionResult): InteractionResult {
-    const key = resultKey(result);
+    const key = resultKeyOf(result);
     const before = this.#taken.get(key);
     this.#taken.delete(key);
     if (result.status !== "aborted" || failedByItself(result)) return result;

@@ -1,7 +1,7 @@
 import type { EpisodeFailure } from "../errors.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
 import { GroupScores } from "./group_scores.ts";
-import { printable } from "./printable.ts";
+import { escapeControls } from "./printable.ts";
 
 /** What is known of a run beforehand. */
 export interface SummaryOptions {
@@ -101,7 +101,7 @@ export class Summary {
   }
 
   /** The table at the end of a run. */
-  table(): string {
+  formatTable(): string {
     const failure = this.#firstFailure;
     const earlier = this.#earlier > 0 ? ` (${this.#earlier} of an earlier run)` : "";
     const reason = this.#firstUnscored === undefined ? "" : ` (first: ${inLine(this.#firstUnscored)})`;
@@ -140,5 +140,5 @@ function failureText({ boundary, message }: EpisodeFailure): string {
 }
 
 function inLine(text: string): string {
-  return printable(text.trim().replace(/\s+/g, " "));
+  return escapeControls(text.trim().replace(/\s+/g, " "));
 }

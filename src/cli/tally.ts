@@ -1,5 +1,5 @@
 /** How often something was put there by its name, and not taken yet. */
-export class Tally {
+export class Multiset {
   readonly #counts = new Map<string, number>();
 
   /** Counts one more. */
@@ -18,8 +18,8 @@ export class Tally {
   }
 
   /** The same counts, to be taken from on their own. */
-  copy(): Tally {
-    const copy = new Tally();
+  copy(): Multiset {
+    const copy = new Multiset();
     for (const [name, count] of this.#counts) copy.#counts.set(name, count);
     return copy;
   }

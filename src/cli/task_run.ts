@@ -9,22 +9,22 @@ import type { Task } from "../task.ts";
 import { toWellFormedJson } from "../json.ts";
 import { countLines } from "./count_lines.ts";
 import type { MakeEnv } from "./envs.ts";
-import { EarlyFailures } from "./early_failures.ts";
+import { StartupFailureWarning } from "./early_failures.ts";
 import { EpisodeGroups } from "./episode_groups.ts";
 import { EpisodeTable } from "./episode_table.ts";
 import { EXIT } from "./exit_code.ts";
-import { printable } from "./printable.ts";
+import { escapeControls } from "./printable.ts";
 import { Progress } from "./progress.ts";
 import type { Summary } from "./summary.ts";
 import { UnwrittenError } from "./episode_file.ts";
 import type { TrajectoryFile } from "./trajectory_file.ts";
-import type { Training } from "./training.ts";
-import { transcript } from "./transcript.ts";
-import { Unfinished } from "./unfinished.ts";
+import type { TrainingRun } from "./training.ts";
+import { formatTranscript } from "./transcript.ts";
+import { RemainingEpisodes } from "./unfinished.ts";
 import { type TextSink, writeText } from "./write_text.ts";
 
 /** A place that text goes to, which may be a terminal. */
-export type Screen = TextSink & { isTerminal(): boolean };
+export type TerminalSink = TextSink & { isTerminal(): boolean };
 
 /** What is played and what is shown of it. */
 export interface TaskRunOptions {
@@ -49,12 +49,12 @@ export interface TaskRunOptions {
   /** Each episode goes to this file the moment it is over, and what it holds already is not played. */
   out?: TrajectoryFile | undefined;
   /** Has tokens written, and takes each episode as a trainer reads it. */
-  training?: Training | undefined;
+  training?: TrainingRun | undefined;
   /** The messages of so many episodes on stdout, in the order of the tasks. */
   show?: number | undefined;
   colour?: boolean | undefined;
   stdout: TextSink;
-  stderr: Screen;
+  stderr: TerminalSink;
   columns?: (() => number) | undefined;
   signal: AbortSignal;
 }
@@ -64,7 +64,7 @@ export class TaskRun {
   readonly #options: TaskRunOptions;
   /** What was shown, line by line. */
   readonly table = new EpisodeTable();
-  readonly #unfinished: Unfinished;
+  readonly #unfinished: RemainingEpisodes;
   /** Episodes that are over and whose turn to be shown has not come. */
   readonly #ended = new Set<Trajectory>();
   /** What was wrong with the rows that are no tasks. */
@@ -74,7 +74,7 @@ export class TaskRun {
   constructor(options: TaskRunOptions) {
     this.#options = options;
     const files = [options.out, options.training?.file].filter((file) => file !== undefined);
-    this.#unfinished = new Unfinished(files, options.samples);
+    this.#unfinished = new RemainingEpisodes(files, options.samples);
   }
 
   /** Gives the exit code that says why playing stopped early; 0 when it did not. */
@@ -87,7 +87,7 @@ export class TaskRun {
       if (error instanceof Deno.errors.BrokenPipe) throw error;
       if (signal.aborted && !(error instanceof UnwrittenError)) return EXIT.interrupted;
       if (!(error instanceof UnwrittenError || isUnreadable(error))) throw error;
-      await writeText(stderr, `error: ${printable(error.message)}\n`);
+      await writeText(stderr, `error: ${escapeControls(error.message)}\n`);
       return error instanceof UnwrittenError ? EXIT.unwritten : EXIT.usage;
     }
   }
@@ -98,7 +98,7 @@ export class TaskRun {
       ? await countLines(tasks, limit)
       : Math.min(tasks.length, limit ?? Infinity);
     const total = count === undefined ? undefined : count * samples;
-    const groups = new EpisodeGroups((id) => this.#unfinished.left(id));
+    const groups = new EpisodeGroups((id) => this.#unfinished.remainingCount(id));
     await using progress = new Progress({
       summary,
       total,
@@ -106,13 +106,16 @@ export class TaskRun {
       sink: stderr,
       isTerminal: stderr.isTerminal(),
     });
-    const say = () => void progress.aside(() => writeText(stderr, interruption(summary))).catch(() => {});
+    const say = () =>
+      void progress.pauseWhile(() => writeText(stderr, interruption(summary))).catch(() => {});
     signal.addEventListener("abort", say, { once: true });
     try {
-      const early = new EarlyFailures();
+      const early = new StartupFailureWarning();
       for await (const trajectory of this.#trajectories()) {
         const warning = early.add(trajectory);
-        if (warning !== undefined) await progress.aside(() => writeText(stderr, warning).catch(() => {})); // nobody reads it
+        if (warning !== undefined) {
+          await progress.pauseWhile(() => writeText(stderr, warning).catch(() => {})); // nobody reads it
+        }
         this.#ended.delete(trajectory);
         for (const next of groups.add(trajectory)) await this.#show(next, progress);
         progress.update();
@@ -122,8 +125,8 @@ export class TaskRun {
       for (const trajectory of this.#ended) {
         for (const next of groups.add(trajectory)) await this.#show(next, progress);
       }
-      for (const next of groups.rest()) await this.#show(next, progress);
-      await this.#options.training?.writeStopped();
+      for (const next of groups.takeRest()) await this.#show(next, progress);
+      await this.#options.training?.writePartial();
     }
   }
 
@@ -138,7 +141,7 @@ export class TaskRun {
       signal,
       makeEnv: (task, resumed) => this.#makeEnv(task, resumed),
       tokens: training?.tokens,
-      resumed: ({ task, sample }) => training?.file.takeStopped(task, sample),
+      resumed: ({ task, sample }) => training?.file.takePartial(task, sample),
       onAborted: (trajectory) => {
         if (training && this.#unfinished.isMissing(training.file, trajectory)) training.add(trajectory);
       },
@@ -186,8 +189,8 @@ export class TaskRun {
     const { json, show, colour, stdout } = this.#options;
     this.table.add(trajectory);
     if (!json && (show === undefined || ++this.#shown > show)) return;
-    const text = json ? `${toWellFormedJson(trajectory)}\n` : transcript(trajectory, { colour });
-    await progress.aside(() => writeText(stdout, text));
+    const text = json ? `${toWellFormedJson(trajectory)}\n` : formatTranscript(trajectory, { colour });
+    await progress.pauseWhile(() => writeText(stdout, text));
   }
 }
 

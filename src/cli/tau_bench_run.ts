@@ -6,10 +6,10 @@ import { type Message, messageText } from "../message.ts";
 import type { Task } from "../task.ts";
 import { CALL_STYLES } from "../tools/parsers/call_styles.ts";
 import { resumedUser } from "../users/user_simulator.ts";
-import { named } from "./named.ts";
+import { lookUp } from "./named.ts";
 import { announceBuild, cacheDirectory } from "./sandbox_flags.ts";
 import { UsageError } from "./usage_error.ts";
-import { chosenUser, type UserFlags } from "./users.ts";
+import { resolveUser, type UserFlags } from "./users.ts";
 
 /** The name of the env. */
 export const TAU_BENCH = "tau-bench";
@@ -51,14 +51,14 @@ export async function openTauBench(
   if (flags.tasks !== undefined) {
     throw new UsageError("Cannot play env 'tau-bench' as it has tasks of its own: leave --tasks out");
   }
-  const { parser } = named(CALL_STYLES, calls, "way to write calls");
-  const makeUser = await chosenUser(flags, `${name}/${split}`);
+  const { parser } = lookUp(CALL_STYLES, calls, "way to write calls");
+  const makeUser = await resolveUser(flags, `${name}/${split}`);
   const { sessions, stack, signal } = options;
   const cache = { cacheDir: cacheDirectory(flags.cacheDir), onBuild: announceBuild };
   const domain = stack.use(
-    await asUsage(() => TauBenchDomain.open({ path, domain: name, sessions, signal, ...cache })),
+    await toUsageError(() => TauBenchDomain.open({ path, domain: name, sessions, signal, ...cache })),
   );
-  const tasks = await asUsage(() => domain.tasks(split));
+  const tasks = await toUsageError(() => domain.tasks(split));
   return {
     tasks: tasks.map((_, index) => toolUserTask({ name: `${name}/${split}` }, index)),
     openEnv: async (saved = []) => {
@@ -71,7 +71,7 @@ export async function openTauBench(
 }
 
 /** Runs what opens a part of tau-bench: a path, a domain or a split that is not there is wrong usage. */
-export async function asUsage<T>(work: () => T | Promise<T>): Promise<T> {
+export async function toUsageError<T>(work: () => T | Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (cause) {

@@ -4,7 +4,7 @@ import type { Trajectory } from "../rollout/trajectory.ts";
 import type { TrainingFile } from "./training_file.ts";
 
 /** Episodes that are played for a trainer: their tokens are written, and each becomes a line of its file. */
-export class Training {
+export class TrainingRun {
   readonly file: TrainingFile;
   readonly tokens: TokenOptions;
   readonly #aborted: Trajectory[] = [];
@@ -26,8 +26,8 @@ export class Training {
   }
 
   /** Writes what there is of episodes that were stopped, in this run or in an earlier one. */
-  async writeStopped(): Promise<void> {
+  async writePartial(): Promise<void> {
     for (const trajectory of this.#aborted.splice(0)) await this.write(trajectory);
-    await this.file.writeStopped();
+    await this.file.writePartial();
   }
 }

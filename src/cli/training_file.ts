@@ -5,10 +5,10 @@ import {
 } from "../rollout/interaction_result.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
 import type { Task } from "../task.ts";
-import { episodeKey, resultKey } from "./episode_key.ts";
+import { episodeKeyOf, resultKeyOf } from "./episode_key.ts";
 import { EpisodeFile, type EpisodeFileOptions, openEpisodeFile } from "./episode_file.ts";
-import { StoppedEpisodes } from "./stopped_episodes.ts";
-import { Tally } from "./tally.ts";
+import { PartialEpisodes } from "./stopped_episodes.ts";
+import { Multiset } from "./tally.ts";
 
 const INTERACTIONS = {
   beginning: '{"prompt":',
@@ -18,13 +18,13 @@ const INTERACTIONS = {
 
 /** The file of `--train-out`: each episode as a trainer reads it, those that were stopped included. */
 export class TrainingFile extends EpisodeFile<InteractionResult> {
-  readonly #finished: Tally;
-  readonly #stopped: StoppedEpisodes;
+  readonly #finished: Multiset;
+  readonly #stopped: PartialEpisodes;
 
   private constructor(
     path: string,
     file: Deno.FsFile,
-    earlier: { finished: Tally; stopped: StoppedEpisodes },
+    earlier: { finished: Multiset; stopped: PartialEpisodes },
   ) {
     super(path, file);
     this.#finished = earlier.finished;
@@ -36,17 +36,17 @@ export class TrainingFile extends EpisodeFile<InteractionResult> {
     path: string,
     options: EpisodeFileOptions<InteractionResult> = {},
   ): Promise<TrainingFile> {
-    const finished = new Tally();
-    const stopped = new StoppedEpisodes(path);
+    const finished = new Multiset();
+    const stopped = new PartialEpisodes(path);
     if (options.resume) await stopped.readCopy(INTERACTIONS);
     else if (!options.force) await stopped.requireNoCopy();
     const file = await openEpisodeFile(path, INTERACTIONS, {
       ...options,
-      onKept(result) {
-        finished.add(resultKey(result));
-        options.onKept?.(result);
+      onKeep(result) {
+        finished.add(resultKeyOf(result));
+        options.onKeep?.(result);
       },
-      onDropped: (result) => stopped.add(result),
+      onDrop: (result) => stopped.add(result),
       async onRead() {
         stopped.forget((key) => finished.has(key));
         await stopped.saveCopy();
@@ -57,11 +57,11 @@ export class TrainingFile extends EpisodeFile<InteractionResult> {
   }
 
   takeFinished(task: Task, sample: number): boolean {
-    return this.#finished.take(episodeKey(task, sample));
+    return this.#finished.take(episodeKeyOf(task, sample));
   }
 
   /** What there is of an episode that was stopped, once. */
-  takeStopped(task: Task, sample: number): InteractionResult | undefined {
+  takePartial(task: Task, sample: number): InteractionResult | undefined {
     return this.#stopped.take(task, sample);
   }
 
@@ -79,7 +79,7 @@ export class TrainingFile extends EpisodeFile<InteractionResult> {
   ): AsyncGenerator<Trajectory> {
     const there = this.#finished.copy();
     for await (const trajectory of trajectories) {
-      const key = episodeKey(trajectory.task, trajectory.sample);
+      const key = episodeKeyOf(trajectory.task, trajectory.sample);
       if (!there.take(key)) {
         if (trajectory.tokens?.promptLength === undefined) continue;
         await super.write(toInteractionResult(trajectory));
@@ -91,7 +91,7 @@ export class TrainingFile extends EpisodeFile<InteractionResult> {
   }
 
   /** Writes back the stopped episodes that nobody has gone on with. */
-  async writeStopped(): Promise<void> {
+  async writePartial(): Promise<void> {
     for (const result of this.#stopped.takeRest()) await super.write(result);
     await this.#stopped.dropCopy();
   }

@@ -31,11 +31,11 @@ export class TrajectoryFile extends EpisodeFile<Trajectory> {
 
   /** @throws {UsageError} when it cannot be written, or cannot be gone on with. */
   static async open(path: string, options: TrajectoryFileOptions = {}): Promise<TrajectoryFile> {
-    const { tasks, onKept } = options;
+    const { tasks, onKeep: onKept } = options;
     const finished = new FinishedEpisodes();
     const file = await openEpisodeFile(path, TRAJECTORIES, {
       ...options,
-      onKept(trajectory) {
+      onKeep(trajectory) {
         finished.add(trajectory);
         onKept?.(trajectory);
       },

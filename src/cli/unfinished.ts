@@ -1,7 +1,7 @@
 import type { Task } from "../task.ts";
 
 /** Whoever knows which episodes an earlier run has played. */
-export interface Earlier {
+export interface EpisodeStore {
   /** Whether it was played; where two tasks have one id, each is asked for on its own. */
   takeFinished(task: Task, sample: number): boolean;
 }
@@ -10,16 +10,16 @@ export interface Earlier {
  * What a run has still to play, where an earlier run has played a part of it: what any of its files lacks. Each
  * file may hold what another does not.
  */
-export class Unfinished {
-  readonly #files: readonly Earlier[];
+export class RemainingEpisodes {
+  readonly #files: readonly EpisodeStore[];
   readonly #samples: number;
   /** The samples of a task that each file has. */
-  readonly #had = new WeakMap<Task, ReadonlyMap<Earlier, ReadonlySet<number>>>();
+  readonly #had = new WeakMap<Task, ReadonlyMap<EpisodeStore, ReadonlySet<number>>>();
   /** How many episodes of a task are to come, where that is neither all nor none. */
   readonly #left = new Map<string, number>();
 
   /** `files` know what is played already; `samples` is how many episodes a task has in all. */
-  constructor(files: readonly Earlier[], samples: number) {
+  constructor(files: readonly EpisodeStore[], samples: number) {
     this.#files = files;
     this.#samples = samples;
   }
@@ -42,12 +42,12 @@ export class Unfinished {
   }
 
   /** Whether a file does not have this episode of an earlier run. */
-  isMissing(file: Earlier, { task, sample }: { task: Task; sample: number }): boolean {
+  isMissing(file: EpisodeStore, { task, sample }: { task: Task; sample: number }): boolean {
     return !this.#had.get(task)?.get(file)?.has(sample);
   }
 
   /** How many episodes of a task are to come. */
-  left(id: string): number {
+  remainingCount(id: string): number {
     return this.#left.get(id) ?? this.#samples;
   }
 }

@@ -1,7 +1,7 @@
 import type { TextSink } from "./write_text.ts";
 
 /** The sink until nobody reads it any more; what is written to it from then on is dropped. */
-export function untilClosed(sink: TextSink): TextSink {
+export function ignoreBrokenPipe(sink: TextSink): TextSink {
   let closed = false;
   return {
     async write(bytes) {

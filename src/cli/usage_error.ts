@@ -4,7 +4,7 @@ export class UsageError extends Error {
 }
 
 /** Runs a check of the library's; what it refuses is wrong usage. */
-export function requireUsable(check: () => void): void {
+export function checkUsage(check: () => void): void {
   try {
     check();
   } catch (error) {

@@ -5,8 +5,8 @@ import { humanUser } from "../users/human_user.ts";
 import { llmUser, type UserStrategyName } from "../users/llm_user.ts";
 import { scriptedUser } from "../users/scripted_user.ts";
 import type { UserFactory } from "../users/user_simulator.ts";
-import { named } from "./named.ts";
-import { chosenPolicy } from "./policies.ts";
+import { lookUp } from "./named.ts";
+import { resolvePolicy } from "./policies.ts";
 import { UsageError } from "./usage_error.ts";
 import { currentIo } from "./io.ts";
 
@@ -44,14 +44,14 @@ export const USERS: Readonly<Record<string, UserKind>> = {
  *
  * @throws {UsageError} when nobody is named, there is no such user, or something is missing for it.
  */
-export async function chosenUser(flags: UserFlags, envName: string): Promise<UserFactory> {
+export async function resolveUser(flags: UserFlags, envName: string): Promise<UserFactory> {
   if (flags.user === undefined) {
     throw new UsageError(
       "Cannot play as somebody must play the user: give --user scripted:FILE or openai:URL",
     );
   }
   const [, scheme = "", argument = ""] = /^([^:]*):?([^]*)$/.exec(flags.user) ?? [];
-  return await named(USERS, scheme, "user").make(argument, { ...flags, envName });
+  return await lookUp(USERS, scheme, "user").make(argument, { ...flags, envName });
 }
 
 /** The lines of a script are found by the task's id, which is the env's name, a slash and the index. */
@@ -78,7 +78,7 @@ async function modelUsers(url: string, { userModel, userStrategy }: UserFlags): 
     throw new UsageError("Cannot play the user as its server needs a model's name: give --user-model NAME");
   }
   const apiKey = currentIo().env.get("OPENAI_API_KEY") || undefined;
-  const { policy } = await chosenPolicy(`openai:${url}`, { model: userModel, apiKey });
+  const { policy } = await resolvePolicy(`openai:${url}`, { model: userModel, apiKey });
   return () => llmUser({ policy, strategy: userStrategy });
 }
 

@@ -1,14 +1,14 @@
 import { Command } from "commander";
 import type { Trajectory } from "../rollout/trajectory.ts";
 import { EXIT } from "./exit_code.ts";
-import { inputPath } from "./input_path.ts";
+import { toInputPath } from "./input_path.ts";
 import { requireReadable } from "./require_readable.ts";
 import { runCommand } from "./run_command.ts";
 import { flagsOf } from "./sandbox_flags.ts";
-import { savedEpisodes } from "./saved_episodes.ts";
+import { readSavedEpisodes } from "./saved_episodes.ts";
 import { wantsColour } from "./terminal.ts";
-import { transcript } from "./transcript.ts";
-import { wholeNumber } from "./whole_number.ts";
+import { formatTranscript } from "./transcript.ts";
+import { parseWholeNumber } from "./whole_number.ts";
 import { writeText } from "./write_text.ts";
 import { currentIo } from "./io.ts";
 
@@ -34,10 +34,10 @@ export function viewCommand(): Command {
     .option("--id <id>", "only the episodes of this task")
     .option("--failed", "only episodes that failed at a boundary")
     .option("--wrong", "only episodes whose reward is below 1")
-    .option("--n <n>", "no more than n of them", wholeNumber(1))
+    .option("--n <n>", "no more than n of them", parseWholeNumber(1))
     .addHelpText("after", NOTES)
     .action(async (file: string, _: object, command: Command) => {
-      await runCommand((signal) => runView(inputPath(file), flagsOf(command), signal));
+      await runCommand((signal) => runView(toInputPath(file), flagsOf(command), signal));
     });
 }
 
@@ -45,10 +45,10 @@ async function runView(file: string, flags: ViewFlags, signal: AbortSignal): Pro
   await requireReadable(file);
   const { n: most = Infinity } = flags;
   let shown = 0;
-  for await (const trajectory of savedEpisodes(file)) {
+  for await (const trajectory of readSavedEpisodes(file)) {
     signal.throwIfAborted();
     if (!isWanted(trajectory, flags)) continue;
-    await writeText(currentIo().stdout, transcript(trajectory, { colour: wantsColour() }));
+    await writeText(currentIo().stdout, formatTranscript(trajectory, { colour: wantsColour() }));
     if (++shown >= most) break;
   }
   if (shown === 0) await writeText(currentIo().stderr, "No episode fits\n");

@@ -1,7 +1,7 @@
 import { InvalidArgumentError } from "commander";
 
 /** Reads an option's value as a whole number of at least `least`; anything else is wrong usage. */
-export function wholeNumber(least: number): (value: string) => number {
+export function parseWholeNumber(least: number): (value: string) => number {
   return (value) => {
     const number = Number(value);
     if (/^\d+$/.test(value) && Number.isSafeInteger(number) && number >= least) return number;

@@ -7,7 +7,7 @@ import { mlgymEnv } from "../rollout/make_mlgym.ts";
 import type { Task } from "../task.ts";
 import type { RewardAt } from "../transforms/mlgym/mlgym_reward_assignment.ts";
 import { announceBuild, cacheDirectory } from "./sandbox_flags.ts";
-import { Tally } from "./tally.ts";
+import { Multiset } from "./tally.ts";
 import { UsageError } from "./usage_error.ts";
 
 /** The name of the env. */
@@ -86,8 +86,8 @@ export async function openWorkspaces(
     ),
   );
   const lastObservations = writesTokens ? "all" : undefined;
-  const begun = new Tally();
-  const open = new Tally();
+  const begun = new Multiset();
+  const open = new Multiset();
   const enter = (id: string) => [begun, open].forEach((tally) => tally.add(id));
   // an episode may be played twice, where it goes on and cannot, so nobody may be in it when it is closed
   const leave = async (id: string) => {

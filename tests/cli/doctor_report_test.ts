@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { type DoctorReport, doctorText } from "../../src/cli/doctor_report.ts";
+import { type DoctorReport, formatReport } from "../../src/cli/doctor_report.ts";
 import { isAtLeast } from "../../src/cli/doctor_times.ts";
 
 const report: DoctorReport = {
@@ -27,9 +27,9 @@ const report: DoctorReport = {
   failure: "Cannot start sandbox",
 };
 
-Deno.test("doctorText() marks a layer that is missing and says why nothing was tried", () => {
+Deno.test("formatReport() marks a layer that is missing and says why nothing was tried", () => {
   assertEquals(
-    doctorText(report, { colour: false }),
+    formatReport(report, { colour: false }),
     `Paddock 0.1.0, profile strict
 ✓ Deno 2.9.6 (2.9.4 or later is needed)
 ✓ Pyodide 314.0.7
@@ -44,8 +44,8 @@ Layers of the operating system
   );
 });
 
-Deno.test("doctorText() shows in colour only what was asked for in colour", () => {
-  const coloured = doctorText(report, { colour: true });
+Deno.test("formatReport() shows in colour only what was asked for in colour", () => {
+  const coloured = formatReport(report, { colour: true });
   assertEquals(
     coloured.split("\n").filter((line) => line.startsWith("\x1b[31m✗ ") && line.endsWith("\x1b[0m")).length,
     2,

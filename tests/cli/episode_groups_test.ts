@@ -17,7 +17,7 @@ Deno.test("EpisodeGroups.add() gives a group when it is whole, in the order of i
     "a1",
     "a2",
   ]]);
-  assertEquals([names(groups.rest()), groups.rest()], [["c1"], []]);
+  assertEquals([names(groups.takeRest()), groups.takeRest()], [["c1"], []]);
 });
 
 Deno.test("EpisodeGroups.add() keeps two tasks of one name going", () => {

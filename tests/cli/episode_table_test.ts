@@ -18,7 +18,7 @@ Deno.test("EpisodeTable.text() has a line for each episode of a short run", () =
   table.add(episode("paint"));
   table.add(withFailure({ ...episode("\x1b[2J\nx", 2), reward: null }, new Error("no")));
   assertEquals(
-    table.text(),
+    table.format(),
     `task           turns  reward    ms  tools
 paint              2     0.3  1235  timeout, ok
 \\x1b[2J\\nx #2      2       -  1235  failed: env
@@ -29,7 +29,7 @@ paint              2     0.3  1235  timeout, ok
 
 Deno.test("EpisodeTable.text() is empty for a long run, and for none", () => {
   const table = new EpisodeTable();
-  assertEquals(table.text(), "");
+  assertEquals(table.format(), "");
   for (let count = 0; count < 25; count++) table.add(episode("a"));
-  assertEquals(table.text(), "");
+  assertEquals(table.format(), "");
 });

@@ -1,8 +1,8 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { ENVS, type MakeEnv } from "../../src/cli/envs.ts";
-import { named } from "../../src/cli/named.ts";
+import { lookUp } from "../../src/cli/named.ts";
 import { playTasks } from "../../src/cli/play_tasks.ts";
-import { chosenPolicy } from "../../src/cli/policies.ts";
+import { resolvePolicy } from "../../src/cli/policies.ts";
 import { Summary } from "../../src/cli/summary.ts";
 import type { TaskRunOptions } from "../../src/cli/task_run.ts";
 import { TrajectoryFile } from "../../src/cli/trajectory_file.ts";
@@ -43,9 +43,9 @@ async function play(
   const summary = new Summary({ samples });
   const onKept = (trajectory: Trajectory) => summary.addEarlier(trajectory);
   const lines = rows.map((row) => typeof row === "string" ? row : JSON.stringify(row));
-  const { policy } = await chosenPolicy("scripted", {});
+  const { policy } = await resolvePolicy("scripted", {});
   try {
-    using out = path === undefined ? undefined : await TrajectoryFile.open(path, { resume, onKept });
+    using out = path === undefined ? undefined : await TrajectoryFile.open(path, { resume, onKeep: onKept });
     await Deno.writeTextFile(tasks, lines.join("\n"));
     const code = await playTasks({
       tasks,
@@ -70,7 +70,7 @@ async function play(
 async function makeEnv(pool: FakePool, maxTurns: number): Promise<MakeEnv> {
   await using stack = new AsyncDisposableStack();
   const setup = { pool: () => pool, stack, grader: numberMatch(), timeoutMs: 100, maxTurns };
-  return await named(ENVS, "python", "env").open(setup);
+  return await lookUp(ENVS, "python", "env").open(setup);
 }
 
 Deno.test("playTasks() plays worked and scripted tasks and prints a table", async () => {
@@ -107,7 +107,7 @@ Deno.test("playTasks() shows messages in the order of the tasks, and no control 
 Deno.test("playTasks() writes down why an episode has no score, and prints the first reason", async () => {
   await using stack = new AsyncDisposableStack();
   const setup = { pool: () => new FakePool(fakeArithmetic), stack, timeoutMs: 100, maxTurns: 4 };
-  const makeEnv = await named(ENVS, "chat", "env").open({ ...setup, grader: ifeval() });
+  const makeEnv = await lookUp(ENVS, "chat", "env").open({ ...setup, grader: ifeval() });
   const { code, stdout, stderr } = await play([WRONG], { makeEnv, json: true });
   assertEquals([code, JSON.parse(stdout).unscored], [0, "the task has no instructions"]);
   assertMatch(stderr, /unscored +1 \(first: the task has no instructions\)\n/);

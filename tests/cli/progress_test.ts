@@ -1,6 +1,6 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import { Progress } from "../../src/cli/progress.ts";
-import { progressLine, progressText } from "../../src/cli/progress_line.ts";
+import { formatProgress, formatProgressBar } from "../../src/cli/progress_line.ts";
 import { Summary } from "../../src/cli/summary.ts";
 import { emptyTrajectory, withFailure } from "../../src/rollout/trajectory.ts";
 import { FakeSink } from "./fake_sink.ts";
@@ -14,24 +14,24 @@ function summaryOf(options: { done: number; running: number }): Summary {
   return summary;
 }
 
-Deno.test("progressLine() tells what is done, running, failed, the reward so far, the speed and the time left", () => {
-  const line = progressLine(summaryOf({ done: 6, running: 2 }), 12);
+Deno.test("formatProgressBar() tells what is done, running, failed, the reward so far, the speed and the time left", () => {
+  const line = formatProgressBar(summaryOf({ done: 6, running: 2 }), 12);
   assertMatch(
     line,
     /^█{12}░{12} 6\/12 {2}2 running {2}1 failed {2}reward 0\.500 {2}[\d.]+\/s {2}ETA \d+:\d\d$/,
   );
 });
 
-Deno.test("progressLine() does without a bar where nobody knows how many there will be", () => {
+Deno.test("formatProgressBar() does without a bar where nobody knows how many there will be", () => {
   assertMatch(
-    progressLine(summaryOf({ done: 2, running: 1 })),
+    formatProgressBar(summaryOf({ done: 2, running: 1 })),
     /^2 done {2}1 running {2}1 failed {2}reward 0\.500/,
   );
-  assertMatch(progressLine(summaryOf({ done: 0, running: 1 }), 5), /^░+ 0\/5 .* reward - {2}0\.0\/s$/);
+  assertMatch(formatProgressBar(summaryOf({ done: 0, running: 1 }), 5), /^░+ 0\/5 .* reward - {2}0\.0\/s$/);
 });
 
-Deno.test("progressText() is plain text for a log", () => {
-  assertMatch(progressText(summaryOf({ done: 6, running: 2 }), 12), /^6\/12 done {2}2 running .* ETA /);
+Deno.test("formatProgress() is plain text for a log", () => {
+  assertMatch(formatProgress(summaryOf({ done: 6, running: 2 }), 12), /^6\/12 done {2}2 running .* ETA /);
 });
 
 Deno.test("Progress draws in one line no wider than the terminal, and is gone when disposed", async () => {
@@ -65,7 +65,7 @@ Deno.test("Progress.aside() keeps a bar out of what is written meanwhile", async
   const summary = summaryOf({ done: 1, running: 0 });
   await using progress = new Progress({ summary, sink, isTerminal: true, intervalMs: 0 });
   progress.update();
-  await progress.aside(async () => {
+  await progress.pauseWhile(async () => {
     progress.update();
     await sink.write(new TextEncoder().encode("episode\n"));
     progress.update();
@@ -78,6 +78,6 @@ Deno.test("Progress does not mind when nobody looks at it", async () => {
   await using progress = new Progress({ summary: new Summary(), sink, isTerminal: true });
   progress.update();
   let written = false;
-  await progress.aside(() => Promise.resolve(void (written = true)));
+  await progress.pauseWhile(() => Promise.resolve(void (written = true)));
   assertEquals(written, true);
 });

@@ -1,7 +1,7 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { cacheDirectory, chosenProfile } from "../../src/cli/sandbox_flags.ts";
+import { cacheDirectory, resolveProfile } from "../../src/cli/sandbox_flags.ts";
 import { UsageError } from "../../src/cli/usage_error.ts";
 
 function cacheOf(flag: string | undefined, environment: Record<string, string>): string {
@@ -22,13 +22,13 @@ Deno.test("cacheDirectory() is absolute", () => {
   assertEquals(cacheOf("cache", {}), join(Deno.cwd(), "cache"));
 });
 
-Deno.test("chosenProfile() takes a profile that is missing or broken for wrong usage", async () => {
-  await assertRejects(() => chosenProfile({ profile: "nope" }), UsageError, "Cannot find profile 'nope'");
-  await assertRejects(() => chosenProfile({ profile: Deno.cwd() }), UsageError, "Cannot read profile");
+Deno.test("resolveProfile() takes a profile that is missing or broken for wrong usage", async () => {
+  await assertRejects(() => resolveProfile({ profile: "nope" }), UsageError, "Cannot find profile 'nope'");
+  await assertRejects(() => resolveProfile({ profile: Deno.cwd() }), UsageError, "Cannot read profile");
   const path = await Deno.makeTempFile({ suffix: ".jsonc" });
   try {
     await Deno.writeTextFile(path, '{ "limits": ');
-    await assertRejects(() => chosenProfile({ profile: path }), UsageError, "must be JSON with comments");
+    await assertRejects(() => resolveProfile({ profile: path }), UsageError, "must be JSON with comments");
   } finally {
     await Deno.remove(path);
   }

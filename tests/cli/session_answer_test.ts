@@ -1,5 +1,5 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { answerLine } from "../../src/cli/session_answer.ts";
+import { respondToLine } from "../../src/cli/session_answer.ts";
 import { SandboxError } from "../../src/errors.ts";
 import { FakePool, ok } from "../fake_pool.ts";
 
@@ -8,17 +8,17 @@ const signal = new AbortController().signal;
 async function answers(pool: FakePool, ...lines: string[]): Promise<unknown[]> {
   await using lease = await pool.acquire();
   const found: unknown[] = [];
-  for (const text of lines) found.push(JSON.parse(await answerLine(lease.session, { text }, signal)));
+  for (const text of lines) found.push(JSON.parse(await respondToLine(lease.session, { text }, signal)));
   return found;
 }
 
-Deno.test("answerLine() answers with the id and the status first", async () => {
+Deno.test("respondToLine() answers with the id and the status first", async () => {
   await using lease = await new FakePool(() => ok("hi")).acquire();
-  const line = await answerLine(lease.session, { text: '{"id":1,"code":"x"}' }, signal);
+  const line = await respondToLine(lease.session, { text: '{"id":1,"code":"x"}' }, signal);
   assertEquals(line.slice(0, 34), '{"id":1,"status":"ok","stdout":"hi');
 });
 
-Deno.test("answerLine() puts, gets and resets, and leaves missing files out", async () => {
+Deno.test("respondToLine() puts, gets and resets, and leaves missing files out", async () => {
   const [put, got, reset, gone] = await answers(
     new FakePool(),
     '{"id":1,"put":{"f":"aGk="}}',
@@ -32,12 +32,12 @@ Deno.test("answerLine() puts, gets and resets, and leaves missing files out", as
   assertEquals(gone, { id: 4, status: "ok", files: {} });
 });
 
-Deno.test("answerLine() loses no file for its name", async () => {
+Deno.test("respondToLine() loses no file for its name", async () => {
   const [, got] = await answers(new FakePool(), '{"put":{"__proto__":"aGk="}}', '{"get":["__proto__"]}');
   assertEquals(JSON.stringify(got), '{"id":null,"status":"ok","files":{"__proto__":"aGk="}}');
 });
 
-Deno.test("answerLine() tells a bad request from a sandbox that failed", async () => {
+Deno.test("respondToLine() tells a bad request from a sandbox that failed", async () => {
   const pool = new FakePool((code) => {
     if (code === "late") throw new RangeError("timeoutMs must be > 0");
     throw new SandboxError("Cannot start session");
@@ -69,9 +69,9 @@ Deno.test("answerLine() tells a bad request from a sandbox that failed", async (
   );
 });
 
-Deno.test("answerLine() answers a line that could not be read", async () => {
+Deno.test("respondToLine() answers a line that could not be read", async () => {
   await using lease = await new FakePool().acquire();
-  const line = await answerLine(
+  const line = await respondToLine(
     lease.session,
     { fault: "a line must be UTF-8: found an invalid byte" },
     signal,
@@ -80,8 +80,8 @@ Deno.test("answerLine() answers a line that could not be read", async () => {
   assertEquals(JSON.parse(line), { id: null, status: "invalid", error });
 });
 
-Deno.test("answerLine() rejects when it is interrupted", async () => {
+Deno.test("respondToLine() rejects when it is interrupted", async () => {
   await using lease = await new FakePool().acquire();
   const aborted = AbortSignal.abort(new Error("stop"));
-  await assertRejects(() => answerLine(lease.session, { text: '{"code":"x"}' }, aborted), Error, "stop");
+  await assertRejects(() => respondToLine(lease.session, { text: '{"code":"x"}' }, aborted), Error, "stop");
 });

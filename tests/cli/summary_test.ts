@@ -20,16 +20,16 @@ Deno.test("Summary tells groups that were solved from those that can teach somet
     ["open", 1],
   ];
   for (const [id, reward] of rewards) summary.add(episode(id, reward));
-  assertMatch(summary.table(), /pass@2 +3 of 4\nmixed groups +1 of 4\ngroup spread +0\.1875\n/);
+  assertMatch(summary.formatTable(), /pass@2 +3 of 4\nmixed groups +1 of 4\ngroup spread +0\.1875\n/);
 });
 
 Deno.test("Summary says why the first episode without a score has none", () => {
   const summary = new Summary();
   summary.add(episode("a", null));
-  assertStringIncludes(summary.table(), "\nunscored      1\n");
+  assertStringIncludes(summary.formatTable(), "\nunscored      1\n");
   summary.add({ ...episode("b", null), unscored: "it ended with '\x1b[2J\n'" });
   summary.add({ ...episode("c", null), unscored: "another" });
-  assertStringIncludes(summary.table(), "\nunscored      3 (first: it ended with '\\x1b[2J ')\n");
+  assertStringIncludes(summary.formatTable(), "\nunscored      3 (first: it ended with '\\x1b[2J ')\n");
 });
 
 Deno.test("Summary counts what is better than a baseline where rewards say that", () => {
@@ -37,13 +37,13 @@ Deno.test("Summary counts what is better than a baseline where rewards say that"
   for (const reward of [0.2, 0, -4.5]) summary.add(episode("a", reward));
   summary.add({ ...episode("b", 0), unscored: "there is no 'submission.csv'" });
   const counts = "better        1\nnot better    2\nunscored      1 (first: there is no 'submission.csv')\n";
-  assertStringIncludes(summary.table(), counts);
+  assertStringIncludes(summary.formatTable(), counts);
 });
 
 Deno.test("Summary says nothing of groups where a task has one episode", () => {
   const summary = new Summary();
   summary.add(episode("a", 1));
-  assertEquals(summary.table().includes("pass@"), false);
+  assertEquals(summary.formatTable().includes("pass@"), false);
 });
 
 Deno.test("Summary counts an earlier run, but not for the speed", () => {
@@ -54,11 +54,11 @@ Deno.test("Summary counts an earlier run, but not for the speed", () => {
   assertEquals(summary.running, 1);
   summary.end(episode("b", 0));
   assertEquals(summary.running, 0);
-  assertStringIncludes(summary.table(), "episodes      2 (1 of an earlier run)\nmean reward   0.5000");
+  assertStringIncludes(summary.formatTable(), "episodes      2 (1 of an earlier run)\nmean reward   0.5000");
 });
 
 Deno.test("Summary keeps what a server said to one line that steers no terminal", () => {
   const summary = new Summary();
   summary.add(withFailure(episode("a", null), new Error("busy\n\x1b[2J now")));
-  assertStringIncludes(summary.table(), "\nfirst error   env: busy \\x1b[2J now\n");
+  assertStringIncludes(summary.formatTable(), "\nfirst error   env: busy \\x1b[2J now\n");
 });

@@ -1,7 +1,7 @@
 import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { playTasks } from "../../src/cli/play_tasks.ts";
 import { Summary } from "../../src/cli/summary.ts";
-import { Training } from "../../src/cli/training.ts";
+import { TrainingRun } from "../../src/cli/training.ts";
 import { TrainingFile } from "../../src/cli/training_file.ts";
 import { TrajectoryFile } from "../../src/cli/trajectory_file.ts";
 import { UsageError } from "../../src/cli/usage_error.ts";
@@ -126,7 +126,7 @@ async function train(folder: string, run: Run): Promise<number> {
     maxTurns: 3,
     summary: new Summary({ samples: 1 }),
     out,
-    training: new Training(file, { tokenizer, family: "chatml" }),
+    training: new TrainingRun(file, { tokenizer, family: "chatml" }),
     makeEnv,
     stdout: new FakeSink(),
     stderr: new FakeSink(),

@@ -36,7 +36,7 @@ async function open(
     try {
       using file = await TrajectoryFile.open(path, {
         ...options,
-        onKept: ({ task }) => void kept.push(task.id),
+        onKeep: ({ task }) => void kept.push(task.id),
       });
       const finished = ["a", "b"].map((id) => file.takeFinished({ id, query: "q" }, 1));
       await file.write(episode("c"));

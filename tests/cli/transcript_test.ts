@@ -1,5 +1,5 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { transcript } from "../../src/cli/transcript.ts";
+import { formatTranscript } from "../../src/cli/transcript.ts";
 import { emptyTrajectory, type Trajectory, withFailure } from "../../src/rollout/trajectory.ts";
 
 const TOOL = { turn: 1, call: 1, callId: "c", tool: "f", durationMs: 1, truncated: false } as const;
@@ -21,12 +21,12 @@ const EPISODE: Trajectory = {
 
 Deno.test("transcript() keeps a name to its line", () => {
   const task = { id: "a ──\nreward 1", query: "q" };
-  assertMatch(transcript({ ...EPISODE, task }), /^── a ──\\nreward 1, sample 2 ──\n/);
+  assertMatch(formatTranscript({ ...EPISODE, task }), /^── a ──\\nreward 1, sample 2 ──\n/);
 });
 
 Deno.test("transcript() shows messages, calls, tools, reward and end", () => {
   assertEquals(
-    transcript(EPISODE),
+    formatTranscript(EPISODE),
     `── sum, sample 2 ──
 user:
   look[image a.png]
@@ -44,12 +44,12 @@ ended after 1 turn, reward 1.1 (right 1, style 0.1), tools 2 ok + 1 error, 12 ms
 
 Deno.test("transcript() says where an episode failed", () => {
   const failed = withFailure({ ...EPISODE, reward: null, rewardParts: {} }, new Error("no\x1b[2Jway"));
-  assertStringIncludes(transcript(failed), "failed at env: no\\x1b[2Jway, not scored, ");
+  assertStringIncludes(formatTranscript(failed), "failed at env: no\\x1b[2Jway, not scored, ");
 });
 
 Deno.test("transcript() lets nothing that was said steer the terminal, with colours or without", () => {
   const content = "\x1b]0;title\x07\x9b31m\u202egnp.exe\u2066 \r hidden";
-  const said = transcript({
+  const said = formatTranscript({
     ...EPISODE,
     task: { id: "\x1b[2J", query: "q" },
     messages: [{ role: "to\x1bol", content }, {
@@ -66,6 +66,6 @@ Deno.test("transcript() lets nothing that was said steer the terminal, with colo
 });
 
 Deno.test("transcript() has colours only when it is told to", () => {
-  assertStringIncludes(transcript(EPISODE, { colour: true }), "\x1b[32massistant:\x1b[0m");
-  assertEquals(transcript(EPISODE).includes("\x1b"), false);
+  assertStringIncludes(formatTranscript(EPISODE, { colour: true }), "\x1b[32massistant:\x1b[0m");
+  assertEquals(formatTranscript(EPISODE).includes("\x1b"), false);
 });
