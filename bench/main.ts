@@ -1,15 +1,14 @@
 import { Command, Option } from "commander";
-import { EXIT } from "../src/cli/exit_code.ts";
-import { runCommand } from "../src/cli/run_command.ts";
+import { EXIT, runCommand } from "../src/cli/command.ts";
 import {
   announceBuild,
   cacheDirectory,
   flagsOf,
   resolveProfile,
   type SandboxFlags,
-} from "../src/cli/sandbox_flags.ts";
-import { parseWholeNumber } from "../src/cli/whole_number.ts";
-import { writeText } from "../src/cli/write_text.ts";
+} from "../src/cli/sandbox_options.ts";
+import { parseWholeNumber } from "../src/cli/options.ts";
+import { writeText } from "../src/cli/output.ts";
 import { detectLayers } from "../src/sandbox/process/layers.ts";
 import { chaosRows } from "./chaos/chaos_rows.ts";
 import { densityRows } from "./density_rows.ts";

@@ -1,5 +1,5 @@
 import { type CommanderError, Option } from "commander";
-import { EXIT } from "../src/cli/exit_code.ts";
+import { EXIT } from "../src/cli/command.ts";
 
 /** Returns the option that every program of this folder has for its cache. */
 export function cacheDirOption(): Option {

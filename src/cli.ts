@@ -1,13 +1,12 @@
 import { Command, CommanderError } from "commander";
 import { doctorCommand } from "./cli/doctor.ts";
 import { execCommand } from "./cli/exec.ts";
-import { EXIT } from "./cli/exit_code.ts";
+import { EXIT, reportFailure } from "./cli/command.ts";
 import { currentIo, type Io, withIo } from "./cli/io.ts";
 import { gradeCommand } from "./cli/grade.ts";
 import { mcpCommand } from "./cli/mcp.ts";
 import { replCommand } from "./cli/repl.ts";
-import { rolloutCommand } from "./cli/rollout.ts";
-import { reportFailure } from "./cli/run_command.ts";
+import { rolloutCommand } from "./cli/rollout/command.ts";
 import { serveCommand } from "./cli/serve.ts";
 import { sessionCommand } from "./cli/session.ts";
 import { viewCommand } from "./cli/view.ts";

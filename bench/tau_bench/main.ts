@@ -11,14 +11,12 @@ import { rewardCases } from "./reward_cases.ts";
 import { speedRows } from "./speed.ts";
 import { findDomains } from "../../src/envs/tau_bench/checkout.ts";
 import { TauBenchDomain } from "../../src/envs/tau_bench/tau_bench_domain.ts";
-import { EXIT } from "../../src/cli/exit_code.ts";
-import { escapeControls } from "../../src/cli/printable.ts";
-import { runCommand } from "../../src/cli/run_command.ts";
-import { announceBuild, cacheDirectory, flagsOf } from "../../src/cli/sandbox_flags.ts";
-import { toUsageError } from "../../src/cli/tau_bench_run.ts";
-import { UsageError } from "../../src/cli/usage_error.ts";
-import { parseWholeNumber } from "../../src/cli/whole_number.ts";
-import { writeText } from "../../src/cli/write_text.ts";
+import { EXIT, runCommand } from "../../src/cli/command.ts";
+import { escapeControls, writeText } from "../../src/cli/output.ts";
+import { announceBuild, cacheDirectory, flagsOf } from "../../src/cli/sandbox_options.ts";
+import { toUsageError } from "../../src/cli/rollout/tau_bench.ts";
+import { UsageError } from "../../src/cli/errors.ts";
+import { parseWholeNumber } from "../../src/cli/options.ts";
 
 interface Flags {
   path: string;

@@ -4,14 +4,18 @@ import type { ExecResult } from "../sandbox/exec.ts";
 import { checkExec } from "../sandbox/exec_check.ts";
 import { limitsSchema } from "../sandbox/profile/schema.ts";
 import type { Profile } from "../sandbox/profile/profile.ts";
-import { EXIT_CODES, exitCode } from "./exit_code.ts";
-import { readProgram } from "./read_program.ts";
-import { runCommand } from "./run_command.ts";
-import { flagsOf, profileOption, resolveProfile, type SandboxFlags, startSandbox } from "./sandbox_flags.ts";
-import { TextQueue } from "./text_queue.ts";
-import { checkUsage, UsageError } from "./usage_error.ts";
-import { parseWholeNumber } from "./whole_number.ts";
-import { writeText } from "./write_text.ts";
+import { EXIT_CODES, exitCode, runCommand } from "./command.ts";
+import { readProgram } from "./input.ts";
+import {
+  flagsOf,
+  profileOption,
+  resolveProfile,
+  type SandboxFlags,
+  startSandbox,
+} from "./sandbox_options.ts";
+import { TextQueue, writeText } from "./output.ts";
+import { checkUsage, UsageError } from "./errors.ts";
+import { parseWholeNumber } from "./options.ts";
 import { currentIo } from "./io.ts";
 
 interface ExecFlags extends SandboxFlags {

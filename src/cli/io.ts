@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import type { TextSink } from "./write_text.ts";
+import type { TextSink } from "./output.ts";
 
 /** An output stream of the command line. */
 export interface OutputStream extends TextSink {

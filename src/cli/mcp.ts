@@ -6,12 +6,15 @@ import { LineTransport } from "../server/mcp/line_transport.ts";
 import { createPythonServer } from "../server/mcp/python_server.ts";
 import { Metrics } from "../server/metrics.ts";
 import { SessionService } from "../server/sessions/session_service.ts";
-import { EXIT } from "./exit_code.ts";
-import { createLazyPool } from "./lazy_pool.ts";
-import { runCommand } from "./run_command.ts";
-import { flagsOf, profileOption, resolveProfile, type SandboxFlags } from "./sandbox_flags.ts";
-import { printHint } from "./tell_person.ts";
-import { writeText } from "./write_text.ts";
+import { EXIT, runCommand } from "./command.ts";
+import {
+  createLazyPool,
+  flagsOf,
+  profileOption,
+  resolveProfile,
+  type SandboxFlags,
+} from "./sandbox_options.ts";
+import { printHint, writeText } from "./output.ts";
 import { currentIo } from "./io.ts";
 
 /** The client has its session until it goes. */

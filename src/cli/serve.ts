@@ -3,20 +3,21 @@ import type { Tokenizer } from "../chat/tokenizer.ts";
 import { errorMessage } from "../errors.ts";
 import { HttpServer } from "../server/http/http_server.ts";
 import { PaddockServer } from "../server/paddock_server.ts";
-import { resolveTokenizer } from "./chosen_tokenizer.ts";
-import { collectValues } from "./collect.ts";
-import { openToolFiles } from "./episode_tools.ts";
-import { EXIT } from "./exit_code.ts";
-import { openServedGraders } from "./graders.ts";
-import { createLazyPool } from "./lazy_pool.ts";
-import { escapeControls } from "./printable.ts";
-import { runCommand } from "./run_command.ts";
-import { flagsOf, profileOption, resolveProfile, type SandboxFlags } from "./sandbox_flags.ts";
-import { resolveServeAddress, type ServeAddress } from "./serve_address.ts";
-import { UsageError } from "./usage_error.ts";
-import { parseWholeNumber } from "./whole_number.ts";
-import { writeText } from "./write_text.ts";
+import { EXIT, runCommand } from "./command.ts";
+import { UsageError } from "./errors.ts";
+import { resolveTokenizer } from "./input.ts";
 import { currentIo } from "./io.ts";
+import { collectValues, parseWholeNumber } from "./options.ts";
+import { escapeControls, writeText } from "./output.ts";
+import { openServedGraders } from "./rollout/graders.ts";
+import { openToolFiles } from "./rollout/tools.ts";
+import {
+  createLazyPool,
+  flagsOf,
+  profileOption,
+  resolveProfile,
+  type SandboxFlags,
+} from "./sandbox_options.ts";
 
 interface ServeFlags extends SandboxFlags {
   port: number;
@@ -158,4 +159,48 @@ async function aborted(signal: AbortSignal): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   signal.addEventListener("abort", () => resolve(), { once: true });
   await promise;
+}
+
+/** Where a server listens and who may ask. */
+export interface ServeAddress {
+  readonly hostname: string;
+  /** The host as it stands in a URL. */
+  readonly name: string;
+  readonly tokens: readonly string[];
+  /** The names that requests may call it by; any when there are none. */
+  readonly hosts?: readonly string[];
+}
+
+const LOOPBACK_NAMES = ["localhost", "127.0.0.1", "[::1]"];
+
+const MAX_PORT = 65_535;
+
+/**
+ * Reads where to listen. On the loopback the server answers to loopback names alone, as a page of a stranger's
+ * could else reach it by a name of its own; elsewhere the token decides.
+ *
+ * @throws {UsageError} when it is to be reached from outside without a token, a token is empty, or there is no such port.
+ */
+export function resolveServeAddress(
+  flags: { host: string; port: number; token?: readonly string[] },
+  environment: string | undefined,
+): ServeAddress {
+  if (flags.port > MAX_PORT) {
+    throw new UsageError(
+      `Cannot serve as 'port' must be at most ${MAX_PORT}: current value is ${flags.port}`,
+    );
+  }
+  const hostname = flags.host.replace(/^\[(.*)\]$/, "$1");
+  const tokens = [...flags.token ?? [], ...environment ? environment.split(",") : []];
+  if (tokens.some((token) => token.trim() === "")) throw new UsageError("Cannot serve as a token is empty");
+  const name = hostname.includes(":") ? `[${hostname}]` : hostname;
+  if (isLoopback(hostname)) return { hostname, name, tokens, hosts: [...LOOPBACK_NAMES, name] };
+  if (tokens.length > 0) return { hostname, name, tokens };
+  throw new UsageError(
+    `Cannot serve at '${flags.host}' as an address that is no loopback needs a token: give --token or set PADDOCK_TOKEN`,
+  );
+}
+
+function isLoopback(hostname: string): boolean {
+  return hostname === "localhost" || hostname === "::1" || /^127\.\d+\.\d+\.\d+$/.test(hostname);
 }

@@ -1,13 +1,17 @@
 import { Command } from "commander";
 import { abortable } from "../async/abort.ts";
-import { EXIT } from "./exit_code.ts";
+import { EXIT, runCommand } from "./command.ts";
 import { type Line, readLines } from "../read_lines.ts";
-import { runCommand } from "./run_command.ts";
-import { flagsOf, profileOption, resolveProfile, type SandboxFlags, startSandbox } from "./sandbox_flags.ts";
-import { respondToLine } from "./session_answer.ts";
-import { printHint } from "./tell_person.ts";
-import { parseWholeNumber } from "./whole_number.ts";
-import { writeText } from "./write_text.ts";
+import {
+  flagsOf,
+  profileOption,
+  resolveProfile,
+  type SandboxFlags,
+  startSandbox,
+} from "./sandbox_options.ts";
+import { respondToLine } from "./session_protocol.ts";
+import { printHint, writeText } from "./output.ts";
+import { parseWholeNumber } from "./options.ts";
 import { currentIo } from "./io.ts";
 
 interface SessionFlags extends SandboxFlags {

@@ -1,15 +1,12 @@
 import { Command } from "commander";
 import type { Trajectory } from "../rollout/trajectory.ts";
-import { EXIT } from "./exit_code.ts";
-import { toInputPath } from "./input_path.ts";
-import { requireReadable } from "./require_readable.ts";
-import { runCommand } from "./run_command.ts";
-import { flagsOf } from "./sandbox_flags.ts";
-import { readSavedEpisodes } from "./saved_episodes.ts";
-import { wantsColour } from "./terminal.ts";
+import { EXIT, runCommand } from "./command.ts";
+import { requireReadable, toInputPath } from "./input.ts";
+import { flagsOf } from "./sandbox_options.ts";
+import { readSavedEpisodes } from "./rollout/trajectory_file.ts";
+import { wantsColour, writeText } from "./output.ts";
 import { formatTranscript } from "./transcript.ts";
-import { parseWholeNumber } from "./whole_number.ts";
-import { writeText } from "./write_text.ts";
+import { parseWholeNumber } from "./options.ts";
 import { currentIo } from "./io.ts";
 
 interface ViewFlags {

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import type { DoctorReport } from "../../src/cli/doctor_report.ts";
+import type { DoctorReport } from "../../src/cli/doctor.ts";
 import { runPaddock } from "./run_paddock.ts";
 
 async function doctorOf(profile: string): Promise<{ code: number; report: DoctorReport }> {

@@ -1,0 +1,86 @@
+import type { Grader } from "../../rewards/grader.ts";
+import {
+  type GraderEntry,
+  type GraderResources,
+  GRADERS,
+  makeGrader,
+  testProfile,
+} from "../../rewards/registry.ts";
+import { loadProfile, type Profile } from "../../sandbox/profile/profile.ts";
+import { createLazyPool } from "../sandbox_options.ts";
+import { resolvePolicy } from "./policies.ts";
+import { UsageError } from "../errors.ts";
+import { currentIo } from "../io.ts";
+
+/** Flags of commands that grade. */
+export interface GraderFlags {
+  /** The policy of the grader `judge`. */
+  judge?: string;
+  /** The model that the policy's server is asked for. */
+  judgeModel?: string;
+  cacheDir?: string;
+}
+
+/** What graders run on. */
+export interface GraderHost {
+  profile: Profile;
+  /** Interpreters at once, for programs and for tests each. */
+  size: number;
+  /** Closes the pools. */
+  stack: AsyncDisposableStack;
+}
+
+/** Interpreters of a server for the programs that are graded, and as many for their tests. */
+const SERVED_SIZE = 2;
+
+/**
+ * Makes the grader of a run.
+ *
+ * @throws {UsageError} when it needs a policy that the flags do not name.
+ */
+export async function openGrader(entry: GraderEntry, flags: GraderFlags, host: GraderHost): Promise<Grader> {
+  const resources = await openResources(flags, host);
+  if (entry.needs === "policy" && resources.judge === undefined) {
+    throw new UsageError("Cannot use grader 'judge' as it needs a policy: give --judge POLICY");
+  }
+  return await makeGrader(entry, resources);
+}
+
+/** Returns the graders that a server offers: all that need no policy. Each is made at its first grade. */
+export async function openServedGraders(
+  flags: { cacheDir?: string },
+  host: Omit<GraderHost, "size">,
+): Promise<Map<string, () => Grader>> {
+  const resources = await openResources(flags, { ...host, size: SERVED_SIZE });
+  const served = Object.entries(GRADERS).filter(([, { needs }]) => needs !== "policy");
+  return new Map(served.map(([name, entry]) => {
+    let made: Promise<Grader> | undefined;
+    const grader: Grader = {
+      name,
+      async grade(context) {
+        made ??= makeGrader(entry, resources);
+        return (await made).grade(context);
+      },
+    };
+    return [name, () => grader];
+  }));
+}
+
+async function openResources(
+  flags: GraderFlags,
+  { profile, size, stack }: GraderHost,
+): Promise<GraderResources> {
+  const { cacheDir } = flags;
+  const tests = testProfile(await loadProfile("tools"));
+  const judge = flags.judge === undefined ? undefined : await resolvePolicy(flags.judge, {
+    model: flags.judgeModel,
+    apiKey: currentIo().env.get("OPENAI_API_KEY") || undefined,
+    temperature: 0,
+    flagNames: { policy: "--judge", model: "--judge-model" },
+  });
+  return {
+    pool: createLazyPool({ profile, size, resetMode: "fresh", cacheDir, stack }),
+    testPool: createLazyPool({ profile: tests, size, resetMode: "rewind", cacheDir, stack }),
+    judge: judge?.policy,
+  };
+}

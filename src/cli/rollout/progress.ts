@@ -1,0 +1,111 @@
+import { TextQueue, type TextSink } from "../output.ts";
+import type { Summary } from "./summary.ts";
+
+const CLEAR_LINE = "\r\x1b[K";
+const TERMINAL_INTERVAL_MS = 100;
+const LOG_INTERVAL_MS = 5_000;
+
+/** What {@linkcode Progress} shows and where. */
+export interface ProgressOptions {
+  summary: Summary;
+  /** How many episodes there will be, if that is known. */
+  total?: number | undefined;
+  sink: TextSink;
+  /** Draws a bar in one line that changes; otherwise a plain line is written now and then. */
+  isTerminal: boolean;
+  /** Milliseconds between two lines; 100 on a terminal and 5,000 elsewhere unless given. */
+  intervalMs?: number | undefined;
+  /** How wide the terminal is. */
+  columns?: (() => number) | undefined;
+}
+
+/** Says how far a run is, by itself, until disposed; a bar is then gone. */
+export class Progress implements AsyncDisposable {
+  readonly #options: ProgressOptions;
+  readonly #intervalMs: number;
+  readonly #timer: ReturnType<typeof setInterval>;
+  readonly #queue = new TextQueue();
+  #nextMs: number;
+  #visible = false;
+  #paused = false;
+
+  constructor(options: ProgressOptions) {
+    const { isTerminal, intervalMs = isTerminal ? TERMINAL_INTERVAL_MS : LOG_INTERVAL_MS } = options;
+    this.#options = options;
+    this.#intervalMs = intervalMs;
+    // A short run needs no line in a log.
+    this.#nextMs = isTerminal ? 0 : performance.now() + intervalMs;
+    this.#timer = setInterval(() => this.update(), intervalMs);
+  }
+
+  /** Draws anew, unless it was drawn a moment ago. */
+  update(): void {
+    const nowMs = performance.now();
+    if (this.#paused || nowMs < this.#nextMs) return;
+    this.#nextMs = nowMs + this.#intervalMs;
+    this.#visible = true;
+    const { summary, total, sink, isTerminal, columns = () => Infinity } = this.#options;
+    const text = isTerminal
+      ? CLEAR_LINE + formatProgressBar(summary, total).slice(0, columns() - 1)
+      : `${formatProgress(summary, total)}\n`;
+    this.#queue.write(sink, text);
+  }
+
+  /** Takes a bar away while something else is written. */
+  async pauseWhile(write: () => Promise<void>): Promise<void> {
+    this.#paused = true;
+    try {
+      await this.#clear();
+      await write();
+    } finally {
+      this.#paused = false;
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    clearInterval(this.#timer);
+    this.#paused = true;
+    await this.#clear();
+  }
+
+  async #clear(): Promise<void> {
+    if (this.#visible && this.#options.isTerminal) this.#queue.write(this.#options.sink, CLEAR_LINE);
+    this.#visible = false;
+    await this.#queue.flush().catch(() => {}); // nobody looks at it
+  }
+}
+
+const WIDTH = 24;
+
+/** How far a run is, in one line with a bar where the end is known. */
+export function formatProgressBar(summary: Summary, total?: number): string {
+  const { episodes } = summary;
+  if (total === undefined || total < 1) return `${episodes} done  ${numbers(summary)}`;
+  const filled = Math.min(WIDTH, Math.floor(WIDTH * episodes / total));
+  const bar = `${"█".repeat(filled)}${"░".repeat(WIDTH - filled)}`;
+  return `${bar} ${episodes}/${total}  ${numbers(summary)}${timeLeft(summary, total)}`;
+}
+
+/** The same without the bar, for a log. */
+export function formatProgress(summary: Summary, total?: number): string {
+  const of = total === undefined ? "" : `/${total}`;
+  return `${summary.episodes}${of} done  ${numbers(summary)}${timeLeft(summary, total)}`;
+}
+
+function numbers(summary: Summary): string {
+  const { running, failed, meanReward, episodesPerSecond } = summary;
+  const parts = [`${running} running`, `${failed} failed`, `reward ${meanReward?.toFixed(3) ?? "-"}`];
+  return `${parts.join("  ")}  ${episodesPerSecond.toFixed(1)}/s`;
+}
+
+function timeLeft({ episodes, episodesPerSecond }: Summary, total = 0): string {
+  const left = total - episodes;
+  return left > 0 && episodesPerSecond > 0 ? `  ETA ${clock(left / episodesPerSecond)}` : "";
+}
+
+function clock(seconds: number): string {
+  const whole = Math.round(seconds);
+  const [hours, minutes, rest] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60, whole % 60];
+  const ending = `${String(minutes).padStart(hours > 0 ? 2 : 1, "0")}:${String(rest).padStart(2, "0")}`;
+  return hours > 0 ? `${hours}:${ending}` : ending;
+}

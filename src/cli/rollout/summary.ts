@@ -1,0 +1,254 @@
+import type { EpisodeFailure } from "../../errors.ts";
+import type { Trajectory } from "../../rollout/trajectory.ts";
+import { escapeControls, escapeLine } from "../output.ts";
+
+/** What is known of a run beforehand. */
+export interface SummaryOptions {
+  /** Episodes of each task; 1 unless given. */
+  samples?: number;
+  /** Whether a reward is how much better than a baseline an episode was; else 1 is right. */
+  rewardsGain?: boolean | undefined;
+}
+
+/** What a run has come to so far, in numbers; trajectories themselves are not kept. */
+export class Summary {
+  readonly #startMs = performance.now();
+  readonly #samples: number;
+  readonly #rewardsGain: boolean;
+  readonly #groups: GroupScores;
+  readonly #calls = new Map<string, number>();
+  #episodes = 0;
+  #earlier = 0;
+  #running = 0;
+  #rewarded = 0;
+  #unscored = 0;
+  #right = 0;
+  #rewards = 0;
+  #failed = 0;
+  #firstFailure: EpisodeFailure | undefined;
+  #firstUnscored: string | undefined;
+
+  constructor(options: SummaryOptions = {}) {
+    const { samples = 1, rewardsGain = false } = options;
+    this.#samples = samples;
+    this.#rewardsGain = rewardsGain;
+    this.#groups = new GroupScores(samples, { isRight: (reward) => this.#isRight(reward) });
+  }
+
+  /** How many episodes are over, those of an earlier run among them. */
+  get episodes(): number {
+    return this.#episodes;
+  }
+
+  /** How many were over before this run. */
+  get earlier(): number {
+    return this.#earlier;
+  }
+
+  /** How many are being played. */
+  get running(): number {
+    return this.#running;
+  }
+
+  /** How many of them ended because something failed. */
+  get failed(): number {
+    return this.#failed;
+  }
+
+  /** The mean of the rewards that were given; `null` when none was. */
+  get meanReward(): number | null {
+    return this.#rewarded === 0 ? null : this.#rewards / this.#rewarded;
+  }
+
+  /** Episodes of this run per second. */
+  get episodesPerSecond(): number {
+    return (this.#episodes - this.#earlier) / ((performance.now() - this.#startMs) / 1000);
+  }
+
+  /** An episode has begun. */
+  start(): void {
+    this.#running++;
+  }
+
+  /** An episode that had begun is over. */
+  end(trajectory: Trajectory): void {
+    this.#running--;
+    this.add(trajectory);
+  }
+
+  /** An episode of an earlier run. */
+  addEarlier(trajectory: Trajectory): void {
+    this.#earlier++;
+    this.add(trajectory);
+  }
+
+  /** An episode that is over. */
+  add(trajectory: Trajectory): void {
+    const { reward, error, unscored, toolResults } = trajectory;
+    this.#episodes++;
+    this.#groups.add(trajectory);
+    if (error !== undefined) this.#failed++;
+    this.#firstFailure ??= error;
+    this.#firstUnscored ??= unscored;
+    if (reward !== null) {
+      this.#rewarded++;
+      this.#rewards += reward;
+    }
+    if (reward === null || unscored !== undefined) this.#unscored++;
+    else if (this.#isRight(reward)) this.#right++;
+    for (const { status } of toolResults) this.#calls.set(status, (this.#calls.get(status) ?? 0) + 1);
+  }
+
+  /** The table at the end of a run. */
+  formatTable(): string {
+    const failure = this.#firstFailure;
+    const earlier = this.#earlier > 0 ? ` (${this.#earlier} of an earlier run)` : "";
+    const reason = this.#firstUnscored === undefined ? "" : ` (first: ${inLine(this.#firstUnscored)})`;
+    const right = this.#rewardsGain ? "better" : "right";
+    const wrong = this.#rewardsGain ? "not better" : "wrong";
+    const rows: readonly (readonly [string, string])[] = [
+      ["episodes", `${this.#episodes}${earlier}`],
+      ["mean reward", this.meanReward?.toFixed(4) ?? "-"],
+      [right, `${this.#right}`],
+      [wrong, `${this.#episodes - this.#unscored - this.#right}`],
+      ["unscored", `${this.#unscored}${reason}`],
+      ...(this.#samples > 1 ? this.#groups.rows() : []),
+      ["errors", `${this.#failed}`],
+      ...(failure === undefined ? [] : [["first error", failureText(failure)] as const]),
+      ["tool calls", this.#callTexts()],
+      ["episodes/s", this.episodesPerSecond.toFixed(1)],
+    ];
+    return rows.map(([name, value]) => `${name.padEnd(14)}${value}\n`).join("");
+  }
+
+  #isRight(reward: number): boolean {
+    return this.#rewardsGain ? reward > 0 : reward >= 1;
+  }
+
+  #callTexts(): string {
+    const counts = [...this.#calls].sort(([, one], [, other]) => other - one);
+    const total = counts.reduce((sum, [, count]) => sum + count, 0);
+    const byStatus = counts.map(([status, count]) => `${count} ${status}`);
+    return total === 0 ? "0" : `${total} (${byStatus.join(", ")})`;
+  }
+}
+
+/** A failure in one line; a server's words may be in it. */
+function failureText({ boundary, message }: EpisodeFailure): string {
+  return inLine(`${boundary}: ${message}`);
+}
+
+function inLine(text: string): string {
+  return escapeControls(text.trim().replace(/\s+/g, " "));
+}
+
+interface Group {
+  episodes: number;
+  readonly rewards: number[];
+}
+
+/** What the groups of a run have come to: the episodes of each task together. */
+export class GroupScores {
+  readonly #samples: number;
+  readonly #isRight: (reward: number) => boolean;
+  readonly #open = new Map<string, Group>();
+  #groups = 0;
+  #solved = 0;
+  #mixed = 0;
+  #deviations = 0;
+
+  /** `samples` is how many episodes a whole group has. */
+  constructor(samples: number, options: { isRight: (reward: number) => boolean }) {
+    this.#samples = samples;
+    this.#isRight = options.isRight;
+  }
+
+  add({ task: { id }, reward }: Trajectory): void {
+    const group = this.#open.get(id) ?? { episodes: 0, rewards: [] };
+    group.episodes++;
+    if (reward !== null) group.rewards.push(reward);
+    this.#open.set(id, group);
+    if (group.episodes < this.#samples) return;
+    this.#open.delete(id);
+    this.#addWhole(group.rewards);
+  }
+
+  /** Rows of a table on the whole groups. */
+  rows(): [string, string][] {
+    const share = (count: number) => this.#groups === 0 ? "-" : `${count} of ${this.#groups}`;
+    const spread = this.#groups === 0 ? "-" : (this.#deviations / this.#groups).toFixed(4);
+    return [
+      [`pass@${this.#samples}`, share(this.#solved)],
+      ["mixed groups", share(this.#mixed)],
+      ["group spread", spread],
+    ];
+  }
+
+  #addWhole(rewards: readonly number[]): void {
+    const right = rewards.filter(this.#isRight).length;
+    this.#groups++;
+    if (right > 0) this.#solved++;
+    if (right > 0 && right < rewards.length) this.#mixed++;
+    this.#deviations += standardDeviation(rewards);
+  }
+}
+
+/** How far numbers are from their mean; 0 for none. */
+function standardDeviation(numbers: readonly number[]): number {
+  if (numbers.length === 0) return 0;
+  const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
+  const mean = sum(numbers) / numbers.length;
+  return Math.sqrt(sum(numbers.map((number) => (number - mean) ** 2)) / numbers.length);
+}
+
+/** A run of more episodes has no table of them: the file has. */
+const MAX_ROWS = 24;
+const MAX_NAME = 24;
+const COLUMNS: readonly { readonly name: string; readonly isWord?: true }[] = [
+  { name: "task", isWord: true },
+  { name: "turns" },
+  { name: "reward" },
+  { name: "ms" },
+  { name: "tools", isWord: true },
+];
+
+/** The episodes of a short run, a line each. */
+export class EpisodeTable {
+  readonly #rows: string[][] = [];
+  #episodes = 0;
+
+  add(trajectory: Trajectory): void {
+    if (++this.#episodes <= MAX_ROWS) this.#rows.push(rowOf(trajectory));
+  }
+
+  /** The table, with an empty line behind it; nothing for a run that is not short. */
+  format(): string {
+    if (this.#episodes === 0 || this.#episodes > MAX_ROWS) return "";
+    const rows = [COLUMNS.map(({ name }) => name), ...this.#rows];
+    const widths = rows.reduce<number[]>(
+      (widest, row) => row.map((cell, at) => Math.max(widest[at] ?? 0, cell.length)),
+      [],
+    );
+    const lines = rows.map((row) =>
+      row.map((cell, at) => aligned(cell, at, widths[at] ?? 0)).join("  ").trimEnd()
+    );
+    return `${lines.join("\n")}\n\n`;
+  }
+}
+
+/** Words are flush left, and numbers right. */
+function aligned(cell: string, column: number, width: number): string {
+  return COLUMNS[column]?.isWord ? cell.padEnd(width) : cell.padStart(width);
+}
+
+function rowOf({ task, sample, turns, reward, times, error, toolResults }: Trajectory): string[] {
+  const name = sample > 1 ? `${task.id} #${sample}` : task.id;
+  const tools = toolResults.map(({ status }) => status).join(", ");
+  return [
+    escapeLine(name).slice(0, MAX_NAME),
+    `${turns}`,
+    reward === null ? "-" : `${Math.round(reward * 1e4) / 1e4}`,
+    times.totalMs.toFixed(0),
+    error === undefined ? tools : `failed: ${error.boundary}`,
+  ];
+}

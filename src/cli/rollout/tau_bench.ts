@@ -1,0 +1,81 @@
+import type { Env } from "../../envs/env.ts";
+import { TauBenchDomain } from "../../envs/tau_bench/tau_bench_domain.ts";
+import { TauBenchEnv } from "../../envs/tau_bench/tau_bench_env.ts";
+import { ToolUserChat, toolUserTask } from "../../envs/tool_user_chat.ts";
+import { type Message, messageText } from "../../message.ts";
+import type { Task } from "../../task.ts";
+import { CALL_STYLES } from "../../tools/parsers/call_styles.ts";
+import { resumedUser } from "../../users/user_simulator.ts";
+import { lookUp } from "../options.ts";
+import { announceBuild, cacheDirectory } from "../sandbox_options.ts";
+import { UsageError } from "../errors.ts";
+import { resolveUser, type UserFlags } from "./users.ts";
+
+/** The name of the env. */
+export const TAU_BENCH = "tau-bench";
+
+/** Which domain is played, and who plays its users. */
+export interface TauBenchFlags extends UserFlags {
+  tasks?: string;
+  path?: string;
+  domain?: string;
+  split?: string;
+  calls?: string;
+  /** Milliseconds that a tool may take. */
+  timeoutMs: number;
+  cacheDir?: string;
+}
+
+/** A domain that is open, for all episodes of a run. */
+export interface TauBenchRun {
+  readonly tasks: readonly Task[];
+  /** Takes one of the domain's sessions for an episode; `saved` is the chat that the episode goes on from. */
+  openEnv(saved?: readonly Message[]): Promise<Env>;
+}
+
+/**
+ * Opens the domain that the flags name; the stack closes it.
+ *
+ * @throws {UsageError} when a flag is missing, or names what is not there.
+ */
+export async function openTauBench(
+  flags: TauBenchFlags,
+  options: { sessions: number; stack: AsyncDisposableStack; signal: AbortSignal },
+): Promise<TauBenchRun> {
+  const { path, domain: name, split = "test", calls = "qwen25", timeoutMs: toolTimeoutMs } = flags;
+  if (path === undefined || name === undefined) {
+    throw new UsageError(
+      "Cannot play env 'tau-bench' as it needs a domain of a checkout: give --path DIR --domain NAME",
+    );
+  }
+  if (flags.tasks !== undefined) {
+    throw new UsageError("Cannot play env 'tau-bench' as it has tasks of its own: leave --tasks out");
+  }
+  const { parser } = lookUp(CALL_STYLES, calls, "way to write calls");
+  const makeUser = await resolveUser(flags, `${name}/${split}`);
+  const { sessions, stack, signal } = options;
+  const cache = { cacheDir: cacheDirectory(flags.cacheDir), onBuild: announceBuild };
+  const domain = stack.use(
+    await toUsageError(() => TauBenchDomain.open({ path, domain: name, sessions, signal, ...cache })),
+  );
+  const tasks = await toUsageError(() => domain.tasks(split));
+  return {
+    tasks: tasks.map((_, index) => toolUserTask({ name: `${name}/${split}` }, index)),
+    openEnv: async (saved = []) => {
+      const said = saved.filter(({ role }) => role === "user").map(messageText);
+      const user = said.length === 0 ? await makeUser() : resumedUser(said, await makeUser());
+      const env = await TauBenchEnv.open({ domain, split, user, toolTimeoutMs, signal });
+      return new ToolUserChat(env, { toolCalls: parser() });
+    },
+  };
+}
+
+/** Runs what opens a part of tau-bench: a path, a domain or a split that is not there is wrong usage. */
+export async function toUsageError<T>(work: () => T | Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (cause) {
+    if (!(cause instanceof Deno.errors.NotFound || cause instanceof RangeError)) throw cause;
+    throw new UsageError(cause.message, { cause });
+  }
+}

@@ -1,0 +1,184 @@
+import type { Tokenizer } from "../../chat/tokenizer.ts";
+import { readTasks } from "../../datasets/read_tasks.ts";
+import { DatasetError } from "../../errors.ts";
+import type { Policy } from "../../policy/policy.ts";
+import { GRADERS } from "../../rewards/registry.ts";
+import type { InteractionResult } from "../../rollout/interaction_result.ts";
+import { readTrajectories } from "../../rollout/read_trajectories.ts";
+import type { Trajectory } from "../../rollout/trajectory.ts";
+import { parseTrajectory } from "../../rollout/trajectory_schema.ts";
+import type { Task } from "../../task.ts";
+import { UsageError } from "../errors.ts";
+import { currentIo } from "../io.ts";
+import { writeText } from "../output.ts";
+import { EpisodeFile, type EpisodeFileOptions, openEpisodeFile } from "./episode_file.ts";
+import { FinishedEpisodes } from "./finished_episodes.ts";
+import type { Summary } from "./summary.ts";
+
+/** What becomes of the episodes that a file holds already, and what they must be. */
+export interface TrajectoryFileOptions extends EpisodeFileOptions<Trajectory> {
+  /** The tasks that are to be played: those of episodes that stay must be among them, where they have their ids. */
+  tasks?: AsyncIterable<Task> | undefined;
+}
+
+const TRAJECTORIES = {
+  beginning: '{"task":',
+  parse: parseTrajectory,
+  keeps: ({ error }: Trajectory) => error === undefined,
+};
+
+/** The file of `--out`: each episode as it was played. */
+export class TrajectoryFile extends EpisodeFile<Trajectory> {
+  readonly #finished: FinishedEpisodes;
+
+  readonly #path: string;
+
+  private constructor(path: string, file: Deno.FsFile, finished: FinishedEpisodes) {
+    super(path, file);
+    this.#path = path;
+    this.#finished = finished;
+  }
+
+  /** @throws {UsageError} when it cannot be written, or cannot be gone on with. */
+  static async open(path: string, options: TrajectoryFileOptions = {}): Promise<TrajectoryFile> {
+    const { tasks, onKeep: onKept } = options;
+    const finished = new FinishedEpisodes();
+    const file = await openEpisodeFile(path, TRAJECTORIES, {
+      ...options,
+      onKeep(trajectory) {
+        finished.add(trajectory);
+        onKept?.(trajectory);
+      },
+      onRead: async () => tasks && await finished.requireSame(tasks),
+    });
+    return new TrajectoryFile(path, file, finished);
+  }
+
+  /** Reads the episodes that an earlier run has played; to be asked for before one is written. */
+  async *finished(): AsyncGenerator<Trajectory> {
+    if (!this.#finished.isEmpty) yield* readTrajectories(this.#path);
+  }
+
+  takeFinished(task: Task, sample: number): boolean {
+    return this.#finished.take(task, sample);
+  }
+}
+
+/** What a run is asked for that decides about its file. */
+export interface RolloutFileFlags {
+  tasks?: string;
+  split?: string;
+  grader: string;
+  out?: string;
+  trainOut?: string;
+  resume?: boolean;
+  force?: boolean;
+}
+
+/**
+ * Opens the file of a run, where it has one; the summary is told of what it goes on with.
+ *
+ * @throws {UsageError} when it cannot be written, or is that of another run.
+ */
+export async function openTrajectoryFile(
+  flags: RolloutFileFlags,
+  { summary, policy: { name } }: { summary: Summary; policy: Policy },
+): Promise<TrajectoryFile | undefined> {
+  const { out, trainOut, resume, force, grader, tasks: source, split } = flags;
+  if (out === undefined) return undefined;
+  const onKept = (trajectory: Trajectory) => {
+    requireSameRun(trajectory, { out, policy: name, grader });
+    if (trainOut === undefined) summary.addEarlier(trajectory); // else it may have to be played again
+  };
+  return await TrajectoryFile.open(out, {
+    resume,
+    force,
+    mayResume: true,
+    source,
+    tasks: source === undefined ? undefined : soundTasks(source, split),
+    onKeep: onKept,
+  });
+}
+
+/** The rows that are tasks, as far as they can be read; what can be read only once, as a pipe, is left alone. */
+async function* soundTasks(path: string, split: string | undefined): AsyncGenerator<Task> {
+  const { isFile, isDirectory } = await Deno.stat(path);
+  if (!isFile && !isDirectory) return;
+  const faulty = new Set<Task>();
+  try {
+    for await (const task of readTasks(path, { split, onFault: (task) => void faulty.add(task) })) {
+      if (!faulty.delete(task)) yield task;
+    }
+  } catch (error) {
+    if (!(error instanceof SyntaxError || error instanceof DatasetError)) throw error; // it is told where the tasks are played
+  }
+}
+
+/** Who plays and who scores in a run that goes on with a file. */
+export interface RunVersions {
+  /** The file. */
+  readonly out: string;
+  /** The policy's name. */
+  readonly policy: string | undefined;
+  /** The grader's name, or `none`. */
+  readonly grader: string;
+}
+
+/**
+ * Refuses to go on with an episode that another policy has played or another grader scored: a mean over both says
+ * nothing.
+ *
+ * @throws {UsageError} when it is one.
+ */
+export function requireSameRun(trajectory: Trajectory, { out, policy, grader }: RunVersions): void {
+  const played = trajectory.versions.policy;
+  if (played !== undefined && policy !== undefined && played !== policy) {
+    throw new UsageError(
+      `Cannot resume '${out}' as it must hold episodes of '${policy}': it has one of '${played}'`,
+    );
+  }
+  const scored = graderOf(trajectory, grader);
+  if (scored === undefined || scored === grader) return;
+  throw new UsageError(
+    `Cannot resume '${out}' as its episodes must be scored by '${grader}': one is scored by '${scored}'`,
+  );
+}
+
+/**
+ * Refuses to go on with an episode of another tokenizer: ids of both in one file say nothing.
+ *
+ * @throws {UsageError} when it is one.
+ */
+export function requireSameTokens(
+  { prompt, tokens, response_length }: InteractionResult,
+  { out, tokenizer }: { out: string; tokenizer: Tokenizer },
+): void {
+  const ids = tokenizer.encode(prompt);
+  if (ids.join() === tokens.slice(0, tokens.length - response_length).join()) return;
+  throw new UsageError(
+    `Cannot resume '${out}' as its tokens must be those of tokenizer '${tokenizer.name}': they are others`,
+  );
+}
+
+/** Who scored an episode; `undefined` when that cannot be said, as when its env did. */
+function graderOf({ reward, rewardParts }: Trajectory, wanted: string): string | undefined {
+  if (rewardParts === undefined) return reward === null ? "none" : undefined;
+  const graders = Object.keys(rewardParts).filter((name) => Object.hasOwn(GRADERS, name));
+  return graders.includes(wanted) ? wanted : graders[0];
+}
+
+/**
+ * The episodes of a file; what was cut off of it is told on stderr.
+ *
+ * @throws {UsageError} at a line that is no episode.
+ */
+export async function* readSavedEpisodes(path: string): AsyncGenerator<Trajectory> {
+  const onWarning = (warning: string) =>
+    void writeText(currentIo().stderr, `warning: ${warning}\n`).catch(() => {});
+  try {
+    yield* readTrajectories(path, { onWarning });
+  } catch (cause) {
+    if (cause instanceof SyntaxError) throw new UsageError(cause.message, { cause });
+    throw cause;
+  }
+}

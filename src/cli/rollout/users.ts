@@ -1,0 +1,92 @@
+import { errorMessage } from "../../errors.ts";
+import { messageText } from "../../message.ts";
+import { ScriptFile } from "../../policy/scripted.ts";
+import { humanUser } from "../../users/human_user.ts";
+import { llmUser, type UserStrategyName } from "../../users/llm_user.ts";
+import { scriptedUser } from "../../users/scripted_user.ts";
+import type { UserFactory } from "../../users/user_simulator.ts";
+import { lookUp } from "../options.ts";
+import { resolvePolicy } from "./policies.ts";
+import { UsageError } from "../errors.ts";
+import { currentIo } from "../io.ts";
+
+/** Who plays the users of a run. */
+export interface UserFlags {
+  user?: string;
+  /** The model that its server is asked for. */
+  userModel?: string;
+  userStrategy?: UserStrategyName;
+  concurrency?: number;
+}
+
+/** How models that play a user find their words. */
+export const USER_STRATEGIES: readonly UserStrategyName[] = ["llm", "react", "verify", "reflection"];
+
+interface UserKind {
+  /** One line for a help text. */
+  readonly about: string;
+  /** `argument` is what stands behind the colon, `envName` is what the ids of the env's tasks begin with. */
+  make(argument: string, options: UserFlags & { envName: string }): UserFactory | Promise<UserFactory>;
+}
+
+/** The users by the names that `--user` takes. */
+export const USERS: Readonly<Record<string, UserKind>> = {
+  scripted: {
+    about: "scripted:FILE, JSON lines { id, replies }: what the user of a task says, turn by turn",
+    make: scriptedUsers,
+  },
+  openai: { about: "openai:URL, a server of chat completions; needs --user-model", make: modelUsers },
+  human: { about: "a person on this terminal; needs --concurrency 1", make: (_, options) => person(options) },
+};
+
+/**
+ * Who plays the users of an env, made anew for each episode.
+ *
+ * @throws {UsageError} when nobody is named, there is no such user, or something is missing for it.
+ */
+export async function resolveUser(flags: UserFlags, envName: string): Promise<UserFactory> {
+  if (flags.user === undefined) {
+    throw new UsageError(
+      "Cannot play as somebody must play the user: give --user scripted:FILE or openai:URL",
+    );
+  }
+  const [, scheme = "", argument = ""] = /^([^:]*):?([^]*)$/.exec(flags.user) ?? [];
+  return await lookUp(USERS, scheme, "user").make(argument, { ...flags, envName });
+}
+
+/** The lines of a script are found by the task's id, which is the env's name, a slash and the index. */
+async function scriptedUsers(path: string, { envName }: { envName: string }): Promise<UserFactory> {
+  const file = await readScript(path);
+  return () =>
+    scriptedUser(({ index }) => {
+      const lines = file.repliesOf(`${envName}/${index}`);
+      return lines?.map((line) => typeof line === "string" ? line : messageText(line));
+    });
+}
+
+async function readScript(path: string): Promise<ScriptFile> {
+  try {
+    return await ScriptFile.read(path);
+  } catch (cause) {
+    throw new UsageError(errorMessage(cause), { cause });
+  }
+}
+
+async function modelUsers(url: string, { userModel, userStrategy }: UserFlags): Promise<UserFactory> {
+  if (url === "") throw new UsageError("Cannot play the user as it needs an address: give --user openai:URL");
+  if (userModel === undefined) {
+    throw new UsageError("Cannot play the user as its server needs a model's name: give --user-model NAME");
+  }
+  const apiKey = currentIo().env.get("OPENAI_API_KEY") || undefined;
+  const { policy } = await resolvePolicy(`openai:${url}`, { model: userModel, apiKey });
+  return () => llmUser({ policy, strategy: userStrategy });
+}
+
+/** One person plays one episode after the other, so an env does not end them. */
+function person({ concurrency }: UserFlags): UserFactory {
+  if (concurrency !== 1) {
+    throw new UsageError("Cannot play as a person plays one user at a time: give --concurrency 1");
+  }
+  const { [Symbol.asyncDispose]: _end, ...user } = humanUser();
+  return () => user;
+}

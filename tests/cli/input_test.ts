@@ -1,0 +1,61 @@
+import { assertEquals, assertRejects } from "@std/assert";
+import { UsageError } from "../../src/cli/errors.ts";
+import { countLines, readProgram, readText } from "../../src/cli/input.ts";
+
+Deno.test("countLines() counts the last line too, up to a limit, and no pipe", async () => {
+  const path = await Deno.makeTempFile();
+  try {
+    await Deno.writeTextFile(path, "a\nb\nc");
+    assertEquals([await countLines(path), await countLines(path, 2)], [3, 2]);
+    await Deno.writeTextFile(path, "a\nb\n");
+    assertEquals(await countLines(path), 2);
+    assertEquals(await countLines("/dev/null"), undefined);
+  } finally {
+    await Deno.remove(path);
+  }
+});
+
+async function withFile(contents: Uint8Array | string, work: (path: string) => Promise<void>): Promise<void> {
+  const path = await Deno.makeTempFile();
+  try {
+    await Deno.writeFile(path, typeof contents === "string" ? new TextEncoder().encode(contents) : contents);
+    await work(path);
+  } finally {
+    await Deno.remove(path);
+  }
+}
+
+Deno.test("readProgram() takes a program from an option or from a file", async () => {
+  assertEquals(await readProgram({ code: "1", isTerminal: true }), { code: "1", stdin: undefined });
+  await withFile("é = 1\n", async (file) => {
+    assertEquals(await readProgram({ file, isTerminal: true }), { code: "é = 1\n", stdin: undefined });
+    assertEquals(await readProgram({ code: "1", stdin: file, isTerminal: true }), {
+      code: "1",
+      stdin: "é = 1\n",
+    });
+  });
+});
+
+Deno.test("readProgram() leaves the standard input alone when the program cannot read it", async () => {
+  for (const code of ["print(1)", "user_input = 3", "input_data = [1]", "inputs = open('a').read()"]) {
+    assertEquals(await readProgram({ code, isTerminal: false }), { code, stdin: undefined });
+  }
+});
+
+Deno.test("readProgram() wants one program, and one use of the standard input", async () => {
+  for (const source of [{}, { code: "1", file: "x.py" }, { file: "-", stdin: "-" }]) {
+    await assertRejects(() => readProgram({ ...source, isTerminal: true }), UsageError, "program");
+  }
+});
+
+Deno.test("readText() says what is wrong with a file", async () => {
+  const maxBytes = 8;
+  await assertRejects(() => readText("no/such.py", { maxBytes }), UsageError, "there is no such file");
+  await assertRejects(() => readText(Deno.cwd(), { maxBytes }), UsageError, "it is a directory");
+  await withFile(new Uint8Array([0xff, 0xfe]), async (path) => {
+    await assertRejects(() => readText(path, { maxBytes }), UsageError, "must be UTF-8");
+  });
+  await withFile("123456789", async (path) => {
+    await assertRejects(() => readText(path, { maxBytes }), UsageError, "at most 8 bytes");
+  });
+});

@@ -1,0 +1,89 @@
+import { assertEquals } from "@std/assert";
+import { join } from "node:path";
+import { ReplHistory, runReplBlock } from "../../src/cli/repl.ts";
+import type { ExecOptions, ExecResult } from "../../src/sandbox/exec.ts";
+import { bad, FakePool, ok } from "../fake_pool.ts";
+
+/** The screen after a block, and the exit code if it was there to end the session. */
+async function screen(
+  python: (options: ExecOptions) => ExecResult | Promise<ExecResult>,
+  options: { code?: string; signal?: AbortSignal } = {},
+): Promise<{ text: string; code: number | undefined }> {
+  const { code = "x", signal = new AbortController().signal } = options;
+  let text = "";
+  const sink = {
+    write: (bytes: Uint8Array) => {
+      text += new TextDecoder().decode(bytes);
+      return Promise.resolve(bytes.length);
+    },
+  };
+  await using lease = await new FakePool((_code, _globals, execOptions) => python(execOptions)).acquire();
+  const ended = await runReplBlock(lease.session, code, { stdout: sink, stderr: sink, signal });
+  return { text, code: ended };
+}
+
+Deno.test("runReplBlock() shows output, a value on a line of its own, and tracebacks", async () => {
+  const printing = await screen(({ onOutput }) => {
+    onOutput?.("stdout", "a");
+    return ok("a", { value: "5" });
+  });
+  assertEquals(printing, { text: "a\n5\n", code: undefined });
+  assertEquals((await screen(() => bad("error"))).text, "Traceback …\nValueError: bad\n");
+});
+
+Deno.test("runReplBlock() says when the interpreter was lost", async () => {
+  const lost = await screen(() => bad("crashed", { stateKept: false }));
+  assertEquals(
+    lost.text,
+    "Traceback …\nValueError: bad\npaddock: the interpreter was lost, and all variables with it\n",
+  );
+  const fresh = await screen(() => ok("", { restarted: true }));
+  assertEquals(fresh.text, "paddock: this ran in a fresh interpreter, as the last one was lost\n");
+});
+
+Deno.test("runReplBlock() ends the session when the program says so", async () => {
+  assertEquals((await screen(() => ({ ...ok(), status: "exited", exitCode: 7 }))).code, 7);
+  for (const code of ["exit", "quit()\n"]) assertEquals((await screen(() => ok(), { code })).code, 0);
+  assertEquals((await screen(() => ok(), { code: "exit_code" })).code, undefined);
+});
+
+Deno.test("runReplBlock() survives an interrupt", async () => {
+  const controller = new AbortController();
+  const interrupted = await screen(({ signal }) => {
+    controller.abort(new Error("stop"));
+    throw signal?.reason;
+  }, { signal: controller.signal });
+  assertEquals(interrupted, { text: "KeyboardInterrupt\n", code: undefined });
+});
+
+Deno.test("ReplHistory keeps lines in a file that is its owner's", async () => {
+  const directory = await Deno.makeTempDir();
+  try {
+    const path = join(directory, "cache", "repl_history");
+    const history = await ReplHistory.load(path);
+    assertEquals(history.lines, []);
+    await Promise.all(["x = 1", "  "].map((line) => history.add(line)));
+    await history.add("x");
+    assertEquals((await ReplHistory.load(path)).lines, ["x", "x = 1"]);
+    assertEquals((await Deno.stat(path)).mode ?? 0, 0o100600);
+  } finally {
+    await Deno.remove(directory, { recursive: true });
+  }
+});
+
+Deno.test("ReplHistory.load() shortens a file that has grown long", async () => {
+  const path = await Deno.makeTempFile();
+  try {
+    await Deno.writeTextFile(path, Array.from({ length: 2001 }, (_, line) => `${line}\n`).join(""));
+    assertEquals((await ReplHistory.load(path)).lines.length, 1000);
+    assertEquals((await Deno.readTextFile(path)).split("\n")[0], "1001");
+  } finally {
+    await Deno.remove(path);
+  }
+});
+
+Deno.test("ReplHistory.add() does without a file where there can be none", async () => {
+  const history = await ReplHistory.load("/dev/null/repl_history");
+  await history.add("x");
+  assertEquals(history.lines, []);
+});

@@ -1,0 +1,100 @@
+import { assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
+import { CommanderError } from "commander";
+import { rolloutCommand } from "../../../src/cli/rollout/command.ts";
+import { runPaddock } from "../run_paddock.ts";
+
+async function usageError(...args: string[]): Promise<string> {
+  let written = "";
+  const command = rolloutCommand().exitOverride().configureOutput({ writeErr: (text) => written += text });
+  await assertRejects(() => command.parseAsync(args, { from: "user" }), CommanderError);
+  return written;
+}
+
+Deno.test("rolloutCommand() says what is wrong with its arguments", async () => {
+  const cases = [
+    {
+      args: ["--tasks", "x", "--limit", "0"],
+      says: "error: option '--limit <n>' argument '0' is invalid. It must be a whole number >= 1.\n",
+    },
+    {
+      args: ["--tasks", "x", "--json", "--show"],
+      says: "error: option '--json' cannot be used with option '--show'\n",
+    },
+    { args: ["--tasks", "x", "--nope"], says: "error: unknown option '--nope'\n" },
+  ];
+  for (const { args, says } of cases) assertEquals(await usageError(...args), says);
+});
+
+Deno.test("paddock rollout --env tools calls a file that may reach nothing, and says what it lacks", async () => {
+  const words = decodeURIComponent(new URL("../../../examples/tools/words.ts", import.meta.url).pathname);
+  const tasks = await Deno.makeTempFile({ suffix: ".jsonl" });
+  try {
+    const replies = ['<tool>words\n{"text": "sand in a box"}</tool>', "The answer is 4"];
+    await Deno.writeTextFile(tasks, JSON.stringify({ id: "w", query: "How many?", answer: 4, replies }));
+    const common = ["rollout", "--env", "tools", "--tasks", tasks, "--json"];
+    const { code, stdout } = await runPaddock([...common, "--tool", words]);
+    const { reward, toolResults } = JSON.parse(stdout);
+    assertEquals([code, reward, toolResults.map(({ status }: { status: string }) => status)], [0, 1, ["ok"]]);
+    const nothing = await runPaddock(["rollout"]);
+    assertEquals([nothing.code, nothing.stdout], [2, ""]);
+    assertEquals(nothing.stderr, "error: Cannot play env 'python' as it needs tasks: give --tasks FILE\n");
+    const without = await runPaddock(common);
+    assertEquals(without.code, 2);
+    assertStringIncludes(without.stderr, "give --tool FILE or --mcp FILE");
+    const twice = await runPaddock([...common, "--tool", words, "--tool", words]);
+    assertEquals([twice.code, twice.stdout], [2, ""]);
+    assertStringIncludes(twice.stderr, "as each name must be unique: 'words' occurs twice");
+    const missing = await runPaddock([...common, "--tool", "no/such.ts"]);
+    assertEquals(missing.code, 2);
+    const odd = await runPaddock([...common, "--tool", words, "--calls", "smoke"]);
+    assertStringIncludes(
+      odd.stderr,
+      "there are tag, xml, json, openai, qwen25, llama3-json, mistral, pythonic",
+    );
+    const untold = await runPaddock([...common, "--tool", words, "--tokenizer", "no/such"]);
+    assertEquals(untold.code, 2);
+  } finally {
+    await Deno.remove(tasks);
+  }
+});
+
+Deno.test("paddock rollout --mcp finds out before it plays that a server does not start", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const server = decodeURIComponent(new URL("../../tools/mcp/fake_server.js", import.meta.url).pathname);
+    const [tasks, mcp, out] = [`${folder}/tasks.jsonl`, `${folder}/mcp.jsonc`, `${folder}/out.jsonl`];
+    await Deno.writeTextFile(tasks, '{"query":"q","replies":["1"]}\n'.repeat(3));
+    await Deno.writeTextFile(
+      mcp,
+      JSON.stringify({ mcpServers: { shop: { module: server, args: ["dies"] } } }),
+    );
+    const args = ["rollout", "--tasks", tasks, "--env", "tools", "--mcp", mcp, "--out", out, "--force"];
+    await Deno.writeTextFile(out, "kept");
+    const { code, stdout, stderr } = await runPaddock(args);
+    assertEquals([code, stdout, await Deno.readTextFile(out)], [2, "", "kept"]);
+    assertMatch(stderr, /^error: MCP server 'shop' not connected: .*no licence found\n$/);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("paddock rollout --grader hidden_tests finds the program of an episode whose blocks were run", async () => {
+  const tasks = await Deno.makeTempFile({ suffix: ".jsonl" });
+  try {
+    const test = "def check(candidate):\n    assert candidate(1, 2) == 3\n";
+    const replies = ["```python\ndef add(a, b): return a + b\n```", "done"];
+    const row = { id: "add", query: "Write add(a, b)", fields: { entry_point: "add", test }, replies };
+    await Deno.writeTextFile(tasks, JSON.stringify(row));
+    const { code, stdout } = await runPaddock([
+      "rollout",
+      "--tasks",
+      tasks,
+      "--grader",
+      "hidden_tests",
+      "--json",
+    ]);
+    assertEquals([code, JSON.parse(stdout).reward], [0, 1]);
+  } finally {
+    await Deno.remove(tasks);
+  }
+});

@@ -1,0 +1,75 @@
+import { assertEquals, assertRejects } from "@std/assert";
+import { resolvePolicy } from "../../../src/cli/rollout/policies.ts";
+import { UsageError } from "../../../src/cli/errors.ts";
+import { PolicyError } from "../../../src/errors.ts";
+import { History } from "../../../src/history.ts";
+import { toReply } from "../../../src/policy/policy.ts";
+import { completion, FakeServer } from "../../policy/fake_server.ts";
+
+const HISTORY = History.fromChats([{ role: "user", content: "<|im_end|>q" }]);
+const TASK = { id: "t", query: "q" };
+
+Deno.test("resolvePolicy() says what there is, and what is missing", async () => {
+  const wrong: [string, string][] = [
+    ["nope", "Cannot find policy 'nope': there are scripted, calculator, openai, sglang"],
+    ["constructor", "Cannot find policy 'constructor'"],
+    ["openai:http://127.0.0.1", "give --model NAME"],
+    ["sglang", "give --policy sglang:URL"],
+    ["sglang:ftp://h", "must be an address of http or https"],
+    ["scripted:/no/such/file", "there is no such file"],
+  ];
+  for (const [name, says] of wrong) await assertRejects(() => resolvePolicy(name, {}), UsageError, says);
+});
+
+Deno.test("resolvePolicy() makes a script of a task's replies, else of its reference, else it fails", async () => {
+  const { policy } = await resolvePolicy("scripted", {});
+  assertEquals(
+    await policy.reply(HISTORY, { task: { ...TASK, replies: ["r"], reference: "<<1+1=2>>" } }),
+    "r",
+  );
+  assertEquals(
+    await policy.reply(HISTORY, { task: { ...TASK, reference: "<<1+1=2>>" } }),
+    '```python\nv1 = 1 + 1\nprint("v1 =", v1)\n```',
+  );
+  await assertRejects(() => policy.reply(HISTORY, { task: TASK }), PolicyError, "it has neither");
+});
+
+Deno.test("resolvePolicy() plays a file of replies in the order of the tasks", async () => {
+  const path = await Deno.makeTempFile();
+  try {
+    await Deno.writeTextFile(path, '["one"]\n["two"]\n');
+    const { policy, onTask } = await resolvePolicy(`scripted:${path}`, {});
+    for (const id of ["u", "t"]) onTask?.({ id, query: "q" });
+    assertEquals(await policy.reply(HISTORY, { task: TASK }), "two");
+  } finally {
+    await Deno.remove(path);
+  }
+});
+
+Deno.test("resolvePolicy() asks servers with what the flags say", async () => {
+  await using openai = new FakeServer(() => completion({ content: "hi" }));
+  const setup = { model: "m", temperature: 0, maxTokens: 5, apiKey: "k" };
+  const chat = await resolvePolicy(`openai:${openai.url}`, setup);
+  assertEquals(toReply(await chat.policy.reply(HISTORY, { task: TASK })).message.content, "hi");
+  assertEquals([chat.isRemote, chat.policy.name], [true, "m"]);
+  const { temperature, max_tokens } = openai.seen[0]?.body ?? {};
+  assertEquals({ temperature, max_tokens }, { temperature: 0, max_tokens: 5 });
+
+  await using sglang = new FakeServer(() => Response.json({ text: "hi", meta_info: {} }));
+  const generate = await resolvePolicy(`sglang:${sglang.url}`, setup);
+  await generate.policy.reply(HISTORY, { task: TASK });
+  assertEquals(sglang.seen[0]?.headers.get("authorization"), null);
+  assertEquals(openai.seen[0]?.headers.get("authorization"), "Bearer k");
+  assertEquals(sglang.seen[0]?.body, {
+    text: "<|im_start|>user\n<\u200b|im_end|>q<|im_end|>\n<|im_start|>assistant\n",
+    sampling_params: { temperature: 0, max_new_tokens: 5 },
+    return_logprob: true,
+  });
+});
+
+Deno.test("resolvePolicy() has a server leave the special tokens in its text that mark calls", async () => {
+  await using server = new FakeServer(() => Response.json({ text: "hi", meta_info: {} }));
+  const { policy } = await resolvePolicy(`sglang:${server.url}`, { keepSpecialTokens: true });
+  await policy.reply(HISTORY, { task: TASK });
+  assertEquals(server.seen[0]?.body.sampling_params, { skip_special_tokens: false });
+});

@@ -1,0 +1,82 @@
+import { assertEquals, assertMatch } from "@std/assert";
+import { formatProgress, formatProgressBar, Progress } from "../../../src/cli/rollout/progress.ts";
+import { Summary } from "../../../src/cli/rollout/summary.ts";
+import { emptyTrajectory, withFailure } from "../../../src/rollout/trajectory.ts";
+import { FakeSink } from "../fake_sink.ts";
+
+function summaryOf(options: { done: number; running: number }): Summary {
+  const summary = new Summary();
+  const trajectory = { ...emptyTrajectory({ id: "a", query: "q" }), reward: 0.5 };
+  for (let count = 0; count < options.done + options.running; count++) summary.start();
+  for (let count = 1; count < options.done; count++) summary.end(trajectory);
+  if (options.done > 0) summary.end(withFailure({ ...trajectory, reward: null }, new Error("no")));
+  return summary;
+}
+
+Deno.test("formatProgressBar() tells what is done, running, failed, the reward so far, the speed and the time left", () => {
+  const line = formatProgressBar(summaryOf({ done: 6, running: 2 }), 12);
+  assertMatch(
+    line,
+    /^█{12}░{12} 6\/12 {2}2 running {2}1 failed {2}reward 0\.500 {2}[\d.]+\/s {2}ETA \d+:\d\d$/,
+  );
+});
+
+Deno.test("formatProgressBar() does without a bar where nobody knows how many there will be", () => {
+  assertMatch(
+    formatProgressBar(summaryOf({ done: 2, running: 1 })),
+    /^2 done {2}1 running {2}1 failed {2}reward 0\.500/,
+  );
+  assertMatch(formatProgressBar(summaryOf({ done: 0, running: 1 }), 5), /^░+ 0\/5 .* reward - {2}0\.0\/s$/);
+});
+
+Deno.test("formatProgress() is plain text for a log", () => {
+  assertMatch(formatProgress(summaryOf({ done: 6, running: 2 }), 12), /^6\/12 done {2}2 running .* ETA /);
+});
+
+Deno.test("Progress draws in one line no wider than the terminal, and is gone when disposed", async () => {
+  const sink = new FakeSink(true);
+  const summary = summaryOf({ done: 6, running: 2 });
+  {
+    await using progress = new Progress({ summary, total: 12, sink, isTerminal: true, columns: () => 20 });
+    progress.update();
+    progress.update();
+  }
+  assertEquals(sink.text.slice(4, 23), "█".repeat(12) + "░".repeat(7));
+  assertEquals(sink.text.split("\r\x1b[K").length, 3);
+  assertEquals(sink.text.endsWith("\r\x1b[K"), true);
+});
+
+Deno.test("Progress writes whole lines where there is no terminal, and none in a short run", async () => {
+  const sink = new FakeSink();
+  const options = { summary: summaryOf({ done: 6, running: 2 }), sink, isTerminal: false };
+  {
+    await using short = new Progress(options);
+    short.update();
+    assertEquals(sink.text, "");
+    await using long = new Progress({ ...options, intervalMs: 0 });
+    long.update();
+  }
+  assertMatch(sink.text, /^(6 done {2}2 running [\w. /-]*\n)+$/);
+});
+
+Deno.test("Progress.aside() keeps a bar out of what is written meanwhile", async () => {
+  const sink = new FakeSink(true);
+  const summary = summaryOf({ done: 1, running: 0 });
+  await using progress = new Progress({ summary, sink, isTerminal: true, intervalMs: 0 });
+  progress.update();
+  await progress.pauseWhile(async () => {
+    progress.update();
+    await sink.write(new TextEncoder().encode("episode\n"));
+    progress.update();
+  });
+  assertEquals(sink.text.endsWith("\r\x1b[Kepisode\n"), true);
+});
+
+Deno.test("Progress does not mind when nobody looks at it", async () => {
+  const sink = { write: () => Promise.reject(new Deno.errors.BrokenPipe("closed")) };
+  await using progress = new Progress({ summary: new Summary(), sink, isTerminal: true });
+  progress.update();
+  let written = false;
+  await progress.pauseWhile(() => Promise.resolve(void (written = true)));
+  assertEquals(written, true);
+});

@@ -1,0 +1,325 @@
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { isHangupIgnored } from "../../../src/cli/command.ts";
+import { completion, FakeServer } from "../../policy/fake_server.ts";
+import { runPaddock, spawnPaddock, startPaddock } from "../run_paddock.ts";
+
+/** A folder with tasks in it, gone when disposed. */
+class Folder implements AsyncDisposable {
+  readonly path = Deno.makeTempDirSync();
+  readonly tasks = `${this.path}/tasks.jsonl`;
+  readonly out = `${this.path}/runs/x.jsonl`;
+
+  constructor(count: number) {
+    const rows = Array.from(
+      { length: count },
+      (_, at) => ({ id: `t${at}`, query: `${at} + 1?`, answer: `${at + 1}` }),
+    );
+    Deno.writeTextFileSync(this.tasks, rows.map((row) => `${JSON.stringify(row)}\n`).join(""));
+  }
+
+  async episodes(): Promise<
+    { task: { id: string }; sample: number; reward: number; error?: { fault?: string; message: string } }[]
+  > {
+    const lines = (await Deno.readTextFile(this.out)).split("\n");
+    assertEquals(lines.pop(), "", "the file ends with a whole line");
+    return lines.map((line) => JSON.parse(line));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Deno.remove(this.path, { recursive: true });
+  }
+}
+
+function chat({ tasks, out }: Folder, url: string, ...more: string[]): string[] {
+  return [
+    "rollout",
+    "--env",
+    "chat",
+    "--tasks",
+    tasks,
+    "--policy",
+    `openai:${url}`,
+    "--model",
+    "m",
+    "--out",
+    out,
+    ...more,
+  ];
+}
+
+/** Answers `3 + 1?` with 4. */
+function sumServer(): FakeServer {
+  return new FakeServer(({ body }) =>
+    completion({ content: `It is ${Number.parseInt(body.messages.at(-1).content) + 1}` })
+  );
+}
+
+Deno.test("paddock rollout asks a server, groups, grades; grade and view read what it wrote", async () => {
+  await using folder = new Folder(5);
+  await using server = sumServer();
+  const { code, stdout, stderr } = await runPaddock(
+    chat(folder, server.url, "--n", "3", "--concurrency", "4"),
+  );
+  assertEquals({ code, stderr }, { code: 0, stderr: "" });
+  assertMatch(stdout, /\n\nepisodes +15\nmean reward +1\.0000\n[^]*pass@3 +5 of 5\n/);
+  const episodes = await folder.episodes();
+  const names = episodes.map(({ task, sample }) => `${task.id} ${sample}`);
+  assertEquals(names.toSorted(), [0, 1, 2, 3, 4].flatMap((at) => [1, 2, 3].map((of) => `t${at} ${of}`)));
+
+  const graded = `${folder.path}/graded.jsonl`;
+  const grade = await runPaddock(["grade", folder.out, "--grader", "number_match", "--out", graded]);
+  assertEquals(grade.code, 0);
+  assertStringIncludes(grade.stdout, "right         15\n");
+  assertEquals((await Deno.readTextFile(graded)).split("\n").length, 16);
+
+  const other = await runPaddock([...chat(folder, server.url, "--resume"), "--model", "n"]);
+  assertEquals(other.code, 2);
+  assertStringIncludes(other.stderr, "as it must hold episodes of 'n': it has one of 'm'");
+
+  const scored = await runPaddock([...chat(folder, server.url, "--resume"), "--grader", "exact_match"]);
+  assertEquals(scored.code, 2);
+  assertStringIncludes(scored.stderr, "must be scored by 'exact_match': one is scored by 'number_match'");
+  await Deno.writeTextFile(folder.tasks, '{"id":"t3","query":"other","answer":"1"}\n');
+  const edited = await runPaddock(chat(folder, server.url, "--resume"));
+  assertEquals(edited.code, 2);
+  assertStringIncludes(edited.stderr, "Cannot resume as task 't3' must be the one that was played");
+
+  const view = await runPaddock(["view", graded, "--id", "t3"]);
+  assertEquals(view.code, 0);
+  assertMatch(
+    view.stdout,
+    /^── t3(?:, sample \d)? ──\nuser:\n {2}3 \+ 1\?\nassistant:\n {2}It is 4\nended after 1 turn, reward 1, /,
+  );
+  const none = await runPaddock(["view", graded, "--wrong"]);
+  assertEquals([none.code, none.stdout, none.stderr], [1, "", "No episode fits\n"]);
+});
+
+Deno.test("paddock rollout records a server that is down on each episode, and goes on once it is up", async () => {
+  await using folder = new Folder(40);
+  const { addr: { port } } = (() => {
+    using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+    return listener;
+  })();
+  const down = await runPaddock(chat(folder, `http://127.0.0.1:${port}`));
+  assertEquals(down.code, 1);
+  assertStringIncludes(
+    down.stdout,
+    `first error   policy: Cannot get reply as http://127.0.0.1:${port}/v1/chat/`,
+  );
+  assertMatch(down.stderr, /^warning: the first 8 episodes all failed: Cannot get reply as /);
+  const episodes = await folder.episodes();
+  assertEquals(episodes.map(({ error }) => error?.fault), Array(40).fill("unreachable"));
+  const retried = episodes.filter(({ error }) => error?.message.includes("attempts"));
+  assert(retried.length <= 8, "only those that were running when it was found out have waited");
+
+  await using server = sumServer();
+  const up = await runPaddock(chat(folder, server.url, "--resume"));
+  assertEquals([up.code, up.stderr], [0, ""]);
+  assertEquals(
+    (await folder.episodes()).map(({ task }) => task.id).toSorted(),
+    episodes.map(({ task }) => task.id).toSorted(),
+  );
+});
+
+Deno.test("paddock rollout ends cleanly at Ctrl-C, and --resume plays the rest", async () => {
+  await using folder = new Folder(6);
+  const stuck = Promise.withResolvers<Response>();
+  const asked = Promise.withResolvers<void>();
+  await using server = new FakeServer(({ body }, count) => {
+    if (count === 5) asked.resolve();
+    return count > 3
+      ? stuck.promise
+      : completion({ content: `It is ${Number.parseInt(body.messages.at(-1).content) + 1}` });
+  });
+  const child = startPaddock(...chat(folder, server.url, "--concurrency", "2"));
+  await child.stdin.close();
+  await asked.promise;
+  child.kill("SIGINT");
+  const { code, stdout, stderr } = await child.output();
+  stuck.resolve(new Response());
+  assertEquals(code, 130);
+  const text = new TextDecoder();
+  assertMatch(text.decode(stdout), /\n\nepisodes +3\n/);
+  assertStringIncludes(text.decode(stderr), "Interrupted: ending what runs (2)");
+  assertEquals((await folder.episodes()).length, 3);
+
+  await using back = sumServer();
+  const rest = await runPaddock(chat(folder, back.url, "--resume"));
+  assertEquals([rest.code, back.seen.length, (await folder.episodes()).length], [0, 3, 6]);
+});
+
+for (const name of ["SIGTERM", "SIGHUP"] as const) {
+  const ignore = name === "SIGHUP" && isHangupIgnored(); // the children of these tests then ignore it too
+  Deno.test(`paddock rollout keeps each episode that was over at ${name}`, { ignore }, async () => {
+    await using folder = new Folder(2);
+    const stuck = Promise.withResolvers<Response>();
+    await using server = new FakeServer((_, count) =>
+      count > 3 ? stuck.promise : completion({ content: "It is 1" })
+    );
+    const child = startPaddock(...chat(folder, server.url, "--n", "4", "--concurrency", "3"));
+    await child.stdin.close();
+    while (await countEpisodes(folder.out) < 3) await new Promise((resolve) => setTimeout(resolve, 20));
+    child.kill(name);
+    const { code, stdout, stderr } = await child.output();
+    stuck.resolve(new Response());
+    const text = new TextDecoder();
+    assertEquals([code, (await folder.episodes()).length], [130, 3], text.decode(stderr));
+    assertMatch(text.decode(stdout), /\n\nepisodes +3\n/);
+  });
+}
+
+Deno.test({
+  name: "paddock rollout goes on below nohup when its terminal goes away",
+  ignore: Deno.build.os !== "linux",
+  async fn() {
+    await using folder = new Folder(1);
+    const hungUp = Promise.withResolvers<void>();
+    await using server = new FakeServer(async () => {
+      await hungUp.promise;
+      return completion({ content: "It is 1" });
+    });
+    const cli = decodeURIComponent(new URL("../../../src/cli.ts", import.meta.url).pathname);
+    const child = new Deno.Command("nohup", {
+      args: [Deno.execPath(), "run", "-A", cli, ...chat(folder, server.url)],
+      stdin: "null",
+      stdout: "piped",
+      stderr: "null",
+    }).spawn();
+    while (server.seen.length === 0) await new Promise((resolve) => setTimeout(resolve, 20));
+    child.kill("SIGHUP");
+    hungUp.resolve();
+    const { code } = await child.output();
+    assertEquals([code, (await folder.episodes()).length], [0, 1]);
+  },
+});
+
+/** How many whole lines a file has. */
+async function countEpisodes(path: string): Promise<number> {
+  return (await Deno.readTextFile(path).catch(() => "")).split("\n").length - 1;
+}
+
+Deno.test("paddock rollout, grade and view exit with 2 and one line for what cannot be", async () => {
+  await using folder = new Folder(1);
+  const { tasks, out, path } = folder;
+  const rollout = ["rollout", "--tasks", tasks];
+  await Deno.writeTextFile(`${path}/notes`, "notes\n");
+  await Deno.mkdir(`${path}/empty`);
+  const mcp = decodeURIComponent(new URL("../../../examples/mcp.jsonc", import.meta.url).pathname);
+  const cases: [string[], string][] = [
+    [[...rollout, "--grader", "nope"], "Cannot find grader 'nope': there are number_match"],
+    [[...rollout, "--env", "nope"], "Cannot find env 'nope': there are python, tools, chat"],
+    [[...rollout, "--policy", "nope:x"], "Cannot find policy 'nope': there are scripted"],
+    [[...rollout, "--n", "0"], "option '--n <n>' argument '0' is invalid. It must be a whole number >= 1."],
+    [[...rollout, "--temperature", "-1"], "It must be a number >= 0."],
+    [[...rollout, "--calls", "nope"], "Cannot find way to write calls 'nope': there are tag"],
+    [[...rollout, "--env", "chat", "--mcp", mcp], "Cannot play env 'chat' with tools as it calls none"],
+    [[...rollout, "--policy", "calculator:x"], "'calculator' with 'x' as it takes nothing behind a colon"],
+    [[...rollout, "--resume"], "give --out FILE"],
+    [["--cache-dir", `${path}/notes/x`, ...rollout], `Cannot cache base images in '${path}/notes/x': `],
+    [[...rollout, "--resume", "--force", "--out", out], "cannot be used with"],
+    [[...rollout, "--out", `${tasks}/x`], `Cannot write '${tasks}/x': `],
+    [[...rollout, "--out", `${path}/notes`], "as it holds something"],
+    [[...rollout, "--out", tasks, "--force"], "must not be the file that is read"],
+    [["rollout", "--tasks", `${path}/none`, "--out", `${path}/notes`, "--force"], "there is no such file"],
+    [[...rollout, "--out", `${path}/notes`, "--resume"], "notes:1 must be an episode: "],
+    [["rollout", "--tasks", `${path}/none`], "none"],
+    [["rollout", "--tasks", `${path}/empty`], "must contain a JSON lines, CSV or Parquet file"],
+    [["grade", `${path}/none`, "--grader", "number_match"], "there is no such file"],
+    [["grade", path, "--grader", "number_match"], "it is a directory"],
+    [["grade", `${path}/notes`, "--grader", "number_match"], "Cannot read episode at "],
+    [
+      ["grade", tasks, "--grader", "number_match", "--out", tasks, "--force"],
+      "must not be the file that is read",
+    ],
+    [["grade", tasks, "--grader", "math", "--out", `${path}/notes`], "give --force to throw that away"],
+    [["grade", tasks, "--grader", "judge", "--judge", "openai:http://x"], "give --judge-model NAME"],
+    [["grade", tasks, "--grader", "judge", "--out", `${path}/notes`, "--force"], "give --judge POLICY"],
+    [["grade", tasks, "--grader", "judge", "--judge", "sglang"], "give --judge sglang:URL"],
+    [["view", `${path}/notes`], "Cannot read episode at "],
+  ];
+  for (const [args, says] of cases) {
+    const { code, stdout, stderr } = await runPaddock(args);
+    assertEquals({ args, code, stdout }, { args, code: 2, stdout: "" });
+    assertStringIncludes(stderr, says);
+    assertEquals(stderr.split("\n").length, 2, stderr);
+  }
+  assertEquals(await Deno.readTextFile(`${path}/notes`), "notes\n");
+});
+
+Deno.test("paddock rollout, grade and view read the standard input", async () => {
+  const row = JSON.stringify({ id: "a", query: "q", answer: "1", replies: ["It is 1"] });
+  const rollout = ["rollout", "--tasks", "-", "--env", "chat", "--json", "--grader", "none"];
+  const played = await spawnPaddock(rollout, `${row}\n`);
+  assertEquals([played.code, JSON.parse(played.stdout).reward], [0, null]);
+  const graded = await spawnPaddock(["grade", "-", "--grader", "number_match", "--json"], played.stdout);
+  assertEquals([graded.code, JSON.parse(graded.stdout).reward], [0, 1]);
+  const viewed = await spawnPaddock(["view", "-"], graded.stdout);
+  assertMatch(viewed.stdout, /^── a ──\n[^]*reward 1, /);
+  await using folder = new Folder(1);
+  for (const more of [[], ["--resume"]]) {
+    const { code, stderr } = await spawnPaddock([...rollout, "--out", folder.out, ...more], `${row}\n`);
+    assertEquals([code, stderr.includes("error:")], [0, false], stderr);
+  }
+  assertEquals((await folder.episodes()).length, 1);
+});
+
+Deno.test("paddock rollout plays a split of a folder, and says which files that are", async () => {
+  await using folder = new Folder(1);
+  for (const [name, id] of [["train.jsonl", "a"], ["test.csv", "b"]] as const) {
+    const row = name.endsWith("csv")
+      ? `id,question,answer\n${id},q,#### 1\n`
+      : `{"id":"${id}","query":"q"}\n`;
+    await Deno.mkdir(`${folder.path}/set`, { recursive: true });
+    await Deno.writeTextFile(`${folder.path}/set/${name}`, row);
+  }
+  const rollout = ["rollout", "--tasks", `${folder.path}/set`, "--env", "chat", "--json"];
+  const cases = [[[], "train.jsonl", "a"], [["--split", "test"], "test.csv", "b"]] as const;
+  for (const [more, file, id] of cases) {
+    const { stdout, stderr } = await runPaddock([...rollout, ...more]);
+    assertEquals(JSON.parse(stdout).task.id, id);
+    assertMatch(stderr, new RegExp(`^Playing ${folder.path}/set/${file}\n`));
+  }
+  const none = await runPaddock([...rollout, "--split", "dev"]);
+  assertEquals([none.code, none.stdout], [2, ""]);
+  assertStringIncludes(none.stderr, "must have a split 'dev'");
+});
+
+Deno.test("paddock rollout and grade write the whole of --out though nobody reads on", async () => {
+  await using folder = new Folder(12);
+  const { tasks, out, path } = folder;
+  const rollout = ["rollout", "--env", "chat", "--tasks", tasks, "--policy", `scripted:${path}/replies`];
+  await Deno.writeTextFile(`${path}/replies`, '["It is 1"]\n'.repeat(12));
+  for (const shown of ["--show", "--json"]) {
+    assertEquals(await unread(...rollout, shown, "--out", out, "--force"), { code: 0, failure: undefined });
+    assertEquals((await folder.episodes()).length, 12);
+  }
+  const graded = `${path}/graded.jsonl`;
+  const grade = ["grade", out, "--grader", "exact_match", "--json", "--out", graded];
+  assertEquals(await unread(...grade), { code: 0, failure: undefined });
+  assertEquals(await countEpisodes(graded), 12);
+});
+
+/** Runs the command line with a stdout that is closed before anything is written. */
+async function unread(...args: string[]): Promise<{ code: number; failure: string | undefined }> {
+  const child = startPaddock(...args);
+  await Promise.all([child.stdin.close(), child.stdout.cancel()]);
+  const [{ code }, stderr] = await Promise.all([child.status, new Response(child.stderr).text()]);
+  return { code, failure: /^error: .*/m.exec(stderr)?.[0] };
+}
+
+Deno.test("paddock view stops quietly when nobody reads on", async () => {
+  await using folder = new Folder(1);
+  const file = `${folder.path}/many.jsonl`;
+  const line = JSON.stringify({
+    task: { id: "a", query: "q" },
+    messages: [{ role: "user", content: "x".repeat(9_000) }],
+  });
+  await Deno.writeTextFile(file, `${line}\n`.repeat(500));
+  const child = startPaddock("view", file);
+  await child.stdin.close();
+  const reader = child.stdout.getReader();
+  await reader.read();
+  await reader.cancel();
+  const [{ code }, stderr] = await Promise.all([child.status, new Response(child.stderr).text()]);
+  assertEquals({ code, stderr }, { code: 0, stderr: "" });
+});

@@ -1,0 +1,64 @@
+import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { Summary } from "../../../src/cli/rollout/summary.ts";
+import { emptyTrajectory, type Trajectory, withFailure } from "../../../src/rollout/trajectory.ts";
+
+function episode(id: string, reward: number | null): Trajectory {
+  return { ...emptyTrajectory({ id, query: "q" }), reward };
+}
+
+Deno.test("Summary tells groups that were solved from those that can teach something", () => {
+  const summary = new Summary({ samples: 2 });
+  const rewards: [string, number | null][] = [
+    ["right", 1],
+    ["mixed", 0],
+    ["right", 1],
+    ["mixed", 1],
+    ["wrong", 0],
+    ["wrong", 0.5],
+    ["unscored", null],
+    ["unscored", 1],
+    ["open", 1],
+  ];
+  for (const [id, reward] of rewards) summary.add(episode(id, reward));
+  assertMatch(summary.formatTable(), /pass@2 +3 of 4\nmixed groups +1 of 4\ngroup spread +0\.1875\n/);
+});
+
+Deno.test("Summary says why the first episode without a score has none", () => {
+  const summary = new Summary();
+  summary.add(episode("a", null));
+  assertStringIncludes(summary.formatTable(), "\nunscored      1\n");
+  summary.add({ ...episode("b", null), unscored: "it ended with '\x1b[2J\n'" });
+  summary.add({ ...episode("c", null), unscored: "another" });
+  assertStringIncludes(summary.formatTable(), "\nunscored      3 (first: it ended with '\\x1b[2J ')\n");
+});
+
+Deno.test("Summary counts what is better than a baseline where rewards say that", () => {
+  const summary = new Summary({ rewardsGain: true });
+  for (const reward of [0.2, 0, -4.5]) summary.add(episode("a", reward));
+  summary.add({ ...episode("b", 0), unscored: "there is no 'submission.csv'" });
+  const counts = "better        1\nnot better    2\nunscored      1 (first: there is no 'submission.csv')\n";
+  assertStringIncludes(summary.formatTable(), counts);
+});
+
+Deno.test("Summary says nothing of groups where a task has one episode", () => {
+  const summary = new Summary();
+  summary.add(episode("a", 1));
+  assertEquals(summary.formatTable().includes("pass@"), false);
+});
+
+Deno.test("Summary counts an earlier run, but not for the speed", () => {
+  const summary = new Summary();
+  summary.addEarlier(episode("a", 1));
+  assertEquals([summary.episodes, summary.episodesPerSecond], [1, 0]);
+  summary.start();
+  assertEquals(summary.running, 1);
+  summary.end(episode("b", 0));
+  assertEquals(summary.running, 0);
+  assertStringIncludes(summary.formatTable(), "episodes      2 (1 of an earlier run)\nmean reward   0.5000");
+});
+
+Deno.test("Summary keeps what a server said to one line that steers no terminal", () => {
+  const summary = new Summary();
+  summary.add(withFailure(episode("a", null), new Error("busy\n\x1b[2J now")));
+  assertStringIncludes(summary.formatTable(), "\nfirst error   env: busy \\x1b[2J now\n");
+});

@@ -1,0 +1,42 @@
+import { assertEquals, assertRejects } from "@std/assert";
+import { join } from "node:path";
+import { readMcpFile } from "../../../src/cli/rollout/tools.ts";
+import { UsageError } from "../../../src/cli/errors.ts";
+
+async function withFile(text: string, work: (path: string, folder: string) => Promise<void>): Promise<void> {
+  const folder = await Deno.makeTempDir();
+  try {
+    const path = join(folder, "mcp.jsonc");
+    await Deno.writeTextFile(path, text);
+    await work(path, folder);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+Deno.test("readMcpFile() finds files and starts servers from where the file lies", async () => {
+  const text = `{ "mcpServers": { // comments are fine
+    "a": { "module": "./a.ts", "permissions": { "read": ["/srv"] } },
+    "b": { "module": "npm:b@1.0.0", "cwd": "below" },
+    "c": { "command": "python3", "args": ["c.py"] },
+    "d": { "url": "http://127.0.0.1:1/mcp" },
+  } }`;
+  await withFile(text, async (path, folder) => {
+    assertEquals(await readMcpFile(path), {
+      a: { module: `file://${folder}/a.ts`, permissions: { read: ["/srv"] }, cwd: folder },
+      b: { module: "npm:b@1.0.0", cwd: join(folder, "below") },
+      c: { command: "python3", args: ["c.py"], cwd: folder },
+      d: { url: "http://127.0.0.1:1/mcp" },
+    });
+  });
+});
+
+Deno.test("readMcpFile() says what is wrong with a file", async () => {
+  const faults = [["[]", "'mcpServers'"], ['{"mcpServers":{"a":1}}', "'mcpServers'"], ["{", "must be JSON"]];
+  for (const [text = "", fault = ""] of faults) {
+    await withFile(text, async (path) => {
+      await assertRejects(() => readMcpFile(path), UsageError, fault);
+    });
+  }
+  await assertRejects(() => readMcpFile("no/such.jsonc"), UsageError, "there is no such file");
+});

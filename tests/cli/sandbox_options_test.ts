@@ -1,0 +1,35 @@
+import { assertEquals, assertRejects } from "@std/assert";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { cacheDirectory, resolveProfile } from "../../src/cli/sandbox_options.ts";
+import { UsageError } from "../../src/cli/errors.ts";
+
+function cacheOf(flag: string | undefined, environment: Record<string, string>): string {
+  return cacheDirectory(flag, { get: (name) => environment[name] });
+}
+
+Deno.test("cacheDirectory() takes the option, then the environment, then the home", () => {
+  const environment = { PADDOCK_CACHE_DIR: "/own", XDG_CACHE_HOME: "/shared" };
+  assertEquals(cacheOf("/flag", environment), "/flag");
+  assertEquals(cacheOf(undefined, environment), "/own");
+  assertEquals(cacheOf(undefined, { XDG_CACHE_HOME: "/shared" }), "/shared/paddock");
+  for (const unset of [{}, { PADDOCK_CACHE_DIR: "", XDG_CACHE_HOME: "" }, { XDG_CACHE_HOME: "relative" }]) {
+    assertEquals(cacheOf(undefined, unset), join(homedir(), ".cache", "paddock"));
+  }
+});
+
+Deno.test("cacheDirectory() is absolute", () => {
+  assertEquals(cacheOf("cache", {}), join(Deno.cwd(), "cache"));
+});
+
+Deno.test("resolveProfile() takes a profile that is missing or broken for wrong usage", async () => {
+  await assertRejects(() => resolveProfile({ profile: "nope" }), UsageError, "Cannot find profile 'nope'");
+  await assertRejects(() => resolveProfile({ profile: Deno.cwd() }), UsageError, "Cannot read profile");
+  const path = await Deno.makeTempFile({ suffix: ".jsonc" });
+  try {
+    await Deno.writeTextFile(path, '{ "limits": ');
+    await assertRejects(() => resolveProfile({ profile: path }), UsageError, "must be JSON with comments");
+  } finally {
+    await Deno.remove(path);
+  }
+});

@@ -1,0 +1,43 @@
+import { assertEquals, assertThrows } from "@std/assert";
+import { resolveServeAddress } from "../../src/cli/serve.ts";
+import { UsageError } from "../../src/cli/errors.ts";
+
+const any = { port: 0 };
+
+Deno.test("resolveServeAddress() needs no token on the loopback, and answers to loopback names there", () => {
+  const names = ["localhost", "127.0.0.1", "[::1]"];
+  for (const host of ["127.0.0.1", "localhost", "::1", "[::1]"]) {
+    const { hosts, tokens } = resolveServeAddress({ ...any, host }, undefined);
+    assertEquals([new Set(hosts), tokens], [new Set(names), []]);
+  }
+  assertEquals(resolveServeAddress({ ...any, host: "::1" }, undefined).name, "[::1]");
+});
+
+Deno.test("resolveServeAddress() refuses every other address without a token", () => {
+  for (const host of ["0.0.0.0", "::", "192.168.1.2", "example.org", "127.example.org", ""]) {
+    assertThrows(() => resolveServeAddress({ ...any, host }, undefined), UsageError, "needs a token");
+    assertThrows(() => resolveServeAddress({ ...any, host }, ""), UsageError, "needs a token");
+  }
+});
+
+Deno.test("resolveServeAddress() takes tokens from flags and from the environment, and refuses an empty one", () => {
+  assertEquals(resolveServeAddress({ ...any, host: "0.0.0.0", token: ["a"] }, "b,c"), {
+    hostname: "0.0.0.0",
+    name: "0.0.0.0",
+    tokens: ["a", "b", "c"],
+  });
+  assertThrows(
+    () => resolveServeAddress({ ...any, host: "0.0.0.0", token: [""] }, undefined),
+    UsageError,
+    "is empty",
+  );
+  assertThrows(() => resolveServeAddress({ ...any, host: "0.0.0.0" }, "a,"), UsageError, "is empty");
+});
+
+Deno.test("resolveServeAddress() refuses a port that cannot be", () => {
+  assertThrows(
+    () => resolveServeAddress({ host: "::1", port: 65_536 }, undefined),
+    UsageError,
+    "at most 65535",
+  );
+});

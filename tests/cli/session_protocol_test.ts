@@ -1,0 +1,130 @@
+import { assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { parseRequest, RequestError, respondToLine } from "../../src/cli/session_protocol.ts";
+import { SandboxError } from "../../src/errors.ts";
+import { FakePool, ok } from "../fake_pool.ts";
+
+Deno.test("parseRequest() reads each kind of request", () => {
+  assertEquals(parseRequest('{"id":1,"code":"x","timeoutMs":5,"stdin":"y"}'), {
+    id: 1,
+    code: "x",
+    timeoutMs: 5,
+    stdin: "y",
+  });
+  assertEquals(parseRequest('{"reset":"rewind","seed":7}'), { id: null, reset: "rewind", seed: 7 });
+  assertEquals(parseRequest('{"id":"a","put":{"f":"aGk="}}'), {
+    id: "a",
+    put: new Map([["f", new Uint8Array([104, 105])]]),
+  });
+  assertEquals(parseRequest('{"id":null,"get":["f"]}'), { id: null, get: ["f"] });
+});
+
+Deno.test("parseRequest() says what is wrong with a line", () => {
+  const cases: [string, string][] = [
+    ["nope", "a line must be JSON"],
+    ["[1]", "a request must be a JSON object"],
+    ["null", "a request must be a JSON object"],
+    ["{}", "a request must have one of code, shell, reset, put, get: there is none"],
+    ['{"code":"1","get":[]}', "there are code, get"],
+    ['{"code":1}', "code: "],
+    ['{"code":"1","foo":1}', '"foo"'],
+    ['{"code":"1","timeoutMs":"5"}', "timeoutMs: "],
+    ['{"reset":"what"}', "reset: "],
+    ['{"reset":"fresh","seed":1.5}', "seed: "],
+    ['{"put":{"f":"***"}}', "put.f: must be base64"],
+    ['{"put":{"f":1}}', "put.f: must be base64"],
+    ['{"put":[]}', "put: must be an object"],
+    ['{"get":"f"}', "get: "],
+    ['{"id":{},"code":"1"}', "id: must be a string, a number or null"],
+  ];
+  for (const [line, message] of cases) assertThrows(() => parseRequest(line), RequestError, message);
+});
+
+Deno.test("parseRequest() keeps the id of a request that it refuses", () => {
+  const ids = ['{"id":4}', '{"id":"a","code":1}', '{"id":[],"code":"1"}', "x"].map((line) =>
+    assertThrows(() => parseRequest(line), RequestError).id
+  );
+  assertEquals(ids, [4, "a", null, null]);
+});
+
+const signal = new AbortController().signal;
+
+async function answers(pool: FakePool, ...lines: string[]): Promise<unknown[]> {
+  await using lease = await pool.acquire();
+  const found: unknown[] = [];
+  for (const text of lines) found.push(JSON.parse(await respondToLine(lease.session, { text }, signal)));
+  return found;
+}
+
+Deno.test("respondToLine() answers with the id and the status first", async () => {
+  await using lease = await new FakePool(() => ok("hi")).acquire();
+  const line = await respondToLine(lease.session, { text: '{"id":1,"code":"x"}' }, signal);
+  assertEquals(line.slice(0, 34), '{"id":1,"status":"ok","stdout":"hi');
+});
+
+Deno.test("respondToLine() puts, gets and resets, and leaves missing files out", async () => {
+  const [put, got, reset, gone] = await answers(
+    new FakePool(),
+    '{"id":1,"put":{"f":"aGk="}}',
+    '{"id":2,"get":["f","g"]}',
+    '{"reset":"fresh"}',
+    '{"id":4,"get":["f"]}',
+  );
+  assertEquals(put, { id: 1, status: "ok" });
+  assertEquals(got, { id: 2, status: "ok", files: { f: "aGk=" } });
+  assertEquals(reset, { id: null, status: "ok" });
+  assertEquals(gone, { id: 4, status: "ok", files: {} });
+});
+
+Deno.test("respondToLine() loses no file for its name", async () => {
+  const [, got] = await answers(new FakePool(), '{"put":{"__proto__":"aGk="}}', '{"get":["__proto__"]}');
+  assertEquals(JSON.stringify(got), '{"id":null,"status":"ok","files":{"__proto__":"aGk="}}');
+});
+
+Deno.test("respondToLine() tells a bad request from a sandbox that failed", async () => {
+  const pool = new FakePool((code) => {
+    if (code === "late") throw new RangeError("timeoutMs must be > 0");
+    throw new SandboxError("Cannot start session");
+  });
+  assertEquals(
+    await answers(pool, '{"id":1,"code":"late"}', '{"id":2,"code":"x"}', '{"id":3,"get":["../f"]}', "{"),
+    [
+      { id: 1, status: "invalid", error: { type: "RangeError", message: "timeoutMs must be > 0" } },
+      { id: 2, status: "failed", error: { type: "SandboxError", message: "Cannot start session" } },
+      {
+        id: 3,
+        status: "invalid",
+        error: {
+          type: "TypeError",
+          message:
+            'Cannot use path as it must be relative and stay under the working directory: current value is "../f"',
+        },
+      },
+      {
+        id: null,
+        status: "invalid",
+        error: {
+          type: "SyntaxError",
+          message:
+            "a line must be JSON: Expected property name or '}' in JSON at position 1 (line 1 column 2)",
+        },
+      },
+    ],
+  );
+});
+
+Deno.test("respondToLine() answers a line that could not be read", async () => {
+  await using lease = await new FakePool().acquire();
+  const line = await respondToLine(
+    lease.session,
+    { fault: "a line must be UTF-8: found an invalid byte" },
+    signal,
+  );
+  const error = { type: "SyntaxError", message: "a line must be UTF-8: found an invalid byte" };
+  assertEquals(JSON.parse(line), { id: null, status: "invalid", error });
+});
+
+Deno.test("respondToLine() rejects when it is interrupted", async () => {
+  await using lease = await new FakePool().acquire();
+  const aborted = AbortSignal.abort(new Error("stop"));
+  await assertRejects(() => respondToLine(lease.session, { text: '{"code":"x"}' }, aborted), Error, "stop");
+});
