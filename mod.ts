@@ -64,9 +64,9 @@ export { DatasetChatEnv } from "./src/envs/dataset_chat_env.ts";
 export {
   type Action,
   type Env,
+  type EnvEnvResetOptions,
   type Observation,
   replyAction,
-  type ResetOptions as EnvResetOptions,
   type Step,
   type StepOptions,
 } from "./src/envs/env.ts";

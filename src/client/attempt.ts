@@ -8,7 +8,7 @@ import {
 import { readBytes, sendRequest } from "../http/request.ts";
 import { parseRetryAfter } from "../http/retry.ts";
 import { type ErrorCode, HTTP_STATUS } from "../wire/error_codes.ts";
-import { requestError, V1_FORMAT, V1_FORMAT_HEADER } from "../wire/v1.ts";
+import { requestErrorSchema, V1_FORMAT, V1_FORMAT_HEADER } from "../wire/v1.ts";
 import type { ResponseBody } from "./responses.ts";
 
 /** Sends a request, as the global `fetch` does. */
@@ -121,7 +121,7 @@ const INVALID: ErrorCode = "invalid";
 
 /** Reads the body of a response whose status is an error. */
 export function parseRefusal(status: number, text: string): Refusal {
-  const parsed = requestError.safeParse(errorIn(text));
+  const parsed = requestErrorSchema.safeParse(errorIn(text));
   if (parsed.success) return { status, ...parsed.data };
   return { status, type: "", message: text.trim().replace(/\s+/g, " ") };
 }

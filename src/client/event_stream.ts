@@ -1,7 +1,7 @@
 import { SandboxError } from "../errors.ts";
 import { readLines } from "../read_lines.ts";
 import type { ExecOptions, ExecResult } from "../sandbox/exec.ts";
-import { outputEvent, requestError } from "../wire/v1.ts";
+import { outputEventSchema, requestErrorSchema } from "../wire/v1.ts";
 import { execResponse, parseResponse, type ResponseBody } from "./responses.ts";
 import { toRefusalError } from "./attempt.ts";
 
@@ -24,10 +24,14 @@ export async function readOutput(
   onOutput: NonNullable<ExecOptions["onOutput"]>,
 ): Promise<ExecResult> {
   for await (const { name, data } of readEvents(action, body)) {
-    if (name === "stdout" || name === "stderr") onOutput(name, parseResponse(action, data, outputEvent).text);
-    else if (name === "result") return parseResponse(action, data, execResponse);
+    if (name === "stdout" || name === "stderr") {
+      onOutput(name, parseResponse(action, data, outputEventSchema).text);
+    } else if (name === "result") return parseResponse(action, data, execResponse);
     else if (name === "error") {
-      throw toRefusalError(action, { status: "no result", ...parseResponse(action, data, requestError) });
+      throw toRefusalError(action, {
+        status: "no result",
+        ...parseResponse(action, data, requestErrorSchema),
+      });
     }
   }
   throw new SandboxError(`Cannot ${action} as the server's response ended before the result`);

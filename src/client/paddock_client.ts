@@ -5,7 +5,7 @@ import type { GradeContext, Score } from "../rewards/grader.ts";
 import type { ExecOptions, ExecResult, PythonSession, SessionPool } from "../sandbox/exec.ts";
 import { checkSeed } from "../sandbox/exec_check.ts";
 import { Lease } from "../sandbox/lease.ts";
-import { score } from "../wire/v1.ts";
+import { scoreSchema } from "../wire/v1.ts";
 import { toRefusalError } from "./attempt.ts";
 import { checkRemoteExec, RemoteSession, toExecRequest } from "./remote_session.ts";
 import { batchResponse, sessionResponse } from "./responses.ts";
@@ -129,7 +129,7 @@ export class PaddockClient implements SessionPool, AsyncDisposable {
     const task = { id, answer, reference, fields, query: typeof query === "string" ? query : "" };
     return await this.#api.post("/grade", { grader, task, messages }, {
       action: "grade",
-      schema: score,
+      schema: scoreSchema,
       signal: this.#signal(context.signal),
     });
   }

@@ -17,7 +17,7 @@ import {
   checkSeed,
   checkTimeout,
 } from "../sandbox/exec_check.ts";
-import { type execRequest, filesWritten, toBase64Files } from "../wire/v1.ts";
+import { type execRequestSchema, filesWrittenSchema, toBase64Files } from "../wire/v1.ts";
 import { readOutput } from "./event_stream.ts";
 import { emptyResponse, execResponse, shellResponse } from "./responses.ts";
 import type { ServerApi } from "./server_api.ts";
@@ -70,7 +70,7 @@ export class RemoteSession implements PythonSession {
     checkPath(path);
     checkContents(path, contents);
     const body = { files: toBase64Files({ [path]: contents }) };
-    const request = { action: `write '${path}'`, schema: filesWritten };
+    const request = { action: `write '${path}'`, schema: filesWrittenSchema };
     await this.#enqueue(
       undefined,
       (signal) => this.#api.post(`${this.#path}/files`, body, { ...request, signal }),
@@ -129,7 +129,7 @@ export function checkRemoteExec(code: string, options: ExecOptions): void {
 }
 
 /** Returns the request body that runs a program. */
-export function toExecRequest(code: string, options: ExecOptions): z.input<typeof execRequest> {
+export function toExecRequest(code: string, options: ExecOptions): z.input<typeof execRequestSchema> {
   const { timeoutMs, stdin, files, fetchFiles } = options;
   return {
     code,

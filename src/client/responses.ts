@@ -3,36 +3,38 @@ import { errorMessage, SandboxError } from "../errors.ts";
 import { readBytes } from "../http/request.ts";
 import type { ExecResult, ShellResult } from "../sandbox/exec.ts";
 import {
-  batchOutcome,
-  execResult,
-  guestError,
-  type requestError,
-  sessionInfo,
-  shellResult,
+  batchOutcomeSchema,
+  execResultSchema,
+  guestErrorSchema,
+  type requestErrorSchema,
+  sessionInfoSchema,
+  shellResultSchema,
 } from "../wire/v1.ts";
 
-const durationMs = execResult.shape.durationMs.nonnegative();
+const durationMs = execResultSchema.shape.durationMs.nonnegative();
 const files = z.record(z.string(), z.base64().transform((text) => Uint8Array.fromBase64(text)))
   .exactOptional();
 
-const execOutcome = execResult.omit({ value: true, error: true, exitCode: true }).extend({
+const execOutcome = execResultSchema.omit({ value: true, error: true, exitCode: true }).extend({
   durationMs,
   files,
 });
-const shellOutcome = shellResult.omit({ error: true, exitCode: true, deadline: true }).extend({ durationMs });
+const shellOutcome = shellResultSchema.omit({ error: true, exitCode: true, deadline: true }).extend({
+  durationMs,
+});
 
 /** Result of a program, with exactly the fields of its status. */
 export const execResponse: z.ZodType<ExecResult> = z.discriminatedUnion("status", [
-  execOutcome.extend({ status: z.literal("ok"), value: execResult.shape.value }),
+  execOutcome.extend({ status: z.literal("ok"), value: execResultSchema.shape.value }),
   execOutcome.extend({ status: z.literal("exited"), exitCode: z.int() }),
   execOutcome.extend({
-    status: execResult.shape.status.exclude(["ok", "exited", "crashed"]),
-    error: guestError,
+    status: execResultSchema.shape.status.exclude(["ok", "exited", "crashed"]),
+    error: guestErrorSchema,
   }),
   execOutcome.extend({
     status: z.literal("crashed"),
-    error: guestError,
-    exitCode: execResult.shape.exitCode,
+    error: guestErrorSchema,
+    exitCode: execResultSchema.shape.exitCode,
   }),
 ]);
 
@@ -42,25 +44,25 @@ export const shellResponse: z.ZodType<ShellResult> = z.discriminatedUnion("statu
   shellOutcome.extend({ status: z.literal("exited"), exitCode: z.int() }),
   shellOutcome.extend({
     status: z.literal("timeout"),
-    deadline: shellResult.shape.deadline.unwrap(),
-    error: guestError,
+    deadline: shellResultSchema.shape.deadline.unwrap(),
+    error: guestErrorSchema,
   }),
   shellOutcome.extend({
-    status: shellResult.shape.status.exclude(["ok", "exited", "timeout"]),
-    error: guestError,
+    status: shellResultSchema.shape.status.exclude(["ok", "exited", "timeout"]),
+    error: guestErrorSchema,
   }),
 ]);
 
 /** Id of a new session. */
-export const sessionResponse: z.ZodType<{ id: string }> = sessionInfo.pick({ id: true }).extend({
-  id: sessionInfo.shape.id.min(1).max(64),
+export const sessionResponse: z.ZodType<{ id: string }> = sessionInfoSchema.pick({ id: true }).extend({
+  id: sessionInfoSchema.shape.id.min(1).max(64),
 });
 
 /** Results of a batch. */
 export const batchResponse: z.ZodType<
-  { results: { status: number; result?: ExecResult; error?: z.output<typeof requestError> }[] }
+  { results: { status: number; result?: ExecResult; error?: z.output<typeof requestErrorSchema> }[] }
 > = z.object({
-  results: z.array(batchOutcome.extend({ result: execResponse.exactOptional() })),
+  results: z.array(batchOutcomeSchema.extend({ result: execResponse.exactOptional() })),
 });
 
 /** Response without a body. */

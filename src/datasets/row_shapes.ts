@@ -184,7 +184,7 @@ export function genericTask(row: Row, options: { location: string; dataKey: stri
   return { query, ...taskFields, ...otherFields(row, [dataKey, ...Object.keys(taskFields)]) };
 }
 
-/** Options of {@linkcode toTask}. */
+/** Options of {@linkcode toEpisodeTask}. */
 export interface ToTaskOptions {
   /** Location of the row, for error messages. */
   location: string;

@@ -14,9 +14,9 @@ export {
 export {
   type Action,
   type Env,
+  type EnvEnvResetOptions,
   type Observation,
   replyAction,
-  type ResetOptions as EnvResetOptions,
   type Step,
   type StepOptions,
 } from "../envs/env.ts";

@@ -69,7 +69,7 @@ export interface Step extends Observation {
 }
 
 /** Options of {@linkcode Env.reset}. */
-export interface ResetOptions {
+export interface EnvResetOptions {
   /** Seed of the episode's randomness. */
   seed?: number | undefined;
   signal?: AbortSignal | undefined;
@@ -82,7 +82,7 @@ export interface StepOptions {
 
 /** Plays one episode at a time: `reset` starts it, `step` advances it until it is terminated or truncated. */
 export interface Env extends AsyncDisposable {
-  reset(task: Task, options?: ResetOptions): Promise<Observation>;
+  reset(task: Task, options?: EnvResetOptions): Promise<Observation>;
   step(action: Action, options?: StepOptions): Promise<Step>;
 }
 
@@ -116,7 +116,7 @@ export class OwningEnv implements Env {
   }
 
   /** {@inheritDoc Env.reset} */
-  reset(task: Task, options?: ResetOptions): Promise<Observation> {
+  reset(task: Task, options?: EnvResetOptions): Promise<Observation> {
     return this.#env.reset(task, options);
   }
 

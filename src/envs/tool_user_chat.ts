@@ -7,9 +7,9 @@ import type { ToolResult } from "../tools/tool_result.ts";
 import {
   type Action,
   type Env,
+  type EnvResetOptions,
   historyAfter,
   type Observation,
-  type ResetOptions,
   type Step,
   type StepOptions,
 } from "./env.ts";
@@ -50,7 +50,7 @@ export class ToolUserChat implements Env {
   }
 
   /** @throws {RangeError} if the task was not made by {@linkcode toolUserTask}, or the env has no such task. */
-  async reset(task: Task, options: ResetOptions = {}): Promise<Observation> {
+  async reset(task: Task, options: EnvResetOptions = {}): Promise<Observation> {
     this.#observation = undefined;
     const index = task.fields?.[INDEX_KEY];
     if (typeof index !== "number") {

@@ -10,7 +10,7 @@ import {
   sizeOf,
   toBatchShape,
 } from "./batch.ts";
-import type { Action, Env, Observation, ResetOptions, Step, StepOptions } from "./env.ts";
+import type { Action, Env, EnvResetOptions, Observation, Step, StepOptions } from "./env.ts";
 
 /** Options of {@linkcode VectorEnv}. */
 export interface VectorEnvOptions {
@@ -38,7 +38,7 @@ export interface MaskOptions {
 export interface VectorStepOptions extends StepOptions, MaskOptions {}
 
 /** Options of {@linkcode VectorEnv.reset}. */
-export interface VectorResetOptions extends ResetOptions, MaskOptions {}
+export interface VectorResetOptions extends EnvResetOptions, MaskOptions {}
 
 /** Options of {@linkcode VectorEnv.stepAndMaybeReset}. */
 export interface StepAndMaybeResetOptions extends VectorStepOptions {
@@ -205,7 +205,7 @@ export class VectorElement implements AsyncDisposable {
   }
 
   /** Starts an episode. Its seed is derived from the last given seed, the element's index and the episode's number. */
-  async reset(takeTask: () => Task | Promise<Task>, options: ResetOptions): Promise<ResetOutcome> {
+  async reset(takeTask: () => Task | Promise<Task>, options: EnvResetOptions): Promise<ResetOutcome> {
     const { signal } = options;
     const seed = this.#nextSeed(options.seed);
     this.#isRunning = false;

@@ -1,4 +1,4 @@
-import type { Action, Observation, ResetOptions, Step } from "../envs/env.ts";
+import type { Action, EnvResetOptions, Observation, Step } from "../envs/env.ts";
 import type { Task } from "../task.ts";
 
 /** Second argument of a hook. */
@@ -22,7 +22,7 @@ export interface TransformContext {
  */
 export interface Transform extends Partial<AsyncDisposable> {
   /** Called before the env is reset, last-appended first. Returns the task of the episode. */
-  task?(task: Task, options: ResetOptions): Task | Promise<Task>;
+  task?(task: Task, options: EnvResetOptions): Task | Promise<Task>;
   reset?(observation: Observation, context: TransformContext): Observation | Promise<Observation>;
   action?(action: Action, context: TransformContext): Action | Promise<Action>;
   step?(step: Step, context: TransformContext): Step | Promise<Step>;

@@ -1,9 +1,9 @@
 import {
   type Action,
   type Env,
+  type EnvResetOptions,
   historyAfter,
   type Observation,
-  type ResetOptions,
   type Step,
   type StepOptions,
 } from "../envs/env.ts";
@@ -50,7 +50,7 @@ export class TransformedEnv implements Env {
     return this;
   }
 
-  async reset(task: Task, options: ResetOptions = {}): Promise<Observation> {
+  async reset(task: Task, options: EnvResetOptions = {}): Promise<Observation> {
     this.#refuseDisposed("reset");
     const { seed, signal } = options;
     this.#observation = undefined;

@@ -24,7 +24,7 @@ const path = z.string().min(1).max(MAX_PATH_CHARACTERS);
 const files = z.record(path, z.base64());
 
 /** A program to run. */
-export const execRequest = z.strictObject({
+export const execRequestSchema = z.strictObject({
   code: z.string(),
   timeoutMs: z.number().positive().max(MAX_TIMEOUT_MS).optional()
     .describe("milliseconds until it is interrupted; default: the profile's limit"),
@@ -35,15 +35,15 @@ export const execRequest = z.strictObject({
 }).meta({ id: "ExecRequest" });
 
 /** An exception of the guest. */
-export const guestError = z.object({ type: z.string(), message: z.string(), traceback: z.string() });
+export const guestErrorSchema = z.object({ type: z.string(), message: z.string(), traceback: z.string() });
 
 /** The result of a program. */
-export const execResult = z.object({
+export const execResultSchema = z.object({
   status: z.enum(["ok", "error", "timeout", "memory", "output", "exited", "crashed"]),
   stdout: z.string(),
   stderr: z.string(),
   value: z.string().exactOptional().describe("repr of the last expression, unless that is None"),
-  error: guestError.exactOptional(),
+  error: guestErrorSchema.exactOptional(),
   exitCode: z.number().int().exactOptional()
     .describe("with exited; with crashed, if the program ended the interpreter with an exit code"),
   durationMs: z.number(),
@@ -57,26 +57,26 @@ export const execResult = z.object({
 }).meta({ id: "ExecResult" });
 
 /** A piece of output: the data of the events `stdout` and `stderr`. */
-export const outputEvent = z.object({ text: z.string() });
+export const outputEventSchema = z.object({ text: z.string() });
 
 /** A command line to run. */
-export const shellRequest = z.strictObject({
+export const shellRequestSchema = z.strictObject({
   command: z.string(),
-  timeoutMs: execRequest.shape.timeoutMs,
+  timeoutMs: execRequestSchema.shape.timeoutMs,
   silenceMs: z.number().positive().max(MAX_TIMEOUT_MS).optional()
     .describe("milliseconds without output until it is interrupted"),
   stdin: z.string().optional().describe("input of the first command"),
 }).meta({ id: "ShellRequest" });
 
 /** The result of a command line. */
-export const shellResult = execResult.omit({ value: true, files: true }).extend({
-  status: execResult.shape.status.exclude(["error"]),
+export const shellResultSchema = execResultSchema.omit({ value: true, files: true }).extend({
+  status: execResultSchema.shape.status.exclude(["error"]),
   deadline: z.enum(["run", "silence", "cpu"]).exactOptional().describe("the deadline that was exceeded"),
   cwd: z.string().describe("working directory of the shell after the command"),
 }).meta({ id: "ShellResult" });
 
 /** A session. */
-export const sessionInfo = z.object({
+export const sessionInfoSchema = z.object({
   id: z.string(),
   createdAt: z.string(),
   usedAt: z.string(),
@@ -84,15 +84,15 @@ export const sessionInfo = z.object({
 }).meta({ id: "Session" });
 
 /** A list of sessions. */
-export const sessionList = z.object({ sessions: z.array(sessionInfo) });
+export const sessionListSchema = z.object({ sessions: z.array(sessionInfoSchema) });
 
 /** Options of a new session. */
-export const createSessionRequest = z.strictObject({
+export const createSessionRequestSchema = z.strictObject({
   seed: z.int().optional().describe("makes random, secrets, uuid4 and os.urandom reproducible"),
 }).meta({ id: "CreateSession" });
 
 /** Options of a session's reset. */
-export const resetSessionRequest = z.strictObject({
+export const resetSessionRequestSchema = z.strictObject({
   mode: z.enum(["fresh", "rewind"]).optional()
     .describe(
       "fresh starts a new interpreter; rewind is faster, and safe only if you trust the last program",
@@ -101,18 +101,18 @@ export const resetSessionRequest = z.strictObject({
 }).meta({ id: "ResetSession" });
 
 /** Files to write. */
-export const filesRequest = z.strictObject({ files }).meta({ id: "Files" });
+export const filesRequestSchema = z.strictObject({ files }).meta({ id: "Files" });
 
 /** Number of files that were written. */
-export const filesWritten = z.object({ written: z.int() });
+export const filesWrittenSchema = z.object({ written: z.int() });
 
 /** A list of files. */
-export const fileList = z.object({
+export const fileListSchema = z.object({
   files: z.array(z.object({ path: z.string(), bytes: z.number() })),
 }).meta({ id: "FileList" });
 
 /** The reason why a request failed. */
-export const requestError = z.object({
+export const requestErrorSchema = z.object({
   type: z.string(),
   message: z.string(),
   reason: z.string().exactOptional()
@@ -120,12 +120,12 @@ export const requestError = z.object({
 });
 
 /** The response to a request that failed. */
-export const failure = z.object({ error: requestError }).meta({ id: "Failure" });
+export const failureSchema = z.object({ error: requestErrorSchema }).meta({ id: "Failure" });
 
 /** Programs to run in one request. */
-export const batchRequest = z.strictObject({
+export const batchRequestSchema = z.strictObject({
   items: z.array(
-    execRequest.extend({
+    execRequestSchema.extend({
       session: z.string().max(MAX_NAME_CHARACTERS).optional()
         .describe("id of a session; default: a new interpreter"),
     }).meta({ id: "BatchItem" }),
@@ -133,26 +133,26 @@ export const batchRequest = z.strictObject({
 });
 
 /** The result of one program of a batch, or the reason why it did not run. */
-export const batchOutcome = z.object({
+export const batchOutcomeSchema = z.object({
   status: z.int().describe("the HTTP status that the item would have had alone"),
-  result: execResult.exactOptional(),
-  error: requestError.exactOptional(),
+  result: execResultSchema.exactOptional(),
+  error: requestErrorSchema.exactOptional(),
 }).meta({ id: "BatchOutcome" });
 
 /** The results of a batch, in the order of its programs. */
-export const batchResponse = z.object({ results: z.array(batchOutcome) });
+export const batchResponseSchema = z.object({ results: z.array(batchOutcomeSchema) });
 
 /** The text that a grader compares with. A number is read as text. */
-export const answerText = z.union([z.string(), z.number()], { error: "must be a text or a number" })
+export const answerTextSchema = z.union([z.string(), z.number()], { error: "must be a text or a number" })
   .transform(String);
 
 /** A conversation to score. */
-export const gradeRequest = z.strictObject({
+export const gradeRequestSchema = z.strictObject({
   grader: z.string().max(MAX_NAME_CHARACTERS),
   task: z.strictObject({
     id: z.string().default("task"),
     query: z.string().default(""),
-    answer: answerText.exactOptional(),
+    answer: answerTextSchema.exactOptional(),
     reference: z.string().exactOptional(),
     fields: z.record(z.string(), z.unknown()).exactOptional(),
   }).describe("the task; fields contains input of the grader, such as a program's tests"),
@@ -162,14 +162,14 @@ export const gradeRequest = z.strictObject({
 }).meta({ id: "GradeRequest" });
 
 /** A score. */
-export const score = z.object({
+export const scoreSchema = z.object({
   score: z.number().nullable().describe("null if no score can be computed, which is not 0"),
   parts: z.record(z.string(), z.number().nullable()).exactOptional(),
   reason: z.string().exactOptional().describe("reason for a missing score"),
 }).meta({ id: "Score" });
 
 /** The names of the graders. */
-export const graderList = z.object({ graders: z.array(z.string()) });
+export const graderListSchema = z.object({ graders: z.array(z.string()) });
 
 /** Returns files as JSON carries them: contents in base64, by path. */
 export function toBase64Files(files: Readonly<Record<string, Uint8Array | string>>): Record<string, string> {

@@ -13,7 +13,7 @@ import {
   MAX_TOOLS,
   MAX_TURNS,
 } from "./limits.ts";
-import { answerText, requestError } from "./v1.ts";
+import { answerTextSchema, requestErrorSchema } from "./v1.ts";
 
 /** Kinds of env: a chat whose Python blocks run, a chat whose tool calls run, and a plain chat. */
 export const ENV_KINDS = ["python", "tools", "chat"] as const;
@@ -21,19 +21,19 @@ export const ENV_KINDS = ["python", "tools", "chat"] as const;
 const message = z.looseObject({ role: z.string(), content: z.unknown() }).meta({ id: "Message" });
 
 /** A task, as in a line of a file of tasks. */
-export const taskBody = z.strictObject({
+export const taskBodySchema = z.strictObject({
   id: z.string().max(1024).exactOptional(),
   query: z.union([z.string(), z.array(message).max(MAX_MESSAGES)]).describe(
     "the user's message, or a conversation",
   ),
-  answer: answerText.exactOptional().describe("reference answer for graders; not part of observations"),
+  answer: answerTextSchema.exactOptional().describe("reference answer for graders; not part of observations"),
   reference: z.string().exactOptional(),
   fields: z.record(z.string(), z.unknown()).exactOptional()
     .describe("input of graders, such as a program's tests; not part of observations"),
 }).meta({ id: "Task" });
 
 /** Options of a new env. */
-export const createEnvRequest = z.strictObject({
+export const createEnvRequestSchema = z.strictObject({
   env: z.enum(ENV_KINDS).default("python")
     .describe("python: Python blocks run; tools: tool calls run; chat: nothing runs"),
   tools: z.array(z.string().max(256)).max(MAX_TOOLS).optional()
@@ -48,27 +48,27 @@ export const createEnvRequest = z.strictObject({
   maxTurns: z.int().min(1).max(MAX_TURNS).default(8).describe("maximum number of replies of an episode"),
   timeoutMs: z.number().positive().max(MAX_ENV_CALL_MS).default(10_000)
     .describe("timeout of a block or a call, in milliseconds"),
-  tasks: z.array(taskBody).max(MAX_TASKS).default([])
+  tasks: z.array(taskBodySchema).max(MAX_TASKS).default([])
     .describe("tasks of resets without a task, in a cycle"),
 }).meta({ id: "CreateEnv" });
 
 /** Options of a new episode. */
-export const resetEnvRequest = z.strictObject({
-  task: taskBody.optional().describe("default: the next of the env's tasks"),
+export const resetEnvRequestSchema = z.strictObject({
+  task: taskBodySchema.optional().describe("default: the next of the env's tasks"),
   seed: z.int().optional(),
 }).meta({ id: "ResetEnv" });
 
 /** The reply of a policy: text, or an assistant message. */
-export const reply = z.union([
+export const replySchema = z.union([
   z.string(),
   z.looseObject({ content: z.union([z.string(), z.null()]), tool_calls: z.array(z.unknown()).optional() }),
 ]).meta({ id: "Reply" });
 
 /** A step to take. */
-export const stepRequest = z.strictObject({ reply });
+export const stepRequestSchema = z.strictObject({ reply: replySchema });
 
 /** An env. */
-export const envInfo = z.object({
+export const envInfoSchema = z.object({
   id: z.string(),
   env: z.enum(ENV_KINDS),
   createdAt: z.string(),
@@ -85,10 +85,10 @@ export const envInfo = z.object({
 }).meta({ id: "Env" });
 
 /** A list of envs. */
-export const envList = z.object({ envs: z.array(envInfo) });
+export const envListSchema = z.object({ envs: z.array(envInfoSchema) });
 
 /** The messages and tools that a policy replies to. */
-export const observation = z.object({
+export const observationSchema = z.object({
   taskId: z.string(),
   messages: z.array(message).describe("the conversation"),
   tools: z.array(
@@ -98,13 +98,15 @@ export const observation = z.object({
 }).meta({ id: "Observation" });
 
 /** An env and its observation. */
-export const envState = envInfo.extend({ observation: observation.nullable() }).meta({ id: "EnvState" });
+export const envStateSchema = envInfoSchema.extend({ observation: observationSchema.nullable() }).meta({
+  id: "EnvState",
+});
 
 /** The response to a reset. */
-export const resetResult = z.object({ observation });
+export const resetResultSchema = z.object({ observation: observationSchema });
 
 /** The result of a step. */
-export const stepResult = z.object({
+export const stepResultSchema = z.object({
   observation,
   reward: z.number().nullable().describe("null if the step was not scored, which is not 0"),
   rewardParts: z.record(z.string(), z.number().nullable()).optional(),
@@ -124,7 +126,7 @@ export const stepResult = z.object({
 }).meta({ id: "StepResult" });
 
 /** Steps of many envs in one request. */
-export const stepBatchRequest = z.strictObject({
+export const stepBatchRequestSchema = z.strictObject({
   items: z.array(
     z.strictObject({ env: z.string().max(MAX_NAME_CHARACTERS).describe("an env's id"), reply }).meta({
       id: "StepItem",
@@ -133,11 +135,11 @@ export const stepBatchRequest = z.strictObject({
 });
 
 /** The result of one step of a batch, or the reason why it was not taken. */
-export const stepOutcome = z.object({
+export const stepOutcomeSchema = z.object({
   status: z.int().describe("the HTTP status that the item would have had alone"),
-  step: stepResult.optional(),
-  error: requestError.optional(),
+  step: stepResultSchema.optional(),
+  error: requestErrorSchema.optional(),
 }).meta({ id: "StepOutcome" });
 
 /** The results of a batch of steps, in the order of its items. */
-export const stepBatchResponse = z.object({ results: z.array(stepOutcome) });
+export const stepBatchResponseSchema = z.object({ results: z.array(stepOutcomeSchema) });

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { execResponse, shellResponse } from "../../src/client/responses.ts";
-import { execRequest, execResult, fromBase64Files, toBase64Files } from "../../src/wire/v1.ts";
+import { execRequestSchema, execResultSchema, fromBase64Files, toBase64Files } from "../../src/wire/v1.ts";
 
 const OUTCOME = { stdout: "a", stderr: "", durationMs: 1, stateKept: true, truncated: false };
 const ERROR = { type: "ValueError", message: "no", traceback: "ValueError: no\n" };
@@ -14,8 +14,8 @@ Deno.test("toBase64Files() and fromBase64Files() preserve file contents", () => 
   });
 });
 
-Deno.test("execRequest refuses unknown keys", () => {
-  assertEquals(execRequest.safeParse({ code: "1", colour: "red" }).success, false);
+Deno.test("execRequestSchema refuses unknown keys", () => {
+  assertEquals(execRequestSchema.safeParse({ code: "1", colour: "red" }).success, false);
 });
 
 Deno.test("execResponse parses every result of the schema and ignores unknown keys", () => {
@@ -26,7 +26,7 @@ Deno.test("execResponse parses every result of the schema and ignores unknown ke
     { ...OUTCOME, status: "timeout", error: ERROR },
   ];
   for (const result of results) {
-    assertEquals(execResult.safeParse(result).success, true);
+    assertEquals(execResultSchema.safeParse(result).success, true);
     assertEquals<unknown>(execResponse.parse({ ...result, later: 1 }), result);
   }
   const files = { ...OUTCOME, status: "ok", files: { a: "YQ==" } };

@@ -64,7 +64,7 @@ export class AgentShell {
     let output = "";
     const onOutput = (_stream: string, text: string) => void (output += text);
     const result = await this.#session.shell(command, { ...limits, onOutput });
-    return toCommandResult(output, result, limits);
+    return toObservedResult(output, result, limits);
   }
 
   /**
@@ -147,7 +147,7 @@ export interface CommandTimeouts {
 }
 
 /** Returns the result of a command as the agent sees it. */
-export function toCommandResult(
+export function toObservedResult(
   printed: string,
   result: ShellResult,
   limits: CommandTimeouts,

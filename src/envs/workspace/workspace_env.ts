@@ -3,7 +3,7 @@ import { History } from "../../history.ts";
 import { messageText } from "../../message.ts";
 import type { SessionLease } from "../../sandbox/exec.ts";
 import type { Task } from "../../task.ts";
-import { type Action, type Env, historyAfter, type ResetOptions, type StepOptions } from "../env.ts";
+import { type Action, type Env, type EnvResetOptions, historyAfter, type StepOptions } from "../env.ts";
 import {
   computeGain,
   type WorkspaceObservation,
@@ -103,7 +103,7 @@ export class WorkspaceEnv implements Env {
   }
 
   /** Starts an episode in the workspace named by `task.fields.workspace`, or else by the task's id. */
-  async reset(task: Task, options: ResetOptions = {}): Promise<WorkspaceObservation> {
+  async reset(task: Task, options: EnvResetOptions = {}): Promise<WorkspaceObservation> {
     if (this.#disposed) throw new Error("Cannot reset env as it is disposed");
     this.#running = undefined;
     const named = task.fields?.[WORKSPACE_FIELD];
@@ -143,7 +143,7 @@ export class WorkspaceEnv implements Env {
   }
 
   /** Leases a session of the workspace, or reuses the current one. */
-  async #acquire(workspace: Workspace, { signal }: ResetOptions): Promise<AgentShell> {
+  async #acquire(workspace: Workspace, { signal }: EnvResetOptions): Promise<AgentShell> {
     if (this.#leased?.workspace === workspace) return this.#leased.shell;
     await this.#release();
     const lease = await workspace.acquire({ signal });

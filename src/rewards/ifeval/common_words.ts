@@ -1,11 +1,11 @@
 /** Features of a language among others of its script: common words, and letters that the others lack. */
-export interface Profile {
+export interface LanguageProfile {
   readonly words: string;
   readonly letters?: string;
 }
 
 /** Languages in Latin letters. */
-export const LATIN: Readonly<Record<string, Profile>> = {
+export const LATIN: Readonly<Record<string, LanguageProfile>> = {
   en: {
     words:
       "the of and to in is it that was he for on are as with his they at be this from have or by one had not " +
@@ -183,7 +183,7 @@ export const LATIN: Readonly<Record<string, Profile>> = {
 };
 
 /** Languages in Cyrillic letters. */
-export const CYRILLIC: Readonly<Record<string, Profile>> = {
+export const CYRILLIC: Readonly<Record<string, LanguageProfile>> = {
   bg: {
     words:
       "и на да се е за не от с в са че по като но си ще това той тя ние вие които който беше много към или след " +
@@ -211,7 +211,7 @@ export const CYRILLIC: Readonly<Record<string, Profile>> = {
 };
 
 /** Languages in Arabic letters. */
-export const ARABIC: Readonly<Record<string, Profile>> = {
+export const ARABIC: Readonly<Record<string, LanguageProfile>> = {
   ar: {
     words: "في من على إلى أن هذا هذه التي الذي ما لا كان كانت عن مع هو هي ذلك أو كل بعد قد لم لن إن ثم بين",
     letters: "ةىيكإأ",
@@ -228,7 +228,7 @@ export const ARABIC: Readonly<Record<string, Profile>> = {
 };
 
 /** Languages in Devanagari. */
-export const DEVANAGARI: Readonly<Record<string, Profile>> = {
+export const DEVANAGARI: Readonly<Record<string, LanguageProfile>> = {
   hi: {
     words: "है हैं के का की में को से और पर यह वह एक नहीं ने कि था थे थी हो गया भी तो लिए अपने करने किया जो हम आप मैं " +
       "मुझे इस उस कर सकते सकता होता होती रहा रही रहे बहुत या ये अगर",

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { type Checkers, makeChecker } from "./checker.ts";
-import { ARABIC, CYRILLIC, DEVANAGARI, LATIN, type Profile } from "./common_words.ts";
+import { ARABIC, CYRILLIC, DEVANAGARI, type LanguageProfile, LATIN } from "./common_words.ts";
 
-type Group = Readonly<Record<string, Profile>>;
+type Group = Readonly<Record<string, LanguageProfile>>;
 
 /** Scripts, each with its only language or with the languages that share it. */
 const SCRIPTS: readonly { readonly letters: RegExp; readonly language: string | Group }[] = [
@@ -76,7 +76,10 @@ function wordCounts(text: string): ReadonlyMap<string, number> {
   return counts;
 }
 
-function scoreLanguage(counts: ReadonlyMap<string, number>, { words, letters = "" }: Profile): number {
+function scoreLanguage(
+  counts: ReadonlyMap<string, number>,
+  { words, letters = "" }: LanguageProfile,
+): number {
   const common = new Set(words.split(" "));
   const own = new Set(letters);
   let score = 0;

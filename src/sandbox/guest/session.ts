@@ -14,7 +14,7 @@ const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
 /** Handles the frames of one session, one after the other, until it is closed or the interpreter fails. */
-export class Session {
+export class GuestSession {
   readonly #parts: SessionParts;
   readonly #files: SessionFiles;
   readonly #snapshot: Rewind;

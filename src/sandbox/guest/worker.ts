@@ -10,7 +10,7 @@ import { Entropy } from "./entropy.ts";
 import { limitFiles, limitStreams } from "./file_quota.ts";
 import { type HeapImage, type PythonAssets, restorePython } from "./python.ts";
 import type { ReadOnlyTree } from "./read_only_files.ts";
-import { Session } from "./session.ts";
+import { GuestSession } from "./session.ts";
 import type { Shell, ShellParts } from "./shell/shell.ts";
 import { exitCodeOf, thrownText } from "./errno.ts";
 
@@ -103,7 +103,7 @@ async function serve(assets: PythonAssets, image: HeapImage): Promise<void> {
   limitFiles(python.fs, start.limits.fileBytes);
   limitStreams(python.fs);
   python.module.Py_EmscriptenSignalBuffer = interrupt;
-  const session = new Session({
+  const session = new GuestSession({
     python,
     image,
     devices,

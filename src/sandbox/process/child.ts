@@ -3,7 +3,7 @@ import { encodeFrame, type Frame, type FrameKind, FrameSplitter } from "../proto
 const STDERR_CAP = 16 * 1024;
 
 /** A command line with the environment of the process. */
-export interface ChildCommand {
+export interface ChildProgram {
   readonly program: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
@@ -25,7 +25,7 @@ export class Child {
   readonly #process: Deno.ChildProcess;
   readonly #writer: WritableStreamDefaultWriter<Uint8Array<ArrayBuffer>>;
 
-  constructor(command: ChildCommand, onFrame: (frame: Frame) => void) {
+  constructor(command: ChildProgram, onFrame: (frame: Frame) => void) {
     this.#process = new Deno.Command(command.program, {
       args: [...command.args],
       env: { ...command.env },

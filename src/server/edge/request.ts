@@ -1,11 +1,11 @@
 import { z } from "zod";
 import { History } from "../../history.ts";
 import type { Task } from "../../task.ts";
-import { answerText, gradeRequest } from "../../wire/v1.ts";
+import { answerTextSchema, gradeRequestSchema } from "../../wire/v1.ts";
 import { ServerError, toInvalidRequest } from "../http/errors.ts";
 
 const MAX_ITEMS = 256;
-const task = gradeRequest.shape.task;
+const task = gradeRequestSchema.shape.task;
 
 /** Maximum number of characters of a conversation: graders block the serving thread in proportion to it. */
 const MAX_CHARACTERS = 512 * 1024;
@@ -14,11 +14,11 @@ const MAX_CHARACTERS = 512 * 1024;
 const SHORT = ["answer", "tests"] as const;
 
 /** Request of `/v1/grade`, or its short form. */
-const edgeRequest = gradeRequest.extend({
+const edgeRequest = gradeRequestSchema.extend({
   task: task.prefault({}),
-  messages: gradeRequest.shape.messages.optional(),
+  messages: gradeRequestSchema.shape.messages.optional(),
   completion: z.string().optional(),
-  answer: answerText.optional(),
+  answer: answerTextSchema.optional(),
   tests: z.array(z.string()).optional(),
 }).superRefine((request, context) => {
   if ((request.messages === undefined) === (request.completion === undefined)) {

@@ -3,7 +3,12 @@ import type { z } from "zod";
 import { mapSequentialByKey } from "../../async/map_concurrently.ts";
 import type { ExecResult } from "../../sandbox/exec.ts";
 import { MAX_BATCH_CHARACTERS } from "../../wire/limits.ts";
-import { type batchOutcome, batchRequest, batchResponse, type execResult } from "../../wire/v1.ts";
+import {
+  type batchOutcomeSchema,
+  batchRequestSchema,
+  batchResponseSchema,
+  type execResultSchema,
+} from "../../wire/v1.ts";
 import { ServerError, toErrorBody, toPublicError } from "../http/errors.ts";
 import type { SessionService } from "../sessions/session_service.ts";
 import { type Api, failures, jsonBody, jsonResponse } from "./route.ts";
@@ -16,15 +21,15 @@ const batch = createRoute({
   path: "/v1/exec:batch",
   tags: ["sessions"],
   summary: "Run many programs, each in a session or in a fresh interpreter",
-  request: { body: jsonBody(batchRequest) },
+  request: { body: jsonBody(batchRequestSchema) },
   responses: {
-    200: jsonResponse(batchResponse, "One result per item, in order"),
+    200: jsonResponse(batchResponseSchema, "One result per item, in order"),
     ...failures,
   },
 });
 
-type Item = z.output<typeof batchRequest>["items"][number];
-type Outcome = z.output<typeof batchOutcome>;
+type Item = z.output<typeof batchRequestSchema>["items"][number];
+type Outcome = z.output<typeof batchOutcomeSchema>;
 
 /** Adds the route for many programs in one request. Programs of one session run in the order of the batch. */
 export function addBatchRoutes(app: Api, sessions: SessionService): void {
@@ -81,7 +86,9 @@ class BatchRun {
   }
 }
 
-function outputCharacters({ stdout, stderr, value = "", files = {} }: z.output<typeof execResult>): number {
+function outputCharacters(
+  { stdout, stderr, value = "", files = {} }: z.output<typeof execResultSchema>,
+): number {
   const fileCharacters = Object.values(files).reduce((sum, file) => sum + file.length, 0);
   return stdout.length + stderr.length + value.length + fileCharacters;
 }

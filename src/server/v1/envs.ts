@@ -7,20 +7,20 @@ import { toToolRecord } from "../../rollout/trajectory.ts";
 import type { Task } from "../../task.ts";
 import { MAX_BATCH_CHARACTERS } from "../../wire/limits.ts";
 import {
-  createEnvRequest,
-  envInfo,
-  envList,
-  envState,
+  createEnvRequestSchema,
+  envInfoSchema,
+  envListSchema,
+  envStateSchema,
   type observation,
   type reply,
-  resetEnvRequest,
-  resetResult,
-  stepBatchRequest,
-  stepBatchResponse,
-  type stepOutcome,
-  stepRequest,
-  stepResult,
-  type taskBody,
+  resetEnvRequestSchema,
+  resetResultSchema,
+  stepBatchRequestSchema,
+  stepBatchResponseSchema,
+  type stepOutcomeSchema,
+  stepRequestSchema,
+  stepResultSchema,
+  type taskBodySchema,
 } from "../../wire/v1_envs.ts";
 import type { EnvConfig } from "../envs/env_config.ts";
 import type { EnvService } from "../envs/env_service.ts";
@@ -36,8 +36,8 @@ const create = createRoute({
   path: "/v1/envs",
   tags,
   summary: "Create an env",
-  request: { body: jsonBody(createEnvRequest) },
-  responses: { 201: jsonResponse(envInfo, "The env"), ...failures },
+  request: { body: jsonBody(createEnvRequestSchema) },
+  responses: { 201: jsonResponse(envInfoSchema, "The env"), ...failures },
 });
 
 const list = createRoute({
@@ -45,7 +45,7 @@ const list = createRoute({
   path: "/v1/envs",
   tags,
   summary: "List your envs",
-  responses: { 200: jsonResponse(envList, "Oldest first"), ...failures },
+  responses: { 200: jsonResponse(envListSchema, "Oldest first"), ...failures },
 });
 
 const show = createRoute({
@@ -56,7 +56,7 @@ const show = createRoute({
   request: { params },
   responses: {
     200: jsonResponse(
-      envState,
+      envStateSchema,
       "The env; its observation is null if no episode is running",
     ),
     ...failures,
@@ -68,8 +68,8 @@ const reset = createRoute({
   path: "/v1/envs/{id}/reset",
   tags,
   summary: "Start an episode",
-  request: { params, body: jsonBody(resetEnvRequest) },
-  responses: { 200: jsonResponse(resetResult, "The first observation"), ...failures },
+  request: { params, body: jsonBody(resetEnvRequestSchema) },
+  responses: { 200: jsonResponse(resetResultSchema, "The first observation"), ...failures },
 });
 
 const step = createRoute({
@@ -77,8 +77,8 @@ const step = createRoute({
   path: "/v1/envs/{id}/step",
   tags,
   summary: "Step with a reply",
-  request: { params, body: jsonBody(stepRequest) },
-  responses: { 200: jsonResponse(stepResult, "The step"), ...failures },
+  request: { params, body: jsonBody(stepRequestSchema) },
+  responses: { 200: jsonResponse(stepResultSchema, "The step"), ...failures },
 });
 
 const end = createRoute({
@@ -108,12 +108,12 @@ export function addEnvRoutes(app: Api, envs: EnvService): void {
   app.openapi(reset, async (c) => {
     const { task, seed } = c.req.valid("json");
     const signal = c.get("signal");
-    const observation = await findEnv(envs, c).reset({ task: task && toTask(task), seed, signal });
+    const observation = await findEnv(envs, c).reset({ task: task && toEpisodeTask(task), seed, signal });
     return c.json({ observation: toObservationBody(observation) }, 200);
   });
   app.openapi(step, async (c) => {
     const { reply } = c.req.valid("json");
-    return c.json(toStepBody(await findEnv(envs, c).step(toReply(reply), c.get("signal"))), 200);
+    return c.json(toStepBody(await findEnv(envs, c).step(toReplyMessage(reply), c.get("signal"))), 200);
   });
   app.openapi(end, async (c) => {
     await findEnv(envs, c)[Symbol.asyncDispose]();
@@ -127,16 +127,16 @@ function findEnv(envs: EnvService, c: AppContext): LiveEnv {
 
 const TOO_LARGE = `All observations of a batch together must have at most ${MAX_BATCH_CHARACTERS} characters`;
 
-type Item = z.output<typeof stepBatchRequest>["items"][number];
+type Item = z.output<typeof stepBatchRequestSchema>["items"][number];
 
 const batch = createRoute({
   method: "post",
   path: "/v1/envs/step:batch",
   tags: ["envs"],
   summary: "Step many envs at once",
-  request: { body: jsonBody(stepBatchRequest) },
+  request: { body: jsonBody(stepBatchRequestSchema) },
   responses: {
-    200: jsonResponse(stepBatchResponse, "One result per item, in order"),
+    200: jsonResponse(stepBatchResponseSchema, "One result per item, in order"),
     ...failures,
   },
 });
@@ -149,11 +149,11 @@ export function addEnvBatchRoutes(app: Api, envs: EnvService): void {
     const stepOne = async (
       { env, reply }: Item,
       signal: AbortSignal,
-    ): Promise<z.output<typeof stepOutcome>> => {
+    ): Promise<z.output<typeof stepOutcomeSchema>> => {
       try {
         if (characters > MAX_BATCH_CHARACTERS) throw new ServerError("too_large", TOO_LARGE);
         const live = envs.find(env, owner);
-        const step = toStepBody(await live.step(toReply(reply), signal));
+        const step = toStepBody(await live.step(toReplyMessage(reply), signal));
         characters += live.characters;
         return { status: 200, step };
       } catch (thrown) {
@@ -171,24 +171,26 @@ export function addEnvBatchRoutes(app: Api, envs: EnvService): void {
 }
 
 /** Returns the config of an env that a request states, with an id for each task that has none. */
-export function toEnvConfig(request: z.output<typeof createEnvRequest>): EnvConfig {
-  return { ...request, tasks: request.tasks.map((body, at) => toTask(body, `task-${at + 1}`)) };
+export function toEnvConfig(request: z.output<typeof createEnvRequestSchema>): EnvConfig {
+  return { ...request, tasks: request.tasks.map((body, at) => toEpisodeTask(body, `task-${at + 1}`)) };
 }
 
 /** Returns the task of a request; `id` is the id of a task that has none. */
-export function toTask(body: z.output<typeof taskBody>, id = "task"): Task {
+export function toEpisodeTask(body: z.output<typeof taskBodySchema>, id = "task"): Task {
   // The env validates messages.
   return { id, ...body } as Task;
 }
 
 /** Returns the reply of a policy as a message. */
-export function toReply(body: z.output<typeof reply>): Omit<Message, "role"> {
+export function toReplyMessage(body: z.output<typeof reply>): Omit<Message, "role"> {
   // The env validates messages.
   return (typeof body === "string" ? { content: body } : body) as Omit<Message, "role">;
 }
 
 /** Returns an env as JSON. */
-export function toEnvBody({ id, config, createdAt, usedAt, episode }: LiveEnv): z.output<typeof envInfo> {
+export function toEnvBody(
+  { id, config, createdAt, usedAt, episode }: LiveEnv,
+): z.output<typeof envInfoSchema> {
   return {
     id,
     env: config.env,
@@ -212,7 +214,7 @@ export function toObservationBody(
 }
 
 /** Returns a step as JSON. */
-export function toStepBody(step: Step): z.output<typeof stepResult> {
+export function toStepBody(step: Step): z.output<typeof stepResultSchema> {
   const { reward, rewardParts, unscored, terminated, truncated, toolResults, stepCount = 0 } = step;
   return {
     observation: toObservationBody(step),

@@ -1,7 +1,7 @@
 import { createRoute } from "@hono/zod-openapi";
 import { History } from "../../history.ts";
 import type { Grader } from "../../rewards/grader.ts";
-import { gradeRequest, graderList, score } from "../../wire/v1.ts";
+import { gradeRequestSchema, graderListSchema, scoreSchema } from "../../wire/v1.ts";
 import type { AdmissionQueue } from "../sessions/admission.ts";
 import { gradeOrThrow } from "../graders.ts";
 import { ServerError } from "../http/errors.ts";
@@ -15,8 +15,8 @@ const grade = createRoute({
   path: "/v1/grade",
   tags: ["grade"],
   summary: "Score a conversation",
-  request: { body: jsonBody(gradeRequest) },
-  responses: { 200: jsonResponse(score, "The score"), ...failures },
+  request: { body: jsonBody(gradeRequestSchema) },
+  responses: { 200: jsonResponse(scoreSchema, "The score"), ...failures },
 });
 
 const list = createRoute({
@@ -24,7 +24,7 @@ const list = createRoute({
   path: "/v1/graders",
   tags: ["grade"],
   summary: "List the graders",
-  responses: { 200: jsonResponse(graderList, "Names of the graders"), ...failures },
+  responses: { 200: jsonResponse(graderListSchema, "Names of the graders"), ...failures },
 });
 
 /** Adds the routes of graders. `gate` bounds concurrent grades. */

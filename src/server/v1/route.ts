@@ -1,7 +1,7 @@
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import { z } from "zod";
 import { MAX_NAME_CHARACTERS } from "../../wire/limits.ts";
-import { failure } from "../../wire/v1.ts";
+import { failureSchema } from "../../wire/v1.ts";
 import type { AppEnv } from "../http/context.ts";
 
 /** The server's `/v1` API. */
@@ -26,8 +26,8 @@ export function jsonResponse<Schema extends z.ZodType>(
 }
 
 /** Declares the error response of every route. */
-export const failures: { default: JsonContent<typeof failure> & { description: string } } = {
-  default: jsonResponse(failure, "The error; 429, 503 and 504 have a Retry-After header"),
+export const failures: { default: JsonContent<typeof failureSchema> & { description: string } } = {
+  default: jsonResponse(failureSchema, "The error; 429, 503 and 504 have a Retry-After header"),
 };
 
 /** Path parameter with the id of a session. */

@@ -3,18 +3,18 @@ import { z } from "zod";
 import type { ExecOptions, ExecResult } from "../../sandbox/exec.ts";
 import { MAX_PATH_CHARACTERS } from "../../wire/limits.ts";
 import {
-  createSessionRequest,
-  execRequest,
-  execResult,
-  fileList,
-  filesRequest,
-  filesWritten,
+  createSessionRequestSchema,
+  execRequestSchema,
+  execResultSchema,
+  fileListSchema,
+  filesRequestSchema,
+  filesWrittenSchema,
   fromBase64Files,
-  resetSessionRequest,
-  sessionInfo,
-  sessionList,
-  shellRequest,
-  shellResult,
+  resetSessionRequestSchema,
+  sessionInfoSchema,
+  sessionListSchema,
+  shellRequestSchema,
+  shellResultSchema,
   toBase64Files,
 } from "../../wire/v1.ts";
 import type { AppContext } from "../http/context.ts";
@@ -33,8 +33,8 @@ const create = createRoute({
   path: "/v1/sessions",
   tags,
   summary: "Open a Python session",
-  request: { body: jsonBody(createSessionRequest) },
-  responses: { 201: jsonResponse(sessionInfo, "The session"), ...failures },
+  request: { body: jsonBody(createSessionRequestSchema) },
+  responses: { 201: jsonResponse(sessionInfoSchema, "The session"), ...failures },
 });
 
 const list = createRoute({
@@ -42,7 +42,7 @@ const list = createRoute({
   path: "/v1/sessions",
   tags,
   summary: "List your sessions",
-  responses: { 200: jsonResponse(sessionList, "Oldest first"), ...failures },
+  responses: { 200: jsonResponse(sessionListSchema, "Oldest first"), ...failures },
 });
 
 const show = createRoute({
@@ -51,7 +51,7 @@ const show = createRoute({
   tags,
   summary: "Get a session",
   request: { params },
-  responses: { 200: jsonResponse(sessionInfo, "The session"), ...failures },
+  responses: { 200: jsonResponse(sessionInfoSchema, "The session"), ...failures },
 });
 
 const end = createRoute({
@@ -68,8 +68,8 @@ const exec = createRoute({
   path: "/v1/sessions/{id}/exec",
   tags,
   summary: "Run a program in a session",
-  request: { params, body: jsonBody(execRequest) },
-  responses: { 200: jsonResponse(execResult, "The result"), ...failures },
+  request: { params, body: jsonBody(execRequestSchema) },
+  responses: { 200: jsonResponse(execResultSchema, "The result"), ...failures },
 });
 
 const shell = createRoute({
@@ -77,8 +77,8 @@ const shell = createRoute({
   path: "/v1/sessions/{id}/shell",
   tags,
   summary: "Run a shell command in a session; the server's profile must have a shell",
-  request: { params, body: jsonBody(shellRequest) },
-  responses: { 200: jsonResponse(shellResult, "The result"), ...failures },
+  request: { params, body: jsonBody(shellRequestSchema) },
+  responses: { 200: jsonResponse(shellResultSchema, "The result"), ...failures },
 });
 
 const reset = createRoute({
@@ -86,7 +86,7 @@ const reset = createRoute({
   path: "/v1/sessions/{id}/reset",
   tags,
   summary: "Reset a session to its initial state",
-  request: { params, body: jsonBody(resetSessionRequest) },
+  request: { params, body: jsonBody(resetSessionRequestSchema) },
   responses: done,
 });
 
@@ -131,7 +131,7 @@ const stream = createRoute({
   path: "/v1/sessions/{id}/stream",
   tags: ["sessions"],
   summary: "Run a program and stream its output",
-  request: { params: idParams, body: jsonBody(execRequest) },
+  request: { params: idParams, body: jsonBody(execRequestSchema) },
   responses: {
     200: {
       description: "Events 'stdout' and 'stderr' with {text}, then one 'result' or 'error'",
@@ -169,7 +169,7 @@ const listFiles = createRoute({
   tags: ["files"],
   summary: "List the files of a session",
   request: { params: idParams },
-  responses: { 200: jsonResponse(fileList, "The files, as reported by the session"), ...failures },
+  responses: { 200: jsonResponse(fileListSchema, "The files, as reported by the session"), ...failures },
 });
 
 const readFile = createRoute({
@@ -192,8 +192,8 @@ const writeFiles = createRoute({
   path: "/v1/sessions/{id}/files",
   tags: ["files"],
   summary: "Write files into a session",
-  request: { params: idParams, body: jsonBody(filesRequest) },
-  responses: { 200: jsonResponse(filesWritten, "Number of files written"), ...failures },
+  request: { params: idParams, body: jsonBody(filesRequestSchema) },
+  responses: { 200: jsonResponse(filesWrittenSchema, "Number of files written"), ...failures },
 });
 
 /** Adds the routes that list, read and write files of sessions. */
@@ -219,18 +219,20 @@ export function addFileRoutes(app: Api, sessions: SessionService): void {
 
 /** Returns the options of a program that a request states. */
 export function toExecOptions(
-  { files, timeoutMs, stdin, fetchFiles }: z.output<typeof execRequest>,
+  { files, timeoutMs, stdin, fetchFiles }: z.output<typeof execRequestSchema>,
   signal: AbortSignal,
 ): ExecOptions {
   return { timeoutMs, stdin, fetchFiles, signal, files: fromBase64Files(files ?? {}) };
 }
 
 /** Returns a result as JSON. */
-export function toExecBody({ files, ...result }: ExecResult): z.output<typeof execResult> {
+export function toExecBody({ files, ...result }: ExecResult): z.output<typeof execResultSchema> {
   return files === undefined ? result : { ...result, files: toBase64Files(files) };
 }
 
 /** Returns a session as JSON. */
-export function toSessionBody({ id, createdAt, usedAt, execs }: LiveSession): z.output<typeof sessionInfo> {
+export function toSessionBody(
+  { id, createdAt, usedAt, execs }: LiveSession,
+): z.output<typeof sessionInfoSchema> {
   return { id, execs, createdAt: createdAt.toISOString(), usedAt: usedAt.toISOString() };
 }

@@ -1,4 +1,4 @@
-import type { Observation, ResetOptions, Step } from "../../envs/env.ts";
+import type { EnvResetOptions, Observation, Step } from "../../envs/env.ts";
 import { workspaceViewOf } from "../../envs/workspace/evaluation.ts";
 import { EnvError } from "../../errors.ts";
 import { History } from "../../history.ts";
@@ -20,7 +20,7 @@ export class ResetModule implements Transform {
     this.#played = options;
   }
 
-  task(task: Task, _options: ResetOptions): Task {
+  task(task: Task, _options: EnvResetOptions): Task {
     const [first] = this.#played.tasks;
     if (first === undefined || findWorkspaceTask(task, this.#played) !== undefined) return task;
     return { ...task, fields: { ...task.fields, workspace: first.id } };

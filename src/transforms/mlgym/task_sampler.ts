@@ -1,4 +1,4 @@
-import type { Observation, ResetOptions } from "../../envs/env.ts";
+import type { EnvResetOptions, Observation } from "../../envs/env.ts";
 import type { Task } from "../../task.ts";
 import { deriveSeed, type Random, randomSeed, seededRandom } from "../../seeded_random.ts";
 import type { Transform, TransformContext } from "../transform.ts";
@@ -33,7 +33,7 @@ export class TaskSampler implements Transform {
     this.#random = seededRandom(seed);
   }
 
-  task(task: Task, { seed }: ResetOptions): Task {
+  task(task: Task, { seed }: EnvResetOptions): Task {
     const random = seed === undefined ? this.#random : seededRandom(deriveSeed(seed, 0));
     const workspace = this.#tasks[Math.floor(random() * this.#tasks.length)];
     return { ...task, fields: { ...task.fields, workspace } };

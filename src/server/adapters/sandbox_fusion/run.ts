@@ -44,7 +44,7 @@ export async function runProgram(
   await putFiles(session, request.files);
   const options = { timeoutMs: request.run_timeout * 1000, stdin: stdin ?? undefined, signal };
   const run = toCommandResult(await RUNS[language](session, code, options));
-  const files = await getFiles(session, request.fetch_files);
+  const files = await fetchFiles(session, request.fetch_files);
   return { ...toRefusal(""), status: runStatusOf(run), run_result: run, files };
 }
 
@@ -119,7 +119,7 @@ export async function runCells(
     if (isTimeout) break;
   }
   const driver = driverResult(isTimeout, (performance.now() - startedAt) / 1000);
-  const files = await getFiles(session, request.fetch_files);
+  const files = await fetchFiles(session, request.fetch_files);
   return { status: runStatusOf(driver), message: "", driver, cells, executor_pod_name: null, files };
 }
 
@@ -179,7 +179,7 @@ export async function putFiles(
 }
 
 /** Reads files as base64 by their requested names. Missing files are left out. */
-export async function getFiles(
+export async function fetchFiles(
   session: LiveSession,
   paths: readonly string[],
 ): Promise<Record<string, string>> {
