@@ -64,7 +64,7 @@ export { DatasetChatEnv } from "./src/envs/dataset_chat_env.ts";
 export {
   type Action,
   type Env,
-  type EnvEnvResetOptions,
+  type EnvResetOptions,
   type Observation,
   replyAction,
   type Step,

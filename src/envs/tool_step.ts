@@ -1,5 +1,5 @@
+import type { History } from "../history.ts";
 import type { Message, ToolSpec } from "../message.ts";
-import { latestReply } from "../tools/latest_reply.ts";
 import type { CallResponses } from "../tools/tool_caller.ts";
 import type { Action, Observation, Step } from "./env.ts";
 
@@ -37,4 +37,15 @@ export function appendToolMessages(step: Step, answered: CallResponses): Step {
     terminated: step.terminated || answered.endsEpisode,
     toolResults: [...step.toolResults, ...answered.toolResults],
   };
+}
+
+/**
+ * Returns the last assistant message that a step added. `history` is the conversation that the policy
+ * returned, `before` the number of messages before the step. Tool messages after the reply are skipped, and
+ * replies of earlier steps are ignored.
+ */
+export function latestReply(history: History, before: number): Message | undefined {
+  // A policy may return a shortened conversation; its last message is then the new one.
+  const start = Math.min(before, history.length - 1);
+  return [...history].findLast(({ role }, at) => at >= start && role === "assistant");
 }

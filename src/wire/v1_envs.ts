@@ -107,7 +107,7 @@ export const resetResultSchema = z.object({ observation: observationSchema });
 
 /** The result of a step. */
 export const stepResultSchema = z.object({
-  observation,
+  observation: observationSchema,
   reward: z.number().nullable().describe("null if the step was not scored, which is not 0"),
   rewardParts: z.record(z.string(), z.number().nullable()).optional(),
   unscored: z.string().optional().describe("reason for a missing score of the grader"),
@@ -128,9 +128,10 @@ export const stepResultSchema = z.object({
 /** Steps of many envs in one request. */
 export const stepBatchRequestSchema = z.strictObject({
   items: z.array(
-    z.strictObject({ env: z.string().max(MAX_NAME_CHARACTERS).describe("an env's id"), reply }).meta({
-      id: "StepItem",
-    }),
+    z.strictObject({ env: z.string().max(MAX_NAME_CHARACTERS).describe("an env's id"), reply: replySchema })
+      .meta({
+        id: "StepItem",
+      }),
   ).max(MAX_BATCH_ITEMS),
 });
 

@@ -7,8 +7,8 @@ import {
   SandboxPool,
   type SessionPool,
 } from "../../mod.ts";
-import { PaddockClient } from "../../src/entry/client.ts";
-import type { PaddockServer } from "../../src/entry/server.ts";
+import { PaddockClient } from "../../mod/client.ts";
+import type { PaddockServer } from "../../mod/server.ts";
 import { served } from "../server/served.ts";
 
 type Accepts<Pool, Given extends Pool> = Given;

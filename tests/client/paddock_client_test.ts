@@ -1,5 +1,5 @@
 import { assertEquals, assertRejects, assertStringIncludes, assertThrows } from "@std/assert";
-import { type Fetch, PaddockClient } from "../../src/entry/client.ts";
+import { type Fetch, PaddockClient } from "../../mod/client.ts";
 import { History, numberMatch } from "../../mod.ts";
 import { SandboxError } from "../../src/errors.ts";
 import { unscored } from "../../src/rewards/grader.ts";

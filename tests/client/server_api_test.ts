@@ -1,5 +1,5 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { type Fetch, PaddockClient } from "../../src/entry/client.ts";
+import { type Fetch, PaddockClient } from "../../mod/client.ts";
 import { SandboxError } from "../../src/errors.ts";
 import { served } from "../server/served.ts";
 

@@ -9,7 +9,7 @@ import {
   StepCounter,
   TransformedEnv,
 } from "../../mod.ts";
-import { GuestFileError } from "../../src/entry/sandbox.ts";
+import { GuestFileError } from "../../mod/sandbox.ts";
 import { value } from "../sandbox/started.ts";
 
 /** Sessions that a tested pool must have. They need a shell, and nothing else may use them. */

@@ -1,6 +1,6 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { hiddenTests, History, loadProfile, SandboxPool, type SessionPool } from "../../mod.ts";
-import { PaddockClient } from "../../src/entry/client.ts";
+import { PaddockClient } from "../../mod/client.ts";
 import { HttpServer } from "../../src/server/http/http_server.ts";
 import { served } from "../server/served.ts";
 import { CONTRACT_SIZE, SESSION_POOL_CONTRACT } from "./session_pool_contract.ts";

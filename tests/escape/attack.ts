@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { type ExecResult, loadProfile, type Profile } from "../../mod.ts";
-import { Sandbox, type Session } from "../../src/entry/sandbox.ts";
+import { Sandbox, type Session } from "../../mod/sandbox.ts";
 import { Outside } from "./outside.ts";
 import { everyRoute, type Payload, pythonOf, readPayloads } from "./payloads.ts";
 

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { join } from "node:path";
 import { type ExecResult, loadProfile, SandboxPool } from "../../mod.ts";
-import { parseProfile, type PythonSession, Sandbox } from "../../src/entry/sandbox.ts";
+import { parseProfile, type PythonSession, Sandbox } from "../../mod/sandbox.ts";
 import { SandboxError } from "../../src/errors.ts";
 import { childrenOf, isGone, value } from "./started.ts";
 

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { type ExecResult, loadProfile } from "../../mod.ts";
-import type { Session } from "../../src/entry/sandbox.ts";
+import type { Session } from "../../mod/sandbox.ts";
 import { traceback, value, withSession } from "./started.ts";
 import { HANG_MS } from "../deadline.ts";
 

@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { parseProfile, Sandbox, type Session } from "../../src/entry/sandbox.ts";
+import { parseProfile, Sandbox, type Session } from "../../mod/sandbox.ts";
 import { type Profile, SandboxPool } from "../../mod.ts";
 import { isGone, stoppedAfterOutput, value } from "./started.ts";
 

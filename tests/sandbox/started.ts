@@ -1,5 +1,5 @@
 import { type ExecResult, loadProfile, type Profile } from "../../mod.ts";
-import { Sandbox, type Session } from "../../src/entry/sandbox.ts";
+import { Sandbox, type Session } from "../../mod/sandbox.ts";
 
 /** Runs a test with a new session in a new process. */
 export async function withSession(

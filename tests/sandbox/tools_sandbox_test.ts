@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { z } from "zod";
-import { hostTool } from "../../src/entry/sandbox.ts";
+import { hostTool } from "../../mod/sandbox.ts";
 import { limited, traceback, value, withSession } from "./started.ts";
 
 const add = hostTool({

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import type { ShellOptions, ShellResult } from "../../src/entry/sandbox.ts";
+import type { ShellOptions, ShellResult } from "../../mod/sandbox.ts";
 import { shellTool } from "../../mod.ts";
 
 const END = { stdout: "", stderr: "", durationMs: 1, stateKept: true, truncated: false, cwd: "/" };

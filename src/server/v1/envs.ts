@@ -11,8 +11,8 @@ import {
   envInfoSchema,
   envListSchema,
   envStateSchema,
-  type observation,
-  type reply,
+  type observationSchema,
+  type replySchema,
   resetEnvRequestSchema,
   resetResultSchema,
   stepBatchRequestSchema,
@@ -182,7 +182,7 @@ export function toEpisodeTask(body: z.output<typeof taskBodySchema>, id = "task"
 }
 
 /** Returns the reply of a policy as a message. */
-export function toReplyMessage(body: z.output<typeof reply>): Omit<Message, "role"> {
+export function toReplyMessage(body: z.output<typeof replySchema>): Omit<Message, "role"> {
   // The env validates messages.
   return (typeof body === "string" ? { content: body } : body) as Omit<Message, "role">;
 }
@@ -204,7 +204,7 @@ export function toEnvBody(
 /** Returns an observation as JSON. */
 export function toObservationBody(
   { task, history, tools, stepCount = 0 }: Observation,
-): z.output<typeof observation> {
+): z.output<typeof observationSchema> {
   return {
     taskId: task.id,
     messages: history.prompt.toChats().map((chat) => ({ ...chat })),

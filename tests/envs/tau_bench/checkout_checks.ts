@@ -7,7 +7,7 @@ import {
   TauBenchEnv,
   ToolUserChat,
   toolUserTask,
-} from "../../../src/entry/tau_bench.ts";
+} from "../../../mod/tau_bench.ts";
 import { qwen25Calls } from "../../../src/tools/parsers/qwen25_calls.ts";
 
 interface GoldenRollout {

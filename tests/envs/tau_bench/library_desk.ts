@@ -1,4 +1,4 @@
-import { scriptedUser, TauBenchDomain, TauBenchEnv } from "../../../src/entry/tau_bench.ts";
+import { scriptedUser, TauBenchDomain, TauBenchEnv } from "../../../mod/tau_bench.ts";
 
 /** The domain that comes with the examples. */
 export const LIBRARY_DESK: string = decodeURIComponent(

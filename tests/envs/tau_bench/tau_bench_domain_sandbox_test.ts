@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
-import { respondAction, TauBenchDomain } from "../../../src/entry/tau_bench.ts";
+import { respondAction, TauBenchDomain } from "../../../mod/tau_bench.ts";
 import { SandboxError } from "../../../mod.ts";
 import { LIBRARY_DESK, openEnv, openLibrary } from "./library_desk.ts";
 import { makeOddCheckout } from "./faulty_domain.ts";

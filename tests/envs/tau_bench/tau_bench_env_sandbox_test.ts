@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
-import { respondAction, TauBenchEnv, type ToolUserStep, USER_STOP } from "../../../src/entry/tau_bench.ts";
+import { respondAction, TauBenchEnv, type ToolUserStep, USER_STOP } from "../../../mod/tau_bench.ts";
 import { scriptedPolicy, trainingRollout } from "../../../mod.ts";
 import { byteTokenizer } from "../../byte_tokenizer.ts";
 import { openEnv, openLibrary } from "./library_desk.ts";

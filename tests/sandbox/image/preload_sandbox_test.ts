@@ -1,6 +1,6 @@
 import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { loadProfile, type Profile, SandboxError } from "../../../mod.ts";
-import { parseProfile } from "../../../src/entry/sandbox.ts";
+import { parseProfile } from "../../../mod/sandbox.ts";
 import { traceback, value, withSession } from "../started.ts";
 
 const SOURCE = `

@@ -1,5 +1,5 @@
 import { loadProfile } from "../../../../mod.ts";
-import type { Session, ShellResult } from "../../../../src/entry/sandbox.ts";
+import type { Session, ShellResult } from "../../../../mod/sandbox.ts";
 import {
   COMMANDS_PRELOAD,
   defaultCommands,

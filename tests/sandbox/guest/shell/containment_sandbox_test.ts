@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { loadProfile } from "../../../../mod.ts";
-import type { Session } from "../../../../src/entry/sandbox.ts";
+import type { Session } from "../../../../mod/sandbox.ts";
 import { value, withSession } from "../../started.ts";
 
 const profile = await loadProfile("workspace");

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { loadProfile, type Profile } from "../../../../mod.ts";
-import type { Session, ShellOptions, ShellResult } from "../../../../src/entry/sandbox.ts";
+import type { Session, ShellOptions, ShellResult } from "../../../../mod/sandbox.ts";
 import { limited, stoppedAfterOutput, value, withSession } from "../../started.ts";
 
 /** A grace time of 10 s, so that even on a busy machine only a program that ignores interrupts loses its state. */

@@ -3,23 +3,23 @@
  *
  * @module
  */
-export type { BatchShape, BatchTask, BatchTasks } from "../envs/batch.ts";
-export { ChatEnv, type ChatEnvOptions } from "../envs/chat_env.ts";
+export type { BatchShape, BatchTask, BatchTasks } from "../src/envs/batch.ts";
+export { ChatEnv, type ChatEnvOptions } from "../src/envs/chat_env.ts";
 export {
   type DatasetBatchOptions,
   DatasetChatEnv,
   type DatasetChatEnvOptions,
   type FromDataloaderOptions,
-} from "../envs/dataset_chat_env.ts";
+} from "../src/envs/dataset_chat_env.ts";
 export {
   type Action,
   type Env,
-  type EnvEnvResetOptions,
+  type EnvResetOptions,
   type Observation,
   replyAction,
   type Step,
   type StepOptions,
-} from "../envs/env.ts";
+} from "../src/envs/env.ts";
 export {
   type MaskOptions,
   type ResetOutcome,
@@ -30,4 +30,4 @@ export {
   type VectorEnvOptions,
   type VectorResetOptions,
   type VectorStepOptions,
-} from "../envs/vector_env.ts";
+} from "../src/envs/vector_env.ts";

@@ -12,25 +12,25 @@
  *
  * @module
  */
-export { TokenError } from "../errors.ts";
+export { TokenError } from "../src/errors.ts";
 export {
   ChatFormat,
   type ChatFormatOptions,
   renderChat,
   type RenderChatOptions,
   type RenderOptions,
-} from "../chat/chat_format.ts";
+} from "../src/chat/chat_format.ts";
 export type {
   ChatTemplate,
   GenerationMarks,
   InverseParser,
   InverseParserOptions,
-} from "../chat/chat_template.ts";
+} from "../src/chat/chat_template.ts";
 export {
   type AddChatTemplateOptions,
   ChatTemplates,
   type ChooseTemplateOptions,
-} from "../chat/chat_templates.ts";
+} from "../src/chat/chat_templates.ts";
 export {
   type ChatHistory,
   type ChatText,
@@ -44,9 +44,9 @@ export {
   type TextToTokensOptions,
   tokensToHistory,
   tokensToText,
-} from "../chat/conversions.ts";
-export { loadTokenizer, type LoadTokenizerOptions } from "../chat/load_tokenizer.ts";
-export { tokenizeChat, type TokenizedChat } from "../chat/tokenize_chat.ts";
-export type { Tokenizer } from "../chat/tokenizer.ts";
-export { type ChatTurn, type SampledTurn, type TurnTokens, turnTokens } from "../chat/turns.ts";
-export { TokenFormat, type TokenFormatOptions } from "../rollout/tokens/token_format.ts";
+} from "../src/chat/conversions.ts";
+export { loadTokenizer, type LoadTokenizerOptions } from "../src/chat/load_tokenizer.ts";
+export { tokenizeChat, type TokenizedChat } from "../src/chat/tokenize_chat.ts";
+export type { Tokenizer } from "../src/chat/tokenizer.ts";
+export { type ChatTurn, type SampledTurn, type TurnTokens, turnTokens } from "../src/chat/turns.ts";
+export { TokenFormat, type TokenFormatOptions } from "../src/rollout/tokens/token_format.ts";

@@ -9,5 +9,5 @@ export {
   PaddockClient,
   type PaddockClientOptions,
   type RemoteLease,
-} from "../client/paddock_client.ts";
-export type { Fetch } from "../client/attempt.ts";
+} from "../src/client/paddock_client.ts";
+export type { Fetch } from "../src/client/attempt.ts";

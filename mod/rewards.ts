@@ -1,0 +1,22 @@
+/**
+ * Graders: functions that score an episode.
+ *
+ * @module
+ */
+export { GraderError } from "../src/errors.ts";
+export type { GradeContext, Grader, Score } from "../src/rewards/grader.ts";
+export { countdown } from "../src/rewards/countdown.ts";
+export { countdownTasks, type CountdownTasksOptions } from "../src/rewards/countdown_tasks.ts";
+export {
+  exactMatch,
+  numberMatch,
+  patternMatch,
+  type PatternMatchOptions,
+} from "../src/rewards/text_match.ts";
+export { gsm8k, type Gsm8kOptions } from "../src/rewards/gsm8k.ts";
+export { hiddenTests, type HiddenTestsOptions } from "../src/rewards/hidden_tests.ts";
+export { ifeval, type IfevalOptions } from "../src/rewards/ifeval.ts";
+export { judge, type JudgeOptions } from "../src/rewards/judge.ts";
+export type { TieredScoreOptions } from "../src/rewards/tiered_score.ts";
+export { math } from "../src/rewards/math.ts";
+export { rubric, type RubricItem, type RubricOptions } from "../src/rewards/rubric.ts";

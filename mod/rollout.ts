@@ -1,0 +1,29 @@
+/**
+ * Rollouts: play episodes, record trajectories and training rows, read and grade them.
+ *
+ * @module
+ */
+export type {
+  EpisodeTimes,
+  EpisodeTokens,
+  ToolRecord,
+  Trajectory,
+  TurnRecord,
+  Versions,
+} from "../src/rollout/trajectory.ts";
+export {
+  type Episode,
+  type EpisodesOptions,
+  rolloutAll,
+  type RolloutAllOptions,
+} from "../src/rollout/rollout_all.ts";
+export { gradeTrajectory, type GradeTrajectoryOptions } from "../src/rollout/grade_trajectory.ts";
+export { readTrajectories, type ReadTrajectoriesOptions } from "../src/rollout/read_trajectories.ts";
+export {
+  limitToOneCall,
+  trainingRollout,
+  type TrainingRolloutOptions,
+} from "../src/rollout/training_rollout.ts";
+export { resumedPolicy, type ResumedPolicyOptions } from "../src/rollout/resumed_policy.ts";
+export { rollout, type RolloutOptions } from "../src/rollout/rollout.ts";
+export type { TokenMode, TokenOptions } from "../src/rollout/tokens/episode_writer.ts";

@@ -1,0 +1,41 @@
+/**
+ * Sandboxes, sessions, pools, profiles and isolation layers.
+ *
+ * @example Run Python in a sandbox
+ * ```ts
+ * import { loadProfile, Sandbox } from "@paddock/paddock/sandbox";
+ *
+ * await using sandbox = await Sandbox.start({ profile: await loadProfile("python") });
+ * await using session = await sandbox.openSession();
+ * const result = await session.exec("sum(range(10))", { timeoutMs: 2_000 });
+ * if (result.status !== "ok" || result.value !== "45") throw new Error(result.status);
+ * ```
+ *
+ * @module
+ */
+export { SerialQueue } from "../src/async/semaphore.ts";
+export { GuestFileError, type GuestFileErrorCode, SandboxError, SessionClosedError } from "../src/errors.ts";
+export {
+  type ExecOptions,
+  type ExecResult,
+  type ExecStatus,
+  type GuestError,
+  type HostTool,
+  hostTool,
+  type HostToolContext,
+  type PythonSession,
+  type ResetOptions,
+  type SessionLease,
+  type SessionPool,
+  type ShellDeadline,
+  type ShellOptions,
+  type ShellResult,
+} from "../src/sandbox/exec.ts";
+export type { Grant, Grants } from "../src/sandbox/process/grants.ts";
+export { activeLayers, detectLayers, type Layer, type LayerReport } from "../src/sandbox/process/layers.ts";
+export type { Lease } from "../src/sandbox/lease.ts";
+export type { Limits } from "../src/sandbox/profile/schema.ts";
+export { SandboxPool, type SandboxPoolOptions } from "../src/sandbox/pool.ts";
+export { loadProfile, parseProfile, type Preload, type Profile } from "../src/sandbox/profile/profile.ts";
+export { Sandbox, type SandboxOptions } from "../src/sandbox/sandbox.ts";
+export type { Session } from "../src/sandbox/session.ts";

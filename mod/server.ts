@@ -1,0 +1,9 @@
+/**
+ * Paddock's HTTP server as an object, for programs that embed it.
+ *
+ * @module
+ */
+export type { AccessOptions } from "../src/server/http/access.ts";
+export { HttpServer, type HttpServerOptions } from "../src/server/http/http_server.ts";
+export { PaddockServer, type PaddockServerOptions } from "../src/server/paddock_server.ts";
+export type { RequestLimits } from "../src/server/limits.ts";
