@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { type ExecResult, loadProfile, type Profile } from "../../mod.ts";
 import { Sandbox, type Session } from "../../mod/sandbox.ts";
+import { copyImage } from "../sandbox/copy_image.ts";
 import { Outside } from "./outside.ts";
 import { everyRoute, type Payload, pythonOf, readPayloads } from "./payloads.ts";
 
@@ -16,6 +17,7 @@ const CLEAN = `import os, json
 export async function attack(t: Deno.TestContext, letters: string): Promise<void> {
   await using outside = await Outside.create();
   const options = { profile: await quickProfile(), cacheDir: outside.target.cacheDir };
+  await copyImage(options.profile, options.cacheDir);
   await using sandbox = await Sandbox.start(options);
   await using neighbour = await Sandbox.start(options);
   const session = await sandbox.openSession();

@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { limited, value, withSession } from "./started.ts";
+import { withSession } from "./shared_session.ts";
+import { limited, value } from "./started.ts";
 
 const bytes = new Uint8Array([0, 255, 128, 10, 13]);
 

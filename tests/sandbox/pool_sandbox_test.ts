@@ -1,14 +1,13 @@
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { join } from "node:path";
 import { type ExecResult, loadProfile, SandboxPool } from "../../mod.ts";
-import { parseProfile, type PythonSession, Sandbox } from "../../mod/sandbox.ts";
+import { type PythonSession, Sandbox } from "../../mod/sandbox.ts";
 import { SandboxError } from "../../src/errors.ts";
+import { copyImage } from "./copy_image.ts";
 import { childrenOf, isGone, value } from "./started.ts";
 
 const linux = Deno.build.os === "linux";
 const profile = await loadProfile("python");
-/** A profile whose image is built faster. */
-const bare = parseProfile("{}", { source: "bare" });
 
 Deno.test("SandboxPool refuses an invalid size", () => {
   for (const size of [0, -1, 1.5, NaN, Infinity, 5_000]) {
@@ -116,7 +115,7 @@ Deno.test("SandboxPool cancels the build of a base image when it is disposed, an
   };
   try {
     {
-      await using _pool = new SandboxPool({ profile: bare, size: 2, cacheDir, onBuild });
+      await using _pool = new SandboxPool({ profile, size: 2, cacheDir, onBuild });
       await begun.promise;
     }
     const names = await Array.fromAsync(Deno.readDir(cacheDir), ({ name }) => name);
@@ -127,7 +126,7 @@ Deno.test("SandboxPool cancels the build of a base image when it is disposed, an
 });
 
 Deno.test("SandboxPool.acquire() rejects when no sandbox can start", async () => {
-  const impossible = { ...bare, preimports: ["there_is_no_such_module"] };
+  const impossible = { ...profile, preimports: ["there_is_no_such_module"] };
   const cacheDir = await Deno.makeTempDir();
   try {
     await using pool = new SandboxPool({ profile: impossible, size: 1, cacheDir });
@@ -144,7 +143,7 @@ Deno.test({
 }, async () => {
   await using cache = await cacheWithImage();
   const { cacheDir } = cache;
-  await using pool = new SandboxPool({ profile: bare, size: 1, cacheDir });
+  await using pool = new SandboxPool({ profile, size: 1, cacheDir });
   const waiting = pool.acquire();
   let [pid] = await childrenOf(Deno.pid, cacheDir);
   while (pid === undefined) [pid] = await childrenOf(Deno.pid, cacheDir);
@@ -155,7 +154,7 @@ Deno.test({
 });
 
 Deno.test("SandboxPool starts a few sessions at once and leases each to a waiting caller", async () => {
-  const dense = { ...bare, sessionsPerProcess: 16 };
+  const dense = { ...profile, sessionsPerProcess: 16 };
   await using pool = new SandboxPool({ profile: dense, size: 12, resetMode: "rewind" });
   const leases = await Promise.all(Array.from({ length: 12 }, () => pool.acquire()));
   const values = leases.map(async ({ session }, i) => value(await session.exec(`x = ${i}\nx`)));
@@ -166,10 +165,9 @@ Deno.test({
   name: "SandboxPool holds several sessions in one process where the profile says so",
   ignore: !linux,
 }, async () => {
-  const dense = parseProfile(JSON.stringify({ sessionsPerProcess: 3, limits: { graceMs: 200 } }), {
-    source: "dense",
-  });
-  await using cache = await temporaryCache();
+  const limits = { ...profile.limits, graceMs: 200 };
+  const dense = { ...profile, sessionsPerProcess: 3, limits };
+  await using cache = await cacheWithImage();
   const { cacheDir } = cache;
   await using pool = new SandboxPool({ profile: dense, size: 3, resetMode: "rewind", cacheDir });
   const leases = await Promise.all([pool.acquire(), pool.acquire(), pool.acquire()]);
@@ -190,9 +188,9 @@ Deno.test({
   name: "Sandbox leaves no process when it is disposed, also when it is disposed twice",
   ignore: !linux,
 }, async () => {
-  await using cache = await temporaryCache();
+  await using cache = await cacheWithImage();
   const { cacheDir } = cache;
-  const sandbox = await Sandbox.start({ profile: bare, cacheDir });
+  const sandbox = await Sandbox.start({ profile, cacheDir });
   const session = await sandbox.openSession();
   const [pid] = await childrenOf(Deno.pid, cacheDir);
   assert(pid !== undefined);
@@ -204,7 +202,7 @@ Deno.test({
 });
 
 Deno.test({ name: "Sandbox ends with its host, also when the host is killed", ignore: !linux }, async () => {
-  const mod = new URL("../../mod.ts", import.meta.url).href;
+  const mod = new URL("../../mod/sandbox.ts", import.meta.url).href;
   const host = `
     import { loadProfile, Sandbox } from ${JSON.stringify(mod)};
     const sandbox = await Sandbox.start({ profile: await loadProfile("python") });
@@ -233,23 +231,26 @@ Deno.test({ name: "Sandbox ends with its host, also when the host is killed", ig
 
 Deno.test("Sandbox rebuilds a damaged base image, whichever file is damaged", async (t) => {
   await using cache = await cacheWithImage();
-  const { cacheDir } = cache;
-  const name = await imageIn(cacheDir);
-  const damage: Record<string, (directory: string) => Promise<void>> = {
-    "a byte of the image": async (directory) => {
+  const { cacheDir, directory } = cache;
+  /** Found when the image is looked up, and found when a process has read it. */
+  const rebuilt: Record<string, () => Promise<void>> = {
+    "the manifest": () => Deno.writeTextFile(join(directory, "manifest.json"), "{}"),
+    "a byte of the image": async () => {
       const bytes = await Deno.readFile(join(directory, "image.bin"));
       bytes[1_000] = (bytes[1_000] ?? 0) ^ 255;
       await Deno.writeFile(join(directory, "image.bin"), bytes);
     },
-    "the manifest": (directory) => Deno.writeTextFile(join(directory, "manifest.json"), "{}"),
-    "the supervisor": (directory) => Deno.writeTextFile(join(directory, "supervisor.js"), "Deno.exit(0)"),
-    "a missing library": (directory) => Deno.remove(join(directory, "library.bin")),
   };
-  for (const [what, harm] of Object.entries(damage)) {
+  /** Of these the test sees the build begin, and cancels it: a build takes ten seconds. */
+  const begun: Record<string, () => Promise<void>> = {
+    "the supervisor": () => Deno.writeTextFile(join(directory, "supervisor.js"), "Deno.exit(0)"),
+    "a missing library": () => Deno.remove(join(directory, "library.bin")),
+  };
+  for (const [what, harm] of Object.entries(rebuilt)) {
     await t.step(what, async () => {
-      await harm(join(cacheDir, name));
+      await harm();
       let builds = 0;
-      const options = { profile: bare, cacheDir, onBuild: () => builds++ };
+      const options = { profile, cacheDir, onBuild: () => builds++ };
       await using sandbox = await Sandbox.start(options);
       assertEquals(value(await (await sandbox.openSession()).exec("6 * 7")), "42");
       await using again = await Sandbox.start(options);
@@ -257,13 +258,28 @@ Deno.test("Sandbox rebuilds a damaged base image, whichever file is damaged", as
       assertEquals(builds, 1);
     });
   }
+  for (const [what, harm] of Object.entries(begun)) {
+    await t.step(what, async () => {
+      await copyImage(profile, cacheDir);
+      await harm();
+      const controller = new AbortController();
+      const onBuild = () => controller.abort(new Error("the build has begun"));
+      await assertRejects(
+        async () => {
+          await using sandbox = await Sandbox.start({
+            profile,
+            cacheDir,
+            onBuild,
+            signal: controller.signal,
+          });
+          await sandbox.openSession();
+        },
+        Error,
+        "the build has begun",
+      );
+    });
+  }
 });
-
-/** Returns the name of the only image in a cache. */
-async function imageIn(cacheDir: string): Promise<string> {
-  for await (const { name, isDirectory } of Deno.readDir(cacheDir)) if (isDirectory) return name;
-  throw new Error(`there is no image in ${cacheDir}`);
-}
 
 /** Starts an exec that runs until it is killed. Resolves when it runs. */
 async function started(session: PythonSession): Promise<{ result: Promise<ExecResult> }> {
@@ -275,17 +291,9 @@ async function started(session: PythonSession): Promise<{ result: Promise<ExecRe
   return { result };
 }
 
-/** Makes an empty cache, which is removed after its sandboxes have ended. */
-async function temporaryCache(): Promise<AsyncDisposable & { cacheDir: string }> {
+/** Makes a cache with a copy of the image. The processes of the test have its path in their command lines. */
+async function cacheWithImage(): Promise<AsyncDisposable & { cacheDir: string; directory: string }> {
   const cacheDir = await Deno.makeTempDir();
-  return { cacheDir, [Symbol.asyncDispose]: () => Deno.remove(cacheDir, { recursive: true }) };
-}
-
-/** Makes a cache that contains the image of the test profile. */
-async function cacheWithImage(): Promise<AsyncDisposable & { cacheDir: string }> {
-  const cache = await temporaryCache();
-  const { cacheDir } = cache;
-  await using sandbox = await Sandbox.start({ profile: bare, cacheDir });
-  await sandbox.openSession();
-  return cache;
+  const directory = await copyImage(profile, cacheDir);
+  return { cacheDir, directory, [Symbol.asyncDispose]: () => Deno.remove(cacheDir, { recursive: true }) };
 }

@@ -1,7 +1,8 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { type ExecResult, loadProfile } from "../../mod.ts";
 import type { Session } from "../../mod/sandbox.ts";
-import { traceback, value, withSession } from "./started.ts";
+import { withSession } from "./shared_session.ts";
+import { traceback, value } from "./started.ts";
 import { HANG_MS } from "../deadline.ts";
 
 /** Steps of one session, each after a rewind. */

@@ -3,13 +3,9 @@ import { z } from "zod";
 import { hostTool } from "../../src/sandbox/exec.ts";
 import { SandboxPool } from "../../src/sandbox/pool.ts";
 import { loadProfile } from "../../src/sandbox/profile/profile.ts";
-import { Sandbox } from "../../src/sandbox/sandbox.ts";
-import type { Session } from "../../src/sandbox/session.ts";
+import { withSession } from "./shared_session.ts";
 
-async function withSession(work: (session: Session) => Promise<void>): Promise<void> {
-  await using sandbox = await Sandbox.start({ profile: await loadProfile("tools") });
-  await work(await sandbox.openSession());
-}
+const profile = await loadProfile("tools");
 
 Deno.test("Session.exec() interrupts a program that prints without end", () =>
   withSession(async (session) => {
@@ -17,7 +13,7 @@ Deno.test("Session.exec() interrupts a program that prints without end", () =>
     assertEquals([looped.status, looped.stateKept], ["timeout", true]);
     const after = await session.exec("kept");
     assert(after.status === "ok" && after.value === "1");
-  }));
+  }, { profile }));
 
 Deno.test("Session.reset() with 'rewind' restores the standard streams", () =>
   withSession(async (session) => {
@@ -27,7 +23,7 @@ Deno.test("Session.reset() with 'rewind' restores the standard streams", () =>
     await session.reset({ mode: "rewind" });
     const { stdout, stderr } = await session.exec("import sys\nprint('out')\nprint('err', file=sys.stderr)");
     assertEquals([stdout, stderr], ["out\n", "err\n"]);
-  }));
+  }, { profile }));
 
 Deno.test("Session.exec() reports a tool error that cannot be converted to a string", () =>
   withSession(async (session) => {
@@ -41,7 +37,7 @@ Deno.test("Session.exec() reports a tool error that cannot be converted to a str
     });
     const result = await session.exec("from paddock import tools\ntools.odd()", { tools: [odd] });
     assert(result.status === "error" && result.error.type === "ToolError");
-  }));
+  }, { profile }));
 
 Deno.test("Session.exec() raises an exception in Python for arguments that a tool cannot have", () =>
   withSession(async (session) => {
@@ -65,7 +61,7 @@ Deno.test("Session.exec() raises an exception in Python for arguments that a too
       assert(large.status === "error" && large.stateKept, `${x}: ${large.status}`);
       assertStringIncludes(large.error.message, fault as string);
     }
-  }));
+  }, { profile }));
 
 Deno.test("Session.exec() raises an exception in Python for a tool result that is too large", () =>
   withSession(async (session) => {
@@ -82,7 +78,7 @@ Deno.test("Session.exec() raises an exception in Python for a tool result that i
     assertStringIncludes(large.error.message, "must have at most");
     const fitting = await call(1_000_000);
     assert(fitting.status === "ok" && fitting.value === "1000000");
-  }));
+  }, { profile }));
 
 Deno.test("Session.exec() raises RecursionError for any recursion limit", () =>
   withSession(async (session) => {
@@ -93,19 +89,19 @@ Deno.test("Session.exec() raises RecursionError for any recursion limit", () =>
       assert(result.stateKept);
     }
     assert((await session.exec("sys.setrecursionlimit('no')")).status === "error");
-  }));
+  }, { profile }));
 
 Deno.test("Session.exec() attributes a warning in the runner to the block", () =>
   withSession(async (session) => {
     const { stderr } = await session.exec("async def f(): pass\nf()");
     assertStringIncludes(stderr, "<block 1>:2: RuntimeWarning: coroutine 'f' was never awaited");
-  }));
+  }, { profile }));
 
 Deno.test("Session.exec() names a file that it cannot write", () =>
   withSession(async (session) => {
     const files = { a: "1", "a/b": "2" };
     await assertRejects(() => session.exec("1", { files }), Error, "Cannot write 'a/b' as not a directory");
-  }));
+  }, { profile }));
 
 Deno.test("SandboxPool refuses an invalid profile before anything starts", () => {
   const none = undefined as unknown as Awaited<ReturnType<typeof loadProfile>>;
@@ -120,14 +116,14 @@ Deno.test("Session.exec() rejects with the error of 'onOutput' and keeps the sta
     await assertRejects(() => session.exec("kept = 2\nprint(1)", { onOutput }), RangeError, "mine");
     const after = await session.exec("kept");
     assert(after.status === "ok" && after.value === "2");
-  }));
+  }, { profile }));
 
 Deno.test("Session.exec() reports an exception whose __str__ fails", () =>
   withSession(async (session) => {
     const result = await session.exec("class E(Exception):\n  def __str__(self): return 1 / 0\nraise E()");
     assert(result.status === "error" && result.error.type === "E");
     assertStringIncludes(result.error.traceback, "E: <exception str() failed>\n");
-  }));
+  }, { profile }));
 
 Deno.test("Session.exec() leaves the queue when it is aborted", () =>
   withSession(async (session) => {
@@ -143,7 +139,7 @@ Deno.test("Session.exec() leaves the queue when it is aborted", () =>
     await assertRejects(() => queued, DOMException);
     controller.abort();
     await stopped;
-  }));
+  }, { profile }));
 
 Deno.test("Lease aborts the running exec when it is disposed", async () => {
   await using pool = new SandboxPool({ profile: await loadProfile("python"), size: 1 });
@@ -160,4 +156,4 @@ Deno.test("Session.exec() works after a block has damaged linecache", () =>
     await session.exec("import io, linecache\nlinecache.cache = io.StringIO = None");
     const after = await session.exec("6 * 7");
     assert(after.status === "ok" && after.value === "42");
-  }));
+  }, { profile }));

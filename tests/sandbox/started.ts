@@ -1,14 +1,4 @@
 import { type ExecResult, loadProfile, type Profile } from "../../mod.ts";
-import { Sandbox, type Session } from "../../mod/sandbox.ts";
-
-/** Runs a test with a new session in a new process. */
-export async function withSession(
-  test: (session: Session, sandbox: Sandbox) => Promise<void>,
-  options: { profile?: Profile; seed?: number } = {},
-): Promise<void> {
-  await using sandbox = await Sandbox.start({ profile: options.profile ?? await loadProfile("python") });
-  await test(await sandbox.openSession({ seed: options.seed }), sandbox);
-}
 
 /** Returns a profile of the package with other limits. */
 export async function limited(name: string, limits: Partial<Profile["limits"]>): Promise<Profile> {

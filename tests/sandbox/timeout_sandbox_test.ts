@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { limited, stoppedAfterOutput, value, withSession } from "./started.ts";
+import { withSession } from "./shared_session.ts";
+import { limited, stoppedAfterOutput, value } from "./started.ts";
 
 /** Programs that end when they are interrupted. */
 const STOPPABLE: Record<string, string> = {

@@ -1,7 +1,8 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { z } from "zod";
 import { hostTool } from "../../mod/sandbox.ts";
-import { limited, traceback, value, withSession } from "./started.ts";
+import { withSession } from "./shared_session.ts";
+import { limited, traceback, value } from "./started.ts";
 
 const add = hostTool({
   name: "add",

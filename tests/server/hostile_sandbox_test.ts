@@ -2,7 +2,8 @@ import { assertEquals, assertStringIncludes } from "@std/assert";
 import { SandboxError } from "../../src/errors.ts";
 import { HttpServer } from "../../src/server/http/http_server.ts";
 import { FakePool, type FakePython, ok } from "../fake_pool.ts";
-import { served, withPython } from "./served.ts";
+import { served } from "./served.ts";
+import { withPython } from "./with_python.ts";
 
 const HEADERS = "Host: localhost\r\nContent-Type: application/json\r\nConnection: close\r\n";
 

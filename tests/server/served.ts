@@ -1,4 +1,3 @@
-import { loadProfile, SandboxPool } from "../../mod.ts";
 import { EnvService, type EnvServiceOptions } from "../../src/server/envs/env_service.ts";
 import { errorReporter } from "../../src/server/http/errors.ts";
 import { Metrics } from "../../src/server/metrics.ts";
@@ -63,18 +62,6 @@ export function served(
       await sessions[Symbol.asyncDispose]();
     },
   };
-}
-
-/** Runs a test with a server that has real interpreters. */
-export async function withPython(
-  test: (server: Served) => Promise<void>,
-  options: ServedOptions = {},
-): Promise<void> {
-  const { maxSessions = 2 } = options;
-  const profile = await loadProfile("serve");
-  await using pool = new SandboxPool({ profile, size: maxSessions, resetMode: "rewind" });
-  await using server = served({ pool, maxSessions, ...options });
-  await test(server);
 }
 
 function jsonRequest(method: string, body: unknown, headers?: HeadersInit): RequestInit {

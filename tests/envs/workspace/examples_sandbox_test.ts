@@ -8,12 +8,16 @@ import {
 } from "../../../src/envs/workspace/evaluation.ts";
 import { loadWorkspaceTask } from "../../../src/envs/workspace/config/load_task.ts";
 import { REPLY_PARSERS } from "../../../src/envs/workspace/replies/reply_parsers.ts";
+import type { WorkspaceTask } from "../../../src/envs/workspace/task.ts";
 import { Workspace } from "../../../src/envs/workspace/workspace.ts";
 import { WorkspaceEnv } from "../../../src/envs/workspace/workspace_env.ts";
 import { WorkspaceEvaluator } from "../../../src/envs/workspace/evaluation/evaluator.ts";
 import { ScriptFile } from "../../../src/policy/scripted.ts";
 import { AGENT } from "./open_workspace.ts";
 import { EvaluatorBench, submissionOf } from "./evaluation/evaluator_fixture.ts";
+
+/** Games that a score is averaged over: enough for the tolerances below, and a fifth of the examples' own number. */
+const GAMES = 2_000;
 
 const EXAMPLES = fileURLToPath(new URL("../../../examples/workspace/", import.meta.url));
 
@@ -33,11 +37,15 @@ const EXPECTED: Readonly<Record<string, Expected>> = {
   bug_fixing: { metric: "passed", start: 7 / 22, end: 1, within: 1e-9 },
 };
 
+// The tests share sandboxes, which outlive the test that starts them.
+Deno.test.sanitizer({ ops: false, resources: false });
+const bench = await EvaluatorBench.open();
+Deno.test.afterAll(() => bench[Symbol.asyncDispose]());
+
 Deno.test("the scripted agent of each task improves on the starter files", async (t) => {
-  await using bench = await EvaluatorBench.open();
   for (const [name, { metric, start, end, within }] of Object.entries(EXPECTED)) {
     await t.step(name, async () => {
-      const evaluation = await playedBy(bench, name);
+      const evaluation = await playedBy(name);
       assert(evaluation?.outcome.status === "scored", JSON.stringify(evaluation));
       assertEquals(evaluation.action, "submit");
       assertNear(evaluation.baseline?.[metric] ?? NaN, start, within);
@@ -48,7 +56,6 @@ Deno.test("the scripted agent of each task improves on the starter files", async
 });
 
 Deno.test("the prisoner's dilemma gives simple strategies their known scores", async (t) => {
-  await using bench = await EvaluatorBench.open();
   const known = {
     "always defects": ["1", 2.613],
     "always cooperates": ["0", 2.247],
@@ -56,7 +63,7 @@ Deno.test("the prisoner's dilemma gives simple strategies their known scores", a
   } as const;
   for (const [name, [move, score]] of Object.entries(known)) {
     await t.step(name, async () => {
-      const outcome = await strategyScore(bench, "prisoners_dilemma", move);
+      const outcome = await strategyScore("prisoners_dilemma", move);
       assert(outcome.status === "scored", JSON.stringify(outcome));
       assertNear(outcome.scores.Score ?? NaN, score, 0.02);
     });
@@ -64,7 +71,6 @@ Deno.test("the prisoner's dilemma gives simple strategies their known scores", a
 });
 
 Deno.test("the games reject invalid moves", async (t) => {
-  await using bench = await EvaluatorBench.open();
   const refused = {
     prisoners_dilemma: ["2", "None", "True", "1.0", "'0'", "[0]", "-1"],
     battle_of_the_sexes: ["2", "None"],
@@ -80,7 +86,7 @@ Deno.test("the games reject invalid moves", async (t) => {
   for (const [name, moves] of Object.entries(refused)) {
     await t.step(name, async () => {
       for (const move of moves) {
-        const outcome = await strategyScore(bench, name, move);
+        const outcome = await strategyScore(name, move);
         assert(outcome.status === "failed" && outcome.message.startsWith("ValueError: "), move);
       }
     });
@@ -88,7 +94,6 @@ Deno.test("the games reject invalid moves", async (t) => {
 });
 
 Deno.test("bug_fixing gives no score for returning an error's name or raising an expected result", async () => {
-  await using bench = await EvaluatorBench.open();
   for (
     const parse of [
       'return "ValueError"',
@@ -97,14 +102,25 @@ Deno.test("bug_fixing gives no score for returning an error's name or raising an
     ]
   ) {
     const source = `def parse(text): ${parse}\nmerge = gaps = total = show = parse\n`;
-    const outcome = await scoreOf(bench, "bug_fixing", { "spans/__init__.py": source });
+    const outcome = await scoreOf("bug_fixing", { "spans/__init__.py": source });
     assertEquals(outcome, { status: "scored", scores: { passed: 0 }, artefact: "spans/" });
   }
 });
 
-/** Plays the replies that lie beside a task, and gives the last evaluation. */
-async function playedBy(bench: EvaluatorBench, name: string): Promise<WorkspaceEvaluation | undefined> {
+/** Loads a task of the examples, with fewer games if it has any. */
+async function loadTask(name: string): Promise<WorkspaceTask> {
   const task = await loadWorkspaceTask(join(EXAMPLES, name));
+  const files = await Promise.all(task.evaluation.files.map(async (file) => {
+    if (file.path !== "lockstep.py") return file;
+    const text = await Deno.readTextFile(file.hostPath);
+    return await bench.writeFile("lockstep.py", text.replace("GAMES = 10_000", `GAMES = ${GAMES}`));
+  }));
+  return { ...task, evaluation: { ...task.evaluation, files } };
+}
+
+/** Plays the replies that lie beside a task, and gives the last evaluation. */
+async function playedBy(name: string): Promise<WorkspaceEvaluation | undefined> {
+  const task = await loadTask(name);
   const { pool, evaluationPool } = bench;
   const evaluator = new WorkspaceEvaluator({ plan: task.evaluation, pool, evaluationPool });
   await using workspace = await Workspace.open({ task, agent: AGENT, evaluator });
@@ -128,16 +144,15 @@ async function commandsOf(name: string): Promise<string[]> {
 }
 
 /** What a strategy scores that always makes the same move, an expression of Python. */
-async function strategyScore(bench: EvaluatorBench, name: string, move: string): Promise<EvaluationOutcome> {
-  return await scoreOf(bench, name, { "strategy.py": `def row_strategy(history): return ${move}` });
+async function strategyScore(name: string, move: string): Promise<EvaluationOutcome> {
+  return await scoreOf(name, { "strategy.py": `def row_strategy(history): return ${move}` });
 }
 
 async function scoreOf(
-  bench: EvaluatorBench,
   name: string,
   files: Readonly<Record<string, string>>,
 ): Promise<EvaluationOutcome> {
-  const { evaluation: plan } = await loadWorkspaceTask(join(EXAMPLES, name));
+  const { evaluation: plan } = await loadTask(name);
   const { pool, evaluationPool } = bench;
   await using evaluator = new WorkspaceEvaluator({ plan, pool, evaluationPool });
   return await evaluator.evaluate(submissionOf(files), { seed: 1 });

@@ -1,7 +1,8 @@
 import { assert, assertEquals } from "@std/assert";
 import { loadProfile } from "../../../mod.ts";
 import { type ResetOptions, Sandbox, type Session } from "../../../mod/sandbox.ts";
-import { value, withSession } from "../started.ts";
+import { withSession } from "../shared_session.ts";
+import { value } from "../started.ts";
 
 const RANDOM_VALUES =
   "import os, random, secrets, uuid\n(random.random(), secrets.token_hex(8), str(uuid.uuid4()), os.urandom(8), random.SystemRandom().random(), hash('a'))";

@@ -1,7 +1,7 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { join } from "node:path";
 import { loadProfile, type Profile } from "../../../src/sandbox/profile/profile.ts";
-import { withSession } from "../started.ts";
+import { withSession } from "../shared_session.ts";
 
 Deno.test("Profile.mounts shows files at their guest paths, which no program can remove or change", async () => {
   await withProfile(async (profile) => {

@@ -1,6 +1,7 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { ok } from "../../fake_pool.ts";
-import { type Served, served, withPython } from "../served.ts";
+import { type Served, served } from "../served.ts";
+import { withPython } from "../with_python.ts";
 
 // deno-lint-ignore no-explicit-any
 async function execute({ send }: Served, body: object): Promise<any[]> {

@@ -1,6 +1,7 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { loadProfile, SandboxPool } from "../../../mod.ts";
-import { type Served, served, withPython } from "../served.ts";
+import { type Served, served } from "../served.ts";
+import { withPython } from "../with_python.ts";
 
 function execute({ send }: Served, body: object, id?: string): ReturnType<Served["send"]> {
   return send("POST", "/execute", body, id === undefined ? {} : { "x-session-id": id });

@@ -1,5 +1,5 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { withPython } from "../served.ts";
+import { withPython } from "../with_python.ts";
 
 Deno.test("/execute_batch runs each script in its own interpreter and returns results in order, as open-r1's router does", async () => {
   await withPython(async ({ send, sessions }) => {

@@ -1,12 +1,13 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { withPython } from "../served.ts";
+import { withPython } from "../with_python.ts";
 
 Deno.test("/api/v2/execute responds as Piston does", async () => {
   await withPython(async ({ send }) => {
     const [runtime] = (await send("GET", "/api/v2/runtimes")).body;
     const { language, version } = runtime;
     const run = async (content: string, more: object = {}) => {
-      const body = { language, version, files: [{ content }], ...more };
+      // Piston's default of 3 s is too short for a busy machine
+      const body = { language, version, files: [{ content }], run_timeout: 30_000, ...more };
       return (await send("POST", "/api/v2/execute", body)).body;
     };
     const { run: ran, ...rest } = await run("import sys\nprint('a')\nprint('b', file=sys.stderr)");

@@ -3,7 +3,8 @@ import { z } from "zod";
 import { numberMatch, tool } from "../../../mod.ts";
 import { SandboxError } from "../../../src/errors.ts";
 import { FakePool, type FakePython, ok } from "../../fake_pool.ts";
-import { type Served, served, type TestResponse, withPython } from "../served.ts";
+import { type Served, served, type TestResponse } from "../served.ts";
+import { withPython } from "../with_python.ts";
 
 const graders = new Map([["number_match", () => numberMatch()]]);
 const tasks = [{ id: "a", query: "What is 6 times 7?", answer: "42" }, { id: "b", query: "2?", answer: 2 }];

@@ -7,7 +7,7 @@ import {
 } from "../../../../src/envs/workspace/commands/commands.ts";
 import { endNamesOf, readCommands } from "../../../../src/envs/workspace/commands/read_commands.ts";
 import { insertHereDocuments } from "../../../../src/envs/workspace/episode.ts";
-import { withSession } from "../../../sandbox/started.ts";
+import { withSession } from "../../../sandbox/shared_session.ts";
 
 const END_NAMES = endNamesOf(readCommands(defaultCommands()));
 /** The shell's home in these tests, and so the folder of relative paths. */

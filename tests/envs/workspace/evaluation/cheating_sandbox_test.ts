@@ -111,8 +111,12 @@ const CHEATS: Readonly<Record<string, string>> = {
     "def guess(n):\n    try:\n        import js\n        js.postMessage('{\"Score\": 99}')\n    except Exception: pass\n    return 0",
 };
 
+// The tests share sandboxes, which outlive the test that starts them.
+Deno.test.sanitizer({ ops: false, resources: false });
+const bench = await EvaluatorBench.open();
+Deno.test.afterAll(() => bench[Symbol.asyncDispose]());
+
 Deno.test("a cheating submission gains nothing, and does not affect the next one", async (t) => {
-  await using bench = await EvaluatorBench.open();
   const honest = { "answer.py": "def guess(n): return 0" };
   for (const [name, code] of Object.entries(CHEATS)) {
     await t.step(name, async () => {
@@ -125,7 +129,6 @@ Deno.test("a cheating submission gains nothing, and does not affect the next one
 });
 
 Deno.test("a submission cannot replace files of the evaluation", async () => {
-  await using bench = await EvaluatorBench.open();
   const forged = "def secret(): return 0\ndef evaluate(s): return {'Score': 99}\nprint('{\"Score\": 99}')";
   const files = { "answer.py": "def guess(n): return 0" };
   for (

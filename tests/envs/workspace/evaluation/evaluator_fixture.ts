@@ -80,6 +80,13 @@ export class EvaluatorBench implements AsyncDisposable {
     return await evaluator.evaluate(submissionOf(submission), options);
   }
 
+  /** Writes a file that an evaluation may use. */
+  async writeFile(path: string, text: string): Promise<{ path: string; hostPath: string }> {
+    const hostPath = join(this.#directory, path);
+    await Deno.writeTextFile(hostPath, text);
+    return { path, hostPath };
+  }
+
   /** Ends the sandboxes and removes the files. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.pool[Symbol.asyncDispose]();

@@ -1,7 +1,8 @@
 import { assert, assertEquals } from "@std/assert";
 import { loadProfile } from "../../../../mod.ts";
 import type { Session } from "../../../../mod/sandbox.ts";
-import { value, withSession } from "../../started.ts";
+import { withSession } from "../../shared_session.ts";
+import { value } from "../../started.ts";
 
 const profile = await loadProfile("workspace");
 

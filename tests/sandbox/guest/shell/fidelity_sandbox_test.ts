@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { loadProfile } from "../../../../mod.ts";
-import { withSession } from "../../started.ts";
+import { withSession } from "../../shared_session.ts";
 import commands from "./commands.json" with { type: "json" };
 import type { RecordedCommand } from "./record.ts";
 

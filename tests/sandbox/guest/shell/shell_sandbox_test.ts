@@ -1,7 +1,8 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { loadProfile, type Profile } from "../../../../mod.ts";
 import type { Session, ShellOptions, ShellResult } from "../../../../mod/sandbox.ts";
-import { limited, stoppedAfterOutput, value, withSession } from "../../started.ts";
+import { withSession } from "../../shared_session.ts";
+import { limited, stoppedAfterOutput, value } from "../../started.ts";
 
 /** A grace time of 10 s, so that even on a busy machine only a program that ignores interrupts loses its state. */
 const profile = await limited("workspace", { graceMs: 10_000 });

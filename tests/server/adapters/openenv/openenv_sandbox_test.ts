@@ -5,7 +5,8 @@ import { codingKind } from "../../../../src/server/adapters/openenv/coding_env.t
 import type { OpenEnvKind } from "../../../../src/server/adapters/openenv/env_kind.ts";
 import { HttpServer } from "../../../../src/server/http/http_server.ts";
 import { tinyTokenizer } from "../../../tiny_tokenizer.ts";
-import { served, withPython } from "../../served.ts";
+import { served } from "../../served.ts";
+import { withPython } from "../../with_python.ts";
 
 const nothing = { stdout: "", stderr: "", exit_code: 0 };
 const { signal } = new AbortController();

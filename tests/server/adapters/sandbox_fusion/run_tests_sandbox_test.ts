@@ -1,5 +1,5 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { withPython } from "../../served.ts";
+import { withPython } from "../../with_python.ts";
 
 const FIXTURES = `import os, sys, logging, math
 import pytest

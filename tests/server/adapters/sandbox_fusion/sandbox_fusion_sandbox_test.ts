@@ -1,7 +1,8 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { SandboxError } from "../../../../src/errors.ts";
 import { extractFencedCode, isSameOutput } from "../../../../src/server/adapters/sandbox_fusion/submit.ts";
-import { served, withPython } from "../../served.ts";
+import { served } from "../../served.ts";
+import { withPython } from "../../with_python.ts";
 
 const nothing = { compile_result: null, executor_pod_name: null, files: {} };
 
