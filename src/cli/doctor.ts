@@ -9,7 +9,7 @@ import type { Profile } from "../sandbox/profile/profile.ts";
 import { Sandbox } from "../sandbox/sandbox.ts";
 import { PADDOCK_VERSION } from "../version.ts";
 import { EXIT, runCommand } from "./command.ts";
-import { type Attempt, runAttempts, toAttemptProfile } from "./doctor_attempts.ts";
+import { type DoctorAttempt, runAttempts, toAttemptProfile } from "./doctor_attempts.ts";
 import { currentIo } from "./io.ts";
 import { wantsColour, writeText } from "./output.ts";
 import {
@@ -76,7 +76,7 @@ async function examine(profile: Profile, cacheDir: string, signal: AbortSignal):
 async function tryOut(
   profile: Profile,
   options: { cacheDir: string; detected: readonly LayerReport[]; signal: AbortSignal },
-): Promise<{ image: DoctorReport["image"]; attempts: Attempt[]; times: Times }> {
+): Promise<{ image: DoctorReport["image"]; attempts: DoctorAttempt[]; times: Times }> {
   const { cacheDir, detected, signal } = options;
   activeLayers(profile, detected);
   let state: "cached" | "built" = "cached";
@@ -126,7 +126,7 @@ export interface DoctorReport {
   readonly image:
     | { readonly state: "cached" | "built"; readonly directory: string; readonly bytes: number }
     | null;
-  readonly attempts: readonly Attempt[];
+  readonly attempts: readonly DoctorAttempt[];
   readonly times: Times | null;
   /** Why no sandbox could be tried. */
   readonly failure: string | null;

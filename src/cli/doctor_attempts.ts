@@ -3,7 +3,7 @@ import type { Limits } from "../sandbox/profile/schema.ts";
 import type { Profile } from "../sandbox/profile/profile.ts";
 
 /** Something a sandbox must not let a program do, as it was tried. */
-export interface Attempt {
+export interface DoctorAttempt {
   /** What must hold. */
   readonly name: string;
   readonly holds: boolean;
@@ -49,8 +49,8 @@ export async function runAttempts(
   session: PythonSession,
   limits: Limits,
   signal: AbortSignal,
-): Promise<Attempt[]> {
-  const attempts: Attempt[] = [];
+): Promise<DoctorAttempt[]> {
+  const attempts: DoctorAttempt[] = [];
   for (const { name, code, timeoutMs, holds } of trials(limits)) {
     const result = await session.exec(code, { timeoutMs, signal });
     attempts.push({ name, holds: holds(result), seen: seen(result) });
@@ -102,7 +102,7 @@ function raises(type: string): (result: ExecResult) => boolean {
 }
 
 /** Lets the guest call a socket of the host's, and looks from outside whether it got through. */
-async function attemptConnection(session: PythonSession, signal: AbortSignal): Promise<Attempt> {
+async function attemptConnection(session: PythonSession, signal: AbortSignal): Promise<DoctorAttempt> {
   using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   let reached = false;
   const accepted = listener.accept().then((connection) => {

@@ -9,7 +9,7 @@ import { readBytes, sendRequest } from "../http/request.ts";
 import { parseRetryAfter } from "../http/retry.ts";
 import { type ErrorCode, HTTP_STATUS } from "../wire/error_codes.ts";
 import { requestErrorSchema, V1_FORMAT, V1_FORMAT_HEADER } from "../wire/v1.ts";
-import type { ResponseBody } from "./responses.ts";
+import type { BodyChunks } from "./responses.ts";
 
 /** Sends a request, as the global `fetch` does. */
 export type Fetch = (request: Request) => Response | Promise<Response>;
@@ -23,7 +23,7 @@ export interface AttemptOptions<T> {
   timeoutMs: number;
   signal?: AbortSignal | undefined;
   /** Reads the body of a successful response. */
-  read: (body: ResponseBody) => Promise<T>;
+  read: (body: BodyChunks) => Promise<T>;
 }
 
 /**
@@ -85,7 +85,7 @@ export async function attempt<T>(request: Request, options: AttemptOptions<T>): 
 
 async function readFailure(
   response: Response,
-  body: ResponseBody,
+  body: BodyChunks,
   action: string,
 ): Promise<AttemptResult<never>> {
   const { status, headers } = response;

@@ -2,7 +2,7 @@ import { SandboxError } from "../errors.ts";
 import { readLines } from "../read_lines.ts";
 import type { ExecOptions, ExecResult } from "../sandbox/exec.ts";
 import { outputEventSchema, requestErrorSchema } from "../wire/v1.ts";
-import { execResponse, parseResponse, type ResponseBody } from "./responses.ts";
+import { type BodyChunks, execResponse, parseResponse } from "./responses.ts";
 import { toRefusalError } from "./attempt.ts";
 
 /** Maximum size of a line. The result is one line and contains the output of the program. */
@@ -20,7 +20,7 @@ interface ServerEvent {
  */
 export async function readOutput(
   action: string,
-  body: ResponseBody,
+  body: BodyChunks,
   onOutput: NonNullable<ExecOptions["onOutput"]>,
 ): Promise<ExecResult> {
   for await (const { name, data } of readEvents(action, body)) {
@@ -38,7 +38,7 @@ export async function readOutput(
 }
 
 /** Parses server-sent events: lines `event:` and `data:`, and an empty line after each event. */
-async function* readEvents(action: string, body: ResponseBody): AsyncGenerator<ServerEvent> {
+async function* readEvents(action: string, body: BodyChunks): AsyncGenerator<ServerEvent> {
   let name = "";
   let data: string[] = [];
   for await (const line of readLines(body, { maxBytes: MAX_LINE_BYTES })) {

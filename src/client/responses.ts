@@ -69,7 +69,7 @@ export const batchResponse: z.ZodType<
 export const emptyResponse: z.ZodType<undefined> = z.undefined();
 
 /** Body of a response, in chunks. */
-export type ResponseBody = AsyncIterable<Uint8Array<ArrayBuffer>>;
+export type BodyChunks = AsyncIterable<Uint8Array<ArrayBuffer>>;
 
 /** Maximum size of a response, which carries the output and the files of a program. */
 const MAX_RESPONSE_BYTES = 512 * 1024 * 1024;
@@ -80,7 +80,7 @@ const SHOWN_CHARACTERS = 200;
  *
  * @throws {SandboxError} if it has more than 512 MiB.
  */
-export async function readBody(action: string, body: ResponseBody): Promise<Uint8Array<ArrayBuffer>> {
+export async function readBody(action: string, body: BodyChunks): Promise<Uint8Array<ArrayBuffer>> {
   const bytes = await readBytes(body, MAX_RESPONSE_BYTES);
   if (bytes !== null) return bytes;
   throw new SandboxError(
@@ -93,7 +93,7 @@ export async function readBody(action: string, body: ResponseBody): Promise<Uint
  *
  * @throws {SandboxError} if it does not match the schema.
  */
-export async function readResponse<T>(action: string, body: ResponseBody, schema: z.ZodType<T>): Promise<T> {
+export async function readResponse<T>(action: string, body: BodyChunks, schema: z.ZodType<T>): Promise<T> {
   return parseResponse(action, new TextDecoder().decode(await readBody(action, body)), schema);
 }
 

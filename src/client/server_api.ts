@@ -3,7 +3,7 @@ import type { z } from "zod";
 import { abortable } from "../async/abort.ts";
 import { requireAtLeast, serverUrl } from "../http/request.ts";
 import { retry, retryDelayMs } from "../http/retry.ts";
-import { readBody, readResponse, type ResponseBody } from "./responses.ts";
+import { type BodyChunks, readBody, readResponse } from "./responses.ts";
 import { attempt, type AttemptResult, type Fetch } from "./attempt.ts";
 
 /** Options of {@linkcode ServerApi}. */
@@ -66,7 +66,7 @@ interface ApiRequest<T> extends RequestOptions {
   waitWhileFull?: boolean | undefined;
   /** Aborts the HTTP request. `signal` only ends the wait for it. */
   cut?: AbortSignal | undefined;
-  read: (body: ResponseBody) => Promise<T>;
+  read: (body: BodyChunks) => Promise<T>;
 }
 
 /** Time limit of the requests that cancel or end something after its caller has stopped waiting. */
@@ -116,7 +116,7 @@ export class ServerApi implements AsyncDisposable {
     signal?.throwIfAborted();
     const id = crypto.randomUUID();
     const cut = new AbortController();
-    const read = (body: ResponseBody) => readResponse(options.action, body, schema);
+    const read = (body: BodyChunks) => readResponse(options.action, body, schema);
     const response = this.#request({
       ...rest,
       method: "POST",
@@ -139,14 +139,14 @@ export class ServerApi implements AsyncDisposable {
   async stream<T>(
     path: string,
     body: object,
-    options: RequestOptions & { read: (body: ResponseBody) => Promise<T> },
+    options: RequestOptions & { read: (body: BodyChunks) => Promise<T> },
   ): Promise<T> {
     return await this.#request({ ...options, method: "POST", path, body, cut: options.signal });
   }
 
   /** Gets a resource as bytes. */
   async get(path: string, options: RequestOptions): Promise<Uint8Array> {
-    const read = (body: ResponseBody) => readBody(options.action, body);
+    const read = (body: BodyChunks) => readBody(options.action, body);
     return await this.#request({ ...options, method: "GET", path, cut: options.signal, read });
   }
 

@@ -43,7 +43,7 @@ export interface ModelServerOptions {
 }
 
 /** Options of {@linkcode ModelServer.post}. */
-export interface PostOptions {
+export interface ModelRequestOptions {
   signal?: AbortSignal | undefined;
   /** Called and awaited if a running request fails or is aborted. */
   onAborted?: (() => Promise<void>) | undefined;
@@ -93,7 +93,7 @@ export class ModelServer {
   }
 
   /** Returns the server's response. Rejects with a `PolicyError`, or with the signal's reason. */
-  async post(body: object, options: PostOptions = {}): Promise<unknown> {
+  async post(body: object, options: ModelRequestOptions = {}): Promise<unknown> {
     const { signal } = options;
     const text = JSON.stringify(body);
     using _slot = await this.#slots.acquire(signal);
@@ -107,7 +107,7 @@ export class ModelServer {
     }, { signal });
   }
 
-  async #send(text: string, { signal, onAborted }: PostOptions): Promise<PostedJson> {
+  async #send(text: string, { signal, onAborted }: ModelRequestOptions): Promise<PostedJson> {
     const timeoutMs = this.#timeoutMs;
     try {
       return await postJson(this.#url, text, { headers: this.#headers, timeoutMs, signal });

@@ -1,6 +1,6 @@
 import { abortable } from "../async/abort.ts";
 import { SerialQueue } from "../async/semaphore.ts";
-import { ArgumentRangeError, GuestFileError, SessionClosedError } from "../errors.ts";
+import { SessionClosedError } from "../errors.ts";
 import type {
   ExecOptions,
   ExecResult,
@@ -12,11 +12,12 @@ import type {
 import { checkContents, checkExec, checkPath, checkResetMode, checkSeed, checkShell } from "./exec_check.ts";
 import { toExecResult, toShellResult } from "./exec_result.ts";
 import { type ExecEnd, execRequest, ExecRun } from "./exec_run.ts";
+import { getFile, getFiles, putFile } from "./guest_files.ts";
 import { parseResult, parseShellResult } from "./guest_frames.ts";
-import { type GuestLink, GuestRefusal } from "./guest_link.ts";
+import type { GuestLink } from "./guest_link.ts";
 import type { Profile } from "./profile/profile.ts";
 import type { Layer } from "./profile/schema.ts";
-import { FrameKind, MAX_FRAME_BYTES } from "./protocol.ts";
+import { FrameKind } from "./protocol.ts";
 
 /** Source of the interpreters of a session: a {@linkcode Sandbox} or a {@linkcode WorkerSandbox}. */
 export interface LinkSource {
@@ -256,66 +257,4 @@ export class Session implements PythonSession {
   #requireUsable(): void {
     if (this.#disposed) throw new SessionClosedError("Cannot use session as it is disposed");
   }
-}
-
-const encoder = new TextEncoder();
-
-/**
- * Writes one file of an interpreter.
- *
- * @throws {ArgumentRangeError} if the file is larger than a frame.
- * @throws {GuestFileError} with the guest's message if the guest cannot write the file.
- */
-export async function putFile(link: GuestLink, path: string, contents: Uint8Array | string): Promise<void> {
-  const encodedPath = encoder.encode(path);
-  const bytes = typeof contents === "string" ? encoder.encode(contents) : contents;
-  const payload = new Uint8Array(2 + encodedPath.length + bytes.length);
-  new DataView(payload.buffer).setUint16(0, encodedPath.length, true);
-  if (payload.length > MAX_FRAME_BYTES) {
-    throw new ArgumentRangeError(
-      `Cannot write '${path}' as it must be at most ${MAX_FRAME_BYTES} bytes: it has ${bytes.length}`,
-    );
-  }
-  payload.set(encodedPath, 2);
-  payload.set(bytes, 2 + encodedPath.length);
-  try {
-    await link.request(FrameKind.put, payload);
-  } catch (cause) {
-    if (!(cause instanceof GuestRefusal)) throw cause;
-    throw new GuestFileError(`Cannot write '${path}' as ${cause.message}`, {
-      code: "file_unwritable",
-      cause,
-    });
-  }
-}
-
-/**
- * Reads one file of an interpreter.
- *
- * @throws {GuestFileError} with the guest's message if the guest cannot read the file.
- */
-export async function getFile(link: GuestLink, path: string): Promise<Uint8Array> {
-  try {
-    return await link.request(FrameKind.get, path);
-  } catch (cause) {
-    if (!(cause instanceof GuestRefusal)) throw cause;
-    const code = cause.isMissingFile ? "file_not_found" : "file_unreadable";
-    throw new GuestFileError(`Cannot read '${path}' as ${cause.message}`, { code, cause });
-  }
-}
-
-/** Reads files. The result leaves out those that cannot be read. */
-export async function getFiles(
-  link: GuestLink,
-  paths: readonly string[],
-): Promise<Record<string, Uint8Array>> {
-  const files: Record<string, Uint8Array> = {};
-  for (const path of paths) {
-    try {
-      files[path] = await getFile(link, path);
-    } catch {
-      if (!link.alive) break; // a lost interpreter has no more files
-    }
-  }
-  return files;
 }

@@ -3,7 +3,7 @@ import { parseRequest, RequestError, respondToLine } from "../../src/cli/session
 import { SandboxError } from "../../src/errors.ts";
 import { FakePool, ok } from "../fake_pool.ts";
 
-Deno.test("parseRequest() reads each kind of request", () => {
+Deno.test("parseGradeRequest() reads each kind of request", () => {
   assertEquals(parseRequest('{"id":1,"code":"x","timeoutMs":5,"stdin":"y"}'), {
     id: 1,
     code: "x",
@@ -18,7 +18,7 @@ Deno.test("parseRequest() reads each kind of request", () => {
   assertEquals(parseRequest('{"id":null,"get":["f"]}'), { id: null, get: ["f"] });
 });
 
-Deno.test("parseRequest() says what is wrong with a line", () => {
+Deno.test("parseGradeRequest() says what is wrong with a line", () => {
   const cases: [string, string][] = [
     ["nope", "a line must be JSON"],
     ["[1]", "a request must be a JSON object"],
@@ -39,7 +39,7 @@ Deno.test("parseRequest() says what is wrong with a line", () => {
   for (const [line, message] of cases) assertThrows(() => parseRequest(line), RequestError, message);
 });
 
-Deno.test("parseRequest() keeps the id of a request that it refuses", () => {
+Deno.test("parseGradeRequest() keeps the id of a request that it refuses", () => {
   const ids = ['{"id":4}', '{"id":"a","code":1}', '{"id":[],"code":"1"}', "x"].map((line) =>
     assertThrows(() => parseRequest(line), RequestError).id
   );

@@ -10,7 +10,7 @@ import { errorResponse, notFoundResponse, ServerError, toErrorBody, toServerErro
 import { requestLimits } from "../http/request_limits.ts";
 import { streamBody } from "../http/response_stream.ts";
 import { type EdgeScore, Grading, MAX_SANDBOXED_GRADES } from "./grading.ts";
-import { parseItems, parseRequest, readJson } from "./request.ts";
+import { parseGradeRequest, parseItems, readJson } from "./request.ts";
 
 /** Options of {@linkcode edgeApp}. Code sets them, since the edge server cannot read the environment. */
 export interface EdgeOptions {
@@ -91,7 +91,7 @@ function routes(app: Hono<AppEnv>, grading: Grading): void {
   app.get("/health", (c) => c.json({ status: "ok", version: PADDOCK_VERSION }));
   app.on("GET", ["/graders", "/v1/graders"], (c) => c.json({ graders: grading.names }));
   app.on("POST", ["/grade", "/v1/grade"], async (c) => {
-    return c.json(await grading.grade(parseRequest(await readJson(c.req.raw)), c.get("signal")));
+    return c.json(await grading.grade(parseGradeRequest(await readJson(c.req.raw)), c.get("signal")));
   });
   app.post("/grade:batch", async (c) => {
     const items = parseItems(await readJson(c.req.raw));
@@ -125,7 +125,7 @@ function streamOutcomes(
 /** Grades one item of a batch. An error is part of the outcome and affects no other item. */
 async function outcomeOf(grading: Grading, item: unknown, signal: AbortSignal): Promise<Outcome> {
   try {
-    return { status: 200, result: await grading.grade(parseRequest(item), signal) };
+    return { status: 200, result: await grading.grade(parseGradeRequest(item), signal) };
   } catch (thrown) {
     const error = toServerError(thrown);
     return { status: error.status, error: toErrorBody(error) };

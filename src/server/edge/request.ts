@@ -52,7 +52,7 @@ export interface EdgeRequest {
  *
  * @throws {ServerError} `invalid`; the message lists every issue.
  */
-export function parseRequest(body: unknown): EdgeRequest {
+export function parseGradeRequest(body: unknown): EdgeRequest {
   const { data, error } = edgeRequest.safeParse(body);
   if (error) throw toInvalidRequest(error);
   const { grader, task, messages, completion = "", answer, tests } = data;

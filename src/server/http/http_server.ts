@@ -3,7 +3,7 @@ import { DisconnectWatcher, listConnectedPorts } from "./disconnects.ts";
 import { withReadTimeout } from "./response_stream.ts";
 
 /** Handles a request. `disconnected` aborts when the client disconnects before the response. */
-export type Fetch = (request: Request, disconnected: AbortSignal) => Response | Promise<Response>;
+export type RequestHandler = (request: Request, disconnected: AbortSignal) => Response | Promise<Response>;
 
 /** Options of {@linkcode HttpServer}. */
 export interface HttpServerOptions {
@@ -45,7 +45,7 @@ export class HttpServer implements AsyncDisposable {
   #stopped: Promise<void> | undefined;
 
   /** @throws {Deno.errors.AddrInUse} if the port is in use. */
-  constructor(fetch: Fetch, options: HttpServerOptions) {
+  constructor(fetch: RequestHandler, options: HttpServerOptions) {
     const { readMs = 60_000 } = options;
     this.#options = options;
     this.#listener = new Listener(
@@ -67,7 +67,7 @@ export class HttpServer implements AsyncDisposable {
     return this.#stopped;
   }
 
-  async #handle(fetch: Fetch, request: Request, { port }: { port: number }): Promise<Response> {
+  async #handle(fetch: RequestHandler, request: Request, { port }: { port: number }): Promise<Response> {
     const disconnect = new AbortController();
     using _watch = this.#disconnectWatcher.watch(port, disconnect);
     return await fetch(request, disconnect.signal);

@@ -1,8 +1,12 @@
 import { assertEquals } from "@std/assert";
-import { type Fetch, HttpServer, type HttpServerOptions } from "../../../src/server/http/http_server.ts";
+import {
+  HttpServer,
+  type HttpServerOptions,
+  type RequestHandler,
+} from "../../../src/server/http/http_server.ts";
 
 function serve(
-  fetch: Fetch,
+  fetch: RequestHandler,
   options: Partial<HttpServerOptions> = {},
 ): HttpServer {
   return new HttpServer(fetch, {

@@ -1,0 +1,65 @@
+import { ArgumentRangeError, GuestFileError } from "../errors.ts";
+import { type GuestLink, GuestRefusal } from "./guest_link.ts";
+import { FrameKind, MAX_FRAME_BYTES } from "./protocol.ts";
+
+const encoder = new TextEncoder();
+
+/**
+ * Writes one file of an interpreter.
+ *
+ * @throws {ArgumentRangeError} if the file is larger than a frame.
+ * @throws {GuestFileError} with the guest's message if the guest cannot write the file.
+ */
+export async function putFile(link: GuestLink, path: string, contents: Uint8Array | string): Promise<void> {
+  const encodedPath = encoder.encode(path);
+  const bytes = typeof contents === "string" ? encoder.encode(contents) : contents;
+  const payload = new Uint8Array(2 + encodedPath.length + bytes.length);
+  new DataView(payload.buffer).setUint16(0, encodedPath.length, true);
+  if (payload.length > MAX_FRAME_BYTES) {
+    throw new ArgumentRangeError(
+      `Cannot write '${path}' as it must be at most ${MAX_FRAME_BYTES} bytes: it has ${bytes.length}`,
+    );
+  }
+  payload.set(encodedPath, 2);
+  payload.set(bytes, 2 + encodedPath.length);
+  try {
+    await link.request(FrameKind.put, payload);
+  } catch (cause) {
+    if (!(cause instanceof GuestRefusal)) throw cause;
+    throw new GuestFileError(`Cannot write '${path}' as ${cause.message}`, {
+      code: "file_unwritable",
+      cause,
+    });
+  }
+}
+
+/**
+ * Reads one file of an interpreter.
+ *
+ * @throws {GuestFileError} with the guest's message if the guest cannot read the file.
+ */
+export async function getFile(link: GuestLink, path: string): Promise<Uint8Array> {
+  try {
+    return await link.request(FrameKind.get, path);
+  } catch (cause) {
+    if (!(cause instanceof GuestRefusal)) throw cause;
+    const code = cause.isMissingFile ? "file_not_found" : "file_unreadable";
+    throw new GuestFileError(`Cannot read '${path}' as ${cause.message}`, { code, cause });
+  }
+}
+
+/** Reads files. The result leaves out those that cannot be read. */
+export async function getFiles(
+  link: GuestLink,
+  paths: readonly string[],
+): Promise<Record<string, Uint8Array>> {
+  const files: Record<string, Uint8Array> = {};
+  for (const path of paths) {
+    try {
+      files[path] = await getFile(link, path);
+    } catch {
+      if (!link.alive) break; // a lost interpreter has no more files
+    }
+  }
+  return files;
+}
