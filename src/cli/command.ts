@@ -1,8 +1,8 @@
 import { errorMessage } from "../errors.ts";
 import type { ExecResult } from "../sandbox/exec.ts";
 import { UsageError } from "./errors.ts";
-import { currentIo } from "./io.ts";
-import { escapeControls, type TextSink, writeText } from "./output.ts";
+import { currentIo, type TextSink } from "./io.ts";
+import { escapeControls, writeText } from "./output.ts";
 import { UnwrittenError } from "./rollout/episode_file.ts";
 
 /** Does the work of a command under Ctrl-C, and sets the exit code that it gives or that its failure means. */

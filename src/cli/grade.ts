@@ -12,8 +12,8 @@ import { requireReadable, toInputPath } from "./input.ts";
 import { formatNames, lookUp, parseWholeNumber } from "./options.ts";
 import { flagsOf, profileOption, resolveProfile, type SandboxFlags } from "./sandbox_options.ts";
 import { readSavedEpisodes, TrajectoryFile } from "./rollout/trajectory_file.ts";
-import { ignoreBrokenPipe, type TextSink, writeText } from "./output.ts";
-import { currentIo } from "./io.ts";
+import { ignoreBrokenPipe, writeText } from "./output.ts";
+import { currentIo, type TextSink } from "./io.ts";
 
 interface GradeFlags extends SandboxFlags, GraderFlags {
   grader: string;

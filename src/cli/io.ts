@@ -1,5 +1,9 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import type { TextSink } from "./output.ts";
+
+/** What {@linkcode writeText} writes to: stdout, stderr, a file. */
+export interface TextSink {
+  write(bytes: Uint8Array): Promise<number>;
+}
 
 /** An output stream of the command line. */
 export interface OutputStream extends TextSink {
@@ -23,7 +27,12 @@ const PROCESS: Io = {
   stdout: Deno.stdout,
   stderr: Deno.stderr,
   env: Deno.env,
-  exitCode: 0,
+  get exitCode() {
+    return Deno.exitCode;
+  },
+  set exitCode(code) {
+    Deno.exitCode = code;
+  },
 };
 const storage = new AsyncLocalStorage<Io>();
 

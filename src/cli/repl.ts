@@ -7,8 +7,8 @@ import { type Line, readLines } from "../read_lines.ts";
 import type { ExecResult, PythonSession } from "../sandbox/exec.ts";
 import { EXIT, exitCode, runCommand } from "./command.ts";
 import { UsageError } from "./errors.ts";
-import { currentIo } from "./io.ts";
-import { TextQueue, type TextSink, writeText } from "./output.ts";
+import { currentIo, type TextSink } from "./io.ts";
+import { TextQueue, writeText } from "./output.ts";
 import { ReplBlocks } from "./repl_blocks.ts";
 import {
   cacheDirectory,
