@@ -1,11 +1,25 @@
-/** The processes that a process has started, by any of its threads, and that still run; none where Linux does not say. */
-export async function childrenOf(pid: number): Promise<number[]> {
+/**
+ * Lists the processes that a process has started, by any of its threads: all, or those with `mark` in their command
+ * line. Empty where the system has no `/proc`.
+ */
+export async function childrenOf(pid: number, mark = ""): Promise<number[]> {
   const tasks = `/proc/${pid}/task`;
   const threads = await Array.fromAsync(Deno.readDir(tasks), ({ name }) => name).catch(() => []);
   const lists = await Promise.all(
     threads.map((thread) => Deno.readTextFile(`${tasks}/${thread}/children`).catch(() => "")),
   );
-  return [...new Set(lists.flatMap((list) => list.split(/\s+/).filter((word) => word !== "").map(Number)))];
+  const children = new Set(
+    lists.flatMap((list) => list.split(/\s+/).filter((word) => word !== "").map(Number)),
+  );
+  if (mark === "") return [...children];
+  const marked: number[] = [];
+  for (const child of children) if ((await commandLine(child)).includes(mark)) marked.push(child);
+  return marked;
+}
+
+/** Returns the command line of a process, empty if it has ended. */
+async function commandLine(pid: number): Promise<string> {
+  return await Deno.readTextFile(`/proc/${pid}/cmdline`).catch(() => "");
 }
 
 /** Whether a process runs. */

@@ -1,14 +1,17 @@
 import { dirname, join } from "node:path";
 
-/** A folder of files that is removed on dispose. */
+/** A temporary folder of files. It is removed on dispose. */
 export class TempFolder implements AsyncDisposable {
   private constructor(readonly path: string) {}
 
-  static async of(files: Readonly<Record<string, string>>): Promise<TempFolder> {
+  static async of(files: Readonly<Record<string, string | Uint8Array>> = {}): Promise<TempFolder> {
     const path = await Deno.realPath(await Deno.makeTempDir());
     for (const [name, text] of Object.entries(files)) {
       await Deno.mkdir(dirname(join(path, name)), { recursive: true });
-      await Deno.writeTextFile(join(path, name), text);
+      await Deno.writeFile(
+        join(path, name),
+        typeof text === "string" ? new TextEncoder().encode(text) : text,
+      );
     }
     return new TempFolder(path);
   }

@@ -1,15 +1,11 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { loadTokenizer } from "../../src/chat/load_tokenizer.ts";
 import { tinyTokenizer, tinyTokenizerFiles, type TinyTokenizerOptions } from "../tiny_tokenizer.ts";
+import { TempFolder } from "../temp_folder.ts";
 
 async function inDirectory(files: Record<string, string>, use: (directory: string) => Promise<void>) {
-  const directory = await Deno.makeTempDir();
-  try {
-    for (const [name, text] of Object.entries(files)) await Deno.writeTextFile(`${directory}/${name}`, text);
-    await use(directory);
-  } finally {
-    await Deno.remove(directory, { recursive: true });
-  }
+  await using folder = await TempFolder.of(files);
+  await use(folder.path);
 }
 
 function tinyFiles(options: TinyTokenizerOptions = {}): Record<string, string> {

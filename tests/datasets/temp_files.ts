@@ -1,19 +1,12 @@
+import { TempFolder } from "../temp_folder.ts";
+
 /** Runs a test with files in a temporary folder, which is removed afterwards. */
 export async function withFiles<T>(
   files: Readonly<Record<string, string | Uint8Array>>,
   test: (folder: string) => Promise<T>,
 ): Promise<T> {
-  const folder = await Deno.makeTempDir({ prefix: "datasets" });
-  try {
-    for (const [path, content] of Object.entries(files)) {
-      await Deno.mkdir(`${folder}/${path}`.replace(/\/[^/]*$/, ""), { recursive: true });
-      const bytes = typeof content === "string" ? new TextEncoder().encode(content) : content;
-      await Deno.writeFile(`${folder}/${path}`, bytes);
-    }
-    return await test(folder);
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
+  await using folder = await TempFolder.of(files);
+  return await test(folder.path);
 }
 
 /** Compresses a text with gzip. */

@@ -3,8 +3,10 @@ import { join } from "node:path";
 import { type ExecResult, loadProfile, SandboxPool } from "../../mod.ts";
 import { type PythonSession, Sandbox } from "../../mod/sandbox.ts";
 import { SandboxError } from "../../src/errors.ts";
+import { HANG_MS } from "../deadline.ts";
 import { copyImage } from "./copy_image.ts";
-import { childrenOf, isGone, value } from "./started.ts";
+import { childrenOf, isAlive } from "../../bench/processes.ts";
+import { value } from "./started.ts";
 
 const linux = Deno.build.os === "linux";
 const profile = await loadProfile("python");
@@ -148,7 +150,7 @@ Deno.test({
   let [pid] = await childrenOf(Deno.pid, cacheDir);
   while (pid === undefined) [pid] = await childrenOf(Deno.pid, cacheDir);
   Deno.kill(pid, "SIGKILL");
-  while (!await isGone(pid));
+  while (await isAlive(pid));
   await using lease = await waiting;
   assertEquals(value(await lease.session.exec("1 + 1")), "2");
 });
@@ -196,12 +198,16 @@ Deno.test({
   assert(pid !== undefined);
   const running = await started(session);
   await Promise.all([sandbox[Symbol.asyncDispose](), sandbox[Symbol.asyncDispose]()]);
-  assert(await isGone(pid));
+  assert(!await isAlive(pid));
   assertEquals((await running.result).status, "crashed");
   await assertRejects(() => sandbox.openSession(), Error, "Cannot open session as the sandbox is disposed");
 });
 
-Deno.test({ name: "Sandbox ends with its host, also when the host is killed", ignore: !linux }, async () => {
+Deno.test({
+  name: "Sandbox ends with its host, also when the host is killed",
+  ignore: !linux,
+  timeout: HANG_MS,
+}, async () => {
   const mod = new URL("../../mod/sandbox.ts", import.meta.url).href;
   const host = `
     import { loadProfile, Sandbox } from ${JSON.stringify(mod)};
@@ -224,8 +230,7 @@ Deno.test({ name: "Sandbox ends with its host, also when the host is killed", ig
   process.kill("SIGKILL");
   await process.status;
   await reader.cancel();
-  for (let i = 0; i < 100 && !await isGone(sandbox); i++) await new Promise((done) => setTimeout(done, 50));
-  assert(await isGone(sandbox));
+  while (await isAlive(sandbox)) await new Promise((done) => setTimeout(done, 50));
   await Deno.remove(script);
 });
 

@@ -1,7 +1,8 @@
 import { assert, assertEquals } from "@std/assert";
 import { parseProfile, Sandbox, type Session } from "../../mod/sandbox.ts";
 import { type Profile, SandboxPool } from "../../mod.ts";
-import { isGone, stoppedAfterOutput, value } from "./started.ts";
+import { isAlive } from "../../bench/processes.ts";
+import { stoppedAfterOutput, value } from "./started.ts";
 
 const SWALLOWS =
   "print(1, flush=True)\nwhile True:\n  try:\n    while True: pass\n  except BaseException: pass";
@@ -33,7 +34,7 @@ Deno.test("Session.exec() kills a shared process if its program cannot be stoppe
     assertEquals([stuck.status, stuck.stateKept], ["timeout", false]);
     const next = await a.exec("'kept' in globals()");
     assertEquals([value(next), next.restarted], ["False", true]);
-    assert(await isGone(pid), "the process of the stuck program is still there");
+    assert(!await isAlive(pid), "the process of the stuck program is still there");
     assertEquals(value(await b.exec("1 + 1")), "2");
   });
 });

@@ -32,22 +32,3 @@ export async function stoppedAfterOutput<Result extends { stdout: string }>(
     if (hasStarted(result.stdout)) return { result, timeoutMs };
   }
 }
-
-/** Returns true if a process has ended, including one that its parent has not waited for. */
-export async function isGone(pid: number): Promise<boolean> {
-  const stat = await Deno.readTextFile(`/proc/${pid}/stat`).catch(() => "");
-  return stat === "" || stat.slice(stat.lastIndexOf(")") + 2).startsWith("Z");
-}
-
-/** Returns the running children of a process, only those with `mark` in their command line. */
-export async function childrenOf(parent: number, mark = ""): Promise<number[]> {
-  const found: number[] = [];
-  for await (const { name } of Deno.readDir("/proc")) {
-    if (!/^\d+$/.test(name)) continue;
-    const stat = await Deno.readTextFile(`/proc/${name}/stat`).catch(() => "");
-    const [state, parentPid] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-    const command = await Deno.readTextFile(`/proc/${name}/cmdline`).catch(() => "");
-    if (Number(parentPid) === parent && state !== "Z" && command.includes(mark)) found.push(Number(name));
-  }
-  return found;
-}

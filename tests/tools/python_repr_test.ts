@@ -2,6 +2,8 @@ import { assertEquals } from "@std/assert";
 import { pythonFloat, pythonStr } from "../../src/tools/python_repr.ts";
 
 interface Golden {
+  /** Texts of floats as Python writes them. */
+  floats: string[];
   dict_str: { json: string; out: string }[];
 }
 
@@ -28,6 +30,10 @@ Deno.test("pythonStr() writes values like Python", () => {
     [{ "a'b": undefined, c: [true, false, null] }, "{'c': [True, False, None]}"],
   ];
   for (const [value, text] of cases) assertEquals(pythonStr(value), text);
+});
+
+Deno.test("pythonFloat() matches the recorded repr(float)", () => {
+  for (const text of goldens.floats) assertEquals(pythonFloat(Number(text)), text);
 });
 
 Deno.test("pythonFloat() always writes a point or an exponent", () => {

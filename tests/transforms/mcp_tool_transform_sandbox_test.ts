@@ -11,7 +11,7 @@ import { xmlCalls } from "../../src/tools/parsers/xml_calls.ts";
 import { MCPToolTransform, type MCPToolTransformOptions } from "../../src/transforms/mcp_tool_transform.ts";
 import { ToolTransform } from "../../src/transforms/tool_transform.ts";
 import { TransformedEnv } from "../../src/transforms/transformed_env.ts";
-import { childrenOf } from "../sandbox/started.ts";
+import { childrenOf } from "../../bench/processes.ts";
 import { anyTool } from "../tools/play_tools.ts";
 
 const detected = await detectLayers();

@@ -1,6 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { join } from "node:path";
 import { recordUse, removeStaleImages } from "../../../src/sandbox/image/base_image.ts";
+import { TempFolder } from "../../temp_folder.ts";
 
 const NOW = new Date("2030-06-30T12:00:00Z");
 const OLD = new Date("2030-05-01T12:00:00Z");
@@ -28,12 +29,8 @@ Deno.test("recordUse() keeps an image that is in use", async () => {
 });
 
 async function withCache(work: (cache: string) => Promise<void>): Promise<void> {
-  const cache = await Deno.makeTempDir();
-  try {
-    await work(cache);
-  } finally {
-    await Deno.remove(cache, { recursive: true });
-  }
+  await using cache = await TempFolder.of();
+  await work(cache.path);
 }
 
 async function names(directory: string): Promise<string[]> {

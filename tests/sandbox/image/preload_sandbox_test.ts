@@ -3,6 +3,7 @@ import { loadProfile, type Profile, SandboxError } from "../../../mod.ts";
 import { parseProfile } from "../../../mod/sandbox.ts";
 import { withSession } from "../shared_session.ts";
 import { traceback, value } from "../started.ts";
+import { TempFolder } from "../../temp_folder.ts";
 
 const SOURCE = `
 with open("/data/words.txt") as file:
@@ -13,15 +14,10 @@ def fail():
 `;
 
 async function withData(test: (profile: Profile, file: string) => Promise<void>): Promise<void> {
-  const directory = await Deno.makeTempDir();
-  try {
-    await Deno.writeTextFile(`${directory}/words.txt`, "one two");
-    const profile = parseProfile(JSON.stringify({ mounts: { "/data": directory } }), { source: "preload" });
-    const preload = { module: "shelf", source: SOURCE };
-    await test({ ...profile, preload }, `${directory}/words.txt`);
-  } finally {
-    await Deno.remove(directory, { recursive: true });
-  }
+  await using folder = await TempFolder.of({ "words.txt": "one two" });
+  const profile = parseProfile(JSON.stringify({ mounts: { "/data": folder.path } }), { source: "preload" });
+  const preload = { module: "shelf", source: SOURCE };
+  await test({ ...profile, preload }, folder.file("words.txt").hostPath);
 }
 
 Deno.test("Profile.preload is imported with its state in every session and after a rewind", async () => {

@@ -1,7 +1,7 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { join } from "node:path";
 import { loadProfile, type Profile } from "../../../src/sandbox/profile/profile.ts";
 import { withSession } from "../shared_session.ts";
+import { TempFolder } from "../../temp_folder.ts";
 
 Deno.test("Profile.mounts shows files at their guest paths, which no program can remove or change", async () => {
   await withProfile(async (profile) => {
@@ -82,17 +82,10 @@ Deno.test("Profile.home is the directory where sessions start, write and read fi
 });
 
 async function withProfile(test: (profile: Profile) => Promise<void>): Promise<void> {
-  const directory = await Deno.makeTempDir();
-  try {
-    await Deno.mkdir(join(directory, "data"));
-    await Deno.writeTextFile(join(directory, "one.txt"), "first\n");
-    await Deno.writeTextFile(join(directory, "data", "two.txt"), "second\n");
-    const mounts = [
-      { guestPath: "/home/agent/bench/one.txt", hostPath: join(directory, "one.txt") },
-      { guestPath: "/home/agent/bench/data", hostPath: join(directory, "data") },
-    ];
-    await test({ ...await loadProfile("workspace"), mounts, home: "/home/agent" });
-  } finally {
-    await Deno.remove(directory, { recursive: true });
-  }
+  await using folder = await TempFolder.of({ "one.txt": "first\n", "data/two.txt": "second\n" });
+  const mounts = ["one.txt", "data"].map((path) => ({
+    guestPath: `/home/agent/bench/${path}`,
+    hostPath: folder.file(path).hostPath,
+  }));
+  await test({ ...await loadProfile("workspace"), mounts, home: "/home/agent" });
 }

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { parseProfile } from "../../../src/sandbox/profile/profile.ts";
 import { Sandbox } from "../../../src/sandbox/sandbox.ts";
 import { sha256 } from "../../../src/hash.ts";
+import { TempFolder } from "../../temp_folder.ts";
 
 const encoder = new TextEncoder();
 
@@ -86,10 +87,6 @@ async function writeWheel(path: string, files: Record<string, string>): Promise<
 }
 
 async function withFolder(work: (directory: string) => Promise<void>): Promise<void> {
-  const directory = await Deno.makeTempDir();
-  try {
-    await work(directory);
-  } finally {
-    await Deno.remove(directory, { recursive: true });
-  }
+  await using folder = await TempFolder.of();
+  await work(folder.path);
 }

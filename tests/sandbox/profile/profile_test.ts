@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes, assertThrows } from "@std/assert";
 import { loadProfile, parseProfile, shippedProfiles } from "../../../src/sandbox/profile/profile.ts";
+import { TempFolder } from "../../temp_folder.ts";
 
 const DIGEST = "0123456789abcdef".repeat(4);
 
@@ -9,18 +10,6 @@ function parse(value: unknown, directory: string | undefined = "/profiles") {
 
 function refusal(value: unknown): string {
   return assertThrows(() => parse(value), SyntaxError).message;
-}
-
-/** Makes a temporary folder with the given files, which is removed at the end of its scope. */
-async function folder(files: Record<string, string | Uint8Array<ArrayBuffer>>) {
-  const path = await Deno.makeTempDir();
-  for (const [name, content] of Object.entries(files)) {
-    await Deno.writeFile(
-      `${path}/${name}`,
-      typeof content === "string" ? new TextEncoder().encode(content) : content,
-    );
-  }
-  return { path, [Symbol.asyncDispose]: () => Deno.remove(path, { recursive: true }) };
 }
 
 Deno.test("parseProfile() fills in the defaults of an empty profile", () => {
@@ -382,7 +371,10 @@ Deno.test("loadProfile() returns all defaults for 'python'", async () => {
 });
 
 Deno.test("loadProfile() loads a file and resolves paths relative to its folder", async () => {
-  await using dir = await folder({ "mine.jsonc": '\ufeff{ "mounts": { "/data": "a.txt" } }', "a.txt": "a" });
+  await using dir = await TempFolder.of({
+    "mine.jsonc": '\ufeff{ "mounts": { "/data": "a.txt" } }',
+    "a.txt": "a",
+  });
   const profile = await loadProfile(`${dir.path}/mine.jsonc`);
   assertEquals(profile.mounts, [{ guestPath: "/data", hostPath: `${dir.path}/a.txt` }]);
 });
@@ -407,7 +399,7 @@ Deno.test("loadProfile() names a missing file and lists the known profiles", asy
 });
 
 Deno.test("loadProfile() refuses a folder, and text that is not UTF-8", async () => {
-  await using dir = await folder({ "bad.jsonc": new Uint8Array([0x7b, 0xff, 0x7d]) });
+  await using dir = await TempFolder.of({ "bad.jsonc": new Uint8Array([0x7b, 0xff, 0x7d]) });
   const error = await assertRejects(() => loadProfile(`${dir.path}/`), Error);
   assertStringIncludes(error.message, `Cannot read profile '${dir.path}/' as it must be a readable file: `);
   const path = `${dir.path}/bad.jsonc`;
@@ -416,7 +408,7 @@ Deno.test("loadProfile() refuses a folder, and text that is not UTF-8", async ()
 });
 
 Deno.test("loadProfile() refuses a profile whose mount is missing", async () => {
-  await using dir = await folder({ "mine.jsonc": '{ "mounts": { "/data": "gone" } }' });
+  await using dir = await TempFolder.of({ "mine.jsonc": '{ "mounts": { "/data": "gone" } }' });
   const path = `${dir.path}/mine.jsonc`;
   const error = await assertRejects(() => loadProfile(path), Deno.errors.NotFound);
   assertEquals(

@@ -3,7 +3,7 @@ import { SandboxError } from "../../../src/errors.ts";
 import type { Grants } from "../../../src/sandbox/process/grants.ts";
 import { detectLayers } from "../../../src/sandbox/process/layers.ts";
 import { type ToolFile, toolFile, type ToolFileOptions } from "../../../src/tools/file/tool_file.ts";
-import { childrenOf } from "../../sandbox/started.ts";
+import { childrenOf } from "../../../bench/processes.ts";
 import { answersTo, stepWithTools } from "../play_tools.ts";
 
 const detected = await detectLayers();
