@@ -61,13 +61,12 @@ Deno.test("a program that is graded at the edge harms neither the host nor the s
   await outside.settle();
   assertEquals(await graded(server, "def attempt():\n    return 'ready'", "ready"), 1);
   const threads = await threadsOf(server.pid);
-  for (const [index, payload] of (await sample(outside)).entries()) {
+  for (const payload of await sample(outside)) {
     await t.step(`${payload.id} ${payload.name}`, async () => {
       const passed = await graded(server, attemptOf(await pythonOf(payload)), secret);
       assert(passed < 1, "the secret came out");
       await outside.check([]);
-      // the next attack needs the server as well: an honest program after every fourth is enough
-      if (index % 4 === 3) assertEquals(await graded(server, HONEST, "still here"), 1);
+      assertEquals(await graded(server, HONEST, "still here"), 1);
     });
   }
   await t.step("a tool call above the maximum size", async () => {
