@@ -25,14 +25,14 @@ Here 'paddock' stands for 'npx -y deno@2.9.6 task paddock' in a clone.`;
 
 const encoder = new TextEncoder();
 
-/** The whole command line. */
+/** Returns the `paddock` command with all its subcommands. */
 export function paddockCommand(): Command {
   const paddock = new Command("paddock")
-    .description("Run the Python of a language model in a sandbox")
+    .description("Run model-written Python in a sandbox")
     .version(PADDOCK_VERSION)
     .option(
       "--cache-dir <dir>",
-      "where base images are kept (default: $PADDOCK_CACHE_DIR, or the user's cache)",
+      "folder of cached base images (default: $PADDOCK_CACHE_DIR, else the user's cache)",
     )
     .addHelpText("after", EXAMPLES)
     .configureOutput({
@@ -59,7 +59,7 @@ function write(sink: { writeSync(bytes: Uint8Array): number }, text: string): vo
   try {
     for (let rest = encoder.encode(text); rest.length > 0;) rest = rest.subarray(sink.writeSync(rest));
   } catch (error) {
-    if (!(error instanceof Deno.errors.BrokenPipe)) throw error; // whoever read it wants no more
+    if (!(error instanceof Deno.errors.BrokenPipe)) throw error; // the reader has closed the pipe
   }
 }
 
@@ -76,4 +76,4 @@ export async function runCommandLine(args: readonly string[], io: Io = currentIo
   });
 }
 
-if (import.meta.main) Deno.exit(await runCommandLine(Deno.args)); // a read of the standard input may still be waiting
+if (import.meta.main) Deno.exit(await runCommandLine(Deno.args)); // a pending read of stdin would keep the process alive

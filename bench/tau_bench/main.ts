@@ -14,7 +14,7 @@ import { TauBenchDomain } from "../../src/envs/tau_bench/tau_bench_domain.ts";
 import { EXIT, runCommand } from "../../src/cli/command.ts";
 import { escapeControls, writeText } from "../../src/cli/output.ts";
 import { announceBuild, cacheDirectory, flagsOf } from "../../src/cli/sandbox_options.ts";
-import { toUsageError } from "../../src/cli/rollout/tau_bench.ts";
+import { rethrowTauBenchErrors } from "../../src/cli/rollout/tau_bench.ts";
 import { UsageError } from "../../src/cli/errors.ts";
 import { parseWholeNumber } from "../../src/cli/options.ts";
 
@@ -84,7 +84,7 @@ async function runDomain(
     await using domain = await opened({ ...options, sessions: lanes });
     const splits = flags.split === undefined ? domain.splits : [flags.split];
     [split = ""] = splits.includes("test") ? ["test"] : splits;
-    await toUsageError(() => domain.tasks(split));
+    await rethrowTauBenchErrors(() => domain.tasks(split));
     for (const each of flags.replay ? splits : []) {
       if (await replayOne(domain, { path, lanes, split: each })) differs = true;
     }
@@ -138,11 +138,11 @@ async function sayCompared(
 }
 
 async function domainsOf(path: string): Promise<string[]> {
-  return await toUsageError(() => findDomains(path));
+  return await rethrowTauBenchErrors(() => findDomains(path));
 }
 
 async function opened(options: Parameters<typeof TauBenchDomain.open>[0]): Promise<TauBenchDomain> {
-  return await toUsageError(() => TauBenchDomain.open(options));
+  return await rethrowTauBenchErrors(() => TauBenchDomain.open(options));
 }
 
 async function say(line: string): Promise<void> {

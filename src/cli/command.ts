@@ -1,11 +1,10 @@
 import { errorMessage } from "../errors.ts";
 import type { ExecResult } from "../sandbox/exec.ts";
-import { UsageError } from "./errors.ts";
+import { UnwrittenError, UsageError } from "./errors.ts";
 import { currentIo, type TextSink } from "./io.ts";
 import { escapeControls, writeText } from "./output.ts";
-import { UnwrittenError } from "./rollout/episode_file.ts";
 
-/** Does the work of a command under Ctrl-C, and sets the exit code that it gives or that its failure means. */
+/** Runs a command until it ends or is interrupted, and sets the exit code from its result or its error. */
 export async function runCommand(work: (signal: AbortSignal) => Promise<number>): Promise<void> {
   const io = currentIo();
   using interrupt = io.signal === undefined ? new Interrupt() : undefined;
@@ -17,20 +16,20 @@ export async function runCommand(work: (signal: AbortSignal) => Promise<number>)
   }
 }
 
-/** Says in one line what stopped a command, where there is something to say, and gives the exit code. */
+/** Prints the error of a command in one line and returns the exit code. An interrupt and a broken pipe print nothing. */
 export async function reportFailure(
   error: unknown,
   options: { signal: AbortSignal; stderr: TextSink },
 ): Promise<number> {
   if (options.signal.aborted) return EXIT.interrupted;
-  if (error instanceof Deno.errors.BrokenPipe) return EXIT.ok; // whoever read the output wants no more of it
+  if (error instanceof Deno.errors.BrokenPipe) return EXIT.ok; // the reader of the output has closed it
   const message = errorMessage(error);
-  await writeText(options.stderr, `error: ${escapeControls(message)}\n`).catch(() => {}); // nobody reads it: the code tells
+  await writeText(options.stderr, `error: ${escapeControls(message)}\n`).catch(() => {}); // stderr is closed: the exit code is enough
   if (error instanceof UsageError) return EXIT.usage;
   return error instanceof UnwrittenError ? EXIT.unwritten : EXIT.sandbox;
 }
 
-/** What the exit codes of the command line mean. */
+/** Exit codes of the command line. */
 export const EXIT = {
   ok: 0,
   error: 1,
@@ -43,12 +42,12 @@ export const EXIT = {
   memory: 137,
 } as const;
 
-/** The exit codes of one program, for a help text. */
+/** Help text for the exit codes of one program. */
 export const EXIT_CODES = `
-Exit codes: 0 ok, 1 an exception or too much output, 2 wrong usage, 124 timeout, 125 the sandbox itself failed,
-130 interrupted, 134 the interpreter crashed, 137 memory; the program's own code after sys.exit(code).`;
+Exit codes: 0 ok, 1 an exception or too much output, 2 wrong usage, 124 timeout, 125 the sandbox failed,
+130 interrupted, 134 the interpreter crashed, 137 out of memory. After sys.exit(code), the exit code is code.`;
 
-/** The exit code that says what became of a program. */
+/** Returns the exit code for the result of a program. */
 export function exitCode(result: ExecResult): number {
   switch (result.status) {
     case "exited":
@@ -65,22 +64,23 @@ const SIGNALS: readonly Deno.Signal[] = Deno.build.os === "windows"
   : ["SIGINT", "SIGTERM", "SIGHUP"];
 
 /**
- * A signal that Ctrl-C aborts, and so does being told to end (SIGTERM) or losing one's terminal (SIGHUP), until
- * disposed. What comes a second time ends the program as if this were not there. Below `nohup` a terminal that goes
- * away is not minded.
+ * An abort signal for Ctrl-C (SIGINT), SIGTERM and SIGHUP. The first of them aborts the signal and removes the
+ * listeners, so a second one ends the process. Under `nohup`, SIGHUP is ignored. Dispose removes the listeners.
  */
 export class Interrupt implements Disposable {
   readonly #abort = new AbortController();
   readonly #listeners: ReadonlyMap<Deno.Signal, () => void>;
 
   constructor() {
-    const end = () => {
+    const interrupt = () => {
       this[Symbol.dispose]();
       this.#abort.abort(new DOMException("Interrupted by Ctrl-C", "AbortError"));
     };
     const ignored = isHangupIgnored();
-    // Deno ends at a hangup that it was started to ignore, unless somebody listens.
-    this.#listeners = new Map(SIGNALS.map((name) => [name, name === "SIGHUP" && ignored ? () => {} : end]));
+    // Without a listener, Deno exits on SIGHUP even if the process was started with SIGHUP ignored.
+    this.#listeners = new Map(
+      SIGNALS.map((name) => [name, name === "SIGHUP" && ignored ? () => {} : interrupt]),
+    );
     for (const [name, listener] of this.#listeners) Deno.addSignalListener(name, listener);
   }
 
@@ -93,16 +93,16 @@ export class Interrupt implements Disposable {
   }
 }
 
-/** Whether this process was started with SIGHUP ignored, where the system says so. */
+/** True if this process was started with SIGHUP ignored. Always false without `/proc`. */
 export function isHangupIgnored(): boolean {
-  const [, lowest = "0"] = /^SigIgn:\s*[0-9a-f]*([0-9a-f])$/m.exec(ownStatus()) ?? [];
-  return (Number.parseInt(lowest, 16) & 1) === 1;
+  const [, lastDigit = "0"] = /^SigIgn:\s*[0-9a-f]*([0-9a-f])$/m.exec(readProcessStatus()) ?? [];
+  return (Number.parseInt(lastDigit, 16) & 1) === 1;
 }
 
-function ownStatus(): string {
+function readProcessStatus(): string {
   try {
     return Deno.readTextFileSync("/proc/self/status");
   } catch {
-    return ""; // only Linux has it
+    return ""; // only Linux has this file
   }
 }

@@ -29,12 +29,12 @@ const NOTES = `
 Example:
   paddock doctor -p strict --json
 
-Exit codes: 0 all is well, 1 something is missing or does not hold, 2 wrong usage, 130 interrupted.`;
+Exit codes: 0 ok, 1 a required layer is missing or a check failed, 2 wrong usage, 130 interrupted.`;
 
-/** The command `doctor`: says what protects a sandbox on this host, and tries it. */
+/** Returns the command `doctor`, which checks the isolation layers and limits of a sandbox on this host. */
 export function doctorCommand(): Command {
   return new Command("doctor")
-    .description("Say what protects a sandbox on this host, and try it")
+    .description("Check the isolation layers and limits of a sandbox on this host, and measure its speed")
     .addOption(profileOption())
     .option("--json", "print one JSON object")
     .addHelpText("after", NOTES)
@@ -44,7 +44,7 @@ export function doctorCommand(): Command {
 }
 
 async function runDoctor(flags: DoctorFlags, signal: AbortSignal): Promise<number> {
-  const report = await examine(await resolveProfile(flags), cacheDirectory(flags.cacheDir), signal);
+  const report = await createReport(await resolveProfile(flags), cacheDirectory(flags.cacheDir), signal);
   const colour = wantsColour();
   await writeText(
     currentIo().stdout,
@@ -53,27 +53,27 @@ async function runDoctor(flags: DoctorFlags, signal: AbortSignal): Promise<numbe
   return report.ok ? EXIT.ok : EXIT.error;
 }
 
-async function examine(profile: Profile, cacheDir: string, signal: AbortSignal): Promise<DoctorReport> {
+async function createReport(profile: Profile, cacheDir: string, signal: AbortSignal): Promise<DoctorReport> {
   const detected = await detectLayers();
   const deno = { version: Deno.version.deno, ok: isAtLeast(Deno.version.deno, DENO_NEEDED) };
-  const tried = await tryOut(profile, { cacheDir, detected, signal }).catch((error: unknown) => {
+  const checked = await checkSandbox(profile, { cacheDir, detected, signal }).catch((error: unknown) => {
     signal.throwIfAborted();
     return { failure: errorMessage(error) };
   });
-  const found = { image: null, attempts: [], times: null, failure: null, ...tried };
+  const outcome = { image: null, attempts: [], times: null, failure: null, ...checked };
   return {
-    ok: deno.ok && found.failure === null && found.attempts.every((attempt) => attempt.holds),
+    ok: deno.ok && outcome.failure === null && outcome.attempts.every((attempt) => attempt.holds),
     paddock: PADDOCK_VERSION,
     deno,
     pyodide: PYODIDE_VERSION,
     profile: profile.name,
     layers: layerStates(profile, detected),
-    ...found,
+    ...outcome,
   };
 }
 
-/** Starts a sandbox as the profile says, measures it, and tries to break its limits. */
-async function tryOut(
+/** Starts a sandbox with the profile, measures it, and attacks its limits. */
+async function checkSandbox(
   profile: Profile,
   options: { cacheDir: string; detected: readonly LayerReport[]; signal: AbortSignal },
 ): Promise<{ image: DoctorReport["image"]; attempts: DoctorAttempt[]; times: Times }> {
@@ -107,15 +107,15 @@ function layerStates(profile: Profile, detected: readonly LayerReport[]): LayerS
   });
 }
 
-/** A layer of the operating system: what the profile wants and what the host has. */
+/** State of an operating system layer: its mode in the profile and its availability on the host. */
 export interface LayerState extends LayerReport {
   readonly mode: LayerMode;
   readonly active: boolean;
-  /** Whether the profile starts nothing for want of it. */
+  /** True if the profile cannot start a sandbox because the layer does not work. */
   readonly missing: boolean;
 }
 
-/** All that `paddock doctor` finds out. */
+/** Report of `paddock doctor`. */
 export interface DoctorReport {
   readonly ok: boolean;
   readonly paddock: string;
@@ -128,48 +128,48 @@ export interface DoctorReport {
     | null;
   readonly attempts: readonly DoctorAttempt[];
   readonly times: Times | null;
-  /** Why no sandbox could be tried. */
+  /** Reason why no sandbox could be checked; `null` if one was. */
   readonly failure: string | null;
 }
 
-/** The first version of Deno that has all that a sandbox needs. */
+/** Minimum version of Deno. */
 export const DENO_NEEDED = "2.9.4";
 
 const GREEN = "\x1b[32m";
 const RED = "\x1b[31m";
 const PLAIN = "\x1b[0m";
 
-/** The report as a person reads it. */
+/** Formats a report as readable text. */
 export function formatReport(report: DoctorReport, options: { colour: boolean }): string {
-  const line = (good: boolean, text: string) => {
-    const row = `${good ? "✓" : "✗"} ${text}`;
-    return options.colour ? `${good ? GREEN : RED}${row}${PLAIN}` : row;
+  const line = (isGood: boolean, text: string) => {
+    const row = `${isGood ? "✓" : "✗"} ${text}`;
+    return options.colour ? `${isGood ? GREEN : RED}${row}${PLAIN}` : row;
   };
   const { deno, pyodide, layers, attempts } = report;
   return [
     `Paddock ${report.paddock}, profile ${report.profile}`,
-    line(deno.ok, `Deno ${deno.version} (${DENO_NEEDED} or later is needed)`),
+    line(deno.ok, `Deno ${deno.version} (requires ${DENO_NEEDED} or later)`),
     line(true, `Pyodide ${pyodide}`),
     "",
-    "Layers of the operating system",
+    "Operating system layers",
     ...layers.map((layer) =>
-      layer.active || layer.missing ? line(layer.active, layerText(layer)) : `- ${layerText(layer)}`
+      layer.active || layer.missing ? line(layer.active, formatLayer(layer)) : `- ${formatLayer(layer)}`
     ),
     "",
     ...(report.failure === null ? [] : [line(false, report.failure), ""]),
-    ...(attempts.length === 0 ? [] : ["Tried in a sandbox"]),
+    ...(attempts.length === 0 ? [] : ["Checks in a sandbox"]),
     ...attempts.map(({ name, holds, seen }) => line(holds, `${name.padEnd(42)}${seen}`)),
     "",
-    ...figures(report),
+    ...formatFigures(report),
   ].join("\n").replace(/\n{2,}/g, "\n\n").trimEnd() + "\n";
 }
 
-function layerText({ layer, mode, active, works, why }: LayerState): string {
+function formatLayer({ layer, mode, active, works, why }: LayerState): string {
   const state = active ? "active" : works ? "works, not used" : `does not work: ${why}`;
   return `${layer.padEnd(14)}${mode.padEnd(11)}${state}`;
 }
 
-function figures({ image, times }: DoctorReport): string[] {
+function formatFigures({ image, times }: DoctorReport): string[] {
   if (image === null || times === null) return [];
   return [
     `base image  ${image.state}, ${(image.bytes / 1e6).toFixed(1)} MB, ${image.directory}`,
@@ -179,14 +179,14 @@ function figures({ image, times }: DoctorReport): string[] {
   ];
 }
 
-/** What it takes to start an interpreter, to run `1+1` in it, and to put it back. */
+/** Milliseconds to start an interpreter, to run `1+1` in it, and to rewind it. */
 export interface Times {
   readonly startMs: number;
   readonly execMs: number;
   readonly rewindMs: number;
 }
 
-/** Measures a session; medians, after some runs that do not count. */
+/** Measures a session after a warm-up. Returns medians, in milliseconds. */
 export async function measure(session: PythonSession, signal: AbortSignal): Promise<Omit<Times, "startMs">> {
   const exec = async () => void await session.exec("1+1", { signal });
   const rewind = async () => await session.reset({ mode: "rewind", signal });
@@ -194,17 +194,17 @@ export async function measure(session: PythonSession, signal: AbortSignal): Prom
   return { execMs: await medianMs(20, exec), rewindMs: await medianMs(5, rewind) };
 }
 
-async function medianMs(times: number, work: () => Promise<void>): Promise<number> {
+async function medianMs(runs: number, work: () => Promise<void>): Promise<number> {
   const measured: number[] = [];
-  for (let run = 0; run < times; run++) {
+  for (let run = 0; run < runs; run++) {
     const startedAt = performance.now();
     await work();
     measured.push(performance.now() - startedAt);
   }
-  return measured.sort((a, b) => a - b)[times >> 1] ?? NaN;
+  return measured.sort((a, b) => a - b)[runs >> 1] ?? NaN;
 }
 
-/** What the files of a directory take, those of its directories included. */
+/** Returns the total size of the files in a directory and its subdirectories, in bytes. */
 export async function measureDirectoryBytes(directory: string): Promise<number> {
   let bytes = 0;
   for await (const { name, isDirectory } of Deno.readDir(directory)) {
@@ -214,10 +214,10 @@ export async function measureDirectoryBytes(directory: string): Promise<number> 
   return bytes;
 }
 
-/** Whether a version, of three numbers, is not before another. */
+/** True if a version is the same as `least` or newer. Compares the first three numbers. */
 export function isAtLeast(version: string, least: string): boolean {
-  const numbers = (text: string) => text.split(/[.+-]/).slice(0, 3).map(Number);
-  const needed = numbers(least);
-  const differing = numbers(version).map((number, at) => number - (needed[at] ?? 0)).find((by) => by !== 0);
-  return (differing ?? 0) >= 0;
+  const toNumbers = (text: string) => text.split(/[.+-]/).slice(0, 3).map(Number);
+  const required = toNumbers(least);
+  const differences = toNumbers(version).map((number, index) => number - (required[index] ?? 0));
+  return (differences.find((difference) => difference !== 0) ?? 0) >= 0;
 }

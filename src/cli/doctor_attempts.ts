@@ -2,12 +2,12 @@ import type { ExecResult, PythonSession } from "../sandbox/exec.ts";
 import type { Limits } from "../sandbox/profile/schema.ts";
 import type { Profile } from "../sandbox/profile/profile.ts";
 
-/** Something a sandbox must not let a program do, as it was tried. */
+/** One attempt to break a limit of the sandbox, and its result. */
 export interface DoctorAttempt {
-  /** What must hold. */
+  /** Property that must hold. */
   readonly name: string;
   readonly holds: boolean;
-  /** What was seen. */
+  /** Observed result of the program. */
   readonly seen: string;
 }
 
@@ -27,10 +27,10 @@ try:
   with open("full", "wb", buffering=0) as file:
     while True: file.write(bytes(1 << 20))
 except OSError as error:
-  if error.errno != errno.ENOSPC: raise RuntimeError("files fail otherwise") from error
+  if error.errno != errno.ENOSPC: raise RuntimeError("writing failed for another reason") from error
   raise`;
 
-/** The profile with limits that can be met in a moment; what guards them is the same. */
+/** Returns the profile with limits low enough to be reached within a moment. The same code enforces them. */
 export function toAttemptProfile(profile: Profile): Profile {
   const { memoryBytes, outputBytes, fileBytes } = profile.limits;
   return {
@@ -44,22 +44,22 @@ export function toAttemptProfile(profile: Profile): Profile {
   };
 }
 
-/** Tries, in one session, to break out of what holds it. */
+/** Attacks the limits and the isolation of a session, one attempt after the other. */
 export async function runAttempts(
   session: PythonSession,
   limits: Limits,
   signal: AbortSignal,
 ): Promise<DoctorAttempt[]> {
   const attempts: DoctorAttempt[] = [];
-  for (const { name, code, timeoutMs, holds } of trials(limits)) {
+  for (const { name, code, timeoutMs, holds } of createTrials(limits)) {
     const result = await session.exec(code, { timeoutMs, signal });
-    attempts.push({ name, holds: holds(result), seen: seen(result) });
+    attempts.push({ name, holds: holds(result), seen: formatSeen(result) });
   }
   attempts.splice(-1, 0, await attemptConnection(session, signal));
   return attempts;
 }
 
-function trials({ outputBytes }: Limits): Trial[] {
+function createTrials({ outputBytes }: Limits): Trial[] {
   return [
     {
       name: "a loop is stopped, its variables are kept",
@@ -90,7 +90,7 @@ function trials({ outputBytes }: Limits): Trial[] {
       holds: raises("FileNotFoundError"),
     },
     {
-      name: "the session is still there",
+      name: "the session is still alive",
       code: "kept",
       holds: (result) => result.status === "ok" && result.value === "1" && !result.restarted,
     },
@@ -101,14 +101,14 @@ function raises(type: string): (result: ExecResult) => boolean {
   return (result) => result.status === "error" && result.error.type === type;
 }
 
-/** Lets the guest call a socket of the host's, and looks from outside whether it got through. */
+/** Has the guest connect to a socket on the host, and checks from outside whether a connection arrived. */
 async function attemptConnection(session: PythonSession, signal: AbortSignal): Promise<DoctorAttempt> {
   using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   let reached = false;
   const accepted = listener.accept().then((connection) => {
     reached = true;
     connection.close();
-  }, () => {}); // nobody called until it was closed
+  }, () => {}); // the listener was closed without a connection
   const code = `import socket\nsocket.create_connection(("127.0.0.1", ${listener.addr.port}), 1)`;
   const result = await session.exec(code, { signal });
   listener.close();
@@ -116,11 +116,11 @@ async function attemptConnection(session: PythonSession, signal: AbortSignal): P
   return {
     name: "the network is out of reach",
     holds: result.status === "error" && !reached,
-    seen: seen(result),
+    seen: formatSeen(result),
   };
 }
 
-function seen(result: ExecResult): string {
+function formatSeen(result: ExecResult): string {
   if ("error" in result) {
     return `${result.status}: ${(result.error.message || result.error.type).slice(0, 60)}`;
   }

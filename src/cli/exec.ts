@@ -33,20 +33,24 @@ Examples:
   echo 'print(1)' | paddock exec --json -
   echo 21 | paddock exec -e 'print(2 * int(input()))'
 
-A program that calls input() or names stdin reads the standard input to its end, unless that is a terminal.
+Stdin is passed to a program that calls input() or names stdin, unless stdin is a terminal. It is read to its end.
 `;
 
-/** The command `exec`: runs one program and prints what it prints. */
+/** Returns the command `exec`, which runs one program and prints its output. */
 export function execCommand(): Command {
   return new Command("exec")
-    .description("Run a Python program in a sandbox and print what it prints")
-    .argument("[file]", "the program, in UTF-8; - is the standard input")
-    .option("-e, --eval <code>", "the program itself")
+    .description("Run a Python program in a sandbox and print its output")
+    .argument("[file]", "program file, in UTF-8; - reads stdin")
+    .option("-e, --eval <code>", "program text")
     .addOption(profileOption())
-    .option("--timeout-ms <n>", "milliseconds that it may take", parseWholeNumber(1))
-    .option("--memory-mb <n>", "MiB that Python may use, interpreter included", parseWholeNumber(1))
-    .option("--stdin <file>", "what input() reads; - is the standard input")
-    .option("--json", "print the result, and nothing else, as one line of JSON")
+    .option("--timeout-ms <n>", "time limit, in milliseconds (default: the profile's)", parseWholeNumber(1))
+    .option(
+      "--memory-mb <n>",
+      "memory limit, in MiB, interpreter included (default: the profile's)",
+      parseWholeNumber(1),
+    )
+    .option("--stdin <file>", "file that input() reads; - reads stdin")
+    .option("--json", "print only the result, as one line of JSON")
     .addHelpText("after", EXAMPLES + EXIT_CODES)
     .action(async (file: string | undefined, _: object, command: Command) => {
       await runCommand((signal) => runExec(file, flagsOf(command), signal));
@@ -72,23 +76,23 @@ async function runExec(file: string | undefined, flags: ExecFlags, signal: Abort
   await output.flush();
   signal.throwIfAborted();
   if (json) await writeText(io.stdout, `${JSON.stringify(result)}\n`);
-  else await writeText(io.stderr, epilogue(result, profile));
+  else await writeText(io.stderr, formatEpilogue(result, profile));
   return exitCode(result);
 }
 
-/** What is said on stderr when a program has ended. */
-function epilogue(result: ExecResult, profile: Profile): string {
-  const cut = result.truncated
+/** Returns the text for stderr after the program: a note on dropped output, and the traceback. */
+function formatEpilogue(result: ExecResult, profile: Profile): string {
+  const notice = result.truncated
     ? `paddock: output beyond ${profile.limits.outputBytes} bytes was dropped\n`
     : "";
-  return cut + ("error" in result ? result.error.traceback : "");
+  return notice + ("error" in result ? result.error.traceback : "");
 }
 
-/** The profile with another limit of memory. */
+/** Returns the profile with another memory limit. */
 function withMemory(profile: Profile, memoryMb: number | undefined): Profile {
   if (memoryMb === undefined) return profile;
   const limits = limitsSchema.safeParse({ ...profile.limits, memoryBytes: memoryMb * 1024 * 1024 });
   if (limits.success) return { ...profile, limits: limits.data };
-  const needs = limits.error.issues.map(({ message }) => message).join("; ");
-  throw new UsageError(`Cannot limit memory to ${memoryMb} MiB as its bytes ${needs}`);
+  const faults = limits.error.issues.map(({ message }) => message).join("; ");
+  throw new UsageError(`Cannot limit memory to ${memoryMb} MiB as the number of bytes ${faults}`);
 }

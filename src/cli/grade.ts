@@ -24,28 +24,28 @@ interface GradeFlags extends SandboxFlags, GraderFlags {
 }
 
 const NOTES = `
-The score takes the place of the reward that an episode has. Episodes that failed stay unscored.
+The score replaces the reward of an episode. Episodes that failed stay unscored.
 
 Example:
   paddock grade runs/a.jsonl --grader number_match --out runs/a.graded.jsonl
 
-Exit codes: 0 all was graded, 1 an episode had failed or could not be graded, 2 wrong usage or a file that
-cannot be read, 74 the file of --out cannot be written any more, 125 the sandbox itself failed, 130 interrupted.`;
+Exit codes: 0 all episodes were graded, 1 an episode had failed or could not be graded, 2 wrong usage or an
+unreadable file, 74 cannot write the --out file, 125 the sandbox failed, 130 interrupted.`;
 
-/** The command `grade`: scores saved episodes without playing them. */
+/** Returns the command `grade`, which scores saved episodes without playing them. */
 export function gradeCommand(): Command {
   return new Command("grade")
-    .description("Score the episodes of a file without playing them")
-    .argument("<file>", "the JSON lines that rollout --out has written; - is the standard input")
-    .requiredOption("--grader <name>", "what scores them")
-    .option("--judge <policy>", "who judges, for the grader of that name: openai:URL, sglang:URL")
-    .option("--judge-model <name>", "the model that its server is asked for")
-    .option("--out <file>", "write the episodes with their new rewards to a file")
-    .option("--force", "throw away what the file of --out holds")
-    .option("--json", "one JSON line per episode on stdout, the table on stderr")
+    .description("Score saved episodes without playing them")
+    .argument("<file>", "JSON lines written by rollout --out; - reads stdin")
+    .requiredOption("--grader <name>", "grader")
+    .option("--judge <policy>", "policy of the grader 'judge': openai:URL or sglang:URL")
+    .option("--judge-model <name>", "model name sent to the server of --judge")
+    .option("--out <file>", "write the episodes with their new rewards to this file")
+    .option("--force", "overwrite the --out file")
+    .option("--json", "print one JSON line per episode to stdout, the table to stderr")
     .option(
       "--concurrency <n>",
-      "episodes at once",
+      "episodes graded at the same time",
       parseWholeNumber(1),
       Math.max(2, navigator.hardwareConcurrency),
     )
@@ -63,7 +63,7 @@ async function runGrade(file: string, flags: GradeFlags, signal: AbortSignal): P
   await requireReadable(file);
   await using stack = new AsyncDisposableStack();
   const grader = await openGrader(entry, flags, { profile, size, stack });
-  // What would be thrown away for it stays until all else is known to be there.
+  // Opening truncates the file, so it comes after everything else that can fail.
   using out = flags.out === undefined
     ? undefined
     : await TrajectoryFile.open(flags.out, { force: flags.force, source: file });

@@ -3,52 +3,48 @@ import { loadTokenizer } from "../chat/load_tokenizer.ts";
 import type { Tokenizer } from "../chat/tokenizer.ts";
 import { errorMessage } from "../errors.ts";
 import { MAX_CODE_CHARACTERS } from "../sandbox/exec_check.ts";
-import { UsageError } from "./errors.ts";
+import { rethrowAsUsageError, UsageError } from "./errors.ts";
 import { currentIo } from "./io.ts";
 
-/** The name that stands for the standard input in place of a file's. */
+/** Path that stands for stdin. */
 export const STDIN = "-";
 
 /**
- * Reads all of a file of UTF-8, or of the standard input where the path is `-`.
+ * Reads a whole UTF-8 file, or stdin if the path is `-`.
  *
- * @throws {UsageError} when it cannot be read, is no UTF-8, or is larger than `maxBytes`.
+ * @throws {UsageError} if the file cannot be read, is not UTF-8, or is larger than `maxBytes`.
  */
 export async function readText(path: string, options: { maxBytes: number }): Promise<string> {
-  const name = path === STDIN ? "the standard input" : `'${path}'`;
+  const name = path === STDIN ? "stdin" : `'${path}'`;
   const bytes = await readBytes(path, name, options.maxBytes);
-  try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-  } catch (cause) {
-    throw new UsageError(`Cannot read ${name} as it must be UTF-8: it is not`, { cause });
-  }
+  return await rethrowAsUsageError(() => new TextDecoder("utf-8", { fatal: true }).decode(bytes), {
+    prefix: `Cannot read ${name} as it must be UTF-8`,
+    describe: () => "found an invalid byte",
+  });
 }
 
 async function readBytes(path: string, name: string, maxBytes: number): Promise<Uint8Array> {
-  try {
+  return await rethrowAsUsageError(async () => {
     const readable = path === STDIN ? currentIo().stdin.readable : (await Deno.open(path)).readable;
-    return await collect(readable, name, maxBytes);
-  } catch (cause) {
-    if (cause instanceof UsageError) throw cause;
-    throw new UsageError(`Cannot read ${name}: ${ioErrorText(cause)}`, { cause });
-  }
+    return await collectBytes(readable, name, maxBytes);
+  }, { prefix: `Cannot read ${name}`, describe: ioErrorText });
 }
 
-async function collect(
+async function collectBytes(
   readable: ReadableStream<Uint8Array>,
   name: string,
   maxBytes: number,
 ): Promise<Uint8Array> {
-  const pieces: Uint8Array<ArrayBuffer>[] = [];
+  const chunks: Uint8Array<ArrayBuffer>[] = [];
   let bytes = 0;
-  for await (const piece of readable) {
-    bytes += piece.length;
+  for await (const chunk of readable) {
+    bytes += chunk.length;
     if (bytes > maxBytes) {
-      throw new UsageError(`Cannot read ${name} as it must have at most ${maxBytes} bytes: it has more`);
+      throw new UsageError(`Cannot read ${name} as it must have at most ${maxBytes} bytes: found more`);
     }
-    pieces.push(new Uint8Array(piece));
+    chunks.push(new Uint8Array(chunk));
   }
-  return concat(pieces);
+  return concat(chunks);
 }
 
 function ioErrorText(error: unknown): string {
@@ -58,58 +54,50 @@ function ioErrorText(error: unknown): string {
   return errorMessage(error);
 }
 
-/** The path that a file is read by: `-` stands for the standard input. */
+/** Returns the path to open for a file argument: `/dev/stdin` for `-`. */
 export function toInputPath(path: string): string {
   return path === STDIN ? "/dev/stdin" : path;
 }
 
-/** What {@linkcode requireReadable} lets through. */
+/** Options of {@linkcode requireReadable}. */
 export interface RequireReadableOptions {
+  /** Accept a folder too. @default false */
   mayBeFolder?: boolean | undefined;
 }
 
 /**
- * Refuses a file that cannot be read, before anything is opened for its sake.
+ * Checks that a file can be read, before the command opens anything else.
  *
- * @throws {UsageError} when there is no such file, or it is a folder and must be none.
+ * @throws {UsageError} if the file does not exist, cannot be read, or is a folder and `mayBeFolder` is false.
  */
 export async function requireReadable(path: string, options: RequireReadableOptions = {}): Promise<void> {
   const { mayBeFolder = false } = options;
-  try {
+  await rethrowAsUsageError(async () => {
     const { isDirectory } = await Deno.stat(path);
     if (isDirectory && !mayBeFolder) throw new UsageError(`Cannot read '${path}': it is a directory`);
     using _file = await Deno.open(path);
-  } catch (cause) {
-    if (cause instanceof UsageError) throw cause;
-    const isMissing = cause instanceof Deno.errors.NotFound;
-    const reason = isMissing
-      ? "there is no such file"
-      : cause instanceof Error
-      ? cause.message
-      : String(cause);
-    throw new UsageError(`Cannot read '${path}': ${reason}`, { cause });
-  }
+  }, { prefix: `Cannot read '${path}'`, describe: ioErrorText });
 }
 
-/** Where a program and its input come from. */
+/** Sources of a program and of its input. */
 export interface ProgramSource {
-  /** The program itself. */
+  /** Program text. */
   code?: string | undefined;
-  /** The file that holds it; `-` is the standard input. */
+  /** Path of the program; `-` is stdin. */
   file?: string | undefined;
-  /** The file that `input()` reads; `-` is the standard input. */
+  /** Path of the file that `input()` reads; `-` is stdin. */
   stdin?: string | undefined;
-  /** Whether the standard input is a terminal: what a person may type is not waited for. */
+  /** True if stdin is a terminal. Then it is read only if it is named explicitly. */
   isTerminal: boolean;
 }
 
-/** A program and what `input()` reads. */
+/** A program and the text that `input()` reads. */
 export interface Program {
   readonly code: string;
   readonly stdin?: string | undefined;
 }
 
-/** More than this is refused as a program's input. */
+/** Maximum input of a program, in bytes. */
 export const MAX_STDIN_BYTES = 16 * 1024 * 1024;
 
 const MAX_BYTES_PER_CHARACTER = 4;
@@ -117,14 +105,17 @@ const MAX_BYTES_PER_CHARACTER = 4;
 const READS_INPUT = /\binput\s*\(|\bstdin\b|\bfileinput\b|\bopen\(0\b/;
 
 /**
- * Reads a program, and its input where there is one.
+ * Reads a program, and its input if it has one.
  *
- * @throws {UsageError} when there is not just one program, or something cannot be read.
+ * @throws {UsageError} if there is not exactly one program, or a file cannot be read.
  */
 export async function readProgram(source: ProgramSource): Promise<Program> {
   const { file } = source;
   if ((source.code === undefined) === (file === undefined)) {
-    throw new UsageError("Cannot tell what to run as there must be one program: give -e CODE, FILE, or -");
+    const found = file === undefined ? "none" : "two";
+    throw new UsageError(
+      `Cannot run as there must be one program, given as -e CODE, FILE or -: found ${found}`,
+    );
   }
   const maxBytes = MAX_BYTES_PER_CHARACTER * MAX_CODE_CHARACTERS;
   const code = source.code ?? await readText(file ?? STDIN, { maxBytes });
@@ -138,41 +129,37 @@ export async function readProgram(source: ProgramSource): Promise<Program> {
 function stdinPath(code: string, { file, stdin, isTerminal }: ProgramSource): string | undefined {
   if (file === STDIN) {
     if (stdin !== STDIN) return stdin;
-    throw new UsageError("Cannot read both the program and its input from the standard input");
+    throw new UsageError("Cannot read both the program and its input from stdin");
   }
   if (stdin !== undefined) return stdin;
-  // A pipe that nobody closes would be waited for in vain, so only a program that can read it has it.
+  // A pipe may never be closed by its writer, so stdin is read only for a program that can use it.
   return !isTerminal && READS_INPUT.test(code) ? STDIN : undefined;
 }
 
 const NEWLINE = 10;
 
-/** How many lines a file has, counted up to `most`; `undefined` for what can be read only once, such as a pipe. */
-export async function countLines(path: string, most = Infinity): Promise<number | undefined> {
+/** Counts the lines of a file, up to `max`. Returns `undefined` for a source that can be read only once, such as a pipe. */
+export async function countLines(path: string, max = Infinity): Promise<number | undefined> {
   if (!(await Deno.stat(path)).isFile) return undefined;
   using file = await Deno.open(path);
-  const piece = new Uint8Array(64 * 1024);
+  const buffer = new Uint8Array(64 * 1024);
   let lines = 0;
   let last = NEWLINE;
-  for (let size = await file.read(piece); size !== null && lines < most; size = await file.read(piece)) {
-    for (const byte of piece.subarray(0, size)) {
+  for (let size = await file.read(buffer); size !== null && lines < max; size = await file.read(buffer)) {
+    for (const byte of buffer.subarray(0, size)) {
       if (byte === NEWLINE) lines++;
       last = byte;
     }
   }
-  return Math.min(most, last === NEWLINE ? lines : lines + 1);
+  return Math.min(max, last === NEWLINE ? lines : lines + 1);
 }
 
 /**
- * Loads the tokenizer that was asked for; none where none was.
+ * Loads the tokenizer in a folder. Returns `undefined` if no folder is given.
  *
- * @throws {UsageError} when there is none in the folder, or it is broken.
+ * @throws {UsageError} if the folder holds no valid tokenizer.
  */
 export async function resolveTokenizer(directory: string | undefined): Promise<Tokenizer | undefined> {
   if (directory === undefined) return undefined;
-  try {
-    return await loadTokenizer(directory);
-  } catch (error) {
-    throw new UsageError(errorMessage(error), { cause: error });
-  }
+  return await rethrowAsUsageError(() => loadTokenizer(directory));
 }

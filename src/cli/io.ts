@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 
-/** What {@linkcode writeText} writes to: stdout, stderr, a file. */
+/** Target of text output: stdout, stderr or a file. */
 export interface TextSink {
   write(bytes: Uint8Array): Promise<number>;
 }

@@ -17,20 +17,20 @@ import {
 import { printHint, writeText } from "./output.ts";
 import { currentIo } from "./io.ts";
 
-/** The client has its session until it goes. */
+/** Idle timeout of the session: 24 hours, as the one client keeps it until it disconnects. */
 const IDLE_MS = 24 * 3_600_000;
 
 const NOTES = `
-Tools: run_python_code, reset_session, read_file, write_file, list_files. A client starts it with:
+Tools: run_python_code, reset_session, read_file, write_file, list_files. Client configuration:
   {"mcpServers": {"python": {"command": "npx", "args":
     ["-y", "deno@2.9.6", "task", "--quiet", "--cwd", "/path/to/paddock", "paddock", "mcp"]}}}
 
-Exit codes: 0 the client has gone, 2 wrong usage, 125 the sandbox could not be started, 130 interrupted.`;
+Exit codes: 0 the client disconnected, 2 wrong usage, 125 the sandbox could not be started, 130 interrupted.`;
 
-/** The command `mcp`: one Python session for a client of the Model Context Protocol. */
+/** Returns the command `mcp`, which serves one Python session over the Model Context Protocol. */
 export function mcpCommand(): Command {
   return new Command("mcp")
-    .description("Serve a Python session over the Model Context Protocol on stdin and stdout")
+    .description("Serve a Python session over the Model Context Protocol (stdio)")
     .addOption(profileOption().default("serve"))
     .addHelpText("after", NOTES)
     .action(async (_: object, command: Command) => {
@@ -51,7 +51,9 @@ async function runMcp(flags: SandboxFlags, interrupted: AbortSignal): Promise<nu
     readable: currentIo().stdin.readable,
     write: (text) => writeText(currentIo().stdout, text),
   });
-  await printHint("Waiting for a client of the Model Context Protocol; --help says how one starts this");
+  await printHint(
+    "Waiting for a Model Context Protocol client on stdin; --help shows the client configuration",
+  );
   serveStdio(() => createPythonServer(client), { transport });
   await abortable(transport.ended, interrupted);
   return EXIT.ok;

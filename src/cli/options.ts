@@ -1,14 +1,18 @@
 import { InvalidArgumentError } from "commander";
 import { UsageError } from "./errors.ts";
 
-/** Reads an option's value as a number; anything else is wrong usage. */
+/**
+ * Parses the value of an option as a number.
+ *
+ * @throws {InvalidArgumentError} if it is not a finite number.
+ */
 export function parseNumber(value: string): number {
   const number = Number(value);
   if (value.trim() !== "" && Number.isFinite(number)) return number;
   throw new InvalidArgumentError("It must be a number.");
 }
 
-/** Reads an option's value as a number of at least `least`; anything else is wrong usage. */
+/** Returns a parser of numbers >= `least`; it throws `InvalidArgumentError` for any other value. */
 export function parseNumberAtLeast(least: number): (value: string) => number {
   return (value) => {
     const number = Number(value);
@@ -17,7 +21,7 @@ export function parseNumberAtLeast(least: number): (value: string) => number {
   };
 }
 
-/** Reads an option's value as a whole number of at least `least`; anything else is wrong usage. */
+/** Returns a parser of whole numbers >= `least`; it throws `InvalidArgumentError` for any other value. */
 export function parseWholeNumber(least: number): (value: string) => number {
   return (value) => {
     const number = Number(value);
@@ -26,23 +30,23 @@ export function parseWholeNumber(least: number): (value: string) => number {
   };
 }
 
-/** The values of an option that may be given several times. */
+/** Adds a value to those of an option that may be repeated. */
 export function collectValues(value: string, earlier: readonly string[] = []): string[] {
   return [...earlier, value];
 }
 
 /**
- * The entry of a table.
+ * Returns the entry of a table by name.
  *
- * @throws {UsageError} that names all entries when there is none of this name.
+ * @throws {UsageError} if the name is unknown. The message lists all names.
  */
-export function lookUp<T>(table: Readonly<Record<string, T>>, name: string, what: string): T {
-  const found = Object.hasOwn(table, name) ? table[name] : undefined;
-  if (found !== undefined) return found;
-  throw new UsageError(`Cannot find ${what} '${name}': there are ${Object.keys(table).join(", ")}`);
+export function lookUp<T>(table: Readonly<Record<string, T>>, name: string, kind: string): T {
+  const entry = Object.hasOwn(table, name) ? table[name] : undefined;
+  if (entry !== undefined) return entry;
+  throw new UsageError(`Cannot find ${kind} '${name}': there are ${Object.keys(table).join(", ")}`);
 }
 
-/** The entries of a table for a help text, one line each. */
+/** Formats the entries of a table for a help text, one line each. */
 export function formatNames(title: string, table: Readonly<Record<string, { about: string }>>): string {
   const lines = Object.entries(table).map(([name, { about }]) => `  ${name.padEnd(16)}${about}`);
   return `\n${title}:\n${lines.join("\n")}\n`;

@@ -2,18 +2,18 @@ import { currentIo, type TextSink } from "./io.ts";
 
 const encoder = new TextEncoder();
 
-/** Writes all of a text, however little the sink takes at a time. */
+/** Writes a whole text, in several writes if the sink accepts only part of it. */
 export async function writeText(sink: TextSink, text: string): Promise<void> {
   let rest = encoder.encode(text);
   while (rest.length > 0) rest = rest.subarray(await sink.write(rest));
 }
 
-/** Writes texts in the order of the calls, without making the caller wait for a slow reader. */
+/** A queue that writes texts in call order. The caller does not wait for a slow reader. */
 export class TextQueue {
   readonly #abort = new AbortController();
   #last: Promise<void> = Promise.resolve();
 
-  /** Aborted, with the error, when a text could not be written: the rest is dropped. */
+  /** Aborted with the error if a write fails. Later texts are dropped. */
   get signal(): AbortSignal {
     return this.#abort.signal;
   }
@@ -23,9 +23,9 @@ export class TextQueue {
   }
 
   /**
-   * Waits until all is written.
+   * Waits until all texts are written.
    *
-   * @throws the error that kept something from being written.
+   * @throws the error of a failed write.
    */
   async flush(): Promise<void> {
     await this.#last;
@@ -42,7 +42,7 @@ export class TextQueue {
   }
 }
 
-/** The sink until nobody reads it any more; what is written to it from then on is dropped. */
+/** Wraps a sink so that writes are dropped without an error once its reader has closed it. */
 export function ignoreBrokenPipe(sink: TextSink): TextSink {
   let closed = false;
   return {
@@ -62,12 +62,12 @@ export function ignoreBrokenPipe(sink: TextSink): TextSink {
 // deno-lint-ignore no-control-regex
 const CONTROLS = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 
-/** The text in one line: its line ends and tabs are escapes as well. */
+/** Escapes control characters, newlines and tabs, so that the text fits on one line. */
 export function escapeLine(text: string): string {
   return escapeControls(text).replaceAll("\n", "\\n").replaceAll("\t", "\\t");
 }
 
-/** The text with control characters, and those that turn the direction of writing, as escapes. */
+/** Escapes control characters and those that change the text direction. Keeps newlines and tabs. */
 export function escapeControls(text: string): string {
   return text.replace(CONTROLS, (character) => {
     const code = character.charCodeAt(0).toString(16);
@@ -75,21 +75,21 @@ export function escapeControls(text: string): string {
   });
 }
 
-/** Whether stdout shows colours, and they are wanted there. */
+/** True if stdout is a terminal and `NO_COLOR` is not set. */
 export function wantsColour(): boolean {
   return currentIo().stdout.isTerminal() && !currentIo().env.get("NO_COLOR");
 }
 
-/** How wide the terminal is. */
+/** Returns the width of the terminal in columns; `Infinity` without a terminal. */
 export function terminalColumns(): number {
   try {
     return Deno.consoleSize().columns;
   } catch {
-    return Infinity; // no terminal: nothing is cut
+    return Infinity; // not a terminal
   }
 }
 
-/** Says what a command that programs drive waits for, where it is a person who started it and would wait too. */
+/** Prints a hint to stderr if stdin is a terminal. */
 export async function printHint(
   text: string,
   { stdin, stderr }: { stdin: { isTerminal(): boolean }; stderr: TextSink } = currentIo(),

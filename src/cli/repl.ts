@@ -23,15 +23,16 @@ const HISTORY_FILE = "repl_history";
 const MAX_LINE_BYTES = 1024 * 1024;
 
 const KEYS = `
-An empty line ends a block of several lines. Ctrl-C interrupts what runs and keeps the variables, Ctrl-D, exit
-or quit ends. input() has nothing to read. When stdin is not a terminal its blocks are run without prompts.
+An empty line ends a block of several lines. Ctrl-C interrupts the running block and keeps the variables. Ctrl-D,
+exit or quit ends the session. input() has nothing to read. If stdin is not a terminal, its blocks run without prompts.
 
-Exit codes: 0, the program's own after sys.exit(code), 2 wrong usage, 125 the sandbox itself failed.`;
+Exit codes: 0 ok, 2 wrong usage, 125 the sandbox failed, 130 interrupted. After sys.exit(code), the exit code is
+code.`;
 
-/** The command `repl`: Python for a person, in a sandbox. */
+/** Returns the command `repl`, an interactive interpreter. */
 export function replCommand(): Command {
   return new Command("repl")
-    .description("Type Python into a sandbox")
+    .description("Start an interactive Python interpreter in a sandbox")
     .addOption(profileOption())
     .addHelpText("after", KEYS)
     .action(async (_: object, command: Command) => {
@@ -54,10 +55,10 @@ async function runRepl(flags: SandboxFlags, signal: AbortSignal): Promise<number
   return code;
 }
 
-/** Runs the blocks of the standard input, each as soon as it is whole. */
+/** Runs the blocks of stdin, each as soon as it is complete. */
 async function runPiped(session: PythonSession, signal: AbortSignal): Promise<number> {
   const { stdout, stderr } = currentIo();
-  for await (const block of pipedBlocks(signal)) {
+  for await (const block of readBlocks(signal)) {
     const code = await runReplBlock(session, block, { stdout, stderr, signal });
     signal.throwIfAborted();
     if (code !== undefined) return code;
@@ -65,7 +66,7 @@ async function runPiped(session: PythonSession, signal: AbortSignal): Promise<nu
   return EXIT.ok;
 }
 
-async function* pipedBlocks(signal: AbortSignal): AsyncGenerator<string> {
+async function* readBlocks(signal: AbortSignal): AsyncGenerator<string> {
   const blocks = new ReplBlocks({ emptyLineEnds: false });
   const lines = readLines(currentIo().stdin.readable, { maxBytes: MAX_LINE_BYTES });
   for (;;) {
@@ -77,10 +78,10 @@ async function* pipedBlocks(signal: AbortSignal): AsyncGenerator<string> {
 
 function textOf(line: Line): string {
   if ("text" in line) return line.text.replace(/\r$/, "");
-  throw new UsageError(`Cannot read the standard input as ${line.fault}`);
+  throw new UsageError(`Cannot read stdin as ${line.fault}`);
 }
 
-/** Where a block's output goes, and what interrupts it. */
+/** Options of {@linkcode runReplBlock}. */
 export interface ReplBlockOptions {
   stdout: TextSink;
   stderr: TextSink;
@@ -88,8 +89,8 @@ export interface ReplBlockOptions {
 }
 
 /**
- * Runs a block and prints its output, its value, and what went wrong. Gives the exit code when the block
- * was there to end the session.
+ * Runs a block and prints its output, its value and its errors. Returns the exit code if the block ends the
+ * session, else `undefined`.
  */
 export async function runReplBlock(
   session: PythonSession,
@@ -107,12 +108,12 @@ export async function runReplBlock(
   const result = await execOrInterrupt(session, code, { ...options, output, onOutput });
   if (!last.endsWith("\n")) output.write(stdout, "\n");
   if (result?.status === "ok" && result.value !== undefined) output.write(stdout, `${result.value}\n`);
-  output.write(stderr, complaint(result));
+  output.write(stderr, formatErrors(result));
   await output.flush();
   return result?.status === "exited" ? exitCode(result) : undefined;
 }
 
-/** Gives nothing when the block was interrupted. */
+/** Runs a block. Returns `undefined` if it was interrupted. */
 async function execOrInterrupt(
   session: PythonSession,
   code: string,
@@ -130,20 +131,20 @@ async function execOrInterrupt(
   }
 }
 
-function complaint(result: ExecResult | undefined): string {
+function formatErrors(result: ExecResult | undefined): string {
   if (!result) return "KeyboardInterrupt\n";
   const { restarted, truncated, stateKept } = result;
   return [
     truncated ? "paddock: some output was dropped\n" : "",
     "error" in result ? result.error.traceback : "",
-    restarted ? "paddock: this ran in a fresh interpreter, as the last one was lost\n" : "",
-    stateKept ? "" : "paddock: the interpreter was lost, and all variables with it\n",
+    restarted ? "paddock: this block ran in a fresh interpreter, as the previous one was lost\n" : "",
+    stateKept ? "" : "paddock: the interpreter and all variables were lost\n",
   ].join("");
 }
 
 const MAX_LINES = 1000;
 
-/** The lines typed so far, kept in a file that only its owner can read. */
+/** History of input lines, saved in a file that only its owner can read. */
 export class ReplHistory {
   readonly #path: string;
   /** Newest first. */
@@ -154,7 +155,7 @@ export class ReplHistory {
     this.lines = lines;
   }
 
-  /** Reads the file; there is no history where there is no file. */
+  /** Reads the history file. The history is empty if the file cannot be read. */
   static async load(path: string): Promise<ReplHistory> {
     const text = await Deno.readTextFile(path).catch(() => "");
     const lines = text.split("\n").filter((line) => line !== "");
@@ -172,13 +173,13 @@ async function save(path: string, lines: readonly string[], options: { append: b
     await Deno.mkdir(dirname(path), { recursive: true, mode: 0o700 });
     await Deno.writeTextFile(path, lines.map((line) => `${line}\n`).join(""), { ...options, mode: 0o600 });
   } catch {
-    // A folder that cannot be written to is no reason to stop: the history is then of this time only.
+    // The session works without a history file: lines are then remembered until it ends.
   }
 }
 
 const HISTORY_LINES = 1000;
 
-/** The prompt on a terminal: lines can be edited and called back, and Ctrl-C stops a block but not the session. */
+/** A terminal prompt with line editing and history. Ctrl-C interrupts the running block, not the session. */
 export class ReplTerminal implements Disposable {
   readonly #history: ReplHistory;
   readonly #signal: AbortSignal;
@@ -202,7 +203,7 @@ export class ReplTerminal implements Disposable {
     this.#lines.on("SIGINT", () => this.#interrupt());
   }
 
-  /** Runs what is typed until the end of input or of the program; gives the exit code. */
+  /** Reads and runs blocks until the input or the program ends. Returns the exit code. */
   async run(session: PythonSession): Promise<number> {
     this.#prompt();
     for await (const line of this.#lines) {
@@ -232,7 +233,7 @@ export class ReplTerminal implements Disposable {
     }
   }
 
-  /** What Ctrl-C does: on a terminal in raw mode it is a key like any other, and no signal. */
+  /** Handles Ctrl-C. A terminal in raw mode reports it as a key, not as a signal. */
   #interrupt(): void {
     if (this.#running) return this.#running.abort(new DOMException("Interrupted by Ctrl-C", "AbortError"));
     this.#blocks.end();

@@ -1,25 +1,25 @@
-/** How {@linkcode ReplBlocks} tells where a block ends. */
+/** Options of {@linkcode ReplBlocks}. */
 export interface ReplBlocksOptions {
-  /** Whether an empty line ends a block, as it does for a person who types. */
+  /** True if an empty line ends a block, as in an interactive interpreter. */
   emptyLineEnds: boolean;
 }
 
 const COMPOUND = /^(?:@|(?:if|for|while|with|try|def|class|async|match)\b)/;
 const CLAUSE = /^(?:elif|else|except|finally)\b/;
 
-/** What in Python is not plain text: strings, comments, brackets and lines that go on. */
+/** Python tokens that matter for the end of a block: strings, comments, brackets and line continuations. */
 const TOKENS = new RegExp(
   [
-    /("""|''')(?:\\[^]|(?!\1)[^])*(?<ended>\1)?/,
+    /("""|''')(?:\\[^]|(?!\1)[^])*(?<closed>\1)?/,
     /"(?:\\[^]|[^"\\\n])*"?|'(?:\\[^]|[^'\\\n])*'?/,
     /#.*/,
     /(?<open>[([{])|(?<close>[)\]}])/,
-    /(?<goesOn>\\$)/,
+    /(?<continued>\\$)/,
   ].map(({ source }) => source).join("|"),
   "g",
 );
 
-/** Puts lines together to blocks that can be run, by the look of them; Python itself has the last word. */
+/** Groups lines into blocks that can be run. This is a heuristic: Python reports the syntax errors. */
 export class ReplBlocks {
   readonly #emptyLineEnds: boolean;
   #lines: string[] = [];
@@ -28,46 +28,46 @@ export class ReplBlocks {
     this.#emptyLineEnds = options.emptyLineEnds;
   }
 
-  /** Whether a block was begun that the next line belongs to. */
+  /** True if a block has begun and is not complete. */
   get pending(): boolean {
     return this.#lines.length > 0;
   }
 
-  /** Takes a line and gives the blocks that are whole now: none, one, or the one before it as well. */
+  /** Adds a line. Returns the blocks that are now complete: none, one, or the previous block and this line. */
   push(line: string): string[] {
     const before = this.#endsBefore(line) ? this.end() : [];
     if (line.trim() === "" && !this.pending) return before;
     this.#lines.push(line);
-    return this.#whole(line) ? [...before, ...this.end()] : before;
+    return this.#isComplete(line) ? [...before, ...this.end()] : before;
   }
 
-  /** Gives what is left, whole or not. */
+  /** Returns and removes the remaining lines as a block, complete or not. */
   end(): string[] {
     const block = this.#lines.join("\n");
     this.#lines = [];
     return block === "" ? [] : [`${block}\n`];
   }
 
-  /** Whether a line stands no deeper than the statement before it, which is thereby at its end. */
+  /** True if a line is not indented and so ends the statement before it. */
   #endsBefore(line: string): boolean {
     const last = this.#lines.findLast((other) => other.trim() !== "") ?? "";
     return this.pending && /^[^\s#]/.test(line) && !CLAUSE.test(line) && !last.startsWith("@") &&
-      !goesOn(this.#lines.join("\n"));
+      !isOpen(this.#lines.join("\n"));
   }
 
-  #whole(line: string): boolean {
-    if (goesOn(this.#lines.join("\n"))) return false;
+  #isComplete(line: string): boolean {
+    if (isOpen(this.#lines.join("\n"))) return false;
     const [first = ""] = this.#lines;
     if (!COMPOUND.test(first)) return true;
     return this.#emptyLineEnds && line.trim() === "";
   }
 }
 
-/** Whether a bracket, a string of several lines or a line that ends in a backslash is still open. */
-function goesOn(text: string): boolean {
+/** True if a bracket or a multi-line string is open, or the last line ends in a backslash. */
+function isOpen(text: string): boolean {
   let depth = 0;
   for (const { 1: quotes, groups = {} } of text.matchAll(TOKENS)) {
-    if (groups.goesOn !== undefined || (quotes !== undefined && groups.ended === undefined)) return true;
+    if (groups.continued !== undefined || (quotes !== undefined && groups.closed === undefined)) return true;
     if (groups.open !== undefined) depth++;
     if (groups.close !== undefined) depth--;
   }

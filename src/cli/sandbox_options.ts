@@ -1,44 +1,39 @@
 import { type Command, Option } from "commander";
 import { join, resolve } from "node:path";
-import { errorMessage } from "../errors.ts";
 import { defaultCacheDir, ensureBaseImage } from "../sandbox/image/base_image.ts";
 import { SandboxPool } from "../sandbox/pool.ts";
 import { loadProfile, type Profile } from "../sandbox/profile/profile.ts";
 import { Sandbox } from "../sandbox/sandbox.ts";
-import { UsageError } from "./errors.ts";
+import { rethrowAsUsageError } from "./errors.ts";
 import { currentIo } from "./io.ts";
 import { writeText } from "./output.ts";
 
-/** The options of every command that starts a sandbox. */
+/** Options of every command that starts a sandbox. */
 export interface SandboxFlags {
   profile: string;
   cacheDir?: string;
 }
 
-/** The option that chooses a profile. */
+/** Returns the option `--profile`. */
 export function profileOption(): Option {
-  return new Option("-p, --profile <name>", "what the sandbox may do: a name or a file").default("python");
+  return new Option("-p, --profile <name>", "profile of the sandbox: a name or a file").default("python");
 }
 
-/** The options of a command, with those that stand before its name. */
+/** Returns the options of a command, including the global ones. */
 export function flagsOf<Flags>(command: Command): Flags {
   return command.optsWithGlobals() as Flags;
 }
 
 /**
- * Loads the profile that was asked for.
+ * Loads the profile of `--profile`.
  *
- * @throws {UsageError} when there is none, or it is broken.
+ * @throws {UsageError} if the profile does not exist or is invalid.
  */
 export async function resolveProfile({ profile }: SandboxFlags): Promise<Profile> {
-  try {
-    return await loadProfile(profile);
-  } catch (error) {
-    throw new UsageError(errorMessage(error), { cause: error });
-  }
+  return await rethrowAsUsageError(() => loadProfile(profile));
 }
 
-/** Starts a sandbox; says on stderr when that takes long, and gives up when told to. */
+/** Starts a sandbox. Prints a line to stderr if its base image must be built first. */
 export async function startSandbox(
   profile: Profile,
   options: { cacheDir?: string | undefined; signal: AbortSignal },
@@ -48,52 +43,52 @@ export async function startSandbox(
 }
 
 /**
- * Has the base image of a profile ready before anything is played, so that one that cannot be had is one error, and
- * not one of each episode.
+ * Prepares the base image of a profile before the first episode, so that a failed build is one error and not one per
+ * episode.
  *
- * @throws {UsageError} when there can be no such cache.
- * @throws {SandboxError} when the image cannot be built.
+ * @throws {UsageError} if the cache folder cannot be created.
+ * @throws {SandboxError} if the image cannot be built.
  */
 export async function prepareImage(
   profile: Profile,
   options: { cacheDir?: string | undefined; signal: AbortSignal },
 ): Promise<void> {
   const cacheDir = cacheDirectory(options.cacheDir);
-  await Deno.mkdir(cacheDir, { recursive: true, mode: 0o700 }).catch((cause) => {
-    throw new UsageError(`Cannot cache base images in '${cacheDir}': ${cause.message}`, { cause });
+  await rethrowAsUsageError(() => Deno.mkdir(cacheDir, { recursive: true, mode: 0o700 }), {
+    prefix: `Cannot cache base images in '${cacheDir}'`,
   });
   await ensureBaseImage(profile, { cacheDir, onBuild: announceBuild, signal: options.signal });
 }
 
-/** Says on stderr that a base image is being built. */
+/** Prints to stderr that a base image is being built. */
 export function announceBuild(): void {
-  const line = "Building the base image (some seconds, once) …\n";
-  writeText(currentIo().stderr, line).catch(() => {}); // nobody reads it
+  const line = "Building the base image (once, takes a few seconds) …\n";
+  writeText(currentIo().stderr, line).catch(() => {}); // stderr is closed
 }
 
-/** Where base images are cached: as the option says, else the environment, else below the user's home. */
+/** Returns the cache folder of base images: the option, else the environment, else the user's cache folder. */
 export function cacheDirectory(
   flag: string | undefined,
   environment: Pick<Deno.Env, "get"> = currentIo().env,
 ): string {
-  const own = flag || environment.get("PADDOCK_CACHE_DIR");
-  if (own) return resolve(own);
+  const chosen = flag || environment.get("PADDOCK_CACHE_DIR");
+  if (chosen) return resolve(chosen);
   const shared = environment.get("XDG_CACHE_HOME");
   return shared?.startsWith("/") ? join(shared, "paddock") : defaultCacheDir();
 }
 
-/** What a {@linkcode createLazyPool} opens. */
+/** Options of {@linkcode createLazyPool}. */
 export interface LazyPoolOptions {
   profile: Profile;
-  /** Interpreters at once. */
+  /** Maximum number of interpreters. */
   size: number;
   resetMode: "rewind" | "fresh";
   cacheDir?: string | undefined;
-  /** Closes the pool, where it was opened. */
+  /** Closes the pool if it was opened. */
   stack: AsyncDisposableStack;
 }
 
-/** A pool that is opened by the first who asks for it. */
+/** Returns a function that opens the pool at its first call. */
 export function createLazyPool(options: LazyPoolOptions): () => SandboxPool {
   const { cacheDir, stack, ...rest } = options;
   let pool: SandboxPool | undefined;

@@ -32,13 +32,13 @@ interface ServeFlags extends SandboxFlags {
 }
 
 const NOTES = `
-Tokens may also stand in $PADDOCK_TOKEN, divided by commas, where no list of processes shows them. Each token
-has sessions of its own, and of those who wait the token with the fewest sessions is next. With several of them a
-used interpreter is replaced; with one, or none, its heap is put back, which is faster and for those who trust one
-another.
+Tokens can also be set in $PADDOCK_TOKEN, separated by commas; process lists do not show them there. Each token
+has its own sessions. When requests wait, the token with the fewest sessions is served next. With several tokens, a
+used interpreter is replaced by a fresh one. With one token or none, it is rewound: this is faster, but only for
+users who trust one another.
 
-With OTEL_DENO=true in the environment, requests, acquires and programs are told to the collector of
-OTEL_EXPORTER_OTLP_ENDPOINT as spans of OpenTelemetry.
+With OTEL_DENO=true in the environment, requests, acquires and programs are exported as OpenTelemetry spans to
+OTEL_EXPORTER_OTLP_ENDPOINT.
 
 Examples:
   paddock serve
@@ -46,36 +46,36 @@ Examples:
 
 Exit codes: 0 stopped by Ctrl-C or SIGTERM, 2 wrong usage, 125 the sandbox or the server could not be started.`;
 
-/** The command `serve`: sessions over HTTP. */
+/** Returns the command `serve`, which serves sessions, episodes and grades over HTTP. */
 export function serveCommand(): Command {
   return new Command("serve")
-    .description("Serve Python sessions over HTTP")
-    .option("--port <n>", "where to listen; 0 is any that is free", parseWholeNumber(0), 8471)
-    .option("--host <name>", "the address to listen on; others than loopback need a token", "127.0.0.1")
-    .option("--token <text...>", "who asks must have one of these")
+    .description("Serve Python sessions, episodes and grades over HTTP")
+    .option("--port <n>", "port to listen on; 0 chooses a free one", parseWholeNumber(0), 8471)
+    .option("--host <name>", "address to listen on; a non-loopback address needs a token", "127.0.0.1")
+    .option("--token <text...>", "accept only requests with one of these tokens")
     .addOption(profileOption().default("serve"))
     .option(
       "--max-sessions <n>",
-      "sessions at once",
+      "maximum number of sessions",
       parseWholeNumber(1),
       Math.max(4, navigator.hardwareConcurrency),
     )
     .option(
       "--max-sessions-per-token <n>",
-      "of these at once for one token (default: all)",
+      "maximum number of sessions per token (default: --max-sessions)",
       parseWholeNumber(1),
     )
-    .option("--queue <n>", "requests that may wait for a session", parseWholeNumber(0), 256)
+    .option("--queue <n>", "maximum number of requests that wait for a session", parseWholeNumber(0), 256)
     .option(
       "--tool <file>",
-      "a TypeScript file that envs may call, and that may reach nothing; repeatable",
+      "TypeScript file with a tool for envs, run without permissions; repeatable",
       collectValues,
     )
     .addOption(
-      new Option("--openenv <kind>", "what OpenEnv's clients are served; chat needs --tokenizer")
+      new Option("--openenv <kind>", "env for OpenEnv clients; chat needs --tokenizer")
         .choices(["coding", "chat"]).default("coding"),
     )
-    .option("--tokenizer <dir>", "a folder with tokenizer.json and tokenizer_config.json")
+    .option("--tokenizer <dir>", "folder with tokenizer.json and tokenizer_config.json, for --openenv chat")
     .addHelpText("after", NOTES)
     .action(async (_: object, command: Command) => {
       await runCommand((signal) => runServe(flagsOf(command), signal));
@@ -96,31 +96,35 @@ async function runServe(flags: ServeFlags, signal: AbortSignal): Promise<number>
       maxSessions,
       maxSessionsEach,
       queue,
-      onError: report,
+      onError: logError,
       graders: await openServedGraders(flags, { profile, stack }),
       tools: await openToolFiles(flags.tool ?? [], stack),
       openEnvTokenizer: await openEnvTokenizer(flags),
     }),
   );
-  await using _first = await pool.acquire({ signal }); // nobody is told of a server that cannot serve
-  await _first[Symbol.asyncDispose]();
-  await using server = listening(paddock, address, flags.port);
-  const guard = address.tokens.length > 0 ? "a token is needed" : "no token is needed";
+  await using lease = await pool.acquire({ signal }); // fails before the address is announced if no sandbox can start
+  await lease[Symbol.asyncDispose]();
+  await using server = listen(paddock, address, flags.port);
+  const access = address.tokens.length > 0 ? "token required" : "no token required";
   await writeText(
     currentIo().stderr,
-    `Serving at http://${address.name}:${server.port} (${guard}); Ctrl-C stops\n`,
+    `Serving at http://${address.name}:${server.port} (${access}); press Ctrl-C to stop\n`,
   );
-  await aborted(signal);
+  await waitForAbort(signal);
   return EXIT.ok;
 }
 
-/** @throws {Error} that says where it was to listen, when it cannot. */
-function listening(paddock: PaddockServer, { hostname, name }: ServeAddress, port: number): HttpServer {
+/**
+ * Starts the HTTP server.
+ *
+ * @throws {Error} if it cannot listen. The message names the address.
+ */
+function listen(paddock: PaddockServer, { hostname, name }: ServeAddress, port: number): HttpServer {
   try {
     return new HttpServer(paddock.fetch, {
       hostname,
       port,
-      onError: report,
+      onError: logError,
       onGraceOver: () => paddock[Symbol.asyncDispose](),
     });
   } catch (cause) {
@@ -129,14 +133,14 @@ function listening(paddock: PaddockServer, { hostname, name }: ServeAddress, por
 }
 
 function listenErrorText(cause: unknown): string {
-  if (cause instanceof Deno.errors.AddrInUse) return "somebody else listens there: give another --port";
+  if (cause instanceof Deno.errors.AddrInUse) return "the port is in use: give another --port";
   return errorMessage(cause);
 }
 
 /**
- * The tokenizer of OpenEnv's chat env, where that is what is served.
+ * Loads the tokenizer of OpenEnv's chat env. Returns `undefined` for another env.
  *
- * @throws {UsageError} when one is missing, or is given for nothing.
+ * @throws {UsageError} if the tokenizer is missing, invalid or not needed.
  */
 async function openEnvTokenizer({ openenv, tokenizer }: ServeFlags): Promise<Tokenizer | undefined> {
   if (openenv === "chat" && tokenizer === undefined) {
@@ -148,26 +152,26 @@ async function openEnvTokenizer({ openenv, tokenizer }: ServeFlags): Promise<Tok
   return await resolveTokenizer(tokenizer);
 }
 
-/** Tells whoever runs the server what its users are not told. */
-function report(error: unknown): void {
+/** Logs an internal error, which clients do not see, to stderr. */
+function logError(error: unknown): void {
   const text = error instanceof Error ? error.stack ?? error.message : String(error);
-  writeText(currentIo().stderr, `${escapeControls(text)}\n`).catch(() => {}); // nobody reads it
+  writeText(currentIo().stderr, `${escapeControls(text)}\n`).catch(() => {}); // stderr is closed
 }
 
-async function aborted(signal: AbortSignal): Promise<void> {
+async function waitForAbort(signal: AbortSignal): Promise<void> {
   if (signal.aborted) return;
   const { promise, resolve } = Promise.withResolvers<void>();
   signal.addEventListener("abort", () => resolve(), { once: true });
   await promise;
 }
 
-/** Where a server listens and who may ask. */
+/** Listening address and access rules of a server. */
 export interface ServeAddress {
   readonly hostname: string;
-  /** The host as it stands in a URL. */
+  /** Host as written in a URL. */
   readonly name: string;
   readonly tokens: readonly string[];
-  /** The names that requests may call it by; any when there are none. */
+  /** Accepted values of the `Host` header. @default any */
   readonly hosts?: readonly string[];
 }
 
@@ -176,10 +180,10 @@ const LOOPBACK_NAMES = ["localhost", "127.0.0.1", "[::1]"];
 const MAX_PORT = 65_535;
 
 /**
- * Reads where to listen. On the loopback the server answers to loopback names alone, as a page of a stranger's
- * could else reach it by a name of its own; elsewhere the token decides.
+ * Returns the address to listen on. On loopback, the server accepts only loopback host names: otherwise any web page
+ * could reach it through its own domain name (DNS rebinding). On other addresses a token is required.
  *
- * @throws {UsageError} when it is to be reached from outside without a token, a token is empty, or there is no such port.
+ * @throws {UsageError} if a non-loopback address has no token, a token is empty, or the port is too large.
  */
 export function resolveServeAddress(
   flags: { host: string; port: number; token?: readonly string[] },
@@ -192,12 +196,14 @@ export function resolveServeAddress(
   }
   const hostname = flags.host.replace(/^\[(.*)\]$/, "$1");
   const tokens = [...flags.token ?? [], ...environment ? environment.split(",") : []];
-  if (tokens.some((token) => token.trim() === "")) throw new UsageError("Cannot serve as a token is empty");
+  if (tokens.some((token) => token.trim() === "")) {
+    throw new UsageError("Cannot serve as tokens must not be empty: one is empty");
+  }
   const name = hostname.includes(":") ? `[${hostname}]` : hostname;
   if (isLoopback(hostname)) return { hostname, name, tokens, hosts: [...LOOPBACK_NAMES, name] };
   if (tokens.length > 0) return { hostname, name, tokens };
   throw new UsageError(
-    `Cannot serve at '${flags.host}' as an address that is no loopback needs a token: give --token or set PADDOCK_TOKEN`,
+    `Cannot serve at '${flags.host}' as a non-loopback address needs a token: give --token or set PADDOCK_TOKEN`,
   );
 }
 

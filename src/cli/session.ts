@@ -18,30 +18,29 @@ interface SessionFlags extends SandboxFlags {
   seed?: number;
 }
 
-/** A longer line is no request. */
+/** Maximum length of a request line, in bytes. */
 const MAX_LINE_BYTES = 64 * 1024 * 1024;
 
 const PROTOCOL = `
-Each line on stdin is a request, each line on stdout the answer to one, in the same order:
-  {"id":1,"code":"x = 2\\nx + 1","timeoutMs":1000,"stdin":"…"}   all but "code" may be left out
-  {"id":5,"shell":"ls | wc -l","timeoutMs":1000,"stdin":"…"}     with a profile that has a shell: -p workspace;
-      it may have "silenceMs", how long the command may write nothing
-  {"id":2,"reset":"rewind","seed":7}                            or "fresh"; "seed" may be left out
-  {"id":3,"put":{"data.txt":"aGk="}}                            files into the session, in base64
-  {"id":4,"get":["data.txt"]}                                   files out of it; missing ones are left out
-An answer has the "id" of its request, null where there was none, and a "status": that of the program, "ok",
-"invalid" for a line that is no request, "failed" when the sandbox failed. After the last line the command
-ends.
+Each line on stdin is a request, each line on stdout its response, in the same order:
+  {"id":1,"code":"x = 2\\nx + 1","timeoutMs":1000,"stdin":"…"}   only "code" is required
+  {"id":5,"shell":"ls | wc -l","timeoutMs":1000,"stdin":"…"}     needs a profile with a shell: -p workspace;
+      "silenceMs" limits the time without output
+  {"id":2,"reset":"rewind","seed":7}                            or "fresh"; "seed" is optional
+  {"id":3,"put":{"data.txt":"aGk="}}                            write files, in base64
+  {"id":4,"get":["data.txt"]}                                   read files; missing files are omitted
+A response has the "id" of its request (null if it has none) and a "status": that of the program, "ok",
+"invalid" for an invalid request, or "failed" if the sandbox failed. The command ends after the last line.
 
 Example:
   printf '%s\\n' '{"id":1,"code":"x = 20"}' '{"id":2,"code":"x + 1"}' | paddock session
 
-Exit codes: 0 all lines were answered, 2 wrong usage, 125 the sandbox could not be started, 130 interrupted.`;
+Exit codes: 0 every request has a response, 2 wrong usage, 125 the sandbox could not be started, 130 interrupted.`;
 
-/** The command `session`: one interpreter that another program drives by lines of JSON. */
+/** Returns the command `session`: one interpreter that another program drives with lines of JSON. */
 export function sessionCommand(): Command {
   return new Command("session")
-    .description("Answer lines of JSON on stdin from one Python session")
+    .description("Run a Python session that reads requests and writes responses as lines of JSON")
     .addOption(profileOption())
     .option("--seed <n>", "make random, secrets and uuid4 reproducible", parseWholeNumber(0))
     .addHelpText("after", PROTOCOL)
@@ -54,7 +53,7 @@ async function runSession(flags: SessionFlags, signal: AbortSignal): Promise<num
   const profile = await resolveProfile(flags);
   await using sandbox = await startSandbox(profile, { cacheDir: flags.cacheDir, signal });
   const session = await sandbox.openSession({ seed: flags.seed, signal });
-  await printHint('Waiting for lines such as {"code": "6 * 7"}; Ctrl-D ends');
+  await printHint('Waiting for requests on stdin, such as {"code": "6 * 7"}; press Ctrl-D to end');
   const lines = readLines(currentIo().stdin.readable, { maxBytes: MAX_LINE_BYTES });
   for (;;) {
     const { done, value } = await abortable(lines.next(), signal);

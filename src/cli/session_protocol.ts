@@ -4,10 +4,10 @@ import type { Line } from "../read_lines.ts";
 import type { ExecResult, PythonSession, ShellResult } from "../sandbox/exec.ts";
 import { checkPath } from "../sandbox/exec_check.ts";
 
-/** What stands in a request so that its answer can be told: given back as it came. */
+/** Identifier of a request, returned unchanged in its response. */
 export type RequestId = string | number | null;
 
-/** One request of whoever drives a session. */
+/** A request of the program that drives a session. */
 export type SessionRequest =
   & { readonly id: RequestId }
   & (
@@ -23,13 +23,13 @@ export type SessionRequest =
     | { get: string[] }
   );
 
-/** More than this is refused as a program's input. */
+/** Maximum input of a program, in characters. */
 const MAX_STDIN_CHARACTERS = 16 * 1024 * 1024;
 
 const id = z.union([z.string(), z.number(), z.null()], { error: "must be a string, a number or null" })
   .default(null);
 
-/** Files by their path. Not a record of zod's, which passes over a key like `__proto__` in silence. */
+/** Files by path. Not `z.record()`, which silently drops a key such as `__proto__`. */
 const filesInBase64 = z.custom<object>(
   (value) => typeof value === "object" && value !== null && !Array.isArray(value),
   { error: "must be an object" },
@@ -37,7 +37,7 @@ const filesInBase64 = z.custom<object>(
   .transform((value, context) => {
     const files = new Map<string, Uint8Array>();
     for (const [path, text] of Object.entries(value)) {
-      const contents = bytesOf(text);
+      const contents = decodeBase64(text);
       if (contents) files.set(path, contents);
       else context.addIssue({ code: "custom", path: [path], message: "must be base64" });
     }
@@ -57,10 +57,10 @@ const schemas: Readonly<Record<string, z.ZodType<SessionRequest>>> = {
   get: z.strictObject({ id, get: z.array(z.string()) }),
 };
 
-/** A line that is no request. */
+/** Error of a line that is not a valid request. */
 export class RequestError extends SyntaxError {
   override readonly name = "SyntaxError";
-  /** The id of the line, where it could be read. */
+  /** Id of the request; `null` if it has no readable id. */
   readonly id: RequestId;
 
   constructor(message: string, id: RequestId) {
@@ -70,22 +70,25 @@ export class RequestError extends SyntaxError {
 }
 
 /**
- * Reads one request.
+ * Parses one request.
  *
- * @throws {RequestError} that says what is wrong with it.
+ * @throws {RequestError} if the request is invalid.
  */
 export function parseRequest(text: string): SessionRequest {
   const value = parseObject(text);
-  const own = id.safeParse(value.id).data ?? null;
+  const requestId = id.safeParse(value.id).data ?? null;
   const kinds = Object.keys(schemas).filter((key) => Object.hasOwn(value, key));
   const schema = kinds.length === 1 ? schemas[kinds[0] ?? ""] : undefined;
   if (!schema) {
-    const found = kinds.length === 0 ? "there is none" : `there are ${kinds.join(", ")}`;
-    throw new RequestError(`a request must have one of ${Object.keys(schemas).join(", ")}: ${found}`, own);
+    const found = kinds.length === 0 ? "none" : kinds.join(", ");
+    throw new RequestError(
+      `a request must have one of ${Object.keys(schemas).join(", ")}: found ${found}`,
+      requestId,
+    );
   }
   const result = schema.safeParse(value);
   if (result.success) return result.data;
-  throw new RequestError(result.error.issues.map(fault).join("; "), own);
+  throw new RequestError(result.error.issues.map(formatIssue).join("; "), requestId);
 }
 
 function parseObject(text: string): Record<string, unknown> {
@@ -96,35 +99,36 @@ function parseObject(text: string): Record<string, unknown> {
     throw new RequestError(`a line must be JSON: ${errorMessage(error)}`, null);
   }
   if (typeof value === "object" && value !== null && !Array.isArray(value)) return { ...value };
-  throw new RequestError("a request must be a JSON object: it is not", null);
+  const found = value === null ? "null" : Array.isArray(value) ? "an array" : `a ${typeof value}`;
+  throw new RequestError(`a request must be a JSON object: found ${found}`, null);
 }
 
-function bytesOf(text: unknown): Uint8Array | undefined {
+function decodeBase64(text: unknown): Uint8Array | undefined {
   try {
     return typeof text === "string" ? Uint8Array.fromBase64(text) : undefined;
   } catch {
-    return undefined; // the caller says where it stands
+    return undefined; // the caller reports the path
   }
 }
 
-function fault({ path, message }: { path: PropertyKey[]; message: string }): string {
+function formatIssue({ path, message }: { path: PropertyKey[]; message: string }): string {
   return path.length === 0 ? message : `${path.map(String).join(".")}: ${message}`;
 }
 
-/** What a request led to; each with the request's id. */
-type Answer =
+/** Response to a request, without its id. */
+type SessionResponse =
   | ExecResult
   | ShellResult
   | { status: "ok"; files?: Record<string, string> }
-  /** It cannot be done, whoever is asked: the session is as it was. */
+  /** The request cannot be done, and would fail in any session. The session is unchanged. */
   | { status: "invalid"; error: { type: string; message: string } }
-  /** The sandbox failed; a later request may find a new one. */
+  /** The sandbox failed. A later request may use a new one. */
   | { status: "failed"; error: { type: string; message: string } };
 
 /**
- * Does what one line asks for and gives the line that answers it, as JSON.
+ * Handles one request line and returns the response line, as JSON.
  *
- * @throws the signal's reason, and nothing else.
+ * @throws only the signal's reason.
  */
 export async function respondToLine(
   session: PythonSession,
@@ -136,19 +140,23 @@ export async function respondToLine(
     if ("fault" in line) throw new RequestError(line.fault, null);
     const request = parseRequest(line.text);
     id = request.id;
-    return answerText(id, await answer(session, request, signal));
+    return formatResponse(id, await handleRequest(session, request, signal));
   } catch (error) {
     signal.throwIfAborted();
-    return answerText(error instanceof RequestError ? error.id : id, refusal(error));
+    return formatResponse(error instanceof RequestError ? error.id : id, toErrorResponse(error));
   }
 }
 
-function answerText(id: RequestId, answer: Answer): string {
-  const { status, ...rest } = answer;
+function formatResponse(id: RequestId, response: SessionResponse): string {
+  const { status, ...rest } = response;
   return JSON.stringify({ id, status, ...rest });
 }
 
-async function answer(session: PythonSession, request: SessionRequest, signal: AbortSignal): Promise<Answer> {
+async function handleRequest(
+  session: PythonSession,
+  request: SessionRequest,
+  signal: AbortSignal,
+): Promise<SessionResponse> {
   if ("code" in request) {
     const { code, timeoutMs, stdin } = request;
     return await session.exec(code, { timeoutMs, stdin, signal });
@@ -185,13 +193,13 @@ async function readFiles(session: PythonSession, paths: readonly string[]): Prom
     try {
       files.set(path, (await session.readFile(path)).toBase64());
     } catch (error) {
-      if (error instanceof SandboxError) throw error; // a file that is missing is left out
+      if (error instanceof SandboxError) throw error; // missing files are omitted
     }
   }
   return Object.fromEntries(files);
 }
 
-function refusal(error: unknown): Answer {
+function toErrorResponse(error: unknown): SessionResponse {
   const { name, message } = error instanceof Error ? error : new Error(String(error));
   return { status: error instanceof SandboxError ? "failed" : "invalid", error: { type: name, message } };
 }

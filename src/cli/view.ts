@@ -21,17 +21,17 @@ Examples:
   paddock view runs/a.jsonl --wrong --n 3
   paddock view runs/a.jsonl --id paint | less
 
-Exit codes: 0 something was shown, 1 no episode fits, 2 wrong usage or a file that cannot be read.`;
+Exit codes: 0 ok, 1 no episode matches, 2 wrong usage or an unreadable file, 130 interrupted.`;
 
-/** The command `view`: shows saved episodes to a person. */
+/** Returns the command `view`, which prints saved episodes as readable text. */
 export function viewCommand(): Command {
   return new Command("view")
-    .description("Show the episodes of a file")
-    .argument("<file>", "the JSON lines that rollout --out has written; - is the standard input")
-    .option("--id <id>", "only the episodes of this task")
-    .option("--failed", "only episodes that failed at a boundary")
-    .option("--wrong", "only episodes whose reward is below 1")
-    .option("--n <n>", "no more than n of them", parseWholeNumber(1))
+    .description("Show saved episodes")
+    .argument("<file>", "JSON lines written by rollout --out; - reads stdin")
+    .option("--id <id>", "show only episodes of this task")
+    .option("--failed", "show only episodes that failed at a boundary")
+    .option("--wrong", "show only episodes with a reward below 1")
+    .option("--n <n>", "show at most n episodes", parseWholeNumber(1))
     .addHelpText("after", NOTES)
     .action(async (file: string, _: object, command: Command) => {
       await runCommand((signal) => runView(toInputPath(file), flagsOf(command), signal));
@@ -40,19 +40,19 @@ export function viewCommand(): Command {
 
 async function runView(file: string, flags: ViewFlags, signal: AbortSignal): Promise<number> {
   await requireReadable(file);
-  const { n: most = Infinity } = flags;
+  const { n: max = Infinity } = flags;
   let shown = 0;
   for await (const trajectory of readSavedEpisodes(file)) {
     signal.throwIfAborted();
-    if (!isWanted(trajectory, flags)) continue;
+    if (!matchesFlags(trajectory, flags)) continue;
     await writeText(currentIo().stdout, formatTranscript(trajectory, { colour: wantsColour() }));
-    if (++shown >= most) break;
+    if (++shown >= max) break;
   }
-  if (shown === 0) await writeText(currentIo().stderr, "No episode fits\n");
+  if (shown === 0) await writeText(currentIo().stderr, "No episode matches\n");
   return shown === 0 ? EXIT.error : EXIT.ok;
 }
 
-function isWanted({ task, error, reward }: Trajectory, { id, failed, wrong }: ViewFlags): boolean {
+function matchesFlags({ task, error, reward }: Trajectory, { id, failed, wrong }: ViewFlags): boolean {
   if (id !== undefined && task.id !== id) return false;
   if (failed && error === undefined) return false;
   return !wrong || (reward !== null && reward < 1);

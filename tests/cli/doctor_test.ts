@@ -30,10 +30,10 @@ Deno.test("formatReport() marks a layer that is missing and says why nothing was
   assertEquals(
     formatReport(report, { colour: false }),
     `Paddock 0.1.0, profile strict
-✓ Deno 2.9.6 (2.9.4 or later is needed)
+✓ Deno 2.9.6 (requires 2.9.4 or later)
 ✓ Pyodide 314.0.7
 
-Layers of the operating system
+Operating system layers
 ✓ rlimits       required   active
 ✗ watchdog      required   does not work: there is no /proc/self/statm
 - bubblewrap    off        works, not used
@@ -43,7 +43,7 @@ Layers of the operating system
   );
 });
 
-Deno.test("formatReport() shows in colour only what was asked for in colour", () => {
+Deno.test("formatReport() colours failed lines red if colour is true", () => {
   const coloured = formatReport(report, { colour: true });
   assertEquals(
     coloured.split("\n").filter((line) => line.startsWith("\x1b[31m✗ ") && line.endsWith("\x1b[0m")).length,

@@ -56,7 +56,7 @@ Deno.test("paddock exec reads the program, or the program's input, from stdin", 
 Deno.test("paddock exec does not wait for an input that the program cannot read", async () => {
   const child = startPaddock("exec", "-e", "print(1)");
   assertEquals((await child.status).code, 0);
-  await child.stdin.abort().catch(() => {}); // its reader is gone
+  await child.stdin.abort().catch(() => {}); // the reader may have closed it
   assertEquals(await new Response(child.stdout).text(), "1\n");
   await child.stderr.cancel();
 });
@@ -82,7 +82,7 @@ Deno.test("paddock exec has one line for each kind of bad input", async () => {
   }
 });
 
-Deno.test("paddock exec ends quietly when nobody reads its output any more", async () => {
+Deno.test("paddock exec ends without an error when the reader closes its output", async () => {
   const child = startPaddock(
     "exec",
     "-e",

@@ -38,7 +38,7 @@ for (const mode of [undefined, "auto"] as const) {
   });
 }
 
-Deno.test("paddock mcp ends when nobody is there any more, and when what comes is no message", async () => {
+Deno.test("paddock mcp ends when the client disconnects or sends an invalid message", async () => {
   assertEquals((await runPaddock(["mcp"], "")).code, 0);
   const { code, stdout } = await runPaddock(["mcp"], "not json\n\n[[[\n");
   assertEquals(code, 0);

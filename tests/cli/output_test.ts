@@ -21,7 +21,7 @@ Deno.test("TextQueue.write() keeps the order over sinks that take little at a ti
   assertEquals(written, ["oab", "oc", "ed", "oe"]);
 });
 
-Deno.test("TextQueue drops the rest when nobody reads any more, and says so", async () => {
+Deno.test("TextQueue drops later texts after a write fails, and reports the error", async () => {
   let writes = 0;
   const closed = {
     write: () => {
@@ -44,10 +44,10 @@ Deno.test("unlessAborted() does not wait for what never comes", async () => {
   assertEquals(await abortable(Promise.resolve(1), new AbortController().signal), 1);
 });
 
-Deno.test("printHint() speaks to a terminal, and never to a program", async () => {
-  for (const [terminal, said] of [[true, "Waiting\n"], [false, ""]] as const) {
+Deno.test("printHint() prints only if stdin is a terminal", async () => {
+  for (const [terminal, text] of [[true, "Waiting\n"], [false, ""]] as const) {
     const stderr = new FakeSink();
     await printHint("Waiting", { stdin: new FakeSink(terminal), stderr });
-    assertEquals(stderr.text, said);
+    assertEquals(stderr.text, text);
   }
 });

@@ -31,17 +31,17 @@ Deno.test("runReplBlock() shows output, a value on a line of its own, and traceb
   assertEquals((await screen(() => bad("error"))).text, "Traceback …\nValueError: bad\n");
 });
 
-Deno.test("runReplBlock() says when the interpreter was lost", async () => {
+Deno.test("runReplBlock() reports a lost interpreter", async () => {
   const lost = await screen(() => bad("crashed", { stateKept: false }));
   assertEquals(
     lost.text,
-    "Traceback …\nValueError: bad\npaddock: the interpreter was lost, and all variables with it\n",
+    "Traceback …\nValueError: bad\npaddock: the interpreter and all variables were lost\n",
   );
   const fresh = await screen(() => ok("", { restarted: true }));
-  assertEquals(fresh.text, "paddock: this ran in a fresh interpreter, as the last one was lost\n");
+  assertEquals(fresh.text, "paddock: this block ran in a fresh interpreter, as the previous one was lost\n");
 });
 
-Deno.test("runReplBlock() ends the session when the program says so", async () => {
+Deno.test("runReplBlock() returns the exit code when the program exits", async () => {
   assertEquals((await screen(() => ({ ...ok(), status: "exited", exitCode: 7 }))).code, 7);
   for (const code of ["exit", "quit()\n"]) assertEquals((await screen(() => ok(), { code })).code, 0);
   assertEquals((await screen(() => ok(), { code: "exit_code" })).code, undefined);

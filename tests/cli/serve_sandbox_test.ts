@@ -8,7 +8,7 @@ interface Outcome {
   result: { status: string; stdout: string; value?: string };
 }
 
-Deno.test("paddock serve runs programs for whoever asks, and leaves nothing when SIGTERM stops it", async () => {
+Deno.test("paddock serve runs programs of clients, and leaves no process when SIGTERM stops it", async () => {
   const serving = await Serving.start("--max-sessions", "2");
   const { pid } = serving.child;
   const { results } = await serving.ask("/v1/exec:batch", {
@@ -48,13 +48,13 @@ Deno.test("paddock serve runs programs for whoever asks, and leaves nothing when
   assertEquals(await Promise.all(sandboxes.map(isAlive)), sandboxes.map(() => false));
 });
 
-Deno.test("paddock serve names the address where somebody else listens", async () => {
+Deno.test("paddock serve names the address when its port is in use", async () => {
   using other = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const { port } = other.addr as Deno.NetAddr;
   const { code, stderr } = await runPaddock(["serve", "--port", `${port}`]);
   assertEquals(
     stderr,
-    `error: Cannot serve at http://127.0.0.1:${port}: somebody else listens there: give another --port\n`,
+    `error: Cannot serve at http://127.0.0.1:${port}: the port is in use: give another --port\n`,
   );
   assertEquals(code, 125);
 });

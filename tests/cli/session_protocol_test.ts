@@ -21,10 +21,10 @@ Deno.test("parseGradeRequest() reads each kind of request", () => {
 Deno.test("parseGradeRequest() says what is wrong with a line", () => {
   const cases: [string, string][] = [
     ["nope", "a line must be JSON"],
-    ["[1]", "a request must be a JSON object"],
-    ["null", "a request must be a JSON object"],
-    ["{}", "a request must have one of code, shell, reset, put, get: there is none"],
-    ['{"code":"1","get":[]}', "there are code, get"],
+    ["[1]", "a request must be a JSON object: found an array"],
+    ["null", "a request must be a JSON object: found null"],
+    ["{}", "a request must have one of code, shell, reset, put, get: found none"],
+    ['{"code":"1","get":[]}', "found code, get"],
     ['{"code":1}', "code: "],
     ['{"code":"1","foo":1}', '"foo"'],
     ['{"code":"1","timeoutMs":"5"}', "timeoutMs: "],
@@ -62,7 +62,7 @@ Deno.test("respondToLine() answers with the id and the status first", async () =
 });
 
 Deno.test("respondToLine() puts, gets and resets, and leaves missing files out", async () => {
-  const [put, got, reset, gone] = await answers(
+  const [put, got, reset, missing] = await answers(
     new FakePool(),
     '{"id":1,"put":{"f":"aGk="}}',
     '{"id":2,"get":["f","g"]}',
@@ -72,7 +72,7 @@ Deno.test("respondToLine() puts, gets and resets, and leaves missing files out",
   assertEquals(put, { id: 1, status: "ok" });
   assertEquals(got, { id: 2, status: "ok", files: { f: "aGk=" } });
   assertEquals(reset, { id: null, status: "ok" });
-  assertEquals(gone, { id: 4, status: "ok", files: {} });
+  assertEquals(missing, { id: 4, status: "ok", files: {} });
 });
 
 Deno.test("respondToLine() loses no file for its name", async () => {

@@ -32,7 +32,7 @@ class Driver {
   async interrupt(): Promise<number> {
     this.#child.kill("SIGINT");
     const { code } = await this.#child.status;
-    await this.#writer.abort().catch(() => {}); // its reader is gone
+    await this.#writer.abort().catch(() => {}); // the reader may have closed it
     await this.#lines.return(undefined);
     await this.#child.stderr.cancel();
     return code;

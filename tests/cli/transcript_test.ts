@@ -47,9 +47,9 @@ Deno.test("transcript() says where an episode failed", () => {
   assertStringIncludes(formatTranscript(failed), "failed at env: no\\x1b[2Jway, not scored, ");
 });
 
-Deno.test("transcript() lets nothing that was said steer the terminal, with colours or without", () => {
+Deno.test("transcript() escapes control characters, with colours or without", () => {
   const content = "\x1b]0;title\x07\x9b31m\u202egnp.exe\u2066 \r hidden";
-  const said = formatTranscript({
+  const coloured = formatTranscript({
     ...EPISODE,
     task: { id: "\x1b[2J", query: "q" },
     messages: [{ role: "to\x1bol", content }, {
@@ -59,13 +59,13 @@ Deno.test("transcript() lets nothing that was said steer the terminal, with colo
     }],
   }, { colour: true });
   // deno-lint-ignore no-control-regex
-  const plain = said.replace(/\x1b\[\d+m/g, "");
+  const plain = coloured.replace(/\x1b\[\d+m/g, "");
   // deno-lint-ignore no-control-regex
   assertEquals(/[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/.test(plain), false);
   assertMatch(plain, /\\x1b\]0;title\\x07\\x9b31m\\u202egnp\.exe\\u2066 \\x0d hidden/);
 });
 
-Deno.test("transcript() has colours only when it is told to", () => {
+Deno.test("transcript() uses colours only if colour is true", () => {
   assertStringIncludes(formatTranscript(EPISODE, { colour: true }), "\x1b[32massistant:\x1b[0m");
   assertEquals(formatTranscript(EPISODE).includes("\x1b"), false);
 });

@@ -3,7 +3,7 @@ import { errorMessage } from "../../errors.ts";
 import { toWellFormedJson } from "../../json.ts";
 import { type Line, readLines } from "../../read_lines.ts";
 import type { Task } from "../../task.ts";
-import { UsageError } from "../errors.ts";
+import { rethrowAsUsageError, toUsageError, UnwrittenError, UsageError } from "../errors.ts";
 import { writeText } from "../output.ts";
 
 /** What becomes of the episodes that a file holds already. */
@@ -18,11 +18,6 @@ export interface EpisodeFileOptions<T> {
   source?: string | undefined;
   /** Told of each episode that stays. */
   onKeep?: ((episode: T) => void) | undefined;
-}
-
-/** An episode could not be written: what was played is not to be played for nothing, so the run ends. */
-export class UnwrittenError extends Error {
-  override readonly name = "UnwrittenError";
 }
 
 /** A file that episodes are written to, one JSON line each. */
@@ -76,7 +71,7 @@ export async function openEpisodeFile<T>(
   options: Omit<EpisodeFileOptions<T>, "onKept"> & ResumeOptions<T>,
 ): Promise<Deno.FsFile> {
   const { resume = false, force = false, mayResume = false, source } = options;
-  try {
+  return await rethrowAsUsageError(async () => {
     requirePlain(path);
     if (source !== undefined) await requireOther(path, source);
     await Deno.mkdir(dirname(path), { recursive: true });
@@ -87,11 +82,7 @@ export async function openEpisodeFile<T>(
     }
     if (holdsSomething && resume) await prepareResume(path, kind, options);
     return await Deno.open(path, { create: true, append: resume, write: true, truncate: !resume });
-  } catch (cause) {
-    if (cause instanceof UsageError) throw cause;
-    const reason = errorMessage(cause);
-    throw new UsageError(`Cannot write '${path}': ${reason}`, { cause });
-  }
+  }, { prefix: `Cannot write '${path}'` });
 }
 
 /** Whoever reads a file of that name takes it for a compressed one. */
@@ -194,8 +185,7 @@ function readLine<T>(line: Line & { place: string }, kind: EpisodeKind<T>): Read
     return { text: line.text, episode: kind.parse(JSON.parse(line.text)) };
   } catch (cause) {
     if (line.unended && isTorn(line, kind)) return undefined;
-    const reason = errorMessage(cause);
-    throw new UsageError(`Cannot resume as ${line.place} must be an episode: ${reason}`, { cause });
+    throw toUsageError(cause, { prefix: `Cannot resume as ${line.place} must be an episode` });
   }
 }
 

@@ -10,7 +10,7 @@ import type { Policy } from "../../policy/policy.ts";
 import { scriptedPolicy, ScriptFile } from "../../policy/scripted.ts";
 import { sglangPolicy } from "../../policy/sglang.ts";
 import type { Task } from "../../task.ts";
-import { UsageError } from "../errors.ts";
+import { rethrowAsUsageError, UsageError } from "../errors.ts";
 import { lookUp } from "../options.ts";
 
 /** How a policy is to answer, as the command line has it. */
@@ -82,12 +82,7 @@ export const POLICIES: Readonly<Record<string, PolicyKind>> = {
 export async function resolvePolicy(name: string, setup: PolicySetup): Promise<ResolvedPolicy> {
   const [, scheme = "", argument] = /^([^:]*)(?::([^]*))?$/.exec(name) ?? [];
   const kind = lookUp(POLICIES, scheme, "policy");
-  try {
-    return await kind.make(argument, setup);
-  } catch (cause) {
-    if (cause instanceof UsageError || !(cause instanceof Error)) throw cause;
-    throw new UsageError(cause.message, { cause });
-  }
+  return await rethrowAsUsageError(() => kind.make(argument, setup), { kinds: [Error] });
 }
 
 /** Tasks with replies are played by them, the others worked out from their reference solution. */

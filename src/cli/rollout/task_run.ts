@@ -13,7 +13,7 @@ import type { TextSink } from "../io.ts";
 import { escapeControls, escapeLine, writeText } from "../output.ts";
 import { formatTranscript } from "../transcript.ts";
 import type { MakeEnv } from "./envs.ts";
-import { UnwrittenError } from "./episode_file.ts";
+import { UnwrittenError } from "../errors.ts";
 import { RemainingEpisodes } from "./finished_episodes.ts";
 import { Progress } from "./progress.ts";
 import { EpisodeTable, type Summary } from "./summary.ts";

@@ -8,7 +8,7 @@ import { CALL_STYLES } from "../../tools/parsers/call_styles.ts";
 import { resumedUser } from "../../users/user_simulator.ts";
 import { lookUp } from "../options.ts";
 import { announceBuild, cacheDirectory } from "../sandbox_options.ts";
-import { UsageError } from "../errors.ts";
+import { rethrowAsUsageError, UsageError } from "../errors.ts";
 import { resolveUser, type UserFlags } from "./users.ts";
 
 /** The name of the env. */
@@ -56,9 +56,11 @@ export async function openTauBench(
   const { sessions, stack, signal } = options;
   const cache = { cacheDir: cacheDirectory(flags.cacheDir), onBuild: announceBuild };
   const domain = stack.use(
-    await toUsageError(() => TauBenchDomain.open({ path, domain: name, sessions, signal, ...cache })),
+    await rethrowTauBenchErrors(() =>
+      TauBenchDomain.open({ path, domain: name, sessions, signal, ...cache })
+    ),
   );
-  const tasks = await toUsageError(() => domain.tasks(split));
+  const tasks = await rethrowTauBenchErrors(() => domain.tasks(split));
   return {
     tasks: tasks.map((_, index) => toolUserTask({ name: `${name}/${split}` }, index)),
     openEnv: async (saved = []) => {
@@ -70,12 +72,11 @@ export async function openTauBench(
   };
 }
 
-/** Runs what opens a part of tau-bench: a path, a domain or a split that is not there is wrong usage. */
-export async function toUsageError<T>(work: () => T | Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (cause) {
-    if (!(cause instanceof Deno.errors.NotFound || cause instanceof RangeError)) throw cause;
-    throw new UsageError(cause.message, { cause });
-  }
+/**
+ * Runs `work`, which opens a part of tau-bench.
+ *
+ * @throws {UsageError} if a path, a domain or a split does not exist.
+ */
+export async function rethrowTauBenchErrors<T>(work: () => T | Promise<T>): Promise<T> {
+  return await rethrowAsUsageError(work, { kinds: [Deno.errors.NotFound, RangeError] });
 }

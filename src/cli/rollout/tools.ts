@@ -1,13 +1,13 @@
 import { parse } from "@std/jsonc";
 import { dirname, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import { errorMessage, McpError } from "../../errors.ts";
+import { McpError } from "../../errors.ts";
 import type { McpServer } from "../../tools/mcp/mcp_server.ts";
 import { CALL_STYLES } from "../../tools/parsers/call_styles.ts";
 import type { Tool } from "../../tools/tool.ts";
 import { ToolTransform } from "../../transforms/tool_transform.ts";
 import type { Transform } from "../../transforms/transform.ts";
-import { checkUsage, UsageError } from "../errors.ts";
+import { checkUsage, rethrowAsUsageError, UsageError } from "../errors.ts";
 import { readText } from "../input.ts";
 import { lookUp } from "../options.ts";
 
@@ -57,13 +57,9 @@ export async function openTools(
 export async function openToolFiles(paths: readonly string[], stack: AsyncDisposableStack): Promise<Tool[]> {
   if (paths.length === 0) return [];
   const { toolFile } = await import("../../tools/file/tool_file.ts");
-  return await Promise.all(paths.map(async (path) => {
-    try {
-      return stack.use(await toolFile(path));
-    } catch (cause) {
-      throw new UsageError(errorMessage(cause), { cause });
-    }
-  }));
+  return await Promise.all(
+    paths.map((path) => rethrowAsUsageError(async () => stack.use(await toolFile(path)))),
+  );
 }
 
 /** The protocol's library is loaded only where it is of use: it takes longer to load than all the rest. */
@@ -77,14 +73,11 @@ async function openServers(
   const { stack, signal, ...calls } = options;
   const { McpClients } = await import("../../tools/mcp/mcp_clients.ts");
   const { MCPToolTransform } = await import("../../transforms/mcp_tool_transform.ts");
-  try {
+  return await rethrowAsUsageError(async () => {
     const clients = stack.use(new McpClients({ servers }));
     await clients.tools(signal);
     return () => new MCPToolTransform({ ...calls, clients });
-  } catch (cause) {
-    if (!(cause instanceof TypeError || cause instanceof McpError)) throw cause;
-    throw new UsageError(cause.message, { cause });
-  }
+  }, { kinds: [TypeError, McpError] });
 }
 
 const MAX_BYTES = 1024 * 1024;
@@ -98,7 +91,7 @@ const MAX_BYTES = 1024 * 1024;
  */
 export async function readMcpFile(path: string): Promise<Record<string, McpServer>> {
   const text = await readText(path, { maxBytes: MAX_BYTES });
-  const servers = serversOf(parsed(text, path));
+  const servers = serversOf(await parseJsonc(text, path));
   if (servers === undefined) {
     throw new UsageError(`Cannot read '${path}' as it must have an object 'mcpServers': it has none`);
   }
@@ -106,13 +99,8 @@ export async function readMcpFile(path: string): Promise<Record<string, McpServe
   return Object.fromEntries(Object.entries(servers).map(([name, server]) => [name, placed(server, folder)]));
 }
 
-function parsed(text: string, path: string): unknown {
-  try {
-    return parse(text);
-  } catch (cause) {
-    const reason = errorMessage(cause);
-    throw new UsageError(`Cannot read '${path}' as it must be JSON: ${reason}`, { cause });
-  }
+async function parseJsonc(text: string, path: string): Promise<unknown> {
+  return await rethrowAsUsageError(() => parse(text), { prefix: `Cannot read '${path}' as it must be JSON` });
 }
 
 function serversOf(value: unknown): Record<string, unknown> | undefined {

@@ -8,7 +8,7 @@ import { readTrajectories } from "../../rollout/read_trajectories.ts";
 import type { Trajectory } from "../../rollout/trajectory.ts";
 import { parseTrajectory } from "../../rollout/trajectory_schema.ts";
 import type { Task } from "../../task.ts";
-import { UsageError } from "../errors.ts";
+import { toUsageError, UsageError } from "../errors.ts";
 import { currentIo } from "../io.ts";
 import { writeText } from "../output.ts";
 import { EpisodeFile, type EpisodeFileOptions, openEpisodeFile } from "./episode_file.ts";
@@ -178,7 +178,6 @@ export async function* readSavedEpisodes(path: string): AsyncGenerator<Trajector
   try {
     yield* readTrajectories(path, { onWarning });
   } catch (cause) {
-    if (cause instanceof SyntaxError) throw new UsageError(cause.message, { cause });
-    throw cause;
+    throw toUsageError(cause, { kinds: [SyntaxError] });
   }
 }

@@ -1,4 +1,3 @@
-import { errorMessage } from "../../errors.ts";
 import { messageText } from "../../message.ts";
 import { ScriptFile } from "../../policy/scripted.ts";
 import { humanUser } from "../../users/human_user.ts";
@@ -7,7 +6,7 @@ import { scriptedUser } from "../../users/scripted_user.ts";
 import type { UserFactory } from "../../users/user_simulator.ts";
 import { lookUp } from "../options.ts";
 import { resolvePolicy } from "./policies.ts";
-import { UsageError } from "../errors.ts";
+import { rethrowAsUsageError, UsageError } from "../errors.ts";
 import { currentIo } from "../io.ts";
 
 /** Who plays the users of a run. */
@@ -65,11 +64,7 @@ async function scriptedUsers(path: string, { envName }: { envName: string }): Pr
 }
 
 async function readScript(path: string): Promise<ScriptFile> {
-  try {
-    return await ScriptFile.read(path);
-  } catch (cause) {
-    throw new UsageError(errorMessage(cause), { cause });
-  }
+  return await rethrowAsUsageError(() => ScriptFile.read(path));
 }
 
 async function modelUsers(url: string, { userModel, userStrategy }: UserFlags): Promise<UserFactory> {

@@ -8,7 +8,7 @@ import type { Task } from "../../task.ts";
 import type { RewardAt } from "../../transforms/mlgym/mlgym_reward_assignment.ts";
 import { announceBuild, cacheDirectory } from "../sandbox_options.ts";
 import { Multiset } from "./finished_episodes.ts";
-import { UsageError } from "../errors.ts";
+import { rethrowAsUsageError, UsageError } from "../errors.ts";
 
 /** The name of the env. */
 export const WORKSPACE_ENV = "workspace";
@@ -74,7 +74,7 @@ export async function openWorkspaces(
   }
   const { sessions, samples, writesTokens, stack } = options;
   const workspaces = stack.use(
-    await asUsage(async () =>
+    await rethrowFileErrors(async () =>
       new Workspaces({
         tasks: await Promise.all(paths.map((path) => loadWorkspaceTask(path))),
         agent: await loadAgentConfig(agent),
@@ -110,13 +110,8 @@ export async function openWorkspaces(
   };
 }
 
-async function asUsage<T>(work: () => Promise<T>): Promise<T> {
+async function rethrowFileErrors<T>(work: () => Promise<T>): Promise<T> {
   const { NotFound, PermissionDenied, NotADirectory, IsADirectory } = Deno.errors;
-  try {
-    return await work();
-  } catch (cause) {
-    const kinds = [RangeError, SyntaxError, NotFound, PermissionDenied, NotADirectory, IsADirectory];
-    if (!(cause instanceof Error) || !kinds.some((kind) => cause instanceof kind)) throw cause;
-    throw new UsageError(cause.message, { cause });
-  }
+  const kinds = [RangeError, SyntaxError, NotFound, PermissionDenied, NotADirectory, IsADirectory];
+  return await rethrowAsUsageError(work, { kinds });
 }

@@ -91,7 +91,7 @@ Deno.test("paddock rollout asks a server, groups, grades; grade and view read wh
     /^── t3(?:, sample \d)? ──\nuser:\n {2}3 \+ 1\?\nassistant:\n {2}It is 4\nended after 1 turn, reward 1, /,
   );
   const none = await runPaddock(["view", graded, "--wrong"]);
-  assertEquals([none.code, none.stdout, none.stderr], [1, "", "No episode fits\n"]);
+  assertEquals([none.code, none.stdout, none.stderr], [1, "", "No episode matches\n"]);
 });
 
 Deno.test("paddock rollout records a server that is down on each episode, and goes on once it is up", async () => {
