@@ -67,7 +67,7 @@ Deno.test("paddock exec has one line for each kind of bad input", async () => {
     await Deno.truncate(big, 50_000_000);
     const cases: [string[], RegExp][] = [
       [["no/such.py"], /^error: Cannot read 'no\/such\.py': there is no such file\n$/],
-      [[big], /^error: Cannot read '.*' as it must have at most \d+ bytes: it has more\n$/],
+      [[big], /^error: Cannot read '.*' as it must have at most \d+ bytes: found more\n$/],
       [["--memory-mb", "1", "-e", "1"], /^error: Cannot limit memory to 1 MiB as .*\n$/],
       [["--timeout-ms", "99999999999", "-e", "1"], /^error: Cannot exec as 'timeoutMs' must be > 0 .*\n$/],
       [["-p", "nope", "-e", "1"], /^error: Cannot find profile 'nope': .*\n$/],
