@@ -1,9 +1,9 @@
 import { join } from "../src/sandbox/protocol.ts";
 
-/** What a server answered. */
+/** Response of a server. */
 export interface Answered<Body> {
   readonly status: number;
-  /** `undefined` where it is no JSON. */
+  /** `undefined` if it is not JSON. */
   readonly body: Body | undefined;
 }
 
@@ -11,12 +11,12 @@ const PIECE_BYTES = 64 * 1024;
 const HEAD_END = "\r\n\r\n";
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
-/** A character for each byte, so that places in the text are places in the bytes. */
+/** Decodes one character per byte, so that text offsets are byte offsets. */
 const headDecoder = new TextDecoder("latin1");
 
 /**
- * One connection to a server, kept open from one request to the next. It speaks as much of HTTP as answers of a known
- * length need: `fetch` takes as much of the machine as the server that is measured beside it.
+ * A keep-alive connection to a server. It supports only HTTP responses of a known length, because `fetch` takes as much
+ * CPU time as the measured server on the same machine.
  */
 export class Connection implements Disposable {
   readonly #url: URL;
@@ -27,7 +27,7 @@ export class Connection implements Disposable {
     this.#url = new URL(url);
   }
 
-  /** Posts a body as JSON. Rejects when the connection breaks; the next request has a new one. */
+  /** Posts a body as JSON. Rejects when the connection breaks; the next request opens a new one. */
   async post<Body>(path: string, body: object, signal?: AbortSignal): Promise<Answered<Body>> {
     signal?.throwIfAborted();
     const onAbort = () => this.#close();
@@ -46,7 +46,7 @@ export class Connection implements Disposable {
     }
   }
 
-  /** Closes it. */
+  /** Closes the connection. */
   [Symbol.dispose](): void {
     this.#close();
   }

@@ -1,12 +1,12 @@
-/** With what a module is served beside the permission to listen. */
+/** Options of {@linkcode DenoServe}, beside the permission to listen. */
 export interface DenoServeOptions {
   /** Flags of `deno serve`. */
   flags?: readonly string[] | undefined;
-  /** Variables in its environment, which it may not read. */
+  /** Environment variables of the process, which the module may not read. */
   env?: Readonly<Record<string, string>> | undefined;
 }
 
-/** A module that is served by `deno serve` as its users do: with the permission to listen, and no other. */
+/** A module that `deno serve` runs as users do: with the permission to listen, and no other. */
 export class DenoServe implements AsyncDisposable {
   readonly url: string;
   readonly #process: Deno.ChildProcess;
@@ -18,7 +18,7 @@ export class DenoServe implements AsyncDisposable {
     this.#log = log;
   }
 
-  /** Starts it on a port of the loopback that is free, and waits for the line that says so. */
+  /** Starts the server on a free port of the loopback, and waits for the line that names the address. */
   static async start(module: string, options: DenoServeOptions = {}): Promise<DenoServe> {
     const { flags = [], env = {} } = options;
     const root = new URL("../", import.meta.url);
@@ -43,12 +43,12 @@ export class DenoServe implements AsyncDisposable {
     return this.#process.pid;
   }
 
-  /** Asks for a grade. */
+  /** Requests a grade. */
   async grade(body: object, headers: HeadersInit = {}): Promise<Response> {
     return await fetch(`${this.url}/grade`, { method: "POST", headers, body: JSON.stringify(body) });
   }
 
-  /** Ends the server; gives what it wrote to its standard error. */
+  /** Stops the server and returns its stderr. */
   async end(): Promise<string> {
     this.#process.kill("SIGKILL");
     await this.#process.status;

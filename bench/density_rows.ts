@@ -6,37 +6,37 @@ import type { Row } from "./row.ts";
 import type { BenchSetup } from "./sandbox_rows.ts";
 import { Serving } from "./serving.ts";
 
-/** How many sessions live at once, and where. */
+/** Number of sessions that live at the same time, and their server. */
 export interface DensityOptions {
   readonly sessions: number;
   readonly sessionsPerProcess: number;
-  /** Where base images are cached; as the command line decides unless given. */
+  /** Cache directory of base images. @default the command line's */
   readonly cacheDir?: string | undefined;
 }
 
-/** What came of it. */
+/** Result of a density measurement. */
 export interface DensityReport {
-  /** How many kept their state and gave it back. */
+  /** Number of sessions that kept their state. */
   readonly right: number;
   readonly processes: number;
-  /** Of all processes but the server itself; `NaN` where the host does not say. */
+  /** Memory of all processes but the server itself; `NaN` if the host does not report it. */
   readonly privateBytes: number;
-  /** Milliseconds of each second exec, while all others live. */
+  /** Duration of the second exec of each session, in milliseconds, while all others live. */
   readonly execMs: readonly number[];
   readonly openSeconds: number;
 }
 
 const SESSIONS = 500;
 const PER_PROCESS = 32;
-/** Who asks at once: each waits for what starts now, and for few others. */
+/** Concurrent requests: few, so that each waits for few other starts. */
 const LANES = 8;
 const MB = 1e6;
-/** What a session is expected to take, so that a host that has less is not brought down. */
+/** Expected memory of a session, so that a host with less memory is not brought down. */
 const EXPECTED_BYTES = 40 * MB;
-/** Left for everything else on the host. */
+/** Memory that is left for everything else on the host. */
 const SPARE_BYTES = 2_000 * MB;
 
-/** As many sessions of one server as are wanted, or as this host has memory for. */
+/** Measures the wanted number of sessions of one server, or as many as the host has memory for. */
 export async function densityRows({ cacheDir }: Pick<BenchSetup, "cacheDir">): Promise<Row[]> {
   const room = Math.floor((await availableBytes() - SPARE_BYTES) / EXPECTED_BYTES);
   const sessions = Math.max(1, Math.min(SESSIONS, room));
@@ -52,17 +52,17 @@ export async function densityRows({ cacheDir }: Pick<BenchSetup, "cacheDir">): P
       bound: 0,
     },
     {
-      what: "density: private memory of each",
+      what: "density: private memory per session",
       value: report.privateBytes / sessions / MB,
       unit: "MB",
       bound: 50,
     },
-    { what: "density: exec in one of them", value: median(report.execMs), unit: "ms" },
-    { what: "density: opened in a second", value: sessions / report.openSeconds, unit: "/s" },
+    { what: "density: exec in one session", value: median(report.execMs), unit: "ms" },
+    { what: "density: sessions opened per second", value: sessions / report.openSeconds, unit: "/s" },
   ];
 }
 
-/** Opens sessions by `/v1`, leaves a number of its own in each, and finds it again when all are there. */
+/** Opens sessions by `/v1`, stores a different number in each, and reads it back once all are open. */
 export async function runDensity(options: DensityOptions): Promise<DensityReport> {
   const { sessions, cacheDir } = options;
   await using profile = await denseProfile(options.sessionsPerProcess);
@@ -96,7 +96,7 @@ export async function runDensity(options: DensityOptions): Promise<DensityReport
   };
 }
 
-/** Does `work` for each number, a few at once, and gives what came of each. */
+/** Runs `work` for each number, a few at a time, and returns the results. */
 async function inLanes<T>(count: number, work: (number: number) => Promise<T>): Promise<T[]> {
   const done: T[] = [];
   let next = 0;
@@ -109,7 +109,7 @@ async function inLanes<T>(count: number, work: (number: number) => Promise<T>): 
   return done;
 }
 
-/** The profile of servers in a file, with more sessions to a process. */
+/** Writes the profile of servers to a file, with more sessions per process. */
 async function denseProfile(sessionsPerProcess: number): Promise<AsyncDisposable & { path: string }> {
   const { description, limits, preimports } = await loadProfile("serve");
   const directory = await Deno.makeTempDir();
@@ -118,7 +118,7 @@ async function denseProfile(sessionsPerProcess: number): Promise<AsyncDisposable
   return { path, [Symbol.asyncDispose]: () => Deno.remove(directory, { recursive: true }) };
 }
 
-/** Memory that the host can give without taking it from anybody; without end where it does not say. */
+/** Returns the host's available memory, or infinity if the host does not report it. */
 async function availableBytes(): Promise<number> {
   const text = await Deno.readTextFile("/proc/meminfo").catch(() => "");
   const kib = /^MemAvailable:\s+(\d+) kB/m.exec(text)?.[1];

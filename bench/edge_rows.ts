@@ -10,7 +10,7 @@ const PROGRAM = {
   tests: ["assert add(1, 2) == 3"],
 };
 
-/** How long graders at the edge take from nothing to the first answer: a process, its modules, for Python an image. */
+/** Measures graders at the edge from start to first response: a process, its modules, and an image for Python. */
 export async function edgeRows({ effort }: { effort: number }): Promise<Row[]> {
   const plain: number[] = [];
   const python: number[] = [];
@@ -28,7 +28,7 @@ export async function edgeRows({ effort }: { effort: number }): Promise<Row[]> {
   ];
 }
 
-/** Milliseconds until each of the requests, sent one after the other to a server of their own, is answered. */
+/** Starts a server, sends the requests one after the other, and returns the milliseconds until each response. */
 async function firstGrades(requests: readonly object[]): Promise<number[]> {
   let startedAt = performance.now();
   await using server = await DenoServe.start(MODULE);
@@ -36,7 +36,9 @@ async function firstGrades(requests: readonly object[]): Promise<number[]> {
   for (const request of requests) {
     const response = await server.grade(request);
     const text = await response.text();
-    if (JSON.parse(text).score !== 1) throw new Error(`the server at the edge answered: ${text}`);
+    if (JSON.parse(text).score !== 1) {
+      throw new Error(`Cannot measure the server at the edge as the score must be 1: response is ${text}`);
+    }
     times.push(performance.now() - startedAt);
     startedAt = performance.now();
   }

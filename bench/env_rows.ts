@@ -10,12 +10,12 @@ import type { BenchSetup } from "./sandbox_rows.ts";
 
 const TASK = { id: "bench", query: "How many?" };
 const TURNS = 50;
-const SAID = replyAction("Let me think about that.");
-/** Some milliseconds of work, so that a batch has something to share among the cores. */
-const WORKED = replyAction("```python\nsum(i * i for i in range(40_000))\n```");
+const REPLY = replyAction("Let me think about that.");
+/** Some milliseconds of work, so that a batch can use several cores. */
+const CODE_REPLY = replyAction("```python\nsum(i * i for i in range(40_000))\n```");
 const BATCHES = [1, 8, 64] as const;
 
-/** What an env costs by itself: a step without a tool, alone and with an interpreter that has nothing to run. */
+/** Measures the overhead of an env: a step without a tool, alone and with an interpreter that runs nothing. */
 export async function envRows(setup: BenchSetup): Promise<Row[]> {
   await using bare = new ChatEnv();
   await using pool = new SandboxPool({ ...setup, size: 1, resetMode: "rewind" });
@@ -23,14 +23,14 @@ export async function envRows(setup: BenchSetup): Promise<Row[]> {
   const what = "env step without tools";
   return [
     { what: `${what}, ChatEnv`, value: await stepMicroseconds(bare, setup), unit: "µs" },
-    { what: `${what}, interpreter around it`, value: await stepMicroseconds(python, setup), unit: "µs" },
+    { what: `${what}, with an interpreter`, value: await stepMicroseconds(python, setup), unit: "µs" },
   ];
 }
 
-/** The median over episodes of what one of their steps takes. */
+/** Returns the median duration of a step over episodes, in microseconds. */
 async function stepMicroseconds(env: Env, setup: BenchSetup): Promise<number> {
   const episode = async () => {
-    for (let turn = 0; turn < TURNS; turn++) await env.step(SAID);
+    for (let turn = 0; turn < TURNS; turn++) await env.step(REPLY);
   };
   const times: number[] = [];
   for (let run = 0; run < 200 * setup.effort; run++) {
@@ -40,7 +40,7 @@ async function stepMicroseconds(env: Env, setup: BenchSetup): Promise<number> {
   return 1000 * median(times) / TURNS;
 }
 
-/** How many steps with some milliseconds of Python a batch of envs does in a second, by the size of the batch. */
+/** Measures steps per second, each with some milliseconds of Python, by the batch size of envs. */
 export async function vectorRows(setup: BenchSetup): Promise<Row[]> {
   const rows: Row[] = [];
   for (const size of BATCHES) {
@@ -57,12 +57,12 @@ async function batchRate(size: number, setup: BenchSetup): Promise<number> {
     batchSize: size,
   });
   await env.reset(TASK.query);
-  const step = () => env.step(Array(size).fill(WORKED));
+  const step = () => env.step(Array(size).fill(CODE_REPLY));
   const times = await timings(step, { runs: 5 * setup.effort, warmup: 3 });
   return 1000 * size / median(times);
 }
 
-/** Several interpreters in a process, as a batch of one policy's envs would have them. */
+/** Returns the profile with several interpreters in a process, as for a batch of one policy's envs. */
 function dense({ profile }: BenchSetup): BenchSetup["profile"] {
   return { ...profile, sessionsPerProcess: 8 };
 }

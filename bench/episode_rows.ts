@@ -6,7 +6,7 @@ import type { BenchSetup } from "./sandbox_rows.ts";
 
 const PROGRAM = "import math\nprint(sum(math.sqrt(i) for i in range(100)))";
 
-/** Fresh episodes against a raw child for each, and what the peers' execs cost. */
+/** Measures fresh episodes against a raw child for each, and the execs of the peers. */
 export async function episodeRows(setup: BenchSetup): Promise<Row[]> {
   const lanes = navigator.hardwareConcurrency;
   await using pool = new SandboxPool({ ...setup, size: lanes, resetMode: "rewind" });
@@ -41,8 +41,8 @@ async function peerExecRows({ executable }: HostPython, setup: BenchSetup): Prom
   });
   const bytes = await privateBytes(persistent.pid) ?? NaN;
   return [
-    { what: "exec, peer: a python3 child each, no walls", value: median(child), unit: "ms" },
-    { what: "exec, peer: a persistent python3, no walls", value: median(exec), unit: "ms" },
+    { what: "exec, peer: a python3 child each, no isolation", value: median(child), unit: "ms" },
+    { what: "exec, peer: a persistent python3, no isolation", value: median(exec), unit: "ms" },
     { what: "private memory, peer: a persistent python3", value: bytes / 1e6, unit: "MB" },
   ];
 }

@@ -1,26 +1,26 @@
 import { Connection } from "./connection.ts";
 
-/** How a server is loaded. */
+/** Options of {@linkcode runLoad}. */
 export interface LoadOptions {
   readonly url: string;
   readonly connections: number;
-  /** Whether there is to be another request, after so many. */
+  /** True if another request is sent after this many. */
   readonly goOn: (sent: number) => boolean;
-  /** Asks once and checks the answer; what it throws counts as an error. */
+  /** Sends one request and checks the response. An exception counts as an error. */
   readonly ask: (connection: Connection, number: number) => Promise<void>;
 }
 
-/** What came of a load. */
+/** Result of {@linkcode runLoad}. */
 export interface LoadReport {
-  /** Milliseconds of each request that was answered rightly. */
+  /** Milliseconds of each request with a right response. */
   readonly times: readonly number[];
   readonly errors: readonly unknown[];
   readonly seconds: number;
 }
 
 /**
- * Loads a server over so many connections at once, each of which asks again as soon as it has its answer. It is meant
- * to run in another process than the server. Every answer is checked, which generators that only count cannot do.
+ * Sends requests over several connections; each connection sends its next request as soon as it has a response. Run it
+ * in another process than the server. It checks every response, unlike load generators that only count.
  */
 export async function runLoad({ url, connections, goOn, ask }: LoadOptions): Promise<LoadReport> {
   const times: number[] = [];
@@ -30,10 +30,10 @@ export async function runLoad({ url, connections, goOn, ask }: LoadOptions): Pro
   await Promise.all(Array.from({ length: connections }, async () => {
     using connection = new Connection(url);
     while (goOn(sent)) {
-      const askedAt = performance.now();
+      const sentAt = performance.now();
       try {
         await ask(connection, sent++);
-        times.push(performance.now() - askedAt);
+        times.push(performance.now() - sentAt);
       } catch (error) {
         errors.push(error);
       }
@@ -42,7 +42,7 @@ export async function runLoad({ url, connections, goOn, ask }: LoadOptions): Pro
   return { times, errors, seconds: (performance.now() - startedAt) / 1_000 };
 }
 
-/** Goes on for so many milliseconds from now. */
+/** Returns a condition that is true for `ms` milliseconds from now. */
 export function forMs(ms: number): () => boolean {
   const endsAt = performance.now() + ms;
   return () => performance.now() < endsAt;

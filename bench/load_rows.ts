@@ -11,12 +11,12 @@ const CONNECTIONS = 64;
 const SESSIONS = Math.max(4, navigator.hardwareConcurrency);
 const ROUNDS = 3;
 const ROUND_MS = 10_000;
-/** Of the slowest answers against the usual one. */
+/** Maximum of p99 divided by p50. */
 const SPREAD = 20;
 
 /**
- * `/run_code` by 64 connections from this process to `paddock serve` in another one, in turn with a pool of this
- * process that is given the same programs as often at once.
+ * Measures `/run_code` over 64 connections from this process to `paddock serve` in another one, in turn with a pool of
+ * this process that runs the same programs at the same concurrency.
  */
 export async function loadRows(setup: BenchSetup): Promise<Row[]> {
   const profile = await loadProfile("serve");
@@ -54,7 +54,7 @@ async function runPooled(pool: SandboxPool, number: number): Promise<void> {
   await using lease = await pool.acquire();
   const result = await lease.session.exec(code);
   if (result.stdout !== stdout) {
-    throw new Error(`Cannot take the result of '${code}': ${JSON.stringify(result)}`);
+    throw new Error(`Cannot accept the result of '${code}': ${JSON.stringify(result)}`);
   }
 }
 

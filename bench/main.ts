@@ -33,7 +33,7 @@ interface BenchFlags extends SandboxFlags {
 
 type Measure = (setup: BenchSetup) => Promise<Row[]>;
 
-/** What is measured, by the names that `--part` takes; each has its peers in the same run. */
+/** Measurements by the names that `--part` accepts; each has its peers in the same run. */
 const BENCH_PARTS = {
   sandbox: [ownProcessRows, sharedProcessRows, poolRows],
   shell: [shellRows],
@@ -48,16 +48,16 @@ const BENCH_PARTS = {
   density: [densityRows],
 } as const satisfies Record<string, readonly Measure[]>;
 
-/** A part of what is measured. */
+/** Name of a part of the benchmark. */
 type BenchPart = keyof typeof BENCH_PARTS;
 
-/** What harms a server, or takes most of the host's memory, and so is measured only when it is asked for. */
+/** Parts that run only by `--part`, since they harm a server or take most of the host's memory. */
 const APART: ReadonlySet<BenchPart> = new Set(["chaos", "density"]);
 
-/** The names of all parts. */
+/** Names of all parts. */
 const BENCH_PART_NAMES = Object.keys(BENCH_PARTS) as BenchPart[];
 
-/** Measures everything the README claims, part after part; only one of them where it is named. */
+/** Runs one part, or all parts but {@linkcode APART} one after the other. */
 async function* bench(setup: BenchSetup, part?: BenchPart): AsyncGenerator<Row> {
   const parts = part === undefined ? BENCH_PART_NAMES.filter((name) => !APART.has(name)) : [part];
   for (const measure of parts.flatMap((name): readonly Measure[] => BENCH_PARTS[name])) {
@@ -66,10 +66,10 @@ async function* bench(setup: BenchSetup, part?: BenchPart): AsyncGenerator<Row> 
 }
 
 const HELP = `
-The figures are medians, and those of peers come from the same run. On a machine that does other work,
-compare ratios. Needs no network.
+The figures are medians; those of peers come from the same run. On a busy machine, compare ratios.
+Needs no network.
 
-Exit codes: 0 measured, bounds that are missed included, 1 something answered wrongly or was left behind.`;
+Exit codes: 0 measured, even if a bound is missed; 1 a response was wrong or a process was left behind.`;
 
 /** Returns the program of `deno task bench`: measures the figures of the README. */
 function benchCommand(): Command {
@@ -78,11 +78,13 @@ function benchCommand(): Command {
     .addOption(
       new Option("-p, --profile <name>", "a profile with host tools: a name or a file").default("tools"),
     )
-    .option("--effort <n>", "how many times as many runs as usual", parseWholeNumber(1), 1)
+    .option("--effort <n>", "multiplies the number of runs", parseWholeNumber(1), 1)
     .addOption(
-      new Option("--part <name>", "measure this alone; chaos and density only so").choices(BENCH_PART_NAMES),
+      new Option("--part <name>", "measure only this part; chaos and density run only this way").choices(
+        BENCH_PART_NAMES,
+      ),
     )
-    .option("--json <file>", "write the rows to a file too")
+    .option("--json <file>", "also write the rows to a file")
     .addOption(cacheDirOption())
     .addHelpText("after", HELP)
     .exitOverride(exitWithUsage)
@@ -120,7 +122,7 @@ function report(rows: readonly Row[], python: HostPython | undefined): object {
 }
 
 function describePython(python: HostPython | undefined): string {
-  if (python === undefined) return "No python3 was found: its rows are left out.";
+  if (python === undefined) return "Found no python3: its rows are omitted.";
   return `python3 of the peers: ${python.version}, ${python.executable}`;
 }
 

@@ -1,4 +1,4 @@
-/** The middle value: what a benchmark quotes, as one slow run says nothing. */
+/** Returns the median, which a single slow run does not change much. */
 export function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b);
   const middle = sorted.length >> 1;
@@ -7,13 +7,13 @@ export function median(values: readonly number[]): number {
     : ((sorted[middle - 1] ?? NaN) + (sorted[middle] ?? NaN)) / 2;
 }
 
-/** The value that a share of all values, from 0 to 1, does not exceed. */
+/** Returns the value that a share of all values, from 0 to 1, does not exceed. */
 export function quantile(values: readonly number[], share: number): number {
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? NaN;
 }
 
-/** Milliseconds of each of `runs` runs, one after the other, after `warmup` that do not count. */
+/** Returns the milliseconds of each of `runs` sequential runs, after `warmup` runs that do not count. */
 export async function timings(
   work: () => Promise<unknown>,
   options: { runs: number; warmup?: number },
@@ -29,7 +29,7 @@ export async function timings(
   return times;
 }
 
-/** How often `work` is done in a second when `lanes` do it side by side for `ms`. */
+/** Returns the runs of `work` per second when `lanes` repeat it concurrently for `ms` milliseconds. */
 export async function ratePerSecond(
   work: (lane: number) => Promise<unknown>,
   options: { lanes: number; ms: number },
@@ -47,8 +47,8 @@ export async function ratePerSecond(
 }
 
 /**
- * Two rates measured in turn, A B A B …, so that a machine whose speed drifts slows both: their medians, and
- * the median of A over B pair by pair.
+ * Measures two rates in turn, A B A B …, so that a machine whose speed drifts slows both. Returns their medians and
+ * the median of the ratios A / B of each pair.
  */
 export async function ratesInTurn(
   a: () => Promise<number>,
@@ -64,7 +64,7 @@ export async function ratesInTurn(
   };
 }
 
-/** Memory that a process shares with no other, in bytes; nothing where the host does not say. */
+/** Returns the private memory of a process in bytes, or `undefined` if the host does not report it. */
 export async function privateBytes(pid: number): Promise<number | undefined> {
   try {
     const text = await Deno.readTextFile(`/proc/${pid}/smaps_rollup`);

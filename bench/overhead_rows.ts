@@ -9,7 +9,7 @@ import type { BenchSetup } from "./sandbox_rows.ts";
 const PROGRAM = "1+1";
 const HEADERS = { "content-type": "application/json" };
 
-/** What an exec by `/v1` takes beside the exec itself: three ways into the same session, in turn. */
+/** Measures the overhead of `/v1` over a plain exec: three ways into the same session, in turn. */
 export async function overheadRows(setup: BenchSetup): Promise<Row[]> {
   const profile = await loadProfile("serve");
   await using pool = new SandboxPool({ ...setup, profile, size: 1, resetMode: "rewind" });
@@ -22,20 +22,20 @@ export async function overheadRows(setup: BenchSetup): Promise<Row[]> {
   const onGraceOver = () => paddock[Symbol.asyncDispose]();
   await using server = new HttpServer(paddock.fetch, { hostname: "127.0.0.1", port: 0, onGraceOver });
   const address = `http://127.0.0.1:${server.port}/v1/sessions`;
-  const { id } = await told(await paddock.fetch(request(address, {})));
-  const asked = () => request(`${address}/${id}/exec`, { code: PROGRAM });
+  const { id } = await readJson(await paddock.fetch(request(address, {})));
+  const execRequest = () => request(`${address}/${id}/exec`, { code: PROGRAM });
   const ways = {
     pool: () => lease.session.exec(PROGRAM),
-    app: async () => await told(await paddock.fetch(asked())),
-    socket: async () => await told(await fetch(asked())),
+    app: async () => await readJson(await paddock.fetch(execRequest())),
+    socket: async () => await readJson(await fetch(execRequest())),
   };
   const times = await timedInTurn(ways, setup.effort);
   const bare = median(times.pool);
-  const what = "/v1 exec on a live session, beside the pool's own";
+  const what = "/v1 exec on a live session, beyond the pool's exec";
   return [
     { what: `${what}, without a socket`, value: median(times.app) - bare, unit: "ms", bound: 1 },
     {
-      what: `${what}, over a socket, its client included`,
+      what: `${what}, over a socket, including its client`,
       value: median(times.socket) - bare,
       unit: "ms",
       bound: 1,
@@ -60,8 +60,12 @@ function request(url: string, body: object): Request {
   return new Request(url, { method: "POST", headers: HEADERS, body: JSON.stringify(body) });
 }
 
-async function told(response: Response): Promise<{ id?: string }> {
+async function readJson(response: Response): Promise<{ id?: string }> {
   const text = await response.text();
-  if (!response.ok) throw new Error(`Cannot measure the server as it must answer: it said ${text}`);
+  if (!response.ok) {
+    throw new Error(
+      `Cannot measure the server as the response must be ok: status is ${response.status}, body ${text}`,
+    );
+  }
   return JSON.parse(text);
 }

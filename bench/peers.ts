@@ -1,17 +1,17 @@
-/** Other ways to run a model's Python, without walls, measured in the same run. */
+/** Other ways to run a model's Python, without isolation, measured in the same run. */
 
 /** The Python interpreter of the host. */
 export interface HostPython {
   /** Path of the interpreter itself. */
   readonly executable: string;
-  /** Such as `3.12.4`. */
+  /** For example `3.12.4`. */
   readonly version: string;
 }
 
 const DESCRIBE = "import platform, sys; print(sys.executable); print(platform.python_version())";
 
 /**
- * Finds the interpreter behind `command`; `undefined` if there is none.
+ * Finds the interpreter that `command` starts; `undefined` if there is none.
  *
  * A version manager puts a shell script in the place of `python3`, which takes several times as long to start as the
  * interpreter. The interpreter names its own file, so that no measurement times the script.
@@ -31,7 +31,7 @@ export async function findPython(command = "python3"): Promise<HostPython | unde
   }
 }
 
-/** A child for each program: what most harnesses do. */
+/** Runs each program in a new child, as most harnesses do. */
 export async function runChild(python: string, code: string): Promise<string> {
   const { stdout } = await new Deno.Command(python, { args: ["-c", code], stdin: "null", stderr: "null" })
     .output();
@@ -48,7 +48,7 @@ for line in sys.stdin:
     print(json.dumps(out.getvalue()), flush=True)
 `;
 
-/** One child that keeps its globals and takes programs over its pipes. */
+/** A child that keeps its globals and reads programs from a pipe. */
 export class PersistentPython implements AsyncDisposable {
   readonly pid: number;
   readonly #process: Deno.ChildProcess;
@@ -67,7 +67,7 @@ export class PersistentPython implements AsyncDisposable {
     this.#reader = this.#process.stdout.pipeThrough(new TextDecoderStream()).getReader();
   }
 
-  /** Runs one program and gives what it printed. */
+  /** Runs one program and returns its output. */
   async exec(code: string): Promise<string> {
     await this.#writer.write(new TextEncoder().encode(`${JSON.stringify(code)}\n`));
     let answer = "";

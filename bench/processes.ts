@@ -1,6 +1,6 @@
 /**
- * Lists the processes that a process has started, by any of its threads: all, or those with `mark` in their command
- * line. Empty where the system has no `/proc`.
+ * Returns the running child processes of a process, of any of its threads: all, or those with `mark` in their command
+ * line. Empty if the system has no `/proc`.
  */
 export async function childrenOf(pid: number, mark = ""): Promise<number[]> {
   const tasks = `/proc/${pid}/task`;
@@ -22,7 +22,7 @@ async function commandLine(pid: number): Promise<string> {
   return await Deno.readTextFile(`/proc/${pid}/cmdline`).catch(() => "");
 }
 
-/** Whether a process runs. */
+/** True if a process runs. */
 export async function isAlive(pid: number): Promise<boolean> {
   const stat = await Deno.readTextFile(`/proc/${pid}/stat`).catch(() => undefined);
   return stat !== undefined && !/\) [ZX] /.test(stat);

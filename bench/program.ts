@@ -1,7 +1,7 @@
 import { type CommanderError, Option } from "commander";
 import { EXIT } from "../src/cli/command.ts";
 
-/** Returns the option that every program of this folder has for its cache. */
+/** Returns the `--cache-dir` option of the programs in this folder. */
 export function cacheDirOption(): Option {
   return new Option(
     "--cache-dir <dir>",
@@ -9,7 +9,7 @@ export function cacheDirOption(): Option {
   );
 }
 
-/** Ends the process with the exit code for `--help`, or for arguments that are wrong. */
+/** Exits with the code for `--help` or for wrong arguments. */
 export function exitWithUsage({ exitCode }: CommanderError): never {
   Deno.exit(exitCode === 0 ? EXIT.ok : EXIT.usage);
 }

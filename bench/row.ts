@@ -1,13 +1,13 @@
-/** One measured fact, and what it must reach. */
+/** A measured value and its bound. */
 export interface Row {
   readonly what: string;
   readonly value: number;
   readonly unit: "ms" | "µs" | "MB" | "×" | "%" | "/s" | "calls" | "sessions" | "errors";
-  /** The most, or for a rate, a ratio and what is wanted the least, that will do; a row without one is for comparison. */
+  /** Maximum, or minimum for rates, ratios, calls and sessions. A row without a bound is for comparison. */
   readonly bound?: number;
 }
 
-/** Whether a row reaches its bound; a row without one is neither. */
+/** True if the row reaches its bound; `undefined` for a row without one. */
 export function reaches({ value, unit, bound }: Row): boolean | undefined {
   if (bound === undefined) return undefined;
   return isAtLeast(unit) ? value >= bound : value <= bound;
@@ -17,7 +17,7 @@ function isAtLeast(unit: Row["unit"]): boolean {
   return ["×", "/s", "calls", "sessions"].includes(unit);
 }
 
-/** The rows as a table for people. */
+/** Formats rows as a table. */
 export function formatRows(rows: readonly Row[]): string {
   const cells = rows.map((row) => [row.what, figure(row), boundText(row), verdict(row)]);
   const head = ["what", "measured", "bound", ""];

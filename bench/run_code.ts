@@ -1,16 +1,16 @@
 import type { ProgramResponse } from "../src/server/adapters/sandbox_fusion/run.ts";
 import type { Answered, Connection } from "./connection.ts";
 
-/** A program whose output tells it from every other, and that output. */
+/** A program with a unique output, and that output. */
 export interface OwnProgram {
   readonly code: string;
   readonly stdout: string;
 }
 
-/** As a shell would see the end of a process whose interpreter was lost. */
+/** Return code of a process whose interpreter was lost, as a shell reports it. */
 const CRASHED = 134;
 
-/** A small program that no other request has. */
+/** Returns a small program that is unique to a request. */
 export function ownProgram(number: number): OwnProgram {
   return {
     code: `import math\nprint(${number}, sum(math.isqrt(i + ${number}) for i in range(100)))`,
@@ -24,28 +24,32 @@ function rootSum(from: number): number {
   return sum;
 }
 
-/** Runs a program by `/run_code`. */
+/** Runs a program by `/run_code` and returns the response. */
 export async function askCode(connection: Connection, code: string): Promise<Answered<ProgramResponse>> {
   return await connection.post("/run_code", { code, language: "python" });
 }
 
 /**
- * Runs a program by `/run_code`.
+ * Runs a program by `/run_code` and checks its output.
  *
- * @throws {Error} when anything but its own output comes back.
+ * @throws {Error} when the response has another output.
  */
 export async function runCode(connection: Connection, { code, stdout }: OwnProgram): Promise<void> {
-  const answer = await askCode(connection, code);
-  if (isRight(answer, stdout)) return;
-  throw new Error(`Cannot take the answer to '${code}': ${JSON.stringify(answer)}`);
+  const response = await askCode(connection, code);
+  if (isRight(response, stdout)) return;
+  throw new Error(
+    `Cannot accept the response to '${code}' as its output must be ${JSON.stringify(stdout)}: response is ${
+      JSON.stringify(response)
+    }`,
+  );
 }
 
-/** Whether this is what the program prints, and nothing else. */
+/** True if the response holds exactly the output of the program. */
 export function isRight({ status, body }: Answered<ProgramResponse>, stdout: string): boolean {
   return status === 200 && body?.status === "Success" && body.run_result?.stdout === stdout;
 }
 
-/** Whether whoever asked is told that the sandbox, and not their program, failed. */
+/** True if the response reports that the sandbox failed, rather than the program. */
 export function isHonest({ status, body }: Answered<ProgramResponse>): boolean {
   if (status === 503) return true;
   return status === 200 &&

@@ -9,24 +9,24 @@ import type { HostPython } from "./peers.ts";
 import { median, privateBytes, ratePerSecond, ratesInTurn, timings } from "./measure.ts";
 import type { Row } from "./row.ts";
 
-/** What every measurement is given. */
+/** Options of every measurement. */
 export interface BenchSetup {
   readonly profile: Profile;
   readonly detected: readonly LayerReport[];
   readonly cacheDir: string;
   readonly onBuild: () => void;
-  /** Multiplies the number of runs; 1 is enough to quote. */
+  /** Factor of the number of runs; 1 is enough for figures to publish. */
   readonly effort: number;
-  /** The interpreter that the peers run in; without one they are left out. */
+  /** Interpreter of the peers; without one their rows are omitted. */
   readonly python?: HostPython | undefined;
 }
 
 const MB = 1e6;
 const SETTLE_MS = 1_500;
-/** Until V8 has compiled what a program uses with its best compiler, in each of eight processes. */
+/** Runs until V8 has optimized the code of a program in each of eight processes. */
 const TIER_UP_MS = 8_000;
 
-/** A process with one session: starts, execs, rewinds, strings and tools. */
+/** Measures a process with one session: starts, execs, rewinds, strings and tools. */
 export async function ownProcessRows(setup: BenchSetup): Promise<Row[]> {
   const cold = await timings(() => startOnce(setup), { runs: 9 * setup.effort, warmup: 1 });
   await using sandbox = await Sandbox.start(setup);
@@ -101,7 +101,7 @@ async function toolRow(session: Session, setup: BenchSetup): Promise<Row> {
   return { what: "host tool round trip from Python", value: median(runs) / calls, unit: "ms", bound: 1 };
 }
 
-/** Several sessions in one process: what a further one costs. */
+/** Measures the cost of a further session in a shared process. */
 export async function sharedProcessRows(setup: BenchSetup): Promise<Row[]> {
   const count = 4;
   const profile = { ...setup.profile, sessionsPerProcess: count + 1 };
@@ -117,7 +117,7 @@ export async function sharedProcessRows(setup: BenchSetup): Promise<Row[]> {
   ];
 }
 
-/** A pool: what a lease costs, and what more sessions bring. */
+/** Measures a pool: the cost of a lease, and the speed-up by more sessions. */
 export async function poolRows(setup: BenchSetup): Promise<Row[]> {
   await using pool = new SandboxPool({ ...setup, size: 8, resetMode: "rewind" });
   const leases = await Promise.all(Array.from({ length: 8 }, () => pool.acquire()));
@@ -141,7 +141,7 @@ export async function poolRows(setup: BenchSetup): Promise<Row[]> {
   ];
 }
 
-/** How a process grows over 2,000 execs and 200 resets, after the first quarter of them. */
+/** Measures the growth of a process over 2,000 execs and 200 resets, after the first quarter of them. */
 export async function growthRow(setup: BenchSetup): Promise<Row> {
   await using sandbox = await Sandbox.start(setup);
   const session = await sandbox.openSession();

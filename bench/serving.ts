@@ -5,18 +5,18 @@ import { detectLayers } from "../src/sandbox/process/layers.ts";
 
 const CLI = decodeURIComponent(new URL("../src/cli.ts", import.meta.url).pathname);
 
-/** The real `paddock serve`, in a process of its own, on a port that was free. */
+/** A `paddock serve` in its own process, on a free port. */
 export class Serving implements AsyncDisposable {
   readonly child: Deno.ChildProcess;
   readonly url: string;
   readonly #log: Promise<string>;
 
-  /** Starts it, where the system can to end with this process, and waits until it serves; see {@linkcode Serving.over}. */
+  /** Starts the server and waits until it serves. Where the system allows it, the server ends with this process. */
   static async start(...args: string[]): Promise<Serving> {
     return await Serving.startWith({}, args);
   }
 
-  /** Starts it with more in its environment. */
+  /** Starts the server with additional environment variables. */
   static async startWith(env: Record<string, string>, args: readonly string[]): Promise<Serving> {
     const [program = "", ...words] = [
       ...setprivPrefix(await parentDeath()),
@@ -41,9 +41,9 @@ export class Serving implements AsyncDisposable {
   }
 
   /**
-   * Waits until a child, all of whose pipes are here, serves.
+   * Waits until a child, whose pipes are all open here, serves.
    *
-   * @throws {Error} when it ends before.
+   * @throws {Error} when it exits earlier.
    */
   static async over(child: Deno.ChildProcess): Promise<Serving> {
     await child.stdin.close();
@@ -65,7 +65,7 @@ export class Serving implements AsyncDisposable {
     );
   }
 
-  /** Posts a body as JSON and gives what the answer holds, whatever its status. */
+  /** Posts a body as JSON and returns the body of the response, for any status. */
   async ask(path: string, body: unknown, init: RequestInit = {}): Promise<unknown> {
     const headers = { "content-type": "application/json" };
     const response = await fetch(this.url + path, {
@@ -77,19 +77,19 @@ export class Serving implements AsyncDisposable {
     return await response.json();
   }
 
-  /** Ends it, and gives the exit code and what it said since it served. */
+  /** Stops the server, and returns the exit code and its output since it served. */
   async end(signal: Deno.Signal): Promise<{ code: number; log: string }> {
     this.child.kill(signal);
     const { code } = await this.child.status;
     return { code, log: await this.#log };
   }
-  /** Ends it where it still runs, and waits until it is gone. */
+  /** Stops the server if it runs, and waits until it has exited. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.end("SIGTERM").catch(() => this.child.status); // it has ended already
   }
 }
 
-/** What ends a child with its parent, where that is to be had. */
+/** Returns the command that ends a child with its parent, if the system has it. */
 async function parentDeath(): Promise<ReadonlySet<Layer>> {
   const reports = await detectLayers();
   return new Set(

@@ -4,7 +4,7 @@ import type { Row } from "./row.ts";
 import { COMMANDS_PRELOAD, defaultCommands } from "../src/envs/workspace/commands/commands.ts";
 import type { BenchSetup } from "./sandbox_rows.ts";
 
-/** A session with a shell: its start, its commands, and its rewind with files to remove. */
+/** Measures a session with a shell: start, commands, and a rewind that removes files. */
 export async function shellRows(setup: BenchSetup): Promise<Row[]> {
   const shell = { ...setup, profile: { ...setup.profile, shell: true } };
   const cold = await timings(() => startOnce(shell), { runs: 5 * setup.effort, warmup: 1 });
@@ -30,7 +30,7 @@ export async function shellRows(setup: BenchSetup): Promise<Row[]> {
   ];
 }
 
-/** What an agent's command takes beyond a command that does nothing, on a file of 200 lines. */
+/** Measures agent commands on a file of 200 lines, minus the duration of `true`. */
 export async function agentCommandRows(setup: BenchSetup): Promise<Row[]> {
   const profile = { ...setup.profile, shell: true, preload: COMMANDS_PRELOAD };
   await using sandbox = await Sandbox.start({ ...setup, profile });

@@ -8,11 +8,11 @@ import type { Row } from "./row.ts";
 
 const END = "<|im_end|>";
 const TASK = { id: "bench", query: "q" };
-/** About what a model says, and what a tool gives it, in tokens. */
-const SAID = "word ".repeat(40);
-const FOUND = "found ".repeat(60);
+/** Typical lengths of a reply and of a tool result. */
+const REPLY = "word ".repeat(40);
+const TOOL_RESULT = "found ".repeat(60);
 
-/** One token for each character: what is measured is what is around a tokenizer. */
+/** A tokenizer with one token per character, so that the code around a tokenizer is measured. */
 const CHARACTERS: Tokenizer = {
   name: "characters",
   eosToken: END,
@@ -21,7 +21,7 @@ const CHARACTERS: Tokenizer = {
   decode: (ids) => ids.map((id) => String.fromCodePoint(id)).join(""),
 };
 
-/** What writing an episode's tokens costs as it grows longer, and how many calls to a server go on at once. */
+/** Measures token writing by the length of an episode, and concurrent calls to a server. */
 export async function trainingRows(setup: { readonly effort: number }): Promise<Row[]> {
   return [...await tokenRows(setup.effort), ...await callRows(setup.effort)];
 }
@@ -46,17 +46,17 @@ async function tokenRows(effort: number): Promise<Row[]> {
   return [...rows, { what: "the same, 50 turns against 10", value: ratio, unit: "×", bound: 0.7 }];
 }
 
-/** Writes an episode of so many turns, and gives how many tokens it has. */
+/** Writes an episode of `turns` turns, and returns its number of tokens. */
 function writtenTokens(turns: number, format: TokenFormat): number {
   const writer = new EpisodeWriter({ tokenizer: CHARACTERS, format });
   let history = History.fromChats([{ role: "user", content: "Find it." }]);
   writer.start({ task: TASK, history: { prompt: history } });
-  const ids = CHARACTERS.encode(SAID + END);
-  const message = { role: "assistant", content: SAID };
+  const ids = CHARACTERS.encode(REPLY + END);
+  const message = { role: "assistant", content: REPLY };
   for (let turn = 0; turn < turns; turn++) {
     void writer.prompt; // as a policy is given it
     writer.reply({ message, tokens: { ids } });
-    history = history.append(message).append({ role: "tool", name: "f", content: FOUND });
+    history = history.append(message).append({ role: "tool", name: "f", content: TOOL_RESULT });
     writer.step(history);
   }
   return writer.tokens().ids.length;
@@ -76,7 +76,7 @@ async function callRows(effort: number): Promise<Row[]> {
   });
   const policy = sglangPolicy({ url: `http://127.0.0.1:${server.addr.port}`, concurrency: IN_FLIGHT });
   const history = History.fromChats([{ role: "user", content: "q" }]);
-  const tokens = CHARACTERS.encode(FOUND);
+  const tokens = CHARACTERS.encode(TOOL_RESULT);
   const call = () => policy.reply(history, { task: TASK, tokens });
   const rate = (lanes: number) => ratePerSecond(call, { lanes, ms: 1_000 * effort });
   const one = await rate(1);
@@ -85,7 +85,7 @@ async function callRows(effort: number): Promise<Row[]> {
   return [
     { what: `${what}, one at a time`, value: one, unit: "/s" },
     { what: `${what}, ${2 * IN_FLIGHT} wanted at once`, value: many, unit: "/s" },
-    { what: "the most of them in flight", value: most, unit: "calls", bound: IN_FLIGHT },
+    { what: "maximum of calls in flight", value: most, unit: "calls", bound: IN_FLIGHT },
     { what: "many calls against one", value: many / one, unit: "×", bound: 15 },
   ];
 }

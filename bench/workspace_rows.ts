@@ -11,7 +11,7 @@ import { SESSION, SESSION_FILES } from "./workspace_session.ts";
 
 const EPISODE = { id: "bench", query: "" };
 
-/** An episode in a workspace: its start by rewind, one step, and a session of many, without what an evaluation takes. */
+/** Measures an episode in a workspace: reset by rewind, one step, and a session of many without evaluations. */
 export async function workspaceRows({ cacheDir, onBuild, effort }: BenchSetup): Promise<Row[]> {
   const directory = await Deno.makeTempDir();
   try {
@@ -30,9 +30,9 @@ export async function workspaceRows({ cacheDir, onBuild, effort }: BenchSetup): 
     const what = "workspace:";
     return [
       { what: `${what} reset by rewind, files included`, value: median(resets), unit: "ms", bound: 15 },
-      { what: `${what} step that runs 'true', its state told`, value: median(steps), unit: "ms" },
+      { what: `${what} step that runs 'true', state included`, value: median(steps), unit: "ms" },
       {
-        what: `${what} session of ${SESSION.length} steps, evaluations apart`,
+        what: `${what} session of ${SESSION.length} steps, without evaluations`,
         value: median(sessions),
         unit: "ms",
         bound: 3_000,
@@ -78,7 +78,7 @@ async function writeTask(directory: string): Promise<WorkspaceTask> {
   };
 }
 
-/** Stands in for what is not measured here. */
+/** Replaces the evaluation, which is not measured here. */
 class NoEvaluator implements Evaluator {
   evaluate(): Promise<EvaluationOutcome> {
     return Promise.resolve({ status: "scored", scores: { Score: 1 }, artefact: "answer.txt" });

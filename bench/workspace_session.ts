@@ -1,4 +1,4 @@
-/** The files of a small task, by their paths in its workspace. */
+/** Files of a small task, by their paths in its workspace. */
 export const SESSION_FILES: Readonly<Record<string, string>> = {
   "answer.txt": "1\n",
   "strategy.py":
@@ -9,7 +9,7 @@ export const SESSION_FILES: Readonly<Record<string, string>> = {
   "src/tools.py": "def double(n):\n    return 2 * n\n",
 };
 
-/** A session of 20 steps: files are looked at and changed, one change is taken back, programs run, work is scored. */
+/** Commands of a session of 20 steps: they read and edit files, undo one edit, run programs and validate. */
 export const SESSION: readonly string[] = [
   "ls -R",
   'open "strategy.py"',

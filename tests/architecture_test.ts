@@ -78,7 +78,7 @@ const NO_BRANCHES: readonly string[] = [
   `const text = messageText(reply.message); text.includes("gone")`,
 ];
 
-Deno.test("messageBranches() lets pass what does not branch on a message", () => {
+Deno.test("messageBranches() ignores code that does not branch on a message", () => {
   for (const code of NO_BRANCHES) assertEquals(messageBranches(new Map([["a.ts", code]])), [], code);
 });
 

@@ -1,5 +1,5 @@
 /**
- * Deadline of a test that shows that something ends at all, in milliseconds. What is tested takes seconds, also on a
- * busy machine; with the fault that the test is for, it hangs, or its input takes a quadratic algorithm far longer.
+ * Deadline of a test that shows that something ends at all, in milliseconds. Correct code takes seconds, also on a
+ * busy machine. Code with the fault hangs, or is quadratic and takes far longer.
  */
 export const HANG_MS = 300_000;

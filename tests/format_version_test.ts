@@ -6,7 +6,7 @@ Deno.test("formatVersion() reads a missing version as 1, and every version up to
   assertEquals([undefined, 1, 2].map((value) => schema.parse(value)), [1, 1, 2]);
 });
 
-Deno.test("formatVersion() refuses a newer version, and a value that is no version", () => {
+Deno.test("formatVersion() throws for a newer version, and for a value that is not a version", () => {
   const schema = formatVersion(1);
   assertStringIncludes(
     schema.safeParse(2).error?.message ?? "",

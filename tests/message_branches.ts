@@ -3,14 +3,14 @@ import ts from "typescript";
 /** A place where code branches on the text of an error message. */
 export interface MessageBranch {
   readonly file: string;
-  /** From 1. */
+  /** Line number, from 1. */
   readonly line: number;
   /** The name of the innermost named function around it; empty outside of functions. */
   readonly inFunction: string;
   readonly code: string;
 }
 
-/** Methods that ask something of the text they belong to. */
+/** Methods that test the text they belong to. */
 const TEXT_QUERIES = new Set([
   "includes",
   "startsWith",
@@ -22,7 +22,7 @@ const TEXT_QUERIES = new Set([
   "lastIndexOf",
   "localeCompare",
 ]);
-/** Methods that ask something of the text they are given: of regular expressions, lists, sets and maps. */
+/** Methods that test their argument: of regular expressions, lists, sets and maps. */
 const ARGUMENT_QUERIES = new Set(["test", "exec", "has", "get", "includes", "indexOf", "lastIndexOf"]);
 const EQUALITY = new Set([
   ts.SyntaxKind.EqualsEqualsToken,
@@ -36,7 +36,7 @@ const TEXT_FUNCTIONS = new Set(["errorMessage", "thrownText"]);
 /**
  * Finds the places where files branch on the text of a `.message`: by a method of the text, a regular expression, a
  * comparison, a `switch`, or a look-up, also through variables, destructuring, assignments and functions of the file.
- * A test for `undefined` or `null` is none.
+ * A test for `undefined` or `null` does not count.
  *
  * @param sources The text of each file, by its name.
  */

@@ -10,7 +10,7 @@ const SANDBOX = "tests/**/*_sandbox_test.ts";
 /** Arguments of `deno` for each suite. */
 const SUITES: Readonly<Record<string, readonly string[]>> = {
   all: [...TESTS, "-A", "--doc"],
-  // Without `--allow-run`, a test that starts a process fails here, and belongs into a file of the next suite.
+  // Without `--allow-run`, a test that starts a process fails here, and belongs in a file of the next suite.
   unit: [...TESTS, "-R", "-W", "-N", "-E", "-S", `--ignore=tests/escape,${SANDBOX}`, "tests"],
   sandbox: [...TESTS, "-A", SANDBOX],
   escape: [...TESTS, "-A", "tests/escape"],

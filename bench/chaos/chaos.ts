@@ -1,41 +1,39 @@
-import { Connection } from "../connection.ts";
+import type { ExecResult } from "../../src/sandbox/exec.ts";
+import { type Answered, Connection } from "../connection.ts";
 import { runLoad } from "../load.ts";
-import { isAlive } from "../processes.ts";
+import { childrenOf, isAlive } from "../processes.ts";
 import { askCode, isHonest, isRight } from "../run_code.ts";
 import { Serving } from "../serving.ts";
-import { CountingSession } from "./counting_session.ts";
-import { killAtRandom } from "./killer.ts";
-import { Tally } from "./tally.ts";
 
-/** How a server is harmed. */
+/** Options of {@linkcode runChaos}. */
 export interface ChaosOptions {
-  /** Whether there is to be another kill, after so many. */
+  /** True if another kill follows after this many. */
   readonly goOn: (kills: number) => boolean;
-  /** The longest pause between two kills, in milliseconds. */
+  /** Maximum pause between two kills, in milliseconds. */
   readonly pauseMs: number;
-  /** Programs that are to be answered after the last kill. */
+  /** Number of programs to run after the last kill. */
   readonly after: number;
-  /** Where base images are cached; as the command line decides unless given. */
+  /** Cache directory of base images. @default the command line's */
   readonly cacheDir?: string | undefined;
 }
 
-/** What a server did whose sandboxes were killed. */
+/** Result of {@linkcode runChaos}. */
 export interface ChaosReport {
   readonly kills: number;
   readonly during: Tally;
   readonly after: Tally;
-  /** Processes that were there when the server had ended. */
+  /** Number of sandbox processes that still ran after the server had exited. */
   readonly left: number;
-  /** What the server exited with, when it was told to stop. */
+  /** Exit code of the server after SIGTERM. */
   readonly exitCode: number;
 }
 
 const PROGRAM_LANES = 8;
 const SESSION_LANES = 3;
-/** Of which programs have the rest. */
+/** Maximum sessions of the server; programs use those that session lanes do not. */
 const MAX_SESSIONS = 6;
 
-/** Kills the sandboxes of a `paddock serve` at random, while programs and sessions are checked answer for answer. */
+/** Kills the sandboxes of a `paddock serve` at random, while it checks every response to programs and sessions. */
 export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
   const { cacheDir, goOn, pauseMs } = options;
   await using serving = await Serving.startWith(
@@ -58,7 +56,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
   return { kills: killed.kills, during, after, left: alive.filter(Boolean).length, exitCode };
 }
 
-/** Programs of some milliseconds, so that kills meet them, each of which alone prints its number. */
+/** Sends programs of some milliseconds, so that kills hit them. Each prints a different number. */
 async function loadPrograms(url: string, tally: Tally, goOn: (sent: number) => boolean): Promise<void> {
   const { errors } = await runLoad({
     url,
@@ -66,10 +64,10 @@ async function loadPrograms(url: string, tally: Tally, goOn: (sent: number) => b
     goOn,
     async ask(connection, number) {
       const code = `total = sum(i % 7 for i in range(200_000))\nprint(${number} * total)`;
-      const answer = await askCode(connection, code);
-      if (isRight(answer, `${number * TOTAL}\n`)) tally.right++;
-      else if (isHonest(answer)) tally.honest++;
-      else tally.wrong.push(JSON.stringify(answer));
+      const response = await askCode(connection, code);
+      if (isRight(response, `${number * TOTAL}\n`)) tally.right++;
+      else if (isHonest(response)) tally.honest++;
+      else tally.wrong.push(JSON.stringify(response));
     },
   });
   tally.wrong.push(...errors.map(String));
@@ -84,5 +82,105 @@ async function loadSession(url: string, tally: Tally, goOn: () => boolean): Prom
     while (goOn()) await session.count(tally);
   } catch (error) {
     tally.wrong.push(String(error));
+  }
+}
+
+/** Result of {@linkcode killAtRandom}. */
+interface Killed {
+  kills: number;
+  /** Ids of all child processes that were found. */
+  readonly seen: Set<number>;
+}
+
+/** Kills children of a process, one at a time, after random pauses up to `pauseMs`. */
+async function killAtRandom(
+  parent: number,
+  options: { goOn: (kills: number) => boolean; pauseMs: number },
+): Promise<Killed> {
+  const killed: Killed = { kills: 0, seen: new Set() };
+  while (options.goOn(killed.kills)) {
+    await new Promise((resolve) => setTimeout(resolve, Math.random() * options.pauseMs));
+    const children = await childrenOf(parent);
+    for (const child of children) killed.seen.add(child);
+    const victim = children[Math.floor(Math.random() * children.length)];
+    if (victim !== undefined && kill(victim)) killed.kills++;
+  }
+  return killed;
+}
+
+function kill(pid: number): boolean {
+  try {
+    Deno.kill(pid, "SIGKILL");
+    return true;
+  } catch {
+    return false; // it has exited already
+  }
+}
+
+/** A session by `/v1` that counts its programs in Python, to detect lost or foreign state. */
+class CountingSession {
+  readonly #connection: Connection;
+  readonly #path: string;
+  readonly #token = crypto.randomUUID();
+  #count = 0;
+  /** True from the report of a lost interpreter to the report of its replacement. */
+  #isLost = false;
+
+  private constructor(connection: Connection, id: string) {
+    this.#connection = connection;
+    this.#path = `/v1/sessions/${id}/exec`;
+  }
+
+  /** Opens a session, and retries while the server reports that its sandbox failed. */
+  static async open(connection: Connection, tally: Tally): Promise<CountingSession> {
+    for (;;) {
+      const { status, body } = await connection.post<{ id: string }>("/v1/sessions", {});
+      if (status === 201 && body) return new CountingSession(connection, body.id);
+      if (status !== 503) throw new Error(`Cannot open session: ${status} ${JSON.stringify(body)}`);
+      tally.honest++;
+    }
+  }
+
+  /** Runs a program that increments the count, and checks the response. */
+  async count(tally: Tally): Promise<void> {
+    const code = `count = globals().get("count", 0) + 1\nprint("${this.#token}", count)`;
+    const response = await this.#connection.post<ExecResult>(this.#path, { code });
+    const { status, body } = response;
+    if (status === 503 || status === 200 && body?.status === "crashed" && !body.stateKept) this.#lose(tally);
+    else if (this.#isNext(response)) this.#advance(body?.restarted, tally);
+    else tally.wrong.push(`at ${this.#count}: ${JSON.stringify(response)}`);
+  }
+
+  #lose(tally: Tally): void {
+    tally.honest++;
+    this.#isLost = true;
+    this.#count = 0;
+  }
+
+  /** True if the count is the next one, or 1 from an interpreter that reports a restart. */
+  #isNext({ status, body }: Answered<ExecResult>): boolean {
+    if (status !== 200 || body?.status !== "ok" || this.#isLost && !body.restarted) return false;
+    return body.stdout === `${this.#token} ${body.restarted ? 1 : this.#count + 1}\n`;
+  }
+
+  #advance(restarted: true | undefined, tally: Tally): void {
+    if (restarted && !this.#isLost && this.#count > 0) tally.honest++;
+    else tally.right++;
+    this.#isLost = false;
+    this.#count = restarted ? 1 : this.#count + 1;
+  }
+}
+
+/** Counts of the responses of a server whose sandboxes are killed. */
+export class Tally {
+  /** Number of right responses. */
+  right = 0;
+  /** Number of responses that report a lost sandbox. */
+  honest = 0;
+  /** All other responses, as text. */
+  readonly wrong: string[] = [];
+
+  get all(): number {
+    return this.right + this.honest + this.wrong.length;
   }
 }

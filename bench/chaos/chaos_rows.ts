@@ -2,14 +2,14 @@ import { forMs } from "../load.ts";
 import type { Row } from "../row.ts";
 import type { BenchSetup } from "../sandbox_rows.ts";
 import { runChaos } from "./chaos.ts";
-import { freedMs } from "./leaver.ts";
+import { disconnectReleaseMs } from "./leaver.ts";
 
 const CHAOS_MS = 60_000;
 const PAUSE_MS = 1_000;
 const AFTER = 200;
-const FREED_MS = 1_000;
+const RELEASE_MS = 1_000;
 
-/** A server whose sandboxes are killed for a minute, and one whose clients go away. */
+/** Measures a server whose sandboxes are killed for a minute, and one whose clients disconnect. */
 export async function chaosRows(setup: BenchSetup): Promise<Row[]> {
   const { cacheDir, effort } = setup;
   const goOn = forMs(CHAOS_MS * effort);
@@ -18,19 +18,19 @@ export async function chaosRows(setup: BenchSetup): Promise<Row[]> {
   const touched = during.honest + after.honest;
   return [
     { what: `chaos: requests, ${kills} sandboxes killed meanwhile`, value: during.all, unit: "calls" },
-    { what: "chaos: told that their sandbox was lost", value: touched, unit: "errors", bound: kills },
-    { what: `chaos: told what is wrong${firstOf(wrong)}`, value: wrong.length, unit: "errors", bound: 0 },
-    { what: "chaos: answered after the last kill", value: after.right, unit: "calls", bound: AFTER },
+    { what: "chaos: responses that report a lost sandbox", value: touched, unit: "errors", bound: kills },
+    { what: `chaos: wrong responses${firstOf(wrong)}`, value: wrong.length, unit: "errors", bound: 0 },
+    { what: "chaos: right responses after the last kill", value: after.right, unit: "calls", bound: AFTER },
     { what: "chaos: processes left at the end", value: left, unit: "errors", bound: 0 },
     {
-      what: "a session is free after its client has gone",
-      value: await freedMs({ runs: 9, cacheDir }),
+      what: "session free after its client disconnects",
+      value: await disconnectReleaseMs({ runs: 9, cacheDir }),
       unit: "ms",
-      bound: FREED_MS,
+      bound: RELEASE_MS,
     },
   ];
 }
 
 function firstOf([first]: readonly string[]): string {
-  return first === undefined ? "" : `, as ${first}`;
+  return first === undefined ? "" : `, first: ${first}`;
 }

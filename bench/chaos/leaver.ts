@@ -6,10 +6,10 @@ import { Serving } from "../serving.ts";
 const ENDLESS = "while True: pass";
 
 /**
- * Milliseconds, the median of some runs, from when a client goes away whose program would never end until another one
- * has the answer to a program of their own, on a server with one session.
+ * Measures the milliseconds (median of `runs`) from the disconnect of a client whose program never ends until another
+ * client has the response to its own program, on a server with one session.
  */
-export async function freedMs(
+export async function disconnectReleaseMs(
   { runs, cacheDir }: { runs: number; cacheDir?: string | undefined },
 ): Promise<number> {
   await using serving = await Serving.startWith(
@@ -17,25 +17,25 @@ export async function freedMs(
     ["--max-sessions", "1"],
   );
   const times: number[] = [];
-  for (let run = 0; run < runs; run++) times.push(await freedOnce(serving.url, run));
+  for (let run = 0; run < runs; run++) times.push(await measureRelease(serving.url, run));
   return median(times);
 }
 
-async function freedOnce(url: string, number: number): Promise<number> {
+async function measureRelease(url: string, number: number): Promise<number> {
   using other = new Connection(url);
-  await runCode(other, ownProgram(number)); // the connection is there, and the session free
-  await leave(url);
+  await runCode(other, ownProgram(number)); // now the connection is open, and the session free
+  await startAndDisconnect(url);
   const startedAt = performance.now();
   await runCode(other, ownProgram(number));
   return performance.now() - startedAt;
 }
 
-/** Has a program run that never ends, and goes away when it has the session. */
-async function leave(url: string): Promise<void> {
+/** Starts a program that never ends, and disconnects when it holds the session. */
+async function startAndDisconnect(url: string): Promise<void> {
   using connection = new Connection(url);
-  const gone = new AbortController();
-  const left = connection.post("/run_code", { code: ENDLESS, language: "python" }, gone.signal);
+  const disconnect = new AbortController();
+  const response = connection.post("/run_code", { code: ENDLESS, language: "python" }, disconnect.signal);
   while (!/^paddock_sessions 1$/m.test(await (await fetch(`${url}/metrics`)).text()));
-  gone.abort();
-  await left.catch(() => {}); // nobody waits for it
+  disconnect.abort();
+  await response.catch(() => {}); // aborted above
 }

@@ -6,15 +6,16 @@ import { USER_STOP } from "../../src/users/user_simulator.ts";
 import type { Rewarded } from "./native_rewards.ts";
 import type { RewardCase } from "./reward_cases.ts";
 
-/** The rewards of episodes in the sandbox, beside what they are compared with. */
+/** Result of {@linkcode compareRewards}. */
 export interface RewardComparison {
   readonly split: string;
-  /** Rewards that were compared, none where the checkout gives none, and how many of them were 1. */
+  /** Number of compared rewards; 0 if the checkout has no `calculate_reward`. */
   readonly rewards: number;
+  /** Number of compared rewards that were 1. */
   readonly ones: number;
-  /** What was not the same, one sentence each. */
+  /** Differences, one sentence each. */
   readonly differences: readonly string[];
-  /** Seconds that the sandbox took. */
+  /** Duration in the sandbox, in seconds. */
   readonly seconds: number;
 }
 
@@ -53,26 +54,31 @@ async function playInLanes(
     let lines: readonly string[] = [];
     await using env = await TauBenchEnv.open({ domain, split, user: scriptedUser(() => lines) });
     for (const [at, played] of waiting) {
-      lines = ["Hello", ...played.said.map((_, turn) => turn + 1 === played.said.length ? USER_STOP : "")];
+      lines = [
+        "Hello",
+        ...played.messages.map((_, turn) => turn + 1 === played.messages.length ? USER_STOP : ""),
+      ];
       rewarded[at] = rewardedOf(await playCase(env, played));
     }
   }));
   return rewarded;
 }
 
-async function playCase(env: TauBenchEnv, { index, calls, said }: RewardCase): Promise<ToolUserStep> {
+async function playCase(env: TauBenchEnv, { index, calls, messages }: RewardCase): Promise<ToolUserStep> {
   await env.reset(index);
   const actions = [
     ...calls.map(({ name, kwargs }) => ({ name, kwargs: {}, kwargsText: kwargs })),
-    ...said.map(respondAction),
+    ...messages.map(respondAction),
   ];
   let step: ToolUserStep | undefined;
   for (const action of actions) step = await env.step(action);
   if (step?.done) return step;
-  throw new Error(`Cannot compare the reward of task ${index} as its episode must end: it goes on`);
+  throw new Error(
+    `Cannot compare the reward of task ${index} as its last action must end the episode: it has not ended`,
+  );
 }
 
-/** What the sandbox's env told, in the words of what it is compared with. */
+/** Converts the last step of a sandboxed episode to the format of native rewards. */
 function rewardedOf({ reward, rewardParts, info: { reward_info } }: ToolUserStep): Rewarded {
   const { gt_data_hash, outputs = null } = { ...reward_info?.info };
   return {

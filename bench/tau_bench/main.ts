@@ -29,32 +29,31 @@ interface Flags {
   cacheDir?: string;
 }
 
-/** Of one split, the differences that are printed. */
+/** Maximum differences that are printed for a split. */
 const SHOWN_DIFFERENCES = 10;
 const MAX_DIFFERENCE_CHARACTERS = 400;
 
 const NOTES = `
---replay does each task's own actions twice, in the sandbox and with the host's python3, and compares every
-observation and the hash of the data that is left. Then it plays some tasks of each split in a dozen ways, right and
-wrong, and compares the rewards with those of the checkout's own calculate_reward: reward, database, outputs, hash and
-actions. Two differences are deliberate: here the reward is worked out on data of its own, so that the episode's data
-and actions stay as they are, and both of its parts are told, not the last alone.
-That python3 runs the checkout's code with all that you may do.
+--replay runs each task's own actions in the sandbox and with the host's python3, and compares every observation
+and the hash of the final data. Then it plays some tasks of each split in a dozen variants, right and wrong, and
+compares the rewards with the checkout's own calculate_reward: reward, database, outputs, hash and actions. Two
+differences are deliberate: the sandbox computes the reward on a copy of the data, so that the episode's data and
+actions do not change, and it reports both parts of the reward, not only the last.
+The host's python3 runs the checkout's code with all your permissions.
 
-Exit codes: 0 all is the same, 1 something differs, 2 wrong usage; what was measured changes nothing of them, bounds
-that are missed included.`;
+Exit codes: 0 no difference, 1 a difference, 2 wrong usage. Measured values and missed bounds do not change them.`;
 
 /** Returns the program of `deno task tau-bench`: compares a checkout of tau-bench with the sandbox that runs it. */
 function tauBenchCommand(): Command {
   return new Command("tau-bench")
-    .description("Compare a checkout of tau-bench in the sandbox with real Python, and measure it")
+    .description("Compare a checkout of tau-bench in the sandbox with native Python, and measure it")
     .requiredOption("--path <dir>", "a checkout of tau-bench, or a folder with the same layout")
     .option("--domain <name>", "one of its domains (default: all)")
     .option("--split <name>", "one split (default: all)")
-    .option("--replay", "do each task's own actions here and with python3, and compare")
-    .option("--episodes <n>", "measure the memory of so many episodes at once", parseWholeNumber(1))
-    .option("--seconds <n>", "how long speed is measured, per domain", parseWholeNumber(1), 5)
-    .option("--lanes <n>", "sessions that replay at once", parseWholeNumber(1), 2)
+    .option("--replay", "run each task's own actions in the sandbox and with python3, and compare")
+    .option("--episodes <n>", "measure the memory of n concurrent episodes", parseWholeNumber(1))
+    .option("--seconds <n>", "duration of the speed measurement, per domain", parseWholeNumber(1), 5)
+    .option("--lanes <n>", "concurrent sessions of the replay", parseWholeNumber(1), 2)
     .addOption(cacheDirOption())
     .addHelpText("after", NOTES)
     .exitOverride(exitWithUsage)
@@ -67,11 +66,11 @@ async function runTauBench(flags: Flags): Promise<number> {
   for (const domain of flags.domain === undefined ? await domainsOf(flags.path) : [flags.domain]) {
     if (await runDomain(flags, { domain, rows })) differs = true;
   }
-  if (rows.length > 0) await say(`\n${formatRows(rows)}`);
+  if (rows.length > 0) await printLine(`\n${formatRows(rows)}`);
   return differs ? EXIT.error : EXIT.ok;
 }
 
-/** Gives whether anything was not the same. */
+/** Compares and measures one domain. Returns true if there is a difference. */
 async function runDomain(
   flags: Flags,
   { domain: name, rows }: { domain: string; rows: Row[] },
@@ -81,7 +80,7 @@ async function runDomain(
   let split: string;
   let differs = false;
   {
-    await using domain = await opened({ ...options, sessions: lanes });
+    await using domain = await openDomain({ ...options, sessions: lanes });
     const splits = flags.split === undefined ? domain.splits : [flags.split];
     [split = ""] = splits.includes("test") ? ["test"] : splits;
     await rethrowTauBenchErrors(() => domain.tasks(split));
@@ -99,20 +98,24 @@ async function replayOne(
   { path, lanes, split }: { path: string; lanes: number; split: string },
 ): Promise<boolean> {
   const python = await findPython();
-  if (python === undefined) throw new UsageError("Cannot compare as there must be a python3: there is none");
+  if (python === undefined) {
+    throw new UsageError("Cannot compare as python3 must be installed: found none on PATH");
+  }
   const native = { path, domain: domain.name, split };
   const replay = await replaySplit(domain, {
     split,
     lanes,
     expected: nativeReplay(python.executable, native),
   });
-  await say(`${"".padEnd(20)} python3 is ${python.version}, ${python.executable}`);
-  await sayCompared(domain.name, replay, replayedText(replay));
+  await printLine(`${"".padEnd(20)} python3 is ${python.version}, ${python.executable}`);
+  await printComparison(domain.name, replay, replayedText(replay));
   const cases = rewardCases(domain, split);
   const expected = nativeRewards(python.executable, { ...native, cases });
   const rewards = await compareRewards(domain, { split, lanes, cases, expected });
-  if (rewards.rewards > 0) await sayCompared(domain.name, rewards, rewardedText(rewards));
-  else await say(`${`${domain.name}/${split}`.padEnd(20)} no rewards, as its Env has no calculate_reward`);
+  if (rewards.rewards > 0) await printComparison(domain.name, rewards, rewardedText(rewards));
+  else {await printLine(
+      `${`${domain.name}/${split}`.padEnd(20)} no rewards, as its Env has no calculate_reward`,
+    );}
   return replay.differences.length + rewards.differences.length > 0;
 }
 
@@ -124,16 +127,16 @@ function rewardedText({ rewards, ones }: RewardComparison): string {
   return `${rewards} rewards, ${ones} of them 1`;
 }
 
-/** Says what was compared, and the first of what was not the same. */
-async function sayCompared(
+/** Prints a comparison and its first differences. */
+async function printComparison(
   domain: string,
   { split, differences, seconds }: SplitReplay | RewardComparison,
   what: string,
 ): Promise<void> {
-  const verdict = differences.length === 0 ? "all the same" : `${differences.length} DIFFER`;
-  await say(`${`${domain}/${split}`.padEnd(20)} ${what}  ${seconds.toFixed(1)} s  ${verdict}`);
+  const verdict = differences.length === 0 ? "no difference" : `${differences.length} DIFFER`;
+  await printLine(`${`${domain}/${split}`.padEnd(20)} ${what}  ${seconds.toFixed(1)} s  ${verdict}`);
   for (const difference of differences.slice(0, SHOWN_DIFFERENCES)) {
-    await say(`    ${escapeControls(difference.slice(0, MAX_DIFFERENCE_CHARACTERS))}`);
+    await printLine(`    ${escapeControls(difference.slice(0, MAX_DIFFERENCE_CHARACTERS))}`);
   }
 }
 
@@ -141,11 +144,11 @@ async function domainsOf(path: string): Promise<string[]> {
   return await rethrowTauBenchErrors(() => findDomains(path));
 }
 
-async function opened(options: Parameters<typeof TauBenchDomain.open>[0]): Promise<TauBenchDomain> {
+async function openDomain(options: Parameters<typeof TauBenchDomain.open>[0]): Promise<TauBenchDomain> {
   return await rethrowTauBenchErrors(() => TauBenchDomain.open(options));
 }
 
-async function say(line: string): Promise<void> {
+async function printLine(line: string): Promise<void> {
   await writeText(Deno.stdout, `${line}\n`);
 }
 

@@ -12,8 +12,8 @@ const MB = 1_000_000;
 const BOUND_MB = 4_000;
 
 /**
- * What episodes take that go on at the same time, this process included: each session has played one to its reward,
- * and done in the next what its task asks for. Gives no row where the host does not say what its processes take.
+ * Measures the memory of concurrent episodes, this process included. Each session has played one episode to its reward,
+ * and the task's actions in a second one. Returns no row if the host does not report the memory of processes.
  */
 export async function memoryRows(
   options: TauBenchDomainOptions & { split: string; episodes: number },

@@ -1,8 +1,8 @@
-"""Plays a checkout's tasks with the real Python, in no sandbox, and prints what came of them as JSON lines."""
+"""Plays a checkout's tasks with the real Python, without a sandbox, and prints the results as JSON lines."""
 
 
 class BriefUser:
-    """Says nothing, and is done when they were told something for so many times."""
+    """Returns empty messages, and stops after `turns` messages."""
 
     def __init__(self, turns=None):
         self.turns = turns
@@ -30,9 +30,9 @@ def opened(checkout, domain, split):
 
 
 def replay(checkout, domain, split):
-    """Does each task's own actions."""
+    """Replays the own actions of each task."""
     env = opened(checkout, domain, split)
-    env.terminate_tools = []  # the reward, which one of these would set off, changes the data
+    env.terminate_tools = []  # they would compute the reward, which changes the data
     for index, task in enumerate(env.tasks):
         env.reset(index)
         observations = [env.step(action).observation for action in task.actions]
@@ -41,7 +41,7 @@ def replay(checkout, domain, split):
 
 
 def rewards(checkout, domain, split, cases):
-    """Plays episodes to their end and tells what the checkout's own `calculate_reward` gives, where it has one."""
+    """Plays episodes to their end and prints the checkout's own `calculate_reward`, if it has one."""
     env = opened(checkout, domain, split)
     if not hasattr(env, "calculate_reward"):
         return
@@ -49,19 +49,19 @@ def rewards(checkout, domain, split, cases):
     env.get_data_hash = lambda: hashes.append(hash_data()) or hashes[-1]
     Action = importlib.import_module("tau_bench.types").Action
     for case in cases:
-        env.user = BriefUser(len(case["said"]))
+        env.user = BriefUser(len(case["messages"]))
         env.reset(case["index"])
         actions = [Action(name=call["name"], kwargs=json.loads(call["kwargs"])) for call in case["calls"]]
-        actions += [Action(name=RESPOND, kwargs={"content": text}) for text in case["said"]]
+        actions += [Action(name=RESPOND, kwargs={"content": text}) for text in case["messages"]]
         for action in actions:
             response = env.step(action)
-        told = response.info.reward_info
+        info = response.info.reward_info
         left, wanted = hashes[-2:]
         rewarded = {
             "reward": response.reward,
             "database": int(left == wanted),
             "gt_data_hash": wanted,
-            "outputs": getattr(told.info, "outputs", None),
-            "actions": [json.dumps([action.name, action.kwargs]) for action in told.actions],
+            "outputs": getattr(info.info, "outputs", None),
+            "actions": [json.dumps([action.name, action.kwargs]) for action in info.actions],
         }
         print(json.dumps(rewarded), flush=True)

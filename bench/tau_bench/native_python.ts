@@ -4,19 +4,19 @@ import standIns from "../../src/envs/tau_bench/guest/stand_ins.py" with { type: 
 import { readLines } from "../../src/read_lines.ts";
 import native from "./native.py" with { type: "text" };
 
-/** Where a checkout is, and which of its tasks are played. */
+/** Path of a checkout, and the tasks to play. */
 export interface NativeOptions {
   readonly path: string;
   readonly domain: string;
   readonly split: string;
 }
 
-/** Longer than what any task prints. */
+/** Maximum length of an output line; longer than that of any task. */
 const MAX_LINE_BYTES = 64 * 1024 * 1024;
 
 /**
- * Lets a `python3` of the host play a split, in no sandbox, and gives what it prints, one JSON value a line: what
- * the sandbox is compared with. `call` is Python that is run at the end, with `checkout`, `domain` and `split`.
+ * Plays a split with a `python3` of the host, without a sandbox, and yields the JSON value of each output line, for
+ * comparison with the sandbox. `call` is Python that runs at the end, with `checkout`, `domain` and `split`.
  *
  * @throws {Error} when that Python fails.
  */
@@ -53,6 +53,6 @@ function kill(child: Deno.ChildProcess): void {
   try {
     child.kill("SIGKILL");
   } catch {
-    // it has ended
+    // it has exited already
   }
 }

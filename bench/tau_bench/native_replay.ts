@@ -1,11 +1,11 @@
 import { z } from "zod";
 import { type NativeOptions, nativePython } from "./native_python.ts";
 
-/** What came of doing a task's own actions. */
+/** Result of the own actions of a task. */
 export interface Replayed {
   readonly index: number;
   readonly observations: readonly string[];
-  /** tau-bench's hash of the data afterwards. */
+  /** Hash of the data after the actions, by tau-bench. */
   readonly hash: string;
 }
 

@@ -2,15 +2,15 @@ import { z } from "zod";
 import { type NativeOptions, nativePython } from "./native_python.ts";
 import type { RewardCase } from "./reward_cases.ts";
 
-/** What an episode was worth, and why. */
+/** Reward of an episode, with its parts. */
 export interface Rewarded {
   readonly reward: number;
-  /** 1 when the data were as the task's own actions leave them. */
+  /** 1 if the data are as the task's own actions leave them, else 0. */
   readonly database: number;
   readonly gt_data_hash: string;
-  /** Which of the task's outputs were said; `null` where it wants none. */
+  /** True for each required output that the user received; `null` if the task requires none. */
   readonly outputs: Readonly<Record<string, boolean>> | null;
-  /** What was to be done, as JSON texts. */
+  /** Required actions, as JSON texts. */
   readonly actions: readonly string[];
 }
 
@@ -23,7 +23,7 @@ const rewardedSchema: z.ZodType<Rewarded> = z.object({
 });
 
 /**
- * Plays episodes with a `python3` of the host and gives what tau-bench's own `calculate_reward` says.
+ * Plays episodes with a `python3` of the host, and yields the results of tau-bench's own `calculate_reward`.
  *
  * @throws {Error} when that Python fails.
  */

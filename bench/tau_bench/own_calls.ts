@@ -1,7 +1,7 @@
 import type { TauBenchDomain } from "../../src/envs/tau_bench/tau_bench_domain.ts";
 import type { ToolUserAction } from "../../src/envs/tool_user_env.ts";
 
-/** What a task asks for, without what would end its episode; the index may be any number from 0. */
+/** Returns the actions of a task, except those that end an episode. An index beyond the last task wraps around. */
 export function ownCalls(
   domain: TauBenchDomain,
   { split, index }: { split: string; index: number },

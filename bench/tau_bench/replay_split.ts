@@ -3,21 +3,21 @@ import type { TauBenchDomain } from "../../src/envs/tau_bench/tau_bench_domain.t
 import { scriptedUser } from "../../src/users/scripted_user.ts";
 import type { Replayed } from "./native_replay.ts";
 
-/** A replay of every task of a split in the sandbox, beside what it is compared with. */
+/** Result of {@linkcode replaySplit}. */
 export interface SplitReplay {
   readonly split: string;
   readonly tasks: number;
-  /** Observations that were compared. */
+  /** Number of compared observations. */
   readonly observations: number;
-  /** Hashes of the data that were compared. */
+  /** Number of compared hashes of the data. */
   readonly hashes: number;
-  /** What was not the same, one sentence each. */
+  /** Differences, one sentence each. */
   readonly differences: readonly string[];
-  /** Seconds that the sandbox took; what it is compared with ran beside it. */
+  /** Duration in the sandbox, in seconds; the native replay runs at the same time. */
   readonly seconds: number;
 }
 
-/** Replays the tasks of a split in `lanes` sessions at once and compares with what real Python gave. */
+/** Replays the tasks of a split in `lanes` sessions at once and compares them with native Python. */
 export async function replaySplit(
   domain: TauBenchDomain,
   options: { split: string; lanes: number; expected: AsyncIterable<Replayed> },

@@ -8,38 +8,38 @@ export interface CaseCall {
   readonly kwargs: string;
 }
 
-/** An episode whose reward is asked for: what is done, and then what the user is told. */
+/** An episode whose reward is compared: its tool calls, then its messages to the user. */
 export interface RewardCase {
-  /** Which task of the split is played. */
+  /** Index of the task in its split. */
   readonly index: number;
-  /** How it differs from what the task asks for. */
+  /** Difference from the actions that the task requires. */
   readonly what: string;
   readonly calls: readonly CaseCall[];
-  /** The user is done behind the last of these; without one, the last call ends the episode. */
-  readonly said: readonly string[];
+  /** Messages to the user, who stops after the last one; without any, the last call ends the episode. */
+  readonly messages: readonly string[];
 }
 
-/** Tasks of a split that are played in every way. */
+/** Number of tasks of a split that are played in all variants. */
 const TASKS = 8;
 
 /**
- * Episodes of some tasks of a split that are right, or wrong in each of the ways that an agent may be: too little
- * done, too much, in another order, with other arguments, and the user told of it or not.
+ * Returns episodes of some tasks of a split: right ones, and wrong ones with missing actions, additional actions, another
+ * order, other arguments, or missing messages to the user.
  */
 export function rewardCases(domain: TauBenchDomain, split: string): RewardCase[] {
   const cases = sampledTasks(domain.tasks(split)).flatMap((index) => casesOf(domain, { split, index }));
   const seen = new Set<string>();
-  return cases.filter(({ index, calls, said }) => {
-    const text = JSON.stringify([index, calls, said]);
+  return cases.filter(({ index, calls, messages }) => {
+    const text = JSON.stringify([index, calls, messages]);
     return !seen.has(text) && seen.add(text);
   });
 }
 
-/** The indices of tasks from all over a split, half of them such as want something said where there are any. */
+/** Returns indices spread over a split; half of the tasks require outputs, if there are enough. */
 function sampledTasks(tasks: readonly DomainTask[]): number[] {
   const indices = [...tasks.keys()];
-  const telling = indices.filter((index) => (tasks[index]?.outputs.length ?? 0) > 0);
-  const chosen = spread(telling, TASKS / 2);
+  const withOutputs = indices.filter((index) => (tasks[index]?.outputs.length ?? 0) > 0);
+  const chosen = spread(withOutputs, TASKS / 2);
   const others = indices.filter((index) => !chosen.includes(index));
   return [...chosen, ...spread(others, TASKS - chosen.length)];
 }
@@ -60,26 +60,26 @@ function casesOf(domain: TauBenchDomain, { split, index }: { split: string; inde
   const own = callsOf(index);
   const last = own.slice(-1);
   const outputs = domain.tasks(split)[index]?.outputs ?? [];
-  const told = [`It is ${outputs.join(" and ")}.`, "Is that all?"];
+  const report = [`It is ${outputs.join(" and ")}.`, "Is that all?"];
   const ways: [string, readonly CaseCall[], readonly string[]][] = [
-    ["right", own, told],
-    ["right and told in other letters", own, told.map(inOtherLetters)],
-    ["right and not all told", own, [`It is ${outputs.slice(0, -1).join(" and ")}.`]],
-    ["right and told nothing", own, ["Done."]],
-    ["nothing done, and told", [], told],
-    ["the last left out", own.slice(0, -1), told],
-    ["the first left out", own.slice(1), told],
-    ["in reverse order", own.toReversed(), told],
-    ["the last done twice", [...own, ...last], told],
-    ["the last without an argument", [...own.slice(0, -1), ...last.map(withoutArgument)], told],
-    ["what another task wants", callsOf(index + 1), told],
+    ["right", own, report],
+    ["right, with outputs in other letters", own, report.map(inOtherLetters)],
+    ["right, without the last output", own, [`It is ${outputs.slice(0, -1).join(" and ")}.`]],
+    ["right, without outputs", own, ["Done."]],
+    ["no action, with outputs", [], report],
+    ["without the last action", own.slice(0, -1), report],
+    ["without the first action", own.slice(1), report],
+    ["actions in reverse order", own.toReversed(), report],
+    ["the last action twice", [...own, ...last], report],
+    ["the last action without an argument", [...own.slice(0, -1), ...last.map(withoutArgument)], report],
+    ["the actions of another task", callsOf(index + 1), report],
     ["ended by a tool", [...own, ...endingCall(domain)], []],
   ];
-  return ways.filter(([, calls, said]) => said.length > 0 || calls.length > own.length)
-    .map(([what, calls, said]) => ({ index, what, calls, said }));
+  return ways.filter(([, calls, messages]) => messages.length > 0 || calls.length > own.length)
+    .map(([what, calls, messages]) => ({ index, what, calls, messages }));
 }
 
-/** Capital letters, and commas in numbers, neither of which tau-bench minds. */
+/** Writes capital letters, and commas in numbers; tau-bench ignores both. */
 function inOtherLetters(text: string): string {
   return text.toUpperCase().replace(/\d(?=(?:\d{3})+(?!\d))/g, "$&,");
 }
@@ -89,7 +89,7 @@ function withoutArgument({ name, kwargs }: CaseCall): CaseCall {
   return { name, kwargs: JSON.stringify(Object.fromEntries(rest)) };
 }
 
-/** A call of a tool that ends an episode, where the domain has one. */
+/** Returns a call of a tool that ends an episode, if the domain has one. */
 function endingCall({ description: { terminate_tools: [name], tools_info } }: TauBenchDomain): CaseCall[] {
   const tool = tools_info.find(({ function: tool }) => tool.name === name);
   if (name === undefined || tool === undefined) return [];

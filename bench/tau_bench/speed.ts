@@ -7,7 +7,7 @@ import { median } from "../measure.ts";
 import type { Row } from "../row.ts";
 import { ownCalls } from "./own_calls.ts";
 
-/** What one lane did. */
+/** Counts of one lane. */
 interface Played {
   steps: number;
   stepMs: number;
@@ -16,8 +16,8 @@ interface Played {
 }
 
 /**
- * How fast episodes are that do what their task asks for, in `lanes` sessions at once: steps in a second alone, and
- * those of whole episodes, from the reset to the reward.
+ * Measures episodes of their task's own actions in `lanes` concurrent sessions: steps per second alone, and in whole
+ * episodes from the reset to the reward.
  */
 export async function speedRows(
   domain: TauBenchDomain,

@@ -4,7 +4,7 @@ import { runLoad } from "../../bench/load.ts";
 import { ownProgram, runCode } from "../../bench/run_code.ts";
 import { Serving } from "../../bench/serving.ts";
 
-Deno.test("runLoad() has every program of 64 connections answered by a server of two sessions", async () => {
+Deno.test("runLoad() gets a response to every program when 64 connections share two sessions", async () => {
   await using serving = await Serving.start("--max-sessions", "2");
   const { times, errors } = await runLoad({
     url: serving.url,
@@ -16,7 +16,7 @@ Deno.test("runLoad() has every program of 64 connections answered by a server of
   assertEquals(times.length, 192);
 });
 
-Deno.test("runCode() takes no answer but the program's own", async () => {
+Deno.test("runCode() rejects a response with the output of another program", async () => {
   let answer: object = {};
   await using server = Deno.serve(
     { hostname: "127.0.0.1", port: 0, onListen() {} },
@@ -28,6 +28,6 @@ Deno.test("runCode() takes no answer but the program's own", async () => {
   await runCode(connection, { code, stdout });
   for (const other of [ownProgram(8).stdout, ""]) {
     answer = { status: "Success", run_result: { stdout: other } };
-    await assertRejects(() => runCode(connection, { code, stdout }), Error, "Cannot take the answer to");
+    await assertRejects(() => runCode(connection, { code, stdout }), Error, "Cannot accept the response to");
   }
 });

@@ -12,10 +12,10 @@ Deno.test("findPython() finds the interpreter behind a script that starts it", a
   }
 });
 
-Deno.test("findPython() finds nothing when there is no such command", async () => {
+Deno.test("findPython() returns undefined when the command does not exist", async () => {
   assertEquals(await findPython("/no/such/python3"), undefined);
 });
 
-Deno.test("findPython() finds nothing when the command fails", async () => {
+Deno.test("findPython() returns undefined when the command fails", async () => {
   assertEquals(await findPython("false"), undefined);
 });

@@ -7,7 +7,7 @@ const SERVING = new URL("../../bench/serving.ts", import.meta.url);
 const reports = await detectLayers();
 
 Deno.test({
-  name: "a server that a measurement starts ends with it, however that ends",
+  name: "a benchmark's server ends when the benchmark is killed",
   ignore: !reports.some(({ layer, works }) => layer === "parentDeath" && works),
   async fn() {
     const program = `

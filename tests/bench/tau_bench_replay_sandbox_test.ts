@@ -47,7 +47,7 @@ nativeTest(
   },
 );
 
-nativeTest("replaySplit() tells every kind of difference", async (python) => {
+nativeTest("replaySplit() reports every kind of difference", async (python) => {
   await using domain = await openLibrary();
   async function* changed(): AsyncGenerator<Replayed> {
     for await (const replayed of nativeReplay(python, desk)) {
@@ -68,23 +68,23 @@ nativeTest("replaySplit() tells every kind of difference", async (python) => {
   }
 });
 
-/** What makes the library's desk give rewards by itself. */
+/** Python that adds `calculate_reward` to the library's desk. */
 const REWARDS = `
 class Env(Env):
     def reset(self, task_index):
         super().reset(task_index)
-        self.said = []
+        self.messages = []
 
     def step(self, action):
         if action.name == "respond":
-            self.said.append(action.kwargs["content"].lower().replace(",", ""))
+            self.messages.append(action.kwargs["content"].lower().replace(",", ""))
             observation = self.user.step(action.kwargs["content"])
         else:
             observation = super().step(action).observation
         done = "###STOP###" in observation or action.name in self.terminate_tools
-        told = self.calculate_reward() if done else None
-        info = SimpleNamespace(reward_info=told)
-        return SimpleNamespace(observation=observation, reward=told.reward if done else 0, info=info)
+        result = self.calculate_reward() if done else None
+        info = SimpleNamespace(reward_info=result)
+        return SimpleNamespace(observation=observation, reward=result.reward if done else 0, info=info)
 
     def calculate_reward(self):
         left = self.get_data_hash()
@@ -92,7 +92,7 @@ class Env(Env):
         for action in self.task.actions:
             if action.name not in self.terminate_tools:
                 super().step(action)
-        outputs = {wanted: any(wanted.lower() in text for text in self.said) for wanted in self.task.outputs}
+        outputs = {wanted: any(wanted.lower() in text for text in self.messages) for wanted in self.task.outputs}
         info = SimpleNamespace(outputs=outputs) if outputs else SimpleNamespace()
         reward = float(left == self.get_data_hash() and all(outputs.values()))
         return SimpleNamespace(reward=reward, info=info, actions=self.task.actions)
@@ -106,7 +106,7 @@ async function withRewards(): Promise<typeof desk & AsyncDisposable> {
 }
 
 nativeTest(
-  "compareRewards() finds the library's desk worth the same as its own code says",
+  "compareRewards() finds no difference to the rewards of the library's desk",
   async (python) => {
     await using rewarding = await withRewards();
     await using domain = await TauBenchDomain.open({ ...rewarding, sessions: 2 });
@@ -123,7 +123,7 @@ nativeTest(
   },
 );
 
-nativeTest("compareRewards() tells which reward differs, and in what", async (python) => {
+nativeTest("compareRewards() reports which reward differs, and both values", async (python) => {
   await using rewarding = await withRewards();
   await using domain = await TauBenchDomain.open({ ...rewarding, sessions: 2 });
   const cases = rewardCases(domain, "test").slice(0, 3);
@@ -144,18 +144,18 @@ nativeTest("compareRewards() tells which reward differs, and in what", async (py
   assertStringIncludes(differences[1] ?? "", "not undefined");
 });
 
-nativeTest("nativeReplay() tells what its Python says when it fails", async (python) => {
+nativeTest("nativeReplay() rejects with the error of its Python", async (python) => {
   const replay = nativeReplay(python, { ...desk, split: "no_such" });
   await assertRejects(() => Array.fromAsync(replay), Error, "Unknown task split: no_such");
 });
 
-nativeTest("task tau-bench --replay prints what it compared and measured", async () => {
+nativeTest("task tau-bench --replay prints its comparisons and measurements", async () => {
   const { code, stdout, stderr } = await runTauBench(
     ["--path", LIBRARY_DESK, "--replay", "--seconds", "1", "--episodes", "3"],
   );
   assertEquals([code, stderr], [0, ""]);
   assert(
-    /library_desk\/test +8 tasks {2}21 observations {2}8 hashes {2}[\d.]+ s {2}all the same/.test(stdout),
+    /library_desk\/test +8 tasks {2}21 observations {2}8 hashes {2}[\d.]+ s {2}no difference/.test(stdout),
     stdout,
   );
   assertStringIncludes(stdout, "no rewards, as its Env has no calculate_reward");
@@ -164,7 +164,7 @@ nativeTest("task tau-bench --replay prints what it compared and measured", async
   }
 });
 
-Deno.test("task tau-bench says what is wrong with its path, domain and split", async () => {
+Deno.test("task tau-bench names the invalid path, domain or split", async () => {
   const cases: [string[], string][] = [
     [["--path", "/no/such"], "must be a checkout"],
     [["--path", LIBRARY_DESK, "--domain", "airport"], "found library_desk"],

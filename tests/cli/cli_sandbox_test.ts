@@ -13,7 +13,7 @@ async function complaint(...args: string[]): Promise<string> {
   return written;
 }
 
-Deno.test("paddockCommand() has one line for each kind of wrong usage", async () => {
+Deno.test("paddockCommand() prints one line for each kind of wrong usage", async () => {
   const least = "It must be a whole number >= 1.";
   const cases: [string[], string][] = [
     [["nope"], "error: unknown command 'nope'\n"],
@@ -32,7 +32,7 @@ Deno.test("paddockCommand() has one line for each kind of wrong usage", async ()
   for (const [args, expected] of cases) assertEquals(await complaint(...args), expected);
 });
 
-Deno.test("paddock exits with 2 when it cannot tell what to do", async () => {
+Deno.test("paddock exits with 2 when no valid command is given", async () => {
   const none = await runPaddock([]);
   assertEquals([none.code, none.stdout], [2, ""]);
   assertStringIncludes(none.stderr, "Usage: paddock");
@@ -41,7 +41,7 @@ Deno.test("paddock exits with 2 when it cannot tell what to do", async () => {
   assertEquals(wrong.stderr.split("\n").length, 2);
 });
 
-Deno.test("paddock's help has one line between its parts, and calls default what an option has as its default", async () => {
+Deno.test("paddock's help separates its parts by one line, and marks defaults", async () => {
   const [rollout, grade] = await Promise.all([
     runPaddock(["rollout", "--help"]),
     runPaddock(["grade", "--help"]),
@@ -51,7 +51,7 @@ Deno.test("paddock's help has one line between its parts, and calls default what
   assertEquals(/number_match.*default/.test(grade.stdout), false);
 });
 
-Deno.test("paddock --version and --help answer on stdout", async () => {
+Deno.test("paddock --version and --help print to stdout", async () => {
   const [version, help] = await Promise.all([runPaddock(["--version"]), runPaddock(["exec", "--help"])]);
   assertMatch(version.stdout, /^\d+\.\d+\.\d+\n$/);
   assertStringIncludes(help.stdout, "Exit codes: 0 ok, 1 an exception");

@@ -16,24 +16,24 @@ async function report(error: unknown, signal = new AbortController().signal): Pr
   return [await reportFailure(error, { signal, stderr }), written];
 }
 
-Deno.test("reportFailure() tells wrong usage from a sandbox that failed", async () => {
+Deno.test("reportFailure() distinguishes wrong usage from a failed sandbox", async () => {
   assertEquals(await report(new UsageError("no such thing")), [2, "error: no such thing\n"]);
   assertEquals(await report(new SandboxError("no start")), [125, "error: no start\n"]);
   assertEquals(await report(new Deno.errors.PermissionDenied("no cache")), [125, "error: no cache\n"]);
 });
 
-Deno.test("reportFailure() is silent about an interrupt and about a closed pipe", async () => {
+Deno.test("reportFailure() prints nothing for an interrupt or a closed pipe", async () => {
   assertEquals(await report(new SandboxError("killed"), AbortSignal.abort()), [130, ""]);
   assertEquals(await report(new Deno.errors.BrokenPipe("closed")), [0, ""]);
 });
 
-Deno.test("exitCode() has a code for each status", () => {
+Deno.test("exitCode() returns a different code for each status", () => {
   const statuses = ["error", "timeout", "memory", "output", "crashed"] as const;
   assertEquals(exitCode(ok()), 0);
   assertEquals(statuses.map((status) => exitCode(bad(status))), [1, 124, 137, 1, 134]);
 });
 
-Deno.test("exitCode() gives the program's own code, as a process can have it", () => {
+Deno.test("exitCode() returns the program's own code within the range of a process", () => {
   const exited = (exitCode: number): ExecResult => ({ ...ok(), status: "exited", exitCode });
   assertEquals([3, 255, 256, -1].map((code) => exitCode(exited(code))), [3, 255, 0, 255]);
 });

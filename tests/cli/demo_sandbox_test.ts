@@ -5,7 +5,7 @@ import { runPaddock } from "./run_paddock.ts";
 const MCP = decodeURIComponent(new URL("../../examples/mcp.jsonc", import.meta.url).pathname);
 const TASKS = decodeURIComponent(new URL("../../examples/tasks.jsonl", import.meta.url).pathname);
 
-Deno.test("the demo's problems are solved but for the one that goes wrong, and their code does what they say", async () => {
+Deno.test("the demo solves all problems except the one that fails on purpose", async () => {
   const { code, stdout, stderr } = await runPaddock([
     "rollout",
     "--tasks",

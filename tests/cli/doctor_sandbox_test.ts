@@ -13,7 +13,7 @@ async function doctorOf(profile: string): Promise<{ code: number; report: Doctor
   }
 }
 
-Deno.test("paddock doctor tries every limit for real", async () => {
+Deno.test("paddock doctor tests every limit in a sandbox", async () => {
   const { code, stdout } = await runPaddock(["doctor", "--json"]);
   const report: DoctorReport = JSON.parse(stdout);
   assertEquals(report.attempts.filter(({ holds }) => !holds), []);

@@ -26,7 +26,7 @@ const report: DoctorReport = {
   failure: "Cannot start sandbox",
 };
 
-Deno.test("formatReport() marks a layer that is missing and says why nothing was tried", () => {
+Deno.test("formatReport() marks a missing layer and explains why no attempt was made", () => {
   assertEquals(
     formatReport(report, { colour: false }),
     `Paddock 0.1.0, profile strict
@@ -51,7 +51,7 @@ Deno.test("formatReport() colours failed lines red if colour is true", () => {
   );
 });
 
-Deno.test("isAtLeast() compares versions by their numbers", () => {
+Deno.test("isAtLeast() compares versions numerically", () => {
   const cases: [string, boolean][] = [
     ["2.9.4", true],
     ["2.10.0", true],

@@ -6,12 +6,12 @@ async function exec(...args: string[]): Promise<{ code: number; stdout: string; 
   return await runPaddock(["exec", ...args]);
 }
 
-Deno.test("paddock exec prints what the program prints, and only that", async () => {
+Deno.test("paddock exec prints only the output of the program", async () => {
   const code = 'import sys\nprint("out")\nprint("err", file=sys.stderr)\n1 + 1\nsys.exit(3)';
   assertEquals(await exec("-e", code), { code: 3, stdout: "out\n", stderr: "err\n" });
 });
 
-Deno.test("paddock exec says by its exit code what became of the program", async () => {
+Deno.test("paddock exec exits with the code of the program's status", async () => {
   const error = await exec("-e", "1/0");
   assertEquals([error.code, error.stdout], [1, ""]);
   assertStringIncludes(error.stderr, '  File "<block 1>", line 1, in <module>\n');
@@ -53,7 +53,7 @@ Deno.test("paddock exec reads the program, or the program's input, from stdin", 
   assertEquals(doubled, { code: 0, stdout: "42\n", stderr: "" });
 });
 
-Deno.test("paddock exec does not wait for an input that the program cannot read", async () => {
+Deno.test("paddock exec does not wait for stdin when the program cannot read it", async () => {
   const child = startPaddock("exec", "-e", "print(1)");
   assertEquals((await child.status).code, 0);
   await child.stdin.abort().catch(() => {}); // the reader may have closed it
@@ -61,7 +61,7 @@ Deno.test("paddock exec does not wait for an input that the program cannot read"
   await child.stderr.cancel();
 });
 
-Deno.test("paddock exec has one line for each kind of bad input", async () => {
+Deno.test("paddock exec prints one line for each kind of bad input", async () => {
   const big = await Deno.makeTempFile();
   try {
     await Deno.truncate(big, 50_000_000);
@@ -96,7 +96,7 @@ Deno.test("paddock exec ends without an error when the reader closes its output"
   assertEquals((await new Response(child.stderr).text()).replace(/^Building .*\n/, ""), "");
 });
 
-Deno.test("paddock exec leaves nothing behind when it is interrupted", async () => {
+Deno.test("paddock exec leaves no process or file when it is interrupted", async () => {
   const child = startPaddock(
     "exec",
     "-e",
@@ -112,7 +112,7 @@ Deno.test("paddock exec leaves nothing behind when it is interrupted", async () 
   await Promise.all([reader.cancel(), child.stderr.cancel(), child.stdin.abort().catch(() => {})]);
 });
 
-Deno.test("paddock exec and rollout give up the first base image when they are interrupted", async () => {
+Deno.test("paddock exec and rollout cancel the first base image when they are interrupted", async () => {
   const tasks = decodeURIComponent(new URL("../../examples/tasks.jsonl", import.meta.url).pathname);
   for (const work of [["exec", "-e", "1"], ["rollout", "--tasks", tasks]]) {
     const cache = await Deno.makeTempDir();

@@ -1,4 +1,4 @@
-/** Takes text, a few bytes at a time, as a pipe may; says whether it is a terminal. */
+/** A sink that accepts a few bytes at a time, like a pipe, and may be a terminal. */
 export class FakeSink {
   text = "";
   readonly #decoder = new TextDecoder();

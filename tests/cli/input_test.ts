@@ -2,7 +2,7 @@ import { assertEquals, assertRejects } from "@std/assert";
 import { UsageError } from "../../src/cli/errors.ts";
 import { countLines, readProgram, readText } from "../../src/cli/input.ts";
 
-Deno.test("countLines() counts the last line too, up to a limit, and no pipe", async () => {
+Deno.test("countLines() counts an unfinished last line, stops at a limit, and does not read a pipe", async () => {
   const path = await Deno.makeTempFile();
   try {
     await Deno.writeTextFile(path, "a\nb\nc");
@@ -25,7 +25,7 @@ async function withFile(contents: Uint8Array | string, work: (path: string) => P
   }
 }
 
-Deno.test("readProgram() takes a program from an option or from a file", async () => {
+Deno.test("readProgram() reads a program from an option or a file", async () => {
   assertEquals(await readProgram({ code: "1", isTerminal: true }), { code: "1", stdin: undefined });
   await withFile("é = 1\n", async (file) => {
     assertEquals(await readProgram({ file, isTerminal: true }), { code: "é = 1\n", stdin: undefined });
@@ -36,19 +36,19 @@ Deno.test("readProgram() takes a program from an option or from a file", async (
   });
 });
 
-Deno.test("readProgram() leaves the standard input alone when the program cannot read it", async () => {
+Deno.test("readProgram() does not read stdin when the program cannot use it", async () => {
   for (const code of ["print(1)", "user_input = 3", "input_data = [1]", "inputs = open('a').read()"]) {
     assertEquals(await readProgram({ code, isTerminal: false }), { code, stdin: undefined });
   }
 });
 
-Deno.test("readProgram() wants one program, and one use of the standard input", async () => {
+Deno.test("readProgram() throws for two programs, and for two uses of stdin", async () => {
   for (const source of [{}, { code: "1", file: "x.py" }, { file: "-", stdin: "-" }]) {
     await assertRejects(() => readProgram({ ...source, isTerminal: true }), UsageError, "program");
   }
 });
 
-Deno.test("readText() says what is wrong with a file", async () => {
+Deno.test("readText() names the problem of a file in its error", async () => {
   const maxBytes = 8;
   await assertRejects(() => readText("no/such.py", { maxBytes }), UsageError, "there is no such file");
   await assertRejects(() => readText(Deno.cwd(), { maxBytes }), UsageError, "it is a directory");

@@ -3,7 +3,7 @@ import { abortable } from "../../src/async/abort.ts";
 import { printHint, TextQueue } from "../../src/cli/output.ts";
 import { FakeSink } from "./fake_sink.ts";
 
-Deno.test("TextQueue.write() keeps the order over sinks that take little at a time", async () => {
+Deno.test("TextQueue.write() keeps the order when a sink accepts few bytes at a time", async () => {
   const written: string[] = [];
   const sink = (name: string) => ({
     write: async (bytes: Uint8Array) => {
@@ -36,7 +36,7 @@ Deno.test("TextQueue drops later texts after a write fails, and reports the erro
   assertEquals([writes, queue.signal.aborted], [1, true]);
 });
 
-Deno.test("unlessAborted() does not wait for what never comes", async () => {
+Deno.test("unlessAborted() rejects on abort when its promise never settles", async () => {
   const controller = new AbortController();
   const waiting = abortable(new Promise(() => {}), controller.signal);
   controller.abort(new Error("stop"));

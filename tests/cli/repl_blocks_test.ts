@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { ReplBlocks } from "../../src/cli/repl_blocks.ts";
 
-/** What each line completes when a person types; the last entry is what is left at the end. */
+/** Returns the blocks that each typed line completes; the last entry is the rest at the end. */
 function typed(...lines: string[]): string[][] {
   const blocks = new ReplBlocks({ emptyLineEnds: true });
   return [...lines.map((line) => blocks.push(line)), blocks.end()];
@@ -12,7 +12,7 @@ function piped(text: string): string[] {
   return [...text.split("\n").flatMap((line) => blocks.push(line)), ...blocks.end()];
 }
 
-Deno.test("ReplBlocks.push() gives a simple line at once", () => {
+Deno.test("ReplBlocks.push() returns a simple line at once", () => {
   for (
     const line of ["x = 1", "f(1, [2], {3})", 'print(":")', "x  # (", "'''a'''", "x = '(' + \"[\"", ")", "'"]
   ) {
@@ -20,7 +20,7 @@ Deno.test("ReplBlocks.push() gives a simple line at once", () => {
   }
 });
 
-Deno.test("ReplBlocks.push() waits for what is open", () => {
+Deno.test("ReplBlocks.push() waits for the end of an open bracket or string", () => {
   assertEquals(typed("f(", "1", ")"), [[], [], ["f(\n1\n)\n"], []]);
   assertEquals(typed('s = """a', "", "(b", '"""'), [[], [], [], ['s = """a\n\n(b\n"""\n'], []]);
   assertEquals(typed("x = 1 + \\", "2"), [[], ["x = 1 + \\\n2\n"], []]);
@@ -46,7 +46,7 @@ Deno.test("ReplBlocks.push() ends a compound statement at the next one", () => {
   );
 });
 
-Deno.test("ReplBlocks.end() gives what is left and forgets it", () => {
+Deno.test("ReplBlocks.end() returns the rest and clears it", () => {
   const blocks = new ReplBlocks({ emptyLineEnds: true });
   assertEquals([blocks.push("f("), blocks.pending, blocks.end(), blocks.pending], [
     [],

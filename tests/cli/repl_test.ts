@@ -4,7 +4,7 @@ import { ReplHistory, runReplBlock } from "../../src/cli/repl.ts";
 import type { ExecOptions, ExecResult } from "../../src/sandbox/exec.ts";
 import { bad, FakePool, ok } from "../fake_pool.ts";
 
-/** The screen after a block, and the exit code if it was there to end the session. */
+/** Returns the screen after a block, and the exit code if the block ended the session. */
 async function screen(
   python: (options: ExecOptions) => ExecResult | Promise<ExecResult>,
   options: { code?: string; signal?: AbortSignal } = {},
@@ -47,7 +47,7 @@ Deno.test("runReplBlock() returns the exit code when the program exits", async (
   assertEquals((await screen(() => ok(), { code: "exit_code" })).code, undefined);
 });
 
-Deno.test("runReplBlock() survives an interrupt", async () => {
+Deno.test("runReplBlock() continues after an interrupt", async () => {
   const controller = new AbortController();
   const interrupted = await screen(({ signal }) => {
     controller.abort(new Error("stop"));
@@ -56,7 +56,7 @@ Deno.test("runReplBlock() survives an interrupt", async () => {
   assertEquals(interrupted, { text: "KeyboardInterrupt\n", code: undefined });
 });
 
-Deno.test("ReplHistory keeps lines in a file that is its owner's", async () => {
+Deno.test("ReplHistory saves lines in a file that only its owner can read", async () => {
   const directory = await Deno.makeTempDir();
   try {
     const path = join(directory, "cache", "repl_history");
@@ -82,7 +82,7 @@ Deno.test("ReplHistory.load() shortens a file that has grown long", async () => 
   }
 });
 
-Deno.test("ReplHistory.add() does without a file where there can be none", async () => {
+Deno.test("ReplHistory.add() keeps lines in memory when the file cannot be written", async () => {
   const history = await ReplHistory.load("/dev/null/repl_history");
   await history.add("x");
   assertEquals(history.lines, []);

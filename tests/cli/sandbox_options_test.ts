@@ -8,7 +8,7 @@ function cacheOf(flag: string | undefined, environment: Record<string, string>):
   return cacheDirectory(flag, { get: (name) => environment[name] });
 }
 
-Deno.test("cacheDirectory() takes the option, then the environment, then the home", () => {
+Deno.test("cacheDirectory() uses the option, then the environment, then the home directory", () => {
   const environment = { PADDOCK_CACHE_DIR: "/own", XDG_CACHE_HOME: "/shared" };
   assertEquals(cacheOf("/flag", environment), "/flag");
   assertEquals(cacheOf(undefined, environment), "/own");
@@ -18,11 +18,11 @@ Deno.test("cacheDirectory() takes the option, then the environment, then the hom
   }
 });
 
-Deno.test("cacheDirectory() is absolute", () => {
+Deno.test("cacheDirectory() returns an absolute path", () => {
   assertEquals(cacheOf("cache", {}), join(Deno.cwd(), "cache"));
 });
 
-Deno.test("resolveProfile() takes a profile that is missing or broken for wrong usage", async () => {
+Deno.test("resolveProfile() throws a usage error for a missing or invalid profile", async () => {
   await assertRejects(() => resolveProfile({ profile: "nope" }), UsageError, "Cannot find profile 'nope'");
   await assertRejects(() => resolveProfile({ profile: Deno.cwd() }), UsageError, "Cannot read profile");
   const path = await Deno.makeTempFile({ suffix: ".jsonc" });

@@ -59,14 +59,14 @@ Deno.test("paddock serve names the address when its port is in use", async () =>
   assertEquals(code, 125);
 });
 
-Deno.test("paddock serve refuses to be reached from outside without a token", async () => {
+Deno.test("paddock serve rejects a public address without a token", async () => {
   const { code, stderr } = await runPaddock(["serve", "--host", "0.0.0.0", "--port", "0"]);
   assertEquals(code, 2);
   assertStringIncludes(stderr, "needs a token");
 });
 
 Deno.test({
-  name: "paddock serve outlives more connections than it may open files",
+  name: "paddock serve survives more connections than its limit of open files",
   ignore: Deno.build.os !== "linux",
   async fn() {
     const command = 'ulimit -n 128; exec "$0" run -A --quiet src/cli.ts serve --port 0 --max-sessions 1';
@@ -131,7 +131,7 @@ Deno.test("paddock serve offers tools to envs, and OpenEnv's chat env with a tok
   }
 });
 
-Deno.test("paddock serve refuses OpenEnv's chat env without a tokenizer, and a tokenizer without it", async () => {
+Deno.test("paddock serve rejects OpenEnv's chat env without a tokenizer, and a tokenizer without that env", async () => {
   for (const flags of [["--openenv", "chat"], ["--tokenizer", "."]]) {
     const { code, stderr } = await runPaddock(["serve", "--port", "0", ...flags]);
     assertEquals(code, 2);
@@ -145,7 +145,7 @@ interface OtlpSpan {
   parentSpanId?: string;
 }
 
-Deno.test("paddock serve tells its spans to a collector of OpenTelemetry, those of an exec below its request", async () => {
+Deno.test("paddock serve sends spans to an OpenTelemetry collector, with execs as children of requests", async () => {
   const spans: OtlpSpan[] = [];
   await using collector = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, async (request) => {
     const { resourceSpans = [] } = await request.json();

@@ -4,7 +4,7 @@ import { UsageError } from "../../src/cli/errors.ts";
 
 const any = { port: 0 };
 
-Deno.test("resolveServeAddress() needs no token on the loopback, and answers to loopback names there", () => {
+Deno.test("resolveServeAddress() needs no token on the loopback, and accepts loopback host names there", () => {
   const names = ["localhost", "127.0.0.1", "[::1]"];
   for (const host of ["127.0.0.1", "localhost", "::1", "[::1]"]) {
     const { hosts, tokens } = resolveServeAddress({ ...any, host }, undefined);
@@ -13,14 +13,14 @@ Deno.test("resolveServeAddress() needs no token on the loopback, and answers to 
   assertEquals(resolveServeAddress({ ...any, host: "::1" }, undefined).name, "[::1]");
 });
 
-Deno.test("resolveServeAddress() refuses every other address without a token", () => {
+Deno.test("resolveServeAddress() rejects every other address without a token", () => {
   for (const host of ["0.0.0.0", "::", "192.168.1.2", "example.org", "127.example.org", ""]) {
     assertThrows(() => resolveServeAddress({ ...any, host }, undefined), UsageError, "needs a token");
     assertThrows(() => resolveServeAddress({ ...any, host }, ""), UsageError, "needs a token");
   }
 });
 
-Deno.test("resolveServeAddress() takes tokens from flags and from the environment, and refuses an empty one", () => {
+Deno.test("resolveServeAddress() reads tokens from flags and the environment, and rejects an empty one", () => {
   assertEquals(resolveServeAddress({ ...any, host: "0.0.0.0", token: ["a"] }, "b,c"), {
     hostname: "0.0.0.0",
     name: "0.0.0.0",
@@ -34,7 +34,7 @@ Deno.test("resolveServeAddress() takes tokens from flags and from the environmen
   assertThrows(() => resolveServeAddress({ ...any, host: "0.0.0.0" }, "a,"), UsageError, "is empty");
 });
 
-Deno.test("resolveServeAddress() refuses a port that cannot be", () => {
+Deno.test("resolveServeAddress() rejects an invalid port", () => {
   assertThrows(
     () => resolveServeAddress({ host: "::1", port: 65_536 }, undefined),
     UsageError,

@@ -18,7 +18,7 @@ Deno.test("parseGradeRequest() reads each kind of request", () => {
   assertEquals(parseRequest('{"id":null,"get":["f"]}'), { id: null, get: ["f"] });
 });
 
-Deno.test("parseGradeRequest() says what is wrong with a line", () => {
+Deno.test("parseGradeRequest() names the problem of an invalid line", () => {
   const cases: [string, string][] = [
     ["nope", "a line must be JSON"],
     ["[1]", "a request must be a JSON object: found an array"],
@@ -39,7 +39,7 @@ Deno.test("parseGradeRequest() says what is wrong with a line", () => {
   for (const [line, message] of cases) assertThrows(() => parseRequest(line), RequestError, message);
 });
 
-Deno.test("parseGradeRequest() keeps the id of a request that it refuses", () => {
+Deno.test("parseGradeRequest() keeps the id of a rejected request", () => {
   const ids = ['{"id":4}', '{"id":"a","code":1}', '{"id":[],"code":"1"}', "x"].map((line) =>
     assertThrows(() => parseRequest(line), RequestError).id
   );
@@ -55,7 +55,7 @@ async function answers(pool: FakePool, ...lines: string[]): Promise<unknown[]> {
   return found;
 }
 
-Deno.test("respondToLine() answers with the id and the status first", async () => {
+Deno.test("respondToLine() writes the id and the status first", async () => {
   await using lease = await new FakePool(() => ok("hi")).acquire();
   const line = await respondToLine(lease.session, { text: '{"id":1,"code":"x"}' }, signal);
   assertEquals(line.slice(0, 34), '{"id":1,"status":"ok","stdout":"hi');
@@ -75,12 +75,12 @@ Deno.test("respondToLine() puts, gets and resets, and leaves missing files out",
   assertEquals(missing, { id: 4, status: "ok", files: {} });
 });
 
-Deno.test("respondToLine() loses no file for its name", async () => {
+Deno.test("respondToLine() keeps files with unusual names", async () => {
   const [, got] = await answers(new FakePool(), '{"put":{"__proto__":"aGk="}}', '{"get":["__proto__"]}');
   assertEquals(JSON.stringify(got), '{"id":null,"status":"ok","files":{"__proto__":"aGk="}}');
 });
 
-Deno.test("respondToLine() tells a bad request from a sandbox that failed", async () => {
+Deno.test("respondToLine() distinguishes a bad request from a failed sandbox", async () => {
   const pool = new FakePool((code) => {
     if (code === "late") throw new RangeError("timeoutMs must be > 0");
     throw new SandboxError("Cannot start session");
@@ -112,7 +112,7 @@ Deno.test("respondToLine() tells a bad request from a sandbox that failed", asyn
   );
 });
 
-Deno.test("respondToLine() answers a line that could not be read", async () => {
+Deno.test("respondToLine() responds to a line that could not be read", async () => {
   await using lease = await new FakePool().acquire();
   const line = await respondToLine(
     lease.session,

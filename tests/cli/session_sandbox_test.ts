@@ -5,7 +5,7 @@ import { runPaddock, startPaddock } from "./run_paddock.ts";
 
 const encoder = new TextEncoder();
 
-/** The driving end of `paddock session`. */
+/** A client of a `paddock session` process. */
 class Driver {
   readonly #child: Deno.ChildProcess;
   readonly #writer: WritableStreamDefaultWriter<Uint8Array<ArrayBuffer>>;
@@ -21,14 +21,14 @@ class Driver {
     return this.#child.pid;
   }
 
-  /** Asks one thing and waits for its answer. */
+  /** Sends one request and waits for its response. */
   async ask(request: unknown): Promise<Record<string, unknown>> {
     await this.#writer.write(encoder.encode(`${JSON.stringify(request)}\n`));
     const { value } = await this.#lines.next();
     return JSON.parse(value && "text" in value ? value.text : "");
   }
 
-  /** Presses Ctrl-C and gives the exit code. */
+  /** Interrupts the process as Ctrl-C does, and returns its exit code. */
   async interrupt(): Promise<number> {
     this.#child.kill("SIGINT");
     const { code } = await this.#child.status;
@@ -39,7 +39,7 @@ class Driver {
   }
 }
 
-Deno.test("paddock session answers each request before the next one is there", async () => {
+Deno.test("paddock session responds to each request before the next one arrives", async () => {
   const driver = new Driver("--seed", "7");
   assertObjectMatch(await driver.ask({ id: 1, code: "x = 20" }), { id: 1, status: "ok" });
   assertObjectMatch(await driver.ask({ id: 2, code: "x + int(input())", stdin: "22\n" }), { value: "42" });
@@ -67,7 +67,7 @@ Deno.test("paddock session answers each request before the next one is there", a
   assertEquals(await driver.interrupt(), 130);
 });
 
-Deno.test("paddock session runs command lines with a profile that has a shell", async () => {
+Deno.test("paddock session runs shell commands when the profile has a shell", async () => {
   const driver = new Driver("-p", "workspace");
   assertObjectMatch(await driver.ask({ id: 1, shell: "cd /tmp; cat > f; false", stdin: "6 * 7" }), {
     id: 1,
@@ -86,7 +86,7 @@ Deno.test("paddock session runs command lines with a profile that has a shell", 
   assertEquals(await driver.interrupt(), 130);
 });
 
-Deno.test("paddock session answers every line there is, good or bad, in order, and ends", async () => {
+Deno.test("paddock session responds to every line in order, valid or not, and ends with its input", async () => {
   const lines = [
     '{"id":1,"code":"import os; os._exit(1)"}',
     "not json",
@@ -111,7 +111,7 @@ Deno.test("paddock session answers every line there is, good or bad, in order, a
   assertEquals([code, stderr], [0, ""]);
 });
 
-Deno.test("paddock session ends its sandbox when it is interrupted while it waits", async () => {
+Deno.test("paddock session ends its sandbox when it is interrupted between requests", async () => {
   const driver = new Driver();
   await driver.ask({ code: "1" });
   const sandboxes = await childrenOf(driver.pid);

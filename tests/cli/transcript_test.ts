@@ -19,12 +19,12 @@ const EPISODE: Trajectory = {
   times: { totalMs: 12.3, policyMs: 1, envMs: 2 },
 };
 
-Deno.test("transcript() keeps a name to its line", () => {
+Deno.test("formatTranscript() keeps a name on one line", () => {
   const task = { id: "a ──\nreward 1", query: "q" };
   assertMatch(formatTranscript({ ...EPISODE, task }), /^── a ──\\nreward 1, sample 2 ──\n/);
 });
 
-Deno.test("transcript() shows messages, calls, tools, reward and end", () => {
+Deno.test("formatTranscript() shows messages, calls, tools, reward and end", () => {
   assertEquals(
     formatTranscript(EPISODE),
     `── sum, sample 2 ──
@@ -42,7 +42,7 @@ ended after 1 turn, reward 1.1 (right 1, style 0.1), tools 2 ok + 1 error, 12 ms
   );
 });
 
-Deno.test("transcript() says where an episode failed", () => {
+Deno.test("formatTranscript() names the boundary where an episode failed", () => {
   const failed = withFailure({ ...EPISODE, reward: null, rewardParts: {} }, new Error("no\x1b[2Jway"));
   assertStringIncludes(formatTranscript(failed), "failed at env: no\\x1b[2Jway, not scored, ");
 });

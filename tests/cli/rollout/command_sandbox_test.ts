@@ -10,7 +10,7 @@ async function usageError(...args: string[]): Promise<string> {
   return written;
 }
 
-Deno.test("rolloutCommand() says what is wrong with its arguments", async () => {
+Deno.test("rolloutCommand() names the invalid argument", async () => {
   const cases = [
     {
       args: ["--tasks", "x", "--limit", "0"],
@@ -25,7 +25,7 @@ Deno.test("rolloutCommand() says what is wrong with its arguments", async () => 
   for (const { args, says } of cases) assertEquals(await usageError(...args), says);
 });
 
-Deno.test("paddock rollout --env tools calls a file that may reach nothing, and says what it lacks", async () => {
+Deno.test("paddock rollout --env tools runs a tool file without permissions, and names missing options", async () => {
   const words = decodeURIComponent(new URL("../../../examples/tools/words.ts", import.meta.url).pathname);
   const tasks = await Deno.makeTempFile({ suffix: ".jsonl" });
   try {
@@ -58,7 +58,7 @@ Deno.test("paddock rollout --env tools calls a file that may reach nothing, and 
   }
 });
 
-Deno.test("paddock rollout --mcp finds out before it plays that a server does not start", async () => {
+Deno.test("paddock rollout --mcp reports a server that does not start before it plays", async () => {
   const folder = await Deno.makeTempDir();
   try {
     const server = decodeURIComponent(new URL("../../tools/mcp/fake_server.js", import.meta.url).pathname);

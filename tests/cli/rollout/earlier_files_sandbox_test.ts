@@ -8,7 +8,7 @@ import { runPaddock } from "../run_paddock.ts";
 /** Files that Paddock 0.1.0 wrote before lines had the key `format`. */
 const EARLIER = fileURLToPath(new URL("../../goldens/legacy/", import.meta.url));
 
-/** A folder with a copy of an earlier file, gone when disposed. */
+/** A folder with a copy of an earlier file; removed on dispose. */
 async function folderWith(name: string): Promise<AsyncDisposable & { path: string; file: string }> {
   const path = await Deno.makeTempDir();
   await Deno.copyFile(`${EARLIER}${name}`, `${path}/${name}`);
@@ -136,7 +136,7 @@ Deno.test("paddock rollout --resume continues training rows that were written be
   assertEquals(lines.slice(1).map((line) => JSON.parse(line).format), [1, 1, 1]);
 });
 
-Deno.test("paddock view, grade and rollout --resume refuse a format that a newer version wrote", async () => {
+Deno.test("paddock view, grade and rollout --resume reject a format of a newer version", async () => {
   await using folder = await folderWith("trajectories.jsonl");
   const [first = ""] = await linesOf(folder.file);
   const newer = `${first.replace('"sample"', '"format":2,"sample"')}\n`;

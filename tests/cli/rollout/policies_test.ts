@@ -9,7 +9,7 @@ import { completion, FakeServer } from "../../policy/fake_server.ts";
 const HISTORY = History.fromChats([{ role: "user", content: "<|im_end|>q" }]);
 const TASK = { id: "t", query: "q" };
 
-Deno.test("resolvePolicy() says what there is, and what is missing", async () => {
+Deno.test("resolvePolicy() names the available policies, and missing options", async () => {
   const wrong: [string, string][] = [
     ["nope", "Cannot find policy 'nope': there are scripted, calculator, openai, sglang"],
     ["constructor", "Cannot find policy 'constructor'"],
@@ -21,7 +21,7 @@ Deno.test("resolvePolicy() says what there is, and what is missing", async () =>
   for (const [name, says] of wrong) await assertRejects(() => resolvePolicy(name, {}), UsageError, says);
 });
 
-Deno.test("resolvePolicy() makes a script of a task's replies, else of its reference, else it fails", async () => {
+Deno.test("resolvePolicy() scripts a task's replies, else its reference, else it throws", async () => {
   const { policy } = await resolvePolicy("scripted", {});
   assertEquals(
     await policy.reply(HISTORY, { task: { ...TASK, replies: ["r"], reference: "<<1+1=2>>" } }),
@@ -46,7 +46,7 @@ Deno.test("resolvePolicy() plays a file of replies in the order of the tasks", a
   }
 });
 
-Deno.test("resolvePolicy() asks servers with what the flags say", async () => {
+Deno.test("resolvePolicy() sends the options of the flags to servers", async () => {
   await using openai = new FakeServer(() => completion({ content: "hi" }));
   const setup = { model: "m", temperature: 0, maxTokens: 5, apiKey: "k" };
   const chat = await resolvePolicy(`openai:${openai.url}`, setup);
@@ -67,7 +67,7 @@ Deno.test("resolvePolicy() asks servers with what the flags say", async () => {
   });
 });
 
-Deno.test("resolvePolicy() has a server leave the special tokens in its text that mark calls", async () => {
+Deno.test("resolvePolicy() requests special tokens in the text when they mark calls", async () => {
   await using server = new FakeServer(() => Response.json({ text: "hi", meta_info: {} }));
   const { policy } = await resolvePolicy(`sglang:${server.url}`, { keepSpecialTokens: true });
   await policy.reply(HISTORY, { task: TASK });

@@ -13,7 +13,7 @@ function summaryOf(options: { done: number; running: number }): Summary {
   return summary;
 }
 
-Deno.test("formatProgressBar() tells what is done, running, failed, the reward so far, the speed and the time left", () => {
+Deno.test("formatProgressBar() shows done, running and failed episodes, reward, speed and remaining time", () => {
   const line = formatProgressBar(summaryOf({ done: 6, running: 2 }), 12);
   assertMatch(
     line,
@@ -21,7 +21,7 @@ Deno.test("formatProgressBar() tells what is done, running, failed, the reward s
   );
 });
 
-Deno.test("formatProgressBar() does without a bar where nobody knows how many there will be", () => {
+Deno.test("formatProgressBar() omits the bar when the total is unknown", () => {
   assertMatch(
     formatProgressBar(summaryOf({ done: 2, running: 1 })),
     /^2 done {2}1 running {2}1 failed {2}reward 0\.500/,
@@ -33,7 +33,7 @@ Deno.test("formatProgress() is plain text for a log", () => {
   assertMatch(formatProgress(summaryOf({ done: 6, running: 2 }), 12), /^6\/12 done {2}2 running .* ETA /);
 });
 
-Deno.test("Progress draws in one line no wider than the terminal, and is gone when disposed", async () => {
+Deno.test("Progress draws in one line no wider than the terminal, and clears it on dispose", async () => {
   const sink = new FakeSink(true);
   const summary = summaryOf({ done: 6, running: 2 });
   {
@@ -46,7 +46,7 @@ Deno.test("Progress draws in one line no wider than the terminal, and is gone wh
   assertEquals(sink.text.endsWith("\r\x1b[K"), true);
 });
 
-Deno.test("Progress writes whole lines where there is no terminal, and none in a short run", async () => {
+Deno.test("Progress writes whole lines without a terminal, and none in a short run", async () => {
   const sink = new FakeSink();
   const options = { summary: summaryOf({ done: 6, running: 2 }), sink, isTerminal: false };
   {
@@ -59,7 +59,7 @@ Deno.test("Progress writes whole lines where there is no terminal, and none in a
   assertMatch(sink.text, /^(6 done {2}2 running [\w. /-]*\n)+$/);
 });
 
-Deno.test("Progress.aside() keeps a bar out of what is written meanwhile", async () => {
+Deno.test("Progress.aside() clears the bar while other text is written", async () => {
   const sink = new FakeSink(true);
   const summary = summaryOf({ done: 1, running: 0 });
   await using progress = new Progress({ summary, sink, isTerminal: true, intervalMs: 0 });
@@ -72,7 +72,7 @@ Deno.test("Progress.aside() keeps a bar out of what is written meanwhile", async
   assertEquals(sink.text.endsWith("\r\x1b[Kepisode\n"), true);
 });
 
-Deno.test("Progress does not mind when nobody looks at it", async () => {
+Deno.test("Progress ignores a closed stderr", async () => {
   const sink = { write: () => Promise.reject(new Deno.errors.BrokenPipe("closed")) };
   await using progress = new Progress({ summary: new Summary(), sink, isTerminal: true });
   progress.update();

@@ -3,7 +3,7 @@ import { isHangupIgnored } from "../../../src/cli/command.ts";
 import { completion, FakeServer } from "../../policy/fake_server.ts";
 import { runPaddock, spawnPaddock, startPaddock } from "../run_paddock.ts";
 
-/** A folder with tasks in it, gone when disposed. */
+/** A folder with tasks; removed on dispose. */
 class Folder implements AsyncDisposable {
   readonly path = Deno.makeTempDirSync();
   readonly tasks = `${this.path}/tasks.jsonl`;
@@ -54,7 +54,7 @@ function sumServer(): FakeServer {
   );
 }
 
-Deno.test("paddock rollout asks a server, groups, grades; grade and view read what it wrote", async () => {
+Deno.test("paddock rollout calls a server, groups and grades; grade and view read its file", async () => {
   await using folder = new Folder(5);
   await using server = sumServer();
   const { code, stdout, stderr } = await runPaddock(
@@ -94,7 +94,7 @@ Deno.test("paddock rollout asks a server, groups, grades; grade and view read wh
   assertEquals([none.code, none.stdout, none.stderr], [1, "", "No episode matches\n"]);
 });
 
-Deno.test("paddock rollout records a server that is down on each episode, and goes on once it is up", async () => {
+Deno.test("paddock rollout records a server that is down on each episode, and continues when it is up", async () => {
   await using folder = new Folder(40);
   const { addr: { port } } = (() => {
     using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
@@ -124,16 +124,16 @@ Deno.test("paddock rollout records a server that is down on each episode, and go
 Deno.test("paddock rollout ends cleanly at Ctrl-C, and --resume plays the rest", async () => {
   await using folder = new Folder(6);
   const stuck = Promise.withResolvers<Response>();
-  const asked = Promise.withResolvers<void>();
+  const requested = Promise.withResolvers<void>();
   await using server = new FakeServer(({ body }, count) => {
-    if (count === 5) asked.resolve();
+    if (count === 5) requested.resolve();
     return count > 3
       ? stuck.promise
       : completion({ content: `It is ${Number.parseInt(body.messages.at(-1).content) + 1}` });
   });
   const child = startPaddock(...chat(folder, server.url, "--concurrency", "2"));
   await child.stdin.close();
-  await asked.promise;
+  await requested.promise;
   child.kill("SIGINT");
   const { code, stdout, stderr } = await child.output();
   stuck.resolve(new Response());
@@ -150,7 +150,7 @@ Deno.test("paddock rollout ends cleanly at Ctrl-C, and --resume plays the rest",
 
 for (const name of ["SIGTERM", "SIGHUP"] as const) {
   const ignore = name === "SIGHUP" && isHangupIgnored(); // the children of these tests then ignore it too
-  Deno.test(`paddock rollout keeps each episode that was over at ${name}`, { ignore }, async () => {
+  Deno.test(`paddock rollout saves each episode that had finished at ${name}`, { ignore }, async () => {
     await using folder = new Folder(2);
     const stuck = Promise.withResolvers<Response>();
     await using server = new FakeServer((_, count) =>
@@ -169,7 +169,7 @@ for (const name of ["SIGTERM", "SIGHUP"] as const) {
 }
 
 Deno.test({
-  name: "paddock rollout goes on below nohup when its terminal goes away",
+  name: "paddock rollout continues under nohup when its terminal closes",
   ignore: Deno.build.os !== "linux",
   async fn() {
     await using folder = new Folder(1);
@@ -193,12 +193,12 @@ Deno.test({
   },
 });
 
-/** How many whole lines a file has. */
+/** Returns the number of complete lines of a file. */
 async function countEpisodes(path: string): Promise<number> {
   return (await Deno.readTextFile(path).catch(() => "")).split("\n").length - 1;
 }
 
-Deno.test("paddock rollout, grade and view exit with 2 and one line for what cannot be", async () => {
+Deno.test("paddock rollout, grade and view exit with 2 and one line for invalid arguments", async () => {
   await using folder = new Folder(1);
   const { tasks, out, path } = folder;
   const rollout = ["rollout", "--tasks", tasks];
@@ -263,7 +263,7 @@ Deno.test("paddock rollout, grade and view read the standard input", async () =>
   assertEquals((await folder.episodes()).length, 1);
 });
 
-Deno.test("paddock rollout plays a split of a folder, and says which files that are", async () => {
+Deno.test("paddock rollout plays a split of a folder, and names its files", async () => {
   await using folder = new Folder(1);
   for (const [name, id] of [["train.jsonl", "a"], ["test.csv", "b"]] as const) {
     const row = name.endsWith("csv")
@@ -284,7 +284,7 @@ Deno.test("paddock rollout plays a split of a folder, and says which files that 
   assertStringIncludes(none.stderr, "must have a split 'dev'");
 });
 
-Deno.test("paddock rollout and grade write the whole of --out though nobody reads on", async () => {
+Deno.test("paddock rollout and grade write all of --out when their stdout is closed", async () => {
   await using folder = new Folder(12);
   const { tasks, out, path } = folder;
   const rollout = ["rollout", "--env", "chat", "--tasks", tasks, "--policy", `scripted:${path}/replies`];
@@ -307,7 +307,7 @@ async function unread(...args: string[]): Promise<{ code: number; failure: strin
   return { code, failure: /^error: .*/m.exec(stderr)?.[0] };
 }
 
-Deno.test("paddock view stops quietly when nobody reads on", async () => {
+Deno.test("paddock view ends without an error when its stdout is closed", async () => {
   await using folder = new Folder(1);
   const file = `${folder.path}/many.jsonl`;
   const line = JSON.stringify({

@@ -6,7 +6,7 @@ function episode(id: string, reward: number | null): Trajectory {
   return { ...emptyTrajectory({ id, query: "q" }), reward };
 }
 
-Deno.test("Summary tells groups that were solved from those that can teach something", () => {
+Deno.test("Summary distinguishes solved groups from groups with different scores", () => {
   const summary = new Summary({ samples: 2 });
   const rewards: [string, number | null][] = [
     ["right", 1],
@@ -23,7 +23,7 @@ Deno.test("Summary tells groups that were solved from those that can teach somet
   assertMatch(summary.formatTable(), /pass@2 +3 of 4\nmixed groups +1 of 4\ngroup spread +0\.1875\n/);
 });
 
-Deno.test("Summary says why the first episode without a score has none", () => {
+Deno.test("Summary shows the reason of the first episode without a score", () => {
   const summary = new Summary();
   summary.add(episode("a", null));
   assertStringIncludes(summary.formatTable(), "\nunscored      1\n");
@@ -32,7 +32,7 @@ Deno.test("Summary says why the first episode without a score has none", () => {
   assertStringIncludes(summary.formatTable(), "\nunscored      3 (first: it ended with '\\x1b[2J ')\n");
 });
 
-Deno.test("Summary counts what is better than a baseline where rewards say that", () => {
+Deno.test("Summary counts episodes above the baseline when rewards report one", () => {
   const summary = new Summary({ rewardsGain: true });
   for (const reward of [0.2, 0, -4.5]) summary.add(episode("a", reward));
   summary.add({ ...episode("b", 0), unscored: "there is no 'submission.csv'" });
@@ -40,7 +40,7 @@ Deno.test("Summary counts what is better than a baseline where rewards say that"
   assertStringIncludes(summary.formatTable(), counts);
 });
 
-Deno.test("Summary says nothing of groups where a task has one episode", () => {
+Deno.test("Summary omits groups when each task has one episode", () => {
   const summary = new Summary();
   summary.add(episode("a", 1));
   assertEquals(summary.formatTable().includes("pass@"), false);
@@ -57,7 +57,7 @@ Deno.test("Summary counts an earlier run, but not for the speed", () => {
   assertStringIncludes(summary.formatTable(), "episodes      2 (1 of an earlier run)\nmean reward   0.5000");
 });
 
-Deno.test("Summary keeps what a server said to one line that steers no terminal", () => {
+Deno.test("Summary writes a server's error on one line without control characters", () => {
   const summary = new Summary();
   summary.add(withFailure(episode("a", null), new Error("busy\n\x1b[2J now")));
   assertStringIncludes(summary.formatTable(), "\nfirst error   env: busy \\x1b[2J now\n");

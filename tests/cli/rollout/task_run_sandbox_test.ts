@@ -25,7 +25,7 @@ interface Played {
 }
 
 interface PlayOptions extends Partial<Omit<TaskRunOptions, "out">> {
-  /** Where the episodes are written. */
+  /** Path of the file of episodes. */
   out?: string;
   resume?: boolean;
 }
@@ -103,7 +103,7 @@ Deno.test("playTasks() shows messages in the order of the tasks, and no control 
   assertEquals(stdout.includes("\x1b"), false);
 });
 
-Deno.test("playTasks() writes down why an episode has no score, and prints the first reason", async () => {
+Deno.test("playTasks() records why an episode has no score, and prints the first reason", async () => {
   await using stack = new AsyncDisposableStack();
   const setup = { pool: () => new FakePool(fakeArithmetic), stack, timeoutMs: 100, maxTurns: 4 };
   const makeEnv = await lookUp(ENVS, "chat", "env").open({ ...setup, grader: ifeval() });
@@ -119,23 +119,23 @@ Deno.test("playTasks() draws its progress on a terminal only", async () => {
   assertEquals(stderr.text.endsWith("\r\x1b[K"), true);
 });
 
-Deno.test("playTasks() gives 1 when an episode failed at a boundary", async () => {
+Deno.test("playTasks() returns 1 when an episode failed at a boundary", async () => {
   const { code, stdout } = await play(
     [WRONG, CODE],
     {},
-    new FakePool(() => Promise.reject(new Error("gone"))),
+    new FakePool(() => Promise.reject(new Error("lost"))),
   );
   assertEquals(code, 1);
-  assertMatch(stdout, /errors +1\nfirst error +sandbox: Cannot run code: gone\n/);
+  assertMatch(stdout, /errors +1\nfirst error +sandbox: Cannot run code: lost\n/);
 });
 
-Deno.test("playTasks() gives 2 and one error for tasks that cannot be read", async () => {
+Deno.test("playTasks() returns 2 and one error for tasks that cannot be read", async () => {
   const missing = await play([], { tasks: "no/such/file" });
   assertEquals({ code: missing.code, stdout: missing.stdout }, { code: 2, stdout: "" });
   assertMatch(missing.stderr, /^error: .*no\/such\/file.*\n$/);
 });
 
-Deno.test("playTasks() records a row that is no task on its episodes, and plays those behind it", async () => {
+Deno.test("playTasks() records an invalid row on its episodes, and plays the rows after it", async () => {
   const out = await Deno.makeTempFile();
   try {
     const [first, last] = [{ ...WRONG, id: "a" }, { ...WRONG, id: "b" }];
@@ -163,7 +163,7 @@ Deno.test("playTasks() records a row that is no task on its episodes, and plays 
 });
 
 Deno.test({
-  name: "playTasks() gives 74, one error and the table when the disk is full",
+  name: "playTasks() returns 74, one error and the table when the disk is full",
   ignore: Deno.build.os !== "linux",
   async fn() {
     const { code, stdout, stderr } = await play([WRONG, WRONG], { out: "/dev/full", concurrency: 1 });
@@ -173,7 +173,7 @@ Deno.test({
   },
 });
 
-Deno.test("playTasks() gives 130 and the table of what ran when it is interrupted", async () => {
+Deno.test("playTasks() returns 130 and the table of what ran when it is interrupted", async () => {
   const abort = new AbortController();
   const pool = new FakePool(() => {
     abort.abort(new Error("Ctrl-C"));
@@ -184,13 +184,13 @@ Deno.test("playTasks() gives 130 and the table of what ran when it is interrupte
   assertMatch(stdout, /episodes +1/);
 });
 
-Deno.test("playTasks() ends quietly when nobody reads on", async () => {
+Deno.test("playTasks() ends without an error when its stdout is closed", async () => {
   const stdout = { write: () => Promise.reject(new Deno.errors.BrokenPipe("Broken pipe")) };
   const { code, stderr, pool } = await play([WRONG, WORKED, CODE], { stdout, json: true });
   assertEquals({ code, stderr, alive: pool.alive }, { code: 0, stderr: "", alive: 0 });
 });
 
-Deno.test("playTasks() cuts off and grades what takes too many turns", async () => {
+Deno.test("playTasks() truncates and grades an episode with too many turns", async () => {
   const replies = ["```python\n1\n```", "```python\n2\n```", "The answer is 1"];
   const { stdout } = await play(
     [{ ...CODE, replies }],
@@ -221,7 +221,7 @@ Deno.test("playTasks() writes the episodes of one task together, in whatever ord
   assertMatch(stderr, /pass@3 +2 of 2\n/);
 });
 
-Deno.test("playTasks() goes on where an earlier run stopped, and plays nothing twice", async () => {
+Deno.test("playTasks() continues an earlier run, and plays no episode twice", async () => {
   const out = await Deno.makeTempFile();
   try {
     const rows = ["a", "b"].map((id) => ({ ...WRONG, id }));
@@ -240,7 +240,7 @@ Deno.test("playTasks() goes on where an earlier run stopped, and plays nothing t
   }
 });
 
-Deno.test("playTasks() keeps whole lines of what ended before Ctrl-C, incomplete groups too", async () => {
+Deno.test("playTasks() writes complete lines of finished episodes at Ctrl-C, also of incomplete groups", async () => {
   const out = await Deno.makeTempFile();
   const abort = new AbortController();
   const pool = new FakePool((code) => {
@@ -272,13 +272,13 @@ Deno.test("playTasks() records each episode whose policy failed, and plays all",
   assertStringIncludes(stderr, "first error   policy: Cannot play task '1'");
 });
 
-Deno.test("playTasks() says what a task lacks that the policy of the command line is to play", async () => {
+Deno.test("playTasks() names the field that a task needs for the policy", async () => {
   const { code, stdout } = await play([{ id: "a", query: "q" }]);
   assertEquals(code, 1);
   assertStringIncludes(stdout, "Cannot play task 'a' with policy 'scripted' as it needs 'replies' or a");
 });
 
-Deno.test("playTasks() writes at Ctrl-C what is over and whose turn has not come", async () => {
+Deno.test("playTasks() writes finished episodes at Ctrl-C that wait for earlier tasks", async () => {
   const abort = new AbortController();
   const summary = new Summary();
   const pool = new FakePool(async (code, _globals, { signal }) => {

@@ -11,7 +11,7 @@ function names(episodes: readonly Trajectory[]): string[] {
   return episodes.map(({ task, sample }) => `${task.id}${sample}`);
 }
 
-Deno.test("EpisodeGroups.add() gives a group when it is whole, in the order of its samples", () => {
+Deno.test("EpisodeGroups.add() returns a group when it is complete, in the order of its samples", () => {
   const groups = new EpisodeGroups((id) => id === "b" ? 1 : 2);
   const added = [["a", 2], ["b", 3], ["c", 1], ["a", 1]] as const;
   assertEquals(added.map(([id, sample]) => names(groups.add(episode(id, sample)))), [[], ["b3"], [], [
@@ -21,7 +21,7 @@ Deno.test("EpisodeGroups.add() gives a group when it is whole, in the order of i
   assertEquals([names(groups.takeRest()), groups.takeRest()], [["c1"], []]);
 });
 
-Deno.test("EpisodeGroups.add() keeps two tasks of one name going", () => {
+Deno.test("EpisodeGroups.add() keeps two tasks with the same id apart", () => {
   const groups = new EpisodeGroups(() => 2);
   assertEquals([1, 1, 2, 2].map((sample) => groups.add(episode("a", sample)).length), [0, 2, 0, 2]);
 });
@@ -37,14 +37,14 @@ function warnings(episodes: readonly Trajectory[]): (string | undefined)[] {
   return episodes.map((episode) => early.add(episode)).filter((warning) => warning !== undefined);
 }
 
-Deno.test("StartupFailureWarning.add() warns once when a run begins with nothing but failures", () => {
+Deno.test("StartupFailureWarning.add() warns once when the first episodes all fail", () => {
   const down = Array.from({ length: 20 }, (_, at) => failed(at % 2 === 0 ? "unreachable" : "refused"));
   assertEquals(warnings(down), [
     "warning: the first 8 episodes all failed: no\\nserver. Ctrl-C ends the run.\n",
   ]);
 });
 
-Deno.test("StartupFailureWarning.add() is silent once an episode was played, or failed in another way", () => {
+Deno.test("StartupFailureWarning.add() does not warn after a success, or another kind of failure", () => {
   const down = Array.from({ length: 20 }, () => failed("refused"));
   assertEquals(warnings([PLAYED, ...down]), []);
   assertEquals(warnings([...down.slice(0, 7), failed("timeout"), ...down]), []);

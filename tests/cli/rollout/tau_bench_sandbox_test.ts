@@ -47,7 +47,7 @@ Deno.test("paddock rollout --env tau-bench records a user without lines on that 
   }
 });
 
-Deno.test("paddock rollout --env tau-bench --resume has a model that plays a user say again what it said", async () => {
+Deno.test("paddock rollout --env tau-bench --resume replays the messages of a user model", async () => {
   const folder = await Deno.makeTempDir();
   try {
     const { tokenizer: model, config } = tinyTokenizerFiles();
@@ -77,20 +77,20 @@ Deno.test("paddock rollout --env tau-bench --resume has a model that plays a use
       const { code } = await rollout(...PLAYED, ...players, ...train);
       const [{ status, messages, errors }] = (await Deno.readTextFile(`${folder}/train.jsonl`)).trim()
         .split("\n").map((line) => JSON.parse(line));
-      const said = messages.slice(1).map(({ content }: { content: string }) => content);
-      return { code, status, said, errors: errors.map(({ boundary }: { boundary: string }) => boundary) };
+      const replies = messages.slice(1).map(({ content }: { content: string }) => content);
+      return { code, status, replies, errors: errors.map(({ boundary }: { boundary: string }) => boundary) };
     };
     const before = ["words 1", "reply 1", "words 2", "reply 2", "words 3"];
-    assertEquals(await played(), { code: 1, status: "aborted", said: before, errors: ["policy"] });
-    const said = [...before, "reply 4", "###STOP###"];
-    assertEquals(await played(), { code: 0, status: "completed", said, errors: [] });
-    assertEquals(user.seen.at(-1)?.body.messages.length, 8, "the model knows what it had said");
+    assertEquals(await played(), { code: 1, status: "aborted", replies: before, errors: ["policy"] });
+    const replies = [...before, "reply 4", "###STOP###"];
+    assertEquals(await played(), { code: 0, status: "completed", replies, errors: [] });
+    assertEquals(user.seen.at(-1)?.body.messages.length, 8, "the model receives its earlier messages");
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
 });
 
-Deno.test("paddock rollout --env tau-bench stops a tool at the time that is given", async () => {
+Deno.test("paddock rollout --env tau-bench stops a tool at its timeout", async () => {
   await using checkout = await makeOddCheckout();
   const { path } = checkout;
   const call = '<tool_call>\n{"name": "forever", "arguments": {}}\n</tool_call>';
@@ -113,7 +113,7 @@ Deno.test("paddock rollout --env tau-bench stops a tool at the time that is give
   assertStringIncludes(messages[3].content, "the block ran longer than 700 ms");
 });
 
-Deno.test("paddock rollout --env tau-bench says what it lacks", async () => {
+Deno.test("paddock rollout --env tau-bench names missing options", async () => {
   const cases: [string[], string][] = [
     [[], "give --path DIR --domain NAME"],
     [["--path", DESK], "give --path DIR --domain NAME"],

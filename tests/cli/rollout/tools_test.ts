@@ -14,7 +14,7 @@ async function withFile(text: string, work: (path: string, folder: string) => Pr
   }
 }
 
-Deno.test("readMcpFile() finds files and starts servers from where the file lies", async () => {
+Deno.test("readMcpFile() resolves paths and starts servers relative to the folder of the file", async () => {
   const text = `{ "mcpServers": { // comments are fine
     "a": { "module": "./a.ts", "permissions": { "read": ["/srv"] } },
     "b": { "module": "npm:b@1.0.0", "cwd": "below" },
@@ -31,7 +31,7 @@ Deno.test("readMcpFile() finds files and starts servers from where the file lies
   });
 });
 
-Deno.test("readMcpFile() says what is wrong with a file", async () => {
+Deno.test("readMcpFile() names the problem of an invalid file", async () => {
   const faults = [["[]", "'mcpServers'"], ['{"mcpServers":{"a":1}}', "'mcpServers'"], ["{", "must be JSON"]];
   for (const [text = "", fault = ""] of faults) {
     await withFile(text, async (path) => {

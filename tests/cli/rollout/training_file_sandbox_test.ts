@@ -33,7 +33,7 @@ async function resultsIn(path: string): Promise<InteractionResult[]> {
   return text.split("\n").filter((line) => line !== "").map((line) => parseInteraction(JSON.parse(line)));
 }
 
-Deno.test("paddock rollout --train-out writes what a server sampled, one line for each episode", () =>
+Deno.test("paddock rollout --train-out writes the tokens that a server sampled, one line per episode", () =>
   inFolder(async (folder) => {
     const tokenizer = await tinyTokenizer();
     const { tokenizer: model, config } = tinyTokenizerFiles();
@@ -102,7 +102,7 @@ interface Run {
   policy: Policy;
   signal?: AbortSignal;
   resume?: boolean;
-  /** Whether the file of `--out` is written too. */
+  /** True if the file of `--out` is written too. */
   out?: boolean;
   /** The file of tasks. */
   tasks?: string;
@@ -136,7 +136,7 @@ function chatOfThree(): Env {
   return new TransformedEnv(new ChatEnv(), [echo(), new StepCounter({ maxSteps: 3 })]);
 }
 
-/** Answers each reply, as a user would. */
+/** Responds to each reply, like a user. */
 function echo(onStep = () => {}): Transform {
   return {
     step(step) {
@@ -149,26 +149,26 @@ function echo(onStep = () => {}): Transform {
   };
 }
 
-/** Numbers its replies; at one of them somebody stops the run. */
+/** Numbers its replies, and aborts the run at one of them. */
 function counting(stopAt = Infinity): { policy: Policy; signal: AbortSignal } {
   const stop = new AbortController();
-  let asked = 0;
+  let requests = 0;
   const policy: Policy = {
     name: "counting",
     reply: () => {
-      if (++asked === stopAt) stop.abort();
+      if (++requests === stopAt) stop.abort();
       stop.signal.throwIfAborted();
-      return Promise.resolve(`reply ${asked}`);
+      return Promise.resolve(`reply ${requests}`);
     },
   };
   return { policy, signal: stop.signal };
 }
 
-async function said(path: string): Promise<string[][]> {
+async function repliesIn(path: string): Promise<string[][]> {
   return (await resultsIn(path)).map(({ task_id, status, response }) => [task_id, status, response]);
 }
 
-Deno.test("an interrupted rollout keeps what its episodes had said, and goes on from there", () =>
+Deno.test("a rollout saves partial episodes when it is interrupted, and --resume continues them", () =>
   inFolder(async (folder) => {
     const { policy, signal } = counting(5);
     assertEquals(await train(folder, { policy, signal }), 130);
@@ -184,7 +184,7 @@ Deno.test("an interrupted rollout keeps what its episodes had said, and goes on 
       "who goes on and stops at once loses nothing",
     );
     assertEquals(await train(folder, { policy: counting().policy, resume: true }), 0);
-    assertEquals(await said(`${folder}/train.jsonl`), [
+    assertEquals(await repliesIn(`${folder}/train.jsonl`), [
       ["a", "truncated", "reply 1reply 2reply 3"],
       ["b", "truncated", "reply 4reply 1reply 2"],
     ]);
@@ -192,13 +192,13 @@ Deno.test("an interrupted rollout keeps what its episodes had said, and goes on 
 
 const STOPPED = [["a", "aborted", "reply 1reply 2"]];
 
-/** A run that is stopped when its first episode has said two things. */
+/** Runs a rollout that is stopped when its first episode has two replies. */
 async function stoppedRun(folder: string): Promise<void> {
   assertEquals(await train(folder, counting(3)), 130);
-  assertEquals(await said(`${folder}/train.jsonl`), STOPPED);
+  assertEquals(await repliesIn(`${folder}/train.jsonl`), STOPPED);
 }
 
-Deno.test("a rollout that is stopped again while it goes on keeps what went further", () =>
+Deno.test("a resumed rollout saves further progress when it is stopped again", () =>
   inFolder(async (folder) => {
     await stoppedRun(folder);
     const places: ((stop: AbortController) => Env | Promise<Env>)[] = [
@@ -219,11 +219,11 @@ Deno.test("a rollout that is stopped again while it goes on keeps what went furt
       const { policy } = counting();
       const run = { policy, signal: stop.signal, resume: true, makeEnv: () => makeEnv(stop) };
       assertEquals(await train(folder, run), 130);
-      assertEquals(await said(`${folder}/train.jsonl`), STOPPED);
+      assertEquals(await repliesIn(`${folder}/train.jsonl`), STOPPED);
     }
   }));
 
-Deno.test("a rollout whose user or env cannot be had while it goes on keeps what went further", () =>
+Deno.test("a resumed rollout saves further progress when its user or env fails", () =>
   inFolder(async (folder) => {
     await stoppedRun(folder);
     const failures: (() => Env)[] = [
@@ -237,19 +237,19 @@ Deno.test("a rollout whose user or env cannot be had while it goes on keeps what
     ];
     for (const makeEnv of failures) {
       assertEquals(await train(folder, { policy: counting().policy, resume: true, makeEnv }), 1);
-      assertEquals((await said(`${folder}/train.jsonl`)).filter(([id]) => id === "a"), STOPPED);
+      assertEquals((await repliesIn(`${folder}/train.jsonl`)).filter(([id]) => id === "a"), STOPPED);
     }
   }));
 
-Deno.test("a rollout that is killed while it goes on has lost nothing of what was stopped", () =>
+Deno.test("a resumed rollout loses no partial episode when it is killed", () =>
   inFolder(async (folder) => {
     await stoppedRun(folder);
     for (let kill = 1; kill <= 2; kill++) {
       using _killed = await TrainingFile.open(`${folder}/train.jsonl`, { resume: true });
-      assertEquals(await said(`${folder}/train.jsonl`), []);
+      assertEquals(await repliesIn(`${folder}/train.jsonl`), []);
     }
     assertEquals(await train(folder, { policy: counting().policy, resume: true }), 0);
-    assertEquals(await said(`${folder}/train.jsonl`), [
+    assertEquals(await repliesIn(`${folder}/train.jsonl`), [
       ["a", "truncated", "reply 1reply 2reply 1"],
       ["b", "truncated", "reply 2reply 3reply 4"],
     ]);
@@ -257,7 +257,7 @@ Deno.test("a rollout that is killed while it goes on has lost nothing of what wa
     assertEquals(names.sort(), ["tasks.jsonl", "train.jsonl"]);
   }));
 
-Deno.test("a rollout begun anew does not throw away what a killed one had stopped, unless it is told to", () =>
+Deno.test("a new rollout keeps the partial episodes of a killed one unless it may overwrite them", () =>
   inFolder(async (folder) => {
     await stoppedRun(folder);
     using _killed = await TrainingFile.open(`${folder}/train.jsonl`, { resume: true });
@@ -268,29 +268,30 @@ Deno.test("a rollout begun anew does not throw away what a killed one had stoppe
     assertEquals(names.sort(), ["tasks.jsonl", "train.jsonl"]);
   }));
 
-Deno.test("a rollout that goes on tells tasks of one id apart", () =>
+Deno.test("a resumed rollout keeps tasks with the same id apart", () =>
   inFolder(async (folder) => {
     const [path, tasks] = [`${folder}/train.jsonl`, '{"id":"a","query":"x"}\n{"id":"a","query":"y"}\n'];
-    const asked = async () => (await resultsIn(path)).map(({ messages: [question] }) => question?.content);
+    const questions = async () =>
+      (await resultsIn(path)).map(({ messages: [question] }) => question?.content);
     assertEquals(await train(folder, { policy: counting().policy, tasks }), 0);
-    assertEquals(await asked(), ["x", "y"]);
+    assertEquals(await questions(), ["x", "y"]);
     const [, second = ""] = (await Deno.readTextFile(path)).split("\n");
     await Deno.writeTextFile(path, second);
     assertEquals(await train(folder, { policy: counting().policy, tasks, resume: true }), 0);
-    assertEquals(await asked(), ["y", "x"]);
+    assertEquals(await questions(), ["y", "x"]);
     await Deno.writeTextFile(path, "");
     const { policy, signal } = counting(3);
     assertEquals(await train(folder, { policy, signal, tasks, resume: true }), 130);
-    assertEquals(await asked(), ["x"]);
+    assertEquals(await questions(), ["x"]);
     assertEquals(await train(folder, { policy: counting().policy, tasks, resume: true }), 0);
-    assertEquals((await said(path)).map(([, , response]) => response), [
+    assertEquals((await repliesIn(path)).map(([, , response]) => response), [
       "reply 1reply 2reply 1",
       "reply 2reply 3reply 4",
     ]);
-    assertEquals(await asked(), ["x", "y"]);
+    assertEquals(await questions(), ["x", "y"]);
   }));
 
-Deno.test("a rollout writes Unicode text, and its file is not named as a compressed one", () =>
+Deno.test("a rollout writes Unicode text, and rejects the name of a compressed file", () =>
   inFolder(async (folder) => {
     let turn = 0;
     const stop = new AbortController();
@@ -302,9 +303,13 @@ Deno.test("a rollout writes Unicode text, and its file is not named as a compres
       },
     };
     assertEquals(await train(folder, { policy, signal: stop.signal }), 130);
-    assertEquals(await said(`${folder}/train.jsonl`), [["a", "aborted", "a \ufffda \ufffd"]]);
+    assertEquals(await repliesIn(`${folder}/train.jsonl`), [["a", "aborted", "a \ufffda \ufffd"]]);
     assertEquals(await train(folder, { policy: counting().policy, resume: true }), 0);
-    assertEquals((await said(`${folder}/train.jsonl`))[0], ["a", "truncated", "a \ufffda \ufffdreply 1"]);
+    assertEquals((await repliesIn(`${folder}/train.jsonl`))[0], [
+      "a",
+      "truncated",
+      "a \ufffda \ufffdreply 1",
+    ]);
     const error = await assertRejects(() => TrainingFile.open(`${folder}/train.jsonl.gz`), UsageError);
     assertStringIncludes(error.message, "give a name without '.gz'");
   }));
@@ -318,7 +323,7 @@ async function without(path: string, id: string): Promise<void> {
   );
 }
 
-Deno.test("a rollout with both files gives each what it lacks, and none what it has", () =>
+Deno.test("a resumed rollout with two files adds only the missing episodes to each", () =>
   inFolder(async (folder) => {
     const [out, trained] = [`${folder}/out.jsonl`, `${folder}/train.jsonl`];
     const outSaid = async () =>
@@ -345,13 +350,13 @@ Deno.test("a rollout with both files gives each what it lacks, and none what it 
     await Deno.writeTextFile(out, bare.map((trajectory) => `${JSON.stringify(trajectory)}\n`).join(""));
     const stopped = counting(3);
     assertEquals(await train(folder, { ...stopped, resume: true, out: true }), 130);
-    assertEquals(await said(trained), STOPPED);
+    assertEquals(await repliesIn(trained), STOPPED);
     assertEquals(await train(folder, { policy: counting().policy, resume: true, out: true }), 0);
-    assertEquals((await said(trained)).map(([id]) => id), ["a", "b"]);
+    assertEquals((await repliesIn(trained)).map(([id]) => id), ["a", "b"]);
     assertEquals(await outSaid(), [["b", 7], ["a", 7]]);
   }));
 
-Deno.test("a rollout that is stopped while it plays for one file leaves the other as it is", () =>
+Deno.test("a resumed rollout that is stopped leaves a complete file unchanged", () =>
   inFolder(async (folder) => {
     assertEquals(await train(folder, { policy: counting().policy }), 0);
     const whole = await resultsIn(`${folder}/train.jsonl`);

@@ -21,13 +21,13 @@ function lines(...episodes: Trajectory[]): string {
 }
 
 interface Opened {
-  /** What the file holds after two episodes were asked for and one was written. */
+  /** Content of the file after two look-ups and one write. */
   after: string;
   finished: boolean[];
   kept: string[];
 }
 
-/** Opens a file that holds `before`, asks whether it had `a` and `b`, and writes `c`. */
+/** Opens a file with the content `before`, looks up `a` and `b`, and writes `c`. */
 async function open(
   before: string | Uint8Array | undefined,
   options: TrajectoryFileOptions,
@@ -65,14 +65,14 @@ async function open(
   }
 }
 
-Deno.test("TrajectoryFile.open() makes the folder and the file", async () => {
+Deno.test("TrajectoryFile.open() creates the folder and the file", async () => {
   for (const options of [{}, { resume: true }, { force: true }]) {
     assertEquals((await open(undefined, options)).after, lines(episode("c")));
   }
   assertEquals((await open("", {})).after, lines(episode("c")));
 });
 
-Deno.test("TrajectoryFile.open() throws nothing away unless it is told to", async () => {
+Deno.test("TrajectoryFile.open() overwrites a file only when the caller allows it", async () => {
   await assertRejects(
     () => open("notes", { mayResume: true }),
     UsageError,
@@ -82,7 +82,7 @@ Deno.test("TrajectoryFile.open() throws nothing away unless it is told to", asyn
   assertEquals((await open("notes", { force: true })).after, lines(episode("c")));
 });
 
-Deno.test("TrajectoryFile.open() goes on behind what a run has written", async () => {
+Deno.test("TrajectoryFile.open() appends to the episodes of an earlier run", async () => {
   const before = lines(episode("a"), episode("b", 2));
   assertEquals(await open(before, { resume: true }), {
     after: before + lines(episode("c")),
@@ -103,7 +103,7 @@ Deno.test("TrajectoryFile.open() repairs a last line that a killed run left half
   assertEquals([unended.after, unended.finished], [whole + lines(episode("c")), [true, false]]);
 });
 
-Deno.test("TrajectoryFile.open() has episodes that failed played again", async () => {
+Deno.test("TrajectoryFile.open() drops failed episodes, which are played again", async () => {
   const failed = withFailure(episode("a"), new Error("down"));
   const { after, finished, kept } = await open(lines(failed, episode("b")), { resume: true });
   assertEquals({ after, finished, kept }, {
@@ -113,7 +113,7 @@ Deno.test("TrajectoryFile.open() has episodes that failed played again", async (
   });
 });
 
-Deno.test("TrajectoryFile.open() refuses to go on with a file of another shape, and leaves it alone", async () => {
+Deno.test("TrajectoryFile.open() rejects a file of another format, and does not change it", async () => {
   const files = [
     "notes",
     "{}\n",
@@ -125,7 +125,7 @@ Deno.test("TrajectoryFile.open() refuses to go on with a file of another shape, 
   }
 });
 
-Deno.test("TrajectoryFile.open() says why it cannot write", async () => {
+Deno.test("TrajectoryFile.open() names the reason when it cannot write", async () => {
   const path = await Deno.makeTempFile();
   try {
     await assertRejects(
@@ -139,7 +139,7 @@ Deno.test("TrajectoryFile.open() says why it cannot write", async () => {
   }
 });
 
-Deno.test("TrajectoryFile.open() refuses tasks that only have the ids of what was played, and leaves the file alone", async () => {
+Deno.test("TrajectoryFile.open() rejects other tasks with the same ids, and does not change the file", async () => {
   const chat = [{ role: "user", content: "q" }, { role: "assistant", content: "a" }];
   const task = { id: "a", query: chat, answer: "1" };
   const before = lines({ ...episode("a"), task }, withFailure(episode("b"), new Error("down")));
@@ -158,7 +158,7 @@ Deno.test("TrajectoryFile.open() refuses tasks that only have the ids of what wa
   assertEquals((await open(before, { resume: true, tasks: two })).kept, ["a"]);
 });
 
-Deno.test("TrajectoryFile.takeFinished() tells two tasks of one name apart", async () => {
+Deno.test("TrajectoryFile.takeFinished() keeps two tasks with the same id apart", async () => {
   const path = await Deno.makeTempFile();
   try {
     await Deno.writeTextFile(path, lines(episode("a")));
@@ -175,7 +175,7 @@ function require(trajectory: Partial<Trajectory>, grader: string, policy = "m"):
   requireSameRun({ ...EMPTY, ...trajectory }, { out: "x", policy, grader });
 }
 
-Deno.test("requireSameRun() lets the same policy and grader pass, and what does not tell them", () => {
+Deno.test("requireSameRun() accepts the same policy and grader, and a file that does not name them", () => {
   require({ reward: 1, rewardParts: { math: 1 } }, "math");
   require({ reward: null, rewardParts: { hidden_tests: null } }, "hidden_tests");
   require({ reward: 1, rewardParts: { judge: 1, math: 0 } }, "math");
@@ -184,7 +184,7 @@ Deno.test("requireSameRun() lets the same policy and grader pass, and what does 
   require({ reward: 1, versions: { paddock: "1" } }, "math");
 });
 
-Deno.test("requireSameRun() refuses what another has played or scored", () => {
+Deno.test("requireSameRun() rejects another policy or grader", () => {
   const cases: [Partial<Trajectory>, string, string][] = [
     [{ reward: 1, rewardParts: { gsm8k: 1 } }, "math", "must be scored by 'math': one is scored by 'gsm8k'"],
     [{ reward: 1, rewardParts: { gsm8k: 1 } }, "none", "must be scored by 'none': one is scored by 'gsm8k'"],
@@ -196,7 +196,7 @@ Deno.test("requireSameRun() refuses what another has played or scored", () => {
   }
 });
 
-Deno.test("requireSameTokens() refuses an episode of another tokenizer", () => {
+Deno.test("requireSameTokens() rejects an episode of another tokenizer", () => {
   const tokenizer = byteTokenizer();
   const prompt = "<|im_start|>user\n\ufffd é";
   const tokens = [...tokenizer.encode(prompt), 1, 2];

@@ -50,7 +50,7 @@ Deno.test("paddock rollout --env workspace plays tasks with scripted agents and 
   for (const played of others) assertEquals([played.task.id, played.error.boundary], ["two", "policy"]);
 });
 
-Deno.test("paddock rollout --env workspace says what it lacks", async () => {
+Deno.test("paddock rollout --env workspace names missing options", async () => {
   await using folder = await TempFolder.of({
     ...numberTask(),
     "model.yaml": "id: m\nname: M\ndescription: d\ntask_entrypoint: ModelSubmissionTasks\n",
@@ -87,7 +87,7 @@ Deno.test("paddock rollout --env workspace says what it lacks", async () => {
   }
 });
 
-Deno.test("paddock rollout says which env an option is for, and which there are", async () => {
+Deno.test("paddock rollout names the env of an option, and the available envs", async () => {
   const cases: [string[], string][] = [
     [["--env", "workspce", "--task", "t"], "Cannot find env 'workspce': there are python, "],
     [
@@ -102,7 +102,7 @@ Deno.test("paddock rollout says which env an option is for, and which there are"
   }
 });
 
-Deno.test("paddock rollout --env workspace holds commands to its time, and counts what is better", async () => {
+Deno.test("paddock rollout --env workspace limits the time of commands, and counts episodes above the baseline", async () => {
   const replies = [saying("sleep 60; echo done"), saying("echo 4 > answer.txt"), saying(SUBMIT)];
   await using folder = await TempFolder.of({
     ...numberTask(),
@@ -122,7 +122,7 @@ Deno.test("paddock rollout --env workspace holds commands to its time, and count
   assertStringIncludes(stdout, "\nbetter        1\nnot better    0\nunscored      0\n");
 });
 
-Deno.test("paddock rollout --env workspace writes episodes for a trainer, with all that an agent was shown", async () => {
+Deno.test("paddock rollout --env workspace writes episodes for a trainer, with everything that the agent saw", async () => {
   const { tokenizer, config } = tinyTokenizerFiles({ name: "tiny-qwen" });
   const agent = "system_template: s\ntask_template: t\nnext_step_template: '{observation}'\n" +
     "history_processor: Last1Observations\n";
@@ -149,6 +149,6 @@ Deno.test("paddock rollout --env workspace writes episodes for a trainer, with a
   assertEquals(code, 0, stderr);
   const result = parseInteraction(JSON.parse(await Deno.readTextFile(path("train.jsonl"))));
   assertEquals([result.reward, result.status], [2, "completed"]);
-  const said = result.messages.map(messageText);
-  assertEquals([said[3]?.trim(), said[5]?.trim()], ["one", "two"]);
+  const messages = result.messages.map(messageText);
+  assertEquals([messages[3]?.trim(), messages[5]?.trim()], ["one", "two"]);
 });
