@@ -1,6 +1,6 @@
-/** How {@linkcode mapConcurrently} runs. */
+/** Options of {@linkcode mapConcurrently}. */
 export interface MapConcurrentlyOptions {
-  /** How many runs may be going on at once. */
+  /** Maximum number of concurrent runs. */
   concurrency: number;
   /** Results come in the order of the items, not in that in which runs end; one that waits counts as going on. */
   ordered?: boolean | undefined;
@@ -111,7 +111,7 @@ function start<In, Out>(
 ): Promise<News<In, Out>> {
   const news: Promise<News<In, Out>> = run(item, signal)
     .then((result) => ({ kind: "result", run: news, result }));
-  // It may reject while nobody waits for it; the loop sees it later.
+  // It may reject before the loop awaits it; the loop sees it later.
   news.catch(() => {});
   return news;
 }

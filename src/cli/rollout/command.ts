@@ -57,18 +57,18 @@ export function rolloutCommand(): Command {
       "which files of a folder (default: train if there is one, else all), or tasks of tau-bench (default: test)",
     )
     .option("--limit <n>", "play only the first n tasks", parseWholeNumber(1))
-    .option("--env <name>", "what an episode is", "python")
-    .option("--policy <name>", "who answers", "scripted")
-    .option("--grader <name>", "what scores an episode; none leaves it unscored", "number_match")
-    .option("--judge <policy>", "who judges, for the grader of that name: openai:URL, sglang:URL")
+    .option("--env <name>", "environment", "python")
+    .option("--policy <name>", "policy", "scripted")
+    .option("--grader <name>", "grader; none leaves episodes unscored", "number_match")
+    .option("--judge <policy>", "judge of the grader `judge`: openai:URL, sglang:URL")
     .option("--judge-model <name>", "the model that its server is asked for")
     .option("--model <name>", "the model that the server is asked for")
-    .option("--temperature <t>", "of sampling (default: the server's)", parseNumberAtLeast(0))
-    .option("--max-tokens <n>", "of one reply (default: the server's)", parseWholeNumber(1))
+    .option("--temperature <t>", "sampling temperature (default: the server's)", parseNumberAtLeast(0))
+    .option("--max-tokens <n>", "maximum tokens of one reply (default: the server's)", parseWholeNumber(1))
     .option("--request-timeout-ms <n>", "milliseconds that a reply may take", parseWholeNumber(1), 300_000)
     .option("--system <text>", "a system message before each query")
     .option("--n <n>", "episodes of each task", parseWholeNumber(1), 1)
-    .option("--seed <n>", "make the chance of episodes reproducible", parseWholeNumber(0))
+    .option("--seed <n>", "seed for reproducible episodes", parseWholeNumber(0))
     .option("--tokenizer <dir>", "a model's tokenizer.json and tokenizer_config.json: gives token ids too")
     .option("--mcp <file>", "a JSONC file of MCP servers whose tools may be called")
     .option(
@@ -84,7 +84,10 @@ export function rolloutCommand(): Command {
       "for workspace: a folder with a task.yaml, or a YAML file; repeatable",
       collectValues,
     )
-    .option("--agent <file>", "for workspace: a YAML file of what the agent is told (default: Paddock's own)")
+    .option(
+      "--agent <file>",
+      "for workspace: a YAML file of the agent's configuration (default: Paddock's own)",
+    )
     .addOption(
       new Option("--reward-at <when>", "for workspace: what is worth a reward (default: end)").choices(
         REWARD_AT,
@@ -95,10 +98,10 @@ export function rolloutCommand(): Command {
       "for workspace: added when a reply holds no command, such as -0.1",
       parseNumber,
     )
-    .option("--user <name>", "for tau-bench: who plays the user")
+    .option("--user <name>", "for tau-bench: simulated user")
     .option("--user-model <name>", "the model that its server is asked for")
     .addOption(
-      new Option("--user-strategy <name>", "how a model finds its user's words").choices(USER_STRATEGIES)
+      new Option("--user-strategy <name>", "strategy of a model that plays the user").choices(USER_STRATEGIES)
         .default("llm"),
     )
     .addOption(profileOption())
@@ -111,7 +114,7 @@ export function rolloutCommand(): Command {
     .addOption(
       new Option(
         "--reset <mode>",
-        "how an interpreter is wiped between episodes, which one policy's trust to rewind",
+        "how interpreters are reset between episodes; rewind is faster, for a single trusted policy",
       )
         .choices(["rewind", "fresh"]).default("rewind"),
     )
@@ -135,11 +138,11 @@ export function rolloutCommand(): Command {
     .option("--out <file>", "write the JSON lines to a file")
     .option("--train-out <file>", "write tokens, loss masks and rewards for a trainer; needs --tokenizer")
     .addOption(
-      new Option("--token-mode <mode>", "keep tokens as they were put, or render each prompt anew")
+      new Option("--token-mode <mode>", "append to earlier tokens, or render each prompt again")
         .choices(["append", "rerender"]).default("append"),
     )
-    .addOption(new Option("--resume", "go on with the file of --out or --train-out").conflicts("force"))
-    .option("--force", "throw away what the file of --out holds")
+    .addOption(new Option("--resume", "continue the file of --out or --train-out").conflicts("force"))
+    .option("--force", "discard the contents of the file of --out")
     .option("--show", "print each episode's messages")
     .option("--show-first <n>", "print the messages of the first n episodes", parseWholeNumber(1))
     .addHelpText("after", NAMES + NOTES)

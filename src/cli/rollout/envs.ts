@@ -13,11 +13,11 @@ import { WORKSPACE_ENV, type WorkspaceRun } from "./workspace.ts";
 import { TransformedEnv } from "../../transforms/transformed_env.ts";
 import { StepCounter } from "../../transforms/step_counter.ts";
 
-/** What the envs of a run are made of. */
+/** Parts from which the envs of a run are made. */
 export interface EnvSetup {
   /** Opens the run's interpreters, once; an env that needs none does not ask. */
   readonly pool: () => SessionPool;
-  /** What is opened for all episodes is closed with it. */
+  /** Owner of resources shared by all episodes; disposing it closes them. */
   readonly stack: AsyncDisposableStack;
   /** The tools that were asked for; none when none was. */
   readonly tools?: MakeTools | undefined;

@@ -42,7 +42,7 @@ export abstract class EpisodeFile<T> implements Disposable {
    */
   write(episode: T): Promise<void> {
     const written = this.#written.then(() => this.#writeLine(`${toWellFormedJson(episode)}\n`));
-    this.#written = written.catch(() => {}); // whoever wrote it is told
+    this.#written = written.catch(() => {}); // the writer receives the error
     return written;
   }
 
@@ -63,7 +63,7 @@ export abstract class EpisodeFile<T> implements Disposable {
 /**
  * Opens a file for episodes, and makes the folder that it is in.
  *
- * @throws {UsageError} when it cannot be written, holds something, is the source, is named as a compressed one, or cannot be gone on with.
+ * @throws {UsageError} when it cannot be written, holds something, is the source, is named as a compressed one, or cannot be resumed.
  */
 export async function openEpisodeFile<T>(
   path: string,
@@ -111,9 +111,9 @@ async function sizeOf(path: string): Promise<number> {
 
 const MAX_LINE_BYTES = 256 * 1024 * 1024;
 
-/** What the lines of a file of episodes are. */
+/** Format of the lines of a file of episodes. */
 export interface EpisodeKind<T> {
-  /** How each line of ours begins: what does not may be somebody's notes, and is not thrown away. */
+  /** Prefix of each line that Paddock writes. Other lines may be a user's notes and are not discarded. */
   readonly beginning: string;
   /** Takes a line's value, or throws. */
   parse(value: unknown): T;

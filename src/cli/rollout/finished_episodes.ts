@@ -50,7 +50,7 @@ function addTo(said: Map<string, Set<string>>, task: Task): void {
   said.set(task.id, (said.get(task.id) ?? new Set()).add(hashTask(task)));
 }
 
-/** Whoever knows which episodes an earlier run has played. */
+/** A record of episodes finished by an earlier run. */
 export interface EpisodeStore {
   /** Whether it was played; where two tasks have one id, each is asked for on its own. */
   takeFinished(task: Task, sample: number): boolean;
@@ -65,7 +65,7 @@ export class RemainingEpisodes {
   readonly #samples: number;
   /** The samples of a task that each file has. */
   readonly #had = new WeakMap<Task, ReadonlyMap<EpisodeStore, ReadonlySet<number>>>();
-  /** How many episodes of a task are to come, where that is neither all nor none. */
+  /** Number of remaining episodes of a task, if neither all nor none remain. */
   readonly #left = new Map<string, number>();
 
   /** `files` know what is played already; `samples` is how many episodes a task has in all. */
@@ -96,13 +96,13 @@ export class RemainingEpisodes {
     return !this.#had.get(task)?.get(file)?.has(sample);
   }
 
-  /** How many episodes of a task are to come. */
+  /** Returns the number of remaining episodes of a task. */
   remainingCount(id: string): number {
     return this.#left.get(id) ?? this.#samples;
   }
 }
 
-/** What names an episode in a run: two tasks may have one id, and are told apart by what they say. */
+/** Key of an episode in a run. It includes the task's content, as two tasks may have the same id. */
 export function episodeKeyOf(task: Task, sample: number): string {
   return keyOf(task.id, hashTask(task), sample);
 }

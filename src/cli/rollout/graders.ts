@@ -21,7 +21,7 @@ export interface GraderFlags {
   cacheDir?: string;
 }
 
-/** What graders run on. */
+/** Resources that graders use. */
 export interface GraderHost {
   profile: Profile;
   /** Interpreters at once, for programs and for tests each. */

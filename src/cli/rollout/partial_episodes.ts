@@ -6,7 +6,7 @@ import { type EpisodeKind, prepareResume } from "./episode_file.ts";
 import { UsageError } from "../errors.ts";
 import { writeText } from "../output.ts";
 
-/** What was not the episode's own fault: what it had said by then is still good. */
+/** Boundaries whose failure leaves the partial episode valid. */
 const PASSING = ["policy", "user"];
 
 /**
@@ -16,7 +16,7 @@ const PASSING = ["policy", "user"];
 export class PartialEpisodes {
   readonly #copy: string;
   readonly #waiting = new Map<string, InteractionResult>();
-  /** Those that are being gone on with. */
+  /** Episodes being continued. */
   readonly #taken = new Map<string, InteractionResult>();
 
   /** `path` is that of the file of episodes; the copy stands beside it. */
@@ -25,7 +25,7 @@ export class PartialEpisodes {
   }
 
   /**
-   * Refuses to begin anew where a killed run has left a copy, as what is in it would be lost.
+   * Refuses to start over where a killed run has left a copy, as what is in it would be lost.
    *
    * @throws {UsageError} when there is one.
    */

@@ -13,7 +13,7 @@ import type { Task } from "../../task.ts";
 import { rethrowAsUsageError, UsageError } from "../errors.ts";
 import { lookUp } from "../options.ts";
 
-/** How a policy is to answer, as the command line has it. */
+/** Policy options of the command line. */
 export interface PolicySetup extends Pick<ModelServerOptions, "timeoutMs" | "concurrency"> {
   /** For servers of chat completions. */
   readonly apiKey?: string | undefined;
@@ -147,7 +147,7 @@ function requiredUrl(
 
 /**
  * Writes conversations for a server that is sent text, up to where the assistant speaks: with the template that
- * goes with the tokenizer, else as ChatML, in Qwen's form of it where there are tools to be told of.
+ * goes with the tokenizer, else as ChatML, in Qwen's form of it where there are tools to describe.
  */
 export function createChatRenderer(
   tokenizer: Tokenizer | undefined,

@@ -6,17 +6,17 @@ const CLEAR_LINE = "\r\x1b[K";
 const TERMINAL_INTERVAL_MS = 100;
 const LOG_INTERVAL_MS = 5_000;
 
-/** What {@linkcode Progress} shows and where. */
+/** Options of {@linkcode Progress}. */
 export interface ProgressOptions {
   summary: Summary;
-  /** How many episodes there will be, if that is known. */
+  /** Total number of episodes, if known. */
   total?: number | undefined;
   sink: TextSink;
   /** Draws a bar in one line that changes; otherwise a plain line is written now and then. */
   isTerminal: boolean;
   /** Milliseconds between two lines; 100 on a terminal and 5,000 elsewhere unless given. */
   intervalMs?: number | undefined;
-  /** How wide the terminal is. */
+  /** Width of the terminal, in columns. */
   columns?: (() => number) | undefined;
 }
 
@@ -39,7 +39,7 @@ export class Progress implements AsyncDisposable {
     this.#timer = setInterval(() => this.update(), intervalMs);
   }
 
-  /** Draws anew, unless it was drawn a moment ago. */
+  /** Redraws, unless it was drawn a moment ago. */
   update(): void {
     const nowMs = performance.now();
     if (this.#paused || nowMs < this.#nextMs) return;
@@ -72,7 +72,7 @@ export class Progress implements AsyncDisposable {
   async #clear(): Promise<void> {
     if (this.#visible && this.#options.isTerminal) this.#queue.write(this.#options.sink, CLEAR_LINE);
     this.#visible = false;
-    await this.#queue.flush().catch(() => {}); // nobody looks at it
+    await this.#queue.flush().catch(() => {}); // stderr is closed
   }
 }
 

@@ -22,7 +22,7 @@ import { UsageError } from "../errors.ts";
 import { openWorkspaces, WORKSPACE_ENV, type WorkspaceFlags } from "./workspace.ts";
 import { currentIo } from "../io.ts";
 
-/** What `paddock rollout` is asked for. */
+/** Options of `paddock rollout`. */
 export interface RolloutFlags extends SandboxFlags, ToolFlags, GraderFlags, TauBenchFlags, WorkspaceFlags {
   limit?: number;
   env: string;
@@ -110,7 +110,7 @@ export async function runRollout(asked: RolloutFlags, signal: AbortSignal): Prom
     summary.addEarlier(trajectory);
   }
   await announceFiles(flags);
-  // The file is what a run with one is for: that nobody reads what is printed must not end it.
+  // The file is what a run with one is for: a closed stdout must not end it.
   const stdout = out === undefined && training === undefined
     ? currentIo().stdout
     : ignoreBrokenPipe(currentIo().stdout);
@@ -141,9 +141,9 @@ export async function runRollout(asked: RolloutFlags, signal: AbortSignal): Prom
 /** Says on stderr which files of a folder are played. */
 async function announceFiles({ tasks, split }: RolloutFlags): Promise<void> {
   if (tasks === undefined || !(await Deno.stat(tasks)).isDirectory) return;
-  const files = await findDatasetFiles(tasks, { split }).catch(() => []); // it is told where the tasks are played
+  const files = await findDatasetFiles(tasks, { split }).catch(() => []); // reported when the tasks are read
   if (files.length === 0) return;
-  await writeText(currentIo().stderr, `Playing ${escapeControls(files.join(", "))}\n`).catch(() => {}); // nobody reads it
+  await writeText(currentIo().stderr, `Playing ${escapeControls(files.join(", "))}\n`).catch(() => {}); // stderr is closed
 }
 
 async function policyOf(flags: RolloutFlags, tokenizer: Tokenizer | undefined): Promise<ResolvedPolicy> {

@@ -2,7 +2,7 @@ import type { EpisodeFailure } from "../../errors.ts";
 import type { Trajectory } from "../../rollout/trajectory.ts";
 import { escapeControls, escapeLine } from "../output.ts";
 
-/** What is known of a run beforehand. */
+/** Facts about a run that are known before it starts. */
 export interface SummaryOptions {
   /** Episodes of each task; 1 unless given. */
   samples?: number;
@@ -10,7 +10,7 @@ export interface SummaryOptions {
   rewardsGain?: boolean | undefined;
 }
 
-/** What a run has come to so far, in numbers; trajectories themselves are not kept. */
+/** Statistics of a run so far; trajectories are not stored. */
 export class Summary {
   readonly #startMs = performance.now();
   readonly #samples: number;
@@ -35,22 +35,22 @@ export class Summary {
     this.#groups = new GroupScores(samples, { isRight: (reward) => this.#isRight(reward) });
   }
 
-  /** How many episodes are over, those of an earlier run among them. */
+  /** Number of finished episodes, including those of an earlier run. */
   get episodes(): number {
     return this.#episodes;
   }
 
-  /** How many were over before this run. */
+  /** Number of episodes finished before this run. */
   get earlier(): number {
     return this.#earlier;
   }
 
-  /** How many are being played. */
+  /** Number of running episodes. */
   get running(): number {
     return this.#running;
   }
 
-  /** How many of them ended because something failed. */
+  /** Number of episodes that ended because something failed. */
   get failed(): number {
     return this.#failed;
   }
@@ -147,7 +147,7 @@ interface Group {
   readonly rewards: number[];
 }
 
-/** What the groups of a run have come to: the episodes of each task together. */
+/** Statistics of the groups of a run: the episodes of each task together. */
 export class GroupScores {
   readonly #samples: number;
   readonly #isRight: (reward: number) => boolean;

@@ -59,12 +59,12 @@ export interface TaskRunOptions {
 /** The tasks of a file while they are played. */
 export class TaskRun {
   readonly #options: TaskRunOptions;
-  /** What was shown, line by line. */
+  /** Lines shown. */
   readonly table = new EpisodeTable();
   readonly #unfinished: RemainingEpisodes;
   /** Episodes that are over and whose turn to be shown has not come. */
   readonly #ended = new Set<Trajectory>();
-  /** What was wrong with the rows that are no tasks. */
+  /** Errors of rows that are not tasks. */
   readonly #faults = new WeakMap<Task, DatasetError>();
   #shown = 0;
 
@@ -111,7 +111,7 @@ export class TaskRun {
       for await (const trajectory of this.#trajectories()) {
         const warning = early.add(trajectory);
         if (warning !== undefined) {
-          await progress.pauseWhile(() => writeText(stderr, warning).catch(() => {})); // nobody reads it
+          await progress.pauseWhile(() => writeText(stderr, warning).catch(() => {})); // stderr is closed
         }
         this.#ended.delete(trajectory);
         for (const next of groups.add(trajectory)) await this.#show(next, progress);
@@ -218,7 +218,7 @@ export async function playTasks(options: TaskRunOptions): Promise<number> {
     }
     return stopped || (summary.failed > 0 ? EXIT.error : EXIT.ok);
   } catch (error) {
-    // Whoever read the output wants no more of it.
+    // The reader of the output closed it.
     if (error instanceof Deno.errors.BrokenPipe) return EXIT.ok;
     throw error;
   }

@@ -17,7 +17,7 @@ export interface ToolFlags {
   mcp?: string;
   /** TypeScript files that are tools. */
   tool?: readonly string[];
-  /** How calls are written. */
+  /** Style in which calls are written. */
   calls?: string;
   /** Milliseconds that a call may take. */
   timeoutMs: number;

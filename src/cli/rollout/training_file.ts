@@ -31,7 +31,7 @@ export class TrainingFile extends EpisodeFile<InteractionResult> {
     this.#stopped = earlier.stopped;
   }
 
-  /** @throws {UsageError} when it cannot be written, or cannot be gone on with. */
+  /** @throws {UsageError} when it cannot be written, or cannot be resumed. */
   static async open(
     path: string,
     options: EpisodeFileOptions<InteractionResult> = {},
@@ -90,7 +90,7 @@ export class TrainingFile extends EpisodeFile<InteractionResult> {
     this.#stopped.forget((key) => this.#finished.has(key));
   }
 
-  /** Writes back the stopped episodes that nobody has gone on with. */
+  /** Writes back the stopped episodes that were not continued. */
   async writePartial(): Promise<void> {
     for (const result of this.#stopped.takeRest()) await super.write(result);
     await this.#stopped.dropCopy();

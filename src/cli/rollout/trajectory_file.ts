@@ -39,7 +39,7 @@ export class TrajectoryFile extends EpisodeFile<Trajectory> {
     this.#finished = finished;
   }
 
-  /** @throws {UsageError} when it cannot be written, or cannot be gone on with. */
+  /** @throws {UsageError} when it cannot be written, or cannot be resumed. */
   static async open(path: string, options: TrajectoryFileOptions = {}): Promise<TrajectoryFile> {
     const { tasks, onKeep: onKept } = options;
     const finished = new FinishedEpisodes();
@@ -64,7 +64,7 @@ export class TrajectoryFile extends EpisodeFile<Trajectory> {
   }
 }
 
-/** What a run is asked for that decides about its file. */
+/** Options of a run that concern its file. */
 export interface RolloutFileFlags {
   tasks?: string;
   split?: string;
@@ -110,11 +110,11 @@ async function* soundTasks(path: string, split: string | undefined): AsyncGenera
       if (!faulty.delete(task)) yield task;
     }
   } catch (error) {
-    if (!(error instanceof SyntaxError || error instanceof DatasetError)) throw error; // it is told where the tasks are played
+    if (!(error instanceof SyntaxError || error instanceof DatasetError)) throw error; // reported when the tasks are read
   }
 }
 
-/** Who plays and who scores in a run that goes on with a file. */
+/** Policy and grader of a run that resumes a file. */
 export interface RunVersions {
   /** The file. */
   readonly out: string;
@@ -160,7 +160,7 @@ export function requireSameTokens(
   );
 }
 
-/** Who scored an episode; `undefined` when that cannot be said, as when its env did. */
+/** Returns the grader of an episode; `undefined` if unknown, for example when its env scored it. */
 function graderOf({ reward, rewardParts }: Trajectory, wanted: string): string | undefined {
   if (rewardParts === undefined) return reward === null ? "none" : undefined;
   const graders = Object.keys(rewardParts).filter((name) => Object.hasOwn(GRADERS, name));
@@ -168,7 +168,7 @@ function graderOf({ reward, rewardParts }: Trajectory, wanted: string): string |
 }
 
 /**
- * The episodes of a file; what was cut off of it is told on stderr.
+ * The episodes of a file; a discarded partial line is reported on stderr.
  *
  * @throws {UsageError} at a line that is no episode.
  */

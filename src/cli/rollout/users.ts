@@ -9,7 +9,7 @@ import { resolvePolicy } from "./policies.ts";
 import { rethrowAsUsageError, UsageError } from "../errors.ts";
 import { currentIo } from "../io.ts";
 
-/** Who plays the users of a run. */
+/** Options of the simulated users of a run. */
 export interface UserFlags {
   user?: string;
   /** The model that its server is asked for. */
@@ -18,7 +18,7 @@ export interface UserFlags {
   concurrency?: number;
 }
 
-/** How models that play a user find their words. */
+/** Strategies of models that play a user. */
 export const USER_STRATEGIES: readonly UserStrategyName[] = ["llm", "react", "verify", "reflection"];
 
 interface UserKind {
@@ -39,9 +39,9 @@ export const USERS: Readonly<Record<string, UserKind>> = {
 };
 
 /**
- * Who plays the users of an env, made anew for each episode.
+ * Returns a factory of simulated users, called once per episode.
  *
- * @throws {UsageError} when nobody is named, there is no such user, or something is missing for it.
+ * @throws {UsageError} when no user is named, there is no such user, or something is missing for it.
  */
 export async function resolveUser(flags: UserFlags, envName: string): Promise<UserFactory> {
   if (flags.user === undefined) {

@@ -152,7 +152,7 @@ const TRAINING_PROGRAM = /\b(?:torchrun|python3?|accelerate|deepspeed)\b/;
 /** First line of an `edit` or `insert` whose text follows on the next lines (no redirection on the line itself). */
 const TAKES_TEXT = /^\s*(edit(?=\s+\d+:\d)|insert(?!\s+\d+:))\s+[\d:]+(?:\s[^<\n]*)?(?:\n|$)/;
 
-/** What the env has to do for an action. */
+/** Kind of work that an action requires of the env. */
 export type CommandKind =
   | { readonly kind: "skip" | "forfeit" | "run" }
   /** Ends the episode with an evaluation. */
