@@ -105,7 +105,7 @@ Deno.test("Session.exec() names a file that it cannot write", () =>
 
 Deno.test("SandboxPool refuses an invalid profile before anything starts", () => {
   const none = undefined as unknown as Awaited<ReturnType<typeof loadProfile>>;
-  assertThrows(() => new SandboxPool({ profile: none }), TypeError, "'profile' must be one");
+  assertThrows(() => new SandboxPool({ profile: none }), TypeError, "'profile' must be a profile");
 });
 
 Deno.test("Session.exec() rejects with the error of 'onOutput' and keeps the state", () =>
