@@ -7,7 +7,7 @@ export interface MapConcurrentlyOptions {
   signal?: AbortSignal | undefined;
 }
 
-/** What the loop waits for: the next item, or a run that ends. */
+/** Event that the loop waits for: the next item or the end of a run. */
 type News<In, Out> =
   | { kind: "item"; item: In }
   | { kind: "end"; failure?: { error: unknown } }

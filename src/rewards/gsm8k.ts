@@ -6,7 +6,7 @@ import { findNumbers, findStatedNumber, isEqualNumber } from "./plain_number.ts"
 /** Options of {@linkcode gsm8k}. */
 export interface Gsm8kOptions extends TieredScoreOptions {
   /**
-   * How a reply without `<answer>` is graded: by the number after its last `####` or `answer is` (`stated`),
+   * Grading of a reply without `<answer>`: by the number after its last `####` or `answer is` (`stated`),
    * or with 0 (`none`).
    * @default "stated"
    */

@@ -16,7 +16,7 @@ export interface SandboxPoolOptions extends SandboxOptions {
    */
   size?: number | undefined;
   /**
-   * How a session is reset after a lease. `fresh` starts a new interpreter, so that no lease can affect a later
+   * Reset of a session after a lease. `fresh` starts a new interpreter, so that no lease can affect a later
    * one. `rewind` writes the base image back over the heap: it is faster, but only for leases that trust each
    * other.
    *

@@ -1,4 +1,4 @@
-/** What a JSON document can hold. */
+/** JSON value. */
 export type JsonValue =
   | { [key: string]: JsonValue | undefined }
   | JsonValue[]

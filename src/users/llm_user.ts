@@ -15,7 +15,7 @@ export interface LlmUserOptions {
   /** The model that plays the user, such as `openaiPolicy({ url, model })`. */
   policy: Policy;
   /**
-   * How replies are generated: `llm` uses the first reply, `react` reasons before it replies, `verify` has
+   * Strategy of generation: `llm` uses the first reply, `react` reasons before it replies, `verify` has
    * replies judged and tries again, `reflection` has them judged and corrects them.
    *
    * @default "llm"

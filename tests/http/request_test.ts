@@ -44,7 +44,7 @@ async function thrownBy(port: number): Promise<unknown> {
   }
 }
 
-Deno.test("connectionErrorText() says that nobody listens, and not where", async () => {
+Deno.test("connectionErrorText() reports a refused connection without its address", async () => {
   const listener = Deno.listen(TCP);
   listener.close();
   const thrown = await thrownBy(listener.addr.port);
@@ -55,7 +55,7 @@ Deno.test("connectionErrorText() says that nobody listens, and not where", async
   assertEquals(failedToConnect(thrown), true);
 });
 
-Deno.test("connectionErrorText() says that a server hung up, and that it may have read what it was asked", async () => {
+Deno.test("connectionErrorText() reports a closed connection and that the server may have read the request", async () => {
   const listener = Deno.listen(TCP);
   const hungUp = listener.accept().then(async (connection) => {
     await connection.read(new Uint8Array(1024));

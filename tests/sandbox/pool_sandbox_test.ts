@@ -164,7 +164,7 @@ Deno.test("SandboxPool starts a few sessions at once and leases each to a waitin
 });
 
 Deno.test({
-  name: "SandboxPool holds several sessions in one process where the profile says so",
+  name: "SandboxPool holds several sessions in one process if the profile allows it",
   ignore: !linux,
 }, async () => {
   const limits = { ...profile.limits, graceMs: 200 };

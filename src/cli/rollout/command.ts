@@ -34,72 +34,72 @@ Examples:
   paddock rollout --env workspace --task examples/workspace/prisoners_dilemma --n 8 \\
     --policy openai:http://localhost:8000 --model qwen
 
-Ctrl-C, SIGTERM or a terminal that goes away end the running episodes and keep those that are over; --resume
-goes on there, and plays episodes again that failed at a boundary.
+Ctrl-C, SIGTERM or SIGHUP ends the running episodes and saves finished ones. --resume continues the run and
+plays failed episodes again.
 
-A row is { query, id?, answer?, replies?, reference?, fields? }, or one of GSM8K, IFEval, HumanEval, MBPP or
-MATH; \`fields\` are what graders and envs need beside the answer, such as hidden tests. A row that is no task
-is an episode that failed; the others are played.
+A row is { query, id?, answer?, replies?, reference?, fields? }, or a row of GSM8K, IFEval, HumanEval, MBPP or
+MATH. \`fields\` holds other data of graders and envs, such as hidden tests. An invalid row is a failed episode;
+the other rows are played.
 
-Exit codes: 0 all episodes were played, 1 an episode failed at a boundary, 2 wrong usage or tasks that cannot
-be read, 74 the file of --out cannot be written any more, 125 the sandbox itself failed, 130 interrupted.`;
+Exit codes: 0 all episodes were played, 1 an episode failed, 2 wrong usage or unreadable tasks, 74 the file of
+--out cannot be written, 125 the sandbox failed, 130 interrupted.`;
 
-/** The command `rollout`: plays every task of a file, several at once. */
+/** Returns the command `rollout`. */
 export function rolloutCommand(): Command {
   return new Command("rollout")
     .description("Play every task of a file, of tau-bench, or of a workspace in the sandbox and score it")
     .option(
       "--tasks <file>",
-      "rows to play: JSON lines or CSV (.gz too), Parquet, a folder of these; - is stdin",
+      "task file: JSON lines, CSV (also .gz) or Parquet, a folder of these, or - for stdin",
     )
     .option(
       "--split <name>",
-      "which files of a folder (default: train if there is one, else all), or tasks of tau-bench (default: test)",
+      "split: files of a folder (default: train, else all) or tasks of tau-bench (default: test)",
     )
     .option("--limit <n>", "play only the first n tasks", parseWholeNumber(1))
     .option("--env <name>", "environment", "python")
     .option("--policy <name>", "policy", "scripted")
     .option("--grader <name>", "grader; none leaves episodes unscored", "number_match")
     .option("--judge <policy>", "judge of the grader `judge`: openai:URL, sglang:URL")
-    .option("--judge-model <name>", "the model that its server is asked for")
-    .option("--model <name>", "the model that the server is asked for")
+    .option("--judge-model <name>", "model name sent to its server")
+    .option("--model <name>", "model name sent to the server of --policy")
     .option("--temperature <t>", "sampling temperature (default: the server's)", parseNumberAtLeast(0))
     .option("--max-tokens <n>", "maximum tokens of one reply (default: the server's)", parseWholeNumber(1))
-    .option("--request-timeout-ms <n>", "milliseconds that a reply may take", parseWholeNumber(1), 300_000)
-    .option("--system <text>", "a system message before each query")
-    .option("--n <n>", "episodes of each task", parseWholeNumber(1), 1)
+    .option("--request-timeout-ms <n>", "timeout of one reply in milliseconds", parseWholeNumber(1), 300_000)
+    .option("--system <text>", "system message before each query")
+    .option("--n <n>", "episodes per task", parseWholeNumber(1), 1)
     .option("--seed <n>", "seed for reproducible episodes", parseWholeNumber(0))
-    .option("--tokenizer <dir>", "a model's tokenizer.json and tokenizer_config.json: gives token ids too")
-    .option("--mcp <file>", "a JSONC file of MCP servers whose tools may be called")
+    .option("--tokenizer <dir>", "folder with tokenizer.json and tokenizer_config.json; records token ids")
+    .option("--mcp <file>", "JSONC file of MCP servers whose tools the policy may call")
     .option(
       "--tool <file>",
-      "a TypeScript file that may be called, and may reach nothing; repeatable",
+      "TypeScript file with a tool that runs without permissions; repeatable",
       collectValues,
     )
-    .option("--calls <style>", "how calls are written (default: tag, in tau-bench qwen25)")
-    .option("--path <dir>", "for tau-bench: a checkout of it, or a folder with the same layout")
-    .option("--domain <name>", "for tau-bench: such as retail or airline")
+    .option("--calls <style>", "format of tool calls (default: tag; tau-bench: qwen25)")
+    .option("--path <dir>", "tau-bench: checkout, or a folder with the same layout")
+    .option("--domain <name>", "tau-bench: domain, for example retail or airline")
     .option(
       "--task <path>",
-      "for workspace: a folder with a task.yaml, or a YAML file; repeatable",
+      "workspace: folder with a task.yaml, or a YAML file; repeatable",
       collectValues,
     )
     .option(
       "--agent <file>",
-      "for workspace: a YAML file of the agent's configuration (default: Paddock's own)",
+      "workspace: YAML file of the agent (default: Paddock's own agent)",
     )
     .addOption(
-      new Option("--reward-at <when>", "for workspace: what is worth a reward (default: end)").choices(
+      new Option("--reward-at <when>", "workspace: steps that give a reward (default: end)").choices(
         REWARD_AT,
       ),
     )
     .option(
       "--wrong-format-reward <r>",
-      "for workspace: added when a reply holds no command, such as -0.1",
+      "workspace: reward of a reply without a command, for example -0.1",
       parseNumber,
     )
-    .option("--user <name>", "for tau-bench: simulated user")
-    .option("--user-model <name>", "the model that its server is asked for")
+    .option("--user <name>", "tau-bench: simulated user")
+    .option("--user-model <name>", "model name sent to its server")
     .addOption(
       new Option("--user-strategy <name>", "strategy of a model that plays the user").choices(USER_STRATEGIES)
         .default("llm"),
@@ -107,10 +107,14 @@ export function rolloutCommand(): Command {
     .addOption(profileOption())
     .option(
       "--concurrency <n>",
-      "episodes at once (default: 8 with a server, else one per core)",
+      "concurrent episodes (default: 8 with a server, else one per core)",
       parseWholeNumber(1),
     )
-    .option("--pool-size <n>", "interpreters at once (default: those that are of use)", parseWholeNumber(1))
+    .option(
+      "--pool-size <n>",
+      "number of interpreters (default: as many as the run can use)",
+      parseWholeNumber(1),
+    )
     .addOption(
       new Option(
         "--reset <mode>",
@@ -120,22 +124,22 @@ export function rolloutCommand(): Command {
     )
     .option(
       "--timeout-ms <n>",
-      "milliseconds that a block of code, a call, or a command in a workspace may take (there: 25000)",
+      "timeout of a code block or tool call in milliseconds (workspace commands: 25000)",
       parseWholeNumber(1),
       2000,
     )
     .option(
       "--max-turns <n>",
-      "replies that an episode may take (default: 8, in tau-bench 30, commands in a workspace 50)",
+      "maximum replies per episode (default: 8; tau-bench: 30; workspace: 50 commands)",
       parseWholeNumber(1),
     )
     .addOption(
-      new Option("--json", "one JSON line per episode on stdout, the table on stderr").conflicts([
+      new Option("--json", "print one JSON line per episode to stdout and the table to stderr").conflicts([
         "show",
         "showFirst",
       ]),
     )
-    .option("--out <file>", "write the JSON lines to a file")
+    .option("--out <file>", "write one JSON line per episode to a file")
     .option("--train-out <file>", "write tokens, loss masks and rewards for a trainer; needs --tokenizer")
     .addOption(
       new Option("--token-mode <mode>", "append to earlier tokens, or render each prompt again")
@@ -160,7 +164,7 @@ export function rolloutCommand(): Command {
     });
 }
 
-/** Options that one env alone understands. */
+/** Options of a single env. */
 const OF_ONE: Readonly<Record<string, string>> = {
   path: TAU_BENCH,
   domain: TAU_BENCH,
@@ -172,13 +176,13 @@ const OF_ONE: Readonly<Record<string, string>> = {
   rewardAt: WORKSPACE_ENV,
   wrongFormatReward: WORKSPACE_ENV,
 };
-/** Options that say what a workspace's task and agent say themselves. */
+/** Options that the task and agent files of a workspace set. */
 const NOT_OF_WORKSPACES = ["grader", "judge", "judgeModel", "system", "split", "profile", "calls"];
 
 /**
- * Lets a command pass whose options its env understands, so that none is passed over in silence.
+ * Checks that the env supports all given options, so that none is ignored silently.
  *
- * @throws {UsageError} with the first that it does not.
+ * @throws {UsageError} for the first unsupported option.
  */
 export function checkEnvOptions(command: Command, { env }: { env: string }): void {
   for (const option of command.options) {
@@ -192,7 +196,7 @@ export function checkEnvOptions(command: Command, { env }: { env: string }): voi
     }
     if (env === WORKSPACE_ENV && NOT_OF_WORKSPACES.includes(name)) {
       throw new UsageError(
-        `Cannot play env '${env}' with ${option.long} as its task and its agent say that: leave ${option.long} out`,
+        `Cannot play env '${env}' with ${option.long} as its task and agent files set it: remove ${option.long}`,
       );
     }
   }

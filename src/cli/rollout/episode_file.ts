@@ -6,25 +6,25 @@ import type { Task } from "../../task.ts";
 import { rethrowAsUsageError, toUsageError, UnwrittenError, UsageError } from "../errors.ts";
 import { writeText } from "../output.ts";
 
-/** What becomes of the episodes that a file holds already. */
+/** Options of {@linkcode openEpisodeFile}. */
 export interface EpisodeFileOptions<T> {
-  /** They stay, but for those that failed, and are not played again. */
+  /** Keeps existing episodes, except failed ones, and does not play them again. */
   resume?: boolean | undefined;
-  /** They are thrown away. Without this or `resume`, a file that holds something is refused. */
+  /** Discards existing episodes. Without `force` or `resume`, a file with content is refused. */
   force?: boolean | undefined;
-  /** Whether its command has a `--resume`, for messages. */
+  /** True if the command has a flag `--resume`, for messages. */
   mayResume?: boolean | undefined;
-  /** The file that is read while this one is written. */
+  /** File that is read while this one is written. */
   source?: string | undefined;
-  /** Told of each episode that stays. */
+  /** Called with each episode that is kept. */
   onKeep?: ((episode: T) => void) | undefined;
 }
 
-/** A file that episodes are written to, one JSON line each. */
+/** File of episodes, one JSON line each. */
 export abstract class EpisodeFile<T> implements Disposable {
   readonly #path: string;
   readonly #file: Deno.FsFile;
-  /** Settled when what was to be written is. */
+  /** Settles after the last write. */
   #written: Promise<void> = Promise.resolve();
 
   constructor(path: string, file: Deno.FsFile) {
@@ -32,13 +32,13 @@ export abstract class EpisodeFile<T> implements Disposable {
     this.#file = file;
   }
 
-  /** Whether the file held this episode; where two tasks are the same, each is asked for on its own. */
+  /** Returns true if the file had this episode, and counts it. Equal tasks are counted separately. */
   abstract takeFinished(task: Task, sample: number): boolean;
 
   /**
-   * Writes an episode behind the others.
+   * Appends an episode.
    *
-   * @throws {UnwrittenError} when it cannot, as on a disk that is full.
+   * @throws {UnwrittenError} if it cannot be written, for example on a full disk.
    */
   write(episode: T): Promise<void> {
     const written = this.#written.then(() => this.#writeLine(`${toWellFormedJson(episode)}\n`));
@@ -61,9 +61,10 @@ export abstract class EpisodeFile<T> implements Disposable {
 }
 
 /**
- * Opens a file for episodes, and makes the folder that it is in.
+ * Opens a file for episodes and creates its folder.
  *
- * @throws {UsageError} when it cannot be written, holds something, is the source, is named as a compressed one, or cannot be resumed.
+ * @throws {UsageError} if the file cannot be written or resumed, has content, is the source, or has the name of a
+ * compressed file.
  */
 export async function openEpisodeFile<T>(
   path: string,
@@ -85,20 +86,20 @@ export async function openEpisodeFile<T>(
   }, { prefix: `Cannot write '${path}'` });
 }
 
-/** Whoever reads a file of that name takes it for a compressed one. */
+/** Names that readers take for compressed files. */
 function requirePlain(path: string): void {
   if (!path.endsWith(".gz")) return;
   throw new UsageError(`Cannot write '${path}' as lines are written as they are: give a name without '.gz'`);
 }
 
 async function requireOther(path: string, source: string): Promise<void> {
-  const real = await Deno.realPath(path).catch(() => undefined); // it need not be there
+  const real = await Deno.realPath(path).catch(() => undefined); // the file may not exist
   const read = await Deno.realPath(source).catch(() => undefined); // a pipe has no path
   if (real === undefined || real !== read) return;
   throw new UsageError(`Cannot write '${path}' as it must not be the file that is read`);
 }
 
-/** The bytes of a file; 0 for what is none, such as a pipe. */
+/** Returns the size of a file in bytes; 0 if it is not a regular file, for example a pipe. */
 async function sizeOf(path: string): Promise<number> {
   try {
     const { isFile, size } = await Deno.stat(path);
@@ -115,19 +116,19 @@ const MAX_LINE_BYTES = 256 * 1024 * 1024;
 export interface EpisodeKind<T> {
   /** Prefix of each line that Paddock writes. Other lines may be a user's notes and are not discarded. */
   readonly beginning: string;
-  /** Takes a line's value, or throws. */
+  /** Parses the value of a line. */
   parse(value: unknown): T;
-  /** False for an episode that failed, as it is to be played again. */
+  /** Returns false for a failed episode, which is played again. */
   keeps(episode: T): boolean;
 }
 
-/** Who is told of the episodes of a file before it is changed; what they throw keeps it as it is. */
+/** Callbacks that receive the episodes of a file before it is changed. If one throws, the file is unchanged. */
 export interface ResumeOptions<T> {
-  /** Told of each that stays. */
+  /** Called with each episode that is kept. */
   onKeep: (episode: T) => void;
-  /** Told of each that goes. */
+  /** Called with each episode that is dropped. */
   onDrop?: ((episode: T) => void) | undefined;
-  /** Called when all were read. */
+  /** Called after the last episode. */
   onRead?: (() => Promise<void>) | undefined;
 }
 
@@ -137,10 +138,10 @@ interface ReadLine<T> {
 }
 
 /**
- * Makes a file of episodes ready to be gone on with: a last line that was cut off goes, and so do episodes that
- * failed, for they are to be played again.
+ * Prepares a file of episodes for `--resume`: removes a partial last line and failed episodes, which are played
+ * again.
  *
- * @throws {UsageError} when a line is no episode; the file is then as it was.
+ * @throws {UsageError} if a line is not an episode; the file is then unchanged.
  */
 export async function prepareResume<T>(
   path: string,
@@ -165,7 +166,7 @@ export async function prepareResume<T>(
     }
     await Deno.rename(copy, path);
   } finally {
-    await Deno.remove(copy).catch(() => {}); // it took the file's place, or was never made
+    await Deno.remove(copy).catch(() => {}); // it was renamed to the file, or never created
   }
 }
 

@@ -4,33 +4,33 @@ import type { Trajectory } from "../../rollout/trajectory.ts";
 import type { Task } from "../../task.ts";
 import { UsageError } from "../errors.ts";
 
-/** The episodes that an earlier run has played: which they are, and of which tasks. */
+/** Episodes that an earlier run has played, with their tasks. */
 export class FinishedEpisodes {
-  /** How many there are of one task and one sample. */
+  /** Number of episodes of each task and sample. */
   readonly #counts = new Multiset();
-  /** What the tasks of one id say; two tasks may have one id. */
+  /** Contents of the tasks of an id. Two tasks may have the same id. */
   readonly #said = new Map<string, Set<string>>();
 
-  /** True when there is none. */
+  /** True if there are no episodes. */
   get isEmpty(): boolean {
     return this.#said.size === 0;
   }
 
-  /** Takes note of an episode. */
+  /** Adds an episode. */
   add({ task, sample }: Trajectory): void {
     this.#counts.add(episodeKeyOf(task, sample));
     addTo(this.#said, task);
   }
 
-  /** Whether this episode is one of them; where two tasks are the same, each is asked for on its own. */
+  /** Returns true if the episode was played, and counts it. Equal tasks are counted separately. */
   take(task: Task, sample: number): boolean {
     return this.#counts.take(episodeKeyOf(task, sample));
   }
 
   /**
-   * Refuses tasks that have the ids of those that were played and are others.
+   * Refuses tasks that have the id of a played task but another content.
    *
-   * @throws {UsageError} when there is one.
+   * @throws {UsageError} if there is one.
    */
   async requireSame(tasks: AsyncIterable<Task>): Promise<void> {
     const found = new Map<string, Set<string>>();
@@ -52,29 +52,29 @@ function addTo(said: Map<string, Set<string>>, task: Task): void {
 
 /** A record of episodes finished by an earlier run. */
 export interface EpisodeStore {
-  /** Whether it was played; where two tasks have one id, each is asked for on its own. */
+  /** Returns true if the episode was played, and counts it. Tasks with the same id are counted separately. */
   takeFinished(task: Task, sample: number): boolean;
 }
 
 /**
- * What a run has still to play, where an earlier run has played a part of it: what any of its files lacks. Each
- * file may hold what another does not.
+ * Episodes that a run still has to play after an earlier run: those that are missing in any of its files. The files
+ * may hold different episodes.
  */
 export class RemainingEpisodes {
   readonly #files: readonly EpisodeStore[];
   readonly #samples: number;
-  /** The samples of a task that each file has. */
+  /** Samples of a task that each file has. */
   readonly #had = new WeakMap<Task, ReadonlyMap<EpisodeStore, ReadonlySet<number>>>();
   /** Number of remaining episodes of a task, if neither all nor none remain. */
   readonly #left = new Map<string, number>();
 
-  /** `files` know what is played already; `samples` is how many episodes a task has in all. */
+  /** `files` are the records of earlier episodes; `samples` is the number of episodes per task. */
   constructor(files: readonly EpisodeStore[], samples: number) {
     this.#files = files;
     this.#samples = samples;
   }
 
-  /** Takes note of a task, once, before its episodes are asked for. */
+  /** Adds a task. It must be added once, before its episodes are queried. */
   add(task: Task): void {
     const samples = Array.from({ length: this.#samples }, (_, at) => at + 1);
     const had = this.#files.map((file) =>
@@ -86,12 +86,12 @@ export class RemainingEpisodes {
     if (finished > 0 && finished < this.#samples) this.#left.set(task.id, this.#samples - finished);
   }
 
-  /** Whether an earlier run has played this episode, and each file has it. */
+  /** Returns true if each file has this episode. */
   isFinished(task: Task, sample: number): boolean {
     return this.#files.length > 0 && this.#files.every((file) => !this.isMissing(file, { task, sample }));
   }
 
-  /** Whether a file does not have this episode of an earlier run. */
+  /** Returns true if a file lacks this episode. */
   isMissing(file: EpisodeStore, { task, sample }: { task: Task; sample: number }): boolean {
     return !this.#had.get(task)?.get(file)?.has(sample);
   }
@@ -107,7 +107,7 @@ export function episodeKeyOf(task: Task, sample: number): string {
   return keyOf(task.id, hashTask(task), sample);
 }
 
-/** The same of an episode as a trainer reads it. */
+/** Key of an episode in a training file. */
 export function resultKeyOf({ task_id, task_hash, sample }: InteractionResult): string {
   return keyOf(task_id, task_hash, sample);
 }
@@ -116,33 +116,33 @@ function keyOf(id: string, hash: string, sample: number): string {
   return `${sample} ${hash} ${id}`;
 }
 
-/** How often something was put there by its name, and not taken yet. */
+/** Multiset of names. */
 export class Multiset {
   readonly #counts = new Map<string, number>();
 
-  /** Counts one more. */
+  /** Adds a name. */
   add(name: string): void {
     this.#counts.set(name, this.count(name) + 1);
   }
 
-  /** Whether there is one. */
+  /** Returns true if the multiset contains the name. */
   has(name: string): boolean {
     return this.#counts.has(name);
   }
 
-  /** How many there are. */
+  /** Number of names. */
   count(name: string): number {
     return this.#counts.get(name) ?? 0;
   }
 
-  /** The same counts, to be taken from on their own. */
+  /** Returns an independent copy. */
   copy(): Multiset {
     const copy = new Multiset();
     for (const [name, count] of this.#counts) copy.#counts.set(name, count);
     return copy;
   }
 
-  /** Takes one away, and says whether there was one. */
+  /** Removes a name. Returns false if it is not contained. */
   take(name: string): boolean {
     const count = this.count(name);
     if (count > 1) this.#counts.set(name, count - 1);

@@ -10,8 +10,7 @@ import { writeText } from "../output.ts";
 const PASSING = ["policy", "user"];
 
 /**
- * What there is of episodes that an earlier run left behind, until this one has gone on with them. A copy on disk
- * stands by meanwhile, for a run that is killed.
+ * Partial episodes of an earlier run that this run continues. A copy on disk preserves them if this run is killed.
  */
 export class PartialEpisodes {
   readonly #copy: string;
@@ -19,18 +18,18 @@ export class PartialEpisodes {
   /** Episodes being continued. */
   readonly #taken = new Map<string, InteractionResult>();
 
-  /** `path` is that of the file of episodes; the copy stands beside it. */
+  /** `path` is the file of episodes; the copy is beside it. */
   constructor(path: string) {
     this.#copy = `${path}.stopped`;
   }
 
   /**
-   * Refuses to start over where a killed run has left a copy, as what is in it would be lost.
+   * Refuses to start over if a killed run has left a copy, since its episodes would be lost.
    *
-   * @throws {UsageError} when there is one.
+   * @throws {UsageError} if there is a copy.
    */
   async requireNoCopy(): Promise<void> {
-    const isThere = await Deno.stat(this.#copy).then(() => true, () => false); // what cannot be seen is not there
+    const isThere = await Deno.stat(this.#copy).then(() => true, () => false); // an unreadable path counts as missing
     if (!isThere) return;
     throw new UsageError(
       `Cannot begin anew as '${this.#copy}' holds episodes that were stopped: give --resume to go on, or --force`,
@@ -38,9 +37,9 @@ export class PartialEpisodes {
   }
 
   /**
-   * Reads the copy that a killed run has left.
+   * Reads the copy of a killed run.
    *
-   * @throws {UsageError} when a line is no episode.
+   * @throws {UsageError} if a line is not an episode.
    */
   async readCopy(kind: EpisodeKind<InteractionResult>): Promise<void> {
     try {
@@ -52,19 +51,19 @@ export class PartialEpisodes {
     }
   }
 
-  /** Takes note of an episode that did not end; one that failed of its own is to be played from its start. */
+  /** Adds an unfinished episode. An episode that failed by itself is played again from its start. */
   add(result: InteractionResult): void {
     const key = resultKeyOf(result);
     if (failedByItself(result)) this.#waiting.delete(key);
     else this.#waiting.set(key, further(result, this.#waiting.get(key)));
   }
 
-  /** Forgets those that are finished. */
+  /** Removes finished episodes. */
   forget(isFinished: (key: string) => boolean): void {
     for (const key of this.#waiting.keys()) if (isFinished(key)) this.#waiting.delete(key);
   }
 
-  /** Keeps a copy of those that are there. */
+  /** Writes the copy. */
   async saveCopy(): Promise<void> {
     if (this.#waiting.size === 0) return await this.dropCopy();
     const fresh = `${this.#copy}.new`;
@@ -75,12 +74,12 @@ export class PartialEpisodes {
     await Deno.rename(fresh, this.#copy);
   }
 
-  /** Throws the copy away, where there is one. */
+  /** Deletes the copy, if any. */
   async dropCopy(): Promise<void> {
-    await Deno.remove(this.#copy).catch(() => {}); // there was none
+    await Deno.remove(this.#copy).catch(() => {}); // no copy exists
   }
 
-  /** Gives an episode to whoever goes on with it, once. */
+  /** Returns an episode to be continued, once. */
   take(task: Task, sample: number): InteractionResult | undefined {
     const key = episodeKeyOf(task, sample);
     const result = this.#waiting.get(key);
@@ -90,7 +89,7 @@ export class PartialEpisodes {
     return result;
   }
 
-  /** What is to be kept of an episode that is over: what was there before, where that went further. */
+  /** Returns the longer one of a finished episode and its earlier part. */
   end(result: InteractionResult): InteractionResult {
     const key = resultKeyOf(result);
     const before = this.#taken.get(key);
@@ -99,7 +98,7 @@ export class PartialEpisodes {
     return further(result, before);
   }
 
-  /** Gives those that nobody has gone on with, or not begun to, and forgets them. */
+  /** Returns and removes the episodes that were not continued. */
   takeRest(): InteractionResult[] {
     const rest = [...this.#waiting.values(), ...this.#taken.values()];
     this.#waiting.clear();
@@ -112,7 +111,7 @@ function failedByItself({ errors }: InteractionResult): boolean {
   return errors.some(({ boundary }) => !PASSING.includes(boundary));
 }
 
-/** The one of two that has more tokens, with what the first says that failed. */
+/** Returns the one with more tokens, with the errors of the first. */
 function further(result: InteractionResult, before: InteractionResult | undefined): InteractionResult {
   if (before === undefined || result.response_length >= before.response_length) return result;
   return { ...before, errors: result.errors };

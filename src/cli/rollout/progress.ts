@@ -78,7 +78,7 @@ export class Progress implements AsyncDisposable {
 
 const WIDTH = 24;
 
-/** How far a run is, in one line with a bar where the end is known. */
+/** Progress of a run in one line, with a bar if the number of episodes is known. */
 export function formatProgressBar(summary: Summary, total?: number): string {
   const { episodes } = summary;
   if (total === undefined || total < 1) return `${episodes} done  ${numbers(summary)}`;

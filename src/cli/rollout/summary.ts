@@ -193,7 +193,7 @@ export class GroupScores {
   }
 }
 
-/** How far numbers are from their mean; 0 for none. */
+/** Returns the standard deviation; 0 without numbers. */
 function standardDeviation(numbers: readonly number[]): number {
   if (numbers.length === 0) return 0;
   const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);

@@ -23,7 +23,7 @@ import type { TrajectoryFile } from "./trajectory_file.ts";
 /** A place that text goes to, which may be a terminal. */
 export type TerminalSink = TextSink & { isTerminal(): boolean };
 
-/** What is played and what is shown of it. */
+/** Options of {@linkcode playTasks}. */
 export interface TaskRunOptions {
   /** The file of tasks, or a folder of such, or the tasks themselves. */
   tasks: string | readonly Task[];

@@ -11,15 +11,15 @@ import { checkUsage, rethrowAsUsageError, UsageError } from "../errors.ts";
 import { readText } from "../input.ts";
 import { lookUp } from "../options.ts";
 
-/** Which tools a run has beside Python. */
+/** Flags that select tools. */
 export interface ToolFlags {
-  /** A JSONC file of MCP servers. */
+  /** JSONC file with MCP servers. */
   mcp?: string;
-  /** TypeScript files that are tools. */
+  /** TypeScript files with tools. */
   tool?: readonly string[];
-  /** Style in which calls are written. */
+  /** Call style. */
   calls?: string;
-  /** Milliseconds that a call may take. */
+  /** Timeout of a call, in milliseconds. */
   timeoutMs: number;
 }
 
@@ -27,10 +27,10 @@ export interface ToolFlags {
 export type MakeTools = () => readonly Transform[];
 
 /**
- * Opens the tools that all episodes of a run share, and gives what makes each episode's transforms. Servers are
- * started, so that one that cannot be is found out here, and not by each episode.
+ * Opens the tools that all episodes of a run share and returns a function that makes the transforms of an episode. It
+ * starts the servers, so that a server that cannot start is reported once and not by each episode.
  *
- * @throws {UsageError} when they cannot be had.
+ * @throws {UsageError} if a tool or server cannot be opened.
  */
 export async function openTools(
   flags: ToolFlags,
@@ -50,9 +50,9 @@ export async function openTools(
 }
 
 /**
- * Opens files that are tools, each in a process of its own.
+ * Opens tool files, each in its own process.
  *
- * @throws {UsageError} when one cannot be had.
+ * @throws {UsageError} if one cannot be opened.
  */
 export async function openToolFiles(paths: readonly string[], stack: AsyncDisposableStack): Promise<Tool[]> {
   if (paths.length === 0) return [];
@@ -62,7 +62,7 @@ export async function openToolFiles(paths: readonly string[], stack: AsyncDispos
   );
 }
 
-/** The protocol's library is loaded only where it is of use: it takes longer to load than all the rest. */
+/** Loads the MCP library on demand, since it takes longer to load than all other modules. */
 async function openServers(
   servers: Record<string, McpServer>,
   options: Omit<ConstructorParameters<typeof ToolTransform>[0], "tools"> & {
@@ -83,11 +83,10 @@ async function openServers(
 const MAX_BYTES = 1024 * 1024;
 
 /**
- * Reads the servers of a JSONC file, written as `{ "mcpServers": { name: server } }` as other programs have it.
+ * Reads the MCP servers of a JSONC file in the common format `{ "mcpServers": { name: server } }`. Relative paths are
+ * resolved from the folder of the file, which is also the working directory of the servers.
  *
- * Files that are named from where it lies are found there, and that is where the servers are started.
- *
- * @throws {UsageError} when it cannot be read, or holds no servers.
+ * @throws {UsageError} if the file cannot be read or has no servers.
  */
 export async function readMcpFile(path: string): Promise<Record<string, McpServer>> {
   const text = await readText(path, { maxBytes: MAX_BYTES });
@@ -108,7 +107,7 @@ function serversOf(value: unknown): Record<string, unknown> | undefined {
   return isObject(servers) && Object.values(servers).every(isObject) ? servers : undefined;
 }
 
-/** What else is wrong with a server, its keys and its kind, is told by those who start it. */
+/** Checks the outer structure only; the client that starts a server checks its keys. */
 function placed(server: unknown, folder: string): McpServer {
   const { module, cwd, ...rest } = server as Record<string, unknown>;
   if ("url" in rest) return rest as unknown as McpServer;

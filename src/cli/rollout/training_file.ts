@@ -16,7 +16,7 @@ const INTERACTIONS = {
   keeps: ({ status }: InteractionResult) => status !== "aborted",
 };
 
-/** The file of `--train-out`: each episode as a trainer reads it, those that were stopped included. */
+/** File of `--train-out`, with one training row per episode, including partial ones. */
 export class TrainingFile extends EpisodeFile<InteractionResult> {
   readonly #finished: Multiset;
   readonly #stopped: PartialEpisodes;
@@ -31,7 +31,7 @@ export class TrainingFile extends EpisodeFile<InteractionResult> {
     this.#stopped = earlier.stopped;
   }
 
-  /** @throws {UsageError} when it cannot be written, or cannot be resumed. */
+  /** @throws {UsageError} if the file cannot be written or resumed. */
   static async open(
     path: string,
     options: EpisodeFileOptions<InteractionResult> = {},
@@ -60,19 +60,19 @@ export class TrainingFile extends EpisodeFile<InteractionResult> {
     return this.#finished.take(episodeKeyOf(task, sample));
   }
 
-  /** What there is of an episode that was stopped, once. */
+  /** Returns the partial row of an episode, once. */
   takePartial(task: Task, sample: number): InteractionResult | undefined {
     return this.#stopped.take(task, sample);
   }
 
-  /** Writes an episode; of one that was gone on with and did not get as far again, what there was. */
+  /** Writes an episode. If a continued episode is shorter than before, writes its earlier part. */
   override async write(result: InteractionResult): Promise<void> {
     await super.write(this.#stopped.end(result));
   }
 
   /**
-   * Writes the episodes that the run's other file has and this one lacks, as far as that has their tokens. Gives
-   * those that are then in both.
+   * Writes the episodes of the run's other file that this one lacks, if that file has their tokens. Returns the
+   * episodes that are then in both.
    */
   async *fillFrom(
     trajectories: AsyncIterable<Trajectory> | Iterable<Trajectory>,
@@ -97,7 +97,7 @@ export class TrainingFile extends EpisodeFile<InteractionResult> {
   }
 }
 
-/** Episodes that are played for a trainer: their tokens are written, and each becomes a line of its file. */
+/** Rollout for a trainer: records tokens and writes one row per episode. */
 export class TrainingRun {
   readonly file: TrainingFile;
   readonly tokens: TokenOptions;
@@ -108,18 +108,18 @@ export class TrainingRun {
     this.tokens = tokens;
   }
 
-  /** Takes what there is of an episode that was stopped; it is written in the end. */
+  /** Adds a partial episode, which is written at the end. */
   add(trajectory: Trajectory): void {
     this.#aborted.push(trajectory);
   }
 
-  /** Writes an episode; one whose env could not be made has no tokens, and no line. */
+  /** Writes an episode. An episode whose env could not be created has no tokens and no row. */
   async write(trajectory: Trajectory): Promise<void> {
     if (trajectory.tokens?.promptLength === undefined) return;
     await this.file.write(toInteractionResult(trajectory));
   }
 
-  /** Writes what there is of episodes that were stopped, in this run or in an earlier one. */
+  /** Writes the partial episodes of this run and of earlier ones. */
   async writePartial(): Promise<void> {
     for (const trajectory of this.#aborted.splice(0)) await this.write(trajectory);
     await this.file.writePartial();

@@ -15,9 +15,9 @@ import { EpisodeFile, type EpisodeFileOptions, openEpisodeFile } from "./episode
 import { FinishedEpisodes } from "./finished_episodes.ts";
 import type { Summary } from "./summary.ts";
 
-/** What becomes of the episodes that a file holds already, and what they must be. */
+/** Options of {@linkcode TrajectoryFile.open}. */
 export interface TrajectoryFileOptions extends EpisodeFileOptions<Trajectory> {
-  /** The tasks that are to be played: those of episodes that stay must be among them, where they have their ids. */
+  /** Tasks of the run. Tasks of existing episodes must be equal to those with the same id. */
   tasks?: AsyncIterable<Task> | undefined;
 }
 
@@ -27,7 +27,7 @@ const TRAJECTORIES = {
   keeps: ({ error }: Trajectory) => error === undefined,
 };
 
-/** The file of `--out`: each episode as it was played. */
+/** File of `--out`, with one trajectory per line. */
 export class TrajectoryFile extends EpisodeFile<Trajectory> {
   readonly #finished: FinishedEpisodes;
 
@@ -39,7 +39,7 @@ export class TrajectoryFile extends EpisodeFile<Trajectory> {
     this.#finished = finished;
   }
 
-  /** @throws {UsageError} when it cannot be written, or cannot be resumed. */
+  /** @throws {UsageError} if the file cannot be written or resumed. */
   static async open(path: string, options: TrajectoryFileOptions = {}): Promise<TrajectoryFile> {
     const { tasks, onKeep: onKept } = options;
     const finished = new FinishedEpisodes();
@@ -54,7 +54,7 @@ export class TrajectoryFile extends EpisodeFile<Trajectory> {
     return new TrajectoryFile(path, file, finished);
   }
 
-  /** Reads the episodes that an earlier run has played; to be asked for before one is written. */
+  /** Reads the episodes of an earlier run. Call it before the first write. */
   async *finished(): AsyncGenerator<Trajectory> {
     if (!this.#finished.isEmpty) yield* readTrajectories(this.#path);
   }
@@ -64,7 +64,7 @@ export class TrajectoryFile extends EpisodeFile<Trajectory> {
   }
 }
 
-/** Options of a run that concern its file. */
+/** Options of {@linkcode openTrajectoryFile}. */
 export interface RolloutFileFlags {
   tasks?: string;
   split?: string;
@@ -76,9 +76,9 @@ export interface RolloutFileFlags {
 }
 
 /**
- * Opens the file of a run, where it has one; the summary is told of what it goes on with.
+ * Opens the file of a run, if it has one, and adds earlier episodes to the summary.
  *
- * @throws {UsageError} when it cannot be written, or is that of another run.
+ * @throws {UsageError} if the file cannot be written or belongs to another run.
  */
 export async function openTrajectoryFile(
   flags: RolloutFileFlags,
@@ -88,7 +88,7 @@ export async function openTrajectoryFile(
   if (out === undefined) return undefined;
   const onKept = (trajectory: Trajectory) => {
     requireSameRun(trajectory, { out, policy: name, grader });
-    if (trainOut === undefined) summary.addEarlier(trajectory); // else it may have to be played again
+    if (trainOut === undefined) summary.addEarlier(trajectory); // otherwise it may be played again
   };
   return await TrajectoryFile.open(out, {
     resume,
@@ -100,7 +100,7 @@ export async function openTrajectoryFile(
   });
 }
 
-/** The rows that are tasks, as far as they can be read; what can be read only once, as a pipe, is left alone. */
+/** Reads the rows that are tasks, as far as possible. A source that can be read only once, such as a pipe, is skipped. */
 async function* soundTasks(path: string, split: string | undefined): AsyncGenerator<Task> {
   const { isFile, isDirectory } = await Deno.stat(path);
   if (!isFile && !isDirectory) return;
@@ -116,19 +116,18 @@ async function* soundTasks(path: string, split: string | undefined): AsyncGenera
 
 /** Policy and grader of a run that resumes a file. */
 export interface RunVersions {
-  /** The file. */
+  /** Path of the file. */
   readonly out: string;
-  /** The policy's name. */
+  /** Name of the policy. */
   readonly policy: string | undefined;
-  /** The grader's name, or `none`. */
+  /** Name of the grader, or `none`. */
   readonly grader: string;
 }
 
 /**
- * Refuses to go on with an episode that another policy has played or another grader scored: a mean over both says
- * nothing.
+ * Refuses an episode of another policy or grader, since a mean over both has no meaning.
  *
- * @throws {UsageError} when it is one.
+ * @throws {UsageError} if policy or grader differ.
  */
 export function requireSameRun(trajectory: Trajectory, { out, policy, grader }: RunVersions): void {
   const played = trajectory.versions.policy;
@@ -145,9 +144,9 @@ export function requireSameRun(trajectory: Trajectory, { out, policy, grader }: 
 }
 
 /**
- * Refuses to go on with an episode of another tokenizer: ids of both in one file say nothing.
+ * Refuses an episode of another tokenizer, since token ids of both must not be mixed in one file.
  *
- * @throws {UsageError} when it is one.
+ * @throws {UsageError} if the tokenizer differs.
  */
 export function requireSameTokens(
   { prompt, tokens, response_length }: InteractionResult,
@@ -168,9 +167,9 @@ function graderOf({ reward, rewardParts }: Trajectory, wanted: string): string |
 }
 
 /**
- * The episodes of a file; a discarded partial line is reported on stderr.
+ * Reads the episodes of a file. A partial last line is reported on stderr and skipped.
  *
- * @throws {UsageError} at a line that is no episode.
+ * @throws {UsageError} if a line is not an episode.
  */
 export async function* readSavedEpisodes(path: string): AsyncGenerator<Trajectory> {
   const onWarning = (warning: string) =>

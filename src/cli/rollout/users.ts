@@ -46,7 +46,7 @@ export const USERS: Readonly<Record<string, UserKind>> = {
 export async function resolveUser(flags: UserFlags, envName: string): Promise<UserFactory> {
   if (flags.user === undefined) {
     throw new UsageError(
-      "Cannot play as somebody must play the user: give --user scripted:FILE or openai:URL",
+      "Cannot play as the env needs a user: give --user scripted:FILE or openai:URL",
     );
   }
   const [, scheme = "", argument = ""] = /^([^:]*):?([^]*)$/.exec(flags.user) ?? [];

@@ -13,7 +13,7 @@ import { rethrowAsUsageError, UsageError } from "../errors.ts";
 /** The name of the env. */
 export const WORKSPACE_ENV = "workspace";
 
-/** Which tasks are worked on, and by whom. */
+/** Flags that select the tasks and the agent. */
 export interface WorkspaceFlags {
   tasks?: string;
   tool?: readonly string[];
@@ -22,34 +22,34 @@ export interface WorkspaceFlags {
   agent?: string;
   rewardAt?: RewardAt;
   wrongFormatReward?: number;
-  /** Milliseconds that a command may take which starts no Python. */
+  /** Timeout of a command that starts no Python, in milliseconds. */
   commandTimeoutMs?: number;
   cacheDir?: string;
 }
 
-/** How much there is at once, and what becomes of it. */
+/** Size of a run, and its resources. */
 export interface WorkspaceRunOptions {
-  /** Episodes at once. */
+  /** Number of concurrent episodes. */
   readonly sessions: number;
-  /** Episodes of each task. */
+  /** Number of episodes per task. */
   readonly samples: number;
-  /** Whether tokens are written, which are only ever added to: no prompt is then shortened. */
+  /** True if tokens are written. They are append-only, so prompts are then not shortened. */
   readonly writesTokens: boolean;
-  /** Closes all. */
+  /** Disposes all resources of the run. */
   readonly stack: AsyncDisposableStack;
 }
 
-/** Tasks that are open, for all episodes of a run. */
+/** Open tasks of a run. */
 export interface WorkspaceRun {
   readonly tasks: readonly Task[];
-  /** Takes a session of a task's sandboxes for an episode. */
+  /** Acquires a session of a task for an episode. */
   openEnv(task: Task, options: { maxSteps: number }): Env;
 }
 
 /**
- * Reads the tasks and the agent that the flags name; the sandboxes of a task are there while its episodes are played.
+ * Reads the tasks and the agent that the flags name. The sandboxes of a task are open while its episodes are played.
  *
- * @throws {UsageError} when a flag is missing, or names what is not there or cannot be played.
+ * @throws {UsageError} if a flag is missing, or names a file that does not exist or a task that cannot be played.
  */
 export async function openWorkspaces(
   flags: WorkspaceFlags,
@@ -89,7 +89,7 @@ export async function openWorkspaces(
   const begun = new Multiset();
   const open = new Multiset();
   const enter = (id: string) => [begun, open].forEach((tally) => tally.add(id));
-  // an episode may be played twice, where it goes on and cannot, so nobody may be in it when it is closed
+  // an episode that cannot be continued is played again, so it must not be in use when it is closed
   const leave = async (id: string) => {
     open.take(id);
     if (!open.has(id) && begun.count(id) >= samples) await workspaces.close(id);
