@@ -74,7 +74,7 @@ Deno.test("paddock rollout --env workspace names missing options", async () => {
     [[...task, "--agent", folder.path], "as it must be a file to read: "],
     [
       [...task, "--grader", "gsm8k"],
-      "Cannot play env 'workspace' with --grader as its task and its agent say that",
+      "Cannot play env 'workspace' with --grader as its task and agent files set it",
     ],
     [[...task, "--domain", "retail"], "with --domain as it is for env 'tau-bench'"],
     [[...task, "--reward-at", "often"], "Allowed choices are end, improvement, validate"],
