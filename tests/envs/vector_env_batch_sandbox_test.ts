@@ -7,10 +7,10 @@ import { PythonInterpreter } from "../../src/transforms/python_interpreter.ts";
 import { TransformedEnv } from "../../src/transforms/transformed_env.ts";
 import { CountingPool } from "../counting_pool.ts";
 
-const SIZE = 16;
+const SIZE = 64;
 const TIMEOUT_MS = 5_000;
-const LOOP = 3;
-const BOMB = 11;
+const LOOP = 7;
+const BOMB = 31;
 
 function program(index: number): string {
   if (index === LOOP) return "while True: pass";
@@ -22,7 +22,7 @@ function python(code: string): Action {
   return replyAction(`\`\`\`python\n${code}\n\`\`\``);
 }
 
-Deno.test("VectorEnv steps 16 sandboxes with an endless loop and a memory bomb among them at the same time, and the other 14 are right", async () => {
+Deno.test("VectorEnv steps 64 sandboxes with an endless loop and a memory bomb among them at the same time, and the other 62 are right", async () => {
   const profile = { ...await loadProfile("python"), sessionsPerProcess: 8 };
   await using pool = new SandboxPool({ profile, size: SIZE, resetMode: "rewind" });
   const counted = new CountingPool(pool);
