@@ -8,16 +8,12 @@ import {
 } from "../../../src/envs/workspace/evaluation.ts";
 import { loadWorkspaceTask } from "../../../src/envs/workspace/config/load_task.ts";
 import { REPLY_PARSERS } from "../../../src/envs/workspace/replies/reply_parsers.ts";
-import type { WorkspaceTask } from "../../../src/envs/workspace/task.ts";
 import { Workspace } from "../../../src/envs/workspace/workspace.ts";
 import { WorkspaceEnv } from "../../../src/envs/workspace/workspace_env.ts";
 import { WorkspaceEvaluator } from "../../../src/envs/workspace/evaluation/evaluator.ts";
 import { ScriptFile } from "../../../src/policy/scripted.ts";
 import { AGENT } from "./open_workspace.ts";
 import { EvaluatorBench, submissionOf } from "./evaluation/evaluator_fixture.ts";
-
-/** Games that a score is averaged over: enough for the tolerances below, and a fifth of the examples' own number. */
-const GAMES = 2_000;
 
 const EXAMPLES = fileURLToPath(new URL("../../../examples/workspace/", import.meta.url));
 
@@ -107,20 +103,9 @@ Deno.test("bug_fixing gives no score for returning an error's name or raising an
   }
 });
 
-/** Loads a task of the examples, with fewer games if it has any. */
-async function loadTask(name: string): Promise<WorkspaceTask> {
-  const task = await loadWorkspaceTask(join(EXAMPLES, name));
-  const files = await Promise.all(task.evaluation.files.map(async (file) => {
-    if (file.path !== "lockstep.py") return file;
-    const text = await Deno.readTextFile(file.hostPath);
-    return await bench.writeFile("lockstep.py", text.replace("GAMES = 10_000", `GAMES = ${GAMES}`));
-  }));
-  return { ...task, evaluation: { ...task.evaluation, files } };
-}
-
 /** Plays the replies that lie beside a task, and gives the last evaluation. */
 async function playedBy(name: string): Promise<WorkspaceEvaluation | undefined> {
-  const task = await loadTask(name);
+  const task = await loadWorkspaceTask(join(EXAMPLES, name));
   const { pool, evaluationPool } = bench;
   const evaluator = new WorkspaceEvaluator({ plan: task.evaluation, pool, evaluationPool });
   await using workspace = await Workspace.open({ task, agent: AGENT, evaluator });
@@ -152,7 +137,7 @@ async function scoreOf(
   name: string,
   files: Readonly<Record<string, string>>,
 ): Promise<EvaluationOutcome> {
-  const { evaluation: plan } = await loadTask(name);
+  const { evaluation: plan } = await loadWorkspaceTask(join(EXAMPLES, name));
   const { pool, evaluationPool } = bench;
   await using evaluator = new WorkspaceEvaluator({ plan, pool, evaluationPool });
   return await evaluator.evaluate(submissionOf(files), { seed: 1 });
