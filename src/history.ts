@@ -5,11 +5,13 @@ import { type Message, parseMessage } from "./message.ts";
  *
  * @example
  * ```ts
+ * import { assertEquals } from "@std/assert";
  * import { History } from "@paddock/paddock";
  *
  * const question = History.fromChats([{ role: "user", content: "What is 6 times 7?" }]);
  * const history = question.append({ role: "assistant", content: "42" });
- * if (question.length !== 1 || history.last?.content !== "42") throw new Error("unexpected history");
+ * assertEquals(question.length, 1);
+ * assertEquals(history.last?.content, "42");
  * ```
  */
 export class History implements Iterable<Message> {

@@ -53,11 +53,12 @@ export interface RenderOptions {
  *
  * @example
  * ```ts
+ * import { assertEquals } from "@std/assert";
  * import { ChatFormat } from "@paddock/paddock/chat";
  *
  * const format = new ChatFormat({ family: "chatml" });
  * const text = format.render([{ role: "user", content: "Hello" }], { addGenerationPrompt: true });
- * if (text !== "<|im_start|>user\nHello<|im_end|>\n<|im_start|>assistant\n") throw new Error(text);
+ * assertEquals(text, "<|im_start|>user\nHello<|im_end|>\n<|im_start|>assistant\n");
  * ```
  */
 export class ChatFormat {
@@ -177,10 +178,11 @@ export type RenderChatOptions = ChatFormatOptions & Omit<RenderOptions, "marks">
  *
  * @example
  * ```ts
+ * import { assertEquals } from "@std/assert";
  * import { renderChat } from "@paddock/paddock/chat";
  *
  * const text = renderChat([{ role: "user", content: "Hello" }], { family: "chatml" });
- * if (text !== "<|im_start|>user\nHello<|im_end|>\n") throw new Error(text);
+ * assertEquals(text, "<|im_start|>user\nHello<|im_end|>\n");
  * ```
  *
  * @throws {TypeError} if neither a template nor a tokenizer is given, or a message's role is invalid.

@@ -185,10 +185,11 @@ export interface FromTextOptions extends ChooseTemplateOptions {
  *
  * @example
  * ```ts
+ * import { assertEquals } from "@std/assert";
  * import { fromText } from "@paddock/paddock/chat";
  *
  * const history = fromText("<|im_start|>user\nHello<|im_end|>\n");
- * if (history.last?.content !== "Hello") throw new Error("unexpected message");
+ * assertEquals(history.last?.content, "Hello");
  * ```
  *
  * @throws {SyntaxError} if the text contains no message.

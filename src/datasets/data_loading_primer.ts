@@ -43,11 +43,12 @@ interface SharedTask {
  *
  * @example
  * ```ts
+ * import { assertEquals } from "@std/assert";
  * import { DataLoadingPrimer } from "@paddock/paddock/datasets";
  *
  * await using primer = new DataLoadingPrimer({ dataloader: [{ query: "2 + 2?" }, { query: "3 + 3?" }] });
  * const queries = [await primer.take(), await primer.take(), await primer.take()].map(({ query }) => query);
- * if (queries.join(" ") !== "2 + 2? 3 + 3? 2 + 2?") throw new Error(queries.join(" "));
+ * assertEquals(queries.join(" "), "2 + 2? 3 + 3? 2 + 2?");
  * ```
  */
 export class DataLoadingPrimer implements TaskSource, AsyncDisposable {

@@ -33,11 +33,12 @@ export interface ReadDatasetOptions extends DatasetFilesOptions, CollateOptions 
  *
  * @example
  * ```ts
+ * import { assertEquals } from "@std/assert";
  * import { readDataset } from "@paddock/paddock";
  *
  * const rows = [{ question: "What is 6 times 7?", answer: "6 * 7 = 42\n#### 42" }];
  * for await (const task of readDataset(rows)) {
- *   if (task.answer !== "42") throw new Error(task.answer);
+ *   assertEquals(task.answer, "42");
  * }
  * // a file or a folder: readDataset("./gsm8k", { split: "train", shuffle: true, seed: 0 })
  * ```

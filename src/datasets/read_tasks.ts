@@ -33,12 +33,13 @@ export interface ReadTasksOptions {
  *
  * @example
  * ```ts
+ * import { assertEquals } from "@std/assert";
  * import { readTasks } from "@paddock/paddock";
  *
  * const path = await Deno.makeTempFile({ suffix: ".jsonl" });
  * await Deno.writeTextFile(path, '{"query":"What is 6 times 7?","answer":"42"}\n');
  * const tasks = await Array.fromAsync(readTasks(path, { limit: 10 }));
- * if (tasks[0]?.answer !== "42") throw new Error("unexpected task");
+ * assertEquals(tasks[0]?.answer, "42");
  * await Deno.remove(path);
  * ```
  *

@@ -53,12 +53,13 @@ export interface ChatEnvOptions extends ChatFormatOptions {
  *
  * @example
  * ```ts
+ * import { assertEquals } from "@std/assert";
  * import { ChatEnv, replyAction } from "@paddock/paddock";
  *
  * await using env = new ChatEnv({ systemPrompt: "Answer briefly." });
  * await env.reset({ id: "sum", query: "What is 2 + 2?" });
  * const { history } = await env.step(replyAction("4"));
- * if (history.prompt.length !== 3) throw new Error(`${history.prompt.length} messages`);
+ * assertEquals(history.prompt.length, 3);
  * ```
  */
 export class ChatEnv implements Env {

@@ -86,12 +86,13 @@ export interface FromDataloaderOptions extends DatasetBatchOptions {
  *
  * @example
  * ```ts
+ * import { assertEquals } from "@std/assert";
  * import { DatasetChatEnv } from "@paddock/paddock";
  *
  * const dataset = [{ query: "What is 2 + 2?", answer: "4" }, { query: "What is 3 + 3?", answer: "6" }];
  * await using env = new DatasetChatEnv({ dataset, numEnvs: 2, shuffle: false });
  * const [first] = await env.reset();
- * if (first?.observation?.task.query !== "What is 2 + 2?") throw new Error(JSON.stringify(first));
+ * assertEquals(first?.observation?.task.query, "What is 2 + 2?");
  * ```
  */
 export class DatasetChatEnv implements AsyncDisposable {

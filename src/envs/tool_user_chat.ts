@@ -36,6 +36,14 @@ const INDEX_KEY = "taskIndex";
  *
  * Only the first of several calls in a reply runs; the others are recorded as refused. A call of an unknown tool,
  * or one that cannot be parsed, counts as text. The chat owns the env and disposes it.
+ *
+ * @example
+ * ```ts ignore
+ * await using chat = new ToolUserChat(await TauBenchEnv.open({ domain, split: "test", user }), {
+ *   toolCalls: qwen25Calls(),
+ * });
+ * const observation = await chat.reset(toolUserTask({ name: "tau-bench" }, 0));
+ * ```
  */
 export class ToolUserChat implements Env {
   readonly #env: ToolUserEnv;

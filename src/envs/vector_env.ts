@@ -63,12 +63,14 @@ export interface StepAndMaybeResetResult {
  *
  * @example
  * ```ts
+ * import { assertEquals } from "@std/assert";
  * import { ChatEnv, replyAction, VectorEnv } from "@paddock/paddock";
  *
  * await using env = new VectorEnv({ makeEnv: () => new ChatEnv(), batchSize: 2 });
  * await env.reset(["What is 2 + 2?", "What is 3 + 3?"]);
  * const [first, second] = await env.step([replyAction("4"), null]);
- * if (first?.step?.history.prompt.length !== 2 || second !== null) throw new Error(JSON.stringify(first));
+ * assertEquals(first?.step?.history.prompt.length, 2);
+ * assertEquals(second, null);
  * ```
  */
 export class VectorEnv implements AsyncDisposable {

@@ -35,11 +35,12 @@ export interface ScriptedPolicyOptions {
  *
  * @example
  * ```ts
+ * import { assertEquals } from "@std/assert";
  * import { ChatEnv, EndOnFinalReply, rollout, scriptedPolicy, TransformedEnv } from "@paddock/paddock";
  *
  * await using env = new TransformedEnv(new ChatEnv(), [new EndOnFinalReply()]);
  * const { messages } = await rollout(env, scriptedPolicy(), { id: "1", query: "6 * 7?", replies: ["42"] });
- * if (messages.at(-1)?.content !== "42") throw new Error("unexpected reply");
+ * assertEquals(messages.at(-1)?.content, "42");
  * ```
  */
 export function scriptedPolicy(options: ScriptedPolicyOptions = {}): Policy {

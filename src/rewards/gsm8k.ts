@@ -24,6 +24,7 @@ export interface Gsm8kOptions extends TieredScoreOptions {
  *
  * @example
  * ```ts
+ * import { assertEquals } from "@std/assert";
  * import { gsm8k, History } from "@paddock/paddock";
  *
  * const history = History.fromChats([
@@ -31,7 +32,10 @@ export interface Gsm8kOptions extends TieredScoreOptions {
  *   { role: "assistant", content: "<answer>18</answer>" },
  * ]);
  * const score = await gsm8k().grade({ task: { id: "1", query: "What is 3 * 6?", answer: "#### 18" }, history });
- * console.assert(typeof score === "object" && score?.score === 1);
+ * assertEquals(score, {
+ *   score: 1,
+ *   parts: { reward_answer: 1, reward_think: 0, reward_right: 1, success: 1 },
+ * });
  * ```
  *
  * @throws {RangeError} when a reward is not a finite number.

@@ -51,6 +51,25 @@ export interface IfevalOptions {
  * an instruction is unknown or lacks an argument, and a `RangeError` if the reply is too long for the number
  * of instructions.
  *
+ * @example
+ * ```ts
+ * import { assertEquals } from "@std/assert";
+ * import { History, ifeval } from "@paddock/paddock";
+ *
+ * const history = History.fromChats([{ role: "assistant", content: "No commas here." }]);
+ * const fields = { instruction_id_list: ["punctuation:no_comma"], kwargs: [{}] };
+ * const result = await ifeval().grade({ task: { id: "1", query: "Write without commas.", fields }, history });
+ * assertEquals(result, {
+ *   score: 1,
+ *   parts: {
+ *     prompt_level_strict_acc: 1,
+ *     inst_level_strict_acc: 1,
+ *     prompt_level_loose_acc: 1,
+ *     inst_level_loose_acc: 1,
+ *   },
+ * });
+ * ```
+ *
  * @throws {RangeError} when a weight is not a finite number.
  */
 export function ifeval(options: IfevalOptions = {}): Grader {

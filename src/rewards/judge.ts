@@ -38,6 +38,18 @@ const SCORE_LINE =
  *
  * Grading throws a `GraderError` when the policy fails.
  *
+ * @example
+ * ```ts
+ * import { assertEquals } from "@std/assert";
+ * import { History, judge } from "@paddock/paddock";
+ *
+ * // In a real run: openaiPolicy({ url, model })
+ * const policy = { reply: () => Promise.resolve("The answer is correct.\nScore: 8") };
+ * const history = History.fromChats([{ role: "assistant", content: "Paris" }]);
+ * const task = { id: "1", query: "What is the capital of France?", answer: "Paris" };
+ * assertEquals(await judge(policy).grade({ task, history }), 0.8);
+ * ```
+ *
  * @throws {RangeError} when the scale is not an integer above 0.
  */
 export function judge(policy: Policy, options: JudgeOptions = {}): Grader {

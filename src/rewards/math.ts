@@ -22,6 +22,20 @@ const MAX_CHARACTERS = 2_000;
  * cent, units and `x =` are ignored. Equations may be multiplied and have their sides swapped. Anything
  * else, such as an inequality or a word, is compared as text without spaces. Nothing is executed.
  *
+ * @example
+ * ```ts
+ * import { assertEquals } from "@std/assert";
+ * import { History, math } from "@paddock/paddock";
+ *
+ * const history = History.fromChats([{ role: "assistant", content: "<answer>\\sqrt{8}</answer>" }]);
+ * const task = { id: "1", query: "Simplify 2 * sqrt(2).", answer: "\\boxed{2\\sqrt2}" };
+ * const score = await math().grade({ task, history });
+ * assertEquals(score, {
+ *   score: 1,
+ *   parts: { reward_answer: 1, reward_think: 0, reward_right: 1, success: 1 },
+ * });
+ * ```
+ *
  * @throws {RangeError} when a reward is not a finite number.
  */
 export function math(options: TieredScoreOptions = {}): Grader {

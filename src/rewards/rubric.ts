@@ -37,13 +37,14 @@ interface Part extends Score {
  *
  * @example
  * ```ts
+ * import { assertEquals } from "@std/assert";
  * import { exactMatch, gsm8k, rubric } from "@paddock/paddock";
  *
  * const grader = rubric([
  *   { grader: gsm8k(), weight: 0.9 },
  *   { grader: exactMatch(), weight: 0.1 },
  * ]);
- * if (grader.name !== "rubric") throw new Error(grader.name);
+ * assertEquals(grader.name, "rubric");
  * ```
  *
  * @throws {RangeError} when there is no grader, or when a weight is not a finite number.

@@ -8,6 +8,16 @@ import { findNumbers, findStatedNumber, isEqualNumber } from "./plain_number.ts"
  *
  * If the reply has an `<answer>…</answer>`, the first one is compared, otherwise the reply without its
  * thoughts. Surrounding white space and Unicode composition are ignored; case is not.
+ *
+ * @example
+ * ```ts
+ * import { assertEquals } from "@std/assert";
+ * import { exactMatch, History } from "@paddock/paddock";
+ *
+ * const history = History.fromChats([{ role: "assistant", content: "<answer>Paris</answer>" }]);
+ * const task = { id: "1", query: "What is the capital of France?", answer: "Paris" };
+ * assertEquals(await exactMatch().grade({ task, history }), 1);
+ * ```
  */
 export function exactMatch(): Grader {
   return {
@@ -66,6 +76,16 @@ function freshPattern(pattern: RegExp | string): RegExp {
  * The number of a reply is the first one after its last `####` or `answer is`, else its last one. Text in
  * `<think>…</think>` is ignored. `1,000`, `$1000`, `1000.00` and `1000%` are equal; rounding errors are
  * tolerated.
+ *
+ * @example
+ * ```ts
+ * import { assertEquals } from "@std/assert";
+ * import { History, numberMatch } from "@paddock/paddock";
+ *
+ * const history = History.fromChats([{ role: "assistant", content: "3 boxes of 6 are 18 eggs." }]);
+ * const task = { id: "1", query: "How many eggs are in 3 boxes of 6?", answer: "18" };
+ * assertEquals(await numberMatch().grade({ task, history }), 1);
+ * ```
  */
 export function numberMatch(): Grader {
   return {

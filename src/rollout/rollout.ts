@@ -40,6 +40,7 @@ export interface RolloutOptions {
  *
  * @example
  * ```ts
+ * import { assertEquals } from "@std/assert";
  * import { ChatEnv, EndOnFinalReply, GradeEpisode, numberMatch } from "@paddock/paddock";
  * import { rollout, scriptedPolicy, TransformedEnv } from "@paddock/paddock";
  *
@@ -47,7 +48,7 @@ export interface RolloutOptions {
  * await using env = new TransformedEnv(new ChatEnv(), transforms);
  * const policy = scriptedPolicy({ replies: () => ["The answer is 4."] });
  * const { reward } = await rollout(env, policy, { id: "sum", query: "What is 2 + 2?", answer: "4" });
- * if (reward !== 1) throw new Error(`${reward}`);
+ * assertEquals(reward, 1);
  * ```
  */
 export async function rollout(

@@ -49,17 +49,32 @@ export interface RolloutAllOptions extends EpisodesOptions {
    * with its error.
    */
   onTrajectory?: ((trajectory: Trajectory) => void | Promise<void>) | undefined;
-  /** Given what there is of an episode that was aborted. */
+  /** Called with the turns so far of an episode that was aborted. */
   onAborted?: ((trajectory: Trajectory) => void) | undefined;
   signal?: AbortSignal | undefined;
 }
 
 /**
- * Plays the episodes of each task, several at once, and gives their trajectories. Tasks are read only as fast as
- * they are played, so there may be any number.
+ * Plays the episodes of all tasks, several at once, and yields their trajectories. Tasks are read only as fast as
+ * they are played, so their number is not limited.
  *
- * An episode that fails gives a trajectory that says so and disturbs no other. Rejects when it was aborted, or
- * with the error of the tasks once all episodes before it are given; either way nothing is left running.
+ * If an episode fails, its trajectory has an `error`, and the others continue. If `signal` is aborted, the
+ * generator rejects with its reason. If reading the tasks fails, it yields the trajectories of the tasks before and
+ * rejects with that error. In both cases all envs are disposed first.
+ *
+ * @example
+ * ```ts
+ * import { assertEquals } from "@std/assert";
+ * import { ChatEnv, EndOnFinalReply, rolloutAll, scriptedPolicy, TransformedEnv } from "@paddock/paddock";
+ *
+ * const trajectories = rolloutAll([{ id: "1", query: "Hello" }, { id: "2", query: "Good morning" }], {
+ *   makeEnv: () => new TransformedEnv(new ChatEnv(), [new EndOnFinalReply()]),
+ *   policy: scriptedPolicy({ replies: () => ["Hi."] }),
+ *   ordered: true,
+ * });
+ * const ids = await Array.fromAsync(trajectories, ({ task }) => task.id);
+ * assertEquals(ids.join(), "1,2");
+ * ```
  */
 export async function* rolloutAll(
   tasks: AsyncIterable<Task> | Iterable<Task>,

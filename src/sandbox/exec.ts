@@ -196,6 +196,7 @@ export interface HostTool {
  *
  * @example Let Python call a function of the host
  * ```ts
+ * import { assertEquals } from "@std/assert";
  * import { hostTool } from "@paddock/paddock/sandbox";
  * import { z } from "zod";
  *
@@ -207,7 +208,7 @@ export interface HostTool {
  * });
  * // A session of the profile `tools` can call it in Python as `paddock.tools.search(query="x")`
  * // if it gets the option `tools`: `session.exec(code, { tools: [search] })`.
- * if (search.name !== "search") throw new Error(search.name);
+ * assertEquals(search.name, "search");
  * ```
  *
  * @throws {TypeError} if the name is not a Python identifier.

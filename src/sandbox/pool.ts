@@ -48,12 +48,13 @@ const MAX_CONCURRENT_STARTS = 2 * navigator.hardwareConcurrency;
  *
  * @example Lease a session
  * ```ts
+ * import { assertEquals } from "@std/assert";
  * import { loadProfile, SandboxPool } from "@paddock/paddock";
  *
  * await using pool = new SandboxPool({ profile: await loadProfile("python"), size: 1 });
  * await using lease = await pool.acquire({ seed: 7 });
  * const result = await lease.session.exec("sum(range(10))");
- * if (result.status !== "ok" || result.value !== "45") throw new Error(result.status);
+ * assertEquals(result.status === "ok" && result.value, "45");
  * ```
  */
 export class SandboxPool implements SessionPool, AsyncDisposable {

@@ -55,12 +55,13 @@ const OPEN_ATTEMPTS = 3;
  *
  * @example Run Python
  * ```ts
+ * import { assertEquals } from "@std/assert";
  * import { loadProfile, Sandbox } from "@paddock/paddock/sandbox";
  *
  * await using sandbox = await Sandbox.start({ profile: await loadProfile("python") });
  * const session = await sandbox.openSession();
  * const result = await session.exec("print(6 * 7)");
- * if (result.stdout !== "42\n") throw new Error(result.status);
+ * assertEquals(result.stdout, "42\n");
  * ```
  */
 export class Sandbox implements AsyncDisposable, LinkSource {

@@ -68,6 +68,7 @@ export interface PaddockServerOptions extends AccessOptions {
  *
  * @example Handle a request without a socket
  * ```ts
+ * import { assertEquals } from "@std/assert";
  * import { loadProfile, SandboxPool } from "@paddock/paddock";
  * import { PaddockServer } from "@paddock/paddock/server";
  *
@@ -80,7 +81,7 @@ export interface PaddockServerOptions extends AccessOptions {
  *   }),
  * );
  * const { run_result } = await response.json();
- * if (run_result.stdout !== "42\n") throw new Error(JSON.stringify(run_result));
+ * assertEquals(run_result.stdout, "42\n");
  * ```
  */
 export class PaddockServer implements AsyncDisposable {

@@ -20,7 +20,18 @@ export interface ShellToolOptions {
 const GRACE_MS = 60_000;
 const TIMEOUT_MS = 30_000;
 
-/** Makes a tool that runs commands in a session's shell. The text of the result reports failures. */
+/**
+ * Makes a tool that runs commands in a session's shell. The text of the result reports failures.
+ *
+ * @example
+ * ```ts ignore
+ * import { loadProfile, Sandbox } from "@paddock/paddock/sandbox";
+ * import { shellTool } from "@paddock/paddock/tools";
+ *
+ * await using sandbox = await Sandbox.start({ profile: await loadProfile("workspace") });
+ * const shell = shellTool({ session: await sandbox.openSession(), timeoutMs: 10_000 });
+ * ```
+ */
 export function shellTool({ session, timeoutMs = TIMEOUT_MS }: ShellToolOptions): Tool {
   return tool({
     name: "shell",

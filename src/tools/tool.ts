@@ -60,6 +60,7 @@ export interface ToolDefinition<Shape extends z.ZodRawShape>
  *
  * @example A tool that adds
  * ```ts
+ * import { assertEquals } from "@std/assert";
  * import { tool } from "@paddock/paddock";
  * import { z } from "zod";
  *
@@ -69,7 +70,7 @@ export interface ToolDefinition<Shape extends z.ZodRawShape>
  *   parameters: z.object({ a: z.number(), b: z.number() }),
  *   run: ({ a, b }) => ({ result: a + b }),
  * });
- * if (add.name !== "add") throw new Error(add.name);
+ * assertEquals(add.name, "add");
  * ```
  *
  * @throws {TypeError} when the name is empty or contains white space, `<`, `>` or `"`, which no call can
@@ -92,7 +93,18 @@ export function requireToolName(name: string): void {
   );
 }
 
-/** Makes a tool that ends the episode: it terminates, and `[stop] reason` is its last message. */
+/**
+ * Makes a tool that ends the episode: it terminates, and `[stop] reason` is its last message.
+ *
+ * @example
+ * ```ts
+ * import { ChatEnv, ToolTransform, TransformedEnv } from "@paddock/paddock";
+ * import { stopTool } from "@paddock/paddock/tools";
+ *
+ * const tools = new ToolTransform({ tools: [stopTool()] });
+ * await using env = new TransformedEnv(new ChatEnv(), [tools]);
+ * ```
+ */
 export function stopTool(): Tool {
   return tool({
     name: "stop",

@@ -9,12 +9,13 @@ import type { Transform } from "./transform.ts";
  *
  * @example
  * ```ts
+ * import { assertEquals } from "@std/assert";
  * import { ChatEnv, EndOnFinalReply, replyAction, TransformedEnv } from "@paddock/paddock";
  *
  * await using env = new TransformedEnv(new ChatEnv(), [new EndOnFinalReply()]);
  * await env.reset({ id: "1", query: "Hello" });
  * const { terminated } = await env.step(replyAction("Hi"));
- * if (!terminated) throw new Error("expected the episode to end");
+ * assertEquals(terminated, true);
  * ```
  */
 export class EndOnFinalReply implements Transform {
@@ -31,12 +32,13 @@ export class EndOnFinalReply implements Transform {
  *
  * @example
  * ```ts
+ * import { assertEquals } from "@std/assert";
  * import { ChatEnv, EndOnAnswer, replyAction, TransformedEnv } from "@paddock/paddock";
  *
  * await using env = new TransformedEnv(new ChatEnv(), [new EndOnAnswer()]);
  * await env.reset({ id: "1", query: "What is 1 + 1?" });
  * const { terminated } = await env.step(replyAction("<answer>2</answer>"));
- * if (!terminated) throw new Error("expected the episode to end");
+ * assertEquals(terminated, true);
  * ```
  */
 export class EndOnAnswer implements Transform {

@@ -16,13 +16,14 @@ export interface GradeEpisodeOptions {
  *
  * @example
  * ```ts
+ * import { assertEquals } from "@std/assert";
  * import { ChatEnv, EndOnAnswer, GradeEpisode, gsm8k, replyAction, TransformedEnv } from "@paddock/paddock";
  *
  * const transforms = [new EndOnAnswer(), new GradeEpisode({ grader: gsm8k() })];
  * await using env = new TransformedEnv(new ChatEnv(), transforms);
  * await env.reset({ id: "1", query: "What is 1 + 1?", answer: "2" });
  * const { reward } = await env.step(replyAction("<answer>2</answer>"));
- * if (reward !== 1) throw new Error(`expected a reward of 1: got ${reward}`);
+ * assertEquals(reward, 1);
  * ```
  */
 export class GradeEpisode implements Transform {

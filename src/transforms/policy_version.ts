@@ -14,6 +14,18 @@ export interface PolicyVersionOptions {
  * Adds the version of the acting policy to observations and steps, as `policyVersion`.
  *
  * Several envs can share one instance: the trainer increments the version once after a weight update.
+ *
+ * @example
+ * ```ts
+ * import { assertEquals } from "@std/assert";
+ * import { ChatEnv, PolicyVersion, TransformedEnv } from "@paddock/paddock";
+ *
+ * const version = new PolicyVersion();
+ * await using env = new TransformedEnv(new ChatEnv(), [version]);
+ * version.incrementVersion(); // after each weight update
+ * const observation = await env.reset({ id: "1", query: "Hello" });
+ * assertEquals(observation.policyVersion, 1);
+ * ```
  */
 export class PolicyVersion implements Transform {
   readonly #history: (number | string)[];

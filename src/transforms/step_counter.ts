@@ -16,12 +16,14 @@ export interface StepCounterOptions {
  *
  * @example
  * ```ts
+ * import { assertEquals } from "@std/assert";
  * import { ChatEnv, replyAction, StepCounter, TransformedEnv } from "@paddock/paddock";
  *
  * await using env = new TransformedEnv(new ChatEnv(), [new StepCounter({ maxSteps: 1 })]);
  * await env.reset({ id: "1", query: "Hello" });
  * const { stepCount, truncated } = await env.step(replyAction("Hi"));
- * if (stepCount !== 1 || !truncated) throw new Error("expected the episode to end after one step");
+ * assertEquals(stepCount, 1);
+ * assertEquals(truncated, true);
  * ```
  */
 export class StepCounter implements Transform {

@@ -25,6 +25,7 @@ export interface ToolTransformOptions extends ToolCallerOptions {
  *
  * @example
  * ```ts
+ * import { assertEquals } from "@std/assert";
  * import { ChatEnv, replyAction, tool, ToolTransform, TransformedEnv } from "@paddock/paddock";
  * import { z } from "zod";
  *
@@ -37,7 +38,7 @@ export interface ToolTransformOptions extends ToolCallerOptions {
  * await using env = new TransformedEnv(new ChatEnv(), [new ToolTransform({ tools: [add] })]);
  * await env.reset({ id: "1", query: "Add 1 and 2." });
  * const { toolResults } = await env.step(replyAction('<tool>add\n{"a": 1, "b": 2}</tool>'));
- * if (toolResults[0]?.value !== 3) throw new Error("expected 3");
+ * assertEquals(toolResults[0]?.value, 3);
  * ```
  */
 export class ToolTransform implements Transform {

@@ -10,11 +10,12 @@ export type UserScript = readonly string[] | ((task: UserTask) => readonly strin
  *
  * @example
  * ```ts
+ * import { assertEquals } from "@std/assert";
  * import { scriptedUser, USER_STOP } from "@paddock/paddock/tau-bench";
  *
  * const user = scriptedUser(["I want to return my lamp.", USER_STOP]);
  * const first = await user.reset({ index: 0, instruction: "You want to return a lamp." });
- * if (first !== "I want to return my lamp.") throw new Error(first);
+ * assertEquals(first, "I want to return my lamp.");
  * ```
  */
 export function scriptedUser(lines: UserScript): UserSimulator {

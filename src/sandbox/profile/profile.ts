@@ -60,11 +60,12 @@ export interface ParseProfileOptions {
  *
  * @example Load a profile and change a limit
  * ```ts
+ * import { assertEquals } from "@std/assert";
  * import { loadProfile } from "@paddock/paddock";
  *
  * const python = await loadProfile("python");
  * const profile = { ...python, limits: { ...python.limits, timeoutMs: 2_000 } };
- * if (profile.limits.memoryBytes !== 256 * 1024 * 1024) throw new Error("unexpected default");
+ * assertEquals(profile.limits.memoryBytes, 256 * 1024 * 1024);
  * ```
  *
  * @throws {Deno.errors.NotFound} if the profile, or a file that it names, does not exist.
