@@ -43,7 +43,7 @@ export function collectValues(value: string, earlier: readonly string[] = []): s
 export function lookUp<T>(table: Readonly<Record<string, T>>, name: string, kind: string): T {
   const entry = Object.hasOwn(table, name) ? table[name] : undefined;
   if (entry !== undefined) return entry;
-  throw new UsageError(`Cannot find ${kind} '${name}': there are ${Object.keys(table).join(", ")}`);
+  throw new UsageError(`Cannot find ${kind} '${name}': available are ${Object.keys(table).join(", ")}`);
 }
 
 /** Formats the entries of a table for a help text, one line each. */

@@ -10,11 +10,11 @@ export interface SendRequestOptions<T> {
   /** Milliseconds until the whole response must be read. */
   timeoutMs: number;
   signal?: AbortSignal | undefined;
-  /** Reads the response; what it throws passes as it is. */
+  /** Reads the response. Its errors are rethrown unchanged. */
   read: (response: Response, body: ResponseBody) => Promise<T>;
 }
 
-/** Result of one request: what was read of the response, or why there is none. */
+/** Result of one request: the value that was read, or the fault. */
 export type SentRequest<T> =
   | { readonly value: T }
   | {
@@ -26,7 +26,7 @@ export type SentRequest<T> =
     readonly mayHaveArrived: boolean;
   };
 
-/** A connection failed before the whole response was read. */
+/** Error of a connection that failed before the whole response was read. */
 class ConnectionError extends Error {}
 
 /** Sends a request once and reads its response. Rejects with the signal's reason, or with what `read` throws. */
@@ -46,7 +46,7 @@ export async function sendRequest<T>(
     if (deadline.isExpired) {
       return {
         fault: "timeout",
-        reason: `must answer within ${timeoutMs} ms: it did not`,
+        reason: `did not answer within ${timeoutMs} ms`,
         mayHaveArrived: true,
       };
     }
@@ -117,13 +117,13 @@ export function failedToConnect(error: unknown): boolean {
   return /client error \(Connect\)/.test(fetchErrorText(error));
 }
 
-/** `fetch` explains what happened in the cause of its error. */
+/** Returns the cause of an error of `fetch`, which describes the failure. */
 function fetchErrorText(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error.cause instanceof Error ? error.cause.message : error.message;
 }
 
-/** Why a request for JSON failed. `unavailable` means that another attempt may succeed. */
+/** Kind of a failed request for JSON. `unavailable` means that another attempt may succeed. */
 export type RequestFault = "refused" | "unreachable" | "unavailable" | "timeout" | "bad_answer";
 
 /** Options of {@linkcode postJson}. */
@@ -134,7 +134,7 @@ export interface PostJsonOptions {
   signal?: AbortSignal | undefined;
 }
 
-/** Result of {@linkcode postJson}: the response, or why there is none. */
+/** Result of {@linkcode postJson}: the response, or the fault. */
 export type PostedJson =
   | { readonly response: unknown }
   | {
@@ -209,18 +209,18 @@ function shortened(text: string): string {
 /**
  * Returns the URL of an endpoint: `base` if it ends in the endpoint, else `base` with the endpoint appended.
  *
- * @throws {TypeError} when `base` is not an address of http or https, or holds a password.
+ * @throws {TypeError} if `base` is not an http or https URL, or contains a password.
  */
 export function serverUrl(base: string | URL, endpoint: string, options: { root?: string } = {}): URL {
   const { root = "" } = options;
   const url = URL.parse(base);
   if (url === null || !/^https?:$/.test(url.protocol)) {
     throw new TypeError(
-      `Cannot ask a server as 'url' must be an address of http or https: current value is ${base}`,
+      `Cannot call server as 'url' must be an http or https URL: current value is '${base}'`,
     );
   }
   if (url.username !== "" || url.password !== "") {
-    throw new TypeError("Cannot ask a server as 'url' must hold no password: it does; give it as the key");
+    throw new TypeError("Cannot call server as 'url' must not contain a password: pass it as the API key");
   }
   const path = url.pathname.replace(/\/+$/, "");
   url.pathname = path.endsWith(endpoint) ? path : `${path || root}${endpoint}`;
@@ -230,9 +230,9 @@ export function serverUrl(base: string | URL, endpoint: string, options: { root?
 /**
  * Checks a numeric option of a client.
  *
- * @throws {RangeError} when it is less than `least`.
+ * @throws {RangeError} if it is less than `least`.
  */
 export function requireAtLeast(name: string, value: number, least: number): void {
   if (value >= least) return;
-  throw new RangeError(`Cannot ask a server as '${name}' must be >= ${least}: current value is ${value}`);
+  throw new RangeError(`Cannot call server as '${name}' must be >= ${least}: current value is ${value}`);
 }

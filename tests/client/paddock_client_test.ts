@@ -58,8 +58,8 @@ const LOST = fetchError("(SendRequest): connection reset by peer");
 const NEVER = fetchError("(Connect): tcp connect error: refused");
 
 Deno.test("PaddockClient refuses invalid URLs and limits that are out of range", () => {
-  assertThrows(() => new PaddockClient({ url: "ftp://a" }), TypeError, "'url' must be an address of http");
-  assertThrows(() => new PaddockClient({ url: "http://u:p@a" }), TypeError, "must hold no password");
+  assertThrows(() => new PaddockClient({ url: "ftp://a" }), TypeError, "'url' must be an http or https URL");
+  assertThrows(() => new PaddockClient({ url: "http://u:p@a" }), TypeError, "must not contain a password");
   assertThrows(() => new PaddockClient({ url, retries: -1 }), RangeError, "'retries' must be >= 0");
   assertThrows(() => new PaddockClient({ url, responseTimeoutMs: 0 }), RangeError, "'responseTimeoutMs'");
 });
@@ -190,7 +190,7 @@ Deno.test("PaddockClient rejects when the response timeout has passed", async ()
   await assertRejects(
     () => client.acquire(),
     SandboxError,
-    "Cannot acquire session as http://127.0.0.1:8471 must answer within 20 ms: it did not",
+    "Cannot acquire session as http://127.0.0.1:8471 did not answer within 20 ms",
   );
   resolve(Response.json(SESSION));
 });

@@ -27,7 +27,7 @@ Deno.test("serverUrl() takes a host, a root and the endpoint itself", () => {
 
 Deno.test("serverUrl() refuses what is no address of http, and a password without showing it", () => {
   for (const url of ["", "localhost:8000", "ftp://h", "//h"]) {
-    assertThrows(() => serverUrl(url, "/generate"), TypeError, "must be an address of http or https");
+    assertThrows(() => serverUrl(url, "/generate"), TypeError, "must be an http or https URL");
   }
   const error = assertThrows(() => serverUrl("http://me:secret@h", "/generate"), TypeError, "no password");
   assertEquals(`${error}`.includes("secret"), false);

@@ -177,7 +177,7 @@ Deno.test("MCPToolTransform ignores invalid lines on stdout and ends a server th
 Deno.test("MCPToolTransform.reset() rejects with an McpError when a server cannot be started", async (t) => {
   const bad: Readonly<Record<string, [server: McpServer, why: string]>> = {
     "it dies": [fake("dies"), "no licence found"],
-    "it says nothing": [fake("mute"), "it did not answer within 400 ms"],
+    "it says nothing": [fake("mute"), "the server did not answer within 400 ms"],
     "it writes garbage": [fake("garbage"), "it wrote a line that is not a message: 'hello?'"],
     "its pages never end": [fake("endless-pages"), "MCP server 'fake' not connected: "],
     "there is no such program": [{ command: "/nowhere/server" }, "MCP server 'fake' not connected: "],
@@ -201,7 +201,11 @@ Deno.test("McpClients.tools() rejects for all waiters of a failed start and retr
   const failures = waited.map((outcome) => outcome.status === "rejected" ? outcome.reason : undefined);
   assert(failures[0] instanceof McpError);
   assert(failures.every((failure) => failure === failures[0]), "they waited for the same start");
-  const next = await assertRejects(() => clients.tools(), McpError, "it did not answer within 300 ms");
+  const next = await assertRejects(
+    () => clients.tools(),
+    McpError,
+    "the server did not answer within 300 ms",
+  );
   assert(next !== failures[0]);
 });
 

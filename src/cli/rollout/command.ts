@@ -112,7 +112,7 @@ export function rolloutCommand(): Command {
     )
     .option(
       "--pool-size <n>",
-      "number of interpreters (default: as many as the run can use)",
+      "number of interpreters (default: --concurrency; without a server at most one per core)",
       parseWholeNumber(1),
     )
     .addOption(
@@ -158,14 +158,14 @@ export function rolloutCommand(): Command {
           throw new UsageError(`Cannot play env '${env}' as it needs tasks: give --tasks FILE`);
         }
         const flags = flagsOf<RolloutFlags>(command);
-        const isAsked = command.getOptionValueSource("timeoutMs") === "cli";
-        return await runRollout({ ...flags, ...(isAsked && { commandTimeoutMs: flags.timeoutMs }) }, signal);
+        const isGiven = command.getOptionValueSource("timeoutMs") === "cli";
+        return await runRollout({ ...flags, ...(isGiven && { commandTimeoutMs: flags.timeoutMs }) }, signal);
       });
     });
 }
 
 /** Options of a single env. */
-const OF_ONE: Readonly<Record<string, string>> = {
+const ENV_OF_OPTION: Readonly<Record<string, string>> = {
   path: TAU_BENCH,
   domain: TAU_BENCH,
   user: TAU_BENCH,
@@ -177,7 +177,7 @@ const OF_ONE: Readonly<Record<string, string>> = {
   wrongFormatReward: WORKSPACE_ENV,
 };
 /** Options that the task and agent files of a workspace set. */
-const NOT_OF_WORKSPACES = ["grader", "judge", "judgeModel", "system", "split", "profile", "calls"];
+const SET_BY_WORKSPACE_FILES = ["grader", "judge", "judgeModel", "system", "split", "profile", "calls"];
 
 /**
  * Checks that the env supports all given options, so that none is ignored silently.
@@ -188,13 +188,13 @@ export function checkEnvOptions(command: Command, { env }: { env: string }): voi
   for (const option of command.options) {
     const name = option.attributeName();
     if (command.getOptionValueSource(name) !== "cli") continue;
-    const owner = OF_ONE[name];
+    const owner = ENV_OF_OPTION[name];
     if (owner !== undefined && owner !== env) {
       throw new UsageError(
         `Cannot play env '${env}' with ${option.long} as it is for env '${owner}': add --env ${owner}`,
       );
     }
-    if (env === WORKSPACE_ENV && NOT_OF_WORKSPACES.includes(name)) {
+    if (env === WORKSPACE_ENV && SET_BY_WORKSPACE_FILES.includes(name)) {
       throw new UsageError(
         `Cannot play env '${env}' with ${option.long} as its task and agent files set it: remove ${option.long}`,
       );

@@ -15,51 +15,55 @@ import { StepCounter } from "../../transforms/step_counter.ts";
 
 /** Parts from which the envs of a run are made. */
 export interface EnvSetup {
-  /** Opens the run's interpreters, once; an env that needs none does not ask. */
+  /** Returns the run's pool of interpreters, which opens at the first call. */
   readonly pool: () => SessionPool;
-  /** Owner of resources shared by all episodes; disposing it closes them. */
+  /** Owns the resources that all episodes share. */
   readonly stack: AsyncDisposableStack;
-  /** The tools that were asked for; none when none was. */
+  /** Makes the tools of an episode, if the run has any. */
   readonly tools?: MakeTools | undefined;
-  /** Gives each prompt as token ids too, and trajectories what a trainer needs of them. */
+  /** If set, prompts are also token ids, and trajectories record the tokens. */
   readonly tokenizer?: Tokenizer | undefined;
-  /** Scores each episode; without one they stay unscored. */
+  /** Scores each episode. Without it, episodes stay unscored. */
   readonly grader?: Grader | undefined;
   readonly systemPrompt?: string | undefined;
-  /** Milliseconds that a block of code, or a call, may take. */
+  /** Timeout of a code block or tool call, in milliseconds. */
   readonly timeoutMs: number;
   readonly maxTurns: number;
-  /** The domain of tau-bench that is played, where one is. */
+  /** Open domain of tau-bench, for env `tau-bench`. */
   readonly tauBench?: TauBenchRun | undefined;
-  /** The tasks that are worked on, where they are. */
+  /** Open workspaces, for env `workspace`. */
   readonly workspace?: WorkspaceRun | undefined;
 }
 
-/** Makes an episode's env; `resumed` is what the episode goes on from. */
+/** Makes the env of an episode. `resumed` is the saved part of an episode that it continues. */
 export type MakeEnv = (task: Task, resumed?: InteractionResult) => Env | Promise<Env>;
 
-/** An env that the command line knows. */
+/** An env of the command line. */
 export interface EnvKind {
   /** One line for a help text. */
   readonly about: string;
-  /** Replies that an episode may take unless told otherwise. */
+  /**
+   * Default maximum number of replies per episode.
+   *
+   * @default 8
+   */
   readonly maxTurns?: number;
-  /** Replies that an episode of so many turns may take, where some do not count. */
+  /** Returns the maximum number of replies for a maximum number of turns, if some replies do not count as turns. */
   readonly maxReplies?: (turns: number) => number;
-  /** Changes the prompts that are written for a trainer, where the env wants that. */
+  /** Changes the prompts of training rows. */
   readonly editPrompt?: (text: string) => string;
-  /** Whether a reward is how much better than a baseline an episode was, and not whether it was right. */
+  /** True if a reward is the gain over a baseline, not 1 for a right answer. */
   readonly rewardsGain?: boolean;
-  /** Whether its episodes run Python, for which a base image is made ready. */
+  /** True if its episodes run Python, so that the base image is prepared before the first one. */
   readonly runsPython?: boolean;
-  /** Prepares a run: what episodes share is opened here. */
+  /** Prepares a run and opens what its episodes share. */
   open(setup: EnvSetup): MakeEnv | Promise<MakeEnv>;
 }
 
-/** The envs by the names that `--env` takes. */
+/** Envs by their names for `--env`. */
 export const ENVS: Readonly<Record<string, EnvKind>> = {
   python: {
-    about: "a chat in which the Python blocks of a reply are run (the default)",
+    about: "a chat in which the Python blocks of a reply run (the default)",
     runsPython: true,
     open(setup) {
       const { tools, pool, timeoutMs } = setup;
@@ -68,7 +72,7 @@ export const ENVS: Readonly<Record<string, EnvKind>> = {
     },
   },
   tools: {
-    about: "a chat in which the calls of a reply are run; needs --tool or --mcp",
+    about: "a chat in which the tool calls of a reply run; needs --tool or --mcp",
     open(setup) {
       const { tools } = setup;
       if (tools !== undefined) return () => makeChatEnv({ ...chatOptions(setup), tools: tools() });
@@ -79,20 +83,21 @@ export const ENVS: Readonly<Record<string, EnvKind>> = {
     about: "a question and its answer, without tools",
     open(setup) {
       if (setup.tools === undefined) return () => makeChatEnv(chatOptions(setup));
-      throw new UsageError("Cannot play env 'chat' with tools as it calls none: leave --tool and --mcp out");
+      throw new UsageError("Cannot play env 'chat' with tools as it calls none: remove --tool and --mcp");
     },
   },
   "tau-bench": {
-    about: "a talk with a user who wants something done; needs --path, --domain and --user, and no --tasks",
+    about:
+      "a conversation with a simulated user, with tools; needs --path, --domain and --user, without --tasks",
     maxTurns: 30,
     editPrompt: limitToOneCall,
-    open: (setup) => async (_task, resumed) => await toolUserEnv(setup, resumed),
+    open: (setup) => async (_task, resumed) => await openToolUserEnv(setup, resumed),
   },
   [WORKSPACE_ENV]: {
-    about: "work on files in a shell until it is submitted, as in MLGym; needs --task, and no --tasks",
+    about: "work on files in a shell until submission, as in MLGym; needs --task, without --tasks",
     maxTurns: 50,
     rewardsGain: true,
-    // each command, and the one that would be too many, may be asked for four times
+    // each command, and the first one beyond the maximum, may be requested four times
     maxReplies: (turns) => 4 * (turns + 1),
     open: ({ workspace, maxTurns }) => {
       if (workspace === undefined) {
@@ -103,11 +108,11 @@ export const ENVS: Readonly<Record<string, EnvKind>> = {
   },
 };
 
-/** Replies that an episode may take where its env does not say. */
+/** Maximum replies of an episode if its env has no default. */
 export const MAX_TURNS = 8;
 
-/** A talk with a user, which ends when they are done, or at the limit. */
-async function toolUserEnv(
+/** Opens a conversation with a user, which ends when the user ends it or at the maximum number of turns. */
+async function openToolUserEnv(
   { tauBench, maxTurns, tokenizer }: EnvSetup,
   resumed: InteractionResult | undefined,
 ): Promise<Env> {
@@ -120,7 +125,7 @@ async function toolUserEnv(
   ]);
 }
 
-/** Returns what all chat envs of a run have in common. */
+/** Returns the options that all chat envs of a run share. */
 function chatOptions({ systemPrompt, maxTurns, grader, tokenizer }: EnvSetup): MakeChatEnvOptions {
   return { systemPrompt, maxTurns, grader, tokenizer };
 }

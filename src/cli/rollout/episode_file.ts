@@ -24,7 +24,7 @@ export interface EpisodeFileOptions<T> {
 export abstract class EpisodeFile<T> implements Disposable {
   readonly #path: string;
   readonly #file: Deno.FsFile;
-  /** Settles after the last write. */
+  /** Resolves after the last write. */
   #written: Promise<void> = Promise.resolve();
 
   constructor(path: string, file: Deno.FsFile) {
@@ -78,18 +78,18 @@ export async function openEpisodeFile<T>(
     await Deno.mkdir(dirname(path), { recursive: true });
     const holdsSomething = await sizeOf(path) > 0;
     if (holdsSomething && !resume && !force) {
-      const ways = mayResume ? "--resume to go on, or --force" : "--force to throw that away";
-      throw new UsageError(`Cannot write '${path}' as it holds something: give ${ways}`);
+      const remedy = mayResume ? "--resume to continue it, or --force" : "--force to discard its contents";
+      throw new UsageError(`Cannot write '${path}' as it is not empty: give ${remedy}`);
     }
     if (holdsSomething && resume) await prepareResume(path, kind, options);
     return await Deno.open(path, { create: true, append: resume, write: true, truncate: !resume });
   }, { prefix: `Cannot write '${path}'` });
 }
 
-/** Names that readers take for compressed files. */
+/** Refuses names that readers take for compressed files. */
 function requirePlain(path: string): void {
   if (!path.endsWith(".gz")) return;
-  throw new UsageError(`Cannot write '${path}' as lines are written as they are: give a name without '.gz'`);
+  throw new UsageError(`Cannot write '${path}' as files are not compressed: give a name without '.gz'`);
 }
 
 async function requireOther(path: string, source: string): Promise<void> {
@@ -179,7 +179,7 @@ async function* linesOf(path: string): AsyncGenerator<Line & { place: string }> 
   }
 }
 
-/** The episode of a line; `undefined` for one that was cut off. */
+/** Returns the episode of a line, or `undefined` if the line was cut off. */
 function readLine<T>(line: Line & { place: string }, kind: EpisodeKind<T>): ReadLine<T> | undefined {
   try {
     if ("fault" in line) throw new SyntaxError(line.fault);
@@ -191,6 +191,6 @@ function readLine<T>(line: Line & { place: string }, kind: EpisodeKind<T>): Read
 }
 
 function isTorn<T>(line: Line, { beginning }: EpisodeKind<T>): boolean {
-  // Cut off within a character, a line is no UTF-8 and its text is not there to be looked at.
+  // a line that was cut within a character is not UTF-8 and has no text
   return "fault" in line || line.text.startsWith(beginning) || beginning.startsWith(line.text);
 }

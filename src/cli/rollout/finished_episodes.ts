@@ -40,7 +40,7 @@ export class FinishedEpisodes {
     for (const [id, known] of found) {
       if ([...this.#said.get(id) ?? []].every((said) => known.has(said))) continue;
       throw new UsageError(
-        `Cannot resume as task '${id}' must be the one that was played: its query or its answer is another`,
+        `Cannot resume as task '${id}' must be equal to the played one: found another query or answer`,
       );
     }
   }

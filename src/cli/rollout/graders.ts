@@ -14,9 +14,9 @@ import { currentIo } from "../io.ts";
 
 /** Flags of commands that grade. */
 export interface GraderFlags {
-  /** The policy of the grader `judge`. */
+  /** Policy of the grader `judge`. */
   judge?: string;
-  /** The model that the policy's server is asked for. */
+  /** Model name that is sent to the judge's server. */
   judgeModel?: string;
   cacheDir?: string;
 }
@@ -24,19 +24,19 @@ export interface GraderFlags {
 /** Resources that graders use. */
 export interface GraderHost {
   profile: Profile;
-  /** Interpreters at once, for programs and for tests each. */
+  /** Number of interpreters for programs, and as many again for their tests. */
   size: number;
-  /** Closes the pools. */
+  /** Disposes the pools. */
   stack: AsyncDisposableStack;
 }
 
-/** Interpreters of a server for the programs that are graded, and as many for their tests. */
+/** Number of interpreters of a server for graded programs, and as many again for their tests. */
 const SERVED_SIZE = 2;
 
 /**
  * Makes the grader of a run.
  *
- * @throws {UsageError} when it needs a policy that the flags do not name.
+ * @throws {UsageError} if it needs a policy that the flags do not name.
  */
 export async function openGrader(entry: GraderEntry, flags: GraderFlags, host: GraderHost): Promise<Grader> {
   const resources = await openResources(flags, host);

@@ -7,7 +7,7 @@ import { UsageError } from "../errors.ts";
 import { writeText } from "../output.ts";
 
 /** Boundaries whose failure leaves the partial episode valid. */
-const PASSING = ["policy", "user"];
+const KEEPING_BOUNDARIES = ["policy", "user"];
 
 /**
  * Partial episodes of an earlier run that this run continues. A copy on disk preserves them if this run is killed.
@@ -32,7 +32,7 @@ export class PartialEpisodes {
     const isThere = await Deno.stat(this.#copy).then(() => true, () => false); // an unreadable path counts as missing
     if (!isThere) return;
     throw new UsageError(
-      `Cannot begin anew as '${this.#copy}' holds episodes that were stopped: give --resume to go on, or --force`,
+      `Cannot start over as '${this.#copy}' has partial episodes of a stopped run: give --resume to continue them, or --force`,
     );
   }
 
@@ -108,10 +108,10 @@ export class PartialEpisodes {
 }
 
 function failedByItself({ errors }: InteractionResult): boolean {
-  return errors.some(({ boundary }) => !PASSING.includes(boundary));
+  return errors.some(({ boundary }) => !KEEPING_BOUNDARIES.includes(boundary));
 }
 
-/** Returns the one with more tokens, with the errors of the first. */
+/** Returns the episode with more tokens, with the error of the first. */
 function further(result: InteractionResult, before: InteractionResult | undefined): InteractionResult {
   if (before === undefined || result.response_length >= before.response_length) return result;
   return { ...before, errors: result.errors };

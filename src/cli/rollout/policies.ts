@@ -15,16 +15,16 @@ import { lookUp } from "../options.ts";
 
 /** Policy options of the command line. */
 export interface PolicySetup extends Pick<ModelServerOptions, "timeoutMs" | "concurrency"> {
-  /** For servers of chat completions. */
+  /** Key for servers of chat completions. */
   readonly apiKey?: string | undefined;
   readonly model?: string | undefined;
   readonly temperature?: number | undefined;
   readonly maxTokens?: number | undefined;
-  /** The flags that name the policy and its model, for messages; `--policy` and `--model` unless given. */
+  /** Flags that name the policy and its model, for messages. @default `--policy` and `--model` */
   readonly flagNames?: { readonly policy: string; readonly model: string } | undefined;
-  /** Knows how the model's conversations are written. */
+  /** Tokenizer of the model, whose chat template renders conversations. */
   readonly tokenizer?: Tokenizer | undefined;
-  /** Has a server of `/generate` leave special tokens in its text, as some of them mark calls. */
+  /** If true, a server of `/generate` keeps special tokens in its text, as some call styles need them. */
   readonly keepSpecialTokens?: boolean | undefined;
 }
 
@@ -33,51 +33,53 @@ const FLAGS = { policy: "--policy", model: "--model" };
 /** A policy that is ready to play. */
 export interface ResolvedPolicy {
   readonly policy: Policy;
-  /** True when a server answers: episodes then wait for it, and not for a processor. */
+  /** True if a server plays the policy, so that episodes mostly wait. */
   readonly isRemote: boolean;
-  /** Told of each task, in the order of their file, before it is played. */
+  /** Called with each task, in the order of the file, before it is played. */
   readonly onTask?: (task: Task) => void;
 }
 
 interface PolicyKind {
   /** One line for a help text. */
   readonly about: string;
-  /** `argument` is what stands behind the colon. */
+  /** Makes the policy. `argument` is the text after the colon. */
   make(argument: string | undefined, setup: PolicySetup): ResolvedPolicy | Promise<ResolvedPolicy>;
 }
 
-/** The policies by the names that `--policy` takes. */
+/** Policies by their names for `--policy`. */
 export const POLICIES: Readonly<Record<string, PolicyKind>> = {
   scripted: {
-    about: "each task's `replies`, else its `reference` worked out (the default); scripted:FILE for a file's",
-    make: (file) => file === undefined ? { policy: ownPolicy(), isRemote: false } : filePolicy(file),
+    about:
+      "the task's `replies`, else the calculation of its `reference` (the default); scripted:FILE reads replies",
+    make: (file) => file === undefined ? { policy: taskPolicy(), isRemote: false } : filePolicy(file),
   },
   calculator: {
-    about: "works out the calculator annotations of a reference solution, as GSM8K has them",
+    about: "computes the calculator annotations of a reference solution, as in GSM8K",
     make(argument) {
       if (argument === undefined) return { policy: calculatorPolicy(), isRemote: false };
       throw new UsageError(
-        `Cannot use policy 'calculator' with '${argument}' as it takes nothing behind a colon`,
+        `Cannot use policy 'calculator' as it takes no text after a colon: found '${argument}'`,
       );
     },
   },
   openai: {
-    about: "openai:URL, a server of chat completions; needs --model, and $OPENAI_API_KEY where it wants one",
+    about:
+      "openai:URL, a server of chat completions; needs --model, and $OPENAI_API_KEY if the server requires it",
     make: (url, setup) => ({
-      policy: openaiPolicy({ ...setup, ...asked("openai", url, setup) }),
+      policy: openaiPolicy({ ...setup, ...requiredServer("openai", url, setup) }),
       isRemote: true,
     }),
   },
   sglang: {
-    about: "sglang:URL, the /generate of SGLang; sent token ids with --tokenizer, else text as ChatML",
+    about: "sglang:URL, /generate of SGLang; sends token ids with --tokenizer, else text in ChatML",
     make: (url, setup) => ({ policy: generatePolicy(url, setup), isRemote: true }),
   },
 };
 
 /**
- * The policy that `--policy` names.
+ * Returns the policy that `--policy` names.
  *
- * @throws {UsageError} when there is none, or something is missing for it.
+ * @throws {UsageError} if the name is unknown or an option of the policy is missing.
  */
 export async function resolvePolicy(name: string, setup: PolicySetup): Promise<ResolvedPolicy> {
   const [, scheme = "", argument] = /^([^:]*)(?::([^]*))?$/.exec(name) ?? [];
@@ -85,8 +87,8 @@ export async function resolvePolicy(name: string, setup: PolicySetup): Promise<R
   return await rethrowAsUsageError(() => kind.make(argument, setup), { kinds: [Error] });
 }
 
-/** Tasks with replies are played by them, the others worked out from their reference solution. */
-function ownPolicy(): Policy {
+/** Returns a policy that sends the replies of a task, or else computes its reference solution. */
+function taskPolicy(): Policy {
   const scripted = scriptedPolicy();
   const calculator = calculatorPolicy();
   return {
@@ -124,30 +126,30 @@ function generatePolicy(url: string | undefined, setup: PolicySetup): Policy {
   return sglangPolicy({ ...server, render: createChatRenderer(tokenizer), samplingParams });
 }
 
-function asked(
+function requiredServer(
   scheme: string,
   url: string | undefined,
   setup: PolicySetup,
 ): { url: string; model: string } {
   const { model, flagNames: { model: flag } = FLAGS } = setup;
   if (model !== undefined) return { url: requiredUrl(scheme, url, setup), model };
-  throw new UsageError(`Cannot use policy '${scheme}' as it needs the name of a model: give ${flag} NAME`);
+  throw new UsageError(`Cannot use policy '${scheme}' as it needs a model name: give ${flag} NAME`);
 }
 
 function requiredUrl(
   scheme: string,
   url: string | undefined,
-  { flagNames: asked = FLAGS }: PolicySetup,
+  { flagNames = FLAGS }: PolicySetup,
 ): string {
   if (url) return url;
   throw new UsageError(
-    `Cannot use policy '${scheme}' as it needs an address: give ${asked.policy} ${scheme}:URL`,
+    `Cannot use policy '${scheme}' as it needs a URL: give ${flagNames.policy} ${scheme}:URL`,
   );
 }
 
 /**
- * Writes conversations for a server that is sent text, up to where the assistant speaks: with the template that
- * goes with the tokenizer, else as ChatML, in Qwen's form of it where there are tools to describe.
+ * Returns a function that renders a conversation and the start of the assistant's reply, for a server that takes
+ * text. It uses the tokenizer's template; without a tokenizer ChatML, or Qwen's template if there are tools.
  */
 export function createChatRenderer(
   tokenizer: Tokenizer | undefined,

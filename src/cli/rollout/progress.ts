@@ -12,15 +12,15 @@ export interface ProgressOptions {
   /** Total number of episodes, if known. */
   total?: number | undefined;
   sink: TextSink;
-  /** Draws a bar in one line that changes; otherwise a plain line is written now and then. */
+  /** If true, redraws one line with a bar; else writes plain lines. */
   isTerminal: boolean;
-  /** Milliseconds between two lines; 100 on a terminal and 5,000 elsewhere unless given. */
+  /** Time between two lines, in milliseconds. @default 100 on a terminal, else 5_000 */
   intervalMs?: number | undefined;
   /** Width of the terminal, in columns. */
   columns?: (() => number) | undefined;
 }
 
-/** Says how far a run is, by itself, until disposed; a bar is then gone. */
+/** Prints the progress of a run at intervals. Disposal removes the bar. */
 export class Progress implements AsyncDisposable {
   readonly #options: ProgressOptions;
   readonly #intervalMs: number;
@@ -34,12 +34,12 @@ export class Progress implements AsyncDisposable {
     const { isTerminal, intervalMs = isTerminal ? TERMINAL_INTERVAL_MS : LOG_INTERVAL_MS } = options;
     this.#options = options;
     this.#intervalMs = intervalMs;
-    // A short run needs no line in a log.
+    // a short run prints no line to a log
     this.#nextMs = isTerminal ? 0 : performance.now() + intervalMs;
     this.#timer = setInterval(() => this.update(), intervalMs);
   }
 
-  /** Redraws, unless it was drawn a moment ago. */
+  /** Redraws, unless the last drawing is recent. */
   update(): void {
     const nowMs = performance.now();
     if (this.#paused || nowMs < this.#nextMs) return;
@@ -52,7 +52,7 @@ export class Progress implements AsyncDisposable {
     this.#queue.write(sink, text);
   }
 
-  /** Takes a bar away while something else is written. */
+  /** Removes the bar while `work` writes something else. */
   async pauseWhile(write: () => Promise<void>): Promise<void> {
     this.#paused = true;
     try {
@@ -78,7 +78,7 @@ export class Progress implements AsyncDisposable {
 
 const WIDTH = 24;
 
-/** Progress of a run in one line, with a bar if the number of episodes is known. */
+/** Formats the progress as one line, with a bar if the number of episodes is known. */
 export function formatProgressBar(summary: Summary, total?: number): string {
   const { episodes } = summary;
   if (total === undefined || total < 1) return `${episodes} done  ${numbers(summary)}`;
@@ -87,7 +87,7 @@ export function formatProgressBar(summary: Summary, total?: number): string {
   return `${bar} ${episodes}/${total}  ${numbers(summary)}${timeLeft(summary, total)}`;
 }
 
-/** The same without the bar, for a log. */
+/** Formats the progress without a bar, for a log. */
 export function formatProgress(summary: Summary, total?: number): string {
   const of = total === undefined ? "" : `/${total}`;
   return `${summary.episodes}${of} done  ${numbers(summary)}${timeLeft(summary, total)}`;

@@ -50,33 +50,35 @@ export interface RolloutFlags extends SandboxFlags, ToolFlags, GraderFlags, TauB
   showFirst?: number;
 }
 
-/** Episodes at once when a server answers, unless asked for otherwise. */
+/** Default number of concurrent episodes if a server plays the policy. */
 const REMOTE_CONCURRENCY = 8;
 
 /**
- * Plays as the flags say and gives the exit code.
+ * Runs `paddock rollout` and returns the exit code.
  *
- * @throws {UsageError} when they ask for what cannot be.
+ * @throws {UsageError} if a flag is missing, unknown or not valid with the others.
  */
-export async function runRollout(asked: RolloutFlags, signal: AbortSignal): Promise<number> {
-  const flags = { ...asked, ...(asked.tasks !== undefined && { tasks: toInputPath(asked.tasks) }) };
+export async function runRollout(options: RolloutFlags, signal: AbortSignal): Promise<number> {
+  const flags = { ...options, ...(options.tasks !== undefined && { tasks: toInputPath(options.tasks) }) };
   if (flags.resume && flags.out === undefined && flags.trainOut === undefined) {
-    throw new UsageError("Cannot resume as there must be a file to go on with: give --out FILE");
+    throw new UsageError(
+      "Cannot resume as it needs the file of an earlier run: give --out FILE or --train-out FILE",
+    );
   }
   if (flags.trainOut !== undefined && flags.tokenizer === undefined) {
     throw new UsageError(
-      "Cannot write episodes for a trainer as their tokens are needed: give --tokenizer DIR",
+      "Cannot write episodes for a trainer as their tokens need a tokenizer: give --tokenizer DIR",
     );
   }
   const { split, limit, n: samples, seed, timeoutMs, json } = flags;
   const show = flags.showFirst ?? (flags.show ? Infinity : undefined);
   const kind = lookUp(ENVS, flags.env, "env");
-  if (flags.calls !== undefined) lookUp(CALL_STYLES, flags.calls, "way to write calls");
+  if (flags.calls !== undefined) lookUp(CALL_STYLES, flags.calls, "call style");
   const graderEntry = flags.grader === "none" ? undefined : lookUp(GRADERS, flags.grader, "grader");
   const tokenizer = await resolveTokenizer(flags.tokenizer);
-  const chosen = await policyOf(flags, tokenizer);
+  const resolved = await resolveFlagPolicy(flags, tokenizer);
   const profile = await resolveProfile(flags);
-  const { concurrency, poolSize } = sizesOf(flags, chosen);
+  const { concurrency, poolSize } = sizesOf(flags, resolved);
   if (flags.tasks !== undefined) await requireReadable(flags.tasks, { mayBeFolder: true });
   const summary = new Summary({ samples, rewardsGain: kind.rewardsGain });
   await using stack = new AsyncDisposableStack();
@@ -92,25 +94,35 @@ export async function runRollout(asked: RolloutFlags, signal: AbortSignal): Prom
     })
     : undefined;
   const tasks = tauBench?.tasks ?? workspace?.tasks ?? flags.tasks ?? [];
-  const interpreters = { profile, size: poolSize, cacheDir: flags.cacheDir, stack };
-  const pool = createLazyPool({ ...interpreters, resetMode: flags.reset });
+  const { cacheDir, reset: resetMode } = flags;
+  const pool = createLazyPool({ profile, size: poolSize, cacheDir, stack, resetMode });
   const grader = graderEntry && await openGrader(graderEntry, flags, { profile, size: poolSize, stack });
-  const wanted = flags.mcp !== undefined || flags.tool !== undefined;
-  const tools = wanted ? await openTools(flags, { stack, signal }) : undefined;
-  // what is written for a trainer need not be written by the env too
-  const shown = flags.trainOut === undefined ? tokenizer : undefined;
+  const hasTools = flags.mcp !== undefined || flags.tool !== undefined;
+  const tools = hasTools ? await openTools(flags, { stack, signal }) : undefined;
+  // with --train-out, the rollout records the tokens itself
+  const envTokenizer = flags.trainOut === undefined ? tokenizer : undefined;
   const maxTurns = flags.maxTurns ?? kind.maxTurns ?? MAX_TURNS;
-  const given = { tools, tokenizer: shown, grader, systemPrompt: flags.system, tauBench, workspace };
-  const makeEnv = await kind.open({ pool, stack, ...given, timeoutMs, maxTurns });
-  if (kind.runsPython) await prepareImage(profile, { cacheDir: flags.cacheDir, signal });
-  // What would be thrown away for them stays until all else is known to be there.
-  using out = await openTrajectoryFile(flags, { summary, policy: chosen.policy });
-  const training = await trainingOf(flags, { tokenizer, editPrompt: kind.editPrompt, stack });
+  const makeEnv = await kind.open({
+    pool,
+    stack,
+    tools,
+    tokenizer: envTokenizer,
+    grader,
+    systemPrompt: flags.system,
+    tauBench,
+    workspace,
+    timeoutMs,
+    maxTurns,
+  });
+  if (kind.runsPython) await prepareImage(profile, { cacheDir, signal });
+  // --force discards the contents of the files, so they are opened after everything else that can fail
+  using out = await openTrajectoryFile(flags, { summary, policy: resolved.policy });
+  const training = await openTraining(flags, { tokenizer, editPrompt: kind.editPrompt, stack });
   for await (const trajectory of training?.file.fillFrom(out?.finished() ?? []) ?? []) {
     summary.addEarlier(trajectory);
   }
   await announceFiles(flags);
-  // The file is what a run with one is for: a closed stdout must not end it.
+  // a run with a file continues when its stdout is closed
   const stdout = out === undefined && training === undefined
     ? currentIo().stdout
     : ignoreBrokenPipe(currentIo().stdout);
@@ -127,8 +139,8 @@ export async function runRollout(asked: RolloutFlags, signal: AbortSignal): Prom
     training,
     json,
     show,
-    policy: chosen.policy,
-    onTask: chosen.onTask,
+    policy: resolved.policy,
+    onTask: resolved.onTask,
     makeEnv,
     signal,
     stdout,
@@ -138,7 +150,7 @@ export async function runRollout(asked: RolloutFlags, signal: AbortSignal): Prom
   });
 }
 
-/** Says on stderr which files of a folder are played. */
+/** Prints the names of the files of a folder to stderr. */
 async function announceFiles({ tasks, split }: RolloutFlags): Promise<void> {
   if (tasks === undefined || !(await Deno.stat(tasks)).isDirectory) return;
   const files = await findDatasetFiles(tasks, { split }).catch(() => []); // reported when the tasks are read
@@ -146,7 +158,10 @@ async function announceFiles({ tasks, split }: RolloutFlags): Promise<void> {
   await writeText(currentIo().stderr, `Playing ${escapeControls(files.join(", "))}\n`).catch(() => {}); // stderr is closed
 }
 
-async function policyOf(flags: RolloutFlags, tokenizer: Tokenizer | undefined): Promise<ResolvedPolicy> {
+async function resolveFlagPolicy(
+  flags: RolloutFlags,
+  tokenizer: Tokenizer | undefined,
+): Promise<ResolvedPolicy> {
   const { model, temperature, maxTokens, requestTimeoutMs: timeoutMs, concurrency } = flags;
   const apiKey = currentIo().env.get("OPENAI_API_KEY") || undefined;
   const server = { model, temperature, maxTokens, timeoutMs, concurrency, apiKey };
@@ -159,7 +174,7 @@ interface TrainingSetup extends Pick<TokenOptions, "editPrompt"> {
   readonly stack: AsyncDisposableStack;
 }
 
-async function trainingOf(flags: RolloutFlags, setup: TrainingSetup): Promise<TrainingRun | undefined> {
+async function openTraining(flags: RolloutFlags, setup: TrainingSetup): Promise<TrainingRun | undefined> {
   const { trainOut, resume, force, tasks: source, tokenMode: mode } = flags;
   const { tokenizer, editPrompt, stack } = setup;
   if (trainOut === undefined || tokenizer === undefined) return undefined;
@@ -170,7 +185,7 @@ async function trainingOf(flags: RolloutFlags, setup: TrainingSetup): Promise<Tr
   return new TrainingRun(file, { ...tokens, format: new TokenFormat(tokens) });
 }
 
-/** While a server thinks, an interpreter waits for it; one that need not wait keeps a core busy. */
+/** Returns default sizes. A local policy keeps a core busy per episode; with a server, episodes mostly wait. */
 function sizesOf(
   flags: RolloutFlags,
   { isRemote }: ResolvedPolicy,

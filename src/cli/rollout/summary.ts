@@ -2,11 +2,11 @@ import type { EpisodeFailure } from "../../errors.ts";
 import type { Trajectory } from "../../rollout/trajectory.ts";
 import { escapeControls, escapeLine } from "../output.ts";
 
-/** Facts about a run that are known before it starts. */
+/** Options of {@linkcode Summary}. */
 export interface SummaryOptions {
-  /** Episodes of each task; 1 unless given. */
+  /** Number of episodes per task. @default 1 */
   samples?: number;
-  /** Whether a reward is how much better than a baseline an episode was; else 1 is right. */
+  /** True if a reward is the gain over a baseline; else a reward of 1 counts as right. @default false */
   rewardsGain?: boolean | undefined;
 }
 
@@ -55,7 +55,7 @@ export class Summary {
     return this.#failed;
   }
 
-  /** The mean of the rewards that were given; `null` when none was. */
+  /** Mean of the rewards; `null` without rewards. */
   get meanReward(): number | null {
     return this.#rewarded === 0 ? null : this.#rewards / this.#rewarded;
   }
@@ -65,24 +65,24 @@ export class Summary {
     return (this.#episodes - this.#earlier) / ((performance.now() - this.#startMs) / 1000);
   }
 
-  /** An episode has begun. */
+  /** Records the start of an episode. */
   start(): void {
     this.#running++;
   }
 
-  /** An episode that had begun is over. */
+  /** Records the end of a started episode. */
   end(trajectory: Trajectory): void {
     this.#running--;
     this.add(trajectory);
   }
 
-  /** An episode of an earlier run. */
+  /** Adds an episode of an earlier run. */
   addEarlier(trajectory: Trajectory): void {
     this.#earlier++;
     this.add(trajectory);
   }
 
-  /** An episode that is over. */
+  /** Adds a finished episode. */
   add(trajectory: Trajectory): void {
     const { reward, error, unscored, toolResults } = trajectory;
     this.#episodes++;
@@ -99,11 +99,11 @@ export class Summary {
     for (const { status } of toolResults) this.#calls.set(status, (this.#calls.get(status) ?? 0) + 1);
   }
 
-  /** The table at the end of a run. */
+  /** Returns the table at the end of a run. */
   formatTable(): string {
     const failure = this.#firstFailure;
     const earlier = this.#earlier > 0 ? ` (${this.#earlier} of an earlier run)` : "";
-    const reason = this.#firstUnscored === undefined ? "" : ` (first: ${inLine(this.#firstUnscored)})`;
+    const reason = this.#firstUnscored === undefined ? "" : ` (first: ${toLine(this.#firstUnscored)})`;
     const right = this.#rewardsGain ? "better" : "right";
     const wrong = this.#rewardsGain ? "not better" : "wrong";
     const rows: readonly (readonly [string, string])[] = [
@@ -133,12 +133,12 @@ export class Summary {
   }
 }
 
-/** A failure in one line; a server's words may be in it. */
+/** Returns a failure as one line. It may contain text of a server, so it is escaped. */
 function failureText({ boundary, message }: EpisodeFailure): string {
-  return inLine(`${boundary}: ${message}`);
+  return toLine(`${boundary}: ${message}`);
 }
 
-function inLine(text: string): string {
+function toLine(text: string): string {
   return escapeControls(text.trim().replace(/\s+/g, " "));
 }
 
@@ -147,7 +147,7 @@ interface Group {
   readonly rewards: number[];
 }
 
-/** Statistics of the groups of a run: the episodes of each task together. */
+/** Statistics of the groups of a run. A group is all episodes of one task. */
 export class GroupScores {
   readonly #samples: number;
   readonly #isRight: (reward: number) => boolean;
@@ -157,7 +157,7 @@ export class GroupScores {
   #mixed = 0;
   #deviations = 0;
 
-  /** `samples` is how many episodes a whole group has. */
+  /** `samples` is the number of episodes of a complete group. */
   constructor(samples: number, options: { isRight: (reward: number) => boolean }) {
     this.#samples = samples;
     this.#isRight = options.isRight;
@@ -173,7 +173,7 @@ export class GroupScores {
     this.#addWhole(group.rewards);
   }
 
-  /** Rows of a table on the whole groups. */
+  /** Returns the table rows of complete groups. */
   rows(): [string, string][] {
     const share = (count: number) => this.#groups === 0 ? "-" : `${count} of ${this.#groups}`;
     const spread = this.#groups === 0 ? "-" : (this.#deviations / this.#groups).toFixed(4);
@@ -201,7 +201,7 @@ function standardDeviation(numbers: readonly number[]): number {
   return Math.sqrt(sum(numbers.map((number) => (number - mean) ** 2)) / numbers.length);
 }
 
-/** A run of more episodes has no table of them: the file has. */
+/** A run of more episodes prints no table of them. */
 const MAX_ROWS = 24;
 const MAX_NAME = 24;
 const COLUMNS: readonly { readonly name: string; readonly isWord?: true }[] = [
@@ -212,7 +212,7 @@ const COLUMNS: readonly { readonly name: string; readonly isWord?: true }[] = [
   { name: "tools", isWord: true },
 ];
 
-/** The episodes of a short run, a line each. */
+/** Table of the episodes of a short run, one line each. */
 export class EpisodeTable {
   readonly #rows: string[][] = [];
   #episodes = 0;
@@ -221,7 +221,7 @@ export class EpisodeTable {
     if (++this.#episodes <= MAX_ROWS) this.#rows.push(rowOf(trajectory));
   }
 
-  /** The table, with an empty line behind it; nothing for a run that is not short. */
+  /** Returns the table followed by an empty line; an empty text if the run is not short. */
   format(): string {
     if (this.#episodes === 0 || this.#episodes > MAX_ROWS) return "";
     const rows = [COLUMNS.map(({ name }) => name), ...this.#rows];
@@ -236,7 +236,7 @@ export class EpisodeTable {
   }
 }
 
-/** Words are flush left, and numbers right. */
+/** Aligns words to the left and numbers to the right. */
 function aligned(cell: string, column: number, width: number): string {
   return COLUMNS[column]?.isWord ? cell.padEnd(width) : cell.padStart(width);
 }

@@ -20,34 +20,34 @@ import { EpisodeTable, type Summary } from "./summary.ts";
 import type { TrainingRun } from "./training_file.ts";
 import type { TrajectoryFile } from "./trajectory_file.ts";
 
-/** A place that text goes to, which may be a terminal. */
+/** Target of text output that may be a terminal. */
 export type TerminalSink = TextSink & { isTerminal(): boolean };
 
 /** Options of {@linkcode playTasks}. */
 export interface TaskRunOptions {
-  /** The file of tasks, or a folder of such, or the tasks themselves. */
+  /** Path of a task file or of a folder of them, or the tasks. */
   tasks: string | readonly Task[];
-  /** Which files of a folder. */
+  /** Split whose files of a folder are played. */
   split?: string | undefined;
   limit?: number | undefined;
   policy: Policy;
   makeEnv: MakeEnv;
-  /** Told of each task, in the order of the file, before it is played. */
+  /** Called with each task, in the order of the file, before it is played. */
   onTask?: ((task: Task) => void) | undefined;
-  /** Episodes of each task. */
+  /** Number of episodes per task. */
   samples: number;
   seed?: number | undefined;
   concurrency: number;
   maxTurns: number;
-  /** Counts what is played; it may know of an earlier run. */
+  /** Statistics of the run. They may include those of an earlier run. */
   summary: Summary;
-  /** One JSON line per trajectory on stdout; the table then goes to stderr. */
+  /** If true, prints one JSON line per trajectory to stdout and the table to stderr. */
   json?: boolean | undefined;
-  /** Each episode goes to this file the moment it is over, and what it holds already is not played. */
+  /** File to which each finished episode is written at once. Episodes that it contains are not played. */
   out?: TrajectoryFile | undefined;
-  /** Has tokens written, and takes each episode as a trainer reads it. */
+  /** Records tokens and writes a training row per episode. */
   training?: TrainingRun | undefined;
-  /** The messages of so many episodes on stdout, in the order of the tasks. */
+  /** Number of episodes whose messages are printed to stdout, in the order of the tasks. */
   show?: number | undefined;
   colour?: boolean | undefined;
   stdout: TextSink;
@@ -56,13 +56,13 @@ export interface TaskRunOptions {
   signal: AbortSignal;
 }
 
-/** The tasks of a file while they are played. */
+/** A run over the tasks of a file. */
 export class TaskRun {
   readonly #options: TaskRunOptions;
-  /** Lines shown. */
+  /** Rows of the finished episodes. */
   readonly table = new EpisodeTable();
   readonly #unfinished: RemainingEpisodes;
-  /** Episodes that are over and whose turn to be shown has not come. */
+  /** Finished episodes that are not printed yet. */
   readonly #ended = new Set<Trajectory>();
   /** Errors of rows that are not tasks. */
   readonly #faults = new WeakMap<Task, DatasetError>();
@@ -74,7 +74,7 @@ export class TaskRun {
     this.#unfinished = new RemainingEpisodes(files, options.samples);
   }
 
-  /** Gives the exit code that says why playing stopped early; 0 when it did not. */
+  /** Plays the tasks. Returns 0, or the exit code for the reason why the run stopped early. */
   async play(): Promise<number> {
     const { signal, stderr } = this.#options;
     try {
@@ -103,13 +103,13 @@ export class TaskRun {
       sink: stderr,
       isTerminal: stderr.isTerminal(),
     });
-    const say = () =>
-      void progress.pauseWhile(() => writeText(stderr, interruption(summary))).catch(() => {});
-    signal.addEventListener("abort", say, { once: true });
+    const announceInterrupt = () =>
+      void progress.pauseWhile(() => writeText(stderr, formatInterrupt(summary))).catch(() => {});
+    signal.addEventListener("abort", announceInterrupt, { once: true });
     try {
-      const early = new StartupFailureWarning();
+      const startupFailures = new StartupFailureWarning();
       for await (const trajectory of this.#trajectories()) {
-        const warning = early.add(trajectory);
+        const warning = startupFailures.add(trajectory);
         if (warning !== undefined) {
           await progress.pauseWhile(() => writeText(stderr, warning).catch(() => {})); // stderr is closed
         }
@@ -118,7 +118,7 @@ export class TaskRun {
         progress.update();
       }
     } finally {
-      signal.removeEventListener("abort", say);
+      signal.removeEventListener("abort", announceInterrupt);
       for (const trajectory of this.#ended) {
         for (const next of groups.add(trajectory)) await this.#show(next, progress);
       }
@@ -153,14 +153,14 @@ export class TaskRun {
     });
   }
 
-  /** Writes an episode where it is missing; the first of the files has all that the other is made of. */
+  /** Writes an episode to the files that lack it, first to `out`: a training row can be made from its line. */
   async #write(trajectory: Trajectory): Promise<void> {
     const { out, training } = this.#options;
     if (out && this.#unfinished.isMissing(out, trajectory)) await out.write(trajectory);
     if (training && this.#unfinished.isMissing(training.file, trajectory)) await training.write(trajectory);
   }
 
-  /** A row that is no task fails here, each time that it is to be played. */
+  /** Throws for an invalid row, so that it becomes a failed episode. */
   #makeEnv(task: Task, resumed: InteractionResult | undefined): Env | Promise<Env> {
     const fault = this.#faults.get(task);
     if (fault !== undefined) throw fault;
@@ -191,8 +191,8 @@ export class TaskRun {
   }
 }
 
-function interruption({ running }: Summary): string {
-  return `Interrupted: ending what runs (${running}). Ctrl-C again ends at once.\n`;
+function formatInterrupt({ running }: Summary): string {
+  return `Interrupted: ending the running episodes (${running}). Press Ctrl-C again to exit at once.\n`;
 }
 
 function isUnreadable(error: unknown): error is Error {
@@ -202,11 +202,11 @@ function isUnreadable(error: unknown): error is Error {
 }
 
 /**
- * Plays the tasks of a file and prints what came of it. The episodes of one task stand together in what is
- * printed; a file holds them in the order in which they ended.
+ * Plays the tasks of a file and prints the results. The printed episodes of one task are adjacent; a file has the
+ * episodes in the order in which they ended.
  *
- * Gives the exit code: 0, 1 when an episode failed at a boundary, 2 when the tasks cannot be read, 74 when an
- * episode cannot be written, 130 when it was interrupted.
+ * Returns the exit code: 0, 1 if an episode failed at a boundary, 2 if the tasks cannot be read, 74 if an episode
+ * cannot be written, 130 if the run was interrupted.
  */
 export async function playTasks(options: TaskRunOptions): Promise<number> {
   const { json, stdout, stderr, summary } = options;
@@ -218,60 +218,60 @@ export async function playTasks(options: TaskRunOptions): Promise<number> {
     }
     return stopped || (summary.failed > 0 ? EXIT.error : EXIT.ok);
   } catch (error) {
-    // The reader of the output closed it.
+    // the reader has closed the output
     if (error instanceof Deno.errors.BrokenPipe) return EXIT.ok;
     throw error;
   }
 }
 
-/** So many episodes in a row are no bad luck. */
-const MANY = 8;
+/** Number of failed first episodes after which the run is unlikely to succeed. */
+const FAILURES_BEFORE_WARNING = 8;
 
-/** Sees when a run has begun with nothing but failures of one sort: no server there, or one that refuses all. */
+/** Warns if the first episodes of a run all fail because the server is unreachable or refuses the requests. */
 export class StartupFailureWarning {
-  #seen = 0;
-  #over = false;
+  #failures = 0;
+  #isDone = false;
 
-  /** Takes note of an episode and gives a warning, once, when it is called for. */
+  /** Adds an episode. Returns the warning when it is due, once. */
   add({ error }: Trajectory): string | undefined {
-    if (this.#over) return undefined;
-    const isVain = error?.fault === "unreachable" || error?.fault === "refused";
-    this.#over = !isVain || ++this.#seen >= MANY;
-    if (!isVain || !this.#over) return undefined;
-    return `warning: the first ${MANY} episodes all failed: ${
+    if (this.#isDone) return undefined;
+    const isServerFailure = error?.fault === "unreachable" || error?.fault === "refused";
+    this.#isDone = !isServerFailure || ++this.#failures >= FAILURES_BEFORE_WARNING;
+    if (!isServerFailure || !this.#isDone) return undefined;
+    return `warning: the first ${FAILURES_BEFORE_WARNING} episodes all failed: ${
       escapeLine(error.message)
     }. Ctrl-C ends the run.\n`;
   }
 }
 
-/** Brings the episodes of one task together, in whatever order they end. */
+/** Groups the episodes of each task, in whatever order they end. */
 export class EpisodeGroups {
   readonly #expected: (id: string) => number;
   readonly #open = new Map<string, Trajectory[]>();
 
-  /** `expected` says how many episodes of a task are to come in all. */
+  /** `expected` returns the total number of episodes of a task. */
   constructor(expected: (id: string) => number) {
     this.#expected = expected;
   }
 
-  /** Takes an episode and gives those that can go on: its whole group when it was the last of it. */
+  /** Adds an episode. Returns its group in the order of samples if it is complete, else nothing. */
   add(trajectory: Trajectory): Trajectory[] {
     const { id } = trajectory.task;
     const group = [...this.#open.get(id) ?? [], trajectory];
     this.#open.set(id, group);
     if (group.length < this.#expected(id)) return [];
     this.#open.delete(id);
-    return inOrder(group);
+    return sortBySample(group);
   }
 
-  /** The episodes of groups that never became whole. */
+  /** Returns and removes the episodes of incomplete groups. */
   takeRest(): Trajectory[] {
-    const rest = [...this.#open.values()].flatMap(inOrder);
+    const rest = [...this.#open.values()].flatMap(sortBySample);
     this.#open.clear();
     return rest;
   }
 }
 
-function inOrder(group: readonly Trajectory[]): Trajectory[] {
+function sortBySample(group: readonly Trajectory[]): Trajectory[] {
   return group.toSorted((one, other) => one.sample - other.sample);
 }

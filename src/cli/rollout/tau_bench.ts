@@ -11,32 +11,32 @@ import { announceBuild, cacheDirectory } from "../sandbox_options.ts";
 import { rethrowAsUsageError, UsageError } from "../errors.ts";
 import { resolveUser, type UserFlags } from "./users.ts";
 
-/** The name of the env. */
+/** Name of the env. */
 export const TAU_BENCH = "tau-bench";
 
-/** Which domain is played, and who plays its users. */
+/** Flags that select the domain and its simulated users. */
 export interface TauBenchFlags extends UserFlags {
   tasks?: string;
   path?: string;
   domain?: string;
   split?: string;
   calls?: string;
-  /** Milliseconds that a tool may take. */
+  /** Timeout of a tool call, in milliseconds. */
   timeoutMs: number;
   cacheDir?: string;
 }
 
-/** A domain that is open, for all episodes of a run. */
+/** Open domain of a run. */
 export interface TauBenchRun {
   readonly tasks: readonly Task[];
-  /** Takes one of the domain's sessions for an episode; `saved` is the chat that the episode goes on from. */
+  /** Opens the env of an episode in one of the domain's sessions. `saved` are the messages of an episode to continue. */
   openEnv(saved?: readonly Message[]): Promise<Env>;
 }
 
 /**
- * Opens the domain that the flags name; the stack closes it.
+ * Opens the domain that the flags name. The stack disposes it.
  *
- * @throws {UsageError} when a flag is missing, or names what is not there.
+ * @throws {UsageError} if a flag is missing, or names a path, domain or split that does not exist.
  */
 export async function openTauBench(
   flags: TauBenchFlags,
@@ -49,9 +49,11 @@ export async function openTauBench(
     );
   }
   if (flags.tasks !== undefined) {
-    throw new UsageError("Cannot play env 'tau-bench' as it has tasks of its own: leave --tasks out");
+    throw new UsageError(
+      "Cannot play env 'tau-bench' with --tasks as its tasks come from --path: remove --tasks",
+    );
   }
-  const { parser } = lookUp(CALL_STYLES, calls, "way to write calls");
+  const { parser } = lookUp(CALL_STYLES, calls, "call style");
   const makeUser = await resolveUser(flags, `${name}/${split}`);
   const { sessions, stack, signal } = options;
   const cache = { cacheDir: cacheDirectory(flags.cacheDir), onBuild: announceBuild };
@@ -64,8 +66,8 @@ export async function openTauBench(
   return {
     tasks: tasks.map((_, index) => toolUserTask({ name: `${name}/${split}` }, index)),
     openEnv: async (saved = []) => {
-      const said = saved.filter(({ role }) => role === "user").map(messageText);
-      const user = said.length === 0 ? await makeUser() : resumedUser(said, await makeUser());
+      const lines = saved.filter(({ role }) => role === "user").map(messageText);
+      const user = lines.length === 0 ? await makeUser() : resumedUser(lines, await makeUser());
       const env = await TauBenchEnv.open({ domain, split, user, toolTimeoutMs, signal });
       return new ToolUserChat(env, { toolCalls: parser() });
     },

@@ -38,7 +38,7 @@ export async function openTools(
 ): Promise<MakeTools> {
   const { stack, signal } = options;
   const { timeoutMs } = flags;
-  const { parser } = lookUp(CALL_STYLES, flags.calls ?? "tag", "way to write calls");
+  const { parser } = lookUp(CALL_STYLES, flags.calls ?? "tag", "call style");
   const tools = await openToolFiles(flags.tool ?? [], stack);
   checkUsage(() => new ToolTransform({ tools, parser: parser(), timeoutMs }));
   const servers = flags.mcp === undefined ? undefined : await readMcpFile(flags.mcp);

@@ -12,7 +12,7 @@ import { currentIo } from "../io.ts";
 /** Options of the simulated users of a run. */
 export interface UserFlags {
   user?: string;
-  /** The model that its server is asked for. */
+  /** Model name that is sent to the user's server. */
   userModel?: string;
   userStrategy?: UserStrategyName;
   concurrency?: number;
@@ -24,24 +24,27 @@ export const USER_STRATEGIES: readonly UserStrategyName[] = ["llm", "react", "ve
 interface UserKind {
   /** One line for a help text. */
   readonly about: string;
-  /** `argument` is what stands behind the colon, `envName` is what the ids of the env's tasks begin with. */
+  /** Makes a factory. `argument` is the text after the colon, `envName` the prefix of the ids of the env's tasks. */
   make(argument: string, options: UserFlags & { envName: string }): UserFactory | Promise<UserFactory>;
 }
 
-/** The users by the names that `--user` takes. */
+/** Simulated users by their names for `--user`. */
 export const USERS: Readonly<Record<string, UserKind>> = {
   scripted: {
-    about: "scripted:FILE, JSON lines { id, replies }: what the user of a task says, turn by turn",
+    about: "scripted:FILE, JSON lines { id, replies } with the user's message of each turn",
     make: scriptedUsers,
   },
   openai: { about: "openai:URL, a server of chat completions; needs --user-model", make: modelUsers },
-  human: { about: "a person on this terminal; needs --concurrency 1", make: (_, options) => person(options) },
+  human: {
+    about: "a person on this terminal; needs --concurrency 1",
+    make: (_, options) => humanUsers(options),
+  },
 };
 
 /**
  * Returns a factory of simulated users, called once per episode.
  *
- * @throws {UsageError} when no user is named, there is no such user, or something is missing for it.
+ * @throws {UsageError} if no user is named, the name is unknown, or an option of the user is missing.
  */
 export async function resolveUser(flags: UserFlags, envName: string): Promise<UserFactory> {
   if (flags.user === undefined) {
@@ -53,7 +56,7 @@ export async function resolveUser(flags: UserFlags, envName: string): Promise<Us
   return await lookUp(USERS, scheme, "user").make(argument, { ...flags, envName });
 }
 
-/** The lines of a script are found by the task's id, which is the env's name, a slash and the index. */
+/** Finds the lines of an episode by the task's id: the env's name, a slash and the index. */
 async function scriptedUsers(path: string, { envName }: { envName: string }): Promise<UserFactory> {
   const file = await readScript(path);
   return () =>
@@ -68,20 +71,20 @@ async function readScript(path: string): Promise<ScriptFile> {
 }
 
 async function modelUsers(url: string, { userModel, userStrategy }: UserFlags): Promise<UserFactory> {
-  if (url === "") throw new UsageError("Cannot play the user as it needs an address: give --user openai:URL");
+  if (url === "") throw new UsageError("Cannot play the user as it needs a URL: give --user openai:URL");
   if (userModel === undefined) {
-    throw new UsageError("Cannot play the user as its server needs a model's name: give --user-model NAME");
+    throw new UsageError("Cannot play the user as its server needs a model name: give --user-model NAME");
   }
   const apiKey = currentIo().env.get("OPENAI_API_KEY") || undefined;
   const { policy } = await resolvePolicy(`openai:${url}`, { model: userModel, apiKey });
   return () => llmUser({ policy, strategy: userStrategy });
 }
 
-/** One person plays one episode after the other, so an env does not end them. */
-function person({ concurrency }: UserFlags): UserFactory {
+/** Returns the same person for all episodes. Their end must not dispose the terminal. */
+function humanUsers({ concurrency }: UserFlags): UserFactory {
   if (concurrency !== 1) {
     throw new UsageError("Cannot play as a person plays one user at a time: give --concurrency 1");
   }
-  const { [Symbol.asyncDispose]: _end, ...user } = humanUser();
+  const { [Symbol.asyncDispose]: _dispose, ...user } = humanUser();
   return () => user;
 }

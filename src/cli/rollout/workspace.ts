@@ -64,7 +64,7 @@ export async function openWorkspaces(
   }
   if (flags.tasks !== undefined) {
     throw new UsageError(
-      "Cannot play env 'workspace' as its tasks are not rows: give --task, and leave --tasks out",
+      "Cannot play env 'workspace' with --tasks as its tasks are folders: give --task DIR and remove --tasks",
     );
   }
   if (flags.tool !== undefined || flags.mcp !== undefined) {

@@ -62,7 +62,7 @@ export class McpConnection implements AsyncDisposable {
     let closed = false;
     client.onclose = () => closed = true;
     client.onerror = () => {}; // the transport counts invalid messages itself
-    const timeoutError = new Error(`it did not answer within ${startTimeoutMs} ms`);
+    const timeoutError = new Error(`the server did not answer within ${startTimeoutMs} ms`);
     const stop = new AbortController();
     const timer = setTimeout(() => stop.abort(timeoutError), startTimeoutMs);
     const startSignal = signal ? AbortSignal.any([stop.signal, signal]) : stop.signal;

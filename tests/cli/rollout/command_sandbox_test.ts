@@ -49,7 +49,7 @@ Deno.test("paddock rollout --env tools runs a tool file without permissions, and
     const odd = await runPaddock([...common, "--tool", words, "--calls", "smoke"]);
     assertStringIncludes(
       odd.stderr,
-      "there are tag, xml, json, openai, qwen25, llama3-json, mistral, pythonic",
+      "available are tag, xml, json, openai, qwen25, llama3-json, mistral, pythonic",
     );
     const untold = await runPaddock([...common, "--tool", words, "--tokenizer", "no/such"]);
     assertEquals(untold.code, 2);

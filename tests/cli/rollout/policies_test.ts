@@ -11,11 +11,11 @@ const TASK = { id: "t", query: "q" };
 
 Deno.test("resolvePolicy() names the available policies, and missing options", async () => {
   const wrong: [string, string][] = [
-    ["nope", "Cannot find policy 'nope': there are scripted, calculator, openai, sglang"],
+    ["nope", "Cannot find policy 'nope': available are scripted, calculator, openai, sglang"],
     ["constructor", "Cannot find policy 'constructor'"],
     ["openai:http://127.0.0.1", "give --model NAME"],
     ["sglang", "give --policy sglang:URL"],
-    ["sglang:ftp://h", "must be an address of http or https"],
+    ["sglang:ftp://h", "must be an http or https URL"],
     ["scripted:/no/such/file", "there is no such file"],
   ];
   for (const [name, says] of wrong) await assertRejects(() => resolvePolicy(name, {}), UsageError, says);

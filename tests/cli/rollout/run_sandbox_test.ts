@@ -82,7 +82,7 @@ Deno.test("paddock rollout calls a server, groups and grades; grade and view rea
   await Deno.writeTextFile(folder.tasks, '{"id":"t3","query":"other","answer":"1"}\n');
   const edited = await runPaddock(chat(folder, server.url, "--resume"));
   assertEquals(edited.code, 2);
-  assertStringIncludes(edited.stderr, "Cannot resume as task 't3' must be the one that was played");
+  assertStringIncludes(edited.stderr, "Cannot resume as task 't3' must be equal to the played one");
 
   const view = await runPaddock(["view", graded, "--id", "t3"]);
   assertEquals(view.code, 0);
@@ -140,7 +140,7 @@ Deno.test("paddock rollout ends cleanly at Ctrl-C, and --resume plays the rest",
   assertEquals(code, 130);
   const text = new TextDecoder();
   assertMatch(text.decode(stdout), /\n\nepisodes +3\n/);
-  assertStringIncludes(text.decode(stderr), "Interrupted: ending what runs (2)");
+  assertStringIncludes(text.decode(stderr), "Interrupted: ending the running episodes (2)");
   assertEquals((await folder.episodes()).length, 3);
 
   await using back = sumServer();
@@ -206,19 +206,19 @@ Deno.test("paddock rollout, grade and view exit with 2 and one line for invalid 
   await Deno.mkdir(`${path}/empty`);
   const mcp = decodeURIComponent(new URL("../../../examples/mcp.jsonc", import.meta.url).pathname);
   const cases: [string[], string][] = [
-    [[...rollout, "--grader", "nope"], "Cannot find grader 'nope': there are number_match"],
-    [[...rollout, "--env", "nope"], "Cannot find env 'nope': there are python, tools, chat"],
-    [[...rollout, "--policy", "nope:x"], "Cannot find policy 'nope': there are scripted"],
+    [[...rollout, "--grader", "nope"], "Cannot find grader 'nope': available are number_match"],
+    [[...rollout, "--env", "nope"], "Cannot find env 'nope': available are python, tools, chat"],
+    [[...rollout, "--policy", "nope:x"], "Cannot find policy 'nope': available are scripted"],
     [[...rollout, "--n", "0"], "option '--n <n>' argument '0' is invalid. It must be a whole number >= 1."],
     [[...rollout, "--temperature", "-1"], "It must be a number >= 0."],
-    [[...rollout, "--calls", "nope"], "Cannot find way to write calls 'nope': there are tag"],
+    [[...rollout, "--calls", "nope"], "Cannot find call style 'nope': available are tag"],
     [[...rollout, "--env", "chat", "--mcp", mcp], "Cannot play env 'chat' with tools as it calls none"],
-    [[...rollout, "--policy", "calculator:x"], "'calculator' with 'x' as it takes nothing behind a colon"],
+    [[...rollout, "--policy", "calculator:x"], "'calculator' as it takes no text after a colon: found 'x'"],
     [[...rollout, "--resume"], "give --out FILE"],
     [["--cache-dir", `${path}/notes/x`, ...rollout], `Cannot cache base images in '${path}/notes/x': `],
     [[...rollout, "--resume", "--force", "--out", out], "cannot be used with"],
     [[...rollout, "--out", `${tasks}/x`], `Cannot write '${tasks}/x': `],
-    [[...rollout, "--out", `${path}/notes`], "as it holds something"],
+    [[...rollout, "--out", `${path}/notes`], "as it is not empty"],
     [[...rollout, "--out", tasks, "--force"], "must not be the file that is read"],
     [["rollout", "--tasks", `${path}/none`, "--out", `${path}/notes`, "--force"], "there is no such file"],
     [[...rollout, "--out", `${path}/notes`, "--resume"], "notes:1 must be an episode: "],
@@ -231,7 +231,7 @@ Deno.test("paddock rollout, grade and view exit with 2 and one line for invalid 
       ["grade", tasks, "--grader", "number_match", "--out", tasks, "--force"],
       "must not be the file that is read",
     ],
-    [["grade", tasks, "--grader", "math", "--out", `${path}/notes`], "give --force to throw that away"],
+    [["grade", tasks, "--grader", "math", "--out", `${path}/notes`], "give --force to discard its contents"],
     [["grade", tasks, "--grader", "judge", "--judge", "openai:http://x"], "give --judge-model NAME"],
     [["grade", tasks, "--grader", "judge", "--out", `${path}/notes`, "--force"], "give --judge POLICY"],
     [["grade", tasks, "--grader", "judge", "--judge", "sglang"], "give --judge sglang:URL"],

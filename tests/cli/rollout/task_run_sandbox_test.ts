@@ -253,7 +253,10 @@ Deno.test("playTasks() writes complete lines of finished episodes at Ctrl-C, als
     const options = { out, signal: abort.signal, concurrency: 1, samples: 1 };
     const { code, stderr } = await play(rows, options, pool);
     assertEquals(code, 130);
-    assertStringIncludes(stderr, "Interrupted: ending what runs (1). Ctrl-C again ends at once.\n");
+    assertStringIncludes(
+      stderr,
+      "Interrupted: ending the running episodes (1). Press Ctrl-C again to exit at once.\n",
+    );
     const kept = (await Deno.readTextFile(out)).split("\n");
     assertEquals([kept.length, JSON.parse(kept[0] ?? "").task.id], [2, "1"]);
   } finally {

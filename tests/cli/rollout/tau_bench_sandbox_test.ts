@@ -118,7 +118,7 @@ Deno.test("paddock rollout --env tau-bench names missing options", async () => {
     [[], "give --path DIR --domain NAME"],
     [["--path", DESK], "give --path DIR --domain NAME"],
     [PLAYED, "give --user scripted:FILE"],
-    [[...PLAYED, "--user", "nobody"], "Cannot find user 'nobody': there are scripted, openai, human"],
+    [[...PLAYED, "--user", "nobody"], "Cannot find user 'nobody': available are scripted, openai, human"],
     [[...PLAYED, "--user", "openai:http://localhost:1"], "give --user-model NAME"],
     [[...PLAYED, "--user", "openai:", "--user-model", "m"], "give --user openai:URL"],
     [[...PLAYED, "--user", "human"], "give --concurrency 1"],
@@ -127,7 +127,7 @@ Deno.test("paddock rollout --env tau-bench names missing options", async () => {
     [[...PLAYED, ...USER, "--split", "dev"], "must be one of test, train"],
     [["--path", "/no/such", "--domain", "retail", ...USER], "must be a checkout"],
     [["--path", DESK, "--domain", "retail", ...USER], "found library_desk"],
-    [[...PLAYED, ...USER, "--calls", "smoke"], "way to write calls 'smoke'"],
+    [[...PLAYED, ...USER, "--calls", "smoke"], "call style 'smoke'"],
   ];
   for (const [args, says] of cases) {
     const { code, stderr } = await rollout(...args);

@@ -76,9 +76,9 @@ Deno.test("TrajectoryFile.open() overwrites a file only when the caller allows i
   await assertRejects(
     () => open("notes", { mayResume: true }),
     UsageError,
-    "as it holds something: give --resume to go on, or --force",
+    "as it is not empty: give --resume to continue it, or --force",
   );
-  await assertRejects(() => open("notes", {}), UsageError, "something: give --force to throw that away");
+  await assertRejects(() => open("notes", {}), UsageError, "not empty: give --force to discard its contents");
   assertEquals((await open("notes", { force: true })).after, lines(episode("c")));
 });
 
@@ -150,7 +150,7 @@ Deno.test("TrajectoryFile.open() rejects other tasks with the same ids, and does
     await assertRejects(
       () => open(before, { resume: true, tasks: of({ id: "b", query: "new" }, other) }),
       UsageError,
-      "Cannot resume as task 'a' must be the one that was played: its query or its answer is another",
+      "Cannot resume as task 'a' must be equal to the played one: found another query or answer",
     );
   }
   const query = History.fromChats(chat).toChats();

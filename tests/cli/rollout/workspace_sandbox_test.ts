@@ -69,7 +69,7 @@ Deno.test("paddock rollout --env workspace names missing options", async () => {
       [...task, "--agent", join(folder.path, "agent.yaml")],
       "agent.yaml', line 2: 'task_tmplate' is an unknown key",
     ],
-    [[...task, "--tasks", join(folder.path, "answer.txt")], "leave --tasks out"],
+    [[...task, "--tasks", join(folder.path, "answer.txt")], "remove --tasks"],
     [[...task, "--tool", "search.ts"], "leave --mcp and --tool out"],
     [[...task, "--agent", folder.path], "as it must be a file to read: "],
     [
@@ -89,7 +89,7 @@ Deno.test("paddock rollout --env workspace names missing options", async () => {
 
 Deno.test("paddock rollout names the env of an option, and the available envs", async () => {
   const cases: [string[], string][] = [
-    [["--env", "workspce", "--task", "t"], "Cannot find env 'workspce': there are python, "],
+    [["--env", "workspce", "--task", "t"], "Cannot find env 'workspce': available are python, "],
     [
       ["--task", "t"],
       "Cannot play env 'python' with --task as it is for env 'workspace': add --env workspace",
