@@ -8,19 +8,19 @@ export interface MapConcurrentlyOptions {
 }
 
 /** Event that the loop waits for: the next item or the end of a run. */
-type News<In, Out> =
+type LoopEvent<In, Out> =
   | { kind: "item"; item: In }
   | { kind: "end"; failure?: { error: unknown } }
-  | { kind: "result"; run: Promise<News<In, Out>>; result: Out };
+  | { kind: "result"; run: Promise<LoopEvent<In, Out>>; result: Out };
 
 /**
- * Runs `run` over items that are taken only as fast as they are used up, and gives the results.
+ * Calls `run` for each item and yields the results. Items are read only as fast as their results are used.
  *
- * When the items fail, what is going on ends and is given before the error is thrown. When a run rejects, when
- * the signal is aborted, or when the caller wants no more, the signal that the runs got is aborted and they are
- * waited for.
+ * If reading the items fails, the running calls end and their results are yielded before the error is thrown. If a
+ * call rejects, `signal` is aborted or the caller stops, the signal of the running calls is aborted and they are
+ * awaited.
  *
- * @throws {RangeError} when the concurrency is not a whole number of at least 1.
+ * @throws {RangeError} if the concurrency is not a whole number of at least 1.
  */
 export async function* mapConcurrently<In, Out>(
   items: AsyncIterable<In> | Iterable<In>,
@@ -32,9 +32,9 @@ export async function* mapConcurrently<In, Out>(
   const stop = new AbortController();
   const signal = AbortSignal.any([stop.signal, ...(options.signal ? [options.signal] : [])]);
   const source = iterate(items);
-  const running = new Set<Promise<News<In, Out>>>();
-  let pulling: Promise<News<In, Out>> | undefined;
-  let end: News<In, Out> & { kind: "end" } | undefined;
+  const running = new Set<Promise<LoopEvent<In, Out>>>();
+  let pulling: Promise<LoopEvent<In, Out>> | undefined;
+  let end: LoopEvent<In, Out> & { kind: "end" } | undefined;
   try {
     while (end === undefined || running.size > 0) {
       signal.throwIfAborted();
@@ -95,7 +95,7 @@ async function* iterate<In>(items: AsyncIterable<In> | Iterable<In>): AsyncGener
   yield* items;
 }
 
-async function pull<In, Out>(source: AsyncIterator<In, undefined>): Promise<News<In, Out>> {
+async function pull<In, Out>(source: AsyncIterator<In, undefined>): Promise<LoopEvent<In, Out>> {
   try {
     const { done, value } = await source.next();
     return done ? { kind: "end" } : { kind: "item", item: value };
@@ -108,8 +108,8 @@ function start<In, Out>(
   run: (item: In, signal: AbortSignal) => Promise<Out>,
   item: In,
   signal: AbortSignal,
-): Promise<News<In, Out>> {
-  const news: Promise<News<In, Out>> = run(item, signal)
+): Promise<LoopEvent<In, Out>> {
+  const news: Promise<LoopEvent<In, Out>> = run(item, signal)
     .then((result) => ({ kind: "result", run: news, result }));
   // It may reject before the loop awaits it; the loop sees it later.
   news.catch(() => {});

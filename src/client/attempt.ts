@@ -107,7 +107,7 @@ function faultOf(status: number, { type }: Refusal): AttemptFailure {
 
 /** Error response of a server. */
 export interface Refusal {
-  /** HTTP status of the response, or what came in its place. */
+  /** HTTP status of the response, or the description of a response without one. */
   readonly status: number | string;
   /** The {@linkcode ErrorCode}; empty if another program, such as a gateway, sent the response. */
   readonly type: string;

@@ -67,7 +67,7 @@ function stated(text: string): string | undefined {
   return statement && plain(text.slice(statement.index + statement[0].length).split("\n", 1)[0] ?? "");
 }
 
-/** Without the stars of Markdown; what they are around at the beginning is all of the answer. */
+/** Removes Markdown emphasis. If the text begins with emphasis, only its content is the answer. */
 function plain(answer: string): string {
   const text = answer.trim();
   const strong = /^(\*{1,3})([^*]+)\1/.exec(text)?.[2];

@@ -27,8 +27,8 @@ export interface MakeChatEnvOptions {
 }
 
 /**
- * Makes the env of one chat episode, for the command line and the server: tools and Python run what a reply asks
- * for; the episode ends with a reply that asks for nothing, or after `maxTurns` replies.
+ * Makes the env of one chat episode, for the command line and the server. It runs the tool calls and Python blocks of
+ * each reply. The episode ends after a reply without any, or after `maxTurns` replies.
  */
 export function makeChatEnv(options: MakeChatEnvOptions): Env {
   const { maxTurns, systemPrompt, tools = [], python, tokenizer, grader } = options;

@@ -28,8 +28,8 @@ export function toExecResult(end: ExecEnd, options: { timeoutMs: number; limits:
 }
 
 /**
- * Returns the reason for the stop and, if the program did not catch the interrupt, the traceback of what was
- * running.
+ * Returns the reason for the stop and, if the program did not catch the interrupt, the traceback of
+ * the running code.
  */
 function stopError(
   reason: StopReason,

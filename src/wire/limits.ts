@@ -1,15 +1,15 @@
 /**
- * The bounds of requests: what a server accepts in one request, whether of `/v1` or of another system's clients.
- * `src/server/limits.ts` lists what the server keeps for itself.
+ * Limits of one request, of `/v1` and of other systems' clients. The limits of the whole server are in
+ * `src/server/limits.ts`.
  *
  * @module
  */
 
-/** Longest time that a request may give a program, in milliseconds. */
+/** Maximum timeout of a program that a request may set, in milliseconds. */
 export const MAX_TIMEOUT_MS = 3_600_000;
 /** {@linkcode MAX_TIMEOUT_MS} for the systems whose requests state seconds. */
 export const MAX_TIMEOUT_SECONDS: number = MAX_TIMEOUT_MS / 1000;
-/** Longest time that an env may give a code block or a tool call, in milliseconds. */
+/** Maximum timeout of a code block or tool call of an env, in milliseconds. */
 export const MAX_ENV_CALL_MS = 600_000;
 
 /** Items of one batch: programs, scripts, or steps of envs. */

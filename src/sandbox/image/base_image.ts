@@ -142,8 +142,8 @@ export async function recordUse(directory: string, now: Date = new Date()): Prom
 }
 
 /**
- * Removes images that were not used for a month and the directories of failed builds. Ignores what it cannot
- * remove.
+ * Removes images that were not used for a month and the directories of failed builds. Ignores directories
+ * that it cannot remove.
  */
 export async function removeStaleImages(cacheDir: string, now: Date = new Date()): Promise<void> {
   for await (const { name, isDirectory } of Deno.readDir(cacheDir)) {

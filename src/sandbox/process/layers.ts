@@ -139,7 +139,7 @@ async function probeRlimits(
   return `RLIMIT_DATA was set to ${limits.dataKib} KiB and is ${stdout.trim()}`;
 }
 
-/** Runs setpriv under itself, so that the inner one shows what the outer one did. */
+/** Runs setpriv inside setpriv, so that the inner one prints the effect of the outer one. */
 async function probeSetpriv(
   setpriv: string,
   flags: readonly string[],

@@ -11,7 +11,7 @@ import { issueLines } from "./checks.ts";
 import { profileSchema, type ProfileSettings } from "./schema.ts";
 
 /**
- * Settings of a sandbox: what it may do, and how much it may use. Plain data, checked, with all defaults filled in.
+ * Settings of a sandbox: permissions, limits, packages and isolation layers. Plain data, validated, with all defaults.
  * Load one with {@linkcode loadProfile}.
  */
 export interface Profile extends ProfileSettings {

@@ -54,7 +54,7 @@ const LOST = { memory: 137, crashed: 134 };
 
 const CUT = "Output is cut: it is longer than the sandbox lets a program print\n";
 
-/** Converts a result into what a process leaves. The value of the last expression is dropped. */
+/** Converts a result to the output and exit code of a process. The value of the last expression is dropped. */
 export function toScriptOutcome(result: ExecResult | ShellResult): ScriptOutcome {
   const { stdout, stderr } = result;
   const traceback = "error" in result && result.status !== "timeout" ? result.error.traceback : "";

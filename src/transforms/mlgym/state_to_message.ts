@@ -24,7 +24,7 @@ export class StateToMessage implements Transform {
     this.#played = options;
   }
 
-  /** @throws {EnvError} when the state is no JSON, or a template names what is not there. */
+  /** @throws {EnvError} if the state is not JSON, or a template uses an unknown name. */
   reset(observation: Observation, context: TransformContext): Observation {
     const { agent } = this.#played;
     const fields = this.#fields(observation, context);
@@ -44,7 +44,7 @@ export class StateToMessage implements Transform {
     return addToMLGymRecord(observation, { message: [...demonstrations, ...texts].join("\n") });
   }
 
-  /** @throws {EnvError} when the state is no JSON, or a template names what is not there. */
+  /** @throws {EnvError} if the state is not JSON, or a template uses an unknown name. */
   step(step: Step, context: TransformContext): Step {
     const { name, template } = this.#next(step);
     return addToMLGymRecord(step, { message: fillTemplate(name, template, this.#fields(step, context)) });
