@@ -1,6 +1,15 @@
 import { join, resolve } from "node:path";
 import { SandboxError } from "../errors.ts";
-import { GuestLink, type Termination, terminationOf } from "./guest_link.ts";
+import {
+  COLLATERAL_KILL,
+  DAMAGED_IMAGE,
+  DamagedImageError,
+  GuestLink,
+  isRetryable,
+  startError,
+  type Termination,
+  terminationOf,
+} from "./guest_link.ts";
 import { type BaseImage, defaultCacheDir, dropBaseImage, ensureBaseImage } from "./image/base_image.ts";
 import { SUPERVISOR } from "./image/image_build.ts";
 import { Child } from "./process/child.ts";
@@ -10,7 +19,6 @@ import { bootMounts } from "./profile/mounts.ts";
 import type { Profile } from "./profile/profile.ts";
 import { type Frame, FrameKind } from "./protocol.ts";
 import { type LinkSource, Session } from "./session.ts";
-import { COLLATERAL_KILL, DAMAGED_IMAGE, DamagedImageError, isRetryable, startError } from "./start_error.ts";
 
 /** Options of {@linkcode Sandbox.start}. */
 export interface SandboxOptions {
