@@ -79,7 +79,7 @@ export async function openWorkspaces(
         tasks: await Promise.all(paths.map((path) => loadWorkspaceTask(path))),
         agent: await loadAgentConfig(agent),
         sessions: Math.min(sessions, samples),
-        evaluations: Math.min(sessions, Math.max(1, navigator.hardwareConcurrency)),
+        evaluations: Math.min(sessions, samples * paths.length, Math.max(1, navigator.hardwareConcurrency)),
         cacheDir: cacheDirectory(flags.cacheDir),
         onBuild: announceBuild,
       })

@@ -115,7 +115,8 @@ export class Workspaces implements AsyncDisposable {
 
   async #openPools(): Promise<EvaluationPools> {
     const { evaluations: size = 1, cacheDir, onBuild } = this.#options;
-    const submissionProfile = withoutCpuLimit(await loadProfile("workspace"));
+    // A submission is only called from Python, so its interpreters start without the agent's shell.
+    const submissionProfile = { ...withoutCpuLimit(await loadProfile("workspace")), shell: false };
     const evaluationProfile = withoutCpuLimit(await loadProfile("evaluation"));
     const shared = { size, cacheDir, onBuild };
     return {
