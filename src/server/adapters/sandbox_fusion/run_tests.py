@@ -6,7 +6,6 @@ import itertools
 import sys
 import time
 import traceback
-import unittest
 
 PASSED, FAILED, BROKEN, NONE_FOUND = 0, 1, 2, 5
 """Exit codes of pytest."""
@@ -59,14 +58,20 @@ def value_name(value, name, at):
 def collect(module, kept):
     """Yields each test of a module: name, marks and the function that runs it."""
     for name, found in list(vars(module).items()):
-        if inspect.isclass(found) and issubclass(found, unittest.TestCase):
-            for case in unittest.defaultTestLoader.loadTestsFromTestCase(found):
+        if inspect.isclass(found) and is_test_case(found):
+            for case in sys.modules["unittest"].defaultTestLoader.loadTestsFromTestCase(found):
                 yield f"{name}::{case._testMethodName}", marks_of(found), lambda case=case: run_case(case)
         elif inspect.isclass(found) and name.startswith("Test"):
             for method in [method for method in dir(found) if method.startswith("test")]:
                 yield from runs(f"{name}::{method}", getattr(found, method), module, kept, found)
         elif name.startswith("test") and inspect.isfunction(found):
             yield from runs(name, found, module, kept)
+
+
+def is_test_case(found):
+    """True for a `TestCase` of unittest. This module imports no unittest, as that takes longer than most tests."""
+    test_case = getattr(sys.modules.get("unittest"), "TestCase", None)
+    return test_case is not None and issubclass(found, test_case)
 
 
 def runs(label, function, module, kept, owner=None):
@@ -119,7 +124,7 @@ def around(place, name, argument):
 
 
 def run_case(case):
-    result = case.run(unittest.TestResult())
+    result = case.run(sys.modules["unittest"].TestResult())
     wrong = [text for _, text in result.failures + result.errors] or ["it succeeds" for _ in result.unexpectedSuccesses]
     if wrong:
         raise Failed(wrong[0])
