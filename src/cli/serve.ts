@@ -86,6 +86,7 @@ async function runServe(flags: ServeFlags, signal: AbortSignal): Promise<number>
   const { maxSessions, maxSessionsPerToken: maxSessionsEach, queue } = flags;
   const address = resolveServeAddress(flags, currentIo().env.get("PADDOCK_TOKEN"));
   const profile = await resolveProfile(flags);
+  const tokenizer = await openEnvTokenizer(flags); // wrong options are an error before interpreters start
   await using stack = new AsyncDisposableStack();
   const resetMode = address.tokens.length > 1 ? "fresh" as const : "rewind" as const;
   const pool = createLazyPool({ profile, size: maxSessions, resetMode, cacheDir: flags.cacheDir, stack })();
@@ -99,7 +100,7 @@ async function runServe(flags: ServeFlags, signal: AbortSignal): Promise<number>
       onError: logError,
       graders: await openServedGraders(flags, { profile, stack }),
       tools: await openToolFiles(flags.tool ?? [], stack),
-      openEnvTokenizer: await openEnvTokenizer(flags),
+      openEnvTokenizer: tokenizer,
     }),
   );
   await using lease = await pool.acquire({ signal }); // fails before the address is announced if no sandbox can start
