@@ -16,7 +16,7 @@ import { escapeControls, writeText } from "../../src/cli/output.ts";
 import { announceBuild, cacheDirectory, flagsOf } from "../../src/cli/sandbox_options.ts";
 import { rethrowTauBenchErrors } from "../../src/cli/rollout/tau_bench.ts";
 import { UsageError } from "../../src/cli/errors.ts";
-import { parseWholeNumber } from "../../src/cli/options.ts";
+import { parseNumberAtLeast, parseWholeNumber } from "../../src/cli/options.ts";
 
 interface Flags {
   path: string;
@@ -52,7 +52,7 @@ function tauBenchCommand(): Command {
     .option("--split <name>", "one split (default: all)")
     .option("--replay", "run each task's own actions in the sandbox and with python3, and compare")
     .option("--episodes <n>", "measure the memory of n concurrent episodes", parseWholeNumber(1))
-    .option("--seconds <n>", "duration of the speed measurement, per domain", parseWholeNumber(1), 5)
+    .option("--seconds <n>", "duration of the speed measurement, per domain", parseNumberAtLeast(0.1), 5)
     .option("--lanes <n>", "concurrent sessions of the replay", parseWholeNumber(1), 2)
     .addOption(cacheDirOption())
     .addHelpText("after", NOTES)
