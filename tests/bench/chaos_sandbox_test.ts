@@ -12,7 +12,7 @@ Deno.test({
 }, async () => {
   const { kills, during, after, left, exitCode } = await runChaos({
     goOn: (kills) => kills < 4,
-    pauseMs: 1_500,
+    pauseMs: 400,
     after: 20,
   });
   assertEquals([...during.wrong, ...after.wrong], []);

@@ -9,11 +9,11 @@ Deno.test("runLoad() gets a response to every program when 64 connections share 
   const { times, errors } = await runLoad({
     url: serving.url,
     connections: 64,
-    goOn: (sent) => sent < 192,
+    goOn: (sent) => sent < 128,
     ask: (connection, number) => runCode(connection, ownProgram(number)),
   });
   assertEquals(errors, []);
-  assertEquals(times.length, 192);
+  assertEquals(times.length, 128);
 });
 
 Deno.test("runCode() rejects a response with the output of another program", async () => {

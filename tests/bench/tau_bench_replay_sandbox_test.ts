@@ -31,10 +31,23 @@ function nativeTest(name: string, fn: (python: string) => Promise<void>): void {
   });
 }
 
+// The interpreters of a domain serve several tests.
+Deno.test.sanitizer({ ops: false, resources: false });
+const opened = new AsyncDisposableStack();
+let library: Promise<TauBenchDomain> | undefined;
+let rewarding: ReturnType<typeof openRewarding> | undefined;
+
+Deno.test.afterAll(() => opened.disposeAsync());
+
+/** Opens the library's desk once. */
+async function sharedLibrary(): Promise<TauBenchDomain> {
+  return await (library ??= openLibrary().then((domain) => opened.use(domain)));
+}
+
 nativeTest(
   "replaySplit() finds the library's desk the same in the sandbox and in real Python",
   async (python) => {
-    await using domain = await openLibrary();
+    const domain = await sharedLibrary();
     const replay = await replaySplit(domain, {
       split: "test",
       lanes: 2,
@@ -48,7 +61,7 @@ nativeTest(
 );
 
 nativeTest("replaySplit() reports every kind of difference", async (python) => {
-  await using domain = await openLibrary();
+  const domain = await sharedLibrary();
   async function* changed(): AsyncGenerator<Replayed> {
     for await (const replayed of nativeReplay(python, desk)) {
       const { index, observations, hash } = replayed;
@@ -98,20 +111,27 @@ class Env(Env):
         return SimpleNamespace(reward=reward, info=info, actions=self.task.actions)
 `;
 
-async function withRewards(): Promise<typeof desk & AsyncDisposable> {
+/** A desk with `calculate_reward`, and its domain. */
+interface Rewarding {
+  readonly checkout: typeof desk;
+  readonly domain: TauBenchDomain;
+}
+
+async function openRewarding(): Promise<Rewarding> {
   const path = await Deno.makeTempDir();
+  opened.defer(() => Deno.remove(path, { recursive: true }));
   await new Deno.Command("cp", { args: ["-r", `${LIBRARY_DESK}/tau_bench`, path] }).output();
   await Deno.writeTextFile(`${path}/tau_bench/envs/base.py`, REWARDS, { append: true });
-  return { ...desk, path, [Symbol.asyncDispose]: () => Deno.remove(path, { recursive: true }) };
+  const checkout = { ...desk, path };
+  return { checkout, domain: opened.use(await TauBenchDomain.open({ ...checkout, sessions: 2 })) };
 }
 
 nativeTest(
   "compareRewards() finds no difference to the rewards of the library's desk",
   async (python) => {
-    await using rewarding = await withRewards();
-    await using domain = await TauBenchDomain.open({ ...rewarding, sessions: 2 });
+    const { checkout, domain } = await (rewarding ??= openRewarding());
     const cases = rewardCases(domain, "test");
-    const expected = nativeRewards(python, { ...rewarding, cases });
+    const expected = nativeRewards(python, { ...checkout, cases });
     const { rewards, ones, differences } = await compareRewards(domain, {
       split: "test",
       lanes: 2,
@@ -124,11 +144,10 @@ nativeTest(
 );
 
 nativeTest("compareRewards() reports which reward differs, and both values", async (python) => {
-  await using rewarding = await withRewards();
-  await using domain = await TauBenchDomain.open({ ...rewarding, sessions: 2 });
+  const { checkout, domain } = await (rewarding ??= openRewarding());
   const cases = rewardCases(domain, "test").slice(0, 3);
   async function* changed(): AsyncGenerator<Rewarded> {
-    for await (const first of nativeRewards(python, { ...rewarding, cases: cases.slice(0, 1) })) {
+    for await (const first of nativeRewards(python, { ...checkout, cases: cases.slice(0, 1) })) {
       yield first;
       yield { ...first, reward: 0 };
     }
@@ -151,7 +170,7 @@ nativeTest("nativeReplay() rejects with the error of its Python", async (python)
 
 nativeTest("task tau-bench --replay prints its comparisons and measurements", async () => {
   const { code, stdout, stderr } = await runTauBench(
-    ["--path", LIBRARY_DESK, "--replay", "--seconds", "1", "--episodes", "3"],
+    ["--path", LIBRARY_DESK, "--replay", "--seconds", "0.2", "--episodes", "2"],
   );
   assertEquals([code, stderr], [0, ""]);
   assert(
@@ -159,7 +178,7 @@ nativeTest("task tau-bench --replay prints its comparisons and measurements", as
     stdout,
   );
   assertStringIncludes(stdout, "no rewards, as its Env has no calculate_reward");
-  for (const row of ["steps, 2 at once", "library_desk/test: reset", "memory of 3 episodes"]) {
+  for (const row of ["steps, 2 at once", "library_desk/test: reset", "memory of 2 episodes"]) {
     assertStringIncludes(stdout, row);
   }
 });

@@ -36,7 +36,10 @@ Deno.test("paddock serve runs programs of clients, and leaves no process when SI
   const stream = await fetch(`${serving.url}/v1/sessions/${id}/stream`, {
     method: "POST",
     headers: { "content-type": "application/json" },
-    body: JSON.stringify({ code: "print('on')\nwhile True: pass", timeoutMs: 600_000 }),
+    body: JSON.stringify({
+      code: "import time\nprint('on')\nwhile True: time.sleep(0.01)",
+      timeoutMs: 600_000,
+    }),
   });
   const events = stream.body?.pipeThrough(new TextDecoderStream()).getReader();
   assertStringIncludes((await events?.read())?.value ?? "", "event: stdout");
@@ -51,7 +54,7 @@ Deno.test("paddock serve runs programs of clients, and leaves no process when SI
 Deno.test("paddock serve names the address when its port is in use", async () => {
   using other = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const { port } = other.addr as Deno.NetAddr;
-  const { code, stderr } = await runPaddock(["serve", "--port", `${port}`]);
+  const { code, stderr } = await runPaddock(["serve", "--port", `${port}`, "--max-sessions", "1"]);
   assertEquals(
     stderr,
     `error: Cannot serve at http://127.0.0.1:${port}: the port is in use: give another --port\n`,

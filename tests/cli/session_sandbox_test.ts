@@ -39,7 +39,7 @@ class Driver {
   }
 }
 
-Deno.test("paddock session responds to each request before the next one arrives", async () => {
+Deno.test("paddock session responds to each request before the next one arrives, and ends its sandbox when it is interrupted", async () => {
   const driver = new Driver("--seed", "7");
   assertObjectMatch(await driver.ask({ id: 1, code: "x = 20" }), { id: 1, status: "ok" });
   assertObjectMatch(await driver.ask({ id: 2, code: "x + int(input())", stdin: "22\n" }), { value: "42" });
@@ -64,7 +64,9 @@ Deno.test("paddock session responds to each request before the next one arrives"
     error: { type: "NameError" },
   });
   assertEquals(await driver.ask({ id: 10, reset: "fresh", seed: 3 }), { id: 10, status: "ok" });
+  const sandboxes = await childrenOf(driver.pid);
   assertEquals(await driver.interrupt(), 130);
+  assertEquals(await Promise.all(sandboxes.map(isAlive)), [false]);
 });
 
 Deno.test("paddock session runs shell commands when the profile has a shell", async () => {
@@ -109,12 +111,4 @@ Deno.test("paddock session responds to every line in order, valid or not, and en
   ]);
   assertStringIncludes(answers[4].error.message, "a line must have at most 67108864 bytes");
   assertEquals([code, stderr], [0, ""]);
-});
-
-Deno.test("paddock session ends its sandbox when it is interrupted between requests", async () => {
-  const driver = new Driver();
-  await driver.ask({ code: "1" });
-  const sandboxes = await childrenOf(driver.pid);
-  assertEquals(await driver.interrupt(), 130);
-  assertEquals(await Promise.all(sandboxes.map(isAlive)), [false]);
 });

@@ -5,8 +5,16 @@ import { HttpServer } from "../../src/server/http/http_server.ts";
 import { served } from "../server/served.ts";
 import { CONTRACT_SIZE, SESSION_POOL_CONTRACT } from "./session_pool_contract.ts";
 
-const profile = await loadProfile("workspace");
 const token = "contract-token";
+
+// The interpreters of the pool serve several tests.
+Deno.test.sanitizer({ ops: false, resources: false });
+const workspaces = new SandboxPool({
+  profile: await loadProfile("workspace"),
+  size: CONTRACT_SIZE,
+  resetMode: "rewind",
+});
+Deno.test.afterAll(() => workspaces[Symbol.asyncDispose]());
 
 /** Makes a pool from a local one, by kind. */
 const KINDS: Readonly<Record<string, (local: SandboxPool, stack: AsyncDisposableStack) => SessionPool>> = {
@@ -28,16 +36,15 @@ const KINDS: Readonly<Record<string, (local: SandboxPool, stack: AsyncDisposable
 for (const [kind, open] of Object.entries(KINDS)) {
   Deno.test(`${kind} fulfils the contract of a session pool`, async (t) => {
     await using stack = new AsyncDisposableStack();
-    const local = stack.use(new SandboxPool({ profile, size: CONTRACT_SIZE, resetMode: "rewind" }));
-    const pool = open(local, stack);
+    const pool = open(workspaces, stack);
     for (const [name, run] of Object.entries(SESSION_POOL_CONTRACT)) await t.step(name, () => run(pool));
   });
 }
 
 Deno.test("hiddenTests() runs the model's program on a server and its tests in this process, which has host tools", async () => {
-  await using remote = new SandboxPool({ profile, size: 1, resetMode: "rewind" });
-  await using testPool = new SandboxPool({ profile: await loadProfile("tools"), size: 1 });
-  await using server = served({ pool: remote, maxSessions: 1 });
+  const profile = await loadProfile("tools");
+  await using testPool = new SandboxPool({ profile, size: 1, resetMode: "rewind" });
+  await using server = served({ pool: workspaces, maxSessions: 1 });
   const fetch = (request: Request) => server.app.fetch(request);
   await using pool = new PaddockClient({ url: "http://localhost", fetch });
   const fields = {

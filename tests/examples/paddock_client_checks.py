@@ -81,7 +81,7 @@ messages = [{"role": "assistant", "content": "<answer>42</answer>"}]
 check("a right answer scores 1", client.grade("number_match", {"answer": "42"}, messages).score == 1)
 check("a wrong answer scores 0", client.grade("number_match", {"answer": "41"}, messages).score == 0)
 check("a missing score is None", client.grade("number_match", {}, messages).score is None)
-check("a missing score has a reason", "no tests" in str(client.grade("hidden_tests", {}, messages).reason))
+check("a missing score has a reason", "no instructions" in str(client.grade("ifeval", {}, messages).reason))
 check("a missing token is refused", error_of(lambda: PaddockClient(URL).exec("1")).status == 401)
 check("an unreachable server is an error", error_of(PaddockClient("http://127.0.0.1:1", retries=0).session).status is None)
 

@@ -1,6 +1,7 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { join } from "node:path";
 import { type CallToolResult, Client } from "@modelcontextprotocol/client";
+import type { Trajectory } from "../../mod.ts";
 import { ChildTransport } from "../../src/tools/mcp/child_transport.ts";
 import { Serving } from "../../bench/serving.ts";
 import { CURL, PYTHON } from "../examples/installed.ts";
@@ -45,19 +46,30 @@ function block(section: string, language: string, holds = ""): string {
   return only.text;
 }
 
-/** Starts the server with the command of the docs on a free port. `at` puts that port into a block. */
+// The server serves several tests.
+Deno.test.sanitizer({ ops: false, resources: false });
+let servingClone: Promise<{ clone: Clone; serving: Serving }> | undefined;
+
+/** Starts the server with the command of the docs on a free port. */
+async function startServer(): Promise<{ clone: Clone; serving: Serving }> {
+  const clone = await Clone.create();
+  const command = block("Server", "sh", "paddock serve").replace("--port 8471", "--port 0");
+  return { clone, serving: await Serving.over(clone.start("sh", "-c", `exec ${command}`)) };
+}
+
+/** Runs a test with the server, which is started once. `at` puts its port into a block. */
 async function whileServed(
   test: (clone: Clone, at: (text: string) => string) => Promise<void>,
 ): Promise<void> {
-  await using clone = await Clone.create();
-  const command = block("Server", "sh", "paddock serve").replace("--port 8471", "--port 0");
-  const serving = await Serving.over(clone.start("sh", "-c", `exec ${command}`));
-  try {
-    await test(clone, (text) => text.replaceAll(SERVED, new URL(serving.url).host));
-  } finally {
-    assertEquals((await serving.end("SIGTERM")).code, 0);
-  }
+  const { clone, serving } = await (servingClone ??= startServer());
+  await test(clone, (text) => text.replaceAll(SERVED, new URL(serving.url).host));
 }
+
+Deno.test.afterAll(async () => {
+  const { clone, serving } = await servingClone ?? {};
+  assertEquals((await serving?.end("SIGTERM"))?.code ?? 0, 0);
+  await clone?.[Symbol.asyncDispose]();
+});
 
 Deno.test("each block of README.md and docs/ is run by a test", () => {
   assertEquals(BLOCKS.map(({ section, language }) => `${section}: ${language}`), [
@@ -180,14 +192,33 @@ Deno.test({
   async fn() {
     await using clone = await Clone.create();
     const run = (text: string) => clone.run("sh", "-euc", text);
-    assertStringIncludes(await run(block("Paddock", "sh")), "mean reward");
+    const demo = await run(block("Paddock", "sh"));
+    assertStringIncludes(demo, "mean reward");
+    assertStringIncludes(demo, "\nmistaken       2       0 ");
     assertStringIncludes(await run(block("Rollouts from a file", "sh", "--tasks")), "mistaken");
-    assertEquals((await Deno.stat(join(clone.path, "runs/a.jsonl"))).isFile, true);
+    const lines = (await Deno.readTextFile(join(clone.path, "runs/a.jsonl"))).trimEnd().split("\n");
+    assertSolved(lines.map((line) => JSON.parse(line)));
     const [own = "", checkout = ""] = block("tau-bench", "sh").split(/(?<!\\)\n(?=.)/);
     assertStringIncludes(checkout, "--path ~/tau-bench"); // it needs a checkout and two models
     assertStringIncludes(await run(own), "mean reward");
   },
 });
+
+/** Asserts that all problems of the examples are solved, except the one that fails on purpose. */
+function assertSolved(episodes: readonly Trajectory[]): void {
+  const rewards = new Map(episodes.map(({ task, reward }) => [task.id, reward]));
+  assertEquals(rewards.size, 12);
+  assertEquals([...rewards].filter(([, reward]) => reward !== 1), [["mistaken", 0]]);
+  const statuses = (id: string) =>
+    episodes.find(({ task }) => task.id === id)?.toolResults.map(({ status }) => status);
+  assertEquals(
+    ["recovers", "forever", "hoarder", "curious", "exits", "shop"].map(statuses),
+    [["error", "ok"], ["timeout", "ok"], ["memory", "ok"], ["error", "error", "error", "ok"], [
+      "exited",
+      "ok",
+    ], ["ok", "ok", "ok"]],
+  );
+}
 
 Deno.test({
   name: "docs/envs.md, Workspace: the example task is played",

@@ -3,14 +3,19 @@ import { ChatEnv } from "../../src/envs/chat_env.ts";
 import { replyAction, type Step } from "../../src/envs/env.ts";
 import type { SessionPool } from "../../src/sandbox/exec.ts";
 import { SandboxPool } from "../../src/sandbox/pool.ts";
-import { loadProfile } from "../../src/sandbox/profile/profile.ts";
 import { PythonInterpreter, type PythonInterpreterOptions } from "../../src/transforms/python_interpreter.ts";
 import { TransformedEnv } from "../../src/transforms/transformed_env.ts";
 import { CountingPool } from "../counting_pool.ts";
+import { limited, stoppedAfterOutput } from "../sandbox/started.ts";
 
 type Options = Omit<PythonInterpreterOptions, "pool">;
 
-const profile = await loadProfile("python");
+// The interpreters of the pool serve several tests.
+Deno.test.sanitizer({ ops: false, resources: false });
+const profile = await limited("python", { graceMs: 200 });
+const pool = new SandboxPool({ profile, size: 2, resetMode: "rewind" });
+Deno.test.afterAll(() => pool[Symbol.asyncDispose]());
+
 const task = { id: "t", query: "q" };
 
 function block(code: string): string {
@@ -38,8 +43,6 @@ async function play(pool: SandboxPool, replies: readonly string[], options: Opti
 const both: readonly Options[] = [{ persistent: true }, { persistent: false }];
 
 Deno.test("PythonInterpreter in a real sandbox", async (t) => {
-  await using pool = new SandboxPool({ profile, size: 2, resetMode: "rewind" });
-
   await t.step("persistent: globals survive blocks and steps until the episode is reset", async () => {
     await using env = envOver(pool);
     await env.reset(task);
@@ -81,7 +84,7 @@ Deno.test("PythonInterpreter in a real sandbox", async (t) => {
       for (const options of both) {
         const texts = await play(pool, [block("while True: pass"), block(stubborn), block("print('on')")], {
           ...options,
-          timeoutMs: 900,
+          timeoutMs: 400,
         });
         const lost = options.persistent ? " - process restarted" : "";
         assert(texts[0]?.endsWith("Code execution timed out"), texts[0]);
@@ -115,10 +118,12 @@ Deno.test("PythonInterpreter in a real sandbox", async (t) => {
         block("import sys\nprint('before')\nprint('warned', file=sys.stderr)\n1/0"),
       ]);
       assertStringIncludes(String(failed), "before\nwarned\nTraceback");
-      const [slow] = await play(pool, [block("print('partial', flush=True)\nwhile True: pass")], {
-        timeoutMs: 900,
-      });
-      assertStringIncludes(String(slow), "failed:\npartial\n");
+      const { result: slow } = await stoppedAfterOutput(async (timeoutMs) => {
+        const endless = block("print('partial', flush=True)\nwhile True: pass");
+        const [stdout = ""] = await play(pool, [endless], { timeoutMs });
+        return { stdout };
+      }, { hasStarted: (text) => text.includes("partial") });
+      assertStringIncludes(slow.stdout, "failed:\npartial\n");
       assertEquals(await play(pool, [block("print('a\\nb', end='')")]), [
         "Code block 1 executed successfully:\na\nb",
       ]);
@@ -202,9 +207,8 @@ Deno.test("PythonInterpreter in a real sandbox", async (t) => {
 });
 
 Deno.test("PythonInterpreter: ▲ speed: parallel over batch, ordered within a message, warm pool", async () => {
-  await using pool = new SandboxPool({ profile, size: 4, resetMode: "rewind" });
   const counted = new CountingPool(pool);
-  const envs = Array.from({ length: 4 }, () => envOver(counted));
+  const envs = Array.from({ length: pool.size }, () => envOver(counted));
   await Promise.all(envs.map((env) => env.reset(task)));
   await Promise.all(envs.map((env) => env.step(replyAction(block("import time")))));
   counted.most = 0;

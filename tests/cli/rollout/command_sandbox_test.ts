@@ -92,6 +92,8 @@ Deno.test("paddock rollout --grader hidden_tests finds the program of an episode
       "--grader",
       "hidden_tests",
       "--json",
+      "--concurrency",
+      "1",
     ]);
     assertEquals([code, JSON.parse(stdout).reward], [0, 1]);
   } finally {

@@ -8,13 +8,15 @@ const DESK = decodeURIComponent(new URL("../../../examples/library_desk", import
 const PLAYED = ["--path", DESK, "--domain", "library_desk"];
 const USER = ["--user", `scripted:${DESK}/users.jsonl`];
 const POLICY = ["--policy", `scripted:${DESK}/policy.jsonl`];
+/** One interpreter, where no episodes at once are tested. */
+const ONE = ["--concurrency", "1"];
 
 function rollout(...args: string[]): ReturnType<typeof runPaddock> {
   return runPaddock(["rollout", "--env", "tau-bench", ...args]);
 }
 
 Deno.test("paddock rollout --env tau-bench plays the tasks of a split with scripted users", async () => {
-  const { code, stdout } = await rollout(...PLAYED, ...USER, ...POLICY, "--split", "train", "--json");
+  const { code, stdout } = await rollout(...PLAYED, ...USER, ...POLICY, "--split", "train", "--json", ...ONE);
   const played = stdout.trim().split("\n").map((line) => JSON.parse(line));
   assertEquals([code, played.length], [0, 4]);
   for (const { task, reward, rewardParts, terminated, messages } of played) {
@@ -36,8 +38,7 @@ Deno.test("paddock rollout --env tau-bench records a user without lines on that 
       "--limit",
       "2",
       "--json",
-      "--concurrency",
-      "1",
+      ...ONE,
     );
     const [one, two] = stdout.trim().split("\n").map((line) => JSON.parse(line));
     assertEquals([code, one.reward, one.error], [1, 1, undefined]);
@@ -72,7 +73,7 @@ Deno.test("paddock rollout --env tau-bench --resume replays the messages of a us
       "--tokenizer",
       folder,
     ];
-    const train = ["--train-out", `${folder}/train.jsonl`, "--resume", "--limit", "1"];
+    const train = ["--train-out", `${folder}/train.jsonl`, "--resume", "--limit", "1", ...ONE];
     const played = async () => {
       const { code } = await rollout(...PLAYED, ...players, ...train);
       const [{ status, messages, errors }] = (await Deno.readTextFile(`${folder}/train.jsonl`)).trim()
@@ -107,6 +108,7 @@ Deno.test("paddock rollout --env tau-bench stops a tool at its timeout", async (
     "--timeout-ms",
     "700",
     "--json",
+    ...ONE,
   );
   const { messages, terminated } = JSON.parse(stdout);
   assertEquals([code, terminated], [0, true], stdout);
@@ -124,7 +126,7 @@ Deno.test("paddock rollout --env tau-bench names missing options", async () => {
     [[...PLAYED, "--user", "human"], "give --concurrency 1"],
     [[...PLAYED, "--user", "scripted:no/such"], "no/such"],
     [[...PLAYED, ...USER, "--tasks", "x"], "x"],
-    [[...PLAYED, ...USER, "--split", "dev"], "must be one of test, train"],
+    [[...PLAYED, ...USER, "--split", "dev", ...ONE], "must be one of test, train"],
     [["--path", "/no/such", "--domain", "retail", ...USER], "must be a checkout"],
     [["--path", DESK, "--domain", "retail", ...USER], "found library_desk"],
     [[...PLAYED, ...USER, "--calls", "smoke"], "call style 'smoke'"],

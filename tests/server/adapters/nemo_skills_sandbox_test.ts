@@ -101,11 +101,11 @@ Deno.test("/execute runs python in a new interpreter and refuses other languages
       slip.stderr,
       `  File "<string>", line 2\n    b = 3\nIndentationError: unexpected indent\n`,
     );
-    const late = { ...python, generated_code: "print(1)\nwhile 1: 0", timeout: 1 };
+    const late = { ...python, generated_code: "print(1)\nwhile 1: 0", timeout: 0.3 };
     assertEquals((await execute(server, late)).body, {
       process_status: "timeout",
       stdout: "",
-      stderr: "Execution timed out after 1 seconds\n",
+      stderr: "Execution timed out after 0.3 seconds\n",
     });
     for (const language of ["shell", "lean4"]) {
       const { body } = await execute(server, { generated_code: "ls", language, timeout: 5 });
@@ -122,7 +122,7 @@ Deno.test("/execute runs python in a new interpreter and refuses other languages
 
 Deno.test("/execute and /run_code run shell commands if the profile has a shell", async () => {
   const profile = await loadProfile("workspace");
-  await using pool = new SandboxPool({ profile, size: 1 });
+  await using pool = new SandboxPool({ profile, size: 1, resetMode: "rewind" });
   await using server = served({ pool, maxSessions: 1 });
   const { body } = await execute(server, {
     generated_code: "echo hi; echo no >&2",

@@ -8,8 +8,8 @@ Deno.test("/execute_batch runs each script in its own interpreter and returns re
     const { body } = await send("POST", "/execute_batch", {
       scripts,
       languages,
-      timeout: 2,
-      request_timeout: 4,
+      timeout: 1,
+      request_timeout: 2,
     });
     const [right, wrong, late, foreign] = body;
     assertEquals(right, {

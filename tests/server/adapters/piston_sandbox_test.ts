@@ -45,7 +45,7 @@ Deno.test("/api/v2/execute responds as Piston does", async () => {
     const late = (await run("while True: pass", { run_timeout: 300 })).run;
     assertEquals([late.code, late.signal, late.status], [null, "SIGKILL", "TO"]);
     assertEquals((await run("import sys; sys.exit(200)")).run.code, 200);
-  });
+  }, { maxSessions: 1 });
 });
 
 Deno.test("/api/v2/execute reports invalid requests as Piston does", async () => {
@@ -90,5 +90,5 @@ Deno.test("/api/v2/execute reports invalid requests as Piston does", async () =>
       await failure({ language: "py", version: "3", files: [...files, { name: "../x", content: "" }] }),
       [400, "files: '../x' is not a valid file name"],
     );
-  });
+  }, { maxSessions: 1 });
 });

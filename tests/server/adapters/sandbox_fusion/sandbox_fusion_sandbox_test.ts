@@ -3,6 +3,7 @@ import { SandboxError } from "../../../../src/errors.ts";
 import { extractFencedCode, isSameOutput } from "../../../../src/server/adapters/sandbox_fusion/submit.ts";
 import { served } from "../../served.ts";
 import { withPython } from "../../with_python.ts";
+import { stoppedAfterOutput } from "../../../sandbox/started.ts";
 
 const nothing = { compile_result: null, executor_pod_name: null, files: {} };
 
@@ -35,9 +36,13 @@ Deno.test("/run_code responds as SandboxFusion does", async () => {
     assertEquals([exited.status, exited.run_result.return_code], ["Failed", 3]);
     const eof = await run({ code: "input()", stdin: null });
     assertStringIncludes(eof.run_result.stderr, "EOFError");
-    const late = await run({ code: "print('part', flush=True)\nwhile True: pass", run_timeout: 3 });
-    const { execution_time: _, ...lateResult } = late.run_result;
-    assertEquals(late.status, "Failed");
+    const endless = "print('part', flush=True)\nwhile True: pass";
+    const { result: late } = await stoppedAfterOutput(async (timeoutMs) => {
+      const { status, run_result } = await run({ code: endless, run_timeout: timeoutMs / 1000 });
+      return { ...run_result, runStatus: status };
+    });
+    const { execution_time: _, runStatus, ...lateResult } = late;
+    assertEquals(runStatus, "Failed");
     assertEquals(lateResult, {
       status: "TimeLimitExceeded",
       return_code: null,
@@ -46,7 +51,7 @@ Deno.test("/run_code responds as SandboxFusion does", async () => {
     });
     const large = await run({ code: "print('x' * 5_000_000)" });
     assertEquals(large.run_result.stdout.length, 5_000_001);
-  });
+  }, { maxSessions: 1 });
 });
 
 Deno.test("/run_code writes files only under the working directory and reads them from any path", async () => {
@@ -78,7 +83,7 @@ Deno.test("/run_code writes files only under the working directory and reads the
       ...nothing,
       message: "language 'cpp' is not available here: it must be python, pytest or bash",
     });
-  });
+  }, { maxSessions: 1 });
 });
 
 const TESTS = `import pytest
@@ -118,7 +123,7 @@ Deno.test("/run_code runs tests as pytest does and returns its exit codes", asyn
     assertEquals(await run("def test_out(): raise SystemExit(0)"), ["Failed", 1, "1 failed"]);
     assertEquals(await run("def test_none(nothing): pass"), ["Failed", 1, "1 failed"]);
     assertEquals((await run("import os\ndef test_end(): os._exit(0)"))[0], "Failed");
-  });
+  }, { maxSessions: 1 });
 });
 
 Deno.test("/run_code runs exit handlers and reports cut output", async () => {
@@ -133,7 +138,7 @@ Deno.test("/run_code runs exit handlers and reports cut output", async () => {
     const flood = await run("print('x' * 20_000_000)");
     assertEquals(flood.stdout.length, 16_777_216);
     assertStringIncludes(flood.stderr, "Output is cut");
-  });
+  }, { maxSessions: 1 });
 });
 
 const SCRIPT = `"""A script."""
@@ -183,7 +188,7 @@ Deno.test("/run_code runs a program as a file", async () => {
     assertEquals(codes, [3, 0, 0, 4, 1]);
     assertStringIncludes((await run("import asyncio\nawait asyncio.sleep(0)")).stderr, "outside function");
     assertEquals((await run("import os; print(os.listdir('.'))")).stdout, "[]\n");
-  });
+  }, { maxSessions: 1 });
 });
 
 Deno.test("/run_jupyter continues after a cell that raises and returns the last value of each cell", async () => {
@@ -198,10 +203,14 @@ Deno.test("/run_jupyter continues after a cell that raises and returns the last 
     ]);
     assertEquals(cells[1].error[0].traceback.at(-1), "ZeroDivisionError: division by zero");
     assertEquals(cells[2], { stdout: "hi\n", stderr: "", display: [{ "text/plain": "3" }], error: [] });
-    const late = await run({ cells: ["1", "while True: pass", "2"], total_timeout: 3 });
+    const endless = ["1", "print('on', flush=True)\nwhile True: pass", "2"];
+    const { result: late } = await stoppedAfterOutput(async (timeoutMs) => {
+      const body = await run({ cells: endless, total_timeout: timeoutMs / 1000 });
+      return { ...body, stdout: body.cells[1]?.stdout ?? "" };
+    });
     assertEquals([late.status, late.driver.status, late.cells.length], ["Failed", "TimeLimitExceeded", 2]);
     assertEquals((await run({ cells: [], kernel: "bash" })).status, "SandboxError");
-  });
+  }, { maxSessions: 1 });
 });
 
 Deno.test("SandboxFusion's routes report invalid bodies and retry times", async () => {
@@ -289,7 +298,7 @@ Deno.test("/submit runs the tests of a request, as SandboxFusion's online judge 
     assertEquals((await refused({ custom_extract_logic: "import os" }))[0], 400);
     assertEquals((await send("GET", "/list_datasets")).body, []);
     assertEquals(pool.alive, 0);
-  });
+  }, { maxSessions: 1 });
 });
 
 Deno.test("isSameOutput() ignores case, outer blanks and small numeric differences", () => {

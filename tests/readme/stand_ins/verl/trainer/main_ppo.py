@@ -13,14 +13,14 @@ assert OPTIONS == {"reward.reward_manager.name": "prime", "reward.sandbox_fusion
 ATTEMPTS, SECONDS = 3, 2
 
 
-def run(code, stdin):
-    body = {"compile_timeout": SECONDS, "run_timeout": SECONDS, "code": code, "stdin": stdin, "language": "python"}
+def run(code, stdin, seconds):
+    body = {"compile_timeout": seconds, "run_timeout": seconds, "code": code, "stdin": stdin, "language": "python"}
     body = {**body, "memory_limit_MB": 1024, "files": {}, "fetch_files": []}
     headers = {"Content-Type": "application/json", "Accept": "application/json"}
     for attempt in range(1, ATTEMPTS + 1):
         request = urllib.request.Request(URL, json.dumps(body).encode(), headers)
         try:
-            with urllib.request.urlopen(request, timeout=2 * SECONDS + 10) as response:
+            with urllib.request.urlopen(request, timeout=2 * seconds + 10) as response:
                 return json.load(response)
         except urllib.error.HTTPError as error:
             if error.code != 504 or attempt == ATTEMPTS:
@@ -28,9 +28,9 @@ def run(code, stdin):
             time.sleep(attempt)
 
 
-def reward(code, stdin, expected):
+def reward(code, stdin, expected, seconds=SECONDS):
     """True or False, -1 for the sandbox's fault, -2 for an error, -3 for a timeout."""
-    answer = run(code, stdin)
+    answer = run(code, stdin, seconds)
     ran = answer["run_result"]
     if answer["status"] == "SandboxError":
         return -1
@@ -43,5 +43,5 @@ def reward(code, stdin, expected):
 assert reward("print(int(input()) * 2)", "21\n", "42") is True
 assert reward("print(int(input()) * 2)", "21\n", "43") is False
 assert reward("print(input() + 1)", "21\n", "22") == -2
-assert reward("while True: pass", "", "") == -3
+assert reward("while True: pass", "", "", seconds=0.3) == -3
 print("rewarded")
