@@ -102,53 +102,39 @@ Deno.test("paddock rollout names the env of an option, and the available envs", 
   }
 });
 
-Deno.test("paddock rollout --env workspace limits the time of commands, and counts episodes above the baseline", async () => {
-  const replies = [saying("sleep 60; echo done"), saying("echo 4 > answer.txt"), saying(SUBMIT)];
-  await using folder = await TempFolder.of({
-    ...numberTask(),
-    "agent.jsonl": `${JSON.stringify(replies)}\n`,
-  });
-  const { code, stdout, stderr } = await rollout(
-    "--task",
-    folder.path,
-    "--policy",
-    `scripted:${join(folder.path, "agent.jsonl")}`,
-    "--timeout-ms",
-    "500",
-    "--show",
-  );
-  assertEquals(code, 0, stderr);
-  assertStringIncludes(stdout, "[The command was stopped as it was not done after 0.5 seconds.]");
-  assertStringIncludes(stdout, "\nbetter        1\nnot better    0\nunscored      0\n");
-});
-
-Deno.test("paddock rollout --env workspace writes episodes for a trainer, with everything that the agent saw", async () => {
+Deno.test("paddock rollout --env workspace limits the time of commands, counts episodes above the baseline, and writes them for a trainer with everything that the agent saw", async () => {
   const { tokenizer, config } = tinyTokenizerFiles({ name: "tiny-qwen" });
   const agent = "system_template: s\ntask_template: t\nnext_step_template: '{observation}'\n" +
     "history_processor: Last1Observations\n";
+  const commands = ["sleep 60; echo done", "echo one", "echo two", "echo 3 > answer.txt", SUBMIT];
   await using folder = await TempFolder.of({
     ...numberTask(),
     "agent.yaml": agent,
     "tokenizer.json": JSON.stringify(tokenizer),
     "tokenizer_config.json": JSON.stringify(config),
-    "agent.jsonl": JSON.stringify(["echo one", "echo two", "echo 3 > answer.txt", SUBMIT].map(saying)),
+    "agent.jsonl": JSON.stringify(commands.map(saying)),
   });
   const path = (name: string) => join(folder.path, name);
-  const { code, stderr } = await rollout(
+  const { code, stdout, stderr } = await rollout(
     "--task",
     folder.path,
     "--agent",
     path("agent.yaml"),
     "--policy",
     `scripted:${path("agent.jsonl")}`,
+    "--timeout-ms",
+    "500",
+    "--show",
     "--tokenizer",
     folder.path,
     "--train-out",
     path("train.jsonl"),
   );
   assertEquals(code, 0, stderr);
+  assertStringIncludes(stdout, "[The command was stopped as it was not done after 0.5 seconds.]");
+  assertStringIncludes(stdout, "\nbetter        1\nnot better    0\nunscored      0\n");
   const result = parseInteraction(JSON.parse(await Deno.readTextFile(path("train.jsonl"))));
   assertEquals([result.reward, result.status], [2, "completed"]);
   const messages = result.messages.map(messageText);
-  assertEquals([messages[3]?.trim(), messages[5]?.trim()], ["one", "two"]);
+  assertEquals([messages[5]?.trim(), messages[7]?.trim()], ["one", "two"]);
 });
