@@ -33,7 +33,7 @@ export {
   EvaluationOutputParser,
 } from "../src/envs/workspace/replies/evaluation_output.ts";
 export { REPLY_PARSERS } from "../src/envs/workspace/replies/reply_parsers.ts";
-export { Workspace, type WorkspaceOptions } from "../src/envs/workspace/workspace.ts";
+export { profileOfTask, Workspace, type WorkspaceOptions } from "../src/envs/workspace/workspace.ts";
 export {
   WorkspaceEnv,
   type WorkspaceEnvOptions,

@@ -1,5 +1,5 @@
 import { errorMessage } from "../../errors.ts";
-import type { SessionLease } from "../../sandbox/exec.ts";
+import type { SessionLease, SessionPool } from "../../sandbox/exec.ts";
 import { SandboxPool } from "../../sandbox/pool.ts";
 import { loadProfile, parseProfile, type Profile } from "../../sandbox/profile/profile.ts";
 import type { AgentConfig } from "./agent_config.ts";
@@ -22,6 +22,13 @@ export interface WorkspaceOptions {
   /** Evaluator of submissions. The workspace disposes it. */
   readonly evaluator: Evaluator;
   /**
+   * Pool of the agents' sandboxes, with the profile that {@linkcode profileOfTask} returns for the task. The workspace
+   * does not dispose it. `sessions`, `cacheDir`, `onBuild` and `signal` have no effect then.
+   *
+   * @default a pool of its own
+   */
+  pool?: SessionPool | undefined;
+  /**
    * Maximum number of concurrent episodes.
    *
    * @default 1
@@ -40,7 +47,9 @@ export interface WorkspaceOptions {
 
 interface WorkspaceParts extends Pick<WorkspaceOptions, "task" | "agent" | "evaluator"> {
   readonly starter: Submission;
-  readonly pool: SandboxPool;
+  readonly pool: SessionPool;
+  /** Evaluator, and the pool unless it is the caller's. */
+  readonly owned: AsyncDisposableStack;
 }
 
 /**
@@ -55,20 +64,22 @@ export class Workspace implements AsyncDisposable {
   /** Files that an episode starts with and may change, by path in the workspace. */
   readonly starter: Submission;
   readonly #evaluator: Evaluator;
-  readonly #pool: SandboxPool;
+  readonly #pool: SessionPool;
+  readonly #owned: AsyncDisposableStack;
   readonly #baseline: Baseline;
 
-  private constructor({ task, agent, starter, evaluator, pool }: WorkspaceParts) {
+  private constructor({ task, agent, starter, evaluator, pool, owned }: WorkspaceParts) {
     this.task = task;
     this.agent = agent;
     this.starter = starter;
     this.#evaluator = evaluator;
     this.#pool = pool;
+    this.#owned = owned;
     this.#baseline = new Baseline(task, evaluator);
   }
 
   /**
-   * Reads the task's files and starts its sandboxes.
+   * Reads the task's files and starts its sandboxes, unless a pool is given.
    *
    * @throws {RangeError} if the task cannot be played.
    * @throws {Deno.errors.NotFound} if a file of the task is missing.
@@ -80,12 +91,12 @@ export class Workspace implements AsyncDisposable {
     stack.use(evaluator);
     requirePlayable(task);
     const starter = await readFiles(task, task.starter.filter(({ path }) => !task.readOnly.includes(path)));
-    const profile = await profileOfTask(task);
-    const pool = stack.use(
-      new SandboxPool({ profile, size, resetMode: "rewind", cacheDir, onBuild, signal }),
-    );
-    stack.move();
-    return new Workspace({ task, agent, starter, evaluator, pool });
+    let { pool } = options;
+    if (pool === undefined) {
+      const profile = await profileOfTask(task);
+      pool = stack.use(new SandboxPool({ profile, size, resetMode: "rewind", cacheDir, onBuild, signal }));
+    }
+    return new Workspace({ task, agent, starter, evaluator, pool, owned: stack.move() });
   }
 
   /** Leases a session. It serves one episode at a time. */
@@ -103,11 +114,9 @@ export class Workspace implements AsyncDisposable {
     return await this.#baseline.scores(options);
   }
 
-  /** Closes the sandboxes, which ends every episode. */
+  /** Closes the workspace's own sandboxes, which ends every episode in them, and disposes the evaluator. */
   async [Symbol.asyncDispose](): Promise<void> {
-    await using stack = new AsyncDisposableStack();
-    stack.use(this.#evaluator);
-    stack.use(this.#pool);
+    await this.#owned.disposeAsync();
   }
 }
 
