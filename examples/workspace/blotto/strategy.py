@@ -9,5 +9,5 @@ def row_strategy(history):
     How many soldiers go to each field. `history` is a list of the rounds so far: tuples of the own allocation and the
     opponent's.
     """
-    cuts = sorted(random.randint(0, SOLDIERS) for _ in range(FIELDS - 1))
+    cuts = sorted(random.choices(range(SOLDIERS + 1), k=FIELDS - 1))
     return [end - start for start, end in zip([0, *cuts], [*cuts, SOLDIERS])]
