@@ -7,7 +7,7 @@ import { messageText } from "../../src/message.ts";
 import { scriptedPolicy } from "../../src/policy/scripted.ts";
 import { makeMLGym, mlgymEnv } from "../../src/rollout/make_mlgym.ts";
 import { rollout } from "../../src/rollout/rollout.ts";
-import { numberTask, saying, SUBMIT, VALIDATE } from "../envs/workspace/open_workspace.ts";
+import { numberTask, saying, SUBMIT, VALIDATE } from "../envs/workspace/number_task.ts";
 import { TempFolder } from "../temp_folder.ts";
 import { tinyTokenizer } from "../tiny_tokenizer.ts";
 import { mlgymRecordOf } from "../../src/transforms/mlgym/mlgym_record.ts";

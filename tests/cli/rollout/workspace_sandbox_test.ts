@@ -1,6 +1,6 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { join } from "node:path";
-import { numberTask, saying, SUBMIT, VALIDATE } from "../../envs/workspace/open_workspace.ts";
+import { numberTask, saying, SUBMIT, VALIDATE } from "../../envs/workspace/number_task.ts";
 import { parseInteraction } from "../../../src/rollout/interaction_result.ts";
 import { messageText } from "../../../src/message.ts";
 import { TempFolder } from "../../temp_folder.ts";

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { type Profile, SandboxPool } from "../../../mod/sandbox.ts";
 import type { AgentConfig } from "../../../src/envs/workspace/agent_config.ts";
 import type {
   EvaluateOptions,
@@ -8,7 +9,7 @@ import type {
   WorkspaceStep,
 } from "../../../src/envs/workspace/evaluation.ts";
 import type { WorkspaceFile, WorkspaceTask } from "../../../src/envs/workspace/task.ts";
-import { Workspace } from "../../../src/envs/workspace/workspace.ts";
+import { profileOfTask, Workspace } from "../../../src/envs/workspace/workspace.ts";
 import { WorkspaceEnv, type WorkspaceEnvOptions } from "../../../src/envs/workspace/workspace_env.ts";
 
 /** An agent whose commands are a few lines of shell. */
@@ -90,37 +91,59 @@ export interface OpenOptions extends Partial<WorkspaceEnvOptions> {
   /** Starter files instead of the default ones. */
   files?: Readonly<Record<string, string>>;
   sessions?: number;
+  /** True if the workspace starts sandboxes of its own. Otherwise tests of one file and one profile share a pool. */
+  ownsPool?: boolean;
 }
 
-/** Writes a task's files, opens its workspace, and runs a test on an env over it that was reset. */
+// Sandboxes that serve several tests outlive the test that starts them.
+Deno.test.sanitizer({ ops: false, resources: false });
+
+/** Tasks of this file's tests, by the JSON of their files. */
+const tasks = new Map<string, Promise<WorkspaceTask>>();
+/** Pools of this file's tests, by the JSON of their profiles and sizes. */
+const pools = new Map<string, SandboxPool>();
+const folders: string[] = [];
+let data: Promise<string> | undefined;
+
+Deno.test.afterAll(async () => {
+  for (const pool of pools.values()) await pool[Symbol.asyncDispose]();
+  for (const folder of folders) await Deno.remove(folder, { recursive: true });
+});
+
+function sharedPool(profile: Profile, size: number): SandboxPool {
+  const key = JSON.stringify([profile, size]);
+  const pool = pools.get(key) ?? new SandboxPool({ profile, size, resetMode: "rewind" });
+  pools.set(key, pool);
+  return pool;
+}
+
+function writtenTask(files: Readonly<Record<string, string>>): Promise<WorkspaceTask> {
+  const key = JSON.stringify(files);
+  const task = tasks.get(key) ?? writeTask(files);
+  tasks.set(key, task);
+  return task;
+}
+
+/** Opens the workspace of a task with these files, and runs a test on an env over it that was reset. */
 export async function withWorkspace(
   test: (opened: Opened) => Promise<void>,
-  { task, plan, agent = AGENT, files, sessions, ...options }: OpenOptions = {},
+  { task: changes, plan, agent = AGENT, files = FILES, sessions = 1, ownsPool, ...options }: OpenOptions = {},
 ): Promise<void> {
-  const directory = await Deno.makeTempDir();
-  try {
-    const evaluator = new NumberEvaluator();
-    const written = await writeTask(directory, files);
-    await using workspace = await Workspace.open({
-      task: { ...written, evaluation: { ...written.evaluation, ...plan }, ...task },
-      agent,
-      evaluator,
-      sessions,
-    });
-    await using env = new WorkspaceEnv({ workspaces: () => workspace, ...options });
-    await env.reset({ id: "bench", query: "" });
-    await test({ env, evaluator, workspace, act: (command) => env.step({ command }) });
-  } finally {
-    await Deno.remove(directory, { recursive: true });
-  }
+  const evaluator = new NumberEvaluator();
+  const written = await writtenTask(files);
+  const task = { ...written, evaluation: { ...written.evaluation, ...plan }, ...changes };
+  const pool = ownsPool ? undefined : sharedPool(await profileOfTask(task), sessions);
+  await using workspace = await Workspace.open({ task, agent, evaluator, pool, sessions });
+  await using env = new WorkspaceEnv({ workspaces: () => workspace, ...options });
+  await env.reset({ id: "bench", query: "" });
+  await test({ env, evaluator, workspace, act: (command) => env.step({ command }) });
 }
 
 const FILES = { "answer.txt": "1\n", "src/run.py": "print(6 * 7)\n", "rules.txt": "be good\n" };
 
-async function writeTask(
-  directory: string,
-  files: Readonly<Record<string, string>> = FILES,
-): Promise<WorkspaceTask> {
+async function writeTask(files: Readonly<Record<string, string>>): Promise<WorkspaceTask> {
+  const directory = await Deno.makeTempDir();
+  folders.push(directory);
   const file = async (path: string, text: string) => {
     const hostPath = join(directory, path);
     await Deno.mkdir(join(hostPath, ".."), { recursive: true });
@@ -129,7 +152,6 @@ async function writeTask(
   };
   const starter: WorkspaceFile[] = [];
   for (const [path, text] of Object.entries(files)) starter.push(await file(path, text));
-  await file("data/train.csv", "a,b\n1,2\n");
   return {
     id: "bench",
     name: "A bench",
@@ -137,7 +159,7 @@ async function writeTask(
     fields: { id: "bench" },
     starter,
     readOnly: ["rules.txt"],
-    data: [{ path: "data", hostPath: join(directory, "data") }],
+    data: [{ path: "data", hostPath: await (data ??= writeData()) }],
     evaluation: {
       kind: "module",
       script: await file("secret/evaluation.py", "SECRET = 'the expected values'\n"),
@@ -151,6 +173,14 @@ async function writeTask(
   };
 }
 
+/** Writes a folder of data. One for all tasks, so that their profiles are equal. */
+async function writeData(): Promise<string> {
+  const directory = await Deno.makeTempDir();
+  folders.push(directory);
+  await Deno.writeTextFile(join(directory, "train.csv"), "a,b\n1,2\n");
+  return directory;
+}
+
 /** What a step printed. */
 export async function output(step: Promise<WorkspaceStep>): Promise<string | null | undefined> {
   return (await step).workspace.output;
@@ -160,33 +190,3 @@ export async function output(step: Promise<WorkspaceStep>): Promise<string | nul
 export async function state(step: Promise<WorkspaceStep>): Promise<unknown> {
   return JSON.parse((await step).workspace.state ?? "");
 }
-
-/** The files of a task whose score is the number that the agent leaves in `answer.txt`. */
-export function numberTask(id = "number"): Record<string, string> {
-  return {
-    "task.yaml": [
-      `id: ${id}`,
-      `name: The task ${id}`,
-      "description: Make the number in `answer.txt` larger.",
-      "starter_code: [answer.txt]",
-      "evaluation:",
-      "  module: hidden/score.py",
-      "  submission: [answer.txt]",
-      "  metrics: {Size: maximize}",
-      "baseline_scores: [{Size: 1}]",
-      "",
-    ].join("\n"),
-    "answer.txt": "1\n",
-    "hidden/score.py":
-      'def evaluate(submission):\n    return {"Size": float(submission.read_text("answer.txt"))}\n',
-  };
-}
-
-/** A reply that runs a command. */
-export function saying(command: string): string {
-  return `Let me see.\n\`\`\`\n${command}\n\`\`\``;
-}
-
-/** Commands that print MLGym's marks, whatever an agent's own do. */
-export const VALIDATE = "echo '<<VALIDATION||x||VALIDATION>>'";
-export const SUBMIT = "echo '<<SUBMISSION||x||SUBMISSION>>'";

@@ -2,6 +2,7 @@ import { assertEquals, assertMatch, assertRejects, assertStringIncludes } from "
 import { SESSION, SESSION_FILES } from "../../../bench/workspace_session.ts";
 import { rollout, SandboxError, scriptedPolicy, type Task } from "../../../mod.ts";
 import { loadAgentConfig } from "../../../src/envs/workspace/config/load_agent.ts";
+import type { WorkspaceTask } from "../../../src/envs/workspace/task.ts";
 import { WorkspaceEnv, workspaceEnvTask } from "../../../src/envs/workspace/workspace_env.ts";
 import { AGENT, output, state, withWorkspace } from "./open_workspace.ts";
 
@@ -118,8 +119,10 @@ Deno.test("WorkspaceEnv.reset() reports why the agent's command files do not run
 });
 
 Deno.test("WorkspaceEnv plays the workspace that each task names", async () => {
-  await withWorkspace(async ({ workspace: first }) => {
-    await withWorkspace(async ({ workspace: second }) => {
+  await withWorkspace(async ({ env: ofFirst, workspace: first }) => {
+    await withWorkspace(async ({ env: ofSecond, workspace: second }) => {
+      await ofFirst[Symbol.asyncDispose]();
+      await ofSecond[Symbol.asyncDispose]();
       const open = new Map([["first", first], ["second", second]]);
       const openedIds: string[] = [];
       await using env = new WorkspaceEnv({
@@ -137,20 +140,18 @@ Deno.test("WorkspaceEnv plays the workspace that each task names", async () => {
       await assertRejects(() => play({ id: "third", query: "" }), RangeError);
       assertEquals(await play(workspaceEnvTask({ id: "first", description: "" })), "1");
       assertEquals(openedIds, ["first", "second", "third", "first"]);
-    }, { files: { "answer.txt": "2\n" }, sessions: 2 });
-  }, { sessions: 2 });
+    }, { files: { "answer.txt": "2\n" } });
+  });
 });
 
 Deno.test("Workspace.open() rejects a task that cannot be played, and disposes the evaluator", async () => {
+  const open = (task: Partial<WorkspaceTask>) => withWorkspace(async () => {}, { task, ownsPool: true });
   const faults = ["it must have a GPU"];
-  await assertRejects(() => withWorkspace(async () => {}, { task: { faults } }), RangeError, "a GPU");
+  await assertRejects(() => open({ faults }), RangeError, "a GPU");
   const missing = [{ path: "x", hostPath: "/nowhere/x" }];
-  await assertRejects(
-    () => withWorkspace(async () => {}, { task: { starter: missing } }),
-    Deno.errors.NotFound,
-  );
+  await assertRejects(() => open({ starter: missing }), Deno.errors.NotFound);
   const twice = [{ path: "data", hostPath: "/tmp" }, { path: "data/x", hostPath: "/tmp" }];
-  await assertRejects(() => withWorkspace(async () => {}, { task: { data: twice } }), SyntaxError, "data");
+  await assertRejects(() => open({ data: twice }), SyntaxError, "data");
 });
 
 Deno.test("WorkspaceEnv releases a session that it gets while being disposed", async () => {

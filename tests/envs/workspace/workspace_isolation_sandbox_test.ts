@@ -160,7 +160,6 @@ Deno.test("WorkspaceEnv contains commands that exhaust resources, and continues 
         "yes | cat > big.txt",
         "cat /dev/zero",
         "cat /dev/zero > big.bin",
-        "i=0; while [ $i -lt 1000000 ]; do echo > many_$i; i=$((i+1)); done",
         "python -c \"\nfor i in range(1_000_000): open(f'many_{i}', 'w').close()\"",
         "python -c \"open('big.bin', 'wb').write(bytes(200_000_000))\"",
         "python -c 'x = [0] * 10**10'",
@@ -171,13 +170,22 @@ Deno.test("WorkspaceEnv contains commands that exhaust resources, and continues 
         "rm -rf / --no-preserve-root",
         "rm -rf /home/agent; mkdir -p /home; cd /",
         "kill -9 $$; kill -9 1; kill -9 -1; exit 3",
-        "trap '' INT TERM; while true; do sleep 1; done",
-        'python -c "\nimport signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nwhile True: pass"',
       ]
     ) {
       await t.step(command, async () => await survives(opened, command));
     }
   }, { timeoutMs: 3_000, task: { trainingTimeoutMs: 3_000 } });
+  await withWorkspace(async (opened) => {
+    for (
+      const command of [
+        "i=0; while [ $i -lt 1000000 ]; do echo > many_$i; i=$((i+1)); done",
+        "trap '' INT TERM; while true; do sleep 1; done",
+        'python -c "\nimport signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nwhile True: pass"',
+      ]
+    ) {
+      await t.step(`${command}, until its timeout`, async () => await survives(opened, command));
+    }
+  }, { timeoutMs: 1_000, task: { trainingTimeoutMs: 1_000 } });
 });
 
 /** Runs a harmful command, and checks that this episode continues or the next one starts normally. */

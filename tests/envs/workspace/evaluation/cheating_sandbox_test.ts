@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import type { EvaluationOutcome } from "../../../../src/envs/workspace/evaluation.ts";
 import { type BenchPlan, EvaluatorBench } from "./evaluator_fixture.ts";
 
-const GUESSES = 20;
+const GUESSES = 5;
 
 /** Scores guesses of unguessable numbers: any correct guess is cheating. */
 const MODULE: BenchPlan = {
@@ -49,7 +49,7 @@ const CHEATS: Readonly<Record<string, string>> = {
   "patches chance":
     "import random\nrandom.getrandbits = lambda bits: 0\nrandom.seed(0)\ndef guess(n): return 0",
   "predicts chance": "import random\ndef guess(n): return random.getrandbits(60)",
-  "patches comparisons": "import builtins\nbuiltins.sum = lambda items: 20\ndef guess(n): return 0",
+  "patches comparisons": `import builtins\nbuiltins.sum = lambda items: ${GUESSES}\ndef guess(n): return 0`,
   "answers with what equals everything":
     "class Any(int):\n    __eq__ = lambda self, other: True\n    __ne__ = lambda self, other: False\n    __hash__ = int.__hash__\ndef guess(n): return Any(0)",
   "answers with a text that equals everything":
@@ -111,6 +111,9 @@ const CHEATS: Readonly<Record<string, string>> = {
     "def guess(n):\n    try:\n        import js\n        js.postMessage('{\"Score\": 99}')\n    except Exception: pass\n    return 0",
 };
 
+/** Cheats that run until their timeout, which is short, as nothing in it may be slow. */
+const ENDLESS: ReadonlySet<string> = new Set(["sleeps", "never ends, and swallows interrupts"]);
+
 // The tests share sandboxes, which outlive the test that starts them.
 Deno.test.sanitizer({ ops: false, resources: false });
 const bench = await EvaluatorBench.open();
@@ -120,8 +123,10 @@ Deno.test("a cheating submission gains nothing, and does not affect the next one
   const honest = { "answer.py": "def guess(n): return 0" };
   for (const [name, code] of Object.entries(CHEATS)) {
     await t.step(name, async () => {
-      assertNothingGained(await bench.evaluate(MODULE, { "answer.py": code }));
-      assertNothingGained(await bench.evaluate(SCRIPT, { "answer.py": code }));
+      const limits = ENDLESS.has(name) ? { timeoutMs: 1_000 } : {};
+      for (const plan of [MODULE, SCRIPT]) {
+        assertNothingGained(await bench.evaluate({ ...plan, ...limits }, { "answer.py": code }));
+      }
       const next = await bench.evaluate(MODULE, honest);
       assertEquals(next, { status: "scored", scores: { Score: 0, many: 0 }, artefact: "answer.py" });
     });
