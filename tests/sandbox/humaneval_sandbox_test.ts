@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { loadProfile, SandboxPool } from "../../mod.ts";
+import { loadProfile, SandboxPool } from "../../mod/sandbox.ts";
 
 const FILE = new URL("../data/humaneval/HumanEval.jsonl.gz", import.meta.url);
 

@@ -1,4 +1,4 @@
-import { type ExecResult, loadProfile, type Profile } from "../../mod.ts";
+import { type ExecResult, loadProfile, type Profile } from "../../mod/sandbox.ts";
 
 /** Returns a profile of the package with other limits. */
 export async function limited(name: string, limits: Partial<Profile["limits"]>): Promise<Profile> {

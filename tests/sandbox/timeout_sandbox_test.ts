@@ -2,6 +2,9 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import { withSession } from "./shared_session.ts";
 import { limited, stoppedAfterOutput, value } from "./started.ts";
 
+/** A grace time of 10 s, so that even on a busy machine only a program that ignores interrupts loses its state. */
+const profile = await limited("python", { graceMs: 10_000, cpuSeconds: 1 });
+
 /** Programs that end when they are interrupted. */
 const STOPPABLE: Record<string, string> = {
   "a loop": "while True: pass",
@@ -52,7 +55,7 @@ Deno.test("Session.exec() interrupts at the timeout and keeps the state", async 
         assertEquals((await session.exec("asyncio.run(asyncio.sleep(0))")).status, "ok");
       });
     }
-  }, { profile: await limited("python", { graceMs: 10_000 }) });
+  }, { profile });
 });
 
 Deno.test("Session.exec() shows where an await was interrupted and runs the block's cleanup there", async () => {
@@ -67,7 +70,7 @@ Deno.test("Session.exec() shows where an await was interrupted and runs the bloc
       /File "<block \d+>", line 2, in <module>\n {4}await asyncio\.sleep\(60\)/,
     );
     assertEquals((await session.exec("await asyncio.sleep(0)\nprint('quiet')")).stdout, "quiet\n");
-  });
+  }, { profile });
 });
 
 Deno.test("Session.exec() keeps an exit in a background task from ending the next block", async () => {
@@ -75,7 +78,7 @@ Deno.test("Session.exec() keeps an exit in a background task from ending the nex
     await session.exec("import asyncio, sys\nasync def leave(): sys.exit(4)");
     assertEquals((await session.exec("await asyncio.gather(leave(), asyncio.sleep(1))")).status, "exited");
     assertEquals((await session.exec(AWAITS)).stdout, "went on\n");
-  });
+  }, { profile });
 });
 
 Deno.test("Session.exec() kills a program that cannot be interrupted; the next exec has a fresh interpreter", async (t) => {
@@ -117,7 +120,7 @@ Deno.test("Session.exec() discards a late interrupt before the next exec", async
       await session.exec("import time\ntime.sleep(0.02)", { timeoutMs: 20 });
       assertEquals(value(await session.exec("sum(range(1000))")), "499500");
     }
-  });
+  }, { profile });
 });
 
 Deno.test(
@@ -131,7 +134,7 @@ Deno.test(
         "the block used more than 1 s of CPU time",
       ]);
       assertEquals(value(await session.exec("kept")), "1");
-    }, { profile: await limited("python", { cpuSeconds: 1 }) });
+    }, { profile });
   },
 );
 
@@ -145,7 +148,7 @@ Deno.test("Session.exec() returns 'memory' and keeps the state after a MemoryErr
       "try:\n    bytearray(10**9)\nexcept MemoryError:\n    caught = True\ncaught",
     );
     assertEquals(value(caught), "True");
-  });
+  }, { profile });
 });
 
 Deno.test("Session.exec() returns 'crashed' and starts a fresh interpreter", async (t) => {
@@ -168,5 +171,5 @@ Deno.test("Session.exec() returns 'crashed' and starts a fresh interpreter", asy
         },
       });
     }
-  });
+  }, { profile });
 });

@@ -4,6 +4,8 @@ import { hostTool } from "../../mod/sandbox.ts";
 import { withSession } from "./shared_session.ts";
 import { limited, traceback, value } from "./started.ts";
 
+const profile = await limited("tools", { hostToolCalls: 100 });
+
 const add = hostTool({
   name: "add",
   description: "Adds two numbers.",
@@ -110,7 +112,7 @@ Deno.test("paddock.tools calls the host", async (t) => {
           "(<host tool add(a, b)>, 'Adds two numbers.')",
         ),
     );
-  }, { profile: await limited("tools", {}) });
+  }, { profile });
 });
 
 Deno.test("Session.exec() enforces the budget of host tool calls", async () => {
@@ -119,10 +121,10 @@ Deno.test("Session.exec() enforces the budget of host tool calls", async () => {
     const result = await session.exec(code, { tools: [add] });
     assertStringIncludes(
       traceback(result),
-      "ToolError: the budget of 3 host tool calls in one block is used up",
+      "ToolError: the budget of 100 host tool calls in one block is used up",
     );
-    assertEquals(value(await session.exec("n, tools.add(1)", { tools: [add] })), "(3, 2)");
-  }, { profile: await limited("tools", { hostToolCalls: 3 }) });
+    assertEquals(value(await session.exec("n, tools.add(1)", { tools: [add] })), "(100, 2)");
+  }, { profile });
 });
 
 Deno.test("Session.exec() interrupts a program that waits for a tool, and aborts the tool", async () => {
@@ -149,22 +151,70 @@ Deno.test("Session.exec() interrupts a program that waits for a tool, and aborts
       await aborted.promise;
       assertEquals(value(await session.exec("kept")), "1");
     }
-  }, { profile: await limited("tools", {}) });
+  }, { profile });
 });
 
-Deno.test("Session.exec() refuses tools that the profile does not allow, and duplicate names", async () => {
-  await withSession(async (session) => {
-    await assertRejects(
-      () => session.exec("1", { tools: [add] }),
-      TypeError,
-      "Cannot grant host tools as profile 'python' must have 'hostTools': current value is false",
-    );
-  });
+Deno.test("Session.exec() refuses tools with duplicate names", async () => {
   await withSession(async (session) => {
     await assertRejects(
       () => session.exec("1", { tools: [add, add] }),
       TypeError,
       "Cannot grant host tools as their names must be unique: 'add' occurs more than once",
     );
-  }, { profile: await limited("tools", {}) });
+  }, { profile });
 });
+
+Deno.test("Session.exec() reports a tool error that cannot be converted to a string", () =>
+  withSession(async (session) => {
+    const odd = hostTool({
+      name: "odd",
+      description: "",
+      parameters: z.object({}),
+      run: () => {
+        throw Object.create(null);
+      },
+    });
+    const result = await session.exec("from paddock import tools\ntools.odd()", { tools: [odd] });
+    assert(result.status === "error" && result.error.type === "ToolError");
+  }, { profile }));
+
+Deno.test("Session.exec() raises an exception in Python for arguments that a tool cannot have", () =>
+  withSession(async (session) => {
+    const take = hostTool({
+      name: "take",
+      description: "",
+      parameters: z.object({ x: z.any() }),
+      run: () => 1,
+    });
+    const call = (x: string) =>
+      session.exec(`from paddock import tools\n${x}\ntools.take(x=x)`, { tools: [take] });
+    const nan = await call("x = float('nan')");
+    assert(nan.status === "error" && nan.error.type === "ValueError" && nan.stateKept);
+    for (const depth of [200, 5_000, 15_000]) {
+      const deep = await call(`x = []\nfor _ in range(${depth}): x = [x]`);
+      assert(deep.status === "error" && deep.stateKept, `${depth}: ${deep.status}`);
+      assertStringIncludes(deep.error.message, "nested too deep");
+    }
+    for (const [x, fault] of [["x = [0] * 1_100_000", "too many values"], ["x = 'x' * 2**24", "bytes"]]) {
+      const large = await call(x as string);
+      assert(large.status === "error" && large.stateKept, `${x}: ${large.status}`);
+      assertStringIncludes(large.error.message, fault as string);
+    }
+  }, { profile }));
+
+Deno.test("Session.exec() raises an exception in Python for a tool result that is too large", () =>
+  withSession(async (session) => {
+    const repeat = hostTool({
+      name: "repeat",
+      description: "",
+      parameters: z.object({ self: z.int() }),
+      run: ({ self }) => "x".repeat(self),
+    });
+    const call = (n: number) =>
+      session.exec(`from paddock import tools\nlen(tools.repeat(self=${n}))`, { tools: [repeat] });
+    const large = await call(70_000_000);
+    assert(large.status === "error" && large.stateKept && large.error.type === "ToolError");
+    assertStringIncludes(large.error.message, "must have at most");
+    const fitting = await call(1_000_000);
+    assert(fitting.status === "ok" && fitting.value === "1000000");
+  }, { profile }));

@@ -1,10 +1,10 @@
 import { assertEquals } from "@std/assert";
-import type { ExecResult, PythonSession } from "../../../src/sandbox/exec.ts";
+import type { PythonSession } from "../../../src/sandbox/exec.ts";
 import { Closures, isForgedCall } from "../../../src/sandbox/guest/call_guard.ts";
 import type { FileSystem } from "../../../src/sandbox/guest/emscripten.ts";
 import { limitStreams } from "../../../src/sandbox/guest/file_quota.ts";
-import { WorkerSandbox } from "../../../src/sandbox/in_worker/worker_sandbox.ts";
-import { parseProfile } from "../../../src/sandbox/profile/profile.ts";
+import { withSession } from "../shared_session.ts";
+import { value } from "../started.ts";
 
 /** Calls for which Emscripten's JavaScript would need quadratic time. They are refused with "Filename too long". */
 const TOO_LONG: Readonly<Record<string, string>> = {
@@ -24,42 +24,40 @@ const CLOSED: Readonly<Record<string, string>> = {
 const BEFORE = "import ctypes, fcntl, os, socket, errno\n";
 
 Deno.test("Session refuses calls to Emscripten whose arguments exceed the limits", async (t) => {
-  const profile = parseProfile("{}", { source: "calls" });
-  await using sandbox = new WorkerSandbox({ profile, maxWorkers: 2 });
-  await using lease = await sandbox.acquire();
-  const { session } = lease;
-  for (const [name, code] of Object.entries(TOO_LONG)) {
-    await t.step(name, async () => {
-      assertEquals(await raisedMessage(session, code), "Filename too long");
+  await withSession(async (session) => {
+    for (const [name, code] of Object.entries(TOO_LONG)) {
+      await t.step(name, async () => {
+        assertEquals(await raisedMessage(session, code), "Filename too long");
+      });
+    }
+    for (const [code, message] of Object.entries(CLOSED)) {
+      await t.step(code, async () => assertEquals(await raisedMessage(session, code), message));
+    }
+    await t.step("names of Emscripten's JavaScript functions", async () => {
+      const names =
+        "['SDL_Delay', 'emscripten_run_script', 'JsvObject_New', '__syscall_openat', 'ffi_call_js']";
+      const code = `${BEFORE}lib = ctypes.CDLL(None)\n[name for name in ${names} if hasattr(lib, name)]`;
+      assertEquals(value(await session.exec(code)), "[]");
     });
-  }
-  for (const [code, message] of Object.entries(CLOSED)) {
-    await t.step(code, async () => assertEquals(await raisedMessage(session, code), message));
-  }
-  await t.step("names of Emscripten's JavaScript functions", async () => {
-    const names =
-      "['SDL_Delay', 'emscripten_run_script', 'JsvObject_New', '__syscall_openat', 'ffi_call_js']";
-    const code = `${BEFORE}lib = ctypes.CDLL(None)\n[name for name in ${names} if hasattr(lib, name)]`;
-    assertEquals(valueOf(await session.exec(code)), "[]");
-  });
-  await t.step("the highest descriptor is allowed", async () => {
-    assertEquals(valueOf(await session.exec(`${BEFORE}fcntl.fcntl(1, fcntl.F_DUPFD, 4095)`)), "4095");
-  });
-  await t.step("the longest path is allowed", async () => {
-    assertEquals(valueOf(await session.exec(`${BEFORE}os.path.exists('/' * 4095)`)), "True");
-  });
-  await t.step("a host name", async () => {
-    const code = `${BEFORE}try: socket.getaddrinfo(b':' * 100_000, 80)\nexcept OSError: print('refused')`;
-    assertEquals((await session.exec(code)).stdout, "refused\n");
-  });
-  await t.step("unread bytes of a pipe", async () => {
-    const code = `${BEFORE}out, into = os.pipe()
+    await t.step("the highest descriptor is allowed", async () => {
+      assertEquals(value(await session.exec(`${BEFORE}fcntl.fcntl(1, fcntl.F_DUPFD, 4095)`)), "4095");
+    });
+    await t.step("the longest path is allowed", async () => {
+      assertEquals(value(await session.exec(`${BEFORE}os.path.exists('/' * 4095)`)), "True");
+    });
+    await t.step("a host name", async () => {
+      const code = `${BEFORE}try: socket.getaddrinfo(b':' * 100_000, 80)\nexcept OSError: print('refused')`;
+      assertEquals((await session.exec(code)).stdout, "refused\n");
+    });
+    await t.step("unread bytes of a pipe", async () => {
+      const code = `${BEFORE}out, into = os.pipe()
 taken = 0
 try:
     while True: taken += os.write(into, bytes(100_000))
 except BlockingIOError: print(taken)
 print(len(os.read(out, 60_000)), os.write(into, bytes(60_000)))`;
-    assertEquals((await session.exec(code)).stdout, "65536\n60000 60000\n");
+      assertEquals((await session.exec(code)).stdout, "65536\n60000 60000\n");
+    });
   });
 });
 
@@ -81,10 +79,6 @@ Deno.test("limitStreams() removes pipes from the name table", () => {
 async function raisedMessage(session: PythonSession, code: string): Promise<string | undefined> {
   const guarded = `${BEFORE}try: ${code}\nexcept OSError as error: print(os.strerror(error.errno))`;
   return (await session.exec(guarded)).stdout.trim();
-}
-
-function valueOf(result: ExecResult): string | undefined {
-  return result.status === "ok" ? result.value : result.status;
 }
 
 const [CALL, TYPES, TYPE, FIELDS] = [64, 128, 192, 256];

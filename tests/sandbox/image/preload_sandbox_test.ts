@@ -1,6 +1,5 @@
 import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
-import { loadProfile, type Profile, SandboxError } from "../../../mod.ts";
-import { parseProfile } from "../../../mod/sandbox.ts";
+import { loadProfile, parseProfile, type Profile, SandboxError } from "../../../mod/sandbox.ts";
 import { withSession } from "../shared_session.ts";
 import { traceback, value } from "../started.ts";
 import { TempFolder } from "../../temp_folder.ts";

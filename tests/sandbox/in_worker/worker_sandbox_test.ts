@@ -24,20 +24,31 @@ Deno.test("WorkerSandbox runs Python in workers of this process, with a profile'
   await using sandbox = new WorkerSandbox({ profile: PROFILE, maxWorkers: 2 });
   await sandbox.ready();
   const threads = await ownThreads();
+  const first = await sandbox.acquire({ seed: 7 });
+  const second = await sandbox.acquire({ seed: 7 });
   await t.step("acquire() starts a new interpreter", async () => {
-    await using first = await sandbox.acquire();
-    await using second = await sandbox.acquire();
     await first.session.exec("mine = 1");
     assertEquals((await second.session.exec("mine")).status, "error");
     assertEquals(valueOf(await first.session.exec("mine + 1")), "2");
   });
   await t.step("acquire() makes randomness reproducible with a seed", async () => {
-    await using first = await sandbox.acquire({ seed: 7 });
-    await using second = await sandbox.acquire({ seed: 7 });
     const draw = "import random, os\n(random.random(), os.urandom(4))";
     assertEquals(valueOf(await first.session.exec(draw)), valueOf(await second.session.exec(draw)));
   });
-  await using lease = await sandbox.acquire();
+  let lease = first;
+  await t.step("acquire() waits when the maximum number of workers runs", async () => {
+    let came = false;
+    const waiting = sandbox.acquire().then((lease) => {
+      came = true;
+      return lease;
+    });
+    await first.session.exec("1");
+    assert(!came);
+    await first[Symbol.asyncDispose]();
+    lease = await waiting;
+    assertEquals(valueOf(await lease.session.exec("1 + 1")), "2");
+  });
+  await second[Symbol.asyncDispose]();
   const { session } = lease;
   await t.step("exec() interrupts a loop and keeps its state", async () => {
     const code = "kept = 5\nprint(1, flush=True)\nwhile True: pass";
@@ -64,20 +75,6 @@ Deno.test("WorkerSandbox runs Python in workers of this process, with a profile'
   await t.step("a terminated interpreter leaves no thread", async () => {
     await lease[Symbol.asyncDispose]();
     while (await ownThreads() > threads) await new Promise((resolve) => setTimeout(resolve, 50));
-  });
-  await t.step("acquire() waits when the maximum number of workers runs", async () => {
-    await using _held = await sandbox.acquire();
-    const first = await sandbox.acquire();
-    let came = false;
-    const second = sandbox.acquire().then((lease) => {
-      came = true;
-      return lease;
-    });
-    await first.session.exec("1");
-    assert(!came);
-    await first[Symbol.asyncDispose]();
-    await using next = await second;
-    assertEquals(valueOf(await next.session.exec("1 + 1")), "2");
   });
   await t.step("acquire() rejects when the sandbox is disposed", async () => {
     await sandbox[Symbol.asyncDispose]();

@@ -1,10 +1,10 @@
 import { assert, assertEquals } from "@std/assert";
-import { loadProfile } from "../../../../mod.ts";
 import type { Session } from "../../../../mod/sandbox.ts";
 import { withSession } from "../../shared_session.ts";
-import { value } from "../../started.ts";
+import { limited, stoppedAfterOutput, value } from "../../started.ts";
 
-const profile = await loadProfile("workspace");
+/** Less space for files, so that few fill it. */
+const profile = await limited("workspace", { fileBytes: 8 * 1024 * 1024 });
 
 function containmentTest(name: string, test: (session: Session) => Promise<void>): void {
   Deno.test(`the shell contains ${name}`, () =>
@@ -16,7 +16,7 @@ function containmentTest(name: string, test: (session: Session) => Promise<void>
 }
 
 containmentTest("a fork bomb", async (session) => {
-  const result = await session.shell(":() { : | : & }; :", { timeoutMs: 2_000 });
+  const result = await session.shell(":() { : | : & }; :", { timeoutMs: 500 });
   assert(result.status !== "ok", result.status);
   assert(result.stateKept);
 });
@@ -39,7 +39,7 @@ containmentTest("functions, substitutions and scripts that recurse without end",
 
 containmentTest("endless output", async (session) => {
   const endless = await session.shell("while :; do echo xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx; done", {
-    timeoutMs: 1_000,
+    timeoutMs: 300,
   });
   assertEquals(endless.status, "timeout");
   for (
@@ -146,4 +146,16 @@ containmentTest("commands that access the network or the host", async (session) 
     const result = await session.shell(command, { timeoutMs: 5_000 });
     assert(result.stdout === "" && result.stderr !== "", `${command}: ${JSON.stringify(result)}`);
   }
+});
+
+Deno.test("Session.shell() kills a program that ignores interrupts and sets 'restarted' on the next result", async () => {
+  await withSession(async (session) => {
+    const program =
+      "print(1, flush=True)\nwhile True:\n try:\n  while True: pass\n except BaseException: pass";
+    const { result: killed } = await stoppedAfterOutput((timeoutMs) =>
+      session.shell(`python -c '${program}'`, { timeoutMs })
+    );
+    assertEquals([killed.status, killed.stateKept], ["timeout", false]);
+    assertEquals((await session.shell("true")).restarted, true);
+  }, { profile });
 });
