@@ -29,7 +29,11 @@ Deno.test("serverUrl() refuses URLs of other schemes, and a password without sho
   for (const url of ["", "localhost:8000", "ftp://h", "//h"]) {
     assertThrows(() => serverUrl(url, "/generate"), TypeError, "must be an http or https URL");
   }
-  const error = assertThrows(() => serverUrl("http://me:secret@h", "/generate"), TypeError, "must not contain a password");
+  const error = assertThrows(
+    () => serverUrl("http://me:secret@h", "/generate"),
+    TypeError,
+    "must not contain a password",
+  );
   assertEquals(`${error}`.includes("secret"), false);
 });
 
