@@ -1,9 +1,9 @@
 import { finalReplyOf, parseTaggedReply } from "./final_reply.ts";
-import type { Grader } from "./grader.ts";
+import { type Grader, unscored } from "./grader.ts";
 import { isSameAnswer } from "./math/same_answer.ts";
 import { tieredScore, type TieredScoreOptions } from "./tiered_score.ts";
 
-/** Maximum length of an answer, in characters. Longer ones are not compared. */
+/** Maximum length of an answer, in characters. A longer one of a reply is wrong; of a task, it gives no score. */
 const MAX_CHARACTERS = 2_000;
 
 /**
@@ -45,6 +45,9 @@ export function math(options: TieredScoreOptions = {}): Grader {
     grade({ task, history }) {
       const truth = truthOf(task.answer?.trim() ?? "");
       if (truth === undefined || truth === "") return null;
+      if (truth.length > MAX_CHARACTERS) {
+        return unscored(`the task's answer has more than ${MAX_CHARACTERS} characters`);
+      }
       const { thoughts, answers: [answer], visibleText: spoken } = parseTaggedReply(finalReplyOf(history));
       const given = answer === undefined
         ? findLastBoxed(spoken) ?? stated(spoken)

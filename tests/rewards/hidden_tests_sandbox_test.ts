@@ -336,6 +336,14 @@ Deno.test("hiddenTests() refuses invalid test fields", async () => {
     "Cannot test task 't' as its fields are invalid: 'tests': ",
   );
   await assertRejects(() => grade("x", { test: "def check(f):\n    pass" }), TypeError, "'entry_point'");
+  for (const entry_point of ["(a+)+", "", "9lives", "n".repeat(1_001)]) {
+    const reply = `${"a".repeat(60)}!`;
+    await assertRejects(
+      () => grade(reply, { entry_point, tests: ["assert f(1)"] }),
+      TypeError,
+      "'entry_point'",
+    );
+  }
   assertEquals(pool.ran, []);
 });
 

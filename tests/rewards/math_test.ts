@@ -348,5 +348,15 @@ for (const [index, bomb] of BOMBS.entries()) {
   const name = `math() ends on answer ${index + 1} that is made to take long: ${bomb.slice(0, 20)}…`;
   Deno.test({ name, timeout: 60_000 }, () => {
     assertEquals(score(`<answer>${bomb}</answer>`, "\\frac{1}{2}"), 0.1);
+    score("<answer>\\frac{1}{2}</answer>", bomb);
   });
 }
+
+Deno.test("math() gives no score for a task whose answer is too long", () => {
+  for (const sign of [".", "{", ";", "1,", "a{"]) {
+    assertEquals(math().grade(replyContext("<answer>1</answer>", sign.repeat(1_000_000))), {
+      score: null,
+      reason: "the task's answer has more than 2000 characters",
+    });
+  }
+});

@@ -8,6 +8,8 @@ import type { TestProblem } from "./test_problem.ts";
 /** Names that a line without indent defines: a function, a class, or imports. */
 const DEFINITION =
   /^(?:(?:async[ \t]+)?def|class)[ \t]+(\w+)|^(?:from[ \t]+[\w.]+[ \t]+)?import[ \t]+([^\n#]+)/gm;
+/** Names that a line without indent binds by a definition or an assignment. */
+const BINDING = /^(?:(?:async[ \t]+)?def|class)[ \t]+(\w+)|^(\w+)[ \t]*[:=]/gm;
 const USED = /(?<![.\w])[a-zA-Z_]\w*/g;
 
 /**
@@ -76,10 +78,8 @@ function unlabeledBlocks(reply: string): string[] {
 /** Returns true if a program defines the entry point, or if there is no entry point. */
 export function definesEntryPoint(program: string, entryPoint: string | undefined): boolean {
   if (entryPoint === undefined) return true;
-  const name = /^\w+/.exec(entryPoint)?.[0] ?? entryPoint;
-  return new RegExp(`^(?:(?:async[ \\t]+)?def|class)[ \\t]+${name}\\b|^${name}[ \\t]*[:=]`, "m").test(
-    program,
-  );
+  const [name] = /^\w*/.exec(entryPoint) ?? [];
+  return program.matchAll(BINDING).some(([, defined, assigned]) => (defined ?? assigned) === name);
 }
 
 /**

@@ -15,9 +15,13 @@ export interface TestProblem {
   readonly tests: readonly string[];
 }
 
+/** Maximum length of an entry point, in characters. */
+const MAX_NAME_CHARACTERS = 1_000;
+
 const fieldsSchema = z.object({
   prompt: z.string().nullish(),
-  entry_point: z.string().min(1).nullish(),
+  entry_point: z.string().max(MAX_NAME_CHARACTERS).regex(/^[\p{L}_]/u, "must begin with a Python name")
+    .nullish(),
   test: z.string().min(1).nullish(),
   tests: z.array(z.string().min(1)).min(1).nullish(),
   test_list: z.array(z.string().min(1)).min(1).nullish(),
