@@ -1,3 +1,76 @@
+/** Limits of an untrusted JSON text, which bound the time and memory of reading it. */
+export interface JsonLimits {
+  /** Maximum depth of nested arrays and objects. */
+  readonly depth: number;
+  /** Maximum number of values: elements of arrays and members of objects. */
+  readonly values: number;
+}
+
+/** Limits of JSON that other programs send, for texts whose length is limited as well. */
+export const JSON_LIMITS: JsonLimits = { depth: 64, values: 100_000 };
+
+/** A JSON text exceeds a limit. The message says which. */
+export class JsonLimitError extends SyntaxError {
+  override readonly name = "JsonLimitError";
+}
+
+/**
+ * Parses JSON after {@linkcode checkJsonLimits}.
+ *
+ * @throws {JsonLimitError} if the text exceeds a limit.
+ * @throws {SyntaxError} if it is not JSON.
+ */
+export function parseUntrustedJson(text: string, limits: JsonLimits = JSON_LIMITS): unknown {
+  checkJsonLimits(text, limits);
+  return JSON.parse(text);
+}
+
+const [QUOTE, BACKSLASH, COMMA] = [0x22, 0x5c, 0x2c];
+const [OPEN_BRACKET, OPEN_BRACE, CLOSE_BRACKET, CLOSE_BRACE] = [0x5b, 0x7b, 0x5d, 0x7d];
+
+/**
+ * Counts depth and values of a JSON text, or of its UTF-8 bytes, without parsing it: a small text can hold millions of
+ * values, which take seconds and gigabytes to parse and validate. It does not check that the text is JSON.
+ *
+ * @throws {JsonLimitError} if the text exceeds a limit.
+ */
+export function checkJsonLimits(json: string | Uint8Array, limits: JsonLimits): void {
+  const codeAt = typeof json === "string"
+    ? (at: number) => json.charCodeAt(at)
+    : (at: number) => json[at] as number;
+  const nextQuote = typeof json === "string"
+    ? (from: number) => json.indexOf('"', from)
+    : (from: number) => json.indexOf(QUOTE, from);
+  let depth = 0;
+  let values = 0;
+  for (let at = 0; at < json.length; at++) {
+    const code = codeAt(at);
+    if (code === QUOTE) {
+      do {
+        at = nextQuote(at + 1);
+        if (at < 0) return; // an unended string, which the parser refuses
+      } while (isEscaped(codeAt, at));
+    } else if (code === OPEN_BRACKET || code === OPEN_BRACE) {
+      values++;
+      if (++depth > limits.depth) {
+        throw new JsonLimitError(`JSON must be at most ${limits.depth} levels deep`);
+      }
+    } else if (code === CLOSE_BRACKET || code === CLOSE_BRACE) {
+      depth--;
+    } else if (code === COMMA) {
+      values++;
+    }
+    if (values > limits.values) throw new JsonLimitError(`JSON must have at most ${limits.values} values`);
+  }
+}
+
+/** Returns true if an odd number of backslashes precedes a quote. */
+function isEscaped(codeAt: (at: number) => number, quote: number): boolean {
+  let at = quote - 1;
+  while (codeAt(at) === BACKSLASH) at--;
+  return (quote - 1 - at) % 2 === 1;
+}
+
 /**
  * Serializes a value as JSON and replaces each unpaired surrogate with U+FFFD. Models and tools can produce
  * unpaired surrogates; Python's `json` reads them, but Python then cannot encode the string.

@@ -1,3 +1,4 @@
+import { parseUntrustedJson } from "../json.ts";
 import { type Line, readLines } from "../read_lines.ts";
 import { readFileChunks, readTextChunks } from "./files.ts";
 import { RawRow } from "./row.ts";
@@ -76,7 +77,7 @@ function parseLine(line: Line, location: string): unknown {
 
 function parseJson(line: string, location: string): unknown {
   try {
-    return JSON.parse(line);
+    return parseUntrustedJson(line);
   } catch (cause) {
     throw new SyntaxError(`Cannot read task at ${location} as it must be JSON: ${String(cause)}`, { cause });
   }

@@ -1,5 +1,6 @@
 import { concat } from "@std/bytes";
 import { abortable, Deadline } from "../async/abort.ts";
+import { JsonLimitError, type JsonLimits, parseUntrustedJson } from "../json.ts";
 import { parseRetryAfter } from "./retry.ts";
 
 /** The chunks of a response. */
@@ -146,7 +147,9 @@ export type PostedJson =
     readonly retryAfterMs?: number | undefined;
   };
 
-const MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
+/** Limits of a response. A reply of 100,000 tokens with their log-probabilities stays within them. */
+const MAX_RESPONSE_BYTES = 32 * 1024 * 1024;
+const RESPONSE_LIMITS: JsonLimits = { depth: 64, values: 1_000_000 };
 const MAX_SHOWN_CHARACTERS = 300;
 /** Statuses below 500 after which another attempt may succeed. */
 const RETRYABLE_STATUSES = [408, 425, 429];
@@ -178,8 +181,11 @@ function parseResponse(response: Response, text: string | null): PostedJson {
     return { fault: "unavailable", reason, retryAfterMs };
   }
   try {
-    return { response: JSON.parse(text) };
+    return { response: parseUntrustedJson(text, RESPONSE_LIMITS) };
   } catch (cause) {
+    if (cause instanceof JsonLimitError) {
+      return { fault: "bad_answer", reason: `answered with too much: ${cause.message}`, cause };
+    }
     const found = text.trim() === "" ? "it is empty" : `it is '${shortened(text)}'`;
     return { fault: "bad_answer", reason: `must answer in JSON: ${found}`, cause };
   }
@@ -193,7 +199,7 @@ function explanation(text: string): string {
 
 function messageIn(text: string): string | undefined {
   try {
-    const { error, message, detail } = Object(JSON.parse(text));
+    const { error, message, detail } = Object(parseUntrustedJson(text, RESPONSE_LIMITS));
     const found = [error?.message, error, message, detail].find((value) => typeof value === "string");
     return found === undefined ? undefined : String(found);
   } catch {

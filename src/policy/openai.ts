@@ -228,7 +228,7 @@ const choiceSchema = z.object({
 });
 
 const responseSchema = z.object({
-  choices: z.tuple([choiceSchema], choiceSchema),
+  choices: z.tuple([choiceSchema]),
   usage: z.object({ prompt_tokens: z.int(), completion_tokens: z.int() }).nullish(),
 });
 
@@ -240,7 +240,7 @@ type Choice = z.output<typeof choiceSchema>;
  * @throws {TypeError} if it is not a chat completion; the message contains only the issues.
  */
 export function parseOpenaiReply(response: unknown, turn: number): Reply {
-  const parsed = responseSchema.safeParse(response);
+  const parsed = responseSchema.safeParse(withFirstChoice(response));
   if (!parsed.success) {
     throw new TypeError(
       parsed.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`).join("; "),
@@ -259,6 +259,12 @@ export function parseOpenaiReply(response: unknown, turn: number): Reply {
     ...(usage && { usage: { promptTokens: usage.prompt_tokens, replyTokens: usage.completion_tokens } }),
     ...(ids && { tokens: { ids, ...(isComplete && { logProbs }) } }),
   };
+}
+
+/** Drops all choices but the first, so that the others are not validated. */
+function withFirstChoice(response: unknown): unknown {
+  const { choices, usage } = Object(response);
+  return { choices: Array.isArray(choices) ? choices.slice(0, 1) : choices, usage };
 }
 
 function assistantMessage({ message, finish_reason: finishReason }: Choice, turn: number): Reply["message"] {

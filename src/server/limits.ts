@@ -5,6 +5,8 @@
  * @module
  */
 
+import { JSON_LIMITS } from "../json.ts";
+
 const MIB = 1024 * 1024;
 
 // Requests
@@ -17,8 +19,10 @@ export interface RequestLimits {
   heldBytes: number;
   /** Bytes of the headers, names and values together. */
   headerBytes: number;
-  /** Levels of JSON inside each other. */
+  /** Depth of nested arrays and objects of JSON. */
   depth: number;
+  /** Values of JSON: elements of arrays and members of objects. */
+  values: number;
   /** Milliseconds until the whole body must have arrived. */
   bodyMs: number;
 }
@@ -28,7 +32,7 @@ export const REQUEST_LIMITS: RequestLimits = {
   bodyBytes: 32 * MIB,
   heldBytes: 512 * MIB,
   headerBytes: 16 * 1024,
-  depth: 64,
+  ...JSON_LIMITS,
   bodyMs: 30_000,
 };
 /** Connections at once. Each costs some 10 kB and an open file. */

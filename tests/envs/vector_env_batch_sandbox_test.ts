@@ -8,7 +8,7 @@ import { TransformedEnv } from "../../src/transforms/transformed_env.ts";
 import { CountingPool } from "../counting_pool.ts";
 
 const SIZE = 64;
-const TIMEOUT_MS = 2_500;
+const TIMEOUT_MS = 5_000;
 const LOOP = 7;
 const BOMB = 31;
 

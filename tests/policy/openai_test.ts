@@ -147,6 +147,15 @@ Deno.test("openaiPolicy() rejects a response that is not a chat completion", asy
   }
 });
 
+Deno.test("openaiPolicy() reads the first choice only, and refuses a response with too many values", async () => {
+  const { choices: [first] } = await completion({ content: "Hello." }).json();
+  const { reply } = await replyOf(Response.json({ choices: [first, ...Array(100_000).fill({})] }));
+  assertEquals(typeof reply === "object" && reply.message.content, "Hello.");
+  const text = `{"choices":[${"{},".repeat(1_000_000)}{}]}`;
+  const error = await assertRejects(() => replyOf(new Response(text)), PolicyError);
+  assertStringIncludes(error.message, "answered with too much: JSON must have at most 1000000 values");
+});
+
 Deno.test("openaiPolicy() throws for an invalid URL before any request", () => {
   assertThrows(() => openaiPolicy({ url: "localhost", model: "m" }), TypeError, "'url'");
 });

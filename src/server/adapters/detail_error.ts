@@ -52,15 +52,18 @@ const WANTED: Readonly<Record<string, readonly [type: string, name: string]>> = 
   record: ["dict_type", "dictionary"],
 };
 
+/** Maximum number of issues, and of unknown keys of one issue. */
+const MAX_ISSUES = 20;
+
 /**
- * Converts zod issues to pydantic's format. `at` is the location of the value. The value must have been parsed with
+ * Converts the first 20 zod issues to pydantic's format. `at` is the location of the value. The value must have been parsed with
  * `reportInput`, which distinguishes missing from wrong values.
  */
 export function toPydanticIssues({ issues }: z.ZodError, at: readonly string[] = []): PydanticIssue[] {
-  return issues.flatMap((issue) => {
+  return issues.slice(0, MAX_ISSUES).flatMap((issue) => {
     const loc = [...at, ...issue.path];
     if (issue.code === "unrecognized_keys") {
-      return issue.keys.map((key) => ({
+      return issue.keys.slice(0, MAX_ISSUES).map((key) => ({
         type: "extra_forbidden",
         loc: [...loc, key],
         msg: "Extra inputs are not permitted",

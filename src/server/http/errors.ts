@@ -122,10 +122,20 @@ export function toServerError(error: unknown): ServerError {
   return toPublicError(error);
 }
 
-/** Converts validation issues into one `invalid` error, with at most 16 issues in its message. */
+/** Maximum number of issues in a message, and of characters of each: an issue may repeat names of the request. */
+const MAX_ISSUES = 16;
+const MAX_ISSUE_CHARACTERS = 300;
+
+/** Converts validation issues into one `invalid` error, which describes the first 16 in 300 characters each. */
 export function toInvalidRequest(error: z.core.$ZodError): ServerError {
-  const issues = error.issues.map(({ path, message }) => `${path.join(".") || "the request"}: ${message}`);
-  return new ServerError("invalid", issues.slice(0, 16).join("; "));
+  const issues = error.issues.slice(0, MAX_ISSUES).map(({ path, message }) =>
+    shorten(`${path.map((part) => shorten(String(part), 60)).join(".") || "the request"}: ${message}`)
+  );
+  return new ServerError("invalid", issues.join("; "));
+}
+
+function shorten(text: string, maxCharacters = MAX_ISSUE_CHARACTERS): string {
+  return text.length > maxCharacters ? `${text.slice(0, maxCharacters)}…` : text;
 }
 
 /**

@@ -1,6 +1,7 @@
 import { concat } from "@std/bytes";
 import type { MiddlewareHandler } from "hono";
 import type { AppEnv } from "./context.ts";
+import { checkJsonLimits, JsonLimitError } from "../../json.ts";
 import type { RequestLimits } from "../limits.ts";
 import { ServerError } from "./errors.ts";
 
@@ -23,7 +24,7 @@ export function requestLimits(limits: RequestLimits): MiddlewareHandler<AppEnv> 
       ...limits,
       reservation,
     });
-    checkDepth(body, limits.depth);
+    checkJson(body, limits);
     const { method, headers } = raw;
     c.req.raw = new Request(raw.url, { method, headers, body, signal: c.get("signal") });
     await next();
@@ -99,21 +100,11 @@ function throwIncomplete(cause: unknown): never {
   throw new ServerError("malformed", "The body must be complete, as its headers announce it", { cause });
 }
 
-const [QUOTE, BACKSLASH] = [0x22, 0x5c];
-const OPENING: ReadonlySet<number> = new Set([0x5b, 0x7b]);
-const CLOSING: ReadonlySet<number> = new Set([0x5d, 0x7d]);
-
-/** Throws if brackets are nested too deeply. It does not validate JSON, which the route does. */
-function checkDepth(body: Uint8Array, maxDepth: number): void {
-  let depth = 0;
-  let quoted = false;
-  for (let at = 0; at < body.length; at++) {
-    const byte = body[at] ?? 0;
-    if (quoted && byte === BACKSLASH) at++;
-    else if (byte === QUOTE) quoted = !quoted;
-    else if (quoted) continue;
-    else if (OPENING.has(byte) && ++depth > maxDepth) {
-      throw new ServerError("malformed", `JSON must be at most ${maxDepth} levels deep`);
-    } else if (CLOSING.has(byte)) depth--;
+function checkJson(body: Uint8Array, limits: RequestLimits): void {
+  try {
+    checkJsonLimits(body, limits);
+  } catch (error) {
+    if (error instanceof JsonLimitError) throw new ServerError("malformed", error.message);
+    throw error;
   }
 }

@@ -4,20 +4,6 @@ import { SandboxError } from "../../../mod.ts";
 import { LIBRARY_DESK, openEnv, openLibrary } from "./library_desk.ts";
 import { makeOddCheckout } from "./faulty_domain.ts";
 
-// Tests share a domain, whose sandbox outlives the test that starts it.
-Deno.test.sanitizer({ ops: false, resources: false });
-const shared = new AsyncDisposableStack();
-Deno.test.afterAll(() => shared.disposeAsync());
-let opened: Promise<TauBenchDomain> | undefined;
-
-/** The domain `odd`, opened once for all tests of this file. */
-function odd(): Promise<TauBenchDomain> {
-  return opened ??= (async () => {
-    const { path } = shared.use(await makeOddCheckout());
-    return shared.use(await TauBenchDomain.open({ path, domain: "odd" }));
-  })();
-}
-
 Deno.test("TauBenchDomain.open() names the missing file or domain", async () => {
   const open = (path: string, domain: string) => TauBenchDomain.open({ path, domain });
   const { NotFound } = Deno.errors;
@@ -60,14 +46,15 @@ Deno.test("TauBenchDomain.open() reports why a domain's Python does not run", as
 });
 
 Deno.test("TauBenchEnv survives tools that hang, exit or crash", async (t) => {
-  const domain = await odd();
+  await using checkout = await makeOddCheckout();
+  await using domain = await TauBenchDomain.open({ path: checkout.path, domain: "odd" });
   assertEquals(domain.splits, ["test"]);
-  await using env = await openEnv(domain, { toolTimeoutMs: 2_000 });
+  await using env = await openEnv(domain, { toolTimeoutMs: 10_000 });
   const observe = async (name: string, kwargs = {}) => (await env.step({ name, kwargs })).observation;
   const says: Record<string, string> = {
     loud: "said",
     nothing: "Error: nothing must answer with text: it gave NoneType",
-    forever: "Error: forever did not end: TimeoutError: the block ran longer than 2000 ms",
+    forever: "Error: forever did not end: TimeoutError: the block ran longer than 10000 ms",
     leave: "Error: leave did not end: it exited with code 3",
     vanish: "Error: vanish did not end: InterpreterLost",
     hoard: "Error:",
@@ -92,7 +79,8 @@ Deno.test("TauBenchEnv survives tools that hang, exit or crash", async (t) => {
 });
 
 Deno.test("TauBenchEnv.dataHash() equals the hash of Python's text after any change of the tables", async () => {
-  const domain = await odd();
+  await using checkout = await makeOddCheckout();
+  await using domain = await TauBenchDomain.open({ path: checkout.path, domain: "odd" });
   await using env = await openEnv(domain);
   const hashAfter = async (name?: string) => {
     await env.reset(0);

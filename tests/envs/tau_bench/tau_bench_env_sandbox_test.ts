@@ -4,11 +4,6 @@ import { scriptedPolicy, trainingRollout } from "../../../mod.ts";
 import { byteTokenizer } from "../../byte_tokenizer.ts";
 import { openEnv, openLibrary } from "./library_desk.ts";
 
-// The tests share a domain, whose sandboxes outlive the test that starts them.
-Deno.test.sanitizer({ ops: false, resources: false });
-const domain = await openLibrary();
-Deno.test.afterAll(() => domain[Symbol.asyncDispose]());
-
 const END = respondAction("That is all.");
 
 function call(env: TauBenchEnv, name: string, kwargs: Record<string, unknown> = {}): Promise<ToolUserStep> {
@@ -16,6 +11,7 @@ function call(env: TauBenchEnv, name: string, kwargs: Record<string, unknown> = 
 }
 
 Deno.test("TauBenchEnv exposes the domain, and starts with the user's first message", async () => {
+  await using domain = await openLibrary();
   await using env = await openEnv(domain, { lines: ["Good morning"] });
   const { observation, info } = await env.reset(0);
   assertEquals([env.name, env.taskCount, env.terminateTools], ["library_desk/test", 8, ["call_librarian"]]);
@@ -26,6 +22,7 @@ Deno.test("TauBenchEnv exposes the domain, and starts with the user's first mess
 });
 
 Deno.test("TauBenchEnv gives reward 1 for a solved task, else 0, with both parts", async (t) => {
+  await using domain = await openLibrary();
   await using env = await openEnv(domain);
   await t.step("the database is right and the task has no outputs", async () => {
     await env.reset(0);
@@ -68,6 +65,7 @@ Deno.test("TauBenchEnv gives reward 1 for a solved task, else 0, with both parts
 });
 
 Deno.test("TauBenchEnv keeps floats and integers apart if the arguments are text", async () => {
+  await using domain = await openLibrary();
   await using env = await openEnv(domain, { split: "train" });
   const rewards: number[] = [];
   for (const kwargsText of ['{"member_id": "M02", "amount": 1}', '{"member_id": "M02", "amount": 1.0}']) {
@@ -79,6 +77,7 @@ Deno.test("TauBenchEnv keeps floats and integers apart if the arguments are text
 });
 
 Deno.test("TauBenchEnv sends the user the content of arguments that are text", async () => {
+  await using domain = await openLibrary();
   await using env = await openEnv(domain, { split: "train" });
   await env.reset(0);
   const { done } = await env.step({ name: "respond", kwargs: {}, kwargsText: '{"content": "That is all."}' });
@@ -86,6 +85,7 @@ Deno.test("TauBenchEnv sends the user the content of arguments that are text", a
 });
 
 Deno.test("TauBenchEnv ends at a terminate tool, and rejects steps before a reset and after the end", async () => {
+  await using domain = await openLibrary();
   await using env = await openEnv(domain, { split: "train" });
   await assertRejects(() => env.step(END), Error, "call reset() first");
   await assertRejects(() => env.dataHash(), Error, "call reset() first");
@@ -99,6 +99,7 @@ Deno.test("TauBenchEnv ends at a terminate tool, and rejects steps before a rese
 });
 
 Deno.test("TauBenchEnv returns an error for an invalid call, and the episode continues", async () => {
+  await using domain = await openLibrary();
   await using env = await openEnv(domain);
   await env.reset(0);
   let deep: unknown = "x";
@@ -137,6 +138,7 @@ Deno.test("TauBenchEnv returns an error for an invalid call, and the episode con
 });
 
 Deno.test("TauBenchEnv gives each episode its own data", async () => {
+  await using domain = await openLibrary();
   await using one = await openEnv(domain);
   await using two = await openEnv(domain);
   await Promise.all([one.reset(0), two.reset(0)]);
@@ -152,6 +154,7 @@ Deno.test("TauBenchEnv gives each episode its own data", async () => {
 
 Deno.test("trainingRollout() plays TauBenchEnv and returns its reward, parts and tokens", async () => {
   const tokenizer = byteTokenizer();
+  await using domain = await openLibrary();
   await using env = await openEnv(domain, { lines: ["I pay 1 of my fees", "###STOP###"], split: "train" });
   const replies = [
     '<tool_call>\n{"name": "pay_fees", "arguments": {"member_id": "M02", "amount": 1}}\n</tool_call>',
@@ -175,6 +178,7 @@ Deno.test("trainingRollout() plays TauBenchEnv and returns its reward, parts and
 });
 
 Deno.test("TauBenchEnv.reset() keeps a pending step out of the next episode", async () => {
+  await using domain = await openLibrary();
   const answers = [Promise.withResolvers<string>(), Promise.withResolvers<string>()];
   let asked = 0;
   const user = {
@@ -194,6 +198,7 @@ Deno.test("TauBenchEnv.reset() keeps a pending step out of the next episode", as
 });
 
 Deno.test("TauBenchEnv.step() ends an episode once, and aborts for every kind of user", async () => {
+  await using domain = await openLibrary();
   await using env = await openEnv(domain, { lines: ["Hello", USER_STOP, USER_STOP] });
   await env.reset(7);
   const signal = AbortSignal.abort(new Error("not any more"));

@@ -12,7 +12,7 @@ import { Workspace } from "../../../src/envs/workspace/workspace.ts";
 import { WorkspaceEnv } from "../../../src/envs/workspace/workspace_env.ts";
 import { WorkspaceEvaluator } from "../../../src/envs/workspace/evaluation/evaluator.ts";
 import { ScriptFile } from "../../../src/policy/scripted.ts";
-import { AGENT, sharedPool } from "./open_workspace.ts";
+import { AGENT } from "./open_workspace.ts";
 import { EvaluatorBench, submissionOf } from "./evaluation/evaluator_fixture.ts";
 
 const EXAMPLES = fileURLToPath(new URL("../../../examples/workspace/", import.meta.url));
@@ -106,10 +106,9 @@ Deno.test("bug_fixing gives no score for returning an error's name or raising an
 /** Plays the replies that lie beside a task, and gives the last evaluation. */
 async function playedBy(name: string): Promise<WorkspaceEvaluation | undefined> {
   const task = await loadWorkspaceTask(join(EXAMPLES, name));
-  const { pool: submissionPool, evaluationPool } = bench;
-  const evaluator = new WorkspaceEvaluator({ plan: task.evaluation, pool: submissionPool, evaluationPool });
-  const pool = await sharedPool(task);
-  await using workspace = await Workspace.open({ task, agent: AGENT, evaluator, pool });
+  const { pool, evaluationPool } = bench;
+  const evaluator = new WorkspaceEvaluator({ plan: task.evaluation, pool, evaluationPool });
+  await using workspace = await Workspace.open({ task, agent: AGENT, evaluator });
   await using env = new WorkspaceEnv({ workspaces: () => workspace });
   await env.reset({ id: name, query: "" }, { seed: 1 });
   let last: WorkspaceEvaluation | undefined;

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { SandboxPool } from "../../../mod/sandbox.ts";
+import { type Profile, SandboxPool } from "../../../mod/sandbox.ts";
 import type { AgentConfig } from "../../../src/envs/workspace/agent_config.ts";
 import type {
   EvaluateOptions,
@@ -100,7 +100,7 @@ Deno.test.sanitizer({ ops: false, resources: false });
 
 /** Tasks of this file's tests, by the JSON of their files. */
 const tasks = new Map<string, Promise<WorkspaceTask>>();
-/** Pools of this file's tests, by the JSON of their sizes and profiles, without names. */
+/** Pools of this file's tests, by the JSON of their profiles and sizes. */
 const pools = new Map<string, SandboxPool>();
 const folders: string[] = [];
 let data: Promise<string> | undefined;
@@ -110,10 +110,8 @@ Deno.test.afterAll(async () => {
   for (const folder of folders) await Deno.remove(folder, { recursive: true });
 });
 
-/** A pool for the agents of a task. Tasks of one file with the same mounts and limits share it. */
-export async function sharedPool(task: WorkspaceTask, size = 1): Promise<SandboxPool> {
-  const profile = await profileOfTask(task);
-  const key = JSON.stringify([size, { ...profile, name: undefined }]);
+function sharedPool(profile: Profile, size: number): SandboxPool {
+  const key = JSON.stringify([profile, size]);
   const pool = pools.get(key) ?? new SandboxPool({ profile, size, resetMode: "rewind" });
   pools.set(key, pool);
   return pool;
@@ -134,7 +132,7 @@ export async function withWorkspace(
   const evaluator = new NumberEvaluator();
   const written = await writtenTask(files);
   const task = { ...written, evaluation: { ...written.evaluation, ...plan }, ...changes };
-  const pool = ownsPool ? undefined : await sharedPool(task, sessions);
+  const pool = ownsPool ? undefined : sharedPool(await profileOfTask(task), sessions);
   await using workspace = await Workspace.open({ task, agent, evaluator, pool, sessions });
   await using env = new WorkspaceEnv({ workspaces: () => workspace, ...options });
   await env.reset({ id: "bench", query: "" });

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { parseUntrustedJson } from "../../../json.ts";
 import type { ErrorCode } from "../../../wire/error_codes.ts";
 import { type ServerError, toServerError } from "../../http/errors.ts";
 import { toPydanticIssues } from "../detail_error.ts";
@@ -49,7 +50,7 @@ export async function handleMessage<Action>(
   driven: DrivenEnv<Action>,
   text: string,
 ): Promise<string | undefined> {
-  const value = parseJson(text);
+  const value = readJson(text);
   if (value === undefined) return envErrorMessage("INVALID_JSON", "Invalid JSON");
   const { data: head } = envelope.safeParse(value);
   if (head === undefined) return envErrorMessage("VALIDATION_ERROR", "Invalid message: it must be an object");
@@ -88,9 +89,9 @@ async function execute<Action>({ env, action }: DrivenEnv<Action>, message: Comm
   }
 }
 
-function parseJson(text: string): unknown {
+function readJson(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseUntrustedJson(text);
   } catch {
     return undefined; // no JSON text parses to `undefined`
   }
@@ -123,7 +124,7 @@ const INTERNAL_ERROR = -32603;
 /** Handles a JSON-RPC request given as text. */
 export function handleMcpText(text: string): object {
   try {
-    return handleMcpMessage(JSON.parse(text));
+    return handleMcpMessage(parseUntrustedJson(text));
   } catch {
     return refusal(null, PARSE_ERROR, "Parse error"); // not JSON
   }
@@ -133,8 +134,8 @@ export function handleMcpText(text: string): object {
 export function handleMcpMessage(message: unknown): object {
   const { success, data, error } = request.safeParse(message);
   if (!success) {
-    const issues = error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`);
-    return refusal(null, INVALID_REQUEST, `Invalid request: ${issues.join("; ")}`);
+    const issues = error.issues.slice(0, 16).map(({ path, message }) => `${path.join(".")}: ${message}`);
+    return refusal(null, INVALID_REQUEST, `Invalid request: ${issues.join("; ").slice(0, 1_000)}`);
   }
   const { id, method } = data;
   if (method === "tools/list" || method === "tools/call") {

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { mapConcurrently } from "../../../async/map_concurrently.ts";
+import { parseUntrustedJson } from "../../../json.ts";
 import { ServerError } from "../../http/errors.ts";
 import type { LiveSession } from "../../sessions/live_session.ts";
 import { programRequest } from "./messages.ts";
@@ -128,7 +129,7 @@ function keepEnds(text: string): string {
 
 function parseJson(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseUntrustedJson(text);
   } catch {
     return undefined; // the schema refuses it as it is not a list
   }

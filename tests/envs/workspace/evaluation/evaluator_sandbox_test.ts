@@ -5,11 +5,6 @@ import { selectSubmittedFiles } from "../../../../src/envs/workspace/evaluation/
 import { bad, FakePool, ok } from "../../../fake_pool.ts";
 import { EvaluatorBench, submissionOf } from "./evaluator_fixture.ts";
 
-// The tests share sandboxes, which outlive the test that starts them.
-Deno.test.sanitizer({ ops: false, resources: false });
-const bench = await EvaluatorBench.open();
-Deno.test.afterAll(() => bench[Symbol.asyncDispose]());
-
 /** A script whose metric is what a call of the submission gives. */
 function scoring(expression: string): Record<string, string> {
   return {
@@ -19,6 +14,8 @@ function scoring(expression: string): Record<string, string> {
 }
 
 Deno.test("WorkspaceEvaluator scores a submission by the results of its functions", async (t) => {
+  await using bench = await EvaluatorBench.open();
+
   await t.step("one call at a time, with arguments as copies", async () => {
     const files = scoring(`submission.call("answer.f", [1, (2, 3)], {"a": 4.5}, scale=2)`);
     const code =
@@ -103,6 +100,7 @@ Deno.test("WorkspaceEvaluator scores a submission by the results of its function
 });
 
 Deno.test("WorkspaceEvaluator reports why there is no score", async (t) => {
+  await using bench = await EvaluatorBench.open();
   const call = scoring(`submission.call("answer.f")`);
 
   await t.step("if nothing was submitted", async () => {
@@ -170,6 +168,8 @@ Deno.test("WorkspaceEvaluator reports why there is no score", async (t) => {
 });
 
 Deno.test("WorkspaceEvaluator runs MLGym's scripts", async (t) => {
+  await using bench = await EvaluatorBench.open();
+
   await t.step("that import the submission, with a replacement for numpy", async () => {
     const script = [
       "import json",
