@@ -9,6 +9,7 @@ import { watchDisconnect } from "../http/disconnects.ts";
 import { errorResponse, notFoundResponse, ServerError, toErrorBody, toServerError } from "../http/errors.ts";
 import { requestLimits } from "../http/request_limits.ts";
 import { streamBody } from "../http/response_stream.ts";
+import { REQUEST_LIMITS, type RequestLimits } from "../limits.ts";
 import { type EdgeScore, Grading, MAX_SANDBOXED_GRADES } from "./grading.ts";
 import { parseGradeRequest, parseItems, readJson } from "./request.ts";
 
@@ -40,7 +41,7 @@ export interface EdgeApp {
 
 const LOOPBACK_NAMES = ["localhost", "127.0.0.1", "[::1]"];
 const MIB = 1024 * 1024;
-const LIMITS = { bodyBytes: 4 * MIB, heldBytes: 64 * MIB, headerBytes: 16 * 1024, depth: 32, bodyMs: 30_000 };
+const LIMITS: RequestLimits = { ...REQUEST_LIMITS, bodyBytes: 4 * MIB, heldBytes: 64 * MIB, depth: 32 };
 const MIN_TOKEN = 16;
 
 interface Outcome {
