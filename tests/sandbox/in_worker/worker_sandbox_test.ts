@@ -4,7 +4,7 @@ import { WorkerSandbox } from "../../../src/sandbox/in_worker/worker_sandbox.ts"
 import type { ExecResult, PythonSession } from "../../../src/sandbox/exec.ts";
 import { stoppedAfterOutput } from "../started.ts";
 
-const PROFILE = parseProfile('{ "limits": { "graceMs": 200, "fileBytes": 1048576, "outputBytes": 1000 } }', {
+const PROFILE = parseProfile('{ "limits": { "graceMs": 1000, "fileBytes": 1048576, "outputBytes": 1000 } }', {
   source: "workers",
 });
 /** Statements that never end. */
