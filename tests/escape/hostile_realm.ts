@@ -15,7 +15,13 @@ import type { Payload } from "./payloads.ts";
 export type Reports = Readonly<Record<string, string>>;
 
 const MEMORY_BYTES = 800 * 1024 * 1024;
-const SESSION = 1;
+
+interface Handlers {
+  /** Called when the attacks of a worker begin. */
+  readonly onBegin?: () => void;
+  /** Called with the reports of a worker, as JSON, and with the number of its group. */
+  readonly onReport: (text: string, group: number) => void;
+}
 
 /**
  * Real sandboxes with one change: at the end of the worker's module, JavaScript of the test runs instead of Python.
@@ -39,68 +45,101 @@ export class HostileRealm {
 
   /** Runs the attacks one after the other in one worker and returns their reports. */
   async run(payloads: readonly Payload[]): Promise<Reports> {
-    const reports = Promise.withResolvers<Reports>();
-    const child = this.#start(payloads, (text) => reports.resolve(JSON.parse(text)));
-    child.ended.then(({ stderr }) => reports.reject(new Error(`the child ended: ${stderr}`)));
+    const { reports: [reports = {}] } = await this.#runInWorkers([payloads]);
+    return reports;
+  }
+
+  /** Runs each attack in a worker of its own, all in one process. Returns their reports and the process's stderr. */
+  async runApart(payloads: readonly Payload[]): Promise<{ reports: Reports[]; stderr: string }> {
+    return await this.#runInWorkers(payloads.map((payload) => [payload]));
+  }
+
+  async #runInWorkers(
+    groups: readonly (readonly Payload[])[],
+  ): Promise<{ reports: Reports[]; stderr: string }> {
+    const reports = groups.map(() => Promise.withResolvers<Reports>());
+    const child = this.#start(groups, {
+      onReport: (text, group) => reports[group]?.resolve(JSON.parse(text)),
+    });
+    const early = child.ended.then(({ stderr }) => Promise.reject(new Error(`the child ended: ${stderr}`)));
     try {
-      return await reports.promise;
+      const all = await Promise.race([Promise.all(reports.map(({ promise }) => promise)), early]);
+      child.kill();
+      return { reports: all, stderr: (await child.ended).stderr };
     } finally {
       child.kill();
       await child.ended;
     }
   }
 
-  /** Runs one attack that may never end, kills it after `ms` milliseconds, and returns how the process ended. */
+  /**
+   * Runs one attack that may never end, kills it `ms` milliseconds after its begin, and returns how the process
+   * ended.
+   */
   async runUntilKilled(payload: Payload, ms: number): Promise<ChildEnd> {
-    const child = this.#start([payload], () => child.kill());
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const child: Child = this.#start([[payload]], {
+      onBegin() {
+        timer = setTimeout(() => child.kill(), ms);
+      },
+      onReport: () => child.kill(),
+    });
     await using _watch = watchProcess(
       child.pid,
       { cpuSeconds: 60, memoryBytes: MEMORY_BYTES },
       () => child.kill(),
     );
-    const timer = setTimeout(() => child.kill(), ms);
     const end = await child.ended;
     clearTimeout(timer);
     return end;
   }
 
-  #start(payloads: readonly Payload[], onReport: (text: string) => void): Child {
+  /** Starts a process with a worker for each group of attacks. */
+  #start(groups: readonly (readonly Payload[])[], { onBegin, onReport }: Handlers): Child {
     const { directory, manifest } = this.#image;
-    const command = childCommand(this.#profile, {
+    const profile = { ...this.#profile, sessionsPerProcess: groups.length };
+    const command = childCommand(profile, {
       denoPath: Deno.execPath(),
       assetsDir: directory,
       supervisorPath: join(directory, SUPERVISOR),
       layers: this.#layers,
     });
-    const child = new Child({ ...command, env: childEnvironment() }, ({ kind, payload }) => {
+    const child: Child = new Child({ ...command, env: childEnvironment() }, ({ kind, session, payload }) => {
       const reason = kind === FrameKind.lost ? decodeLost(payload).reason : payload;
       const text = new TextDecoder().decode(reason);
-      if (kind === FrameKind.opened) onReport(text);
-      else if (kind === FrameKind.lost || kind === FrameKind.damaged) {
-        onReport(JSON.stringify({ lost: text }));
-      }
+      if (kind === FrameKind.stdout) onBegin?.();
+      else if (kind === FrameKind.opened) onReport(text, session - 1);
+      else if (kind === FrameKind.lost) onReport(JSON.stringify({ lost: text }), session - 1);
+      else if (kind === FrameKind.damaged) child.kill();
     });
     const plan = {
       ...manifest,
-      modules: hostile(manifest.modules, payloads),
+      modules: hostile(manifest.modules, groups),
       mounts: [],
       limits: this.#profile.limits,
     };
     child.send(FrameKind.boot, 0, JSON.stringify(plan));
-    child.send(FrameKind.open, SESSION, "{}");
+    groups.forEach((_, index) => child.send(FrameKind.open, index + 1, JSON.stringify({ seed: index })));
     return child;
   }
 }
 
-/** Returns the worker's modules. The last one is cut where it starts Python. */
-function hostile(modules: readonly GuestModule[], payloads: readonly Payload[]): GuestModule[] {
+/** Returns the worker's modules. The last one is cut where it starts Python. Its seed is the number of its group. */
+function hostile(
+  modules: readonly GuestModule[],
+  groups: readonly (readonly Payload[])[],
+): GuestModule[] {
   const worker = modules.at(-1);
   const cut = worker?.source.indexOf("\ntry {") ?? -1;
   if (!worker || cut < 0) {
     throw new Error("Cannot cut the worker's module as it must start Python in a 'try' block");
   }
-  const attacks = payloads.map(({ id, js }) => `[${JSON.stringify(id)}, async () => { ${js} }]`);
-  const source = `${worker.source.slice(0, cut)}\n${PLAYER.replace("/* attacks */", attacks.join(",\n"))}`;
+  const attacks = groups.map((payloads) =>
+    `[${payloads.map(({ id, js }) => `[${JSON.stringify(id)}, async () => { ${js} }]`).join(",\n")}]`
+  );
+  const source = `${worker.source.slice(0, cut)}\n${
+    PLAYER.replace("/* attacks */", () => attacks.join(",\n"))
+  }`;
   return [...modules.slice(0, -1), { name: worker.name, source }];
 }
 
@@ -117,7 +156,9 @@ async function patience() {
 function show(value) {
   try { return "GOT " + String(value); } catch { return "GOT something"; }
 }
-for (const [id, attack] of [/* attacks */]) {
+const groups = [/* attacks */];
+channel.send(FrameKind.stdout, textBytes("begins"));
+for (const [id, attack] of groups[start.seed]) {
   try {
     const value = await race.call(Promise, [attack(), patience()]);
     reports[id] = value === undefined || value === null ? "nothing" : show(value);

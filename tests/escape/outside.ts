@@ -51,7 +51,7 @@ export class Outside implements AsyncDisposable {
         assert(!text.includes(word), `${word} came out: ${text}`);
       }
     }
-    if (Deno.build.os === "linux") await checkProcesses(this.target.cacheDir);
+    if (Deno.build.os === "linux") checkProcesses(this.target.cacheDir);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -70,55 +70,68 @@ export class Outside implements AsyncDisposable {
   }
 }
 
-/** Checks that no process of the cache has a child process or an internet socket. */
-async function checkProcesses(cacheDir: string): Promise<void> {
-  const parents = await parentsOfProcesses();
-  const ours: number[] = [];
-  for (const [pid, parent] of parents) {
-    if (parent === Deno.pid && (await commandLine(pid)).includes(cacheDir)) ours.push(pid);
-  }
+/**
+ * Checks that no process of the cache has a child process or an internet socket. It reads without waiting, which takes
+ * a tenth of the time.
+ */
+function checkProcesses(cacheDir: string): void {
+  const parents = parentsOfProcesses();
+  const ours = [...parents].filter(([pid, parent]) =>
+    parent === Deno.pid && commandLine(pid).includes(cacheDir)
+  )
+    .map(([pid]) => pid);
   const theirs = [...parents].filter(([, parent]) => ours.includes(parent)).map(([pid]) => pid);
   assertEquals(theirs, [], "a sandbox started a process");
-  const sockets = await internetSockets();
-  for (const pid of ours) {
-    const open = (await openFiles(pid)).filter((file) => sockets.has(file));
-    assertEquals(open, [], "a sandbox opened a socket");
-  }
+  const sockets = ours.flatMap(openFiles).filter((file) => file.startsWith("socket:"));
+  if (sockets.length === 0) return; // the tables below take long to read
+  const internet = internetSockets();
+  assertEquals(sockets.filter((socket) => internet.has(socket)), [], "a sandbox opened a socket");
 }
 
-async function commandLine(pid: number): Promise<string> {
-  return await Deno.readTextFile(`/proc/${pid}/cmdline`).catch(() => ""); // it may have ended
+function commandLine(pid: number): string {
+  return readIfThere(`/proc/${pid}/cmdline`);
 }
 
-async function parentsOfProcesses(): Promise<Map<number, number>> {
+function parentsOfProcesses(): Map<number, number> {
   const parents = new Map<number, number>();
-  for await (const { name } of Deno.readDir("/proc")) {
+  for (const { name } of Deno.readDirSync("/proc")) {
     if (!/^\d+$/.test(name)) continue;
-    const stat = await Deno.readTextFile(`/proc/${name}/stat`).catch(() => ""); // it may have ended
+    const stat = readIfThere(`/proc/${name}/stat`);
     const parent = stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1];
     if (parent !== undefined) parents.set(Number(name), Number(parent));
   }
   return parents;
 }
 
-async function internetSockets(): Promise<Set<string>> {
-  const tables = ["tcp", "tcp6", "udp", "udp6"].map((name) =>
-    Deno.readTextFile(`/proc/net/${name}`).catch(() => "")
-  );
-  const rows = (await Promise.all(tables)).flatMap((table) => table.trim().split("\n").slice(1));
+function internetSockets(): Set<string> {
+  const tables = ["tcp", "tcp6", "udp", "udp6"].map((name) => readIfThere(`/proc/net/${name}`));
+  const rows = tables.flatMap((table) => table.trim().split("\n").slice(1));
   return new Set(rows.map((row) => `socket:[${row.trim().split(/\s+/)[9]}]`));
 }
 
-async function openFiles(pid: number): Promise<string[]> {
-  const files: string[] = [];
+/** Returns a file's text, or nothing if it does not exist: its process may have ended. */
+function readIfThere(path: string): string {
   try {
-    for await (const { name } of Deno.readDir(`/proc/${pid}/fd`)) {
-      files.push(await Deno.readLink(`/proc/${pid}/fd/${name}`).catch(() => "")); // closed in the meantime
-    }
+    return Deno.readTextFileSync(path);
   } catch {
-    // the process ended in the meantime
+    return "";
   }
-  return files;
+}
+
+function openFiles(pid: number): string[] {
+  try {
+    return [...Deno.readDirSync(`/proc/${pid}/fd`)].map(({ name }) => linkIfThere(`/proc/${pid}/fd/${name}`));
+  } catch {
+    return []; // the process ended in the meantime
+  }
+}
+
+function linkIfThere(path: string): string {
+  try {
+    return Deno.readLinkSync(path);
+  } catch {
+    return ""; // closed in the meantime
+  }
 }
 
 async function tree(directory: string): Promise<string[]> {

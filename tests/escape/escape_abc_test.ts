@@ -1,3 +1,0 @@
-import { attack } from "./attack.ts";
-
-Deno.test("escape: reaching the host, its network, and other sessions", (t) => attack(t, "ABC"));

@@ -1,3 +1,0 @@
-import { attack } from "./attack.ts";
-
-Deno.test("escape: forging results, exhausting resources, and files", (t) => attack(t, "DEF"));
