@@ -258,7 +258,7 @@ Deno.test("hiddenTests() runs a candidate against tests", async (t) => {
   });
   await t.step("stops a candidate at its time limit", async () => {
     const slow = "import time\ndef add(a, b):\n    time.sleep(60)";
-    const quickly = gradeWith(hiddenTests({ pool, testPool, timeoutMs: 500 }));
+    const quickly = gradeWith(hiddenTests({ pool, testPool, timeoutMs: 300 }));
     assertEquals(await quickly(code(slow), { tests }), passed(0));
   });
   await t.step(
@@ -290,13 +290,20 @@ Deno.test("hiddenTests() runs a candidate against tests", async (t) => {
   });
 });
 
-Deno.test("hiddenTests() takes both sessions from one pool, and parallel grades do not deadlock", async () => {
+Deno.test("hiddenTests() takes both sessions from one pool", async (t) => {
   await using pool = new SandboxPool({ profile: await loadProfile("tools"), size: 2, resetMode: "rewind" });
-  const grade = gradeWith(hiddenTests({ pool }));
-  const scores = await Promise.all(
-    [1, 2, 3, 4].map((n) => grade(code(`def f():\n    return ${n}`), { tests: ["assert f() == 2"] })),
-  );
-  assertEquals(scores, [passed(0), passed(1), passed(0), passed(0)]);
+  await t.step("parallel grades do not deadlock", async () => {
+    const grade = gradeWith(hiddenTests({ pool }));
+    const scores = await Promise.all(
+      [1, 2, 3, 4].map((n) => grade(code(`def f():\n    return ${n}`), { tests: ["assert f() == 2"] })),
+    );
+    assertEquals(scores, [passed(0), passed(1), passed(0), passed(0)]);
+  });
+  await t.step("a test may call its candidate often with the default tools profile", async () => {
+    const grade = gradeWith(hiddenTests({ pool, timeoutMs: 60_000 }));
+    const tests = ["for n in range(300):\n    assert same(n) == n"];
+    assertEquals(await grade(code("def same(n):\n    return n"), { tests }), passed(1));
+  });
 });
 
 Deno.test("hiddenTests() runs tests in a new interpreter of a shared pool and releases it", async () => {
@@ -347,7 +354,7 @@ Deno.test("hiddenTests() refuses invalid test fields", async () => {
   assertEquals(pool.ran, []);
 });
 
-Deno.test("hiddenTests() refuses an invalid time limit and a pool with one session", async () => {
+Deno.test("hiddenTests() refuses an invalid time limit and a pool with one session", () => {
   const pool = new FakePool();
   assertThrows(
     () => hiddenTests({ pool, timeoutMs: 0 }),
@@ -355,9 +362,8 @@ Deno.test("hiddenTests() refuses an invalid time limit and a pool with one sessi
     "Cannot grade by hidden tests as 'timeoutMs' must be > 0 and <= 3600000: current value is 0",
   );
   assertThrows(() => hiddenTests({ pool, timeoutMs: NaN }), RangeError, "current value is NaN");
-  await using small = new SandboxPool({ profile: await loadProfile("tools"), size: 1 });
+  const small = Object.assign(new FakePool(), { size: 1 });
   assertThrows(() => hiddenTests({ pool: small }), RangeError, "it has 1");
-  await using _lease = await small.acquire(); // so that it has started before it ends
 });
 
 Deno.test("hiddenTests() releases its sessions when a sandbox fails", async () => {
@@ -378,13 +384,6 @@ Deno.test("hiddenTests() never passes a test because of the candidate session's 
     await gradeWith(hiddenTests({ pool: crashed }))(code("x = 1"), { tests: ["assert f()"] }),
     passed(0),
   );
-});
-
-Deno.test("hiddenTests() lets a test call its candidate often with the default tools profile", async () => {
-  await using pool = new SandboxPool({ profile: await loadProfile("tools"), size: 2, resetMode: "rewind" });
-  const grade = gradeWith(hiddenTests({ pool, timeoutMs: 60_000 }));
-  const tests = ["for n in range(300):\n    assert same(n) == n"];
-  assertEquals(await grade(code("def same(n):\n    return n"), { tests }), passed(1));
 });
 
 Deno.test("hiddenTests() stops when it is aborted", async () => {

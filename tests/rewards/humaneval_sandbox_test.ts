@@ -27,10 +27,10 @@ Deno.test({
     const profile = { ...tools, limits: { ...tools.limits, hostToolCalls: 200 } };
     await using pool = new SandboxPool({
       profile: await loadProfile("python"),
-      size: 2,
+      size: 1,
       resetMode: "rewind",
     });
-    await using testPool = new SandboxPool({ profile, size: 2, resetMode: "rewind" });
+    await using testPool = new SandboxPool({ profile, size: 1, resetMode: "rewind" });
     const grader = hiddenTests({ pool, testPool });
     const wrong: string[] = [];
     await Promise.all(problems.map(async (problem) => {

@@ -1,8 +1,9 @@
 import { assertEquals } from "@std/assert";
-import { loadProfile, SandboxPool } from "../../mod.ts";
+import { SandboxPool } from "../../mod.ts";
 import { History } from "../../src/history.ts";
 import { type Grader, toScore } from "../../src/rewards/grader.ts";
 import { hiddenTests } from "../../src/rewards/hidden_tests.ts";
+import { limited } from "../sandbox/started.ts";
 
 interface Payload {
   readonly id: string;
@@ -11,6 +12,8 @@ interface Payload {
   readonly code: string;
   /** Tests of this case, if they differ from the default ones. */
   readonly tests?: readonly string[];
+  /** Time limit of code that never ends, in milliseconds. */
+  readonly timeoutMs?: number;
 }
 
 const TASK = {
@@ -33,19 +36,21 @@ const text = await Deno.readTextFile(new URL("tampering.jsonl", import.meta.url)
 const payloads: Payload[] = text.trim().split("\n").map((line) => JSON.parse(line));
 
 Deno.test("tampering with a grader is worth 0, and does not harm the honest solution after it", async (t) => {
-  const profile = await loadProfile("python");
-  const quick = { ...profile, limits: { ...profile.limits, graceMs: 200 } };
-  await using pool = new SandboxPool({ profile: quick, size: 1, resetMode: "rewind" });
-  await using testPool = new SandboxPool({
-    profile: await loadProfile("tools"),
+  await using pool = new SandboxPool({
+    profile: await limited("python", { graceMs: 200, outputBytes: 128 * 1024 }),
     size: 1,
     resetMode: "rewind",
   });
-  const grader = hiddenTests({ pool, testPool, timeoutMs: 2_500 });
+  await using testPool = new SandboxPool({
+    profile: await limited("tools", { hostToolCalls: 200 }),
+    size: 1,
+    resetMode: "rewind",
+  });
+  const grader = hiddenTests({ pool, testPool });
   assertEquals(await scoreOf(grader, HONEST), 1);
-  for (const { id, name, code, tests } of payloads) {
+  for (const { id, name, code, tests, timeoutMs } of payloads) {
     await t.step(`${id}: ${name}`, async () => {
-      assertEquals(await scoreOf(grader, code, tests), 0);
+      assertEquals(await scoreOf(hiddenTests({ pool, testPool, timeoutMs }), code, tests), 0);
       if (tests) assertEquals(await scoreOf(grader, HONEST, tests), 1, "the honest solution of these tests");
       assertEquals(await scoreOf(grader, HONEST), 1, "the honest solution after it");
     });
