@@ -1,7 +1,7 @@
 import type { EmscriptenModule, ModuleFactory, PythonExports } from "./emscripten.ts";
 import { createInstantiator, type HeapImage, installFiles, type PythonAssets } from "./python.ts";
+import { PAGE_BYTES } from "./zero_pages.ts";
 
-const PAGE_BYTES = 4096;
 /** Shorter gaps of zeros are copied: one long copy is faster than two short ones. */
 const MIN_GAP_BYTES = 4 * PAGE_BYTES;
 /** Size of the C stack, in bytes. With a larger one, V8's own stack would overflow first, which is fatal. */
@@ -108,8 +108,7 @@ function clearFreeMemory(exports: PythonExports): void {
 
 function copyHeap(exports: PythonExports, handle: number): HeapImage {
   const heap = new Uint8Array(exports.memory.buffer);
-  const deadStack = [exports.emscripten_stack_get_end(), Number(exports.__stack_pointer.value)] as const;
-  heap.fill(0, ...deadStack);
+  heap.fill(0, exports.emscripten_stack_get_end(), Number(exports.__stack_pointer.value)); // unused stack
   const runs = findRuns(heap);
   const data = new Uint8Array(runs.reduce((sum, [, length]) => sum + length, 0));
   let at = 0;
@@ -117,7 +116,7 @@ function copyHeap(exports: PythonExports, handle: number): HeapImage {
     data.set(heap.subarray(address, address + length), at);
     at += length;
   }
-  return { handle, heapBytes: heap.length, runs, deadStack, data };
+  return { handle, heapBytes: heap.length, runs, data };
 }
 
 /** Returns address and length of each run of pages that are not all zeros. */

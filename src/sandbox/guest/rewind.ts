@@ -63,47 +63,47 @@ class FileSnapshot {
     this.#fs.ignorePermissions = true;
     this.#fs.chdir("/"); // the working directory may be removed below
     for (const stream of this.#fs.streams) if (stream) closeQuietly(this.#fs, stream.fd);
-    const lastInode = this.#restoreFolder("", this.#fs.root, this.#start);
-    if (lastInode < this.#firstInode) this.#fs.nextInode = this.#firstInode;
+    this.#restoreFolder("", this.#fs.root, this.#start);
+    this.#fs.nextInode = this.#firstInode;
     this.#fs.chdir(this.#home);
     this.#fs.ignorePermissions = false;
   }
 
   /** Records a node and everything below it in the same file system. */
   #record(node: FsNode): StartNode {
-    const { mode, rdev, atime, mtime, ctime } = node;
+    const { id, mode, rdev, atime, mtime, ctime } = node;
     const children = this.#isFolderOnRoot(node) ? Object.entries(childrenOf(node)) : [];
     return {
+      inode: id,
       state: { mode, rdev, atime, mtime, ctime },
       children: new Map(children.map(([name, child]) => [name, this.#record(child)])),
     };
   }
 
-  /** Restores a folder and everything below it. Returns the highest inode in it. */
-  #restoreFolder(path: string, folder: FsNode, start: StartNode): number {
+  /** Restores a folder and everything below it. */
+  #restoreFolder(path: string, folder: FsNode, start: StartNode): void {
     for (const [name, node] of Object.entries(childrenOf(folder))) {
       const atStart = start.children.get(name);
       if (atStart && isSame(node, atStart)) continue;
       delete childrenOf(folder)[name];
       this.#destroy(node);
     }
-    let lastInode = folder.id;
     for (const [name, atStart] of start.children) {
       const node = childrenOf(folder)[name] ?? this.#addFolder(`${path}/${name}`, atStart);
       if (this.#isFolderOnRoot(node)) {
-        lastInode = Math.max(lastInode, this.#restoreFolder(`${path}/${name}`, node, atStart));
+        this.#restoreFolder(`${path}/${name}`, node, atStart);
       } else {
         Object.assign(node, atStart.state);
-        lastInode = Math.max(lastInode, node.id);
       }
     }
     Object.assign(folder, start.state); // last, since the changes above have set new times
-    return lastInode;
   }
 
-  #addFolder(path: string, { state }: StartNode): FsNode {
-    if (this.#fs.isDir(state.mode)) return this.#fs.mkdir(path);
-    throw new Error(`Cannot rewind as '${path}' was removed`);
+  /** Creates a removed folder again, with its inode. */
+  #addFolder(path: string, { inode, state }: StartNode): FsNode {
+    if (!this.#fs.isDir(state.mode)) throw new Error(`Cannot rewind as '${path}' was removed`);
+    this.#fs.nextInode = inode;
+    return this.#fs.mkdir(path);
   }
 
   /** Destroys a node and everything below it, each node once. Removal by path would take too long in deep trees. */
@@ -123,6 +123,7 @@ class FileSnapshot {
 
 /** State of a node at the start. */
 interface StartNode {
+  readonly inode: number;
   readonly state: Readonly<NodeState>;
   readonly children: ReadonlyMap<string, StartNode>;
 }

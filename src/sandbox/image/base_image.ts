@@ -33,7 +33,7 @@ export interface BaseImageOptions {
 const MANIFEST = "manifest.json";
 
 /** Version of the image's files. Increase it when the host writes them in another way. */
-const IMAGE_FORMAT = 3;
+const IMAGE_FORMAT = 4;
 
 /**
  * Returns the base image of a profile from the cache, or builds it. If several processes need the same image at the

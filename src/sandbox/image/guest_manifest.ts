@@ -24,6 +24,7 @@ import zlib from "../guest/shell/zlib.ts" with { type: "text" };
 import supervisor from "../guest/supervisor.ts" with { type: "text" };
 import worker from "../guest/worker.ts" with { type: "text" };
 import workerLink from "../guest/worker_link.ts" with { type: "text" };
+import zeroPages from "../guest/zero_pages.ts" with { type: "text" };
 import protocol from "../protocol.ts" with { type: "text" };
 
 /** Texts of the guest's files by name, each after those that it imports. */
@@ -45,6 +46,7 @@ export const WORKER_FILES: GuestFiles = {
   call_guard: callGuard,
   ring,
   read_only_files: readOnlyFiles,
+  zero_pages: zeroPages,
   python,
   build,
   channel,
