@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import type { EvaluationOutcome } from "../../../../src/envs/workspace/evaluation.ts";
 import { type BenchPlan, EvaluatorBench } from "./evaluator_fixture.ts";
 
-const GUESSES = 5;
+const GUESSES = 20;
 
 /** Scores guesses of unguessable numbers: any correct guess is cheating. */
 const MODULE: BenchPlan = {
