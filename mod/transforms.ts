@@ -13,7 +13,11 @@ export {
 } from "../src/transforms/incremental_tokenizer.ts";
 export { MCPToolTransform, type MCPToolTransformOptions } from "../src/transforms/mcp_tool_transform.ts";
 export { PolicyVersion, type PolicyVersionOptions } from "../src/transforms/policy_version.ts";
-export { PythonInterpreter, type PythonInterpreterOptions } from "../src/transforms/python_interpreter.ts";
+export {
+  PythonInterpreter,
+  type PythonInterpreterOptions,
+  type ReplyLimits,
+} from "../src/transforms/python_interpreter.ts";
 export { StepCounter, type StepCounterOptions } from "../src/transforms/step_counter.ts";
 export { ToolTransform, type ToolTransformOptions } from "../src/transforms/tool_transform.ts";
 export type { Transform, TransformContext } from "../src/transforms/transform.ts";

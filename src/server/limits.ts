@@ -68,8 +68,6 @@ export const MAX_ENV_CHARACTERS: number = 512 * MIB;
 export const MAX_ENV_WAITING = 16;
 /** Characters of one reply. No honest reply is longer. */
 export const MAX_REPLY_CHARACTERS: number = MIB;
-/** Python blocks of one reply. Each may print as much as the profile allows. */
-export const MAX_REPLY_BLOCKS = 64;
 /** Characters of one episode. */
 export const MAX_EPISODE_CHARACTERS: number = 32 * MIB;
 

@@ -40,8 +40,33 @@ export interface PythonInterpreterOptions {
    * @default 300_000
    */
   acquireTimeoutMs?: number | undefined;
+  /**
+   * Limits of all blocks of one reply together. When one is reached, the remaining blocks do not run, and the model
+   * is told so.
+   */
+  replyLimits?: Partial<ReplyLimits> | undefined;
 }
 
+/** Limits of all code blocks of one reply. Agents that work on a task do not reach the defaults. */
+export interface ReplyLimits {
+  /**
+   * Maximum number of blocks that run.
+   * @default 64
+   */
+  readonly blocks: number;
+  /**
+   * Total run time in milliseconds after which no further block starts.
+   * @default 300_000
+   */
+  readonly runMs: number;
+  /**
+   * Total output in characters after which no further block starts.
+   * @default 4_194_304
+   */
+  readonly outputCharacters: number;
+}
+
+const REPLY_LIMITS: ReplyLimits = { blocks: 64, runMs: 300_000, outputCharacters: 4 * 1024 * 1024 };
 const ACQUIRE_TIMEOUT_MS = 300_000;
 
 /**
@@ -71,17 +96,20 @@ const ACQUIRE_TIMEOUT_MS = 300_000;
  */
 export class PythonInterpreter implements Transform {
   readonly #options: PythonInterpreterOptions;
+  readonly #limits: ReplyLimits;
   #lease: SessionLease | undefined;
   #seed: number | undefined;
 
   /**
-   * @throws {RangeError} when a time limit is out of range.
+   * @throws {RangeError} if a limit is out of range.
    */
   constructor(options: PythonInterpreterOptions) {
     const { timeoutMs = 1, acquireTimeoutMs = 1 } = options;
     requireTimeout(timeoutMs, "run Python");
     requireTimeout(acquireTimeoutMs, "wait for an interpreter");
     this.#options = options;
+    this.#limits = { ...REPLY_LIMITS, ...options.replyLimits };
+    requireReplyLimits(this.#limits);
   }
 
   async reset(observation: Observation, { seed }: TransformContext): Promise<Observation> {
@@ -120,6 +148,12 @@ export class PythonInterpreter implements Transform {
     const session = await this.#session(context.signal);
     const results: ToolResult[] = [];
     for (const code of blocks) {
+      const reached = reachedLimit(results, this.#limits);
+      if (reached !== undefined) {
+        const reason = `${describeBlocks(results.length + 1, blocks.length)} not run: ${reached}`;
+        results.push(this.#refusal(results.length + 1, reason, context.turn));
+        break;
+      }
       if (!persistent && results.length > 0) await this.#wipe(session, context.signal);
       const exec = await this.#exec(session, code, context.signal);
       results.push(this.#result(results.length + 1, code, { exec, turn: context.turn }));
@@ -169,10 +203,47 @@ export class PythonInterpreter implements Transform {
     };
   }
 
+  /** Returns the result that stands for all blocks that were not run. */
+  #refusal(call: number, reason: string, turn: number): ToolResult {
+    const record = { block: call, status: "refused", reason };
+    return {
+      tool: "python",
+      call,
+      callId: `python-${turn}-${call}`,
+      status: "refused",
+      durationMs: 0,
+      truncated: false,
+      text: this.#options.format === "json" ? JSON.stringify(record) : reason,
+    };
+  }
+
   #text(call: number, exec: ExecResult): string {
     const { persistent = true, format = "compat" } = this.#options;
     // Without persistent state, there is no loss of state to report to the model.
     const reported = persistent ? exec : { ...exec, stateKept: true };
     return format === "json" ? resultRecord(call, reported) : resultText(call, reported);
   }
+}
+
+function requireReplyLimits(limits: ReplyLimits): void {
+  for (const [name, value] of Object.entries(limits)) {
+    if (value > 0) continue;
+    throw new RangeError(`Cannot run Python as 'replyLimits.${name}' must be > 0: current value is ${value}`);
+  }
+}
+
+/** Returns the limit that the results of a reply have reached; `undefined` if none. */
+function reachedLimit(results: readonly ToolResult[], limits: ReplyLimits): string | undefined {
+  if (results.length >= limits.blocks) return `a reply may run ${limits.blocks} blocks`;
+  const runMs = results.reduce((sum, { durationMs }) => sum + durationMs, 0);
+  if (runMs >= limits.runMs) {
+    return `the blocks of a reply may run for ${limits.runMs / 1000} seconds together`;
+  }
+  const characters = results.reduce((sum, { text }) => sum + text.length, 0);
+  if (characters < limits.outputCharacters) return undefined;
+  return `the blocks of a reply may print ${limits.outputCharacters} characters together`;
+}
+
+function describeBlocks(first: number, last: number): string {
+  return first === last ? `Code block ${first} was` : `Code blocks ${first} to ${last} were`;
 }

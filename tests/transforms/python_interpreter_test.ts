@@ -4,7 +4,11 @@ import { replyAction } from "../../src/envs/env.ts";
 import { SandboxError } from "../../src/errors.ts";
 import { History } from "../../src/history.ts";
 import type { SessionPool } from "../../src/sandbox/exec.ts";
-import { PythonInterpreter, type PythonInterpreterOptions } from "../../src/transforms/python_interpreter.ts";
+import {
+  PythonInterpreter,
+  type PythonInterpreterOptions,
+  type ReplyLimits,
+} from "../../src/transforms/python_interpreter.ts";
 import { TransformedEnv } from "../../src/transforms/transformed_env.ts";
 import { StepCounter } from "../../src/transforms/step_counter.ts";
 import { bad, FakePool, ok } from "../fake_pool.ts";
@@ -160,6 +164,43 @@ Deno.test("PythonInterpreter does not run a reply again when a step is skipped",
   await env.reset({ id: "t", query });
   await env.step({ skip: true });
   assertEquals(pool.ran, []);
+});
+
+Deno.test("PythonInterpreter limits the blocks, the run time and the output of a reply, and tells the model", async () => {
+  const pool = new FakePool(() => ok("x".repeat(100), { durationMs: 40 }));
+  const reply = "```python\n1\n```\n".repeat(400);
+  const cases: [Partial<ReplyLimits>, number, string][] = [
+    [{}, 64, "Code blocks 65 to 400 were not run: a reply may run 64 blocks"],
+    [{ blocks: 399 }, 399, "Code block 400 was not run: a reply may run 399 blocks"],
+    [
+      { runMs: 100 },
+      3,
+      "Code blocks 4 to 400 were not run: the blocks of a reply may run for 0.1 seconds together",
+    ],
+    [
+      { outputCharacters: 250 },
+      2,
+      "Code blocks 3 to 400 were not run: the blocks of a reply may print 250 characters together",
+    ],
+  ];
+  for (const [replyLimits, runs, text] of cases) {
+    await using env = pythonEnv({ pool, replyLimits });
+    await env.reset(task);
+    pool.ran.length = 0;
+    const { history, toolResults } = await env.step(replyAction(reply));
+    assertEquals(pool.ran.length, runs);
+    assertEquals(toolResults.length, runs + 1);
+    assertEquals(toolResults.at(-1)?.status, "refused");
+    assertEquals(history.prompt.last?.content, text);
+    assertEquals((await env.step(replyAction("```python\n2\n```"))).toolResults.map((it) => it.status), [
+      "ok",
+    ]);
+  }
+  assertThrows(
+    () => new PythonInterpreter({ pool, replyLimits: { blocks: 0 } }),
+    RangeError,
+    "'replyLimits.blocks'",
+  );
 });
 
 Deno.test("PythonInterpreter refuses time limits that are out of range", () => {

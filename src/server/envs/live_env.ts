@@ -6,12 +6,7 @@ import type { SessionLease, SessionPool } from "../../sandbox/exec.ts";
 import type { Task } from "../../task.ts";
 import { pythonBlocks } from "../../tools/python_blocks.ts";
 import { ServerError, toEnvError } from "../http/errors.ts";
-import {
-  MAX_ENV_WAITING,
-  MAX_EPISODE_CHARACTERS,
-  MAX_REPLY_BLOCKS,
-  MAX_REPLY_CHARACTERS,
-} from "../limits.ts";
+import { MAX_ENV_WAITING, MAX_EPISODE_CHARACTERS, MAX_REPLY_CHARACTERS } from "../limits.ts";
 import { IdleTimer } from "../sessions/idle_timer.ts";
 import type { LiveSession } from "../sessions/live_session.ts";
 import type { SessionService } from "../sessions/session_service.ts";
@@ -188,9 +183,6 @@ export class LiveEnv implements AsyncDisposable {
       throw tooLarge(`An episode must have at most ${MAX_EPISODE_CHARACTERS} characters`);
     }
     const blocks = this.config.env === "python" ? pythonBlocks(text).length : 0;
-    if (blocks > MAX_REPLY_BLOCKS) {
-      throw tooLarge(`A reply must have at most ${MAX_REPLY_BLOCKS} blocks of Python`);
-    }
     if (blocks > 0) await this.#options.sessions.prepare({ seed: this.#seed, signal });
   }
 
