@@ -5,8 +5,8 @@ import { fileURLToPath } from "node:url";
 /** The folders of `src`, lowest layer first. A file imports from its own folder or an earlier one. */
 const LAYERS = [
   "async",
-  "http",
   "base",
+  "http",
   "chat",
   "datasets",
   "policy",

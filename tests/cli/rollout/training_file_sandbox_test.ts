@@ -262,7 +262,7 @@ Deno.test("a new rollout keeps the partial episodes of a killed one unless it ma
     await stoppedRun(folder);
     using _killed = await TrainingFile.open(`${folder}/train.jsonl`, { resume: true });
     const error = await assertRejects(() => TrainingFile.open(`${folder}/train.jsonl`), UsageError);
-    assertStringIncludes(error.message, "train.jsonl.stopped' holds episodes that were stopped");
+    assertStringIncludes(error.message, "train.jsonl.stopped' has partial episodes of a stopped run");
     using _begun = await TrainingFile.open(`${folder}/train.jsonl`, { force: true });
     const names = await Array.fromAsync(Deno.readDir(folder), ({ name }) => name);
     assertEquals(names.sort(), ["tasks.jsonl", "train.jsonl"]);
