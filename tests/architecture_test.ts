@@ -87,3 +87,31 @@ Deno.test("messageBranches() names the function around a branch", () => {
   const [branch] = messageBranches(new Map([["a.ts", code]]));
   assertEquals(branch, { file: "a.ts", line: 1, inFunction: "f", code: `error.message === "gone"` });
 });
+
+/** Files that build a regular expression, how often, and what it is built from. */
+const BUILT_PATTERNS: Readonly<Record<string, readonly [times: number, from: string]>> = {
+  "src/chat/control_tokens.ts": [3, "escaped tokens of the operator's tokenizer"],
+  "src/chat/inverse_parsers.ts": [3, "escaped tokens of the operator's tokenizer"],
+  "src/chat/load_tokenizer.ts": [1, "the operator's tokenizer file"],
+  "src/cli/repl_blocks.ts": [1, "constants"],
+  "src/envs/workspace/replies/evaluation_output.ts": [1, "constants"],
+  "src/rewards/ifeval/detectable_format.ts": [1, "escaped text of bounded length"],
+  "src/rewards/ifeval/instructions.ts": [3, "escaped text of bounded length"],
+  "src/rewards/text_match.ts": [1, "the operator's own pattern"],
+  "src/rollout/tokens/sampled_reply.ts": [1, "escaped tokens of the operator's tokenizer"],
+  "src/server/mcp/python_server.ts": [1, "constants"],
+};
+
+Deno.test("no regular expression is built from a request, a data set or a reply", async () => {
+  const root = new URL("../", import.meta.url);
+  const found: Record<string, number> = {};
+  for await (const file of glob("src/**/*.ts", { cwd: fileURLToPath(root) })) {
+    const code = (await Deno.readTextFile(new URL(file, root))).replaceAll(/^\s*(\/\/|\/?\*).*$/gm, "");
+    const times = code.match(/\bRegExp\s*\(/g)?.length ?? 0;
+    if (times > 0) found[file] = times;
+  }
+  assertEquals(
+    found,
+    Object.fromEntries(Object.entries(BUILT_PATTERNS).map(([file, [times]]) => [file, times])),
+  );
+});

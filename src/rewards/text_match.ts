@@ -36,37 +36,36 @@ function normalize(text: string): string {
 
 /** Options of {@linkcode patternMatch}. */
 export interface PatternMatchOptions {
-  /**
-   * Pattern to search for. It must not backtrack exponentially on a hostile reply.
-   * @default the task's answer
-   */
-  pattern?: RegExp | undefined;
+  /** Pattern to search for. It must not backtrack exponentially on a hostile reply. */
+  pattern: RegExp;
 }
 
 /**
- * Returns a grader that scores 1 if a pattern matches in the final reply, else 0; `null` if neither the
- * options nor the task have a pattern.
+ * Returns a grader that scores 1 if a pattern matches in the final reply, else 0.
  *
  * If the reply has an `<answer>…</answer>`, the first one is searched, otherwise the reply without its
- * thoughts. Grading throws a `SyntaxError` if the task's answer is not a valid pattern.
+ * thoughts. The pattern comes from the program, never from a task: a data set could contain a pattern that takes
+ * forever.
+ *
+ * @example
+ * ```ts
+ * import { assertEquals } from "@std/assert";
+ * import { History, patternMatch } from "@paddock/paddock";
+ *
+ * const history = History.fromChats([{ role: "assistant", content: "<answer>2026-11-22</answer>" }]);
+ * const grader = patternMatch({ pattern: /^\d{4}-\d\d-\d\d$/ });
+ * assertEquals(await grader.grade({ task: { id: "1", query: "Which day is it?" }, history }), 1);
+ * ```
  */
-export function patternMatch(options: PatternMatchOptions = {}): Grader {
-  const { pattern } = options;
+export function patternMatch({ pattern }: PatternMatchOptions): Grader {
+  const stateless = new RegExp(pattern.source, pattern.flags.replace(/[gy]/g, ""));
   return {
     name: "pattern_match",
-    grade({ task, history }) {
-      const wanted = pattern ?? task.answer;
-      if (wanted === undefined) return null;
-      const { answers: [answer], visibleText: spoken } = parseTaggedReply(finalReplyOf(history));
-      return freshPattern(wanted).test(answer ?? spoken) ? 1 : 0;
+    grade({ history }) {
+      const { answers: [answer], visibleText } = parseTaggedReply(finalReplyOf(history));
+      return stateless.test(answer ?? visibleText) ? 1 : 0;
     },
   };
-}
-
-/** Returns a pattern without search state. */
-function freshPattern(pattern: RegExp | string): RegExp {
-  if (typeof pattern === "string") return new RegExp(pattern, "u");
-  return new RegExp(pattern.source, pattern.flags.replace(/[gy]/g, ""));
 }
 
 /**

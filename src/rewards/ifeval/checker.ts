@@ -31,6 +31,9 @@ export function makeChecker<Shape extends z.ZodRawShape>(
   };
 }
 
+/** Maximum length of a word of an instruction, in characters. It becomes part of a pattern. */
+export const MAX_WORD_CHARACTERS = 1_000;
+
 /** Schema of an argument that is a count. */
 export const count: z.ZodNumber = z.number().nonnegative();
 

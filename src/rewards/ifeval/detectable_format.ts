@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { type Checkers, count, makeChecker } from "./checker.ts";
+import { type Checkers, count, makeChecker, MAX_WORD_CHARACTERS } from "./checker.ts";
 
 const OPTIONS = ["My answer is yes.", "My answer is no.", "My answer is maybe."];
 
@@ -20,7 +20,7 @@ export const FORMAT_CHECKERS: Checkers = {
         num_highlights,
   ),
   "detectable_format:multiple_sections": makeChecker(
-    { section_spliter: z.string().trim().min(1), num_sections: count },
+    { section_spliter: z.string().trim().min(1).max(MAX_WORD_CHARACTERS), num_sections: count },
     (response, { section_spliter, num_sections }) => {
       const heading = new RegExp(`${RegExp.escape(section_spliter)}\\s?\\p{Nd}+`, "gu");
       return (response.match(heading)?.length ?? 0) >= num_sections;

@@ -7,13 +7,14 @@ import {
   count,
   type InstructionArguments,
   makeChecker,
+  MAX_WORD_CHARACTERS,
   relation,
 } from "./checker.ts";
 import { FORMAT_CHECKERS } from "./detectable_format.ts";
 import { LANGUAGE_CHECKERS, languageOf } from "./language.ts";
 import { countCapitalWords, countSentences, countWords, isLowerCase, isUpperCase } from "./sentences.ts";
 
-const keyword = z.string().trim().min(1);
+const keyword = z.string().trim().min(1).max(MAX_WORD_CHARACTERS);
 
 /** Instructions about words and letters, which ignore case. */
 export const KEYWORD_CHECKERS: Checkers = {
@@ -97,7 +98,7 @@ export const CONTENT_CHECKERS: Checkers = {
     (response, { num_placeholders }) => countPlaceholders(response) >= num_placeholders,
   ),
   "detectable_content:postscript": makeChecker(
-    { postscript_marker: z.string().trim().min(1) },
+    { postscript_marker: keyword },
     (response, { postscript_marker }) => postscriptPattern(postscript_marker).test(response),
   ),
 };
