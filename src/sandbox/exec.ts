@@ -20,7 +20,8 @@ export interface ExecOptions {
   /** Files written under the session's working directory before the code runs. */
   files?: Readonly<Record<string, Uint8Array | string>> | undefined;
   /**
-   * Paths of files to read after the code has run, for {@linkcode ExecResult} `files`. Missing files are left out.
+   * Paths of files to read after the code has run, for {@linkcode ExecResult} `files`. Files that are
+   * missing, or beyond 64 MiB together, are left out.
    */
   fetchFiles?: readonly string[] | undefined;
   /** Host tools that this exec, and no other one, may call as `paddock.tools.<name>`. */

@@ -48,15 +48,25 @@ export async function getFile(link: GuestLink, path: string): Promise<Uint8Array
   }
 }
 
-/** Reads files. The result leaves out those that cannot be read. */
+/**
+ * Maximum size of all files that one exec returns, in bytes. Many names, such as links, can denote one file, so the
+ * limit of a session's files does not bound it.
+ */
+const MAX_FETCHED_BYTES = 64 * 1024 * 1024;
+
+/** Reads files, each once. The result leaves out those that cannot be read, and those beyond 64 MiB together. */
 export async function getFiles(
   link: GuestLink,
   paths: readonly string[],
 ): Promise<Record<string, Uint8Array>> {
   const files: Record<string, Uint8Array> = {};
-  for (const path of paths) {
+  let bytes = 0;
+  for (const path of new Set(paths)) {
     try {
-      files[path] = await getFile(link, path);
+      const contents = await getFile(link, path);
+      bytes += contents.length;
+      if (bytes > MAX_FETCHED_BYTES) break;
+      files[path] = contents;
     } catch {
       if (!link.alive) break; // a lost interpreter has no more files
     }

@@ -31,7 +31,7 @@ export const execRequestSchema = z.strictObject({
   stdin: z.string().optional().describe("input of input() and sys.stdin"),
   files: files.optional().describe("files written before it runs, by path, in base64"),
   fetchFiles: z.array(path).max(MAX_FILES).optional()
-    .describe("files to return; missing ones are left out"),
+    .describe("files to return; those that are missing, or beyond 64 MiB together, are left out"),
 }).meta({ id: "ExecRequest" });
 
 /** An exception of the guest. */

@@ -116,3 +116,13 @@ Deno.test("Session enforces the limit of file bytes", async () => {
     assertEquals(value(await session.exec("open('after', 'wb').write(bytes(900_000))")), "900000");
   }, { profile: await limited("python", { fileBytes: 1_000_000 }) });
 });
+
+Deno.test("Session.exec() returns files up to 64 MiB, each once", async () => {
+  await withSession(async (session) => {
+    const names = Array.from({ length: 40 }, (_, index) => `${"./".repeat(index % 20)}a`);
+    const { files = {} } = await session.exec("open('a', 'wb').write(bytes(6_000_000))", {
+      fetchFiles: names,
+    });
+    assertEquals(Object.keys(files), names.slice(0, 11));
+  });
+});

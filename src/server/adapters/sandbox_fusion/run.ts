@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import type { ExecOptions, ExecResult, ShellResult } from "../../../sandbox/exec.ts";
 import { pythonStr } from "../../../tools/python_repr.ts";
-import { MAX_BATCH_CHARACTERS } from "../../../wire/limits.ts";
+import { MAX_BATCH_CHARACTERS, MAX_FETCHED_BYTES } from "../../../wire/limits.ts";
 import { ServerError } from "../../http/errors.ts";
 import type { LiveSession } from "../../sessions/live_session.ts";
 import { dedentCell, jailPath, runScript } from "../adapter.ts";
@@ -178,16 +178,29 @@ export async function putFiles(
   }
 }
 
-/** Reads files as base64 by their requested names. Missing files are left out. */
+/**
+ * Reads files as base64 by their requested names, each once. Missing files are left out.
+ *
+ * @throws {ServerError} `invalid` if the files have too many bytes together.
+ */
 export async function fetchFiles(
   session: LiveSession,
   paths: readonly string[],
 ): Promise<Record<string, string>> {
   const found: [string, string][] = [];
-  for (const path of paths) {
+  let bytes = 0;
+  for (const path of new Set(paths)) {
     const inside = jailPath(path) ?? await copyIn(session, path);
     const contents = inside && await session.readFile(inside).catch(missing);
-    if (contents) found.push([path, contents.toBase64()]);
+    if (!contents) continue;
+    bytes += contents.length;
+    if (bytes > MAX_FETCHED_BYTES) {
+      throw new ServerError(
+        "invalid",
+        `The fetched files must have at most ${MAX_FETCHED_BYTES} bytes together`,
+      );
+    }
+    found.push([path, contents.toBase64()]);
   }
   return Object.fromEntries(found);
 }

@@ -69,6 +69,14 @@ Deno.test("/run_code writes files only under the working directory and reads the
       fetch_files: ["/mnt/data/b", "../c", "/mnt/data", "/etc/passwd"],
     });
     assertEquals(outside.files, { "/mnt/data/b": btoa("b"), "../c": btoa("c") });
+    const many = await send("POST", "/run_code", {
+      code: "open('a', 'wb').write(bytes(6_000_000))",
+      fetch_files: Array.from({ length: 40 }, (_, index) => `${"./".repeat(index)}a`),
+    });
+    assertEquals([many.status, many.body.detail], [
+      422,
+      "The fetched files must have at most 67108864 bytes together",
+    ]);
     for (const path of ["/etc/passwd", "../../x"]) {
       assertEquals(await run({ code: "1", files: { [path]: btoa("x") } }), {
         status: "SandboxError",
