@@ -155,9 +155,10 @@ Deno.test("/v1/envs reports invalid tasks and replies", async () => {
   const tool_calls = [{ name: 1 }];
   const wrong = await server.send("POST", `${path}/step`, { reply: { content: "", tool_calls } });
   assertEquals([wrong.status, wrong.body.error.type], [422, "invalid"]);
-  for (const reply of ["x".repeat(1 << 21), block("1\n```\n```python\n".repeat(70))]) {
-    assertEquals((await server.send("POST", `${path}/step`, { reply })).status, 413);
-  }
+  assertEquals((await server.send("POST", `${path}/step`, { reply: "x".repeat(1 << 21) })).status, 413);
+  const reply = block("1\n```\n```python\n".repeat(70));
+  const limited = await server.send("POST", `${path}/step`, { reply });
+  assertStringIncludes(lastMessage(limited), "were not run: a reply may run 64 blocks");
   assertEquals((await server.send("POST", `${path}/step`, { reply: "still on" })).status, 200);
 });
 
