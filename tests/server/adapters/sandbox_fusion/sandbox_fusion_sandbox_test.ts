@@ -73,9 +73,10 @@ Deno.test("/run_code writes files only under the working directory and reads the
       code: "open('a', 'wb').write(bytes(6_000_000))",
       fetch_files: Array.from({ length: 40 }, (_, index) => `${"./".repeat(index)}a`),
     });
-    assertEquals([many.status, many.body.detail], [
-      422,
+    assertEquals([many.body.status, many.body.message, many.body.files], [
+      "SandboxError",
       "The fetched files must have at most 67108864 bytes together",
+      {},
     ]);
     for (const path of ["/etc/passwd", "../../x"]) {
       assertEquals(await run({ code: "1", files: { [path]: btoa("x") } }), {
