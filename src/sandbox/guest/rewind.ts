@@ -128,8 +128,9 @@ interface StartNode {
   readonly children: ReadonlyMap<string, StartNode>;
 }
 
-function isSame({ mode, rdev }: FsNode, { state }: StartNode): boolean {
-  return rdev === state.rdev && (mode & KIND_BITS) === (state.mode & KIND_BITS);
+/** True if a node is that of the start. One that replaced it has an inode that a later program may get again. */
+function isSame({ id, mode, rdev }: FsNode, { inode, state }: StartNode): boolean {
+  return id === inode && rdev === state.rdev && (mode & KIND_BITS) === (state.mode & KIND_BITS);
 }
 
 function childrenOf(folder: FsNode): Record<string, FsNode> {

@@ -56,6 +56,22 @@ open("new", "w").close()
   });
 });
 
+Deno.test("Session.reset() by 'rewind' gives no two folders one inode", async () => {
+  const replaced = `import os
+os.rmdir("/tmp")
+for number in range(20): os.mkdir(str(number))
+os.mkdir("/tmp")`;
+  const shared = `import os
+open("/tmp/file", "w").close()
+for number in range(40): os.mkdir(str(number))
+[name for name in os.listdir() if os.path.exists(f"{name}/file")]`;
+  await withSession(async (session) => {
+    await session.exec(replaced);
+    await session.reset({ mode: "rewind" });
+    assertEquals(value(await session.exec(shared)), "[]");
+  });
+});
+
 Deno.test("Session.reset() by 'rewind' leaves nothing of a program in memory", async () => {
   const seed = crypto.getRandomValues(new Uint8Array(32));
   await withSession(async (session) => {
