@@ -9,7 +9,8 @@ import type { TestProblem } from "./test_problem.ts";
 const DEFINITION =
   /^(?:(?:async[ \t]+)?def|class)[ \t]+(\w+)|^(?:from[ \t]+[\w.]+[ \t]+)?import[ \t]+([^\n#]+)/gm;
 /** Names that a line without indent binds by a definition or an assignment. */
-const BINDING = /^(?:(?:async[ \t]+)?def|class)[ \t]+(\w+)|^(\w+)[ \t]*[:=]/gm;
+const BINDING =
+  /^(?:(?:async[ \t]+)?def|class)[ \t]+([\p{L}\p{M}\p{N}_]+)|^([\p{L}\p{M}\p{N}_]+)[ \t]*[:=]/gmu;
 const USED = /(?<![.\w])[a-zA-Z_]\w*/g;
 
 /**
@@ -78,7 +79,7 @@ function unlabeledBlocks(reply: string): string[] {
 /** Returns true if a program defines the entry point, or if there is no entry point. */
 export function definesEntryPoint(program: string, entryPoint: string | undefined): boolean {
   if (entryPoint === undefined) return true;
-  const [name] = /^\w*/.exec(entryPoint) ?? [];
+  const [name] = /^[\p{L}\p{M}\p{N}_]+/u.exec(entryPoint) ?? [];
   return program.matchAll(BINDING).some(([, defined, assigned]) => (defined ?? assigned) === name);
 }
 

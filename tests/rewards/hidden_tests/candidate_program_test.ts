@@ -41,3 +41,11 @@ Deno.test("findProgramReply() ignores programs in thoughts and in the query", ()
   assertEquals(reply("add", ["    return a + b"], shown), "    return a + b");
   assertEquals(reply("add", []), "");
 });
+
+Deno.test("findProgramReply() compares whole names, also those with other letters than English has", () => {
+  const define = (name: string) => `\`\`\`python\ndef ${name}(a):\n    return a\n\`\`\``;
+  for (const [name, other] of [["élan", "élans"], ["größe", "gr"], ["add", "addé"]] as const) {
+    assertEquals(reply(name, [define(name), define(other)]), define(name));
+    assertEquals(reply(`${name}().run`, [define(name), define(other)]), define(name));
+  }
+});
