@@ -147,7 +147,10 @@ export type PostedJson =
     readonly retryAfterMs?: number | undefined;
   };
 
-/** Limits of a response. A reply of 100,000 tokens with their log-probabilities stays within them. */
+/**
+ * Limits of a response. A reply of 64,000 tokens stays within them: a chat completion has about ten values for each
+ * log-probability.
+ */
 const MAX_RESPONSE_BYTES = 32 * 1024 * 1024;
 const RESPONSE_LIMITS: JsonLimits = { depth: 64, values: 1_000_000 };
 const MAX_SHOWN_CHARACTERS = 300;

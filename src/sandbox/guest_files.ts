@@ -52,7 +52,7 @@ export async function getFile(link: GuestLink, path: string): Promise<Uint8Array
  * Maximum size of all files that one exec returns, in bytes. Many names, such as links, can denote one file, so the
  * limit of a session's files does not bound it.
  */
-const MAX_FETCHED_BYTES = 64 * 1024 * 1024;
+export const MAX_FETCHED_BYTES: number = 64 * 1024 * 1024;
 
 /** Reads files, each once. The result leaves out those that cannot be read, and those beyond 64 MiB together. */
 export async function getFiles(

@@ -19,8 +19,6 @@ export const MAX_BATCH_CHARACTERS: number = 64 * 1024 * 1024;
 
 /** Files that one request may fetch. */
 export const MAX_FILES = 256;
-/** Bytes of all files that one request fetches. */
-export const MAX_FETCHED_BYTES: number = 64 * 1024 * 1024;
 /** Characters of a file's path. */
 export const MAX_PATH_CHARACTERS = 1024;
 

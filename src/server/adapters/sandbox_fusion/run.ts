@@ -1,7 +1,8 @@
 import type { z } from "zod";
 import type { ExecOptions, ExecResult, ShellResult } from "../../../sandbox/exec.ts";
+import { MAX_FETCHED_BYTES } from "../../../sandbox/guest_files.ts";
 import { pythonStr } from "../../../tools/python_repr.ts";
-import { MAX_BATCH_CHARACTERS, MAX_FETCHED_BYTES } from "../../../wire/limits.ts";
+import { MAX_BATCH_CHARACTERS } from "../../../wire/limits.ts";
 import { ServerError } from "../../http/errors.ts";
 import type { LiveSession } from "../../sessions/live_session.ts";
 import { dedentCell, jailPath, runScript } from "../adapter.ts";
