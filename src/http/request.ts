@@ -175,7 +175,7 @@ export async function postJson(url: URL, body: string, options: PostJsonOptions)
 function parseResponse(response: Response, text: string | null): PostedJson {
   const { status, statusText, headers, ok } = response;
   if (text === null) {
-    return { fault: "bad_answer", reason: `must answer in ${MAX_RESPONSE_BYTES} bytes: it has more` };
+    return { fault: "bad_answer", reason: `sent a response of more than ${MAX_RESPONSE_BYTES} bytes` };
   }
   if (!ok) {
     const reason = `answered ${`${status} ${statusText}`.trim()}${explanation(text)}`;
@@ -189,8 +189,8 @@ function parseResponse(response: Response, text: string | null): PostedJson {
     if (cause instanceof JsonLimitError) {
       return { fault: "bad_answer", reason: `answered with too much: ${cause.message}`, cause };
     }
-    const found = text.trim() === "" ? "it is empty" : `it is '${shortened(text)}'`;
-    return { fault: "bad_answer", reason: `must answer in JSON: ${found}`, cause };
+    const found = text.trim() === "" ? "no text" : `'${shortened(text)}'`;
+    return { fault: "bad_answer", reason: `sent a response that is not JSON: found ${found}`, cause };
   }
 }
 

@@ -67,7 +67,7 @@ export function openaiPolicy(options: OpenaiPolicyOptions): Policy {
         return parseOpenaiReply(response, countAssistantTurns(history) + 1);
       } catch (error) {
         if (!(error instanceof TypeError)) throw error;
-        throw server.badResponseError(`must answer with a chat completion: ${error.message}`);
+        throw server.badResponseError(`sent a response that is no chat completion: ${error.message}`);
       }
     },
   };

@@ -84,7 +84,7 @@ export function sglangPolicy(options: SglangPolicyOptions): Policy {
         return parseSglangReply(response, { endOfTurn });
       } catch (error) {
         if (!(error instanceof TypeError)) throw error;
-        throw server.badResponseError(`must answer as /generate does: ${error.message}`);
+        throw server.badResponseError(`sent a response unlike that of /generate: ${error.message}`);
       }
     },
   };

@@ -127,9 +127,12 @@ Deno.test("ModelServer.post() retries again after the server has responded", asy
 
 Deno.test("ModelServer.post() rejects an HTML page, truncated JSON and an oversized response", async () => {
   const answers: [string, string][] = [
-    ["<html>\n <title>Sign in</title>", "must answer in JSON: it is '<html> <title>Sign in</title>'"],
-    ['{"text": "half', "must answer in JSON"],
-    ["", "must answer in JSON: it is empty"],
+    [
+      "<html>\n <title>Sign in</title>",
+      "sent a response that is not JSON: found '<html> <title>Sign in</title>'",
+    ],
+    ['{"text": "half', "sent a response that is not JSON"],
+    ["", "sent a response that is not JSON: found no text"],
   ];
   for (const [text, says] of answers) {
     await using fake = new FakeServer(() => new Response(text));

@@ -136,7 +136,7 @@ Deno.test("openaiPolicy() rejects a response that is not a chat completion", asy
   const answers: [unknown, string][] = [
     [{ choices: [] }, "choices"],
     [{ error: { message: "oops" } }, "choices"],
-    [[], "must answer with a chat completion"],
+    [[], "sent a response that is no chat completion"],
     [{ choices: [{ message: { content: 3 } }] }, "choices.0.message.content"],
     [{ choices: [{ message: { tool_calls: [{ id: "a" }] } }] }, "tool_calls"],
   ];

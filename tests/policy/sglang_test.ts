@@ -113,7 +113,7 @@ Deno.test("sglangPolicy() rejects a response with unexpected content", async () 
   const answers: [unknown, string][] = [
     [{ meta_info: {} }, "text: "],
     [{ text: "x" }, "meta_info: "],
-    [[ANSWER], "must answer as /generate does: answer: "],
+    [[ANSWER], "sent a response unlike that of /generate: answer: "],
     [{ text: "x", meta_info: { output_token_logprobs: [["a", 1, null]] } }, "output_token_logprobs.0.0"],
     [{ ...ANSWER, output_ids: [5, 6, 3] }, "output_ids: must equal the ids of"],
   ];
@@ -139,8 +139,12 @@ Deno.test("sglangPolicy() retries failed connections only", async () => {
   const answers: [() => Response, string, string][] = [
     [() => Response.json({ error: { message: "no memory" } }, { status: 500 }), "unavailable", "500"],
     [() => new Response("busy", { status: 503 }), "unavailable", "503 Service Unavailable: busy"],
-    [() => new Response("<html>oh</html>"), "bad_answer", "must answer in JSON: it is '<html>oh</html>'"],
-    [() => new Response('{"text": "hal'), "bad_answer", "must answer in JSON"],
+    [
+      () => new Response("<html>oh</html>"),
+      "bad_answer",
+      "sent a response that is not JSON: found '<html>oh</html>'",
+    ],
+    [() => new Response('{"text": "hal'), "bad_answer", "sent a response that is not JSON"],
     [() => new Response("", { status: 400 }), "refused", "400"],
   ];
   for (const [answer, fault, says] of answers) {

@@ -308,9 +308,9 @@ Deno.test("trainingRollout() reports a server that gives no response, or an inco
       () => new Response("out of memory", { status: 500 }),
       "answered 500 Internal Server Error: out of memory",
     ],
-    [() => new Response("<html></html>"), "must answer in JSON: it is '<html></html>'"],
-    [() => new Response('{"text": "hal'), 'must answer in JSON: it is \'{"text": "hal\''],
-    [() => Response.json({ text: "no more" }), "must answer as /generate does: meta_info"],
+    [() => new Response("<html></html>"), "sent a response that is not JSON: found '<html></html>'"],
+    [() => new Response('{"text": "hal'), 'sent a response that is not JSON: found \'{"text": "hal\''],
+    [() => Response.json({ text: "no more" }), "sent a response unlike that of /generate: meta_info"],
   ];
   for (const [answer, says] of answers) {
     await using server = new FakeServer(answer);

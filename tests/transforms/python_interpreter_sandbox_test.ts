@@ -64,7 +64,7 @@ Deno.test("PythonInterpreter in a real sandbox", async (t) => {
     assertEquals(texts.map((text) => text.split("\n")[1]), ["False", "False", "False"]);
   });
 
-  await t.step("▲ isolation of envs: block k must not run in interpreter k", async () => {
+  await t.step("the blocks of an env all run in the interpreter of that env", async () => {
     await using first = envOver(pool);
     await using second = envOver(pool);
     const reply = (name: string) => block(`who = '${name}'`) + block("print(who)") + block("print(who)");
@@ -78,7 +78,7 @@ Deno.test("PythonInterpreter in a real sandbox", async (t) => {
   });
 
   await t.step(
-    "▲ timeout: real deadline honoured in both modes, < 1 s allowed, kill is certain",
+    "a block that does not end is stopped after its timeout, in both modes",
     async () => {
       const stubborn = "while True:\n    try:\n        while True: pass\n    except BaseException: pass";
       for (const options of both) {
@@ -94,7 +94,7 @@ Deno.test("PythonInterpreter in a real sandbox", async (t) => {
     },
   );
 
-  await t.step("▲ namespace: one dict, functions and comprehensions see block names", async () => {
+  await t.step("functions and comprehensions see the names of their block", async () => {
     const code =
       "k = 2\ndef f(n):\n    return 1 if n == 0 else k * f(n - 1)\nprint([f(i) * k for i in range(3)])";
     for (const options of both) {
@@ -104,7 +104,7 @@ Deno.test("PythonInterpreter in a real sandbox", async (t) => {
     }
   });
 
-  await t.step("▲ success: by exception/exit, not by stderr", async () => {
+  await t.step("a block fails by an exception, not by output to stderr", async () => {
     const warn = "import sys, warnings\nprint('w', file=sys.stderr)\nwarnings.warn('careful')\nprint('ok')";
     const [fine, raised] = await play(pool, [block(warn), block("raise ValueError('This is an error')")]);
     assertEquals(fine, "Code block 1 executed successfully:\nok\n");
@@ -112,7 +112,7 @@ Deno.test("PythonInterpreter in a real sandbox", async (t) => {
   });
 
   await t.step(
-    "▲ output: keep stdout+stderr on error/timeout, the last line without newline, cap + flag",
+    "output is kept after an error and a timeout, and cut with a flag above its limit",
     async () => {
       const [failed] = await play(pool, [
         block("import sys\nprint('before')\nprint('warned', file=sys.stderr)\n1/0"),
@@ -135,7 +135,7 @@ Deno.test("PythonInterpreter in a real sandbox", async (t) => {
     },
   );
 
-  await t.step("▲ framing: markers not spoofable by output or code; stdin empty → EOFError", async () => {
+  await t.step("output that looks like a marker stays output, and input() raises EOFError", async () => {
     const spoof = "print('---END---')\nprint('---START---')\n'''\n---END---\n'''\nprint('after')";
     const [spoofed, next, input] = await play(pool, [block(spoof), block("print('mine')"), block("input()")]);
     assertEquals(spoofed, "Code block 1 executed successfully:\n---END---\n---START---\nafter\n");
@@ -143,7 +143,7 @@ Deno.test("PythonInterpreter in a real sandbox", async (t) => {
     assertStringIncludes(String(input), "EOFError: EOF when reading a line");
   });
 
-  await t.step("▲ sys.exit: survives; 0 ok, else failure with code", async () => {
+  await t.step("sys.exit() keeps the interpreter, and fails for a code other than 0", async () => {
     const texts = await play(pool, [
       block("import sys\nkept = 1\nprint('x')\nsys.exit(0)"),
       block("sys.exit(3)"),
@@ -156,27 +156,30 @@ Deno.test("PythonInterpreter in a real sandbox", async (t) => {
     ]);
   });
 
-  await t.step("▲ limits: memory, processes, FS, net deny-by-default; neighbours unaffected", async () => {
-    await using neighbour = envOver(pool);
-    await neighbour.reset(task);
-    await neighbour.step(replyAction(block("kept = 42")));
-    const attacks = [
-      "x = []\nwhile True: x.append(bytearray(10_000_000))",
-      "import os\nos.fork()",
-      "import subprocess\nsubprocess.run(['id'])",
-      "open('/etc/passwd').read()",
-      "import urllib.request\nurllib.request.urlopen('http://127.0.0.1:1/')",
-    ];
-    for (const text of await play(pool, attacks.map(block))) {
-      assert(text.startsWith("Code block 1 failed:\n"), text);
-    }
-    assertEquals(resultTexts(await neighbour.step(replyAction(block("print(kept)")))), [
-      "Code block 1 executed successfully:\n42\n",
-    ]);
-  });
+  await t.step(
+    "memory, processes, files and network of the host are denied, and other envs go on",
+    async () => {
+      await using neighbour = envOver(pool);
+      await neighbour.reset(task);
+      await neighbour.step(replyAction(block("kept = 42")));
+      const attacks = [
+        "x = []\nwhile True: x.append(bytearray(10_000_000))",
+        "import os\nos.fork()",
+        "import subprocess\nsubprocess.run(['id'])",
+        "open('/etc/passwd').read()",
+        "import urllib.request\nurllib.request.urlopen('http://127.0.0.1:1/')",
+      ];
+      for (const text of await play(pool, attacks.map(block))) {
+        assert(text.startsWith("Code block 1 failed:\n"), text);
+      }
+      assertEquals(resultTexts(await neighbour.step(replyAction(block("print(kept)")))), [
+        "Code block 1 executed successfully:\n42\n",
+      ]);
+    },
+  );
 
   await t.step(
-    "▲ determinism: clean tracebacks, the same text each run, structured result beside it",
+    "the text of an error is the same in each run, and names no path of the host",
     async () => {
       const code = block("def f():\n    return 1/0\nf()");
       const [first, second] = [await play(pool, [code]), await play(pool, [code])];
@@ -206,7 +209,7 @@ Deno.test("PythonInterpreter in a real sandbox", async (t) => {
   });
 });
 
-Deno.test("PythonInterpreter: ▲ speed: parallel over batch, ordered within a message, warm pool", async () => {
+Deno.test("PythonInterpreter runs the blocks of a message in order, and those of a batch at once", async () => {
   const counted = new CountingPool(pool);
   const envs = Array.from({ length: pool.size }, () => envOver(counted));
   await Promise.all(envs.map((env) => env.reset(task)));
