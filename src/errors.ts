@@ -62,7 +62,10 @@ export class UserError extends EpisodeError {
   override readonly boundary = "user";
 }
 
-/** The error of an env that behaves differently on replay, so that a saved episode cannot be resumed. */
+/**
+ * The error of an env that behaves differently on replay, so that a saved episode cannot be resumed, or whose episode is
+ * too long to be saved.
+ */
 export class EnvError extends EpisodeError {
   override readonly boundary = "env";
 }

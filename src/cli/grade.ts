@@ -1,9 +1,9 @@
 import { Command } from "commander";
 import { mapConcurrently } from "../async/map_concurrently.ts";
 import type { Grader } from "../rewards/grader.ts";
+import { shortenTrajectory, toEpisodeRow } from "../rollout/episode_row.ts";
 import { gradeTrajectory } from "../rollout/grade_trajectory.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
-import { toWellFormedJson } from "../json.ts";
 import { EpisodeTable, Summary } from "./rollout/summary.ts";
 import { EXIT, runCommand } from "./command.ts";
 import { GRADERS } from "../rewards/registry.ts";
@@ -29,7 +29,7 @@ The score replaces the reward of an episode. Episodes that failed stay unscored.
 Example:
   paddock grade runs/a.jsonl --grader number_match --out runs/a.graded.jsonl
 
-Exit codes: 0 all episodes were graded, 1 an episode had failed or could not be graded, 2 wrong usage or an
+Exit codes: 0 all episodes were graded, 1 an episode had failed, is damaged or could not be graded, 2 wrong usage or an
 unreadable file, 74 cannot write the --out file, 125 the sandbox failed, 130 interrupted.`;
 
 /** Returns the command `grade`, which scores saved episodes without playing them. */
@@ -69,9 +69,9 @@ async function runGrade(file: string, flags: GradeFlags, signal: AbortSignal): P
     : await TrajectoryFile.open(flags.out, { force: flags.force, source: file });
   const stdout = out === undefined ? currentIo().stdout : ignoreBrokenPipe(currentIo().stdout);
   const sinks = { out, stdout: flags.json ? stdout : undefined };
-  const { summary, table } = await gradeFile(file, { grader, concurrency: size, signal, ...sinks });
+  const { summary, table, damaged } = await gradeFile(file, { grader, concurrency: size, signal, ...sinks });
   await writeText(flags.json ? currentIo().stderr : stdout, table.format() + summary.formatTable());
-  return summary.failed > 0 ? EXIT.error : EXIT.ok;
+  return summary.failed + damaged > 0 ? EXIT.error : EXIT.ok;
 }
 
 async function gradeFile(
@@ -83,13 +83,14 @@ async function gradeFile(
     stdout: TextSink | undefined;
     signal: AbortSignal;
   },
-): Promise<{ summary: Summary; table: EpisodeTable }> {
+): Promise<{ summary: Summary; table: EpisodeTable; damaged: number }> {
   const { grader, concurrency, out, stdout, signal } = options;
   const summary = new Summary();
   const table = new EpisodeTable();
   const grade = (trajectory: Trajectory, signal: AbortSignal) =>
     gradeTrajectory(trajectory, grader, { signal });
-  const graded = mapConcurrently(readSavedEpisodes(file), grade, {
+  let damaged = 0;
+  const graded = mapConcurrently(readSavedEpisodes(file, { onDamage: () => damaged++ }), grade, {
     concurrency,
     ordered: true,
     signal,
@@ -98,7 +99,9 @@ async function gradeFile(
     summary.add(trajectory);
     table.add(trajectory);
     await out?.write(trajectory);
-    if (stdout !== undefined) await writeText(stdout, `${toWellFormedJson(trajectory)}\n`);
+    if (stdout !== undefined) {
+      await writeText(stdout, `${toEpisodeRow(trajectory, { shorten: shortenTrajectory })}\n`);
+    }
   }
-  return { summary, table };
+  return { summary, table, damaged };
 }

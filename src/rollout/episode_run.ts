@@ -1,4 +1,4 @@
-import { attributeErrors, ParserError, PolicyError } from "../errors.ts";
+import { attributeErrors, EnvError, ParserError, PolicyError } from "../errors.ts";
 import type { Action, Env, Observation, Step } from "../envs/env.ts";
 import { History } from "../history.ts";
 import { parseMessage } from "../message.ts";
@@ -27,6 +27,9 @@ export interface EpisodeSetup {
   readonly writer?: EpisodeWriter | undefined;
 }
 
+/** Maximum length of the messages of an episode as JSON, in characters. Contexts of models are far smaller. */
+const MAX_MESSAGE_CHARACTERS = 32 * 1024 * 1024;
+
 /** Runs one episode and records it. */
 export class EpisodeRun {
   readonly #env: Env;
@@ -39,6 +42,9 @@ export class EpisodeRun {
   #policyMs = 0;
   #envMs = 0;
   #history: History | undefined;
+  /** Number of messages of {@linkcode #history} that are counted in {@linkcode #characters}. */
+  #counted = 0;
+  #characters = 0;
   /** Tokens of the env after the last step. */
   #ids: readonly number[] | undefined;
   #trajectory: Trajectory;
@@ -57,7 +63,7 @@ export class EpisodeRun {
     const { seed, signal } = this.#options;
     const task = withoutAnswer(this.#task);
     let observation = await this.#inEnv(() => this.#env.reset(this.#task, { seed, signal }));
-    this.#history = observation.history.prompt;
+    this.#extendHistory(observation.history.prompt);
     this.#recordInfo(observation);
     this.#writer?.start(observation);
     if (maxTurns < 1) this.#trajectory = { ...this.#trajectory, truncated: true };
@@ -65,12 +71,17 @@ export class EpisodeRun {
       signal?.throwIfAborted();
       const reply = await this.#requestReply(observation, task);
       const action = actionOf(reply);
-      this.#history = observation.history.prompt.extend(action.history?.response ?? []);
+      try {
+        this.#extendHistory(observation.history.prompt.extend(action.history?.response ?? []));
+      } catch (error) {
+        this.#writer?.drop(); // the reply is not part of the episode
+        throw error;
+      }
       const step = await this.#step(action, observation);
       this.#record(step, maxTurns);
       this.#writer?.step(step.history.prompt);
       observation = step;
-      this.#history = step.history.prompt;
+      this.#extendHistory(step.history.prompt);
       this.#ids = step.tokens?.prompt;
     }
   }
@@ -129,6 +140,22 @@ export class EpisodeRun {
       }
       throw error;
     }
+  }
+
+  /**
+   * Sets the history that is recorded.
+   *
+   * @throws {EnvError} if its new messages are too long; the history before is then recorded.
+   */
+  #extendHistory(history: History): void {
+    for (const message of history.slice(this.#counted)) this.#characters += JSON.stringify(message).length;
+    this.#counted = history.length;
+    if (this.#characters > MAX_MESSAGE_CHARACTERS) {
+      throw new EnvError(
+        `Cannot continue episode as its messages must have at most ${MAX_MESSAGE_CHARACTERS} characters together: they have ${this.#characters}`,
+      );
+    }
+    this.#history = history;
   }
 
   #recordInfo({ info }: Observation): void {

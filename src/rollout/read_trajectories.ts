@@ -1,21 +1,23 @@
 import { errorMessage } from "../errors.ts";
 import { type Line, readLines } from "../read_lines.ts";
 import type { Trajectory } from "./trajectory.ts";
+import { MAX_ROW_BYTES } from "./episode_row.ts";
 import { parseTrajectory } from "./trajectory_schema.ts";
 
 /** Options of {@linkcode readTrajectories}. */
 export interface ReadTrajectoriesOptions {
   /** Called with a warning if the last line is incomplete and was dropped. */
   onWarning?: ((warning: string) => void) | undefined;
+  /** Called with the error of each complete line that is not an episode. The line is then skipped. */
+  onDamage?: ((error: SyntaxError) => void) | undefined;
 }
-
-const MAX_LINE_BYTES = 256 * 1024 * 1024;
 
 /**
  * Reads a file of episodes, one JSON line each, as `paddock rollout --out` writes them. Empty lines are skipped. An
  * incomplete last line, which a killed run may leave, is dropped with a warning.
  *
- * @throws {SyntaxError} at a complete line that is not an episode; the message has the file and the line number.
+ * @throws {SyntaxError} at a complete line that is not an episode, without `onDamage`; the message has the file and the
+ * line number.
  */
 export async function* readTrajectories(
   path: string,
@@ -23,13 +25,15 @@ export async function* readTrajectories(
 ): AsyncGenerator<Trajectory> {
   using file = await Deno.open(path);
   let number = 0;
-  for await (const line of readLines(file.readable, { maxBytes: MAX_LINE_BYTES })) {
+  for await (const line of readLines(file.readable, { maxBytes: MAX_ROW_BYTES })) {
     number++;
     if ("text" in line && line.text.trim() === "") continue;
     const parsed = parseLine(line);
     if ("trajectory" in parsed) yield parsed.trajectory;
     else if (!line.unended) {
-      throw new SyntaxError(`Cannot read episode at ${path}:${number}: ${parsed.fault}`);
+      const error = new SyntaxError(`Cannot read episode at ${path}:${number}: ${parsed.fault}`);
+      if (options.onDamage === undefined) throw error;
+      options.onDamage(error);
     } else options.onWarning?.(`The last line of ${path} was cut off: line ${number} is left out`);
   }
 }

@@ -1,4 +1,4 @@
-import { assertEquals, assertRejects } from "@std/assert";
+import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { readTrajectories } from "../../src/rollout/read_trajectories.ts";
 import { emptyTrajectory, type Trajectory } from "../../src/rollout/trajectory.ts";
 
@@ -50,6 +50,22 @@ Deno.test("readTrajectories() drops an incomplete last line with a warning", asy
     assertEquals([episodes.length, given], [1, warnings]);
   }
   assertEquals((await read(bytes)).read.length, 2);
+});
+
+Deno.test("readTrajectories() skips damaged lines and reports them to onDamage", async () => {
+  const line = JSON.stringify(EPISODE);
+  const path = await Deno.makeTempFile({ suffix: ".jsonl" });
+  try {
+    await Deno.writeTextFile(path, `${line}\n${line.slice(0, 40)}\n[]\n${line}\n`);
+    const damages: string[] = [];
+    const onDamage = ({ message }: SyntaxError) => void damages.push(message);
+    assertEquals(await Array.fromAsync(readTrajectories(path, { onDamage })), [EPISODE, EPISODE]);
+    assertEquals(damages.length, 2);
+    assertStringIncludes(damages[0] ?? "", `Cannot read episode at ${path}:2: `);
+    assertStringIncludes(damages[1] ?? "", `Cannot read episode at ${path}:3: `);
+  } finally {
+    await Deno.remove(path);
+  }
 });
 
 Deno.test("readTrajectories() names the line that is not an episode, and why", async () => {

@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertObjectMatch, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertObjectMatch, assertRejects, assertStringIncludes } from "@std/assert";
 import { ChatEnv } from "../../src/envs/chat_env.ts";
 import type { Env } from "../../src/envs/env.ts";
 import { calculatorPolicy } from "../../src/policy/calculator.ts";
@@ -178,4 +178,23 @@ Deno.test("rollout() uses a reply that was cut off by its length", async () => {
   const policy = scriptedPolicy({ script: () => ({ message, finishReason: "length" }) });
   const { reward, steps } = await rollout(env, policy, { id: "t", query: "q", answer: "18" });
   assertEquals([reward, steps[0]?.finishReason], [1, "length"]);
+});
+
+Deno.test("rollout() ends an episode whose messages are too long, and records it without the last of them", async () => {
+  await using env = pythonEnv(new FakePool(() => ok("x".repeat(12 * 1024 * 1024))));
+  const replies = Array<string>(4).fill("```python\nprint(1)\n```");
+  const { error, messages } = await rollout(env, scriptedPolicy(), { id: "t", query: "q", replies });
+  assertEquals(error?.boundary, "env");
+  assertStringIncludes(
+    error?.message ?? "",
+    "its messages must have at most 33554432 characters together: they have ",
+  );
+  assertEquals(messages.map(({ role }) => role), [
+    "user",
+    "assistant",
+    "tool",
+    "assistant",
+    "tool",
+    "assistant",
+  ]);
 });

@@ -1,10 +1,11 @@
 import { dirname } from "node:path";
 import { errorMessage } from "../../errors.ts";
-import { toWellFormedJson } from "../../json.ts";
 import { type Line, readLines } from "../../read_lines.ts";
+import { type EpisodeRowOptions, MAX_ROW_BYTES, toEpisodeRow } from "../../rollout/episode_row.ts";
 import type { Task } from "../../task.ts";
 import { rethrowAsUsageError, toUsageError, UnwrittenError, UsageError } from "../errors.ts";
-import { writeText } from "../output.ts";
+import { currentIo } from "../io.ts";
+import { escapeLine, writeText } from "../output.ts";
 
 /** Options of {@linkcode openEpisodeFile}. */
 export interface EpisodeFileOptions<T> {
@@ -24,12 +25,14 @@ export interface EpisodeFileOptions<T> {
 export abstract class EpisodeFile<T> implements Disposable {
   readonly #path: string;
   readonly #file: Deno.FsFile;
+  readonly #kind: EpisodeKind<T>;
   /** Resolves after the last write. */
   #written: Promise<void> = Promise.resolve();
 
-  constructor(path: string, file: Deno.FsFile) {
+  constructor(path: string, { file, kind }: { file: Deno.FsFile; kind: EpisodeKind<T> }) {
     this.#path = path;
     this.#file = file;
+    this.#kind = kind;
   }
 
   /** Returns true if the file had this episode, and counts it. Equal tasks are counted separately. */
@@ -41,7 +44,7 @@ export abstract class EpisodeFile<T> implements Disposable {
    * @throws {UnwrittenError} if it cannot be written, for example on a full disk.
    */
   write(episode: T): Promise<void> {
-    const written = this.#written.then(() => this.#writeLine(`${toWellFormedJson(episode)}\n`));
+    const written = this.#written.then(() => this.#writeLine(`${toEpisodeRow(episode, this.#kind)}\n`));
     this.#written = written.catch(() => {}); // the writer receives the error
     return written;
   }
@@ -110,12 +113,12 @@ async function sizeOf(path: string): Promise<number> {
   }
 }
 
-const MAX_LINE_BYTES = 256 * 1024 * 1024;
-
 /** Format of the lines of a file of episodes. */
-export interface EpisodeKind<T> {
-  /** Prefix of each line that Paddock writes. Other lines may be a user's notes and are not discarded. */
+export interface EpisodeKind<T> extends EpisodeRowOptions<T> {
+  /** Prefix of each line that Paddock writes. */
   readonly beginning: string;
+  /** Newest version of the format that {@linkcode parse} accepts. */
+  readonly format: number;
   /** Parses the value of a line. */
   parse(value: unknown): T;
   /** Returns false for a failed episode, which is played again. */
@@ -132,16 +135,20 @@ export interface ResumeOptions<T> {
   onRead?: (() => Promise<void>) | undefined;
 }
 
-interface ReadLine<T> {
-  readonly text: string;
-  readonly episode: T;
-}
+type ReadLine<T> =
+  | { readonly text: string; readonly episode: T }
+  /** The line was cut off while it was written. */
+  | { readonly isTorn: true }
+  | { readonly damage: unknown };
+
+/** Maximum number of damaged lines that are described. */
+const MAX_DESCRIBED = 10;
 
 /**
- * Prepares a file of episodes for `--resume`: removes a partial last line and failed episodes, which are played
- * again.
+ * Prepares a file of episodes for `--resume`: removes a partial last line, failed episodes and damaged lines, which are
+ * played again. A file with damaged lines is kept as `FILE.damaged`, and stderr names them.
  *
- * @throws {UsageError} if a line is not an episode; the file is then unchanged.
+ * @throws {UsageError} if the file has another format, or a newer version of it; it is then unchanged.
  */
 export async function prepareResume<T>(
   path: string,
@@ -149,12 +156,18 @@ export async function prepareResume<T>(
   { onKeep: onKept, onDrop: onDropped, onRead }: ResumeOptions<T>,
 ): Promise<void> {
   let isWhole = true;
+  let isKnown = false;
+  const damages: unknown[] = [];
   for await (const line of linesOf(path)) {
     const read = readLine(line, kind);
-    const isKept = read !== undefined && kind.keeps(read.episode);
+    const isKept = "episode" in read && kind.keeps(read.episode);
     if (!isKept || line.unended) isWhole = false;
-    if (read !== undefined) (isKept ? onKept : onDropped)?.(read.episode);
+    if ("episode" in read) (isKept ? onKept : onDropped)?.(read.episode);
+    if ("damage" in read) damages.push(read.damage);
+    isKnown ||= "episode" in read ||
+      "damage" in read && ("fault" in line || line.text.startsWith(kind.beginning));
   }
+  if (damages.length > 0 && !isKnown) throw damages[0];
   await onRead?.();
   if (isWhole) return;
   const copy = `${path}.resume`;
@@ -162,31 +175,48 @@ export async function prepareResume<T>(
     using target = await Deno.create(copy);
     for await (const line of linesOf(path)) {
       const read = readLine(line, kind);
-      if (read !== undefined && kind.keeps(read.episode)) await writeText(target, `${read.text}\n`);
+      if ("episode" in read && kind.keeps(read.episode)) await writeText(target, `${read.text}\n`);
     }
+    if (damages.length > 0) await keepDamaged(path, damages);
     await Deno.rename(copy, path);
   } finally {
     await Deno.remove(copy).catch(() => {}); // it was renamed to the file, or never created
   }
 }
 
+/** Renames a damaged file and describes its damages on stderr. */
+async function keepDamaged(path: string, damages: readonly unknown[]): Promise<void> {
+  await Deno.rename(path, `${path}.damaged`);
+  const described = damages.slice(0, MAX_DESCRIBED).map((damage) =>
+    `warning: ${escapeLine(errorMessage(damage))}\n`
+  );
+  const text = `${described.join("")}warning: ${damages.length} damaged ${
+    damages.length === 1 ? "row is" : "rows are"
+  } left out and played again. The file is kept as ${escapeLine(path)}.damaged\n`;
+  await writeText(currentIo().stderr, text).catch(() => {}); // stderr is closed
+}
+
 async function* linesOf(path: string): AsyncGenerator<Line & { place: string }> {
   using file = await Deno.open(path);
   let number = 0;
-  for await (const line of readLines(file.readable, { maxBytes: MAX_LINE_BYTES })) {
+  for await (const line of readLines(file.readable, { maxBytes: MAX_ROW_BYTES })) {
     number++;
     if ("fault" in line || line.text.trim() !== "") yield { ...line, place: `${path}:${number}` };
   }
 }
 
-/** Returns the episode of a line, or `undefined` if the line was cut off. */
-function readLine<T>(line: Line & { place: string }, kind: EpisodeKind<T>): ReadLine<T> | undefined {
+/** @throws {UsageError} at an episode of a newer version of the format. */
+function readLine<T>(line: Line & { place: string }, kind: EpisodeKind<T>): ReadLine<T> {
+  let value: unknown;
   try {
     if ("fault" in line) throw new SyntaxError(line.fault);
-    return { text: line.text, episode: kind.parse(JSON.parse(line.text)) };
+    value = JSON.parse(line.text);
+    return { text: line.text, episode: kind.parse(value) };
   } catch (cause) {
-    if (line.unended && isTorn(line, kind)) return undefined;
-    throw toUsageError(cause, { prefix: `Cannot resume as ${line.place} must be an episode` });
+    if (line.unended && isTorn(line, kind)) return { isTorn: true };
+    const damage = toUsageError(cause, { prefix: `Cannot resume as ${line.place} must be an episode` });
+    if (Object(value).format > kind.format) throw damage;
+    return { damage };
   }
 }
 

@@ -1,9 +1,9 @@
 import { readTasks } from "../../datasets/read_tasks.ts";
 import type { Env } from "../../envs/env.ts";
 import { DatasetError } from "../../errors.ts";
-import { toWellFormedJson } from "../../json.ts";
 import type { Policy } from "../../policy/policy.ts";
 import type { InteractionResult } from "../../rollout/interaction_result.ts";
+import { shortenTrajectory, toEpisodeRow } from "../../rollout/episode_row.ts";
 import { rolloutAll } from "../../rollout/rollout_all.ts";
 import type { Trajectory } from "../../rollout/trajectory.ts";
 import type { Task } from "../../task.ts";
@@ -186,7 +186,9 @@ export class TaskRun {
     const { json, show, colour, stdout } = this.#options;
     this.table.add(trajectory);
     if (!json && (show === undefined || ++this.#shown > show)) return;
-    const text = json ? `${toWellFormedJson(trajectory)}\n` : formatTranscript(trajectory, { colour });
+    const text = json
+      ? `${toEpisodeRow(trajectory, { shorten: shortenTrajectory })}\n`
+      : formatTranscript(trajectory, { colour });
     await progress.pauseWhile(() => writeText(stdout, text));
   }
 }

@@ -1,4 +1,6 @@
+import { shortenInteraction } from "../../rollout/episode_row.ts";
 import {
+  INTERACTION_FORMAT,
   type InteractionResult,
   parseInteraction,
   toInteractionResult,
@@ -12,7 +14,9 @@ import { PartialEpisodes } from "./partial_episodes.ts";
 
 const INTERACTIONS = {
   beginning: '{"prompt":',
+  format: INTERACTION_FORMAT,
   parse: parseInteraction,
+  shorten: shortenInteraction,
   keeps: ({ status }: InteractionResult) => status !== "aborted",
 };
 
@@ -26,7 +30,7 @@ export class TrainingFile extends EpisodeFile<InteractionResult> {
     file: Deno.FsFile,
     earlier: { finished: Multiset; stopped: PartialEpisodes },
   ) {
-    super(path, file);
+    super(path, { file, kind: INTERACTIONS });
     this.#finished = earlier.finished;
     this.#stopped = earlier.stopped;
   }

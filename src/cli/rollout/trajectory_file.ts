@@ -5,12 +5,13 @@ import type { Policy } from "../../policy/policy.ts";
 import { GRADERS } from "../../rewards/registry.ts";
 import type { InteractionResult } from "../../rollout/interaction_result.ts";
 import { readTrajectories } from "../../rollout/read_trajectories.ts";
-import type { Trajectory } from "../../rollout/trajectory.ts";
+import { shortenTrajectory } from "../../rollout/episode_row.ts";
+import { type Trajectory, TRAJECTORY_FORMAT } from "../../rollout/trajectory.ts";
 import { parseTrajectory } from "../../rollout/trajectory_schema.ts";
 import type { Task } from "../../task.ts";
 import { toUsageError, UsageError } from "../errors.ts";
 import { currentIo } from "../io.ts";
-import { writeText } from "../output.ts";
+import { escapeLine, writeText } from "../output.ts";
 import { EpisodeFile, type EpisodeFileOptions, openEpisodeFile } from "./episode_file.ts";
 import { FinishedEpisodes } from "./finished_episodes.ts";
 import type { Summary } from "./summary.ts";
@@ -23,7 +24,9 @@ export interface TrajectoryFileOptions extends EpisodeFileOptions<Trajectory> {
 
 const TRAJECTORIES = {
   beginning: '{"task":',
+  format: TRAJECTORY_FORMAT,
   parse: parseTrajectory,
+  shorten: shortenTrajectory,
   keeps: ({ error }: Trajectory) => error === undefined,
 };
 
@@ -34,7 +37,7 @@ export class TrajectoryFile extends EpisodeFile<Trajectory> {
   readonly #path: string;
 
   private constructor(path: string, file: Deno.FsFile, finished: FinishedEpisodes) {
-    super(path, file);
+    super(path, { file, kind: TRAJECTORIES });
     this.#path = path;
     this.#finished = finished;
   }
@@ -166,17 +169,34 @@ function graderOf({ reward, rewardParts }: Trajectory, wanted: string): string |
   return graders.includes(wanted) ? wanted : graders[0];
 }
 
+/** Maximum number of damaged rows that are described. */
+const MAX_DESCRIBED = 10;
+
 /**
- * Reads the episodes of a file. A partial last line is reported on stderr and skipped.
+ * Reads the episodes of a file. Damaged rows and a partial last line are reported on stderr and skipped.
  *
- * @throws {UsageError} if a line is not an episode.
+ * @throws {UsageError} if there are damaged rows and no episode.
  */
-export async function* readSavedEpisodes(path: string): AsyncGenerator<Trajectory> {
+export async function* readSavedEpisodes(
+  path: string,
+  options: { onDamage?: (() => void) | undefined } = {},
+): AsyncGenerator<Trajectory> {
   const onWarning = (warning: string) =>
-    void writeText(currentIo().stderr, `warning: ${warning}\n`).catch(() => {});
-  try {
-    yield* readTrajectories(path, { onWarning });
-  } catch (cause) {
-    throw toUsageError(cause, { kinds: [SyntaxError] });
+    void writeText(currentIo().stderr, `warning: ${escapeLine(warning)}\n`).catch(() => {});
+  const damages: SyntaxError[] = [];
+  let damaged = 0;
+  let episodes = 0;
+  const onDamage = (error: SyntaxError) => {
+    options.onDamage?.();
+    if (++damaged > MAX_DESCRIBED) return;
+    if (episodes === 0) damages.push(error);
+    else onWarning(error.message);
+  };
+  for await (const trajectory of readTrajectories(path, { onWarning, onDamage })) {
+    episodes++;
+    for (const { message } of damages.splice(0)) onWarning(message);
+    yield trajectory;
   }
+  if (damages.length > 0) throw toUsageError(damages[0]);
+  if (damaged > 0) onWarning(`${damaged} damaged ${damaged === 1 ? "row is" : "rows are"} left out`);
 }

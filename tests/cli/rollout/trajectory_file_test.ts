@@ -1,4 +1,4 @@
-import { assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { assertEquals, assertMatch, assertRejects, assertThrows } from "@std/assert";
 import { UsageError } from "../../../src/cli/errors.ts";
 import {
   requireSameRun,
@@ -11,6 +11,8 @@ import { parseInteraction } from "../../../src/rollout/interaction_result.ts";
 import { emptyTrajectory, type Trajectory, withFailure } from "../../../src/rollout/trajectory.ts";
 import type { Task } from "../../../src/task.ts";
 import { byteTokenizer } from "../../byte_tokenizer.ts";
+import { runPaddock } from "../run_paddock.ts";
+import { TempFolder } from "../../temp_folder.ts";
 
 function episode(id: string, sample = 1): Trajectory {
   return { ...emptyTrajectory({ id, query: "q" }, { sample }), messages: [{ role: "user", content: "é" }] };
@@ -118,11 +120,45 @@ Deno.test("TrajectoryFile.open() rejects a file of another format, and does not 
     "notes",
     "{}\n",
     '{"id":"a"}\n{"task":',
-    `${lines(episode("a"))}[1]\n${lines(episode("b"))}`,
+    `${lines(episode("a"))}{"task":{"id":"b","query":"q"},"messages":[],"format":2}\n`,
   ];
   for (const file of files) {
     await assertRejects(() => open(file, { resume: true }), UsageError, "Cannot resume as ");
   }
+});
+
+Deno.test("TrajectoryFile.open() leaves out damaged rows, which are played again, and keeps the damaged file", async () => {
+  const [a, b] = [lines(episode("a")), lines(episode("b"))];
+  const notUtf8 = new Uint8Array([...new TextEncoder().encode(b.trimEnd()), 0xff, 10]);
+  const damages = [b.replace('"q"', "q"), "[1]\n", b.slice(0, 20) + a, "\0\0\n"].map((text) =>
+    new TextEncoder().encode(text)
+  );
+  for (const damage of [...damages, notUtf8]) {
+    await using folder = await TempFolder.of();
+    const path = `${folder.path}/x.jsonl`;
+    const before = new Uint8Array([
+      ...new TextEncoder().encode(a),
+      ...damage,
+      ...new TextEncoder().encode(a),
+    ]);
+    await Deno.writeFile(path, before);
+    using file = await TrajectoryFile.open(path, { resume: true });
+    assertEquals(["a", "a", "b"].map((id) => file.takeFinished({ id, query: "q" }, 1)), [true, true, false]);
+    await file.write(episode("b"));
+    assertEquals(await Deno.readTextFile(path), a + a + b);
+    assertEquals(await Deno.readFile(`${path}.damaged`), before);
+  }
+});
+
+Deno.test("TrajectoryFile.write() writes an episode that is not JSON as a failed one", async () => {
+  await using folder = await TempFolder.of();
+  const path = `${folder.path}/x.jsonl`;
+  {
+    using file = await TrajectoryFile.open(path);
+    await file.write({ ...episode("a"), info: { id: 1n } });
+  }
+  using file = await TrajectoryFile.open(path, { resume: true });
+  assertEquals(file.takeFinished({ id: "a", query: "q" }, 1), false);
 });
 
 Deno.test("TrajectoryFile.open() names the reason when it cannot write", async () => {
@@ -225,4 +261,27 @@ Deno.test("requireSameTokens() rejects an episode of another tokenizer", () => {
     UsageError,
     "they are others",
   );
+});
+
+Deno.test("paddock view and grade skip damaged rows, and name their line and reason", async () => {
+  const task = { id: "b", query: "q", answer: "1" };
+  const good = {
+    ...emptyTrajectory(task),
+    messages: [{ role: "assistant", content: "1" }],
+    reward: 1,
+    terminated: true,
+  };
+  await using folder = await TempFolder.of({ "x.jsonl": `{"task":{"id":\x1b\n${lines(good)}[]\n` });
+  const file = `${folder.path}/x.jsonl`;
+  for (
+    const [args, code] of [[["view", file], 0], [["grade", file, "--grader", "number_match"], 1]] as const
+  ) {
+    const run = await runPaddock(args);
+    assertEquals(run.code, code);
+    assertMatch(run.stdout, /reward 1|1\.000/);
+    assertMatch(
+      run.stderr,
+      /^warning: Cannot read episode at .*:1: .*\\x1b.*\n.*:3: .*expected object.*\nwarning: 2 damaged rows are left out\n$/,
+    );
+  }
 });
