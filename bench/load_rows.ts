@@ -30,7 +30,27 @@ export async function loadRows(setup: BenchSetup): Promise<Row[]> {
   for (let done = 0; done < ROUNDS * setup.effort; done++) {
     rounds.push(await round(serving, pool, ROUND_MS));
   }
-  return rowsOf(rounds);
+  return [...rowsOf(rounds), await trainerRow(serving)];
+}
+
+/** verl's default load: 8 workers, each with 64 requests at once. */
+const TRAINER = { connections: 512, programs: 1_280 };
+
+/** Counts the programs of a trainer that get no result or a wrong one. */
+async function trainerRow({ url }: Serving): Promise<Row> {
+  const { connections, programs } = TRAINER;
+  const { errors } = await runLoad({
+    url,
+    connections,
+    goOn: (sent) => sent < programs,
+    ask: (connection, number) => runCode(connection, ownProgram(number)),
+  });
+  return {
+    what: `/run_code by ${connections} connections: lost of ${programs} programs`,
+    value: errors.length,
+    unit: "errors",
+    bound: 0,
+  };
 }
 
 async function round(

@@ -65,7 +65,7 @@ export function serveCommand(): Command {
       "maximum number of sessions per token (default: --max-sessions)",
       parseWholeNumber(1),
     )
-    .option("--queue <n>", "maximum number of requests that wait for a session", parseWholeNumber(0), 256)
+    .option("--queue <n>", "maximum number of requests that wait to open a session", parseWholeNumber(0), 256)
     .option(
       "--tool <file>",
       "TypeScript file with a tool for envs, run without permissions; repeatable",

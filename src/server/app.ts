@@ -18,7 +18,7 @@ import {
 } from "./http/errors.ts";
 import { requestLimits } from "./http/request_limits.ts";
 import { requestSpan } from "./http/tracing.ts";
-import { REQUEST_LIMITS, type RequestLimits, SESSION_QUEUE, SESSION_WAIT_MS } from "./limits.ts";
+import { REQUEST_LIMITS, type RequestLimits, SESSION_WAIT_MS } from "./limits.ts";
 import { mcpRoute } from "./mcp/mcp_route.ts";
 import type { Metrics } from "./metrics.ts";
 import { AdmissionQueue } from "./sessions/admission.ts";
@@ -80,7 +80,7 @@ export function paddockApp(options: PaddockAppOptions): Api {
   addGradeRoutes(
     app,
     limitGraderInput(graders),
-    new AdmissionQueue({ slots: sessions.maxSessions, queue: SESSION_QUEUE, waitMs: SESSION_WAIT_MS }),
+    new AdmissionQueue({ slots: sessions.maxSessions, waitMs: SESSION_WAIT_MS }),
   );
   if (envs) {
     addEnvRoutes(app, envs);

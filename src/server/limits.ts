@@ -44,9 +44,9 @@ export const MAX_KEPT_RESPONSE_BYTES: number = 64 * MIB;
 
 // Sessions
 
-/** Default number of requests that may wait for a session. */
+/** Default number of requests that may wait to open a session. Single programs and grades are not counted. */
 export const SESSION_QUEUE = 64;
-/** Default time that a request waits for a session, in milliseconds. */
+/** Default time that a request waits for a session or a grader, in milliseconds. */
 export const SESSION_WAIT_MS = 30_000;
 /** Default time after which an unused session or env ends, in milliseconds. */
 export const IDLE_MS = 600_000;

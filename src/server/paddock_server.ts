@@ -24,7 +24,7 @@ export interface PaddockServerOptions extends AccessOptions {
    */
   maxSessionsEach?: number | undefined;
   /**
-   * Requests that may wait for a session.
+   * Requests that may wait to open a session. Requests that run single programs are not counted.
    *
    * @default 64
    */

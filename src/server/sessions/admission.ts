@@ -11,27 +11,70 @@ export interface AdmissionQueueOptions {
    * @default all slots
    */
   slotsPerOwner?: number | undefined;
-  /** Number of requests that may wait; further requests are rejected. */
-  queue: number;
+  /**
+   * Number of requests that may wait; further requests are rejected.
+   *
+   * @default no limit
+   */
+  queue?: number | undefined;
   /** Milliseconds that a request may wait. */
   waitMs: number;
+  /**
+   * Name of a slot in messages.
+   *
+   * @default "slot"
+   */
+  name?: string | undefined;
+  /**
+   * Advice in messages, such as the flag to raise.
+   *
+   * @default "retry later"
+   */
+  advice?: string | undefined;
 }
+
+/** Options of {@linkcode AdmissionQueue.run}. */
+export interface AdmissionOptions {
+  signal: AbortSignal;
+  /**
+   * Owner of the slot.
+   *
+   * @default ""
+   */
+  owner?: string;
+  /**
+   * Milliseconds that the request may wait.
+   *
+   * @default the queue's `waitMs`
+   */
+  waitMs?: number | undefined;
+  /**
+   * False if the time alone bounds the wait: the request may wait however many others do, and is never evicted.
+   *
+   * @default true
+   */
+  isCounted?: boolean;
+}
+
+const NAME = "slot";
+const ADVICE = "retry later";
 
 /** Waiting request. */
 interface Waiting {
-  readonly owner: string;
+  readonly isCounted: boolean;
   readonly admit: (slot: Disposable) => void;
   readonly reject: (reason: unknown) => void;
 }
 
 /**
- * Bounds the number of concurrent operations. A request gets a slot, waits in a bounded queue for a bounded time, or
- * is rejected. The next slot goes to the owner with the fewest slots. When the queue is full, the owner with most
- * waiting requests loses its newest one.
+ * Bounds the number of concurrent operations. A request gets a slot, waits for a bounded time, or is rejected. The
+ * next slot goes to the owner with the fewest slots; owners with equally many take turns. When the queue is full, the
+ * owner with most waiting requests loses its newest one.
  */
 export class AdmissionQueue {
   readonly #options: AdmissionQueueOptions;
-  readonly #queue = new Set<Waiting>();
+  /** Waiting requests by owner, oldest first. The owner that was served last is at the end. */
+  readonly #waiting = new Map<string, Set<Waiting>>();
   readonly #slotsByOwner = new Map<string, number>();
   #taken = 0;
 
@@ -48,7 +91,7 @@ export class AdmissionQueue {
 
   /** Number of waiting requests. */
   get waiting(): number {
-    return this.#queue.size;
+    return this.#waiting.values().reduce((sum, { size }) => sum + size, 0);
   }
 
   /**
@@ -58,11 +101,11 @@ export class AdmissionQueue {
    */
   async run<T>(
     start: (signal: AbortSignal) => Promise<T>,
-    { signal, owner = "" }: { signal: AbortSignal; owner?: string },
+    options: AdmissionOptions,
   ): Promise<{ result: T; slot: Disposable }> {
-    const { waitMs } = this.#options;
-    using wait = new Deadline(waitMs, { signal, reason: () => waitTimeout(waitMs) });
-    const slot = await this.#acquire(owner, wait.signal);
+    const { signal, owner = "", waitMs = this.#options.waitMs, isCounted = true } = options;
+    using wait = new Deadline(waitMs, { signal, reason: () => this.#waitTimeout(waitMs) });
+    const slot = await this.#acquire(owner, { signal: wait.signal, isCounted });
     try {
       return { result: await start(wait.signal), slot };
     } catch (error) {
@@ -71,18 +114,21 @@ export class AdmissionQueue {
     }
   }
 
-  async #acquire(owner: string, signal: AbortSignal): Promise<Disposable> {
+  async #acquire(
+    owner: string,
+    { signal, isCounted }: { signal: AbortSignal; isCounted: boolean },
+  ): Promise<Disposable> {
     signal.throwIfAborted();
     if (this.#admits(owner)) return this.#take(owner);
-    this.#evict(owner);
+    if (isCounted) this.#evict(owner);
     const { promise, resolve: admit, reject } = Promise.withResolvers<Disposable>();
-    const waiting = { owner, admit, reject };
+    const waiting = { isCounted, admit, reject };
     const onAbort = () => {
-      this.#queue.delete(waiting);
+      this.#remove(owner, waiting);
       reject(signal.reason);
     };
     signal.addEventListener("abort", onAbort);
-    this.#queue.add(waiting);
+    this.#waiting.getOrInsertComputed(owner, () => new Set()).add(waiting);
     try {
       return await promise;
     } finally {
@@ -116,29 +162,55 @@ export class AdmissionQueue {
     const left = this.#count(owner) - 1;
     if (left > 0) this.#slotsByOwner.set(owner, left);
     else this.#slotsByOwner.delete(owner);
-    const [next] = [...this.#queue].filter((waiting) => this.#admits(waiting.owner))
-      .sort((one, other) => this.#count(one.owner) - this.#count(other.owner));
+    this.#admitNext();
+  }
+
+  #admitNext(): void {
+    const [owner] = [...this.#waiting.keys()].filter((owner) => this.#admits(owner))
+      .sort((one, other) => this.#count(one) - this.#count(other));
+    if (owner === undefined) return;
+    const requests = this.#waiting.get(owner) ?? new Set();
+    const [next] = requests;
     if (next === undefined) return;
-    this.#queue.delete(next);
-    next.admit(this.#take(next.owner));
+    this.#waiting.delete(owner);
+    requests.delete(next);
+    if (requests.size > 0) this.#waiting.set(owner, requests); // at the end: it is another owner's turn
+    next.admit(this.#take(owner));
+  }
+
+  #remove(owner: string, waiting: Waiting): void {
+    const requests = this.#waiting.get(owner);
+    requests?.delete(waiting);
+    if (requests?.size === 0) this.#waiting.delete(owner);
   }
 
   /** When the queue is full, evicts the newest request of the owner with most waiting, unless that is the caller. */
   #evict(owner: string): void {
-    const { slots, queue } = this.#options;
-    if (this.#queue.size < queue) return;
-    const full = new ServerError("busy", `All ${slots} sessions are in use and ${queue} requests wait`, {
-      retryAfter: 1,
-    });
-    const owners = Map.groupBy(this.#queue, (waiting) => waiting.owner);
-    const [most = []] = [...owners.values()].sort((one, other) => other.length - one.length);
-    if (most.length <= (owners.get(owner)?.length ?? 0) + 1) throw full;
-    const last = most.at(-1);
-    if (last !== undefined) this.#queue.delete(last);
-    last?.reject(full);
+    const { slots, queue = Infinity, name = NAME, advice = ADVICE } = this.#options;
+    const counted = [...this.#waiting].map(([owner, requests]) => ({
+      owner,
+      requests: [...requests].filter(({ isCounted }) => isCounted),
+    }));
+    if (counted.reduce((sum, { requests }) => sum + requests.length, 0) < queue) return;
+    const full = new ServerError(
+      "busy",
+      `All ${slots} ${name}s are in use and ${queue} requests wait: ${advice}`,
+      { retryAfter: 1 },
+    );
+    const [most] = counted.toSorted((one, other) => other.requests.length - one.requests.length);
+    const own = counted.find((other) => other.owner === owner)?.requests.length ?? 0;
+    const last = most?.requests.at(-1);
+    if (most === undefined || last === undefined || most.requests.length <= own + 1) throw full;
+    this.#remove(most.owner, last);
+    last.reject(full);
   }
-}
 
-function waitTimeout(waitMs: number): ServerError {
-  return new ServerError("timeout", `No session was free within ${waitMs} ms`, { retryAfter: 1 });
+  #waitTimeout(waitMs: number): ServerError {
+    const { slots, name = NAME, advice = ADVICE } = this.#options;
+    return new ServerError(
+      "timeout",
+      `No ${name} was free within ${waitMs} ms as all ${slots} were in use: ${advice}`,
+      { retryAfter: 1 },
+    );
+  }
 }

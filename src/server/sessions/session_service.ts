@@ -20,7 +20,8 @@ export interface SessionServiceOptions {
    */
   maxSessionsEach?: number | undefined;
   /**
-   * Requests that may wait for a session.
+   * Requests that may wait to open a session. Requests that run single programs are not counted: the time that each
+   * may wait and the bytes of their bodies bound them.
    *
    * @default 64
    */
@@ -61,11 +62,19 @@ export interface OpenOptions {
    * @default Infinity
    */
   spareMs?: number | undefined;
+  /**
+   * Milliseconds that the request waits for a session.
+   *
+   * @default the service's `waitMs`
+   */
+  waitMs?: number | undefined;
   signal: AbortSignal;
 }
 
 /** Idle time after which a session may end in favour of another owner's. */
 const OTHERS_SPARE_MS = 60_000;
+
+const MORE_SESSIONS = "retry later, or start the server with a larger --max-sessions";
 
 /** Opens sessions for clients, finds them by id or name, and ends idle ones. */
 export class SessionService implements AsyncDisposable {
@@ -92,6 +101,8 @@ export class SessionService implements AsyncDisposable {
       slotsPerOwner: maxSessionsEach,
       queue,
       waitMs,
+      name: "session",
+      advice: maxSessionsEach === undefined ? MORE_SESSIONS : `${MORE_SESSIONS} or --max-sessions-per-token`,
     });
     metrics.addGauge("paddock_sessions", "Sessions in use.", () => this.#open.size);
     metrics.addGauge("paddock_waiting", "Requests waiting for a session.", () => this.#admission.waiting);
@@ -103,13 +114,22 @@ export class SessionService implements AsyncDisposable {
    * @throws {ServerError} `busy` or `timeout` if no session becomes free.
    */
   async create(options: OpenOptions): Promise<LiveSession> {
-    const session = await this.borrow(options);
+    const session = await this.#start(options, { isCounted: true });
     this.#byId.set(session.id, session);
     return session;
   }
 
-  /** Opens a session for one use. It cannot be found by id; the caller ends it. */
-  async borrow({ owner, name, seed, idleMs, spareMs, signal }: OpenOptions): Promise<LiveSession> {
+  /**
+   * Opens a session for one use. It cannot be found by id; the caller ends it. Any number of requests may wait.
+   *
+   * @throws {ServerError} `timeout` if no session becomes free.
+   */
+  async borrow(options: OpenOptions): Promise<LiveSession> {
+    return await this.#start(options, { isCounted: false });
+  }
+
+  async #start(options: OpenOptions, { isCounted }: { isCounted: boolean }): Promise<LiveSession> {
+    const { owner, name, seed, idleMs, spareMs, waitMs, signal } = options;
     if (this.#stop.signal.aborted) throw new ServerError("unavailable", "The server is stopping");
     const { pool, metrics, onError } = this.#options;
     const combined = AbortSignal.any([signal, this.#stop.signal]);
@@ -119,7 +139,12 @@ export class SessionService implements AsyncDisposable {
       const { result: lease, slot } = await withSpan(
         "paddock.acquire",
         async () =>
-          await this.#admission.run((signal) => pool.acquire({ seed, signal }), { owner, signal: combined }),
+          await this.#admission.run((signal) => pool.acquire({ seed, signal }), {
+            owner,
+            waitMs,
+            isCounted,
+            signal: combined,
+          }),
       );
       const onEnd = () => this.#end(session, lease, slot);
       const session: LiveSession = new LiveSession({

@@ -1,4 +1,4 @@
-import { assertEquals, assertRejects } from "@std/assert";
+import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { Metrics } from "../../../src/server/metrics.ts";
 import { ServerError } from "../../../src/server/http/errors.ts";
 import { SessionService, type SessionServiceOptions } from "../../../src/server/sessions/session_service.ts";
@@ -65,7 +65,30 @@ Deno.test("SessionService.create() evicts a request of the owner with most waiti
   assertEquals(outcomes.toSorted(), ["a busy", "a busy", "b busy"]);
   await first[Symbol.asyncDispose]();
   await Promise.all(waits);
-  assertEquals(outcomes.slice(3), ["a served", "a served", "b served"]);
+  assertEquals(outcomes.slice(3), ["a served", "b served", "a served"]);
+});
+
+Deno.test("SessionService.borrow() waits however many requests wait, and takes turns among owners", async () => {
+  await using sessions = service({ queue: 0 });
+  const first = await sessions.create({ owner: "a", signal });
+  const order: string[] = [];
+  const waits = ["a", "a", "a", "b", "b"].map(async (owner) => {
+    await using _session = await sessions.borrow({ owner, signal });
+    order.push(owner);
+  });
+  await new Promise((resolve) => setTimeout(resolve));
+  await first[Symbol.asyncDispose]();
+  await Promise.all(waits);
+  assertEquals(order, ["a", "b", "a", "b", "a"]);
+});
+
+Deno.test("SessionService.borrow() rejects after the request's own wait time and names the flag to raise", async () => {
+  await using sessions = service({ waitMs: 3_600_000 });
+  await using _first = await sessions.create({ owner: "", signal });
+  const error = await assertRejects(() => sessions.borrow({ owner: "", waitMs: 20, signal }), ServerError);
+  assertEquals([error.code, error.retryAfter], ["timeout", 1]);
+  assertStringIncludes(error.message, "No session was free within 20 ms as all 1 were in use");
+  assertStringIncludes(error.message, "--max-sessions");
 });
 
 Deno.test("SessionService.create() times out when no session becomes free", async () => {

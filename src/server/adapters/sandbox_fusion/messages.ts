@@ -50,6 +50,7 @@ const fetchFiles = z.array(z.string()).max(MAX_FILES).default([]);
 export const programRequest = z.object({
   code: z.string(),
   language: z.enum(LANGUAGES, `Input should be ${EXPECTED}`).default("python"),
+  compile_timeout: seconds.default(10),
   run_timeout: seconds.default(10),
   stdin: z.string().nullable().default(null),
   files,

@@ -1,4 +1,5 @@
 import { Hono } from "hono";
+import { Deadline } from "../../../async/abort.ts";
 import type { AppContext, AppEnv } from "../../http/context.ts";
 import { ServerError, toServerError } from "../../http/errors.ts";
 import type { LiveSession } from "../../sessions/live_session.ts";
@@ -9,9 +10,15 @@ import { cellsRequest, programRequest, toRefusal } from "./messages.ts";
 import { type InSession, submit, submitRequest } from "./submit.ts";
 
 /**
+ * Seconds after a request's own timeouts at which it fails with 504. verl gives up 10 s after them and then counts the
+ * program as wrong; at 504 it sends the request again.
+ */
+const PATIENCE_SECONDS = 8;
+
+/**
  * Serves SandboxFusion: `/run_code`, `/run_jupyter`, `/submit` with tests in the body, and `/v1/ping`. Each program has
- * its own interpreter; the profile's memory limit applies. When all sessions are in use and the queue is full, the
- * response is 504, at which SandboxFusion's clients retry.
+ * its own interpreter. A request waits for a session until shortly before its client gives up; then, and when a limit
+ * of the server is reached, the response is 504, at which SandboxFusion's clients retry.
  */
 export function sandboxFusion(sessions: SessionService): Hono<AppEnv> {
   const app = new Hono<AppEnv>();
@@ -24,13 +31,15 @@ export function sandboxFusion(sessions: SessionService): Hono<AppEnv> {
   app.get("/v1/ping", (c) => c.json("pong"));
   app.post("/run_code", async (c) => {
     const request = await readDetailBody(c, programRequest);
-    const run = (session: LiveSession) => runProgram(session, request, c.get("signal"));
-    return c.json(await inSession(c, sessions, { run, toRefusal }));
+    const run = (session: LiveSession, signal: AbortSignal) => runProgram(session, request, signal);
+    const timeoutSeconds = request.compile_timeout + request.run_timeout;
+    return c.json(await inSession(c, sessions, { run, toRefusal, timeoutSeconds }));
   });
   app.post("/run_jupyter", async (c) => {
     const request = await readDetailBody(c, cellsRequest);
-    const run = (session: LiveSession) => runCells(session, request, c.get("signal"));
-    return c.json(await inSession(c, sessions, { run, toRefusal: toCellsRefusal }));
+    const run = (session: LiveSession, signal: AbortSignal) => runCells(session, request, signal);
+    const timeoutSeconds = request.total_timeout;
+    return c.json(await inSession(c, sessions, { run, toRefusal: toCellsRefusal, timeoutSeconds }));
   });
   app.get("/list_datasets", (c) => c.json([]));
   app.post("/submit", async (c) => {
@@ -45,18 +54,41 @@ export function sandboxFusion(sessions: SessionService): Hono<AppEnv> {
   return app;
 }
 
+/** Options of {@linkcode inSession}. */
+interface InSessionOptions<T> {
+  run: (session: LiveSession, signal: AbortSignal) => Promise<T>;
+  toRefusal: (message: string) => T;
+  /** Sum of the request's timeouts, in seconds. */
+  timeoutSeconds: number;
+}
+
 /** Runs `run` in a new session. A failed sandbox is reported in the body, not by the HTTP status. */
 async function inSession<T extends object>(
   c: AppContext,
   sessions: SessionService,
-  { run, toRefusal }: { run: (session: LiveSession) => Promise<T>; toRefusal: (message: string) => T },
+  { run, toRefusal, timeoutSeconds }: InSessionOptions<T>,
 ): Promise<T> {
+  const [owner, signal] = [c.get("owner"), c.get("signal")];
+  const waitMs = toWaitMs(timeoutSeconds);
+  using deadline = new Deadline(waitMs, { signal, reason: () => outOfTime(waitMs) });
   try {
-    await using session = await sessions.borrow({ owner: c.get("owner"), signal: c.get("signal") });
-    return await run(session);
+    await using session = await sessions.borrow({ owner, signal, waitMs });
+    return await run(session, deadline.signal);
   } catch (thrown) {
     const error = toServerError(thrown);
     if (error.code === "unavailable" || error.code === "invalid") return toRefusal(error.message);
     throw error;
   }
+}
+
+/** Returns the milliseconds until the response to a request whose own timeouts are `timeoutSeconds` together. */
+export function toWaitMs(timeoutSeconds: number): number {
+  return (timeoutSeconds + PATIENCE_SECONDS) * 1000;
+}
+
+/** Returns the error of a program that got its session so late that the client does not wait for its end. */
+function outOfTime(waitMs: number): ServerError {
+  return new ServerError("timeout", `The program waited for a session and did not end within ${waitMs} ms`, {
+    retryAfter: 1,
+  });
 }

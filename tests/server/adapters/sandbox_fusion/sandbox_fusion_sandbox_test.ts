@@ -1,6 +1,9 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { SandboxError } from "../../../../src/errors.ts";
 import { extractFencedCode, isSameOutput } from "../../../../src/server/adapters/sandbox_fusion/submit.ts";
+import { toWaitMs } from "../../../../src/server/adapters/sandbox_fusion/sandbox_fusion.ts";
+import { ServerError } from "../../../../src/server/http/errors.ts";
+import { ok } from "../../../fake_pool.ts";
 import { served } from "../../served.ts";
 import { withPython } from "../../with_python.ts";
 import { stoppedAfterOutput } from "../../../sandbox/started.ts";
@@ -241,9 +244,26 @@ Deno.test("SandboxFusion's routes report invalid bodies and retry times", async 
   assertEquals((await server.send("POST", "/run_code", "{")).body, {
     detail: [{ type: "json_invalid", loc: ["body"], msg: "JSON decode error" }],
   });
-  await server.send("POST", "/v1/sessions", {});
-  const full = await server.send("POST", "/run_code", { code: "1" });
-  assertEquals([full.status, full.headers.get("retry-after")], [504, "1"]);
+});
+
+Deno.test("/run_code loses no program when 200 requests share 2 sessions", async () => {
+  await using server = served({ maxSessions: 2, queue: 0, python: (code) => ok(`${code}\n`) });
+  const outputs = await Promise.all(Array.from({ length: 200 }, async (_, number) => {
+    const { status, body } = await server.send("POST", "/run_code", { code: `${number}` });
+    return [status, body.run_result?.stdout];
+  }));
+  assertEquals(outputs, outputs.map((_, number) => [200, `${number}\n`]));
+});
+
+Deno.test("/run_code responds with 504 when a limit of the server is reached", async () => {
+  const full = new ServerError("busy", "too many", { retryAfter: 1 });
+  await using server = served({ pool: { acquire: () => Promise.reject(full) } });
+  const { status, headers, body } = await server.send("POST", "/run_code", { code: "1" });
+  assertEquals([status, headers.get("retry-after"), body.detail], [504, "1", "too many"]);
+});
+
+Deno.test("toWaitMs() ends before verl gives up, which is 10 s after a request's own timeouts", () => {
+  assertEquals(toWaitMs(10 + 10), 28_000);
 });
 
 Deno.test("/run_code reports a failed sandbox in its status without host details", async () => {
