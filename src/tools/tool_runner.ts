@@ -26,10 +26,15 @@ export interface ToolRunnerOptions {
    */
   passState?: boolean | undefined;
   /**
-   * Maximum number of calls in one message. Further calls are refused.
+   * Maximum number of calls in one message. The first further call is refused for all of them.
    * @default 128
    */
   maxCalls?: number | undefined;
+  /**
+   * Maximum size of the results of one message together, in characters. Further results are dropped.
+   * @default 67_108_864
+   */
+  maxTotalCharacters?: number | undefined;
 }
 
 /** Context that the calls of one message share. */
@@ -65,6 +70,7 @@ export interface ToolOutcome extends NumberedCall {
 
 const DEFAULT_TIMEOUT_MS = 10_000;
 const DEFAULT_MAX_CALLS = 128;
+const DEFAULT_TOTAL_CHARACTERS = 64 * 1024 * 1024;
 
 /**
  * Runs the calls of a message: checks arguments, applies rate limits and time limits. Errors of tools become
@@ -74,30 +80,68 @@ export class ToolRunner {
   readonly #find: (name: string) => Tool | undefined;
   readonly #options: ToolRunnerOptions;
   readonly #timeoutMs: number;
+  readonly #maxCalls: number;
+  readonly #maxCharacters: number;
 
   /**
    * @throws {RangeError} when a limit is out of range.
    */
   constructor(find: (name: string) => Tool | undefined, options: ToolRunnerOptions = {}) {
-    const { timeoutMs = DEFAULT_TIMEOUT_MS, maxCalls = DEFAULT_MAX_CALLS } = options;
+    const {
+      timeoutMs = DEFAULT_TIMEOUT_MS,
+      maxCalls = DEFAULT_MAX_CALLS,
+      maxTotalCharacters = DEFAULT_TOTAL_CHARACTERS,
+    } = options;
     requireTimeout(timeoutMs, "run tools");
-    if (!(maxCalls >= 1)) {
-      throw new ArgumentRangeError(
-        `Cannot run tools as 'maxCalls' must be >= 1: current value is ${maxCalls}`,
-      );
+    for (const [name, value] of Object.entries({ maxCalls, maxTotalCharacters })) {
+      if (value >= 1) continue;
+      throw new ArgumentRangeError(`Cannot run tools as '${name}' must be >= 1: current value is ${value}`);
     }
     this.#find = find;
     this.#options = options;
     this.#timeoutMs = timeoutMs;
+    this.#maxCalls = maxCalls;
+    this.#maxCharacters = maxTotalCharacters;
   }
 
-  /** Returns the outcomes in the order of the calls. Rejects only when the signal is aborted. */
+  /**
+   * Returns the outcomes in the order of the calls, with one for all calls beyond `maxCalls`. Rejects only when the
+   * signal is aborted.
+   */
   async run(calls: readonly NumberedCall[], context: RunContext): Promise<ToolOutcome[]> {
-    if (!this.#options.stopOnError) return await Promise.all(calls.map((call) => this.#run(call, context)));
+    const last = calls.at(-1)?.number ?? 0;
+    const refused = calls.find(({ number }) => number > this.#maxCalls);
+    const allowed = calls.filter(({ number }) => number <= this.#maxCalls);
+    const outcomes = await this.#runAll(allowed, context);
+    if (refused !== undefined) {
+      const others = refused.number < last ? `: calls ${refused.number} to ${last} were not run` : "";
+      const reason = `a message may make ${this.#maxCalls} calls${others}`;
+      outcomes.push(refusedOutcome(refused, { ...context, reason, attempted: true }));
+    }
+    return outcomes;
+  }
+
+  async #runAll(calls: readonly NumberedCall[], context: RunContext): Promise<ToolOutcome[]> {
+    const limit = this.#maxCharacters;
+    let characters = 0;
+    const run = async (call: NumberedCall): Promise<ToolOutcome> => {
+      const outcome = await this.#run(call, context);
+      const length = lengthOf(outcome.value);
+      if (characters + length > limit) {
+        const reason = `the results of a message may have ${limit} characters together: this one is dropped`;
+        return { ...outcome, value: undefined, fault: { kind: "error", reason, expected: true } };
+      }
+      characters += length;
+      return outcome;
+    };
+    if (!this.#options.stopOnError) return await Promise.all(calls.map(run));
     const outcomes: ToolOutcome[] = [];
     for (const call of calls) {
       const failed = outcomes.some(({ fault }) => fault !== undefined);
-      outcomes.push(failed ? skippedOutcome(call, context) : await this.#run(call, context));
+      const reason = "an earlier call of the message failed";
+      outcomes.push(
+        failed ? refusedOutcome(call, { ...context, reason, attempted: false }) : await run(call),
+      );
     }
     return outcomes;
   }
@@ -107,7 +151,7 @@ export class ToolRunner {
     const { call } = numbered;
     const common = { ...numbered, callId: idOf(numbered, context), attempted: true, durationMs: 0 };
     const tool = this.#find(call.name);
-    const fault = this.#faultBefore(numbered, tool);
+    const fault = faultBefore(call, tool);
     if (tool === undefined || fault !== undefined) {
       return { ...common, tool, fault: fault ?? { kind: "unknown_tool" } };
     }
@@ -151,14 +195,6 @@ export class ToolRunner {
     }
   }
 
-  /** Returns the fault of a call that can be found without its arguments. */
-  #faultBefore({ call, number }: NumberedCall, tool: Tool | undefined): ToolFault | undefined {
-    const { maxCalls = DEFAULT_MAX_CALLS } = this.#options;
-    if (number > maxCalls) return { kind: "refused", reason: `a message may make ${maxCalls} calls` };
-    if (tool === undefined && call.name !== UNNAMED) return { kind: "unknown_tool" };
-    return call.fault === undefined ? undefined : { kind: "unreadable", reason: call.fault };
-  }
-
   #limiter(name: string): RateLimiter | undefined {
     const { rateLimits } = this.#options;
     if (rateLimits === undefined || rateLimits instanceof RateLimiter) return rateLimits;
@@ -166,9 +202,28 @@ export class ToolRunner {
   }
 }
 
-function skippedOutcome(numbered: NumberedCall, context: RunContext): ToolOutcome {
-  const fault: ToolFault = { kind: "refused", reason: "an earlier call of the message failed" };
-  return { ...numbered, callId: idOf(numbered, context), attempted: false, durationMs: 0, fault };
+/** Returns the fault of a call that can be found without its arguments. */
+function faultBefore(call: ParsedCall, tool: Tool | undefined): ToolFault | undefined {
+  if (tool === undefined && call.name !== UNNAMED) return { kind: "unknown_tool" };
+  return call.fault === undefined ? undefined : { kind: "unreadable", reason: call.fault };
+}
+
+function refusedOutcome(
+  numbered: NumberedCall,
+  { reason, attempted, ...context }: RunContext & { reason: string; attempted: boolean },
+): ToolOutcome {
+  const fault: ToolFault = { kind: "refused", reason };
+  return { ...numbered, callId: idOf(numbered, context), attempted, durationMs: 0, fault };
+}
+
+/** Returns the size of a result in characters; 0 for a value that is not JSON, which is refused later. */
+function lengthOf(value: unknown): number {
+  if (typeof value === "string") return value.length;
+  try {
+    return JSON.stringify(value)?.length ?? 0;
+  } catch {
+    return 0;
+  }
 }
 
 function idOf({ call, number }: NumberedCall, { idPrefix }: RunContext): string {

@@ -12,6 +12,7 @@ import { MCPToolTransform, type MCPToolTransformOptions } from "../../src/transf
 import { ToolTransform } from "../../src/transforms/tool_transform.ts";
 import { TransformedEnv } from "../../src/transforms/transformed_env.ts";
 import { childrenOf } from "../../bench/processes.ts";
+import { HANG_MS } from "../deadline.ts";
 import { anyTool } from "../tools/play_tools.ts";
 
 const detected = await detectLayers();
@@ -184,9 +185,15 @@ Deno.test("MCPToolTransform.reset() rejects with an McpError when a server canno
     "there is no such module": [{ module: "./nowhere.ts" }, "Module not found"],
     "no server listens": [{ url: "http://127.0.0.1:9/mcp" }, "MCP server 'fake' not connected: "],
   };
-  for (const [what, [server, why]] of Object.entries(bad)) {
+  const limits: Readonly<Record<string, [server: McpServer, why: string]>> = {
+    "it offers too many tools": [fake("many-tools"), "a server may offer 1000 tools: it offers 1001 or more"],
+    "it makes too many requests": [fake("requests"), "a server may make 100 requests a second"],
+    "a message has too many values": [fake("many-values"), "JSON must have at most 200000 values"],
+  };
+  for (const [what, [server, why]] of Object.entries({ ...bad, ...limits })) {
     await t.step(what, async () => {
-      const options = { servers: { fake: server }, detected, startTimeoutMs: 400 };
+      const startTimeoutMs = what in limits ? HANG_MS : 400;
+      const options = { servers: { fake: server }, detected, startTimeoutMs };
       await using env = new TransformedEnv(new ChatEnv(), [new MCPToolTransform(options)]);
       const error = await assertRejects(() => env.reset(task), McpError, why);
       assertStringIncludes(error.message, "MCP server 'fake' not connected: ");

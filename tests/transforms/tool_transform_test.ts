@@ -401,11 +401,32 @@ Deno.test("ToolTransform refuses calls beyond maxCalls", async () => {
   const { toolResults, history } = await stepWithTools("<tool>echo\n</tool>".repeat(5), [echo], {
     maxCalls: 3,
   });
-  assertEquals(toolResults.map(({ status }) => status), ["ok", "ok", "ok", "refused", "refused"]);
+  assertEquals(toolResults.map(({ status }) => status), ["ok", "ok", "ok", "refused"]);
   assertEquals(
     history.prompt.last?.content,
-    "Tool echo failed:\nTool was not executed: a message may make 3 calls",
+    "Tool echo failed:\nTool was not executed: a message may make 3 calls: calls 4 to 5 were not run",
   );
+});
+
+Deno.test("ToolTransform drops results beyond maxTotalCharacters, and the model is told so", async () => {
+  const { toolResults } = await stepWithTools("<tool>long\n</tool>".repeat(3), [
+    anyTool("long", () => "x".repeat(400)),
+  ], { maxTotalCharacters: 1000 });
+  assertEquals(toolResults.map(({ status, value }) => [status, value?.toString().length]), [
+    ["ok", 400],
+    ["ok", 400],
+    ["error", undefined],
+  ]);
+  assertStringIncludes(
+    toolResults[2]?.text ?? "",
+    "the results of a message may have 1000 characters together",
+  );
+});
+
+Deno.test("ToolTransform answers a reply with 100,000 calls by at most 129 messages", async () => {
+  const { history } = await stepWithTools("<tool>echo\n</tool>".repeat(100_000), [echo]);
+  assertEquals(history.prompt.length, 2 + 129);
+  assertStringIncludes(String(history.prompt.last?.content), "calls 129 to 1000 were not run");
 });
 
 Deno.test("ToolTransform does not let a tool change the conversation", async () => {

@@ -4,16 +4,16 @@ import {
   serializeMessage,
   type Transport,
 } from "@modelcontextprotocol/client";
+import { errorMessage } from "../../errors.ts";
+import { JsonLimitError } from "../../json.ts";
 import type { DenoCommand } from "../../sandbox/process/deno_program.ts";
-
-/** Maximum length of a message: in characters over pipes, in bytes over HTTP. */
-export const MAX_MESSAGE_LENGTH = 64 * 1024 * 1024;
+import { MessageLimitError, MessageMeter, requireJsonLimits, requireLength } from "./message_limits.ts";
 
 /**
  * Splits chunks of text into lines, without line ends. Ignores a last line that has no line end. Looks at
  * each character once, for lines of any length.
  *
- * @throws {RangeError} when a line exceeds the maximum message length.
+ * @throws {MessageLimitError} when a line exceeds the maximum message length.
  */
 export async function* splitLines(chunks: AsyncIterable<string>): AsyncGenerator<string> {
   let parts: string[] = [];
@@ -27,11 +27,7 @@ export async function* splitLines(chunks: AsyncIterable<string>): AsyncGenerator
       parts = [next];
       length = next.length;
     }
-    if (length > MAX_MESSAGE_LENGTH) {
-      throw new RangeError(
-        `a message must have at most ${MAX_MESSAGE_LENGTH} characters: it has ${length} or more`,
-      );
-    }
+    requireLength(length, "characters");
   }
 }
 
@@ -56,6 +52,9 @@ export class ChildTransport implements Transport {
   #process: Deno.ChildProcess | undefined;
   #writer: WritableStreamDefaultWriter<Uint8Array<ArrayBuffer>> | undefined;
   #ended: Promise<void> = Promise.resolve();
+  readonly #meter = new MessageMeter();
+  /** Limit that the server exceeded, for which it was killed; empty if none. */
+  exceededLimit = "";
   #stderr = "";
   #invalidLines = 0;
   #firstInvalidLine = "";
@@ -67,6 +66,7 @@ export class ChildTransport implements Transport {
 
   /** Last output of the server that may explain a failure; empty if there is none. */
   get diagnostics(): string {
+    if (this.exceededLimit !== "") return this.exceededLimit;
     if (this.#stderr.trim() !== "") return this.#stderr.trim().split("\n").slice(-5).join("\n");
     return this.#firstInvalidLine === ""
       ? ""
@@ -109,7 +109,7 @@ export class ChildTransport implements Transport {
 
   async #watch(process: Deno.ChildProcess): Promise<void> {
     await Promise.all([
-      this.#readLines(process.stdout).catch(() => this.#kill()),
+      this.#readLines(process.stdout).catch((error) => this.#end(error)),
       this.#readStderr(process.stderr).catch(() => {}), // stderr is only used in error messages
       process.status.then(() => this.#kill()), // kills its children, too
     ]);
@@ -124,9 +124,13 @@ export class ChildTransport implements Transport {
 
   #receive(line: string): void {
     if (line.trim() === "") return;
+    requireJsonLimits(line);
     try {
-      this.onmessage?.(deserializeMessage(line));
+      const message = deserializeMessage(line);
+      this.#meter.count(message);
+      this.onmessage?.(message);
     } catch (error) {
+      if (error instanceof MessageLimitError) throw error;
       this.#firstInvalidLine ||= line.slice(0, 200);
       if (++this.#invalidLines > MAX_INVALID_LINES) throw error;
       this.onerror?.(error instanceof Error ? error : new Error(String(error)));
@@ -137,6 +141,13 @@ export class ChildTransport implements Transport {
     for await (const chunk of stderr.pipeThrough(new TextDecoderStream())) {
       this.#stderr = (this.#stderr + chunk).slice(-STDERR_CAP);
     }
+  }
+
+  /** Kills a server whose output cannot be read on. */
+  #end(error: unknown): void {
+    const isLimit = error instanceof MessageLimitError || error instanceof JsonLimitError;
+    if (isLimit) this.exceededLimit = errorMessage(error);
+    this.#kill();
   }
 
   /** Kills the server and its children; on systems without process groups, only the server. */

@@ -14,6 +14,7 @@ import { base64Bytes } from "../tool_result.ts";
 import { ChildTransport } from "./child_transport.ts";
 import { HttpTransport } from "./http_transport.ts";
 import { isUnknownSession, McpConnection } from "./mcp_connection.ts";
+import { MessageMeter } from "./message_limits.ts";
 import type { McpCommand, McpModule, McpServer } from "./mcp_server.ts";
 
 /** Options of an {@linkcode McpClient}. */
@@ -152,7 +153,7 @@ export async function createMcpTransport(
   options: { layers: ReadonlySet<Layer>; signal?: AbortSignal | undefined },
 ): Promise<Transport> {
   const { layers, signal } = options;
-  if ("url" in server) return new HttpTransport(server);
+  if ("url" in server) return new HttpTransport(server, new MessageMeter());
   if ("command" in server) return new ChildTransport(plainCommand(server, layers), server.cwd);
   const program = moduleProgram(server, layers);
   await fetchModules(program, signal);

@@ -92,8 +92,8 @@ export class McpConnection implements AsyncDisposable {
 
   /** Reason why the connection was lost, for the error of the call that failed with it. */
   get lossReason(): string {
-    const complaint = this.#transport instanceof HttpTransport ? this.#transport.diagnostics : "";
-    return complaint || "the server ended before it answered";
+    const isOurs = this.#transport instanceof HttpTransport || this.#transport instanceof ChildTransport;
+    return (isOurs && this.#transport.exceededLimit) || "the server ended before it answered";
   }
 
   /** Calls a tool. The result says whether the tool succeeded. Rejects when there is no result. */

@@ -1,6 +1,6 @@
 import { errorMessage } from "../../errors.ts";
 import { parseJson } from "./json_scan.ts";
-import { type ParsedCall, UNNAMED } from "./tool_call_parser.ts";
+import { MAX_PARSED_CALLS, type ParsedCall, UNNAMED } from "./tool_call_parser.ts";
 
 /**
  * Returns the calls in a JSON value: an object with a `name` and `arguments` or `parameters`, or a list of
@@ -9,7 +9,7 @@ import { type ParsedCall, UNNAMED } from "./tool_call_parser.ts";
 export function callsOfValue(value: unknown, json: string): ParsedCall[] {
   if (!Array.isArray(value)) return [callOfValue(value, json)];
   const texts = exactArgumentTexts(json);
-  return value.map((call, at) => exactCall(call, texts[at]));
+  return value.slice(0, MAX_PARSED_CALLS).map((call, at) => exactCall(call, texts[at]));
 }
 
 /** Returns a call that could not be parsed, with the reason. */
@@ -51,8 +51,9 @@ export interface ParsedArguments {
 export function parseArguments(text: string): ParsedArguments {
   if (text.trim() === "") return { arguments: {} };
   try {
+    const parsed = toArguments(parseJson(text)); // first, as it refuses texts with too many values
     const exact = exactText(text);
-    return { ...toArguments(parseJson(text)), ...(exact !== undefined && { argumentsText: exact }) };
+    return { ...parsed, ...(exact !== undefined && { argumentsText: exact }) };
   } catch (error) {
     return { arguments: {}, fault: errorMessage(error) };
   }

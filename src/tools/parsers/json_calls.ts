@@ -2,7 +2,13 @@ import { type Message, messageText } from "../../message.ts";
 import { parseJson } from "./json_scan.ts";
 import { parseArguments, toArguments } from "./call_arguments.ts";
 import { registryStyle, type RegistryStyleOptions } from "./registry_style.ts";
-import { type ParsedCall, type ParsedMessage, type ToolCallParser, UNNAMED } from "./tool_call_parser.ts";
+import {
+  MAX_PARSED_CALLS,
+  type ParsedCall,
+  type ParsedMessage,
+  type ToolCallParser,
+  UNNAMED,
+} from "./tool_call_parser.ts";
 
 /**
  * Returns a parser for replies that are one JSON object: `{"message": "…", "tools": [{"tool": "n", "args":
@@ -22,7 +28,7 @@ function parse(message: Message): ParsedMessage {
   const { message: replyText, tools } = reply;
   return {
     text: typeof replyText === "string" ? replyText : "",
-    calls: Array.isArray(tools) ? tools.map(call) : [],
+    calls: Array.isArray(tools) ? tools.slice(0, MAX_PARSED_CALLS).map(call) : [],
   };
 }
 

@@ -7,6 +7,9 @@ export interface ScannedJson {
 /** Deeper than real arguments, and far below the depth at which the stack overflows. */
 const MAX_DEPTH = 200;
 
+/** Maximum number of values, which bounds the time and memory of reading them. */
+const MAX_VALUES = 100_000;
+
 const SPACE = /[ \t\n\r]*/y;
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 // deno-lint-ignore no-control-regex -- JSON forbids them in strings
@@ -56,6 +59,7 @@ class JsonScanner {
   readonly #text: string;
   readonly #start: number;
   #at: number;
+  #values = 0;
 
   constructor(text: string, start: number) {
     this.#text = text;
@@ -78,6 +82,7 @@ class JsonScanner {
 
   #value(depth: number): unknown {
     if (depth > MAX_DEPTH) this.#fail("Too deeply nested");
+    if (++this.#values > MAX_VALUES) this.#fail(`More than ${MAX_VALUES} values`);
     const first = this.#text[this.#at];
     if (first === "{") return this.#object(depth);
     if (first === "[") return this.#array(depth);

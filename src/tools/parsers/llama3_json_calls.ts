@@ -2,7 +2,12 @@ import { type Message, messageText } from "../../message.ts";
 import { nativeCalls, renderByCallId } from "./openai_calls.ts";
 import { agenticFaultMessage } from "./fault_messages.ts";
 import { scanJson, stickyMatch } from "./json_scan.ts";
-import type { ParsedCall, ParsedMessage, ToolCallParser } from "./tool_call_parser.ts";
+import {
+  MAX_PARSED_CALLS,
+  type ParsedCall,
+  type ParsedMessage,
+  type ToolCallParser,
+} from "./tool_call_parser.ts";
 import { callsOfValue, invalidCall } from "./call_arguments.ts";
 
 const TAG = "<|python_tag|>";
@@ -33,10 +38,10 @@ function parseText(text: string): ParsedMessage {
 
 function callsFrom(text: string, start: number): ParsedCall[] {
   const calls: ParsedCall[] = [];
-  for (let at = start; at < text.length;) {
+  for (let at = start; at < text.length && calls.length < MAX_PARSED_CALLS;) {
     try {
       const { value, end } = scanJson(text, at);
-      calls.push(...callsOfValue(value, text.slice(at, end)));
+      calls.push(...callsOfValue(value, text.slice(at, end)).slice(0, MAX_PARSED_CALLS - calls.length));
       at = end + (stickyMatch(BETWEEN, text, end)?.length ?? 0);
     } catch (error) {
       return [...calls, invalidCall(error)];

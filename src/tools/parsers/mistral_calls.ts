@@ -3,7 +3,12 @@ import { nativeCalls, renderByCallId } from "./openai_calls.ts";
 import { agenticFaultMessage } from "./fault_messages.ts";
 import { scanJson } from "./json_scan.ts";
 import { callsOfValue, invalidCall, parseArguments } from "./call_arguments.ts";
-import type { ParsedCall, ParsedMessage, ToolCallParser } from "./tool_call_parser.ts";
+import {
+  MAX_PARSED_CALLS,
+  type ParsedCall,
+  type ParsedMessage,
+  type ToolCallParser,
+} from "./tool_call_parser.ts";
 
 const TAG = "[TOOL_CALLS]";
 /** A tool name before its arguments, as newer models write it, with an optional id. */
@@ -26,9 +31,9 @@ function parse(message: Message): ParsedMessage {
 function parseText(text: string): ParsedMessage {
   const calls: ParsedCall[] = [];
   const first = text.indexOf(TAG);
-  for (let start = first; start >= 0;) {
+  for (let start = first; start >= 0 && calls.length < MAX_PARSED_CALLS;) {
     const { parsed, end } = callsAt(text, start + TAG.length);
-    calls.push(...parsed);
+    calls.push(...parsed.slice(0, MAX_PARSED_CALLS - calls.length));
     start = text.indexOf(TAG, end);
   }
   return { text: first < 0 ? text : text.slice(0, first).trim(), calls };

@@ -2,7 +2,13 @@ import { type Message, messageText, type ToolCall } from "../../message.ts";
 import { callOfValue, invalidCall, parseArguments } from "./call_arguments.ts";
 import { agenticFaultMessage } from "./fault_messages.ts";
 import { scanJson, stickyMatch } from "./json_scan.ts";
-import type { ParsedCall, ParsedMessage, ToolCallParser, ToolResponse } from "./tool_call_parser.ts";
+import {
+  MAX_PARSED_CALLS,
+  type ParsedCall,
+  type ParsedMessage,
+  type ToolCallParser,
+  type ToolResponse,
+} from "./tool_call_parser.ts";
 
 const OPEN = "<tool_call>";
 const CLOSE = "</tool_call>";
@@ -29,6 +35,7 @@ function parseText(text: string): ParsedMessage {
   let rest = "";
   let at = 0;
   for (let start = text.indexOf(OPEN); start >= 0; start = text.indexOf(OPEN, at)) {
+    if (calls.length >= MAX_PARSED_CALLS) break;
     const body = start + OPEN.length;
     const { call, end } = textCall(text, body);
     rest += text.slice(at, start);
@@ -59,7 +66,9 @@ function textCall(text: string, body: number): { call?: ParsedCall; end: number 
 /** Returns the calls in a message's `tool_calls`, or `undefined` if it has none. */
 export function nativeCalls(message: Message): ParsedMessage | undefined {
   const { tool_calls: calls = [] } = message;
-  return calls.length > 0 ? { text: messageText(message), calls: calls.map(nativeCall) } : undefined;
+  return calls.length > 0
+    ? { text: messageText(message), calls: calls.slice(0, MAX_PARSED_CALLS).map(nativeCall) }
+    : undefined;
 }
 
 function nativeCall({ id, name, arguments: args }: ToolCall): ParsedCall {

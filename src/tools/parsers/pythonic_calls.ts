@@ -3,7 +3,12 @@ import { invalidCall } from "./call_arguments.ts";
 import { agenticFaultMessage } from "./fault_messages.ts";
 import { stickyMatch } from "./json_scan.ts";
 import { nativeCalls, renderByCallId } from "./openai_calls.ts";
-import type { ParsedCall, ParsedMessage, ToolCallParser } from "./tool_call_parser.ts";
+import {
+  MAX_PARSED_CALLS,
+  type ParsedCall,
+  type ParsedMessage,
+  type ToolCallParser,
+} from "./tool_call_parser.ts";
 
 const TAGS = /<\|python_(?:start|end)\|>/g;
 const LIST = /\[\s*[A-Za-z_][\w.-]{0,255}\s*\(/;
@@ -42,6 +47,9 @@ export interface ScannedCalls {
 /** Deeper than real arguments, and far below the depth at which the stack overflows. */
 const MAX_DEPTH = 200;
 
+/** Maximum number of items of lists, dicts and calls. */
+const MAX_ITEMS = 100_000;
+
 const SPACE = /[ \t\n\r]*/y;
 const NAME = /[A-Za-z_][\w.-]{0,255}/y;
 const NUMBER = /[-+]?(?:\d[\d_]*\.?[\d_]*|\.\d[\d_]*)(?:[eE][+-]?\d+)?/y;
@@ -69,6 +77,7 @@ class PythonScanner {
   readonly #text: string;
   readonly #start: number;
   #at: number;
+  #itemCount = 0;
 
   constructor(text: string, start: number) {
     this.#text = text;
@@ -79,7 +88,7 @@ class PythonScanner {
   scan(): ScannedCalls {
     this.#expect("[");
     const calls = this.#items("]", () => this.#call());
-    return { calls, end: this.#at };
+    return { calls: calls.slice(0, MAX_PARSED_CALLS), end: this.#at };
   }
 
   #call(): ParsedCall {
@@ -161,6 +170,7 @@ class PythonScanner {
         this.#expect(",");
         if (this.#take(close)) break;
       }
+      if (++this.#itemCount > MAX_ITEMS) this.#fail(`there must be at most ${MAX_ITEMS} values`);
       items.push(read());
     }
     return items;

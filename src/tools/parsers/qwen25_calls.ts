@@ -3,7 +3,12 @@ import { agenticFaultMessage } from "./fault_messages.ts";
 import { nativeCalls, renderByCallId } from "./openai_calls.ts";
 import { parseJson } from "./json_scan.ts";
 import { callsOfValue, invalidCall } from "./call_arguments.ts";
-import type { ParsedCall, ParsedMessage, ToolCallParser } from "./tool_call_parser.ts";
+import {
+  MAX_PARSED_CALLS,
+  type ParsedCall,
+  type ParsedMessage,
+  type ToolCallParser,
+} from "./tool_call_parser.ts";
 
 const OPEN = "<tool_call>\n";
 const CLOSE = "\n</tool_call>";
@@ -26,10 +31,11 @@ function parse(message: Message): ParsedMessage {
 function parseText(text: string): ParsedMessage {
   const calls: ParsedCall[] = [];
   const first = text.indexOf(OPEN);
-  for (let start = first; start >= 0;) {
+  for (let start = first; start >= 0 && calls.length < MAX_PARSED_CALLS;) {
     const end = text.indexOf(CLOSE, start + OPEN.length);
     if (end < 0) break;
-    calls.push(...blockCalls(text.slice(start + OPEN.length, end)));
+    const block = blockCalls(text.slice(start + OPEN.length, end));
+    calls.push(...block.slice(0, MAX_PARSED_CALLS - calls.length));
     start = text.indexOf(OPEN, end + CLOSE.length);
   }
   return { text: first < 0 ? text : text.slice(0, first).trim(), calls };

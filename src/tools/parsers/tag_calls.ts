@@ -2,7 +2,13 @@ import { type Message, messageText } from "../../message.ts";
 import { simpleFaultMessage } from "./fault_messages.ts";
 import { scanJson, stickyMatch } from "./json_scan.ts";
 import { parseArguments } from "./call_arguments.ts";
-import type { ParsedCall, ParsedMessage, ToolCallParser, ToolResponse } from "./tool_call_parser.ts";
+import {
+  MAX_PARSED_CALLS,
+  type ParsedCall,
+  type ParsedMessage,
+  type ToolCallParser,
+  type ToolResponse,
+} from "./tool_call_parser.ts";
 
 /** Options of {@linkcode tagCalls}. */
 export interface TagCallsOptions {
@@ -46,8 +52,10 @@ function parse(message: Message): ParsedMessage {
   const lastClose = text.lastIndexOf(CLOSE);
   let rest = "";
   let at = 0;
+  let tried = 0;
   for (let start = text.indexOf(OPEN); start >= 0; start = text.indexOf(OPEN, start + OPEN.length)) {
     if (start < at) continue;
+    if (++tried > MAX_PARSED_CALLS) break;
     const tag = readTag(text, start, lastClose);
     if (tag === undefined) continue;
     const { start: _start, end, ...call } = tag;

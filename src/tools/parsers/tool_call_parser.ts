@@ -4,6 +4,9 @@ import type { ToolFault } from "../tool_result.ts";
 /** Name of a call without a tool name; its `fault` gives the reason. */
 export const UNNAMED = "?";
 
+/** Number of calls that parsers read from a message. Text after them is not searched. */
+export const MAX_PARSED_CALLS = 1_000;
+
 /** A tool call as parsed from a message. */
 export interface ParsedCall {
   readonly name: string;

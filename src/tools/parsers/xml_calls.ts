@@ -2,7 +2,12 @@ import { type Message, messageText } from "../../message.ts";
 import { scanJson, stickyMatch } from "./json_scan.ts";
 import { parseArguments } from "./call_arguments.ts";
 import { registryStyle, type RegistryStyleOptions } from "./registry_style.ts";
-import type { ParsedCall, ParsedMessage, ToolCallParser } from "./tool_call_parser.ts";
+import {
+  MAX_PARSED_CALLS,
+  type ParsedCall,
+  type ParsedMessage,
+  type ToolCallParser,
+} from "./tool_call_parser.ts";
 
 const CLOSE = "</tool>";
 const CLOSING = /\s*<\/tool>/y;
@@ -30,7 +35,7 @@ function parse(message: Message): ParsedMessage {
     if (index < at || name.trim() === "") continue;
     const body = index + head.length;
     const close = closingIndex(text, body);
-    if (close < 0) break;
+    if (close < 0 || calls.length >= MAX_PARSED_CALLS) break;
     const raw = text.slice(body, close).trim();
     const parsed = parseArguments(raw);
     const callId = tag === "" ? {} : { callId: tag };

@@ -1,5 +1,6 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { MAX_MESSAGE_LENGTH, splitLines } from "../../../src/tools/mcp/child_transport.ts";
+import { splitLines } from "../../../src/tools/mcp/child_transport.ts";
+import { MAX_MESSAGE_LENGTH } from "../../../src/tools/mcp/message_limits.ts";
 import { HANG_MS } from "../../deadline.ts";
 
 function lines(...pieces: string[]): Promise<string[]> {

@@ -57,6 +57,13 @@ function listed(names) {
 }
 
 function page({ cursor = "0" } = {}) {
+  if (behaviour === "many-tools") {
+    return { tools: listed(Array.from({ length: 1_001 }, (_, at) => `tool${at}`)) };
+  }
+  if (behaviour === "many-values") return { tools: listed(["a"]), _meta: { zeros: Array(200_000).fill(0) } };
+  if (behaviour === "requests") {
+    write('{"jsonrpc":"2.0","id":1,"method":"ping"}\n'.repeat(1_000));
+  }
   const names = [...Object.keys(tools), "has space", "has<bracket"];
   const at = Number(cursor);
   const next = at + 5;

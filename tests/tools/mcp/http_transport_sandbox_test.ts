@@ -1,7 +1,7 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { McpError } from "../../../src/errors.ts";
 import { McpClients } from "../../../src/tools/mcp/mcp_clients.ts";
-import { MAX_MESSAGE_LENGTH } from "../../../src/tools/mcp/child_transport.ts";
+import { MAX_MESSAGE_LENGTH } from "../../../src/tools/mcp/message_limits.ts";
 
 interface Request {
   readonly id?: number;

@@ -1,6 +1,7 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import fc from "fast-check";
 import type { Message, ToolCall } from "../../../src/message.ts";
+import { CALL_STYLES } from "../../../src/tools/parsers/call_styles.ts";
 import { jsonCalls } from "../../../src/tools/parsers/json_calls.ts";
 import { llama3JsonCalls } from "../../../src/tools/parsers/llama3_json_calls.ts";
 import { mistralCalls } from "../../../src/tools/parsers/mistral_calls.ts";
@@ -439,3 +440,40 @@ for (const [name, parser] of Object.entries(parsers)) {
     }
   });
 }
+
+const REPEATED_CALLS: Readonly<Record<string, string>> = {
+  tag: "<tool>a\n{}</tool>".repeat(2_000),
+  xml: '<tool name="a">{}</tool>'.repeat(2_000),
+  json: `{"tools": [${'{"tool":"a"},'.repeat(2_000)}{"tool":"a"}]}`,
+  openai: '<tool_call>{"name":"a"}</tool_call>'.repeat(2_000),
+  qwen25: '<tool_call>\n{"name":"a"}\n</tool_call>'.repeat(2_000),
+  "llama3-json": '{"name":"a"};'.repeat(2_000),
+  mistral: "[TOOL_CALLS]a[ARGS]{}".repeat(2_000),
+  pythonic: `[${"a(),".repeat(2_000)}]`,
+};
+
+Deno.test("parsers of all call styles read at most 1,000 calls of a reply, text or native", () => {
+  assertEquals(Object.keys(REPEATED_CALLS), Object.keys(CALL_STYLES));
+  const native = Array(2_000).fill({ name: "a", arguments: "{}" });
+  for (const [style, { parser }] of Object.entries(CALL_STYLES)) {
+    const content = REPEATED_CALLS[style] ?? "";
+    assertEquals(parser().parse({ role: "assistant", content }).calls.length, 1_000, style);
+    if (["tag", "xml", "json"].includes(style)) continue;
+    assertEquals(
+      parser().parse({ role: "assistant", content, tool_calls: native }).calls.length,
+      1_000,
+      style,
+    );
+  }
+});
+
+Deno.test("parsers refuse arguments with more than 100,000 values", () => {
+  const args = `{"a":[${"0,".repeat(100_000)}0]}`;
+  const [call] =
+    openaiCalls().parse({ role: "assistant", content: "", tool_calls: [{ name: "a", arguments: args }] })
+      .calls;
+  assertStringIncludes(call?.fault ?? "", "More than 100000 values");
+  const [listed] =
+    pythonicCalls().parse({ role: "assistant", content: `[a(b=[${"0,".repeat(100_000)}0])]` }).calls;
+  assertStringIncludes(listed?.fault ?? "", "there must be at most 100000 values");
+});

@@ -1,3 +1,4 @@
+import { parseUntrustedJson } from "../../../json.ts";
 import { NO_ACTION, type ParsedReply, type ReplyCommand, type ReplyParser } from "../agent_config.ts";
 
 const FENCED = "Write what you think first, then one command between two lines of three backticks:\n" +
@@ -102,7 +103,7 @@ export function hasSeveralBlocks(reply: string): boolean {
 export function parseJsonReply(reply: string, commands: readonly ReplyCommand[]): ParsedReply {
   let value: unknown;
   try {
-    value = JSON.parse(reply);
+    value = parseUntrustedJson(reply);
   } catch {
     return { fault: "Model output is not valid JSON." };
   }
