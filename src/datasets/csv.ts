@@ -21,7 +21,8 @@ export async function* readCsv(path: string): AsyncGenerator<RawRow> {
 }
 
 function requireNames(names: readonly string[], location: string): readonly string[] {
-  const duplicate = names.find((name, index) => names.indexOf(name) !== index);
+  const known = new Set<string>();
+  const duplicate = names.find((name) => known.size === known.add(name).size);
   if (duplicate === undefined) return names;
   throw new SyntaxError(
     `Cannot read tasks at ${location} as field names must be unique: found '${duplicate}' twice`,

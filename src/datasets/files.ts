@@ -64,12 +64,17 @@ function suffixAfter(text: string, start: string): string {
 }
 
 const CHUNK_BYTES = 64 * 1024;
+/** A compressed file of text expands to less than this many times its size. */
+const MAX_EXPANSION = 200;
+/** Size up to which any expansion is allowed, in bytes. */
+const MIN_EXPANDED_BYTES = 64 * 1024 * 1024;
 
 /**
  * Reads a file in chunks and decompresses it if its name ends in `.gz`. A chunk is valid until the next one
  * is read.
  *
- * @throws {SyntaxError} if the name ends in `.gz` and the file is not gzip.
+ * @throws {SyntaxError} if the name ends in `.gz` and the file is not gzip, or expands to more than 64 MiB and 200 times its
+ * size.
  */
 export function readFileChunks(path: string): AsyncGenerator<Uint8Array<ArrayBuffer>> {
   return /\.gz$/i.test(path) ? decompressedChunks(path) : plainChunks(path);
@@ -84,10 +89,18 @@ async function* plainChunks(path: string): AsyncGenerator<Uint8Array<ArrayBuffer
 }
 
 async function* decompressedChunks(path: string): AsyncGenerator<Uint8Array<ArrayBuffer>> {
-  const { readable } = await Deno.open(path);
-  const reader = readable.pipeThrough(new DecompressionStream("gzip")).getReader();
+  const file = await Deno.open(path);
+  const maxBytes = Math.max(MIN_EXPANDED_BYTES, MAX_EXPANSION * (await file.stat()).size);
+  const reader = file.readable.pipeThrough(new DecompressionStream("gzip")).getReader();
+  let bytes = 0;
   try {
     for (let read = await nextChunk(reader, path); !read.done; read = await nextChunk(reader, path)) {
+      bytes += read.value.length;
+      if (bytes > maxBytes) {
+        throw new SyntaxError(
+          `Cannot read tasks at ${path} as it must expand to at most ${maxBytes} bytes: it has more`,
+        );
+      }
       yield read.value;
     }
   } finally {

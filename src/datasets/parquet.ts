@@ -1,10 +1,31 @@
 import { type AsyncBuffer, type FileMetaData, parquetMetadataAsync, parquetReadObjects } from "hyparquet";
-import { compressors } from "hyparquet-compressors";
+import { compressors as plainCompressors } from "hyparquet-compressors";
 import { errorMessage } from "../errors.ts";
 import { RawRow } from "./row.ts";
 
 /** Approximate size of a slice that is decompressed at once, in bytes. */
 const SLICE_BYTES = 16 * 1024 * 1024;
+
+/** Maximum size of a page after decompression, in bytes. Writers make pages of about 1 MiB. */
+const MAX_PAGE_BYTES = 256 * 1024 * 1024;
+/** Maximum number of rows of a row group, if that is more than 16 for each byte of the file. */
+const MAX_GROUP_ROWS = 1_000_000;
+const MAX_ROWS_PER_BYTE = 16;
+/** Maximum number of rows that are read at once. */
+const SLICE_ROWS = 100_000;
+
+type Compressors = typeof plainCompressors;
+
+/** Decompressors that refuse a page before they allocate too much for it. */
+const compressors: Compressors = Object.fromEntries(
+  Object.entries(plainCompressors).map(([codec, decompress]): [string, Compressors[keyof Compressors]] => [
+    codec,
+    (page, length) => {
+      requireAtMost(length, MAX_PAGE_BYTES, "bytes in a page");
+      return decompress(page, length);
+    },
+  ]),
+);
 
 /** A range of rows that are read together; `rowEnd` is exclusive. */
 interface Slice {
@@ -22,13 +43,27 @@ interface Slice {
 export async function* readParquet(path: string): AsyncGenerator<RawRow> {
   using file = await Deno.open(path);
   const buffer = toAsyncBuffer(file, (await file.stat()).size);
-  const metadata = await parseParquet(path, () => parquetMetadataAsync(buffer));
+  const metadata = await parseParquet(path, async () => {
+    const metadata = await parquetMetadataAsync(buffer);
+    requireRows(metadata, buffer.byteLength);
+    return metadata;
+  });
   for (const slice of slices(metadata)) {
     const rows = await parseParquet(path, () => readSlice(slice, buffer, metadata));
     for (const [index, row] of rows.entries()) {
       yield RawRow.inFile(path, slice.rowStart + index + 1, () => toJsonValue(row));
     }
   }
+}
+
+/** Checks the numbers of rows, which a small file can make as large as it likes. */
+function requireRows({ row_groups }: FileMetaData, fileBytes: number): void {
+  const most = Math.max(MAX_GROUP_ROWS, MAX_ROWS_PER_BYTE * fileBytes);
+  for (const { num_rows } of row_groups) requireAtMost(Number(num_rows), most, "rows in a row group");
+}
+
+function requireAtMost(found: number, most: number, what: string): void {
+  if (!(found <= most)) throw new RangeError(`there may be ${most} ${what}: found ${found}`);
 }
 
 function readSlice(
@@ -43,7 +78,11 @@ function* slices({ row_groups }: FileMetaData): Generator<Slice> {
   let start = 0;
   for (const { num_rows, total_byte_size } of row_groups) {
     const end = start + Number(num_rows);
-    const parts = Math.max(1, Math.ceil(Number(total_byte_size) / SLICE_BYTES));
+    const parts = Math.max(
+      1,
+      Math.ceil(Number(total_byte_size) / SLICE_BYTES),
+      Math.ceil((end - start) / SLICE_ROWS),
+    );
     const size = Math.max(1, Math.ceil((end - start) / parts));
     for (; start < end; start += size) yield { rowStart: start, rowEnd: Math.min(start + size, end) };
     start = end;

@@ -313,6 +313,16 @@ for (const { what, name, content, expected } of faults) {
   });
 }
 
+Deno.test("readDataset() throws for a .gz file that expands to far more than its size", async () => {
+  await withFiles({ "a.jsonl.gz": await gzip("\n".repeat(65 * 1024 * 1024)) }, async (folder) => {
+    await assertRejects(
+      () => queries(`${folder}/a.jsonl.gz`),
+      SyntaxError,
+      "a.jsonl.gz as it must expand to at most 67108864 bytes: it has more",
+    );
+  });
+});
+
 Deno.test("readDataset() throws for Parquet that is cut off or has a damaged page", async () => {
   const bytes = await Deno.readFile(new URL("./files/rows_zstd.parquet", import.meta.url));
   const torn = bytes.slice();

@@ -4,7 +4,6 @@ import {
   serializeMessage,
   type Transport,
 } from "@modelcontextprotocol/client";
-import { errorMessage } from "../../errors.ts";
 import { JsonLimitError } from "../../json.ts";
 import type { DenoCommand } from "../../sandbox/process/deno_program.ts";
 import { MessageLimitError, MessageMeter, requireJsonLimits, requireLength } from "./message_limits.ts";
@@ -53,8 +52,8 @@ export class ChildTransport implements Transport {
   #writer: WritableStreamDefaultWriter<Uint8Array<ArrayBuffer>> | undefined;
   #ended: Promise<void> = Promise.resolve();
   readonly #meter = new MessageMeter();
-  /** Limit that the server exceeded, for which it was killed; empty if none. */
-  exceededLimit = "";
+  /** Limit that the server exceeded, for which it was killed. */
+  exceededLimit: Error | undefined;
   #stderr = "";
   #invalidLines = 0;
   #firstInvalidLine = "";
@@ -66,7 +65,7 @@ export class ChildTransport implements Transport {
 
   /** Last output of the server that may explain a failure; empty if there is none. */
   get diagnostics(): string {
-    if (this.exceededLimit !== "") return this.exceededLimit;
+    if (this.exceededLimit !== undefined) return this.exceededLimit.message;
     if (this.#stderr.trim() !== "") return this.#stderr.trim().split("\n").slice(-5).join("\n");
     return this.#firstInvalidLine === ""
       ? ""
@@ -145,8 +144,7 @@ export class ChildTransport implements Transport {
 
   /** Kills a server whose output cannot be read on. */
   #end(error: unknown): void {
-    const isLimit = error instanceof MessageLimitError || error instanceof JsonLimitError;
-    if (isLimit) this.exceededLimit = errorMessage(error);
+    if (error instanceof MessageLimitError || error instanceof JsonLimitError) this.exceededLimit = error;
     this.#kill();
   }
 

@@ -1,7 +1,6 @@
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import type { JSONRPCMessage, MessageExtraInfo } from "@modelcontextprotocol/client";
 import { concat } from "@std/bytes";
-import { errorMessage } from "../../errors.ts";
 import { type MessageMeter, requireJsonLimits, requireLength } from "./message_limits.ts";
 import type { McpUrl } from "./mcp_server.ts";
 
@@ -12,8 +11,8 @@ type Deliver = (message: JSONRPCMessage, extra?: MessageExtraInfo) => void;
  * exceeds a limit of messages, or when the server sends too many of them.
  */
 export class HttpTransport extends StreamableHTTPClientTransport {
-  /** Limit for which the connection was closed; empty if it was not. */
-  exceededLimit = "";
+  /** Limit that the server exceeded, for which the connection was closed. */
+  exceededLimit: Error | undefined;
 
   constructor({ url, headers }: McpUrl, meter: MessageMeter) {
     super(new URL(url), {
@@ -25,7 +24,7 @@ export class HttpTransport extends StreamableHTTPClientTransport {
 
   /** Text that may explain a failure; empty if there is none. */
   get diagnostics(): string {
-    return this.exceededLimit;
+    return this.exceededLimit?.message ?? "";
   }
 
   /** Counts each message before it is delivered. `onmessage` is a field of the base class. */
@@ -35,7 +34,7 @@ export class HttpTransport extends StreamableHTTPClientTransport {
       get: () => deliver,
       set: (handler: Deliver | undefined) => {
         deliver = handler && ((message, extra) => {
-          if (this.exceededLimit !== "") return;
+          if (this.exceededLimit !== undefined) return;
           try {
             meter.count(message);
           } catch (error) {
@@ -74,7 +73,7 @@ export class HttpTransport extends StreamableHTTPClientTransport {
   }
 
   #end(error: unknown): void {
-    this.exceededLimit ||= errorMessage(error);
+    this.exceededLimit ??= error instanceof Error ? error : new Error(String(error));
     this.close().catch(() => {}); // it is closed already
   }
 }

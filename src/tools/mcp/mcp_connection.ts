@@ -93,7 +93,7 @@ export class McpConnection implements AsyncDisposable {
   /** Reason why the connection was lost, for the error of the call that failed with it. */
   get lossReason(): string {
     const isOurs = this.#transport instanceof HttpTransport || this.#transport instanceof ChildTransport;
-    return (isOurs && this.#transport.exceededLimit) || "the server ended before it answered";
+    return (isOurs && this.#transport.exceededLimit?.message) || "the server ended before it answered";
   }
 
   /** Calls a tool. The result says whether the tool succeeded. Rejects when there is no result. */

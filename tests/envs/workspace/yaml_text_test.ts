@@ -53,6 +53,20 @@ Deno.test("parseYaml() names the line of an error", () => {
   assertThrows(() => parseYaml("a: 1\na: 2\n"), SyntaxError, "Map keys must be unique at line 2");
 });
 
+Deno.test("parseYaml() refuses texts that a parser would take minutes for, before it parses them", () => {
+  const cases: readonly [text: string, limit: string][] = [
+    ["&a ".repeat(10_000), "100 anchors, aliases and tags"],
+    ["!!a ".repeat(10_000), "100 anchors, aliases and tags"],
+    ["[".repeat(10_000), "64 levels"],
+    ["- ".repeat(20_000), "20000 tokens"],
+    [Array.from({ length: 20_000 }, (_, at) => `k${at}: 1`).join("\n"), "20000 tokens"],
+    [`a: "${"x".repeat(1024 * 1024)}"`, "1048576 characters"],
+  ];
+  for (const [text, limit] of cases) {
+    assertThrows(() => parseYaml(text), SyntaxError, `a text must have at most ${limit}: found more`);
+  }
+});
+
 Deno.test("parseYaml() refuses a text whose aliases would take more memory than its size suggests", () => {
   const levels = Array.from(
     { length: 9 },
