@@ -5,6 +5,14 @@ import { detectLayers } from "../src/sandbox/process/layers.ts";
 
 const CLI = decodeURIComponent(new URL("../src/cli.ts", import.meta.url).pathname);
 
+/** Options of {@linkcode Serving.startWith}. */
+export interface ServingOptions {
+  /** Path of the command line to run. @default this tree's */
+  readonly cli?: string | undefined;
+  /** File descriptors that the server may open. @default the system's limit */
+  readonly descriptors?: number | undefined;
+}
+
 /** A `paddock serve` in its own process, on a free port. */
 export class Serving implements AsyncDisposable {
   readonly child: Deno.ChildProcess;
@@ -17,14 +25,19 @@ export class Serving implements AsyncDisposable {
   }
 
   /** Starts the server with additional environment variables. */
-  static async startWith(env: Record<string, string>, args: readonly string[]): Promise<Serving> {
+  static async startWith(
+    env: Record<string, string>,
+    args: readonly string[],
+    { cli = CLI, descriptors }: ServingOptions = {},
+  ): Promise<Serving> {
     const [program = "", ...words] = [
       ...setprivPrefix(await parentDeath()),
+      ...descriptors === undefined ? [] : ["sh", "-c", `ulimit -n ${descriptors} && exec "$@"`, "sh"],
       Deno.execPath(),
       "run",
       "-A",
       "--quiet",
-      CLI,
+      cli,
       "serve",
       "--port",
       "0",
@@ -90,7 +103,7 @@ export class Serving implements AsyncDisposable {
 }
 
 /** Returns the command that ends a child with its parent, if the system has it. */
-async function parentDeath(): Promise<ReadonlySet<Layer>> {
+export async function parentDeath(): Promise<ReadonlySet<Layer>> {
   const reports = await detectLayers();
   return new Set(
     reports.filter(({ layer, works }) => layer === "parentDeath" && works).map(({ layer }) => layer),

@@ -1,0 +1,232 @@
+import type { Attack, ServerCase } from "../case.ts";
+import { repeat } from "../tenant.ts";
+
+const MEGABYTE = 1_000_000;
+/** Below the limit of a body, which is 32 MiB. */
+const BODY = 25 * MEGABYTE;
+const LANES = 2;
+
+/** Requests whose cost is out of proportion to their size. */
+export const BOMBS: readonly ServerCase[] = [
+  {
+    name: "regex-entry-point",
+    fault: "S1",
+    about: "a grade whose entry point is a pattern that backtracks",
+    play: grades(() => ({
+      grader: "hidden_tests",
+      task: { fields: { entry_point: "(a+)+", tests: ["assert f(1)"] } },
+      messages: [{ role: "assistant", content: `${"a".repeat(60)}!` }],
+    })),
+  },
+  {
+    name: "regex-truth",
+    fault: "S2",
+    about: "a math grade whose answer is a megabyte of punctuation",
+    play: grades((number) => ({
+      grader: "math",
+      task: { answer: (".{;(\\,^"[number % 7] ?? ".").repeat(MEGABYTE) },
+      messages: [{ role: "assistant", content: "\\boxed{4}" }],
+    })),
+  },
+  {
+    name: "grade-replies",
+    fault: "S2",
+    about: "replies of a megabyte that make each grader's patterns work",
+    play: grades((number) => ({
+      grader: ["gsm8k", "math", "countdown", "ifeval", "exact_match", "number_match"][number % 6],
+      task: { answer: "4", fields: { target: 24, nums: [1, 2, 3, 4], numbers: [1, 2, 3, 4] } },
+      messages: [{ role: "assistant", content: GRADED[number % GRADED.length] }],
+    })),
+  },
+  {
+    name: "grade-unicode",
+    fault: "S2",
+    about: "replies of combining marks, half surrogates and bidirectional controls",
+    play: grades((number) => ({
+      grader: ["ifeval", "math", "exact_match"][number % 3],
+      task: {
+        answer: "\u0301".repeat(100_000),
+        fields: { instruction_id_list: ["change_case:english_lowercase"], kwargs: [{}] },
+      },
+      messages: [{
+        role: "assistant",
+        content: ["e\u0301", "\ud83d\u200d", "\u202e\u2066", "ﷺ"][number % 4]?.repeat(200_000),
+      }],
+    })),
+  },
+  {
+    name: "json-small-values",
+    fault: "S7",
+    about: "25 MB of small JSON values: a million names of files",
+    twin: "bodies",
+    play: bodies(() => [
+      ["/v1/exec:batch", `{"items":[{"code":"1","files":{${members('"":""', BODY)}}}]}`],
+      ["/v1/exec:batch", `{"items":[${"{},".repeat(BODY / 3)}{}]}`],
+    ]),
+  },
+  {
+    name: "json-unknown-keys",
+    fault: "S7",
+    about: "25 MB of keys that no schema knows",
+    twin: "bodies",
+    play: bodies(() => [
+      ["/v1/sessions", `{${members('"":1', BODY)}}`],
+      ["/run_code", `{"code":"1",${members('"":1', BODY)}}`],
+    ]),
+  },
+  {
+    name: "json-deep",
+    fault: "S7",
+    about: "25 MB of open brackets, on the routes of each protocol",
+    twin: "bodies",
+    play: bodies(() => toEveryRoute("[".repeat(BODY))),
+  },
+  {
+    name: "json-values-everywhere",
+    fault: "S7",
+    about: "25 MB of empty lists, on the routes of each protocol",
+    twin: "bodies",
+    play: bodies(() => toEveryRoute(`[${"[],".repeat(BODY / 3)}[]]`)),
+  },
+  {
+    name: "json-digits",
+    fault: "S7",
+    about: "one number of 25 million digits, and a text of escapes",
+    twin: "bodies",
+    play: bodies(() => [
+      ["/v1/sessions", `{"seed":${"9".repeat(BODY)}}`],
+      ["/run_code", `{"code":"${"\\ud800".repeat(BODY / 6)}"}`],
+    ]),
+  },
+  {
+    name: "piston-files",
+    fault: "S7",
+    about: "a Piston request with a million files",
+    twin: "bodies",
+    play: bodies(() => [[
+      "/api/v2/execute",
+      `{"language":"python","version":"3","files":[${'{"content":""},'.repeat(BODY / 16)}{"content":"1"}]}`,
+    ]]),
+  },
+  {
+    name: "submit-fences",
+    fault: "S2",
+    about: "a SandboxFusion submission whose completion is a megabyte of fences",
+    play: bodies(() =>
+      ["```python\n", "`", "``` \n", " ```", "```python\n```"].map((piece) =>
+        [
+          "/submit",
+          JSON.stringify({
+            dataset: "x",
+            id: 1,
+            completion: piece.repeat(MEGABYTE / piece.length),
+            config: { dataset_type: "CommonOJDataset", language: "python", provided_data: { test: TESTS } },
+          }),
+        ] as const
+      )
+    ),
+  },
+  {
+    name: "gzip-body",
+    fault: "S7",
+    about: "compressed bodies that unpack to a gigabyte",
+    async play({ hostile, ...run }) {
+      const zeros = new Blob(Array<Uint8Array<ArrayBuffer>>(256).fill(new Uint8Array(1 << 22)));
+      const packed = await new Response(zeros.stream().pipeThrough(new CompressionStream("gzip"))).bytes();
+      const headers = { "content-encoding": "gzip" };
+      await repeat(
+        LANES,
+        run,
+        async () => (await hostile.post("/run_code", packed, { ...run, headers })).status,
+      );
+    },
+  },
+  {
+    name: "zip-in-program",
+    fault: "rule 1",
+    about: "a program that unpacks a zip archive of a gigabyte",
+    twin: "programs",
+    async play({ hostile, ...run }) {
+      const code = [
+        "import io, zipfile",
+        "held = io.BytesIO()",
+        "with zipfile.ZipFile(held, 'w', zipfile.ZIP_DEFLATED) as archive:",
+        "    for at in range(20): archive.writestr(str(at), bytes(10_000_000))",
+        "zipfile.ZipFile(held).extractall('out')",
+      ].join("\n");
+      await repeat(LANES, run, async () => (await hostile.post("/run_code", { code }, run)).status);
+    },
+  },
+];
+
+const TESTS = [{ input: { stdin: "" }, output: { stdout: "" } }];
+
+/** Texts that repeat the beginnings of what graders search for. */
+const GRADED: readonly string[] = [
+  "1,".repeat(500_000),
+  "<answer>".repeat(125_000),
+  "\\boxed{".repeat(140_000),
+  "\\frac{1}".repeat(120_000),
+  " ".repeat(MEGABYTE),
+  "((((1+2)*".repeat(110_000),
+  "<think>\n".repeat(120_000),
+  "9".repeat(MEGABYTE),
+  "- * ".repeat(250_000),
+];
+
+const EVERY_ROUTE = [
+  "/v1/sessions",
+  "/v1/exec:batch",
+  "/v1/grade",
+  "/v1/envs",
+  "/run_code",
+  "/run_jupyter",
+  "/submit",
+  "/execute",
+  "/api/v2/execute",
+  "/step",
+  "/reset",
+  "/mcp",
+  "/contexts",
+];
+
+function toEveryRoute(text: string): (readonly [path: string, text: string])[] {
+  return EVERY_ROUTE.map((path) => [path, text] as const);
+}
+
+/** Returns members of an object with different names; `form` shows one with an empty name. */
+function members(form: string, bytes: number): string {
+  const parts: string[] = [];
+  for (let at = 0, length = 0; length < bytes; at++) {
+    const part = form.replace('""', `"k${at}"`);
+    parts.push(part);
+    length += part.length + 1;
+  }
+  return parts.join(",");
+}
+
+function grades(body: (number: number) => object): (attack: Attack) => Promise<void> {
+  return async ({ hostile, ...run }) => {
+    let number = 0;
+    await repeat(LANES, run, async () => (await hostile.post("/v1/grade", body(number++), run)).status);
+  };
+}
+
+/** Sends bodies in turn; they are encoded once, so that the attacker is faster than the server. */
+function bodies(
+  texts: () => readonly (readonly [path: string, text: string])[],
+): (attack: Attack) => Promise<void> {
+  return async ({ hostile, ...run }) => {
+    const known = new Map<string, Uint8Array<ArrayBuffer>>();
+    const requests = texts().map(([path, text]) => {
+      const body = known.get(text) ?? new TextEncoder().encode(text);
+      known.set(text, body);
+      return { path, body };
+    });
+    let number = 0;
+    await repeat(LANES, run, async () => {
+      const { path, body } = requests[number++ % requests.length] ?? { path: "/", body: "" };
+      return (await hostile.post(path, body, run)).status;
+    });
+  };
+}

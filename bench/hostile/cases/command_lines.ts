@@ -1,0 +1,235 @@
+import { fileURLToPath } from "node:url";
+import type { CommandCase, CommandResult, CommandRun, CommandSetup } from "../case.ts";
+
+const MEGABYTE = 1_000_000;
+const ANSWER = "The answer is 4";
+const QUERY = "What is 2 + 2?";
+
+/** Files, model servers and MCP servers that lie to the command line. */
+export const COMMAND_LINES: readonly CommandCase[] = [
+  modelServer(
+    "model-choices",
+    "S9",
+    "a response of 30 MB with ten million empty choices",
+    () => new Response(`{"choices":[${"{},".repeat(10 * MEGABYTE)}{}]}`),
+  ),
+  modelServer(
+    "model-depth",
+    "S9",
+    "a response of 25 MB of open brackets",
+    () => new Response(`{"choices":${"[".repeat(25 * MEGABYTE)}`),
+  ),
+  modelServer("model-endless", "S9", "a response that does not end", () => new Response(endless())),
+  modelServer("model-gzip", "S9", "a compressed response that unpacks to a gigabyte", async () => {
+    const zeros = new Blob(Array<Uint8Array<ArrayBuffer>>(256).fill(new Uint8Array(1 << 22)));
+    const packed = zeros.stream().pipeThrough(new CompressionStream("gzip"));
+    return new Response(await new Response(packed).bytes(), { headers: { "content-encoding": "gzip" } });
+  }),
+  modelReply(
+    "reply-blocks",
+    "a reply with 400 blocks that print a megabyte each; `view` must read the run",
+    () => block("print('a' * 1_000_000)").repeat(400),
+  ),
+  modelReply("reply-many-blocks", "a reply with 100,000 blocks", () => block("1").repeat(100_000)),
+  modelReply(
+    "reply-loops",
+    "a reply with 3,000 endless loops",
+    () => block("while True: pass").repeat(3_000),
+  ),
+  {
+    name: "yaml-aliases",
+    fault: "S13",
+    about: "a task of 487 bytes of YAML whose aliases refer to aliases",
+    async prepare({ folder, isLying }) {
+      const levels = Array.from(
+        { length: 9 },
+        (_, at) => `a${at + 1}: &a${at + 1} [${Array<string>(9).fill(`*a${at}`).join(", ")}]`,
+      );
+      const text = isLying ? `a0: &a0 [x]\n${levels.join("\n")}\nid: *a9\n` : "id: [x]\n";
+      await Deno.writeTextFile(`${folder}/task.yaml`, text);
+      return cli(["rollout", "--env", "workspace", "--task", `${folder}/task.yaml`], expectRefusal);
+    },
+  },
+  dataset("dataset-lists", "S13", "a compressed row of 20 million lists", () => [
+    `{"query":"?","fields":{"a":[${"[],".repeat(10 * MEGABYTE)}`,
+    `${"[],".repeat(10 * MEGABYTE)}[]]}}\n`,
+  ]),
+  dataset(
+    "dataset-line",
+    "S13",
+    "a compressed line of 2 GB",
+    () => Array<string>(100).fill("a".repeat(20 * MEGABYTE)),
+  ),
+  mcpServer("mcp-tools", "S20", "an MCP server with 200,000 tools", "tools"),
+  mcpServer("mcp-requests", "S20", "an MCP server that sends 100,000 requests", "requests"),
+  mcpServer("mcp-line", "S20", "an MCP server that sends an endless line", "line"),
+  mcpServer("mcp-silent", "S20", "an MCP server that answers nothing more", "silent"),
+  {
+    name: "mcp-stdio-value",
+    fault: "S11",
+    about: "a list of five million zeros as the value of `paddock mcp`",
+    prepare({ isLying }) {
+      const call = (id: number, python_code: string) => ({
+        jsonrpc: "2.0",
+        id,
+        method: "tools/call",
+        params: { name: "run_python_code", arguments: { python_code } },
+      });
+      const params = {
+        protocolVersion: "2025-06-18",
+        capabilities: {},
+        clientInfo: { name: "x", version: "1" },
+      };
+      const messages = [
+        { jsonrpc: "2.0", id: 1, method: "initialize", params },
+        { jsonrpc: "2.0", method: "notifications/initialized" },
+        call(2, isLying ? "[0]*5_000_000" : "[0]*5"),
+      ];
+      const stdin = messages.map((message) => `${JSON.stringify(message)}\n`).join("");
+      return Promise.resolve({ ...cli(["mcp"]), stdin });
+    },
+  },
+  {
+    name: "tool-flood",
+    fault: "S15",
+    about: "calls of host tools with 350,000 lists; another session of the process waits",
+    prepare({ root, isLying }) {
+      const script = fileURLToPath(new URL("../tool_flood.ts", import.meta.url));
+      const args = ["--config", `${root}/deno.json`, script, root, isLying ? "flood" : "honest"];
+      const check = ({ stdout }: CommandResult) =>
+        Number(stdout) <= 500 ? undefined : `another session waited ${stdout.trim()} ms`;
+      return Promise.resolve({ args, check });
+    },
+  },
+];
+
+function cli(args: readonly string[], check?: CommandRun["check"]): CommandRun {
+  return { args: ["src/cli.ts", ...args], ...check && { check } };
+}
+
+function block(code: string): string {
+  return `\`\`\`python\n${code}\n\`\`\`\n`;
+}
+
+function endless(): ReadableStream<Uint8Array<ArrayBuffer>> {
+  const piece = new TextEncoder().encode("[0],".repeat(250_000));
+  let sent = 0;
+  return new ReadableStream({
+    pull(controller) {
+      if (sent++ > 4_000) return controller.close(); // the suite is bounded even if the client is not
+      controller.enqueue(piece);
+    },
+  });
+}
+
+/** Serves chat completions on loopback: `answer` for the task that lies, an honest reply for the other one. */
+function serveModel({ stack }: CommandSetup, answer: () => Response | Promise<Response>): string {
+  const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, async (request) => {
+    return (await request.text()).includes("LIE") ? await answer() : completion(ANSWER);
+  });
+  const stop = new AbortController();
+  stack.defer(async () => {
+    stop.abort();
+    await Promise.race([server.shutdown(), new Promise((resolve) => setTimeout(resolve, 500))]);
+  });
+  return `http://127.0.0.1:${server.addr.port}`;
+}
+
+function completion(content: string): Response {
+  const message = { role: "assistant", content };
+  return Response.json({ choices: [{ index: 0, message, finish_reason: "stop" }] });
+}
+
+/** Plays two episodes, of which one has the lying response. */
+async function rollout(setup: CommandSetup, answer: () => Response | Promise<Response>): Promise<string[]> {
+  const { folder, isLying } = setup;
+  const url = serveModel(setup, answer);
+  const tasks = [isLying ? `LIE ${QUERY}` : QUERY, QUERY].map((query) =>
+    JSON.stringify({ query, answer: "4" })
+  );
+  await Deno.writeTextFile(`${folder}/tasks.jsonl`, `${tasks.join("\n")}\n`);
+  const server = ["--policy", `openai:${url}`, "--model", "m", "--concurrency", "2", "--max-turns", "2"];
+  return ["rollout", "--tasks", `${folder}/tasks.jsonl`, ...server, "--out", `${folder}/out.jsonl`];
+}
+
+function modelServer(
+  name: string,
+  fault: string,
+  about: string,
+  answer: () => Response | Promise<Response>,
+): CommandCase {
+  return {
+    name,
+    fault,
+    about,
+    prepare: async (setup) => cli(await rollout(setup, answer)),
+  };
+}
+
+/** The lying episode has a costly reply. The command must end, and `view` must read what it wrote. */
+function modelReply(name: string, about: string, reply: () => string): CommandCase {
+  return {
+    name,
+    fault: "S10",
+    about,
+    async prepare(setup) {
+      const { folder, root } = setup;
+      const check = async ({ code }: CommandResult) => {
+        if (code !== 0) return `the rollout exited with ${code}`;
+        const view = new Deno.Command(Deno.execPath(), {
+          args: ["run", "-A", "--quiet", "src/cli.ts", "view", `${folder}/out.jsonl`],
+          cwd: root,
+        });
+        const { code: viewed } = await view.output();
+        return viewed === 0 ? undefined : "view cannot read the run";
+      };
+      return cli(await rollout(setup, () => completion(reply())), check);
+    },
+  };
+}
+
+function dataset(name: string, fault: string, about: string, pieces: () => readonly string[]): CommandCase {
+  return {
+    name,
+    fault,
+    about,
+    async prepare({ folder, isLying }) {
+      const path = `${folder}/tasks.jsonl.gz`;
+      const lying = isLying ? new Blob([...pieces()]) : new Blob([`{"query":"?","fields":{"a":[]}}\n`]);
+      const file = await Deno.open(path, { write: true, create: true });
+      await lying.stream().pipeThrough(new CompressionStream("gzip")).pipeTo(file.writable);
+      return cli(["rollout", "--tasks", path, "--env", "chat", "--grader", "none"]);
+    },
+  };
+}
+
+function mcpServer(name: string, fault: string, about: string, lie: string): CommandCase {
+  return {
+    name,
+    fault,
+    about,
+    async prepare({ folder, isLying }) {
+      const script = fileURLToPath(new URL("../lying_mcp_server.ts", import.meta.url));
+      const command = {
+        command: Deno.execPath(),
+        args: ["run", "--quiet", script, isLying ? lie : "honest"],
+      };
+      await Deno.writeTextFile(`${folder}/mcp.json`, JSON.stringify({ mcpServers: { lying: command } }));
+      const row = { query: QUERY, answer: "4", replies: ["<tool>lying_tool0\n{}</tool>", ANSWER] };
+      await Deno.writeTextFile(`${folder}/tasks.jsonl`, `${JSON.stringify(row)}\n`);
+      return cli([
+        "rollout",
+        "--tasks",
+        `${folder}/tasks.jsonl`,
+        "--env",
+        "tools",
+        "--mcp",
+        `${folder}/mcp.json`,
+      ]);
+    },
+  };
+}
+
+function expectRefusal({ code }: CommandResult): string | undefined {
+  return code === 2 || code === 1 ? undefined : `the command exited with ${code}`;
+}

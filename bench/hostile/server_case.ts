@@ -1,0 +1,159 @@
+import { Serving } from "../serving.ts";
+import {
+  type Attack,
+  growth,
+  type Measured,
+  SERVER_BOUNDS,
+  type ServerCase,
+  type TwinLoad,
+  waitsTooLong,
+} from "./case.ts";
+import { WATCH_KINDS } from "./honest_requests.ts";
+import { HonestTenant, longestWaits } from "./honest_tenant.ts";
+import { MemoryWatch } from "./memory_watch.ts";
+import { pauseMs, repeat, Tally, Tenant } from "./tenant.ts";
+
+/** Options of {@linkcode measureServerCase}. */
+export interface SuiteOptions {
+  /** Root of the tree whose command line is tested. */
+  readonly root: string;
+  /** Time of one case, in milliseconds. */
+  readonly caseMs: number;
+  /** Memory of all processes above which the tested one is killed, in bytes. */
+  readonly killBytes: number;
+}
+
+/** A server with two tenants. */
+export interface Target extends AsyncDisposable {
+  readonly hostile: Tenant;
+  readonly honest: Tenant;
+  readonly memory: MemoryWatch;
+}
+
+const QUIET_MS = 2_500;
+const CHECK_MS = 10_000;
+const RETURN_MS = 15_000;
+const TOKENS = { hostile: "hostile-".padEnd(32, "h"), honest: "honest-".padEnd(32, "t") };
+
+/** Starts a server with the shipped defaults and two tokens. */
+export async function startTarget(
+  { root, killBytes }: SuiteOptions,
+  descriptors?: number,
+): Promise<Target> {
+  const env = { PADDOCK_TOKEN: `${TOKENS.hostile},${TOKENS.honest}` };
+  const serving = await Serving.startWith(env, [], { cli: `${root}/src/cli.ts`, descriptors });
+  const memory = new MemoryWatch(serving.child.pid, { killBytes });
+  return {
+    hostile: new Tenant(serving.url, TOKENS.hostile),
+    honest: new Tenant(serving.url, TOKENS.honest),
+    memory,
+    async [Symbol.asyncDispose]() {
+      memory[Symbol.dispose]();
+      await serving.end("SIGKILL").catch(() => {}); // it has ended already
+    },
+  };
+}
+
+/** Attacks a new server, and compares with an honest load if the other tenant waits too long. */
+export async function measureServerCase(attack: ServerCase, options: SuiteOptions): Promise<Measured> {
+  const measured = await measureWaits(attack, options);
+  const longest = worstWait(measured.waits, measured.quiet);
+  const result = { ...measured, ...longest };
+  if (!waitsTooLong(result, SERVER_BOUNDS)) return result;
+  const load = HONEST_LOADS[attack.twin ?? "requests"];
+  const twin = await measureWaits({ ...attack, play: load }, options);
+  return { ...result, twinMs: twin.waits.get(longest.waited) ?? 0 };
+}
+
+type Waits = Awaited<ReturnType<typeof longestWaitsSoFar>>;
+
+async function longestWaitsSoFar(honest: HonestTenant) {
+  return longestWaits(await honest.report());
+}
+
+/** Plays a case against a new server, and measures memory and the longest wait of each kind of request. */
+async function measureWaits(
+  attack: ServerCase,
+  options: SuiteOptions,
+): Promise<Omit<Measured, "waitMs" | "quietMs" | "waited"> & { waits: Waits; quiet: Waits }> {
+  await using target = await startTarget(options, attack.descriptors);
+  using honest = await HonestTenant.start(target.honest, WATCH_KINDS);
+  await pauseMs(QUIET_MS / 2, AbortSignal.timeout(QUIET_MS)); // first requests warm the server up
+  await honest.report();
+  await pauseMs(QUIET_MS, AbortSignal.timeout(2 * QUIET_MS));
+  const quiet = longestWaits(await honest.report());
+  const idle = await target.memory.restart();
+  const [tally, breaches] = [new Tally(), new Set<string>()];
+  const ended = new AbortController();
+  const signal = AbortSignal.any([ended.signal, AbortSignal.timeout(options.caseMs)]);
+  const context: Attack = {
+    hostile: target.hostile,
+    honest: target.honest,
+    honestSession: honest.session,
+    tally,
+    signal,
+    breach: (text) => breaches.add(text),
+  };
+  await attack.play(context).catch((error) => {
+    if (!signal.aborted) tally.add(`stopped: ${error}`.slice(0, 100));
+  });
+  await pauseMs(QUIET_MS / 2, signal); // a wait may begin with the last request
+  const report = await honest.report();
+  ended.abort();
+  const peak = growth(target.memory.peak, idle);
+  const waits = longestWaits(report);
+  report.wrong.forEach((text) => breaches.add(text));
+  if (target.memory.wasKilled) breaches.add("killed above the limit of memory");
+  else (await lostState(honest)).forEach((text) => breaches.add(text));
+  const kept = growth(await returnedMemory(target.memory, idle.host), idle);
+  return {
+    hostBytes: peak.host,
+    treeBytes: peak.tree,
+    keptBytes: kept.host,
+    outcome: `${tally}${report.retries > 0 ? `; honest requests refused: ${report.retries}` : ""}`,
+    breaches: [...breaches].slice(0, 3),
+    waits,
+    quiet,
+  };
+}
+
+async function lostState(honest: HonestTenant): Promise<string[]> {
+  return await honest.lostState(AbortSignal.timeout(CHECK_MS));
+}
+
+/** Waits until the memory is near its idle value, and returns it. */
+async function returnedMemory(memory: MemoryWatch, idleBytes: number) {
+  const deadline = AbortSignal.timeout(RETURN_MS);
+  for (;;) {
+    const now = await memory.now();
+    if (now.host - idleBytes <= SERVER_BOUNDS.keptBytes || deadline.aborted || memory.wasKilled) return now;
+    await pauseMs(500, deadline);
+  }
+}
+
+/** Returns the kind of request that waited longest beyond its quiet wait. */
+function worstWait(waits: Waits, quiet: Waits) {
+  const sorted = [...waits]
+    .map(([waited, waitMs]) => ({ waited, waitMs, quietMs: quiet.get(waited) ?? 0 }))
+    .sort((a, b) => b.waitMs - b.quietMs - (a.waitMs - a.quietMs));
+  return sorted[0] ?? { waited: "health" as const, waitMs: 0, quietMs: 0 };
+}
+
+const LANES = 4;
+const BODY_CHARACTERS = 20_000_000;
+
+/** Loads of honest requests, by kind. */
+const HONEST_LOADS: Readonly<Record<TwinLoad, (attack: Attack) => Promise<void>>> = {
+  async requests({ hostile, ...run }) {
+    const body = { grader: "math", task: { answer: "4" }, messages: [{ role: "assistant", content: "4" }] };
+    await repeat(LANES, run, async () => (await hostile.post("/v1/grade", body, run)).status);
+  },
+  async bodies({ hostile, ...run }) {
+    const body = JSON.stringify({ code: "1", stdin: "a".repeat(BODY_CHARACTERS) });
+    await repeat(LANES, run, async () => (await hostile.post("/run_code", body, run)).status);
+  },
+  async programs({ hostile, ...run }) {
+    const body = { code: "print(sum(range(3_000_000)))", language: "python" };
+    await repeat(LANES, run, async () => (await hostile.post("/run_code", body, run)).status);
+  },
+};
