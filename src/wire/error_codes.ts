@@ -7,6 +7,7 @@ export const HTTP_STATUS = {
   unauthorized: 401,
   forbidden: 403,
   not_found: 404,
+  method_not_allowed: 405,
   too_slow: 408,
   conflict: 409,
   too_large: 413,

@@ -20,8 +20,19 @@ export const V1_FORMAT = 1;
 /** The response header that states {@linkcode V1_FORMAT}. */
 export const V1_FORMAT_HEADER = "x-paddock-format";
 
+/**
+ * Declares that a key may be missing. A value of `undefined`, which JSON cannot have, is accepted too: the generator of
+ * `/openapi.json` lists keys that refuse it as required.
+ */
+export function optionalKey<Schema extends z.ZodType>(schema: Schema): z.ZodExactOptional<Schema> {
+  return schema.optional() as unknown as z.ZodExactOptional<Schema>;
+}
+
+const BASE64 = "^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$";
 const path = z.string().min(1).max(MAX_PATH_CHARACTERS);
-const files = z.record(path, z.base64());
+const files = z.record(path, z.base64().meta({ pattern: BASE64 })).meta({
+  propertyNames: { minLength: 1, maxLength: MAX_PATH_CHARACTERS },
+});
 
 /** A program to run. */
 export const execRequestSchema = z.strictObject({
@@ -42,18 +53,18 @@ export const execResultSchema = z.object({
   status: z.enum(["ok", "error", "timeout", "memory", "output", "exited", "crashed"]),
   stdout: z.string(),
   stderr: z.string(),
-  value: z.string().exactOptional().describe("repr of the last expression, unless that is None"),
-  error: guestErrorSchema.exactOptional(),
-  exitCode: z.number().int().exactOptional()
+  value: optionalKey(z.string()).describe("repr of the last expression, unless that is None"),
+  error: optionalKey(guestErrorSchema),
+  exitCode: optionalKey(z.number().int())
     .describe("with exited; with crashed, if the program ended the interpreter with an exit code"),
   durationMs: z.number(),
   stateKept: z.boolean().describe(
     "false if the interpreter was lost; the next program runs in a new one",
   ),
   truncated: z.boolean(),
-  restarted: z.literal(true).exactOptional()
+  restarted: optionalKey(z.literal(true))
     .describe("this program ran in a new interpreter, since the previous one was lost"),
-  files: z.record(z.string(), z.string()).exactOptional().describe("the requested files, in base64"),
+  files: optionalKey(z.record(z.string(), z.string())).describe("the requested files, in base64"),
 }).meta({ id: "ExecResult" });
 
 /** A piece of output: the data of the events `stdout` and `stderr`. */
@@ -71,7 +82,7 @@ export const shellRequestSchema = z.strictObject({
 /** The result of a command line. */
 export const shellResultSchema = execResultSchema.omit({ value: true, files: true }).extend({
   status: execResultSchema.shape.status.exclude(["error"]),
-  deadline: z.enum(["run", "silence", "cpu"]).exactOptional().describe("the deadline that was exceeded"),
+  deadline: optionalKey(z.enum(["run", "silence", "cpu"])).describe("the deadline that was exceeded"),
   cwd: z.string().describe("working directory of the shell after the command"),
 }).meta({ id: "ShellResult" });
 
@@ -115,7 +126,7 @@ export const fileListSchema = z.object({
 export const requestErrorSchema = z.object({
   type: z.string(),
   message: z.string(),
-  reason: z.string().exactOptional()
+  reason: optionalKey(z.string())
     .describe("file_not_found, file_unreadable or file_unwritable, if a file of a session was the cause"),
 });
 
@@ -135,8 +146,8 @@ export const batchRequestSchema = z.strictObject({
 /** The result of one program of a batch, or the reason why it did not run. */
 export const batchOutcomeSchema = z.object({
   status: z.int().describe("the HTTP status that the item would have had alone"),
-  result: execResultSchema.exactOptional(),
-  error: requestErrorSchema.exactOptional(),
+  result: optionalKey(execResultSchema),
+  error: optionalKey(requestErrorSchema),
 }).meta({ id: "BatchOutcome" });
 
 /** The results of a batch, in the order of its programs. */
@@ -152,9 +163,9 @@ export const gradeRequestSchema = z.strictObject({
   task: z.strictObject({
     id: z.string().default("task"),
     query: z.string().default(""),
-    answer: answerTextSchema.exactOptional(),
-    reference: z.string().exactOptional(),
-    fields: z.record(z.string(), z.unknown()).exactOptional(),
+    answer: optionalKey(answerTextSchema),
+    reference: optionalKey(z.string()),
+    fields: optionalKey(z.record(z.string(), z.unknown())),
   }).describe("the task; fields contains input of the grader, such as a program's tests"),
   messages: z.array(
     z.strictObject({ role: z.enum(["system", "user", "assistant", "tool"]), content: z.string() }),
@@ -164,8 +175,8 @@ export const gradeRequestSchema = z.strictObject({
 /** A score. */
 export const scoreSchema = z.object({
   score: z.number().nullable().describe("null if no score can be computed, which is not 0"),
-  parts: z.record(z.string(), z.number().nullable()).exactOptional(),
-  reason: z.string().exactOptional().describe("reason for a missing score"),
+  parts: optionalKey(z.record(z.string(), z.number().nullable())),
+  reason: optionalKey(z.string()).describe("reason for a missing score"),
 }).meta({ id: "Score" });
 
 /** The names of the graders. */

@@ -13,7 +13,7 @@ import {
   MAX_TOOLS,
   MAX_TURNS,
 } from "./limits.ts";
-import { answerTextSchema, requestErrorSchema } from "./v1.ts";
+import { answerTextSchema, optionalKey, requestErrorSchema } from "./v1.ts";
 
 /** Kinds of env: a chat whose Python blocks run, a chat whose tool calls run, and a plain chat. */
 export const ENV_KINDS = ["python", "tools", "chat"] as const;
@@ -22,13 +22,13 @@ const message = z.looseObject({ role: z.string(), content: z.unknown() }).meta({
 
 /** A task, as in a line of a file of tasks. */
 export const taskBodySchema = z.strictObject({
-  id: z.string().max(1024).exactOptional(),
+  id: optionalKey(z.string().max(1024)),
   query: z.union([z.string(), z.array(message).max(MAX_MESSAGES)]).describe(
     "the user's message, or a conversation",
   ),
-  answer: answerTextSchema.exactOptional().describe("reference answer for graders; not part of observations"),
-  reference: z.string().exactOptional(),
-  fields: z.record(z.string(), z.unknown()).exactOptional()
+  answer: optionalKey(answerTextSchema).describe("reference answer for graders; not part of observations"),
+  reference: optionalKey(z.string()),
+  fields: optionalKey(z.record(z.string(), z.unknown()))
     .describe("input of graders, such as a program's tests; not part of observations"),
 }).meta({ id: "Task" });
 

@@ -37,7 +37,7 @@ Deno.test("a server handles malformed requests without an internal error", async
     await status("POST /run_code", "Content-Encoding: gzip\r\nContent-Length: 2\r\n", "{}"),
     "415",
   );
-  assertEquals(await status("TRACE /v1/sessions"), "400");
+  assertEquals(await status("TRACE /v1/sessions"), "405");
   assertEquals(await status("GET /v1/sessions", "Content-Length: 2\r\n", "{}"), "200");
   assertEquals(await status("POST /v1/sessions", "Content-Length: 4\r\n", "null"), "422");
   assertEquals(await status("POST /v1/sessions", "Content-Length: 16\r\n", '{"__proto__":{}}'), "422");

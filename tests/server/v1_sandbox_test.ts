@@ -1,4 +1,4 @@
-import { assertEquals, assertObjectMatch, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertMatch, assertObjectMatch, assertStringIncludes } from "@std/assert";
 import { loadProfile, numberMatch, SandboxPool } from "../../mod.ts";
 import { SandboxError } from "../../src/errors.ts";
 import { bad, type FakePython, ok } from "../fake_pool.ts";
@@ -227,6 +227,12 @@ Deno.test("the server describes itself", async () => {
     "/v1/sessions/{id}/shell",
     "/v1/sessions/{id}/stream",
   ]);
+  const { schemas } = api.components;
+  assertEquals(schemas.Failure.properties.error.required, ["type", "message"]);
+  assertEquals(schemas.Score.required, ["score"]);
+  assertEquals(schemas.ExecResult.required.includes("value"), false);
+  assertMatch("YWI=", new RegExp(schemas.Files.properties.files.additionalProperties.pattern));
+  assertEquals(api.paths["/v1/sessions"].post.requestBody.required, false);
   const { body: page } = await server.send("GET", "/docs");
   assertStringIncludes(page, "POST /v1/sessions/{id}/exec");
   assertEquals((await server.send("GET", "/")).status, 302);

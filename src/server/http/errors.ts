@@ -104,11 +104,15 @@ export function errorResponse(error: ServerError): Response {
   });
 }
 
+/** Methods of which each route has some. */
+const ALLOWED_METHODS = "GET, POST, DELETE";
+
 /** Returns the headers of an error response. */
 export function toErrorHeaders({ code, retryAfter }: ServerError): Record<string, string> {
   return {
     ...(retryAfter !== undefined && { "retry-after": String(retryAfter) }),
     ...(code === "unauthorized" && { "www-authenticate": "Bearer" }),
+    ...(code === "method_not_allowed" && { "allow": ALLOWED_METHODS }),
   };
 }
 

@@ -13,8 +13,8 @@ export function requestLimits(limits: RequestLimits): MiddlewareHandler<AppEnv> 
     if (headerBytes(raw.headers) > limits.headerBytes) {
       throw new ServerError("headers_too_large", `Headers must have at most ${limits.headerBytes} bytes`);
     }
+    if (raw.method === "TRACE") throw new ServerError("method_not_allowed", "The method TRACE is refused");
     if (raw.body === null) return await next();
-    if (raw.method === "TRACE") throw new ServerError("malformed", "The method is refused");
     const encoding = raw.headers.get("content-encoding") ?? "identity";
     if (encoding !== "identity") {
       throw new ServerError("unsupported", "A body must have no content-encoding");

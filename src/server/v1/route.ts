@@ -17,6 +17,13 @@ export function jsonBody<Schema extends z.ZodType>(schema: Schema): JsonContent<
   return { required: true, content: { "application/json": { schema } } };
 }
 
+/** Declares a JSON body that a request may omit, which means `{}`. */
+export function optionalJsonBody<Schema extends z.ZodType>(
+  schema: Schema,
+): JsonContent<Schema> & { required: false } {
+  return { ...jsonBody(schema), required: false };
+}
+
 /** Declares a JSON response. */
 export function jsonResponse<Schema extends z.ZodType>(
   schema: Schema,

@@ -22,7 +22,7 @@ import { toErrorBody, toPublicError } from "../http/errors.ts";
 import { streamBody } from "../http/response_stream.ts";
 import type { LiveSession } from "../sessions/live_session.ts";
 import type { SessionService } from "../sessions/session_service.ts";
-import { type Api, failures, idParams, jsonBody, jsonResponse } from "./route.ts";
+import { type Api, failures, idParams, jsonBody, jsonResponse, optionalJsonBody } from "./route.ts";
 
 const params = idParams;
 const tags = ["sessions"];
@@ -33,7 +33,7 @@ const create = createRoute({
   path: "/v1/sessions",
   tags,
   summary: "Open a Python session",
-  request: { body: jsonBody(createSessionRequestSchema) },
+  request: { body: optionalJsonBody(createSessionRequestSchema) },
   responses: { 201: jsonResponse(sessionInfoSchema, "The session"), ...failures },
 });
 
@@ -86,7 +86,7 @@ const reset = createRoute({
   path: "/v1/sessions/{id}/reset",
   tags,
   summary: "Reset a session to its initial state",
-  request: { params, body: jsonBody(resetSessionRequestSchema) },
+  request: { params, body: optionalJsonBody(resetSessionRequestSchema) },
   responses: done,
 });
 
@@ -135,7 +135,7 @@ const stream = createRoute({
   responses: {
     200: {
       description: "Events 'stdout' and 'stderr' with {text}, then one 'result' or 'error'",
-      content: { "text/event-stream": { schema: z.string() } },
+      content: { "text/event-stream": { schema: {} } }, // the schema would apply to each event
     },
     ...failures,
   },
