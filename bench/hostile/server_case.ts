@@ -30,9 +30,9 @@ export interface Target extends AsyncDisposable {
   readonly memory: MemoryWatch;
 }
 
-const QUIET_MS = 2_500;
+const QUIET_MS = 2_000;
 const CHECK_MS = 10_000;
-const RETURN_MS = 15_000;
+const RETURN_MS = 10_000;
 const TOKENS = { hostile: "hostile-".padEnd(32, "h"), honest: "honest-".padEnd(32, "t") };
 
 /** Starts a server with the shipped defaults and two tokens. */
@@ -65,11 +65,7 @@ export async function measureServerCase(attack: ServerCase, options: SuiteOption
   return { ...result, twinMs: twin.waits.get(longest.waited) ?? 0 };
 }
 
-type Waits = Awaited<ReturnType<typeof longestWaitsSoFar>>;
-
-async function longestWaitsSoFar(honest: HonestTenant) {
-  return longestWaits(await honest.report());
-}
+type Waits = ReturnType<typeof longestWaits>;
 
 /** Plays a case against a new server, and measures memory and the longest wait of each kind of request. */
 async function measureWaits(
@@ -98,27 +94,22 @@ async function measureWaits(
     if (!signal.aborted) tally.add(`stopped: ${error}`.slice(0, 100));
   });
   await pauseMs(QUIET_MS / 2, signal); // a wait may begin with the last request
-  const report = await honest.report();
   ended.abort();
-  const peak = growth(target.memory.peak, idle);
-  const waits = longestWaits(report);
-  report.wrong.forEach((text) => breaches.add(text));
-  if (target.memory.wasKilled) breaches.add("killed above the limit of memory");
-  else (await lostState(honest)).forEach((text) => breaches.add(text));
+  const lost = target.memory.wasKilled ? [] : await honest.lostState(AbortSignal.timeout(CHECK_MS));
+  const report = await honest.report(); // a server that was blocked has answered by now, or never will
   const kept = growth(await returnedMemory(target.memory, idle.host), idle);
+  const peak = growth(target.memory.peak, idle);
+  [...report.wrong, ...lost].forEach((text) => breaches.add(text));
+  if (target.memory.wasKilled) breaches.add("killed above the limit of memory");
   return {
     hostBytes: peak.host,
     treeBytes: peak.tree,
     keptBytes: kept.host,
     outcome: `${tally}${report.retries > 0 ? `; honest requests refused: ${report.retries}` : ""}`,
     breaches: [...breaches].slice(0, 3),
-    waits,
+    waits: longestWaits(report),
     quiet,
   };
-}
-
-async function lostState(honest: HonestTenant): Promise<string[]> {
-  return await honest.lostState(AbortSignal.timeout(CHECK_MS));
 }
 
 /** Waits until the memory is near its idle value, and returns it. */

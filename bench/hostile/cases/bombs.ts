@@ -1,3 +1,4 @@
+import { concat } from "@std/bytes";
 import type { Attack, ServerCase } from "../case.ts";
 import { repeat } from "../tenant.ts";
 
@@ -131,8 +132,7 @@ export const BOMBS: readonly ServerCase[] = [
     fault: "S7",
     about: "compressed bodies that unpack to a gigabyte",
     async play({ hostile, ...run }) {
-      const zeros = new Blob(Array<Uint8Array<ArrayBuffer>>(256).fill(new Uint8Array(1 << 22)));
-      const packed = await new Response(zeros.stream().pipeThrough(new CompressionStream("gzip"))).bytes();
+      const packed = await packedGigabyte();
       const headers = { "content-encoding": "gzip" };
       await repeat(
         LANES,
@@ -158,6 +158,13 @@ export const BOMBS: readonly ServerCase[] = [
     },
   },
 ];
+
+/** Returns a gzip file that unpacks to a gigabyte of zeros: 64 members of 16 MB each. */
+export async function packedGigabyte(): Promise<Uint8Array<ArrayBuffer>> {
+  const zeros = new Blob([new Uint8Array(1 << 24)]).stream();
+  const member = await new Response(zeros.pipeThrough(new CompressionStream("gzip"))).bytes();
+  return concat(Array<Uint8Array<ArrayBuffer>>(64).fill(member));
+}
 
 const TESTS = [{ input: { stdin: "" }, output: { stdout: "" } }];
 

@@ -1,4 +1,5 @@
 import { fileURLToPath } from "node:url";
+import { packedGigabyte } from "./bombs.ts";
 import type { CommandCase, CommandResult, CommandRun, CommandSetup } from "../case.ts";
 
 const MEGABYTE = 1_000_000;
@@ -21,9 +22,7 @@ export const COMMAND_LINES: readonly CommandCase[] = [
   ),
   modelServer("model-endless", "S9", "a response that does not end", () => new Response(endless())),
   modelServer("model-gzip", "S9", "a compressed response that unpacks to a gigabyte", async () => {
-    const zeros = new Blob(Array<Uint8Array<ArrayBuffer>>(256).fill(new Uint8Array(1 << 22)));
-    const packed = zeros.stream().pipeThrough(new CompressionStream("gzip"));
-    return new Response(await new Response(packed).bytes(), { headers: { "content-encoding": "gzip" } });
+    return new Response(await packedGigabyte(), { headers: { "content-encoding": "gzip" } });
   }),
   modelReply(
     "reply-blocks",
