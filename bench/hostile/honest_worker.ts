@@ -2,10 +2,12 @@
 /** The worker of {@linkcode HonestTenant}: a thread of its own, so that a busy attacker does not delay its clock. */
 import { HONEST_REQUESTS, type HonestContext, type HonestKind } from "./honest_requests.ts";
 import type { HonestReport, HonestStart } from "./honest_tenant.ts";
-import { Tenant } from "./tenant.ts";
+import { RefusedError, Tenant } from "./tenant.ts";
 
 const PAUSE_MS = 100;
 const RETRY_MS = 200;
+/** Statuses of requests that will not be answered later either. */
+const FINAL = [400, 401, 403, 404, 405, 409, 422];
 const { signal } = new AbortController();
 
 let times: { kind: HonestKind; ms: number }[] = [];
@@ -45,7 +47,7 @@ async function askUntilAnswered(kind: HonestKind, context: HonestContext, number
       return;
     } catch (error) {
       retries++;
-      if (error instanceof Error && / 4(04|22|00) /.test(error.message)) { // it will not be answered later either
+      if (error instanceof RefusedError && FINAL.includes(error.status)) {
         wrong.push(`${kind}: ${error.message}`);
         return;
       }

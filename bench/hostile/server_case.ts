@@ -61,7 +61,7 @@ export async function measureServerCase(attack: ServerCase, options: SuiteOption
   const result = { ...measured, ...longest };
   if (!waitsTooLong(result, SERVER_BOUNDS)) return result;
   const load = HONEST_LOADS[attack.twin ?? "requests"];
-  const twin = await measureWaits({ ...attack, play: load }, options);
+  const twin = await measureWaits({ ...attack, prepare: () => {}, play: load }, options);
   return { ...result, twinMs: twin.waits.get(longest.waited) ?? 0 };
 }
 
@@ -72,6 +72,7 @@ async function measureWaits(
   attack: ServerCase,
   options: SuiteOptions,
 ): Promise<Omit<Measured, "waitMs" | "quietMs" | "waited"> & { waits: Waits; quiet: Waits }> {
+  attack.prepare?.();
   await using target = await startTarget(options, attack.descriptors);
   using honest = await HonestTenant.start(target.honest, WATCH_KINDS);
   await pauseMs(QUIET_MS / 2, AbortSignal.timeout(QUIET_MS)); // first requests warm the server up

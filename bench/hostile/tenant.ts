@@ -13,6 +13,17 @@ export interface PostOptions {
   readonly signal?: AbortSignal;
 }
 
+/** A response that is no success. */
+export class RefusedError extends Error {
+  override readonly name = "RefusedError";
+  readonly status: number;
+
+  constructor(path: string, status: number, text: string) {
+    super(`Cannot use ${path}: ${status} ${text.slice(0, 200)}`);
+    this.status = status;
+  }
+}
+
 const encoder = new TextEncoder();
 
 /** A client of the server under test, with its own token: well-formed requests, raw connections, WebSockets. */
@@ -42,7 +53,7 @@ export class Tenant {
   // deno-lint-ignore no-explicit-any -- responses of eight systems; each caller reads the fields that it needs
   async json(path: string, body: object, options: PostOptions = {}): Promise<any> {
     const { status, text } = await this.post(path, body, options);
-    if (status >= 300) throw new Error(`Cannot use ${path}: ${status} ${text.slice(0, 200)}`);
+    if (status >= 300) throw new RefusedError(path, status, text);
     return text === "" ? undefined : JSON.parse(text.replace(/^event: .*\ndata: /, ""));
   }
 

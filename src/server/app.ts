@@ -16,7 +16,7 @@ import {
   toInvalidRequest,
   toServerError,
 } from "./http/errors.ts";
-import { requestLimits } from "./http/request_limits.ts";
+import { METHODS, requestLimits } from "./http/request_limits.ts";
 import { requestSpan } from "./http/tracing.ts";
 import { REQUEST_LIMITS, type RequestLimits, SESSION_WAIT_MS } from "./limits.ts";
 import { mcpRoute } from "./mcp/mcp_route.ts";
@@ -60,7 +60,7 @@ export function paddockApp(options: PaddockAppOptions): Api {
     },
   });
   app.onError((thrown) => errorResponse(toServerError(thrown)));
-  app.notFound(({ req }) => notFoundResponse(req, "/docs"));
+  app.notFound(({ req }) => notFoundResponse(req, "/docs", methodsOf(app, req.path)));
   app.use(requestSpan(), async (c, next) => {
     await next();
     if (c.error) report(c.error);
@@ -92,6 +92,13 @@ export function paddockApp(options: PaddockAppOptions): Api {
   return app;
 }
 
+/** Returns the methods of a path, in upper case. */
+function methodsOf(app: Api, path: string): string[] {
+  return METHODS.filter((method) =>
+    app.router.match(method, path)[0].some(([[, route]]) => route.method === method)
+  );
+}
+
 /** Adds the routes about the server itself. */
 function aboutRoutes(app: Api, metrics: Metrics): void {
   const about = { openapi: "3.1.0", info: { title: "Paddock", version: PADDOCK_VERSION } };
@@ -111,13 +118,11 @@ export interface ApiDocument {
   readonly components?: { readonly schemas?: unknown } | undefined;
 }
 
-const METHODS = ["get", "post", "delete"];
-
 /** Renders an API as an HTML page without scripts and without external resources. */
 export function renderDocsPage(document: ApiDocument): ReturnType<typeof html> {
   const operations = Object.entries(document.paths ?? {}).flatMap(([path, item]) =>
     Object.entries(item ?? {})
-      .filter(([method]) => METHODS.includes(method))
+      .filter(([method]) => METHODS.includes(method.toUpperCase()))
       .map(([method, operation]) => ({ name: `${method.toUpperCase()} ${path}`, operation }))
   );
   return html`<!DOCTYPE html>

@@ -38,6 +38,11 @@ Deno.test("a server handles malformed requests without an internal error", async
     "415",
   );
   assertEquals(await status("TRACE /v1/sessions"), "405");
+  assertEquals(await Promise.all(["PUT /v1/sessions", "PUT /v1/none"].map((line) => status(line))), [
+    "405",
+    "404",
+  ]);
+  assertEquals((await app.request("/v1/sessions/x", { method: "PUT" })).headers.get("allow"), "GET, DELETE");
   assertEquals(await status("GET /v1/sessions", "Content-Length: 2\r\n", "{}"), "200");
   assertEquals(await status("POST /v1/sessions", "Content-Length: 4\r\n", "null"), "422");
   assertEquals(await status("POST /v1/sessions", "Content-Length: 16\r\n", '{"__proto__":{}}'), "422");

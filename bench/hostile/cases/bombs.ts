@@ -60,7 +60,7 @@ export const BOMBS: readonly ServerCase[] = [
     fault: "S7",
     about: "25 MB of small JSON values: a million names of files",
     twin: "bodies",
-    play: bodies(() => [
+    ...bodies(() => [
       ["/v1/exec:batch", `{"items":[{"code":"1","files":{${members('"":""', BODY)}}}]}`],
       ["/v1/exec:batch", `{"items":[${"{},".repeat(BODY / 3)}{}]}`],
     ]),
@@ -70,7 +70,7 @@ export const BOMBS: readonly ServerCase[] = [
     fault: "S7",
     about: "25 MB of keys that no schema knows",
     twin: "bodies",
-    play: bodies(() => [
+    ...bodies(() => [
       ["/v1/sessions", `{${members('"":1', BODY)}}`],
       ["/run_code", `{"code":"1",${members('"":1', BODY)}}`],
     ]),
@@ -80,21 +80,21 @@ export const BOMBS: readonly ServerCase[] = [
     fault: "S7",
     about: "25 MB of open brackets, on the routes of each protocol",
     twin: "bodies",
-    play: bodies(() => toEveryRoute("[".repeat(BODY))),
+    ...bodies(() => toEveryRoute("[".repeat(BODY))),
   },
   {
     name: "json-values-everywhere",
     fault: "S7",
     about: "25 MB of empty lists, on the routes of each protocol",
     twin: "bodies",
-    play: bodies(() => toEveryRoute(`[${"[],".repeat(BODY / 3)}[]]`)),
+    ...bodies(() => toEveryRoute(`[${"[],".repeat(BODY / 3)}[]]`)),
   },
   {
     name: "json-digits",
     fault: "S7",
     about: "one number of 25 million digits, and a text of escapes",
     twin: "bodies",
-    play: bodies(() => [
+    ...bodies(() => [
       ["/v1/sessions", `{"seed":${"9".repeat(BODY)}}`],
       ["/run_code", `{"code":"${"\\ud800".repeat(BODY / 6)}"}`],
     ]),
@@ -104,7 +104,7 @@ export const BOMBS: readonly ServerCase[] = [
     fault: "S7",
     about: "a Piston request with a million files",
     twin: "bodies",
-    play: bodies(() => [[
+    ...bodies(() => [[
       "/api/v2/execute",
       `{"language":"python","version":"3","files":[${'{"content":""},'.repeat(BODY / 16)}{"content":"1"}]}`,
     ]]),
@@ -113,7 +113,7 @@ export const BOMBS: readonly ServerCase[] = [
     name: "submit-fences",
     fault: "S2",
     about: "a SandboxFusion submission whose completion is a megabyte of fences",
-    play: bodies(() =>
+    ...bodies(() =>
       ["```python\n", "`", "``` \n", " ```", "```python\n```"].map((piece) =>
         [
           "/submit",
@@ -204,8 +204,9 @@ function toEveryRoute(text: string): (readonly [path: string, text: string])[] {
 /** Returns members of an object with different names; `form` shows one with an empty name. */
 function members(form: string, bytes: number): string {
   const parts: string[] = [];
-  for (let at = 0, length = 0; length < bytes; at++) {
-    const part = form.replace('""', `"k${at}"`);
+  let length = 0;
+  while (length < bytes) {
+    const part = form.replace('""', `"k${parts.length}"`);
     parts.push(part);
     length += part.length + 1;
   }
@@ -219,21 +220,27 @@ function grades(body: (number: number) => object): (attack: Attack) => Promise<v
   };
 }
 
-/** Sends bodies in turn; they are encoded once, so that the attacker is faster than the server. */
+/** Sends bodies in turn. They are encoded before, so that the attacker is faster than the server. */
 function bodies(
   texts: () => readonly (readonly [path: string, text: string])[],
-): (attack: Attack) => Promise<void> {
-  return async ({ hostile, ...run }) => {
-    const known = new Map<string, Uint8Array<ArrayBuffer>>();
-    const requests = texts().map(([path, text]) => {
-      const body = known.get(text) ?? new TextEncoder().encode(text);
-      known.set(text, body);
-      return { path, body };
-    });
-    let number = 0;
-    await repeat(LANES, run, async () => {
-      const { path, body } = requests[number++ % requests.length] ?? { path: "/", body: "" };
-      return (await hostile.post(path, body, run)).status;
-    });
+): Required<Pick<ServerCase, "prepare" | "play">> {
+  let requests: { readonly path: string; readonly body: Uint8Array<ArrayBuffer> }[] = [];
+  return {
+    prepare() {
+      const known = new Map<string, Uint8Array<ArrayBuffer>>();
+      requests = texts().map(([path, text]) => {
+        const body = known.get(text) ?? new TextEncoder().encode(text);
+        known.set(text, body);
+        return { path, body };
+      });
+    },
+    async play({ hostile, ...run }) {
+      let number = 0;
+      await repeat(LANES, run, async () => {
+        const { path, body } = requests[number++ % requests.length] ?? { path: "/", body: "" };
+        return (await hostile.post(path, body, run)).status;
+      });
+      requests = [];
+    },
   };
 }

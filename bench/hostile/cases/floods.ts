@@ -9,12 +9,12 @@ export const FLOODS: readonly ServerCase[] = [
   {
     name: "fetch-files",
     fault: "S8",
-    about: "256 names of one file of 50 MB in a session",
+    about: "40 names of one file of 50 MB in a session",
     twin: "bodies",
     async play({ hostile, ...run }) {
       const session = await hostile.openSession(run.signal);
       await hostile.json(`${session}/exec`, { code: "open('a', 'wb').write(bytes(50_000_000))" }, run);
-      const fetchFiles = Array.from({ length: 256 }, (_, at) => `${"./".repeat(at)}a`);
+      const fetchFiles = Array.from({ length: 40 }, (_, at) => `${"./".repeat(at)}a`);
       await repeat(
         1,
         run,
@@ -30,7 +30,7 @@ export const FLOODS: readonly ServerCase[] = [
     async play({ hostile, ...run }) {
       const body = {
         code: "open('a', 'wb').write(bytes(50_000_000))",
-        fetch_files: Array.from({ length: 256 }, (_, at) => `${"./".repeat(at)}a`),
+        fetch_files: Array.from({ length: 40 }, (_, at) => `${"./".repeat(at)}a`),
       };
       await repeat(2, run, async () => (await hostile.post("/run_code", body, run)).status);
     },

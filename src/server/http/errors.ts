@@ -16,6 +16,8 @@ export interface ServerErrorOptions extends ErrorOptions {
   retryAfter?: number;
   /** Reason for a failed access to a file of a session. */
   reason?: GuestFileErrorCode;
+  /** Methods that the path has. */
+  allow?: readonly string[];
 }
 
 /** An error whose code and message are sent to the client. The cause stays on the host. */
@@ -26,12 +28,15 @@ export class ServerError extends Error {
   readonly retryAfter: number | undefined;
   /** Reason for a failed access to a file of a session. */
   readonly reason: GuestFileErrorCode | undefined;
+  /** Methods that the path has. */
+  readonly allow: readonly string[] | undefined;
 
   constructor(code: ErrorCode, message: string, options: ServerErrorOptions = {}) {
     super(message, options);
     this.code = code;
     this.retryAfter = options.retryAfter;
     this.reason = options.reason;
+    this.allow = options.allow;
   }
 
   get status(): (typeof HTTP_STATUS)[ErrorCode] {
@@ -87,12 +92,20 @@ const REFUSED: Partial<Record<ErrorCode, string>> = {
   unsupported: "The body must be JSON: send the header 'content-type: application/json'",
 };
 
-/** Returns the 404 response for an unknown path. `index` is the path that lists the routes. */
+/**
+ * Returns the response to an unknown route: 405 if the path has other methods, else 404. `index` is the path that lists
+ * the routes.
+ */
 export function notFoundResponse(
   { method, path }: { method: string; path: string },
   index: string,
+  allow: readonly string[] = [],
 ): Response {
   const route = `${method} ${path.slice(0, 100)}`;
+  if (allow.length > 0) {
+    const message = `There is no route ${route}: the path has ${allow.join(", ")}`;
+    return errorResponse(new ServerError("method_not_allowed", message, { allow }));
+  }
   return errorResponse(new ServerError("not_found", `There is no route ${route}: see ${index}`));
 }
 
@@ -104,15 +117,12 @@ export function errorResponse(error: ServerError): Response {
   });
 }
 
-/** Methods of which each route has some. */
-const ALLOWED_METHODS = "GET, POST, DELETE";
-
 /** Returns the headers of an error response. */
-export function toErrorHeaders({ code, retryAfter }: ServerError): Record<string, string> {
+export function toErrorHeaders({ code, retryAfter, allow }: ServerError): Record<string, string> {
   return {
     ...(retryAfter !== undefined && { "retry-after": String(retryAfter) }),
     ...(code === "unauthorized" && { "www-authenticate": "Bearer" }),
-    ...(code === "method_not_allowed" && { "allow": ALLOWED_METHODS }),
+    ...(allow && { allow: allow.join(", ") }),
   };
 }
 

@@ -5,6 +5,9 @@ import { checkJsonLimits, JsonLimitError } from "../../json.ts";
 import type { RequestLimits } from "../limits.ts";
 import { ServerError } from "./errors.ts";
 
+/** Methods of routes. */
+export const METHODS: readonly string[] = ["GET", "POST", "DELETE"];
+
 /** Refuses requests that are too large, too deeply nested or too slow, before a route reads them. */
 export function requestLimits(limits: RequestLimits): MiddlewareHandler<AppEnv> {
   const memory = new BodyMemory(limits.heldBytes);
@@ -13,7 +16,9 @@ export function requestLimits(limits: RequestLimits): MiddlewareHandler<AppEnv> 
     if (headerBytes(raw.headers) > limits.headerBytes) {
       throw new ServerError("headers_too_large", `Headers must have at most ${limits.headerBytes} bytes`);
     }
-    if (raw.method === "TRACE") throw new ServerError("method_not_allowed", "The method TRACE is refused");
+    if (raw.method === "TRACE") {
+      throw new ServerError("method_not_allowed", "The method TRACE is refused", { allow: METHODS });
+    }
     if (raw.body === null) return await next();
     const encoding = raw.headers.get("content-encoding") ?? "identity";
     if (encoding !== "identity") {
