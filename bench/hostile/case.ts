@@ -29,6 +29,8 @@ export interface ServerCase {
   readonly twin?: TwinLoad;
   /** File descriptors of the server. @default the system's limit */
   readonly descriptors?: number;
+  /** Minimum time of the case, in milliseconds. @default 0 */
+  readonly minMs?: number;
   /** Makes what is sent, before the time of the case begins. */
   readonly prepare?: () => void;
   /** Attacks until the signal aborts, or returns when there is nothing more to send. */

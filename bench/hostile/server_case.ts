@@ -82,7 +82,10 @@ async function measureWaits(
   const idle = await target.memory.restart();
   const [tally, breaches] = [new Tally(), new Set<string>()];
   const ended = new AbortController();
-  const signal = AbortSignal.any([ended.signal, AbortSignal.timeout(options.caseMs)]);
+  const signal = AbortSignal.any([
+    ended.signal,
+    AbortSignal.timeout(Math.max(options.caseMs, attack.minMs ?? 0)),
+  ]);
   const context: Attack = {
     hostile: target.hostile,
     honest: target.honest,

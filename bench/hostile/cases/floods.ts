@@ -4,11 +4,15 @@ import { pauseMs, repeat, writeAll } from "../tenant.ts";
 const MEGABYTE = 1_000_000;
 const HOLD = "import time\ntime.sleep(30)";
 
+/** Time that a guest takes to print or write so much. */
+const SLOW_MS = 20_000;
+
 /** Requests and messages that are harmless alone, and too many or too large together. */
 export const FLOODS: readonly ServerCase[] = [
   {
     name: "fetch-files",
     fault: "S8",
+    minMs: SLOW_MS,
     about: "40 names of one file of 50 MB in a session",
     twin: "bodies",
     async play({ hostile, ...run }) {
@@ -25,6 +29,7 @@ export const FLOODS: readonly ServerCase[] = [
   {
     name: "fetch-files-run-code",
     fault: "S8",
+    minMs: SLOW_MS,
     about: "the same by /run_code",
     twin: "bodies",
     async play({ hostile, ...run }) {

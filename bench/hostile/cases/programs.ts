@@ -9,11 +9,15 @@ const INITIALIZE = {
   params: { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "hostile", version: "1" } },
 };
 
+/** Time that a guest takes to print or write so much. */
+const SLOW_MS = 20_000;
+
 /** Programs whose results or output cost the host more than the guest. */
 export const PROGRAMS: readonly ServerCase[] = [
   {
     name: "mcp-large-value",
     fault: "S11",
+    minMs: SLOW_MS,
     about: "a list of five million zeros as the value of an MCP call",
     twin: "programs",
     play: mcpCalls("[0]*5_000_000"),
@@ -28,6 +32,7 @@ export const PROGRAMS: readonly ServerCase[] = [
   {
     name: "alternating-writes",
     fault: "S11",
+    minMs: SLOW_MS,
     about: "800,000 writes alternately to stdout and stderr",
     twin: "programs",
     play: programs(
@@ -38,6 +43,7 @@ export const PROGRAMS: readonly ServerCase[] = [
   {
     name: "alternating-writes-e2b",
     fault: "S11",
+    minMs: SLOW_MS,
     about: "the same by E2B's /execute, read by its client",
     twin: "programs",
     play: programs(

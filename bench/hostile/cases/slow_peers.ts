@@ -1,6 +1,9 @@
 import type { Attack, ServerCase } from "../case.ts";
 import { pauseMs, readSome, repeat, type Tenant, writeAll } from "../tenant.ts";
 
+/** Time that a guest takes to print or write so much. */
+const SLOW_MS = 20_000;
+
 /** A usual limit of descriptors; containers often have no more. */
 const DESCRIPTORS = 1024;
 /** 8 MiB as pieces of one byte to alternate streams. */
@@ -47,6 +50,7 @@ export const SLOW_PEERS: readonly ServerCase[] = [
   {
     name: "unread-e2b",
     fault: "S12",
+    minMs: SLOW_MS,
     about: "E2B clients that do not read what a program prints alternately to stdout and stderr",
     twin: "programs",
     play: unread("/execute", () => ({ code: ALTERNATE, language: "python" })),
@@ -54,6 +58,7 @@ export const SLOW_PEERS: readonly ServerCase[] = [
   {
     name: "unread-stream",
     fault: "S12",
+    minMs: SLOW_MS,
     about: "clients of /stream that do not read",
     twin: "programs",
     async play(attack) {
@@ -64,6 +69,7 @@ export const SLOW_PEERS: readonly ServerCase[] = [
   {
     name: "unread-responses",
     fault: "S12",
+    minMs: SLOW_MS,
     about: "clients of /run_code that do not read 15 MB",
     twin: "programs",
     play: unread("/run_code", () => ({ code: "print('a' * 15_000_000)", language: "python" }), 64),
