@@ -10,6 +10,7 @@ import { rolloutCommand } from "./cli/rollout/command.ts";
 import { serveCommand } from "./cli/serve.ts";
 import { sessionCommand } from "./cli/session.ts";
 import { viewCommand } from "./cli/view.ts";
+import { escapeControls } from "./terminal_text.ts";
 import { PADDOCK_VERSION } from "./version.ts";
 
 const EXAMPLES = `
@@ -37,7 +38,7 @@ export function paddockCommand(): Command {
     .addHelpText("after", EXAMPLES)
     .configureOutput({
       writeOut: (text) => write(currentIo().stdout, text),
-      writeErr: (text) => write(currentIo().stderr, text),
+      writeErr: (text) => write(currentIo().stderr, escapeControls(text)), // it repeats unknown arguments
     })
     .exitOverride();
   const commands = [

@@ -2,7 +2,8 @@ import { errorMessage } from "../errors.ts";
 import type { ExecResult } from "../sandbox/exec.ts";
 import { UnwrittenError, UsageError } from "./errors.ts";
 import { currentIo, type TextSink } from "./io.ts";
-import { escapeControls, writeText } from "./output.ts";
+import { escapeControls } from "../terminal_text.ts";
+import { writeText } from "./output.ts";
 
 /** Runs a command until it ends or is interrupted, and sets the exit code from its result or its error. */
 export async function runCommand(work: (signal: AbortSignal) => Promise<number>): Promise<void> {

@@ -13,10 +13,11 @@ import {
   type SandboxFlags,
   startSandbox,
 } from "./sandbox_options.ts";
-import { TextQueue, writeText } from "./output.ts";
+import { TextQueue, toSinkText, writeText } from "./output.ts";
 import { checkUsage, UsageError } from "./errors.ts";
 import { parseWholeNumber } from "./options.ts";
 import { currentIo } from "./io.ts";
+import { escapeJsonControls } from "../terminal_text.ts";
 
 interface ExecFlags extends SandboxFlags {
   eval?: string;
@@ -71,12 +72,12 @@ async function runExec(file: string | undefined, flags: ExecFlags, signal: Abort
     timeoutMs,
     stdin,
     signal: AbortSignal.any([signal, output.signal]),
-    onOutput: json ? undefined : (stream, text) => output.write(io[stream], text),
+    onOutput: json ? undefined : (stream, text) => output.write(io[stream], toSinkText(io[stream], text)),
   });
   await output.flush();
   signal.throwIfAborted();
-  if (json) await writeText(io.stdout, `${JSON.stringify(result)}\n`);
-  else await writeText(io.stderr, formatEpilogue(result, profile));
+  if (json) await writeText(io.stdout, `${escapeJsonControls(JSON.stringify(result))}\n`);
+  else await writeText(io.stderr, toSinkText(io.stderr, formatEpilogue(result, profile)));
   return exitCode(result);
 }
 

@@ -5,6 +5,7 @@ import { shortenTrajectory, toEpisodeRow } from "../rollout/episode_row.ts";
 import { gradeTrajectory } from "../rollout/grade_trajectory.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
 import { EpisodeTable, Summary } from "./rollout/summary.ts";
+import { escapeJsonControls } from "../terminal_text.ts";
 import { EXIT, runCommand } from "./command.ts";
 import { GRADERS } from "../rewards/registry.ts";
 import { type GraderFlags, openGrader } from "./rollout/graders.ts";
@@ -100,7 +101,10 @@ async function gradeFile(
     table.add(trajectory);
     await out?.write(trajectory);
     if (stdout !== undefined) {
-      await writeText(stdout, `${toEpisodeRow(trajectory, { shorten: shortenTrajectory })}\n`);
+      await writeText(
+        stdout,
+        `${escapeJsonControls(toEpisodeRow(trajectory, { shorten: shortenTrajectory }))}\n`,
+      );
     }
   }
   return { summary, table, damaged };

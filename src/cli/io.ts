@@ -5,10 +5,14 @@ export interface TextSink {
   write(bytes: Uint8Array): Promise<number>;
 }
 
-/** An output stream of the command line. */
-export interface OutputStream extends TextSink {
-  writeSync(bytes: Uint8Array): number;
+/** Target of text output that may be a terminal. */
+export interface TerminalSink extends TextSink {
   isTerminal(): boolean;
+}
+
+/** An output stream of the command line. */
+export interface OutputStream extends TerminalSink {
+  writeSync(bytes: Uint8Array): number;
 }
 
 /** Streams, environment and exit code of one run of the command line. */

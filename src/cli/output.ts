@@ -1,3 +1,4 @@
+import { escapeControls } from "../terminal_text.ts";
 import { currentIo, type TextSink } from "./io.ts";
 
 const encoder = new TextEncoder();
@@ -59,20 +60,9 @@ export function ignoreBrokenPipe(sink: TextSink): TextSink {
   };
 }
 
-// deno-lint-ignore no-control-regex
-const CONTROLS = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
-
-/** Escapes control characters, newlines and tabs, so that the text fits on one line. */
-export function escapeLine(text: string): string {
-  return escapeControls(text).replaceAll("\n", "\\n").replaceAll("\t", "\\t");
-}
-
-/** Escapes control characters and those that change the text direction. Keeps newlines and tabs. */
-export function escapeControls(text: string): string {
-  return text.replace(CONTROLS, (character) => {
-    const code = character.charCodeAt(0).toString(16);
-    return code.length > 2 ? `\\u${code}` : `\\x${code.padStart(2, "0")}`;
-  });
+/** Returns text of a guest or another program for a sink: with control characters escaped if the sink is a terminal. */
+export function toSinkText(sink: { isTerminal(): boolean }, text: string): string {
+  return sink.isTerminal() ? escapeControls(text) : text;
 }
 
 /** True if stdout is a terminal and `NO_COLOR` is not set. */

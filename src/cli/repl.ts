@@ -7,8 +7,8 @@ import { type Line, readLines } from "../read_lines.ts";
 import type { ExecResult, PythonSession } from "../sandbox/exec.ts";
 import { EXIT, exitCode, runCommand } from "./command.ts";
 import { UsageError } from "./errors.ts";
-import { currentIo, type TextSink } from "./io.ts";
-import { TextQueue, writeText } from "./output.ts";
+import { currentIo, type TerminalSink } from "./io.ts";
+import { TextQueue, toSinkText, writeText } from "./output.ts";
 import { ReplBlocks } from "./repl_blocks.ts";
 import {
   cacheDirectory,
@@ -83,8 +83,8 @@ function textOf(line: Line): string {
 
 /** Options of {@linkcode runReplBlock}. */
 export interface ReplBlockOptions {
-  stdout: TextSink;
-  stderr: TextSink;
+  stdout: TerminalSink;
+  stderr: TerminalSink;
   signal: AbortSignal;
 }
 
@@ -103,12 +103,14 @@ export async function runReplBlock(
   let last = "\n";
   const onOutput = (stream: "stdout" | "stderr", text: string) => {
     last = text;
-    output.write(options[stream], text);
+    output.write(options[stream], toSinkText(options[stream], text));
   };
   const result = await execOrInterrupt(session, code, { ...options, output, onOutput });
   if (!last.endsWith("\n")) output.write(stdout, "\n");
-  if (result?.status === "ok" && result.value !== undefined) output.write(stdout, `${result.value}\n`);
-  output.write(stderr, formatErrors(result));
+  if (result?.status === "ok" && result.value !== undefined) {
+    output.write(stdout, `${toSinkText(stdout, result.value)}\n`);
+  }
+  output.write(stderr, toSinkText(stderr, formatErrors(result)));
   await output.flush();
   return result?.status === "exited" ? exitCode(result) : undefined;
 }

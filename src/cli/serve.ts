@@ -8,7 +8,8 @@ import { UsageError } from "./errors.ts";
 import { resolveTokenizer } from "./input.ts";
 import { currentIo } from "./io.ts";
 import { collectValues, parseWholeNumber } from "./options.ts";
-import { escapeControls, writeText } from "./output.ts";
+import { escapeControls } from "../terminal_text.ts";
+import { writeText } from "./output.ts";
 import { openServedGraders } from "./rollout/graders.ts";
 import { openToolFiles } from "./rollout/tools.ts";
 import {

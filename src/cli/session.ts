@@ -13,6 +13,7 @@ import { respondToLine } from "./session_protocol.ts";
 import { printHint, writeText } from "./output.ts";
 import { parseWholeNumber } from "./options.ts";
 import { currentIo } from "./io.ts";
+import { escapeJsonControls } from "../terminal_text.ts";
 
 interface SessionFlags extends SandboxFlags {
   seed?: number;
@@ -55,11 +56,12 @@ async function runSession(flags: SessionFlags, signal: AbortSignal): Promise<num
   const session = await sandbox.openSession({ seed: flags.seed, signal });
   await printHint('Waiting for requests on stdin, such as {"code": "6 * 7"}; press Ctrl-D to end');
   const lines = readLines(currentIo().stdin.readable, { maxBytes: MAX_LINE_BYTES });
+  const { stdout } = currentIo();
   for (;;) {
     const { done, value } = await abortable(lines.next(), signal);
     if (done) return EXIT.ok;
     if (isBlank(value)) continue;
-    await writeText(currentIo().stdout, `${await respondToLine(session, value, signal)}\n`);
+    await writeText(stdout, `${escapeJsonControls(await respondToLine(session, value, signal))}\n`);
   }
 }
 

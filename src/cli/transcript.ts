@@ -1,6 +1,6 @@
 import type { ContentPart, Message, ToolCall } from "../message.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
-import { escapeControls, escapeLine } from "./output.ts";
+import { escapeControls, escapeLine } from "../terminal_text.ts";
 
 const ROLE_COLOURS: Readonly<Record<string, string>> = { system: "35", user: "34", assistant: "32" };
 const TOOL_COLOUR = "36";

@@ -1,5 +1,6 @@
 import { type Line, readLines } from "../read_lines.ts";
 import { USER_STOP, type UserSimulator, type UserTurnOptions } from "./user_simulator.ts";
+import { escapeControls } from "../terminal_text.ts";
 
 /** Options of {@linkcode humanUser}. */
 export interface HumanUserOptions {
@@ -35,7 +36,7 @@ export function humanUser(options: HumanUserOptions = {}): UserSimulator {
   const showMessage = async (text: string) => {
     const before = recalled;
     recalled = "";
-    await show(`${before}${withoutControls(text)}\n`);
+    await show(`${before}${escapeControls(text)}\n`);
   };
   const ask = async ({ signal }: UserTurnOptions = {}): Promise<string> => {
     await show("> ");
@@ -47,7 +48,7 @@ export function humanUser(options: HumanUserOptions = {}): UserSimulator {
     cost: 0,
     recall(reply, input) {
       const message = "task" in input ? input.task.instruction : `agent: ${input.content}`;
-      recalled += `${withoutControls(message)}\n> ${withoutControls(reply)}\n`;
+      recalled += `${escapeControls(message)}\n> ${escapeControls(reply)}\n`;
     },
     async reset({ instruction }, turn) {
       await showMessage(instruction);
@@ -62,12 +63,6 @@ export function humanUser(options: HumanUserOptions = {}): UserSimulator {
       if (pendingLine === undefined) await lines.return(undefined);
     },
   };
-}
-
-/** Removes control characters, with which a text could change the terminal. */
-function withoutControls(text: string): string {
-  // deno-lint-ignore no-control-regex -- control characters are what it removes
-  return text.replace(/[\x00-\x08\x0b-\x1f\x7f-\x9f]/g, "");
 }
 
 async function showOnTerminal(text: string): Promise<void> {

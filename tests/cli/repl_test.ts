@@ -7,15 +7,16 @@ import { bad, FakePool, ok } from "../fake_pool.ts";
 /** Returns the screen after a block, and the exit code if the block ended the session. */
 async function screen(
   python: (options: ExecOptions) => ExecResult | Promise<ExecResult>,
-  options: { code?: string; signal?: AbortSignal } = {},
+  options: { code?: string; signal?: AbortSignal; terminal?: boolean } = {},
 ): Promise<{ text: string; code: number | undefined }> {
-  const { code = "x", signal = new AbortController().signal } = options;
+  const { code = "x", signal = new AbortController().signal, terminal = false } = options;
   let text = "";
   const sink = {
     write: (bytes: Uint8Array) => {
       text += new TextDecoder().decode(bytes);
       return Promise.resolve(bytes.length);
     },
+    isTerminal: () => terminal,
   };
   await using lease = await new FakePool((_code, _globals, execOptions) => python(execOptions)).acquire();
   const ended = await runReplBlock(lease.session, code, { stdout: sink, stderr: sink, signal });
@@ -29,6 +30,17 @@ Deno.test("runReplBlock() shows output, a value on a line of its own, and traceb
   });
   assertEquals(printing, { text: "a\n5\n", code: undefined });
   assertEquals((await screen(() => bad("error"))).text, "Traceback …\nValueError: bad\n");
+});
+
+Deno.test("runReplBlock() escapes control characters of a program on a terminal", async () => {
+  const python = ({ onOutput }: ExecOptions) => {
+    onOutput?.("stdout", "\x1b[2J\n");
+    return ok("", { value: "'\x9b'\u202e" });
+  };
+  assertEquals((await screen(python, { terminal: true })).text, "\\x1b[2J\n'\\x9b'\\u202e\n");
+  assertEquals((await screen(python)).text, "\x1b[2J\n'\x9b'\u202e\n");
+  const failing = { ...bad("error"), error: { type: "E", message: "", traceback: "E: \x1b]0;title\x07\n" } };
+  assertEquals((await screen(() => failing, { terminal: true })).text, "E: \\x1b]0;title\\x07\n");
 });
 
 Deno.test("runReplBlock() reports a lost interpreter", async () => {

@@ -123,7 +123,7 @@ Deno.test("humanUser() shows messages and reads lines until the input ends", asy
   assertEquals(shown, [
     `${TASK.instruction}\n`,
     "> ",
-    "agent: Which[2J one?\n",
+    "agent: Which\\x1b[2J one?\n",
     "> ",
     "agent: Done.\n",
     "> ",

@@ -5,7 +5,8 @@ import { type EpisodeRowOptions, MAX_ROW_BYTES, toEpisodeRow } from "../../rollo
 import type { Task } from "../../task.ts";
 import { rethrowAsUsageError, toUsageError, UnwrittenError, UsageError } from "../errors.ts";
 import { currentIo } from "../io.ts";
-import { escapeLine, writeText } from "../output.ts";
+import { escapeLine } from "../../terminal_text.ts";
+import { writeText } from "../output.ts";
 
 /** Options of {@linkcode openEpisodeFile}. */
 export interface EpisodeFileOptions<T> {

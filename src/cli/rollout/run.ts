@@ -13,7 +13,8 @@ import { createLazyPool, prepareImage, resolveProfile, type SandboxFlags } from 
 import { lookUp } from "../options.ts";
 import { playTasks } from "./task_run.ts";
 import { type ResolvedPolicy, resolvePolicy } from "./policies.ts";
-import { escapeControls, ignoreBrokenPipe, terminalColumns, wantsColour, writeText } from "../output.ts";
+import { escapeControls } from "../../terminal_text.ts";
+import { ignoreBrokenPipe, terminalColumns, wantsColour, writeText } from "../output.ts";
 import { openTrajectoryFile, requireSameTokens } from "./trajectory_file.ts";
 import { Summary } from "./summary.ts";
 import { openTauBench, TAU_BENCH, type TauBenchFlags } from "./tau_bench.ts";

@@ -1,6 +1,6 @@
 import type { EpisodeFailure } from "../../errors.ts";
 import type { Trajectory } from "../../rollout/trajectory.ts";
-import { escapeControls, escapeLine } from "../output.ts";
+import { escapeControls, escapeLine } from "../../terminal_text.ts";
 
 /** Options of {@linkcode Summary}. */
 export interface SummaryOptions {

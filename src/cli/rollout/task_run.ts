@@ -9,8 +9,9 @@ import type { Trajectory } from "../../rollout/trajectory.ts";
 import type { Task } from "../../task.ts";
 import { EXIT } from "../command.ts";
 import { countLines } from "../input.ts";
-import type { TextSink } from "../io.ts";
-import { escapeControls, escapeLine, writeText } from "../output.ts";
+import type { TerminalSink, TextSink } from "../io.ts";
+import { escapeControls, escapeJsonControls, escapeLine } from "../../terminal_text.ts";
+import { writeText } from "../output.ts";
 import { formatTranscript } from "../transcript.ts";
 import type { MakeEnv } from "./envs.ts";
 import { UnwrittenError } from "../errors.ts";
@@ -19,9 +20,6 @@ import { Progress } from "./progress.ts";
 import { EpisodeTable, type Summary } from "./summary.ts";
 import type { TrainingRun } from "./training_file.ts";
 import type { TrajectoryFile } from "./trajectory_file.ts";
-
-/** Target of text output that may be a terminal. */
-export type TerminalSink = TextSink & { isTerminal(): boolean };
 
 /** Options of {@linkcode playTasks}. */
 export interface TaskRunOptions {
@@ -187,7 +185,7 @@ export class TaskRun {
     this.table.add(trajectory);
     if (!json && (show === undefined || ++this.#shown > show)) return;
     const text = json
-      ? `${toEpisodeRow(trajectory, { shorten: shortenTrajectory })}\n`
+      ? `${escapeJsonControls(toEpisodeRow(trajectory, { shorten: shortenTrajectory }))}\n`
       : formatTranscript(trajectory, { colour });
     await progress.pauseWhile(() => writeText(stdout, text));
   }

@@ -2,6 +2,7 @@ import { Hono } from "hono";
 import { mapConcurrently } from "../../async/map_concurrently.ts";
 import { SandboxError } from "../../errors.ts";
 import type { Grader } from "../../rewards/grader.ts";
+import { escapeControls } from "../../terminal_text.ts";
 import { PADDOCK_VERSION } from "../../version.ts";
 import { access } from "../http/access.ts";
 import type { AppEnv } from "../http/context.ts";
@@ -84,7 +85,7 @@ export function edgeApp(options: EdgeOptions = {}): EdgeApp {
 
 function logError(error: unknown): void {
   // deno-lint-ignore no-console -- an edge module has no other log
-  console.error("paddock:", error);
+  console.error(`paddock: ${escapeControls(Deno.inspect(error))}`);
 }
 
 function routes(app: Hono<AppEnv>, grading: Grading): void {
