@@ -48,8 +48,14 @@ async function runSchemathesis(flags: SchemathesisFlags, signal: AbortSignal): P
     );
   }
   await using serving = await Serving.startWith({ PADDOCK_TOKEN: TOKEN }, []);
+  const headers = { "content-type": "application/json", authorization: `Bearer ${TOKEN}` };
+  const create = async (path: string) => {
+    const { id } = await serving.ask(path, {}, { headers }) as { id: string };
+    return id;
+  };
+  const env = { SESSION_ID: await create("/v1/sessions"), ENV_ID: await create("/v1/envs") };
   const { seed, seconds, examples } = flags;
-  return await runProgram(`${VENV}/bin/schemathesis`, [
+  const args = [
     "--config-file",
     `${FOLDER}schemathesis.toml`,
     "run",
@@ -68,19 +74,24 @@ async function runSchemathesis(flags: SchemathesisFlags, signal: AbortSignal): P
     "examples,coverage,fuzzing",
     "--continue-on-failure",
     ...seed === undefined ? [] : ["--seed", String(seed)],
-  ], signal);
+  ];
+  return await runProgram(`${VENV}/bin/schemathesis`, args, { signal, env });
 }
 
 /** Creates the environment. An earlier one is replaced. */
 async function setUp(python: string, signal: AbortSignal): Promise<number> {
-  const created = await runProgram(python, ["-m", "venv", "--clear", VENV], signal);
+  const created = await runProgram(python, ["-m", "venv", "--clear", VENV], { signal });
   if (created !== EXIT.ok) return created;
   const args = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--require-hashes"];
-  return await runProgram(`${VENV}/bin/python`, [...args, "-r", `${FOLDER}requirements.txt`], signal);
+  return await runProgram(`${VENV}/bin/python`, [...args, "-r", `${FOLDER}requirements.txt`], { signal });
 }
 
 /** Runs a program with the terminal's streams and returns 0, or 1 if it fails. */
-async function runProgram(program: string, args: readonly string[], signal: AbortSignal): Promise<number> {
+async function runProgram(
+  program: string,
+  args: readonly string[],
+  options: { signal: AbortSignal; env?: Record<string, string> },
+): Promise<number> {
   const folder = await Deno.makeTempDir(); // Schemathesis writes its reports and examples there
   try {
     const { success } = await new Deno.Command(program, {
@@ -89,7 +100,7 @@ async function runProgram(program: string, args: readonly string[], signal: Abor
       stdin: "null",
       stdout: "inherit",
       stderr: "inherit",
-      signal,
+      ...options,
     }).output();
     return success ? EXIT.ok : EXIT.error;
   } finally {

@@ -92,11 +92,13 @@ export function paddockApp(options: PaddockAppOptions): Api {
   return app;
 }
 
-/** Returns the methods of a path, in upper case. */
+/** Returns the methods of a path. A route without parameters precedes one such as `/v1/envs/:id`. */
 function methodsOf(app: Api, path: string): string[] {
-  return METHODS.filter((method) =>
-    app.router.match(method, path)[0].some(([[, route]]) => route.method === method)
+  const routes = METHODS.flatMap((method) =>
+    app.router.match(method, path)[0].map(([[, route]]) => route).filter((route) => route.method === method)
   );
+  const exact = routes.filter((route) => route.path === path);
+  return [...new Set((exact.length > 0 ? exact : routes).map(({ method }) => method))];
 }
 
 /** Adds the routes about the server itself. */

@@ -42,7 +42,8 @@ Deno.test("a server handles malformed requests without an internal error", async
     "405",
     "404",
   ]);
-  assertEquals((await app.request("/v1/sessions/x", { method: "PUT" })).headers.get("allow"), "GET, DELETE");
+  const allow = async (path: string) => (await app.request(path, { method: "PUT" })).headers.get("allow");
+  assertEquals([await allow("/v1/sessions/x"), await allow("/v1/envs/step:batch")], ["GET, DELETE", "POST"]);
   assertEquals(await status("GET /v1/sessions", "Content-Length: 2\r\n", "{}"), "200");
   assertEquals(await status("POST /v1/sessions", "Content-Length: 4\r\n", "null"), "422");
   assertEquals(await status("POST /v1/sessions", "Content-Length: 16\r\n", '{"__proto__":{}}'), "422");
