@@ -3,28 +3,33 @@ import { basename, dirname, join, relative } from "node:path/posix";
 import { fileURLToPath } from "node:url";
 
 /**
- * Writes `src/sandbox/image/guest_manifest.ts`: the files that run in a sandbox, found by following the imports of
- * the three programs of the guest. The texts are imported, and not read when a sandbox starts, so that they are part
- * of the package wherever it is installed.
+ * Writes `src/sandbox/image/guest_manifest.ts`, the files that run in a sandbox, and
+ * `src/rewards/worker/grader_files.ts`, the files that run in a grader worker. They are found by following the
+ * imports of the programs that start there. The texts are imported, and not read when a worker starts, so that they
+ * are part of the package wherever it is installed, and need no permission.
  */
 
-const SANDBOX = fileURLToPath(new URL("../src/sandbox", import.meta.url));
-const MANIFEST = "image/guest_manifest.ts";
+const SRC = fileURLToPath(new URL("../src", import.meta.url));
+const MANIFEST = "sandbox/image/guest_manifest.ts";
+const GRADER_MANIFEST = "rewards/worker/grader_files.ts";
 
 /** Files that are bundled with a package into one module when an image is built. */
-const BUNDLED = ["guest/shell/engine.ts", "guest/shell/zlib.ts"];
+const BUNDLED = ["sandbox/guest/shell/engine.ts", "sandbox/guest/shell/zlib.ts"];
+
+/** Files of the graders that read only a reply, and of the worker that runs them. */
+const GRADERS = [
+  ...["countdown", "gsm8k", "ifeval", "math", "text_match"].map((name) => `rewards/${name}.ts`),
+  "rewards/worker/grader_worker.ts",
+];
 
 /** Returns the text of the manifest for the files as they are now. */
 export function guestManifest(): string {
-  const supervisor = filesOf("guest/supervisor.ts");
-  const worker = filesOf("guest/worker.ts");
-  const shell = filesOf("guest/shell/shell.ts").filter((path) => !worker.includes(path));
+  const supervisor = filesOf("sandbox/guest/supervisor.ts");
+  const worker = filesOf("sandbox/guest/worker.ts");
+  const shell = filesOf("sandbox/guest/shell/shell.ts").filter((path) => !worker.includes(path));
   const paths = [...new Set([...supervisor, ...worker, ...shell, ...BUNDLED])].toSorted();
-  requireDistinctNames(paths);
   return [
-    "// Written by `deno task guest-manifest`, which follows the imports of the guest's files. Do not edit.",
-    ...paths.map((path) => `import ${identifierOf(path)} from "${specifierOf(path)}" with { type: "text" };`),
-    "",
+    ...importLines(paths, MANIFEST),
     "/** Texts of the guest's files by name, each after those that it imports. */",
     "export type GuestFiles = Readonly<Record<string, string>>;",
     "",
@@ -39,6 +44,29 @@ export function guestManifest(): string {
   ].join("\n");
 }
 
+/** Returns the text of the manifest of the grader worker for the files as they are now. */
+export function graderManifest(): string {
+  const found: string[] = [];
+  for (const path of GRADERS) filesOf(path, found);
+  const doc = "Texts of the files of a grader worker by name, each after those that it imports.";
+  return [
+    ...importLines(found.toSorted(), GRADER_MANIFEST),
+    ...declaration("GRADER_FILES", doc, found, "Readonly<Record<string, string>>"),
+    "",
+  ].join("\n");
+}
+
+function importLines(paths: readonly string[], manifest: string): string[] {
+  requireDistinctNames(paths);
+  return [
+    "// Written by `deno task guest-manifest`, which follows the imports of the files. Do not edit.",
+    ...paths.map((path) =>
+      `import ${identifierOf(path)} from "${specifierOf(path, manifest)}" with { type: "text" };`
+    ),
+    "",
+  ];
+}
+
 /** Returns a file and all that it imports, each after those that it imports itself. */
 function filesOf(entry: string, found: string[] = []): string[] {
   for (const imported of importsOf(entry)) {
@@ -49,7 +77,7 @@ function filesOf(entry: string, found: string[] = []): string[] {
 }
 
 function importsOf(path: string): string[] {
-  const source = stripTypeScriptTypes(Deno.readTextFileSync(join(SANDBOX, path)));
+  const source = stripTypeScriptTypes(Deno.readTextFileSync(join(SRC, path)));
   return [...source.matchAll(/^(?:import|export)\b[^"]*?"(\.[^"]+)"/gm)].map(([, to = ""]) =>
     join(dirname(path), to)
   );
@@ -71,16 +99,20 @@ function identifierOf(path: string): string {
   return nameOf(path).replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
 }
 
-function specifierOf(path: string): string {
-  return relative(dirname(MANIFEST), path);
+function specifierOf(path: string, manifest: string): string {
+  const specifier = relative(dirname(manifest), path);
+  return specifier.startsWith(".") ? specifier : `./${specifier}`;
 }
 
-function declaration(name: string, doc: string, paths: readonly string[]): string[] {
+function declaration(name: string, doc: string, paths: readonly string[], type = "GuestFiles"): string[] {
   const entries = paths.map((path) => {
     const [key, value] = [nameOf(path), identifierOf(path)];
     return key === value ? `  ${key},` : `  ${key}: ${value},`;
   });
-  return [`/** ${doc} */`, `export const ${name}: GuestFiles = {`, ...entries, "};"];
+  return [`/** ${doc} */`, `export const ${name}: ${type} = {`, ...entries, "};"];
 }
 
-if (import.meta.main) Deno.writeTextFileSync(join(SANDBOX, MANIFEST), guestManifest());
+if (import.meta.main) {
+  Deno.writeTextFileSync(join(SRC, MANIFEST), guestManifest());
+  Deno.writeTextFileSync(join(SRC, GRADER_MANIFEST), graderManifest());
+}

@@ -1,4 +1,5 @@
-import { type Message, parseMessage } from "./message.ts";
+import type { Message } from "./message.ts";
+import { parseMessage } from "./parse_message.ts";
 
 /**
  * An immutable conversation. Methods that add messages return a new `History`.

@@ -1,5 +1,6 @@
 import { assertEquals, assertThrows } from "@std/assert";
-import { type Message, messageText, parseMessage } from "../src/message.ts";
+import { type Message, messageText } from "../src/message.ts";
+import { parseMessage } from "../src/parse_message.ts";
 
 Deno.test("parseMessage() accepts OpenAI's tool calls, and keeps arguments that are not JSON as text", () => {
   const wrapped = (args: string) => ({

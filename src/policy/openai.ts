@@ -1,14 +1,8 @@
 import { z } from "zod";
 import type { History } from "../history.ts";
 import { serverUrl } from "../http/request.ts";
-import {
-  type ContentPart,
-  type Message,
-  messageText,
-  parseMessage,
-  type ToolCall,
-  toOpenaiTool,
-} from "../message.ts";
+import { type ContentPart, type Message, messageText, type ToolCall, toOpenaiTool } from "../message.ts";
+import { parseMessage } from "../parse_message.ts";
 import { ModelServer, type ModelServerOptions } from "./model_server.ts";
 import { countAssistantTurns, type Policy, type Reply, type ReplyContext } from "./policy.ts";
 

@@ -1,7 +1,8 @@
 import { z } from "zod";
 import { errorMessage, PolicyError } from "../errors.ts";
 import type { History } from "../history.ts";
-import { type Message, parseMessage } from "../message.ts";
+import type { Message } from "../message.ts";
+import { parseMessage } from "../parse_message.ts";
 import { readLines } from "../read_lines.ts";
 import { countAssistantTurns, type Policy, type Reply, type ReplyContext } from "./policy.ts";
 

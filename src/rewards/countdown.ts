@@ -1,6 +1,7 @@
 import { type Arithmetic, parseArithmetic } from "../policy/arithmetic.ts";
-import { finalReplyOf, parseTaggedReply } from "./final_reply.ts";
+import { parseTaggedReply } from "./final_reply.ts";
 import type { Grader } from "./grader.ts";
+import { replyGrader } from "./reply_grader.ts";
 import { tieredScore, type TieredScoreOptions } from "./tiered_score.ts";
 
 /** A puzzle: the numbers to use and the target to reach. */
@@ -30,19 +31,20 @@ const TRUTH = /^\s*target\s*=\s*(-?\d+)\s*,\s*numbers\s*=\s*\[?\s*(-?\d+(?:\s*,\
  */
 export function countdown(options: TieredScoreOptions = {}): Grader {
   const scoreOf = tieredScore(options);
-  return {
+  return replyGrader({
     name: "countdown",
-    grade({ task, history }) {
+    origin: { file: "countdown", factory: "countdown", options },
+    gradeReply(reply, task) {
       if (task.answer === undefined) return null;
       const puzzle = parsePuzzle(task.answer);
-      const { thoughts, answers: [answer] } = parseTaggedReply(finalReplyOf(history));
+      const { thoughts, answers: [answer] } = parseTaggedReply(reply);
       return scoreOf({
         right: answer !== undefined && solves(answer, puzzle),
         hasAnswer: answer !== undefined && answer.trim() !== "",
         hasThought: thoughts.length > 0,
       });
     },
-  };
+  });
 }
 
 function parsePuzzle(answer: string): Puzzle {

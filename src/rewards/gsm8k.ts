@@ -1,5 +1,6 @@
-import { finalReplyOf, parseTaggedReply } from "./final_reply.ts";
+import { parseTaggedReply } from "./final_reply.ts";
 import type { Grader } from "./grader.ts";
+import { replyGrader } from "./reply_grader.ts";
 import { tieredScore, type TieredScoreOptions } from "./tiered_score.ts";
 import { findNumbers, findStatedNumber, isEqualNumber } from "./plain_number.ts";
 
@@ -48,12 +49,13 @@ export function gsm8k(options: Gsm8kOptions = {}): Grader {
     );
   }
   const scoreOf = tieredScore(options);
-  return {
+  return replyGrader({
     name: "gsm8k",
-    grade({ task, history }) {
+    origin: { file: "gsm8k", factory: "gsm8k", options },
+    gradeReply(reply, task) {
       const expected = (task.answer ?? "").split("####").at(-1)?.trim() ?? "";
       if (expected === "") return null;
-      const { thoughts, answers: [answer], visibleText: spoken } = parseTaggedReply(finalReplyOf(history));
+      const { thoughts, answers: [answer], visibleText: spoken } = parseTaggedReply(reply);
       const answerText = answer ?? (untagged === "stated" ? findStatedNumber(spoken) : undefined);
       return scoreOf({
         right: answerText !== undefined && isSameAnswer(answerText, expected),
@@ -61,7 +63,7 @@ export function gsm8k(options: Gsm8kOptions = {}): Grader {
         hasThought: thoughts.length > 0,
       });
     },
-  };
+  });
 }
 
 function isSameAnswer(answerText: string, expected: string): boolean {

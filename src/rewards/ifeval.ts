@@ -1,6 +1,7 @@
-import { finalReplyOf, parseTaggedReply, type TaggedReply } from "./final_reply.ts";
+import { parseTaggedReply, type TaggedReply } from "./final_reply.ts";
 import { type Grader, type Score, unscored } from "./grader.ts";
 import { makeInstructionChecks } from "./ifeval/instructions.ts";
+import { replyGrader } from "./reply_grader.ts";
 
 /** Weights of the parts of an IFEval score. */
 export interface IfevalOptions {
@@ -74,12 +75,14 @@ export interface IfevalOptions {
  */
 export function ifeval(options: IfevalOptions = {}): Grader {
   const weights = weightsOf(options);
-  return {
+  return replyGrader({
     name: "ifeval",
-    grade({ task, history }) {
+    origin: { file: "ifeval", factory: "ifeval", options },
+    fields: ["instruction_id_list", "kwargs"],
+    gradeReply(text, task) {
       const checks = makeInstructionChecks(task);
       if (checks === null) return unscored("the task has no instructions");
-      const reply = parseTaggedReply(finalReplyOf(history));
+      const reply = parseTaggedReply(text);
       const response = responseOf(reply);
       requireMaxLength(response, checks.length);
       const variants = looseVariantsOf(response);
@@ -89,7 +92,7 @@ export function ifeval(options: IfevalOptions = {}): Grader {
       );
       return score(strict, loose, { reply, weights });
     },
-  };
+  });
 }
 
 /**

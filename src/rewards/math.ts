@@ -1,6 +1,7 @@
-import { finalReplyOf, parseTaggedReply } from "./final_reply.ts";
+import { parseTaggedReply } from "./final_reply.ts";
 import { type Grader, unscored } from "./grader.ts";
 import { isSameAnswer } from "./math/same_answer.ts";
+import { replyGrader } from "./reply_grader.ts";
 import { tieredScore, type TieredScoreOptions } from "./tiered_score.ts";
 
 /** Maximum length of an answer, in characters. A longer one of a reply is wrong; of a task, it gives no score. */
@@ -40,15 +41,16 @@ const MAX_CHARACTERS = 2_000;
  */
 export function math(options: TieredScoreOptions = {}): Grader {
   const scoreOf = tieredScore(options);
-  return {
+  return replyGrader({
     name: "math",
-    grade({ task, history }) {
+    origin: { file: "math", factory: "math", options },
+    gradeReply(reply, task) {
       const truth = truthOf(task.answer?.trim() ?? "");
       if (truth === undefined || truth === "") return null;
       if (truth.length > MAX_CHARACTERS) {
         return unscored(`the task's answer has more than ${MAX_CHARACTERS} characters`);
       }
-      const { thoughts, answers: [answer], visibleText: spoken } = parseTaggedReply(finalReplyOf(history));
+      const { thoughts, answers: [answer], visibleText: spoken } = parseTaggedReply(reply);
       const given = answer === undefined
         ? findLastBoxed(spoken) ?? stated(spoken)
         : findLastBoxed(answer) ?? plain(answer);
@@ -58,7 +60,7 @@ export function math(options: TieredScoreOptions = {}): Grader {
         hasThought: thoughts.length > 0,
       });
     },
-  };
+  });
 }
 
 function truthOf(answer: string): string | undefined {

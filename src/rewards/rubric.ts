@@ -58,16 +58,27 @@ export function rubric(items: readonly RubricItem[], options: RubricOptions = {}
       `Cannot make rubric as 'whenNull' must be 'null' or 'leave_out': current value is '${whenNull}'`,
     );
   }
-  return {
-    name,
-    async grade(context) {
-      const graded = await Promise.allSettled(items.map((item) => partOf(item, context)));
-      const failure = graded.find((one) => one.status === "rejected");
-      if (failure) throw failure.reason;
-      const parts = graded.flatMap((one) => one.status === "fulfilled" ? [one.value] : []);
-      return { score: total(parts, whenNull), parts: Object.fromEntries(parts.flatMap(entriesOf)) };
-    },
+  const grade = async (context: GradeContext): Promise<Score> => {
+    const graded = await Promise.allSettled(items.map((item) => partOf(item, context)));
+    const failure = graded.find((one) => one.status === "rejected");
+    if (failure) throw failure.reason;
+    const parts = graded.flatMap((one) => one.status === "fulfilled" ? [one.value] : []);
+    return { score: total(parts, whenNull), parts: Object.fromEntries(parts.flatMap(entriesOf)) };
   };
+  const mapGraders = (change: GraderChange) =>
+    rubric(
+      items.map(({ grader, ...item }) => ({ name: grader.name, ...item, grader: change(grader) })),
+      options,
+    );
+  return { name, grade: Object.assign(grade, { mapGraders }) };
+}
+
+/** Returns the grader to use in place of another one. */
+export type GraderChange = (grader: Grader) => Grader;
+
+/** Returns a rubric with each of its graders changed; `undefined` for any other grader. */
+export function mapRubric({ grade }: Grader, change: GraderChange): Grader | undefined {
+  return (grade as Grader["grade"] & { mapGraders?(change: GraderChange): Grader }).mapGraders?.(change);
 }
 
 function checkItems(items: readonly RubricItem[]): void {

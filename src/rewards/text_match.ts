@@ -1,6 +1,7 @@
-import { finalReplyOf, parseTaggedReply } from "./final_reply.ts";
+import { parseTaggedReply } from "./final_reply.ts";
 import type { Grader } from "./grader.ts";
 import { findNumbers, findStatedNumber, isEqualNumber } from "./plain_number.ts";
+import { replyGrader } from "./reply_grader.ts";
 
 /**
  * Returns a grader that scores 1 if the final reply equals the task's answer, else 0; `null` if the task has
@@ -20,14 +21,15 @@ import { findNumbers, findStatedNumber, isEqualNumber } from "./plain_number.ts"
  * ```
  */
 export function exactMatch(): Grader {
-  return {
+  return replyGrader({
     name: "exact_match",
-    grade({ task, history }) {
+    origin: { file: "text_match", factory: "exactMatch", options: undefined },
+    gradeReply(reply, task) {
       if (task.answer === undefined) return null;
-      const { answers: [answer], visibleText: spoken } = parseTaggedReply(finalReplyOf(history));
+      const { answers: [answer], visibleText: spoken } = parseTaggedReply(reply);
       return normalize(answer ?? spoken) === normalize(task.answer) ? 1 : 0;
     },
-  };
+  });
 }
 
 function normalize(text: string): string {
@@ -36,7 +38,10 @@ function normalize(text: string): string {
 
 /** Options of {@linkcode patternMatch}. */
 export interface PatternMatchOptions {
-  /** Pattern to search for. It must not backtrack exponentially on a hostile reply. */
+  /**
+   * Pattern to search for. A pattern that backtracks exponentially blocks the thread on a hostile reply, unless a
+   * {@linkcode GraderPool} runs the grader.
+   */
   pattern: RegExp;
 }
 
@@ -59,13 +64,14 @@ export interface PatternMatchOptions {
  */
 export function patternMatch({ pattern }: PatternMatchOptions): Grader {
   const stateless = new RegExp(pattern.source, pattern.flags.replace(/[gy]/g, ""));
-  return {
+  return replyGrader({
     name: "pattern_match",
-    grade({ history }) {
-      const { answers: [answer], visibleText } = parseTaggedReply(finalReplyOf(history));
+    origin: { file: "text_match", factory: "patternMatch", options: { pattern } },
+    gradeReply(reply) {
+      const { answers: [answer], visibleText } = parseTaggedReply(reply);
       return stateless.test(answer ?? visibleText) ? 1 : 0;
     },
-  };
+  });
 }
 
 /**
@@ -87,14 +93,15 @@ export function patternMatch({ pattern }: PatternMatchOptions): Grader {
  * ```
  */
 export function numberMatch(): Grader {
-  return {
+  return replyGrader({
     name: "number_match",
-    grade({ task, history }) {
+    origin: { file: "text_match", factory: "numberMatch", options: undefined },
+    gradeReply(reply, task) {
       const expected = findNumbers(task.answer ?? "").at(-1);
       if (expected === undefined) return null;
-      const { visibleText: spoken } = parseTaggedReply(finalReplyOf(history));
+      const { visibleText: spoken } = parseTaggedReply(reply);
       const actual = findStatedNumber(spoken) ?? findNumbers(spoken).at(-1);
       return actual !== undefined && isEqualNumber(actual, expected) ? 1 : 0;
     },
-  };
+  });
 }

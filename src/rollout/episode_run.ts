@@ -1,7 +1,7 @@
 import { attributeErrors, EnvError, ParserError, PolicyError } from "../errors.ts";
 import type { Action, Env, Observation, Step } from "../envs/env.ts";
 import { History } from "../history.ts";
-import { parseMessage } from "../message.ts";
+import { parseMessage } from "../parse_message.ts";
 import { type Policy, type Reply, toReply } from "../policy/policy.ts";
 import { type PublicTask, type Task, withoutAnswer } from "../task.ts";
 import {

@@ -1,7 +1,8 @@
 import { z } from "zod";
 import { errorMessage } from "../errors.ts";
 import { formatVersion } from "../format_version.ts";
-import { type Message, parseMessage } from "../message.ts";
+import type { Message } from "../message.ts";
+import { parseMessage } from "../parse_message.ts";
 import { type Trajectory, TRAJECTORY_FORMAT } from "./trajectory.ts";
 
 /** Schema of the messages of an episode. */

@@ -5,7 +5,8 @@ import { V1_FORMAT, V1_FORMAT_HEADER } from "../wire/v1.ts";
 import { ADAPTERS } from "./adapters/adapters.ts";
 import type { OpenEnvKind } from "./adapters/openenv/env_kind.ts";
 import type { EnvService } from "./envs/env_service.ts";
-import { limitGraderInput } from "./graders.ts";
+import type { GraderPool } from "../rewards/worker/grader_pool.ts";
+import type { Graders } from "./graders.ts";
 import { access, type AccessOptions } from "./http/access.ts";
 import type { AppEnv } from "./http/context.ts";
 import { watchDisconnect } from "./http/disconnects.ts";
@@ -25,7 +26,7 @@ import { AdmissionQueue } from "./sessions/admission.ts";
 import type { SessionService } from "./sessions/session_service.ts";
 import { addBatchRoutes } from "./v1/batch.ts";
 import { addEnvBatchRoutes, addEnvRoutes } from "./v1/envs.ts";
-import { addGradeRoutes, type Graders } from "./v1/grade.ts";
+import { addGradeRoutes } from "./v1/grade.ts";
 import { addRequestRoutes, IdempotencyCache } from "./v1/idempotency.ts";
 import type { Api } from "./v1/route.ts";
 import { addFileRoutes, addSessionRoutes, addStreamRoutes } from "./v1/sessions.ts";
@@ -39,6 +40,8 @@ export interface PaddockAppOptions extends AccessOptions {
   envs?: EnvService | undefined;
   /** Graders of `/v1/grade`. */
   graders?: Graders | undefined;
+  /** Workers of the graders. The caller disposes them. */
+  graderPool: GraderPool;
   /**
    * Env of OpenEnv's routes.
    *
@@ -52,7 +55,7 @@ export interface PaddockAppOptions extends AccessOptions {
 
 /** Returns the whole server as a request handler; it needs no socket. */
 export function paddockApp(options: PaddockAppOptions): Api {
-  const { sessions, envs, metrics, graders = new Map(), onError = () => {} } = options;
+  const { sessions, envs, metrics, graders = new Map(), graderPool: pool, onError = () => {} } = options;
   const report = errorReporter(onError);
   const app = new OpenAPIHono<AppEnv>({
     defaultHook(result) {
@@ -77,11 +80,8 @@ export function paddockApp(options: PaddockAppOptions): Api {
   addStreamRoutes(app, sessions);
   addFileRoutes(app, sessions);
   addBatchRoutes(app, sessions);
-  addGradeRoutes(
-    app,
-    limitGraderInput(graders),
-    new AdmissionQueue({ slots: sessions.maxSessions, waitMs: SESSION_WAIT_MS }),
-  );
+  const gate = new AdmissionQueue({ slots: sessions.maxSessions, waitMs: SESSION_WAIT_MS });
+  addGradeRoutes(app, { graders, pool, gate });
   if (envs) {
     addEnvRoutes(app, envs);
     addEnvBatchRoutes(app, envs);

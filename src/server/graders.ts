@@ -1,22 +1,24 @@
 import { SandboxError } from "../errors.ts";
 import { messageText } from "../message.ts";
 import { type GradeContext, type Grader, type Score, toScore } from "../rewards/grader.ts";
+import type { GraderPool } from "../rewards/worker/grader_pool.ts";
 import { ServerError, toPublicError } from "./http/errors.ts";
 import { MAX_GRADED_CHARACTERS } from "./limits.ts";
 
-/** Wraps graders so that they refuse replies and tasks that would block the serving thread. */
-export function limitGraderInput(
-  graders: ReadonlyMap<string, () => Grader>,
-): ReadonlyMap<string, () => Grader> {
-  return new Map([...graders].map(([name, make]) => [name, () => bounded(make())]));
-}
+/** Graders by name, each made at its first use. */
+export type Graders = ReadonlyMap<string, () => Grader>;
 
-function bounded(grader: Grader): Grader {
+/**
+ * Returns a grader as it runs for a client: in the workers of `pool` if it can, else on the serving thread. It
+ * refuses replies and tasks that are too large.
+ */
+export function guardGrader(grader: Grader, pool: GraderPool, owner: string): Grader {
+  const guarded = pool.guard(grader, { owner });
   return {
     name: grader.name,
     grade(context) {
       requireBounded(context);
-      return grader.grade(context);
+      return guarded.grade(context);
     },
   };
 }
@@ -34,9 +36,9 @@ function requireBounded({ history, task }: GradeContext): void {
 }
 
 /** Grades an episode. Errors of the grader become a `ServerError` with the grader's message. */
-export async function gradeOrThrow(make: () => Grader, context: GradeContext): Promise<Score> {
+export async function gradeOrThrow(grader: Grader, context: GradeContext): Promise<Score> {
   try {
-    return toScore(await make().grade(context));
+    return toScore(await grader.grade(context));
   } catch (cause) {
     const ofServer = cause instanceof SandboxError || cause instanceof ServerError;
     if (ofServer || !(cause instanceof Error)) throw toPublicError(cause);

@@ -1,5 +1,6 @@
 import type { Tokenizer } from "../chat/tokenizer.ts";
 import type { Grader } from "../rewards/grader.ts";
+import { GraderPool } from "../rewards/worker/grader_pool.ts";
 import type { SessionPool } from "../sandbox/exec.ts";
 import type { Tool } from "../tools/tool.ts";
 import type { AccessOptions } from "./http/access.ts";
@@ -92,6 +93,7 @@ export class PaddockServer implements AsyncDisposable {
   readonly fetch: (request: Request, disconnected?: AbortSignal) => Promise<Response>;
   readonly #sessions: SessionService;
   readonly #envs: EnvService;
+  readonly #graderPool = new GraderPool();
 
   /** @throws {RangeError} if `maxSessions` is less than 1. */
   constructor(options: PaddockServerOptions) {
@@ -99,9 +101,9 @@ export class PaddockServer implements AsyncDisposable {
     const rest = { ...others, onError: errorReporter(options.onError ?? (() => {})) };
     const metrics = new Metrics();
     const sessions = new SessionService({ ...rest, metrics });
-    const envs = new EnvService({ ...rest, sessions, metrics });
+    const envs = new EnvService({ ...rest, graderPool: this.#graderPool, sessions, metrics });
     const openEnv = openEnvTokenizer && chatKind(openEnvTokenizer);
-    const app = paddockApp({ ...rest, sessions, envs, metrics, openEnv });
+    const app = paddockApp({ ...rest, graderPool: this.#graderPool, sessions, envs, metrics, openEnv });
     this.fetch = async (request, disconnected) => await app.fetch(request, disconnected && { disconnected });
     this.#sessions = sessions;
     this.#envs = envs;
@@ -109,6 +111,7 @@ export class PaddockServer implements AsyncDisposable {
 
   /** Ends all envs and sessions, aborts their programs, and rejects waiting requests. */
   async [Symbol.asyncDispose](): Promise<void> {
-    await Promise.all([this.#envs[Symbol.asyncDispose](), this.#sessions[Symbol.asyncDispose]()]);
+    const owned = [this.#envs, this.#sessions, this.#graderPool];
+    await Promise.all(owned.map((resource) => resource[Symbol.asyncDispose]()));
   }
 }

@@ -1,3 +1,4 @@
+import { GraderPool, type GraderPoolOptions } from "../../src/rewards/worker/grader_pool.ts";
 import { EnvService, type EnvServiceOptions } from "../../src/server/envs/env_service.ts";
 import { errorReporter } from "../../src/server/http/errors.ts";
 import { Metrics } from "../../src/server/metrics.ts";
@@ -31,16 +32,17 @@ export type ServedOptions =
 
 /** Starts a server without a socket. Its default pool is a fake one without Python. */
 export function served(
-  options: ServedOptions & { python?: FakePython } = {},
+  options: ServedOptions & { python?: FakePython; graderLimits?: GraderPoolOptions } = {},
 ): Served {
-  const { python, maxSessions = 2, ...rest } = options;
+  const { python, graderLimits, maxSessions = 2, ...rest } = options;
   const fake = new FakePool(python);
   const metrics = new Metrics();
   const errors: unknown[] = [];
   const onError = errorReporter((error) => errors.push(error));
   const sessions = new SessionService({ pool: fake, onError, ...rest, metrics, maxSessions });
-  const envs = new EnvService({ onError, ...rest, sessions, metrics });
-  const app = paddockApp({ onError, ...rest, sessions, envs, metrics });
+  const graderPool = new GraderPool(graderLimits);
+  const envs = new EnvService({ onError, ...rest, graderPool, sessions, metrics });
+  const app = paddockApp({ onError, ...rest, graderPool, sessions, envs, metrics });
   return {
     pool: fake,
     sessions,
@@ -60,6 +62,7 @@ export function served(
     async [Symbol.asyncDispose]() {
       await envs[Symbol.asyncDispose]();
       await sessions[Symbol.asyncDispose]();
+      await graderPool[Symbol.asyncDispose]();
     },
   };
 }

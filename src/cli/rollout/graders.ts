@@ -1,4 +1,5 @@
 import type { Grader } from "../../rewards/grader.ts";
+import { GraderPool } from "../../rewards/worker/grader_pool.ts";
 import {
   type GraderEntry,
   type GraderResources,
@@ -43,7 +44,8 @@ export async function openGrader(entry: GraderEntry, flags: GraderFlags, host: G
   if (entry.needs === "policy" && resources.judge === undefined) {
     throw new UsageError("Cannot use grader 'judge' as it needs a policy: give --judge POLICY");
   }
-  return await makeGrader(entry, resources);
+  const workers = host.stack.use(new GraderPool());
+  return workers.guard(await makeGrader(entry, resources));
 }
 
 /** Returns the graders that a server offers: all that need no policy. Each is made at its first grade. */
@@ -54,6 +56,7 @@ export async function openServedGraders(
   const resources = await openResources(flags, { ...host, size: SERVED_SIZE });
   const served = Object.entries(GRADERS).filter(([, { needs }]) => needs !== "policy");
   return new Map(served.map(([name, entry]) => {
+    if (entry.needs === "nothing") return [name, () => entry.make()];
     let made: Promise<Grader> | undefined;
     const grader: Grader = {
       name,

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { errorMessage } from "../../errors.ts";
-import type { Task } from "../../task.ts";
+import type { GradedTask } from "../reply_grader.ts";
 import {
   type Checkers,
   compareCount,
@@ -202,7 +202,9 @@ const fieldsSchema = z.object({
  *
  * @throws {TypeError} when an instruction is unknown, or when its arguments are invalid.
  */
-export function makeInstructionChecks({ id, fields = {} }: Task): ((response: string) => boolean)[] | null {
+export function makeInstructionChecks(
+  { id, fields = {} }: GradedTask,
+): ((response: string) => boolean)[] | null {
   if (fields.instruction_id_list === undefined || fields.instruction_id_list === null) return null;
   const parsed = fieldsSchema.safeParse(fields);
   if (!parsed.success) {

@@ -1,4 +1,4 @@
-// Written by `deno task guest-manifest`, which follows the imports of the guest's files. Do not edit.
+// Written by `deno task guest-manifest`, which follows the imports of the files. Do not edit.
 import assets from "../guest/assets.ts" with { type: "text" };
 import build from "../guest/build.ts" with { type: "text" };
 import callGuard from "../guest/call_guard.ts" with { type: "text" };

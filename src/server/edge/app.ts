@@ -35,7 +35,7 @@ export interface EdgeOptions {
 }
 
 /** Request handler for `deno serve`. */
-export interface EdgeApp {
+export interface EdgeApp extends AsyncDisposable {
   /** Handles a request from `peer`. */
   fetch(request: Request, peer?: Peer): Response | Promise<Response>;
 }
@@ -74,12 +74,15 @@ export function edgeApp(options: EdgeOptions = {}): EdgeApp {
   app.notFound(({ req }) => notFoundResponse(req, "/"));
   app.use(access(token === undefined ? { hosts: LOOPBACK_NAMES } : { tokens: [token] }));
   app.use(watchDisconnect(), requestLimits(LIMITS));
-  routes(app, new Grading({ graders, timeoutMs }));
+  const grading = new Grading({ graders, timeoutMs });
+  routes(app, grading);
   return {
     fetch(request, peer) {
       const refusal = token === undefined ? requireLoopback(peer) : undefined;
       return refusal ? errorResponse(refusal) : app.fetch(request);
     },
+    /** Ends the workers of the graders. */
+    [Symbol.asyncDispose]: () => grading[Symbol.asyncDispose](),
   };
 }
 

@@ -1,5 +1,6 @@
 import type { Grader } from "../../rewards/grader.ts";
 import { GRADERS, makeGrader } from "../../rewards/registry.ts";
+import { GraderPool } from "../../rewards/worker/grader_pool.ts";
 import type { SessionPool } from "../../sandbox/exec.ts";
 import { AdmissionQueue } from "../sessions/admission.ts";
 import { gradeOrThrow } from "../graders.ts";
@@ -33,7 +34,8 @@ const SANDBOXED: readonly string[] = Object.keys(GRADERS).filter((name) => GRADE
 const GRADE_MS = 120_000;
 
 /** Graders of an edge server. The Python runtime and its image are loaded at the first use. */
-export class Grading {
+export class Grading implements AsyncDisposable {
+  readonly #workers = new GraderPool();
   readonly #pure: ReadonlyMap<string, Grader>;
   readonly #timeoutMs: number;
   readonly #admission = new AdmissionQueue({ slots: MAX_SANDBOXED_GRADES, queue: 64, waitMs: 60_000 });
@@ -41,7 +43,8 @@ export class Grading {
   #pool: Promise<SessionPool> | undefined;
 
   constructor({ graders, timeoutMs }: GradingOptions) {
-    this.#pure = new Map([...pureGraders(), ...Object.entries(graders)]);
+    const pure = [...pureGraders(), ...Object.entries(graders)];
+    this.#pure = new Map(pure.map(([name, grader]) => [name, this.#workers.guard(grader)]));
     this.#timeoutMs = timeoutMs;
   }
 
@@ -62,10 +65,15 @@ export class Grading {
     }
     using time = new GradeTime(signal);
     const context = { task, history, signal: time.signal };
-    if (pure) return scoreOf(await gradeOrThrow(() => pure, context));
+    if (pure) return scoreOf(await gradeOrThrow(pure, context));
     const { result: sandboxed, slot } = await this.#admission.run(() => this.#sandboxedGrader(name), time);
     using _slot = slot;
-    return { ...scoreOf(await gradeOrThrow(() => sandboxed, context)), isolation: "worker" };
+    return { ...scoreOf(await gradeOrThrow(sandboxed, context)), isolation: "worker" };
+  }
+
+  /** Ends the workers of the graders. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#workers[Symbol.asyncDispose]();
   }
 
   #sandboxedGrader(name: string): Promise<Grader> {

@@ -1,12 +1,12 @@
 import type { Tool } from "../../tools/tool.ts";
-import { limitGraderInput } from "../graders.ts";
+import type { GraderPool } from "../../rewards/worker/grader_pool.ts";
+import { type Graders, guardGrader } from "../graders.ts";
 import { type EnvConfig, makeEnv } from "./env_config.ts";
 import { EnvSessions, LiveEnv } from "./live_env.ts";
 import { IDLE_MS, MAX_ENV_CHARACTERS, MAX_ENVS } from "../limits.ts";
 import type { Metrics } from "../metrics.ts";
 import { ServerError } from "../http/errors.ts";
 import type { SessionService } from "../sessions/session_service.ts";
-import type { Graders } from "../v1/grade.ts";
 
 /** Options of {@linkcode EnvService}. */
 export interface EnvServiceOptions {
@@ -15,6 +15,8 @@ export interface EnvServiceOptions {
   metrics: Metrics;
   /** Graders by name. */
   graders?: Graders | undefined;
+  /** Workers of the graders. The caller disposes them. */
+  graderPool: GraderPool;
   /** Tools that envs may call. All envs share them; the caller disposes them. */
   tools?: readonly Tool[] | undefined;
   /**
@@ -57,10 +59,10 @@ export class EnvService implements AsyncDisposable {
       throw new ServerError("busy", `All ${this.maxEnvs} envs are in use`, { retryAfter: 10 });
     }
     this.#requireRoom();
-    const { graders = new Map(), tools = [], idleMs = IDLE_MS, onError = () => {} } = this.#options;
+    const { tools = [], idleMs = IDLE_MS, onError = () => {} } = this.#options;
     const sessions = new EnvSessions(this.#options.sessions, owner);
     const env: LiveEnv = new LiveEnv({
-      env: makeEnv(config, { graders: limitGraderInput(graders), tools }, sessions),
+      env: makeEnv(config, { graders: this.#gradersFor(owner), tools }, sessions),
       config,
       sessions,
       owner,
@@ -93,6 +95,11 @@ export class EnvService implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stopped = true;
     await Promise.all([...this.#envs.values()].map((env) => env[Symbol.asyncDispose]()));
+  }
+
+  #gradersFor(owner: string): Graders {
+    const { graders = new Map(), graderPool } = this.#options;
+    return new Map([...graders].map(([name, make]) => [name, () => guardGrader(make(), graderPool, owner)]));
   }
 
   #requireRoom(): void {

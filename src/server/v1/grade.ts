@@ -1,14 +1,12 @@
 import { createRoute } from "@hono/zod-openapi";
 import { History } from "../../history.ts";
-import type { Grader } from "../../rewards/grader.ts";
+import { replyGradingOf } from "../../rewards/reply_grader.ts";
+import type { GraderPool } from "../../rewards/worker/grader_pool.ts";
 import { gradeRequestSchema, graderListSchema, scoreSchema } from "../../wire/v1.ts";
 import type { AdmissionQueue } from "../sessions/admission.ts";
-import { gradeOrThrow } from "../graders.ts";
+import { gradeOrThrow, type Graders, guardGrader } from "../graders.ts";
 import { ServerError } from "../http/errors.ts";
 import { type Api, failures, jsonBody, jsonResponse } from "./route.ts";
-
-/** Graders by name, each made at its first use. */
-export type Graders = ReadonlyMap<string, () => Grader>;
 
 const grade = createRoute({
   method: "post",
@@ -27,20 +25,28 @@ const list = createRoute({
   responses: { 200: jsonResponse(graderListSchema, "Names of the graders"), ...failures },
 });
 
-/** Adds the routes of graders. `gate` bounds concurrent grades. */
-export function addGradeRoutes(app: Api, graders: Graders, gate: AdmissionQueue): void {
+/** What the routes of graders use. */
+export interface GradeResources {
+  readonly graders: Graders;
+  readonly pool: GraderPool;
+  /** Bounds concurrent grades that do not run in `pool`. */
+  readonly gate: AdmissionQueue;
+}
+
+/** Adds the routes of graders. */
+export function addGradeRoutes(app: Api, { graders, pool, gate }: GradeResources): void {
   app.openapi(list, (c) => c.json({ graders: [...graders.keys()] }, 200));
   app.openapi(grade, async (c) => {
     const { grader: name, task, messages } = c.req.valid("json");
     const make = graders.get(name);
     if (!make) throw new ServerError("invalid", `grader must be one of ${[...graders.keys()].join(", ")}`);
-    const { slot } = await gate.run(() => Promise.resolve(), {
-      owner: c.get("owner"),
-      signal: c.get("signal"),
-    });
-    using _slot = slot;
-    const history = History.fromChats(messages);
-    const { score, parts, reason } = await gradeOrThrow(make, { task, history, signal: c.get("signal") });
+    const [grader, owner, signal] = [make(), c.get("owner"), c.get("signal")];
+    const slot = replyGradingOf(grader)
+      ? undefined
+      : await gate.run(() => Promise.resolve(), { owner, signal });
+    using _slot = slot?.slot;
+    const context = { task, history: History.fromChats(messages), signal };
+    const { score, parts, reason } = await gradeOrThrow(guardGrader(grader, pool, owner), context);
     return c.json(
       { score, ...(reason !== undefined && { reason }), ...(parts && { parts: { ...parts } }) },
       200,

@@ -1,0 +1,41 @@
+import type { Task } from "../task.ts";
+import { finalReplyOf } from "./final_reply.ts";
+import type { Grader, Score } from "./grader.ts";
+
+/** Part of a task that a {@linkcode ReplyGrading} reads. */
+export type GradedTask = Pick<Task, "id" | "answer" | "fields">;
+
+/** The function that makes a grader, by which a worker makes the same grader. */
+export interface GraderOrigin {
+  /** Name of its file, without extension. */
+  readonly file: string;
+  /** Name of the exported function. */
+  readonly factory: string;
+  /** Its argument, which `structuredClone` can copy. */
+  readonly options: unknown;
+}
+
+/** Grading that reads only the final reply and the task, so that it can run in a worker. */
+export interface ReplyGrading {
+  readonly origin: GraderOrigin;
+  /** Names of the task's fields that it reads. */
+  readonly fields?: readonly string[] | undefined;
+  /** Scores a reply. */
+  gradeReply(reply: string, task: GradedTask): Score | number | null;
+}
+
+type Grade = Grader["grade"];
+
+/** Returns a grader that reads only the final reply and the task. A {@linkcode GraderPool} can run it in a worker. */
+export function replyGrader({ name, ...grading }: { readonly name: string } & ReplyGrading): Grader {
+  const grade: Grade = ({ task, history }) => grading.gradeReply(finalReplyOf(history), task);
+  return { name, grade: Object.assign(grade, { grading }) };
+}
+
+/**
+ * Returns how a grader of {@linkcode replyGrader} grades; `undefined` for any other grader, and for a copy with its
+ * own `grade`.
+ */
+export function replyGradingOf({ grade }: Grader): ReplyGrading | undefined {
+  return (grade as Grade & { readonly grading?: ReplyGrading }).grading;
+}

@@ -1,0 +1,55 @@
+// Written by `deno task guest-manifest`, which follows the imports of the files. Do not edit.
+import errors from "../../errors.ts" with { type: "text" };
+import message from "../../message.ts" with { type: "text" };
+import arithmetic from "../../policy/arithmetic.ts" with { type: "text" };
+import countdown from "../countdown.ts" with { type: "text" };
+import finalReply from "../final_reply.ts" with { type: "text" };
+import grader from "../grader.ts" with { type: "text" };
+import gsm8k from "../gsm8k.ts" with { type: "text" };
+import ifeval from "../ifeval.ts" with { type: "text" };
+import checker from "../ifeval/checker.ts" with { type: "text" };
+import commonWords from "../ifeval/common_words.ts" with { type: "text" };
+import detectableFormat from "../ifeval/detectable_format.ts" with { type: "text" };
+import instructions from "../ifeval/instructions.ts" with { type: "text" };
+import language from "../ifeval/language.ts" with { type: "text" };
+import sentences from "../ifeval/sentences.ts" with { type: "text" };
+import math from "../math.ts" with { type: "text" };
+import exact from "../math/exact.ts" with { type: "text" };
+import expression from "../math/expression.ts" with { type: "text" };
+import latex from "../math/latex.ts" with { type: "text" };
+import sameAnswer from "../math/same_answer.ts" with { type: "text" };
+import shape from "../math/shape.ts" with { type: "text" };
+import plainNumber from "../plain_number.ts" with { type: "text" };
+import replyGrader from "../reply_grader.ts" with { type: "text" };
+import textMatch from "../text_match.ts" with { type: "text" };
+import tieredScore from "../tiered_score.ts" with { type: "text" };
+import graderWorker from "./grader_worker.ts" with { type: "text" };
+
+/** Texts of the files of a grader worker by name, each after those that it imports. */
+export const GRADER_FILES: Readonly<Record<string, string>> = {
+  arithmetic,
+  message,
+  final_reply: finalReply,
+  reply_grader: replyGrader,
+  tiered_score: tieredScore,
+  countdown,
+  plain_number: plainNumber,
+  gsm8k,
+  grader,
+  errors,
+  checker,
+  detectable_format: detectableFormat,
+  common_words: commonWords,
+  language,
+  sentences,
+  instructions,
+  ifeval,
+  exact,
+  latex,
+  expression,
+  shape,
+  same_answer: sameAnswer,
+  math,
+  text_match: textMatch,
+  grader_worker: graderWorker,
+};

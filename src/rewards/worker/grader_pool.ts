@@ -1,0 +1,243 @@
+import { SandboxError } from "../../errors.ts";
+import { type GradeContext, type Grader, type Score, toScore, unscored } from "../grader.ts";
+import { type ReplyGrading, replyGradingOf } from "../reply_grader.ts";
+import { finalReplyOf } from "../final_reply.ts";
+import { mapRubric } from "../rubric.ts";
+import { GraderThread } from "./grader_thread.ts";
+import type { ItemResult, WorkItem } from "./grader_worker.ts";
+
+/** Options of {@linkcode GraderPool}. */
+export interface GraderPoolOptions {
+  /**
+   * Time limit of a grade, in milliseconds.
+   *
+   * @default 1000
+   */
+  deadlineMs?: number | undefined;
+  /**
+   * Heap of a worker, in MiB. There are two workers at most.
+   *
+   * @default 64
+   */
+  heapMb?: number | undefined;
+  /**
+   * Maximum number of characters of a reply and what a grader reads of its task, together.
+   *
+   * @default 1_048_576
+   */
+  maxCharacters?: number | undefined;
+}
+
+/** Options of {@linkcode GraderPool.guard}. */
+export interface GuardOptions {
+  /** Client for whom the grades are. The owners take turns. */
+  owner?: string | undefined;
+}
+
+/** Time limit of a first attempt. Nearly all grades take less than a millisecond. */
+const QUICK_MS = 100;
+/** Time for which a worker may fail to keep its own time limit, in milliseconds. */
+const GRACE_MS = 5_000;
+const MIB = 1024 * 1024;
+const MAX_BATCH = 256;
+const ERRORS = { TypeError, RangeError, SyntaxError };
+
+/**
+ * Runs graders in workers with a time limit and a heap limit, so that no reply or task can block or fill the process.
+ *
+ * A grade that is stopped has no score (`null`), and its reason starts with `deadline exceeded`, `memory exceeded` or
+ * `too large`. Grades that are requested at the same time go to a worker together. A grade that takes more than
+ * 100 ms continues in a second worker, so that it does not delay others. The owners of grades take turns.
+ *
+ * Only graders that read nothing but the final reply and the task run in a worker: `exactMatch`, `numberMatch`,
+ * `patternMatch`, `gsm8k`, `math`, `countdown`, `ifeval`, rubrics of them, and each `replyGrader` of a module. Other
+ * graders are functions of the program and run where they are. The workers start at the first grade, have the
+ * permissions of the process, and do not keep it alive.
+ *
+ * @example
+ * ```ts
+ * import { assertEquals } from "@std/assert";
+ * import { GraderPool, History, patternMatch } from "@paddock/paddock";
+ *
+ * await using pool = new GraderPool({ deadlineMs: 200 });
+ * const grader = pool.guard(patternMatch({ pattern: /^(a+)+$/ }));
+ * const history = History.fromChats([{ role: "assistant", content: `${"a".repeat(60)}!` }]);
+ * assertEquals(await grader.grade({ task: { id: "1", query: "Write a." }, history }), {
+ *   score: null,
+ *   reason: "deadline exceeded: the grade took more than 200 ms",
+ * });
+ * ```
+ */
+export class GraderPool implements AsyncDisposable {
+  readonly #options: Required<{ [Name in keyof GraderPoolOptions]: number }>;
+  readonly #quick: Lane;
+  readonly #slow: Lane;
+
+  /** @throws {RangeError} if an option is not above 0. */
+  constructor({ deadlineMs = 1_000, heapMb = 64, maxCharacters = MIB }: GraderPoolOptions = {}) {
+    for (const [name, value] of Object.entries({ deadlineMs, heapMb, maxCharacters })) {
+      if (value > 0) continue;
+      throw new RangeError(`Cannot create grader pool as '${name}' must be > 0: current value is ${value}`);
+    }
+    this.#options = { deadlineMs, heapMb, maxCharacters };
+    const thread = () => new GraderThread({ heapMb, graceMs: GRACE_MS });
+    this.#quick = new Lane(thread(), { limitMs: QUICK_MS, maxBatch: MAX_BATCH, maxCharacters });
+    this.#slow = new Lane(thread(), { limitMs: deadlineMs, maxBatch: 1, maxCharacters });
+  }
+
+  /** Returns a grader that runs in the workers; a grader that cannot run there is returned as it is. */
+  guard(grader: Grader, options: GuardOptions = {}): Grader {
+    const grading = replyGradingOf(grader);
+    if (grading === undefined) return mapRubric(grader, (part) => this.guard(part, options)) ?? grader;
+    const { owner = "" } = options;
+    return { name: grader.name, grade: (context) => this.#grade(grading, context, owner) };
+  }
+
+  /** Ends the workers. Grades that wait are rejected. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all([this.#quick.end(), this.#slow.end()]);
+  }
+
+  async #grade(grading: ReplyGrading, context: GradeContext, owner: string): Promise<Score> {
+    const { deadlineMs, heapMb, maxCharacters } = this.#options;
+    const item = workItem(grading, context);
+    if (charactersOf(item) > maxCharacters) {
+      return unscored(`too large: the reply and its task must have at most ${maxCharacters} characters`);
+    }
+    const { signal } = context;
+    const first = await this.#quick.run(item, owner, signal);
+    const isLate = "stopped" in first && first.stopped === "deadline";
+    const result = isLate ? await this.#slow.run(item, owner, signal) : first;
+    if ("error" in result) {
+      const { name, message } = result.error;
+      throw new (Object.hasOwn(ERRORS, name) ? ERRORS[name as keyof typeof ERRORS] : Error)(message);
+    }
+    if ("score" in result) return toScore(result.score);
+    return result.stopped === "memory"
+      ? unscored(`memory exceeded: the grade needed more than ${heapMb} MiB`)
+      : unscored(`deadline exceeded: the grade took more than ${deadlineMs} ms`);
+  }
+}
+
+function workItem({ origin, fields: names }: ReplyGrading, { task, history }: GradeContext): WorkItem {
+  const { id, answer, fields = {} } = task;
+  const read = names?.filter((name) => Object.hasOwn(fields, name)).map((name) => [name, fields[name]]);
+  return {
+    origin,
+    reply: finalReplyOf(history),
+    task: { id, ...(answer !== undefined && { answer }) },
+    ...(read && { fields: JSON.stringify(Object.fromEntries(read)) }),
+  };
+}
+
+function charactersOf({ reply, task, fields = "" }: WorkItem): number {
+  return reply.length + (task.answer?.length ?? 0) + task.id.length + fields.length;
+}
+
+function disposedError(): SandboxError {
+  return new SandboxError("Cannot grade as the grader pool is disposed");
+}
+
+interface Waiting {
+  readonly item: WorkItem;
+  readonly owner: string;
+  readonly resolve: (result: ItemResult) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** One worker and the grades that wait for it. */
+class Lane {
+  readonly #thread: GraderThread;
+  readonly #options: { limitMs: number; maxBatch: number; maxCharacters: number };
+  /** Waiting grades by owner. The next batch takes one of each owner in turn. */
+  #queues = new Map<string, Waiting[]>();
+  #isRunning = false;
+  #isEnded = false;
+
+  constructor(thread: GraderThread, options: { limitMs: number; maxBatch: number; maxCharacters: number }) {
+    this.#thread = thread;
+    this.#options = options;
+  }
+
+  async run(item: WorkItem, owner: string, signal: AbortSignal | undefined): Promise<ItemResult> {
+    signal?.throwIfAborted();
+    if (this.#isEnded) throw disposedError();
+    const { promise, resolve, reject } = Promise.withResolvers<ItemResult>();
+    const waiting = { item, owner, resolve, reject };
+    const onAbort = () => {
+      this.#remove(waiting);
+      reject(signal?.reason);
+    };
+    signal?.addEventListener("abort", onAbort);
+    try {
+      this.#queueOf(owner).push(waiting);
+      if (!this.#isRunning) void this.#runBatches();
+      return await promise;
+    } finally {
+      signal?.removeEventListener("abort", onAbort);
+    }
+  }
+
+  async end(): Promise<void> {
+    this.#isEnded = true;
+    for (const { reject } of [...this.#queues.values()].flat()) reject(disposedError());
+    this.#queues.clear();
+    await this.#thread.end();
+  }
+
+  async #runBatches(): Promise<void> {
+    this.#isRunning = true;
+    await Promise.resolve();
+    while (this.#queues.size > 0) {
+      const batch = this.#takeBatch();
+      if (batch.length === 0) continue;
+      try {
+        const results = await this.#thread.run(batch.map(({ item }) => item), this.#options.limitMs);
+        for (const [at, { resolve }] of batch.entries()) if (results[at]) resolve(results[at]);
+        const left = batch.filter((_, at) => results[at] === undefined);
+        if (this.#isEnded) { for (const { reject } of left) reject(disposedError()); }
+        else this.#putBack(left);
+      } catch (error) {
+        for (const { reject } of batch) reject(error);
+      }
+    }
+    this.#isRunning = false;
+  }
+
+  #takeBatch(): Waiting[] {
+    const { maxBatch, maxCharacters } = this.#options;
+    const batch: Waiting[] = [];
+    let characters = 0;
+    for (const [owner, queue] of this.#queues) {
+      const next = queue.shift();
+      this.#queues.delete(owner);
+      if (next === undefined) continue;
+      batch.push(next);
+      if (queue.length > 0) this.#queues.set(owner, queue); // at the end, which the loop reaches again
+      characters += charactersOf(next.item);
+      if (batch.length >= maxBatch || characters >= maxCharacters) break;
+    }
+    return batch;
+  }
+
+  /** Puts grades that did not run before all others. */
+  #putBack(batch: readonly Waiting[]): void {
+    if (batch.length === 0) return;
+    const later = this.#queues;
+    this.#queues = new Map();
+    for (const waiting of batch) this.#queueOf(waiting.owner).push(waiting);
+    for (const [owner, queue] of later) this.#queueOf(owner).push(...queue);
+  }
+
+  #remove(waiting: Waiting): void {
+    const queue = this.#queues.get(waiting.owner) ?? [];
+    const at = queue.indexOf(waiting);
+    if (at >= 0) queue.splice(at, 1);
+  }
+
+  #queueOf(owner: string): Waiting[] {
+    const queue = this.#queues.get(owner) ?? [];
+    this.#queues.set(owner, queue);
+    return queue;
+  }
+}

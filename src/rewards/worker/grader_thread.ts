@@ -1,0 +1,127 @@
+import { stripTypeScriptTypes } from "node:module";
+import { Worker } from "node:worker_threads";
+import { SandboxError } from "../../errors.ts";
+import { linkModules } from "../../sandbox/guest/assets.ts";
+import { GRADER_FILES } from "./grader_files.ts";
+import type { ItemResult, WorkerSetup, WorkItem } from "./grader_worker.ts";
+
+/** Options of {@linkcode GraderThread}. */
+export interface GraderThreadOptions {
+  /** Maximum size of the worker's heap, in MiB. */
+  readonly heapMb: number;
+  /**
+   * Milliseconds that a worker may be late before it is replaced. A worker ends its grades itself; only a call that
+   * V8 cannot interrupt, or a fault, makes it late.
+   */
+  readonly graceMs: number;
+}
+
+/** Results of a batch, in order. An item without a result did not run, and may run again. */
+export type BatchResults = readonly (ItemResult | undefined)[];
+
+interface Running {
+  readonly size: number;
+  readonly worker: Worker;
+  readonly resolve: (results: BatchResults) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+const NOT_BEGUN = -1;
+/** Milliseconds until a worker must have begun with a batch. It loads its modules first. */
+const START_MS = 30_000;
+/** New objects may fill this much of the heap, in MiB, before they count as old. */
+const YOUNG_MB = 8;
+/** The one package that graders import. The worker has no import map where Paddock is a dependency. */
+const ZOD = "npm:zod@4.6.7";
+
+/** A worker that runs graders. It starts at the first batch, and again after one that ended it. */
+export class GraderThread {
+  readonly #options: GraderThreadOptions;
+  readonly #progress = new Int32Array(new SharedArrayBuffer(4));
+  readonly #urls = new Map<string, string>();
+  #worker: Worker | undefined;
+  #running: Running | undefined;
+
+  constructor(options: GraderThreadOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Grades items in order, one batch at a time. The results cover at least one item, and maybe not all: the worker
+   * stops after half of the time limit, and at an item that is stopped.
+   *
+   * @throws {SandboxError} if the worker cannot start or fails.
+   */
+  async run(items: readonly WorkItem[], limitMs: number): Promise<BatchResults> {
+    const worker = this.#worker ??= this.#start();
+    const { promise, resolve, reject } = Promise.withResolvers<BatchResults>();
+    this.#running = { size: items.length, worker, resolve, reject };
+    Atomics.store(this.#progress, 0, NOT_BEGUN);
+    const lateMs = limitMs + this.#options.graceMs;
+    let timer = setTimeout(() => {
+      if (Atomics.load(this.#progress, 0) !== NOT_BEGUN) return this.#fail(worker, "deadline");
+      timer = setTimeout(() => this.#fail(worker, "deadline"), START_MS);
+    }, lateMs);
+    try {
+      worker.postMessage({ items, limitMs });
+      return await promise;
+    } finally {
+      clearTimeout(timer);
+      this.#running = undefined;
+    }
+  }
+
+  /** Ends the worker. A batch that is running rejects. */
+  async end(): Promise<void> {
+    const worker = this.#worker;
+    this.#worker = undefined;
+    for (const url of this.#urls.values()) URL.revokeObjectURL(url);
+    this.#urls.clear();
+    this.#running?.reject(new SandboxError("Cannot grade as the grader pool is disposed"));
+    await worker?.terminate();
+  }
+
+  #start(): Worker {
+    if (this.#urls.size === 0) linkModules(this.#urls, graderModules());
+    const setup: WorkerSetup = { urls: this.#urls, progress: this.#progress };
+    const main = `import ${JSON.stringify(this.#urls.get("grader_worker.ts"))};`;
+    const worker = new Worker(new URL(`data:text/javascript,${encodeURIComponent(main)}`), {
+      workerData: setup,
+      resourceLimits: { maxOldGenerationSizeMb: this.#options.heapMb, maxYoungGenerationSizeMb: YOUNG_MB },
+    });
+    worker.on("message", (results) => {
+      if (this.#running?.worker === worker) this.#running.resolve(results);
+    });
+    worker.on("error", (error) => {
+      const isOutOfMemory = "code" in error && error.code === "ERR_WORKER_OUT_OF_MEMORY";
+      this.#fail(worker, isOutOfMemory ? "memory" : error);
+    });
+    worker.unref(); // the timer of a batch keeps the process alive, an idle worker does not
+    return worker;
+  }
+
+  /** Gives up a worker. The item that it was grading is stopped; those of the batch before and after it are not. */
+  #fail(worker: Worker, why: "deadline" | "memory" | Error): void {
+    if (this.#worker === worker) this.#worker = undefined;
+    void worker.terminate();
+    const running = this.#running;
+    if (running?.worker !== worker) return;
+    const at = Atomics.load(this.#progress, 0);
+    if (why instanceof Error || at === NOT_BEGUN) {
+      const cause = why instanceof Error ? why : new Error(`it did not begin: ${why}`);
+      running.reject(new SandboxError("Cannot grade as the grader worker failed", { cause }));
+    } else {
+      running.resolve(
+        Array.from({ length: running.size }, (_, i) => i === at ? { stopped: why } : undefined),
+      );
+    }
+  }
+}
+
+/** Returns the worker's modules as JavaScript, each after those it imports. */
+function graderModules(): { name: string; source: string }[] {
+  return Object.entries(GRADER_FILES).map(([name, source]) => ({
+    name: `${name}.ts`,
+    source: stripTypeScriptTypes(source).replaceAll('from "zod"', `from "${ZOD}"`),
+  }));
+}
