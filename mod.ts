@@ -54,6 +54,7 @@ export type { GradeContext, Grader, Score } from "./src/rewards/grader.ts";
 export { countdown } from "./src/rewards/countdown.ts";
 export { exactMatch, numberMatch, patternMatch } from "./src/rewards/text_match.ts";
 export { gsm8k } from "./src/rewards/gsm8k.ts";
+export { GraderPool } from "./src/rewards/worker/grader_pool.ts";
 export { hiddenTests } from "./src/rewards/hidden_tests.ts";
 export { ifeval } from "./src/rewards/ifeval.ts";
 export { judge } from "./src/rewards/judge.ts";

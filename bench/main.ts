@@ -15,6 +15,7 @@ import { densityRows } from "./density_rows.ts";
 import { edgeRows } from "./edge_rows.ts";
 import { envRows, vectorRows } from "./env_rows.ts";
 import { episodeRows } from "./episode_rows.ts";
+import { gradeRows } from "./grade_rows.ts";
 import { loadRows } from "./load_rows.ts";
 import { overheadRows } from "./overhead_rows.ts";
 import { findPython, type HostPython } from "./peers.ts";
@@ -43,6 +44,7 @@ const BENCH_PARTS = {
   training: [trainingRows],
   edge: [edgeRows],
   server: [overheadRows, loadRows],
+  grade: [gradeRows],
   growth: [async (setup) => [await growthRow(setup)]],
   chaos: [chaosRows],
   density: [densityRows],

@@ -17,6 +17,13 @@ export { gsm8k, type Gsm8kOptions } from "../src/rewards/gsm8k.ts";
 export { hiddenTests, type HiddenTestsOptions } from "../src/rewards/hidden_tests.ts";
 export { ifeval, type IfevalOptions } from "../src/rewards/ifeval.ts";
 export { judge, type JudgeOptions } from "../src/rewards/judge.ts";
+export { GraderPool, type GraderPoolOptions, type GuardOptions } from "../src/rewards/worker/grader_pool.ts";
+export {
+  type GradedTask,
+  type GraderOrigin,
+  replyGrader,
+  type ReplyGrading,
+} from "../src/rewards/reply_grader.ts";
 export type { TieredScoreOptions } from "../src/rewards/tiered_score.ts";
 export { math } from "../src/rewards/math.ts";
 export { rubric, type RubricItem, type RubricOptions } from "../src/rewards/rubric.ts";

@@ -2,7 +2,7 @@ import { SessionPair } from "../sandbox/isolated/session_pair.ts";
 import type { SessionPool } from "../sandbox/exec.ts";
 import { type GradeContext, type Grader, type Score, unscored } from "./grader.ts";
 import { Candidate, TestRun } from "./hidden_tests/test_run.ts";
-import { extractProgram, findProgramReply } from "./hidden_tests/candidate_program.ts";
+import { extractProgram, findProgramReply, visibleReplies } from "./hidden_tests/candidate_program.ts";
 import { readTestProblem, type TestProblem } from "./hidden_tests/test_problem.ts";
 
 /** Options of {@linkcode hiddenTests}. */
@@ -74,11 +74,20 @@ export function hiddenTests(options: HiddenTestsOptions): Grader {
   return { name: "hidden_tests", grade: (context) => grade(context, pair, timeoutMs) };
 }
 
+/** Characters in which the program is searched, on this thread. No honest episode has more outside of thoughts. */
+const MAX_CHARACTERS = 256 * 1024;
+
 async function grade(context: GradeContext, pair: SessionPair, timeoutMs: number): Promise<Score> {
   const { task, history, signal } = context;
   const problem = readTestProblem(task);
   if (problem === null) return unscored("the task has no tests");
-  const program = extractProgram(findProgramReply(history, task, problem.entryPoint), problem);
+  const replies = visibleReplies(history, task);
+  if (replies.reduce((sum, { length }) => sum + length, 0) > MAX_CHARACTERS) {
+    return unscored(
+      `too large: the replies without their thoughts must have at most ${MAX_CHARACTERS} characters`,
+    );
+  }
+  const program = extractProgram(findProgramReply(replies, problem.entryPoint), problem);
   if (program === "") return scoreOf(0, problem);
   await using leases = new AsyncDisposableStack();
   const { forCallee, forCaller } = await pair.acquire(leases, { signal });

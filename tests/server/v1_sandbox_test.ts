@@ -1,5 +1,5 @@
 import { assertEquals, assertMatch, assertObjectMatch, assertStringIncludes } from "@std/assert";
-import { loadProfile, numberMatch, SandboxPool } from "../../mod.ts";
+import { exactMatch, loadProfile, numberMatch, patternMatch, SandboxPool } from "../../mod.ts";
 import { SandboxError } from "../../src/errors.ts";
 import { bad, type FakePython, ok } from "../fake_pool.ts";
 import { type Served, served } from "./served.ts";
@@ -152,6 +152,40 @@ Deno.test({ name: "/v1/exec:batch waits in the queue once", timeout: HANG_MS }, 
   const { body: { id } } = await server.send("POST", "/v1/sessions", {});
   const items = [...Array.from({ length: 1000 }, () => ({ code: "1" })), { code: "1", session: id }];
   assertEquals(new Set(await statusesOf(server, items)), new Set([504, 200]));
+});
+
+Deno.test("/v1/grade stops a grade at its deadline; other owners, other requests and envs are served meanwhile", async () => {
+  const graders = new Map([
+    ["slow", () => patternMatch({ pattern: /^(a+)+$/ })],
+    ["exact_match", () => exactMatch()],
+  ]);
+  const [hostile, honest] = ["the token of the hostile", "the token of the honest"];
+  const tokens = [hostile, honest];
+  await using server = served({ graders, tokens, graderLimits: { deadlineMs: 300 } });
+  const as = (token: string) => ({ authorization: `Bearer ${token}` });
+  const content = `${"a".repeat(60)}!`;
+  const grade = (grader: string, token: string) => {
+    const body = { grader, task: { answer: content }, messages: [{ role: "assistant", content }] };
+    return server.send("POST", "/v1/grade", body, as(token));
+  };
+  const ended: string[] = [];
+  const bombs = [1, 2, 3].map(async () => {
+    const { status, body } = await grade("slow", hostile);
+    const reason = "deadline exceeded: the grade took more than 300 ms";
+    assertEquals([status, body], [200, { score: null, reason }]);
+    ended.push("hostile");
+  });
+  assertEquals((await grade("exact_match", honest)).body, { score: 1 });
+  ended.push("honest");
+  await Promise.all(bombs);
+  assertEquals(ended[0], "honest");
+
+  const { body: { id } } = await server.send("POST", "/v1/envs", { grader: "slow" }, as(honest));
+  await server.send("POST", `/v1/envs/${id}/reset`, { task: { query: "?" } }, as(honest));
+  const step = await server.send("POST", `/v1/envs/${id}/step`, { reply: content }, as(honest));
+  assertEquals([step.body.terminated, step.body.reward, step.body.rewardParts], [true, null, {
+    pattern_match: null,
+  }]);
 });
 
 Deno.test("/v1/grade returns scores, including null, and /v1/graders lists the graders", async () => {

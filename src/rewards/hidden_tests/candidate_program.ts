@@ -63,7 +63,7 @@ function unlabeledBlocks(reply: string): string[] {
   const blocks: string[] = [];
   let open: { readonly language: string; readonly lines: string[] } | undefined;
   for (const line of reply.split(/\r?\n/)) {
-    const fence = /^\s{0,3}```+([^`]*)$/.exec(line);
+    const fence = line.includes("```") ? /^\s{0,3}```+([^`]*)$/.exec(line) : null;
     if (open === undefined && fence !== null) {
       open = { language: fence[1]?.trim() ?? "", lines: [] };
     } else if (open !== undefined && fence !== null) {
@@ -83,16 +83,19 @@ export function definesEntryPoint(program: string, entryPoint: string | undefine
   return program.matchAll(BINDING).some(([, defined, assigned]) => (defined ?? assigned) === name);
 }
 
-/**
- * Returns the reply with the candidate's program, without its thoughts: the newest that defines the entry
- * point, else the newest with a Python block, else the last one. (Where blocks are executed, an episode ends
- * with a reply that has none.) Assistant messages in the query are not replies.
- */
-export function findProgramReply(history: History, { query }: Task, entryPoint: string | undefined): string {
+/** Returns the replies of an episode without their thoughts. Assistant messages in the query are not replies. */
+export function visibleReplies(history: History, { query }: Task): string[] {
   const promptReplies = typeof query === "string" ? 0 : [...query].filter(isAssistant).length;
-  const replies = [...history].filter(isAssistant).slice(promptReplies).map((message) =>
+  return [...history].filter(isAssistant).slice(promptReplies).map((message) =>
     parseTaggedReply(messageText(message)).visibleText
   );
+}
+
+/**
+ * Returns the reply with the candidate's program: the newest that defines the entry point, else the newest with a
+ * Python block, else the last one. (Where blocks are executed, an episode ends with a reply that has none.)
+ */
+export function findProgramReply(replies: readonly string[], entryPoint: string | undefined): string {
   const defining = entryPoint === undefined
     ? undefined
     : replies.findLast((reply) => containsEntryPoint(reply, entryPoint));

@@ -3,7 +3,7 @@ import { Worker } from "node:worker_threads";
 import { SandboxError } from "../../errors.ts";
 import { linkModules } from "../../sandbox/guest/assets.ts";
 import { GRADER_FILES } from "./grader_files.ts";
-import type { ItemResult, WorkerSetup, WorkItem } from "./grader_worker.ts";
+import type { Batch, ItemResult, WorkerMessage, WorkerSetup, WorkItem } from "./grader_worker.ts";
 
 /** Options of {@linkcode GraderThread}. */
 export interface GraderThreadOptions {
@@ -20,7 +20,7 @@ export interface GraderThreadOptions {
 export type BatchResults = readonly (ItemResult | undefined)[];
 
 interface Running {
-  readonly size: number;
+  readonly batch: Batch;
   readonly worker: Worker;
   readonly resolve: (results: BatchResults) => void;
   readonly reject: (error: unknown) => void;
@@ -40,6 +40,7 @@ export class GraderThread {
   readonly #progress = new Int32Array(new SharedArrayBuffer(4));
   readonly #urls = new Map<string, string>();
   #worker: Worker | undefined;
+  #isReady = false;
   #running: Running | undefined;
 
   constructor(options: GraderThreadOptions) {
@@ -55,7 +56,7 @@ export class GraderThread {
   async run(items: readonly WorkItem[], limitMs: number): Promise<BatchResults> {
     const worker = this.#worker ??= this.#start();
     const { promise, resolve, reject } = Promise.withResolvers<BatchResults>();
-    this.#running = { size: items.length, worker, resolve, reject };
+    this.#running = { batch: { items, limitMs }, worker, resolve, reject };
     Atomics.store(this.#progress, 0, NOT_BEGUN);
     const lateMs = limitMs + this.#options.graceMs;
     let timer = setTimeout(() => {
@@ -63,7 +64,7 @@ export class GraderThread {
       timer = setTimeout(() => this.#fail(worker, "deadline"), START_MS);
     }, lateMs);
     try {
-      worker.postMessage({ items, limitMs });
+      if (this.#isReady) worker.postMessage(this.#running.batch);
       return await promise;
     } finally {
       clearTimeout(timer);
@@ -84,13 +85,17 @@ export class GraderThread {
   #start(): Worker {
     if (this.#urls.size === 0) linkModules(this.#urls, graderModules());
     const setup: WorkerSetup = { urls: this.#urls, progress: this.#progress };
-    const main = `import ${JSON.stringify(this.#urls.get("grader_worker.ts"))};`;
-    const worker = new Worker(new URL(`data:text/javascript,${encodeURIComponent(main)}`), {
+    const worker = new Worker(`import(${JSON.stringify(this.#urls.get("grader_worker.ts"))})`, {
+      eval: true,
       workerData: setup,
       resourceLimits: { maxOldGenerationSizeMb: this.#options.heapMb, maxYoungGenerationSizeMb: YOUNG_MB },
     });
-    worker.on("message", (results) => {
-      if (this.#running?.worker === worker) this.#running.resolve(results);
+    this.#isReady = false;
+    worker.on("message", (message: WorkerMessage) => {
+      if (this.#worker !== worker) return;
+      if (message !== "ready") return this.#running?.resolve(message);
+      this.#isReady = true;
+      worker.postMessage(this.#running?.batch);
     });
     worker.on("error", (error) => {
       const isOutOfMemory = "code" in error && error.code === "ERR_WORKER_OUT_OF_MEMORY";
@@ -112,7 +117,7 @@ export class GraderThread {
       running.reject(new SandboxError("Cannot grade as the grader worker failed", { cause }));
     } else {
       running.resolve(
-        Array.from({ length: running.size }, (_, i) => i === at ? { stopped: why } : undefined),
+        running.batch.items.map((_, i) => i === at ? { stopped: why } : undefined),
       );
     }
   }

@@ -19,6 +19,9 @@ export interface Batch {
   readonly limitMs: number;
 }
 
+/** Message of a worker: it has loaded, or the results of a batch. */
+export type WorkerMessage = "ready" | readonly ItemResult[];
+
 /** Result of one grade: the score, an error that the grader threw, or the limit that stopped it. */
 export type ItemResult =
   | { readonly score: Score | number | null }
@@ -37,6 +40,7 @@ type Factory = (options: unknown) => Parameters<typeof replyGradingOf>[0];
 
 const { urls, progress }: WorkerSetup = workerData;
 const modules = new Map<string, Readonly<Record<string, Factory>>>();
+const failures = new Map<string, unknown>();
 /** `node:vm` ends a script after a time limit. `Worker.terminate()` of Deno does not end code that runs. */
 const script = new Script("runGraderJob()");
 
@@ -44,12 +48,16 @@ const script = new Script("runGraderJob()");
 parentPort?.on("message", (batch: Batch) => {
   const isLoaded = batch.items.every(({ origin }) => modules.has(origin.file));
   if (isLoaded) setImmediate(run, batch);
-  else void load(batch.items).then(() => setImmediate(run, batch));
+  else void Promise.all(batch.items.map(load)).then(() => setImmediate(run, batch));
 });
 
-async function load(items: readonly WorkItem[]): Promise<void> {
-  for (const file of new Set(items.map(({ origin }) => origin.file))) {
-    if (!modules.has(file)) modules.set(file, await import(urls.get(`${file}.ts`) ?? file));
+parentPort?.postMessage("ready" satisfies WorkerMessage);
+
+async function load({ origin: { file } }: WorkItem): Promise<void> {
+  try {
+    modules.set(file, await import(urls.get(`${file}.ts`) ?? file));
+  } catch (error) {
+    failures.set(file, error); // the grades that need the module fail, and no others
   }
 }
 
@@ -76,6 +84,7 @@ function gradeItem(item: WorkItem | undefined): ItemResult {
   try {
     if (item === undefined) throw new RangeError("Cannot grade as the batch must have an item: found none");
     const { origin, reply, task, fields } = item;
+    if (failures.has(origin.file)) throw failures.get(origin.file);
     const grader = modules.get(origin.file)?.[origin.factory]?.(origin.options);
     const grading = grader && replyGradingOf(grader);
     if (grading === undefined) {

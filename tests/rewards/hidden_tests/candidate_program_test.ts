@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { History } from "../../../src/history.ts";
-import { findProgramReply } from "../../../src/rewards/hidden_tests/candidate_program.ts";
+import { findProgramReply, visibleReplies } from "../../../src/rewards/hidden_tests/candidate_program.ts";
 import type { Task } from "../../../src/task.ts";
 
 const ADD = "Here:\n```python\ndef add(a, b):\n    return a + b\n```";
@@ -16,7 +16,7 @@ function reply(
     content,
   ) => [{ role: "assistant", content }, { role: "tool", content: "ran" }]);
   const history = History.fromChats([...prompt, ...turns]);
-  return findProgramReply(history, { id: "t", query }, entryPoint);
+  return findProgramReply(visibleReplies(history, { id: "t", query }), entryPoint);
 }
 
 Deno.test("findProgramReply() finds the program of an episode that ended without a block", () => {

@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes, assertThrows } from "@std/assert";
 import type { GradeContext } from "../../../src/rewards/grader.ts";
+import { patternMatch } from "../../../src/rewards/text_match.ts";
 import { edgeApp, type EdgeOptions, type Peer } from "../../../src/server/edge.ts";
 
 const TOKEN = "a token of the test";
@@ -21,7 +22,8 @@ async function send(path: string, given: SendOptions = {}): Promise<{ status: nu
     headers,
     ...(text !== undefined && { method: "POST", body: text }),
   });
-  const response = await edgeApp(options).fetch(request, "peer" in given ? given.peer : peer);
+  await using app = edgeApp(options);
+  const response = await app.fetch(request, "peer" in given ? given.peer : peer);
   const contents = await response.text();
   const isJson = response.headers.get("content-type")?.startsWith("application/json");
   return { status: response.status, body: isJson ? JSON.parse(contents) : contents };
@@ -47,6 +49,28 @@ Deno.test("edgeApp() accepts the short form and the form of /v1/grade", async ()
 
 Deno.test("edgeApp() returns null if no score can be computed", async () => {
   assertEquals((await send("/grade", { body: { grader: "math", completion: "7" } })).body, { score: null });
+});
+
+Deno.test("edgeApp() stops a grade at its deadline, and serves others meanwhile", async () => {
+  const slow = patternMatch({ pattern: /^(a+)+$/ });
+  await using app = edgeApp({ graders: { slow } });
+  const grade = async (body: object) => {
+    const request = new Request("http://localhost/grade", { method: "POST", body: JSON.stringify(body) });
+    return await (await app.fetch(request, LOOPBACK)).json();
+  };
+  let isStopped = false;
+  const stopped = grade({ grader: "slow", completion: `${"a".repeat(60)}!` }).finally(() => isStopped = true);
+  assertEquals((await grade(RIGHT)).score, 1);
+  assert(!isStopped, "the other request waited");
+  assertEquals(await stopped, {
+    score: null,
+    reason: "deadline exceeded: the grade took more than 1000 ms",
+  });
+  const dots = { grader: "math", completion: "1", answer: ".".repeat(1_100_000) };
+  assertEquals(await grade(dots), {
+    score: null,
+    reason: "too large: the reply and its task must have at most 1048576 characters",
+  });
 });
 
 Deno.test("edgeApp() reports invalid requests", async () => {
@@ -102,7 +126,7 @@ Deno.test("edgeApp() stops a batch when its client disconnects", async () => {
       return 1;
     },
   };
-  const app = edgeApp({ token: TOKEN, graders: { slow } });
+  await using app = edgeApp({ token: TOKEN, graders: { slow } });
   const server = Deno.serve(
     { hostname: "127.0.0.1", port: 0, onListen() {} },
     (request, peer) => app.fetch(request, peer),
