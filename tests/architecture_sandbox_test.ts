@@ -28,7 +28,7 @@ const LAYERS = [
  */
 const CONTRACTS: Readonly<Record<string, readonly string[]>> = {
   transforms: ["transform.ts"],
-  rewards: ["grader.ts", "final_reply.ts", "tagged_reply.ts", "plain_number.ts", "tiered_score.ts"],
+  rewards: ["grader.ts", "reply_grader.ts", "final_reply.ts", "plain_number.ts", "tiered_score.ts"],
 };
 
 interface Import {

@@ -32,6 +32,14 @@ export function replyGrader({ name, ...grading }: { readonly name: string } & Re
   return { name, grade: Object.assign(grade, { grading }) };
 }
 
+/** Returns the grader to use in place of another one. */
+export type GraderChange = (grader: Grader) => Grader;
+
+/** Returns a grader that combines others, as `rubric` does, with each of them changed; `undefined` for any other. */
+export function mapGraders({ grade }: Grader, change: GraderChange): Grader | undefined {
+  return (grade as Grade & { mapGraders?(change: GraderChange): Grader }).mapGraders?.(change);
+}
+
 /**
  * Returns how a grader of {@linkcode replyGrader} grades; `undefined` for any other grader, and for a copy with its
  * own `grade`.

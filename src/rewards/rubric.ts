@@ -1,5 +1,6 @@
 import { errorMessage, GraderError } from "../errors.ts";
 import { type GradeContext, type Grader, type Score, toScore } from "./grader.ts";
+import type { GraderChange } from "./reply_grader.ts";
 
 /** An entry of a {@linkcode rubric}. */
 export interface RubricItem {
@@ -71,14 +72,6 @@ export function rubric(items: readonly RubricItem[], options: RubricOptions = {}
       options,
     );
   return { name, grade: Object.assign(grade, { mapGraders }) };
-}
-
-/** Returns the grader to use in place of another one. */
-export type GraderChange = (grader: Grader) => Grader;
-
-/** Returns a rubric with each of its graders changed; `undefined` for any other grader. */
-export function mapRubric({ grade }: Grader, change: GraderChange): Grader | undefined {
-  return (grade as Grader["grade"] & { mapGraders?(change: GraderChange): Grader }).mapGraders?.(change);
 }
 
 function checkItems(items: readonly RubricItem[]): void {

@@ -1,8 +1,7 @@
 import { SandboxError } from "../../errors.ts";
 import { type GradeContext, type Grader, type Score, toScore, unscored } from "../grader.ts";
-import { type ReplyGrading, replyGradingOf } from "../reply_grader.ts";
+import { mapGraders, type ReplyGrading, replyGradingOf } from "../reply_grader.ts";
 import { finalReplyOf } from "../final_reply.ts";
-import { mapRubric } from "../rubric.ts";
 import { GraderThread } from "./grader_thread.ts";
 import type { ItemResult, WorkItem } from "./grader_worker.ts";
 
@@ -88,7 +87,7 @@ export class GraderPool implements AsyncDisposable {
   /** Returns a grader that runs in the workers; a grader that cannot run there is returned as it is. */
   guard(grader: Grader, options: GuardOptions = {}): Grader {
     const grading = replyGradingOf(grader);
-    if (grading === undefined) return mapRubric(grader, (part) => this.guard(part, options)) ?? grader;
+    if (grading === undefined) return mapGraders(grader, (part) => this.guard(part, options)) ?? grader;
     const { owner = "" } = options;
     return { name: grader.name, grade: (context) => this.#grade(grading, context, owner) };
   }
