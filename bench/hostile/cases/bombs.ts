@@ -25,7 +25,7 @@ export const BOMBS: readonly ServerCase[] = [
     about: "a math grade whose answer is a megabyte of punctuation",
     play: grades((number) => ({
       grader: "math",
-      task: { answer: (".{;(\\,^"[number % 7] ?? ".").repeat(MEGABYTE) },
+      task: { answer: `${(".{;(\\,^"[number % 7] ?? ".").repeat(MEGABYTE)}1` },
       messages: [{ role: "assistant", content: "\\boxed{4}" }],
     })),
   },

@@ -38,13 +38,11 @@ export const COMMAND_LINES: readonly CommandCase[] = [
   {
     name: "yaml-aliases",
     fault: "S13",
-    about: "a task of 487 bytes of YAML whose aliases refer to aliases",
+    about: "a task of 450 bytes of YAML whose aliases refer to aliases",
     async prepare({ folder, isLying }) {
-      const levels = Array.from(
-        { length: 9 },
-        (_, at) => `a${at + 1}: &a${at + 1} [${Array<string>(9).fill(`*a${at}`).join(", ")}]`,
-      );
-      const text = isLying ? `a0: &a0 [x]\n${levels.join("\n")}\nid: *a9\n` : "id: [x]\n";
+      const level = (at: number) => `  - &a${at + 1} [${Array<string>(9).fill(`*a${at}`).join(", ")}]`;
+      const items = Array.from({ length: isLying ? 9 : 1 }, (_, at) => level(at));
+      const text = `id: x\nname: x\ndescription:\n  - &a0 [x]\n${items.join("\n")}\n`;
       await Deno.writeTextFile(`${folder}/task.yaml`, text);
       return cli(["rollout", "--env", "workspace", "--task", `${folder}/task.yaml`], expectRefusal);
     },

@@ -8,6 +8,8 @@ const INITIALIZE = {
   params: { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "hostile", version: "1" } },
 };
 const MCP_HEADERS = { accept: "application/json, text/event-stream" };
+/** Time that shows whether another tenant is locked out or only slow. */
+const LONG_MS = 20_000;
 /** Time after which a request of the honest tenant counts as locked out. */
 const ANSWER_MS = 8_000;
 
@@ -68,6 +70,7 @@ export const LOCKOUTS: readonly ServerCase[] = [
   {
     name: "sessions",
     fault: "S4",
+    minMs: LONG_MS,
     about: "all sessions; the honest tenant must run a program",
     twin: "programs",
     async play({ hostile, ...run }) {
@@ -77,6 +80,7 @@ export const LOCKOUTS: readonly ServerCase[] = [
   {
     name: "implicit-sessions",
     fault: "S17",
+    minMs: LONG_MS,
     about: "sessions that requests of E2B, NeMo and MCP clients open and leave",
     twin: "programs",
     async play({ hostile, ...run }) {
@@ -93,6 +97,7 @@ export const LOCKOUTS: readonly ServerCase[] = [
   {
     name: "long-programs",
     fault: "S4",
+    minMs: LONG_MS,
     about: "endless programs with a timeout of an hour in all sessions",
     twin: "programs",
     async play({ hostile, ...run }) {
