@@ -1,4 +1,4 @@
-import type { Tenant } from "./tenant.ts";
+import { RefusedError, type Tenant } from "./tenant.ts";
 
 /** Requests of an honest tenant with known answers. */
 export type HonestKind =
@@ -73,8 +73,9 @@ export const HONEST_REQUESTS: Readonly<
   async batch({ tenant }, number, signal) {
     const items = [{ code: `${number} + 1` }, { code: `${number} + 2` }];
     const { results } = await tenant.json("/v1/exec:batch", { items }, { signal });
-    // deno-lint-ignore no-explicit-any -- the response of a batch
-    return expect(results?.map(({ result }: any) => result?.value).join(), `${number + 1},${number + 2}`);
+    const answers: { status: number; result?: { value?: string } }[] = results;
+    for (const { status } of answers) if (status >= 300) throw new RefusedError("/v1/exec:batch", status, "");
+    return expect(answers.map(({ result }) => result?.value).join(), `${number + 1},${number + 2}`);
   },
   async hidden_tests({ tenant }, number, signal) {
     const content = `\`\`\`python\ndef f(x):\n    return x + ${number % 2}\n\`\`\``;

@@ -18,6 +18,7 @@ export const LOCKOUTS: readonly ServerCase[] = [
   {
     name: "request-ids",
     fault: "S4",
+    minMs: LONG_MS,
     about: "4,200 request ids; the honest tenant's remembered response must stay",
     async play({ hostile, ...run }) {
       const body = {
@@ -38,6 +39,7 @@ export const LOCKOUTS: readonly ServerCase[] = [
   {
     name: "mcp-clients",
     fault: "S4",
+    minMs: LONG_MS,
     about: "1,100 MCP clients; the honest tenant must connect",
     async play(attack) {
       await takeAll(
@@ -50,6 +52,7 @@ export const LOCKOUTS: readonly ServerCase[] = [
   {
     name: "envs",
     fault: "S4",
+    minMs: LONG_MS,
     about: "1,100 envs; the honest tenant must create one",
     async play(attack) {
       await takeAll(attack, 1_100, (tenant, signal) => status(tenant.post("/v1/envs", {}, { signal })));
@@ -58,6 +61,7 @@ export const LOCKOUTS: readonly ServerCase[] = [
   {
     name: "sockets",
     fault: "S4",
+    minMs: LONG_MS,
     about: "1,100 WebSockets; the honest tenant must open one and get an answer",
     async play(attack) {
       await takeAll(attack, 1_100, async (tenant, signal) => {
@@ -148,7 +152,8 @@ async function takeAll(
     const result = await take(honest, AbortSignal.any([signal, AbortSignal.timeout(ANSWER_MS)]));
     if (typeof result !== "number" || result >= 300) breach(`the honest tenant is locked out: ${result}`);
   } catch (error) {
-    breach(`the honest tenant is locked out: ${error}`.slice(0, 120));
+    if (signal.aborted) tally.add("not checked in time");
+    else breach(`the honest tenant is locked out: ${error}`.slice(0, 120));
   }
 }
 
