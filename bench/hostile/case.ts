@@ -159,12 +159,34 @@ const HEAD = ["case", "fault", "memory", "all", "kept", "wait", "quiet", "ratio"
 
 /** Formats results as a Markdown table, which a terminal shows in columns. */
 export function formatCases(results: readonly CaseResult[]): string {
-  const rows = [HEAD, ...results.map(cells)];
-  const widths = HEAD.map((_, column) => Math.max(...rows.map((row) => [...row[column] ?? ""].length)));
+  return formatTable([HEAD, ...results.map(cells)]);
+}
+
+const COMPARED = ["case", "fault", "memory before", "wait before", "before", "memory", "wait", "now"];
+
+/** Formats results beside those of another tree, as a Markdown table. */
+export function formatComparison(before: readonly CaseResult[], now: readonly CaseResult[]): string {
+  const earlier = new Map(before.map((result) => [result.name, figures(result)]));
+  const rows = now.map((result) => [
+    result.name,
+    result.fault,
+    ...earlier.get(result.name) ?? ["", "", ""],
+    ...figures(result),
+  ]);
+  return formatTable([COMPARED, ...rows]);
+}
+
+function figures({ hostBytes, waitMs, twinMs, missed }: CaseResult): string[] {
+  const ratio = twinMs === undefined ? "" : ` (${(waitMs / twinMs).toFixed(1)} ×)`;
+  return [megabytes(hostBytes), `${seconds(waitMs)}${ratio}`, missed.join(", ") || "ok"];
+}
+
+function formatTable(rows: readonly (readonly string[])[]): string {
+  const [head = [], ...body] = rows;
+  const widths = head.map((_, column) => Math.max(...rows.map((row) => [...row[column] ?? ""].length)));
   const line = (row: readonly string[]) =>
     `| ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(" | ")} |`;
   const rule = `| ${widths.map((width) => "-".repeat(width)).join(" | ")} |`;
-  const [head = [], ...body] = rows;
   return [line(head), rule, ...body.map(line)].join("\n");
 }
 

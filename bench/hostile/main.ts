@@ -10,6 +10,7 @@ import {
   COMMAND_BOUNDS,
   type CommandCase,
   formatCases,
+  formatComparison,
   missedBounds,
   SERVER_BOUNDS,
   type ServerCase,
@@ -27,6 +28,7 @@ interface HostileFlags {
   only?: string[];
   list?: true;
   json?: string;
+  before?: string;
   root: string;
   seconds: number;
   maxMemory: number;
@@ -68,6 +70,7 @@ function hostileCommand(): Command {
     .option("--only <case>", "play only this case, or those of a fault such as S5; repeatable", collectValues)
     .option("--list", "list the cases and exit")
     .option("--json <file>", "also write the results to a file")
+    .option("--before <file>", "print the results beside those of another run, which --json wrote")
     .option("--root <dir>", "test the command line of another checkout", TREE)
     .option("--seconds <n>", `time of a case, at most ${MAX_SECONDS}`, parseWholeNumber(1), 10)
     .option("--max-memory <mib>", "memory above which a server is killed", parseWholeNumber(512), 4096)

@@ -1,5 +1,11 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { formatCases, type Measured, missedBounds, SERVER_BOUNDS } from "../../bench/hostile/case.ts";
+import {
+  formatCases,
+  formatComparison,
+  type Measured,
+  missedBounds,
+  SERVER_BOUNDS,
+} from "../../bench/hostile/case.ts";
 import { MemoryWatch } from "../../bench/hostile/memory_watch.ts";
 import { Tally } from "../../bench/hostile/tenant.ts";
 
@@ -42,6 +48,19 @@ Deno.test("formatCases() returns one line per case, whatever a server has answer
   assertEquals(lines.length, 3);
   assertStringIncludes(lines[2] ?? "", "| 0 MiB");
   assertStringIncludes(lines[2] ?? "", "| MISSED: wait | exit 1: a   b c");
+});
+
+Deno.test("formatComparison() shows each case of a run beside its result in another run", () => {
+  const now = [{ ...HELD, name: "a", fault: "S1", missed: [] }, {
+    ...HELD,
+    name: "b",
+    fault: "S2",
+    missed: [],
+  }];
+  const before = [{ ...HELD, name: "a", fault: "S1", waitMs: 3_000, twinMs: 1_000, missed: ["wait"] }];
+  const lines = formatComparison(before, now).split("\n");
+  assertStringIncludes(lines[2] ?? "", "| 3.00 s (3.0 ×) | wait   | 0 MiB  | 0.02 s | ok  |");
+  assertEquals(lines.length, 4);
 });
 
 Deno.test("Tally shows the most frequent outcomes first", () => {
