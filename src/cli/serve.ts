@@ -27,6 +27,8 @@ interface ServeFlags extends SandboxFlags {
   maxSessions: number;
   maxSessionsPerToken?: number;
   queue: number;
+  bufferMemory: number;
+  metricsToken?: string;
   tool?: string[];
   openenv: "coding" | "chat";
   tokenizer?: string;
@@ -63,10 +65,17 @@ export function serveCommand(): Command {
     )
     .option(
       "--max-sessions-per-token <n>",
-      "maximum number of sessions per token (default: --max-sessions)",
+      "maximum number of sessions per token (default: all but the shares of other tokens)",
       parseWholeNumber(1),
     )
     .option("--queue <n>", "maximum number of requests that wait to open a session", parseWholeNumber(0), 256)
+    .option(
+      "--buffer-memory <MiB>",
+      "memory for requests, unread output, envs and kept responses; each token has a share",
+      parseWholeNumber(1),
+      512,
+    )
+    .option("--metrics-token <text>", "token that opens /metrics only, with the figures of all tokens")
     .option(
       "--tool <file>",
       "TypeScript file with a tool for envs, run without permissions; repeatable",
@@ -84,7 +93,7 @@ export function serveCommand(): Command {
 }
 
 async function runServe(flags: ServeFlags, signal: AbortSignal): Promise<number> {
-  const { maxSessions, maxSessionsPerToken: maxSessionsEach, queue } = flags;
+  const { maxSessions, maxSessionsPerToken: maxSessionsEach, queue, metricsToken } = flags;
   const address = resolveServeAddress(flags, currentIo().env.get("PADDOCK_TOKEN"));
   const profile = await resolveProfile(flags);
   const tokenizer = await openEnvTokenizer(flags); // wrong options are an error before interpreters start
@@ -98,6 +107,8 @@ async function runServe(flags: ServeFlags, signal: AbortSignal): Promise<number>
       maxSessions,
       maxSessionsEach,
       queue,
+      bufferBytes: flags.bufferMemory * 1024 * 1024,
+      metricsToken,
       onError: logError,
       graders: await openServedGraders(flags, { profile, stack }),
       tools: await openToolFiles(flags.tool ?? [], stack),

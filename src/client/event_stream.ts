@@ -25,7 +25,7 @@ export async function readOutput(
 ): Promise<ExecResult> {
   for await (const { name, data } of readEvents(action, body)) {
     if (name === "stdout" || name === "stderr") {
-      onOutput(name, parseResponse(action, data, outputEventSchema).text);
+      await onOutput(name, parseResponse(action, data, outputEventSchema).text);
     } else if (name === "result") return parseResponse(action, data, execResponse);
     else if (name === "error") {
       throw toRefusalError(action, {

@@ -60,8 +60,8 @@ export class RemoteSession implements PythonSession {
       signal,
       (signal) => this.#api.post(`${this.#path}/shell`, body, { ...request, signal }),
     );
-    if (result.stdout !== "") onOutput?.("stdout", result.stdout);
-    if (result.stderr !== "") onOutput?.("stderr", result.stderr);
+    if (result.stdout !== "") await onOutput?.("stdout", result.stdout);
+    if (result.stderr !== "") await onOutput?.("stderr", result.stderr);
     return result;
   }
 

@@ -28,8 +28,12 @@ export interface ExecOptions {
   tools?: readonly HostTool[] | undefined;
   /** Cancels the exec, which then rejects with the signal's reason. */
   signal?: AbortSignal | undefined;
-  /** Called with each piece of output as it arrives, before the result. If it throws, the exec is aborted. */
-  onOutput?: ((stream: "stdout" | "stderr", text: string) => void) | undefined;
+  /**
+   * Called with each piece of output as it arrives, before the result. If it returns a promise, the program is held
+   * back until the promise resolves: a write waits once the buffers are full. If it throws or rejects, the exec is
+   * aborted.
+   */
+  onOutput?: ((stream: "stdout" | "stderr", text: string) => unknown) | undefined;
 }
 
 /** An exception of the guest, or of the host in the same form. */

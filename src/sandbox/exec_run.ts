@@ -5,7 +5,7 @@ import type { GuestResult } from "./guest_frames.ts";
 import type { GuestLink, Termination } from "./guest_link.ts";
 import { watchProcess } from "./process/watchdog.ts";
 import type { Limits } from "./profile/schema.ts";
-import { type Frame, FrameKind, MAX_FRAME_BYTES } from "./protocol.ts";
+import { type Frame, FrameKind, MAX_FRAME_BYTES, OUTPUT_PIECE_BYTES } from "./protocol.ts";
 import { ToolCalls } from "./tool_calls.ts";
 
 const encoder = new TextEncoder();
@@ -66,6 +66,9 @@ export class ExecRun<Result> {
   #stopped: StopReason | undefined;
   #hasResult = false;
   #failure: { error: unknown } | undefined;
+  /** Number of results of `onOutput` that are not settled yet. While there are any, the guest is held back. */
+  #unsettled = 0;
+  #isPaused = false;
   readonly #timers: ReturnType<typeof setTimeout>[] = [];
   #silence: ReturnType<typeof setTimeout> | undefined;
 
@@ -107,6 +110,7 @@ export class ExecRun<Result> {
         failure: this.#failure,
       };
     } finally {
+      this.#resume();
       this.#timers.forEach((timer) => clearTimeout(timer));
       clearTimeout(this.#silence);
       signal?.removeEventListener("abort", onAbort);
@@ -140,11 +144,41 @@ export class ExecRun<Result> {
   #emitOutput(stream: "stdout" | "stderr", text: string): void {
     if (this.#failure) return;
     try {
-      this.#options.onOutput?.(stream, text);
+      const taken = this.#options.onOutput?.(stream, text);
+      if (taken instanceof Promise) this.#holdBack(taken);
     } catch (error) {
-      this.#failure = { error };
-      this.#stop("aborted");
+      this.#fail(error);
     }
+  }
+
+  /** Holds the guest back until the caller has taken its output. */
+  async #holdBack(taken: Promise<unknown>): Promise<void> {
+    if (this.#unsettled++ === 0) this.#pause();
+    try {
+      await taken;
+    } catch (error) {
+      this.#fail(error);
+    }
+    if (--this.#unsettled === 0) this.#resume();
+  }
+
+  #pause(): void {
+    if (this.#stopped || this.#hasResult) return;
+    this.#isPaused = true;
+    clearTimeout(this.#silence);
+    this.#link.send(FrameKind.pause);
+  }
+
+  #resume(): void {
+    if (!this.#isPaused) return;
+    this.#isPaused = false;
+    this.#restartSilenceTimer();
+    this.#link.send(FrameKind.resume);
+  }
+
+  #fail(error: unknown): void {
+    this.#failure ??= { error };
+    this.#stop("aborted");
   }
 
   #end(payload: Uint8Array): void {
@@ -155,7 +189,7 @@ export class ExecRun<Result> {
 
   #restartSilenceTimer(): void {
     const { silenceMs } = this.#options;
-    if (silenceMs === undefined) return;
+    if (silenceMs === undefined || this.#isPaused) return;
     clearTimeout(this.#silence);
     this.#silence = setTimeout(() => this.#stop("silence"), silenceMs);
   }
@@ -164,6 +198,7 @@ export class ExecRun<Result> {
   #stop(reason: StopReason): void {
     if (this.#stopped) return;
     this.#stopped = reason;
+    this.#resume(); // a guest that is held back could not end
     const interrupt = () => this.#link.send(FrameKind.interrupt);
     interrupt();
     this.#timers.push(setInterval(interrupt, INTERRUPT_INTERVAL_MS));
@@ -217,6 +252,7 @@ export class OutputCapture {
   readonly stdout: StreamText;
   readonly stderr: StreamText;
   #remainingBytes: number;
+  #last: "stdout" | "stderr" | undefined;
 
   constructor(options: {
     outputBytes: number;
@@ -233,6 +269,8 @@ export class OutputCapture {
    * @throws {RangeError} if the guest sent more than the limit, which its own side must enforce.
    */
   push(stream: "stdout" | "stderr", bytes: Uint8Array): void {
+    if (this.#last !== undefined && this.#last !== stream) this.#remainingBytes -= OUTPUT_PIECE_BYTES;
+    this.#last = stream;
     this.#remainingBytes -= bytes.length;
     if (this.#remainingBytes < 0) throw new RangeError("more output than the limit");
     this[stream].push(bytes);

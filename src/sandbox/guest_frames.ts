@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { checkJsonLimits, JSON_LIMITS } from "../json.ts";
 
 const text = z.string();
 /** Maximum length of a class name, a message or a traceback; the runner sends less. */
@@ -61,7 +62,7 @@ const MAX_ENVELOPE_BYTES = 2 * 1024 * 1024;
 /** Maximum number of JSON values in the result of an exec or a command line; real ones have fewer. */
 const MAX_RESULT_VALUES = 64;
 /** Maximum size of a call. */
-export const MAX_CALL: FrameSize = { bytes: 16 * 1024 * 1024, values: 1_100_000 };
+export const MAX_CALL: FrameSize = { bytes: 16 * 1024 * 1024, values: JSON_LIMITS.values };
 
 /**
  * Parses the payload of a `result` frame.
@@ -100,19 +101,16 @@ function parse<Schema extends z.ZodType>(
   payload: Uint8Array,
   max: FrameSize,
 ): z.output<Schema> {
-  requireAtMost(max.bytes, payload.length, "bytes");
-  requireAtMost(max.values, countValues(payload), "values");
+  if (payload.length > max.bytes) {
+    throw new SyntaxError(
+      `Cannot read frame as it must have at most ${max.bytes} bytes: current value has ${payload.length}`,
+    );
+  }
+  checkJsonLimits(payload, { values: max.values, depth: max.values });
   const value = JSON.parse(decoder.decode(payload), dropPrototypeKeys);
   const parsed = schema.safeParse(value);
   if (!parsed.success) throw new SyntaxError(`Cannot read frame: ${z.prettifyError(parsed.error)}`);
   return parsed.data;
-}
-
-function requireAtMost(max: number, count: number, unit: string): void {
-  if (count <= max) return;
-  throw new SyntaxError(
-    `Cannot read frame as it must have at most ${max} ${unit}: current value has ${count}`,
-  );
 }
 
 function dropPrototypeKeys(this: unknown, key: string, value: unknown): unknown {
@@ -127,23 +125,4 @@ export function isDeeperThan(limit: number, value: unknown): boolean {
     if (level.length === 0) return false;
   }
   return true;
-}
-
-const [QUOTE, BACKSLASH] = [0x22, 0x5c];
-const [COMMA, OPEN_LIST, OPEN_OBJECT] = [0x2c, 0x5b, 0x7b];
-
-/**
- * Returns an upper bound for the number of values in a JSON text without parsing it: its commas and opening
- * brackets.
- */
-export function countValues(json: Uint8Array): number {
-  let count = 1;
-  let inString = false;
-  for (let at = 0; at < json.length; at++) {
-    const byte = json[at];
-    if (byte === QUOTE) inString = !inString;
-    else if (inString) { if (byte === BACKSLASH) at++; }
-    else if (byte === COMMA || byte === OPEN_LIST || byte === OPEN_OBJECT) count++;
-  }
-  return count;
 }

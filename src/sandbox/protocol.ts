@@ -15,6 +15,12 @@ export const FRAME_HEAD_BYTES = 8;
 /** Maximum payload of a frame, in bytes. The host kills a child that announces more. */
 export const MAX_FRAME_BYTES = 64 * 1024 * 1024;
 
+/**
+ * Bytes of an exec's output limit that each change between stdout and stderr costs: writes to one stream are joined,
+ * others are separate frames and cost memory beside their bytes.
+ */
+export const OUTPUT_PIECE_BYTES = 32;
+
 /** Kinds of frames. The host sends kinds up to 31, the guest sends kinds from 32. */
 export const FrameKind = {
   /** Host: paths and hashes of the assets. JSON. */
@@ -37,6 +43,10 @@ export const FrameKind = {
   close: 9,
   /** Host: run a command line in the session's shell. JSON. */
   shell: 10,
+  /** Host: stop sending frames of the session. Its program then waits when it writes. */
+  pause: 11,
+  /** Host: send frames of the session again. */
+  resume: 12,
   /** Guest: the child has read its assets and given up its permissions. */
   booted: 32,
   /** Guest: the session is ready for execs. JSON. */

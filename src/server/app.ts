@@ -7,6 +7,7 @@ import type { OpenEnvKind } from "./adapters/openenv/env_kind.ts";
 import type { EnvService } from "./envs/env_service.ts";
 import type { GraderPool } from "../rewards/worker/grader_pool.ts";
 import type { Graders } from "./graders.ts";
+import { Budgets } from "./budget.ts";
 import { access, type AccessOptions } from "./http/access.ts";
 import type { AppEnv } from "./http/context.ts";
 import { watchDisconnect } from "./http/disconnects.ts";
@@ -36,6 +37,12 @@ export interface PaddockAppOptions extends AccessOptions {
   /** Sessions in which programs run. The caller disposes them. */
   sessions: SessionService;
   metrics: Metrics;
+  /**
+   * Memory of data that waits or is kept.
+   *
+   * @default 512 MiB
+   */
+  budgets?: Budgets | undefined;
   /** Envs of `/v1/envs`; without them the route does not exist. The caller disposes them. */
   envs?: EnvService | undefined;
   /** Graders of `/v1/grade`. */
@@ -56,6 +63,7 @@ export interface PaddockAppOptions extends AccessOptions {
 /** Returns the whole server as a request handler; it needs no socket. */
 export function paddockApp(options: PaddockAppOptions): Api {
   const { sessions, envs, metrics, graders = new Map(), graderPool: pool, onError = () => {} } = options;
+  const { budgets = new Budgets({ owners: options.tokens?.length }) } = options;
   const report = errorReporter(onError);
   const app = new OpenAPIHono<AppEnv>({
     defaultHook(result) {
@@ -67,13 +75,17 @@ export function paddockApp(options: PaddockAppOptions): Api {
   app.use(requestSpan(), async (c, next) => {
     await next();
     if (c.error) report(c.error);
-    metrics.countRequest(c.res.status);
+    metrics.countRequest(c.res.status, c.get("owner") ?? "");
     if (c.res.status === 101) return;
     c.res.headers.set("x-content-type-options", "nosniff");
     if (c.req.path.startsWith("/v1/")) c.res.headers.set(V1_FORMAT_HEADER, String(V1_FORMAT));
   });
-  app.use(access(options), watchDisconnect(), requestLimits({ ...REQUEST_LIMITS, ...options.limits }));
-  const requests = new IdempotencyCache();
+  app.use(
+    access(options),
+    watchDisconnect(),
+    requestLimits({ ...REQUEST_LIMITS, ...options.limits }, budgets.waiting),
+  );
+  const requests = new IdempotencyCache(budgets);
   app.use("/v1/*", requests.handler());
   addRequestRoutes(app, requests);
   addSessionRoutes(app, sessions);
@@ -87,8 +99,8 @@ export function paddockApp(options: PaddockAppOptions): Api {
     addEnvBatchRoutes(app, envs);
   }
   aboutRoutes(app, metrics);
-  app.all("/mcp", mcpRoute(sessions));
-  for (const adapter of ADAPTERS) app.route("/", adapter(sessions, { openEnv: options.openEnv }));
+  app.all("/mcp", mcpRoute(sessions, budgets));
+  for (const adapter of ADAPTERS) app.route("/", adapter(sessions, { openEnv: options.openEnv, budgets }));
   return app;
 }
 
@@ -105,7 +117,10 @@ function methodsOf(app: Api, path: string): string[] {
 function aboutRoutes(app: Api, metrics: Metrics): void {
   const about = { openapi: "3.1.0", info: { title: "Paddock", version: PADDOCK_VERSION } };
   app.get("/v1/health", (c) => c.json({ status: "ok", version: PADDOCK_VERSION, format: V1_FORMAT }));
-  app.get("/metrics", (c) => c.text(metrics.format(), 200, { "content-type": "text/plain; version=0.0.4" }));
+  app.get("/metrics", (c) => {
+    const text = metrics.format(c.get("isOperator") ? undefined : c.get("owner"));
+    return c.text(text, 200, { "content-type": "text/plain; version=0.0.4" });
+  });
   app.doc31("/openapi.json", about);
   app.get("/", (c) => c.redirect("/docs")); // for people who open the address that `paddock serve` prints
   app.get("/docs", (c) => {

@@ -15,8 +15,6 @@ const MIB = 1024 * 1024;
 export interface RequestLimits {
   /** Bytes of a body. */
   bodyBytes: number;
-  /** Bytes of all bodies that the server holds at once. */
-  heldBytes: number;
   /** Bytes of the headers, names and values together. */
   headerBytes: number;
   /** Depth of nested arrays and objects of JSON. */
@@ -30,7 +28,6 @@ export interface RequestLimits {
 /** Default limits of a request. */
 export const REQUEST_LIMITS: RequestLimits = {
   bodyBytes: 32 * MIB,
-  heldBytes: 512 * MIB,
   headerBytes: 16 * 1024,
   ...JSON_LIMITS,
   bodyMs: 30_000,
@@ -39,8 +36,20 @@ export const REQUEST_LIMITS: RequestLimits = {
 export const MAX_CONNECTIONS = 8192;
 /** Responses to requests with an id that are kept, for requests that come again. */
 export const MAX_KEPT_RESPONSES = 4096;
-/** Bytes of all kept responses. */
-export const MAX_KEPT_RESPONSE_BYTES: number = 64 * MIB;
+
+// Memory
+
+/**
+ * Default memory of data that waits or is kept, in bytes. Half is for what waits: requests, messages and output that
+ * is not read yet. Half is for what is kept: envs and responses to requests with an id.
+ */
+export const BUFFER_BYTES: number = 512 * MIB;
+/** Bytes of memory that each byte of a request takes while it waits: its text and the values in it. */
+export const MEMORY_PER_BYTE = 3;
+/** Bytes of memory that each character of an env takes. */
+export const MEMORY_PER_CHARACTER = 2;
+/** Bytes of a stream that may wait for their reader. Above, the program that prints them is held back. */
+export const STREAM_QUEUE_BYTES: number = 256 * 1024;
 
 // Sessions
 
@@ -62,8 +71,6 @@ export const MAX_GRADED_CHARACTERS: number = MIB;
 
 /** Default number of envs at once. */
 export const MAX_ENVS = 1024;
-/** Characters of the tasks and conversations that all envs keep together. */
-export const MAX_ENV_CHARACTERS: number = 512 * MIB;
 /** Requests that may wait for one env. */
 export const MAX_ENV_WAITING = 16;
 /** Characters of one reply. No honest reply is longer. */
@@ -87,11 +94,11 @@ export const MCP_SPARE_MS = 60_000;
 
 /** Sockets at once. */
 export const MAX_SOCKETS = 1024;
-/** Messages that may wait on one socket. */
+/** Messages that may wait on one socket. Their bytes count as waiting data of the owner. */
 export const MAX_SOCKET_WAITING = 16;
 /** Characters of one message. */
 export const MAX_SOCKET_CHARACTERS: number = 32 * MIB;
-/** Bytes that a client may leave unread before its socket is closed. */
-export const MAX_SOCKET_UNREAD_BYTES: number = 64 * MIB;
+/** Time that a client may take to read a response before its socket is closed, in milliseconds. */
+export const SOCKET_READ_MS = 60_000;
 /** Tokens of one episode of the chat env. */
 export const MAX_EPISODE_TOKENS = 1_000_000;

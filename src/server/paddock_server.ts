@@ -6,6 +6,7 @@ import type { Tool } from "../tools/tool.ts";
 import type { AccessOptions } from "./http/access.ts";
 import { chatKind } from "./adapters/openenv/chat_env.ts";
 import { paddockApp } from "./app.ts";
+import { Budgets } from "./budget.ts";
 import { EnvService } from "./envs/env_service.ts";
 import { errorReporter } from "./http/errors.ts";
 import { Metrics } from "./metrics.ts";
@@ -21,7 +22,7 @@ export interface PaddockServerOptions extends AccessOptions {
   /**
    * Maximum number of sessions per token.
    *
-   * @default maxSessions
+   * @default all but the reserved shares of other tokens
    */
   maxSessionsEach?: number | undefined;
   /**
@@ -48,6 +49,13 @@ export interface PaddockServerOptions extends AccessOptions {
    * @default 1024
    */
   maxEnvs?: number | undefined;
+  /**
+   * Memory of data that waits or is kept, in bytes: requests, messages, unread output, envs, and responses to requests
+   * with an id. Each token has a reserved share of one half.
+   *
+   * @default 512 MiB
+   */
+  bufferBytes?: number | undefined;
   /** Graders by name, each made at its first use. Graders that run Python need their own pools. */
   graders?: ReadonlyMap<string, () => Grader> | undefined;
   /** Tools that envs may call. All clients share them. The caller disposes them. */
@@ -100,10 +108,13 @@ export class PaddockServer implements AsyncDisposable {
     const { openEnvTokenizer, ...others } = options;
     const rest = { ...others, onError: errorReporter(options.onError ?? (() => {})) };
     const metrics = new Metrics();
-    const sessions = new SessionService({ ...rest, metrics });
-    const envs = new EnvService({ ...rest, graderPool: this.#graderPool, sessions, metrics });
+    const owners = options.tokens?.length;
+    const budgets = new Budgets({ bytes: options.bufferBytes, owners });
+    const shared = { ...rest, graderPool: this.#graderPool, metrics, budgets };
+    const sessions = new SessionService({ ...rest, metrics, owners });
+    const envs = new EnvService({ ...shared, sessions });
     const openEnv = openEnvTokenizer && chatKind(openEnvTokenizer);
-    const app = paddockApp({ ...rest, graderPool: this.#graderPool, sessions, envs, metrics, openEnv });
+    const app = paddockApp({ ...shared, sessions, envs, openEnv });
     this.fetch = async (request, disconnected) => await app.fetch(request, disconnected && { disconnected });
     this.#sessions = sessions;
     this.#envs = envs;

@@ -268,9 +268,9 @@ Deno.test("parseResult() refuses millions of values before it parses them", () =
   assertThrows(() => parseResult(flat, 16_000_000), SyntaxError, "at most 64 values");
 });
 
-Deno.test("parseCall() accepts a list of a million numbers", () => {
-  const text = `{"call":1,"name":"f","arguments":{"a":[${"1,".repeat(999_999)}1]}}`;
-  assertEquals((parseCall(encoder.encode(text)).arguments.a as number[]).length, 1_000_000);
+Deno.test("parseCall() accepts a list of 90,000 numbers", () => {
+  const text = `{"call":1,"name":"f","arguments":{"a":[${"1,".repeat(89_999)}1]}}`;
+  assertEquals((parseCall(encoder.encode(text)).arguments.a as number[]).length, 90_000);
 });
 
 Deno.test("FrameSplitter decodes every session number that encodeFrame() writes", () => {

@@ -1,3 +1,4 @@
+import { delay } from "@std/async";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { type ExecResult, loadProfile, type Session } from "../../mod/sandbox.ts";
 import { withSession } from "./shared_session.ts";
@@ -200,6 +201,33 @@ Deno.test("Session.exec() returns the printed output", (t) =>
         onOutput: (stream, text) => heard.push(text.replace(/\d/, `${stream} $&`)),
       });
       assertEquals(heard.join(""), [0, 1, 2].map((n) => `stdout ${n}\nstderr ${n}\n`).join(""));
+    },
+    "and holds the program back until the caller has taken it": async (session) => {
+      const released = Promise.withResolvers<void>();
+      let taken = 0;
+      const running = session.exec(
+        "import time\nfor _ in range(40): print('x' * 25_000), time.sleep(0.005)",
+        {
+          onOutput: (_, text) => {
+            taken += text.length;
+            return released.promise;
+          },
+        },
+      );
+      for (let before = -1; before !== taken; await delay(100)) before = taken;
+      const held = taken;
+      released.resolve();
+      const { status, stdout } = await running;
+      assertEquals([held < 1_000_000, status, stdout.length, taken], [true, "ok", 1_000_040, 1_000_040]);
+    },
+    "and interrupts a program that is held back": async (session) => {
+      const never = new Promise<void>(() => {});
+      const result = await session.exec("while True: print('x' * 1_000)", {
+        timeoutMs: 300,
+        onOutput: () => never,
+      });
+      assertEquals([result.status, result.stateKept], ["timeout", true]);
+      assertEquals((await session.exec("print(1)")).stdout, "1\n");
     },
     "while the program runs": (session) =>
       assertSentBeforeEnd(

@@ -1,5 +1,6 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { SandboxError } from "../../src/errors.ts";
+import { Budgets } from "../../src/server/budget.ts";
 import { HttpServer } from "../../src/server/http/http_server.ts";
 import { FakePool, type FakePython, ok } from "../fake_pool.ts";
 import { served } from "./served.ts";
@@ -92,7 +93,7 @@ Deno.test("a server that holds too many bodies responds with 429", async () => {
   const { promise, resolve } = Promise.withResolvers<void>();
   await using server = served({
     python: async () => (await promise, ok()),
-    limits: { heldBytes: 100 },
+    budgets: new Budgets({ bytes: 800 }),
   });
   const long = { code: "1".repeat(60) };
   const first = server.send("POST", "/run_code", long);

@@ -1,4 +1,4 @@
-import { FrameKind, join } from "../protocol.ts";
+import { FrameKind, join, OUTPUT_PIECE_BYTES } from "../protocol.ts";
 import type { Channel } from "./channel.ts";
 import type { FileSystem, StreamOps } from "./emscripten.ts";
 import { STANDARD_DEVICES } from "./session_files.ts";
@@ -26,6 +26,7 @@ export class Devices {
   /** True if the program was interrupted because it wrote too much. */
   flooded = false;
   #writtenBytes = 0;
+  #lastKind: FrameKind | undefined;
   #stderrKind: FrameKind = FrameKind.stderr;
   #captured: { [kind: number]: Uint8Array[] } | undefined;
   #replies: Uint8Array[] = [];
@@ -81,6 +82,7 @@ export class Devices {
   reset(): void {
     this.truncated = this.flooded = false;
     this.#writtenBytes = 0;
+    this.#lastKind = undefined;
     this.#replies = [];
     this.#reply = new Uint8Array(0);
     this.#input = undefined;
@@ -128,13 +130,23 @@ export class Devices {
     const bytes = this.#memoryOf(buffer);
     const start = buffer.byteOffset + offset;
     if (this.#captured) this.#capturePiece(this.#captured[kind], bytes.subarray(start, start + length));
-    else this.#send(kind === FrameKind.stderr ? this.#stderrKind : kind, bytes, start, start + length);
+    else {
+      const sentKind = kind === FrameKind.stderr ? this.#stderrKind : kind;
+      this.#charge(sentKind);
+      this.#send(sentKind, bytes, start, start + length);
+    }
     this.#writtenBytes += length;
     if (this.#writtenBytes > FLOOD_FACTOR * this.#limits.outputBytes) {
       this.flooded = true;
       this.#host.interrupt[0] = 2;
     }
     return length;
+  }
+
+  /** Charges a change between the streams to the output limit. */
+  #charge(kind: FrameKind): void {
+    if (this.#lastKind !== undefined && this.#lastKind !== kind) this.#writtenBytes += OUTPUT_PIECE_BYTES;
+    this.#lastKind = kind;
   }
 
   /** Returns the memory under a buffer. Cached, since a program may write a million times. */

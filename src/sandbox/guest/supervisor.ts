@@ -27,6 +27,8 @@ function handle({ kind, session, payload }: Frame): void {
   if (kind === FrameKind.boot) boot(JSON.parse(decoder.decode(payload)));
   else if (kind === FrameKind.open) open(session, JSON.parse(decoder.decode(payload)));
   else if (kind === FrameKind.interrupt) link?.interrupt();
+  else if (kind === FrameKind.pause) link?.pause();
+  else if (kind === FrameKind.resume) link?.resume();
   else link?.send(encodeFrame(kind as FrameKind, 0, payload));
   if (kind === FrameKind.close) sessions.delete(session);
 }

@@ -27,6 +27,7 @@ export class WorkerLink {
   #worker: Worker | undefined;
   #isWriting = false;
   #readTimer: ReturnType<typeof setTimeout> | undefined;
+  #paused: PromiseWithResolvers<void> | undefined;
 
   constructor(session: number, sendToHost: (bytes: Uint8Array) => void) {
     this.#session = session;
@@ -68,12 +69,24 @@ export class WorkerLink {
     this.#incoming.wake();
   }
 
+  /** Forwards no frames until {@linkcode resume}. The worker waits once its ring is full. */
+  pause(): void {
+    this.#paused ??= Promise.withResolvers();
+  }
+
+  /** Forwards frames again. */
+  resume(): void {
+    this.#paused?.resolve();
+    this.#paused = undefined;
+  }
+
   /**
    * Ends the worker at its next wait, or at the next clock call of a bounded module. It does not stop JavaScript,
    * or code of a module without bounds: only the end of the process stops these.
    */
   kill(): void {
     this.#interrupt[KILL_SWITCH] = 1;
+    this.resume();
     this.interrupt();
     this.send(encodeFrame(FrameKind.close, 0));
   }
@@ -83,6 +96,7 @@ export class WorkerLink {
     this.#worker?.terminate();
     this.#worker = undefined;
     this.#cancelDelay();
+    this.resume();
     this.#incoming.wake();
     this.#outgoing.wake();
   }
@@ -107,6 +121,7 @@ export class WorkerLink {
     const piece = new Uint8Array(RING_BYTES);
     let idleAt = performance.now();
     while (this.#worker) {
+      await this.#paused?.promise;
       const seen = this.#outgoing.counterOf("calls");
       const count = this.#outgoing.readSome(piece);
       if (count > 0) this.#forwardPiece(merger, piece.subarray(0, count));

@@ -145,6 +145,8 @@ function pipeTo(worker: WorkerLink): ConstructorParameters<typeof GuestLink>[0] 
   return {
     send(kind, session, payload) {
       if (kind === FrameKind.interrupt) worker.interrupt();
+      else if (kind === FrameKind.pause) worker.pause();
+      else if (kind === FrameKind.resume) worker.resume();
       else worker.send(encodeFrame(kind, session, payload));
     },
   };

@@ -7,6 +7,7 @@
  */
 import type { Hono } from "hono";
 import type { ExecOptions, ExecResult, ShellResult } from "../../sandbox/exec.ts";
+import type { Budgets } from "../budget.ts";
 import type { AppEnv } from "../http/context.ts";
 import type { LiveSession } from "../sessions/live_session.ts";
 import type { SessionService } from "../sessions/session_service.ts";
@@ -23,6 +24,7 @@ export interface AdapterOptions {
    * @default the coding env
    */
   readonly openEnv?: OpenEnvKind | undefined;
+  readonly budgets: Budgets;
 }
 
 /** Name of a program that came without one. */

@@ -17,5 +17,5 @@ export const ADAPTERS: readonly Adapter[] = [
   e2b,
   openR1,
   piston,
-  (sessions, options) => openEnv(options.openEnv ?? codingKind(sessions)),
+  (sessions, { openEnv: kind, budgets }) => openEnv(kind ?? codingKind(sessions), budgets),
 ];

@@ -4,7 +4,7 @@ import type { ExecResult } from "../../sandbox/exec.ts";
 import { pythonStr } from "../../tools/python_repr.ts";
 import type { AppContext, AppEnv } from "../http/context.ts";
 import { ServerError, toErrorHeaders, toPublicError, toServerError } from "../http/errors.ts";
-import { streamBody } from "../http/response_stream.ts";
+import { type BodyWriter, streamBody } from "../http/response_stream.ts";
 import { MAX_SESSION_WAITING } from "../limits.ts";
 import { AdmissionQueue } from "../sessions/admission.ts";
 import type { LiveSession } from "../sessions/live_session.ts";
@@ -41,7 +41,8 @@ class Context {
 
 /**
  * Serves E2B's code interpreter: `/execute`, which streams its response line by line, and `/contexts`. A context is a
- * session. Requests without a context share one default session per token.
+ * session. Requests without a context share one default session per token, which may end in favour of another session
+ * when none is free.
  */
 export function e2b(sessions: SessionService): Hono<AppEnv> {
   const contexts = new WeakMap<LiveSession, Context>();
@@ -53,9 +54,9 @@ export function e2b(sessions: SessionService): Hono<AppEnv> {
     const context = contexts.get(session) ?? new Context();
     contexts.set(session, context);
     const variables = toEnvironmentCode(request.env_vars ?? {});
-    const body = streamBody(async (send, signal) => {
-      await execute({ session, context, code: request.code, variables, signal }, send);
-    }, c.get("signal"));
+    const body = streamBody(async (body, signal) => {
+      await execute({ session, context, code: request.code, variables, signal }, body);
+    }, { signal: c.get("signal"), memory: c.get("memory") });
     return c.body(body, 200, { "content-type": "application/x-ndjson" });
   });
   app.post("/contexts", async (c) => {
@@ -92,7 +93,7 @@ export function e2b(sessions: SessionService): Hono<AppEnv> {
     if (id) return find(c, id);
     requirePython(language);
     const options = { owner: c.get("owner"), signal: c.get("signal") };
-    return (await sessions.openNamed(DEFAULT, options)).session;
+    return (await sessions.openUsable(DEFAULT, { ...options, spareMs: 0 })).session;
   }
 
   function find(c: AppContext, id: string): LiveSession {
@@ -115,9 +116,9 @@ interface Execution {
 }
 
 /** Runs a program and sends its output, results and errors as lines. */
-async function execute(execution: Execution, send: (text: string) => void): Promise<void> {
+async function execute(execution: Execution, body: BodyWriter): Promise<void> {
   const { session, context, code, variables, signal } = execution;
-  const sendLine = (line: object) => send(`${JSON.stringify(line)}\n`);
+  const sendLine = (line: object) => body.send(`${JSON.stringify(line)}\n`);
   const output = new NotebookOutput((type, text) =>
     sendLine({ type, text, timestamp: new Date().toISOString() })
   );
@@ -127,7 +128,10 @@ async function execute(execution: Execution, send: (text: string) => void): Prom
     sendLine({ type: "number_of_executions", execution_count: ++context.executions });
     const set = variables && await session.exec(variables.set, { signal });
     if (set && set.status !== "ok") return outcome(set).forEach(sendLine);
-    const onOutput = (type: string, text: string) => output.push(type, text);
+    const onOutput = (type: string, text: string) => {
+      output.push(type, text);
+      return body.room();
+    };
     const result = await session.exec(dedentCell(code), { timeoutMs: TIMEOUT_MS, signal, onOutput });
     output.flush();
     outcome(result).forEach(sendLine);
@@ -178,25 +182,36 @@ export class NotebookOutput {
   #type = "";
   #text = "";
   #timer: ReturnType<typeof setTimeout> | undefined;
+  #failure: { error: unknown } | undefined;
 
   constructor(send: (type: string, text: string) => void) {
     this.#send = send;
   }
 
-  /** Adds output. */
+  /** Adds output. Throws the error of an earlier `send`. */
   push(type: string, text: string): void {
+    if (this.#failure) throw this.#failure.error;
     if (type !== this.#type) this.flush();
     this.#type = type;
     this.#text += text;
-    this.#timer ??= setTimeout(() => this.flush(), JOIN_MS);
+    this.#timer ??= setTimeout(() => this.#flushLater(), JOIN_MS);
+  }
+
+  #flushLater(): void {
+    try {
+      this.flush();
+    } catch (error) {
+      this.#failure = { error };
+    }
   }
 
   /** Sends the buffered output. */
   flush(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    if (this.#text !== "") this.#send(this.#type, this.#text);
+    const text = this.#text;
     this.#text = "";
+    if (text !== "") this.#send(this.#type, text);
   }
 }
 

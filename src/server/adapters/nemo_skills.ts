@@ -4,8 +4,7 @@ import type { ExecResult, ShellResult } from "../../sandbox/exec.ts";
 import { MAX_TIMEOUT_SECONDS } from "../../wire/limits.ts";
 import type { AppContext, AppEnv } from "../http/context.ts";
 import { ServerError, toErrorHeaders, toServerError } from "../http/errors.ts";
-import type { LiveSession } from "../sessions/live_session.ts";
-import type { OpenOptions, SessionService } from "../sessions/session_service.ts";
+import type { SessionService } from "../sessions/session_service.ts";
 import { dedentCell, runScript, toScriptOutcome } from "./adapter.ts";
 
 /** Subtracted from the timeout, since NeMo's own clock starts before the program reaches the interpreter. */
@@ -93,7 +92,7 @@ async function execute(c: AppContext, sessions: SessionService, request: NemoReq
   if (language === "ipython") {
     const name = c.req.header(SESSION_HEADER);
     if (!name) throw new ServerError("malformed", "X-Session-ID header required for ipython sessions");
-    const { session, isNew } = await findUsable(sessions, PREFIX + name, options);
+    const { session, isNew } = await sessions.openUsable(PREFIX + name, { ...options, spareMs: 0 });
     return cellResponse(await session.exec(dedentCell(code), run), request, isNew);
   }
   if (language !== SHELL && !PYTHON.includes(language)) {
@@ -107,16 +106,6 @@ async function execute(c: AppContext, sessions: SessionService, request: NemoReq
     if (!(error instanceof ServerError) || error.code !== "invalid") throw error;
     return refusal(`${error.message}\n`); // the profile has no shell
   }
-}
-
-/** Returns the session of a name; opens a new one if it has just been evicted. */
-async function findUsable(
-  sessions: SessionService,
-  name: string,
-  options: OpenOptions,
-): Promise<{ session: LiveSession; isNew: boolean }> {
-  const found = await sessions.openNamed(name, { ...options, spareMs: 0 });
-  return found.session.ended ? await findUsable(sessions, name, options) : found;
 }
 
 /** Converts a cell's result as IPython shows it: the output, then the value or the traceback. */

@@ -4,12 +4,13 @@ import { SandboxError } from "../../errors.ts";
 import type { Grader } from "../../rewards/grader.ts";
 import { escapeControls } from "../../terminal_text.ts";
 import { PADDOCK_VERSION } from "../../version.ts";
+import { Budget } from "../budget.ts";
 import { access } from "../http/access.ts";
 import type { AppEnv } from "../http/context.ts";
 import { watchDisconnect } from "../http/disconnects.ts";
 import { errorResponse, notFoundResponse, ServerError, toErrorBody, toServerError } from "../http/errors.ts";
 import { requestLimits } from "../http/request_limits.ts";
-import { streamBody } from "../http/response_stream.ts";
+import { streamBody, type StreamBodyOptions } from "../http/response_stream.ts";
 import { REQUEST_LIMITS, type RequestLimits } from "../limits.ts";
 import { type EdgeScore, Grading, MAX_SANDBOXED_GRADES } from "./grading.ts";
 import { parseGradeRequest, parseItems, readJson } from "./request.ts";
@@ -42,7 +43,8 @@ export interface EdgeApp extends AsyncDisposable {
 
 const LOOPBACK_NAMES = ["localhost", "127.0.0.1", "[::1]"];
 const MIB = 1024 * 1024;
-const LIMITS: RequestLimits = { ...REQUEST_LIMITS, bodyBytes: 4 * MIB, heldBytes: 64 * MIB, depth: 32 };
+const LIMITS: RequestLimits = { ...REQUEST_LIMITS, bodyBytes: 4 * MIB, depth: 32 };
+const WAITING_BYTES = 192 * MIB;
 const MIN_TOKEN = 16;
 
 interface Outcome {
@@ -72,8 +74,13 @@ export function edgeApp(options: EdgeOptions = {}): EdgeApp {
     return errorResponse(error);
   });
   app.notFound(({ req }) => notFoundResponse(req, "/"));
+  const waiting = new Budget({
+    total: WAITING_BYTES,
+    unit: "bytes of waiting data",
+    advice: "send fewer requests at once",
+  });
   app.use(access(token === undefined ? { hosts: LOOPBACK_NAMES } : { tokens: [token] }));
-  app.use(watchDisconnect(), requestLimits(LIMITS));
+  app.use(watchDisconnect(), requestLimits(LIMITS, waiting, { measured: false }));
   const grading = new Grading({ graders, timeoutMs });
   routes(app, grading);
   return {
@@ -100,7 +107,7 @@ function routes(app: Hono<AppEnv>, grading: Grading): void {
   });
   app.post("/grade:batch", async (c) => {
     const items = parseItems(await readJson(c.req.raw));
-    return c.body(streamOutcomes(grading, items, c.get("signal")), 200, {
+    return c.body(streamOutcomes(grading, items, { signal: c.get("signal"), memory: c.get("memory") }), 200, {
       "content-type": "application/json",
     });
   });
@@ -113,18 +120,19 @@ function routes(app: Hono<AppEnv>, grading: Grading): void {
 function streamOutcomes(
   grading: Grading,
   items: readonly unknown[],
-  signal: AbortSignal,
+  stream: StreamBodyOptions,
 ): ReadableStream<Uint8Array<ArrayBuffer>> {
   const run = (item: unknown, signal: AbortSignal) => outcomeOf(grading, item, signal);
-  return streamBody(async (send, signal) => {
+  return streamBody(async (body, signal) => {
     let before = '{"results":[';
     const options = { concurrency: MAX_SANDBOXED_GRADES, ordered: true, signal };
     for await (const outcome of mapConcurrently(items, run, options)) {
-      send(before + JSON.stringify(outcome));
+      await body.room();
+      body.send(before + JSON.stringify(outcome));
       before = ",";
     }
-    send("]}");
-  }, signal);
+    body.send("]}");
+  }, stream);
 }
 
 /** Grades one item of a batch. An error is part of the outcome and affects no other item. */

@@ -1,9 +1,10 @@
 import type { Tool } from "../../tools/tool.ts";
 import type { GraderPool } from "../../rewards/worker/grader_pool.ts";
+import { type Budget, Budgets } from "../budget.ts";
 import { type Graders, guardGrader } from "../graders.ts";
 import { type EnvConfig, makeEnv } from "./env_config.ts";
 import { EnvSessions, LiveEnv } from "./live_env.ts";
-import { IDLE_MS, MAX_ENV_CHARACTERS, MAX_ENVS } from "../limits.ts";
+import { IDLE_MS, MAX_ENVS } from "../limits.ts";
 import type { Metrics } from "../metrics.ts";
 import { ServerError } from "../http/errors.ts";
 import type { SessionService } from "../sessions/session_service.ts";
@@ -26,6 +27,12 @@ export interface EnvServiceOptions {
    */
   maxEnvs?: number | undefined;
   /**
+   * Memory of the envs.
+   *
+   * @default 256 MiB
+   */
+  budgets?: Budgets | undefined;
+  /**
    * Milliseconds without use after which an env ends.
    *
    * @default 600_000
@@ -38,27 +45,48 @@ export interface EnvServiceOptions {
 /** Creates envs from configs, finds them by id, and ends idle ones. */
 export class EnvService implements AsyncDisposable {
   readonly maxEnvs: number;
+  readonly #count: Budget;
+  readonly #kept: Budget;
   readonly #options: EnvServiceOptions;
   readonly #envs = new Map<string, LiveEnv>();
   #stopped = false;
 
   constructor(options: EnvServiceOptions) {
-    this.maxEnvs = options.maxEnvs ?? MAX_ENVS;
+    const { maxEnvs = MAX_ENVS, budgets = new Budgets() } = options;
+    this.maxEnvs = maxEnvs;
+    this.#kept = budgets.kept;
+    this.#count = budgets.counting({ total: maxEnvs, unit: "envs", advice: "end one", retryAfter: 10 });
     this.#options = options;
-    options.metrics.addGauge("paddock_envs", "Envs in use.", () => this.#envs.size);
+    options.metrics.addGauge("paddock_envs", "Envs in use.", (owner) => this.#count.used(owner));
+    options.metrics.addGauge(
+      "paddock_kept_bytes",
+      "Memory of envs and of responses to requests with an id.",
+      (owner) => budgets.kept.used(owner),
+    );
+    options.metrics.addGauge(
+      "paddock_waiting_bytes",
+      "Memory of requests, messages and output that wait.",
+      (owner) => budgets.waiting.used(owner),
+    );
   }
 
   /**
    * Creates an env that can be found by its id.
    *
-   * @throws {ServerError} `busy` if there are too many envs; `invalid` if the config names an unknown tool or grader.
+   * @throws {ServerError} `busy` if the owner has too many envs; `invalid` if the config names an unknown tool or grader.
    */
   create(config: EnvConfig, owner: string): LiveEnv {
     if (this.#stopped) throw new ServerError("unavailable", "The server is stopping");
-    if (this.#envs.size >= this.maxEnvs) {
-      throw new ServerError("busy", `All ${this.maxEnvs} envs are in use`, { retryAfter: 10 });
+    const slot = this.#count.take(owner, 1);
+    try {
+      return this.#open(config, owner, slot);
+    } catch (error) {
+      slot[Symbol.dispose]();
+      throw error;
     }
-    this.#requireRoom();
+  }
+
+  #open(config: EnvConfig, owner: string, slot: Disposable): LiveEnv {
     const { tools = [], idleMs = IDLE_MS, onError = () => {} } = this.#options;
     const sessions = new EnvSessions(this.#options.sessions, owner);
     const env: LiveEnv = new LiveEnv({
@@ -68,8 +96,11 @@ export class EnvService implements AsyncDisposable {
       owner,
       idleMs,
       onError,
-      requireRoom: () => this.#requireRoom(),
-      onEnd: () => this.#envs.delete(env.id),
+      memory: this.#kept.account(owner),
+      onEnd: () => {
+        this.#envs.delete(env.id);
+        slot[Symbol.dispose]();
+      },
     });
     this.#envs.set(env.id, env);
     return env;
@@ -100,15 +131,5 @@ export class EnvService implements AsyncDisposable {
   #gradersFor(owner: string): Graders {
     const { graders = new Map(), graderPool } = this.#options;
     return new Map([...graders].map(([name, make]) => [name, () => guardGrader(make(), graderPool, owner)]));
-  }
-
-  #requireRoom(): void {
-    const stored = this.#envs.values().reduce((sum, { characters }) => sum + characters, 0);
-    if (stored <= MAX_ENV_CHARACTERS) return;
-    throw new ServerError(
-      "busy",
-      `All envs together store at most ${MAX_ENV_CHARACTERS} characters, and that is reached`,
-      { retryAfter: 10 },
-    );
   }
 }

@@ -1,12 +1,19 @@
 import { SerialQueue } from "../../async/semaphore.ts";
 import type { Env, Observation, Step } from "../../envs/env.ts";
+import { errorMessage } from "../../errors.ts";
 import { History } from "../../history.ts";
 import { type Message, messageText } from "../../message.ts";
 import type { SessionLease, SessionPool } from "../../sandbox/exec.ts";
 import type { Task } from "../../task.ts";
 import { pythonBlocks } from "../../tools/python_blocks.ts";
+import type { Account, BudgetLease } from "../budget.ts";
 import { ServerError, toEnvError } from "../http/errors.ts";
-import { MAX_ENV_WAITING, MAX_EPISODE_CHARACTERS, MAX_REPLY_CHARACTERS } from "../limits.ts";
+import {
+  MAX_ENV_WAITING,
+  MAX_EPISODE_CHARACTERS,
+  MAX_REPLY_CHARACTERS,
+  MEMORY_PER_CHARACTER,
+} from "../limits.ts";
 import { IdleTimer } from "../sessions/idle_timer.ts";
 import type { LiveSession } from "../sessions/live_session.ts";
 import type { SessionService } from "../sessions/session_service.ts";
@@ -22,8 +29,8 @@ export interface LiveEnvOptions {
   readonly owner: string;
   /** Milliseconds without use after which it ends. */
   readonly idleMs: number;
-  /** Called before it stores more data; throws if the server has no room for it. */
-  readonly requireRoom: () => void;
+  /** Memory of the owner, which its tasks and its conversation take. */
+  readonly memory: Account;
   /** Called with each error of the env. */
   readonly onError: (thrown: unknown) => void;
   /** Called once, when it ends. */
@@ -65,6 +72,7 @@ export class LiveEnv implements AsyncDisposable {
   readonly #idle: IdleTimer;
   readonly #queue = new SerialQueue();
   readonly #end = new AbortController();
+  readonly #memory: BudgetLease;
   readonly #configCharacters: number;
   #historyCharacters = 0;
   #next = 0;
@@ -78,6 +86,7 @@ export class LiveEnv implements AsyncDisposable {
     this.config = options.config;
     this.#options = options;
     this.#configCharacters = JSON.stringify(options.config).length;
+    this.#memory = options.memory.take(this.#bytes());
     this.#idle = new IdleTimer(options.idleMs, () => this[Symbol.asyncDispose]());
   }
 
@@ -85,7 +94,7 @@ export class LiveEnv implements AsyncDisposable {
     return this.#idle.usedAt;
   }
 
-  /** Number of characters that it stores. */
+  /** Number of characters of its tasks and its conversation. */
   get characters(): number {
     return this.#configCharacters + this.#historyCharacters;
   }
@@ -136,13 +145,18 @@ export class LiveEnv implements AsyncDisposable {
   }
 
   [Symbol.asyncDispose](): Promise<void> {
-    return this.#disposal ??= this.#dispose();
+    return this.#dispose(new ServerError("conflict", "The env has ended"));
   }
 
-  async #dispose(): Promise<void> {
+  #dispose(reason: ServerError): Promise<void> {
+    return this.#disposal ??= this.#close(reason);
+  }
+
+  async #close(reason: ServerError): Promise<void> {
     this.#idle[Symbol.dispose]();
-    this.#end.abort(new ServerError("conflict", "The env has ended"));
+    this.#end.abort(reason);
     this.#options.onEnd();
+    this.#memory[Symbol.dispose]();
     await using stack = new AsyncDisposableStack();
     stack.use(this.#options.sessions);
     stack.use(this.#options.env);
@@ -153,7 +167,6 @@ export class LiveEnv implements AsyncDisposable {
     if (this.#idle.users >= MAX_ENV_WAITING) {
       throw new ServerError("busy", `${MAX_ENV_WAITING} requests are waiting for the env`, { retryAfter: 1 });
     }
-    this.#options.requireRoom();
     using _use = this.#idle.use();
     const combined = AbortSignal.any([signal, this.#end.signal]);
     try {
@@ -182,6 +195,7 @@ export class LiveEnv implements AsyncDisposable {
     if (this.#historyCharacters > MAX_EPISODE_CHARACTERS) {
       throw tooLarge(`An episode must have at most ${MAX_EPISODE_CHARACTERS} characters`);
     }
+    this.#memory.resize(this.#bytes(text.length)); // refuses the reply before it changes anything
     const blocks = this.config.env === "python" ? pythonBlocks(text).length : 0;
     if (blocks > 0) await this.#options.sessions.prepare({ seed: this.#seed, signal });
   }
@@ -191,7 +205,23 @@ export class LiveEnv implements AsyncDisposable {
     this.#historyCharacters = messages.reduce((sum, message) => sum + messageText(message).length, 0);
     const isRunning = !this.#episode?.terminated && !this.#episode?.truncated;
     this.#observation = isRunning ? observation : undefined;
+    this.#takeMemory();
     return observation;
+  }
+
+  /** Takes the memory of the conversation. Without room for it, the env ends: it would be held uncounted. */
+  #takeMemory(): void {
+    try {
+      this.#memory.resize(this.#bytes());
+    } catch (cause) {
+      const reason = tooLarge(`The env has ended, as its conversation is too large. ${errorMessage(cause)}`);
+      this.#dispose(reason).catch(this.#options.onError);
+      throw reason;
+    }
+  }
+
+  #bytes(moreCharacters = 0): number {
+    return MEMORY_PER_CHARACTER * (this.characters + moreCharacters);
   }
 }
 

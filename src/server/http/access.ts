@@ -8,6 +8,8 @@ import { ServerError } from "./errors.ts";
 export interface AccessOptions {
   /** Accepted tokens. Without any, the server accepts every request that reaches it. */
   tokens?: readonly string[] | undefined;
+  /** Token that opens `/metrics` only, with the figures of all owners. An owner's token shows its own figures. */
+  metricsToken?: string | undefined;
   /** Accepted host names, without ports. Without this option, any name is accepted. */
   hosts?: readonly string[] | undefined;
 }
@@ -22,15 +24,21 @@ const encoder = new TextEncoder();
  * reaching a server on the loopback interface through a browser.
  */
 export function access(options: AccessOptions): MiddlewareHandler<AppEnv> {
-  const { tokens = [], hosts } = options;
+  const { tokens = [], metricsToken, hosts } = options;
   let owners: Promise<string[]> | undefined;
+  const operator = metricsToken === undefined ? undefined : sha256(metricsToken);
   return async (c, next) => {
     const host = c.req.header("host") ?? new URL(c.req.url).host;
     checkHost(host, hosts);
     checkOrigin(c.req.header("origin"), host);
-    const open = OPEN_PATHS.has(c.req.path) || tokens.length === 0;
+    const isHealthCheck = c.req.method === "GET" && OPEN_PATHS.has(c.req.path);
+    const isOpen = isHealthCheck || tokens.length === 0;
     owners ??= Promise.all(tokens.map(sha256));
-    c.set("owner", open ? "" : ownerOf(await sha256(tokenOf(c.req.raw.headers)), await owners));
+    const isMetrics = c.req.path === "/metrics" && operator !== undefined;
+    const given = isOpen && !isMetrics ? "" : await sha256(tokenOf(c.req.raw.headers));
+    const isOperator = isMetrics && isEqual(given, await operator);
+    c.set("isOperator", isOperator);
+    c.set("owner", isOpen || isOperator ? "" : ownerOf(given, await owners));
     await next();
   };
 }
@@ -54,8 +62,12 @@ function tokenOf(headers: Headers): string {
 
 /** Returns the owner whose hash equals the given one, in constant time. */
 function ownerOf(given: string, owners: readonly string[]): string {
-  const equal = owners.filter((owner) => timingSafeEqual(encoder.encode(owner), encoder.encode(given)));
-  const [owner] = equal;
+  const [owner] = owners.filter((owner) => isEqual(given, owner));
   if (owner !== undefined) return owner;
   throw new ServerError("unauthorized", "A token is required: send the header 'Authorization: Bearer …'");
+}
+
+/** Compares two hashes in constant time. */
+function isEqual(given: string, expected: string | undefined): boolean {
+  return expected !== undefined && timingSafeEqual(encoder.encode(expected), encoder.encode(given));
 }

@@ -1,4 +1,5 @@
 import type { Context } from "hono";
+import type { Account } from "../budget.ts";
 
 /** Context values of every route. */
 export interface AppEnv {
@@ -9,6 +10,10 @@ export interface AppEnv {
   Variables: {
     /** Owner of the request, from its token; the empty string if no token is required. */
     owner: string;
+    /** True if the request has the operator's token, which opens `/metrics` only. */
+    isOperator: boolean;
+    /** Memory of the owner for data that waits. */
+    memory: Account;
     /** Aborted when the client disconnects or the request is cancelled. */
     signal: AbortSignal;
   };

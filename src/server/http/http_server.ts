@@ -49,8 +49,7 @@ export class HttpServer implements AsyncDisposable {
     const { readMs = 60_000 } = options;
     this.#options = options;
     this.#listener = new Listener(
-      async (request, { remoteAddr }) =>
-        await withReadTimeout(await this.#handle(fetch, request, remoteAddr), readMs),
+      async (request, { remoteAddr: { port } }) => await this.#handle(fetch, request, { port, readMs }),
       options,
     );
     this.#disconnectWatcher = new DisconnectWatcher(this.port);
@@ -67,10 +66,20 @@ export class HttpServer implements AsyncDisposable {
     return this.#stopped;
   }
 
-  async #handle(fetch: RequestHandler, request: Request, { port }: { port: number }): Promise<Response> {
+  async #handle(
+    fetch: RequestHandler,
+    request: Request,
+    { port, readMs }: { port: number; readMs: number },
+  ): Promise<Response> {
     const disconnect = new AbortController();
-    using _watch = this.#disconnectWatcher.watch(port, disconnect);
-    return await fetch(request, disconnect.signal);
+    const watch = this.#disconnectWatcher.watch(port, disconnect);
+    try {
+      const response = await fetch(request, disconnect.signal);
+      return await withReadTimeout(response, { readMs, disconnected: disconnect.signal, watch });
+    } catch (error) {
+      watch[Symbol.dispose]();
+      throw error;
+    }
   }
 
   async #stop(): Promise<void> {

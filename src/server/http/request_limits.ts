@@ -1,16 +1,35 @@
 import { concat } from "@std/bytes";
 import type { MiddlewareHandler } from "hono";
-import type { AppEnv } from "./context.ts";
+import type { AppContext, AppEnv } from "./context.ts";
 import { checkJsonLimits, JsonLimitError } from "../../json.ts";
-import type { RequestLimits } from "../limits.ts";
+import type { Budget, BudgetLease } from "../budget.ts";
+import { MEMORY_PER_BYTE, type RequestLimits } from "../limits.ts";
 import { ServerError } from "./errors.ts";
+import { toHeldResponse } from "./response_stream.ts";
 
 /** Methods of routes. */
 export const METHODS: readonly string[] = ["GET", "POST", "DELETE"];
 
-/** Refuses requests that are too large, too deeply nested or too slow, before a route reads them. */
-export function requestLimits(limits: RequestLimits): MiddlewareHandler<AppEnv> {
-  const memory = new BodyMemory(limits.heldBytes);
+/** Options of {@linkcode requestLimits}. */
+export interface RequestLimitsOptions {
+  /**
+   * True to read each response as a whole, except streams of events and lines, and to count its bytes; false to send
+   * all responses as they are written.
+   *
+   * @default true
+   */
+  readonly measured?: boolean | undefined;
+}
+
+/**
+ * Refuses requests that are too large, too deeply nested or too slow, before a route reads them. The body and the
+ * response count as waiting data of the owner until the client has read the response.
+ */
+export function requestLimits(
+  limits: RequestLimits,
+  waiting: Budget,
+  { measured = true }: RequestLimitsOptions = {},
+): MiddlewareHandler<AppEnv> {
   return async (c, next) => {
     const { raw } = c.req;
     if (headerBytes(raw.headers) > limits.headerBytes) {
@@ -19,21 +38,39 @@ export function requestLimits(limits: RequestLimits): MiddlewareHandler<AppEnv> 
     if (raw.method === "TRACE") {
       throw new ServerError("method_not_allowed", "The method TRACE is refused", { allow: METHODS });
     }
-    if (raw.body === null) return await next();
-    const encoding = raw.headers.get("content-encoding") ?? "identity";
-    if (encoding !== "identity") {
-      throw new ServerError("unsupported", "A body must have no content-encoding");
+    c.set("memory", waiting.account(c.get("owner")));
+    const lease = waiting.take(c.get("owner"), 0);
+    try {
+      if (raw.body !== null) c.req.raw = await readRequest(c, { ...limits, lease });
+      await next();
+      const response = await toHeldResponse(c.res, { lease, measured });
+      if (response === c.res) return;
+      c.res = undefined; // otherwise the headers of both are merged
+      c.res = response;
+    } catch (error) {
+      lease[Symbol.dispose]();
+      throw error;
     }
-    using reservation = memory.reserve();
-    const body = await readBody(raw.body, Number(raw.headers.get("content-length")), {
-      ...limits,
-      reservation,
-    });
-    checkJson(body, limits);
-    const { method, headers } = raw;
-    c.req.raw = new Request(raw.url, { method, headers, body, signal: c.get("signal") });
-    await next();
   };
+}
+
+async function readRequest(
+  c: AppContext,
+  limits: RequestLimits & { lease: BudgetLease },
+): Promise<Request> {
+  const { raw } = c.req;
+  const encoding = raw.headers.get("content-encoding") ?? "identity";
+  if (encoding !== "identity") {
+    throw new ServerError("unsupported", "A body must have no content-encoding");
+  }
+  const body = await readBody(
+    raw.body ?? new ReadableStream(),
+    Number(raw.headers.get("content-length")),
+    limits,
+  );
+  checkJson(body, limits);
+  const { method, headers } = raw;
+  return new Request(raw.url, { method, headers, body, signal: c.get("signal") });
 }
 
 function headerBytes(headers: Headers): number {
@@ -42,39 +79,10 @@ function headerBytes(headers: Headers): number {
   return bytes;
 }
 
-/** Memory of all request bodies until their responses. */
-class BodyMemory {
-  readonly #maxBytes: number;
-  #bytes = 0;
-
-  constructor(maxBytes: number) {
-    this.#maxBytes = maxBytes;
-  }
-
-  /** Returns a reservation for one body. Disposing it frees the memory. */
-  reserve(): Reservation {
-    let own = 0;
-    return {
-      take: (bytes) => {
-        own += bytes;
-        this.#bytes += bytes;
-        if (this.#bytes <= this.#maxBytes) return;
-        throw new ServerError("busy", "The server holds too many request bodies", { retryAfter: 1 });
-      },
-      [Symbol.dispose]: () => void (this.#bytes -= own),
-    };
-  }
-}
-
-interface Reservation extends Disposable {
-  /** Adds bytes to the reservation; throws if the limit is exceeded. */
-  take(bytes: number): void;
-}
-
 async function readBody(
   stream: ReadableStream<Uint8Array<ArrayBuffer>>,
   announced: number,
-  { bodyBytes, bodyMs, reservation }: RequestLimits & { reservation: Reservation },
+  { bodyBytes, bodyMs, lease }: RequestLimits & { lease: BudgetLease },
 ): Promise<Uint8Array<ArrayBuffer>> {
   const tooLarge = () => new ServerError("too_large", `A body must have at most ${bodyBytes} bytes`);
   const reader = stream.getReader();
@@ -88,7 +96,7 @@ async function readBody(
     for (let piece = await next(); !piece.done; piece = await next()) {
       bytes += piece.value.length;
       if (bytes > bodyBytes) throw tooLarge();
-      reservation.take(piece.value.length);
+      lease.grow(MEMORY_PER_BYTE * piece.value.length);
       pieces.push(piece.value);
     }
   } finally {

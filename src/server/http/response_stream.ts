@@ -1,74 +1,275 @@
+import type { Account, BudgetLease } from "../budget.ts";
+import { STREAM_QUEUE_BYTES } from "../limits.ts";
+
 const CHUNK_BYTES = 256 * 1024;
 /** Content types of streamed responses; all others are sent as a whole. */
 const STREAMED = /^(text\/event-stream|application\/x-ndjson)/;
 
+/** Options of {@linkcode toHeldResponse}. */
+export interface HeldResponseOptions {
+  /** Memory that the response takes. */
+  readonly lease: BudgetLease;
+  /** True to count the bytes of a response that is no stream. */
+  readonly measured: boolean;
+}
+
 /**
- * Returns a response that fails when the client takes longer than `readMs` to read a chunk. Otherwise a client could
- * make the server hold a response without end. A stream that has no data to read may pause.
+ * Returns a response that holds `lease` until its client has read it. The lease has the size of the response if that
+ * may have to wait for the client.
+ *
+ * @throws {ServerError} `busy` if the lease cannot grow.
  */
-export async function withReadTimeout(response: Response, readMs: number): Promise<Response> {
-  if (response.body === null || response.status === 101) return response;
+export async function toHeldResponse(
+  response: Response,
+  { lease, measured }: HeldResponseOptions,
+): Promise<Response> {
   const { status, statusText, headers } = response;
+  if (response.body === null || status === 101) {
+    lease[Symbol.dispose]();
+    return response;
+  }
   const init = { status, statusText, headers };
-  if (STREAMED.test(headers.get("content-type") ?? "")) {
-    return new Response(withChunkTimeout(response.body, readMs), init);
+  if (!measured || isStream(response)) {
+    return new Response(onEnd(response.body, () => lease[Symbol.dispose]()), init);
   }
   const bytes = await response.bytes();
   headers.set("content-length", String(bytes.length));
-  if (bytes.length <= CHUNK_BYTES) return new Response(bytes, init);
-  return new Response(withChunkTimeout(new Blob([bytes]).stream(), readMs), init);
+  if (bytes.length <= CHUNK_BYTES) {
+    lease[Symbol.dispose]();
+    return new Response(bytes, init);
+  }
+  lease.resize(bytes.length);
+  return new Response(onEnd(new Blob([bytes]).stream(), () => lease[Symbol.dispose]()), init);
 }
 
-function withChunkTimeout(
+function isStream({ headers }: Response): boolean {
+  return STREAMED.test(headers.get("content-type") ?? "");
+}
+
+/** Calls back once when a stream has ended, has failed or is cancelled. */
+function onEnd(
   body: ReadableStream<Uint8Array<ArrayBuffer>>,
-  readMs: number,
+  callback: () => void,
 ): ReadableStream<Uint8Array<ArrayBuffer>> {
   const reader = body.getReader();
-  let rest = new Uint8Array(0);
-  let timer: ReturnType<typeof setTimeout> | undefined;
   return new ReadableStream({
     async pull(controller) {
-      clearTimeout(timer);
-      if (rest.length === 0) {
+      try {
         const { done, value } = await reader.read();
-        if (done) return controller.close();
-        rest = value;
+        if (!done) return controller.enqueue(value);
+        controller.close();
+      } catch (error) {
+        controller.error(error);
       }
-      controller.enqueue(rest.slice(0, CHUNK_BYTES));
-      rest = rest.subarray(CHUNK_BYTES);
-      timer = setTimeout(() => {
-        controller.error(new Error("the client reads too slowly"));
-        reader.cancel().catch(() => {}); // the response has failed in any case
-      }, readMs);
+      callback();
     },
     async cancel(reason) {
-      clearTimeout(timer);
+      callback();
       await reader.cancel(reason);
     },
   }, { highWaterMark: 0 });
 }
 
-const encoder = new TextEncoder();
+/** Options of {@linkcode withReadTimeout}. */
+export interface ReadTimeoutOptions {
+  /** Milliseconds that the client may take to read a chunk. */
+  readonly readMs: number;
+  /** Aborted when the client disconnects. */
+  readonly disconnected: AbortSignal;
+  /** Disposed when the client has the response. */
+  readonly watch: Disposable;
+}
 
 /**
- * Returns a body that `write` produces while the client reads it. The output limit of a program bounds the buffered
- * text, so a slow client holds no session. A client that disconnects aborts the signal of `write`.
+ * Returns a response that fails when the client takes longer than `readMs` to read a chunk, or disconnects. Otherwise a
+ * client could make the server hold a response without end. A stream that has no data to read may pause.
+ */
+export async function withReadTimeout(response: Response, options: ReadTimeoutOptions): Promise<Response> {
+  const { status, statusText, headers, body } = response;
+  const length = headers.get("content-length");
+  if (body !== null && status !== 101 && (isStream(response) || Number(length) > CHUNK_BYTES)) {
+    return new Response(withChunkTimeout(body, options), { status, statusText, headers });
+  }
+  options.watch[Symbol.dispose]();
+  if (body === null || status === 101 || length !== null) return response;
+  return new Response(await response.bytes(), { status, statusText, headers }); // sent with its length
+}
+
+function withChunkTimeout(
+  body: ReadableStream<Uint8Array<ArrayBuffer>>,
+  { readMs, disconnected, watch }: ReadTimeoutOptions,
+): ReadableStream<Uint8Array<ArrayBuffer>> {
+  const reader = body.getReader();
+  let rest = new Uint8Array(0);
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let onDisconnect = () => {};
+  const end = () => {
+    clearTimeout(timer);
+    disconnected.removeEventListener("abort", onDisconnect);
+    watch[Symbol.dispose]();
+  };
+  return new ReadableStream({
+    start(controller) {
+      onDisconnect = () => fail(disconnected.reason);
+      const fail = (reason: unknown) => {
+        end();
+        controller.error(reason);
+        reader.cancel(reason).catch(() => {}); // the response has failed in any case
+      };
+      if (disconnected.aborted) onDisconnect();
+      disconnected.addEventListener("abort", onDisconnect);
+    },
+    async pull(controller) {
+      clearTimeout(timer);
+      if (rest.length === 0) {
+        const { done, value } = await reader.read();
+        if (done) {
+          end();
+          return controller.close();
+        }
+        rest = value;
+      }
+      controller.enqueue(rest.slice(0, CHUNK_BYTES));
+      rest = rest.subarray(CHUNK_BYTES);
+      timer = setTimeout(() => {
+        end();
+        controller.error(new Error("the client reads too slowly"));
+        reader.cancel().catch(() => {}); // the response has failed in any case
+      }, readMs);
+    },
+    async cancel(reason) {
+      end();
+      await reader.cancel(reason);
+    },
+  }, { highWaterMark: 0 });
+}
+
+/** The text of a response that its client has not read yet. */
+export interface BodyWriter {
+  /**
+   * Adds text. It is dropped if the client has disconnected.
+   *
+   * @throws {ServerError} `busy` if the owner has no memory for it.
+   */
+  send(text: string): void;
+  /** Returns a promise that resolves when there is room for more text; `undefined` if there is room now. */
+  room(): Promise<void> | undefined;
+}
+
+/** Options of {@linkcode streamBody}. */
+export interface StreamBodyOptions {
+  /** Aborts the signal of `write`. */
+  readonly signal: AbortSignal;
+  /** Memory of the owner, which the unread text takes. */
+  readonly memory: Account;
+}
+
+/**
+ * Returns a body that `write` produces while the client reads it. A client that disconnects aborts the signal of
+ * `write` and frees the text that it has not read.
  */
 export function streamBody(
-  write: (send: (text: string) => void, signal: AbortSignal) => Promise<void>,
-  signal: AbortSignal,
+  write: (body: BodyWriter, signal: AbortSignal) => Promise<void>,
+  { signal, memory }: StreamBodyOptions,
 ): ReadableStream<Uint8Array<ArrayBuffer>> {
   const disconnect = new AbortController();
+  const queue = new TextQueue(memory.take(0));
   return new ReadableStream({
-    async start(controller) {
-      const send = (text: string) => {
-        if (!disconnect.signal.aborted) controller.enqueue(encoder.encode(text));
-      };
-      await write(send, AbortSignal.any([disconnect.signal, signal]));
-      if (!disconnect.signal.aborted) controller.close();
+    start(controller) {
+      write(queue, AbortSignal.any([disconnect.signal, signal])).then(
+        () => queue.end(),
+        (error) => {
+          queue[Symbol.dispose]();
+          if (!disconnect.signal.aborted) controller.error(error);
+        },
+      );
+    },
+    async pull(controller) {
+      const text = await queue.read();
+      if (text === "") controller.close();
+      else controller.enqueue(encoder.encode(text));
     },
     cancel() {
+      queue[Symbol.dispose]();
       disconnect.abort(new DOMException("The client has disconnected", "AbortError"));
     },
-  });
+  }, { highWaterMark: 0 });
+}
+
+const encoder = new TextEncoder();
+/** Memory of a character, and of a piece beside its characters. */
+const [CHARACTER_BYTES, PIECE_BYTES] = [2, 64];
+
+/** Text between a writer and a slower reader. */
+class TextQueue implements BodyWriter, Disposable {
+  readonly #lease: BudgetLease;
+  #pieces: string[] = [];
+  #bytes = 0;
+  #isEnded = false;
+  #isDisposed = false;
+  #changed = Promise.withResolvers<void>();
+  #drained: PromiseWithResolvers<void> | undefined;
+
+  constructor(lease: BudgetLease) {
+    this.#lease = lease;
+  }
+
+  send(text: string): void {
+    if (this.#isDisposed || text === "") return;
+    const bytes = CHARACTER_BYTES * text.length + PIECE_BYTES;
+    this.#lease.grow(bytes);
+    this.#bytes += bytes;
+    this.#pieces.push(text);
+    this.#changed.resolve();
+  }
+
+  room(): Promise<void> | undefined {
+    if (this.#bytes <= STREAM_QUEUE_BYTES) return undefined;
+    this.#drained ??= Promise.withResolvers();
+    return this.#drained.promise;
+  }
+
+  /** Returns the next text, of bounded length; the empty string at the end. */
+  async read(): Promise<string> {
+    while (this.#pieces.length === 0 && !this.#isEnded) {
+      await this.#changed.promise;
+      this.#changed = Promise.withResolvers();
+    }
+    const text = this.#pieces.join("");
+    const end = cutAt(text, CHUNK_BYTES);
+    const rest = text.slice(end);
+    this.#pieces = rest === "" ? [] : [rest];
+    this.#shrink(rest === "" ? 0 : CHARACTER_BYTES * rest.length + PIECE_BYTES);
+    return text.slice(0, end);
+  }
+
+  /** Ends the text: nothing is sent afterwards. */
+  end(): void {
+    this.#isEnded = true;
+    this.#changed.resolve();
+  }
+
+  /** Drops the text and frees its memory. */
+  [Symbol.dispose](): void {
+    this.#isDisposed = true;
+    this.#pieces = [];
+    this.#shrink(0);
+    this.#lease[Symbol.dispose]();
+    this.end();
+  }
+
+  #shrink(bytes: number): void {
+    this.#bytes = bytes;
+    this.#lease.resize(bytes);
+    if (bytes > STREAM_QUEUE_BYTES / 2) return;
+    this.#drained?.resolve();
+    this.#drained = undefined;
+  }
+}
+
+/** Returns the index before `characters` that splits no surrogate pair. */
+function cutAt(text: string, characters: number): number {
+  if (text.length <= characters) return text.length;
+  const code = text.charCodeAt(characters - 1);
+  return code >= 0xd800 && code < 0xdc00 ? characters - 1 : characters;
 }

@@ -1,8 +1,9 @@
 import { WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/server";
 import type { Next } from "hono";
+import type { Budgets } from "../budget.ts";
 import type { AppContext } from "../http/context.ts";
 import { MAX_MCP_CLIENTS, MCP_IDLE_MS, MCP_SPARE_MS, REQUEST_LIMITS } from "../limits.ts";
-import { ServerError } from "../http/errors.ts";
+import { streamBody } from "../http/response_stream.ts";
 import type { SessionService } from "../sessions/session_service.ts";
 import { ClientSession } from "./client_session.ts";
 import { createPythonServer } from "./python_server.ts";
@@ -14,6 +15,8 @@ interface Connection {
   readonly owner: string;
   readonly transport: WebStandardStreamableHTTPServerTransport;
   readonly client: ClientSession;
+  /** Its place among the owner's clients. */
+  readonly slot: Disposable;
   usedAt: number;
 }
 
@@ -21,33 +24,41 @@ interface Connection {
  * Serves the Model Context Protocol over HTTP. Each client that sends `initialize` has its own session. Requests of
  * other protocols on the same path go to the next route.
  */
-export function mcpRoute(sessions: SessionService): (c: AppContext, next: Next) => Promise<Response | void> {
+export function mcpRoute(
+  sessions: SessionService,
+  budgets: Budgets,
+): (c: AppContext, next: Next) => Promise<Response | void> {
   const connections = new Map<string, Connection>();
+  const count = budgets.counting({
+    total: MAX_MCP_CLIENTS,
+    unit: "MCP clients",
+    advice: "disconnect one with DELETE /mcp",
+    retryAfter: 60,
+  });
 
   async function end(id: string): Promise<void> {
     const connection = connections.get(id);
     connections.delete(id);
+    connection?.slot[Symbol.dispose]();
     await connection?.client[Symbol.asyncDispose]();
     await connection?.transport.close();
   }
 
-  async function connect(owner: string): Promise<WebStandardStreamableHTTPServerTransport> {
+  async function connect(owner: string): Promise<Pick<Connection, "transport" | "slot">> {
     for (const [id, { usedAt }] of connections) if (Date.now() - usedAt > MCP_IDLE_MS) await end(id);
-    if (connections.size >= MAX_MCP_CLIENTS) {
-      throw new ServerError("busy", `${MAX_MCP_CLIENTS} clients are connected`, { retryAfter: 60 });
-    }
+    const slot = count.take(owner, 1);
     const { signal } = new AbortController(); // a session outlives the request that opens it
     const client = new ClientSession(() => sessions.create({ owner, signal, spareMs: MCP_SPARE_MS }));
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: () => crypto.randomUUID(),
       onsessioninitialized(id) {
-        connections.set(id, { owner, transport, client, usedAt: Date.now() });
+        connections.set(id, { owner, transport, client, slot, usedAt: Date.now() });
       },
       onsessionclosed: end,
       maxRequestBodySize: REQUEST_LIMITS.bodyBytes,
     });
     await createPythonServer(client).connect(transport);
-    return transport;
+    return { transport, slot };
   }
 
   return async (c, next) => {
@@ -58,13 +69,27 @@ export function mcpRoute(sessions: SessionService): (c: AppContext, next: Next) 
       const connection = connections.get(id);
       if (connection?.owner !== owner) return unknownSession();
       connection.usedAt = Date.now();
-      return await connection.transport.handleRequest(c.req.raw);
+      return boundStream(await connection.transport.handleRequest(c.req.raw), c);
     }
-    const transport = await connect(owner);
+    const { transport, slot } = await connect(owner);
     const response = await transport.handleRequest(c.req.raw);
-    if (transport.sessionId === undefined) await transport.close(); // no `initialize` was sent
-    return response;
+    if (transport.sessionId === undefined) { // no `initialize` was sent
+      slot[Symbol.dispose]();
+      await transport.close();
+    }
+    return boundStream(response, c);
   };
+}
+
+/** Returns a response whose unread events are counted. The transport's own queue has no bound. */
+function boundStream(response: Response, c: AppContext): Response {
+  const { body: events, status, headers } = response;
+  if (events === null || !headers.get("content-type")?.startsWith("text/event-stream")) return response;
+  const body = streamBody(async (body, signal) => {
+    const texts = events.pipeThrough(new TextDecoderStream() as never, { signal });
+    for await (const text of texts as ReadableStream<string>) body.send(text);
+  }, { signal: c.get("signal"), memory: c.get("memory") });
+  return new Response(body, { status, headers });
 }
 
 /** True if a request is not of this protocol: it accepts no events and is no `initialize`. */

@@ -1,4 +1,5 @@
 import { Deadline } from "../../async/abort.ts";
+import { Budget } from "../budget.ts";
 import { ServerError } from "../http/errors.ts";
 
 /** Options of {@linkcode AdmissionQueue}. */
@@ -11,6 +12,12 @@ export interface AdmissionQueueOptions {
    * @default all slots
    */
   slotsPerOwner?: number | undefined;
+  /**
+   * Number of owners, each of which has a share of the slots: see {@linkcode Budget}.
+   *
+   * @default 1
+   */
+  owners?: number | undefined;
   /**
    * Number of requests that may wait; further requests are rejected.
    *
@@ -75,8 +82,10 @@ export class AdmissionQueue {
   readonly #options: AdmissionQueueOptions;
   /** Waiting requests by owner, oldest first. The owner that was served last is at the end. */
   readonly #waiting = new Map<string, Set<Waiting>>();
-  readonly #slotsByOwner = new Map<string, number>();
-  #taken = 0;
+  readonly #slots: Budget;
+
+  /** Slots that one owner may hold. */
+  readonly slotsPerOwner: number;
 
   /** @throws {RangeError} if there are fewer than one slot. */
   constructor(options: AdmissionQueueOptions) {
@@ -87,10 +96,14 @@ export class AdmissionQueue {
       );
     }
     this.#options = options;
+    const { owners, name = NAME, advice = ADVICE } = options;
+    this.#slots = new Budget({ total: slots, owners, unit: `${name}s`, advice });
+    this.slotsPerOwner = Math.min(this.#slots.most, options.slotsPerOwner ?? slots);
   }
 
-  /** Number of waiting requests. */
-  get waiting(): number {
+  /** Returns the number of waiting requests of one owner, or of all. */
+  waiting(owner?: string): number {
+    if (owner !== undefined) return this.#waiting.get(owner)?.size ?? 0;
     return this.#waiting.values().reduce((sum, { size }) => sum + size, 0);
   }
 
@@ -137,37 +150,25 @@ export class AdmissionQueue {
   }
 
   #admits(owner: string): boolean {
-    const { slots, slotsPerOwner = slots } = this.#options;
-    return this.#taken < slots && this.#count(owner) < slotsPerOwner;
-  }
-
-  #count(owner: string): number {
-    return this.#slotsByOwner.get(owner) ?? 0;
+    return this.#slots.available(owner) > 0 && this.#slots.used(owner) < this.slotsPerOwner;
   }
 
   #take(owner: string): Disposable {
-    this.#taken++;
-    this.#slotsByOwner.set(owner, this.#count(owner) + 1);
+    const lease = this.#slots.take(owner, 1);
     let isHeld = true;
     return {
       [Symbol.dispose]: () => {
-        if (isHeld) this.#release(owner);
+        if (!isHeld) return;
         isHeld = false;
+        lease[Symbol.dispose]();
+        this.#admitNext();
       },
     };
   }
 
-  #release(owner: string): void {
-    this.#taken--;
-    const left = this.#count(owner) - 1;
-    if (left > 0) this.#slotsByOwner.set(owner, left);
-    else this.#slotsByOwner.delete(owner);
-    this.#admitNext();
-  }
-
   #admitNext(): void {
     const [owner] = [...this.#waiting.keys()].filter((owner) => this.#admits(owner))
-      .sort((one, other) => this.#count(one) - this.#count(other));
+      .sort((one, other) => this.#slots.used(one) - this.#slots.used(other));
     if (owner === undefined) return;
     const requests = this.#waiting.get(owner) ?? new Set();
     const [next] = requests;

@@ -7,6 +7,7 @@ import type {
   ShellOptions,
   ShellResult,
 } from "../../sandbox/exec.ts";
+import { parseUntrustedJson } from "../../json.ts";
 import { IdleTimer } from "./idle_timer.ts";
 import { MAX_SESSION_WAITING } from "../limits.ts";
 import LIST_FILES from "./list_files.py" with { type: "text" };
@@ -136,7 +137,7 @@ export class LiveSession implements AsyncDisposable {
       withSpan(name, async (span) => {
         const result = await work(session);
         this.#execs++;
-        metrics.countExec(result.status, result.durationMs);
+        metrics.countExec(result.status, { durationMs: result.durationMs, owner: this.owner });
         span.setAttribute("paddock.status", result.status);
         return result;
       })
@@ -168,7 +169,7 @@ export class LiveSession implements AsyncDisposable {
 
 function parseListing(result: ExecResult): SessionFile[] {
   try {
-    const rows = listingSchema.parse(JSON.parse(result.stdout));
+    const rows = listingSchema.parse(parseUntrustedJson(result.stdout));
     return rows.map(([path, bytes, writtenNs]) => ({ path, bytes, writtenNs }));
   } catch (cause) {
     throw new ServerError("conflict", "The session cannot list its files", { cause });

@@ -16,9 +16,15 @@ export interface SessionServiceOptions {
   /**
    * Maximum number of sessions per owner.
    *
-   * @default maxSessions
+   * @default all but the reserved shares of other owners
    */
   maxSessionsEach?: number | undefined;
+  /**
+   * Number of owners. Half of the sessions is divided among them and reserved.
+   *
+   * @default 1
+   */
+  owners?: number | undefined;
   /**
    * Requests that may wait to open a session. Requests that run single programs are not counted: the time that each
    * may wait and the bytes of their bodies bound them.
@@ -57,7 +63,7 @@ export interface OpenOptions {
   idleMs?: number | undefined;
   /**
    * Milliseconds without use after which the session may end in favour of another session of its owner, when none is
-   * free. For sessions of other owners it must also have been idle for a minute.
+   * free. In favour of another owner it ends only if that owner has fewer sessions, and after 10 seconds without use.
    *
    * @default Infinity
    */
@@ -71,8 +77,10 @@ export interface OpenOptions {
   signal: AbortSignal;
 }
 
-/** Idle time after which a session may end in favour of another owner's. */
-const OTHERS_SPARE_MS = 60_000;
+/** Idle time after which a session may end in favour of an owner with fewer sessions, in milliseconds. */
+const OTHERS_SPARE_MS = 10_000;
+/** Interval at which a waiting request looks for such a session, in milliseconds. */
+const SPARE_POLL_MS = 1_000;
 
 const MORE_SESSIONS = "retry later, or start the server with a larger --max-sessions";
 
@@ -80,7 +88,7 @@ const MORE_SESSIONS = "retry later, or start the server with a larger --max-sess
 export class SessionService implements AsyncDisposable {
   readonly maxSessions: number;
   readonly #options:
-    & Pick<SessionServiceOptions, "pool" | "metrics" | "maxSessionsEach">
+    & Pick<SessionServiceOptions, "pool" | "metrics">
     & Pick<LiveSessionOptions, "idleMs" | "onError">;
   readonly #admission: AdmissionQueue;
   readonly #byId = new Map<string, LiveSession>();
@@ -92,20 +100,25 @@ export class SessionService implements AsyncDisposable {
 
   /** @throws {RangeError} if `maxSessions` is less than 1. */
   constructor(options: SessionServiceOptions) {
-    const { pool, metrics, maxSessions, maxSessionsEach } = options;
+    const { pool, metrics, maxSessions, maxSessionsEach, owners } = options;
     const { queue = SESSION_QUEUE, waitMs = SESSION_WAIT_MS, idleMs = IDLE_MS, onError = () => {} } = options;
     this.maxSessions = maxSessions;
-    this.#options = { pool, metrics, maxSessionsEach, idleMs, onError };
+    this.#options = { pool, metrics, idleMs, onError };
     this.#admission = new AdmissionQueue({
       slots: maxSessions,
       slotsPerOwner: maxSessionsEach,
+      owners,
       queue,
       waitMs,
       name: "session",
       advice: maxSessionsEach === undefined ? MORE_SESSIONS : `${MORE_SESSIONS} or --max-sessions-per-token`,
     });
-    metrics.addGauge("paddock_sessions", "Sessions in use.", () => this.#open.size);
-    metrics.addGauge("paddock_waiting", "Requests waiting for a session.", () => this.#admission.waiting);
+    metrics.addGauge("paddock_sessions", "Sessions in use.", (owner) => this.#count(owner));
+    metrics.addGauge(
+      "paddock_waiting",
+      "Requests waiting for a session.",
+      (owner) => this.#admission.waiting(owner),
+    );
   }
 
   /**
@@ -134,6 +147,7 @@ export class SessionService implements AsyncDisposable {
     const { pool, metrics, onError } = this.#options;
     const combined = AbortSignal.any([signal, this.#stop.signal]);
     this.#opening.push(owner);
+    const poll = setInterval(() => this.#evictIdle(owner), SPARE_POLL_MS);
     try {
       this.#evictIdle(owner);
       const { result: lease, slot } = await withSpan(
@@ -168,22 +182,27 @@ export class SessionService implements AsyncDisposable {
       onError(publicError);
       throw publicError;
     } finally {
+      clearInterval(poll);
       this.#opening.splice(this.#opening.indexOf(owner), 1);
     }
+  }
+
+  #count(owner?: string): number {
+    if (owner === undefined) return this.#open.size;
+    return this.#open.values().filter((session) => session.owner === owner).toArray().length;
   }
 
   /** When a request of `owner` waits for a session, ends the longest idle session that may give way to it. */
   #evictIdle(owner: string): void {
     const opening = this.#opening.filter((other) => other === owner).length;
     if (opening === 0) return;
-    const { maxSessionsEach = Infinity } = this.#options;
-    const open = [...this.#open];
-    const own = open.filter((session) => session.owner === owner);
-    const isOwnLimit = own.length + opening > maxSessionsEach;
-    if (!isOwnLimit && open.length + this.#opening.length <= this.maxSessions) return;
-    const spare = (isOwnLimit ? own : open).filter((session) =>
-      session.isSpare(session.owner === owner ? 0 : OTHERS_SPARE_MS)
-    );
+    const own = this.#count(owner);
+    const isOwnLimit = own + opening > this.#admission.slotsPerOwner;
+    if (!isOwnLimit && this.#open.size + this.#opening.length <= this.maxSessions) return;
+    const spare = [...this.#open].filter((session) => {
+      if (session.owner === owner) return session.isSpare(0);
+      return !isOwnLimit && this.#count(session.owner) > own && session.isSpare(OTHERS_SPARE_MS);
+    });
     const [oldest] = spare.sort((one, other) => Number(one.usedAt) - Number(other.usedAt));
     oldest?.[Symbol.asyncDispose]().catch(this.#options.onError);
   }
@@ -201,6 +220,12 @@ export class SessionService implements AsyncDisposable {
     this.#byName.set(key, opening);
     opening.catch(() => this.#byName.delete(key));
     return { session: await opening, isNew: true };
+  }
+
+  /** Returns the owner's session of this name, as {@linkcode openNamed} does; a new one if it has just been evicted. */
+  async openUsable(name: string, options: OpenOptions): Promise<{ session: LiveSession; isNew: boolean }> {
+    const found = await this.openNamed(name, options);
+    return found.session.ended ? await this.openUsable(name, options) : found;
   }
 
   /** Waits for a session that another request opens. Opens a new one if that request was cancelled. */

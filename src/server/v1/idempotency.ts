@@ -3,22 +3,25 @@ import type { MiddlewareHandler } from "hono";
 import { z } from "zod";
 import { sha256 } from "../../hash.ts";
 import { MAX_REQUEST_ID_CHARACTERS } from "../../wire/limits.ts";
+import type { Budget, BudgetLease, Budgets } from "../budget.ts";
 import type { AppEnv } from "../http/context.ts";
 import { ServerError } from "../http/errors.ts";
-import { MAX_KEPT_RESPONSE_BYTES, MAX_KEPT_RESPONSES } from "../limits.ts";
+import { MAX_KEPT_RESPONSES } from "../limits.ts";
 import { type Api, failures } from "./route.ts";
 
 const HEADER = "x-request-id";
+/** Memory of a kept response beside its body. */
+const ENTRY_BYTES = 2048;
 
 interface Entry {
-  readonly owner: string;
   readonly id: string;
   /** Hash of the request's body. */
   readonly bodyHash: string;
   readonly cancellation: AbortController;
   readonly response: Promise<StoredResponse>;
+  readonly slot: BudgetLease;
+  readonly memory: BudgetLease;
   isComplete: boolean;
-  bytes: number;
 }
 
 interface StoredResponse {
@@ -30,15 +33,26 @@ interface StoredResponse {
 /**
  * Gives a repeated request with the same `X-Request-ID` the first response, and runs nothing twice. A request with an
  * id continues when its client disconnects, since the client may retry, until it is cancelled. Server errors are not
- * stored. When there are too many responses, the oldest are evicted.
+ * stored. When an owner has too many responses, its oldest are evicted, and never those of another owner.
  */
 export class IdempotencyCache {
-  readonly #entries = new Map<string, Entry>();
+  readonly #byOwner = new Map<string, Map<string, Entry>>();
+  readonly #kept: Budget;
+  readonly #count: Budget;
+
+  constructor(budgets: Budgets) {
+    this.#kept = budgets.kept;
+    this.#count = budgets.counting({
+      total: MAX_KEPT_RESPONSES,
+      unit: `requests with ${HEADER}`,
+      advice: "wait for responses to earlier ones",
+    });
+  }
 
   /** Cancels the owner's running requests with this id. Returns false if there are none. */
   cancel(owner: string, id: string): boolean {
-    const running = [...this.#entries.values()].filter((entry) =>
-      entry.owner === owner && entry.id === id && !entry.isComplete
+    const running = [...this.#entriesOf(owner).values()].filter((entry) =>
+      entry.id === id && !entry.isComplete
     );
     for (const { cancellation } of running) {
       cancellation.abort(new DOMException("The client cancelled the request", "AbortError"));
@@ -58,40 +72,62 @@ export class IdempotencyCache {
         );
       }
       const owner = c.get("owner");
-      const key = JSON.stringify([owner, c.req.path, id]);
+      const key = JSON.stringify([c.req.path, id]);
       const bodyHash = await sha256(new Uint8Array(await c.req.raw.clone().arrayBuffer()));
-      const found = this.#entries.get(key);
+      const found = this.#entriesOf(owner).get(key);
       if (found && found.bodyHash !== bodyHash) {
         throw new ServerError("conflict", `${HEADER} was used for another request`);
       }
       if (found) return toResponse(await found.response);
+      const slot = this.#takeEvicting(owner, () => this.#count.take(owner, 1));
       const cancellation = new AbortController();
       c.set("signal", cancellation.signal);
       const response = next().then(() => storeResponse(c.res));
-      const entry = { owner, id, bodyHash, cancellation, response, isComplete: false, bytes: 0 };
-      this.#add(key, entry);
+      const memory = this.#kept.take(owner, 0);
+      const entry = { id, bodyHash, cancellation, response, isComplete: false, slot, memory };
+      this.#entriesOf(owner).set(key, entry);
+      this.#keep(owner, key, entry);
       c.res = toResponse(await entry.response);
     };
   }
 
-  #add(key: string, entry: Entry): void {
-    this.#entries.set(key, entry);
-    entry.response.then(({ status, body }) => {
-      if (status >= 500 || status === 429) return void this.#entries.delete(key);
-      entry.isComplete = true;
-      entry.bytes = body.length;
-      this.#evict();
-    }, () => this.#entries.delete(key));
+  #entriesOf(owner: string): Map<string, Entry> {
+    const entries = this.#byOwner.get(owner) ?? new Map();
+    this.#byOwner.set(owner, entries); // an owner is a token of the server, so there are few
+    return entries;
   }
 
-  #evict(): void {
-    let bytes = this.#entries.values().reduce((sum, entry) => sum + entry.bytes, 0);
-    for (const [key, entry] of this.#entries) {
-      if (this.#entries.size <= MAX_KEPT_RESPONSES && bytes <= MAX_KEPT_RESPONSE_BYTES) return;
-      if (!entry.isComplete) continue; // a running request may be repeated or cancelled
-      this.#entries.delete(key);
-      bytes -= entry.bytes;
+  /** Keeps a response once it is there, unless it is an error of the server or too large. */
+  async #keep(owner: string, key: string, entry: Entry): Promise<void> {
+    try {
+      const { status, body } = await entry.response;
+      if (status >= 500 || status === 429) return this.#drop(owner, key);
+      this.#takeEvicting(owner, () => entry.memory.resize(ENTRY_BYTES + body.length));
+      entry.isComplete = true;
+    } catch {
+      this.#drop(owner, key); // the request failed, or there is no memory for its response
     }
+  }
+
+  /** Takes a part of an owner's budget. Evicts the owner's oldest responses until there is room. */
+  #takeEvicting<T>(owner: string, take: () => T): T {
+    for (;;) {
+      try {
+        return take();
+      } catch (error) {
+        const isFull = error instanceof ServerError && error.code === "busy";
+        const oldest = this.#entriesOf(owner).entries().find(([, { isComplete }]) => isComplete);
+        if (!isFull || oldest === undefined) throw error; // running requests stay: they may be cancelled
+        this.#drop(owner, oldest[0]);
+      }
+    }
+  }
+
+  #drop(owner: string, key: string): void {
+    const entry = this.#entriesOf(owner).get(key);
+    this.#entriesOf(owner).delete(key);
+    entry?.slot[Symbol.dispose]();
+    entry?.memory[Symbol.dispose]();
   }
 }
 

@@ -146,15 +146,18 @@ export function addStreamRoutes(app: Api, sessions: SessionService): void {
   app.openapi(stream, (c) => {
     const session = findSession(sessions, c);
     const request = c.req.valid("json");
-    const body = streamBody(async (send, signal) => {
-      const onOutput = (stream: string, text: string) => send(event(stream, { text }));
+    const body = streamBody(async (body, signal) => {
+      const onOutput = (stream: string, text: string) => {
+        body.send(event(stream, { text }));
+        return body.room();
+      };
       try {
         const result = await session.exec(request.code, { ...toExecOptions(request, signal), onOutput });
-        send(event("result", toExecBody(result)));
+        body.send(event("result", toExecBody(result)));
       } catch (error) {
-        send(event("error", toErrorBody(toPublicError(error))));
+        body.send(event("error", toErrorBody(toPublicError(error))));
       }
-    }, c.get("signal"));
+    }, { signal: c.get("signal"), memory: c.get("memory") });
     return c.body(body, 200, { "content-type": "text/event-stream", "cache-control": "no-store" });
   });
 }

@@ -1,4 +1,6 @@
-import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { delay } from "@std/async";
+import { Budgets } from "../../../src/server/budget.ts";
 import { ok } from "../../fake_pool.ts";
 import { type Served, served } from "../served.ts";
 import { withPython } from "../with_python.ts";
@@ -118,4 +120,29 @@ Deno.test("environment variables of concurrent requests are separate", async () 
     const values = (await Promise.all(["1", "2", "3"].map(one))).map((lines) => lines.at(-1).text);
     assertEquals(values, ["1", "2", "3"]);
   });
+});
+
+Deno.test("/execute and streams of /v1 hold a program back whose client does not read, and free its output", async () => {
+  const budgets = new Budgets();
+  await withPython(async (server) => {
+    const { body: { id } } = await server.send("POST", "/v1/sessions", {});
+    for (const path of ["/execute", `/v1/sessions/${id}/stream`]) {
+      const code = "import sys\nfor _ in range(200_000): print('x' * 9); print('y' * 9, file=sys.stderr)";
+      const response = await server.app.request(path, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ code }),
+      });
+      const reader = response.body?.getReader();
+      await reader?.read(); // the program has started
+      while (budgets.waiting.used() <= 256 * 1024) await delay(5);
+      await delay(200); // without backpressure the program would print on
+      const used = budgets.waiting.used();
+      assert(used < 8 * 1024 * 1024, `${path}: ${used}`);
+      await reader?.cancel();
+      assertEquals(budgets.waiting.used(), 0);
+    }
+    const { body } = await server.send("POST", `/v1/sessions/${id}/exec`, { code: "6 * 7" });
+    assertEquals([body.status, body.value], ["ok", "42"]);
+  }, { budgets });
 });

@@ -40,6 +40,26 @@ Deno.test("HttpServer closes the connection of a client that does not read", asy
   await cut.promise;
 });
 
+Deno.test({
+  name: "HttpServer cancels the stream of a client that disconnects without reading it",
+  ignore: Deno.build.os !== "linux",
+  async fn() {
+    const cut = Promise.withResolvers<void>();
+    const body = new ReadableStream<Uint8Array<ArrayBuffer>>({
+      pull: (controller) => controller.enqueue(new Uint8Array(1 << 20)),
+      cancel: () => cut.resolve(),
+    });
+    await using server = serve(() =>
+      new Response(body, { headers: { "content-type": "application/x-ndjson" } })
+    );
+    using connection = await Deno.connect({ hostname: "127.0.0.1", port: server.port });
+    await connection.write(new TextEncoder().encode("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"));
+    await connection.read(new Uint8Array(1));
+    await connection.closeWrite();
+    await cut.promise;
+  },
+});
+
 Deno.test("HttpServer waits for running requests before it stops, then aborts the rest", async () => {
   const asked = Promise.withResolvers<void>();
   const end = Promise.withResolvers<Response>();

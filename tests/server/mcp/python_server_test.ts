@@ -67,3 +67,7 @@ Deno.test("jsonOfRepr() returns undefined for other values", () => {
   ];
   for (const repr of cases) assertEquals(jsonOfRepr(repr), undefined, repr.slice(0, 40));
 });
+
+Deno.test("jsonOfRepr() returns undefined for a long value, which it does not parse", () => {
+  assertEquals(jsonOfRepr(`[${"0, ".repeat(30_000)}0]`), undefined);
+});

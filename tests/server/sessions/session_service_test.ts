@@ -311,3 +311,26 @@ Deno.test("a failed response is not stored", async () => {
   await server.send("DELETE", `/v1/sessions/${first.body.id}`);
   assertEquals((await server.send("POST", "/v1/sessions", {}, { "x-request-id": "2" })).status, 201);
 });
+
+Deno.test("SessionService.create() leaves each of several owners a share of the sessions", async () => {
+  await using sessions = service({ maxSessions: 4, owners: 2, waitMs: 20 });
+  for (let count = 0; count < 3; count++) await sessions.create({ owner: "a", signal });
+  assertEquals(await failure(sessions.create({ owner: "a", signal })), ["timeout", 1]);
+  await sessions.create({ owner: "b", signal });
+});
+
+Deno.test("implicit contexts of E2B end in favour of an owner without a session", async () => {
+  const realNow = Date.now;
+  await using server = served({ tokens: ["a", "b", "c"], maxSessions: 2, python: () => ok("hi\n") });
+  const execute = async (token: string) => {
+    const headers = { authorization: `Bearer ${token}` };
+    return (await server.send("POST", "/execute", { code: "1" }, headers)).status;
+  };
+  try {
+    assertEquals([await execute("a"), await execute("b")], [200, 200]);
+    Date.now = () => realNow() + 11_000;
+    assertEquals([await execute("c"), server.pool.alive], [200, 2]);
+  } finally {
+    Date.now = realNow;
+  }
+});

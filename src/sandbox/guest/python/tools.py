@@ -4,7 +4,7 @@ import asyncio
 import json
 
 MAX_DEPTH = 64
-MAX_VALUES = 1_050_000
+MAX_VALUES = 99_000
 MAX_BYTES = 16 * 2**20 - 1024
 """The host kills an interpreter that sends more. This check makes sure that a program cannot."""
 

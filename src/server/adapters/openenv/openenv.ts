@@ -1,14 +1,17 @@
+import { delay } from "@std/async";
 import { Hono } from "hono";
 import { z } from "zod";
 import { PADDOCK_VERSION } from "../../../version.ts";
 import { MAX_TIMEOUT_SECONDS } from "../../../wire/limits.ts";
+import type { Account, Budget, BudgetLease, Budgets } from "../../budget.ts";
 import type { AppContext, AppEnv } from "../../http/context.ts";
-import { ServerError } from "../../http/errors.ts";
+import { ServerError, toServerError } from "../../http/errors.ts";
 import {
   MAX_SOCKET_CHARACTERS,
-  MAX_SOCKET_UNREAD_BYTES,
   MAX_SOCKET_WAITING,
   MAX_SOCKETS,
+  MEMORY_PER_BYTE,
+  SOCKET_READ_MS,
 } from "../../limits.ts";
 import { detailResponse, readDetailBody } from "../detail_error.ts";
 import { type OpenEnvKind, resetData } from "./env_kind.ts";
@@ -18,9 +21,9 @@ import { type DrivenEnv, envErrorMessage, handleMcpText, handleMessage } from ".
  * Serves OpenEnv with one kind of env. Over HTTP, each request has its own env; on the WebSocket `/ws`, each
  * connection has one.
  */
-export function openEnv<Action>(kind: OpenEnvKind<Action>): Hono<AppEnv> {
+export function openEnv<Action>(kind: OpenEnvKind<Action>, budgets: Budgets): Hono<AppEnv> {
   const app = new Hono<AppEnv>();
-  const connections = new Connections(MAX_SOCKETS);
+  const connections = new Connections(budgets);
   const newEnv = (c: AppContext) => kind.open({ owner: c.get("owner"), signal: c.get("signal") });
   const stepRequest = z.looseObject({
     action: kind.action,
@@ -50,7 +53,7 @@ export function openEnv<Action>(kind: OpenEnvKind<Action>): Hono<AppEnv> {
   app.get("/ws", (c) => {
     if (c.req.header("upgrade")?.toLowerCase() !== "websocket") return c.text("Upgrade Required", 426);
     const { socket, response } = upgradeSocket(c.req.raw);
-    connections.serve(socket, { env: newEnv(c), action: kind.action });
+    connections.serve(socket, { env: newEnv(c), action: kind.action }, c.get("owner"));
     return response;
   });
   return app;
@@ -82,51 +85,106 @@ function schema(type: z.ZodType): object {
 
 const NORMAL = 1000;
 const POLICY_VIOLATION = 1008;
+/** Bytes that a client may leave unread while its next message is handled. */
+const SMALL_BYTES = 64 * 1024;
+const POLL_MS = 20;
 
 /** WebSocket connections of a server, each with its own env. */
 export class Connections {
-  readonly #limit: number;
-  #open = 0;
+  readonly #count: Budget;
+  readonly #waiting: Budget;
 
-  /** @param limit Maximum number of connections; further ones are refused. */
-  constructor(limit: number) {
-    this.#limit = limit;
+  constructor(budgets: Budgets) {
+    this.#count = budgets.counting({ total: MAX_SOCKETS, unit: "connections", advice: "close one" });
+    this.#waiting = budgets.waiting;
   }
 
   /** Handles the messages of a connection in order, and disposes its env at its end. */
-  serve<Action>(socket: WebSocket, driven: DrivenEnv<Action>): void {
-    if (this.#open >= this.#limit) return refuse(socket, { active: this.#open, limit: this.#limit });
-    this.#open++;
+  serve<Action>(socket: WebSocket, driven: DrivenEnv<Action>, owner: string): void {
+    const slot = this.#takeSlot(socket, owner);
+    if (slot === undefined) return;
+    const memory = this.#waiting.account(owner);
     let last = Promise.resolve();
     let waiting = 0;
     socket.onmessage = ({ data }) => {
       const fits = typeof data === "string" && data.length <= MAX_SOCKET_CHARACTERS;
-      const isSlow = socket.bufferedAmount > MAX_SOCKET_UNREAD_BYTES;
-      if (!fits || isSlow || waiting >= MAX_SOCKET_WAITING) {
+      if (!fits || waiting >= MAX_SOCKET_WAITING) {
         return socket.close(POLICY_VIOLATION, "too many or too large messages");
       }
       waiting++;
+      const incoming = takeMessage(driven, data, memory);
       last = last.then(async () => {
-        if (socket.readyState !== WebSocket.OPEN) return;
-        const response = await handleMessage(driven, data);
+        using _memory = incoming.lease;
+        await respond(socket, incoming);
         waiting--;
-        if (socket.readyState !== WebSocket.OPEN) return;
-        if (response === undefined) socket.close(NORMAL);
-        else socket.send(response);
       });
     };
     socket.onerror = (event) => event.preventDefault(); // onclose follows and releases the connection
     socket.onclose = () => {
-      this.#open--;
+      slot[Symbol.dispose]();
       driven.env[Symbol.asyncDispose]();
     };
   }
+
+  #takeSlot(socket: WebSocket, owner: string): BudgetLease | undefined {
+    try {
+      return this.#count.take(owner, 1);
+    } catch (error) {
+      const { message } = toServerError(error);
+      const counts = { active_sessions: this.#count.used(owner), max_sessions: this.#count.used(owner) };
+      socket.onopen = () => {
+        socket.send(envErrorMessage("CAPACITY_REACHED", message, counts));
+        socket.close(NORMAL);
+      };
+      return undefined;
+    }
+  }
 }
 
-function refuse(socket: WebSocket, { active, limit }: { active: number; limit: number }): void {
-  socket.onopen = () => {
-    const counts = { active_sessions: active, max_sessions: limit };
-    socket.send(envErrorMessage("CAPACITY_REACHED", `All ${limit} connections are in use`, counts));
-    socket.close(NORMAL);
-  };
+/** A message that waits, and the memory that it takes. */
+interface Incoming {
+  readonly lease: BudgetLease;
+  /** Returns the response; `undefined` to close the connection. */
+  readonly handle: () => Promise<string | undefined>;
+}
+
+/** Takes memory for a message. Without memory, the message is dropped and its response is an error. */
+function takeMessage<Action>(driven: DrivenEnv<Action>, message: string, memory: Account): Incoming {
+  try {
+    const lease = memory.take(MEMORY_PER_BYTE * message.length);
+    return { lease, handle: () => handleMessage(driven, message) };
+  } catch (error) {
+    return refusedMessage(toServerError(error), memory);
+  }
+}
+
+/** A function of its own: a closure beside the message would keep the message. */
+function refusedMessage({ message }: ServerError, memory: Account): Incoming {
+  const refusal = envErrorMessage("CAPACITY_REACHED", message);
+  return { lease: memory.take(0), handle: () => Promise.resolve(refusal) };
+}
+
+/** Responds to a message and waits until the client has read the response. */
+async function respond(socket: WebSocket, { lease, handle }: Incoming): Promise<void> {
+  if (socket.readyState !== WebSocket.OPEN) return;
+  const response = await handle();
+  if (socket.readyState !== WebSocket.OPEN) return;
+  if (response === undefined) return socket.close(NORMAL);
+  try {
+    lease.resize(response.length);
+    socket.send(response);
+  } catch (error) {
+    socket.send(envErrorMessage("CAPACITY_REACHED", toServerError(error).message));
+  }
+  await waitUntilRead(socket);
+}
+
+/** Waits until a client has read all but a little. Closes the socket if that takes too long. */
+async function waitUntilRead(socket: WebSocket): Promise<void> {
+  const isUnread = () => socket.readyState === WebSocket.OPEN && socket.bufferedAmount > SMALL_BYTES;
+  for (const start = performance.now(); isUnread(); await delay(POLL_MS)) {
+    if (performance.now() - start > SOCKET_READ_MS) {
+      return socket.close(POLICY_VIOLATION, "the client reads too slowly");
+    }
+  }
 }

@@ -1,4 +1,8 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
+import { delay } from "@std/async";
+import { Connections } from "../../../../src/server/adapters/openenv/openenv.ts";
+import { Budgets } from "../../../../src/server/budget.ts";
+import { ok } from "../../../fake_pool.ts";
 import { handleMessage } from "../../../../src/server/adapters/openenv/messages.ts";
 import { chatKind } from "../../../../src/server/adapters/openenv/chat_env.ts";
 import { codingKind } from "../../../../src/server/adapters/openenv/coding_env.ts";
@@ -271,4 +275,84 @@ Deno.test("a server stops while WebSocket connections are open, idle or busy", a
   await began.promise;
   await server[Symbol.asyncDispose]();
   await Promise.all(closed);
+});
+
+/** The server's end of a WebSocket, without a network. */
+class FakeSocket {
+  onmessage: ((event: { data: string }) => void) | undefined;
+  onopen: (() => void) | undefined;
+  onclose: (() => void) | undefined;
+  readyState: number = WebSocket.OPEN;
+  bufferedAmount = 0;
+  readonly sent: string[] = [];
+
+  send(text: string): void {
+    this.sent.push(text);
+  }
+
+  close(): void {
+    this.readyState = WebSocket.CLOSED;
+    this.onclose?.();
+  }
+}
+
+Deno.test("messages of an OpenEnv connection take memory until they are answered", async () => {
+  const running = Promise.withResolvers<void>();
+  await using server = served({ python: async () => (await running.promise, ok()) });
+  const budgets = new Budgets({ bytes: 80_000 });
+  const kind = codingKind(server.sessions);
+  const socket = new FakeSocket();
+  const env = kind.open({ owner: "", signal });
+  new Connections(budgets).serve(socket as unknown as WebSocket, { env, action: kind.action }, "");
+  const step = (code: string) =>
+    socket.onmessage?.({ data: JSON.stringify({ type: "step", data: { code } }) });
+  step("1");
+  step("#".repeat(10_000));
+  const held = budgets.waiting.used();
+  step("#".repeat(10_000));
+  assertEquals([held > 30_000, budgets.waiting.used() - held], [true, 0]);
+  running.resolve();
+  while (socket.sent.length < 3) await delay(1);
+  assertEquals(socket.sent.map((text) => JSON.parse(text).data.code), [
+    undefined,
+    undefined,
+    "CAPACITY_REACHED",
+  ]);
+  assertStringIncludes(socket.sent[2] ?? "", "--buffer-memory");
+  assertEquals(budgets.waiting.used(), 0);
+  socket.close();
+});
+
+Deno.test("a client of OpenEnv that does not read its responses has no further message handled", async () => {
+  await using server = served();
+  const budgets = new Budgets();
+  const kind = codingKind(server.sessions);
+  const socket = new FakeSocket();
+  const env = kind.open({ owner: "", signal });
+  new Connections(budgets).serve(socket as unknown as WebSocket, { env, action: kind.action }, "");
+  socket.bufferedAmount = 100_000;
+  for (let count = 0; count < 3; count++) socket.onmessage?.({ data: '{"type":"state"}' });
+  while (socket.sent.length < 1) await delay(1);
+  await delay(30);
+  assertEquals(socket.sent.length, 1);
+  socket.bufferedAmount = 0;
+  while (socket.sent.length < 3) await delay(1);
+  socket.close();
+});
+
+Deno.test("the connections of one token leave room for another token", () => {
+  const connections = new Connections(new Budgets({ owners: 2 }));
+  const kind = { open: () => ({ [Symbol.asyncDispose]: () => Promise.resolve() }) };
+  const open = (owner: string) => {
+    const socket = new FakeSocket();
+    connections.serve(socket as unknown as WebSocket, { env: kind.open() } as never, owner);
+    socket.onopen?.();
+    return socket;
+  };
+  const first = Array.from({ length: 800 }, () => open("a"));
+  const refused = first.filter(({ sent }) => sent.length > 0);
+  assertEquals([refused.length, JSON.parse(refused[0]?.sent[0] ?? "").data.code], [32, "CAPACITY_REACHED"]);
+  assertEquals(open("b").sent, []);
+  first[0]?.close();
+  assertEquals(open("a").sent, []);
 });

@@ -1,0 +1,184 @@
+import { ServerError } from "./http/errors.ts";
+import { BUFFER_BYTES } from "./limits.ts";
+
+/** Options of {@linkcode Budget}. */
+export interface BudgetOptions {
+  /** Amount that all owners share. */
+  readonly total: number;
+  /**
+   * Number of owners.
+   *
+   * @default 1
+   */
+  readonly owners?: number | undefined;
+  /** Unit of the amount, for messages: "bytes of waiting data", "envs". */
+  readonly unit: string;
+  /** What the owner can do when there is no room, for messages: "raise --buffer-memory". */
+  readonly advice: string;
+  /**
+   * Seconds after which an owner without room may try again.
+   *
+   * @default 1
+   */
+  readonly retryAfter?: number | undefined;
+}
+
+/** A part of a budget that is taken until it is disposed. */
+export interface BudgetLease extends Disposable {
+  /**
+   * Changes the amount that is taken. After the disposal it has no effect.
+   *
+   * @throws {ServerError} `busy` if there is no room now; `too_large` if there never is. Nothing changes then.
+   */
+  resize(amount: number): void;
+  /** Takes `amount` more, as {@linkcode BudgetLease.resize} does. */
+  grow(amount: number): void;
+}
+
+/** The budget of one owner. */
+export interface Account {
+  /**
+   * Takes an amount.
+   *
+   * @throws {ServerError} `busy` if there is no room now; `too_large` if there never is.
+   */
+  take(amount: number): BudgetLease;
+}
+
+/**
+ * An amount that the owners of a server share: bytes of waiting data, envs, sockets. Half of it is divided equally
+ * among the owners and reserved for them; the other half goes to the first who takes it. No owner can use it all, and
+ * nothing that one owner holds is evicted in favour of another.
+ */
+export class Budget {
+  readonly #options: BudgetOptions;
+  readonly #owners: number;
+  /** Amount that is reserved for each owner. */
+  readonly #share: number;
+  readonly #held = new Map<string, number>();
+  #used = 0;
+  /** Amount that is reserved and not held. */
+  #reserved: number;
+
+  constructor(options: BudgetOptions) {
+    const { total, owners = 1 } = options;
+    this.#options = options;
+    this.#owners = Math.max(1, owners);
+    this.#share = Math.max(1, Math.floor(total / (2 * this.#owners)));
+    this.#reserved = this.#share * this.#owners;
+  }
+
+  /** Largest amount that one owner can ever hold. */
+  get most(): number {
+    const { total } = this.#options;
+    return total - Math.min(this.#share * (this.#owners - 1), Math.floor(total / 2));
+  }
+
+  /** Returns the amount that an owner holds, or all owners together. */
+  used(owner?: string): number {
+    return owner === undefined ? this.#used : this.#held.get(owner) ?? 0;
+  }
+
+  /** Returns the amount that an owner can take now. */
+  available(owner: string): number {
+    const { total } = this.#options;
+    const free = total - this.#used;
+    const ownShare = Math.max(0, this.#share - this.used(owner));
+    const ofOthers = Math.max(0, Math.min(this.#reserved - ownShare, Math.floor(total / 2)));
+    return Math.max(free - ofOthers, Math.min(free, ownShare), 0);
+  }
+
+  /** Returns the budget of one owner. */
+  account(owner: string): Account {
+    return { take: (amount) => this.take(owner, amount) };
+  }
+
+  /**
+   * Takes an amount for an owner.
+   *
+   * @throws {ServerError} `busy` if there is no room now; `too_large` if there never is.
+   */
+  take(owner: string, amount: number): BudgetLease {
+    let taken = 0;
+    let isDisposed = false;
+    const resize = (next: number) => {
+      if (isDisposed) return;
+      if (next > taken) this.#requireRoom(owner, { more: next - taken, whole: next });
+      this.#add(owner, next - taken);
+      taken = next;
+    };
+    resize(amount);
+    return {
+      resize,
+      grow: (more) => resize(taken + more),
+      [Symbol.dispose]: () => {
+        resize(0);
+        isDisposed = true;
+      },
+    };
+  }
+
+  #requireRoom(owner: string, { more, whole }: { more: number; whole: number }): void {
+    const available = this.available(owner);
+    if (more <= available) return;
+    const { unit, advice, retryAfter = 1 } = this.#options;
+    if (whole > this.most) {
+      throw new ServerError(
+        "too_large",
+        `Cannot take ${whole} ${unit} as at most ${this.most} are possible at once: ${advice}`,
+      );
+    }
+    const own = this.used(owner);
+    throw new ServerError(
+      "busy",
+      `Cannot take ${more} more ${unit} as you may hold ${own + available} now and hold ${own}: ${advice}`,
+      { retryAfter },
+    );
+  }
+
+  #add(owner: string, amount: number): void {
+    const before = this.used(owner);
+    const after = before + amount;
+    if (after === 0) this.#held.delete(owner);
+    else this.#held.set(owner, after);
+    this.#used += amount;
+    this.#reserved -= Math.min(after, this.#share) - Math.min(before, this.#share);
+  }
+}
+
+/** Options of {@linkcode Budgets}. */
+export interface BudgetsOptions {
+  /**
+   * Memory of data that waits or is kept, in bytes.
+   *
+   * @default 512 MiB
+   */
+  readonly bytes?: number | undefined;
+  /**
+   * Number of owners, which is the number of tokens.
+   *
+   * @default 1
+   */
+  readonly owners?: number | undefined;
+}
+
+/** The budgets of one server. */
+export class Budgets {
+  /** Bytes of data that waits: requests, messages and output that is not read yet. */
+  readonly waiting: Budget;
+  /** Bytes of data that is kept: envs, and responses to requests with an id. */
+  readonly kept: Budget;
+  readonly #owners: number;
+
+  constructor({ bytes = BUFFER_BYTES, owners = 1 }: BudgetsOptions = {}) {
+    const half = { total: Math.floor(bytes / 2), owners, advice: "raise --buffer-memory" };
+    this.waiting = new Budget({ ...half, unit: "bytes of waiting data" });
+    this.kept = new Budget({ ...half, unit: "bytes of kept data" });
+    this.#owners = owners;
+  }
+
+  /** Returns a budget of things that are counted, not measured. */
+  counting(options: Omit<BudgetOptions, "owners">): Budget {
+    return new Budget({ ...options, owners: this.#owners });
+  }
+}
