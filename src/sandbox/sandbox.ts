@@ -10,8 +10,8 @@ import {
   type Termination,
   terminationOf,
 } from "./guest_link.ts";
-import { type BaseImage, defaultCacheDir, dropBaseImage, ensureBaseImage } from "./image/base_image.ts";
-import { SUPERVISOR } from "./image/image_build.ts";
+import { defaultCacheDir, dropBaseImage, ensureBaseImage } from "./image/base_image.ts";
+import { type BaseImage, SUPERVISOR } from "./image/image_build.ts";
 import { Child } from "./process/child.ts";
 import { childCommand, childEnvironment } from "./process/command.ts";
 import { activeLayers, detectLayers, type Layer, type LayerReport } from "./process/layers.ts";

@@ -1,7 +1,7 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { type BaseImage, ensureBaseImage } from "../../src/sandbox/image/base_image.ts";
-import { SUPERVISOR } from "../../src/sandbox/image/image_build.ts";
+import { ensureBaseImage } from "../../src/sandbox/image/base_image.ts";
+import { type BaseImage, SUPERVISOR } from "../../src/sandbox/image/image_build.ts";
 import { Child, type ChildEnd } from "../../src/sandbox/process/child.ts";
 import { childCommand, childEnvironment } from "../../src/sandbox/process/command.ts";
 import type { GuestModule } from "../../src/sandbox/image/guest_sources.ts";

@@ -11,7 +11,7 @@ import {
 } from "../../mod/sandbox.ts";
 import { SandboxError } from "../../src/errors.ts";
 import { HANG_MS } from "../deadline.ts";
-import { copyImage } from "./copy_image.ts";
+import { copyImage, copyPlainImage } from "./copy_image.ts";
 import { childrenOf, isAlive } from "../../bench/processes.ts";
 import { value } from "./started.ts";
 
@@ -152,6 +152,7 @@ Deno.test("SandboxPool.acquire() rejects when no sandbox can start", async () =>
   const impossible = { ...profile, preimports: ["there_is_no_such_module"] };
   const cacheDir = await Deno.makeTempDir();
   try {
+    await copyPlainImage(cacheDir);
     await using pool = new SandboxPool({ profile: impossible, size: 1, cacheDir });
     const error = await assertRejects(() => pool.acquire(), SandboxError);
     assert(error.message.includes("there_is_no_such_module"), error.message);
@@ -260,11 +261,12 @@ Deno.test("Sandbox rebuilds a damaged base image, whichever file is damaged", as
   const profile = parseProfile("{}", { source: "plain" }); // no pre-imports, so that a build takes less
   await using cache = await cacheWithImage(profile);
   const { cacheDir, directory } = cache;
+  const plain = await copyPlainImage(cacheDir);
   const damage: Record<string, () => Promise<void>> = {
-    "a byte of the image": async () => {
-      const bytes = await Deno.readFile(join(directory, "image.bin"));
-      bytes[1_000] = (bytes[1_000] ?? 0) ^ 255;
-      await Deno.writeFile(join(directory, "image.bin"), bytes);
+    "a byte of the image": () => changeByte(join(directory, "image.bin")),
+    "the plain image, when the image is built from it": async () => {
+      await changeByte(join(plain, "image.bin"));
+      await Deno.remove(join(directory, "manifest.json"));
     },
     "the manifest": () => Deno.writeTextFile(join(directory, "manifest.json"), "{}"),
     "the supervisor": () => Deno.writeTextFile(join(directory, "supervisor.js"), "Deno.exit(0)"),
@@ -292,6 +294,12 @@ async function started(session: PythonSession): Promise<{ result: Promise<ExecRe
   });
   await runs.promise;
   return { result };
+}
+
+async function changeByte(path: string): Promise<void> {
+  const bytes = await Deno.readFile(path);
+  bytes[1_000] = (bytes[1_000] ?? 0) ^ 255;
+  await Deno.writeFile(path, bytes);
 }
 
 /** Makes a cache with a copy of the image. The processes of the test have its path in their command lines. */

@@ -1,4 +1,4 @@
-import type { ImagePlan } from "./build.ts";
+import type { ImageExtension, PlainImagePlan } from "./build.ts";
 import type { HeapImage } from "./python.ts";
 import type { ReadOnlyFile, ReadOnlyTree } from "./read_only_files.ts";
 
@@ -12,15 +12,16 @@ export interface AssetFile {
 export interface BootPlan {
   readonly wasm: AssetFile;
   readonly factory: AssetFile;
-  /** The exports of the Wasm module that the factory needs. */
-  readonly exportNames: readonly string[];
   /** The worker's modules. Each follows the modules that it imports. */
   readonly modules: readonly { readonly name: string; readonly source: string }[];
   /** The files of `/lib`, concatenated. The index has path and length of each. */
   readonly library: AssetFile & { readonly index: readonly (readonly [string, number])[] };
   readonly mounts: readonly { readonly guest: string; readonly host: string }[];
   readonly image?: AssetFile & Omit<HeapImage, "data">;
-  readonly plan?: Omit<ImagePlan, "loaderUrl"> & { readonly loader: AssetFile };
+  /** Present if a plain image is to be built, in place of `image`. */
+  readonly plan?: Omit<PlainImagePlan, "loaderUrl"> & { readonly loader: AssetFile };
+  /** Present if `image` is a plain image that is to be extended. */
+  readonly extension?: ImageExtension;
   /** The shell's modules, of which the last is the shell itself, and its engine. */
   readonly shell?: { readonly modules: BootPlan["modules"]; readonly engine: AssetFile };
   readonly limits: { readonly outputBytes: number; readonly fileBytes: number };
@@ -35,10 +36,10 @@ export interface BootPlan {
 /** The part of a worker's message that is equal for all workers of the process. */
 export interface WorkerAssets {
   readonly module: WebAssembly.Module;
-  readonly exportNames: readonly string[];
   readonly trees: readonly ReadOnlyTree[];
   readonly image?: HeapImage;
-  readonly plan?: ImagePlan;
+  readonly plan?: PlainImagePlan;
+  readonly extension?: ImageExtension;
   readonly shellUrl?: string;
   /** True if Python must not load native libraries. */
   readonly ownModuleOnly?: true;
@@ -84,10 +85,10 @@ async function loadForWorkers(plan: BootPlan, code: Promise<void>[]): Promise<Wo
   await Deno.permissions.revoke({ name: "read" });
   return {
     module,
-    exportNames: plan.exportNames,
     trees: [{ at: "/lib", files: splitLibrary(library, plan.library.index) }, ...mounts],
     ...(plan.image && image ? { image: { ...plan.image, data: image } } : {}),
     ...(plan.plan && loader ? { plan: { ...plan.plan, loaderUrl: blobUrl(loader) } } : {}),
+    ...(plan.extension && { extension: plan.extension }),
     limits: plan.limits,
     ...(plan.home && { home: plan.home }),
   };

@@ -1,5 +1,12 @@
 import type { EmscriptenModule, ModuleFactory, PythonExports } from "./emscripten.ts";
-import { createInstantiator, type HeapImage, installFiles, type PythonAssets } from "./python.ts";
+import {
+  callWithBytes,
+  createInstantiator,
+  type HeapImage,
+  installFiles,
+  type PythonAssets,
+  restorePython,
+} from "./python.ts";
 import { PAGE_BYTES } from "./zero_pages.ts";
 
 /** Shorter gaps of zeros are copied: one long copy is faster than two short ones. */
@@ -7,19 +14,25 @@ const MIN_GAP_BYTES = 4 * PAGE_BYTES;
 /** Size of the C stack, in bytes. With a larger one, V8's own stack would overflow first, which is fatal. */
 const C_STACK_BYTES = 512 * 1024;
 
-/** Inputs of a base image, in addition to the assets of every session. */
-export interface ImagePlan {
+/** Inputs of a plain image, in addition to the assets of every session. */
+export interface PlainImagePlan {
   readonly loaderUrl: string;
   readonly lock: string;
+  /** The Python file with the function that extends the image. */
+  readonly prepare: string;
+  readonly preimports: readonly string[];
+}
+
+/** Additions of a profile to a plain image. */
+export interface ImageExtension {
   /** The guest's Python files, in execution order. */
   readonly sources: Readonly<Record<string, string>>;
-  readonly prepare: string;
   readonly preimports: readonly string[];
   readonly preload?: { readonly module: string; readonly source: string };
 }
 
 /** Starts Pyodide with its own loader, prepares it, and returns its heap. */
-export async function buildImage(assets: PythonAssets, plan: ImagePlan): Promise<HeapImage> {
+export async function buildPlainImage(assets: PythonAssets, plan: PlainImagePlan): Promise<HeapImage> {
   const wasm = createInstantiator(assets, { heapBytes: 0, runInitializers: true });
   const { loadPyodide } = await import(plan.loaderUrl) as {
     loadPyodide: (options: object) => Promise<Pyodide>;
@@ -32,8 +45,34 @@ export async function buildImage(assets: PythonAssets, plan: ImagePlan): Promise
       createForBuild(assets, settings, wasm.instantiate),
   });
   const handle = prepare(pyodide, plan);
-  finishHeap(pyodide._module, wasm.exports(), handle);
+  setLimits(pyodide._module, wasm.exports());
   return copyHeap(wasm.exports(), handle);
+}
+
+/**
+ * Restores an interpreter from a plain image, extends it, and returns its heap. Its Python cannot call JavaScript, as
+ * in a session.
+ *
+ * @throws {Error} if the extension fails; the message is Python's traceback.
+ */
+export async function extendImage(
+  assets: PythonAssets,
+  image: HeapImage,
+  extension: ImageExtension,
+): Promise<HeapImage> {
+  const { exports } = await restorePython(assets, image);
+  const request = new TextEncoder().encode(JSON.stringify(extension));
+  const reply = callWithBytes(exports, image.handle, request);
+  const { handle = 0, error } = JSON.parse(new TextDecoder().decode(reply)) as ExtendReply;
+  if (error !== undefined) throw new Error(error);
+  exports.emscripten_stack_init(); // in a restored interpreter the bounds of the stack are not set
+  return copyHeap(exports, handle);
+}
+
+/** Reply of Python's `extend`. */
+interface ExtendReply {
+  readonly handle?: number;
+  readonly error?: string;
 }
 
 interface Pyodide {
@@ -61,23 +100,18 @@ function createForBuild(
   return assets.createModule(settings);
 }
 
-function prepare(pyodide: Pyodide, plan: ImagePlan): number {
+function prepare(pyodide: Pyodide, plan: PlainImagePlan): number {
   const scope = pyodide.toPy({});
   pyodide.runPython(plan.prepare, { globals: scope });
   const run = scope.get("prepare");
-  const { module, source } = plan.preload ?? {};
-  const args = [plan.sources, plan.preimports, module ? [module, source] : []].map((part) =>
-    pyodide.toPy(part)
-  );
-  const handle = run(...args);
-  for (const proxy of [run, ...args, scope]) proxy.destroy();
+  const preimports = pyodide.toPy(plan.preimports);
+  const handle = run(preimports);
+  for (const proxy of [run, preimports, scope]) proxy.destroy();
   return handle;
 }
 
-/** Brings the heap into the state that each session starts from. */
-function finishHeap(module: EmscriptenModule, exports: PythonExports, handle: number): void {
-  clearFreeMemory(exports);
-  exports.Py_IncRef(handle);
+/** Lets interrupts and overflows of the C stack raise exceptions. */
+function setLimits(module: EmscriptenModule, exports: PythonExports): void {
   module.HEAP8[module._Py_EMSCRIPTEN_SIGNAL_HANDLING] = 1;
   const base = exports.emscripten_stack_get_base();
   exports.PyUnstable_ThreadState_SetStackProtection(
@@ -106,7 +140,10 @@ function clearFreeMemory(exports: PythonExports): void {
   pieces.forEach((piece) => exports.free(piece));
 }
 
+/** Returns the heap in the state that each session starts from. */
 function copyHeap(exports: PythonExports, handle: number): HeapImage {
+  exports.Py_IncRef(handle);
+  clearFreeMemory(exports);
   const heap = new Uint8Array(exports.memory.buffer);
   heap.fill(0, exports.emscripten_stack_get_end(), Number(exports.__stack_pointer.value)); // unused stack
   const runs = findRuns(heap);

@@ -110,7 +110,7 @@ export interface MemoryFileSystem {
   ops_table: unknown;
 }
 
-/** Names of the exports that the guest uses in a restored interpreter. See {@linkcode PythonExports}. */
+/** Names of the exports that the guest uses. See {@linkcode PythonExports}. */
 export const CALLED_BY_GUEST: readonly string[] = [
   "memory",
   "__stack_pointer",
@@ -118,7 +118,16 @@ export const CALLED_BY_GUEST: readonly string[] = [
   "PyBytes_AsString",
   "PyBytes_Size",
   "PyObject_CallOneArg",
+  "Py_IncRef",
   "Py_DecRef",
+  "PyThreadState_Get",
+  "PyUnstable_ThreadState_SetStackProtection",
+  "malloc",
+  "free",
+  "sbrk",
+  "emscripten_stack_init",
+  "emscripten_stack_get_base",
+  "emscripten_stack_get_end",
 ];
 
 /** The C functions that the guest calls in the Wasm instance. */
@@ -136,6 +145,7 @@ export interface PythonExports {
   malloc(bytes: number): Pointer;
   free(address: Pointer): void;
   sbrk(bytes: number): Pointer;
+  emscripten_stack_init(): void;
   emscripten_stack_get_base(): Pointer;
   emscripten_stack_get_end(): Pointer;
 }

@@ -10,8 +10,6 @@ const WASM_PAGE_BYTES = 65536;
 export interface PythonAssets {
   readonly module: WebAssembly.Module;
   readonly createModule: ModuleFactory;
-  /** The exports of the module that Emscripten's JavaScript needs. */
-  readonly exportNames: readonly string[];
   readonly trees: readonly ReadOnlyTree[];
   /** Bytes that the supervisor sets to interrupt or kill the running code. */
   readonly interrupt: Uint8Array;
@@ -76,6 +74,25 @@ export function writeImage(python: Python, image: HeapImage, options: { fresh: b
   if (!options.fresh) python.clearPages(end, heap.length);
 }
 
+/**
+ * Calls a Python function with bytes and returns its bytes.
+ *
+ * @throws {Error} if the function raises, or there is not enough memory for the request.
+ */
+export function callWithBytes(exports: PythonExports, callable: Pointer, request: Uint8Array): Uint8Array {
+  const argument = exports.PyBytes_FromStringAndSize(0, request.length);
+  if (argument === 0) throw new Error("there is not enough memory for the request");
+  new Uint8Array(exports.memory.buffer).set(request, exports.PyBytes_AsString(argument));
+  const result = exports.PyObject_CallOneArg(callable, argument);
+  exports.Py_DecRef(argument);
+  if (result === 0) throw new Error("the Python runner failed");
+  const address = exports.PyBytes_AsString(result);
+  const end = address + exports.PyBytes_Size(result);
+  const bytes = new Uint8Array(exports.memory.buffer).slice(address, end);
+  exports.Py_DecRef(result);
+  return bytes;
+}
+
 /** The folder where models that were trained with a code interpreter expect and put files. */
 const DATA_FOLDER = "/mnt/data";
 
@@ -114,11 +131,8 @@ export function createInstantiator(
       WebAssembly.instantiate(assets.module, complete).then((instance) => {
         exports = instance.exports as unknown as PythonExports;
         growTo(exports.memory, options.heapBytes);
-        const needed = selectExports(instance.exports, assets.exportNames);
-        done(
-          { exports: options.runInitializers ? needed : { ...needed, ...EMPTY_INITIALIZERS } },
-          assets.module,
-        );
+        const initialized = { ...instance.exports, ...EMPTY_INITIALIZERS };
+        done({ exports: options.runInitializers ? instance.exports : initialized }, assets.module);
       });
       return {};
     },
@@ -157,14 +171,6 @@ function completeImports(imports: WebAssembly.Imports, interrupt: Uint8Array): W
       get: (target, name: string) => name.startsWith("emscripten_gl") ? nowhere : target[name],
     }) as WebAssembly.ModuleImports,
   };
-}
-
-/**
- * Selects the exports that are needed by name. Emscripten makes a table entry for every function that it gets,
- * which for all 8,000 takes a third of the start time.
- */
-function selectExports(exports: WebAssembly.Exports, names: readonly string[]): WebAssembly.Exports {
-  return Object.fromEntries(names.map((name) => [name, exports[name] as WebAssembly.ExportValue]));
 }
 
 function growTo(memory: WebAssembly.Memory, bytes: number): void {

@@ -2,7 +2,7 @@ import { DoneStatus, FrameKind, join, MAX_FRAME_BYTES } from "../protocol.ts";
 import type { Channel } from "./channel.ts";
 import { type Devices, textBytes } from "./devices.ts";
 import type { Entropy } from "./entropy.ts";
-import type { HeapImage, Python } from "./python.ts";
+import { callWithBytes, type HeapImage, type Python } from "./python.ts";
 import { Rewind } from "./rewind.ts";
 import { SessionFiles } from "./session_files.ts";
 import type { Shell, ShellParts, ShellRequest } from "./shell/shell.ts";
@@ -116,20 +116,8 @@ export class GuestSession {
 
   /** Calls `runner.handle` with bytes and returns its bytes. */
   #callRunner(request: Uint8Array): Uint8Array {
-    const { exports } = this.#parts.python;
-    const argument = exports.PyBytes_FromStringAndSize(0, request.length);
-    if (argument === 0) throw new Error("there is not enough memory for the request");
-    new Uint8Array(exports.memory.buffer).set(request, exports.PyBytes_AsString(argument));
-    const result = exports.PyObject_CallOneArg(this.#parts.image.handle, argument);
-    exports.Py_DecRef(argument);
-    if (result === 0) throw new Error("the Python runner failed");
-    const address = exports.PyBytes_AsString(result);
-    const bytes = new Uint8Array(exports.memory.buffer).slice(
-      address,
-      address + exports.PyBytes_Size(result),
-    );
-    exports.Py_DecRef(result);
-    return bytes;
+    const { python, image } = this.#parts;
+    return callWithBytes(python.exports, image.handle, request);
   }
 }
 

@@ -2,7 +2,7 @@
 import { defineGlobals, removeWasmConstructors, savedGlobals } from "./realm.ts";
 import createModule from "pyodide/pyodide.asm.mjs";
 import { encodeLost, FrameKind, HOME } from "../protocol.ts";
-import { buildImage, type ImagePlan } from "./build.ts";
+import { buildPlainImage, extendImage, type ImageExtension, type PlainImagePlan } from "./build.ts";
 import { Channel } from "./channel.ts";
 import { Devices, textBytes } from "./devices.ts";
 import type { FileSystem, ModuleFactory } from "./emscripten.ts";
@@ -20,10 +20,10 @@ export interface WorkerStart {
   readonly outgoing: SharedArrayBuffer;
   readonly interrupt: SharedArrayBuffer;
   readonly module: WebAssembly.Module;
-  readonly exportNames: readonly string[];
   readonly trees: readonly ReadOnlyTree[];
   readonly image?: HeapImage;
-  readonly plan?: ImagePlan;
+  readonly plan?: PlainImagePlan;
+  readonly extension?: ImageExtension;
   /** URL of the shell's code. Absent if the profile has no shell. */
   readonly shellUrl?: string;
   /** True if Python must not load native libraries. */
@@ -76,13 +76,14 @@ try {
   const assets: PythonAssets = {
     module: start.module,
     createModule: createModule as ModuleFactory,
-    exportNames: start.exportNames,
     trees: start.trees,
     interrupt,
     home: start.home ?? HOME,
   };
-  if (start.plan) await sendImage(assets, start.plan);
-  else if (start.image) await serve(assets, start.image);
+  const { plan, image, extension } = start;
+  if (plan) sendImage(await buildPlainImage(assets, plan));
+  else if (image && extension) sendImage(await extendImage(assets, image, extension));
+  else if (image) await serve(assets, image);
 } catch (error) {
   reportLost(error);
 }
@@ -140,8 +141,7 @@ function startShell(
   });
 }
 
-async function sendImage(assets: PythonAssets, plan: ImagePlan): Promise<void> {
-  const { data, ...description } = await buildImage(assets, plan);
+function sendImage({ data, ...description }: HeapImage): void {
   for (let at = 0; at < data.length; at += 1 << 20) {
     channel.send(FrameKind.image, data.subarray(at, at + (1 << 20)));
   }

@@ -3,22 +3,26 @@ import { dirname, join } from "node:path";
 import { errorMessage, SandboxError } from "../../errors.ts";
 import type { Profile } from "../profile/profile.ts";
 import { sha256 } from "../../hash.ts";
+import { DamagedImageError } from "../guest_link.ts";
 import {
-  pythonSources,
+  COMMON_MODULES,
+  imageExtension,
+  PREPARE,
   SHELL_ENGINE,
   shellModules,
   supervisorModules,
   workerModules,
 } from "./guest_sources.ts";
-import { buildBaseImage, type ImageManifest } from "./image_build.ts";
-import { hashMounts } from "./image_files.ts";
+import {
+  type BaseImage,
+  buildPlainImage,
+  extendPlainImage,
+  type ImageBuildOptions,
+  type ImageManifest,
+  MANIFEST,
+} from "./image_build.ts";
+import { hashMounts, type LibraryFile, readPackageFiles } from "./image_files.ts";
 import { PYODIDE_VERSION } from "./pyodide.ts";
-
-/** A base image in the cache, from which sandboxes start. */
-export interface BaseImage {
-  readonly directory: string;
-  readonly manifest: ImageManifest;
-}
 
 /** Options of {@linkcode ensureBaseImage}. */
 export interface BaseImageOptions {
@@ -30,10 +34,8 @@ export interface BaseImageOptions {
   signal?: AbortSignal | undefined;
 }
 
-const MANIFEST = "manifest.json";
-
 /** Version of the image's files. Increase it when the host writes them in another way. */
-const IMAGE_FORMAT = 4;
+const IMAGE_FORMAT = 5;
 
 /**
  * Returns the base image of a profile from the cache, or builds it. If several processes need the same image at the
@@ -42,7 +44,45 @@ const IMAGE_FORMAT = 4;
  * @throws {SandboxError} if it cannot be built.
  */
 export async function ensureBaseImage(profile: Profile, options: BaseImageOptions): Promise<BaseImage> {
-  const directory = join(options.cacheDir, await imageKey(profile));
+  return await ensureImage(await profileInputs(profile), {
+    ...options,
+    build: async (target) => {
+      const packages = await readPackageFiles(profile.packages);
+      return await buildFromPlainImage(profile, { ...options, ...target, packages });
+    },
+  });
+}
+
+/** Returns the image that those of all profiles are made from. */
+export async function ensurePlainImage(options: BaseImageOptions): Promise<BaseImage> {
+  return await ensureImage(plainInputs(), { ...options, build: buildPlainImage });
+}
+
+/** Builds the image of a profile. If the plain image is damaged, builds that again first. */
+async function buildFromPlainImage(
+  profile: Profile,
+  options: Omit<BaseImageOptions, "onBuild"> & ImageBuildOptions & { packages: readonly LibraryFile[] },
+): Promise<ImageManifest> {
+  const { cacheDir, signal } = options;
+  const plain = await ensurePlainImage({ cacheDir, signal });
+  try {
+    return await extendPlainImage(plain, profile, options);
+  } catch (error) {
+    if (!(error instanceof DamagedImageError)) throw error;
+    await dropBaseImage(plain);
+    return await extendPlainImage(await ensurePlainImage({ cacheDir, signal }), profile, options);
+  }
+}
+
+type Build = (options: ImageBuildOptions) => Promise<ImageManifest>;
+
+/** Returns an image from the cache, where its name is a hash of `inputs`, or builds it. */
+async function ensureImage(
+  inputs: object,
+  options: BaseImageOptions & { build: Build },
+): Promise<BaseImage> {
+  const name = (await sha256(JSON.stringify(inputs))).slice(0, 32);
+  const directory = join(options.cacheDir, name);
   const cached = await readManifest(directory);
   if (cached) {
     await recordUse(directory);
@@ -54,7 +94,7 @@ export async function ensureBaseImage(profile: Profile, options: BaseImageOption
   if (built) return { directory, manifest: built };
   options.signal?.throwIfAborted();
   options.onBuild?.();
-  return { directory, manifest: await build(profile, directory, options.signal) };
+  return { directory, manifest: await buildInto(directory, options) };
 }
 
 /** Removes the manifest of a damaged image, so that the next request builds it again. */
@@ -74,11 +114,14 @@ async function openLock(path: string): Promise<Deno.FsFile> {
   }
 }
 
-async function build(profile: Profile, directory: string, signal?: AbortSignal): Promise<ImageManifest> {
+async function buildInto(
+  directory: string,
+  { build, signal }: { build: Build; signal?: AbortSignal | undefined },
+): Promise<ImageManifest> {
   await Deno.remove(directory, { recursive: true }).catch(() => {}); // usually there is none
   const buildDir = await Deno.makeTempDir({ dir: dirname(directory), prefix: "building-" });
   try {
-    const manifest = await buildBaseImage(profile, { directory: buildDir, signal });
+    const manifest = await build({ directory: buildDir, signal });
     const text = JSON.stringify(manifest);
     await Deno.writeTextFile(join(buildDir, MANIFEST), `${await sha256(text)}\n${text}`);
     await Deno.rename(buildDir, directory);
@@ -90,22 +133,28 @@ async function build(profile: Profile, directory: string, signal?: AbortSignal):
   }
 }
 
-/** Returns a hash of everything that the image depends on. Nothing else may change the image. */
-async function imageKey(profile: Profile): Promise<string> {
-  const inputs = {
+/** Returns everything that the plain image depends on. Nothing else may change it. */
+function plainInputs(): object {
+  return {
     pyodide: PYODIDE_VERSION,
     format: IMAGE_FORMAT,
     deno: Deno.version.deno,
     supervisor: supervisorModules(),
     worker: workerModules(),
-    python: pythonSources(profile),
+    prepare: PREPARE,
+    preimports: COMMON_MODULES,
+  };
+}
+
+/** Returns everything that the image of a profile depends on. Nothing else may change it. */
+async function profileInputs(profile: Profile): Promise<object> {
+  return {
+    plain: plainInputs(),
+    extension: imageExtension(profile),
     shell: profile.shell ? [SHELL_ENGINE, import.meta.resolve("just-bash/browser"), shellModules()] : [],
-    preimports: profile.preimports,
     packages: profile.packages.map(({ name, sha256 }) => [name, sha256]),
-    ...(profile.preload && { preload: profile.preload }),
     ...(profile.preload && !profile.preload.ignoresMounts && { mounts: await hashMounts(profile.mounts) }),
   };
-  return (await sha256(JSON.stringify(inputs))).slice(0, 32);
 }
 
 /** Returns the manifest, unless it is missing or damaged or the supervisor's files are. */

@@ -1,5 +1,5 @@
 import { stripTypeScriptTypes } from "node:module";
-import type { ImagePlan } from "../guest/build.ts";
+import type { ImageExtension, PlainImagePlan } from "../guest/build.ts";
 import { CALLED_BY_GUEST } from "../guest/emscripten.ts";
 import bridge from "../guest/python/bridge.py" with { type: "text" };
 import eventLoop from "../guest/python/event_loop.py" with { type: "text" };
@@ -41,16 +41,54 @@ export function shellModules(): GuestModule[] {
 /** Sources of the shell's engine and of its build, which are part of an image's cache key. */
 export const SHELL_ENGINE: readonly string[] = [...Object.values(SHELL_ENGINE_FILES), shellBundle];
 
-/** The guest's Python modules, in the order in which they run, and the script that loads them into the image. */
-export interface PythonSources {
-  readonly modules: Readonly<Record<string, string>>;
-  readonly prepare: string;
+/** The script that prepares the plain image and extends it. It is part of an image's cache key. */
+export const PREPARE: string = prepare;
+
+/** Modules that are part of the plain image, as nearly every program or profile uses them. */
+export const COMMON_MODULES: readonly string[] = [
+  "abc",
+  "ast",
+  "asyncio",
+  "bisect",
+  "cmath",
+  "collections",
+  "contextlib",
+  "copy",
+  "dataclasses",
+  "datetime",
+  "decimal",
+  "enum",
+  "fractions",
+  "functools",
+  "heapq",
+  "io",
+  "itertools",
+  "json",
+  "math",
+  "numbers",
+  "operator",
+  "os",
+  "random",
+  "re",
+  "statistics",
+  "string",
+  "sys",
+  "textwrap",
+  "time",
+  "typing",
+];
+
+/** Returns the plan of the plain image, for a build in a process or in a worker. */
+export function plainImagePlan({ lock }: PyodideFiles): Omit<PlainImagePlan, "loaderUrl"> {
+  return { lock, prepare, preimports: COMMON_MODULES };
 }
 
-/** Returns the Python of an image. With a shell it also has the module that runs programs. */
-export function pythonSources({ shell }: { shell: boolean }): PythonSources {
+/** Returns what a profile adds to the plain image. With a shell that includes the module that runs programs. */
+export function imageExtension({ shell, preimports, preload }: Profile): ImageExtension {
   const modules = { bridge, recursion, tools, event_loop: eventLoop, runner };
-  return { modules: shell ? { ...modules, program } : modules, prepare };
+  const sources = shell ? { ...modules, program } : modules;
+  if (!preload) return { sources, preimports };
+  return { sources, preimports, preload: { module: preload.module, source: preload.source } };
 }
 
 function guestModules(modules: Readonly<Record<string, string>>): GuestModule[] {
@@ -60,26 +98,19 @@ function guestModules(modules: Readonly<Record<string, string>>): GuestModule[] 
   }));
 }
 
-/** Returns the plan of a profile's image, for a build in a process or in a worker. */
-export function imagePlan(profile: Profile, { lock }: PyodideFiles): Omit<ImagePlan, "loaderUrl"> {
-  const { modules: sources, prepare } = pythonSources(profile);
-  const { preimports, preload } = profile;
-  return { lock, sources, prepare, preimports, ...(preload && { preload }) };
-}
+/** Matches the places where Emscripten's JavaScript names an export. */
+const EXPORT_USE = /wasmExports\["([^"]+)"\]/g;
 
 /**
- * Returns the exports of the Wasm module that Emscripten's JavaScript needs: all data, and the functions that it
- * names.
+ * Returns the Wasm module with the functions that Emscripten's JavaScript and the guest name. Emscripten makes a table
+ * entry for every function, which for all 8,000 takes a third of the start time. `data` is needed to build a plain
+ * image only.
  */
-export function exportNames(module: WebAssembly.Module, { factory }: PyodideFiles): string[] {
+export function leanWasm(
+  { wasm, factory }: Pick<PyodideFiles, "wasm" | "factory">,
+  { data }: { data: boolean },
+): Uint8Array<ArrayBuffer> {
   const text = new TextDecoder().decode(factory);
-  const named = new Set([...text.matchAll(/wasmExports\["([^"]+)"\]/g)].map(([, name]) => name));
-  return WebAssembly.Module.exports(module)
-    .filter(({ name, kind }) => kind !== "function" || named.has(name))
-    .map(({ name }) => name);
-}
-
-/** Returns the smaller Wasm module of an interpreter that is restored from an image. */
-export function restoredWasm(wasm: Uint8Array, exports: readonly string[]): Uint8Array<ArrayBuffer> {
-  return stripWasm(wasm, new Set([...exports, ...CALLED_BY_GUEST]));
+  const named = [...text.matchAll(EXPORT_USE)].map(([, name = ""]) => name);
+  return stripWasm(wasm, { functions: new Set([...named, ...CALLED_BY_GUEST]), data });
 }

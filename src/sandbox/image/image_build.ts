@@ -6,24 +6,42 @@ import { Child } from "../process/child.ts";
 import { childCommand, childEnvironment } from "../process/command.ts";
 import type { AssetFile, BootPlan } from "../guest/assets.ts";
 import type { HeapImage } from "../guest/python.ts";
+import { DamagedImageError } from "../guest_link.ts";
 import {
-  exportNames,
-  imagePlan,
-  restoredWasm,
+  imageExtension,
+  leanWasm,
+  plainImagePlan,
   shellModules,
   supervisorModules,
   workerModules,
 } from "./guest_sources.ts";
 import { bootMounts } from "../profile/mounts.ts";
-import { readPackageFiles } from "./image_files.ts";
-import type { Profile } from "../profile/profile.ts";
+import type { LibraryFile } from "./image_files.ts";
+import { parseProfile, type Profile } from "../profile/profile.ts";
 import { decodeLost, type Frame, FrameKind, join } from "../protocol.ts";
-import { readPyodide } from "./pyodide.ts";
+import { type PyodideFiles, readPyodide } from "./pyodide.ts";
 import { sha256 } from "../../hash.ts";
 import { bundleShell } from "./shell_bundle.ts";
 
 /** The part of a boot plan that is the same for every sandbox of one image. */
-export type ImageManifest = Omit<BootPlan, "limits" | "mounts" | "plan" | "home">;
+export type ImageManifest = Omit<BootPlan, "limits" | "mounts" | "plan" | "extension" | "home">;
+
+/** A base image in the cache, from which sandboxes start. */
+export interface BaseImage {
+  readonly directory: string;
+  readonly manifest: ImageManifest;
+}
+
+/** Options of a build. */
+export interface ImageBuildOptions {
+  /** Directory of the new image. */
+  readonly directory: string;
+  /** Cancels the build. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Description of an image, in its directory. It is written last. */
+export const MANIFEST = "manifest.json";
 
 /** Main module of a sandbox, in the directory of its image. */
 export const SUPERVISOR = "supervisor.js";
@@ -33,62 +51,97 @@ const BUILD_TIMEOUT_MS = 120_000;
 const BUILD_SESSION = 1;
 
 /**
- * Builds a base image in `directory`: a child with the permissions of a sandbox starts Pyodide without an image and
- * sends its heap.
+ * Builds the plain image, which has nothing of a profile: a child with the permissions of a sandbox starts Pyodide
+ * without an image and sends its heap.
  *
  * @throws {SandboxError} if the child fails; the message has the reason.
- * @throws {TypeError} if a package is invalid.
  */
-export async function buildBaseImage(
-  profile: Profile,
-  options: { directory: string; signal?: AbortSignal | undefined },
-): Promise<ImageManifest> {
+export async function buildPlainImage(options: ImageBuildOptions): Promise<ImageManifest> {
   const { directory } = options;
   const pyodide = await readPyodide();
-  const library = [
-    { path: "/python314.zip", contents: pyodide.stdlib },
-    ...await readPackageFiles(profile.packages),
-  ];
   for (const { name, source } of supervisorModules()) {
     await Deno.writeTextFile(joinPath(directory, name), source);
   }
   const save = (name: string, bytes: Uint8Array) => saveAsset(joinPath(directory, name), bytes);
-  const module = await WebAssembly.compile(pyodide.wasm as Uint8Array<ArrayBuffer>);
-  const exports = exportNames(module, pyodide);
   const base = {
-    wasm: await save("full.wasm", pyodide.wasm),
     factory: await save("pyodide.asm.mjs", pyodide.factory),
-    exportNames: exports,
-    library: {
-      ...await save("library.bin", concat(library.map((file) => file.contents))),
-      index: library.map(({ path, contents }) => [path, contents.length] as const),
-    },
+    library: await saveLibrary(directory, [stdlibFile(pyodide)]),
     modules: workerModules(),
   };
-  const plan = { loader: await save("pyodide.mjs", pyodide.loader), ...imagePlan(profile, pyodide) };
+  const loader = await save("pyodide.mjs", pyodide.loader);
+  const wasm = await save("full.wasm", leanWasm(pyodide, { data: true }));
+  const profile = parseProfile("{}", { source: "plain image" });
   const { metadata, data } = await runBuild(profile, options, {
     ...base,
-    plan,
+    wasm,
+    plan: { loader, ...plainImagePlan(pyodide) },
+    mounts: [],
+    limits: profile.limits,
+  });
+  for (const { path } of [loader, wasm]) await Deno.remove(joinPath(directory, path));
+  return {
+    ...base,
+    wasm: await save("python.wasm", leanWasm(pyodide, { data: false })),
+    image: { ...metadata, ...await save("image.bin", data) },
+  };
+}
+
+/**
+ * Builds the image of a profile: a child with the permissions of a sandbox restores the plain image, imports what the
+ * profile names, and sends its heap.
+ *
+ * @throws {SandboxError} if the child fails; the message has the reason.
+ * @throws {DamagedImageError} if the plain image is damaged.
+ * @throws {TypeError} if a package is invalid.
+ */
+export async function extendPlainImage(
+  plain: BaseImage,
+  profile: Profile,
+  options: ImageBuildOptions & { readonly packages: readonly LibraryFile[] },
+): Promise<ImageManifest> {
+  const { directory, packages, signal } = options;
+  await copyFiles(plain.directory, directory);
+  const library = packages.length === 0
+    ? plain.manifest.library
+    : await saveLibrary(directory, [stdlibFile(await readPyodide()), ...packages]);
+  const base = { ...plain.manifest, library };
+  const { metadata, data } = await runBuild(profile, options, {
+    ...base,
+    extension: imageExtension(profile),
     mounts: profile.preload && !profile.preload.ignoresMounts ? bootMounts(profile.mounts) : [],
     limits: profile.limits,
   });
-  await Deno.remove(joinPath(directory, base.wasm.path));
+  const save = (name: string, bytes: Uint8Array) => saveAsset(joinPath(directory, name), bytes);
   return {
     ...base,
-    wasm: await save("python.wasm", restoredWasm(pyodide.wasm, exports)),
     image: { ...metadata, ...await save("image.bin", data) },
     ...(profile.shell && {
-      shell: {
-        modules: shellModules(),
-        engine: await save("engine.js", await bundleShell(options.signal)),
-      },
+      shell: { modules: shellModules(), engine: await save("engine.js", await bundleShell(signal)) },
     }),
+  };
+}
+
+function stdlibFile({ stdlib }: PyodideFiles): LibraryFile {
+  return { path: "/python314.zip", contents: stdlib };
+}
+
+async function saveLibrary(directory: string, files: readonly LibraryFile[]): Promise<BootPlan["library"]> {
+  const bytes = concat(files.map(({ contents }) => contents));
+  return {
+    ...await saveAsset(joinPath(directory, "library.bin"), bytes),
+    index: files.map(({ path, contents }) => [path, contents.length] as const),
   };
 }
 
 async function saveAsset(path: string, bytes: Uint8Array): Promise<AssetFile> {
   await Deno.writeFile(path, bytes);
   return { path: path.slice(path.lastIndexOf("/") + 1), sha256: await sha256(bytes) };
+}
+
+async function copyFiles(from: string, to: string): Promise<void> {
+  for await (const { name } of Deno.readDir(from)) {
+    if (name !== MANIFEST) await Deno.copyFile(joinPath(from, name), joinPath(to, name));
+  }
 }
 
 async function runBuild(
@@ -106,7 +159,7 @@ async function runBuild(
     if (kind === FrameKind.image) pieces.push(payload);
     else if (kind === FrameKind.opened) resolve(JSON.parse(new TextDecoder().decode(payload)));
     else if (kind === FrameKind.lost) fail(lastLine(decodeLost(payload).reason));
-    else if (kind === FrameKind.damaged) fail(lastLine(payload));
+    else if (kind === FrameKind.damaged) reject(new DamagedImageError(lastLine(payload)));
   });
   const timer = setTimeout(() => fail(`not done after ${BUILD_TIMEOUT_MS} ms`), BUILD_TIMEOUT_MS);
   child.ended.then(({ code, stderr }) => fail(`its process ended with code ${code}: ${stderr.trim()}`));

@@ -86,31 +86,38 @@ export function encodeModule(header: Uint8Array, sections: Iterable<WasmSection>
 const EXPORT = 7;
 const DATA = 11;
 const DATA_COUNT = 12;
+/** Kind of an exported function. */
+const FUNCTION_KIND = 0;
 
-/**
- * Returns a module without its data and with the named exports only. An interpreter that is restored from an image
- * needs no more: the image overwrites all data, and the other exports are not called.
- */
-export function stripWasm(wasm: Uint8Array, exportNames: ReadonlySet<string>): Uint8Array<ArrayBuffer> {
-  return encodeModule(wasm.subarray(0, WASM_HEADER_BYTES), leanSections(wasm, exportNames));
+/** Options of {@linkcode stripWasm}. */
+export interface StripWasmOptions {
+  /** Names of the exported functions that are kept. */
+  functions: ReadonlySet<string>;
+  /** False to remove the data. An interpreter that is restored from an image needs none: the image overwrites it. */
+  data: boolean;
 }
 
-function* leanSections(wasm: Uint8Array, exportNames: ReadonlySet<string>): Generator<WasmSection> {
+/** Returns a module with those of its exported functions that are called. */
+export function stripWasm(wasm: Uint8Array, options: StripWasmOptions): Uint8Array<ArrayBuffer> {
+  return encodeModule(wasm.subarray(0, WASM_HEADER_BYTES), leanSections(wasm, options));
+}
+
+function* leanSections(wasm: Uint8Array, options: StripWasmOptions): Generator<WasmSection> {
   for (const { id, body } of wasmSections(wasm)) {
-    if (id === DATA || id === DATA_COUNT) continue;
-    yield { id, body: id === EXPORT ? filterExports(body, exportNames) : body };
+    if (!options.data && (id === DATA || id === DATA_COUNT)) continue;
+    yield { id, body: id === EXPORT ? filterExports(body, options.functions) : body };
   }
 }
 
-function filterExports(body: Uint8Array, names: ReadonlySet<string>): Uint8Array {
+function filterExports(body: Uint8Array, functions: ReadonlySet<string>): Uint8Array {
   const reader = new WasmReader(body);
   const entries: Uint8Array[] = [];
   for (let left = reader.number(); left > 0; left--) {
     const start = reader.at;
     const name = reader.text();
-    reader.byte();
+    const kind = reader.byte();
     reader.number();
-    if (names.has(name)) entries.push(body.subarray(start, reader.at));
+    if (kind !== FUNCTION_KIND || functions.has(name)) entries.push(body.subarray(start, reader.at));
   }
   return join([encodeNumber(entries.length), ...entries]);
 }

@@ -12,7 +12,7 @@ import {
 import type { HeapImage } from "../guest/python.ts";
 import { WorkerLink } from "../guest/worker_link.ts";
 import { GuestLink } from "../guest_link.ts";
-import { exportNames, imagePlan, restoredWasm, workerModules } from "../image/guest_sources.ts";
+import { imageExtension, leanWasm, plainImagePlan, workerModules } from "../image/guest_sources.ts";
 import { Lease } from "../lease.ts";
 import { wasmPages } from "../process/command.ts";
 import type { Profile } from "../profile/profile.ts";
@@ -171,30 +171,32 @@ const decoder = new TextDecoder();
  * @throws {SandboxError} if that worker fails; the message has the reason.
  */
 export async function buildWorkerAssets(profile: Profile): Promise<Assets> {
-  const { factory, stdlib } = EMBEDDED_PYODIDE;
-  const urls = new Map([["pyodide.asm.mjs", blobUrl(factory as Uint8Array<ArrayBuffer>)]]);
+  const { factory, stdlib, loader } = EMBEDDED_PYODIDE;
+  const urls = new Map([["pyodide.asm.mjs", toBlobUrl(factory)]]);
   const workerUrl = linkModules(urls, workerModules());
-  const wasm = boundWasm(EMBEDDED_PYODIDE.wasm, wasmPages(profile.limits));
-  const module = await WebAssembly.compile(wasm);
-  const exports = exportNames(module, EMBEDDED_PYODIDE);
   const library = toShared(stdlib.slice() as Uint8Array<ArrayBuffer>);
   const common = {
-    exportNames: exports,
     trees: [{ at: "/lib", files: splitLibrary(library, [["/python314.zip", library.length]]) }],
     limits: profile.limits,
   };
-  const [image, lean] = await Promise.all([
-    buildImage(profile, { workerUrl, assets: { ...common, module } }),
-    WebAssembly.compile(restoredWasm(wasm, exports)),
-  ]);
-  return { workerUrl, forWorkers: Promise.resolve({ ...common, image, module: lean, ownModuleOnly: true }) };
+  const wasm = boundWasm(EMBEDDED_PYODIDE.wasm, wasmPages(profile.limits));
+  const [full, module] = await Promise.all(
+    [true, false].map((data) => WebAssembly.compile(leanWasm({ factory, wasm }, { data }))),
+  ) as [WebAssembly.Module, WebAssembly.Module];
+  const build = (assets: WorkerAssets) =>
+    buildImage(profile, { workerUrl, forWorkers: Promise.resolve(assets) });
+  const plan = { ...plainImagePlan(EMBEDDED_PYODIDE), loaderUrl: toBlobUrl(loader) };
+  const plain = await build({ ...common, module: full, plan });
+  const image = await build({ ...common, module, image: plain, extension: imageExtension(profile) });
+  return { workerUrl, forWorkers: Promise.resolve({ ...common, image, module, ownModuleOnly: true }) };
 }
 
-/** Starts Pyodide without an image in a worker, and returns its heap. */
-async function buildImage(
-  profile: Profile,
-  { workerUrl, assets }: { workerUrl: string; assets: Omit<WorkerAssets, "plan"> },
-): Promise<HeapImage> {
+function toBlobUrl(code: Uint8Array): string {
+  return blobUrl(code as Uint8Array<ArrayBuffer>);
+}
+
+/** Builds an image in a worker, and returns its heap. */
+async function buildImage(profile: Profile, assets: Assets): Promise<HeapImage> {
   const pieces: Uint8Array[] = [];
   const splitter = new FrameSplitter();
   const { promise, resolve, reject } = Promise.withResolvers<Omit<HeapImage, "data">>();
@@ -204,12 +206,10 @@ async function buildImage(
     else if (kind === FrameKind.lost) reject(new Error(decoder.decode(decodeLost(payload).reason)));
   };
   const worker = new WorkerLink(BUILD_SESSION, (bytes) => splitter.push(bytes).forEach(receive));
-  const loaderUrl = blobUrl(EMBEDDED_PYODIDE.loader as Uint8Array<ArrayBuffer>);
   const onTimeout = () => reject(new Error(`not done after ${BUILD_TIMEOUT_MS} ms`));
   const timer = setTimeout(onTimeout, BUILD_TIMEOUT_MS);
-  const plan = { ...imagePlan(profile, EMBEDDED_PYODIDE), loaderUrl };
   try {
-    worker.start({ workerUrl, forWorkers: Promise.resolve({ ...assets, plan }) }, {}).catch(reject);
+    worker.start(assets, {}).catch(reject);
     const metadata = await promise;
     return { ...metadata, data: toShared(join(pieces)) };
   } catch (cause) {

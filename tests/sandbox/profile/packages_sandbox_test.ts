@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { parseProfile } from "../../../src/sandbox/profile/profile.ts";
 import { Sandbox } from "../../../src/sandbox/sandbox.ts";
 import { sha256 } from "../../../src/hash.ts";
+import { copyPlainImage } from "../copy_image.ts";
 import { TempFolder } from "../../temp_folder.ts";
 
 const encoder = new TextEncoder();
@@ -12,17 +13,20 @@ Deno.test("Sandbox.start() installs packages in the image and mounts files", asy
   await withFolder(async (directory) => {
     const digest = await writeWheel(join(directory, "demo-1.0-py3-none-any.whl"), {
       "demo/__init__.py":
-        "from importlib.resources import files\nword = files('demo').joinpath('word.txt').read_text()",
+        "from importlib.resources import files\nword = files('demo').joinpath('word.txt').read_text()\n" +
+        "try:\n    import js\nexcept ImportError:\n    js = None",
       "demo/word.txt": "from the wheel",
       "demo-1.0.dist-info/METADATA": "Metadata-Version: 2.1\nName: demo\nVersion: 1.0\n",
     });
     await Deno.mkdir(join(directory, "data", "inner"), { recursive: true });
     await Deno.writeTextFile(join(directory, "data", "inner", "a.txt"), "a folder");
     await Deno.writeTextFile(join(directory, "one.txt"), "a file");
+    await copyPlainImage(join(directory, "cache"));
     await using sandbox = await Sandbox.start({
       cacheDir: join(directory, "cache"),
       profile: parseProfile(
         JSON.stringify({
+          preimports: ["demo", "email.message", "email.parser"], // they run while the image is built
           packages: { demo: { wheel: "demo-1.0-py3-none-any.whl", sha256: digest } },
           mounts: { "/data": "data", "/etc/one.txt": "one.txt" },
         }),
@@ -39,6 +43,7 @@ Deno.test("Sandbox.start() installs packages in the image and mounts files", asy
       "[demo.word, importlib.metadata.version('demo'), open('/data/inner/a.txt').read(), open('/etc/one.txt').read()]",
     ].join("\n");
     assertEquals(await value(look), "['from the wheel', '1.0', 'a folder', 'a file']");
+    assertEquals(await value("demo.js is None"), "True");
     await session.reset({ mode: "rewind" });
     assertEquals(await value(look), "['from the wheel', '1.0', 'a folder', 'a file']");
     for (

@@ -1,19 +1,48 @@
-"""Prepares a started Pyodide for the base image: adds our modules, removes its bridge to JavaScript."""
+"""Prepares a started Pyodide for the plain image, from which `extend` makes the image of a profile."""
 
 import gc
 import importlib
+import json
 import os
+import site
 import sys
+import traceback
 import types
 
 PRIVATE = ("_pyodide", "pyodide", "js", "pyodide_js", "_pyodide_core")
 
+SITE_PACKAGES = "/lib/python3.14/site-packages"
 
 MAXSIZE = 2**63 - 1
 """`sys.maxsize` of 64-bit machines. Many programs use it as infinity, and that of 32-bit Wasm is reached soon."""
 
 
-def prepare(sources, preimports, preload):
+def prepare(preimports):
+    """Removes the bridge to JavaScript. Returns the address of `extend`."""
+    for name in preimports:
+        importlib.import_module(name)
+    _block_javascript()
+    sys.maxsize = MAXSIZE
+    for name in ("LD_LIBRARY_PATH", "PYTHONINSPECT", "_"):
+        os.environ.pop(name, None)
+    _freeze()
+    return id(extend)
+
+
+def extend(request):
+    """Adds what a profile names to the image. Returns the address of `runner.handle`, or a traceback."""
+    try:
+        reply = {"handle": id(_extend(**json.loads(request)))}
+    except BaseException:
+        reply = {"error": traceback.format_exc()}
+    return json.dumps(reply).encode("utf-8", "backslashreplace")
+
+
+def _extend(sources, preimports, preload=None):
+    gc.unfreeze()
+    importlib.invalidate_caches()
+    if os.path.isdir(SITE_PACKAGES):
+        site.addsitedir(SITE_PACKAGES)
     for name in preimports:
         importlib.import_module(name)
     modules = {name: types.ModuleType(name) for name in sources}
@@ -26,17 +55,18 @@ def prepare(sources, preimports, preload):
         )
         exec(compile(source, f"<paddock {name}>", "exec", dont_inherit=True), modules[name].__dict__)
     _publish_tools(modules["tools"])
-    _block_javascript()
-    sys.maxsize = MAXSIZE
     if preload:
-        _run_module(*preload)
+        _run_module(**preload)
+    _freeze()
+    return modules["runner"].handle
+
+
+def _freeze():
+    """Brings the interpreter into the state of an image. A session's collector must not scan the image's objects."""
     _clear_main()
-    for name in ("LD_LIBRARY_PATH", "PYTHONINSPECT", "_"):
-        os.environ.pop(name, None)
     importlib.invalidate_caches()
     gc.collect()
-    gc.freeze()  # a session's collector must not scan the objects of the image
-    return id(modules["runner"].handle)
+    gc.freeze()
 
 
 def _publish_tools(module):
@@ -55,9 +85,9 @@ def _block_javascript():
             sys.modules[name] = None
 
 
-def _run_module(name, source):
-    module = sys.modules[name] = types.ModuleType(name)
-    exec(compile(source, f"<{name}>", "exec", dont_inherit=True), module.__dict__)
+def _run_module(module, source):
+    loaded = sys.modules[module] = types.ModuleType(module)
+    exec(compile(source, f"<{module}>", "exec", dont_inherit=True), loaded.__dict__)
 
 
 def _clear_main():
