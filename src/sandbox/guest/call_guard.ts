@@ -178,6 +178,22 @@ export function stripJsBridge(imports: WebAssembly.Imports): WebAssembly.Imports
   return { ...imports, env };
 }
 
+/** Names of graphics functions begin so. They are at address 0, as no interpreter calls them. */
+export const GRAPHICS_PREFIX = "emscripten_gl";
+
+/** True if a restored interpreter can call or address an import of its module. */
+export function isUsedImport({ module, name }: WebAssembly.ModuleImportDescriptor): boolean {
+  return module === "env" ? isAllowed(name) : !name.startsWith(GRAPHICS_PREFIX);
+}
+
+/** Returns the imports with a function that rejects all calls in place of those that do not exist. */
+export function rejectMissing(imports: WebAssembly.Imports): WebAssembly.Imports {
+  const env = new Proxy(imports.env ?? {}, {
+    get: (target, name: string) => target[name] ?? rejectCall,
+  });
+  return { ...imports, env };
+}
+
 function isAllowed(name: string): boolean {
   return ALLOWED_IMPORTS.has(name) || ALLOWED_PATTERN.test(name);
 }

@@ -150,6 +150,15 @@ export interface PythonExports {
   emscripten_stack_get_end(): Pointer;
 }
 
+/** Names of the properties of a restored interpreter's module that the guest uses. */
+export const MODULE_PROPERTIES: readonly string[] = [
+  "FS",
+  "HEAP8",
+  "ENV",
+  "API",
+  "Py_EmscriptenSignalBuffer",
+];
+
 /** The object that the module's factory receives and turns into the module. */
 export interface EmscriptenModule {
   FS: FileSystem;

@@ -1,4 +1,4 @@
-import { Closures, limitCalls, stripJsBridge } from "./call_guard.ts";
+import { Closures, GRAPHICS_PREFIX, limitCalls, rejectMissing, stripJsBridge } from "./call_guard.ts";
 import type { EmscriptenModule, FileSystem, ModuleFactory, Pointer, PythonExports } from "./emscripten.ts";
 import { throwIfKilled } from "./ring.ts";
 import { mountReadOnly, type ReadOnlyTree } from "./read_only_files.ts";
@@ -127,7 +127,7 @@ export function createInstantiator(
       const { env = {} } = imports;
       for (const name of Object.keys(env)) hidden.push(() => Reflect.deleteProperty(env, name));
       const watched = closures.wrapImports(options.runInitializers ? imports : stripJsBridge(imports));
-      const complete = limitCalls(completeImports(watched, assets.interrupt), heap);
+      const complete = rejectMissing(limitCalls(completeImports(watched, assets.interrupt), heap));
       WebAssembly.instantiate(assets.module, complete).then((instance) => {
         exports = instance.exports as unknown as PythonExports;
         growTo(exports.memory, options.heapBytes);
@@ -168,7 +168,7 @@ function completeImports(imports: WebAssembly.Imports, interrupt: Uint8Array): W
       },
     },
     "GOT.func": new Proxy(functions, {
-      get: (target, name: string) => name.startsWith("emscripten_gl") ? nowhere : target[name],
+      get: (target, name: string) => name.startsWith(GRAPHICS_PREFIX) ? nowhere : target[name],
     }) as WebAssembly.ModuleImports,
   };
 }

@@ -5,6 +5,8 @@ import { SandboxError } from "../../errors.ts";
 import { Child } from "../process/child.ts";
 import { childCommand, childEnvironment } from "../process/command.ts";
 import type { AssetFile, BootPlan } from "../guest/assets.ts";
+import { isUsedImport } from "../guest/call_guard.ts";
+import { MODULE_PROPERTIES } from "../guest/emscripten.ts";
 import type { HeapImage } from "../guest/python.ts";
 import { DamagedImageError } from "../guest_link.ts";
 import {
@@ -64,24 +66,28 @@ export async function buildPlainImage(options: ImageBuildOptions): Promise<Image
   }
   const save = (name: string, bytes: Uint8Array) => saveAsset(joinPath(directory, name), bytes);
   const base = {
-    factory: await save("pyodide.asm.mjs", pyodide.factory),
     library: await saveLibrary(directory, [stdlibFile(pyodide)]),
     modules: workerModules(),
   };
+  const full = {
+    factory: await save("full.mjs", pyodide.factory),
+    wasm: await save("full.wasm", leanWasm(pyodide, { data: true })),
+  };
   const loader = await save("pyodide.mjs", pyodide.loader);
-  const wasm = await save("full.wasm", leanWasm(pyodide, { data: true }));
   const profile = parseProfile("{}", { source: "plain image" });
   const { metadata, data } = await runBuild(profile, options, {
     ...base,
-    wasm,
+    ...full,
     plan: { loader, ...plainImagePlan(pyodide) },
     mounts: [],
     limits: profile.limits,
   });
-  for (const { path } of [loader, wasm]) await Deno.remove(joinPath(directory, path));
+  for (const { path } of [loader, full.factory, full.wasm]) await Deno.remove(joinPath(directory, path));
+  const wasm = leanWasm(pyodide, { data: false });
   return {
     ...base,
-    wasm: await save("python.wasm", leanWasm(pyodide, { data: false })),
+    wasm: await save("python.wasm", wasm),
+    factory: await save("pyodide.asm.mjs", await leanFactory(pyodide.factory, wasm)),
     image: { ...metadata, ...await save("image.bin", data) },
   };
 }
@@ -119,6 +125,17 @@ export async function extendPlainImage(
       shell: { modules: shellModules(), engine: await save("engine.js", await bundleShell(signal)) },
     }),
   };
+}
+
+/** Returns Emscripten's JavaScript with the parts that a restored interpreter calls. */
+async function leanFactory(factory: Uint8Array, wasm: Uint8Array<ArrayBuffer>): Promise<Uint8Array> {
+  const { stripFactory } = await import("./lean_factory.ts"); // its parser is needed once
+  const used = WebAssembly.Module.imports(await WebAssembly.compile(wasm)).filter(isUsedImport);
+  const text = stripFactory(new TextDecoder().decode(factory), {
+    imports: new Set(used.map(({ name }) => name)),
+    properties: MODULE_PROPERTIES,
+  });
+  return new TextEncoder().encode(text);
 }
 
 function stdlibFile({ stdlib }: PyodideFiles): LibraryFile {
