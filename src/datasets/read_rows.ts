@@ -1,7 +1,6 @@
 import { readCsv } from "./csv.ts";
 import { type DatasetFilesOptions, findDatasetFiles } from "./files.ts";
 import { readJsonFile, readJsonLines } from "./json.ts";
-import { readParquet } from "./parquet.ts";
 import { RawRow } from "./row.ts";
 
 /**
@@ -37,10 +36,13 @@ export async function* readRows(
   }
 }
 
-function readFile(path: string): AsyncGenerator<RawRow> {
-  if (/\.parquet$/i.test(path)) return readParquet(path);
-  if (/\.csv(?:\.gz)?$/i.test(path)) return readCsv(path);
-  return /\.json(?:\.gz)?$/i.test(path) ? readJsonFile(path) : readJsonLines(path);
+async function* readFile(path: string): AsyncGenerator<RawRow> {
+  if (/\.parquet$/i.test(path)) {
+    const { readParquet } = await import("./parquet.ts"); // its libraries load slowly
+    yield* readParquet(path);
+  } else if (/\.csv(?:\.gz)?$/i.test(path)) yield* readCsv(path);
+  else if (/\.json(?:\.gz)?$/i.test(path)) yield* readJsonFile(path);
+  else yield* readJsonLines(path);
 }
 
 function filePath({ protocol, pathname, href }: URL): string {

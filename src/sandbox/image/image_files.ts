@@ -1,4 +1,3 @@
-import { unzipSync } from "fflate";
 import { dirname, join, resolve } from "node:path";
 import { z } from "zod";
 import type { Mount } from "../profile/mounts.ts";
@@ -28,7 +27,7 @@ export async function readPackageFiles(packages: readonly PackageFile[]): Promis
 }
 
 async function unpack(file: Pick<PackageFile, "name" | "path" | "sha256">): Promise<LibraryFile[]> {
-  const entries = unzip(file.name, await readChecked(file));
+  const entries = await unzip(file.name, await readChecked(file));
   return Object.entries(entries).filter(([path]) => !path.endsWith("/")).map(([path, contents]) => {
     if (/\.(so|pyd|dylib)$/.test(path)) {
       throw new TypeError(packageError(file.name, `it contains native code: ${path}`));
@@ -40,7 +39,8 @@ async function unpack(file: Pick<PackageFile, "name" | "path" | "sha256">): Prom
   });
 }
 
-function unzip(name: string, bytes: Uint8Array): Record<string, Uint8Array> {
+async function unzip(name: string, bytes: Uint8Array): Promise<Record<string, Uint8Array>> {
+  const { unzipSync } = await import("fflate"); // only profiles with packages need it
   try {
     return unzipSync(bytes);
   } catch (cause) {

@@ -1,4 +1,4 @@
-import { version } from "pyodide/pyodide.mjs";
+import manifest from "pyodide/package.json" with { type: "json" };
 
 /** Files of the Pyodide distribution that a sandbox needs. */
 export interface PyodideFiles {
@@ -11,7 +11,7 @@ export interface PyodideFiles {
 }
 
 /** Version of the Pyodide distribution, which is part of an image's cache key. */
-export const PYODIDE_VERSION: string = version;
+export const PYODIDE_VERSION: string = manifest.version;
 
 /** Reads the distribution from its npm package. */
 export async function readPyodide(): Promise<PyodideFiles> {

@@ -11,9 +11,7 @@ import {
 } from "../../sandbox/process/deno_program.ts";
 import type { Layer } from "../../sandbox/profile/schema.ts";
 import { base64Bytes } from "../tool_result.ts";
-import { ChildTransport } from "./child_transport.ts";
-import { HttpTransport } from "./http_transport.ts";
-import { isUnknownSession, McpConnection } from "./mcp_connection.ts";
+import type { McpConnection } from "./mcp_connection.ts";
 import { MessageMeter } from "./message_limits.ts";
 import type { McpCommand, McpModule, McpServer } from "./mcp_server.ts";
 
@@ -82,7 +80,7 @@ export class McpClient implements AsyncDisposable {
       signal.throwIfAborted();
       if (error instanceof ToolError) throw error;
       const lost = connection.checkLoss(error);
-      const repeatable = isUnknownSession(error) || isRepeatable(connection.tools.get(tool));
+      const repeatable = connection.isUnknownSession(error) || isRepeatable(connection.tools.get(tool));
       if (lost && repeatable && mayRepeat && !started) return await this.#call(call, false);
       const reason = lost ? connection.lossReason : errorMessage(error);
       throw new McpError(`MCP tool call failed: ${reason}`, { cause: error });
@@ -127,6 +125,7 @@ export class McpClient implements AsyncDisposable {
     const { signal } = this.#stop;
     try {
       const transport = await createMcpTransport(server, { layers: await this.#options.layers(), signal });
+      const { McpConnection } = await import("./mcp_connection.ts"); // the MCP library loads slowly
       return await McpConnection.open(name, transport, { startTimeoutMs, signal });
     } catch (cause) {
       signal.throwIfAborted();
@@ -153,7 +152,11 @@ export async function createMcpTransport(
   options: { layers: ReadonlySet<Layer>; signal?: AbortSignal | undefined },
 ): Promise<Transport> {
   const { layers, signal } = options;
-  if ("url" in server) return new HttpTransport(server, new MessageMeter());
+  if ("url" in server) {
+    const { HttpTransport } = await import("./http_transport.ts");
+    return new HttpTransport(server, new MessageMeter());
+  }
+  const { ChildTransport } = await import("./child_transport.ts");
   if ("command" in server) return new ChildTransport(plainCommand(server, layers), server.cwd);
   const program = moduleProgram(server, layers);
   await fetchModules(program, signal);

@@ -108,10 +108,15 @@ export class McpConnection implements AsyncDisposable {
     });
   }
 
+  /** Returns true if a server over HTTP does not know the session any more. Such a server has not run the call. */
+  isUnknownSession(error: unknown): boolean {
+    return error instanceof SdkHttpError && error.status === 404;
+  }
+
   /** Returns true if an error means that the connection is lost, and marks it as lost. */
   checkLoss(error: unknown): boolean {
     if (
-      isUnknownSession(error) || (error instanceof SdkError && LOSSES.has(error.code)) ||
+      this.isUnknownSession(error) || (error instanceof SdkError && LOSSES.has(error.code)) ||
       isNetworkError(error)
     ) {
       this.#alive = false;
@@ -126,13 +131,6 @@ export class McpConnection implements AsyncDisposable {
 }
 
 const LOSSES: ReadonlySet<string> = new Set(["NOT_CONNECTED", "CONNECTION_CLOSED", "SEND_FAILED"]);
-
-/**
- * Returns true if a server over HTTP does not know the session any more. Such a server has not run the call.
- */
-export function isUnknownSession(error: unknown): boolean {
-  return error instanceof SdkHttpError && error.status === 404;
-}
 
 /** Returns true for the error that `fetch` throws when no server responds. */
 function isNetworkError(error: unknown): boolean {
