@@ -2,15 +2,18 @@ import { Command } from "commander";
 import { EXIT, runCommand } from "../../src/cli/command.ts";
 import { flagsOf } from "../../src/cli/sandbox_options.ts";
 import { collectValues, parseWholeNumber } from "../../src/cli/options.ts";
+import { errorMessage } from "../../src/errors.ts";
 import { UsageError } from "../../src/cli/errors.ts";
 import { writeText } from "../../src/cli/output.ts";
 import { exitWithUsage } from "../program.ts";
 import {
+  type Bounds,
   type CaseResult,
   COMMAND_BOUNDS,
   type CommandCase,
   formatCases,
   formatComparison,
+  type Measured,
   missedBounds,
   SERVER_BOUNDS,
   type ServerCase,
@@ -121,24 +124,29 @@ async function* playCases(
   options: SuiteOptions,
 ): AsyncGenerator<CaseResult> {
   for (const attack of servers) {
-    const measured = await measureServerCase(attack, options);
-    yield {
-      name: attack.name,
-      fault: attack.fault,
-      ...measured,
-      missed: missedBounds(measured, SERVER_BOUNDS),
-    };
+    yield await toResult(attack, () => measureServerCase(attack, options), SERVER_BOUNDS);
   }
   for (const attack of commands) {
-    const measured = await measureCommandCase(attack, options);
-    yield {
-      name: attack.name,
-      fault: attack.fault,
-      ...measured,
-      missed: missedBounds(measured, COMMAND_BOUNDS),
-    };
+    yield await toResult(attack, () => measureCommandCase(attack, options), COMMAND_BOUNDS);
   }
 }
+
+/** Judges the measurements of a case. A case that cannot be measured does not end the suite. */
+async function toResult(
+  { name, fault }: Pick<ServerCase, "name" | "fault">,
+  measure: () => Promise<Measured>,
+  bounds: Bounds,
+): Promise<CaseResult> {
+  try {
+    const measured = await measure();
+    return { name, fault, ...measured, missed: missedBounds(measured, bounds) };
+  } catch (error) {
+    const outcome = `not measured: ${errorMessage(error)}`;
+    return { name, fault, ...NOTHING, outcome, missed: ["measurement"] };
+  }
+}
+
+const NOTHING = { hostBytes: 0, treeBytes: 0, keptBytes: 0, waitMs: 0, quietMs: 0, waited: "", breaches: [] };
 
 function selectCases<Case extends { name: string; fault: string }>(
   cases: readonly Case[],

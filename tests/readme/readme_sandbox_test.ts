@@ -19,6 +19,7 @@ const PAGES = [
   "benchmarks",
   "cli",
   "envs",
+  "hardening",
   "library",
   "rollouts",
   "security",
