@@ -112,10 +112,12 @@ async function runHostile(flags: HostileFlags, signal: AbortSignal): Promise<num
     if (signal.aborted) break;
   }
   const missed = results.filter((result) => result.missed.length > 0).length;
-  await writeText(
-    Deno.stdout,
-    `${formatCases(results)}\n\n${missed} of ${results.length} cases miss a bound.\n`,
-  );
+  const before: CaseResult[] | undefined = flags.before === undefined
+    ? undefined
+    : JSON.parse(await Deno.readTextFile(flags.before));
+  const table = before === undefined ? formatCases(results) : formatComparison(before, results);
+  const summary = `${missed} of ${results.length} cases miss a bound.`;
+  await writeText(Deno.stdout, `${table}\n\n${summary}\n`);
   return missed > 0 ? EXIT.error : EXIT.ok;
 }
 

@@ -101,6 +101,7 @@ async function measureWaits(
   ended.abort();
   const lost = target.memory.wasKilled ? [] : await honest.lostState(AbortSignal.timeout(CHECK_MS));
   const report = await honest.report(); // a server that was blocked has answered by now, or never will
+  await releaseSessions(target.hostile, AbortSignal.timeout(CHECK_MS));
   const kept = growth(await returnedMemory(target.memory, idle.host), idle);
   const peak = growth(target.memory.peak, idle);
   [...report.wrong, ...lost].forEach((text) => breaches.add(text));
@@ -114,6 +115,19 @@ async function measureWaits(
     waits: longestWaits(report),
     quiet,
   };
+}
+
+/** Ends the sessions and envs of a tenant, which would keep their memory. */
+export async function releaseSessions(hostile: Tenant, signal: AbortSignal): Promise<void> {
+  for (const kind of ["sessions", "envs"]) {
+    const list = await hostile.json(`/v1/${kind}`, {}, { method: "GET", signal }).catch(() => ({}));
+    // deno-lint-ignore no-explicit-any -- the response of a list
+    const ids: string[] = (list[kind] ?? []).map(({ id }: any) => id);
+    await Promise.all(
+      ids.map((id) => hostile.post(`/v1/${kind}/${id}`, "", { method: "DELETE", signal }).catch(() => {}) // it has ended already
+      ),
+    );
+  }
 }
 
 /** Waits until the memory is near its idle value, and returns it. */

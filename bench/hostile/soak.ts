@@ -14,7 +14,7 @@ import { PROGRAMS } from "./cases/programs.ts";
 import { SLOW_PEERS } from "./cases/slow_peers.ts";
 import { HONEST_KINDS } from "./honest_requests.ts";
 import { type HonestReport, HonestTenant } from "./honest_tenant.ts";
-import { startTarget, type Target } from "./server_case.ts";
+import { releaseSessions, startTarget, type Target } from "./server_case.ts";
 import { pauseMs, Tally } from "./tenant.ts";
 
 interface SoakFlags {
@@ -167,20 +167,7 @@ async function play(
     signal: caseSignal,
     breach: (text) => during.wrong.push(`${attack.name}: ${text}`),
   }).catch(() => outcomes.add("stopped")); // the server refused a request that the case needs
-  await releaseSessions(target, signal);
-}
-
-/** Ends the sessions and envs of the hostile tenant, so that the next case can begin. */
-async function releaseSessions({ hostile }: Target, signal: AbortSignal): Promise<void> {
-  for (const kind of ["sessions", "envs"]) {
-    const list = await hostile.json(`/v1/${kind}`, {}, { method: "GET", signal }).catch(() => ({}));
-    // deno-lint-ignore no-explicit-any -- the response of a list
-    const ids: string[] = (list[kind] ?? []).map(({ id }: any) => id);
-    await Promise.all(
-      ids.map((id) => hostile.post(`/v1/${kind}/${id}`, "", { method: "DELETE", signal }).catch(() => {}) // it has ended already
-      ),
-    );
-  }
+  await releaseSessions(target.hostile, signal);
 }
 
 /** Returns the figures and their bounds. */

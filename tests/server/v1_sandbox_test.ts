@@ -241,7 +241,12 @@ Deno.test("the server describes itself", async () => {
   const { body: metrics } = await server.send("GET", "/metrics");
   assertStringIncludes(metrics, 'paddock_execs_total{status="ok"} 1\n');
   assertStringIncludes(metrics, "# TYPE paddock_sessions gauge\npaddock_sessions 0\n");
+  let made = 0;
+  const makeDocument = server.app.getOpenAPI31Document;
+  server.app.getOpenAPI31Document = (about) => (made++, makeDocument(about));
   const { body: api } = await server.send("GET", "/openapi.json");
+  assertEquals((await server.send("GET", "/openapi.json")).body, api);
+  assertEquals(made, 1);
   assertEquals(Object.keys(api.paths).sort(), [
     "/v1/envs",
     "/v1/envs/step:batch",
