@@ -1,5 +1,6 @@
 import type { Message, ToolCall } from "../message.ts";
 import type { InverseParserOptions } from "./chat_template.ts";
+import { parseUntrustedJson } from "../json.ts";
 
 const START = "<|im_start|>";
 const END = /<\|im_end\|>|<\|endoftext\|>/g;
@@ -83,7 +84,7 @@ function parseCall(json: string): ToolCall | undefined {
 
 function parseObject(json: string): Record<string, unknown> | undefined {
   try {
-    const value: unknown = JSON.parse(json);
+    const value: unknown = parseUntrustedJson(json);
     return typeof value === "object" && value !== null ? { ...value } : undefined;
   } catch {
     return undefined; // A model may write invalid JSON between the tags; it stays text.

@@ -6,6 +6,7 @@ import {
   SandboxError,
 } from "../errors.ts";
 import { readBytes, sendRequest } from "../http/request.ts";
+import { parseUntrustedJson } from "../json.ts";
 import { parseRetryAfter } from "../http/retry.ts";
 import { type ErrorCode, HTTP_STATUS } from "../wire/error_codes.ts";
 import { requestErrorSchema, V1_FORMAT, V1_FORMAT_HEADER } from "../wire/v1.ts";
@@ -143,7 +144,7 @@ function isFileErrorCode(reason: string | undefined): reason is GuestFileErrorCo
 
 function errorIn(text: string): unknown {
   try {
-    return Object(JSON.parse(text)).error;
+    return Object(parseUntrustedJson(text)).error;
   } catch {
     return undefined; // no JSON: the text itself is shown
   }

@@ -2,11 +2,8 @@ import { SandboxError } from "../errors.ts";
 import { readLines } from "../read_lines.ts";
 import type { ExecOptions, ExecResult } from "../sandbox/exec.ts";
 import { outputEventSchema, requestErrorSchema } from "../wire/v1.ts";
-import { type BodyChunks, execResponse, parseResponse } from "./responses.ts";
+import { type BodyChunks, execResponse, MAX_RESPONSE_BYTES, parseResponse } from "./responses.ts";
 import { toRefusalError } from "./attempt.ts";
-
-/** Maximum size of a line. The result is one line and contains the output of the program. */
-const MAX_LINE_BYTES = 512 * 1024 * 1024;
 
 interface ServerEvent {
   readonly name: string;
@@ -41,15 +38,24 @@ export async function readOutput(
 async function* readEvents(action: string, body: BodyChunks): AsyncGenerator<ServerEvent> {
   let name = "";
   let data: string[] = [];
-  for await (const line of readLines(body, { maxBytes: MAX_LINE_BYTES })) {
+  let characters = 0;
+  for await (const line of readLines(body, { maxBytes: MAX_RESPONSE_BYTES })) {
     if ("fault" in line) throw new SandboxError(`Cannot ${action} as in the server's response ${line.fault}`);
     const [, field, value = ""] = line.text.match(/^(event|data): ?(.*?)\r?$/s) ?? [];
     if (field === "event") name = value;
-    else if (field === "data") data.push(value);
-    else if (line.text === "" || line.text === "\r") {
+    else if (field === "data") {
+      data.push(value);
+      characters += value.length + 1;
+      if (characters > MAX_RESPONSE_BYTES) {
+        throw new SandboxError(
+          `Cannot ${action} as an event of the server must have at most ${MAX_RESPONSE_BYTES} characters: it has more`,
+        );
+      }
+    } else if (line.text === "" || line.text === "\r") {
       if (data.length > 0) yield { name, data: data.join("\n") };
       name = "";
       data = [];
+      characters = 0;
     }
   }
 }

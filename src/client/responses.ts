@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { errorMessage, SandboxError } from "../errors.ts";
 import { readBytes } from "../http/request.ts";
+import { type JsonLimits, parseUntrustedJson } from "../json.ts";
 import type { ExecResult, ShellResult } from "../sandbox/exec.ts";
 import {
   batchOutcomeSchema,
@@ -71,14 +72,15 @@ export const emptyResponse: z.ZodType<undefined> = z.undefined();
 /** Body of a response, in chunks. */
 export type BodyChunks = AsyncIterable<Uint8Array<ArrayBuffer>>;
 
-/** Maximum size of a response, which carries the output and the files of a program. */
-const MAX_RESPONSE_BYTES = 512 * 1024 * 1024;
+/** Maximum size of a response, or of one event, in bytes. It carries the output and the files of programs. */
+export const MAX_RESPONSE_BYTES = 256 * 1024 * 1024;
+const RESPONSE_LIMITS: JsonLimits = { depth: 64, values: 200_000 };
 const SHOWN_CHARACTERS = 200;
 
 /**
  * Reads the whole body of a response.
  *
- * @throws {SandboxError} if it has more than 512 MiB.
+ * @throws {SandboxError} if it has more than 256 MiB.
  */
 export async function readBody(action: string, body: BodyChunks): Promise<Uint8Array<ArrayBuffer>> {
   const bytes = await readBytes(body, MAX_RESPONSE_BYTES);
@@ -104,9 +106,9 @@ export async function readResponse<T>(action: string, body: BodyChunks, schema: 
  */
 export function parseResponse<T>(action: string, text: string, schema: z.ZodType<T>): T {
   try {
-    return schema.parse(text === "" ? undefined : JSON.parse(text));
+    return schema.parse(text === "" ? undefined : parseUntrustedJson(text, RESPONSE_LIMITS));
   } catch (cause) {
-    const reason = errorMessage(cause);
+    const reason = errorMessage(cause).slice(0, 2 * SHOWN_CHARACTERS);
     const shown = reason.replace(/\s+/g, " ").slice(0, SHOWN_CHARACTERS);
     throw new SandboxError(`Cannot ${action} as the server's response does not match /v1: ${shown}`, {
       cause,

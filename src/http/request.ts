@@ -211,7 +211,7 @@ function messageIn(text: string): string | undefined {
 }
 
 function shortened(text: string): string {
-  const line = text.trim().replace(/\s+/g, " ");
+  const line = text.slice(0, 10 * MAX_SHOWN_CHARACTERS).trim().replace(/\s+/g, " ");
   return line.length > MAX_SHOWN_CHARACTERS ? `${line.slice(0, MAX_SHOWN_CHARACTERS)}…` : line;
 }
 

@@ -195,6 +195,9 @@ function wirePart(part: ContentPart): object {
   return { type: "text", text: text || `[${[type, name ?? url].filter(Boolean).join(" ")}]` };
 }
 
+/** Maximum number of issues that an error describes. */
+const MAX_ISSUES = 10;
+
 const call = z.looseObject({ id: z.string().nullish() });
 
 const logProbs = z.object({ content: z.array(z.object({ logprob: z.number().nullable() })).nullish() })
@@ -237,7 +240,8 @@ export function parseOpenaiReply(response: unknown, turn: number): Reply {
   const parsed = responseSchema.safeParse(withFirstChoice(response));
   if (!parsed.success) {
     throw new TypeError(
-      parsed.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`).join("; "),
+      parsed.error.issues.slice(0, MAX_ISSUES).map(({ path, message }) => `${path.join(".")}: ${message}`)
+        .join("; "),
     );
   }
   const { choices: [choice], usage } = parsed.data;

@@ -151,6 +151,9 @@ const responseSchema = z.object({
   }),
 });
 
+/** Maximum number of issues that an error describes. */
+const MAX_ISSUES = 10;
+
 /** Maximum length of the server's message, in characters, so that it does not hide the rest of an error. */
 const MAX_MESSAGE_LENGTH = 300;
 
@@ -165,7 +168,9 @@ export function parseSglangReply(response: unknown, options: { endOfTurn: string
   const parsed = responseSchema.safeParse(response);
   if (!parsed.success) {
     throw new TypeError(
-      parsed.error.issues.map(({ path, message }) => `${path.join(".") || "answer"}: ${message}`).join(
+      parsed.error.issues.slice(0, MAX_ISSUES).map(({ path, message }) =>
+        `${path.join(".") || "answer"}: ${message}`
+      ).join(
         "; ",
       ),
     );

@@ -140,3 +140,25 @@ Deno.test("PaddockClient refuses a server with a newer format of /v1", async () 
     "Cannot acquire session as http://127.0.0.1:8471 must use format 1 of /v1: it uses format 2",
   );
 });
+
+Deno.test("PaddockClient stops reading an event that is too long", async () => {
+  const line = new TextEncoder().encode(`data: ${"x".repeat(8 * 1024 * 1024)}\n`);
+  const endless = () => new Response(new ReadableStream({ pull: (controller) => controller.enqueue(line) }));
+  await using client = new PaddockClient({ url, fetch: withSessions(endless), retries: 0 });
+  await using lease = await client.acquire();
+  await assertRejects(
+    () => lease.session.exec("1", { onOutput: () => {} }),
+    SandboxError,
+    "an event of the server must have at most 268435456 characters",
+  );
+});
+
+Deno.test("PaddockClient refuses a response with millions of values before it parses it", async () => {
+  const text = `{"results":[${"[],".repeat(200_000)}[]]}`;
+  await using client = new PaddockClient({ url, fetch: () => new Response(text), retries: 0 });
+  await assertRejects(
+    () => client.execBatch([{ code: "1" }]),
+    SandboxError,
+    "JSON must have at most 200000 values",
+  );
+});

@@ -6,6 +6,7 @@ import { commandNameOf, SHELL_SUPPORT, toShellSource } from "./commands/commands
 import type { Submission } from "./evaluation.ts";
 import { readSubmission, type SubmissionResult } from "./submission_files.ts";
 import { AGENT_HOME, COMMANDS_FOLDER, WORKSPACE_FOLDER } from "./task.ts";
+import { parseUntrustedJson } from "../../json.ts";
 
 /** Initial contents of an episode's shell. */
 export interface AgentShellParts {
@@ -125,7 +126,7 @@ const stateSchema = z.record(
 /** Parses the output of a state command. Anything but an object of plain values gives an empty object. */
 function valuesIn(text: string): Readonly<Record<string, unknown>> {
   try {
-    return stateSchema.parse(JSON.parse(text));
+    return stateSchema.parse(parseUntrustedJson(text));
   } catch {
     return {}; // most likely an unescaped quote in a path; the env's own values are used
   }

@@ -4,6 +4,7 @@ import type { Submission } from "./evaluation.ts";
 import listFolder from "./guest/list_folder.py" with { type: "text" };
 import { AGENT_HOME, WORKSPACE_FOLDER } from "./task.ts";
 import { z } from "zod";
+import { parseUntrustedJson } from "../../json.ts";
 
 /** Submission of an agent, or the reason why it cannot be read, as a message for the agent. */
 export type SubmissionResult =
@@ -88,7 +89,7 @@ async function listFiles(
 
 function parsedListing(text: string): string[] | undefined {
   try {
-    return listingSchema.parse(JSON.parse(text));
+    return listingSchema.parse(parseUntrustedJson(text));
   } catch {
     return undefined; // the output is not a list of names
   }

@@ -41,7 +41,7 @@ const IMAGE_FORMAT = 5;
  * Returns the base image of a profile from the cache, or builds it. If several processes need the same image at the
  * same time, one builds it and the others wait.
  *
- * @throws {SandboxError} if it cannot be built.
+ * @throws {SandboxError} if it cannot be built, or if other users may write to the cache directory.
  */
 export async function ensureBaseImage(profile: Profile, options: BaseImageOptions): Promise<BaseImage> {
   return await ensureImage(await profileInputs(profile), {
@@ -81,6 +81,7 @@ async function ensureImage(
   inputs: object,
   options: BaseImageOptions & { build: Build },
 ): Promise<BaseImage> {
+  await requirePrivate(options.cacheDir);
   const name = (await sha256(JSON.stringify(inputs))).slice(0, 32);
   const directory = join(options.cacheDir, name);
   const cached = await readManifest(directory);
@@ -95,6 +96,21 @@ async function ensureImage(
   options.signal?.throwIfAborted();
   options.onBuild?.();
   return { directory, manifest: await buildInto(directory, options) };
+}
+
+/** Permission bit of a directory that every user may write to. */
+const WRITABLE_BY_OTHERS = 0o002;
+
+/** Refuses a directory to which other users may write: they could replace the code of all sandboxes. */
+async function requirePrivate(cacheDir: string): Promise<void> {
+  const info = await Deno.stat(cacheDir).catch(() => undefined); // it is created later, or cannot be used at all
+  const mode = info?.mode ?? 0;
+  if ((mode & WRITABLE_BY_OTHERS) === 0) return;
+  throw new SandboxError(
+    `Cannot use cache of base images as only its owner may write to '${cacheDir}': its mode is ${
+      (mode & 0o7777).toString(8)
+    }; run chmod go-w '${cacheDir}', or give another folder with --cache-dir`,
+  );
 }
 
 /** Removes the manifest of a damaged image, so that the next request builds it again. */

@@ -4,6 +4,7 @@ import { Child } from "../../sandbox/process/child.ts";
 import type { DenoCommand } from "../../sandbox/process/deno_program.ts";
 import { terminationOf } from "../../sandbox/guest_link.ts";
 import { type Frame, FrameKind } from "../../sandbox/protocol.ts";
+import { parseUntrustedJson } from "../../json.ts";
 
 /** Metadata that a tool file exports. */
 export interface ToolMetadata {
@@ -170,7 +171,7 @@ export class ToolProcess {
 }
 
 function parse<Schema extends z.ZodType>(schema: Schema, payload: Uint8Array): z.output<Schema> {
-  const result = schema.safeParse(JSON.parse(decoder.decode(payload)));
+  const result = schema.safeParse(parseUntrustedJson(decoder.decode(payload)));
   if (result.success) return result.data;
   throw new SyntaxError(result.error.issues.map(({ message }) => message).join("; "));
 }

@@ -6,6 +6,7 @@ import { type Message, messageText } from "../../message.ts";
 import type { Transform, TransformContext } from "../transform.ts";
 import { addToMLGymRecord, mlgymRecordOf } from "./mlgym_record.ts";
 import { fillTemplate, type MLGymTasks, type TemplateFields, templateFieldsOf } from "./template_values.ts";
+import { parseUntrustedJson } from "../../json.ts";
 
 /** A template with its name in the agent YAML. */
 interface Named {
@@ -77,7 +78,7 @@ export class StateToMessage implements Transform {
 function parseState(state: string): Record<string, TemplateValue> {
   let value: unknown;
   try {
-    value = JSON.parse(state);
+    value = parseUntrustedJson(state);
   } catch {
     value = undefined; // reported below
   }

@@ -1,6 +1,8 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertRejects } from "@std/assert";
 import { join } from "node:path";
-import { recordUse, removeStaleImages } from "../../../src/sandbox/image/base_image.ts";
+import { SandboxError } from "../../../src/errors.ts";
+import { ensureBaseImage, recordUse, removeStaleImages } from "../../../src/sandbox/image/base_image.ts";
+import { loadProfile } from "../../../src/sandbox/profile/profile.ts";
 import { TempFolder } from "../../temp_folder.ts";
 
 const NOW = new Date("2030-06-30T12:00:00Z");
@@ -45,3 +47,20 @@ async function folder(cache: string, name: string, used: Date): Promise<string> 
   await Deno.utime(path, used, used);
   return path;
 }
+
+Deno.test("ensureBaseImage() refuses a cache directory that all users may write to", async () => {
+  await using folder = await TempFolder.of();
+  for (const mode of [0o777, 0o1777, 0o702]) {
+    await Deno.chmod(folder.path, mode);
+    const { message } = await assertRejects(
+      async () => await ensureBaseImage(await loadProfile("python"), { cacheDir: folder.path }),
+      SandboxError,
+    );
+    assertEquals(
+      message,
+      `Cannot use cache of base images as only its owner may write to '${folder.path}': its mode is ${
+        mode.toString(8)
+      }; run chmod go-w '${folder.path}', or give another folder with --cache-dir`,
+    );
+  }
+});

@@ -8,6 +8,7 @@ import { listStarterFiles } from "../config/starter_files.ts";
 import type { EvaluateOptions, EvaluationOutcome, Evaluator, Submission } from "../evaluation.ts";
 import type { EvaluationPlan, Scores } from "../task.ts";
 import { runEvaluation, selectSubmittedFiles, SubmissionCallee } from "./run.ts";
+import { parseUntrustedJson } from "../../../json.ts";
 
 /** Options of {@linkcode WorkspaceEvaluator}. */
 export interface WorkspaceEvaluatorOptions {
@@ -149,7 +150,7 @@ const scoresSchema = z.record(z.string().min(1), z.number()).refine((scores) =>
 /** Parses metrics in JSON, each a finite number; `undefined` for anything else. */
 export function parseScores(text: string): Scores | undefined {
   try {
-    return scoresSchema.safeParse(JSON.parse(text)).data;
+    return scoresSchema.safeParse(parseUntrustedJson(text)).data;
   } catch {
     return undefined; // not JSON
   }
