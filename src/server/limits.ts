@@ -64,7 +64,7 @@ export const MAX_SESSION_WAITING = 64;
 
 // Grades
 
-/** Characters of a reply, and of the task, that a grader reads. Graders read on the thread that serves everyone. */
+/** Characters of a reply, and of the task, that a grader reads. The thread that serves everyone copies them once. */
 export const MAX_GRADED_CHARACTERS: number = MIB;
 
 // Envs
