@@ -69,6 +69,8 @@ export interface CommandCase {
   readonly name: string;
   readonly fault: string;
   readonly about: string;
+  /** Time that the limits of a reply permit, in milliseconds. @default 0 */
+  readonly permittedMs?: number;
   readonly prepare: (setup: CommandSetup) => Promise<CommandRun>;
 }
 

@@ -11,6 +11,7 @@ const MAX_KEPT_CHARACTERS = 1 << 20;
 
 /** Runs the command line with an honest peer or file, then with a lying one, and compares time and memory. */
 export async function measureCommandCase(attack: CommandCase, options: SuiteOptions): Promise<Measured> {
+  const { permittedMs = 0 } = attack;
   const honest = await run(attack, { ...options, isLying: false });
   const lying = await run(attack, { ...options, isLying: true });
   const { host, tree } = growth(lying.peak, honest.peak);
@@ -19,7 +20,7 @@ export async function measureCommandCase(attack: CommandCase, options: SuiteOpti
     treeBytes: tree,
     keptBytes: 0,
     waitMs: lying.ms,
-    quietMs: honest.ms,
+    quietMs: honest.ms + permittedMs,
     twinMs: honest.ms,
     waited: "",
     outcome: lying.outcome,
@@ -55,7 +56,10 @@ async function run(attack: CommandCase, options: SuiteOptions & { isLying: boole
     stderr: "piped",
   }).spawn();
   using memory = new MemoryWatch(child.pid, { killBytes: options.killBytes });
-  const timer = setTimeout(() => child.kill("SIGKILL"), PATIENCE * options.caseMs);
+  const timer = setTimeout(
+    () => child.kill("SIGKILL"),
+    PATIENCE * options.caseMs + (attack.permittedMs ?? 0),
+  );
   const written = writeInput(child.stdin, stdin);
   const [stdout, stderr] = await Promise.all([readText(child.stdout), readText(child.stderr)]);
   const { code, signal } = await child.status;

@@ -6,6 +6,9 @@ const MEGABYTE = 1_000_000;
 const ANSWER = "The answer is 4";
 const QUERY = "What is 2 + 2?";
 
+/** Time that a reply of 64 blocks of 50 ms may take on a busy machine. */
+const REPLY_MS = 40_000;
+
 /** Files, model servers and MCP servers that lie to the command line. */
 export const COMMAND_LINES: readonly CommandCase[] = [
   modelServer(
@@ -169,6 +172,7 @@ function modelReply(name: string, about: string, reply: () => string): CommandCa
     name,
     fault: "S10",
     about,
+    permittedMs: REPLY_MS,
     async prepare(setup) {
       const { folder, root } = setup;
       const check = async ({ code }: CommandResult) => {
@@ -180,7 +184,8 @@ function modelReply(name: string, about: string, reply: () => string): CommandCa
         const { code: viewed } = await view.output();
         return viewed === 0 ? undefined : "view cannot read the run";
       };
-      return cli(await rollout(setup, () => completion(reply())), check);
+      const args = await rollout(setup, () => completion(reply()));
+      return cli([...args, "--timeout-ms", "50"], check);
     },
   };
 }
