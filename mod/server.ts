@@ -4,6 +4,7 @@
  * @module
  */
 export type { AccessOptions } from "../src/server/http/access.ts";
+export type { RequestConnection } from "../src/server/http/context.ts";
 export { HttpServer, type HttpServerOptions } from "../src/server/http/http_server.ts";
 export { PaddockServer, type PaddockServerOptions } from "../src/server/paddock_server.ts";
 export type { RequestLimits } from "../src/server/limits.ts";

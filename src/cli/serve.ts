@@ -24,6 +24,7 @@ interface ServeFlags extends SandboxFlags {
   port: number;
   host: string;
   token?: string[];
+  trustedProxy?: string[];
   maxSessions: number;
   maxSessionsPerToken?: number;
   queue: number;
@@ -56,6 +57,10 @@ export function serveCommand(): Command {
     .option("--port <n>", "port to listen on; 0 chooses a free one", parseWholeNumber(0), 8471)
     .option("--host <name>", "address to listen on; a non-loopback address needs a token", "127.0.0.1")
     .option("--token <text...>", "accept only requests with one of these tokens")
+    .option(
+      "--trusted-proxy <address...>",
+      "address of a proxy, which may have more connections than a client",
+    )
     .addOption(profileOption().default("serve"))
     .option(
       "--max-sessions <n>",
@@ -117,7 +122,7 @@ async function runServe(flags: ServeFlags, signal: AbortSignal): Promise<number>
   );
   await using lease = await pool.acquire({ signal }); // fails before the address is announced if no sandbox can start
   await lease[Symbol.asyncDispose]();
-  await using server = listen(paddock, address, flags.port);
+  await using server = listen(paddock, address, flags);
   const access = address.tokens.length > 0 ? "token required" : "no token required";
   await writeText(
     currentIo().stderr,
@@ -132,11 +137,16 @@ async function runServe(flags: ServeFlags, signal: AbortSignal): Promise<number>
  *
  * @throws {Error} if it cannot listen. The message names the address.
  */
-function listen(paddock: PaddockServer, { hostname, name }: ServeAddress, port: number): HttpServer {
+function listen(
+  paddock: PaddockServer,
+  { hostname, name }: ServeAddress,
+  { port, trustedProxy: trustedProxies }: ServeFlags,
+): HttpServer {
   try {
     return new HttpServer(paddock.fetch, {
       hostname,
       port,
+      trustedProxies,
       onError: logError,
       onGraceOver: () => paddock[Symbol.asyncDispose](),
     });
@@ -192,11 +202,16 @@ const LOOPBACK_NAMES = ["localhost", "127.0.0.1", "[::1]"];
 
 const MAX_PORT = 65_535;
 
+/** Characters of a token that keep it from being guessed. */
+const MIN_TOKEN_CHARACTERS = 16;
+
 /**
  * Returns the address to listen on. On loopback, the server accepts only loopback host names: otherwise any web page
- * could reach it through its own domain name (DNS rebinding). On other addresses a token is required.
+ * could reach it through its own domain name (DNS rebinding). On other addresses a token is required that cannot be
+ * guessed.
  *
- * @throws {UsageError} if a non-loopback address has no token, a token is empty, or the port is too large.
+ * @throws {UsageError} if a non-loopback address has no token or a short one, a token is empty, or the port is too
+ * large.
  */
 export function resolveServeAddress(
   flags: { host: string; port: number; token?: readonly string[] },
@@ -214,11 +229,21 @@ export function resolveServeAddress(
   }
   const name = hostname.includes(":") ? `[${hostname}]` : hostname;
   if (isLoopback(hostname)) return { hostname, name, tokens, hosts: [...LOOPBACK_NAMES, name] };
-  if (tokens.length > 0) return { hostname, name, tokens };
-  throw new UsageError(
-    `Cannot serve at '${flags.host}' as a non-loopback address needs a token: give --token or set PADDOCK_TOKEN`,
-  );
+  if (tokens.length === 0) {
+    throw new UsageError(
+      `Cannot serve at '${flags.host}' as a non-loopback address needs a token: give --token or set PADDOCK_TOKEN. ${MAKE_TOKEN}`,
+    );
+  }
+  const shortest = Math.min(...tokens.map((token) => token.length));
+  if (shortest < MIN_TOKEN_CHARACTERS) {
+    throw new UsageError(
+      `Cannot serve at '${flags.host}' as a token must have at least ${MIN_TOKEN_CHARACTERS} characters on a non-loopback address: one has ${shortest}. ${MAKE_TOKEN}`,
+    );
+  }
+  return { hostname, name, tokens };
 }
+
+const MAKE_TOKEN = "`openssl rand -hex 32` prints a new one";
 
 function isLoopback(hostname: string): boolean {
   return hostname === "localhost" || hostname === "::1" || /^127\.\d+\.\d+\.\d+$/.test(hostname);

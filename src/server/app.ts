@@ -8,7 +8,7 @@ import type { EnvService } from "./envs/env_service.ts";
 import type { GraderPool } from "../rewards/worker/grader_pool.ts";
 import type { Graders } from "./graders.ts";
 import { Budgets } from "./budget.ts";
-import { access, type AccessOptions } from "./http/access.ts";
+import { access, type AccessOptions, securityHeaders } from "./http/access.ts";
 import type { AppEnv } from "./http/context.ts";
 import { watchDisconnect } from "./http/disconnects.ts";
 import {
@@ -72,17 +72,16 @@ export function paddockApp(options: PaddockAppOptions): Api {
   });
   app.onError((thrown) => errorResponse(toServerError(thrown)));
   app.notFound(({ req }) => notFoundResponse(req, "/docs", methodsOf(app, req.path)));
-  app.use(requestSpan(), async (c, next) => {
+  app.use(requestSpan(), securityHeaders(), async (c, next) => {
     await next();
     if (c.error) report(c.error);
     metrics.countRequest(c.res.status, c.get("owner") ?? "");
     if (c.res.status === 101) return;
-    c.res.headers.set("x-content-type-options", "nosniff");
     if (c.req.path.startsWith("/v1/")) c.res.headers.set(V1_FORMAT_HEADER, String(V1_FORMAT));
   });
   app.use(
-    access(options),
     watchDisconnect(),
+    access(options),
     requestLimits({ ...REQUEST_LIMITS, ...options.limits }, budgets.waiting),
   );
   const requests = new IdempotencyCache(budgets);
@@ -130,7 +129,10 @@ function aboutRoutes(app: Api, metrics: Metrics): void {
   });
   app.get("/", (c) => c.redirect("/docs")); // for people who open the address that `paddock serve` prints
   app.get("/docs", (c) => {
-    c.header("content-security-policy", "default-src 'none'; style-src 'unsafe-inline'");
+    c.header(
+      "content-security-policy",
+      "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
+    );
     page ??= renderDocsPage(app.getOpenAPI31Document(about));
     return c.html(page);
   });

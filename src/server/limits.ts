@@ -34,6 +34,18 @@ export const REQUEST_LIMITS: RequestLimits = {
 };
 /** Connections at once. Each costs some 10 kB and an open file. */
 export const MAX_CONNECTIONS = 8192;
+/** Milliseconds until the first request of a connection must have arrived, with its body. */
+export const QUIET_MS = 40_000;
+/** Connections at once whose first request was refused or did not arrive in time. */
+export const MAX_QUIET_CONNECTIONS = 256;
+/** Refused requests on open connections whose bodies are still read, so that the connections can be used again. */
+export const MAX_POLITE_REFUSALS = 64;
+/** Bytes of the body of a refused request that are read. */
+export const MAX_DISCARDED_BYTES: number = MIB;
+/** Milliseconds for which the body of a refused request is read. */
+export const DISCARD_MS = 250;
+/** Connections at once from one address that have sent no authenticated request. */
+export const MAX_ADDRESS_CONNECTIONS = 1024;
 /** Responses to requests with an id that are kept, for requests that come again. */
 export const MAX_KEPT_RESPONSES = 4096;
 
@@ -50,6 +62,19 @@ export const MEMORY_PER_BYTE = 3;
 export const MEMORY_PER_CHARACTER = 2;
 /** Bytes of a stream that may wait for their reader. Above, the program that prints them is held back. */
 export const STREAM_QUEUE_BYTES: number = 256 * 1024;
+
+// Wrong tokens
+
+/** Wrong tokens of one address within {@linkcode TOKEN_MEMORY_MS} whose refusals are not delayed. */
+export const TOKEN_ERRORS = 5;
+/** Milliseconds in which the wrong tokens of an address are counted. */
+export const TOKEN_MEMORY_MS = 60_000;
+/** Delay of each further refusal, in milliseconds. */
+export const TOKEN_DELAY_MS = 1_000;
+/** Refusals that are delayed at once; further ones are answered with 429 at once. */
+export const MAX_DELAYED_REFUSALS = 256;
+/** Addresses whose wrong tokens are counted. */
+export const MAX_FAILED_ADDRESSES = 1024;
 
 // Sessions
 

@@ -4,6 +4,7 @@ import { GraderPool } from "../rewards/worker/grader_pool.ts";
 import type { SessionPool } from "../sandbox/exec.ts";
 import type { Tool } from "../tools/tool.ts";
 import type { AccessOptions } from "./http/access.ts";
+import type { RequestConnection } from "./http/context.ts";
 import { chatKind } from "./adapters/openenv/chat_env.ts";
 import { paddockApp } from "./app.ts";
 import { Budgets } from "./budget.ts";
@@ -96,9 +97,9 @@ export interface PaddockServerOptions extends AccessOptions {
 export class PaddockServer implements AsyncDisposable {
   /**
    * Handles a request. It needs no `this` and never rejects. The work of a request stops when its signal or
-   * `disconnected` aborts before the response.
+   * `connection.disconnected` aborts before the response.
    */
-  readonly fetch: (request: Request, disconnected?: AbortSignal) => Promise<Response>;
+  readonly fetch: (request: Request, connection?: RequestConnection) => Promise<Response>;
   readonly #sessions: SessionService;
   readonly #envs: EnvService;
   readonly #graderPool = new GraderPool();
@@ -115,7 +116,7 @@ export class PaddockServer implements AsyncDisposable {
     const envs = new EnvService({ ...shared, sessions });
     const openEnv = openEnvTokenizer && chatKind(openEnvTokenizer);
     const app = paddockApp({ ...shared, sessions, envs, openEnv });
-    this.fetch = async (request, disconnected) => await app.fetch(request, disconnected && { disconnected });
+    this.fetch = async (request, connection) => await app.fetch(request, connection);
     this.#sessions = sessions;
     this.#envs = envs;
   }

@@ -21,11 +21,24 @@ Deno.test("resolveServeAddress() rejects every other address without a token", (
 });
 
 Deno.test("resolveServeAddress() reads tokens from flags and the environment, and rejects an empty one", () => {
-  assertEquals(resolveServeAddress({ ...any, host: "0.0.0.0", token: ["a"] }, "b,c"), {
-    hostname: "0.0.0.0",
-    name: "0.0.0.0",
-    tokens: ["a", "b", "c"],
-  });
+  assertEquals(
+    resolveServeAddress(
+      { ...any, host: "0.0.0.0", token: ["a".repeat(16)] },
+      `${"b".repeat(16)},${"c".repeat(20)}`,
+    ),
+    {
+      hostname: "0.0.0.0",
+      name: "0.0.0.0",
+      tokens: ["a".repeat(16), "b".repeat(16), "c".repeat(20)],
+    },
+  );
+  const short = { ...any, token: ["a".repeat(15)] };
+  assertThrows(
+    () => resolveServeAddress({ ...short, host: "0.0.0.0" }, undefined),
+    UsageError,
+    "at least 16 characters on a non-loopback address: one has 15. `openssl rand -hex 32` prints a new one",
+  );
+  assertEquals(resolveServeAddress({ ...short, host: "::1" }, undefined).tokens, short.token);
   assertThrows(
     () => resolveServeAddress({ ...any, host: "0.0.0.0", token: [""] }, undefined),
     UsageError,

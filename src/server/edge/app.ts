@@ -5,7 +5,7 @@ import type { Grader } from "../../rewards/grader.ts";
 import { escapeControls } from "../../terminal_text.ts";
 import { PADDOCK_VERSION } from "../../version.ts";
 import { Budget } from "../budget.ts";
-import { access } from "../http/access.ts";
+import { access, securityHeaders } from "../http/access.ts";
 import type { AppEnv } from "../http/context.ts";
 import { watchDisconnect } from "../http/disconnects.ts";
 import { errorResponse, notFoundResponse, ServerError, toErrorBody, toServerError } from "../http/errors.ts";
@@ -79,6 +79,7 @@ export function edgeApp(options: EdgeOptions = {}): EdgeApp {
     unit: "bytes of waiting data",
     advice: "send fewer requests at once",
   });
+  app.use(securityHeaders());
   app.use(access(token === undefined ? { hosts: LOOPBACK_NAMES } : { tokens: [token] }));
   app.use(watchDisconnect(), requestLimits(LIMITS, waiting, { measured: false }));
   const grading = new Grading({ graders, timeoutMs });

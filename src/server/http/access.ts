@@ -1,6 +1,14 @@
 import { timingSafeEqual } from "node:crypto";
+import { delay } from "@std/async";
 import type { MiddlewareHandler } from "hono";
 import { sha256 } from "../../hash.ts";
+import {
+  MAX_DELAYED_REFUSALS,
+  MAX_FAILED_ADDRESSES,
+  TOKEN_DELAY_MS,
+  TOKEN_ERRORS,
+  TOKEN_MEMORY_MS,
+} from "../limits.ts";
 import type { AppEnv } from "./context.ts";
 import { ServerError } from "./errors.ts";
 
@@ -25,20 +33,32 @@ const encoder = new TextEncoder();
  */
 export function access(options: AccessOptions): MiddlewareHandler<AppEnv> {
   const { tokens = [], metricsToken, hosts } = options;
+  const wrongTokens = new WrongTokens();
   let owners: Promise<string[]> | undefined;
   const operator = metricsToken === undefined ? undefined : sha256(metricsToken);
   return async (c, next) => {
-    const host = c.req.header("host") ?? new URL(c.req.url).host;
+    const given = c.req.header("host");
+    if (given === undefined && c.env?.address !== undefined) {
+      throw new ServerError("malformed", "A request must have the header 'Host'");
+    }
+    const host = given ?? new URL(c.req.url).host; // a request without a socket may have none
     checkHost(host, hosts);
     checkOrigin(c.req.header("origin"), host);
     const isHealthCheck = c.req.method === "GET" && OPEN_PATHS.has(c.req.path);
     const isOpen = isHealthCheck || tokens.length === 0;
     owners ??= Promise.all(tokens.map(sha256));
     const isMetrics = c.req.path === "/metrics" && operator !== undefined;
-    const given = isOpen && !isMetrics ? "" : await sha256(tokenOf(c.req.raw.headers));
-    const isOperator = isMetrics && isEqual(given, await operator);
+    const token = isOpen && !isMetrics ? "" : tokenOf(c.req.raw.headers);
+    const hash = token && await sha256(token);
+    const isOperator = isMetrics && isEqual(hash, await operator);
+    const owner = isOpen || isOperator ? "" : findOwner(hash, await owners);
+    if (owner === undefined) {
+      if (token !== "") await wrongTokens.delay(c.env?.address ?? "", c.get("signal"));
+      throw new ServerError("unauthorized", "A token is required: send the header 'Authorization: Bearer …'");
+    }
     c.set("isOperator", isOperator);
-    c.set("owner", isOpen || isOperator ? "" : ownerOf(given, await owners));
+    c.set("owner", owner);
+    c.set("isAuthenticated", !isHealthCheck || tokens.length === 0);
     await next();
   };
 }
@@ -61,13 +81,65 @@ function tokenOf(headers: Headers): string {
 }
 
 /** Returns the owner whose hash equals the given one, in constant time. */
-function ownerOf(given: string, owners: readonly string[]): string {
+function findOwner(given: string, owners: readonly string[]): string | undefined {
   const [owner] = owners.filter((owner) => isEqual(given, owner));
-  if (owner !== undefined) return owner;
-  throw new ServerError("unauthorized", "A token is required: send the header 'Authorization: Bearer …'");
+  return owner;
+}
+
+/** Slows down guesses of tokens. It keeps a number for each of a few addresses, and delays no right token. */
+export class WrongTokens {
+  /** Number of wrong tokens and time of the first one, by address, oldest first. */
+  readonly #failures = new Map<string, { count: number; since: number }>();
+  #delayed = 0;
+
+  /**
+   * Waits a second if the address has sent several wrong tokens within the last minute.
+   *
+   * @throws {ServerError} `busy` if too many refusals wait.
+   */
+  async delay(address: string, signal?: AbortSignal): Promise<void> {
+    if (this.#record(address) <= TOKEN_ERRORS) return;
+    if (this.#delayed >= MAX_DELAYED_REFUSALS) {
+      throw new ServerError("busy", "Too many wrong tokens were sent", { retryAfter: 60 });
+    }
+    this.#delayed++;
+    try {
+      await delay(TOKEN_DELAY_MS, { signal });
+    } finally {
+      this.#delayed--;
+    }
+  }
+
+  /** Adds a failure and returns the address's number of them. */
+  #record(address: string): number {
+    const now = performance.now();
+    const last = this.#failures.get(address);
+    const failure = last && now - last.since < TOKEN_MEMORY_MS ? last : { count: 0, since: now };
+    failure.count++;
+    this.#failures.delete(address);
+    this.#failures.set(address, failure);
+    const [oldest] = this.#failures.keys();
+    if (this.#failures.size > MAX_FAILED_ADDRESSES && oldest !== undefined) this.#failures.delete(oldest);
+    return failure.count;
+  }
+}
+
+/** Sets headers that keep pages of other sites from reading or framing a response. */
+export function securityHeaders(): MiddlewareHandler<AppEnv> {
+  return async (c, next) => {
+    await next();
+    if (c.res.status === 101) return;
+    const { headers } = c.res;
+    headers.set("x-content-type-options", "nosniff");
+    headers.set("cross-origin-resource-policy", "same-origin");
+    if (!headers.has("content-security-policy")) {
+      headers.set("content-security-policy", "frame-ancestors 'none'");
+    }
+  };
 }
 
 /** Compares two hashes in constant time. */
 function isEqual(given: string, expected: string | undefined): boolean {
-  return expected !== undefined && timingSafeEqual(encoder.encode(expected), encoder.encode(given));
+  return expected?.length === given.length &&
+    timingSafeEqual(encoder.encode(expected), encoder.encode(given));
 }

@@ -1,12 +1,20 @@
 import type { Context } from "hono";
 import type { Account } from "../budget.ts";
 
+/** Connection on which a request arrived. */
+export interface RequestConnection {
+  /** Aborted when the client disconnects before the response. */
+  readonly disconnected: AbortSignal;
+  /** Address of the client. */
+  readonly address: string;
+  /** Records that the request is authenticated and complete. Connections without such a request are limited. */
+  accept(): void;
+}
+
 /** Context values of every route. */
 export interface AppEnv {
-  Bindings: {
-    /** Aborted when the listener detects that the client has disconnected. */
-    disconnected?: AbortSignal;
-  };
+  /** Connection of the request; empty without a socket. */
+  Bindings: Partial<RequestConnection>;
   Variables: {
     /** Owner of the request, from its token; the empty string if no token is required. */
     owner: string;
@@ -14,6 +22,8 @@ export interface AppEnv {
     isOperator: boolean;
     /** Memory of the owner for data that waits. */
     memory: Account;
+    /** True if the request has a valid token or needs none on any route. */
+    isAuthenticated: boolean;
     /** Aborted when the client disconnects or the request is cancelled. */
     signal: AbortSignal;
   };

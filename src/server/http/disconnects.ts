@@ -1,4 +1,5 @@
 import type { MiddlewareHandler } from "hono";
+import { listConnections } from "./connections.ts";
 import type { AppEnv } from "./context.ts";
 
 const POLL_MS = 250;
@@ -49,8 +50,8 @@ export class DisconnectWatcher implements AsyncDisposable {
 
   async #poll(): Promise<void> {
     const before = [...this.#pending]; // a client that connects during the read may not be listed
-    const connected = before.length === 0 ? undefined : await listConnectedPorts(this.#port);
-    const ports = connected && new Set(connected);
+    const connected = before.length === 0 ? undefined : await listConnections(this.#port);
+    const ports = connected && new Set(connected.map(({ port }) => port));
     for (const { port, disconnect } of before) {
       if (ports?.has(port) === false) {
         disconnect.abort(new DOMException("The client has disconnected", "AbortError"));
@@ -59,24 +60,6 @@ export class DisconnectWatcher implements AsyncDisposable {
     this.#timer = undefined;
     this.#schedulePoll();
   }
-}
-
-/** Files in which Linux lists the connections of this host, one per address family. */
-const TABLES = ["/proc/net/tcp", "/proc/net/tcp6"];
-/** Row of a table: local port, remote port, state. */
-const ROW = /^ *\d+: [0-9A-F]+:([0-9A-F]{4}) [0-9A-F]+:([0-9A-F]{4}) ([0-9A-F]{2}) /gm;
-const ESTABLISHED = "01";
-
-/**
- * Returns the remote port of each connection to a local port, or `undefined` on systems other than Linux, which do
- * not list connections.
- */
-export async function listConnectedPorts(port: number): Promise<number[] | undefined> {
-  const tables = await Promise.all(TABLES.map((path) => Deno.readTextFile(path).catch(() => undefined)));
-  if (tables[0] === undefined) return undefined;
-  const rows = tables.flatMap((table = "") => [...table.matchAll(ROW)]);
-  const own = rows.filter(([, local = "", , state]) => state === ESTABLISHED && parseInt(local, 16) === port);
-  return own.map(([, , remote = ""]) => parseInt(remote, 16));
 }
 
 /** Sets the signal of a route, which aborts when the client disconnects before the response. */

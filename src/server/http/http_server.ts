@@ -1,15 +1,19 @@
-import { MAX_CONNECTIONS } from "../limits.ts";
-import { DisconnectWatcher, listConnectedPorts } from "./disconnects.ts";
-import { withReadTimeout } from "./response_stream.ts";
+import { MAX_POLITE_REFUSALS } from "../limits.ts";
+import { type ConnectionLimits, ConnectionWatch, listConnections } from "./connections.ts";
+import type { RequestConnection } from "./context.ts";
+import { DisconnectWatcher } from "./disconnects.ts";
+import { errorResponse, ServerError } from "./errors.ts";
+import { discardBody } from "./request_limits.ts";
+import { closeAfter, ConnectionClosed, withReadTimeout } from "./response_stream.ts";
 
-/** Handles a request. `disconnected` aborts when the client disconnects before the response. */
-export type RequestHandler = (request: Request, disconnected: AbortSignal) => Response | Promise<Response>;
+/** Handles a request. */
+export type RequestHandler = (
+  request: Request,
+  connection: RequestConnection,
+) => Response | Promise<Response>;
 
 /** Options of {@linkcode HttpServer}. */
-export interface HttpServerOptions {
-  hostname: string;
-  /** Port; 0 selects a free one. */
-  port: number;
+export interface HttpServerOptions extends ListenerOptions {
   /**
    * Milliseconds that running requests may take after the server begins to stop; then they are aborted.
    *
@@ -22,14 +26,6 @@ export interface HttpServerOptions {
    * @default 60_000
    */
   readMs?: number | undefined;
-  /**
-   * Maximum number of connections. Above it, connections without a pending response are closed.
-   *
-   * @default 8_192
-   */
-  maxConnections?: number | undefined;
-  /** Called when there were too many connections. */
-  onError?: ((error: unknown) => void) | undefined;
   /** Called after the grace period; ends what the remaining requests wait for. */
   onGraceOver: () => Promise<void>;
 }
@@ -46,10 +42,9 @@ export class HttpServer implements AsyncDisposable {
 
   /** @throws {Deno.errors.AddrInUse} if the port is in use. */
   constructor(fetch: RequestHandler, options: HttpServerOptions) {
-    const { readMs = 60_000 } = options;
     this.#options = options;
     this.#listener = new Listener(
-      async (request, { remoteAddr: { port } }) => await this.#handle(fetch, request, { port, readMs }),
+      async (request, { remoteAddr }) => await this.#handle(fetch, request, remoteAddr),
       options,
     );
     this.#disconnectWatcher = new DisconnectWatcher(this.port);
@@ -66,20 +61,36 @@ export class HttpServer implements AsyncDisposable {
     return this.#stopped;
   }
 
-  async #handle(
-    fetch: RequestHandler,
-    request: Request,
-    { port, readMs }: { port: number; readMs: number },
-  ): Promise<Response> {
+  async #handle(fetch: RequestHandler, request: Request, client: Deno.NetAddr): Promise<Response> {
+    const { hostname: address, port } = client;
+    const { readMs = 60_000 } = this.#options;
+    const connections = this.#listener.watch;
     const disconnect = new AbortController();
+    const { signal: disconnected } = disconnect;
     const watch = this.#disconnectWatcher.watch(port, disconnect);
+    let isAccepted = false;
+    const accept = () => {
+      isAccepted = true;
+      connections.accept(port);
+    };
     try {
-      const response = await fetch(request, disconnect.signal);
-      return await withReadTimeout(response, { readMs, disconnected: disconnect.signal, watch });
+      const handled = await fetch(request, { disconnected, address, accept });
+      const response = await withReadTimeout(handled, { readMs, disconnected, watch });
+      if (isAccepted || response.status === 101) return response;
+      return await this.#refuse(request, response, port);
     } catch (error) {
       watch[Symbol.dispose]();
       throw error;
     }
+  }
+
+  /** Sends the response to a refused request. Its connection is closed if its body does not arrive. */
+  async #refuse({ body, bodyUsed }: Request, response: Response, port: number): Promise<Response> {
+    const connections = this.#listener.watch;
+    const isPolite = connections.refused < MAX_POLITE_REFUSALS;
+    connections.refuse(port);
+    if (body === null || bodyUsed) return response;
+    return isPolite && await discardBody(body) ? response : closeAfter(response);
   }
 
   async #stop(): Promise<void> {
@@ -102,18 +113,12 @@ async function resolvesWithin(ms: number, ended: Promise<unknown>): Promise<bool
   return hasEnded;
 }
 
-/** Options of {@linkcode Listener}. */
-export interface ListenerOptions {
+/** Options of {@linkcode Listener}. Above one of the limits, connections without a pending response are closed. */
+export interface ListenerOptions extends ConnectionLimits {
   hostname: string;
   /** Port; 0 selects a free one. */
   port: number;
-  /**
-   * Maximum number of connections. Above it, connections without a pending response are closed.
-   *
-   * @default 8_192
-   */
-  maxConnections?: number | undefined;
-  /** Called when there were too many connections. */
+  /** Called when there were too many connections, or a request handler threw. */
   onError?: ((error: unknown) => void) | undefined;
 }
 
@@ -128,12 +133,14 @@ const RETRY_MS = 1;
 
 /**
  * Listens for requests with a bounded number of connections. `Deno.serve` limits neither connections nor the time of
- * a request's head, and it ends when no file descriptor is left. Above the limit, this class shuts the current
- * server down, which closes idle connections, unfinished requests and upgraded sockets but completes pending
+ * a request's head and body, it cannot close one connection, and it ends when no file descriptor is left. Above a
+ * limit, this class shuts the current server down, which closes idle connections, unfinished requests and upgraded sockets but completes pending
  * responses, and starts a new server on the same port.
  */
 export class Listener {
   readonly port: number;
+  /** Records which connections have sent an accepted request. */
+  readonly watch: ConnectionWatch;
   readonly #handler: Deno.ServeHandler<Deno.NetAddr>;
   readonly #options: ListenerOptions;
   readonly #generations = new Map<Generation, Promise<void>>();
@@ -147,6 +154,7 @@ export class Listener {
   constructor(handler: Deno.ServeHandler<Deno.NetAddr>, options: ListenerOptions) {
     this.#handler = handler;
     this.#options = options;
+    this.watch = new ConnectionWatch(options);
     this.#newest = this.#listen(options.port);
     this.port = this.#newest.server.addr.port;
     this.#schedulePoll();
@@ -170,10 +178,19 @@ export class Listener {
   #listen(port: number): Generation {
     const cut = new AbortController();
     const { hostname } = this.#options;
-    const server = Deno.serve({ hostname, port, signal: cut.signal, onListen() {} }, this.#handler);
+    const onError = (error: unknown) => this.#respondToError(error);
+    const server = Deno.serve({ hostname, port, signal: cut.signal, onListen() {}, onError }, this.#handler);
     const generation = { server, cut };
     this.#generations.set(generation, this.#ended(generation));
     return generation;
+  }
+
+  /** Reports an error of the handler, such as a lack of file descriptors, and returns the response to it. */
+  #respondToError(error: unknown): Response {
+    if (!(error instanceof ConnectionClosed)) this.#options.onError?.(error);
+    return errorResponse(
+      new ServerError("unavailable", "The server cannot handle the request now", { retryAfter: 1 }),
+    );
   }
 
   /** Resolves after the last response of a generation. Replaces a generation that failed. */
@@ -193,20 +210,22 @@ export class Listener {
   }
 
   async #poll(): Promise<void> {
-    const { maxConnections = MAX_CONNECTIONS } = this.#options;
-    const open = (await listConnectedPorts(this.port))?.length ?? 0;
+    const open = await listConnections(this.port) ?? [];
     if (this.#isClosed) return;
-    if (open > maxConnections) {
-      this.#replace(new Error(`Too many connections: ${open} are open, the limit is ${maxConnections}`));
-    }
+    const excess = this.watch.findExcess(open, performance.now());
+    if (excess) this.#replace(new Error(`Too many connections: ${excess.reason}`), excess);
     this.#schedulePoll();
   }
 
-  /** Replaces the newest generation. */
-  #replace(reason: unknown): void {
+  /**
+   * Replaces the newest generation. `isStuck` also ends its pending responses: a shutdown does not close a connection
+   * whose body is still awaited.
+   */
+  #replace(reason: unknown, { isStuck = false } = {}): void {
     if (this.#isClosed) return;
     this.#options.onError?.(reason);
-    this.#newest.server.shutdown();
+    if (isStuck) this.#newest.cut.abort();
+    else this.#newest.server.shutdown();
     this.#listenAgain();
   }
 

@@ -3,7 +3,7 @@ import type { MiddlewareHandler } from "hono";
 import type { AppContext, AppEnv } from "./context.ts";
 import { checkJsonLimits, JsonLimitError } from "../../json.ts";
 import type { Budget, BudgetLease } from "../budget.ts";
-import { MEMORY_PER_BYTE, type RequestLimits } from "../limits.ts";
+import { DISCARD_MS, MAX_DISCARDED_BYTES, MEMORY_PER_BYTE, type RequestLimits } from "../limits.ts";
 import { ServerError } from "./errors.ts";
 import { toHeldResponse } from "./response_stream.ts";
 
@@ -42,6 +42,7 @@ export function requestLimits(
     const lease = waiting.take(c.get("owner"), 0);
     try {
       if (raw.body !== null) c.req.raw = await readRequest(c, { ...limits, lease });
+      if (c.get("isAuthenticated")) c.env?.accept?.();
       await next();
       const response = await toHeldResponse(c.res, { lease, measured });
       if (response === c.res) return;
@@ -107,6 +108,27 @@ async function readBody(
     throw new ServerError("too_slow", `The body must arrive within ${bodyMs} ms`);
   }
   return concat(pieces);
+}
+
+/** Reads the body of a refused request. Returns true if its end arrived soon. */
+export async function discardBody(body: ReadableStream<Uint8Array>): Promise<boolean> {
+  const reader = body.getReader();
+  const timer = setTimeout(() => reader.cancel(), DISCARD_MS);
+  const startedAt = performance.now();
+  let bytes = 0;
+  try {
+    for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
+      bytes += piece.value.length;
+      if (bytes <= MAX_DISCARDED_BYTES) continue;
+      await reader.cancel();
+      return false;
+    }
+    return performance.now() - startedAt < DISCARD_MS;
+  } catch {
+    return false; // the client has disconnected
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 function throwIncomplete(cause: unknown): never {

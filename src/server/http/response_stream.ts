@@ -42,6 +42,28 @@ export async function toHeldResponse(
   return new Response(onEnd(new Blob([bytes]).stream(), () => lease[Symbol.dispose]()), init);
 }
 
+/** Error of a response's body that makes the server close the connection. */
+export class ConnectionClosed extends Error {
+  override readonly name = "ConnectionClosed";
+}
+
+/**
+ * Returns a response after which the connection is closed. HTTP has no other way to end a request whose body does not
+ * arrive; `Deno.serve` would wait for it.
+ */
+export function closeAfter({ body, status, headers }: Response): Response {
+  const reader = body?.getReader();
+  headers.delete("content-length");
+  const closing = new ReadableStream<Uint8Array<ArrayBuffer>>({
+    async pull(controller) {
+      const { done = true, value } = await reader?.read() ?? {};
+      if (done || value === undefined) controller.error(new ConnectionClosed("the body did not arrive"));
+      else controller.enqueue(value);
+    },
+  }, { highWaterMark: 0 });
+  return new Response(closing, { status, headers });
+}
+
 function isStream({ headers }: Response): boolean {
   return STREAMED.test(headers.get("content-type") ?? "");
 }
@@ -133,7 +155,7 @@ function withChunkTimeout(
       rest = rest.subarray(CHUNK_BYTES);
       timer = setTimeout(() => {
         end();
-        controller.error(new Error("the client reads too slowly"));
+        controller.error(new ConnectionClosed("the client reads too slowly"));
         reader.cancel().catch(() => {}); // the response has failed in any case
       }, readMs);
     },

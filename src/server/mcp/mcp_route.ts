@@ -17,6 +17,7 @@ interface Connection {
   readonly client: ClientSession;
   /** Its place among the owner's clients. */
   readonly slot: Disposable;
+  /** Time of the last request, by the monotonic clock. */
   usedAt: number;
 }
 
@@ -45,14 +46,14 @@ export function mcpRoute(
   }
 
   async function connect(owner: string): Promise<Pick<Connection, "transport" | "slot">> {
-    for (const [id, { usedAt }] of connections) if (Date.now() - usedAt > MCP_IDLE_MS) await end(id);
+    for (const [id, { usedAt }] of connections) if (performance.now() - usedAt > MCP_IDLE_MS) await end(id);
     const slot = count.take(owner, 1);
     const { signal } = new AbortController(); // a session outlives the request that opens it
     const client = new ClientSession(() => sessions.create({ owner, signal, spareMs: MCP_SPARE_MS }));
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: () => crypto.randomUUID(),
       onsessioninitialized(id) {
-        connections.set(id, { owner, transport, client, slot, usedAt: Date.now() });
+        connections.set(id, { owner, transport, client, slot, usedAt: performance.now() });
       },
       onsessionclosed: end,
       maxRequestBodySize: REQUEST_LIMITS.bodyBytes,
@@ -68,7 +69,7 @@ export function mcpRoute(
     if (id !== undefined) {
       const connection = connections.get(id);
       if (connection?.owner !== owner) return unknownSession();
-      connection.usedAt = Date.now();
+      connection.usedAt = performance.now();
       return boundStream(await connection.transport.handleRequest(c.req.raw), c);
     }
     const { transport, slot } = await connect(owner);

@@ -3,6 +3,7 @@ export class IdleTimer implements Disposable {
   readonly #idleMs: number;
   readonly #onIdle: () => void;
   #usedAt = new Date();
+  #idleSince = performance.now();
   #users = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #isClosed = false;
@@ -14,9 +15,14 @@ export class IdleTimer implements Disposable {
     this.#startTimer();
   }
 
-  /** End of the last use. */
+  /** End of the last use, by the clock of the host. For display only: that clock may jump. */
   get usedAt(): Date {
     return this.#usedAt;
+  }
+
+  /** Milliseconds since the end of the last use. */
+  get unusedMs(): number {
+    return performance.now() - this.#idleSince;
   }
 
   /** Number of current uses. */
@@ -32,6 +38,7 @@ export class IdleTimer implements Disposable {
       [Symbol.dispose]: () => {
         this.#users--;
         this.#usedAt = new Date();
+        this.#idleSince = performance.now();
         if (this.#users === 0) this.#startTimer();
       },
     };

@@ -73,15 +73,21 @@ export class LiveSession implements AsyncDisposable {
     this.#idle = new IdleTimer(options.idleMs, () => this[Symbol.asyncDispose]());
   }
 
+  /** End of its last use, by the clock of the host. */
   get usedAt(): Date {
     return this.#idle.usedAt;
+  }
+
+  /** Milliseconds since the end of its last use. */
+  get unusedMs(): number {
+    return this.#idle.unusedMs;
   }
 
   /** True if it may end in favour of another session: it was idle for its `spareMs` and for `leastMs`. */
   isSpare(leastMs: number): boolean {
     const { spareMs = Infinity } = this.#options;
     const isFree = this.#wasUsed && this.#idle.users === 0 && !this.ended;
-    return isFree && Date.now() - this.usedAt.getTime() >= Math.max(spareMs, leastMs);
+    return isFree && this.unusedMs >= Math.max(spareMs, leastMs);
   }
 
   /** True after it has ended. */

@@ -203,7 +203,7 @@ export class SessionService implements AsyncDisposable {
       if (session.owner === owner) return session.isSpare(0);
       return !isOwnLimit && this.#count(session.owner) > own && session.isSpare(OTHERS_SPARE_MS);
     });
-    const [oldest] = spare.sort((one, other) => Number(one.usedAt) - Number(other.usedAt));
+    const [oldest] = spare.sort((one, other) => other.unusedMs - one.unusedMs);
     oldest?.[Symbol.asyncDispose]().catch(this.#options.onError);
   }
 

@@ -1,4 +1,6 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { WrongTokens } from "../../../src/server/http/access.ts";
+import { ServerError } from "../../../src/server/http/errors.ts";
 import { served } from "../served.ts";
 
 const tokens = ["first-token", "second-token"];
@@ -26,6 +28,39 @@ Deno.test("a server accepts a token in each header of the supported systems", as
   for (const header of headers) {
     assertEquals((await server.send("GET", "/v1/sessions", undefined, header)).status, 200);
   }
+});
+
+Deno.test("WrongTokens.delay() delays an address after five wrong tokens, and only a bounded number at once", async () => {
+  const wrong = new WrongTokens();
+  const stop = new AbortController();
+  const stopped = new DOMException("stopped", "AbortError");
+  for (let count = 0; count < 5; count++) await wrong.delay("10.0.0.1", AbortSignal.abort(stopped));
+  const waits = Array.from({ length: 256 }, () => wrong.delay("10.0.0.1", stop.signal));
+  const outcomes = Promise.allSettled(waits);
+  await assertRejects(() => wrong.delay("10.0.0.1"), ServerError, "Too many wrong tokens");
+  await wrong.delay("10.0.0.2", AbortSignal.abort(stopped)); // another address is not delayed
+  stop.abort(stopped);
+  assertEquals(new Set((await outcomes).map(({ status }) => status)), new Set(["rejected"]));
+});
+
+Deno.test("each response, refusals too, forbids pages of other sites to read or frame it", async () => {
+  await using server = served({ tokens });
+  const authorization = "Bearer first-token";
+  const responses = [
+    await server.send("GET", "/v1/health"),
+    await server.send("GET", "/v1/sessions"),
+    await server.send("GET", "/v1/sessions", undefined, { authorization }),
+    await server.send("GET", "/nowhere", undefined, { authorization }),
+    await server.send("POST", "/run_code", {}, { authorization }),
+    await server.send("POST", "/v1/sessions", "{", { authorization }),
+  ];
+  for (const { headers } of responses) {
+    assertEquals(headers.get("cross-origin-resource-policy"), "same-origin");
+    assertEquals(headers.get("content-security-policy"), "frame-ancestors 'none'");
+    assertEquals(headers.get("x-content-type-options"), "nosniff");
+  }
+  const { headers } = await server.send("GET", "/docs", undefined, { authorization });
+  assertStringIncludes(headers.get("content-security-policy") ?? "", "frame-ancestors 'none'");
 });
 
 Deno.test("a session belongs to the token that opened it", async () => {

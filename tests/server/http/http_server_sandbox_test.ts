@@ -1,9 +1,10 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertStringIncludes } from "@std/assert";
 import {
   HttpServer,
   type HttpServerOptions,
   type RequestHandler,
 } from "../../../src/server/http/http_server.ts";
+import { served } from "../served.ts";
 
 function serve(
   fetch: RequestHandler,
@@ -79,7 +80,7 @@ Deno.test({
   async fn() {
     const asked = Promise.withResolvers<void>();
     const disconnected = Promise.withResolvers<Response>();
-    await using server = serve(async (request, signal) => {
+    await using server = serve(async (request, { disconnected: signal }) => {
       await request.bytes();
       signal.addEventListener("abort", () => disconnected.resolve(new Response("unread")));
       asked.resolve();
@@ -98,7 +99,7 @@ Deno.test({
 });
 
 Deno.test("HttpServer does not take waiting clients for disconnected ones", async () => {
-  await using server = serve(async (_, disconnected) => {
+  await using server = serve(async (_, { disconnected }) => {
     await new Promise((resolve) => setTimeout(resolve, 600));
     return new Response(String(disconnected.aborted));
   });
@@ -137,4 +138,47 @@ Deno.test({
     while (!next) next = await fetch(url).catch(() => undefined); // the port is closed for a moment
     assertEquals([await next.text(), errors.length], ["", 1]);
   },
+});
+
+Deno.test({
+  name: "HttpServer closes connections without a token whose bodies never arrive, but responds to each first",
+  ignore: Deno.build.os !== "linux",
+  async fn() {
+    const errors: unknown[] = [];
+    await using paddock = served({ tokens: ["right-token"] });
+    await using server = serve(async (request, connection) => await paddock.app.fetch(request, connection), {
+      maxQuiet: 60,
+      onError: (error) => errors.push(error),
+    });
+    const head = "POST /run_code HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n";
+    const responses = await Promise.all(Array.from({ length: 80 }, async () => {
+      const connection = await Deno.connect({ hostname: "127.0.0.1", port: server.port });
+      await connection.write(new TextEncoder().encode(head));
+      return await new Response(connection.readable).text(); // ends when the server closes the connection
+    }));
+    for (const response of responses) assertStringIncludes(response, "401 Unauthorized");
+    assertEquals(errors.length, 1);
+  },
+});
+
+Deno.test("HttpServer responds with 503 and a retry time when its handler throws, and reports the error", async () => {
+  const errors: unknown[] = [];
+  const failure = new Error("Too many open files");
+  await using server = serve(() => Promise.reject(failure), { onError: (error) => errors.push(error) });
+  const response = await fetch(`http://127.0.0.1:${server.port}`);
+  assertEquals([response.status, response.headers.get("retry-after")], [503, "1"]);
+  assertEquals((await response.json()).error.type, "unavailable");
+  assertEquals(errors, [failure]);
+});
+
+Deno.test("HttpServer refuses requests without the header Host", async () => {
+  await using paddock = served();
+  await using server = serve(async (request, connection) => await paddock.app.fetch(request, connection));
+  using connection = await Deno.connect({ hostname: "127.0.0.1", port: server.port });
+  await connection.write(new TextEncoder().encode("GET /v1/health HTTP/1.1\r\n\r\n"));
+  const response = new Uint8Array(4096);
+  const bytes = await connection.read(response) ?? 0;
+  const text = new TextDecoder().decode(response.subarray(0, bytes));
+  assertStringIncludes(text, "400 Bad Request");
+  assertStringIncludes(text, "cross-origin-resource-policy: same-origin");
 });

@@ -161,6 +161,20 @@ Deno.test("SessionService.create() evicts an idle session of its own owner first
   assertEquals(others.ended, false);
 });
 
+Deno.test("a jump of the host's clock does not make a session idle", async () => {
+  await using sessions = service({ waitMs: 20 });
+  const session = await sessions.create({ owner: "a", signal, spareMs: 0 });
+  await session.exec("1");
+  const { now } = Date;
+  Date.now = () => now() + 3_600_000;
+  try {
+    assertEquals(await failure(sessions.create({ owner: "b", signal })), ["timeout", 1]);
+  } finally {
+    Date.now = now;
+  }
+  assertEquals(session.ended, false);
+});
+
 Deno.test("SessionService.create() evicts an evictable session when its use ends", async () => {
   const { promise, resolve } = Promise.withResolvers<void>();
   const pool = new FakePool(async () => {
