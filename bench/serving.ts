@@ -1,5 +1,5 @@
 import { readLines } from "../src/read_lines.ts";
-import { setprivPrefix } from "../src/sandbox/process/command.ts";
+import { setprivPrefix } from "../src/sandbox/process/namespaces.ts";
 import type { Layer } from "../src/sandbox/profile/schema.ts";
 import { detectLayers } from "../src/sandbox/process/layers.ts";
 

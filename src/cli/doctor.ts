@@ -4,8 +4,16 @@ import { errorMessage } from "../errors.ts";
 import type { PythonSession } from "../sandbox/exec.ts";
 import { ensureBaseImage } from "../sandbox/image/base_image.ts";
 import { PYODIDE_VERSION } from "../sandbox/image/pyodide.ts";
-import { activeLayers, detectLayers, type LayerMode, type LayerReport } from "../sandbox/process/layers.ts";
+import {
+  activeLayers,
+  detectLayers,
+  type LayerReport,
+  type LayerState,
+  layerStates,
+} from "../sandbox/process/layers.ts";
+import { inspectWalls, type WallCheck } from "../sandbox/process/walls.ts";
 import type { Profile } from "../sandbox/profile/profile.ts";
+import type { Layer } from "../sandbox/profile/schema.ts";
 import { Sandbox } from "../sandbox/sandbox.ts";
 import { PADDOCK_VERSION } from "../version.ts";
 import { EXIT, runCommand } from "./command.ts";
@@ -76,7 +84,7 @@ async function createReport(profile: Profile, cacheDir: string, signal: AbortSig
 async function checkSandbox(
   profile: Profile,
   options: { cacheDir: string; detected: readonly LayerReport[]; signal: AbortSignal },
-): Promise<{ image: DoctorReport["image"]; attempts: DoctorAttempt[]; times: Times }> {
+): Promise<Required<Pick<DoctorReport, "image" | "attempts" | "times" | "walls">>> {
   const { cacheDir, detected, signal } = options;
   activeLayers(profile, detected);
   let state: "cached" | "built" = "cached";
@@ -95,24 +103,10 @@ async function checkSandbox(
   const session = await sandbox.openSession({ signal });
   const startMs = performance.now() - startedAt;
   const times = { startMs, ...await measure(session, signal) };
+  const walls = await inspectWalls(sandbox.pid ?? 0).catch(() => []); // a host without /proc shows none
   const attempts = await runAttempts(session, sandbox.profile.limits, signal);
-  return { image: { state, directory, bytes: await measureDirectoryBytes(directory) }, attempts, times };
-}
-
-function layerStates(profile: Profile, detected: readonly LayerReport[]): LayerState[] {
-  return detected.map((report) => {
-    const mode = profile.layers[report.layer];
-    const missing = !report.works && (mode === "required" || (mode === "installed" && report.installed));
-    return { ...report, mode, active: report.works && mode !== "off", missing };
-  });
-}
-
-/** State of an operating system layer: its mode in the profile and its availability on the host. */
-export interface LayerState extends LayerReport {
-  readonly mode: LayerMode;
-  readonly active: boolean;
-  /** True if the profile cannot start a sandbox because the layer does not work. */
-  readonly missing: boolean;
+  const bytes = await measureDirectoryBytes(directory);
+  return { image: { state, directory, bytes }, attempts, times, walls };
 }
 
 /** Report of `paddock doctor`. */
@@ -127,6 +121,8 @@ export interface DoctorReport {
     | { readonly state: "cached" | "built"; readonly directory: string; readonly bytes: number }
     | null;
   readonly attempts: readonly DoctorAttempt[];
+  /** Walls around the process of a sandbox, as the host sees them, if one was started. */
+  readonly walls?: readonly WallCheck[];
   readonly times: Times | null;
   /** Reason why no sandbox could be checked; `null` if one was. */
   readonly failure: string | null;
@@ -145,7 +141,8 @@ export function formatReport(report: DoctorReport, options: { colour: boolean })
     const row = `${isGood ? "✓" : "✗"} ${text}`;
     return options.colour ? `${isGood ? GREEN : RED}${row}${PLAIN}` : row;
   };
-  const { deno, pyodide, layers, attempts } = report;
+  const { deno, pyodide, layers, attempts, walls = [] } = report;
+  const nameWidth = Math.max(14, ...layers.map(({ layer }) => layer.length + 2));
   return [
     `Paddock ${report.paddock}, profile ${report.profile}`,
     line(deno.ok, `Deno ${deno.version} (requires ${DENO_NEEDED} or later)`),
@@ -153,20 +150,66 @@ export function formatReport(report: DoctorReport, options: { colour: boolean })
     "",
     "Operating system layers",
     ...layers.map((layer) =>
-      layer.active || layer.missing ? line(layer.active, formatLayer(layer)) : `- ${formatLayer(layer)}`
+      layer.active || layer.missing
+        ? line(layer.active, formatLayer(layer, nameWidth))
+        : `- ${formatLayer(layer, nameWidth)}`
     ),
+    "",
+    ...formatRemedies(layers),
     "",
     ...(report.failure === null ? [] : [line(false, report.failure), ""]),
     ...(attempts.length === 0 ? [] : ["Checks in a sandbox"]),
     ...attempts.map(({ name, holds, seen }) => line(holds, `${name.padEnd(42)}${seen}`)),
     "",
+    ...(walls.length === 0 ? [] : ["Walls around its process, seen from the host"]),
+    ...walls.map(({ name, holds, seen }) => line(holds, `${name.padEnd(42)}${seen}`)),
+    "",
     ...formatFigures(report),
   ].join("\n").replace(/\n{2,}/g, "\n\n").trimEnd() + "\n";
 }
 
-function formatLayer({ layer, mode, active, works, why }: LayerState): string {
+function formatLayer({ layer, mode, active, works, why }: LayerState, nameWidth: number): string {
   const state = active ? "active" : works ? "works, not used" : `does not work: ${why}`;
-  return `${layer.padEnd(14)}${mode.padEnd(11)}${state}`;
+  return `${layer.padEnd(nameWidth)}${mode.padEnd(11)}${state}`;
+}
+
+const NAMESPACE_REMEDY =
+  "install util-linux or bubblewrap; allow user namespaces (user.max_user_namespaces, kernel.unprivileged_userns_clone=1, kernel.apparmor_restrict_unprivileged_userns=0; in Docker a seccomp profile that allows 'unshare' and 'mount')";
+const SETPRIV_REMEDY = "install util-linux, for /usr/bin/setpriv";
+const CONFINE_REMEDY = "use Linux on x86-64 or arm64 with glibc, built with CONFIG_SECCOMP_FILTER";
+
+/** How to make each layer work. */
+const REMEDIES: Readonly<Record<Layer, string>> = {
+  rlimits: "install a POSIX shell as /bin/sh, and raise the hard limits that are too low",
+  noNewPrivs: SETPRIV_REMEDY,
+  parentDeath: SETPRIV_REMEDY,
+  unprivilegedUser:
+    "run Paddock as another user than root, or make mountNamespace work; as root, without mounts",
+  capabilities: NAMESPACE_REMEDY,
+  userNamespace: NAMESPACE_REMEDY,
+  netNamespace: NAMESPACE_REMEDY,
+  ipcNamespace: NAMESPACE_REMEDY,
+  utsNamespace: NAMESPACE_REMEDY,
+  pidNamespace: NAMESPACE_REMEDY,
+  mountNamespace: `${NAMESPACE_REMEDY}; Deno's libraries must be in /lib, /lib64 or /usr/lib`,
+  descriptors: CONFINE_REMEDY,
+  seccomp: CONFINE_REMEDY,
+  landlock: "use Linux 5.13 or later, with 'landlock' in the boot parameter lsm=",
+  bubblewrap: "install bubblewrap; needed only where the namespaces do not work",
+  watchdog: "mount /proc without hidepid",
+};
+
+/** Returns how to make the layers work that the profile wants and the host lacks. */
+function formatRemedies(layers: readonly LayerState[]): string[] {
+  const lacking = layers.filter(({ layer, works, mode }) =>
+    !works && mode !== "off" && layer !== "bubblewrap"
+  );
+  if (lacking.length === 0) return [];
+  const remedies = Map.groupBy(lacking, ({ layer }) => REMEDIES[layer]);
+  return [
+    "How to get what is missing",
+    ...[...remedies].map(([remedy, found]) => `  ${found.map(({ layer }) => layer).join(", ")}: ${remedy}`),
+  ];
 }
 
 function formatFigures({ image, times }: DoctorReport): string[] {

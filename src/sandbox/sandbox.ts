@@ -13,8 +13,10 @@ import {
 import { defaultCacheDir, dropBaseImage, ensureBaseImage } from "./image/base_image.ts";
 import { type BaseImage, SUPERVISOR } from "./image/image_build.ts";
 import { Child } from "./process/child.ts";
-import { childCommand, childEnvironment } from "./process/command.ts";
+import { childCommand, type ChildCommandOptions, childEnvironment, confinePlan } from "./process/command.ts";
+import { isRoot } from "./process/layer_probes.ts";
 import { activeLayers, detectLayers, type Layer, type LayerReport } from "./process/layers.ts";
+import { innermostProcess } from "./process/watchdog.ts";
 import { bootMounts } from "./profile/mounts.ts";
 import type { Profile } from "./profile/profile.ts";
 import { type Frame, FrameKind } from "./protocol.ts";
@@ -110,9 +112,9 @@ export class Sandbox implements AsyncDisposable, LinkSource {
     return sandbox;
   }
 
-  /** Id of the running process, if there is one. */
+  /** Id of the running process, if there is one. It may be a child of the process that was started. */
   get pid(): number | undefined {
-    return this.#running?.child.pid;
+    return this.#running && innermostProcess(this.#running.child.pid);
   }
 
   /**
@@ -201,13 +203,16 @@ export class Sandbox implements AsyncDisposable, LinkSource {
   #process(): Running {
     if (this.#running) return this.#running;
     const links = new Map<number, GuestLink>();
-    const child = new Child(this.#command(), (frame) => this.#route(running, frame));
+    const options = this.#commandOptions();
+    const command = { ...childCommand(this.profile, options), env: childEnvironment() };
+    const child = new Child(command, (frame) => this.#route(running, frame));
     const pendingCloses = new PendingCloses();
     const running: Running = { child, links, pendingCloses, booted: false, started: 0 };
     const { manifest } = this.#image;
     const { limits, home } = this.profile;
     const mounts = bootMounts(this.profile.mounts);
-    child.send(FrameKind.boot, 0, JSON.stringify({ ...manifest, mounts, limits, home }));
+    const confine = confinePlan(this.profile, options);
+    child.send(FrameKind.boot, 0, JSON.stringify({ ...manifest, mounts, limits, home, confine }));
     child.ended.then((end) => {
       this.#forget(running);
       pendingCloses.takeAll();
@@ -216,15 +221,15 @@ export class Sandbox implements AsyncDisposable, LinkSource {
     return this.#running = running;
   }
 
-  #command(): ConstructorParameters<typeof Child>[0] {
+  #commandOptions(): ChildCommandOptions {
     const { directory } = this.#image;
-    const command = childCommand(this.profile, {
+    return {
       denoPath: Deno.execPath(),
       assetsDir: directory,
       supervisorPath: join(directory, SUPERVISOR),
       layers: this.layers,
-    });
-    return { ...command, env: childEnvironment() };
+      isRoot: isRoot(),
+    };
   }
 
   #route(running: Running, frame: Frame): void {

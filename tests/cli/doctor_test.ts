@@ -38,6 +38,9 @@ Operating system layers
 ✗ watchdog      required   does not work: there is no /proc/self/statm
 - bubblewrap    off        works, not used
 
+How to get what is missing
+  watchdog: mount /proc without hidepid
+
 ✗ Cannot start sandbox
 `,
   );

@@ -1,4 +1,5 @@
 import type { ImageExtension, PlainImagePlan } from "./build.ts";
+import type { ConfinePlan } from "./confine.ts";
 import type { HeapImage } from "./python.ts";
 import type { ReadOnlyFile, ReadOnlyTree } from "./read_only_files.ts";
 
@@ -10,6 +11,8 @@ export interface AssetFile {
 
 /** The host's first message: the files of a session, and settings for all sessions. */
 export interface BootPlan {
+  /** Layers that the process takes up before it reads a file. */
+  readonly confine?: ConfinePlan | undefined;
   readonly wasm: AssetFile;
   readonly factory: AssetFile;
   /** The worker's modules. Each follows the modules that it imports. */

@@ -4,6 +4,7 @@
  */
 import { encodeFrame, encodeLost, type Frame, FrameKind, FrameSplitter } from "../protocol.ts";
 import { type Assets, type BootPlan, loadAssets } from "./assets.ts";
+import { confine } from "./confine.ts";
 import { WorkerLink } from "./worker_link.ts";
 
 const decoder = new TextDecoder();
@@ -34,6 +35,8 @@ function handle({ kind, session, payload }: Frame): void {
 }
 
 async function boot(plan: BootPlan): Promise<void> {
+  if (plan.confine) confine(plan.confine);
+  Deno.permissions.revokeSync({ name: "ffi" });
   try {
     assets = loadAssets(plan);
     await assets.forWorkers;

@@ -20,6 +20,7 @@ import {
   type ImageBuildOptions,
   type ImageManifest,
   MANIFEST,
+  openToSandboxes,
 } from "./image_build.ts";
 import { hashMounts, type LibraryFile, readPackageFiles } from "./image_files.ts";
 import { PYODIDE_VERSION } from "./pyodide.ts";
@@ -35,7 +36,7 @@ export interface BaseImageOptions {
 }
 
 /** Version of the image's files. Increase it when the host writes them in another way. */
-const IMAGE_FORMAT = 5;
+const IMAGE_FORMAT = 6;
 
 /**
  * Returns the base image of a profile from the cache, or builds it. If several processes need the same image at the
@@ -140,6 +141,7 @@ async function buildInto(
     const manifest = await build({ directory: buildDir, signal });
     const text = JSON.stringify(manifest);
     await Deno.writeTextFile(join(buildDir, MANIFEST), `${await sha256(text)}\n${text}`);
+    await openToSandboxes(buildDir);
     await Deno.rename(buildDir, directory);
     await removeStaleImages(dirname(directory));
     return manifest;

@@ -3,6 +3,8 @@ import assets from "../guest/assets.ts" with { type: "text" };
 import build from "../guest/build.ts" with { type: "text" };
 import callGuard from "../guest/call_guard.ts" with { type: "text" };
 import channel from "../guest/channel.ts" with { type: "text" };
+import confine from "../guest/confine.ts" with { type: "text" };
+import deniedCalls from "../guest/denied_calls.ts" with { type: "text" };
 import devices from "../guest/devices.ts" with { type: "text" };
 import entropy from "../guest/entropy.ts" with { type: "text" };
 import errno from "../guest/errno.ts" with { type: "text" };
@@ -34,6 +36,8 @@ export type GuestFiles = Readonly<Record<string, string>>;
 export const SUPERVISOR_FILES: GuestFiles = {
   protocol,
   assets,
+  denied_calls: deniedCalls,
+  confine,
   ring,
   worker_link: workerLink,
   supervisor,

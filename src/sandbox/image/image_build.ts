@@ -3,7 +3,9 @@ import { join as joinPath } from "node:path";
 import { abortable } from "../../async/abort.ts";
 import { SandboxError } from "../../errors.ts";
 import { Child } from "../process/child.ts";
-import { childCommand, childEnvironment } from "../process/command.ts";
+import { childCommand, type ChildCommandOptions, childEnvironment, confinePlan } from "../process/command.ts";
+import { isRoot } from "../process/layer_probes.ts";
+import { activeLayers, detectLayers } from "../process/layers.ts";
 import type { AssetFile, BootPlan } from "../guest/assets.ts";
 import { isUsedImport } from "../guest/call_guard.ts";
 import { MODULE_PROPERTIES } from "../guest/emscripten.ts";
@@ -26,7 +28,7 @@ import { sha256 } from "../../hash.ts";
 import { bundleShell } from "./shell_bundle.ts";
 
 /** The part of a boot plan that is the same for every sandbox of one image. */
-export type ImageManifest = Omit<BootPlan, "limits" | "mounts" | "plan" | "extension" | "home">;
+export type ImageManifest = Omit<BootPlan, "limits" | "mounts" | "plan" | "extension" | "home" | "confine">;
 
 /** A base image in the cache, from which sandboxes start. */
 export interface BaseImage {
@@ -166,7 +168,9 @@ async function runBuild(
   options: { directory: string; signal?: AbortSignal | undefined },
   plan: BootPlan,
 ): Promise<{ metadata: Omit<HeapImage, "data">; data: Uint8Array }> {
-  const command = buildCommand(profile, options.directory);
+  await openToSandboxes(options.directory);
+  const commandOptions = await buildCommandOptions(profile, options.directory);
+  const command = { ...childCommand(profile, commandOptions), env: childEnvironment() };
   const pieces: Uint8Array[] = [];
   const { promise, resolve, reject } = Promise.withResolvers<Omit<HeapImage, "data">>();
   promise.catch(() => {}); // a cancelled build may not await the promise
@@ -180,7 +184,7 @@ async function runBuild(
   });
   const timer = setTimeout(() => fail(`not done after ${BUILD_TIMEOUT_MS} ms`), BUILD_TIMEOUT_MS);
   child.ended.then(({ code, stderr }) => fail(`its process ended with code ${code}: ${stderr.trim()}`));
-  child.send(FrameKind.boot, 0, JSON.stringify(plan));
+  child.send(FrameKind.boot, 0, JSON.stringify({ ...plan, confine: confinePlan(profile, commandOptions) }));
   child.send(FrameKind.open, BUILD_SESSION, "{}");
   try {
     const metadata = await abortable(promise, options.signal);
@@ -192,14 +196,30 @@ async function runBuild(
   }
 }
 
-function buildCommand(profile: Profile, directory: string): ConstructorParameters<typeof Child>[0] {
-  const command = childCommand(profile, {
+/** Returns how the process of a build is started: behind the layers of a sandbox, as it runs the code of packages. */
+async function buildCommandOptions(profile: Profile, directory: string): Promise<ChildCommandOptions> {
+  return {
     denoPath: Deno.execPath(),
     assetsDir: directory,
     supervisorPath: joinPath(directory, SUPERVISOR),
-    layers: new Set(),
-  });
-  return { ...command, env: childEnvironment() };
+    layers: activeLayers(profile, await detectLayers()),
+    isRoot: isRoot(),
+  };
+}
+
+const SHARED_FOLDER_MODE = 0o755;
+const SHARED_FILE_MODE = 0o644;
+
+/**
+ * Lets every user read an image. If the host is root, its sandboxes are another user, which sees the image by a mount.
+ * Other users of the host cannot reach it, as the cache directory is closed to them.
+ */
+export async function openToSandboxes(directory: string): Promise<void> {
+  if (Deno.build.os === "windows") return;
+  await Deno.chmod(directory, SHARED_FOLDER_MODE);
+  for await (const { name } of Deno.readDir(directory)) {
+    await Deno.chmod(joinPath(directory, name), SHARED_FILE_MODE);
+  }
 }
 
 /** Returns the last line of a traceback. */

@@ -1,5 +1,7 @@
+import type { ConfinePlan, OwnLayer } from "../guest/confine.ts";
 import type { Profile } from "../profile/profile.ts";
-import { type Layer, LAYER_PROGRAMS, type Limits, WASM_PAGE_BYTES } from "../profile/schema.ts";
+import { type Layer, type Limits, WASM_PAGE_BYTES } from "../profile/schema.ts";
+import { confinedCommand } from "./namespaces.ts";
 
 /** A program and its arguments, which no shell interprets. */
 export interface ChildCommand {
@@ -17,6 +19,12 @@ export interface ChildCommandOptions {
   supervisorPath: string;
   /** Result of {@linkcode activeLayers}. */
   layers: ReadonlySet<Layer>;
+  /**
+   * True if the host is root.
+   *
+   * @default false
+   */
+  isRoot?: boolean | undefined;
   /** Additional V8 flags, such as `--single-threaded`. */
   v8Extra?: readonly string[] | undefined;
 }
@@ -58,29 +66,34 @@ export function childEnvironment(): Record<string, string> {
  * @throws {TypeError} if a path to read contains a comma, at which Deno would split it.
  */
 export function childCommand(profile: Profile, options: ChildCommandOptions): ChildCommand {
-  const { denoPath, layers } = options;
-  const [program = denoPath, ...args] = [
-    ...(layers.has("rlimits") ? rlimitPrefix(profile) : []),
-    ...setprivPrefix(layers),
-    ...(layers.has("bubblewrap") ? bubblewrapPrefix(boundPaths(profile, options)) : []),
-    denoPath,
-    ...denoArguments(profile, options),
-  ];
+  const { denoPath, layers, isRoot = false } = options;
+  const rlimits = resourceLimits(profile.limits, profile.sessionsPerProcess);
+  const [program = denoPath, ...args] = confinedCommand([denoPath, ...denoArguments(profile, options)], {
+    layers,
+    isRoot,
+    paths: boundPaths(profile, options),
+    rlimits: layers.has("rlimits") ? rlimitScript(rlimits) : undefined,
+  });
   return { program, args };
 }
 
-function rlimitPrefix({ limits, sessionsPerProcess }: Profile): string[] {
-  const script = rlimitScript(resourceLimits(limits, sessionsPerProcess));
-  return [LAYER_PROGRAMS.rlimits, "-c", script, "sh"];
-}
+/** Layers that the process takes up itself, before it reads its assets. */
+const OWN_LAYERS: readonly OwnLayer[] = ["descriptors", "seccomp", "landlock"];
 
-/** Returns the prefix of a command that cannot gain privileges and ends with its parent. */
-export function setprivPrefix(layers: ReadonlySet<Layer>): string[] {
-  const flags = [
-    ...(layers.has("noNewPrivs") ? ["--no-new-privs"] : []),
-    ...(layers.has("parentDeath") ? ["--pdeathsig", "KILL"] : []),
-  ];
-  return flags.length === 0 ? [] : [LAYER_PROGRAMS.noNewPrivs, ...flags, "--"];
+/** Threads of a process: it has some 20. */
+const MAX_THREADS = 128;
+
+/** Returns what a process with the command of {@linkcode childCommand} does first; `undefined` for nothing. */
+export function confinePlan(profile: Profile, options: ChildCommandOptions): ConfinePlan | undefined {
+  const { layers } = options;
+  const own = OWN_LAYERS.filter((layer) => layers.has(layer));
+  if (own.length === 0) return undefined;
+  return {
+    layers: own,
+    readable: readablePaths(profile, options),
+    openFiles: resourceLimits(profile.limits, profile.sessionsPerProcess).openFiles,
+    ...(layers.has("userNamespace") && layers.has("rlimits") && { threads: MAX_THREADS }),
+  };
 }
 
 function denoArguments(profile: Profile, options: ChildCommandOptions): string[] {
@@ -95,7 +108,8 @@ function denoArguments(profile: Profile, options: ChildCommandOptions): string[]
     "--cached-only",
     "--unstable-worker-options",
     `--v8-flags=${v8Flags(profile, options).join(",")}`,
-    ...deniedPermissions(profile).map((name) => `--deny-${name}`),
+    ...deniedPermissions(profile, options).map((name) => `--deny-${name}`),
+    ...(takesOwnLayers(options) ? ["--allow-ffi"] : []),
     `--allow-read=${readablePaths(profile, options).join(",")}`,
     options.supervisorPath,
   ];
@@ -115,10 +129,16 @@ function v8Flags({ limits }: Profile, { v8Extra = [] }: ChildCommandOptions): st
 }
 
 /**
- * Returns all permissions except `read`, which the child needs for its assets and drops before it runs guest code.
+ * Returns all permissions except `read`, which the child needs for its assets and drops before it runs guest code,
+ * and `ffi`, which it needs for its own layers and drops before it reads its assets.
  */
-function deniedPermissions({ permissions }: Profile): string[] {
-  return Object.keys(permissions).filter((name) => name !== "read");
+function deniedPermissions({ permissions }: Profile, options: ChildCommandOptions): string[] {
+  const used = takesOwnLayers(options) ? ["read", "ffi"] : ["read"];
+  return Object.keys(permissions).filter((name) => !used.includes(name));
+}
+
+function takesOwnLayers({ layers }: ChildCommandOptions): boolean {
+  return OWN_LAYERS.some((layer) => layers.has(layer));
 }
 
 function readablePaths({ mounts }: Profile, { assetsDir }: ChildCommandOptions): string[] {
@@ -134,38 +154,6 @@ function boundPaths(profile: Profile, options: ChildCommandOptions): string[] {
   const { denoPath, supervisorPath, assetsDir } = options;
   const supervisor = supervisorPath.startsWith(`${assetsDir}/`) ? [] : [supervisorPath];
   return [denoPath, ...supervisor, ...readablePaths(profile, options)];
-}
-
-/** Directories of the shared libraries that Deno needs. Not every system has each. */
-const LIBRARY_FOLDERS = ["/lib", "/lib64", "/usr/lib", "/usr/lib64"];
-
-/**
- * Returns the prefix of a command that runs in separate namespaces, as user `nobody`, without a network and without
- * capabilities. Its root is read-only and contains the libraries, the given paths, and a /proc of its own
- * processes, without which Deno panics when it looks up its own path. Deno needs no /dev and no /tmp.
- */
-export function bubblewrapPrefix(paths: readonly string[]): string[] {
-  return [
-    LAYER_PROGRAMS.bubblewrap,
-    "--unshare-all",
-    "--die-with-parent",
-    "--new-session",
-    "--cap-drop",
-    "ALL",
-    "--uid",
-    "65534",
-    "--gid",
-    "65534",
-    ...LIBRARY_FOLDERS.flatMap((folder) => ["--ro-bind-try", folder, folder]),
-    ...paths.flatMap((path) => ["--ro-bind", path, path]),
-    "--proc",
-    "/proc",
-    "--remount-ro",
-    "/",
-    "--chdir",
-    "/",
-    "--",
-  ];
 }
 
 /** Resource limits that the kernel enforces on a process. */

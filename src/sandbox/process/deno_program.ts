@@ -2,7 +2,8 @@ import { dirname, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { SandboxError } from "../../errors.ts";
 import { type Layer, LAYER_PROGRAMS } from "../profile/schema.ts";
-import { type Rlimits, rlimitScript, setprivPrefix } from "./command.ts";
+import { type Rlimits, rlimitScript } from "./command.ts";
+import { setprivPrefix } from "./namespaces.ts";
 import { grantFlags, type Grants, grantsAny, isWithin, mayRead } from "./grants.ts";
 
 /** A third-party program that Deno runs, and its permissions. */

@@ -1,6 +1,7 @@
-import { errorMessage, SandboxError } from "../../errors.ts";
+import { SandboxError } from "../../errors.ts";
+import type { Profile } from "../profile/profile.ts";
 import { type Layer, LAYER_PROGRAMS, type LayerMode, LAYERS } from "../profile/schema.ts";
-import { bubblewrapPrefix, type Rlimits, rlimitScript } from "./command.ts";
+import { isRoot, LayerProbes, type ProbeOptions } from "./layer_probes.ts";
 
 export type { Layer, LayerMode } from "../profile/schema.ts";
 
@@ -13,6 +14,8 @@ export interface LayerReport {
   readonly works: boolean;
   /** Reason why it does not work. */
   readonly why?: string;
+  /** Layer without which it has no effect on this host. */
+  readonly needs?: Layer;
 }
 
 /** Options of {@linkcode detectLayers}. */
@@ -25,60 +28,39 @@ export interface DetectLayersOptions extends ProbeOptions {
   programs?: Partial<Readonly<Record<Layer, string>>> | undefined;
 }
 
-/** Tries every layer on this host, which takes some milliseconds. The result is not cached. */
-export function detectLayers(options: DetectLayersOptions = {}): Promise<LayerReport[]> {
-  const programs = { ...LAYER_PROGRAMS, ...options.programs };
-  return Promise.all(LAYERS.map((layer) => detectLayer(layer, programs[layer], options)));
-}
+let detection: Promise<LayerReport[]> | undefined;
 
 /**
- * Returns the layers that a sandbox of a profile is started with, on a host with the results `detected`.
- *
- * @throws {SandboxError} if a layer that the profile requires does not work; the message names each, with the
- * reason.
+ * Tries every layer on this host, which takes some 100 milliseconds. Without options, each process tries them once and
+ * then returns the same result.
  */
-export function activeLayers(
-  profile: { readonly name: string; readonly layers: Readonly<Record<Layer, LayerMode>> },
-  detected: readonly LayerReport[],
-): ReadonlySet<Layer> {
-  const reports = LAYERS.map((layer) =>
-    detected.find((report) => report.layer === layer) ?? untriedReport(layer)
-  );
-  const missing = reports.filter((report) => isMissing(profile.layers[report.layer], report));
-  if (missing.length > 0) {
-    const reasons = missing.map(({ layer, why }) =>
-      `'${layer}', ${profile.layers[layer]}, does not work: ${why}`
-    );
-    throw new SandboxError(
-      `Cannot start sandbox as profile '${profile.name}' needs layers that this host lacks: ${
-        reasons.join("; ")
-      }`,
-    );
-  }
-  return new Set(
-    reports.filter(({ layer, works }) => works && profile.layers[layer] !== "off").map(({ layer }) => layer),
-  );
+export async function detectLayers(options: DetectLayersOptions = {}): Promise<LayerReport[]> {
+  if (Object.values(options).some((option) => option !== undefined)) return await tryLayers(options);
+  return await (detection ??= tryLayers({}));
 }
 
-function isMissing(mode: LayerMode, { installed, works }: LayerReport): boolean {
-  return !works && (mode === "required" || (mode === "installed" && installed));
+async function tryLayers(options: DetectLayersOptions): Promise<LayerReport[]> {
+  const probes = new LayerProbes(options);
+  const programs = { ...LAYER_PROGRAMS, ...options.programs };
+  return await Promise.all(LAYERS.map((layer) => tryLayer(layer, programs[layer], probes)));
 }
 
-function untriedReport(layer: Layer): LayerReport {
-  return { layer, installed: false, works: false, why: "it was not tested" };
-}
-
-async function detectLayer(layer: Layer, program: string, options: ProbeOptions): Promise<LayerReport> {
+async function tryLayer(layer: Layer, program: string, probes: LayerProbes): Promise<LayerReport> {
   if (Deno.build.os !== "linux") {
     return { layer, installed: false, works: false, why: "it needs Linux" };
   }
   if (!await isPresent(program)) {
     return { layer, installed: false, works: false, why: `there is no ${program}` };
   }
-  const why = await probeLayer(layer, program, options);
-  return why === undefined
-    ? { layer, installed: true, works: true }
-    : { layer, installed: true, works: false, why };
+  const why = await probes.probe(layer, program);
+  const needs = neededLayer(layer);
+  return {
+    layer,
+    installed: true,
+    works: why === undefined,
+    ...(why !== undefined && { why }),
+    ...(needs && { needs }),
+  };
 }
 
 async function isPresent(path: string): Promise<boolean> {
@@ -90,119 +72,90 @@ async function isPresent(path: string): Promise<boolean> {
   }
 }
 
-/** Options of {@linkcode probeLayer}. */
-export interface ProbeOptions {
-  /** Resource limits to try. A host may allow some values and not others. */
-  rlimits?: Rlimits | undefined;
-  signal?: AbortSignal | undefined;
+function neededLayer(layer: Layer): Layer | undefined {
+  if (layer === "unprivilegedUser") return isRoot() ? "mountNamespace" : undefined;
+  if (layer === "capabilities") return isRoot() ? undefined : "userNamespace";
+  return layer !== "userNamespace" && layer.endsWith("Namespace") ? "userNamespace" : undefined;
 }
 
-interface Outcome {
-  readonly success: boolean;
-  readonly stdout: string;
-  /** First line of stderr, or the reason why the program could not run. */
-  readonly reason: string;
-}
+/** Layers that bubblewrap provides, where util-linux cannot. */
+const BUBBLEWRAP_LAYERS: readonly Layer[] = [
+  "capabilities",
+  "userNamespace",
+  "netNamespace",
+  "ipcNamespace",
+  "utsNamespace",
+  "pidNamespace",
+  "mountNamespace",
+];
 
-const SMALL_LIMITS: Rlimits = { dataKib: 2_097_152, openFiles: 64, cpuSeconds: 3_000 };
+/** The part of a profile that decides on its layers. */
+export type LayerSettings = Pick<Profile, "name" | "layers"> & Partial<Pick<Profile, "mounts">>;
 
-/** Tries a layer with its program. Returns the reason why it does not work, or `undefined` if it works. */
-export async function probeLayer(
-  layer: Layer,
-  program: string,
-  options: ProbeOptions = {},
-): Promise<string | undefined> {
-  const { rlimits = SMALL_LIMITS, signal } = options;
-  switch (layer) {
-    case "rlimits":
-      return await probeRlimits(program, rlimits, signal);
-    case "noNewPrivs":
-      return await probeSetpriv(program, ["--no-new-privs"], /^no_new_privs: 1$/m, signal);
-    case "parentDeath":
-      return await probeSetpriv(program, ["--pdeathsig", "KILL"], /^Parent death signal: KILL$/m, signal);
-    case "bubblewrap":
-      return await probeBubblewrap(program, signal);
-    case "watchdog":
-      return await probeWatchdog();
+/**
+ * Returns the layers that a sandbox of a profile is started with, on a host with the results `detected`. Bubblewrap
+ * is used if the profile requests it, or to provide layers that work by no other means.
+ *
+ * @throws {SandboxError} if a layer that the profile requires does not work; the message names each, with the
+ * reason.
+ */
+export function activeLayers(profile: LayerSettings, detected: readonly LayerReport[]): ReadonlySet<Layer> {
+  const states = layerStates(profile, detected);
+  const missing = states.filter((state) => state.missing);
+  if (missing.length > 0) {
+    const reasons = missing.map(({ layer, mode, why }) => `'${layer}', ${mode}, does not work: ${why}`);
+    throw new SandboxError(
+      `Cannot start sandbox as profile '${profile.name}' needs layers that this host lacks: ${
+        reasons.join("; ")
+      }`,
+    );
   }
+  return new Set(states.filter(({ active }) => active).map(({ layer }) => layer));
 }
 
-async function probeRlimits(
-  shell: string,
-  limits: Rlimits,
-  signal?: AbortSignal,
-): Promise<string | undefined> {
-  const args = ["-c", rlimitScript(limits), shell, shell, "-c", "ulimit -d"];
-  const { success, stdout, reason } = await run(shell, args, signal);
-  if (!success) return reason;
-  if (stdout.trim() === String(limits.dataKib)) return undefined;
-  return `RLIMIT_DATA was set to ${limits.dataKib} KiB and is ${stdout.trim()}`;
+/** State of a layer: its mode in a profile and its availability on the host. */
+export interface LayerState extends LayerReport {
+  readonly mode: LayerMode;
+  readonly active: boolean;
+  /** True if the profile cannot start a sandbox because the layer does not work. */
+  readonly missing: boolean;
 }
 
-/** Runs setpriv inside setpriv, so that the inner one prints the effect of the outer one. */
-async function probeSetpriv(
-  setpriv: string,
-  flags: readonly string[],
-  proof: RegExp,
-  signal?: AbortSignal,
-): Promise<string | undefined> {
-  const { success, stdout, reason } = await run(setpriv, [...flags, "--", setpriv, "--dump"], signal);
-  if (!success) return reason;
-  return proof.test(stdout) ? undefined : `'${flags.join(" ")}' had no effect`;
+/** Returns the state of every layer for a profile, on a host with the results `detected`. */
+export function layerStates(profile: LayerSettings, detected: readonly LayerReport[]): LayerState[] {
+  const found = new Map(detected.map((report) => [report.layer, report]));
+  const isWrapped = usesBubblewrap(profile, found);
+  return LAYERS.map((layer) => {
+    const mode = profile.layers[layer];
+    const provided = isWrapped && BUBBLEWRAP_LAYERS.includes(layer);
+    const report = provided
+      ? { layer, installed: true, works: true }
+      : reportFor(profile, found.get(layer) ?? untriedReport(layer));
+    const isUsed = mode !== "off" && (layer !== "bubblewrap" || isWrapped);
+    return { ...report, mode, active: report.works && isUsed, missing: isMissing(mode, report) };
+  });
 }
 
-/** Runs bubblewrap under itself, with the flags that a sandbox gets. */
-async function probeBubblewrap(bwrap: string, signal?: AbortSignal): Promise<string | undefined> {
-  const [, ...flags] = bubblewrapPrefix([bwrap]);
-  const { success, reason } = await run(bwrap, [...flags, bwrap, "--version"], signal);
-  return success ? undefined : reason;
+function usesBubblewrap({ layers }: LayerSettings, found: ReadonlyMap<Layer, LayerReport>): boolean {
+  if (layers.bubblewrap === "off" || !found.get("bubblewrap")?.works) return false;
+  return layers.bubblewrap !== "optional" || !found.get("mountNamespace")?.works;
 }
 
-/** Reads the files that the watchdog reads, for a child that waits for its input. */
-async function probeWatchdog(): Promise<string | undefined> {
-  await using child = waitingChild();
-  try {
-    await Deno.readTextFile(`/proc/${child.pid}/statm`);
-    await Deno.readTextFile(`/proc/${child.pid}/stat`);
-    return undefined;
-  } catch (error) {
-    return errorMessage(error);
+/** Returns the report of a layer on the host, unless the profile itself prevents the layer. */
+function reportFor(profile: LayerSettings, report: LayerReport): LayerReport {
+  const { layer, works, needs } = report;
+  if (!works || needs === undefined) return report;
+  if (profile.layers[needs] === "off") {
+    return { ...report, works: false, why: `the profile has no '${needs}'` };
   }
+  if (layer !== "unprivilegedUser" || (profile.mounts ?? []).length === 0) return report;
+  return { ...report, works: false, why: "mounted files may be readable by root only" };
 }
 
-function waitingChild(): AsyncDisposable & { readonly pid: number } {
-  const child = new Deno.Command(Deno.execPath(), {
-    args: ["run", "--no-config", "--no-lock", "--no-remote", "--no-npm", "-"],
-    clearEnv: true,
-    env: { DENO_DIR: "/proc/nope", DENO_NO_UPDATE_CHECK: "1" },
-    stdin: "piped",
-    stdout: "null",
-    stderr: "null",
-  }).spawn();
-  return {
-    pid: child.pid,
-    async [Symbol.asyncDispose]() {
-      child.kill("SIGKILL");
-      await child.status;
-      await child.stdin.abort();
-    },
-  };
+function isMissing(mode: LayerMode, { installed, works }: LayerReport): boolean {
+  return !works && (mode === "required" || (mode === "installed" && installed));
 }
 
-async function run(program: string, args: string[], signal?: AbortSignal): Promise<Outcome> {
-  try {
-    const command = new Deno.Command(program, {
-      args,
-      clearEnv: true,
-      stdin: "null",
-      ...(signal && { signal }),
-    });
-    const { success, code, stdout, stderr } = await command.output();
-    const [line = ""] = new TextDecoder().decode(stderr).trim().split("\n");
-    const reason = line === "" ? `${program} ended with code ${code}` : line;
-    return { success, stdout: new TextDecoder().decode(stdout), reason };
-  } catch (error) {
-    signal?.throwIfAborted();
-    return { success: false, stdout: "", reason: errorMessage(error) };
-  }
+function untriedReport(layer: Layer): LayerReport {
+  return { layer, installed: false, works: false, why: "it was not tested" };
 }

@@ -52,7 +52,7 @@ async function readUsage(
   thread: string | undefined,
 ): Promise<{ cpuSeconds: number; memoryBytes: number } | undefined> {
   try {
-    const pid = await innermostProcess(startedPid);
+    const pid = innermostProcess(startedPid);
     const [stat, statm] = await Promise.all([
       thread === undefined ? Deno.readTextFile(`/proc/${pid}/stat`) : threadStat(pid, thread),
       Deno.readTextFile(`/proc/${pid}/statm`),
@@ -78,8 +78,11 @@ async function threadStat(pid: number, name: string): Promise<string> {
 }
 
 /** Returns the id of the process that does the work: the started one, or the one that its wrappers started. */
-async function innermostProcess(pid: number): Promise<number> {
-  const children = await Deno.readTextFile(`/proc/${pid}/task/${pid}/children`);
-  const child = Number.parseInt(children);
-  return Number.isNaN(child) ? pid : await innermostProcess(child);
+export function innermostProcess(pid: number): number {
+  try {
+    const child = Number.parseInt(Deno.readTextFileSync(`/proc/${pid}/task/${pid}/children`));
+    return Number.isNaN(child) ? pid : innermostProcess(child);
+  } catch {
+    return pid; // it has ended, or the kernel does not list children
+  }
 }

@@ -5,7 +5,23 @@ import { type Mount, mountsSchema } from "./mounts.ts";
 import { type PackageFile, packagesSchema } from "./packages.ts";
 
 /** A protection of the operating system around the child, in addition to Deno's permissions. */
-export type Layer = "rlimits" | "noNewPrivs" | "parentDeath" | "bubblewrap" | "watchdog";
+export type Layer =
+  | "rlimits"
+  | "noNewPrivs"
+  | "parentDeath"
+  | "unprivilegedUser"
+  | "capabilities"
+  | "userNamespace"
+  | "netNamespace"
+  | "ipcNamespace"
+  | "utsNamespace"
+  | "pidNamespace"
+  | "mountNamespace"
+  | "descriptors"
+  | "seccomp"
+  | "landlock"
+  | "bubblewrap"
+  | "watchdog";
 
 /**
  * Use of a layer by a profile. `required`: refuse to start without it. `installed`: use it if its program is
@@ -13,8 +29,25 @@ export type Layer = "rlimits" | "noNewPrivs" | "parentDeath" | "bubblewrap" | "w
  */
 export type LayerMode = "required" | "installed" | "optional" | "off";
 
-/** Every {@linkcode Layer}, from the inside out. */
-export const LAYERS: readonly Layer[] = ["rlimits", "noNewPrivs", "parentDeath", "bubblewrap", "watchdog"];
+/** Every {@linkcode Layer}. */
+export const LAYERS: readonly Layer[] = [
+  "rlimits",
+  "noNewPrivs",
+  "parentDeath",
+  "unprivilegedUser",
+  "capabilities",
+  "userNamespace",
+  "netNamespace",
+  "ipcNamespace",
+  "utsNamespace",
+  "pidNamespace",
+  "mountNamespace",
+  "descriptors",
+  "seccomp",
+  "landlock",
+  "bubblewrap",
+  "watchdog",
+];
 
 /** Every {@linkcode LayerMode}, strictest first. */
 export const LAYER_MODES: readonly LayerMode[] = ["required", "installed", "optional", "off"];
@@ -27,6 +60,17 @@ export const LAYER_PROGRAMS: Readonly<Record<Layer, string>> = {
   rlimits: "/bin/sh",
   noNewPrivs: "/usr/bin/setpriv",
   parentDeath: "/usr/bin/setpriv",
+  unprivilegedUser: "/usr/bin/setpriv",
+  capabilities: "/usr/bin/setpriv",
+  userNamespace: "/usr/bin/unshare",
+  netNamespace: "/usr/bin/unshare",
+  ipcNamespace: "/usr/bin/unshare",
+  utsNamespace: "/usr/bin/unshare",
+  pidNamespace: "/usr/bin/unshare",
+  mountNamespace: "/bin/mount",
+  descriptors: "/proc/self/status",
+  seccomp: "/proc/sys/kernel/seccomp/actions_avail",
+  landlock: "/proc/self/status",
   bubblewrap: "/usr/bin/bwrap",
   watchdog: "/proc/self/statm",
 };
@@ -196,13 +240,9 @@ export interface ProfileSettings {
   readonly shell: boolean;
 }
 
-const layersSchema: z.ZodType<Readonly<Record<Layer, LayerMode>>> = closedObject({
-  rlimits: oneOf(LAYER_MODES).default("optional"),
-  noNewPrivs: oneOf(LAYER_MODES).default("optional"),
-  parentDeath: oneOf(LAYER_MODES).default("optional"),
-  bubblewrap: oneOf(LAYER_MODES).default("off"),
-  watchdog: oneOf(LAYER_MODES).default("optional"),
-});
+const layersSchema = closedObject(
+  Object.fromEntries(LAYERS.map((layer) => [layer, oneOf(LAYER_MODES).default("optional")])),
+) as unknown as z.ZodType<Readonly<Record<Layer, LayerMode>>>;
 
 const moduleName = string(
   "the dotted name of a Python module",

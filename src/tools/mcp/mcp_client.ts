@@ -2,7 +2,7 @@ import type { CallToolResult, ContentBlock, Tool as McpTool, Transport } from "@
 import { resolve } from "node:path";
 import { abortable } from "../../async/abort.ts";
 import { errorMessage, McpError, ToolError } from "../../errors.ts";
-import { setprivPrefix } from "../../sandbox/process/command.ts";
+import { setprivPrefix } from "../../sandbox/process/namespaces.ts";
 import {
   type DenoCommand,
   denoCommand,

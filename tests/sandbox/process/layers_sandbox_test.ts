@@ -19,15 +19,37 @@ function host(broken: Partial<Record<Layer, "absent" | "broken">> = {}): LayerRe
 }
 
 Deno.test("activeLayers() returns layers that work and are not off", () => {
-  assertEquals([...activeLayers(profile({}), host())], ["rlimits", "noNewPrivs", "parentDeath", "watchdog"]);
+  const all = LAYERS.filter((layer) => layer !== "bubblewrap");
+  assertEquals([...activeLayers(profile({}), host())], all);
   const installed = activeLayers(profile({ bubblewrap: "installed", watchdog: "off" }), host());
-  assertEquals([...installed], ["rlimits", "noNewPrivs", "parentDeath", "bubblewrap"]);
+  assertEquals([...installed], LAYERS.filter((layer) => layer !== "watchdog"));
 });
 
 Deno.test("activeLayers() omits an optional layer that does not work", () => {
   const layers = activeLayers(profile({}), host({ rlimits: "absent", watchdog: "broken" }));
-  assertEquals([...layers], ["noNewPrivs", "parentDeath"]);
+  assertEquals([layers.has("rlimits"), layers.has("watchdog"), layers.has("noNewPrivs")], [
+    false,
+    false,
+    true,
+  ]);
 });
+
+Deno.test("activeLayers() uses bubblewrap for namespaces that do not work without it", () => {
+  const mine = profile({ userNamespace: "required", mountNamespace: "required" });
+  const layers = activeLayers(mine, host({ userNamespace: "broken", mountNamespace: "broken" }));
+  assert(layers.has("bubblewrap") && layers.has("userNamespace") && layers.has("mountNamespace"));
+});
+
+Deno.test("activeLayers() omits layers that have no effect without one that is off", () => {
+  const detected = host().map((report) =>
+    report.layer === "unprivilegedUser" ? { ...report, needs: "mountNamespace" as const } : report
+  );
+  assert(!activeLayers(profile({ mountNamespace: "off" }), detected).has("unprivilegedUser"));
+  assert(!activeLayers({ ...profile({}), mounts: [MOUNT] }, detected).has("unprivilegedUser"));
+  assert(activeLayers(profile({}), detected).has("unprivilegedUser"));
+});
+
+const MOUNT = { guestPath: "/data", hostPath: "/data" };
 
 Deno.test("activeLayers() omits an 'installed' layer only if it is absent", () => {
   const mine = profile({ bubblewrap: "installed" });

@@ -1,5 +1,11 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes, assertThrows } from "@std/assert";
-import { loadProfile, parseProfile, shippedProfiles } from "../../../src/sandbox/profile/profile.ts";
+import {
+  loadProfile,
+  parseProfile,
+  type Profile,
+  shippedProfiles,
+} from "../../../src/sandbox/profile/profile.ts";
+import { LAYERS } from "../../../src/sandbox/profile/schema.ts";
 import { TempFolder } from "../../temp_folder.ts";
 
 const DIGEST = "0123456789abcdef".repeat(4);
@@ -40,13 +46,7 @@ Deno.test("parseProfile() fills in the defaults of an empty profile", () => {
     packages: [],
     mounts: [],
     sessionsPerProcess: 1,
-    layers: {
-      rlimits: "optional",
-      noNewPrivs: "optional",
-      parentDeath: "optional",
-      bubblewrap: "off",
-      watchdog: "optional",
-    },
+    layers: Object.fromEntries(LAYERS.map((layer) => [layer, "optional"])) as Profile["layers"],
     hostTools: false,
     shell: false,
   });
@@ -146,7 +146,10 @@ for (
       { layers: { rlimits: true } },
       "layers.rlimits must be one of required, installed, optional, off: current value is true",
     ],
-    [{ layers: { seccomp: "off" } }, "layers.seccomp is an unknown key: known keys are rlimits, noNewPrivs"],
+    [
+      { layers: { apparmor: "off" } },
+      "layers.apparmor is an unknown key: known keys are rlimits, noNewPrivs",
+    ],
   ] as const
 ) {
   Deno.test(`parseProfile() refuses ${JSON.stringify(value)}`, () => {

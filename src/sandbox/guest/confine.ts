@@ -1,0 +1,172 @@
+import { INSTRUCTION_BYTES, seccompProgram } from "./denied_calls.ts";
+
+/** A layer that the process takes up itself, before it reads anything. */
+export type OwnLayer = "descriptors" | "seccomp" | "landlock";
+
+/** What {@linkcode confine} does. */
+export interface ConfinePlan {
+  readonly layers: readonly OwnLayer[];
+  /** Files and directories that Landlock lets the process read. */
+  readonly readable: readonly string[];
+  /** RLIMIT_NOFILE of the process: its own descriptors are below. */
+  readonly openFiles: number;
+  /** RLIMIT_NPROC, which counts threads. Only for a process in its own user namespace, which counts for itself. */
+  readonly threads?: number;
+}
+
+/** Numbers of the calls that are made here, on x86-64 and on arm64. */
+const CALLS = {
+  close: [3, 57],
+  close_range: [436, 436],
+  fcntl: [72, 25],
+  fstat: [5, 80],
+  open_path: [257, 56],
+  prctl: [157, 167],
+  prlimit64: [302, 261],
+  seccomp: [317, 277],
+  landlock_create_ruleset: [444, 444],
+  landlock_add_rule: [445, 445],
+  landlock_restrict_self: [446, 446],
+} as const;
+
+type Call = (name: keyof typeof CALLS, ...args: readonly (number | BufferSource | string)[]) => number;
+
+/**
+ * Takes up layers of the operating system for the process and all its threads, by calls of the C library.
+ *
+ * @throws {Error} if the kernel refuses a layer; the message names it.
+ */
+export function confine({ layers, readable, openFiles, threads }: ConfinePlan): void {
+  const library = Deno.dlopen("libc.so.6", LIBRARY);
+  const pinned: unknown[] = [];
+  const call = createCall(library.symbols.syscall, pinned);
+  if (layers.includes("descriptors")) closeHostDescriptors(call, openFiles);
+  if (threads !== undefined) limitThreads(call, threads);
+  require("noNewPrivs", call("prctl", PR_SET_NO_NEW_PRIVS, 1));
+  if (layers.includes("landlock")) denyFiles(call, readable);
+  if (layers.includes("seccomp")) denyCalls(call);
+  pinned.length = 0;
+  library.close();
+}
+
+function require(layer: string, result: number): number {
+  if (result >= 0) return result;
+  throw new Error(`Cannot confine the process: the kernel refuses '${layer}'`);
+}
+
+const LIBRARY = {
+  syscall: { parameters: ["i64", "i64", "i64", "i64", "i64", "i64", "i64"], result: "i64" },
+} as const;
+
+/**
+ * Returns a function that makes system calls. Buffers and texts are passed by their address and are kept alive in
+ * `pinned`.
+ */
+function createCall(
+  syscall: (...words: [bigint, bigint, bigint, bigint, bigint, bigint, bigint]) => bigint,
+  pinned: unknown[],
+): Call {
+  const column = Deno.build.arch === "x86_64" ? 0 : 1;
+  const toWord = (arg: number | BufferSource | string): bigint => {
+    if (typeof arg === "number") return BigInt(arg);
+    const buffer = typeof arg === "string" ? new TextEncoder().encode(`${arg}\0`) : arg;
+    pinned.push(buffer);
+    return addressOf(buffer);
+  };
+  return (name, ...args) => {
+    const [a = 0n, b = 0n, c = 0n, d = 0n, e = 0n, f = 0n] = args.map(toWord);
+    return Number(syscall(BigInt(CALLS[name][column]), a, b, c, d, e, f));
+  };
+}
+
+function addressOf(buffer: BufferSource): bigint {
+  return Deno.UnsafePointer.value(Deno.UnsafePointer.of(buffer as Uint8Array<ArrayBuffer>));
+}
+
+const PR_SET_NO_NEW_PRIVS = 38;
+const F_GETFD = 1;
+const RLIMIT_NPROC = 6;
+const FIRST_DESCRIPTOR = 3;
+const STAT_BYTES = 144;
+const MAX_DESCRIPTOR = 0x7fffffff;
+
+/**
+ * Closes the descriptors that the host's own parent left open in the host. Deno marks its descriptors to be closed
+ * when a program is executed, so that one without the mark came through the execution of this one. Deno's copy of
+ * stdin has no mark either; it is the same file as stdin.
+ */
+function closeHostDescriptors(call: Call, openFiles: number): void {
+  const own = new Set([0, 1, 2].map((descriptor) => identify(call, descriptor)));
+  call("close_range", openFiles, MAX_DESCRIPTOR, 0);
+  for (let descriptor = FIRST_DESCRIPTOR; descriptor < openFiles; descriptor++) {
+    if (call("fcntl", descriptor, F_GETFD) === 0 && !own.has(identify(call, descriptor))) {
+      call("close", descriptor);
+    }
+  }
+}
+
+/** Returns device and inode of an open file. */
+function identify(call: Call, descriptor: number): string {
+  const stat = new BigUint64Array(STAT_BYTES / 8);
+  call("fstat", descriptor, stat);
+  return `${stat[0]} ${stat[1]}`;
+}
+
+function limitThreads(call: Call, threads: number): void {
+  const limit = new BigUint64Array([BigInt(threads), BigInt(threads)]);
+  require("threads", call("prlimit64", 0, RLIMIT_NPROC, limit, 0));
+}
+
+const SECCOMP_SET_MODE_FILTER = 1;
+const SECCOMP_FILTER_FLAG_TSYNC = 1;
+
+/** Denies system calls to every thread. */
+function denyCalls(call: Call): void {
+  const program = seccompProgram(Deno.build.arch);
+  if (!program) throw new Error(`Cannot confine the process: no filter for ${Deno.build.arch}`);
+  const head = new BigUint64Array([BigInt(program.length / INSTRUCTION_BYTES), addressOf(program)]);
+  require("seccomp", call("seccomp", SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, head));
+  program.fill(0); // the kernel has its own copy; the use here keeps the program alive until then
+}
+
+const LANDLOCK_VERSION = 1;
+const LANDLOCK_PATH_BENEATH = 1;
+const LANDLOCK_TSYNC = 8;
+const READ_FILE = 1 << 2;
+const READ_DIRECTORY = 1 << 3;
+const O_PATH = 0o10000000;
+const AT_FDCWD = -100;
+
+/** Kinds of access that each version of Landlock adds: to files, to the network, and to other processes. */
+const FILE_ACCESS_BITS = [0, 13, 14, 15, 15, 16];
+const NETWORK_SINCE = 4;
+const SCOPES_SINCE = 6;
+const TSYNC_SINCE = 8;
+
+/**
+ * Denies this thread, and all that it starts, every file that is not named here, TCP, and signals to other processes.
+ * From version 8 it applies to threads that run already.
+ */
+function denyFiles(call: Call, readable: readonly string[]): void {
+  const version = require("landlock", call("landlock_create_ruleset", 0, 0, LANDLOCK_VERSION));
+  const fileBits = FILE_ACCESS_BITS[Math.min(version, FILE_ACCESS_BITS.length - 1)] as number;
+  const rules = new BigUint64Array([
+    (1n << BigInt(fileBits)) - 1n,
+    version >= NETWORK_SINCE ? 3n : 0n,
+    version >= SCOPES_SINCE ? 3n : 0n,
+  ]);
+  const bytes = version >= SCOPES_SINCE ? 24 : version >= NETWORK_SINCE ? 16 : 8;
+  const ruleset = require("landlock", call("landlock_create_ruleset", rules, bytes, 0));
+  for (const path of readable) {
+    const file = require("landlock", call("open_path", AT_FDCWD, path, O_PATH));
+    const isDirectory = Deno.statSync(path).isDirectory;
+    const rule = new DataView(new ArrayBuffer(12));
+    rule.setBigUint64(0, BigInt(isDirectory ? READ_FILE | READ_DIRECTORY : READ_FILE), true);
+    rule.setInt32(8, file, true);
+    require("landlock", call("landlock_add_rule", ruleset, LANDLOCK_PATH_BENEATH, rule, 0));
+    call("close", file);
+  }
+  const flags = version >= TSYNC_SINCE ? LANDLOCK_TSYNC : 0;
+  require("landlock", call("landlock_restrict_self", ruleset, flags));
+  call("close", ruleset);
+}
