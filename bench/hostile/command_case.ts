@@ -1,4 +1,4 @@
-import { setprivPrefix } from "../../src/sandbox/process/command.ts";
+import { setprivPrefix } from "../../src/sandbox/process/namespaces.ts";
 import { parentDeath } from "../serving.ts";
 import { type CommandCase, type CommandResult, growth, type Measured } from "./case.ts";
 import { MemoryWatch } from "./memory_watch.ts";

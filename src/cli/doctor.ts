@@ -24,6 +24,7 @@ import {
   announceBuild,
   cacheDirectory,
   flagsOf,
+  lackingLayers,
   profileOption,
   resolveProfile,
   type SandboxFlags,
@@ -201,9 +202,7 @@ const REMEDIES: Readonly<Record<Layer, string>> = {
 
 /** Returns how to make the layers work that the profile wants and the host lacks. */
 function formatRemedies(layers: readonly LayerState[]): string[] {
-  const lacking = layers.filter(({ layer, works, mode }) =>
-    !works && mode !== "off" && layer !== "bubblewrap"
-  );
+  const lacking = lackingLayers(layers);
   if (lacking.length === 0) return [];
   const remedies = Map.groupBy(lacking, ({ layer }) => REMEDIES[layer]);
   return [

@@ -2,7 +2,9 @@ import { type Command, Option } from "commander";
 import { join, resolve } from "node:path";
 import { defaultCacheDir, ensureBaseImage } from "../sandbox/image/base_image.ts";
 import { SandboxPool } from "../sandbox/pool.ts";
+import { detectLayers, type LayerState, layerStates } from "../sandbox/process/layers.ts";
 import { loadProfile, type Profile } from "../sandbox/profile/profile.ts";
+import { type Layer, LAYERS } from "../sandbox/profile/schema.ts";
 import { Sandbox } from "../sandbox/sandbox.ts";
 import { rethrowAsUsageError } from "./errors.ts";
 import { currentIo } from "./io.ts";
@@ -39,6 +41,7 @@ export async function startSandbox(
   options: { cacheDir?: string | undefined; signal: AbortSignal },
 ): Promise<Sandbox> {
   const { cacheDir, signal } = options;
+  await announceMissingLayers(profile);
   return await Sandbox.start({ profile, cacheDir: cacheDirectory(cacheDir), onBuild: announceBuild, signal });
 }
 
@@ -64,6 +67,29 @@ export async function prepareImage(
 export function announceBuild(): void {
   const line = "Building the base image (once, takes a few seconds) …\n";
   writeText(currentIo().stderr, line).catch(() => {}); // stderr is closed
+}
+
+/** Prints to stderr the layers that a profile uses where they work, and that do not work on this host. */
+export async function announceMissingLayers(profile: Profile): Promise<void> {
+  const missing = lackingLayers(layerStates(profile, await detectLayers())).map(({ layer }) => layer);
+  if (missing.length === 0) return;
+  const line = `Running without layers that do not work on this host: ${missing.join(", ")}; ` +
+    `'paddock doctor' explains each\n`;
+  writeText(currentIo().stderr, line).catch(() => {}); // stderr is closed
+}
+
+/** Returns the layers that a profile uses where they work, and that do not work. */
+export function lackingLayers(states: readonly LayerState[]): LayerState[] {
+  return states.filter(({ layer, works, mode }) => !works && mode !== "off" && layer !== "bubblewrap");
+}
+
+/** Returns a profile that starts no sandbox without the named layers; `all` is every layer but bubblewrap. */
+export function requireLayers(profile: Profile, names: readonly (Layer | "all")[]): Profile {
+  const required = LAYERS.filter((layer) =>
+    names.includes(layer) || (names.includes("all") && layer !== "bubblewrap")
+  );
+  const layers = Object.fromEntries(required.map((layer) => [layer, "required" as const]));
+  return { ...profile, layers: { ...profile.layers, ...layers } };
 }
 
 /** Returns the cache folder of base images: the option, else the environment, else the user's cache folder. */

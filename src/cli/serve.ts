@@ -12,10 +12,13 @@ import { escapeControls } from "../terminal_text.ts";
 import { writeText } from "./output.ts";
 import { openServedGraders } from "./rollout/graders.ts";
 import { openToolFiles } from "./rollout/tools.ts";
+import { type Layer, LAYERS } from "../sandbox/profile/schema.ts";
 import {
+  announceMissingLayers,
   createLazyPool,
   flagsOf,
   profileOption,
+  requireLayers,
   resolveProfile,
   type SandboxFlags,
 } from "./sandbox_options.ts";
@@ -31,6 +34,7 @@ interface ServeFlags extends SandboxFlags {
   bufferMemory: number;
   metricsToken?: string;
   tool?: string[];
+  requireLayer?: (Layer | "all")[];
   openenv: "coding" | "chat";
   tokenizer?: string;
 }
@@ -62,6 +66,10 @@ export function serveCommand(): Command {
       "address of a proxy, which may have more connections than a client",
     )
     .addOption(profileOption().default("serve"))
+    .addOption(
+      new Option("--require-layer <name...>", "do not start without this isolation layer; all for every one")
+        .choices(["all", ...LAYERS]),
+    )
     .option(
       "--max-sessions <n>",
       "maximum number of sessions",
@@ -100,8 +108,9 @@ export function serveCommand(): Command {
 async function runServe(flags: ServeFlags, signal: AbortSignal): Promise<number> {
   const { maxSessions, maxSessionsPerToken: maxSessionsEach, queue, metricsToken } = flags;
   const address = resolveServeAddress(flags, currentIo().env.get("PADDOCK_TOKEN"));
-  const profile = await resolveProfile(flags);
+  const profile = requireLayers(await resolveProfile(flags), flags.requireLayer ?? []);
   const tokenizer = await openEnvTokenizer(flags); // wrong options are an error before interpreters start
+  await announceMissingLayers(profile);
   await using stack = new AsyncDisposableStack();
   const resetMode = address.tokens.length > 1 ? "fresh" as const : "rewind" as const;
   const pool = createLazyPool({ profile, size: maxSessions, resetMode, cacheDir: flags.cacheDir, stack })();

@@ -76,16 +76,23 @@ export class Outside implements AsyncDisposable {
  */
 function checkProcesses(cacheDir: string): void {
   const parents = parentsOfProcesses();
-  const ours = [...parents].filter(([pid, parent]) =>
+  const started = [...parents].filter(([pid, parent]) =>
     parent === Deno.pid && commandLine(pid).includes(cacheDir)
-  )
-    .map(([pid]) => pid);
+  );
+  // With a PID namespace, the started process is the parent of the sandbox's process.
+  const ours = started.map(([pid]) =>
+    isWrapper(pid) ? [...parents].find(([, parent]) => parent === pid)?.[0] ?? pid : pid
+  );
   const theirs = [...parents].filter(([, parent]) => ours.includes(parent)).map(([pid]) => pid);
   assertEquals(theirs, [], "a sandbox started a process");
   const sockets = ours.flatMap(openFiles).filter((file) => file.startsWith("socket:"));
   if (sockets.length === 0) return; // the tables below take long to read
   const internet = internetSockets();
   assertEquals(sockets.filter((socket) => internet.has(socket)), [], "a sandbox opened a socket");
+}
+
+function isWrapper(pid: number): boolean {
+  return readIfThere(`/proc/${pid}/comm`) === "unshare\n";
 }
 
 function commandLine(pid: number): string {
