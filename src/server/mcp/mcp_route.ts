@@ -73,12 +73,14 @@ export function mcpRoute(
       return boundStream(await connection.transport.handleRequest(c.req.raw), c);
     }
     const { transport, slot } = await connect(owner);
-    const response = await transport.handleRequest(c.req.raw);
-    if (transport.sessionId === undefined) { // no `initialize` was sent
-      slot[Symbol.dispose]();
-      await transport.close();
+    try {
+      return boundStream(await transport.handleRequest(c.req.raw), c);
+    } finally {
+      if (transport.sessionId === undefined) { // no `initialize` was sent
+        slot[Symbol.dispose]();
+        await transport.close();
+      }
     }
-    return boundStream(response, c);
   };
 }
 
