@@ -88,6 +88,11 @@ const POLICY_VIOLATION = 1008;
 /** Bytes that a client may leave unread while its next message is handled. */
 const SMALL_BYTES = 64 * 1024;
 const POLL_MS = 20;
+/**
+ * Characters of a message without memory after which its connection is closed: Deno would read further messages as
+ * fast as they come, and each is garbage until it is collected.
+ */
+const MAX_REFUSED_CHARACTERS = 1024 * 1024;
 
 /** WebSocket connections of a server, each with its own env. */
 export class Connections {
@@ -113,6 +118,10 @@ export class Connections {
       }
       waiting++;
       const incoming = takeMessage(driven, data, memory);
+      if (incoming.refusal !== undefined && data.length > MAX_REFUSED_CHARACTERS) {
+        socket.send(incoming.refusal);
+        return socket.close(POLICY_VIOLATION, "no memory for large messages");
+      }
       last = last.then(async () => {
         using _memory = incoming.lease;
         await respond(socket, incoming);
@@ -144,6 +153,8 @@ export class Connections {
 /** A message that waits, and the memory that it takes. */
 interface Incoming {
   readonly lease: BudgetLease;
+  /** Response if there was no memory for the message. */
+  readonly refusal?: string;
   /** Returns the response; `undefined` to close the connection. */
   readonly handle: () => Promise<string | undefined>;
 }
@@ -161,7 +172,7 @@ function takeMessage<Action>(driven: DrivenEnv<Action>, message: string, memory:
 /** A function of its own: a closure beside the message would keep the message. */
 function refusedMessage({ message }: ServerError, memory: Account): Incoming {
   const refusal = envErrorMessage("CAPACITY_REACHED", message);
-  return { lease: memory.take(0), handle: () => Promise.resolve(refusal) };
+  return { lease: memory.take(0), refusal, handle: () => Promise.resolve(refusal) };
 }
 
 /** Responds to a message and waits until the client has read the response. */
