@@ -11,6 +11,8 @@ export interface ServingOptions {
   readonly cli?: string | undefined;
   /** File descriptors that the server may open. @default the system's limit */
   readonly descriptors?: number | undefined;
+  /** True if Ctrl-C in this process's terminal does not reach the server. @default false */
+  readonly isDetached?: boolean | undefined;
 }
 
 /** A `paddock serve` in its own process, on a free port. */
@@ -28,7 +30,7 @@ export class Serving implements AsyncDisposable {
   static async startWith(
     env: Record<string, string>,
     args: readonly string[],
-    { cli = CLI, descriptors }: ServingOptions = {},
+    { cli = CLI, descriptors, isDetached = false }: ServingOptions = {},
   ): Promise<Serving> {
     const [program = "", ...words] = [
       ...setprivPrefix(await parentDeath()),
@@ -49,6 +51,7 @@ export class Serving implements AsyncDisposable {
       stdout: "piped",
       stderr: "piped",
       env: { NO_COLOR: "1", ...env },
+      detached: isDetached,
     }).spawn();
     return await Serving.over(child);
   }

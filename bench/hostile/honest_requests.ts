@@ -28,6 +28,8 @@ export interface HonestContext {
   readonly env: string;
 }
 
+/** Status of a response of SandboxFusion that reports a failed or missing sandbox. */
+const UNAVAILABLE = 503;
 const FOUR = { answer: "4" };
 
 /** Sends a request of each kind and returns what was wrong with its response, if anything. */
@@ -52,12 +54,13 @@ export const HONEST_REQUESTS: Readonly<
     return expect(parts?.reward_right, number % 2 === 0 ? 1 : 0);
   },
   async run_code({ tenant }, number, signal) {
-    const { run_result } = await tenant.json("/run_code", {
+    const { status, run_result } = await tenant.json("/run_code", {
       code: `print(${number} * 3)`,
       language: "python",
     }, {
       signal,
     });
+    if (status === "SandboxError") throw new RefusedError("/run_code", UNAVAILABLE, status);
     return expect(run_result?.stdout, `${number * 3}\n`);
   },
   async error({ tenant, session }, _, signal) {
@@ -96,7 +99,8 @@ export const HONEST_REQUESTS: Readonly<
   },
   async jupyter({ tenant }, number, signal) {
     const cells = [`x = ${number}`, "print(x * 2)"];
-    const { cells: results } = await tenant.json("/run_jupyter", { cells }, { signal });
+    const { status, cells: results } = await tenant.json("/run_jupyter", { cells }, { signal });
+    if (status === "SandboxError") throw new RefusedError("/run_jupyter", UNAVAILABLE, status);
     return expect(results?.[1]?.stdout, `${number * 2}\n`);
   },
   async piston({ tenant }, number, signal) {

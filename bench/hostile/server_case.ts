@@ -41,7 +41,11 @@ export async function startTarget(
   descriptors?: number,
 ): Promise<Target> {
   const env = { PADDOCK_TOKEN: `${TOKENS.hostile},${TOKENS.honest}` };
-  const serving = await Serving.startWith(env, [], { cli: `${root}/src/cli.ts`, descriptors });
+  const serving = await Serving.startWith(env, [], {
+    cli: `${root}/src/cli.ts`,
+    descriptors,
+    isDetached: true,
+  });
   const memory = new MemoryWatch(serving.child.pid, { killBytes });
   return {
     hostile: new Tenant(serving.url, TOKENS.hostile),
