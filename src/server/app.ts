@@ -120,7 +120,7 @@ function aboutRoutes(app: Api, metrics: Metrics): void {
     const text = metrics.format(c.get("isOperator") ? undefined : c.get("owner"));
     return c.text(text, 200, { "content-type": "text/plain; version=0.0.4" });
   });
-  // Each takes some 20 ms to make, as often as a client asks for it.
+  // Each takes up to 200 ms to make on a busy machine: too long for each request.
   let document: string | undefined;
   let page: ReturnType<typeof renderDocsPage> | undefined;
   app.get("/openapi.json", (c) => {
