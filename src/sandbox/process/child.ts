@@ -58,13 +58,22 @@ export class Child {
   }
 
   async #watch(onFrame: (frame: Frame) => void): Promise<ChildEnd> {
-    const [, stderr] = await Promise.all([
+    const [{ code, signal }, , stderr] = await Promise.all([
+      this.#closeAfterEnd(),
       this.#readFrames(onFrame).catch(() => this.kill()),
       readTail(this.#process.stderr),
     ]);
-    const { code, signal } = await this.#process.status;
-    await this.#writer.abort().catch(() => {});
     return { code, signal, stderr };
+  }
+
+  /**
+   * Closes stdin when the process has ended. If the process was a wrapper that was killed while it started, its child
+   * is still alive: no signal of its parent's death is set yet. It ends at the end of its stdin.
+   */
+  async #closeAfterEnd(): Promise<Deno.CommandStatus> {
+    const status = await this.#process.status;
+    await this.#writer.abort().catch(() => {});
+    return status;
   }
 
   async #readFrames(onFrame: (frame: Frame) => void): Promise<void> {
