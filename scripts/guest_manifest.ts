@@ -24,7 +24,7 @@ const GRADERS = [
 
 /** Returns the text of the manifest for the files as they are now. */
 export function guestManifest(): string {
-  const supervisor = filesOf("sandbox/guest/supervisor.ts");
+  const supervisor = filesOf("sandbox/guest/supervisor/supervisor.ts");
   const worker = filesOf("sandbox/guest/worker.ts");
   const shell = filesOf("sandbox/guest/shell/shell.ts").filter((path) => !worker.includes(path));
   const paths = [...new Set([...supervisor, ...worker, ...shell, ...BUNDLED])].toSorted();

@@ -128,7 +128,7 @@ async function readImports(): Promise<Import[]> {
       "bench/main.ts",
       "bench/tau_bench/main.ts",
       "src/sandbox/guest/worker.ts",
-      "src/sandbox/guest/supervisor.ts",
+      "src/sandbox/guest/supervisor/supervisor.ts",
     ]
   ) {
     const { stdout } = await new Deno.Command(Deno.execPath(), {

@@ -1,5 +1,5 @@
 import type { ImageExtension, PlainImagePlan } from "./build.ts";
-import type { ConfinePlan } from "./confine.ts";
+import type { ConfinePlan } from "./supervisor/confine.ts";
 import type { HeapImage } from "./python.ts";
 import type { ReadOnlyFile, ReadOnlyTree } from "./read_only_files.ts";
 

@@ -24,7 +24,7 @@ export interface GuestModule {
 export function supervisorModules(): GuestModule[] {
   return Object.entries(SUPERVISOR_FILES).map(([name, source]) => ({
     name: `${name}.js`,
-    source: stripTypeScriptTypes(source).replace(/(from )"\.{1,2}\/(?:\w+\/)*(\w+)\.ts"/g, '$1"./$2.js"'),
+    source: stripTypeScriptTypes(source).replace(/(from )"\.[\w./]*\/(\w+)\.ts"/g, '$1"./$2.js"'),
   }));
 }
 

@@ -1,4 +1,4 @@
-import type { ConfinePlan, OwnLayer } from "../guest/confine.ts";
+import type { ConfinePlan, OwnLayer } from "../guest/supervisor/confine.ts";
 import type { Profile } from "../profile/profile.ts";
 import { type Layer, type Limits, WASM_PAGE_BYTES } from "../profile/schema.ts";
 import { confinedCommand } from "./namespaces.ts";

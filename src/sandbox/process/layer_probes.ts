@@ -1,7 +1,7 @@
 import { stripTypeScriptTypes } from "node:module";
 import { errorMessage } from "../../errors.ts";
-import confineSource from "../guest/confine.ts" with { type: "text" };
-import deniedCallsSource from "../guest/denied_calls.ts" with { type: "text" };
+import confineSource from "../guest/supervisor/confine.ts" with { type: "text" };
+import deniedCallsSource from "../guest/supervisor/denied_calls.ts" with { type: "text" };
 import type { Layer } from "../profile/schema.ts";
 import { type Rlimits, rlimitScript } from "./command.ts";
 import { bubblewrapPrefix, confinedCommand } from "./namespaces.ts";

@@ -1,6 +1,10 @@
 import { assert, assertEquals } from "@std/assert";
 import { fileURLToPath } from "node:url";
-import { DENIED_CALLS, INSTRUCTION_BYTES, seccompProgram } from "../../../src/sandbox/guest/denied_calls.ts";
+import {
+  DENIED_CALLS,
+  INSTRUCTION_BYTES,
+  seccompProgram,
+} from "../../../src/sandbox/guest/supervisor/denied_calls.ts";
 import { TempFolder } from "../../temp_folder.ts";
 
 const ARCHITECTURES = [

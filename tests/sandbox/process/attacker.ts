@@ -1,6 +1,6 @@
 // Runs behind layers with every permission of Deno, like guest code that has taken over its process. Prints the layers
 // whose attack succeeded, as JSON.
-import { confine, type ConfinePlan } from "../../../src/sandbox/guest/confine.ts";
+import { confine, type ConfinePlan } from "../../../src/sandbox/guest/supervisor/confine.ts";
 
 interface Plan {
   readonly confine?: ConfinePlan;

@@ -73,8 +73,8 @@ Deno.test({ name: "each wall stops an attack that succeeds without it", ignore: 
 /** The attacker and the guest's files that it imports. They run as JavaScript, as a sandbox's own files do. */
 const SCRIPTS = [
   "./attacker.ts",
-  "../../../src/sandbox/guest/confine.ts",
-  "../../../src/sandbox/guest/denied_calls.ts",
+  "../../../src/sandbox/guest/supervisor/confine.ts",
+  "../../../src/sandbox/guest/supervisor/denied_calls.ts",
 ];
 
 async function attackerFiles(): Promise<Record<string, string>> {

@@ -2,10 +2,10 @@
  * Entry point of the child's main thread, the only one with the pipe to the host. It reads the assets, gives up
  * its permissions, starts a worker for each session, and forwards frames.
  */
-import { encodeFrame, encodeLost, type Frame, FrameKind, FrameSplitter } from "../protocol.ts";
-import { type Assets, type BootPlan, loadAssets } from "./assets.ts";
+import { encodeFrame, encodeLost, type Frame, FrameKind, FrameSplitter } from "../../protocol.ts";
+import { type Assets, type BootPlan, loadAssets } from "../assets.ts";
 import { confine } from "./confine.ts";
-import { WorkerLink } from "./worker_link.ts";
+import { WorkerLink } from "../worker_link.ts";
 
 const decoder = new TextDecoder();
 const sessions = new Map<number, WorkerLink>();
