@@ -78,7 +78,7 @@ function userNamespacePrefix(layers: ReadonlySet<Layer>, flags: readonly string[
 
 /** Directory over which the root of a sandbox is built, in its mount namespace only. No file that it reads is there. */
 const BUILD_FOLDER = "/sys";
-const ROOT = `${BUILD_FOLDER}/root`;
+const ROOT = `${BUILD_FOLDER}/sandbox`;
 
 /** Directories of the shared libraries that Deno needs. Not every system has each. */
 const LIBRARY_FOLDERS = ["/lib", "/lib64", "/usr/lib", "/usr/lib64"];
