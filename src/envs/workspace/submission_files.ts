@@ -28,7 +28,7 @@ class SubmissionFault extends Error {}
 /**
  * Reads the submission of an agent: files of its workspace, or folders if a path ends in `/`.
  *
- * Missing files are remaining out. The sandbox is not trusted: links are not followed, and the number, size and names of
+ * Missing files are left out. The sandbox is not trusted: links are not followed, and the number, size and names of
  * the files are limited.
  */
 export async function readSubmission(

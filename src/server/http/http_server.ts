@@ -134,8 +134,8 @@ const RETRY_MS = 1;
 /**
  * Listens for requests with a bounded number of connections. `Deno.serve` limits neither connections nor the time of
  * a request's head and body, it cannot close one connection, and it ends when no file descriptor is left. Above a
- * limit, this class shuts the current server down, which closes idle connections, unfinished requests and upgraded sockets but completes pending
- * responses, and starts a new server on the same port.
+ * limit, this class shuts the current server down, which closes idle connections, unfinished requests and upgraded
+ * sockets but completes pending responses, and starts a new server on the same port.
  */
 export class Listener {
   readonly port: number;
