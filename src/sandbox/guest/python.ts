@@ -95,6 +95,8 @@ export function callWithBytes(exports: PythonExports, callable: Pointer, request
 
 /** The folder where models that were trained with a code interpreter expect and put files. */
 const DATA_FOLDER = "/mnt/data";
+/** Where Python and other programs look for time zones, and where the library has them. */
+const [ZONES_FOLDER, ZONES] = ["/usr/share/zoneinfo", "/lib/zoneinfo"];
 
 /** Creates the read-only trees and the session's home, both in a restored interpreter and in a new one. */
 export function installFiles(
@@ -103,6 +105,8 @@ export function installFiles(
 ): void {
   for (const tree of trees) mountReadOnly(fs, tree);
   fs.mkdirTree(DATA_FOLDER);
+  fs.mkdirTree(ZONES_FOLDER.slice(0, ZONES_FOLDER.lastIndexOf("/")));
+  fs.symlink(ZONES, ZONES_FOLDER);
   fs.mkdirTree(home);
   fs.chdir(home);
 }

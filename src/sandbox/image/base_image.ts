@@ -36,7 +36,7 @@ export interface BaseImageOptions {
 }
 
 /** Version of the image's files. Increase it when the host writes them in another way. */
-const IMAGE_FORMAT = 6;
+const IMAGE_FORMAT = 7;
 
 /**
  * Returns the base image of a profile from the cache, or builds it. If several processes need the same image at the

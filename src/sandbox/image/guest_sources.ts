@@ -10,7 +10,10 @@ import runner from "../guest/python/runner.py" with { type: "text" };
 import tools from "../guest/python/tools.py" with { type: "text" };
 import type { Profile } from "../profile/profile.ts";
 import type { PyodideFiles } from "./pyodide.ts";
+import type { LibraryFile } from "./image_files.ts";
+import { acceptMaxSize } from "./max_size.ts";
 import { stripWasm } from "./wasm.ts";
+import { zoneFiles } from "./zoneinfo.ts";
 import { SHELL_ENGINE_FILES, SHELL_FILES, SUPERVISOR_FILES, WORKER_FILES } from "./guest_manifest.ts";
 import shellBundle from "./shell_bundle.ts" with { type: "text" };
 
@@ -91,6 +94,11 @@ export function imageExtension({ shell, preimports, preload }: Profile): ImageEx
   return { sources, preimports, preload: { module: preload.module, source: preload.source } };
 }
 
+/** Returns the files of Python's standard library, and the time zones that it reads. */
+export async function standardLibrary({ stdlib }: Pick<PyodideFiles, "stdlib">): Promise<LibraryFile[]> {
+  return [{ path: "/python314.zip", contents: stdlib }, ...await zoneFiles()];
+}
+
 function guestModules(modules: Readonly<Record<string, string>>): GuestModule[] {
   return Object.entries(modules).map(([name, source]) => ({
     name: `${name}.ts`,
@@ -103,8 +111,8 @@ const EXPORT_USE = /wasmExports\["([^"]+)"\]/g;
 
 /**
  * Returns the Wasm module with the functions that Emscripten's JavaScript and the guest name. Emscripten makes a table
- * entry for every function, which for all 8,000 takes a third of the start time. `data` is needed to build a plain
- * image only.
+ * entry for every function, which for all 8,000 takes a third of the start time. `sys.maxsize` is a valid size.
+ * `data` is needed to build a plain image only.
  */
 export function leanWasm(
   { wasm, factory }: Pick<PyodideFiles, "wasm" | "factory">,
@@ -112,5 +120,5 @@ export function leanWasm(
 ): Uint8Array<ArrayBuffer> {
   const text = new TextDecoder().decode(factory);
   const named = [...text.matchAll(EXPORT_USE)].map(([, name = ""]) => name);
-  return stripWasm(wasm, { functions: new Set([...named, ...CALLED_BY_GUEST]), data });
+  return stripWasm(acceptMaxSize(wasm), { functions: new Set([...named, ...CALLED_BY_GUEST]), data });
 }

@@ -16,6 +16,7 @@ import {
   leanWasm,
   plainImagePlan,
   shellModules,
+  standardLibrary,
   supervisorModules,
   workerModules,
 } from "./guest_sources.ts";
@@ -23,7 +24,7 @@ import { bootMounts } from "../profile/mounts.ts";
 import type { LibraryFile } from "./image_files.ts";
 import { parseProfile, type Profile } from "../profile/profile.ts";
 import { decodeLost, type Frame, FrameKind, join } from "../protocol.ts";
-import { type PyodideFiles, readPyodide } from "./pyodide.ts";
+import { readPyodide } from "./pyodide.ts";
 import { sha256 } from "../../hash.ts";
 import { bundleShell } from "./shell_bundle.ts";
 
@@ -68,7 +69,7 @@ export async function buildPlainImage(options: ImageBuildOptions): Promise<Image
   }
   const save = (name: string, bytes: Uint8Array) => saveAsset(joinPath(directory, name), bytes);
   const base = {
-    library: await saveLibrary(directory, [stdlibFile(pyodide)]),
+    library: await saveLibrary(directory, await standardLibrary(pyodide)),
     modules: workerModules(),
   };
   const full = {
@@ -111,7 +112,7 @@ export async function extendPlainImage(
   await copyFiles(plain.directory, directory);
   const library = packages.length === 0
     ? plain.manifest.library
-    : await saveLibrary(directory, [stdlibFile(await readPyodide()), ...packages]);
+    : await saveLibrary(directory, [...await standardLibrary(await readPyodide()), ...packages]);
   const base = { ...plain.manifest, library };
   const { metadata, data } = await runBuild(profile, options, {
     ...base,
@@ -138,10 +139,6 @@ async function leanFactory(factory: Uint8Array, wasm: Uint8Array<ArrayBuffer>): 
     properties: MODULE_PROPERTIES,
   });
   return new TextEncoder().encode(text);
-}
-
-function stdlibFile({ stdlib }: PyodideFiles): LibraryFile {
-  return { path: "/python314.zip", contents: stdlib };
 }
 
 async function saveLibrary(directory: string, files: readonly LibraryFile[]): Promise<BootPlan["library"]> {

@@ -83,11 +83,62 @@ export function encodeModule(header: Uint8Array, sections: Iterable<WasmSection>
 }
 
 /** Ids of the sections of a WebAssembly module. */
-const EXPORT = 7;
+export const IMPORT = 2;
+export const MEMORY = 5;
+export const GLOBAL = 6;
+export const EXPORT = 7;
+export const CODE = 10;
 const DATA = 11;
 const DATA_COUNT = 12;
-/** Kind of an exported function. */
-const FUNCTION_KIND = 0;
+/** Kinds of imports and exports. */
+const [FUNCTION_KIND, TABLE_KIND, MEMORY_KIND, GLOBAL_KIND] = [0, 1, 2, 3];
+
+/** Functions and globals that a module imports. Their indices precede those of its own. */
+export interface WasmImports {
+  /** Names of the functions, in the order of their indices. */
+  readonly functions: readonly string[];
+  /** Number of globals. */
+  readonly globals: number;
+}
+
+/** Reads the body of the import section. */
+export function readImports(body: Uint8Array): WasmImports {
+  const reader = new WasmReader(body);
+  const functions: string[] = [];
+  let globals = 0;
+  for (let left = reader.number(); left > 0; left--) {
+    reader.text();
+    const name = reader.text();
+    const kind = reader.byte();
+    if (kind === FUNCTION_KIND) functions.push(name);
+    if (kind === GLOBAL_KIND) globals++;
+    if (kind === TABLE_KIND) reader.byte();
+    if (kind === TABLE_KIND || kind === MEMORY_KIND) reader.skipNumbers(reader.number() & 1 ? 2 : 1);
+    else reader.skipNumbers(kind === FUNCTION_KIND ? 1 : 2);
+  }
+  return { functions, globals };
+}
+
+/** Index of each exported function and global, by its name. */
+export interface WasmExports {
+  readonly functions: ReadonlyMap<string, number>;
+  readonly globals: ReadonlyMap<string, number>;
+}
+
+/** Reads the body of the export section. */
+export function readExports(body: Uint8Array): WasmExports {
+  const reader = new WasmReader(body);
+  const functions = new Map<string, number>();
+  const globals = new Map<string, number>();
+  for (let left = reader.number(); left > 0; left--) {
+    const name = reader.text();
+    const kind = reader.byte();
+    const index = reader.number();
+    if (kind === FUNCTION_KIND) functions.set(name, index);
+    if (kind === GLOBAL_KIND) globals.set(name, index);
+  }
+  return { functions, globals };
+}
 
 /** Options of {@linkcode stripWasm}. */
 export interface StripWasmOptions {

@@ -1,16 +1,19 @@
 import {
+  CODE,
   encodeModule,
   encodeNumber,
+  GLOBAL,
+  IMPORT,
+  MEMORY,
+  readImports,
   WASM_HEADER_BYTES,
+  type WasmImports,
   WasmReader,
   type WasmSection,
   wasmSections,
 } from "../image/wasm.ts";
 import { join } from "../protocol.ts";
 
-/** Ids of the sections of a WebAssembly module. */
-const [IMPORT, MEMORY, GLOBAL, CODE] = [2, 5, 6, 10];
-const [FUNCTION_IMPORT, TABLE_IMPORT, MEMORY_IMPORT, GLOBAL_IMPORT] = [0, 1, 2, 3];
 /** Name of the import that each loop calls at intervals: `() => f64`. The host supplies one that may throw. */
 const CLOCK = "emscripten_get_now";
 /**
@@ -31,41 +34,17 @@ export function boundWasm(wasm: Uint8Array, pages: number): Uint8Array<ArrayBuff
 }
 
 function* boundedSections(wasm: Uint8Array, pages: number): Generator<WasmSection> {
-  let imports: Imports = { globals: 0, clock: undefined };
+  let imports: WasmImports = { functions: [], globals: 0 };
   let counter = 0;
   for (const { id, body } of wasmSections(wasm)) {
     if (id === IMPORT) imports = readImports(body);
     if (id === GLOBAL) counter = imports.globals + new WasmReader(body).number();
     if (id === MEMORY) yield { id, body: boundedMemory(body, pages) };
     else if (id === GLOBAL) yield { id, body: withCounter(body) };
-    else if (id === CODE) yield { id, body: countLoops(body, iterationCode(counter, imports.clock)) };
-    else yield { id, body };
+    else if (id === CODE) {
+      yield { id, body: countLoops(body, iterationCode(counter, imports.functions.indexOf(CLOCK))) };
+    } else yield { id, body };
   }
-}
-
-interface Imports {
-  readonly globals: number;
-  /** Index of the clock function. */
-  readonly clock: number | undefined;
-}
-
-function readImports(body: Uint8Array): Imports {
-  const reader = new WasmReader(body);
-  let functions = 0;
-  let globals = 0;
-  let clock: number | undefined;
-  for (let left = reader.number(); left > 0; left--) {
-    reader.text();
-    const name = reader.text();
-    const kind = reader.byte();
-    if (kind === FUNCTION_IMPORT && name === CLOCK) clock = functions;
-    if (kind === FUNCTION_IMPORT) functions++;
-    if (kind === GLOBAL_IMPORT) globals++;
-    if (kind === TABLE_IMPORT) reader.byte();
-    if (kind === TABLE_IMPORT || kind === MEMORY_IMPORT) reader.skipNumbers(reader.number() & 1 ? 2 : 1);
-    else reader.skipNumbers(kind === FUNCTION_IMPORT ? 1 : 2);
-  }
-  return { globals, clock };
 }
 
 /** Returns the memory section with a maximum size; the minimum stays the same. */
@@ -84,8 +63,8 @@ function withCounter(body: Uint8Array): Uint8Array {
 }
 
 /** Returns code that counts an iteration. At the limit it resets the counter and calls the clock. */
-function iterationCode(counter: number, clock: number | undefined): Uint8Array {
-  if (clock === undefined) {
+function iterationCode(counter: number, clock: number): Uint8Array {
+  if (clock < 0) {
     throw new SyntaxError(`Cannot bound module as it must import '${CLOCK}': there is no such import`);
   }
   const [get, set] = [[0x23, ...encodeNumber(counter)], [0x24, ...encodeNumber(counter)]];

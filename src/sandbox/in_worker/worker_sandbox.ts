@@ -1,3 +1,4 @@
+import { concat } from "@std/bytes";
 import { SerialQueue } from "../../async/semaphore.ts";
 import { errorMessage, SandboxError } from "../../errors.ts";
 import type { SessionLease, SessionPool } from "../exec.ts";
@@ -12,7 +13,13 @@ import {
 import type { HeapImage } from "../guest/python.ts";
 import { WorkerLink } from "../guest/worker_link.ts";
 import { GuestLink } from "../guest_link.ts";
-import { imageExtension, leanWasm, plainImagePlan, workerModules } from "../image/guest_sources.ts";
+import {
+  imageExtension,
+  leanWasm,
+  plainImagePlan,
+  standardLibrary,
+  workerModules,
+} from "../image/guest_sources.ts";
 import { Lease } from "../lease.ts";
 import { wasmPages } from "../process/command.ts";
 import type { Profile } from "../profile/profile.ts";
@@ -174,9 +181,11 @@ export async function buildWorkerAssets(profile: Profile): Promise<Assets> {
   const { factory, stdlib, loader } = EMBEDDED_PYODIDE;
   const urls = new Map([["pyodide.asm.mjs", toBlobUrl(factory)]]);
   const workerUrl = linkModules(urls, workerModules());
-  const library = toShared(stdlib.slice() as Uint8Array<ArrayBuffer>);
+  const files = await standardLibrary({ stdlib });
+  const library = toShared(concat(files.map(({ contents }) => contents)));
+  const index = files.map(({ path, contents }) => [path, contents.length] as const);
   const common = {
-    trees: [{ at: "/lib", files: splitLibrary(library, [["/python314.zip", library.length]]) }],
+    trees: [{ at: "/lib", files: splitLibrary(library, index) }],
     limits: profile.limits,
   };
   const wasm = boundWasm(EMBEDDED_PYODIDE.wasm, wasmPages(profile.limits));

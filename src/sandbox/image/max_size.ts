@@ -1,0 +1,98 @@
+import { join } from "../protocol.ts";
+import {
+  CODE,
+  encodeModule,
+  encodeNumber,
+  EXPORT,
+  IMPORT,
+  readExports,
+  readImports,
+  WASM_HEADER_BYTES,
+  WasmReader,
+  type WasmSection,
+  wasmSections,
+} from "./wasm.ts";
+
+/** Function of CPython that converts an `int` to a size. All C code that accepts a size calls it. */
+const CONVERT = "PyLong_AsSsize_t";
+/** Variable with the address of the type `int`. */
+const INT_TYPE = "PyLong_Type";
+
+/**
+ * Returns CPython's module with one value more that it accepts as a size: 2^63-1, the `sys.maxsize` of 64-bit machines,
+ * counts as the largest size of 32-bit Wasm. Programs and CPython's own library pass `sys.maxsize` for "no limit", as
+ * in `islice(items, sys.maxsize)` and `file.read(sys.maxsize)`. Other sizes that are too large raise an exception as
+ * before.
+ *
+ * @throws {SyntaxError} if the module does not export the function and the type.
+ */
+export function acceptMaxSize(wasm: Uint8Array): Uint8Array<ArrayBuffer> {
+  const sections = [...wasmSections(wasm)];
+  const bodyOf = (id: number) => sections.find((section) => section.id === id)?.body ?? new Uint8Array([0]);
+  const { functions, globals } = readExports(bodyOf(EXPORT));
+  const [convert, intType] = [functions.get(CONVERT), globals.get(INT_TYPE)];
+  if (convert === undefined || intType === undefined) {
+    throw new SyntaxError(`Cannot change sizes of module as it must export '${CONVERT}' and '${INT_TYPE}'`);
+  }
+  const index = convert - readImports(bodyOf(IMPORT)).functions.length;
+  return encodeModule(
+    wasm.subarray(0, WASM_HEADER_BYTES),
+    sections.map(({ id, body }): WasmSection => ({
+      id,
+      body: id === CODE ? prependCode(body, index, maxSizeCode(intType)) : body,
+    })),
+  );
+}
+
+/** Returns a code section in which a function begins with `code`. */
+function prependCode(body: Uint8Array, index: number, code: Uint8Array): Uint8Array {
+  const reader = new WasmReader(body);
+  reader.number();
+  for (let left = index; left > 0; left--) reader.bytes(reader.number());
+  const before = body.subarray(0, reader.at);
+  const old = reader.bytes(reader.number());
+  const instructions = new WasmReader(old);
+  for (let groups = instructions.number(); groups > 0; groups--) instructions.skipNumbers(2);
+  const locals = old.subarray(0, instructions.at);
+  return join([
+    before,
+    encodeNumber(old.length + code.length),
+    locals,
+    code,
+    old.subarray(instructions.at),
+    body.subarray(reader.at),
+  ]);
+}
+
+/**
+ * Code that returns the largest size if the first parameter is an `int` of 2^63-1, in CPython 3.14's layout: the type
+ * at offset 4, sign and number of digits at 8, and digits of 30 bits from 12 on.
+ */
+function maxSizeCode(intType: number): Uint8Array {
+  const object = [0x20, 0];
+  const unequal32 = [0x47, 0x0d, 0];
+  const unequal64 = [0x52, 0x0d, 0];
+  const isInt = [...object, 0x28, 2, 4, 0x23, ...encodeNumber(intType), ...unequal32];
+  const hasThreeDigits = [...object, 0x28, 2, 8, 0x41, 24, ...unequal32];
+  const lowDigits = [...object, 0x29, 2, 12, 0x42, ...encodeSigned(0x3fffffff_3fffffffn), ...unequal64];
+  const highDigit = [...object, 0x28, 2, 20, 0x41, 7, ...unequal32];
+  const answer = [0x41, ...encodeSigned(0x7fffffffn), 0x0f];
+  return new Uint8Array([
+    0x02,
+    0x40,
+    ...isInt,
+    ...hasThreeDigits,
+    ...lowDigits,
+    ...highDigit,
+    ...answer,
+    0x0b,
+  ]);
+}
+
+/** Returns a positive number in signed LEB128. */
+function encodeSigned(value: bigint): number[] {
+  const bytes: number[] = [];
+  let rest = value;
+  for (; rest >= 0x40n; rest >>= 7n) bytes.push(Number(rest & 0x7fn) | 0x80);
+  return [...bytes, Number(rest)];
+}

@@ -1,0 +1,119 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import type { ExecResult } from "../../src/sandbox/exec.ts";
+import { withSession } from "./shared_session.ts";
+
+/** Returns what a shell sees of a program. */
+function seen(result: ExecResult): [stdout: string, stderr: string, code: number | string] {
+  const trace = "error" in result ? result.error.traceback : "";
+  const code = result.status === "exited" ? result.exitCode : result.status;
+  return [result.stdout, result.stderr + trace, code];
+}
+
+/** Runs programs as `/home/pyodide/main.py`, each in a new state. */
+async function run(code: string, stdin?: string): Promise<ReturnType<typeof seen>> {
+  let result: ExecResult | undefined;
+  await withSession(async (session) => {
+    result = await session.exec(code, { argv: ["main.py"], stdin });
+  });
+  assert(result);
+  return seen(result);
+}
+
+Deno.test("Session.exec() accepts sys.maxsize where C code expects a size", async () => {
+  const [stdout, stderr] = await run(`
+import bz2, collections, compression.zstd, csv, functools, gzip, io, itertools, lzma, sys
+M = sys.maxsize
+print(M == 2**63 - 1, list(itertools.islice("ab", M)), list(itertools.islice("ab", 0, M, 1)))
+print(next(itertools.repeat(1, M)), list(collections.deque("a", maxlen=M)), "aa".replace("a", "b", M), "a b".split(" ", M))
+print(functools.lru_cache(maxsize=M)(abs)(-1), csv.field_size_limit(M), io.StringIO("abc").read(M), [1, 2].index(2, 0, M))
+for module in (gzip, bz2, lzma, compression.zstd):
+    with module.open("file", "wb") as file: file.write(b"text")
+    with module.open("file") as file: print(file.read())
+class Items(collections.abc.Set):
+    def __init__(self, items): self.items = items
+    def __contains__(self, item): return item in self.items
+    def __iter__(self): return iter(self.items)
+    def __len__(self): return len(self.items)
+print(Items([1, 2])._hash() == hash(frozenset([1, 2])))
+for size in (M - 1, 2**63, 2**64, -M, 2**31):
+    try: list(itertools.islice("ab", size))
+    except ValueError as error: print(type(error).__name__)
+try: [0] * M
+except MemoryError: print("no memory")
+`);
+  assertEquals(stderr, "");
+  assertEquals(
+    stdout,
+    `True ['a', 'b'] ['a', 'b']
+1 ['a'] bb ['a', 'b']
+1 131072 abc 1
+${"b'text'\n".repeat(4)}True
+${"ValueError\n".repeat(5)}no memory
+`,
+  );
+});
+
+Deno.test("Session.exec() gives the standard streams their modes", async () => {
+  const code = "import sys; print(sys.stdin.mode, sys.stdout.mode, sys.stderr.mode)";
+  assertEquals(await run(code), ["r w w\n", "", "ok"]);
+  assertEquals(await run(code, "input"), ["r w w\n", "", "ok"]);
+});
+
+Deno.test("Session.exec() with argv provides the program's own file", async () => {
+  assertEquals(await run("import sys; print(open(sys.argv[0]).read()[:6])"), ["import\n", "", "ok"]);
+});
+
+Deno.test("Session.exec() with argv calls the program's sys.excepthook", async () => {
+  const code = `import sys
+def hook(kind, error, trace):
+    print(kind.__name__, error, trace.tb_lineno)
+    if str(error) == "worse": 1 / 0
+sys.excepthook = hook
+`;
+  assertEquals(await run(`${code}raise ValueError("bad")`), ["ValueError bad 6\n", "", 1]);
+  const [stdout, stderr, status] = await run(`${code}raise ValueError("worse")`);
+  assertEquals([stdout, status], ["ValueError worse 6\n", "error"]);
+  assertStringIncludes(stderr, "ValueError: worse");
+  assertStringIncludes(stderr, "ZeroDivisionError");
+});
+
+Deno.test("Session.exec() with argv exits with 130 after a KeyboardInterrupt of the program", async () => {
+  const [stdout, stderr, code] = await run("raise KeyboardInterrupt");
+  assertEquals([stdout, code], ["", 130]);
+  assertStringIncludes(stderr, 'main.py", line 1, in <module>');
+  assert(stderr.endsWith("KeyboardInterrupt\n"), stderr);
+});
+
+Deno.test("Session.exec() with argv runs exit handlers and __del__ at the program's end", async () => {
+  const code = `import atexit
+class Item:
+    def __init__(self, name): self.name = name
+    def __del__(self): print("deleted", self.name, __name__)
+atexit.register(print, "exit")
+public, _private = Item("public"), Item("private")
+cycle = Item("cycle"); cycle.cycle = cycle
+print("end")
+`;
+  const output = "end\nexit\ndeleted private __main__\ndeleted public __main__\ndeleted cycle __main__\n";
+  assertEquals(await run(code), [output, "", "ok"]);
+  assertEquals((await run(`${code}raise SystemExit(3)`))[2], 3);
+});
+
+Deno.test("Session.exec() finds the time zones of the IANA database", async () => {
+  const code = `
+import datetime, zoneinfo
+for name, hour in (("Europe/Paris", 12), ("Asia/Kolkata", 0), ("US/Pacific", 3)):
+    time = datetime.datetime(2055, 7, 1, hour, tzinfo=zoneinfo.ZoneInfo(name))
+    print(time.isoformat(), time.tzname(), time.dst())
+print(len(zoneinfo.available_timezones()) > 590)
+try: zoneinfo.ZoneInfo("No/Where")
+except zoneinfo.ZoneInfoNotFoundError as error: print(error)
+`;
+  const output = `2055-07-01T12:00:00+02:00 CEST 1:00:00
+2055-07-01T00:00:00+05:30 IST 0:00:00
+2055-07-01T03:00:00-07:00 PDT 1:00:00
+True
+'No time zone found with key No/Where'
+`;
+  assertEquals(await run(code), [output, "", "ok"]);
+});
