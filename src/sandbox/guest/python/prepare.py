@@ -14,7 +14,8 @@ PRIVATE = ("_pyodide", "pyodide", "js", "pyodide_js", "_pyodide_core")
 SITE_PACKAGES = "/lib/python3.14/site-packages"
 
 MAXSIZE = 2**63 - 1
-"""`sys.maxsize` of 64-bit machines. Many programs use it as infinity, and that of 32-bit Wasm is reached soon."""
+"""`sys.maxsize` of 64-bit machines. Many programs use it as infinity, and that of 32-bit Wasm is reached soon. C code
+accepts it as the largest size."""
 
 
 def prepare(preimports):
@@ -22,7 +23,8 @@ def prepare(preimports):
     for name in preimports:
         importlib.import_module(name)
     _block_javascript()
-    sys.maxsize = MAXSIZE
+    _widen_maxsize()
+    sys.modules["tzdata"] = None  # without it, Pyodide's zoneinfo says how to load this package
     for name in ("LD_LIBRARY_PATH", "PYTHONINSPECT", "_"):
         os.environ.pop(name, None)
     _freeze()
@@ -42,6 +44,7 @@ def _extend(sources, preimports, preload=None):
     gc.unfreeze()
     importlib.invalidate_caches()
     if os.path.isdir(SITE_PACKAGES):
+        sys.modules.pop("tzdata", None)
         site.addsitedir(SITE_PACKAGES)
     for name in preimports:
         importlib.import_module(name)
@@ -75,6 +78,14 @@ def _publish_tools(module):
     package.ToolError = module.ToolError
     module.Tool.__module__ = module.ToolError.__module__ = "paddock"
     sys.modules["paddock"] = package
+
+
+def _widen_maxsize():
+    """Sets `sys.maxsize` for programs. The library's hash of a set computes with the size of the machine."""
+    own = types.ModuleType("sys")
+    own.__dict__.update(vars(sys))
+    sys.modules["_collections_abc"].sys = own
+    sys.maxsize = MAXSIZE
 
 
 def _block_javascript():

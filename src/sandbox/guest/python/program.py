@@ -43,6 +43,7 @@ def _enter(request):
     _drop_user_modules()
     data = request["stdin"].encode("latin-1")
     sys.stdin = io.TextIOWrapper(io.BytesIO(data), "utf-8", "surrogateescape")
+    sys.stdin.mode = "r"
     sys.stdout = _runner._open_stream(1, "strict")
     sys.stderr = _runner._open_stream(2, "backslashreplace")
     sys.path[:] = list(sys.path)

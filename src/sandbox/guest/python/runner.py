@@ -33,7 +33,8 @@ _StringIO = io.StringIO
 _TextIOWrapper = io.TextIOWrapper
 _plain_format = warnings.formatwarning
 _main = sys.modules["__main__"]
-_state = types.SimpleNamespace(block=0, name="", active=False, loop=None, no_input=None)
+_excepthook = sys.__excepthook__
+_state = types.SimpleNamespace(block=0, name="", active=False, stopped=False, loop=None, no_input=None)
 
 
 def handle(request):
@@ -55,6 +56,7 @@ def run_program(_request):
 def _run(request):
     _state.block += 1
     _state.name = f"<block {_state.block}>"
+    _state.stopped = False
     try:
         _tools._begin(request.get("tools", ()), request.get("calls", 0))
         _signal(SIGINT, _on_interrupt)
@@ -90,11 +92,11 @@ def _value_result(value, value_cap):
 
 
 def _run_script(code, argv):
-    """Runs the code as `python` runs a file, including its exit handlers."""
+    """Runs the code as `python` runs a file, including what happens at its end."""
     sys.argv[:] = argv
     _state.name = _main.__file__ = os.path.abspath(argv[0])
     sys.path[:1] = [os.path.dirname(_state.name)]
-    if "__file__" in code:
+    if "__file__" in code or "argv" in code:
         _write_source_file(code, _state.name)
     _remember_lines(code, _state.name)
     outcome = _outcome_of(lambda: _execute(code, _state.name))
@@ -102,13 +104,47 @@ def _run_script(code, argv):
         return outcome
     _state.active = True
     atexit._run_exitfuncs()
+    if "__del__" in code:
+        _clear_main()
     if "open" in code:
         _flush_files()
     return outcome
 
 
+def _report(error):
+    """
+    Reports an exception of a program, and exits, if the program set `sys.excepthook` or raised KeyboardInterrupt
+    itself. Others are part of the result.
+    """
+    is_interrupt = isinstance(error, KeyboardInterrupt)
+    if is_interrupt and _state.stopped:
+        return
+    hook = getattr(sys, "excepthook", _excepthook)
+    if hook is not _excepthook:
+        hook(type(error), error, _from_block(error.__traceback__))
+    elif is_interrupt:
+        sys.stderr.write(_describe(error)["traceback"])
+    else:
+        return
+    raise SystemExit(130 if is_interrupt else 1)
+
+
+def _clear_main():
+    """Deletes the program's objects in the order of `python`, which calls their `__del__`."""
+    names = [name for name in _main.__dict__ if name not in ("__builtins__", "__file__", "__name__")]
+    for name in sorted(names, key=lambda name: not (name[:1] == "_" and name[:2] != "__")):
+        _main.__dict__[name] = None
+    gc.collect()
+
+
 def _execute(code, name):
-    exec(compile(code, name, "exec", dont_inherit=True), _main.__dict__)
+    try:
+        exec(compile(code, name, "exec", dont_inherit=True), _main.__dict__)
+    except SystemExit:
+        raise
+    except BaseException as error:
+        _report(error)
+        raise
     return {"status": "ok"}
 
 
@@ -204,6 +240,7 @@ async def _evaluate_async(parts):
 
 
 def _on_interrupt(_signal, frame):
+    _state.stopped = True
     if _state.active and not _loops.hold_interrupt(frame):
         raise KeyboardInterrupt
 
@@ -311,6 +348,7 @@ def _prepare_streams(stdin):
     if stdin or sys.stdin is not _state.no_input or sys.stdin.closed:
         raw = io.BufferedReader(io.FileIO(0, "r", closefd=False), INPUT_BUFFER_BYTES)
         sys.stdin = sys.__stdin__ = _TextIOWrapper(raw, "utf-8", "surrogateescape", newline="\n")
+        sys.stdin.mode = "r"
         _state.no_input = None if stdin else sys.stdin
     for name, fd, errors in (("stdout", 1, "strict"), ("stderr", 2, "backslashreplace")):
         if getattr(getattr(sys, name), "closed", True):
@@ -327,7 +365,9 @@ def _write_input(data):
 
 def _open_stream(fd, errors):
     raw = io.FileIO(fd, "w", closefd=False)
-    return _TextIOWrapper(raw, "utf-8", errors, newline="\n", write_through=True)
+    stream = _TextIOWrapper(raw, "utf-8", errors, newline="\n", write_through=True)
+    stream.mode = "w"
+    return stream
 
 
 def _finish_streams():
