@@ -12,7 +12,7 @@ if (path === undefined) {
   throw new TypeError("Cannot update zones as the path of a wheel of 'tzdata' is needed: there is none");
 }
 const packed = packZones(path.slice(path.lastIndexOf("/") + 1), await Deno.readFile(path));
-await Deno.writeTextFile(TARGET, `${JSON.stringify(packed)}\n`);
+await Deno.writeTextFile(TARGET, `${JSON.stringify(packed)}\n`); // `deno fmt` breaks its lines
 
 /** Returns the zones of a wheel of the package `tzdata`. */
 function packZones(source: string, wheel: Uint8Array): ZoneData {
