@@ -51,7 +51,8 @@ function csvRow(
  */
 export async function* readCsvRecords(path: string): AsyncGenerator<readonly string[]> {
   let number = 1;
-  const text = new TrackedText(normalizeLineEnds(readTextChunks(path, () => `${path}:${number}`)));
+  const location = () => `${path}:${number}`;
+  const text = new TrackedText(normalizeLineEnds(readTextChunks(path, location), location));
   const records = ReadableStream.from(text).pipeThrough(new CsvParseStream()).getReader();
   try {
     for (let read = await records.read(); !read.done; read = await records.read()) {
@@ -68,18 +69,39 @@ export async function* readCsvRecords(path: string): AsyncGenerator<readonly str
   }
 }
 
-/** Replaces each single carriage return outside quotes by a line feed. */
-async function* normalizeLineEnds(chunks: AsyncIterable<string>): AsyncGenerator<string> {
+/** Maximum length of a record. An unclosed quote would otherwise make one of the rest of the file. */
+const MAX_RECORD_CHARACTERS = 32 * 1024 * 1024;
+
+/**
+ * Replaces each single carriage return outside quotes by a line feed, and bounds the length of a record.
+ *
+ * @throws {SyntaxError} if a record has too many characters.
+ */
+async function* normalizeLineEnds(
+  chunks: AsyncIterable<string>,
+  location: () => string,
+): AsyncGenerator<string> {
   let rest = "";
   let isQuoted = false;
-  const replace = (match: string) => {
-    if (match === '"') isQuoted = !isQuoted;
-    return match === "\r" && !isQuoted ? "\n" : match;
-  };
+  let length = 0; // of the record before the present chunk
   for await (const chunk of chunks) {
     const text = rest + chunk;
     rest = text.endsWith("\r") ? "\r" : "";
-    yield text.slice(0, text.length - rest.length).replace(/"|\r(?!\n)/g, replace);
+    let recordStart = -length;
+    const end = text.length - rest.length;
+    yield text.slice(0, end).replace(/"|\r(?!\n)|\n/g, (match, at) => {
+      if (match === '"') isQuoted = !isQuoted;
+      if (isQuoted || match === '"') return match;
+      recordStart = at + 1;
+      return "\n";
+    });
+    length = end - recordStart;
+    if (length > MAX_RECORD_CHARACTERS) {
+      throw new SyntaxError(
+        `Cannot read task at ${location()} as a record must have at most ${MAX_RECORD_CHARACTERS} characters: ` +
+          (isQuoted ? "a quote is not closed" : "it has more"),
+      );
+    }
   }
   yield rest;
 }

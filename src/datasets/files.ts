@@ -64,8 +64,10 @@ function suffixAfter(text: string, start: string): string {
 }
 
 const CHUNK_BYTES = 64 * 1024;
+/** Bytes that are decompressed at once. They expand to at most a thousand times as many, all of which are in memory. */
+const PACKED_BYTES = 4 * 1024;
 /** A compressed file of text expands to less than this many times its size. */
-const MAX_EXPANSION = 200;
+const MAX_EXPANSION = 100;
 /** Size up to which any expansion is allowed, in bytes. */
 const MIN_EXPANDED_BYTES = 64 * 1024 * 1024;
 
@@ -73,7 +75,7 @@ const MIN_EXPANDED_BYTES = 64 * 1024 * 1024;
  * Reads a file in chunks and decompresses it if its name ends in `.gz`. A chunk is valid until the next one
  * is read.
  *
- * @throws {SyntaxError} if the name ends in `.gz` and the file is not gzip, or expands to more than 64 MiB and 200 times its
+ * @throws {SyntaxError} if the name ends in `.gz` and the file is not gzip, or expands to more than 64 MiB and 100 times its
  * size.
  */
 export function readFileChunks(path: string): AsyncGenerator<Uint8Array<ArrayBuffer>> {
@@ -89,9 +91,9 @@ async function* plainChunks(path: string): AsyncGenerator<Uint8Array<ArrayBuffer
 }
 
 async function* decompressedChunks(path: string): AsyncGenerator<Uint8Array<ArrayBuffer>> {
-  const file = await Deno.open(path);
-  const maxBytes = Math.max(MIN_EXPANDED_BYTES, MAX_EXPANSION * (await file.stat()).size);
-  const reader = file.readable.pipeThrough(new DecompressionStream("gzip")).getReader();
+  const maxBytes = Math.max(MIN_EXPANDED_BYTES, MAX_EXPANSION * (await Deno.stat(path)).size);
+  const pieces = ReadableStream.from(packedPieces(path));
+  const reader = pieces.pipeThrough(new DecompressionStream("gzip")).getReader();
   let bytes = 0;
   try {
     for (let read = await nextChunk(reader, path); !read.done; read = await nextChunk(reader, path)) {
@@ -105,6 +107,12 @@ async function* decompressedChunks(path: string): AsyncGenerator<Uint8Array<Arra
     }
   } finally {
     await reader.cancel().catch(() => {}); // The error of a failed stream was already thrown by `read`.
+  }
+}
+
+async function* packedPieces(path: string): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+  for await (const chunk of plainChunks(path)) {
+    for (let at = 0; at < chunk.length; at += PACKED_BYTES) yield chunk.slice(at, at + PACKED_BYTES);
   }
 }
 

@@ -54,18 +54,27 @@ function parseList(text: string, path: string): readonly unknown[] {
   }
 }
 
-const MAX_LINE_BYTES = 64 * 1024 * 1024;
+const MAX_LINE_BYTES = 32 * 1024 * 1024;
+/** Maximum number of empty lines of a file: a small compressed file can have millions. */
+const MAX_EMPTY_LINES = 100_000;
 
 /**
  * Reads the rows of a JSON lines file; empty lines are skipped. A line is parsed when its row's value is
- * read, which throws a `SyntaxError` if the line is not JSON, not UTF-8, or longer than 64 MiB.
+ * read, which throws a `SyntaxError` if the line is not JSON, not UTF-8, or longer than 32 MiB.
+ *
+ * @throws {SyntaxError} if there are more than 100,000 empty lines.
  */
 export async function* readJsonLines(path: string): AsyncGenerator<RawRow> {
   let number = 0;
+  let empty = 0;
   for await (const line of readLines(readFileChunks(path), { maxBytes: MAX_LINE_BYTES })) {
     const location = `${path}:${++number}`;
     if (!("text" in line) || line.text.trim() !== "") {
       yield RawRow.inFile(path, number, () => parseLine(line, location));
+    } else if (++empty > MAX_EMPTY_LINES) {
+      throw new SyntaxError(
+        `Cannot read tasks at ${location} as a file must have at most ${MAX_EMPTY_LINES} empty lines: it has more`,
+      );
     }
   }
 }

@@ -1,6 +1,7 @@
-import { assertEquals, assertMatch, assertNotEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertNotEquals, assertRejects } from "@std/assert";
 import { DataLoadingPrimer } from "../../src/datasets/data_loading_primer.ts";
 import { DatasetError } from "../../src/errors.ts";
+import { readFileChunks } from "../../src/datasets/files.ts";
 import { readDataset, type ReadDatasetOptions } from "../../src/datasets/read_dataset.ts";
 import { readRows, type RowSource } from "../../src/datasets/read_rows.ts";
 import { History } from "../../src/history.ts";
@@ -314,11 +315,40 @@ for (const { what, name, content, expected } of faults) {
 }
 
 Deno.test("readDataset() throws for a .gz file that expands to far more than its size", async () => {
-  await withFiles({ "a.jsonl.gz": await gzip("\n".repeat(65 * 1024 * 1024)) }, async (folder) => {
+  await withFiles({ "a.jsonl.gz": await gzip(" ".repeat(65 * 1024 * 1024)) }, async (folder) => {
     await assertRejects(
       () => queries(`${folder}/a.jsonl.gz`),
       SyntaxError,
       "a.jsonl.gz as it must expand to at most 67108864 bytes: it has more",
+    );
+  });
+});
+
+Deno.test("readDataset() throws for a file with too many empty lines", async () => {
+  await withFiles({ "a.jsonl": "\n".repeat(100_001) }, async (folder) => {
+    await assertRejects(
+      () => queries(`${folder}/a.jsonl`),
+      SyntaxError,
+      "a.jsonl:100001 as a file must have",
+    );
+  });
+});
+
+Deno.test("readFileChunks() decompresses in pieces of a few MiB", async () => {
+  await withFiles({ "a.txt.gz": await gzip("a".repeat(60 * 1024 * 1024)) }, async (folder) => {
+    let largest = 0;
+    for await (const { length } of readFileChunks(`${folder}/a.txt.gz`)) largest = Math.max(largest, length);
+    assert(largest < 8 * 1024 * 1024, `a piece has ${largest} bytes`);
+  });
+});
+
+Deno.test("readDataset() throws for a CSV record that is too long, such as one with an unclosed quote", async () => {
+  const lines = `${"a,".repeat(1024)}\n`.repeat(17 * 1024);
+  await withFiles({ "a.csv": `query,b\nx,"${lines}` }, async (folder) => {
+    await assertRejects(
+      () => queries(`${folder}/a.csv`),
+      SyntaxError,
+      "a.csv:2 as a record must have at most 33554432 characters: a quote is not closed",
     );
   });
 });
@@ -341,7 +371,7 @@ Deno.test("readDataset() reads JSON lines with any line ends, and throws only fo
     assertEquals((await queries(`${folder}/a.jsonl`)).map((text) => String(text).length), [query.length, 1]);
     {
       using file = await Deno.open(`${folder}/c.jsonl`, { write: true });
-      await file.truncate(64 * 1024 * 1024 + 1);
+      await file.truncate(32 * 1024 * 1024 + 1);
       await file.seek(0, Deno.SeekMode.End);
       await file.write(new Uint8Array([10, 255, 10, ...new TextEncoder().encode('{"query":"b"}')]));
     }
@@ -349,7 +379,7 @@ Deno.test("readDataset() reads JSON lines with any line ends, and throws only fo
     await assertRejects(
       () => primer.take(0),
       SyntaxError,
-      "c.jsonl:1 as a line must have at most 67108864 bytes",
+      "c.jsonl:1 as a line must have at most 33554432 bytes",
     );
     await assertRejects(() => primer.take(0), SyntaxError, "c.jsonl:2 as a line must be UTF-8");
     assertEquals((await primer.take(0)).query, "b");
