@@ -72,6 +72,30 @@ function isEscaped(codeAt: (at: number) => number, quote: number): boolean {
 }
 
 /**
+ * Returns the approximate length of data as JSON, in characters, without serializing it: escapes in strings are not
+ * counted. A length above `most` is returned as soon as it is known.
+ */
+export function jsonLength(data: unknown, most = Infinity): number {
+  const waiting: unknown[] = [data];
+  let length = 0;
+  while (waiting.length > 0 && length <= most) {
+    const value = waiting.pop();
+    if (typeof value === "string") length += value.length + 2;
+    else if (Array.isArray(value)) {
+      length += value.length + 2;
+      for (const item of value) waiting.push(item);
+    } else if (typeof value === "object" && value !== null) {
+      length += 2;
+      for (const [key, member] of Object.entries(value)) {
+        length += key.length + 4;
+        waiting.push(member);
+      }
+    } else length += String(value).length;
+  }
+  return length;
+}
+
+/**
  * Serializes a value as JSON and replaces each unpaired surrogate with U+FFFD. Models and tools can produce
  * unpaired surrogates; Python's `json` reads them, but Python then cannot encode the string.
  */

@@ -1,33 +1,57 @@
 import { SandboxError } from "../errors.ts";
 import { messageText } from "../message.ts";
+import { Deadline } from "../async/abort.ts";
+import { jsonLength } from "../json.ts";
 import { type GradeContext, type Grader, type Score, toScore } from "../rewards/grader.ts";
 import type { GraderPool } from "../rewards/worker/grader_pool.ts";
+import { replyGradingOf } from "../rewards/reply_grader.ts";
 import { ServerError, toPublicError } from "./http/errors.ts";
-import { MAX_GRADED_CHARACTERS } from "./limits.ts";
+import { MAX_GRADED_CHARACTERS, SESSION_WAIT_MS } from "./limits.ts";
 
 /** Graders by name, each made at its first use. */
 export type Graders = ReadonlyMap<string, () => Grader>;
 
+/** Options of {@linkcode guardGrader}. */
+export interface GuardGraderOptions {
+  readonly pool: GraderPool;
+  /** Client for whom the grades are. */
+  readonly owner: string;
+  /**
+   * Milliseconds that a grade may wait in the pool and run.
+   *
+   * @default 30_000
+   */
+  readonly waitMs?: number | undefined;
+}
+
 /**
- * Returns a grader as it runs for a client: in the workers of `pool` if it can, else on the serving thread. It
- * refuses replies and tasks that are too large.
+ * Returns a grader as it runs for a client: in the workers of the pool if it can, else on the serving thread. It
+ * refuses replies and tasks that are too large, and fails with `timeout` if the pool does not grade in time.
  */
-export function guardGrader(grader: Grader, pool: GraderPool, owner: string): Grader {
+export function guardGrader(grader: Grader, options: GuardGraderOptions): Grader {
+  const { pool, owner, waitMs = SESSION_WAIT_MS } = options;
   const guarded = pool.guard(grader, { owner });
+  const isPooled = replyGradingOf(grader) !== undefined;
   return {
     name: grader.name,
-    grade(context) {
+    async grade(context) {
       requireBounded(context);
-      return guarded.grade(context);
+      if (!isPooled) return await guarded.grade(context);
+      using deadline = new Deadline(waitMs, { signal: context.signal, reason: () => waitTimeout(waitMs) });
+      return await guarded.grade({ ...context, signal: deadline.signal });
     },
   };
+}
+
+function waitTimeout(waitMs: number): ServerError {
+  return new ServerError("timeout", `No grader was free within ${waitMs} ms: retry later`, { retryAfter: 1 });
 }
 
 function requireBounded({ history, task }: GradeContext): void {
   const replies = [...history].filter(({ role }) => role === "assistant");
   const longest = replies.reduce((most, reply) => Math.max(most, messageText(reply).length), 0);
   const { answer = "", fields = {} } = task;
-  const taskCharacters = answer.length + JSON.stringify(fields).length;
+  const taskCharacters = answer.length + jsonLength(fields, MAX_GRADED_CHARACTERS);
   if (longest <= MAX_GRADED_CHARACTERS && taskCharacters <= MAX_GRADED_CHARACTERS) return;
   throw new ServerError(
     "too_large",

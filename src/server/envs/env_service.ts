@@ -130,6 +130,8 @@ export class EnvService implements AsyncDisposable {
 
   #gradersFor(owner: string): Graders {
     const { graders = new Map(), graderPool } = this.#options;
-    return new Map([...graders].map(([name, make]) => [name, () => guardGrader(make(), graderPool, owner)]));
+    return new Map(
+      [...graders].map(([name, make]) => [name, () => guardGrader(make(), { pool: graderPool, owner })]),
+    );
   }
 }

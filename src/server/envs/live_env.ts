@@ -1,6 +1,7 @@
 import { SerialQueue } from "../../async/semaphore.ts";
 import type { Env, Observation, Step } from "../../envs/env.ts";
 import { errorMessage } from "../../errors.ts";
+import { jsonLength } from "../../json.ts";
 import { History } from "../../history.ts";
 import { type Message, messageText } from "../../message.ts";
 import type { SessionLease, SessionPool } from "../../sandbox/exec.ts";
@@ -85,7 +86,7 @@ export class LiveEnv implements AsyncDisposable {
     this.owner = options.owner;
     this.config = options.config;
     this.#options = options;
-    this.#configCharacters = JSON.stringify(options.config).length;
+    this.#configCharacters = jsonLength(options.config);
     this.#memory = options.memory.take(this.#bytes());
     this.#idle = new IdleTimer(options.idleMs, () => this[Symbol.asyncDispose]());
   }

@@ -46,7 +46,7 @@ export function addGradeRoutes(app: Api, { graders, pool, gate }: GradeResources
       : await gate.run(() => Promise.resolve(), { owner, signal });
     using _slot = slot?.slot;
     const context = { task, history: History.fromChats(messages), signal };
-    const { score, parts, reason } = await gradeOrThrow(guardGrader(grader, pool, owner), context);
+    const { score, parts, reason } = await gradeOrThrow(guardGrader(grader, { pool, owner }), context);
     return c.json(
       { score, ...(reason !== undefined && { reason }), ...(parts && { parts: { ...parts } }) },
       200,
