@@ -9,6 +9,13 @@ export interface ExecOptions {
    * @default `limits.timeoutMs` of the profile
    */
   timeoutMs?: number | undefined;
+  /**
+   * Memory of the interpreter and the program, in bytes: a program that needs more gets a `MemoryError`. Below 64 MiB
+   * it counts as 64 MiB. The interpreter itself takes some 30 MiB. Files have a limit of their own.
+   *
+   * @default `limits.memoryBytes` of the profile, which is also the maximum
+   */
+  memoryBytes?: number | undefined;
   /** Text that `input()` and `sys.stdin` read. At its end, or without it, `input()` raises EOFError. */
   stdin?: string | undefined;
   /**
@@ -104,7 +111,8 @@ export interface ResetOptions {
 }
 
 /** Options of {@linkcode PythonSession.shell}. */
-export interface ShellOptions extends Pick<ExecOptions, "timeoutMs" | "stdin" | "signal" | "onOutput"> {
+export interface ShellOptions
+  extends Pick<ExecOptions, "timeoutMs" | "memoryBytes" | "stdin" | "signal" | "onOutput"> {
   /**
    * Time without output after which the command is interrupted, in milliseconds.
    *

@@ -28,6 +28,7 @@ export function checkExec(
     );
   }
   checkTimeout(options.timeoutMs);
+  checkMemory(options.memoryBytes);
   if (options.stdin !== undefined && typeof options.stdin !== "string") {
     throw new ArgumentTypeError(
       `Cannot exec as 'stdin' must be a string: current value is ${typeof options.stdin}`,
@@ -60,9 +61,9 @@ export function checkShell(command: unknown, options: ShellOptions, profile: Pro
       `Cannot run command as profile '${profile.name}' must have 'shell': current value is false`,
     );
   }
-  const { timeoutMs, silenceMs, stdin, signal } = options;
+  const { timeoutMs, memoryBytes, silenceMs, stdin, signal } = options;
   checkTimeout(silenceMs, "silenceMs");
-  checkExec(command, { timeoutMs, stdin, signal }, profile);
+  checkExec(command, { timeoutMs, memoryBytes, stdin, signal }, profile);
 }
 
 /** Throws unless a timeout is undefined, or > 0 and at most a day, in milliseconds. */
@@ -73,6 +74,11 @@ export function checkTimeout(timeoutMs: number | undefined, name = "timeoutMs"):
   throw new ArgumentRangeError(
     `Cannot exec as '${name}' must be > 0 and <= ${MAX_TIMEOUT_MS}: current value is ${timeoutMs}`,
   );
+}
+
+function checkMemory(memoryBytes: number | undefined): void {
+  if (memoryBytes === undefined || memoryBytes > 0) return;
+  throw new ArgumentRangeError(`Cannot exec as 'memoryBytes' must be > 0: current value is ${memoryBytes}`);
 }
 
 /** Throws unless the seed is undefined or an integer that JSON can represent exactly. */

@@ -221,6 +221,16 @@ export class ExecRun<Result> {
   }
 }
 
+const MIN_MEMORY_BYTES = 64 * 1024 * 1024;
+
+/** Limits the memory of the next exec or command line, if `bytes` is below the limit of the profile. */
+export function limitMemory(link: GuestLink, bytes: number | undefined, limits: Limits): void {
+  if (bytes === undefined || bytes >= limits.memoryBytes) return;
+  const payload = new Uint8Array(4);
+  new DataView(payload.buffer).setUint32(0, Math.max(MIN_MEMORY_BYTES, Math.floor(bytes)), true);
+  link.send(FrameKind.limit, payload);
+}
+
 /** Returns the payload of an `exec` frame. */
 export function execRequest(code: string, options: ExecOptions, limits: Limits): object {
   const { stdin, argv, tools = [] } = options;

@@ -47,6 +47,8 @@ export const FrameKind = {
   pause: 11,
   /** Host: send frames of the session again. */
   resume: 12,
+  /** Host: limit the heap of the next exec or command line. `u32 bytes`. */
+  limit: 13,
   /** Guest: the child has read its assets and given up its permissions. */
   booted: 32,
   /** Guest: the session is ready for execs. JSON. */

@@ -11,7 +11,7 @@ import type {
 } from "./exec.ts";
 import { checkContents, checkExec, checkPath, checkResetMode, checkSeed, checkShell } from "./exec_check.ts";
 import { toExecResult, toShellResult } from "./exec_result.ts";
-import { type ExecEnd, execRequest, ExecRun } from "./exec_run.ts";
+import { type ExecEnd, execRequest, ExecRun, limitMemory } from "./exec_run.ts";
 import { getFile, getFiles, putFile } from "./guest_files.ts";
 import { parseResult, parseShellResult } from "./guest_frames.ts";
 import type { GuestLink } from "./guest_link.ts";
@@ -150,6 +150,7 @@ export class Session implements PythonSession {
     for (const [path, contents] of Object.entries(options.files ?? {})) {
       await putFile(link, path, contents);
     }
+    limitMemory(link, options.memoryBytes, limits);
     const parse = (payload: Uint8Array) => parseResult(payload, limits.outputBytes);
     const run = new ExecRun(link, { ...options, ...this.#runLimits(), timeoutMs, parse });
     const end = await run.run(FrameKind.exec, execRequest(code, options, limits));
@@ -162,8 +163,9 @@ export class Session implements PythonSession {
 
   async #shell(command: string, options: ShellOptions): Promise<ShellResult> {
     const { limits, home } = this.#source.profile;
-    const { timeoutMs = limits.timeoutMs, silenceMs, stdin, signal, onOutput } = options;
+    const { timeoutMs = limits.timeoutMs, memoryBytes, silenceMs, stdin, signal, onOutput } = options;
     const link = await this.#ensureLink();
+    limitMemory(link, memoryBytes, limits);
     const run = new ExecRun(link, {
       signal,
       onOutput,

@@ -440,6 +440,23 @@ Deno.test("Session.exec() refuses invalid arguments before anything starts", asy
   });
 });
 
+Deno.test("Session.exec() gives a program no more memory than 'memoryBytes', also in a heap that an earlier one enlarged", async () => {
+  await withSession(async (session) => {
+    const take = (mib: number, memoryBytes?: number) =>
+      session.exec(`held = bytearray(${mib} << 20)\ndel held`, { memoryBytes });
+    const limit = 96 << 20;
+    assertEquals((await take(40, limit)).status, "ok");
+    assertEquals((await take(80, limit)).status, "memory");
+    assertEquals((await take(150)).status, "ok");
+    await session.reset({ mode: "rewind" });
+    assertEquals((await take(80, limit)).status, "memory");
+    assertEquals((await take(40, limit)).status, "ok");
+    await session.reset({ mode: "rewind" });
+    assertEquals((await take(150)).status, "ok");
+    assertEquals((await take(300, 2 ** 40)).status, "memory");
+  });
+});
+
 Deno.test("Session.exec() can be cancelled by its signal", async (t) => {
   await withSession(async (session) => {
     await session.exec("kept = 1");

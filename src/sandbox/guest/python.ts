@@ -33,6 +33,7 @@ export interface Python {
   readonly fs: FileSystem;
   readonly module: EmscriptenModule;
   readonly closures: Closures;
+  readonly heapLimit: HeapLimit;
   /** Zeros the pages of the heap from one address to another. */
   readonly clearPages: (from: number, to: number) => void;
 }
@@ -52,7 +53,14 @@ export async function restorePython(assets: PythonAssets, image: HeapImage): Pro
   wasm.hideImports();
   const exports = wasm.exports();
   const clearPages = createPageClearer(exports.memory);
-  const python = { exports, fs: module.FS, module, closures: wasm.closures, clearPages };
+  const python = {
+    exports,
+    fs: module.FS,
+    module,
+    closures: wasm.closures,
+    heapLimit: wasm.heapLimit,
+    clearPages,
+  };
   writeImage(python, image, { fresh: true });
   return python;
 }
@@ -121,20 +129,24 @@ export function createInstantiator(
   /** Removes the imported JavaScript functions, so that Python cannot look them up by name through Emscripten. */
   hideImports: () => void;
   closures: Closures;
+  heapLimit: HeapLimit;
 } {
   let exports: PythonExports | undefined;
   const heap = () => new Uint8Array((exports as PythonExports).memory.buffer);
   const closures = new Closures(heap);
+  const heapLimit = new HeapLimit(() => exports as PythonExports);
   const hidden: (() => void)[] = [];
   return {
     instantiate(imports, done) {
       const { env = {} } = imports;
       for (const name of Object.keys(env)) hidden.push(() => Reflect.deleteProperty(env, name));
-      const watched = closures.wrapImports(options.runInitializers ? imports : stripJsBridge(imports));
+      const allowed = options.runInitializers ? imports : stripJsBridge(imports);
+      const watched = heapLimit.wrapImports(closures.wrapImports(allowed));
       const complete = rejectMissing(limitCalls(completeImports(watched, assets.interrupt), heap));
       WebAssembly.instantiate(assets.module, complete).then((instance) => {
         exports = instance.exports as unknown as PythonExports;
         growTo(exports.memory, options.heapBytes);
+        heapLimit.wrapMemory(exports.memory);
         const initialized = { ...instance.exports, ...EMPTY_INITIALIZERS };
         done({ exports: options.runInitializers ? instance.exports : initialized }, assets.module);
       });
@@ -143,7 +155,52 @@ export function createInstantiator(
     exports: () => exports as PythonExports,
     hideImports: () => hidden.forEach((hide) => hide()),
     closures,
+    heapLimit,
   };
+}
+
+/**
+ * Limits the growth of a heap below the maximum of its module. Emscripten grows it by more than a program needs, so
+ * that both the request and the growth are bounded.
+ */
+export class HeapLimit {
+  readonly #exports: () => PythonExports;
+  #bytes = Infinity;
+
+  /** @param exports Returns the functions of the instance. */
+  constructor(exports: () => PythonExports) {
+    this.#exports = exports;
+  }
+
+  /** Returns the imports with a wrapper around that by which a program gets more memory. */
+  wrapImports(imports: WebAssembly.Imports): WebAssembly.Imports {
+    const { env = {} } = imports;
+    const resize = env.emscripten_resize_heap as (bytes: number) => boolean;
+    const limited = (bytes: number) => bytes >>> 0 <= this.#bytes && resize(bytes);
+    return { ...imports, env: { ...env, emscripten_resize_heap: limited } };
+  }
+
+  /** Bounds what Emscripten adds to a memory. */
+  wrapMemory(memory: WebAssembly.Memory): void {
+    const grow = memory.grow.bind(memory);
+    memory.grow = (pages) =>
+      grow(Math.min(pages, Math.floor((this.#bytes - memory.buffer.byteLength) / WASM_PAGE_BYTES)));
+  }
+
+  /** Sets the limit. If the heap is larger already, what is free above the limit is taken from the program. */
+  set(bytes: number): void {
+    this.#bytes = bytes;
+    const { memory, sbrk } = this.#exports();
+    const { byteLength } = memory.buffer;
+    if (byteLength <= bytes) return;
+    const free = byteLength - (sbrk(0) >>> 0);
+    sbrk(Math.max(0, Math.min(byteLength - bytes, free)) & ~15);
+  }
+
+  /** Removes the limit. Memory that was taken from the program returns with a rewind. */
+  clear(): void {
+    this.#bytes = Infinity;
+  }
 }
 
 /** Replacements for the initializers, which the heap of an image has already passed. */

@@ -37,6 +37,7 @@ export class GuestSession {
       else if (kind === FrameKind.shell) await this.#runShell(payload);
       else if (kind === FrameKind.put) this.#sendDone(() => this.#put(payload));
       else if (kind === FrameKind.get) this.#sendDone(() => this.#files.get(decoder.decode(payload)));
+      else if (kind === FrameKind.limit) this.#parts.python.heapLimit.set(limitOf(payload));
       else if (kind === FrameKind.rewind) this.#sendDone(() => this.#rewind(payload));
     }
   }
@@ -78,7 +79,8 @@ export class GuestSession {
   }
 
   #endExec(outcome: Uint8Array): void {
-    const { devices, channel } = this.#parts;
+    const { devices, channel, python } = this.#parts;
+    python.heapLimit.clear();
     const flags = `{"truncated":${devices.truncated},"flooded":${devices.flooded},"outcome":`;
     channel.send(FrameKind.result, join([textBytes(flags), outcome, textBytes("}")]));
   }
@@ -119,6 +121,10 @@ export class GuestSession {
     const { python, image } = this.#parts;
     return callWithBytes(python.exports, image.handle, request);
   }
+}
+
+function limitOf(payload: Uint8Array): number {
+  return new DataView(payload.buffer, payload.byteOffset).getUint32(0, true);
 }
 
 /** The parts of a session. */

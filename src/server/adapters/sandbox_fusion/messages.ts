@@ -52,6 +52,7 @@ export const programRequest = z.object({
   language: z.enum(LANGUAGES, `Input should be ${EXPECTED}`).default("python"),
   compile_timeout: seconds.default(10),
   run_timeout: seconds.default(10),
+  memory_limit_MB: z.number().default(-1),
   stdin: z.string().nullable().default(null),
   files,
   fetch_files: fetchFiles,

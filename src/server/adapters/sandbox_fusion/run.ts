@@ -25,6 +25,8 @@ const LANGUAGES = ["python", "pytest", "bash"] as const;
 /** File that the tests are written to and run from. */
 const TESTS = "test_program";
 
+const MIB = 1024 * 1024;
+
 type ProgramLanguage = (typeof LANGUAGES)[number];
 
 /** Response of `/run_code`. */
@@ -43,7 +45,9 @@ export async function runProgram(
     return toRefusal(`language '${language}' is not available here: it must be python, pytest or bash`);
   }
   await putFiles(session, request.files);
-  const options = { timeoutMs: request.run_timeout * 1000, stdin: stdin ?? undefined, signal };
+  const { run_timeout: seconds, memory_limit_MB: mebibytes } = request;
+  const memoryBytes = mebibytes > 0 ? mebibytes * MIB : undefined;
+  const options = { timeoutMs: seconds * 1000, memoryBytes, stdin: stdin ?? undefined, signal };
   const run = toCommandResult(await RUNS[language](session, code, options));
   const files = await fetchFiles(session, request.fetch_files);
   return { ...toRefusal(""), status: runStatusOf(run), run_result: run, files };
@@ -61,7 +65,8 @@ const RUNS: Readonly<
 > = {
   python: runScript,
   pytest: runTests,
-  bash: (session, code, { timeoutMs, stdin, signal }) => session.shell(code, { timeoutMs, stdin, signal }),
+  bash: (session, code, { timeoutMs, memoryBytes, stdin, signal }) =>
+    session.shell(code, { timeoutMs, memoryBytes, stdin, signal }),
 };
 
 /** Runs tests in the manner of pytest. Tests and what they test share an interpreter, as they do there. */
