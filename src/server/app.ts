@@ -1,7 +1,9 @@
 import { OpenAPIHono } from "@hono/zod-openapi";
 import { html } from "hono/html";
+import { matchedRoutes } from "hono/route";
 import { PADDOCK_VERSION } from "../version.ts";
 import { V1_FORMAT, V1_FORMAT_HEADER } from "../wire/v1.ts";
+import type { AdapterRoutes } from "./adapters/adapter.ts";
 import { ADAPTERS } from "./adapters/adapters.ts";
 import type { OpenEnvKind } from "./adapters/openenv/env_kind.ts";
 import type { EnvService } from "./envs/env_service.ts";
@@ -70,7 +72,13 @@ export function paddockApp(options: PaddockAppOptions): Api {
       if (!result.success) throw toInvalidRequest(result.error);
     },
   });
-  app.onError((thrown) => errorResponse(toServerError(thrown)));
+  const adapterErrors = new Map<string, AdapterRoutes["toErrorResponse"]>();
+  app.onError((thrown, c) => {
+    const error = toServerError(thrown);
+    const ofAdapter = error.code === "busy" && matchedRoutes(c).find(({ path }) => adapterErrors.has(path));
+    const toResponse = ofAdapter ? adapterErrors.get(ofAdapter.path) : undefined;
+    return toResponse?.(error) ?? errorResponse(error);
+  });
   app.notFound(({ req }) => notFoundResponse(req, "/docs", methodsOf(app, req.path)));
   app.use(requestSpan(), securityHeaders(), async (c, next) => {
     await next();
@@ -99,7 +107,11 @@ export function paddockApp(options: PaddockAppOptions): Api {
   }
   aboutRoutes(app, metrics);
   app.all("/mcp", mcpRoute(sessions, budgets));
-  for (const adapter of ADAPTERS) app.route("/", adapter(sessions, { openEnv: options.openEnv, budgets }));
+  for (const adapter of ADAPTERS) {
+    const { routes, toErrorResponse } = adapter(sessions, { openEnv: options.openEnv, budgets });
+    app.route("/", routes.onError(toErrorResponse));
+    for (const { path } of routes.routes) adapterErrors.getOrInsert(path, toErrorResponse);
+  }
   return app;
 }
 

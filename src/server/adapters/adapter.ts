@@ -14,7 +14,14 @@ import type { SessionService } from "../sessions/session_service.ts";
 import type { OpenEnvKind } from "./openenv/env_kind.ts";
 
 /** Makes the routes of an adapter. */
-export type Adapter = (sessions: SessionService, options: AdapterOptions) => Hono<AppEnv>;
+export type Adapter = (sessions: SessionService, options: AdapterOptions) => AdapterRoutes;
+
+/** Routes of an adapter, and the form of its system's errors. */
+export interface AdapterRoutes {
+  readonly routes: Hono<AppEnv>;
+  /** Returns the response of a failed request, also of one that the server was too busy to pass to its route. */
+  readonly toErrorResponse: (thrown: Error) => Response;
+}
 
 /** Options of the adapters. */
 export interface AdapterOptions {

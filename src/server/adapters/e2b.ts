@@ -9,7 +9,7 @@ import { MAX_SESSION_WAITING } from "../limits.ts";
 import { AdmissionQueue } from "../sessions/admission.ts";
 import type { LiveSession } from "../sessions/live_session.ts";
 import type { SessionService } from "../sessions/session_service.ts";
-import { dedentCell } from "./adapter.ts";
+import { type AdapterRoutes, dedentCell } from "./adapter.ts";
 import { DetailError, detailResponse, readDetailBody } from "./detail_error.ts";
 import { executionErrorOf, mainResultsOf } from "./e2b_execution.ts";
 
@@ -44,10 +44,9 @@ class Context {
  * session. Requests without a context share one default session per token, which may end in favour of another session
  * when none is free.
  */
-export function e2b(sessions: SessionService): Hono<AppEnv> {
+export function e2b(sessions: SessionService): AdapterRoutes {
   const contexts = new WeakMap<LiveSession, Context>();
   const app = new Hono<AppEnv>();
-  app.onError(textResponse);
   app.post("/execute", async (c) => {
     const request = await readDetailBody(c, executeRequest);
     const session = await findOrOpen(c, request);
@@ -83,7 +82,7 @@ export function e2b(sessions: SessionService): Hono<AppEnv> {
     await find(c, c.req.param("id"))[Symbol.asyncDispose]();
     return c.json(null);
   });
-  return app;
+  return { routes: app, toErrorResponse: textResponse };
 
   async function findOrOpen(c: AppContext, request: z.output<typeof executeRequest>): Promise<LiveSession> {
     const { context_id: id, language } = request;

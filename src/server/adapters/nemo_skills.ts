@@ -5,7 +5,7 @@ import { MAX_TIMEOUT_SECONDS } from "../../wire/limits.ts";
 import type { AppContext, AppEnv } from "../http/context.ts";
 import { ServerError, toErrorHeaders, toServerError } from "../http/errors.ts";
 import type { SessionService } from "../sessions/session_service.ts";
-import { dedentCell, runScript, toScriptOutcome } from "./adapter.ts";
+import { type AdapterRoutes, dedentCell, runScript, toScriptOutcome } from "./adapter.ts";
 
 /** Subtracted from the timeout, since NeMo's own clock starts before the program reaches the interpreter. */
 const EARLY_MS = 10;
@@ -41,12 +41,8 @@ interface NemoResponse {
  * sessions are in use, the client's longest idle session ends in favour of a new one; `new_session_created` reports
  * that when its name is used again. Another system also uses `/execute`: other requests go to the next route.
  */
-export function nemoSkills(sessions: SessionService): Hono<AppEnv> {
+export function nemoSkills(sessions: SessionService): AdapterRoutes {
   const app = new Hono<AppEnv>();
-  app.onError((thrown) => {
-    const error = toServerError(thrown);
-    return Response.json({ error: error.message }, { status: error.status, headers: toErrorHeaders(error) });
-  });
   app.post("/execute", async (c, next) => {
     const body: unknown = await c.req.json().catch(() => undefined); // the next route reports invalid JSON
     if (!isNemo(c, body)) return await next();
@@ -76,7 +72,12 @@ export function nemoSkills(sessions: SessionService): Hono<AppEnv> {
     await own[Symbol.asyncDispose]();
     return c.json({ message: `IPython session ${name} deleted successfully` });
   });
-  return app;
+  return { routes: app, toErrorResponse };
+}
+
+function toErrorResponse(thrown: Error): Response {
+  const error = toServerError(thrown);
+  return Response.json({ error: error.message }, { status: error.status, headers: toErrorHeaders(error) });
 }
 
 function isNemo(c: Context, body: unknown): boolean {

@@ -6,7 +6,7 @@ import type { AppEnv } from "../http/context.ts";
 import type { LiveSession } from "../sessions/live_session.ts";
 import { ServerError, toPublicError } from "../http/errors.ts";
 import type { SessionService } from "../sessions/session_service.ts";
-import { dedentCell } from "./adapter.ts";
+import { type AdapterRoutes, dedentCell } from "./adapter.ts";
 import { detailResponse, readDetailBody } from "./detail_error.ts";
 import { type Execution, toExecution } from "./e2b_execution.ts";
 
@@ -26,9 +26,8 @@ interface ScriptResult {
  * Serves open-r1's router: `/execute_batch`. Each script runs in its own interpreter; results have the format of E2B's
  * code interpreter.
  */
-export function openR1(sessions: SessionService): Hono<AppEnv> {
+export function openR1(sessions: SessionService): AdapterRoutes {
   const app = new Hono<AppEnv>();
-  app.onError(detailResponse);
   app.post("/execute_batch", async (c) => {
     const { scripts, languages, timeout } = await readDetailBody(c, batchRequest);
     if (languages.length !== scripts.length) {
@@ -49,7 +48,7 @@ export function openR1(sessions: SessionService): Hono<AppEnv> {
     const options = { keyOf: () => undefined, concurrency: sessions.maxSessions, signal: c.get("signal") };
     return c.json(await mapSequentialByKey(items, runOne, options));
   });
-  return app;
+  return { routes: app, toErrorResponse: detailResponse };
 }
 
 function failed(exception_str: string): ScriptResult {

@@ -6,18 +6,11 @@ import type { AppEnv } from "../http/context.ts";
 import { ServerError, toErrorHeaders, toServerError } from "../http/errors.ts";
 import type { LiveSession } from "../sessions/live_session.ts";
 import type { SessionService } from "../sessions/session_service.ts";
-import { jailPath, MAIN, runScript, toScriptOutcome } from "./adapter.ts";
+import { type AdapterRoutes, jailPath, MAIN, runScript, toScriptOutcome } from "./adapter.ts";
 
 /** Serves Piston: `/api/v2/execute` and `/api/v2/runtimes`. The profile's memory limit applies. */
-export function piston(sessions: SessionService): Hono<AppEnv> {
+export function piston(sessions: SessionService): AdapterRoutes {
   const app = new Hono<AppEnv>().basePath("/api/v2");
-  app.onError((thrown) => {
-    const error = toServerError(thrown);
-    return Response.json({ message: error.message }, {
-      status: error.status,
-      headers: toErrorHeaders(error),
-    });
-  });
   app.get("/runtimes", (c) => c.json([RUNTIME]));
   app.post("/execute", async (c) => {
     if (!c.req.header("content-type")?.startsWith("application/json")) {
@@ -28,7 +21,12 @@ export function piston(sessions: SessionService): Hono<AppEnv> {
     const { language, version } = RUNTIME;
     return c.json({ run: await run(session, request, c.get("signal")), language, version });
   });
-  return app;
+  return { routes: app, toErrorResponse };
+}
+
+function toErrorResponse(thrown: Error): Response {
+  const error = toServerError(thrown);
+  return Response.json({ message: error.message }, { status: error.status, headers: toErrorHeaders(error) });
 }
 
 /** Result of a program. `signal` is set after a timeout or a crash. */

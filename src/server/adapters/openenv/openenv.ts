@@ -13,6 +13,7 @@ import {
   MEMORY_PER_BYTE,
   SOCKET_READ_MS,
 } from "../../limits.ts";
+import type { AdapterRoutes } from "../adapter.ts";
 import { detailResponse, readDetailBody } from "../detail_error.ts";
 import { type OpenEnvKind, resetData } from "./env_kind.ts";
 import { type DrivenEnv, envErrorMessage, handleMcpText, handleMessage } from "./messages.ts";
@@ -21,7 +22,7 @@ import { type DrivenEnv, envErrorMessage, handleMcpText, handleMessage } from ".
  * Serves OpenEnv with one kind of env. Over HTTP, each request has its own env; on the WebSocket `/ws`, each
  * connection has one.
  */
-export function openEnv<Action>(kind: OpenEnvKind<Action>, budgets: Budgets): Hono<AppEnv> {
+export function openEnv<Action>(kind: OpenEnvKind<Action>, budgets: Budgets): AdapterRoutes {
   const app = new Hono<AppEnv>();
   const connections = new Connections(budgets);
   const newEnv = (c: AppContext) => kind.open({ owner: c.get("owner"), signal: c.get("signal") });
@@ -30,7 +31,6 @@ export function openEnv<Action>(kind: OpenEnvKind<Action>, budgets: Budgets): Ho
     timeout_s: z.number().positive().max(MAX_TIMEOUT_SECONDS).nullish(),
     request_id: z.string().max(255).nullish(),
   });
-  app.onError(detailResponse);
   app.get("/health", (c) => c.json({ status: "healthy" }));
   app.get("/metadata", (c) => c.json(metadata(kind)));
   app.get("/schema", (c) => {
@@ -56,7 +56,7 @@ export function openEnv<Action>(kind: OpenEnvKind<Action>, budgets: Budgets): Ho
     connections.serve(socket, { env: newEnv(c), action: kind.action }, c.get("owner"));
     return response;
   });
-  return app;
+  return { routes: app, toErrorResponse: detailResponse };
 }
 
 /** @throws {ServerError} `malformed` if the request is not a WebSocket handshake. */

@@ -4,6 +4,7 @@ import type { AppContext, AppEnv } from "../../http/context.ts";
 import { ServerError, toServerError } from "../../http/errors.ts";
 import type { LiveSession } from "../../sessions/live_session.ts";
 import type { SessionService } from "../../sessions/session_service.ts";
+import type { AdapterRoutes } from "../adapter.ts";
 import { detailResponse, readDetailBody } from "../detail_error.ts";
 import { runCells, runProgram, toCellsRefusal } from "./run.ts";
 import { cellsRequest, programRequest, toRefusal } from "./messages.ts";
@@ -20,14 +21,8 @@ const PATIENCE_SECONDS = 8;
  * its own interpreter. A request waits for a session until shortly before its client gives up; then, and when a limit
  * of the server is reached, the response is 504, at which SandboxFusion's clients retry.
  */
-export function sandboxFusion(sessions: SessionService): Hono<AppEnv> {
+export function sandboxFusion(sessions: SessionService): AdapterRoutes {
   const app = new Hono<AppEnv>();
-  app.onError((thrown) => {
-    const error = toServerError(thrown);
-    const { retryAfter } = error;
-    if (error.code !== "busy") return detailResponse(error);
-    return detailResponse(new ServerError("timeout", error.message, { ...retryAfter && { retryAfter } }));
-  });
   app.get("/v1/ping", (c) => c.json("pong"));
   app.post("/run_code", async (c) => {
     const request = await readDetailBody(c, programRequest);
@@ -51,7 +46,15 @@ export function sandboxFusion(sessions: SessionService): Hono<AppEnv> {
     };
     return c.json(await submit(request, { inSession, concurrency: sessions.maxSessions, signal }));
   });
-  return app;
+  return { routes: app, toErrorResponse };
+}
+
+/** Returns the response of a failed request. SandboxFusion's clients retry at 504 and at no other status. */
+function toErrorResponse(thrown: Error): Response {
+  const error = toServerError(thrown);
+  const { retryAfter } = error;
+  if (error.code !== "busy") return detailResponse(error);
+  return detailResponse(new ServerError("timeout", error.message, { ...retryAfter && { retryAfter } }));
 }
 
 /** Options of {@linkcode inSession}. */

@@ -1,7 +1,8 @@
-import { assertEquals, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { SandboxError } from "../../../../src/errors.ts";
 import { extractFencedCode, isSameOutput } from "../../../../src/server/adapters/sandbox_fusion/submit.ts";
 import { toWaitMs } from "../../../../src/server/adapters/sandbox_fusion/sandbox_fusion.ts";
+import { Budgets } from "../../../../src/server/budget.ts";
 import { ServerError } from "../../../../src/server/http/errors.ts";
 import { ok } from "../../../fake_pool.ts";
 import { served } from "../../served.ts";
@@ -55,6 +56,21 @@ Deno.test("/run_code responds as SandboxFusion does", async () => {
     const large = await run({ code: "print('x' * 5_000_000)" });
     assertEquals(large.run_result.stdout.length, 5_000_001);
   }, { maxSessions: 1 });
+});
+
+Deno.test("/run_code limits the memory of a program to 'memory_limit_MB'", async () => {
+  await withPython(async ({ send }) => {
+    const code = "held = bytearray(100 << 20)\nprint(len(held))";
+    const run = async (memory_limit_MB?: number) =>
+      (await send("POST", "/run_code", { code, memory_limit_MB })).body;
+    const limited = await run(96);
+    assertEquals([limited.status, limited.run_result.status], ["Failed", "Finished"]);
+    assertEquals(limited.run_result.return_code, 1);
+    assertStringIncludes(limited.run_result.stderr, "MemoryError");
+    for (const limit of [undefined, -1, 1024]) {
+      assertEquals((await run(limit)).run_result.stdout, "104857600\n");
+    }
+  });
 });
 
 Deno.test("/run_code writes files only under the working directory and reads them from any path", async () => {
@@ -260,6 +276,18 @@ Deno.test("/run_code responds with 504 when a limit of the server is reached", a
   await using server = served({ pool: { acquire: () => Promise.reject(full) } });
   const { status, headers, body } = await server.send("POST", "/run_code", { code: "1" });
   assertEquals([status, headers.get("retry-after"), body.detail], [504, "1", "too many"]);
+});
+
+Deno.test("/run_code responds with 504 and other systems in their form when the server has no memory for a request", async () => {
+  const budgets = new Budgets({ bytes: 2000 });
+  await using server = served({ budgets });
+  using _all = budgets.waiting.take("", 1000);
+  const { status, headers, body } = await server.send("POST", "/run_code", { code: "1" });
+  assertEquals([status, headers.get("retry-after")], [504, "1"]);
+  assertMatch(body.detail, /more bytes of waiting data/);
+  const piston = await server.send("POST", "/api/v2/execute", {});
+  assertEquals([piston.status, Object.keys(piston.body)], [429, ["message"]]);
+  assertEquals((await server.send("POST", "/v1/sessions", {})).body.error.type, "busy");
 });
 
 Deno.test("toWaitMs() ends before verl gives up, which is 10 s after a request's own timeouts", () => {
