@@ -1,6 +1,6 @@
 import { Command, CommanderError } from "commander";
 import { doctorCommand } from "./cli/doctor.ts";
-import { execCommand } from "./cli/exec.ts";
+import { endOptionsAtProgram, execCommand } from "./cli/exec.ts";
 import { EXIT, reportFailure } from "./cli/command.ts";
 import { currentIo, type Io, withIo } from "./cli/io.ts";
 import { gradeCommand } from "./cli/grade.ts";
@@ -68,7 +68,8 @@ function write(sink: { writeSync(bytes: Uint8Array): number }, text: string): vo
 export async function runCommandLine(args: readonly string[], io: Io = currentIo()): Promise<number> {
   return await withIo(io, async () => {
     try {
-      await paddockCommand().parseAsync(args, { from: "user" });
+      const paddock = paddockCommand();
+      await paddock.parseAsync(endOptionsAtProgram(args, paddock), { from: "user" });
       return io.exitCode;
     } catch (error) {
       if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;

@@ -5,7 +5,8 @@ import { checkExec } from "../sandbox/exec_check.ts";
 import { limitsSchema } from "../sandbox/profile/schema.ts";
 import type { Profile } from "../sandbox/profile/profile.ts";
 import { EXIT_CODES, exitCode, runCommand } from "./command.ts";
-import { readProgram } from "./input.ts";
+import { readProgram, STDIN } from "./input.ts";
+import { interact } from "./repl.ts";
 import {
   flagsOf,
   profileOption,
@@ -21,6 +22,8 @@ import { escapeJsonControls } from "../terminal_text.ts";
 
 interface ExecFlags extends SandboxFlags {
   eval?: string;
+  module?: string;
+  interactive?: boolean;
   timeoutMs?: number;
   memoryMb?: number;
   stdin?: string;
@@ -30,11 +33,16 @@ interface ExecFlags extends SandboxFlags {
 const EXAMPLES = `
 Examples:
   paddock exec -e 'print(sum(range(10)))'
-  paddock exec --timeout-ms 2000 program.py
+  paddock exec --timeout-ms 2000 program.py --verbose 3
+  paddock exec -m json.tool < data.json
   echo 'print(1)' | paddock exec --json -
   echo 21 | paddock exec -e 'print(2 * int(input()))'
 
-Stdin is passed to a program that calls input() or names stdin, unless stdin is a terminal. It is read to its end.
+FILE and MODULE run as with python: everything after them is sys.argv. -e runs a block, as in a session: its last
+expression has a value, and it may use await.
+
+Stdin is passed to a module, and to a program that calls input() or names stdin, unless stdin is a terminal. It is read
+to its end.
 `;
 
 /** Returns the command `exec`, which runs one program and prints its output. */
@@ -42,7 +50,10 @@ export function execCommand(): Command {
   return new Command("exec")
     .description("Run a Python program in a sandbox and print its output")
     .argument("[file]", "program file, in UTF-8; - reads stdin")
+    .argument("[args...]", "arguments of the program")
     .option("-e, --eval <code>", "program text")
+    .option(MODULE_FLAGS, "module of the library that runs as the program")
+    .option("-i, --interactive", "continue with an interactive interpreter after the program")
     .addOption(profileOption())
     .option("--timeout-ms <n>", "time limit, in milliseconds (default: the profile's)", parseWholeNumber(1))
     .option(
@@ -53,24 +64,60 @@ export function execCommand(): Command {
     .option("--stdin <file>", "file that input() reads; - reads stdin")
     .option("--json", "print only the result, as one line of JSON")
     .addHelpText("after", EXAMPLES + EXIT_CODES)
-    .action(async (file: string | undefined, _: object, command: Command) => {
-      await runCommand((signal) => runExec(file, flagsOf(command), signal));
+    .action(async (file: string | undefined, args: string[], _: object, command: Command) => {
+      const words = file === undefined ? [] : [file, ...args];
+      await runCommand((signal) => runExec(words, flagsOf(command), signal));
     });
 }
 
-async function runExec(file: string | undefined, flags: ExecFlags, signal: AbortSignal): Promise<number> {
+const MODULE_FLAGS = "-m, --module <name>";
+
+/**
+ * Returns the arguments of `paddock` with a `--` after the program of `exec`, since everything after it belongs to the
+ * program.
+ */
+export function endOptionsAtProgram(args: readonly string[], paddock: Command): string[] {
+  let command = paddock;
+  for (let at = 0; at < args.length; at++) {
+    const word = args[at] ?? "";
+    const option = [...command.options, ...paddock.options].find(({ short, long }) =>
+      word === short || word === long
+    );
+    if (word === "--") break;
+    if (option?.required) at++;
+    if (option?.flags === MODULE_FLAGS || (command !== paddock && isOperand(word))) {
+      return [...args.slice(0, at + 1), "--", ...args.slice(at + 1)];
+    }
+    if (command === paddock && isOperand(word)) {
+      if (word !== "exec") break;
+      command = paddock.commands.find((known) => known.name() === word) ?? paddock;
+    }
+  }
+  return [...args];
+}
+
+function isOperand(word: string): boolean {
+  return word === STDIN || !word.startsWith("-");
+}
+
+async function runExec(words: readonly string[], flags: ExecFlags, signal: AbortSignal): Promise<number> {
   const { timeoutMs, json } = flags;
+  if (flags.interactive && json) {
+    throw new UsageError("Cannot print JSON and start an interactive interpreter");
+  }
   const profile = withMemory(await resolveProfile(flags), flags.memoryMb);
   const io = currentIo();
-  const source = { code: flags.eval, file, stdin: flags.stdin, isTerminal: io.stdin.isTerminal() };
-  const { code, stdin } = await abortable(readProgram(source), signal);
-  checkUsage(() => checkExec(code, { timeoutMs }, profile));
+  const { stdin: input, eval: code, module } = flags;
+  const source = { code, module, words, stdin: input, isTerminal: io.stdin.isTerminal() };
+  const program = await abortable(readProgram(source), signal);
+  checkUsage(() => checkExec(program.code, { timeoutMs }, profile));
   await using sandbox = await startSandbox(profile, { cacheDir: flags.cacheDir, signal });
   const session = await sandbox.openSession({ signal });
   const output = new TextQueue();
-  const result = await session.exec(code, {
+  const result = await session.exec(program.code, {
     timeoutMs,
-    stdin,
+    stdin: program.stdin,
+    argv: program.argv,
     signal: AbortSignal.any([signal, output.signal]),
     onOutput: json ? undefined : (stream, text) => output.write(io[stream], toSinkText(io[stream], text)),
   });
@@ -78,6 +125,7 @@ async function runExec(file: string | undefined, flags: ExecFlags, signal: Abort
   signal.throwIfAborted();
   if (json) await writeText(io.stdout, `${escapeJsonControls(JSON.stringify(result))}\n`);
   else await writeText(io.stderr, toSinkText(io.stderr, formatEpilogue(result, profile)));
+  if (flags.interactive) return await interact(session, { cacheDir: flags.cacheDir, signal });
   return exitCode(result);
 }
 

@@ -1,4 +1,5 @@
 import { concat } from "@std/bytes";
+import { basename } from "node:path";
 import { loadTokenizer } from "../chat/load_tokenizer.ts";
 import type { Tokenizer } from "../chat/tokenizer.ts";
 import { errorMessage } from "../errors.ts";
@@ -81,10 +82,12 @@ export async function requireReadable(path: string, options: RequireReadableOpti
 
 /** Sources of a program and of its input. */
 export interface ProgramSource {
-  /** Program text. */
+  /** Text of a block. */
   code?: string | undefined;
-  /** Path of the program; `-` is stdin. */
-  file?: string | undefined;
+  /** Name of a module. */
+  module?: string | undefined;
+  /** Path of the program, `-` for stdin, and its arguments; with `module`, only the arguments. */
+  words: readonly string[];
   /** Path of the file that `input()` reads; `-` is stdin. */
   stdin?: string | undefined;
   /** True if stdin is a terminal. Then it is read only if it is named explicitly. */
@@ -94,6 +97,8 @@ export interface ProgramSource {
 /** A program and the text that `input()` reads. */
 export interface Program {
   readonly code: string;
+  /** `sys.argv`. A block has none. */
+  readonly argv?: readonly [string, ...string[]] | undefined;
   readonly stdin?: string | undefined;
 }
 
@@ -110,30 +115,52 @@ const READS_INPUT = /\binput\s*\(|\bstdin\b|\bfileinput\b|\bopen\(0\b/;
  * @throws {UsageError} if there is not exactly one program, or a file cannot be read.
  */
 export async function readProgram(source: ProgramSource): Promise<Program> {
-  const { file } = source;
-  if ((source.code === undefined) === (file === undefined)) {
-    const found = file === undefined ? "none" : "two";
-    throw new UsageError(
-      `Cannot run as there must be one program, given as -e CODE, FILE or -: found ${found}`,
-    );
-  }
-  const maxBytes = MAX_BYTES_PER_CHARACTER * MAX_CODE_CHARACTERS;
-  const code = source.code ?? await readText(file ?? STDIN, { maxBytes });
-  const path = stdinPath(code, source);
-  return {
-    code,
-    stdin: path === undefined ? undefined : await readText(path, { maxBytes: MAX_STDIN_BYTES }),
-  };
+  const program = await readCode(source);
+  const path = stdinPath(program.code, source);
+  if (path === undefined) return program;
+  return { ...program, stdin: await readText(path, { maxBytes: MAX_STDIN_BYTES }) };
 }
 
-function stdinPath(code: string, { file, stdin, isTerminal }: ProgramSource): string | undefined {
-  if (file === STDIN) {
+async function readCode({ code, module, words }: ProgramSource): Promise<Program> {
+  const [file, ...args] = words;
+  const hasFile = file !== undefined && module === undefined;
+  const found = [code !== undefined, module !== undefined, hasFile].filter((isGiven) => isGiven).length;
+  if (found !== 1) {
+    throw new UsageError(
+      `Cannot run as there must be one program, given as -e CODE, -m MODULE, FILE or -: found ${
+        found === 0 ? "none" : found
+      }`,
+    );
+  }
+  if (code !== undefined) return { code };
+  if (module !== undefined) return { code: moduleCode(module), argv: [module, ...words] };
+  const path = file ?? STDIN;
+  const text = await readText(path, { maxBytes: MAX_BYTES_PER_CHARACTER * MAX_CODE_CHARACTERS });
+  return { code: text, argv: [basename(path), ...args] };
+}
+
+/** Returns a program that runs a module as `python -m` does. */
+function moduleCode(module: string): string {
+  const name = JSON.stringify(module);
+  return `import runpy, sys
+try:
+    runpy.run_module(${name}, run_name="__main__", alter_sys=True)
+except ImportError as error:
+    if error.name not in (None, *[${name}.rsplit(".", depth)[0] for depth in range(${name}.count(".") + 1)]):
+        raise
+    sys.exit(f"paddock exec: {error}")
+`;
+}
+
+function stdinPath(code: string, { module, words, stdin, isTerminal }: ProgramSource): string | undefined {
+  if (module === undefined && words[0] === STDIN) {
     if (stdin !== STDIN) return stdin;
     throw new UsageError("Cannot read both the program and its input from stdin");
   }
   if (stdin !== undefined) return stdin;
+  if (isTerminal) return undefined;
   // A pipe may never be closed by its writer, so stdin is read only for a program that can use it.
-  return !isTerminal && READS_INPUT.test(code) ? STDIN : undefined;
+  return module !== undefined || READS_INPUT.test(code) ? STDIN : undefined;
 }
 
 const NEWLINE = 10;

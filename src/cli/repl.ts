@@ -44,11 +44,25 @@ async function runRepl(flags: SandboxFlags, signal: AbortSignal): Promise<number
   const profile = await resolveProfile(flags);
   await using sandbox = await startSandbox(profile, { cacheDir: flags.cacheDir, signal });
   const session = await sandbox.openSession({ signal });
-  if (!currentIo().stdin.isTerminal() || !currentIo().stdout.isTerminal()) {
-    return await runPiped(session, signal);
-  }
-  const history = await ReplHistory.load(join(cacheDirectory(flags.cacheDir), HISTORY_FILE));
-  await writeText(currentIo().stdout, `Python in a sandbox, profile ${profile.name}. Ctrl-D ends.\n`);
+  const greeting = `Python in a sandbox, profile ${profile.name}. Ctrl-D ends.\n`;
+  return await interact(session, { cacheDir: flags.cacheDir, signal, greeting });
+}
+
+/** Options of {@linkcode interact}. */
+export interface InteractOptions {
+  cacheDir?: string | undefined;
+  signal: AbortSignal;
+  /** Text before the first prompt. @default "" */
+  greeting?: string | undefined;
+}
+
+/** Runs the blocks of stdin in a session, with prompts on a terminal. Returns the exit code. */
+export async function interact(session: PythonSession, options: InteractOptions): Promise<number> {
+  const { cacheDir, signal, greeting = "" } = options;
+  const { stdin, stdout } = currentIo();
+  if (!stdin.isTerminal() || !stdout.isTerminal()) return await runPiped(session, signal);
+  const history = await ReplHistory.load(join(cacheDirectory(cacheDir), HISTORY_FILE));
+  await writeText(stdout, greeting);
   using terminal = new ReplTerminal({ history, signal });
   const code = await terminal.run(session);
   signal.throwIfAborted();

@@ -19,7 +19,6 @@ Deno.test("paddockCommand() prints one line for each kind of wrong usage", async
     [["nope"], "error: unknown command 'nope'\n"],
     [["exec", "--nope"], "error: unknown option '--nope'\n"],
     [["exec", "-e"], "error: option '-e, --eval <code>' argument missing\n"],
-    [["exec", "a", "b"], "error: too many arguments for 'exec'. Expected 1 argument but got 2: a, b.\n"],
     ...["0", "NaN", "abc", "1e3", "-5", "1.5"].map((value): [string[], string] => [
       ["exec", "--timeout-ms", value, "-e", "1"],
       `error: option '--timeout-ms <n>' argument '${value}' is invalid. ${least}\n`,

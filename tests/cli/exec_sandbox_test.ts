@@ -12,6 +12,43 @@ Deno.test("paddock exec reads the program from stdin and prints only its output"
   assertEquals(await runPaddock(["exec", "-"], code), { code: 3, stdout: "out\n", stderr: "err\n" });
 });
 
+Deno.test("paddock exec passes everything after the program to it", async () => {
+  const directory = await Deno.makeTempDir();
+  try {
+    const path = `${directory}/show.py`;
+    await Deno.writeTextFile(
+      path,
+      "import sys\nprint(sys.argv, __name__, __file__)\nsys.exit(len(sys.argv))",
+    );
+    const output = "['show.py', '-e', '--json', '--version'] __main__ /home/pyodide/show.py\n";
+    assertEquals(await exec("--timeout-ms", "9000", path, "-e", "--json", "--version"), {
+      code: 4,
+      stdout: output,
+      stderr: "",
+    });
+  } finally {
+    await Deno.remove(directory, { recursive: true });
+  }
+  const code = "import sys\nprint(sys.argv)\n1 / 0";
+  const { stdout, stderr } = await runPaddock(["exec", "-", "-m", "x"], code);
+  assertEquals(stdout, "['-', '-m', 'x']\n");
+  assertStringIncludes(stderr, '  File "<stdin>", line 3, in <module>\n');
+});
+
+Deno.test("paddock exec -m runs a module", async () => {
+  const formatted = await runPaddock(["exec", "-m", "json.tool", "--indent", "1"], '{"a": 1}');
+  assertEquals(formatted, { code: 0, stdout: '{\n "a": 1\n}\n', stderr: "" });
+  const missing = await exec("-m", "no.such");
+  assertEquals([missing.code, missing.stdout], [1, ""]);
+  assertMatch(missing.stderr, /^paddock exec: .*No module named 'no'/);
+});
+
+Deno.test("paddock exec -i continues with the blocks of stdin", async () => {
+  const { code, stdout } = await runPaddock(["exec", "-i", "-e", "x = 5"], "x + 1\n");
+  assertEquals([code, stdout], [0, "6\n"]);
+  assertEquals((await exec("-i", "--json", "-e", "1")).code, 2);
+});
+
 Deno.test("paddock exec exits with the code of the program's status", async () => {
   const error = await exec("-e", "1/0");
   assertEquals([error.code, error.stdout], [1, ""]);

@@ -1,5 +1,6 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { UsageError } from "../../src/cli/errors.ts";
+import { basename } from "node:path";
 import { countLines, readProgram, readText } from "../../src/cli/input.ts";
 
 Deno.test("countLines() counts an unfinished last line, stops at a limit, and does not read a pipe", async () => {
@@ -26,10 +27,13 @@ async function withFile(contents: Uint8Array | string, work: (path: string) => P
 }
 
 Deno.test("readProgram() reads a program from an option or a file", async () => {
-  assertEquals(await readProgram({ code: "1", isTerminal: true }), { code: "1", stdin: undefined });
+  assertEquals(await readProgram({ code: "1", words: [], isTerminal: true }), { code: "1" });
   await withFile("é = 1\n", async (file) => {
-    assertEquals(await readProgram({ file, isTerminal: true }), { code: "é = 1\n", stdin: undefined });
-    assertEquals(await readProgram({ code: "1", stdin: file, isTerminal: true }), {
+    assertEquals(await readProgram({ words: [file, "-e", "é"], isTerminal: true }), {
+      code: "é = 1\n",
+      argv: [basename(file), "-e", "é"],
+    });
+    assertEquals(await readProgram({ code: "1", words: [], stdin: file, isTerminal: true }), {
       code: "1",
       stdin: "é = 1\n",
     });
@@ -38,12 +42,19 @@ Deno.test("readProgram() reads a program from an option or a file", async () => 
 
 Deno.test("readProgram() does not read stdin when the program cannot use it", async () => {
   for (const code of ["print(1)", "user_input = 3", "input_data = [1]", "inputs = open('a').read()"]) {
-    assertEquals(await readProgram({ code, isTerminal: false }), { code, stdin: undefined });
+    assertEquals(await readProgram({ code, words: [], isTerminal: false }), { code });
   }
 });
 
-Deno.test("readProgram() throws for two programs, and for two uses of stdin", async () => {
-  for (const source of [{}, { code: "1", file: "x.py" }, { file: "-", stdin: "-" }]) {
+Deno.test("readProgram() throws for none or two programs, and for two uses of stdin", async () => {
+  for (
+    const source of [
+      { words: [] },
+      { code: "1", words: ["x.py"] },
+      { code: "1", module: "json", words: [] },
+      { words: ["-"], stdin: "-" },
+    ]
+  ) {
     await assertRejects(() => readProgram({ ...source, isTerminal: true }), UsageError, "program");
   }
 });

@@ -94,10 +94,13 @@ def _value_result(value, value_cap):
 def _run_script(code, argv):
     """Runs the code as `python` runs a file, including what happens at its end."""
     sys.argv[:] = argv
-    _state.name = _main.__file__ = os.path.abspath(argv[0])
-    sys.path[:1] = [os.path.dirname(_state.name)]
-    if "__file__" in code or "argv" in code:
-        _write_source_file(code, _state.name)
+    if argv[0] == "-":
+        _state.name = "<stdin>"
+    else:
+        _state.name = _main.__file__ = os.path.abspath(argv[0])
+        sys.path[:1] = [os.path.dirname(_state.name)]
+        if "__file__" in code or "argv" in code:
+            _write_source_file(code, _state.name)
     _remember_lines(code, _state.name)
     outcome = _outcome_of(lambda: _execute(code, _state.name))
     if outcome["status"] == "interrupted":
