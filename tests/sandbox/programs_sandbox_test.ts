@@ -117,3 +117,50 @@ True
 `;
   assertEquals(await run(code), [output, "", "ok"]);
 });
+
+Deno.test("Session.exec() provides modules that Pyodide lacks", async () => {
+  const code = `
+import dbm, dbm.dumb, dbm.sqlite3, getpass, grp, os, pathlib, pwd, shelve
+with shelve.open("shelf") as shelf: shelf["a"] = [1, 2]
+with shelve.open("shelf", "r") as shelf: print(shelf["a"], list(shelf), len(shelf))
+for module in (dbm, dbm.dumb, dbm.sqlite3):
+    with module.open(f"file.{module.__name__}", "n") as database:
+        database["key"] = b"value"
+        database[b"gone"] = "text"
+        del database["gone"]
+        print(database["key"], "gone" in database, database.get("gone", 1), list(database.keys()), len(database))
+        try: database[1] = b""
+        except TypeError as error: print(error)
+print(dbm.whichdb("file.dbm"), dbm.whichdb("none"))
+try: dbm.open("none", "w")
+except dbm.error as error: print(type(error).__name__)
+with dbm.open("file.dbm") as database:
+    try: database["key"] = b""
+    except dbm.error as error: print(error)
+print(pwd.getpwuid(os.getuid()).pw_name, grp.getgrgid(os.getgid()).gr_name, pathlib.Path("shelf").owner())
+`;
+  const row = "b'value' False 1 [b'key'] 1\nkeys and values must be bytes or strings, not int\n";
+  const output = `[1, 2] ['a'] 1
+${row.repeat(3)}dbm.sqlite3 None
+_Error
+The database is opened for reading only
+pyodide pyodide pyodide
+`;
+  assertEquals(await run(code), [output, "", "ok"]);
+});
+
+Deno.test("Session.exec() provides functions that Emscripten lacks", async () => {
+  const code = `
+import hashlib, os, sys
+print(hashlib.pbkdf2_hmac("sha1", b"password", b"salt", 4096).hex())
+print(hashlib.pbkdf2_hmac("sha256", b"passwd", b"salt", 1, 64).hex()[:32])
+print(os.geteuid() == os.getuid(), os.getegid() == os.getgid(), os.sched_getaffinity(0), len(os.getrandom(3)))
+print(sys.executable)
+`;
+  const output = `4b007901b765489abead49d926f721d065a429c1
+55ac046e56e3089fec1691c22544b605
+True True {0} 3
+/usr/bin/python3
+`;
+  assertEquals(await run(code), [output, "", "ok"]);
+});

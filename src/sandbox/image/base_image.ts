@@ -7,6 +7,7 @@ import { DamagedImageError } from "../guest_link.ts";
 import {
   COMMON_MODULES,
   imageExtension,
+  OWN_LIBRARY,
   PREPARE,
   SHELL_ENGINE,
   shellModules,
@@ -35,8 +36,8 @@ export interface BaseImageOptions {
   signal?: AbortSignal | undefined;
 }
 
-/** Version of the image's files. Increase it when the host writes them in another way. */
-const IMAGE_FORMAT = 7;
+/** Version of the image's files. Increase it when the host writes them in another way, or with other time zones. */
+const IMAGE_FORMAT = 8;
 
 /**
  * Returns the base image of a profile from the cache, or builds it. If several processes need the same image at the
@@ -160,6 +161,7 @@ function plainInputs(): object {
     supervisor: supervisorModules(),
     worker: workerModules(),
     prepare: PREPARE,
+    library: OWN_LIBRARY,
     preimports: COMMON_MODULES,
   };
 }

@@ -1,8 +1,14 @@
 import { stripTypeScriptTypes } from "node:module";
 import type { ImageExtension, PlainImagePlan } from "../guest/build.ts";
 import { CALLED_BY_GUEST } from "../guest/emscripten.ts";
+import dbm from "../guest/library/dbm/__init__.py" with { type: "text" };
+import dumb from "../guest/library/dbm/dumb.py" with { type: "text" };
+import dbmSqlite from "../guest/library/dbm/sqlite3.py" with { type: "text" };
+import grp from "../guest/library/grp.py" with { type: "text" };
+import pwd from "../guest/library/pwd.py" with { type: "text" };
 import bridge from "../guest/python/bridge.py" with { type: "text" };
 import eventLoop from "../guest/python/event_loop.py" with { type: "text" };
+import posixNames from "../guest/python/posix_names.py" with { type: "text" };
 import prepare from "../guest/python/prepare.py" with { type: "text" };
 import program from "../guest/python/program.py" with { type: "text" };
 import recursion from "../guest/python/recursion.py" with { type: "text" };
@@ -88,15 +94,32 @@ export function plainImagePlan({ lock }: PyodideFiles): Omit<PlainImagePlan, "lo
 
 /** Returns what a profile adds to the plain image. With a shell that includes the module that runs programs. */
 export function imageExtension({ shell, preimports, preload }: Profile): ImageExtension {
-  const modules = { bridge, recursion, tools, event_loop: eventLoop, runner };
+  const modules = { bridge, recursion, posix_names: posixNames, tools, event_loop: eventLoop, runner };
   const sources = shell ? { ...modules, program } : modules;
   if (!preload) return { sources, preimports };
   return { sources, preimports, preload: { module: preload.module, source: preload.source } };
 }
 
+/** Directory of single modules in Python's path, relative to the mount of the library. */
+const MODULES_DIRECTORY = "/python3.14/lib-dynload";
+
+/** Modules of the standard library that Pyodide lacks, by path. They are part of an image's cache key. */
+export const OWN_LIBRARY: Readonly<Record<string, string>> = {
+  "dbm/__init__.py": dbm,
+  "dbm/dumb.py": dumb,
+  "dbm/sqlite3.py": dbmSqlite,
+  "grp.py": grp,
+  "pwd.py": pwd,
+};
+
 /** Returns the files of Python's standard library, and the time zones that it reads. */
 export async function standardLibrary({ stdlib }: Pick<PyodideFiles, "stdlib">): Promise<LibraryFile[]> {
-  return [{ path: "/python314.zip", contents: stdlib }, ...await zoneFiles()];
+  const encoder = new TextEncoder();
+  const own = Object.entries(OWN_LIBRARY).map(([path, source]) => ({
+    path: `${MODULES_DIRECTORY}/${path}`,
+    contents: encoder.encode(source),
+  }));
+  return [{ path: "/python314.zip", contents: stdlib }, ...own, ...await zoneFiles()];
 }
 
 function guestModules(modules: Readonly<Record<string, string>>): GuestModule[] {

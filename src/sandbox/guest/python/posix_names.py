@@ -1,0 +1,65 @@
+"""Functions of CPython on Linux that Emscripten's build lacks and that can be provided in Python."""
+
+import hashlib
+import hmac
+import os
+import sys
+
+
+def getgroups():
+    """Return a list of supplemental group IDs for the process."""
+    return [os.getgid()]
+
+
+def getrandom(size, flags=0):
+    """Obtain a series of random bytes."""
+    return os.urandom(size)
+
+
+def sched_getaffinity(pid, /):
+    """Return the set of processors that the program may use."""
+    return {0}
+
+
+def nice(increment, /):
+    """Add increment to the priority of process and return the new priority."""
+    return 0
+
+
+def pbkdf2_hmac(hash_name, password, salt, iterations, dklen=None):
+    """Password based key derivation function 2 (PKCS #5 v2.0) with HMAC as pseudorandom function."""
+    size = hashlib.new(hash_name).digest_size
+    length = size if dklen is None else dklen
+    if iterations < 1:
+        raise ValueError("iteration value must be greater than 0.")
+    if length < 1:
+        raise ValueError("key length must be greater than 0.")
+    keyed = hmac.new(password, digestmod=hash_name)
+    key = b""
+    for block in range(1, -(-length // size) + 1):
+        digest = _digest(keyed, bytes(salt) + block.to_bytes(4))
+        total = int.from_bytes(digest)
+        for _ in range(iterations - 1):
+            digest = _digest(keyed, digest)
+            total ^= int.from_bytes(digest)
+        key += total.to_bytes(size)
+    return key[:length]
+
+
+def _digest(keyed, message):
+    copy = keyed.copy()
+    copy.update(message)
+    return copy.digest()
+
+
+def _provide(module, name, function):
+    if not hasattr(module, name):
+        function.__module__ = module.__name__
+        setattr(module, name, function)
+
+
+for _function in (getgroups, getrandom, sched_getaffinity, nice):
+    _provide(os, _function.__name__, _function)
+os.geteuid, os.getegid = os.getuid, os.getgid
+_provide(hashlib, "pbkdf2_hmac", pbkdf2_hmac)
+sys.executable = "/usr/bin/python3"
