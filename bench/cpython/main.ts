@@ -4,7 +4,9 @@ import { resolve } from "node:path";
 import { z } from "zod";
 import { EXIT, runCommand } from "../../src/cli/command.ts";
 import { UsageError } from "../../src/cli/errors.ts";
+import { currentIo } from "../../src/cli/io.ts";
 import { parseWholeNumber } from "../../src/cli/options.ts";
+import { writeText } from "../../src/cli/output.ts";
 import { flagsOf } from "../../src/cli/sandbox_options.ts";
 import type { ExecResult } from "../../src/sandbox/exec.ts";
 import { parseProfile, type Profile } from "../../src/sandbox/profile/profile.ts";
@@ -65,21 +67,22 @@ async function runModules(names: string[], flags: CPythonFlags, signal: AbortSig
   const profile = suiteProfile(flags);
   const outcomes: Record<string, Outcome> = {};
   let unexpected = 0;
-  console.log("module                          run   skipped  failed  listed  seconds");
+  const print = (line: string) => writeText(currentIo().stdout, `${line}\n`);
+  await print("module                           run skipped  failed  listed seconds");
   for (const name of modules) {
     const outcome = await runTests(name, profile, signal);
     outcomes[name] = outcome;
     const known = new Set(Object.values(listed[name] ?? {}).flat());
     const differences = differencesOf(outcome, known);
     unexpected += differences.length;
-    console.log(rowOf(name, outcome, known.size));
-    for (const line of differences) console.log(`  ${line}`);
+    await print(rowOf(name, outcome, known.size));
+    for (const line of differences) await print(`  ${line}`);
     if (flags.json !== undefined) await Deno.writeTextFile(flags.json, JSON.stringify(outcomes, null, 1));
   }
   const whole = Object.values(outcomes).filter(({ run, failed, lost }) =>
     lost === undefined && run > 0 && Object.keys(failed).length === 0
   );
-  console.log(
+  await print(
     `${whole.length} of ${modules.length} modules pass completely; ${unexpected} unexpected outcomes`,
   );
   return unexpected === 0 ? EXIT.ok : EXIT.error;
