@@ -71,15 +71,33 @@ function isEscaped(codeAt: (at: number) => number, quote: number): boolean {
   return (quote - 1 - at) % 2 === 1;
 }
 
+/** Options of {@linkcode jsonLength}. */
+export interface JsonLengthOptions {
+  /**
+   * A length above this one is returned as soon as it is known.
+   *
+   * @default Infinity
+   */
+  readonly most?: number | undefined;
+  /**
+   * Characters to add for each value, to account for its memory.
+   *
+   * @default 0
+   */
+  readonly perValue?: number | undefined;
+}
+
 /**
  * Returns the approximate length of data as JSON, in characters, without serializing it: escapes in strings are not
- * counted. A length above `most` is returned as soon as it is known.
+ * counted.
  */
-export function jsonLength(data: unknown, most = Infinity): number {
+export function jsonLength(data: unknown, options: JsonLengthOptions = {}): number {
+  const { most = Infinity, perValue = 0 } = options;
   const waiting: unknown[] = [data];
   let length = 0;
   while (waiting.length > 0 && length <= most) {
     const value = waiting.pop();
+    length += perValue;
     if (typeof value === "string") length += value.length + 2;
     else if (Array.isArray(value)) {
       length += value.length + 2;

@@ -2,6 +2,7 @@ import { Command, Option } from "commander";
 import type { Tokenizer } from "../chat/tokenizer.ts";
 import { errorMessage } from "../errors.ts";
 import { HttpServer } from "../server/http/http_server.ts";
+import { GarbageCollector } from "../server/garbage.ts";
 import { PaddockServer } from "../server/paddock_server.ts";
 import { EXIT, runCommand } from "./command.ts";
 import { UsageError } from "./errors.ts";
@@ -112,6 +113,7 @@ async function runServe(flags: ServeFlags, signal: AbortSignal): Promise<number>
   const tokenizer = await openEnvTokenizer(flags); // wrong options are an error before interpreters start
   await announceMissingLayers(profile);
   await using stack = new AsyncDisposableStack();
+  stack.use(new GarbageCollector());
   const resetMode = address.tokens.length > 1 ? "fresh" as const : "rewind" as const;
   const pool = createLazyPool({ profile, size: maxSessions, resetMode, cacheDir: flags.cacheDir, stack })();
   const paddock = stack.use(

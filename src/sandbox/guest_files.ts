@@ -61,9 +61,12 @@ export async function getFiles(
 ): Promise<Record<string, Uint8Array>> {
   const files: Record<string, Uint8Array> = {};
   let bytes = 0;
+  const read = new Map<string, Uint8Array>();
   for (const path of new Set(paths)) {
+    const name = path.split("/").filter((part) => part !== "" && part !== ".").join("/");
     try {
-      const contents = await getFile(link, path);
+      const contents = read.get(name) ?? await getFile(link, path);
+      read.set(name, contents);
       bytes += contents.length;
       if (bytes > MAX_FETCHED_BYTES) break;
       files[path] = contents;

@@ -186,7 +186,15 @@ export class FrameSplitter {
   #append(piece: Uint8Array): Uint8Array {
     if (this.#pendingBytes === 0) return piece;
     if (this.#pendingBytes + piece.length > this.#pending.length) {
-      const grown = new Uint8Array(Math.max(2 * this.#pending.length, this.#pendingBytes + piece.length));
+      const neededBytes = this.#pendingBytes + piece.length;
+      const frameBytes = this.#pendingBytes < FRAME_HEAD_BYTES
+        ? 0
+        : FRAME_HEAD_BYTES + payloadLength(this.#pending);
+      // A large frame gets its exact size at once: each larger buffer would leave a smaller one as garbage.
+      const grownBytes = frameBytes >= neededBytes
+        ? frameBytes
+        : Math.max(2 * this.#pending.length, neededBytes);
+      const grown = new Uint8Array(grownBytes);
       grown.set(this.#pending.subarray(0, this.#pendingBytes));
       this.#pending = grown;
     }

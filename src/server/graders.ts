@@ -51,7 +51,7 @@ function requireBounded({ history, task }: GradeContext): void {
   const replies = [...history].filter(({ role }) => role === "assistant");
   const longest = replies.reduce((most, reply) => Math.max(most, messageText(reply).length), 0);
   const { answer = "", fields = {} } = task;
-  const taskCharacters = answer.length + jsonLength(fields, MAX_GRADED_CHARACTERS);
+  const taskCharacters = answer.length + jsonLength(fields, { most: MAX_GRADED_CHARACTERS });
   if (longest <= MAX_GRADED_CHARACTERS && taskCharacters <= MAX_GRADED_CHARACTERS) return;
   throw new ServerError(
     "too_large",

@@ -60,6 +60,8 @@ export const BUFFER_BYTES: number = 512 * MIB;
 export const MEMORY_PER_BYTE = 3;
 /** Bytes of memory that each character of an env takes. */
 export const MEMORY_PER_CHARACTER = 2;
+/** Characters that each value of an env's tasks counts as, beside its own. */
+export const CHARACTERS_PER_VALUE = 16;
 /** Bytes of a stream that may wait for their reader. Above, the program that prints them is held back. */
 export const STREAM_QUEUE_BYTES: number = 256 * 1024;
 

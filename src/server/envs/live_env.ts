@@ -10,6 +10,7 @@ import { pythonBlocks } from "../../tools/python_blocks.ts";
 import type { Account, BudgetLease } from "../budget.ts";
 import { ServerError, toEnvError } from "../http/errors.ts";
 import {
+  CHARACTERS_PER_VALUE,
   MAX_ENV_WAITING,
   MAX_EPISODE_CHARACTERS,
   MAX_REPLY_CHARACTERS,
@@ -86,7 +87,7 @@ export class LiveEnv implements AsyncDisposable {
     this.owner = options.owner;
     this.config = options.config;
     this.#options = options;
-    this.#configCharacters = jsonLength(options.config);
+    this.#configCharacters = jsonLength(options.config, { perValue: CHARACTERS_PER_VALUE });
     this.#memory = options.memory.take(this.#bytes());
     this.#idle = new IdleTimer(options.idleMs, () => this[Symbol.asyncDispose]());
   }

@@ -39,7 +39,15 @@ export async function toHeldResponse(
     return new Response(bytes, init);
   }
   lease.resize(bytes.length);
-  return new Response(onEnd(new Blob([bytes]).stream(), () => lease[Symbol.dispose]()), init);
+  const free = () => {
+    bytes.buffer.transfer(0);
+    lease[Symbol.dispose]();
+  };
+  return new Response(onEnd(ReadableStream.from(chunksOf(bytes)), free), init);
+}
+
+function* chunksOf(bytes: Uint8Array<ArrayBuffer>): Generator<Uint8Array<ArrayBuffer>> {
+  for (let at = 0; at < bytes.length; at += CHUNK_BYTES) yield bytes.slice(at, at + CHUNK_BYTES);
 }
 
 /** Error of a response's body that makes the server close the connection. */
