@@ -1,13 +1,18 @@
+import type { HonestKind } from "./honest_requests.ts";
 import type { ProcessMemory } from "./memory_watch.ts";
 import type { Tally, Tenant } from "./tenant.ts";
 
 /** What a hostile client has to attack with. */
 export interface Attack {
   readonly hostile: Tenant;
+  /** Clients with further tokens: see {@linkcode ServerCase} `furtherTokens`. */
+  readonly others: readonly Tenant[];
   /** Path of the honest tenant's session, which the hostile one must not reach. */
   readonly honestSession: string;
   /** A client with the honest tenant's token, for checks that it is not locked out. */
   readonly honest: Tenant;
+  /** Returns the number of open files of the server. */
+  readonly openFiles: () => Promise<number>;
   /** Counts the responses. */
   readonly tally: Tally;
   /** Aborts when the time of the case is over. */
@@ -29,6 +34,12 @@ export interface ServerCase {
   readonly twin?: TwinLoad;
   /** File descriptors of the server. @default the system's limit */
   readonly descriptors?: number;
+  /** Options of `paddock serve`. @default the shipped defaults */
+  readonly args?: readonly string[];
+  /** Number of tokens beside those of the hostile and the honest tenant. @default 0 */
+  readonly furtherTokens?: number;
+  /** Requests of the honest tenant. @default all that watch a server */
+  readonly watch?: readonly HonestKind[];
   /** Minimum time of the case, in milliseconds. @default 0 */
   readonly minMs?: number;
   /** Makes what is sent, before the time of the case begins. */
@@ -41,6 +52,7 @@ export interface ServerCase {
 export interface CommandRun {
   readonly args: readonly string[];
   readonly stdin?: string;
+  readonly env?: Readonly<Record<string, string>>;
   /** Returns what is wrong with the result of a run, if anything. */
   readonly check?: (result: CommandResult) => string | undefined | Promise<string | undefined>;
 }

@@ -33,7 +33,7 @@ async function run(attack: CommandCase, options: SuiteOptions & { isLying: boole
   const folder = await Deno.makeTempDir();
   stack.defer(() => Deno.remove(folder, { recursive: true }));
   const { root, isLying } = options;
-  const { args, stdin = "", check = () => undefined } = await attack.prepare({
+  const { args, stdin = "", env = {}, check = () => undefined } = await attack.prepare({
     folder,
     isLying,
     root,
@@ -50,7 +50,7 @@ async function run(attack: CommandCase, options: SuiteOptions & { isLying: boole
   const child = new Deno.Command(program, {
     args: [...words, ...args],
     cwd: root,
-    env: { NO_COLOR: "1", PADDOCK_TREE: root },
+    env: { NO_COLOR: "1", PADDOCK_TREE: root, ...env },
     stdin: "piped",
     stdout: "piped",
     stderr: "piped",

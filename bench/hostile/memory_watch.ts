@@ -59,6 +59,11 @@ export class MemoryWatch implements Disposable {
     return { host, tree: others.reduce((sum, bytes) => sum + bytes, host) };
   }
 
+  /** Returns the number of open files of the process. */
+  async openFiles(): Promise<number> {
+    return (await Array.fromAsync(Deno.readDir(`/proc/${this.#pid}/fd`))).length;
+  }
+
   /** Stops sampling. */
   [Symbol.dispose](): void {
     clearInterval(this.#timer);

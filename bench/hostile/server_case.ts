@@ -27,6 +27,7 @@ export interface SuiteOptions {
 export interface Target extends AsyncDisposable {
   readonly hostile: Tenant;
   readonly honest: Tenant;
+  readonly others: readonly Tenant[];
   readonly memory: MemoryWatch;
 }
 
@@ -35,13 +36,14 @@ const CHECK_MS = 10_000;
 const RETURN_MS = 10_000;
 const TOKENS = { hostile: "hostile-".padEnd(32, "h"), honest: "honest-".padEnd(32, "t") };
 
-/** Starts a server with the shipped defaults and two tokens. */
+/** Starts a server with two tokens and, unless the case has its own, the shipped defaults. */
 export async function startTarget(
   { root, killBytes }: SuiteOptions,
-  descriptors?: number,
+  { descriptors, args = [], furtherTokens = 0 }: Partial<ServerCase> = {},
 ): Promise<Target> {
-  const env = { PADDOCK_TOKEN: `${TOKENS.hostile},${TOKENS.honest}` };
-  const serving = await Serving.startWith(env, [], {
+  const others = Array.from({ length: furtherTokens }, (_, at) => `other-${at}-`.padEnd(32, "o"));
+  const env = { PADDOCK_TOKEN: [TOKENS.hostile, TOKENS.honest, ...others].join() };
+  const serving = await Serving.startWith(env, args, {
     cli: `${root}/src/cli.ts`,
     descriptors,
     isDetached: true,
@@ -50,6 +52,7 @@ export async function startTarget(
   return {
     hostile: new Tenant(serving.url, TOKENS.hostile),
     honest: new Tenant(serving.url, TOKENS.honest),
+    others: others.map((token) => new Tenant(serving.url, token)),
     memory,
     async [Symbol.asyncDispose]() {
       memory[Symbol.dispose]();
@@ -77,8 +80,8 @@ async function measureWaits(
   options: SuiteOptions,
 ): Promise<Omit<Measured, "waitMs" | "quietMs" | "waited"> & { waits: Waits; quiet: Waits }> {
   attack.prepare?.();
-  await using target = await startTarget(options, attack.descriptors);
-  using honest = await HonestTenant.start(target.honest, WATCH_KINDS);
+  await using target = await startTarget(options, attack);
+  using honest = await HonestTenant.start(target.honest, attack.watch ?? WATCH_KINDS);
   await pauseMs(QUIET_MS / 2, AbortSignal.timeout(QUIET_MS)); // first requests warm the server up
   await honest.report();
   await pauseMs(QUIET_MS, AbortSignal.timeout(2 * QUIET_MS));
@@ -93,6 +96,8 @@ async function measureWaits(
   const context: Attack = {
     hostile: target.hostile,
     honest: target.honest,
+    others: target.others,
+    openFiles: () => target.memory.openFiles(),
     honestSession: honest.session,
     tally,
     signal,

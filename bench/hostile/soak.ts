@@ -24,9 +24,10 @@ interface SoakFlags {
 }
 
 /** Cases of the hostile tenant. Those that need another server, or mostly the attacker's own time, are left out. */
-const OMITTED: ReadonlySet<string> = new Set(["bodies-that-never-arrive", "idle-connections", "gzip-body"]);
 const CASES: readonly ServerCase[] = [...BOMBS, ...FLOODS, ...SLOW_PEERS, ...LOCKOUTS, ...PROGRAMS]
-  .filter(({ name }) => !OMITTED.has(name));
+  .filter(({ name, descriptors, args }) =>
+    descriptors === undefined && args === undefined && name !== "gzip-body"
+  );
 
 const MIB = 1024 * 1024;
 const KILL_BYTES = 6 * 1024 * MIB;
@@ -162,6 +163,8 @@ async function play(
   await attack.play({
     hostile: target.hostile,
     honest: target.honest,
+    others: target.others,
+    openFiles: () => target.memory.openFiles(),
     honestSession: honest.session,
     tally: outcomes,
     signal: caseSignal,

@@ -32,27 +32,20 @@ export const BOMBS: readonly ServerCase[] = [
   {
     name: "grade-replies",
     fault: "S2",
-    about: "replies of a megabyte that make each grader's patterns work",
+    about: "replies of a megabyte that make each grader's patterns work; combining marks and half surrogates",
     play: grades((number) => ({
       grader: ["gsm8k", "math", "countdown", "ifeval", "exact_match", "number_match"][number % 6],
-      task: { answer: "4", fields: { target: 24, nums: [1, 2, 3, 4], numbers: [1, 2, 3, 4] } },
-      messages: [{ role: "assistant", content: GRADED[number % GRADED.length] }],
-    })),
-  },
-  {
-    name: "grade-unicode",
-    fault: "S2",
-    about: "replies of combining marks, half surrogates and bidirectional controls",
-    play: grades((number) => ({
-      grader: ["ifeval", "math", "exact_match"][number % 3],
       task: {
-        answer: "\u0301".repeat(100_000),
-        fields: { instruction_id_list: ["change_case:english_lowercase"], kwargs: [{}] },
+        answer: number % 2 === 0 ? "4" : "\u0301".repeat(100_000),
+        fields: {
+          target: 24,
+          nums: [1, 2, 3, 4],
+          numbers: [1, 2, 3, 4],
+          instruction_id_list: ["change_case:english_lowercase"],
+          kwargs: [{}],
+        },
       },
-      messages: [{
-        role: "assistant",
-        content: ["e\u0301", "\ud83d\u200d", "\u202e\u2066", "ﷺ"][number % 4]?.repeat(200_000),
-      }],
+      messages: [{ role: "assistant", content: GRADED[number % GRADED.length] }],
     })),
   },
   {
@@ -76,25 +69,29 @@ export const BOMBS: readonly ServerCase[] = [
     ]),
   },
   {
-    name: "json-deep",
-    fault: "S7",
-    about: "25 MB of open brackets, on the routes of each protocol",
-    twin: "bodies",
-    ...bodies(() => toEveryRoute("[".repeat(BODY))),
-  },
-  {
     name: "json-values-everywhere",
     fault: "S7",
-    about: "25 MB of empty lists, on the routes of each protocol",
+    about: "25 MB of empty lists and of open brackets, on the routes of each protocol",
     twin: "bodies",
-    ...bodies(() => toEveryRoute(`[${"[],".repeat(BODY / 3)}[]]`)),
+    ...bodies(() => [...toEveryRoute(`[${"[],".repeat(BODY / 3)}[]]`), ...toEveryRoute("[".repeat(BODY))]),
   },
   {
     name: "json-digits",
     fault: "S7",
-    about: "one number of 25 million digits, and a text of escapes",
+    about: "one number of 25 million digits, a text of escapes, and submissions of a megabyte of fences",
     twin: "bodies",
     ...bodies(() => [
+      ...["```python\n", "`", "``` \n", " ```", "```python\n```"].map((piece) =>
+        [
+          "/submit",
+          JSON.stringify({
+            dataset: "x",
+            id: 1,
+            completion: piece.repeat(MEGABYTE / piece.length),
+            config: { dataset_type: "CommonOJDataset", language: "python", provided_data: { test: TESTS } },
+          }),
+        ] as const
+      ),
       ["/v1/sessions", `{"seed":${"9".repeat(BODY)}}`],
       ["/run_code", `{"code":"${"\\ud800".repeat(BODY / 6)}"}`],
     ]),
@@ -110,24 +107,6 @@ export const BOMBS: readonly ServerCase[] = [
     ]]),
   },
   {
-    name: "submit-fences",
-    fault: "S2",
-    about: "a SandboxFusion submission whose completion is a megabyte of fences",
-    ...bodies(() =>
-      ["```python\n", "`", "``` \n", " ```", "```python\n```"].map((piece) =>
-        [
-          "/submit",
-          JSON.stringify({
-            dataset: "x",
-            id: 1,
-            completion: piece.repeat(MEGABYTE / piece.length),
-            config: { dataset_type: "CommonOJDataset", language: "python", provided_data: { test: TESTS } },
-          }),
-        ] as const
-      )
-    ),
-  },
-  {
     name: "gzip-body",
     fault: "S7",
     about: "compressed bodies that unpack to a gigabyte",
@@ -139,22 +118,6 @@ export const BOMBS: readonly ServerCase[] = [
         run,
         async () => (await hostile.post("/run_code", packed, { ...run, headers })).status,
       );
-    },
-  },
-  {
-    name: "zip-in-program",
-    fault: "rule 1",
-    about: "a program that unpacks a zip archive of a gigabyte",
-    twin: "programs",
-    async play({ hostile, ...run }) {
-      const code = [
-        "import io, zipfile",
-        "held = io.BytesIO()",
-        "with zipfile.ZipFile(held, 'w', zipfile.ZIP_DEFLATED) as archive:",
-        "    for at in range(20): archive.writestr(str(at), bytes(10_000_000))",
-        "zipfile.ZipFile(held).extractall('out')",
-      ].join("\n");
-      await repeat(LANES, run, async () => (await hostile.post("/run_code", { code }, run)).status);
     },
   },
 ];
@@ -179,6 +142,10 @@ const GRADED: readonly string[] = [
   "<think>\n".repeat(120_000),
   "9".repeat(MEGABYTE),
   "- * ".repeat(250_000),
+  "e\u0301".repeat(200_000),
+  "\ud83d\u200d".repeat(200_000),
+  "\u202e\u2066".repeat(200_000),
+  "ﷺ".repeat(200_000),
 ];
 
 const EVERY_ROUTE = [

@@ -60,6 +60,38 @@ export const COMMAND_LINES: readonly CommandCase[] = [
     "a compressed line of 2 GB",
     () => Array<string>(100).fill("a".repeat(20 * MEGABYTE)),
   ),
+  {
+    name: "short-token",
+    fault: "S18",
+    about: "`serve` on all addresses with a token of one character",
+    prepare: ({ isLying }) =>
+      Promise.resolve(
+        cli(["serve", "--host", "0.0.0.0", "--port", "0", ...isLying ? ["--token", "x"] : []], expectRefusal),
+      ),
+  },
+  {
+    name: "terminal-escapes",
+    fault: "S19",
+    about: "an unknown option that would set the title of the terminal",
+    prepare({ isLying }) {
+      const check = ({ stderr }: CommandResult) =>
+        stderr.includes("\x1b") ? "the error has an escape sequence" : undefined;
+      return Promise.resolve(cli(["exec", isLying ? "--\x1b]0;title\x07" : "--title"], check));
+    },
+  },
+  {
+    name: "shared-cache",
+    fault: "S22",
+    about: "a cache folder that all users may write to",
+    async prepare({ folder, isLying }) {
+      await Deno.mkdir(`${folder}/cache`);
+      await Deno.chmod(`${folder}/cache`, isLying ? 0o777 : 0o700);
+      return cli(
+        ["exec", "--eval", "1", ...isLying ? ["--cache-dir", `${folder}/cache`] : []],
+        isLying ? expectRefusal : undefined,
+      );
+    },
+  },
   mcpServer("mcp-tools", "S20", "an MCP server with 200,000 tools", "tools"),
   mcpServer("mcp-requests", "S20", "an MCP server that sends 100,000 requests", "requests"),
   mcpServer("mcp-line", "S20", "an MCP server that sends an endless line", "line"),

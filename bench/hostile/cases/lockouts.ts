@@ -75,27 +75,36 @@ export const LOCKOUTS: readonly ServerCase[] = [
     name: "sessions",
     fault: "S4",
     minMs: LONG_MS,
-    about: "all sessions; the honest tenant must run a program",
-    twin: "programs",
-    async play({ hostile, ...run }) {
-      await repeat(8, run, async () => (await hostile.post("/v1/sessions", {}, run)).status);
-    },
-  },
-  {
-    name: "implicit-sessions",
-    fault: "S17",
-    minMs: LONG_MS,
-    about: "sessions that requests of E2B, NeMo and MCP clients open and leave",
+    about: "all sessions: those of /v1, E2B's contexts and NeMo's; the honest tenant must run a program",
     twin: "programs",
     async play({ hostile, ...run }) {
       let number = 0;
-      await repeat(6, run, async () => {
+      await repeat(8, run, async () => {
         const at = number++;
-        if (at % 3 === 0) return (await hostile.post("/execute", { code: "1" }, run)).status;
+        if (at % 3 === 0) return (await hostile.post("/v1/sessions", {}, run)).status;
         if (at % 3 === 1) return (await hostile.post("/contexts", {}, run)).status;
         const headers = { "x-session-id": `s${at}` };
         return (await hostile.post("/execute", { generated_code: "1" }, { ...run, headers })).status;
       });
+    },
+  },
+  {
+    name: "implicit-contexts",
+    fault: "S17",
+    minMs: LONG_MS + ANSWER_MS,
+    about: "E2B's implicit contexts of two tokens hold the last sessions; a third token must run a program",
+    args: ["--max-sessions", "3"],
+    furtherTokens: 2,
+    watch: ["health", "exec", "grade"],
+    async play({ hostile, others: [other = hostile, third = hostile], signal, tally, breach }) {
+      for (const tenant of [hostile, other]) {
+        tally.add((await tenant.post("/execute", { code: "1" }, { signal })).status);
+      }
+      const late = AbortSignal.any([signal, AbortSignal.timeout(LONG_MS)]);
+      const run = third.json("/run_code", { code: "print(1)", run_timeout: 60 }, { signal: late });
+      const { status } = await run.catch((error) => ({ status: String(error) }));
+      tally.add(`third ${status}`.slice(0, 60));
+      if (status !== "Success") breach("a third token could not run a program within 20 s");
     },
   },
   {

@@ -18,107 +18,66 @@ export const PROGRAMS: readonly ServerCase[] = [
     name: "mcp-large-value",
     fault: "S11",
     minMs: SLOW_MS,
-    about: "a list of five million zeros as the value of an MCP call",
+    about: "a list of five million zeros, and nested lists and dicts, as the values of MCP calls",
     twin: "programs",
-    play: mcpCalls("[0]*5_000_000"),
+    play: mcpCalls(["[0]*5_000_000", "[{str(i): [[]]} for i in range(400_000)]"]),
   },
   {
-    name: "mcp-nested-value",
-    fault: "S11",
-    about: "a value of nested lists and dicts below the limit of output",
-    twin: "programs",
-    play: mcpCalls("[{str(i): [[]]} for i in range(400_000)]"),
-  },
-  {
-    name: "alternating-writes",
+    name: "large-results",
     fault: "S11",
     minMs: SLOW_MS,
-    about: "800,000 writes alternately to stdout and stderr",
-    twin: "programs",
-    play: programs(
-      "/v1",
-      "import sys\nfor at in range(400_000):\n    sys.stdout.write('o')\n    sys.stderr.write('e')",
-    ),
-  },
-  {
-    name: "alternating-writes-e2b",
-    fault: "S11",
-    minMs: SLOW_MS,
-    about: "the same by E2B's /execute, read by its client",
-    twin: "programs",
-    play: programs(
-      "/execute",
-      "import sys\nfor at in range(400_000):\n    sys.stdout.write('o')\n    sys.stderr.write('e')",
-    ),
-  },
-  {
-    name: "large-value",
-    fault: "S11",
-    about: "a value whose repr has 15 MB, by /v1",
-    twin: "programs",
-    play: programs("/v1", "'a' * 15_000_000"),
-  },
-  {
-    name: "output-flood",
-    fault: "rule 2",
-    about: "endless output by /run_code",
-    twin: "programs",
-    play: programs("/run_code", "while True: print('a' * 100_000)"),
-  },
-  {
-    name: "jupyter-cells",
-    fault: "rule 2",
-    about: "1,000 cells that print a megabyte each",
+    about:
+      "800,000 writes alternately to stdout and stderr, a value of 15 MB, and a chain of 500 long exceptions",
     twin: "programs",
     async play({ hostile, ...run }) {
-      const body = { cells: Array<string>(1000).fill("print('a' * 1_000_000)") };
-      await repeat(3, run, async () => (await hostile.post("/run_jupyter", body, run)).status);
+      const sessions = await Promise.all([1, 2].map(() => hostile.openSession(run.signal)));
+      let number = 0;
+      await repeat(sessions.length, run, async (lane) => {
+        const code = LARGE_RESULTS[number++ % LARGE_RESULTS.length];
+        return (await hostile.post(`${sessions[lane]}/exec`, { code }, run)).status;
+      });
     },
   },
   {
-    name: "memory",
+    name: "costly-programs",
     fault: "rule 2",
-    about: "programs that fill their heap and their files",
+    minMs: SLOW_MS,
+    about:
+      "programs that print without end, fill their heap and their files, unpack a gigabyte, or end their interpreter",
     twin: "programs",
-    play: programs(
-      "/run_code",
-      "open('a', 'wb').write(bytes(60_000_000))\nheld = []\nwhile True: held.append(bytes(1_000_000))",
-    ),
-  },
-  {
-    name: "crashes",
-    fault: "rule 2",
-    about: "programs that end their interpreter",
-    twin: "programs",
-    play: programs("/run_code", "import ctypes\nctypes.string_at(1 << 31)"),
-  },
-  {
-    name: "tracebacks",
-    fault: "S11",
-    about: "exceptions with messages of 15 MB and chains of causes",
-    twin: "programs",
-    play: programs(
-      "/v1",
-      "cause = None\nfor at in range(500):\n    error = ValueError('x' * 30_000)\n    error.__cause__ = cause\n    cause = error\nraise error",
-    ),
+    async play({ hostile, ...run }) {
+      let number = 0;
+      await repeat(3, run, async (lane) => {
+        if (lane === 2) return (await hostile.post("/run_jupyter", { cells: CELLS }, run)).status;
+        const code = COSTLY_PROGRAMS[number++ % COSTLY_PROGRAMS.length];
+        return (await hostile.post("/run_code", { code }, run)).status;
+      });
+    },
   },
 ];
 
-/** Runs a program again and again in three lanes: in sessions of `/v1`, or by a route of another system. */
-function programs(path: "/v1" | "/run_code" | "/execute", code: string): (attack: Attack) => Promise<void> {
-  return async ({ hostile, ...run }) => {
-    const paths = path === "/v1"
-      ? await Promise.all([1, 2].map(async () => `${await hostile.openSession(run.signal)}/exec`))
-      : [path, path];
-    await repeat(
-      paths.length,
-      run,
-      async (lane) => (await hostile.post(paths[lane] ?? path, { code }, run)).status,
-    );
-  };
-}
+const LARGE_RESULTS: readonly string[] = [
+  "import sys\nfor at in range(400_000):\n    sys.stdout.write('o')\n    sys.stderr.write('e')",
+  "'a' * 15_000_000",
+  "cause = None\nfor at in range(500):\n    error = ValueError('x' * 30_000)\n    error.__cause__ = cause\n    cause = error\nraise error",
+];
 
-function mcpCalls(code: string): (attack: Attack) => Promise<void> {
+const COSTLY_PROGRAMS: readonly string[] = [
+  "while True: print('a' * 100_000)",
+  "open('a', 'wb').write(bytes(60_000_000))\nheld = []\nwhile True: held.append(bytes(1_000_000))",
+  "import ctypes\nctypes.string_at(1 << 31)",
+  [
+    "import io, zipfile",
+    "held = io.BytesIO()",
+    "with zipfile.ZipFile(held, 'w', zipfile.ZIP_DEFLATED) as archive:",
+    "    for at in range(20): archive.writestr(str(at), bytes(10_000_000))",
+    "zipfile.ZipFile(held).extractall('out')",
+  ].join("\n"),
+];
+
+const CELLS: readonly string[] = Array<string>(1000).fill("print('a' * 1_000_000)");
+
+function mcpCalls(programs: readonly string[]): (attack: Attack) => Promise<void> {
   return async ({ hostile, ...run }) => {
     const response = await fetch(`${hostile.url}/mcp`, {
       method: "POST",
@@ -135,7 +94,7 @@ function mcpCalls(code: string): (attack: Attack) => Promise<void> {
     await hostile.post("/mcp", { jsonrpc: "2.0", method: "notifications/initialized" }, { ...run, headers });
     let id = 2;
     await repeat(1, run, async () => {
-      const params = { name: "run_python_code", arguments: { python_code: code } };
+      const params = { name: "run_python_code", arguments: { python_code: programs[id % programs.length] } };
       const message = { jsonrpc: "2.0", id: id++, method: "tools/call", params };
       return (await hostile.post("/mcp", message, { ...run, headers })).status;
     });

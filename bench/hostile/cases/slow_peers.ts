@@ -4,14 +4,16 @@ import { pauseMs, readSome, repeat, type Tenant, writeAll } from "../tenant.ts";
 /** Time that a guest takes to print or write so much. */
 const SLOW_MS = 20_000;
 
+/** Time after which a new client counts as locked out. */
+const ANSWER_MS = 8_000;
 /** A usual limit of descriptors; containers often have no more. */
 const DESCRIPTORS = 1024;
 /** 8 MiB as pieces of one byte to alternate streams. */
 const ALTERNATE = [
-  "import sys",
+  "import os",
   "for at in range(4_000_000):",
-  "    sys.stdout.write('o')",
-  "    sys.stderr.write('e')",
+  "    os.write(1, b'o')",
+  "    os.write(2, b'e')",
 ].join("\n");
 
 /** Peers that do not send, do not read, or say too little. */
@@ -21,49 +23,49 @@ export const SLOW_PEERS: readonly ServerCase[] = [
     fault: "S16",
     about: "1,157 requests without a token whose body never arrives; the server has 1,024 descriptors",
     descriptors: DESCRIPTORS,
-    play: connections(
-      1157,
-      (hostile) => hostile.head("POST /run_code", { authorization: "", "content-length": 1000 }),
-    ),
+    minMs: SLOW_MS,
+    async play(attack) {
+      await withNewClients(connections(
+        1157,
+        (hostile) => hostile.head("POST /run_code", { authorization: "", "content-length": 1000 }),
+      ))(attack);
+      const open = await attack.openFiles();
+      if (open > DESCRIPTORS / 2) attack.breach(`the server still holds ${open} descriptors after 20 s`);
+    },
   },
   {
     name: "idle-connections",
     fault: "S16",
     about: "1,157 connections that send nothing; the server has 1,024 descriptors",
     descriptors: DESCRIPTORS,
-    play: connections(1157, () => ""),
+    minMs: SLOW_MS,
+    play: withNewClients(connections(1157, () => "")),
   },
   {
-    name: "slow-heads",
+    name: "slow-requests",
     fault: "S16",
-    about: "500 requests whose head arrives byte by byte",
-    play: connections(500, () => "GET /v1/health HTTP/1.1\r\nx-slow: ", { drip: "a" }),
+    about: "250 requests whose head arrives byte by byte, and 250 whose body does",
+    async play(attack) {
+      const body = (hostile: Tenant) => hostile.head("POST /run_code", { "content-length": 1_000_000 });
+      await Promise.all([
+        connections(250, () => "GET /v1/health HTTP/1.1\r\nx-slow: ", { drip: "a" })(attack),
+        connections(250, body, { drip: " " })(attack),
+      ]);
+    },
   },
   {
-    name: "slow-bodies",
-    fault: "S16",
-    about: "500 requests whose body arrives byte by byte",
-    play: connections(500, (hostile) => hostile.head("POST /run_code", { "content-length": 1_000_000 }), {
-      drip: " ",
-    }),
-  },
-  {
-    name: "unread-e2b",
+    name: "unread-streams",
     fault: "S12",
     minMs: SLOW_MS,
-    about: "E2B clients that do not read what a program prints alternately to stdout and stderr",
-    twin: "programs",
-    play: unread("/execute", () => ({ code: ALTERNATE, language: "python" })),
-  },
-  {
-    name: "unread-stream",
-    fault: "S12",
-    minMs: SLOW_MS,
-    about: "clients of /stream that do not read",
+    about: "clients of E2B's /execute and of /stream that do not read what a program prints alternately",
     twin: "programs",
     async play(attack) {
-      const session = await attack.hostile.openSession(attack.signal);
-      await unread(`${session}/stream`, () => ({ code: ALTERNATE }))(attack);
+      const { hostile, signal } = attack;
+      const session = await hostile.openSession(signal);
+      await Promise.all([
+        unread("/execute", () => ({ code: ALTERNATE, language: "python" }), 1)(attack),
+        unread(`${session}/stream`, () => ({ code: ALTERNATE }), 1)(attack),
+      ]);
     },
   },
   {
@@ -105,16 +107,49 @@ export const SLOW_PEERS: readonly ServerCase[] = [
   {
     name: "wrong-tokens",
     fault: "S18",
-    about: "guesses of tokens, as fast as possible",
+    about: "guesses of tokens, as fast as possible: at most 50 a second are compared",
     async play({ hostile, ...run }) {
+      const startedAt = performance.now();
       let number = 0;
+      let refused = 0;
       await repeat(16, run, async () => {
         const headers = { authorization: `Bearer guess-${number++}` };
-        return (await hostile.post("/v1/sessions", {}, { ...run, headers })).status;
+        const { status } = await hostile.post("/v1/sessions", {}, { ...run, headers });
+        if (status === 401) refused++;
+        return status;
       });
+      const perSecond = refused / (performance.now() - startedAt) * 1000;
+      if (perSecond > 50) run.breach(`${Math.round(perSecond)} guesses a second were compared`);
     },
   },
 ];
+
+/**
+ * Plays a case, and meanwhile connects as new honest clients: those of the honest tenant keep their connections, which
+ * stay open when no more can be accepted.
+ */
+function withNewClients(play: (attack: Attack) => Promise<void>): (attack: Attack) => Promise<void> {
+  return async (attack) => {
+    const { honest, signal, tally, breach } = attack;
+    const connect = async () => {
+      while (!signal.aborted) {
+        await pauseMs(2_000, signal);
+        const late = AbortSignal.timeout(ANSWER_MS);
+        const status = await healthOf(honest, AbortSignal.any([signal, late])).catch(() => "");
+        if (status.includes(" 200")) tally.add("new client served");
+        else if (late.aborted || !signal.aborted) breach("a new client was not served");
+      }
+    };
+    await Promise.all([play(attack), connect()]);
+  };
+}
+
+async function healthOf(honest: Tenant, signal: AbortSignal): Promise<string> {
+  const connection = await honest.connect(signal);
+  await writeAll(connection, honest.head("GET /v1/health", { connection: "close" }));
+  const text = await readSome(connection);
+  return text.split("\r\n")[0] ?? "";
+}
 
 /** Opens connections that send a start and, with `drip`, one more byte each second. */
 function connections(
