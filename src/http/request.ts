@@ -1,6 +1,6 @@
 import { concat } from "@std/bytes";
 import { abortable, Deadline } from "../async/abort.ts";
-import { JsonLimitError, type JsonLimits, parseUntrustedJson } from "../json.ts";
+import { JSON_LIMITS, JsonLimitError, type JsonLimits, parseUntrustedJson } from "../json.ts";
 import { parseRetryAfter } from "./retry.ts";
 
 /** The chunks of a response. */
@@ -129,6 +129,12 @@ export type RequestFault = "refused" | "unreachable" | "unavailable" | "timeout"
 
 /** Options of {@linkcode postJson}. */
 export interface PostJsonOptions {
+  /**
+   * Maximum number of JSON values of the response.
+   *
+   * @default 100_000
+   */
+  maxValues?: number | undefined;
   headers: Readonly<Record<string, string>>;
   /** Milliseconds until the whole response must be read. */
   timeoutMs: number;
@@ -147,32 +153,29 @@ export type PostedJson =
     readonly retryAfterMs?: number | undefined;
   };
 
-/**
- * Limits of a response. A reply of 64,000 tokens stays within them: a chat completion has about ten values for each
- * log-probability.
- */
+/** Maximum size of a response. */
 const MAX_RESPONSE_BYTES = 32 * 1024 * 1024;
-const RESPONSE_LIMITS: JsonLimits = { depth: 64, values: 1_000_000 };
 const MAX_SHOWN_CHARACTERS = 300;
 /** Statuses below 500 after which another attempt may succeed. */
 const RETRYABLE_STATUSES = [408, 425, 429];
 
 /** Posts JSON once and parses the response as JSON. Rejects only with the signal's reason. */
 export async function postJson(url: URL, body: string, options: PostJsonOptions): Promise<PostedJson> {
-  const { timeoutMs, signal } = options;
+  const { timeoutMs, signal, maxValues = JSON_LIMITS.values } = options;
   const headers = { "content-type": "application/json", ...options.headers };
   const sent = await sendRequest((signal) => fetch(url, { method: "POST", headers, body, signal }), {
     timeoutMs,
     signal,
     async read(response, body): Promise<PostedJson> {
       const bytes = await readBytes(body, MAX_RESPONSE_BYTES);
-      return parseResponse(response, bytes && new TextDecoder().decode(bytes));
+      const limits = { ...JSON_LIMITS, values: maxValues };
+      return parseResponse(response, bytes && new TextDecoder().decode(bytes), limits);
     },
   });
   return "value" in sent ? sent.value : sent;
 }
 
-function parseResponse(response: Response, text: string | null): PostedJson {
+function parseResponse(response: Response, text: string | null, limits: JsonLimits): PostedJson {
   const { status, statusText, headers, ok } = response;
   if (text === null) {
     return { fault: "bad_answer", reason: `sent a response of more than ${MAX_RESPONSE_BYTES} bytes` };
@@ -184,7 +187,7 @@ function parseResponse(response: Response, text: string | null): PostedJson {
     return { fault: "unavailable", reason, retryAfterMs };
   }
   try {
-    return { response: parseUntrustedJson(text, RESPONSE_LIMITS) };
+    return { response: parseUntrustedJson(text, limits) };
   } catch (cause) {
     if (cause instanceof JsonLimitError) {
       return { fault: "bad_answer", reason: `answered with too much: ${cause.message}`, cause };
@@ -202,7 +205,7 @@ function explanation(text: string): string {
 
 function messageIn(text: string): string | undefined {
   try {
-    const { error, message, detail } = Object(parseUntrustedJson(text, RESPONSE_LIMITS));
+    const { error, message, detail } = Object(parseUntrustedJson(text));
     const found = [error?.message, error, message, detail].find((value) => typeof value === "string");
     return found === undefined ? undefined : String(found);
   } catch {

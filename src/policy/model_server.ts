@@ -1,3 +1,4 @@
+import { z } from "zod";
 import { Semaphore } from "../async/semaphore.ts";
 import { PolicyError } from "../errors.ts";
 import { type PostedJson, postJson, requireAtLeast } from "../http/request.ts";
@@ -44,9 +45,39 @@ export interface ModelServerOptions {
 
 /** Options of {@linkcode ModelServer.post}. */
 export interface ModelRequestOptions {
+  /**
+   * Maximum number of JSON values of the response.
+   *
+   * @default 100_000
+   */
+  maxValues?: number | undefined;
   signal?: AbortSignal | undefined;
   /** Called and awaited if a running request fails or is aborted. */
   onAborted?: (() => Promise<void>) | undefined;
+}
+
+/**
+ * Values of a response with the ids and log-probabilities of its tokens: a chat completion has about ten for each, so
+ * that a reply of 64,000 tokens stays within the limit.
+ */
+export const MAX_TOKEN_VALUES = 1_000_000;
+
+/** Returns the schema of a long list, whose validation stops at the first wrong item. */
+export function listOf<Item>(item: z.ZodType<Item>): z.ZodType<Item[]> {
+  return z.array(z.unknown()).transform((items, context) => {
+    const valid: Item[] = [];
+    for (const [at, value] of items.entries()) {
+      const { success, data, error } = item.safeParse(value);
+      if (success) valid.push(data);
+      else {
+        const [issue] = error.issues;
+        const path = [at, ...issue?.path ?? []];
+        context.issues.push({ code: "custom", message: issue?.message ?? "", input: value, path });
+        return z.NEVER;
+      }
+    }
+    return valid;
+  });
 }
 
 type Failed = Exclude<PostedJson, { response: unknown }>;
@@ -107,10 +138,10 @@ export class ModelServer {
     }, { signal });
   }
 
-  async #send(text: string, { signal, onAborted }: ModelRequestOptions): Promise<PostedJson> {
+  async #send(text: string, { signal, onAborted, maxValues }: ModelRequestOptions): Promise<PostedJson> {
     const timeoutMs = this.#timeoutMs;
     try {
-      return await postJson(this.#url, text, { headers: this.#headers, timeoutMs, signal });
+      return await postJson(this.#url, text, { headers: this.#headers, timeoutMs, signal, maxValues });
     } catch (error) {
       await onAborted?.();
       throw error;

@@ -3,7 +3,7 @@ import type { History } from "../history.ts";
 import { serverUrl } from "../http/request.ts";
 import { type ContentPart, type Message, messageText, type ToolCall, toOpenaiTool } from "../message.ts";
 import { parseMessage } from "../parse_message.ts";
-import { ModelServer, type ModelServerOptions } from "./model_server.ts";
+import { listOf, MAX_TOKEN_VALUES, ModelServer, type ModelServerOptions } from "./model_server.ts";
 import { countAssistantTurns, type Policy, type Reply, type ReplyContext } from "./policy.ts";
 
 /** Options of {@linkcode openaiPolicy}. */
@@ -56,7 +56,10 @@ export function openaiPolicy(options: OpenaiPolicyOptions): Policy {
   return {
     name: options.model,
     async reply(history, context): Promise<Reply> {
-      const response = await server.post(requestOf(history, context, options), { signal: context.signal });
+      const response = await server.post(requestOf(history, context, options), {
+        signal: context.signal,
+        maxValues: asksForTokens(options) ? MAX_TOKEN_VALUES : undefined,
+      });
       try {
         return parseOpenaiReply(response, countAssistantTurns(history) + 1);
       } catch (error) {
@@ -65,6 +68,11 @@ export function openaiPolicy(options: OpenaiPolicyOptions): Policy {
       }
     },
   };
+}
+
+function asksForTokens({ body = {} }: OpenaiPolicyOptions): boolean {
+  const { logprobs, return_token_ids } = Object(body);
+  return Boolean(logprobs || return_token_ids);
 }
 
 function requestOf(history: History, context: ReplyContext, options: OpenaiPolicyOptions): object {
@@ -200,10 +208,10 @@ const MAX_ISSUES = 10;
 
 const call = z.looseObject({ id: z.string().nullish() });
 
-const logProbs = z.object({ content: z.array(z.object({ logprob: z.number().nullable() })).nullish() })
+const logProbs = z.object({ content: listOf(z.object({ logprob: z.number().nullable() })).nullish() })
   .nullish();
 
-const textParts = z.array(z.object({ type: z.literal("text"), text: z.string() }))
+const textParts = listOf(z.object({ type: z.literal("text"), text: z.string() }))
   .transform((parts) => parts.map(({ text }) => text).join(""));
 
 const choiceSchema = z.object({
@@ -213,14 +221,14 @@ const choiceSchema = z.object({
     reasoning_content: z.string().nullish(),
     reasoning: z.string().nullish(),
     refusal: z.string().nullish(),
-    tool_calls: z.array(call).nullish(),
+    tool_calls: listOf(call).nullish(),
   }),
   finish_reason: z.string().nullish(),
   /** The stop text or token id that ended the reply: `stop_reason` in vLLM, `matched_stop` in SGLang. */
   stop_reason: z.unknown().optional(),
   matched_stop: z.unknown().optional(),
   /** Set by vLLM, if the request has `return_token_ids`. */
-  token_ids: z.array(z.int()).nullish(),
+  token_ids: listOf(z.int()).nullish(),
   logprobs: logProbs,
 });
 

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { History } from "../history.ts";
 import { postJson, serverUrl } from "../http/request.ts";
 import type { ToolSpec } from "../message.ts";
-import { ModelServer, type ModelServerOptions } from "./model_server.ts";
+import { listOf, MAX_TOKEN_VALUES, ModelServer, type ModelServerOptions } from "./model_server.ts";
 import type { Policy, Reply, ReplyContext } from "./policy.ts";
 
 /** Options of {@linkcode sglangPolicy}. */
@@ -102,10 +102,10 @@ async function postCancellable(
   server: ModelServer,
   { endpoint, request, signal, options }: CancellableRequest,
 ): Promise<unknown> {
-  if (signal === undefined) return await server.post(request);
+  if (signal === undefined) return await server.post(request, { maxValues: MAX_TOKEN_VALUES });
   const rid = crypto.randomUUID();
   const onAborted = () => abortRequest(endpoint, rid, options);
-  return await server.post({ ...request, rid }, { signal, onAborted });
+  return await server.post({ ...request, rid }, { signal, onAborted, maxValues: MAX_TOKEN_VALUES });
 }
 
 /** Cancels a request to SGLang. A failure is ignored: an unreachable server samples no more either. */
@@ -141,12 +141,12 @@ const finishSchema = z.union([
 
 const responseSchema = z.object({
   text: z.string(),
-  output_ids: z.array(z.int()).nullish(),
+  output_ids: listOf(z.int()).nullish(),
   meta_info: z.object({
     finish_reason: finishSchema.nullish(),
     prompt_tokens: z.int().nullish(),
     completion_tokens: z.int().nullish(),
-    output_token_logprobs: z.array(z.tuple([z.number().nullable(), z.int()], z.unknown())).nullish(),
+    output_token_logprobs: listOf(z.tuple([z.number().nullable(), z.int()], z.unknown())).nullish(),
     weight_version: z.union([z.string(), z.number().transform(String)]).nullish(),
   }),
 });

@@ -1,7 +1,7 @@
-import { assertEquals, assertRejects, assertStringIncludes, assertThrows } from "@std/assert";
+import { assertEquals, assertMatch, assertRejects, assertStringIncludes, assertThrows } from "@std/assert";
 import { PolicyError } from "../../src/errors.ts";
 import { History } from "../../src/history.ts";
-import { openaiPolicy, type OpenaiPolicyOptions } from "../../src/policy/openai.ts";
+import { openaiPolicy, type OpenaiPolicyOptions, parseOpenaiReply } from "../../src/policy/openai.ts";
 import type { Reply, ReplyContext } from "../../src/policy/policy.ts";
 import { completion, FakeServer } from "./fake_server.ts";
 
@@ -147,13 +147,20 @@ Deno.test("openaiPolicy() rejects a response that is not a chat completion", asy
   }
 });
 
+Deno.test("parseOpenaiReply() names the first wrong item of a long list only", () => {
+  const message = { content: "a" };
+  const logprobs = { content: Array<object>(1000).fill({}) };
+  const error = assertThrows(() => parseOpenaiReply({ choices: [{ message, logprobs }] }, 1), TypeError);
+  assertMatch(error.message, /^choices\.0\.logprobs\.content\.0\.logprob: [^;]+$/);
+});
+
 Deno.test("openaiPolicy() reads the first choice only, and refuses a response with too many values", async () => {
   const { choices: [first] } = await completion({ content: "Hello." }).json();
-  const { reply } = await replyOf(Response.json({ choices: [first, ...Array(100_000).fill({})] }));
+  const { reply } = await replyOf(Response.json({ choices: [first, ...Array(40_000).fill({})] }));
   assertEquals(typeof reply === "object" && reply.message.content, "Hello.");
-  const text = `{"choices":[${"{},".repeat(1_000_000)}{}]}`;
+  const text = `{"choices":[${"{},".repeat(100_000)}{}]}`;
   const error = await assertRejects(() => replyOf(new Response(text)), PolicyError);
-  assertStringIncludes(error.message, "answered with too much: JSON must have at most 1000000 values");
+  assertStringIncludes(error.message, "answered with too much: JSON must have at most 100000 values");
 });
 
 Deno.test("openaiPolicy() throws for an invalid URL before any request", () => {
