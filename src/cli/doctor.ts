@@ -7,13 +7,13 @@ import { PYODIDE_VERSION } from "../sandbox/image/pyodide.ts";
 import {
   activeLayers,
   detectLayers,
+  LAYER_REMEDIES,
   type LayerReport,
   type LayerState,
   layerStates,
 } from "../sandbox/process/layers.ts";
 import { inspectWalls, type WallCheck } from "../sandbox/process/walls.ts";
 import type { Profile } from "../sandbox/profile/profile.ts";
-import type { Layer } from "../sandbox/profile/schema.ts";
 import { Sandbox } from "../sandbox/sandbox.ts";
 import { PADDOCK_VERSION } from "../version.ts";
 import { EXIT, runCommand } from "./command.ts";
@@ -174,37 +174,11 @@ function formatLayer({ layer, mode, active, works, why }: LayerState, nameWidth:
   return `${layer.padEnd(nameWidth)}${mode.padEnd(11)}${state}`;
 }
 
-const NAMESPACE_REMEDY =
-  "install util-linux or bubblewrap; allow user namespaces (user.max_user_namespaces, kernel.unprivileged_userns_clone=1, kernel.apparmor_restrict_unprivileged_userns=0; in Docker a seccomp profile that allows 'unshare' and 'mount')";
-const SETPRIV_REMEDY = "install util-linux, for /usr/bin/setpriv";
-const CONFINE_REMEDY = "use Linux on x86-64 or arm64 with glibc, built with CONFIG_SECCOMP_FILTER";
-
-/** How to make each layer work. */
-const REMEDIES: Readonly<Record<Layer, string>> = {
-  rlimits: "install a POSIX shell as /bin/sh, and raise the hard limits that are too low",
-  noNewPrivs: SETPRIV_REMEDY,
-  parentDeath: SETPRIV_REMEDY,
-  unprivilegedUser:
-    "run Paddock as another user than root, or make mountNamespace work; as root, without mounts",
-  capabilities: NAMESPACE_REMEDY,
-  userNamespace: NAMESPACE_REMEDY,
-  netNamespace: NAMESPACE_REMEDY,
-  ipcNamespace: NAMESPACE_REMEDY,
-  utsNamespace: NAMESPACE_REMEDY,
-  pidNamespace: NAMESPACE_REMEDY,
-  mountNamespace: `${NAMESPACE_REMEDY}; Deno's libraries must be in /lib, /lib64 or /usr/lib`,
-  descriptors: CONFINE_REMEDY,
-  seccomp: CONFINE_REMEDY,
-  landlock: "use Linux 5.13 or later, with 'landlock' in the boot parameter lsm=",
-  bubblewrap: "install bubblewrap; needed only where the namespaces do not work",
-  watchdog: "mount /proc without hidepid",
-};
-
 /** Returns how to make the layers work that the profile wants and the host lacks. */
 function formatRemedies(layers: readonly LayerState[]): string[] {
   const lacking = lackingLayers(layers);
   if (lacking.length === 0) return [];
-  const remedies = Map.groupBy(lacking, ({ layer }) => REMEDIES[layer]);
+  const remedies = Map.groupBy(lacking, ({ layer }) => LAYER_REMEDIES[layer]);
   return [
     "How to get what is missing",
     ...[...remedies].map(([remedy, found]) => `  ${found.map(({ layer }) => layer).join(", ")}: ${remedy}`),

@@ -71,11 +71,19 @@ export function announceBuild(): void {
 
 /** Prints to stderr the layers that a profile uses where they work, and that do not work on this host. */
 export async function announceMissingLayers(profile: Profile): Promise<void> {
-  const missing = lackingLayers(layerStates(profile, await detectLayers())).map(({ layer }) => layer);
-  if (missing.length === 0) return;
-  const line = `Running without layers that do not work on this host: ${missing.join(", ")}; ` +
-    `'paddock doctor' explains each\n`;
-  writeText(currentIo().stderr, line).catch(() => {}); // stderr is closed
+  const line = formatMissingLayers(layerStates(profile, await detectLayers()));
+  if (line !== undefined) writeText(currentIo().stderr, line).catch(() => {}); // stderr is closed
+}
+
+/**
+ * Returns the line about layers that a profile does without on this host. Returns `undefined` if there is none, or if a
+ * required layer is missing, as then nothing starts.
+ */
+export function formatMissingLayers(states: readonly LayerState[]): string | undefined {
+  const lacking = lackingLayers(states);
+  if (lacking.length === 0 || states.some(({ missing }) => missing)) return undefined;
+  const names = lacking.map(({ layer }) => layer).join(", ");
+  return `Running without layers that do not work on this host: ${names}; 'paddock doctor' explains each\n`;
 }
 
 /** Returns the layers that a profile uses where they work, and that do not work. */

@@ -1,7 +1,10 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { cacheDirectory, resolveProfile } from "../../src/cli/sandbox_options.ts";
+import { cacheDirectory, formatMissingLayers, resolveProfile } from "../../src/cli/sandbox_options.ts";
+import { parseProfile } from "../../src/sandbox/profile/profile.ts";
+import { layerStates } from "../../src/sandbox/process/layers.ts";
+import { LAYERS } from "../../src/sandbox/profile/schema.ts";
 import { UsageError } from "../../src/cli/errors.ts";
 
 function cacheOf(flag: string | undefined, environment: Record<string, string>): string {
@@ -32,4 +35,24 @@ Deno.test("resolveProfile() throws a usage error for a missing or invalid profil
   } finally {
     await Deno.remove(path);
   }
+});
+
+Deno.test("formatMissingLayers() names in one line the layers that a profile does without", () => {
+  const lineFor = (layers: object, lacking: readonly string[]) => {
+    const profile = parseProfile(JSON.stringify({ layers }), { source: "mine" });
+    const detected = LAYERS.map((layer) =>
+      lacking.includes(layer)
+        ? { layer, installed: false, works: false, why: "it is absent" }
+        : { layer, installed: true, works: true }
+    );
+    return formatMissingLayers(layerStates(profile, detected));
+  };
+  assertEquals(lineFor({}, []), undefined);
+  assertEquals(lineFor({}, ["bubblewrap"]), undefined);
+  assertEquals(lineFor({ seccomp: "off" }, ["seccomp"]), undefined);
+  assertEquals(lineFor({ seccomp: "required" }, ["seccomp", "landlock"]), undefined);
+  assertEquals(
+    lineFor({}, ["landlock", "seccomp"]),
+    "Running without layers that do not work on this host: seccomp, landlock; 'paddock doctor' explains each\n",
+  );
 });

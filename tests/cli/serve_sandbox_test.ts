@@ -1,6 +1,8 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { tinyTokenizerFiles } from "../tiny_tokenizer.ts";
 import { childrenOf, isAlive } from "../../bench/processes.ts";
+import { detectLayers, LAYER_REMEDIES } from "../../src/sandbox/process/layers.ts";
+import { LAYERS } from "../../src/sandbox/profile/schema.ts";
 import { runPaddock } from "./run_paddock.ts";
 import { Serving } from "../../bench/serving.ts";
 
@@ -60,6 +62,44 @@ Deno.test("paddock serve names the address when its port is in use", async () =>
     `error: Cannot serve at http://127.0.0.1:${port}: the port is in use: give another --port\n`,
   );
   assertEquals(code, 125);
+});
+
+Deno.test("paddock serve --require-layer starts only with the layer", async (t) => {
+  const detected = await detectLayers();
+  const [present] = detected.filter(({ works }) => works);
+  await t.step({
+    name: "the host has the layer",
+    ignore: present === undefined,
+    async fn() {
+      await using serving = await Serving.start(
+        "--max-sessions",
+        "1",
+        "--require-layer",
+        `${present?.layer}`,
+      );
+      const { results } = await serving.ask("/v1/exec:batch", { items: [{ code: "6 * 7" }] }) as {
+        results: Outcome[];
+      };
+      assertEquals(results[0]?.result.value, "42");
+    },
+  });
+  const lacking = detected.find(({ works }) => !works)?.layer;
+  await t.step({
+    name: "the host lacks the layer",
+    ignore: lacking === undefined,
+    async fn() {
+      const { code, stderr } = await runPaddock(["serve", "--port", "0", "--require-layer", `${lacking}`]);
+      assertEquals(code, 125);
+      assertStringIncludes(stderr, `'${lacking}', required, does not work: `);
+      assertStringIncludes(stderr, LAYER_REMEDIES[lacking ?? "rlimits"]);
+      assertEquals([stderr.split("\n").length, stderr.includes("Serving at")], [2, false]);
+    },
+  });
+  await t.step("there is no such layer", async () => {
+    const { code, stderr } = await runPaddock(["serve", "--port", "0", "--require-layer", "nope"]);
+    assertEquals(code, 2);
+    for (const name of ["nope", "all", ...LAYERS]) assertStringIncludes(stderr, name);
+  });
 });
 
 Deno.test("paddock serve rejects a public address without a token", async () => {

@@ -89,6 +89,32 @@ const BUBBLEWRAP_LAYERS: readonly Layer[] = [
   "mountNamespace",
 ];
 
+const NAMESPACE_REMEDY =
+  "install util-linux or bubblewrap; allow user namespaces (user.max_user_namespaces, kernel.unprivileged_userns_clone=1, kernel.apparmor_restrict_unprivileged_userns=0; in Docker a seccomp profile that allows 'unshare' and 'mount')";
+const SETPRIV_REMEDY = "install util-linux, for /usr/bin/setpriv";
+const CONFINE_REMEDY = "use Linux on x86-64 or arm64 with glibc, built with CONFIG_SECCOMP_FILTER";
+
+/** How to make each layer work on a host that lacks it. */
+export const LAYER_REMEDIES: Readonly<Record<Layer, string>> = {
+  rlimits: "install a POSIX shell as /bin/sh, and raise the hard limits that are too low",
+  noNewPrivs: SETPRIV_REMEDY,
+  parentDeath: SETPRIV_REMEDY,
+  unprivilegedUser:
+    "run Paddock as another user than root, or make mountNamespace work; as root, without mounts",
+  capabilities: NAMESPACE_REMEDY,
+  userNamespace: NAMESPACE_REMEDY,
+  netNamespace: NAMESPACE_REMEDY,
+  ipcNamespace: NAMESPACE_REMEDY,
+  utsNamespace: NAMESPACE_REMEDY,
+  pidNamespace: NAMESPACE_REMEDY,
+  mountNamespace: `${NAMESPACE_REMEDY}; Deno's libraries must be in /lib, /lib64 or /usr/lib`,
+  descriptors: CONFINE_REMEDY,
+  seccomp: CONFINE_REMEDY,
+  landlock: "use Linux 5.13 or later, with 'landlock' in the boot parameter lsm=",
+  bubblewrap: "install bubblewrap; needed only where the namespaces do not work",
+  watchdog: "mount /proc without hidepid",
+};
+
 /** The part of a profile that decides on its layers. */
 export type LayerSettings = Pick<Profile, "name" | "layers"> & Partial<Pick<Profile, "mounts">>;
 
@@ -97,13 +123,15 @@ export type LayerSettings = Pick<Profile, "name" | "layers"> & Partial<Pick<Prof
  * is used if the profile requests it, or to provide layers that work by no other means.
  *
  * @throws {SandboxError} if a layer that the profile requires does not work; the message names each, with the
- * reason.
+ * reason and the remedy.
  */
 export function activeLayers(profile: LayerSettings, detected: readonly LayerReport[]): ReadonlySet<Layer> {
   const states = layerStates(profile, detected);
   const missing = states.filter((state) => state.missing);
   if (missing.length > 0) {
-    const reasons = missing.map(({ layer, mode, why }) => `'${layer}', ${mode}, does not work: ${why}`);
+    const reasons = missing.map(({ layer, mode, why }) =>
+      `'${layer}', ${mode}, does not work: ${why} (${LAYER_REMEDIES[layer]})`
+    );
     throw new SandboxError(
       `Cannot start sandbox as profile '${profile.name}' needs layers that this host lacks: ${
         reasons.join("; ")

@@ -1,7 +1,12 @@
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { SandboxError } from "../../../src/errors.ts";
 import { type Layer, type LayerMode, LAYERS } from "../../../src/sandbox/profile/schema.ts";
-import { activeLayers, detectLayers, type LayerReport } from "../../../src/sandbox/process/layers.ts";
+import {
+  activeLayers,
+  detectLayers,
+  LAYER_REMEDIES,
+  type LayerReport,
+} from "../../../src/sandbox/process/layers.ts";
 import { parseProfile } from "../../../src/sandbox/profile/profile.ts";
 
 const linux = Deno.build.os === "linux";
@@ -58,11 +63,11 @@ Deno.test("activeLayers() omits an 'installed' layer only if it is absent", () =
   assertEquals(
     error.message,
     "Cannot start sandbox as profile 'mine' needs layers that this host lacks: " +
-      "'bubblewrap', installed, does not work: it is broken",
+      `'bubblewrap', installed, does not work: it is broken (${LAYER_REMEDIES.bubblewrap})`,
   );
 });
 
-Deno.test("activeLayers() names each required layer that does not work, with the reason", () => {
+Deno.test("activeLayers() names each required layer that does not work, with the reason and the remedy", () => {
   const mine = profile({ rlimits: "required", parentDeath: "required", watchdog: "required" });
   const detected = host({ rlimits: "absent", parentDeath: "broken" }).filter(({ layer }) =>
     layer !== "watchdog"
@@ -71,9 +76,9 @@ Deno.test("activeLayers() names each required layer that does not work, with the
   assertEquals(
     error.message,
     "Cannot start sandbox as profile 'mine' needs layers that this host lacks: " +
-      "'rlimits', required, does not work: it is absent; " +
-      "'parentDeath', required, does not work: it is broken; " +
-      "'watchdog', required, does not work: it was not tested",
+      `'rlimits', required, does not work: it is absent (${LAYER_REMEDIES.rlimits}); ` +
+      `'parentDeath', required, does not work: it is broken (${LAYER_REMEDIES.parentDeath}); ` +
+      `'watchdog', required, does not work: it was not tested (${LAYER_REMEDIES.watchdog})`,
   );
 });
 
