@@ -45,7 +45,11 @@ export async function readSubmission(
       if (contents === undefined) continue;
       remaining -= contents.length;
       if (remaining < 0) {
-        throw new SubmissionFault(`a submission must have at most ${MAX_BYTES} bytes: it has more`);
+        throw new SubmissionFault(
+          `Cannot read submission as it must have at most ${MAX_BYTES} bytes: found ${
+            MAX_BYTES - remaining
+          } up to '${path}'`,
+        );
       }
       submission.set(path, contents);
     }
@@ -67,7 +71,9 @@ async function filesOf(
     files.forEach((each) => found.add(each));
   }
   if (found.size <= MAX_FILES) return [...found];
-  throw new SubmissionFault(`a submission must have at most ${MAX_FILES} files: there are more`);
+  throw new SubmissionFault(
+    `Cannot read submission as it must have at most ${MAX_FILES} files: found ${found.size}`,
+  );
 }
 
 /** Lists the files of a folder. The names come from the sandbox, so only plain relative paths are accepted. */
