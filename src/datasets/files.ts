@@ -104,6 +104,7 @@ async function* decompressedChunks(path: string): AsyncGenerator<Uint8Array<Arra
         );
       }
       yield read.value;
+      read.value.buffer.transfer(0); // the collector would keep many chunks
     }
   } finally {
     await reader.cancel().catch(() => {}); // The error of a failed stream was already thrown by `read`.

@@ -265,5 +265,5 @@ function mcpServer(name: string, fault: string, about: string, lie: string): Com
 }
 
 function expectRefusal({ code }: CommandResult): string | undefined {
-  return code === 2 || code === 1 ? undefined : `the command exited with ${code}`;
+  return code !== undefined && code !== 0 ? undefined : `the command exited with ${code}`;
 }
