@@ -1,6 +1,5 @@
 import type { EmscriptenModule, ModuleFactory, PythonExports } from "./emscripten.ts";
 import {
-  callWithBytes,
   createInstantiator,
   type HeapImage,
   installFiles,
@@ -11,9 +10,6 @@ import { PAGE_BYTES } from "./zero_pages.ts";
 
 /** Shorter gaps of zeros are copied: one long copy is faster than two short ones. */
 const MIN_GAP_BYTES = 4 * PAGE_BYTES;
-/** Size of the C stack, in bytes. With a larger one, V8's own stack would overflow first, which is fatal. */
-const C_STACK_BYTES = 512 * 1024;
-
 /** Inputs of a plain image, in addition to the assets of every session. */
 export interface PlainImagePlan {
   readonly loaderUrl: string;
@@ -21,6 +17,8 @@ export interface PlainImagePlan {
   /** The Python file with the function that extends the image. */
   readonly prepare: string;
   readonly preimports: readonly string[];
+  /** Part of the C stack that Python uses, in bytes. At its end Python raises RecursionError. */
+  readonly cStackBytes: number;
 }
 
 /** Additions of a profile to a plain image. */
@@ -45,7 +43,7 @@ export async function buildPlainImage(assets: PythonAssets, plan: PlainImagePlan
       createForBuild(assets, settings, wasm.instantiate),
   });
   const handle = prepare(pyodide, plan);
-  setLimits(pyodide._module, wasm.exports());
+  setLimits(pyodide._module, wasm.exports(), plan);
   return copyHeap(wasm.exports(), handle);
 }
 
@@ -60,9 +58,9 @@ export async function extendImage(
   image: HeapImage,
   extension: ImageExtension,
 ): Promise<HeapImage> {
-  const { exports } = await restorePython(assets, image);
+  const { exports, stack } = await restorePython(assets, image);
   const request = new TextEncoder().encode(JSON.stringify(extension));
-  const reply = callWithBytes(exports, image.handle, request);
+  const reply = stack.call(image.handle, request);
   const { handle = 0, error } = JSON.parse(new TextDecoder().decode(reply)) as ExtendReply;
   if (error !== undefined) throw new Error(error);
   exports.emscripten_stack_init(); // in a restored interpreter the bounds of the stack are not set
@@ -111,13 +109,17 @@ function prepare(pyodide: Pyodide, plan: PlainImagePlan): number {
 }
 
 /** Lets interrupts and overflows of the C stack raise exceptions. */
-function setLimits(module: EmscriptenModule, exports: PythonExports): void {
+function setLimits(
+  module: EmscriptenModule,
+  exports: PythonExports,
+  { cStackBytes }: PlainImagePlan,
+): void {
   module.HEAP8[module._Py_EMSCRIPTEN_SIGNAL_HANDLING] = 1;
   const base = exports.emscripten_stack_get_base();
   exports.PyUnstable_ThreadState_SetStackProtection(
     exports.PyThreadState_Get(),
-    base - C_STACK_BYTES,
-    C_STACK_BYTES,
+    base - cStackBytes,
+    cStackBytes,
   );
 }
 

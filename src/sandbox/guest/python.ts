@@ -2,7 +2,8 @@ import { Closures, GRAPHICS_PREFIX, limitCalls, rejectMissing, stripJsBridge } f
 import type { EmscriptenModule, FileSystem, ModuleFactory, Pointer, PythonExports } from "./emscripten.ts";
 import { throwIfKilled } from "./ring.ts";
 import { mountReadOnly, type ReadOnlyTree } from "./read_only_files.ts";
-import { createPageClearer } from "./zero_pages.ts";
+import { PythonStack } from "./python_stack.ts";
+import { createPageClearer, type PageRange } from "./zero_pages.ts";
 
 const WASM_PAGE_BYTES = 65536;
 
@@ -34,8 +35,9 @@ export interface Python {
   readonly module: EmscriptenModule;
   readonly closures: Closures;
   readonly heapLimit: HeapLimit;
-  /** Zeros the pages of the heap from one address to another. */
-  readonly clearPages: (from: number, to: number) => void;
+  readonly stack: PythonStack;
+  /** Zeros ranges of the heap's pages. */
+  readonly clearPages: (ranges: readonly PageRange[]) => void;
 }
 
 /** Starts an interpreter from a base image, without Python's own start-up. */
@@ -52,14 +54,14 @@ export async function restorePython(assets: PythonAssets, image: HeapImage): Pro
   });
   wasm.hideImports();
   const exports = wasm.exports();
-  const clearPages = createPageClearer(exports.memory);
   const python = {
     exports,
     fs: module.FS,
     module,
     closures: wasm.closures,
     heapLimit: wasm.heapLimit,
-    clearPages,
+    stack: new PythonStack(exports),
+    clearPages: createPageClearer(exports.memory),
   };
   writeImage(python, image, { fresh: true });
   return python;
@@ -71,34 +73,19 @@ export async function restorePython(assets: PythonAssets, image: HeapImage): Pro
  */
 export function writeImage(python: Python, image: HeapImage, options: { fresh: boolean }): void {
   const heap = new Uint8Array(python.exports.memory.buffer);
+  if (!options.fresh) python.clearPages(zeroRanges(image, heap.length));
   let from = 0;
-  let end = 0;
   for (const [address, length] of image.runs) {
-    if (!options.fresh) python.clearPages(end, address);
     heap.set(image.data.subarray(from, from + length), address);
     from += length;
-    end = address + length;
   }
-  if (!options.fresh) python.clearPages(end, heap.length);
 }
 
-/**
- * Calls a Python function with bytes and returns its bytes.
- *
- * @throws {Error} if the function raises, or there is not enough memory for the request.
- */
-export function callWithBytes(exports: PythonExports, callable: Pointer, request: Uint8Array): Uint8Array {
-  const argument = exports.PyBytes_FromStringAndSize(0, request.length);
-  if (argument === 0) throw new Error("there is not enough memory for the request");
-  new Uint8Array(exports.memory.buffer).set(request, exports.PyBytes_AsString(argument));
-  const result = exports.PyObject_CallOneArg(callable, argument);
-  exports.Py_DecRef(argument);
-  if (result === 0) throw new Error("the Python runner failed");
-  const address = exports.PyBytes_AsString(result);
-  const end = address + exports.PyBytes_Size(result);
-  const bytes = new Uint8Array(exports.memory.buffer).slice(address, end);
-  exports.Py_DecRef(result);
-  return bytes;
+/** Returns the parts of a heap that are zero in the image. */
+function zeroRanges({ runs }: HeapImage, heapBytes: number): PageRange[] {
+  const starts = [0, ...runs.map(([address, length]) => address + length)];
+  const ends = [...runs.map(([address]) => address), heapBytes];
+  return starts.map((start, index) => [start, ends[index] ?? start]);
 }
 
 /** The folder where models that were trained with a code interpreter expect and put files. */

@@ -2,7 +2,7 @@ import { DoneStatus, FrameKind, join, MAX_FRAME_BYTES } from "../protocol.ts";
 import type { Channel } from "./channel.ts";
 import { type Devices, textBytes } from "./devices.ts";
 import type { Entropy } from "./entropy.ts";
-import { callWithBytes, type HeapImage, type Python } from "./python.ts";
+import type { HeapImage, Python } from "./python.ts";
 import { Rewind } from "./rewind.ts";
 import { SessionFiles } from "./session_files.ts";
 import type { Shell, ShellParts, ShellRequest } from "./shell/shell.ts";
@@ -30,12 +30,25 @@ export class GuestSession {
 
   /** Handles frames until a `close`. Rethrows an error of the interpreter. */
   async run(): Promise<void> {
+    const { python, image, now } = this.#parts;
+    const source = {
+      next: () => this.#nextExec(),
+      reply: (outcome: Uint8Array) => this.#endExec(outcome),
+    };
+    await python.stack.serve(image.handle, source, now);
+  }
+
+  /** Handles frames until an `exec`, whose request it returns, or a `close`. */
+  #nextExec(): Uint8Array | undefined | Promise<Uint8Array | undefined> {
     for (;;) {
       const { kind, payload } = this.#parts.channel.receive();
-      if (kind === FrameKind.close) return;
-      if (kind === FrameKind.exec) this.#exec(payload);
-      else if (kind === FrameKind.shell) await this.#runShell(payload);
-      else if (kind === FrameKind.put) this.#sendDone(() => this.#put(payload));
+      if (kind === FrameKind.close) return undefined;
+      if (kind === FrameKind.exec) {
+        this.#beginExec();
+        return payload;
+      }
+      if (kind === FrameKind.shell) return this.#runShell(payload).then(() => this.#nextExec());
+      if (kind === FrameKind.put) this.#sendDone(() => this.#put(payload));
       else if (kind === FrameKind.get) this.#sendDone(() => this.#files.get(decoder.decode(payload)));
       else if (kind === FrameKind.limit) this.#parts.python.heapLimit.set(limitOf(payload));
       else if (kind === FrameKind.rewind) this.#sendDone(() => this.#rewind(payload));
@@ -46,11 +59,6 @@ export class GuestSession {
   seed(seed: number | undefined): void {
     this.#parts.entropy.seed(seed);
     this.#callRunner(encoder.encode(JSON.stringify({ seed })));
-  }
-
-  #exec(request: Uint8Array): void {
-    this.#beginExec();
-    this.#endExec(this.#callRunner(request));
   }
 
   async #runShell(payload: Uint8Array): Promise<void> {
@@ -119,7 +127,7 @@ export class GuestSession {
   /** Calls `runner.handle` with bytes and returns its bytes. */
   #callRunner(request: Uint8Array): Uint8Array {
     const { python, image } = this.#parts;
-    return callWithBytes(python.exports, image.handle, request);
+    return python.stack.call(image.handle, request);
   }
 }
 
@@ -135,6 +143,7 @@ export interface SessionParts {
   readonly channel: Channel;
   readonly entropy: Entropy;
   readonly interrupt: Uint8Array;
+  readonly now: () => number;
   /** The session's home directory. */
   readonly home: string;
   /** Starts the shell. Absent if the profile has no shell. */

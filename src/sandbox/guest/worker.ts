@@ -111,6 +111,7 @@ async function serve(assets: PythonAssets, image: HeapImage): Promise<void> {
     channel,
     entropy,
     interrupt,
+    now: savedGlobals.now,
     home: assets.home,
     ...(shell && {
       startShell: (runProgram) =>

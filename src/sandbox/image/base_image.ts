@@ -17,6 +17,7 @@ import {
 import {
   type BaseImage,
   buildPlainImage,
+  C_STACK_BYTES,
   extendPlainImage,
   type ImageBuildOptions,
   type ImageManifest,
@@ -37,7 +38,7 @@ export interface BaseImageOptions {
 }
 
 /** Version of the image's files. Increase it when the host writes them in another way, or with other time zones. */
-const IMAGE_FORMAT = 8;
+const IMAGE_FORMAT = 9;
 
 /**
  * Returns the base image of a profile from the cache, or builds it. If several processes need the same image at the
@@ -163,6 +164,7 @@ function plainInputs(): object {
     prepare: PREPARE,
     library: OWN_LIBRARY,
     preimports: COMMON_MODULES,
+    cStackBytes: C_STACK_BYTES,
   };
 }
 

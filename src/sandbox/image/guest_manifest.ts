@@ -8,6 +8,7 @@ import entropy from "../guest/entropy.ts" with { type: "text" };
 import errno from "../guest/errno.ts" with { type: "text" };
 import fileQuota from "../guest/file_quota.ts" with { type: "text" };
 import python from "../guest/python.ts" with { type: "text" };
+import pythonStack from "../guest/python_stack.ts" with { type: "text" };
 import readOnlyFiles from "../guest/read_only_files.ts" with { type: "text" };
 import realm from "../guest/realm.ts" with { type: "text" };
 import rewind from "../guest/rewind.ts" with { type: "text" };
@@ -50,6 +51,7 @@ export const WORKER_FILES: GuestFiles = {
   call_guard: callGuard,
   ring,
   read_only_files: readOnlyFiles,
+  python_stack: pythonStack,
   zero_pages: zeroPages,
   python,
   build,

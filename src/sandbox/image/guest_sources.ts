@@ -11,7 +11,7 @@ import eventLoop from "../guest/python/event_loop.py" with { type: "text" };
 import posixNames from "../guest/python/posix_names.py" with { type: "text" };
 import prepare from "../guest/python/prepare.py" with { type: "text" };
 import program from "../guest/python/program.py" with { type: "text" };
-import recursion from "../guest/python/recursion.py" with { type: "text" };
+import report from "../guest/python/report.py" with { type: "text" };
 import runner from "../guest/python/runner.py" with { type: "text" };
 import tools from "../guest/python/tools.py" with { type: "text" };
 import type { Profile } from "../profile/profile.ts";
@@ -87,14 +87,20 @@ export const COMMON_MODULES: readonly string[] = [
   "typing",
 ];
 
-/** Returns the plan of the plain image, for a build in a process or in a worker. */
-export function plainImagePlan({ lock }: PyodideFiles): Omit<PlainImagePlan, "loaderUrl"> {
-  return { lock, prepare, preimports: COMMON_MODULES };
+/**
+ * Returns the plan of the plain image, for a build in a process or in a worker. The size of the C stack depends on that
+ * of V8's stack, which is 1 MiB where no flags can be given.
+ */
+export function plainImagePlan(
+  { lock }: PyodideFiles,
+  { cStackBytes }: Pick<PlainImagePlan, "cStackBytes">,
+): Omit<PlainImagePlan, "loaderUrl"> {
+  return { lock, prepare, preimports: COMMON_MODULES, cStackBytes };
 }
 
 /** Returns what a profile adds to the plain image. With a shell that includes the module that runs programs. */
 export function imageExtension({ shell, preimports, preload }: Profile): ImageExtension {
-  const modules = { bridge, recursion, posix_names: posixNames, tools, event_loop: eventLoop, runner };
+  const modules = { bridge, report, posix_names: posixNames, tools, event_loop: eventLoop, runner };
   const sources = shell ? { ...modules, program } : modules;
   if (!preload) return { sources, preimports };
   return { sources, preimports, preload: { module: preload.module, source: preload.source } };

@@ -51,6 +51,9 @@ export const MANIFEST = "manifest.json";
 /** Main module of a sandbox, in the directory of its image. */
 export const SUPERVISOR = "supervisor.js";
 
+/** Part of the C stack of 10 MiB that Python uses. The rest is for C functions that Python's checks do not count. */
+export const C_STACK_BYTES = 9.75 * 1024 * 1024;
+
 /** Timeout of a build; the longest list of pre-imports takes far less. */
 const BUILD_TIMEOUT_MS = 120_000;
 const BUILD_SESSION = 1;
@@ -81,7 +84,7 @@ export async function buildPlainImage(options: ImageBuildOptions): Promise<Image
   const { metadata, data } = await runBuild(profile, options, {
     ...base,
     ...full,
-    plan: { loader, ...plainImagePlan(pyodide) },
+    plan: { loader, ...plainImagePlan(pyodide, { cStackBytes: C_STACK_BYTES }) },
     mounts: [],
     limits: profile.limits,
   });

@@ -37,6 +37,13 @@ export interface WorkerSandboxOptions {
   maxWorkers: number;
 }
 
+/**
+ * Part of the C stack that Python uses, in bytes. V8's stack has 1 MiB here, as its flags are those of the caller. Calls
+ * of Python through C, such as those of `lru_cache`, raise RecursionError after some 1,000 levels. Other recursion, such
+ * as freeing a chain of 10,000 objects, overflows V8's stack, which ends the interpreter.
+ */
+const C_STACK_BYTES = 512 * 1024;
+
 const SESSION = 1;
 const START_TIMEOUT_MS = 30_000;
 
@@ -194,7 +201,10 @@ export async function buildWorkerAssets(profile: Profile): Promise<Assets> {
   ) as [WebAssembly.Module, WebAssembly.Module];
   const build = (assets: WorkerAssets) =>
     buildImage(profile, { workerUrl, forWorkers: Promise.resolve(assets) });
-  const plan = { ...plainImagePlan(EMBEDDED_PYODIDE), loaderUrl: toBlobUrl(loader) };
+  const plan = {
+    ...plainImagePlan(EMBEDDED_PYODIDE, { cStackBytes: C_STACK_BYTES }),
+    loaderUrl: toBlobUrl(loader),
+  };
   const plain = await build({ ...common, module: full, plan });
   const image = await build({ ...common, module, image: plain, extension: imageExtension(profile) });
   return { workerUrl, forWorkers: Promise.resolve({ ...common, image, module, ownModuleOnly: true }) };

@@ -36,10 +36,11 @@ const JS_HEAP_MIB = 256;
 const YOUNG_MIB = 1;
 
 /**
- * Stack size, in KiB. With more than 4000, deep recursion in a worker overflows the native stack and ends the
- * process.
+ * Size of a Wasm stack, in KiB. Each entry of JavaScript into Wasm has its own. Only pages that were used take memory.
+ * Python checks its C stack, which is in its own memory; this stack must not end first. Freeing a chain of objects
+ * takes some 50 times as much of this stack as of the C stack, other recursion far less.
  */
-const STACK_KIB = 3_900;
+const WASM_STACK_KIB = 512 * 1024;
 
 /**
  * Returns the environment of a child, to be used with `clearEnv`. Deno cannot create the directory `DENO_DIR`, so
@@ -122,7 +123,11 @@ function v8Flags({ limits }: Profile, { v8Extra = [] }: ChildCommandOptions): st
     "--optimize-for-size",
     "--wasm-num-compilation-tasks=1",
     `--max-semi-space-size=${YOUNG_MIB}`,
-    `--stack-size=${STACK_KIB}`,
+    // The smaller of the two is the size of a Wasm stack.
+    `--stack-size=${WASM_STACK_KIB}`,
+    `--wasm-stack-switching-stack-size=${WASM_STACK_KIB}`,
+    // No Wasm runs on the thread's own stack, whose 4 MB are less than V8 now assumes.
+    "--stress-wasm-stack-switching",
     `--max-old-space-size=${JS_HEAP_MIB}`,
     ...v8Extra,
   ];
@@ -179,6 +184,13 @@ const FURTHER_WORKER_BYTES = 600_000_000;
 /** JavaScript objects and buffers of a session outside its Wasm heap, so that the heap limit is reached first. */
 const SESSION_BYTES = 100_000_000;
 
+/**
+ * Wasm stacks that a session may have at the same time: one, and one more for each call of Python by JavaScript that
+ * Python called, such as a callback of `ctypes`. RLIMIT_DATA counts the whole size of each, so that it does not bound
+ * JavaScript's memory. The size of its heap does, and the watchdog, which counts the pages in use.
+ */
+const SESSION_STACKS = 32;
+
 /** Measured: 13 open files for the process and 6 for each worker. During a reset there are two workers. */
 const BASE_FILES = 48;
 const SESSION_FILES = 16;
@@ -195,7 +207,8 @@ export function wasmPages(limits: Limits): number {
 
 /** Returns the resource limits of a process with `sessions` interpreters. */
 export function resourceLimits(limits: Limits, sessions: number): Rlimits {
-  const sessionBytes = limits.memoryBytes + limits.fileBytes + SESSION_BYTES;
+  const stackBytes = SESSION_STACKS * WASM_STACK_KIB * 1024;
+  const sessionBytes = limits.memoryBytes + limits.fileBytes + SESSION_BYTES + stackBytes;
   // A session and its replacement can exist at the same time.
   const workers = sessions === 1 ? 1 : sessions + 1;
   const bytes = BASE_BYTES + FURTHER_WORKER_BYTES * (workers - 1) + sessionBytes * workers;

@@ -52,6 +52,7 @@ def _extend(sources, preimports, preload=None):
     for name, source in sources.items():
         modules[name].__dict__.update(
             _bridge=modules.get("bridge"),
+            _errors=modules.get("report"),
             _tools=modules.get("tools"),
             _loops=modules.get("event_loop"),
             _runner=modules.get("runner"),

@@ -60,7 +60,7 @@ def _outcome(argv):
         interrupted = isinstance(error, KeyboardInterrupt)
         if interrupted:
             _runner._state.active = False
-        _report(error)
+        _print_error(error)
         code = 130 if interrupted else 1
     for stream in (sys.stdout, sys.stderr):
         if not getattr(stream, "closed", True):
@@ -199,13 +199,13 @@ def _exit_code(code):
     return 1
 
 
-def _report(error):
+def _print_error(error):
     """Prints a traceback that starts at the program's first frame."""
     trace = error.__traceback__
     while trace and _is_own(trace.tb_frame.f_code.co_filename):
         trace = trace.tb_next
-    report = _runner._TracebackException(type(error), error, trace, compact=True)
-    _runner._drop_own_frames(report)
+    report = _errors.TracebackException(type(error), error, trace, compact=True)
+    _errors.drop_own_frames(report)
     sys.stderr.write("".join(report.format()))
 
 

@@ -11,13 +11,11 @@ import os
 import random
 import signal
 import sys
-import traceback
 import types
 import warnings
 
 FLAGS = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 CO_COROUTINE = 0x80
-MAX_TEXT_CHARS = 65536
 MAX_CANCELS = 3
 BUFFERED = (io.TextIOWrapper, io.BufferedWriter, io.BufferedRandom)
 INPUT_BUFFER_BYTES = 65536
@@ -28,7 +26,6 @@ _signal = signal.signal
 _write = os.write
 _dumps = json.dumps
 _loads = json.loads
-_TracebackException = traceback.TracebackException
 _StringIO = io.StringIO
 _TextIOWrapper = io.TextIOWrapper
 _plain_format = warnings.formatwarning
@@ -55,7 +52,7 @@ def run_program(_request):
 
 def _run(request):
     _state.block += 1
-    _state.name = f"<block {_state.block}>"
+    _state.name = _errors.block[0] = f"<block {_state.block}>"
     _state.stopped = False
     try:
         _tools._begin(request.get("tools", ()), request.get("calls", 0))
@@ -70,7 +67,7 @@ def _run(request):
     except BaseException as error:
         if isinstance(error, MemoryError):
             bytes(SPARE_BYTES)  # raises if the program's objects leave no memory for the next block
-        outcome = {"status": "error", "error": _describe_type(error)}
+        outcome = {"status": "error", "error": _errors.describe_type(error)}
     _state.active = False
     try:
         _finish_streams()
@@ -95,9 +92,9 @@ def _run_script(code, argv):
     """Runs the code as `python` runs a file, including what happens at its end."""
     sys.argv[:] = argv
     if argv[0] == "-":
-        _state.name = "<stdin>"
+        _state.name = _errors.block[0] = "<stdin>"
     else:
-        _state.name = _main.__file__ = os.path.abspath(argv[0])
+        _state.name = _errors.block[0] = _main.__file__ = os.path.abspath(argv[0])
         sys.path[:1] = [os.path.dirname(_state.name)]
         if "__file__" in code or "argv" in code:
             _write_source_file(code, _state.name)
@@ -124,9 +121,9 @@ def _report(error):
         return
     hook = getattr(sys, "excepthook", _excepthook)
     if hook is not _excepthook:
-        hook(type(error), error, _from_block(error.__traceback__))
+        hook(type(error), error, _errors.from_block(error.__traceback__))
     elif is_interrupt:
-        sys.stderr.write(_describe(error)["traceback"])
+        sys.stderr.write(_errors.describe(error)["traceback"])
     else:
         return
     raise SystemExit(130 if is_interrupt else 1)
@@ -179,7 +176,7 @@ def _outcome_of(work):
     except BaseException as error:
         if type(error) is KeyboardInterrupt:
             _state.active = False  # the block has stopped: another interrupt would only cut the report short
-        return {"status": _status_of(error), "error": _describe(error)}
+        return {"status": _status_of(error), "error": _errors.describe(error)}
 
 
 def _remember_lines(code, name):
@@ -225,7 +222,7 @@ def _cancel_block(loop, task):
         try:
             loop.run_until_complete(task)
         except BaseException as error:
-            trace = trace or _from_block(error.__traceback__)
+            trace = trace or _errors.from_block(error.__traceback__)
         if task.done():
             return trace
     for left in asyncio.all_tasks(loop):
@@ -276,74 +273,6 @@ def _describe_exit(code):
         return {"status": "exited", "exitCode": code} if code else {"status": "ok"}
     print(code, file=sys.stderr)
     return {"status": "exited", "exitCode": 1}
-
-
-def _describe(error):
-    report = _TracebackException(type(error), error, _from_block(error.__traceback__), compact=True)
-    _drop_own_frames(report)
-    return {
-        "type": _shorten(_class_name(error)),
-        "message": _shorten(_text_of(error)),
-        "traceback": _shorten("".join(report.format())),
-    }
-
-
-def _from_block(trace):
-    """Returns the traceback from the first frame of a block on. None if it contains no block."""
-    while trace and not _is_block_file(trace.tb_frame.f_code.co_filename):
-        trace = trace.tb_next
-    return trace
-
-
-def _is_block_file(filename):
-    return filename == _state.name or filename.startswith("<block ")
-
-
-def _drop_own_frames(report):
-    """Removes the frames of these modules from a traceback and from the chained ones."""
-    waiting = [report]
-    while waiting:
-        part = waiting.pop()
-        if part is None:
-            continue
-        part.stack = _Stack(frame for frame in part.stack if not frame.filename.startswith("<paddock "))
-        waiting += [part.__cause__, part.__context__, *(part.exceptions or ())]
-
-
-class _Stack(traceback.StackSummary):
-    """Formats each source position once, since a recursion has thousands of frames at one position."""
-
-    def format_frame_summary(self, frame, **options):
-        place = (frame.filename, frame.lineno, frame.end_lineno, frame.colno, frame.end_colno, frame.name)
-        formatted = self.__dict__.setdefault("formatted", {})
-        if place not in formatted:
-            formatted[place] = super().format_frame_summary(frame, **options)
-        return formatted[place]
-
-
-def _describe_type(error):
-    """Describes an exception by its type only, since a full description may raise again."""
-    kind = _class_name(error)
-    return {"type": kind, "message": "", "traceback": f"{kind}\n"}
-
-
-def _class_name(error):
-    """Returns the class's real name, even if its metaclass overrides it."""
-    return type.__dict__["__name__"].__get__(type(error))
-
-
-def _text_of(error):
-    try:
-        return str(error)
-    except Exception:
-        return "<exception str() failed>"
-
-
-def _shorten(text):
-    if len(text) <= MAX_TEXT_CHARS:
-        return text
-    half = MAX_TEXT_CHARS // 2
-    return f"{text[:half]}\n... [{len(text) - MAX_TEXT_CHARS} characters left out] ...\n{text[-half:]}"
 
 
 def _prepare_streams(stdin):

@@ -48,7 +48,20 @@ export function createCommands(runPython: (request: ProgramRequest) => ProgramRe
     const stdout = line.repeat(Math.ceil(YES_BYTES / line.length));
     return Promise.resolve({ stdout, stderr: "", exitCode: SIGPIPE_CODE });
   });
-  return [...python, yes, ...rewrittenCommands(), ...systemCommands()];
+  return [...python, yes, boundedFind(), ...rewrittenCommands(), ...systemCommands()];
+}
+
+/** Nested expressions of `find`, which the engine reads by recursion on the thread's stack. */
+const MAX_FIND_DEPTH = 1000;
+
+function boundedFind(): Command {
+  return defineCommand("find", async (args, { origCommand }) => {
+    if (!origCommand) throw new Error("'find' is not a command of the engine");
+    if (args.filter((word) => word === "(" || word === "!" || word === "-not").length <= MAX_FIND_DEPTH) {
+      return await origCommand(args);
+    }
+    return { stdout: "", stderr: `find: more than ${MAX_FIND_DEPTH} nested expressions\n`, exitCode: 1 };
+  });
 }
 
 /** Commands of the engine whose arguments are first rewritten to forms that it understands. */

@@ -29,6 +29,7 @@ containmentTest("functions, substitutions and scripts that recurse without end",
       "f() { echo $(f); }; f",
       "bash s.sh",
       "eval \"$(printf '(%.0s' {1..5000})\"",
+      `find . ${"\\( ".repeat(20_000)} -name s.sh ${"\\) ".repeat(20_000)}`,
     ]
   ) {
     const result = await session.shell(command, { timeoutMs: 5_000 });

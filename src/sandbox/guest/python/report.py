@@ -1,0 +1,90 @@
+"""Describes exceptions for the results of a session."""
+
+import traceback
+
+MAX_TEXT_CHARS = 65536
+MAX_TRACE_ENDS = 5000
+
+TracebackException = traceback.TracebackException
+block = [""]
+"""Name of the running block."""
+
+
+def describe(error):
+    trace = from_block(error.__traceback__)
+    _cut_middle(trace)
+    report = TracebackException(type(error), error, trace, compact=True)
+    drop_own_frames(report)
+    return {
+        "type": _shorten(_class_name(error)),
+        "message": _shorten(_text_of(error)),
+        "traceback": _shorten("".join(report.format())),
+    }
+
+
+def from_block(trace):
+    """Returns the traceback from the first frame of a block on. None if it contains no block."""
+    while trace and not _is_block_file(trace.tb_frame.f_code.co_filename):
+        trace = trace.tb_next
+    return trace
+
+
+def _cut_middle(trace):
+    """Removes the middle of a long traceback: a recursion may have a million entries, and each takes microseconds."""
+    entries = []
+    while trace:
+        entries.append(trace)
+        trace = trace.tb_next
+    if len(entries) > 2 * MAX_TRACE_ENDS:
+        entries[MAX_TRACE_ENDS - 1].tb_next = entries[-MAX_TRACE_ENDS]
+
+
+def _is_block_file(filename):
+    return filename == block[0] or filename.startswith("<block ")
+
+
+def drop_own_frames(report):
+    """Removes the frames of these modules from a traceback and from the chained ones."""
+    waiting = [report]
+    while waiting:
+        part = waiting.pop()
+        if part is None:
+            continue
+        part.stack = _Stack(frame for frame in part.stack if not frame.filename.startswith("<paddock "))
+        waiting += [part.__cause__, part.__context__, *(part.exceptions or ())]
+
+
+class _Stack(traceback.StackSummary):
+    """Formats each source position once, since a recursion has thousands of frames at one position."""
+
+    def format_frame_summary(self, frame, **options):
+        place = (frame.filename, frame.lineno, frame.end_lineno, frame.colno, frame.end_colno, frame.name)
+        formatted = self.__dict__.setdefault("formatted", {})
+        if place not in formatted:
+            formatted[place] = super().format_frame_summary(frame, **options)
+        return formatted[place]
+
+
+def describe_type(error):
+    """Describes an exception by its type only, since a full description may raise again."""
+    kind = _class_name(error)
+    return {"type": kind, "message": "", "traceback": f"{kind}\n"}
+
+
+def _class_name(error):
+    """Returns the class's real name, even if its metaclass overrides it."""
+    return type.__dict__["__name__"].__get__(type(error))
+
+
+def _text_of(error):
+    try:
+        return str(error)
+    except Exception:
+        return "<exception str() failed>"
+
+
+def _shorten(text):
+    if len(text) <= MAX_TEXT_CHARS:
+        return text
+    half = MAX_TEXT_CHARS // 2
+    return f"{text[:half]}\n... [{len(text) - MAX_TEXT_CHARS} characters left out] ...\n{text[-half:]}"
