@@ -56,7 +56,10 @@ Deno.test("Session.exec() runs a program with", async (t) => {
   await withSession(async (session) => {
     for (const [name, [code, expression, result]] of Object.entries(PROGRAMS)) {
       await t.step(name, async () => {
-        assertEquals(value(await session.exec(`${DEEP}${code}\n${expression}`)), result);
+        assertEquals(
+          value(await session.exec(`${DEEP}${code}\n${expression}`, { timeoutMs: 60_000 })),
+          result,
+        );
       });
     }
   });
@@ -68,7 +71,7 @@ Deno.test("/run_code runs every deep program as a script", async () => {
       const { body } = await send("POST", "/run_code", {
         code: `${DEEP}${code}\nprint(${expression})`,
         language: "python",
-        run_timeout: 30,
+        run_timeout: 60,
       });
       assertEquals(body.run_result?.stdout, `${result}\n`, `${name}: ${JSON.stringify(body).slice(0, 1000)}`);
     }

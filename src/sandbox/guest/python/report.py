@@ -1,11 +1,14 @@
-"""Describes exceptions for the results of a session."""
+"""Describes exceptions for the results of a session, and formats warnings."""
 
+import linecache
 import traceback
+import warnings
 
 MAX_TEXT_CHARS = 65536
 MAX_TRACE_ENDS = 5000
 
 TracebackException = traceback.TracebackException
+_plain_format = warnings.formatwarning
 block = [""]
 """Name of the running block."""
 
@@ -88,3 +91,14 @@ def _shorten(text):
         return text
     half = MAX_TEXT_CHARS // 2
     return f"{text[:half]}\n... [{len(text) - MAX_TEXT_CHARS} characters left out] ...\n{text[-half:]}"
+
+
+def _formatwarning(message, category, filename, lineno, line=None):
+    """Attributes warnings raised in the runner, such as of a coroutine that was never awaited, to the block."""
+    if not filename.startswith("<paddock "):
+        return _plain_format(message, category, filename, lineno, line)
+    name = block[0]
+    return _plain_format(message, category, name, len(linecache.getlines(name)), line)
+
+
+warnings.formatwarning = _formatwarning

@@ -12,7 +12,6 @@ import random
 import signal
 import sys
 import types
-import warnings
 
 FLAGS = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 CO_COROUTINE = 0x80
@@ -28,7 +27,6 @@ _dumps = json.dumps
 _loads = json.loads
 _StringIO = io.StringIO
 _TextIOWrapper = io.TextIOWrapper
-_plain_format = warnings.formatwarning
 _main = sys.modules["__main__"]
 _excepthook = sys.__excepthook__
 _state = types.SimpleNamespace(block=0, name="", active=False, stopped=False, loop=None, no_input=None)
@@ -309,14 +307,5 @@ def _finish_streams():
             flush()
 
 
-def _formatwarning(message, category, filename, lineno, line=None):
-    """Attributes warnings raised in the runner, such as of a coroutine that was never awaited, to the block."""
-    if not filename.startswith("<paddock "):
-        return _plain_format(message, category, filename, lineno, line)
-    name = _state.name
-    return _plain_format(message, category, name, len(linecache.getlines(name)), line)
-
-
-warnings.formatwarning = _formatwarning
 sys.stdout = sys.__stdout__ = _open_stream(1, "strict")
 sys.stderr = sys.__stderr__ = _open_stream(2, "backslashreplace")
