@@ -20,7 +20,11 @@ export async function overheadRows(setup: BenchSetup): Promise<Row[]> {
     maxSessions: 1,
   });
   const onGraceOver = () => paddock[Symbol.asyncDispose]();
-  await using server = new HttpServer(paddock.fetch, { hostname: "127.0.0.1", port: 0, onGraceOver });
+  await using server = await HttpServer.listen(paddock.fetch, {
+    hostname: "127.0.0.1",
+    port: 0,
+    onGraceOver,
+  });
   const address = `http://127.0.0.1:${server.port}/v1/sessions`;
   const { id } = await readJson(await paddock.fetch(request(address, {})));
   const execRequest = () => request(`${address}/${id}/exec`, { code: PROGRAM });

@@ -3,6 +3,7 @@ import type { Tokenizer } from "../chat/tokenizer.ts";
 import { errorMessage } from "../errors.ts";
 import { HttpServer } from "../server/http/http_server.ts";
 import { GarbageCollector } from "../server/garbage.ts";
+import { MAX_CONNECTIONS } from "../server/limits.ts";
 import { PaddockServer } from "../server/paddock_server.ts";
 import { EXIT, runCommand } from "./command.ts";
 import { UsageError } from "./errors.ts";
@@ -109,6 +110,7 @@ export function serveCommand(): Command {
 async function runServe(flags: ServeFlags, signal: AbortSignal): Promise<number> {
   const { maxSessions, maxSessionsPerToken: maxSessionsEach, queue, metricsToken } = flags;
   const address = resolveServeAddress(flags, currentIo().env.get("PADDOCK_TOKEN"));
+  const maxConnections = connectionsOf(maxSessions, await fileLimit());
   const profile = requireLayers(await resolveProfile(flags), flags.requireLayer ?? []);
   const tokenizer = await openEnvTokenizer(flags); // wrong options are an error before interpreters start
   await announceMissingLayers(profile);
@@ -133,7 +135,7 @@ async function runServe(flags: ServeFlags, signal: AbortSignal): Promise<number>
   );
   await using lease = await pool.acquire({ signal }); // fails before the address is announced if no sandbox can start
   await lease[Symbol.asyncDispose]();
-  await using server = listen(paddock, address, flags);
+  await using server = await listen(paddock, address, { ...flags, maxConnections });
   const access = address.tokens.length > 0 ? "token required" : "no token required";
   await writeText(
     currentIo().stderr,
@@ -148,15 +150,16 @@ async function runServe(flags: ServeFlags, signal: AbortSignal): Promise<number>
  *
  * @throws {Error} if it cannot listen. The message names the address.
  */
-function listen(
+async function listen(
   paddock: PaddockServer,
   { hostname, name }: ServeAddress,
-  { port, trustedProxy: trustedProxies }: ServeFlags,
-): HttpServer {
+  { port, trustedProxy: trustedProxies, maxConnections }: ServeFlags & { maxConnections: number },
+): Promise<HttpServer> {
   try {
-    return new HttpServer(paddock.fetch, {
+    return await HttpServer.listen(paddock.fetch, {
       hostname,
       port,
+      maxConnections,
       trustedProxies,
       onError: logError,
       onGraceOver: () => paddock[Symbol.asyncDispose](),
@@ -167,7 +170,8 @@ function listen(
 }
 
 function listenErrorText(cause: unknown): string {
-  if (cause instanceof Deno.errors.AddrInUse) return "the port is in use: give another --port";
+  const isInUse = cause instanceof Error && "code" in cause && cause.code === "EADDRINUSE";
+  if (isInUse) return "the port is in use: give another --port";
   return errorMessage(cause);
 }
 
@@ -190,6 +194,38 @@ async function openEnvTokenizer({ openenv, tokenizer }: ServeFlags): Promise<Tok
 function logError(error: unknown): void {
   const text = error instanceof Error ? error.stack ?? error.message : String(error);
   writeText(currentIo().stderr, `${escapeControls(text)}\n`).catch(() => {}); // stderr is closed
+}
+
+/** Open files of a server without sessions and connections, with some that are open for a moment. */
+const OWN_FILES = 64;
+/** Open files of a session: the pipes of its process, also while another one replaces it. */
+const SESSION_FILES = 8;
+/** Connections that a server must have room for. */
+const MIN_CONNECTIONS = 32;
+
+/**
+ * Returns the number of connections for which a process has files beside its sessions. A part remains for connections
+ * that are accepted before others can be closed.
+ *
+ * @throws {Error} if the process may open too few files.
+ */
+export function connectionsOf(maxSessions: number, openFiles: number): number {
+  const own = OWN_FILES + SESSION_FILES * maxSessions;
+  if (openFiles >= own + MIN_CONNECTIONS) {
+    return Math.min(MAX_CONNECTIONS, Math.floor(0.8 * (openFiles - own)));
+  }
+  throw new Error(
+    `Cannot serve ${maxSessions} sessions as the process must be allowed to open ${
+      own + MIN_CONNECTIONS
+    } files: ` +
+      `the limit is ${openFiles}. Raise it with \`ulimit -n\`, or give a smaller --max-sessions`,
+  );
+}
+
+/** Returns the number of files that this process may open. Only Linux shows it; elsewhere there is no limit. */
+async function fileLimit(): Promise<number> {
+  const limits = await Deno.readTextFile("/proc/self/limits").catch(() => "");
+  return Number(/^Max open files +(\d+)/m.exec(limits)?.[1] ?? Infinity);
 }
 
 async function waitForAbort(signal: AbortSignal): Promise<void> {

@@ -11,8 +11,7 @@ import type { GraderPool } from "../rewards/worker/grader_pool.ts";
 import type { Graders } from "./graders.ts";
 import { Budgets } from "./budget.ts";
 import { access, type AccessOptions, securityHeaders } from "./http/access.ts";
-import type { AppEnv } from "./http/context.ts";
-import { watchDisconnect } from "./http/disconnects.ts";
+import { type AppEnv, watchDisconnect } from "./http/context.ts";
 import {
   errorReporter,
   errorResponse,

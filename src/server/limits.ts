@@ -34,12 +34,18 @@ export const REQUEST_LIMITS: RequestLimits = {
 };
 /** Connections at once. Each costs some 10 kB and an open file. */
 export const MAX_CONNECTIONS = 8192;
-/** Milliseconds until the first request of a connection must have arrived, with its body. */
-export const QUIET_MS = 40_000;
-/** Connections at once whose first request was refused or did not arrive in time. */
+/** Milliseconds until the first head of a new connection must have arrived, and each further one from its first byte. */
+export const HEAD_MS = 30_000;
+/** Bytes of a head, above which it is no longer read. A smaller one that is too large has a full error response. */
+export const MAX_HEAD_BYTES: number = 64 * 1024;
+/** Milliseconds until a connection without a request is closed after a response. */
+export const KEEP_ALIVE_MS = 600_000;
+/** Requests of one connection that may wait for the response to an earlier one. */
+export const MAX_PIPELINED = 16;
+/** Connections at once whose last request was refused. */
 export const MAX_QUIET_CONNECTIONS = 256;
-/** Refused requests on open connections whose bodies are still read, so that the connections can be used again. */
-export const MAX_POLITE_REFUSALS = 64;
+/** Milliseconds between two reports of connections that are closed because there are too many. */
+export const REPORT_MS = 60_000;
 /** Bytes of the body of a refused request that are read. */
 export const MAX_DISCARDED_BYTES: number = MIB;
 /** Milliseconds for which the body of a refused request is read. */
@@ -123,8 +129,14 @@ export const MCP_SPARE_MS = 60_000;
 export const MAX_SOCKETS = 1024;
 /** Messages that may wait on one socket. Their bytes count as waiting data of the owner. */
 export const MAX_SOCKET_WAITING = 16;
-/** Characters of one message. */
-export const MAX_SOCKET_CHARACTERS: number = 32 * MIB;
+/** Bytes of one message, whose fragments count together. */
+export const MAX_SOCKET_BYTES: number = 32 * MIB;
+/** Bytes of an unfinished message that do not count as waiting data yet. */
+export const UNCOUNTED_SOCKET_BYTES: number = 64 * 1024;
+/** Milliseconds that a client may take to answer the end of its connection. */
+export const SOCKET_CLOSE_MS = 2_000;
+/** Milliseconds between two pings; a client that sends nothing in between has disconnected. */
+export const SOCKET_PING_MS = 60_000;
 /** Time that a client may take to read a response before its socket is closed, in milliseconds. */
 export const SOCKET_READ_MS = 60_000;
 /** Tokens of one episode of the chat env. */

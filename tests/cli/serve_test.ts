@@ -1,5 +1,5 @@
-import { assertEquals, assertThrows } from "@std/assert";
-import { resolveServeAddress } from "../../src/cli/serve.ts";
+import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import { connectionsOf, resolveServeAddress } from "../../src/cli/serve.ts";
 import { UsageError } from "../../src/cli/errors.ts";
 
 const any = { port: 0 };
@@ -53,4 +53,10 @@ Deno.test("resolveServeAddress() rejects an invalid port", () => {
     UsageError,
     "at most 65535",
   );
+});
+
+Deno.test("connectionsOf() leaves files for sessions, and refuses a limit that is too low", () => {
+  assertEquals([connectionsOf(1, 128), connectionsOf(4, 1024), connectionsOf(4, Infinity)], [44, 742, 8192]);
+  const error = assertThrows(() => connectionsOf(16, 64), Error);
+  assertStringIncludes(error.message, "must be allowed to open 224 files: the limit is 64");
 });

@@ -17,18 +17,25 @@ const workspaces = new SandboxPool({
 Deno.test.afterAll(() => workspaces[Symbol.asyncDispose]());
 
 /** Makes a pool from a local one, by kind. */
-const KINDS: Readonly<Record<string, (local: SandboxPool, stack: AsyncDisposableStack) => SessionPool>> = {
+const KINDS: Readonly<
+  Record<string, (local: SandboxPool, stack: AsyncDisposableStack) => SessionPool | Promise<SessionPool>>
+> = {
   "SandboxPool": (local) => local,
   "PaddockClient with its server in this process": (pool, stack) => {
     const { app } = stack.use(served({ pool, maxSessions: CONTRACT_SIZE, waitMs: 200, tokens: [token] }));
     const fetch = (request: Request) => app.fetch(request);
     return stack.use(new PaddockClient({ url: "http://localhost", token, fetch }));
   },
-  "PaddockClient with its server behind a socket": (pool, stack) => {
+  "PaddockClient with its server behind a socket": async (pool, stack) => {
     const { app, sessions } = stack.use(served({ pool, maxSessions: CONTRACT_SIZE, tokens: [token] }));
     const options = { hostname: "127.0.0.1", port: 0 };
     const onGraceOver = () => sessions[Symbol.asyncDispose]();
-    const server = stack.use(new HttpServer((request) => app.fetch(request), { ...options, onGraceOver }));
+    const server = stack.use(
+      await HttpServer.listen((request, connection) => app.fetch(request, connection), {
+        ...options,
+        onGraceOver,
+      }),
+    );
     return stack.use(new PaddockClient({ url: `http://127.0.0.1:${server.port}`, token }));
   },
 };
@@ -36,7 +43,7 @@ const KINDS: Readonly<Record<string, (local: SandboxPool, stack: AsyncDisposable
 for (const [kind, open] of Object.entries(KINDS)) {
   Deno.test(`${kind} fulfils the contract of a session pool`, async (t) => {
     await using stack = new AsyncDisposableStack();
-    const pool = open(workspaces, stack);
+    const pool = await open(workspaces, stack);
     for (const [name, run] of Object.entries(SESSION_POOL_CONTRACT)) await t.step(name, () => run(pool));
   });
 }

@@ -19,7 +19,7 @@ async function sendRaw(port: number, request: string): Promise<[string, string]>
 Deno.test("a server handles malformed requests without an internal error", async () => {
   await using server = served();
   const { app, sessions, errors } = server;
-  await using http = new HttpServer((request) => app.fetch(request), {
+  await using http = await HttpServer.listen((request, connection) => app.fetch(request, connection), {
     hostname: "127.0.0.1",
     port: 0,
     onGraceOver: () => sessions[Symbol.asyncDispose](),

@@ -6,8 +6,7 @@ import { escapeControls } from "../../terminal_text.ts";
 import { PADDOCK_VERSION } from "../../version.ts";
 import { Budget } from "../budget.ts";
 import { access, securityHeaders } from "../http/access.ts";
-import type { AppEnv } from "../http/context.ts";
-import { watchDisconnect } from "../http/disconnects.ts";
+import { type AppEnv, watchDisconnect } from "../http/context.ts";
 import { errorResponse, notFoundResponse, ServerError, toErrorBody, toServerError } from "../http/errors.ts";
 import { requestLimits } from "../http/request_limits.ts";
 import { streamBody, type StreamBodyOptions } from "../http/response_stream.ts";
@@ -104,10 +103,10 @@ function routes(app: Hono<AppEnv>, grading: Grading): void {
   app.get("/health", (c) => c.json({ status: "ok", version: PADDOCK_VERSION }));
   app.on("GET", ["/graders", "/v1/graders"], (c) => c.json({ graders: grading.names }));
   app.on("POST", ["/grade", "/v1/grade"], async (c) => {
-    return c.json(await grading.grade(parseGradeRequest(await readJson(c.req.raw)), c.get("signal")));
+    return c.json(await grading.grade(parseGradeRequest(await readJson(c.req)), c.get("signal")));
   });
   app.post("/grade:batch", async (c) => {
-    const items = parseItems(await readJson(c.req.raw));
+    const items = parseItems(await readJson(c.req));
     return c.body(streamOutcomes(grading, items, { signal: c.get("signal"), memory: c.get("memory") }), 200, {
       "content-type": "application/json",
     });

@@ -85,7 +85,7 @@ export function parseItems(body: unknown): readonly unknown[] {
  *
  * @throws {ServerError} `malformed` if it is not JSON.
  */
-export async function readJson(request: Request): Promise<unknown> {
+export async function readJson(request: { json(): Promise<unknown> }): Promise<unknown> {
   try {
     return await request.json();
   } catch (cause) {

@@ -1,4 +1,5 @@
-import { MAX_ADDRESS_CONNECTIONS, MAX_CONNECTIONS, MAX_QUIET_CONNECTIONS, QUIET_MS } from "../limits.ts";
+import type { Socket } from "node:net";
+import { MAX_ADDRESS_CONNECTIONS, MAX_CONNECTIONS, MAX_QUIET_CONNECTIONS, REPORT_MS } from "../limits.ts";
 
 /** Limits of the connections of a server. */
 export interface ConnectionLimits {
@@ -9,8 +10,7 @@ export interface ConnectionLimits {
    */
   maxConnections?: number | undefined;
   /**
-   * Connections at once that keep the server waiting: their first request was refused, or did not arrive with its body
-   * within 40 s.
+   * Connections at once whose last request was refused.
    *
    * @default 256
    */
@@ -23,131 +23,168 @@ export interface ConnectionLimits {
   maxPerAddress?: number | undefined;
   /** Further addresses that are exempt from `maxPerAddress`: those of proxies, whose clients share them. */
   trustedProxies?: readonly string[] | undefined;
+  /** Called when a connection is closed because there are too many, at most once a minute. */
+  onError?: ((error: unknown) => void) | undefined;
 }
+
+/**
+ * State of a connection, in the order in which connections are closed when there are too many: its last request was
+ * refused; it has sent no whole request yet; its last request is answered; it has a request that is handled, or it is
+ * a WebSocket. Busy connections are never closed.
+ */
+type State = "refused" | "new" | "idle" | "busy";
 
 /** Open connection to the server. */
-export interface OpenConnection {
-  /** Remote address, as the kernel writes it. */
+export interface Connection {
+  readonly socket: Socket;
+  /** Address of the client. */
   readonly address: string;
-  /** Remote port. */
-  readonly port: number;
+  state: State;
+  /** Requests that have arrived and are not answered. */
+  pending: number;
+  /** Resolves when the last of these requests is answered. */
+  last: Promise<void>;
 }
 
-/** A limit that is exceeded. */
-export interface Excess {
-  readonly reason: string;
-  /** True if many connections wait for the rest of a refused request. */
-  readonly isStuck: boolean;
-}
-
-/** Finds out whether a server has too many connections, from the kernel's list and the requests that arrived. */
-export class ConnectionWatch {
+/** The open connections of a server. Above a limit, it closes the one that has been quiet for longest. */
+export class Connections {
   readonly #limits: ConnectionLimits;
-  /** Ports of connections whose last request was accepted, and of those whose last request was refused. */
-  readonly #accepted = new Set<number>();
-  readonly #refused = new Set<number>();
-  /** Time at which each connection that was never accepted was first listed, by address and port. */
-  #firstSeen = new Map<string, number>();
+  readonly #open = new Map<Socket, Connection>();
+  /** The connections of each state, in the order in which they have entered it. */
+  readonly #inState: Readonly<Record<State, Set<Connection>>> = {
+    refused: new Set(),
+    new: new Set(),
+    idle: new Set(),
+    busy: new Set(),
+  };
+  /** Number of connections of each address that have sent no authenticated request. */
+  readonly #unknown = new Map<string, number>();
+  #reportedAt = -Infinity;
+  #isClosing = false;
 
   constructor(limits: ConnectionLimits) {
     this.#limits = limits;
   }
 
-  /** Records that a request of the client at `port` is authenticated and complete. */
-  accept(port: number): void {
-    this.#refused.delete(port);
-    this.#accepted.add(port);
+  /** Adds a connection until it is closed. */
+  open(socket: Socket): void {
+    const address = normalAddress(socket.remoteAddress ?? "");
+    const connection: Connection = { socket, address, state: "new", pending: 0, last: Promise.resolve() };
+    this.#open.set(socket, connection);
+    this.#enter(connection, "new");
+    socket.once("close", () => this.#remove(connection));
+    this.#limitAddress(connection);
+    const { maxConnections = MAX_CONNECTIONS } = this.#limits;
+    if (this.#open.size <= maxConnections) return;
+    this.#close(this.#quietest() ?? connection, `the limit of connections is ${maxConnections}`);
   }
 
-  /** Records that a request of the client at `port` was refused. */
-  refuse(port: number): void {
-    this.#accepted.delete(port);
-    this.#refused.add(port);
+  /** Returns a connection; `undefined` if it is closed. */
+  get(socket: Socket): Connection | undefined {
+    return this.#open.get(socket);
   }
 
-  /** Number of open connections whose last request was refused. */
-  get refused(): number {
-    return this.#refused.size;
+  /** Records that a whole request has arrived, which is not interrupted. */
+  begin(connection: Connection): void {
+    this.#move(connection, "busy");
   }
 
-  /**
-   * Returns the limit that the open connections exceed; `undefined` if they exceed none.
-   *
-   * @param now Monotonic time in milliseconds.
-   */
-  findExcess(open: readonly OpenConnection[], now: number): Excess | undefined {
-    const { maxConnections = MAX_CONNECTIONS, maxQuiet = MAX_QUIET_CONNECTIONS } = this.#limits;
-    this.#forget(open);
-    const pending = open.filter(({ port }) => !this.#accepted.has(port));
-    this.#firstSeen = new Map(pending.map((connection) => {
-      const key = `${connection.address} ${connection.port}`;
-      return [key, this.#firstSeen.get(key) ?? now];
-    }));
-    const isStuck = this.#refused.size > maxQuiet;
-    if (open.length > maxConnections) {
-      return { reason: `${open.length} are open, the limit is ${maxConnections}`, isStuck };
+  /** Records that a request is answered without having been accepted. */
+  refuse(connection: Connection): void {
+    const { maxQuiet = MAX_QUIET_CONNECTIONS } = this.#limits;
+    this.#move(connection, "refused");
+    if (this.#isClosing) return void connection.socket.end();
+    const { refused } = this.#inState;
+    const [oldest] = refused;
+    if (refused.size > maxQuiet && oldest) {
+      this.#close(oldest, `the limit of connections whose request was refused is ${maxQuiet}`);
     }
-    const quiet = pending.filter(({ address, port }) =>
-      this.#refused.has(port) || now - (this.#firstSeen.get(`${address} ${port}`) ?? now) > QUIET_MS
-    );
-    if (quiet.length > maxQuiet) {
-      return { reason: `${quiet.length} sent no accepted request, the limit is ${maxQuiet}`, isStuck };
-    }
-    const reason = this.#findAddress(pending);
-    return reason === undefined ? undefined : { reason, isStuck };
   }
 
-  #findAddress(pending: readonly OpenConnection[]): string | undefined {
+  /** Records that an accepted request is answered. */
+  release(connection: Connection): void {
+    this.#move(connection, "idle");
+    if (this.#isClosing) connection.socket.end();
+  }
+
+  /** Closes the connections without a request, and each other one after its response. */
+  closeQuiet(): void {
+    this.#isClosing = true;
+    for (const { pending, socket } of this.#open.values()) if (pending === 0) socket.destroy();
+  }
+
+  /** Closes all connections. */
+  closeAll(): void {
+    for (const socket of this.#open.keys()) socket.destroy();
+  }
+
+  /** Closes the oldest unauthenticated connection of an address that has too many. */
+  #limitAddress({ address }: Connection): void {
     const { maxPerAddress = MAX_ADDRESS_CONNECTIONS, trustedProxies = [] } = this.#limits;
-    if (pending.length <= maxPerAddress) return undefined;
-    for (const [written, { length }] of Map.groupBy(pending, (connection) => connection.address)) {
-      const address = parseAddress(written);
-      if (length <= maxPerAddress || isLoopbackAddress(address) || trustedProxies.includes(address)) continue;
-      return `${address} has ${length} without an authenticated request, the limit is ${maxPerAddress}`;
+    if ((this.#unknown.get(address) ?? 0) <= maxPerAddress) return;
+    if (isLoopbackAddress(address) || trustedProxies.includes(address)) return;
+    for (const connections of [this.#inState.refused, this.#inState.new]) {
+      for (const connection of connections) {
+        if (connection.address !== address) continue;
+        const limit = `the limit of connections of ${address} without an authenticated request`;
+        return this.#close(connection, `${limit} is ${maxPerAddress}`);
+      }
     }
   }
 
-  /** Forgets connections that are closed. */
-  #forget(open: readonly OpenConnection[]): void {
-    const ports = new Set(open.map(({ port }) => port));
-    for (const known of [this.#accepted, this.#refused]) {
-      for (const port of known) if (!ports.has(port)) known.delete(port);
+  #quietest(): Connection | undefined {
+    const { refused, new: fresh, idle } = this.#inState;
+    for (const connections of [refused, fresh, idle]) {
+      for (const connection of connections) return connection;
     }
   }
+
+  #close(connection: Connection, reason: string): void {
+    this.#remove(connection);
+    connection.socket.destroy();
+    if (performance.now() - this.#reportedAt < REPORT_MS) return;
+    this.#reportedAt = performance.now();
+    this.#limits.onError?.(new Error(`Closed a connection from ${connection.address}: ${reason}`));
+  }
+
+  #move(connection: Connection, state: State): void {
+    if (!this.#open.has(connection.socket)) return;
+    this.#leave(connection);
+    this.#enter(connection, state);
+  }
+
+  #remove(connection: Connection): void {
+    if (this.#open.delete(connection.socket)) this.#leave(connection);
+  }
+
+  #enter(connection: Connection, state: State): void {
+    connection.state = state;
+    this.#inState[state].add(connection);
+    if (isUnknown(connection)) this.#count(connection, 1);
+  }
+
+  #leave(connection: Connection): void {
+    this.#inState[connection.state].delete(connection);
+    if (isUnknown(connection)) this.#count(connection, -1);
+  }
+
+  #count({ address }: Connection, change: number): void {
+    const count = (this.#unknown.get(address) ?? 0) + change;
+    if (count === 0) this.#unknown.delete(address);
+    else this.#unknown.set(address, count);
+  }
+}
+
+function isUnknown({ state }: Connection): boolean {
+  return state === "new" || state === "refused";
+}
+
+/** Returns an IPv4 address that is written as an IPv6 address in its usual notation. */
+function normalAddress(address: string): string {
+  return address.replace(/^::ffff:(?=\d+\.)/, "");
 }
 
 /** True for an address of the server's own host. */
-export function isLoopbackAddress(address: string): boolean {
-  return address === "::1" || /^(::ffff:)?127(\.\d{1,3}){3}$/.test(address);
+function isLoopbackAddress(address: string): boolean {
+  return address === "::1" || /^127(\.\d{1,3}){3}$/.test(address);
 }
-
-/** Files in which Linux lists the connections of this host, one per address family. */
-const TABLES = ["/proc/net/tcp", "/proc/net/tcp6"];
-/** Row of a table: local port, remote address, remote port, state. */
-const ROW = /^ *\d+: [0-9A-F]+:([0-9A-F]{4}) ([0-9A-F]+):([0-9A-F]{4}) ([0-9A-F]{2}) /gm;
-const ESTABLISHED = "01";
-
-/**
- * Returns the connections to a local port, or `undefined` on systems other than Linux, which do not list connections.
- */
-export async function listConnections(port: number): Promise<OpenConnection[] | undefined> {
-  const tables = await Promise.all(TABLES.map((path) => Deno.readTextFile(path).catch(() => undefined)));
-  if (tables[0] === undefined) return undefined;
-  const rows = tables.flatMap((table = "") => [...table.matchAll(ROW)]);
-  const own = rows.filter(([, local = "", , , state]) =>
-    state === ESTABLISHED && parseInt(local, 16) === port
-  );
-  return own.map(([, , address = "", remote = ""]) => ({ address, port: parseInt(remote, 16) }));
-}
-
-/** Returns an address of the kernel's table, whose 32-bit words are little-endian, in the usual notation. */
-export function parseAddress(hex: string): string {
-  const bytes = (hex.match(/.{8}/g) ?? []).flatMap((word) => [...Uint8Array.fromHex(word)].reverse());
-  const last = bytes.slice(-4).join(".");
-  if (bytes.length === 4 || bytes.slice(0, 12).join() === IPV4_IN_IPV6) return last;
-  const groups = bytes.map((byte) => byte.toString(16).padStart(2, "0")).join("").match(/.{4}/g) ?? [];
-  return new URL(`http://[${groups.join(":")}]`).hostname.slice(1, -1);
-}
-
-/** First 12 bytes of an IPv4 address that is written as an IPv6 address. */
-const IPV4_IN_IPV6 = "0,0,0,0,0,0,0,0,0,0,255,255";

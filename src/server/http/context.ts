@@ -1,15 +1,32 @@
-import type { Context } from "hono";
+import type { Context, MiddlewareHandler } from "hono";
 import type { Account } from "../budget.ts";
 
 /** Connection on which a request arrived. */
 export interface RequestConnection {
-  /** Aborted when the client disconnects before the response. */
+  /** Aborted when the client disconnects before it has the whole response. */
   readonly disconnected: AbortSignal;
   /** Address of the client. */
   readonly address: string;
   /** Records that the request is authenticated and complete. Connections without such a request are limited. */
   accept(): void;
+  /** Reads the body of the request. Without this function, the body is read from the request itself. */
+  readonly readBody?: BodyReader | undefined;
+  /**
+   * Completes the handshake of a WebSocket. The bytes of unfinished messages count as waiting data of the owner.
+   *
+   * @throws {ServerError} `malformed` if the request is not such a handshake.
+   */
+  readonly upgrade?: ((memory: Account) => WebSocket) | undefined;
 }
+
+/**
+ * Calls back with the pieces of a body until it ends or the signal aborts. A callback that throws ends it. Rejects if
+ * the client disconnects first.
+ */
+export type BodyReader = (
+  onPiece: (piece: Uint8Array<ArrayBuffer>) => void,
+  signal: AbortSignal,
+) => Promise<void>;
 
 /** Context values of every route. */
 export interface AppEnv {
@@ -31,3 +48,20 @@ export interface AppEnv {
 
 /** The context of a request to the server. */
 export type AppContext = Context<AppEnv>;
+
+/** Sets the signal of a route, which aborts when the client disconnects before the response. */
+export function watchDisconnect(): MiddlewareHandler<AppEnv> {
+  return async (c, next) => {
+    const disconnect = new AbortController();
+    const signals = new Set([c.req.raw.signal, c.env?.disconnected ?? c.req.raw.signal]);
+    const onAbort = () => disconnect.abort(new DOMException("The client has disconnected", "AbortError"));
+    for (const signal of signals) signal.addEventListener("abort", onAbort);
+    c.set("signal", disconnect.signal);
+    try {
+      await next();
+    } finally {
+      // The request's own signal also aborts after each response.
+      for (const signal of signals) signal.removeEventListener("abort", onAbort);
+    }
+  };
+}

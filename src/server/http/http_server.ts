@@ -1,10 +1,11 @@
-import { MAX_POLITE_REFUSALS } from "../limits.ts";
-import { type ConnectionLimits, ConnectionWatch, listConnections } from "./connections.ts";
+import { createServer, type IncomingMessage, type Server, ServerResponse } from "node:http";
+import { type AddressInfo, connect, type Socket } from "node:net";
+import { HEAD_MS, KEEP_ALIVE_MS, MAX_CONNECTIONS, MAX_HEAD_BYTES, MAX_PIPELINED } from "../limits.ts";
+import { type Connection, type ConnectionLimits, Connections } from "./connections.ts";
 import type { RequestConnection } from "./context.ts";
-import { DisconnectWatcher } from "./disconnects.ts";
 import { errorResponse, ServerError } from "./errors.ts";
-import { discardBody } from "./request_limits.ts";
-import { closeAfter, ConnectionClosed, withReadTimeout } from "./response_stream.ts";
+import { bodyReader, discardBody, hasBody, sendResponse, toRequest } from "./exchange.ts";
+import { WebSockets } from "./web_sockets.ts";
 
 /** Handles a request. */
 export type RequestHandler = (
@@ -12,47 +13,107 @@ export type RequestHandler = (
   connection: RequestConnection,
 ) => Response | Promise<Response>;
 
-/** Options of {@linkcode HttpServer}. */
-export interface HttpServerOptions extends ListenerOptions {
+/** Options of {@linkcode HttpServer}. Above a limit, the connection that has been quiet for longest is closed. */
+export interface HttpServerOptions extends ConnectionLimits {
+  hostname: string;
+  /** Port; 0 selects a free one. */
+  port: number;
+  /** Called when a connection is closed because there are too many, or a request handler threw. */
+  onError?: ((error: unknown) => void) | undefined;
   /**
-   * Milliseconds that running requests may take after the server begins to stop; then they are aborted.
+   * Milliseconds until the head of a request must have arrived; then its connection is closed.
    *
-   * @default 5_000
+   * @default 30_000
    */
-  graceMs?: number | undefined;
+  headMs?: number | undefined;
   /**
    * Milliseconds that a client may take to read the next chunk of a response; then its connection is closed.
    *
    * @default 60_000
    */
   readMs?: number | undefined;
+  /**
+   * Milliseconds that running requests may take after the server begins to stop; then they are aborted.
+   *
+   * @default 5_000
+   */
+  graceMs?: number | undefined;
   /** Called after the grace period; ends what the remaining requests wait for. */
   onGraceOver: () => Promise<void>;
 }
 
 /** Time for the remaining responses after the grace period. */
 const FLUSH_MS = 1_000;
+/** Largest interval at which the server looks for heads that are late. */
+const MAX_CHECK_MS = 2_000;
+
+/** Interval at which the server checks that it accepts connections. */
+const ACCEPT_CHECK_MS = 2_000;
+/** Connections that may wait to be accepted. They are accepted at once, before any can be closed. */
+const MAX_BACKLOG = 511;
+
+/** Request as `node:http` reports it. */
+interface Exchange {
+  readonly incoming: IncomingMessage;
+  readonly outgoing: ServerResponse;
+  /** Completes the handshake of a WebSocket, if the request asks for one. */
+  readonly upgrade?: RequestConnection["upgrade"];
+}
 
 /** Serves a request handler at an address until disposed. */
 export class HttpServer implements AsyncDisposable {
-  readonly #listener: Listener;
+  readonly #handler: RequestHandler;
   readonly #options: HttpServerOptions;
-  readonly #disconnectWatcher: DisconnectWatcher;
+  readonly #server: Server;
+  readonly #connections: Connections;
+  readonly #webSockets = new WebSockets();
+  #port = 0;
+  /** True if a connection was accepted since the last check. */
+  #hasAccepted = false;
+  /** The server's own connection, which shows that it accepts connections. */
+  #probe: Socket | undefined;
+  #timer: ReturnType<typeof setInterval> | undefined;
   #stopped: Promise<void> | undefined;
 
-  /** @throws {Deno.errors.AddrInUse} if the port is in use. */
-  constructor(fetch: RequestHandler, options: HttpServerOptions) {
+  private constructor(handler: RequestHandler, options: HttpServerOptions) {
+    const { headMs = HEAD_MS } = options;
+    this.#handler = handler;
     this.#options = options;
-    this.#listener = new Listener(
-      async (request, { remoteAddr }) => await this.#handle(fetch, request, remoteAddr),
-      options,
-    );
-    this.#disconnectWatcher = new DisconnectWatcher(this.port);
+    this.#connections = new Connections(options);
+    const serverOptions = {
+      headersTimeout: headMs,
+      requestTimeout: 0, // the deadline of a body belongs to the request limits
+      connectionsCheckingInterval: Math.min(headMs, MAX_CHECK_MS),
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      maxHeaderSize: MAX_HEAD_BYTES,
+      requireHostHeader: false, // the handler refuses such requests with a response in its own format
+      shouldUpgradeCallback: isHandshake, // the types do not know it yet
+    };
+    this.#server = createServer(serverOptions);
+    this.#server.on("connection", (socket) => this.#open(socket))
+      .on("request", (incoming, outgoing) => this.#enqueue({ incoming, outgoing }))
+      .on("checkContinue", (incoming, outgoing) => this.#enqueue({ incoming, outgoing }))
+      .on("upgrade", (incoming, socket, head) => this.#upgrade(incoming, socket as Socket, head))
+      .on("clientError", (error, socket) => this.#refuseHead(error, socket as Socket))
+      .on("error", (error) => this.#server.listening && options.onError?.(error));
+  }
+
+  /**
+   * Starts a server.
+   *
+   * @throws {Error} with the code `EADDRINUSE` if the port is in use.
+   */
+  static async listen(handler: RequestHandler, options: HttpServerOptions): Promise<HttpServer> {
+    const server = new HttpServer(handler, options);
+    await server.#listen(options.port);
+    server.#port = (server.#server.address() as AddressInfo).port;
+    server.#timer = setInterval(() => server.#watchAccepting(), ACCEPT_CHECK_MS);
+    return server;
   }
 
   /** Port that the server listens on. */
   get port(): number {
-    return this.#listener.port;
+    return this.#port;
   }
 
   /** Accepts no further requests, waits for running ones during the grace period, then aborts the rest. */
@@ -61,181 +122,150 @@ export class HttpServer implements AsyncDisposable {
     return this.#stopped;
   }
 
-  async #handle(fetch: RequestHandler, request: Request, client: Deno.NetAddr): Promise<Response> {
-    const { hostname: address, port } = client;
-    const { readMs = 60_000 } = this.#options;
-    const connections = this.#listener.watch;
+  async #listen(port: number): Promise<void> {
+    const { hostname: host, maxConnections = MAX_CONNECTIONS } = this.#options;
+    const backlog = Math.min(MAX_BACKLOG, Math.ceil(maxConnections / 4));
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    this.#server.once("error", reject).listen({ host, port, backlog }, resolve);
+    await promise;
+    this.#server.off("error", reject);
+  }
+
+  #open(socket: Socket): void {
+    this.#hasAccepted = true;
+    this.#connections.open(socket);
+  }
+
+  /**
+   * Listens again if no connection is accepted, not even the server's own: Deno stops accepting, without an event, when
+   * no file descriptor is left.
+   */
+  async #watchAccepting(): Promise<void> {
+    const { onError, hostname } = this.#options;
+    const isDeaf = this.#probe !== undefined && !this.#hasAccepted;
+    const isIdle = !this.#hasAccepted;
+    this.#hasAccepted = false;
+    this.#probe?.destroy();
+    this.#probe = isIdle ? connect(this.#port, hostname).on("error", () => {}) : undefined; // it shows in the next check
+    if (!isDeaf) return;
+    this.#server.close(); // ends idle connections, but no request
+    await this.#listen(this.#port).catch((error) => onError?.(error)); // the next check tries again
+    if (this.#stopped) this.#server.close();
+  }
+
+  /** Handles a request after the earlier ones of its connection. */
+  #enqueue(exchange: Exchange): void {
+    const { socket } = exchange.incoming;
+    const connection = this.#connections.get(socket);
+    if (connection === undefined) return; // it is closed
+    connection.pending++;
+    if (connection.pending > MAX_PIPELINED) return void socket.destroy();
+    const handle = async () => socket.destroyed ? undefined : await this.#handle(exchange, connection);
+    connection.last = connection.pending === 1 ? handle() : connection.last.then(handle);
+  }
+
+  #upgrade(incoming: IncomingMessage, socket: Socket, head: Uint8Array): void {
+    const outgoing = new ServerResponse(incoming);
+    outgoing.shouldKeepAlive = false;
+    outgoing.assignSocket(socket);
+    outgoing.once("finish", () => socket.destroySoon());
+    this.#enqueue({
+      incoming,
+      outgoing,
+      upgrade: (memory) => {
+        const webSocket = this.#webSockets.accept(incoming, socket, { head, memory });
+        outgoing.detachSocket(socket);
+        return webSocket;
+      },
+    });
+  }
+
+  /** Answers a head that is no HTTP, too large or late, and closes the connection. */
+  #refuseHead(error: Error & { code?: string }, socket: Socket): void {
+    const hasResponse = socket.bytesWritten > 0 || this.#connections.get(socket)?.pending !== 0;
+    if (hasResponse || !socket.writable) return void socket.destroy();
+    const status = HEAD_ERRORS[error.code ?? ""] ?? "400 Bad Request";
+    socket.end(`HTTP/1.1 ${status}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n`);
+    socket.destroySoon();
+  }
+
+  async #handle({ incoming, outgoing, upgrade }: Exchange, connection: Connection): Promise<void> {
+    const { readMs = 60_000, onError } = this.#options;
     const disconnect = new AbortController();
     const { signal: disconnected } = disconnect;
-    const watch = this.#disconnectWatcher.watch(port, disconnect);
-    let isAccepted = false;
+    outgoing.once("close", () => {
+      if (!outgoing.writableFinished) {
+        disconnect.abort(new DOMException("The client has disconnected", "AbortError"));
+      }
+    });
+    let [isAccepted, isUpgraded] = [false, false];
     const accept = () => {
       isAccepted = true;
-      connections.accept(port);
+      this.#connections.begin(connection);
     };
+    const readBody = hasBody(incoming) ? bodyReader(incoming, outgoing) : undefined;
+    if (!readBody) this.#connections.begin(connection);
+    const { address } = connection;
     try {
-      const handled = await fetch(request, { disconnected, address, accept });
-      const response = await withReadTimeout(handled, { readMs, disconnected, watch });
-      if (isAccepted || response.status === 101) return response;
-      return await this.#refuse(request, response, port);
+      const request = toRequest(incoming, disconnected);
+      const response = await this.#respond(request, { disconnected, address, accept, readBody, upgrade });
+      isUpgraded = response.status === 101;
+      if (isUpgraded) return;
+      outgoing.shouldKeepAlive &&= incoming.complete || await discardBody(incoming);
+      await sendResponse(response, outgoing, readMs);
     } catch (error) {
-      watch[Symbol.dispose]();
-      throw error;
+      outgoing.destroy(); // no other way to report an error within a response
+      if (!disconnected.aborted) onError?.(error);
+    } finally {
+      if (!isUpgraded) connection.pending--;
+      if (!isAccepted) this.#connections.refuse(connection);
+      else if (connection.pending === 0) this.#connections.release(connection);
     }
   }
 
-  /** Sends the response to a refused request. Its connection is closed if its body does not arrive. */
-  async #refuse({ body, bodyUsed }: Request, response: Response, port: number): Promise<Response> {
-    const connections = this.#listener.watch;
-    const isPolite = connections.refused < MAX_POLITE_REFUSALS;
-    connections.refuse(port);
-    if (body === null || bodyUsed) return response;
-    return isPolite && await discardBody(body) ? response : closeAfter(response);
+  /** Returns the response of the handler; one with 503 if it throws, as it does when no file descriptor is left. */
+  async #respond(request: Request, connection: RequestConnection): Promise<Response> {
+    try {
+      return await this.#handler(request, connection);
+    } catch (error) {
+      this.#options.onError?.(error);
+      return errorResponse(
+        new ServerError("unavailable", "The server cannot handle the request now", { retryAfter: 1 }),
+      );
+    }
   }
 
   async #stop(): Promise<void> {
-    await using _watcher = this.#disconnectWatcher;
     const { graceMs = 5_000, onGraceOver } = this.#options;
-    const ended = this.#listener.shutdown();
+    const { promise: ended, resolve } = Promise.withResolvers<void>();
+    clearInterval(this.#timer);
+    this.#probe?.destroy();
+    this.#server.close(() => resolve());
+    this.#webSockets.close();
+    this.#connections.closeQuiet();
     await resolvesWithin(graceMs, ended);
     await onGraceOver();
-    if (!await resolvesWithin(FLUSH_MS, ended)) this.#listener.closeConnections();
+    await resolvesWithin(FLUSH_MS, ended);
+    this.#connections.closeAll();
     await ended;
   }
 }
 
-/** Waits for a promise for at most `ms`. Returns true if it resolved in time. */
-async function resolvesWithin(ms: number, ended: Promise<unknown>): Promise<boolean> {
-  const timeout = Promise.withResolvers<false>();
-  const timer = setTimeout(() => timeout.resolve(false), ms);
-  const hasEnded = await Promise.race([ended.then(() => true), timeout.promise]);
+/** True for the first request of a WebSocket. Other upgrades are ignored, as HTTP allows. */
+function isHandshake(incoming: IncomingMessage): boolean {
+  return incoming.method === "GET" && incoming.headers.upgrade?.toLowerCase() === "websocket" &&
+    !hasBody(incoming);
+}
+
+const HEAD_ERRORS: Readonly<Record<string, string>> = {
+  ERR_HTTP_REQUEST_TIMEOUT: "408 Request Timeout",
+  HPE_HEADER_OVERFLOW: "431 Request Header Fields Too Large",
+};
+
+/** Waits for a promise for at most `ms`. */
+async function resolvesWithin(ms: number, ended: Promise<void>): Promise<void> {
+  const timeout = Promise.withResolvers<void>();
+  const timer = setTimeout(timeout.resolve, ms);
+  await Promise.race([ended, timeout.promise]);
   clearTimeout(timer);
-  return hasEnded;
-}
-
-/** Options of {@linkcode Listener}. Above one of the limits, connections without a pending response are closed. */
-export interface ListenerOptions extends ConnectionLimits {
-  hostname: string;
-  /** Port; 0 selects a free one. */
-  port: number;
-  /** Called when there were too many connections, or a request handler threw. */
-  onError?: ((error: unknown) => void) | undefined;
-}
-
-/** One `Deno.serve` instance, from its start until its last response. */
-interface Generation {
-  readonly server: Deno.HttpServer<Deno.NetAddr>;
-  readonly cut: AbortController;
-}
-
-const POLL_MS = 2_000;
-const RETRY_MS = 1;
-
-/**
- * Listens for requests with a bounded number of connections. `Deno.serve` limits neither connections nor the time of
- * a request's head and body, it cannot close one connection, and it ends when no file descriptor is left. Above a
- * limit, this class shuts the current server down, which closes idle connections, unfinished requests and upgraded
- * sockets but completes pending responses, and starts a new server on the same port.
- */
-export class Listener {
-  readonly port: number;
-  /** Records which connections have sent an accepted request. */
-  readonly watch: ConnectionWatch;
-  readonly #handler: Deno.ServeHandler<Deno.NetAddr>;
-  readonly #options: ListenerOptions;
-  readonly #generations = new Map<Generation, Promise<void>>();
-  #newest: Generation;
-  #timer: ReturnType<typeof setTimeout> | undefined;
-  #polling: Promise<void> = Promise.resolve();
-  #retryTimer: ReturnType<typeof setTimeout> | undefined;
-  #isClosed = false;
-
-  /** @throws {Deno.errors.AddrInUse} if the port is in use. */
-  constructor(handler: Deno.ServeHandler<Deno.NetAddr>, options: ListenerOptions) {
-    this.#handler = handler;
-    this.#options = options;
-    this.watch = new ConnectionWatch(options);
-    this.#newest = this.#listen(options.port);
-    this.port = this.#newest.server.addr.port;
-    this.#schedulePoll();
-  }
-
-  /** Accepts no further requests and waits for all pending responses. */
-  async shutdown(): Promise<void> {
-    this.#isClosed = true;
-    clearTimeout(this.#timer);
-    clearTimeout(this.#retryTimer);
-    await this.#polling;
-    this.#newest.server.shutdown();
-    await Promise.all(this.#generations.values());
-  }
-
-  /** Closes all connections at once. */
-  closeConnections(): void {
-    for (const { cut } of this.#generations.keys()) cut.abort();
-  }
-
-  #listen(port: number): Generation {
-    const cut = new AbortController();
-    const { hostname } = this.#options;
-    const onError = (error: unknown) => this.#respondToError(error);
-    const server = Deno.serve({ hostname, port, signal: cut.signal, onListen() {}, onError }, this.#handler);
-    const generation = { server, cut };
-    this.#generations.set(generation, this.#ended(generation));
-    return generation;
-  }
-
-  /** Reports an error of the handler, such as a lack of file descriptors, and returns the response to it. */
-  #respondToError(error: unknown): Response {
-    if (!(error instanceof ConnectionClosed)) this.#options.onError?.(error);
-    return errorResponse(
-      new ServerError("unavailable", "The server cannot handle the request now", { retryAfter: 1 }),
-    );
-  }
-
-  /** Resolves after the last response of a generation. Replaces a generation that failed. */
-  async #ended(generation: Generation): Promise<void> {
-    const { server } = generation;
-    try {
-      await server.finished;
-    } catch (error) {
-      this.#replace(error);
-      await server.shutdown();
-    }
-    this.#generations.delete(generation);
-  }
-
-  #schedulePoll(): void {
-    this.#timer = setTimeout(() => this.#polling = this.#poll(), POLL_MS);
-  }
-
-  async #poll(): Promise<void> {
-    const open = await listConnections(this.port) ?? [];
-    if (this.#isClosed) return;
-    const excess = this.watch.findExcess(open, performance.now());
-    if (excess) this.#replace(new Error(`Too many connections: ${excess.reason}`), excess);
-    this.#schedulePoll();
-  }
-
-  /**
-   * Replaces the newest generation. `isStuck` also ends its pending responses: a shutdown does not close a connection
-   * whose body is still awaited.
-   */
-  #replace(reason: unknown, { isStuck = false } = {}): void {
-    if (this.#isClosed) return;
-    this.#options.onError?.(reason);
-    if (isStuck) this.#newest.cut.abort();
-    else this.#newest.server.shutdown();
-    this.#listenAgain();
-  }
-
-  /** Retries until the previous server has released the port. */
-  #listenAgain(): void {
-    if (this.#isClosed) return;
-    try {
-      this.#newest = this.#listen(this.port);
-    } catch {
-      this.#retryTimer = setTimeout(() => this.#listenAgain(), RETRY_MS);
-    }
-  }
 }

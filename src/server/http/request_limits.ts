@@ -1,9 +1,9 @@
 import { concat } from "@std/bytes";
 import type { MiddlewareHandler } from "hono";
-import type { AppContext, AppEnv } from "./context.ts";
+import type { AppContext, AppEnv, BodyReader } from "./context.ts";
 import { checkJsonLimits, JsonLimitError } from "../../json.ts";
 import type { Budget, BudgetLease } from "../budget.ts";
-import { DISCARD_MS, MAX_DISCARDED_BYTES, MEMORY_PER_BYTE, type RequestLimits } from "../limits.ts";
+import { MEMORY_PER_BYTE, type RequestLimits } from "../limits.ts";
 import { ServerError } from "./errors.ts";
 import { toHeldResponse } from "./response_stream.ts";
 
@@ -41,7 +41,7 @@ export function requestLimits(
     c.set("memory", waiting.account(c.get("owner")));
     const lease = waiting.take(c.get("owner"), 0);
     try {
-      if (raw.body !== null) c.req.raw = await readRequest(c, { ...limits, lease });
+      await cacheBody(c, { ...limits, lease });
       if (c.get("isAuthenticated")) c.env?.accept?.();
       await next();
       const response = await toHeldResponse(c.res, { lease, measured });
@@ -55,23 +55,24 @@ export function requestLimits(
   };
 }
 
-async function readRequest(
-  c: AppContext,
-  limits: RequestLimits & { lease: BudgetLease },
-): Promise<Request> {
-  const { raw } = c.req;
-  const encoding = raw.headers.get("content-encoding") ?? "identity";
-  if (encoding !== "identity") {
+/** Reads the body for the methods of `c.req`. Those of `c.req.raw` cannot read it afterwards. */
+async function cacheBody(c: AppContext, limits: RequestLimits & { lease: BudgetLease }): Promise<void> {
+  const { headers } = c.req.raw;
+  const read = c.env?.readBody ?? streamReader(c.req.raw.body);
+  if (read === undefined) {
+    return setBody(c, new ArrayBuffer(0));
+  }
+  if ((headers.get("content-encoding") ?? "identity") !== "identity") {
     throw new ServerError("unsupported", "A body must have no content-encoding");
   }
-  const body = await readBody(
-    raw.body ?? new ReadableStream(),
-    Number(raw.headers.get("content-length")),
-    limits,
-  );
+  const body = await readBody(read, Number(headers.get("content-length")), limits);
   checkJson(body, limits);
-  const { method, headers } = raw;
-  return new Request(raw.url, { method, headers, body, signal: c.get("signal") });
+  setBody(c, body.buffer);
+}
+
+/** Hono keeps promises there, against the type. */
+function setBody({ req }: AppContext, body: ArrayBuffer): void {
+  Object.assign(req.bodyCache, { arrayBuffer: Promise.resolve(body) });
 }
 
 function headerBytes(headers: Headers): number {
@@ -80,58 +81,50 @@ function headerBytes(headers: Headers): number {
   return bytes;
 }
 
+/** Returns the function that reads a stream; `undefined` if there is none. */
+function streamReader(stream: ReadableStream<Uint8Array<ArrayBuffer>> | null): BodyReader | undefined {
+  if (stream === null) return undefined;
+  return async (onPiece, signal) => {
+    const reader = stream.getReader();
+    const onAbort = () => void reader.cancel().catch(() => {}); // the read fails
+    signal.addEventListener("abort", onAbort);
+    try {
+      for (let piece = await reader.read(); !piece.done; piece = await reader.read()) onPiece(piece.value);
+    } finally {
+      signal.removeEventListener("abort", onAbort);
+      onAbort();
+    }
+  };
+}
+
 async function readBody(
-  stream: ReadableStream<Uint8Array<ArrayBuffer>>,
+  read: BodyReader,
   announced: number,
   { bodyBytes, bodyMs, lease }: RequestLimits & { lease: BudgetLease },
 ): Promise<Uint8Array<ArrayBuffer>> {
   const tooLarge = () => new ServerError("too_large", `A body must have at most ${bodyBytes} bytes`);
-  const reader = stream.getReader();
-  const timer = setTimeout(() => reader.cancel(), bodyMs);
+  if (announced > bodyBytes) throw tooLarge();
+  const late = new AbortController();
+  const timer = setTimeout(() => late.abort(), bodyMs);
   const pieces: Uint8Array<ArrayBuffer>[] = [];
   let bytes = 0;
-  const startedAt = performance.now();
+  const onPiece = (piece: Uint8Array<ArrayBuffer>) => {
+    bytes += piece.length;
+    if (bytes > bodyBytes) throw tooLarge();
+    lease.grow(MEMORY_PER_BYTE * piece.length);
+    pieces.push(piece);
+  };
   try {
-    if (announced > bodyBytes) throw tooLarge();
-    const next = () => reader.read().catch(throwIncomplete);
-    for (let piece = await next(); !piece.done; piece = await next()) {
-      bytes += piece.value.length;
-      if (bytes > bodyBytes) throw tooLarge();
-      lease.grow(MEMORY_PER_BYTE * piece.value.length);
-      pieces.push(piece.value);
-    }
+    await read(onPiece, late.signal).catch(throwIncomplete);
   } finally {
     clearTimeout(timer);
-    await reader.cancel().catch(() => {}); // the client may have disconnected
   }
-  if (performance.now() - startedAt >= bodyMs) {
-    throw new ServerError("too_slow", `The body must arrive within ${bodyMs} ms`);
-  }
+  if (late.signal.aborted) throw new ServerError("too_slow", `The body must arrive within ${bodyMs} ms`);
   return concat(pieces);
 }
 
-/** Reads the body of a refused request. Returns true if its end arrived soon. */
-export async function discardBody(body: ReadableStream<Uint8Array>): Promise<boolean> {
-  const reader = body.getReader();
-  const timer = setTimeout(() => reader.cancel(), DISCARD_MS);
-  const startedAt = performance.now();
-  let bytes = 0;
-  try {
-    for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
-      bytes += piece.value.length;
-      if (bytes <= MAX_DISCARDED_BYTES) continue;
-      await reader.cancel();
-      return false;
-    }
-    return performance.now() - startedAt < DISCARD_MS;
-  } catch {
-    return false; // the client has disconnected
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
 function throwIncomplete(cause: unknown): never {
+  if (cause instanceof ServerError) throw cause;
   throw new ServerError("malformed", "The body must be complete, as its headers announce it", { cause });
 }
 

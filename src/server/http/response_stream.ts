@@ -1,7 +1,8 @@
 import type { Account, BudgetLease } from "../budget.ts";
 import { STREAM_QUEUE_BYTES } from "../limits.ts";
 
-const CHUNK_BYTES = 256 * 1024;
+/** Bytes that a client must read within the read timeout. Responses of at most so many bytes are sent at once. */
+export const CHUNK_BYTES: number = 256 * 1024;
 /** Content types of streamed responses; all others are sent as a whole. */
 const STREAMED = /^(text\/event-stream|application\/x-ndjson)/;
 
@@ -50,29 +51,8 @@ function* chunksOf(bytes: Uint8Array<ArrayBuffer>): Generator<Uint8Array<ArrayBu
   for (let at = 0; at < bytes.length; at += CHUNK_BYTES) yield bytes.slice(at, at + CHUNK_BYTES);
 }
 
-/** Error of a response's body that makes the server close the connection. */
-export class ConnectionClosed extends Error {
-  override readonly name = "ConnectionClosed";
-}
-
-/**
- * Returns a response after which the connection is closed. HTTP has no other way to end a request whose body does not
- * arrive; `Deno.serve` would wait for it.
- */
-export function closeAfter({ body, status, headers }: Response): Response {
-  const reader = body?.getReader();
-  headers.delete("content-length");
-  const closing = new ReadableStream<Uint8Array<ArrayBuffer>>({
-    async pull(controller) {
-      const { done = true, value } = await reader?.read() ?? {};
-      if (done || value === undefined) controller.error(new ConnectionClosed("the body did not arrive"));
-      else controller.enqueue(value);
-    },
-  }, { highWaterMark: 0 });
-  return new Response(closing, { status, headers });
-}
-
-function isStream({ headers }: Response): boolean {
+/** True if a response is sent as it is written, not as a whole. */
+export function isStream({ headers }: Response): boolean {
   return STREAMED.test(headers.get("content-type") ?? "");
 }
 
@@ -95,80 +75,6 @@ function onEnd(
     },
     async cancel(reason) {
       callback();
-      await reader.cancel(reason);
-    },
-  }, { highWaterMark: 0 });
-}
-
-/** Options of {@linkcode withReadTimeout}. */
-export interface ReadTimeoutOptions {
-  /** Milliseconds that the client may take to read a chunk. */
-  readonly readMs: number;
-  /** Aborted when the client disconnects. */
-  readonly disconnected: AbortSignal;
-  /** Disposed when the client has the response. */
-  readonly watch: Disposable;
-}
-
-/**
- * Returns a response that fails when the client takes longer than `readMs` to read a chunk, or disconnects. Otherwise a
- * client could make the server hold a response without end. A stream that has no data to read may pause.
- */
-export async function withReadTimeout(response: Response, options: ReadTimeoutOptions): Promise<Response> {
-  const { status, statusText, headers, body } = response;
-  const length = headers.get("content-length");
-  if (body !== null && status !== 101 && (isStream(response) || Number(length) > CHUNK_BYTES)) {
-    return new Response(withChunkTimeout(body, options), { status, statusText, headers });
-  }
-  options.watch[Symbol.dispose]();
-  if (body === null || status === 101 || length !== null) return response;
-  return new Response(await response.bytes(), { status, statusText, headers }); // sent with its length
-}
-
-function withChunkTimeout(
-  body: ReadableStream<Uint8Array<ArrayBuffer>>,
-  { readMs, disconnected, watch }: ReadTimeoutOptions,
-): ReadableStream<Uint8Array<ArrayBuffer>> {
-  const reader = body.getReader();
-  let rest = new Uint8Array(0);
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  let onDisconnect = () => {};
-  const end = () => {
-    clearTimeout(timer);
-    disconnected.removeEventListener("abort", onDisconnect);
-    watch[Symbol.dispose]();
-  };
-  return new ReadableStream({
-    start(controller) {
-      onDisconnect = () => fail(disconnected.reason);
-      const fail = (reason: unknown) => {
-        end();
-        controller.error(reason);
-        reader.cancel(reason).catch(() => {}); // the response has failed in any case
-      };
-      if (disconnected.aborted) onDisconnect();
-      disconnected.addEventListener("abort", onDisconnect);
-    },
-    async pull(controller) {
-      clearTimeout(timer);
-      if (rest.length === 0) {
-        const { done, value } = await reader.read();
-        if (done) {
-          end();
-          return controller.close();
-        }
-        rest = value;
-      }
-      controller.enqueue(rest.slice(0, CHUNK_BYTES));
-      rest = rest.subarray(CHUNK_BYTES);
-      timer = setTimeout(() => {
-        end();
-        controller.error(new ConnectionClosed("the client reads too slowly"));
-        reader.cancel().catch(() => {}); // the response has failed in any case
-      }, readMs);
-    },
-    async cancel(reason) {
-      end();
       await reader.cancel(reason);
     },
   }, { highWaterMark: 0 });

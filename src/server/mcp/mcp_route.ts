@@ -70,11 +70,11 @@ export function mcpRoute(
       const connection = connections.get(id);
       if (connection?.owner !== owner) return unknownSession();
       connection.usedAt = performance.now();
-      return boundStream(await connection.transport.handleRequest(c.req.raw), c);
+      return boundStream(await connection.transport.handleRequest(await toWebRequest(c)), c);
     }
     const { transport, slot } = await connect(owner);
     try {
-      return boundStream(await transport.handleRequest(c.req.raw), c);
+      return boundStream(await transport.handleRequest(await toWebRequest(c)), c);
     } finally {
       if (transport.sessionId === undefined) { // no `initialize` was sent
         slot[Symbol.dispose]();
@@ -82,6 +82,13 @@ export function mcpRoute(
       }
     }
   };
+}
+
+/** Returns the request with its body, which the server has read already. */
+async function toWebRequest(c: AppContext): Promise<Request> {
+  const { method, url, raw: { headers } } = c.req;
+  const body = method === "POST" ? await c.req.arrayBuffer() : null;
+  return new Request(url, { method, headers, body, signal: c.get("signal") });
 }
 
 /** Returns a response whose unread events are counted. The transport's own queue has no bound. */
@@ -97,10 +104,10 @@ function boundStream(response: Response, c: AppContext): Response {
 
 /** True if a request is not of this protocol: it accepts no events and is no `initialize`. */
 async function isForeign(c: AppContext): Promise<boolean> {
-  const { method, raw } = c.req;
+  const { method } = c.req;
   const acceptsEvents = c.req.header("accept")?.includes("text/event-stream") ?? false;
   if (method !== "POST" || acceptsEvents || c.req.header(HEADER) !== undefined) return false;
-  const message = await raw.clone().json().catch(() => null);
+  const message = await c.req.json().catch(() => null);
   return message?.method !== "initialize";
 }
 

@@ -73,7 +73,7 @@ export class IdempotencyCache {
       }
       const owner = c.get("owner");
       const key = JSON.stringify([c.req.path, id]);
-      const bodyHash = await sha256(new Uint8Array(await c.req.raw.clone().arrayBuffer()));
+      const bodyHash = await sha256(await c.req.bytes());
       const found = this.#entriesOf(owner).get(key);
       if (found && found.bodyHash !== bodyHash) {
         throw new ServerError("conflict", `${HEADER} was used for another request`);

@@ -4,13 +4,66 @@ import {
   type HttpServerOptions,
   type RequestHandler,
 } from "../../../src/server/http/http_server.ts";
+import { delay } from "@std/async";
+import { Budgets } from "../../../src/server/budget.ts";
 import { served } from "../served.ts";
+
+const encoder = new TextEncoder();
+const HEAD = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";
+
+function openMany({ port }: HttpServer, count: number): Promise<Deno.TcpConn[]> {
+  return Promise.all(Array.from({ length: count }, () => Deno.connect({ hostname: "127.0.0.1", port })));
+}
+
+/** Returns some bytes as text; the empty string when the server has closed the connection. */
+async function readText(connection: Deno.TcpConn | undefined): Promise<string> {
+  const bytes = new Uint8Array(65_536);
+  const length = await connection?.read(bytes).catch(() => null) ?? 0;
+  return new TextDecoder().decode(bytes.subarray(0, length));
+}
+
+/** Returns the text until the server closes the connection. */
+async function readAll(connection: Deno.TcpConn | undefined): Promise<string> {
+  let all = "";
+  for (let text = await readText(connection); text !== ""; text = await readText(connection)) all += text;
+  return all;
+}
+
+async function untilClosed(connection: Deno.TcpConn | undefined): Promise<void> {
+  await readAll(connection);
+}
+
+async function handshake(connection: Deno.TcpConn | undefined): Promise<void> {
+  const upgrade = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13";
+  const key = `Sec-WebSocket-Key: ${btoa("0123456789abcdef")}`;
+  await connection?.write(
+    encoder.encode(`GET /ws HTTP/1.1\r\nHost: localhost\r\n${upgrade}\r\n${key}\r\n\r\n`),
+  );
+  assertStringIncludes(await readText(connection), "101 Switching Protocols");
+}
+
+/** Writes a frame of a text message that has further ones. The mask is zero, which leaves the text as it is. */
+async function writeFrame(
+  connection: Deno.TcpConn | undefined,
+  payload: Uint8Array,
+  { isFirst }: { isFirst: boolean },
+): Promise<void> {
+  const frame = new Uint8Array(14 + payload.length);
+  frame.set([isFirst ? 1 : 0, 255]);
+  new DataView(frame.buffer).setUint32(6, payload.length);
+  frame.set(payload, 14);
+  await writeAll(connection, frame);
+}
+
+async function writeAll(connection: Deno.TcpConn | undefined, bytes: Uint8Array): Promise<void> {
+  for (let at = 0; at < bytes.length;) at += await connection?.write(bytes.subarray(at)) ?? bytes.length;
+}
 
 function serve(
   fetch: RequestHandler,
   options: Partial<HttpServerOptions> = {},
-): HttpServer {
-  return new HttpServer(fetch, {
+): Promise<HttpServer> {
+  return HttpServer.listen(fetch, {
     hostname: "127.0.0.1",
     port: 0,
     onGraceOver: () => Promise.resolve(),
@@ -20,7 +73,7 @@ function serve(
 
 Deno.test("HttpServer sends large responses completely", async () => {
   const text = "x".repeat(5_000_001);
-  await using server = serve(() => new Response(text, { headers: { "x-a": "b" } }));
+  await using server = await serve(() => new Response(text, { headers: { "x-a": "b" } }));
   const response = await fetch(`http://127.0.0.1:${server.port}`);
   assertEquals([response.headers.get("x-a"), response.headers.get("content-length")], ["b", "5000001"]);
   assertEquals((await response.text()).length, text.length);
@@ -32,7 +85,7 @@ Deno.test("HttpServer closes the connection of a client that does not read", asy
     pull: (controller) => controller.enqueue(new Uint8Array(1 << 20)),
     cancel: () => cut.resolve(),
   });
-  await using server = serve(
+  await using server = await serve(
     () => new Response(body, { headers: { "content-type": "text/event-stream" } }),
     { readMs: 100 },
   );
@@ -41,30 +94,26 @@ Deno.test("HttpServer closes the connection of a client that does not read", asy
   await cut.promise;
 });
 
-Deno.test({
-  name: "HttpServer cancels the stream of a client that disconnects without reading it",
-  ignore: Deno.build.os !== "linux",
-  async fn() {
-    const cut = Promise.withResolvers<void>();
-    const body = new ReadableStream<Uint8Array<ArrayBuffer>>({
-      pull: (controller) => controller.enqueue(new Uint8Array(1 << 20)),
-      cancel: () => cut.resolve(),
-    });
-    await using server = serve(() =>
-      new Response(body, { headers: { "content-type": "application/x-ndjson" } })
-    );
-    using connection = await Deno.connect({ hostname: "127.0.0.1", port: server.port });
-    await connection.write(new TextEncoder().encode("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"));
-    await connection.read(new Uint8Array(1));
-    await connection.closeWrite();
-    await cut.promise;
-  },
+Deno.test("HttpServer cancels the stream of a client that disconnects without reading it", async () => {
+  const cut = Promise.withResolvers<void>();
+  const body = new ReadableStream<Uint8Array<ArrayBuffer>>({
+    pull: (controller) => controller.enqueue(new Uint8Array(1 << 20)),
+    cancel: () => cut.resolve(),
+  });
+  await using server = await serve(() =>
+    new Response(body, { headers: { "content-type": "application/x-ndjson" } })
+  );
+  using connection = await Deno.connect({ hostname: "127.0.0.1", port: server.port });
+  await connection.write(new TextEncoder().encode("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"));
+  await connection.read(new Uint8Array(1));
+  await connection.closeWrite();
+  await cut.promise;
 });
 
 Deno.test("HttpServer waits for running requests before it stops, then aborts the rest", async () => {
   const asked = Promise.withResolvers<void>();
   const end = Promise.withResolvers<Response>();
-  const server = serve(() => (asked.resolve(), end.promise), {
+  const server = await serve(() => (asked.resolve(), end.promise), {
     graceMs: 50,
     onGraceOver: () => Promise.resolve(end.resolve(new Response("aborted"))),
   });
@@ -74,32 +123,27 @@ Deno.test("HttpServer waits for running requests before it stops, then aborts th
   assertEquals(await (await response).text(), "aborted");
 });
 
-Deno.test({
-  name: "HttpServer detects a disconnected client after a large request in several pieces",
-  ignore: Deno.build.os !== "linux",
-  async fn() {
-    const asked = Promise.withResolvers<void>();
-    const disconnected = Promise.withResolvers<Response>();
-    await using server = serve(async (request, { disconnected: signal }) => {
-      await request.bytes();
-      signal.addEventListener("abort", () => disconnected.resolve(new Response("unread")));
-      asked.resolve();
-      return await disconnected.promise;
-    });
-    const connection = await Deno.connect({ hostname: "127.0.0.1", port: server.port });
-    const encoder = new TextEncoder();
-    await connection.write(
-      encoder.encode("POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5000\r\n\r\n"),
-    );
-    await connection.write(encoder.encode("x".repeat(5_000)));
-    await asked.promise;
-    connection.close();
-    await disconnected.promise;
-  },
+Deno.test("HttpServer detects a disconnected client after a large request in several pieces", async () => {
+  const asked = Promise.withResolvers<void>();
+  const disconnected = Promise.withResolvers<Response>();
+  await using server = await serve(async (request, { disconnected: signal }) => {
+    await request.bytes();
+    signal.addEventListener("abort", () => disconnected.resolve(new Response("unread")));
+    asked.resolve();
+    return await disconnected.promise;
+  });
+  const connection = await Deno.connect({ hostname: "127.0.0.1", port: server.port });
+  await connection.write(
+    encoder.encode("POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3000000\r\n\r\n"),
+  );
+  await writeAll(connection, encoder.encode("x".repeat(3_000_000)));
+  await asked.promise;
+  connection.close();
+  await disconnected.promise;
 });
 
 Deno.test("HttpServer does not take waiting clients for disconnected ones", async () => {
-  await using server = serve(async (_, { disconnected }) => {
+  await using server = await serve(async (_, { disconnected }) => {
     await new Promise((resolve) => setTimeout(resolve, 600));
     return new Response(String(disconnected.aborted));
   });
@@ -107,64 +151,108 @@ Deno.test("HttpServer does not take waiting clients for disconnected ones", asyn
   assertEquals(await Promise.all([send(), send(), send()]), ["false", "false", "false"]);
 });
 
-Deno.test({
-  name: "HttpServer closes idle and incomplete connections above its limit, but completes pending responses",
-  ignore: Deno.build.os !== "linux",
-  async fn() {
-    const asked = Promise.withResolvers<void>();
-    const end = Promise.withResolvers<Response>();
-    const errors: unknown[] = [];
-    await using server = serve(
-      ({ url }) => url.endsWith("slow") ? (asked.resolve(), end.promise) : new Response(),
-      {
-        maxConnections: 3,
-        onError: (error) => errors.push(error),
-      },
-    );
-    const url = `http://127.0.0.1:${server.port}`;
-    const slow = fetch(`${url}/slow`);
-    await asked.promise;
-    const silent = await Promise.all(
-      Array.from({ length: 4 }, () => Deno.connect({ hostname: "127.0.0.1", port: server.port })),
-    );
-    await silent[0]?.write(new TextEncoder().encode("GET / HTTP/1.1\r\nX-Half: "));
-    for (const connection of silent) {
-      while (await connection.read(new Uint8Array(1024)).catch(() => null) !== null);
-      connection.close();
-    }
-    end.resolve(new Response("answered"));
-    assertEquals(await (await slow).text(), "answered");
-    let next: Response | undefined;
-    while (!next) next = await fetch(url).catch(() => undefined); // the port is closed for a moment
-    assertEquals([await next.text(), errors.length], ["", 1]);
-  },
+Deno.test("HttpServer closes the oldest quiet connections above its limit, and no other one", async () => {
+  const asked = Promise.withResolvers<void>();
+  const end = Promise.withResolvers<Response>();
+  const errors: unknown[] = [];
+  await using server = await serve(
+    ({ url }) => url.endsWith("slow") ? (asked.resolve(), end.promise) : new Response(),
+    { maxConnections: 3, onError: (error) => errors.push(error) },
+  );
+  const url = `http://127.0.0.1:${server.port}`;
+  const slow = fetch(`${url}/slow`);
+  await asked.promise;
+  const silent = await openMany(server, 4);
+  await silent[2]?.write(encoder.encode("GET / HTTP/1.1\r\nX-Half: "));
+  await untilClosed(silent[0]);
+  await untilClosed(silent[1]);
+  await silent[3]?.write(encoder.encode(HEAD)); // the newest are open
+  assertStringIncludes(await readText(silent[3]), "200 OK");
+  end.resolve(new Response("answered"));
+  assertEquals([await (await slow).text(), errors.length], ["answered", 1]);
+  for (const connection of silent) connection.close();
 });
 
-Deno.test({
-  name: "HttpServer closes connections without a token whose bodies never arrive, but responds to each first",
-  ignore: Deno.build.os !== "linux",
-  async fn() {
-    const errors: unknown[] = [];
-    await using paddock = served({ tokens: ["right-token"] });
-    await using server = serve(async (request, connection) => await paddock.app.fetch(request, connection), {
-      maxQuiet: 60,
-      onError: (error) => errors.push(error),
-    });
-    const head = "POST /run_code HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n";
-    const responses = await Promise.all(Array.from({ length: 80 }, async () => {
-      const connection = await Deno.connect({ hostname: "127.0.0.1", port: server.port });
-      await connection.write(new TextEncoder().encode(head));
-      return await new Response(connection.readable).text(); // ends when the server closes the connection
-    }));
-    for (const response of responses) assertStringIncludes(response, "401 Unauthorized");
-    assertEquals(errors.length, 1);
-  },
+Deno.test("HttpServer closes a connection that is stuck, and no WebSocket of another client", async () => {
+  await using paddock = served({ tokens: ["right-token"] });
+  await using server = await serve((request, connection) => paddock.app.fetch(request, connection), {
+    maxQuiet: 2,
+    headMs: 50,
+  });
+  const socket = new WebSocket(`ws://127.0.0.1:${server.port}/ws`, {
+    headers: { authorization: "Bearer right-token" },
+  });
+  await new Promise((resolve) => socket.onopen = resolve);
+  const [late, ...refused] = await openMany(server, 5);
+  await late?.write(encoder.encode("GET / HTTP/1.1\r\nX-Half: "));
+  for (const connection of refused) await connection.write(encoder.encode(HEAD));
+  assertStringIncludes(await readAll(late), "408 Request Timeout");
+  await untilClosed(refused[0]);
+  const response = new Promise<MessageEvent>((resolve) => socket.onmessage = resolve);
+  socket.send(JSON.stringify({ type: "state" }));
+  assertEquals(JSON.parse((await response).data).type, "state");
+  const closed = new Promise((resolve) => socket.onclose = resolve);
+  socket.close();
+  await closed;
+  for (const connection of [late, ...refused]) connection?.close();
+});
+
+Deno.test("HttpServer handles the requests of one connection one after the other, and few that wait", async () => {
+  let running = 0;
+  const most: number[] = [];
+  await using server = await serve(async () => {
+    most.push(++running);
+    await Promise.resolve();
+    running--;
+    return new Response("x");
+  });
+  const [polite, flooding] = await openMany(server, 2);
+  await polite?.write(
+    encoder.encode(HEAD.repeat(3) + HEAD.replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n")),
+  );
+  assertEquals([(await readAll(polite)).match(/200 OK/g)?.length, most], [4, [1, 1, 1, 1]]);
+  await flooding?.write(encoder.encode(HEAD.repeat(100)));
+  await untilClosed(flooding);
+  for (const connection of [polite, flooding]) connection?.close();
+});
+
+Deno.test("HttpServer closes WebSockets whose messages are too large, in one frame or in fragments", async () => {
+  const budgets = new Budgets({ bytes: 64_000_000 });
+  await using paddock = served({ budgets });
+  await using server = await serve((request, connection) => paddock.app.fetch(request, connection));
+  const [sliced, counted] = await openMany(server, 2);
+  await handshake(sliced);
+  await handshake(counted);
+  const piece = new Uint8Array(1_000_000).fill(97);
+  let sent = 0;
+  const flood = async () => {
+    for (; sent < 100; sent++) await writeFrame(sliced, piece, { isFirst: sent === 0 });
+  };
+  await flood().catch(() => {}); // the server closes the connection
+  assertEquals(sent < 100, true);
+  await writeFrame(counted, piece, { isFirst: true });
+  while (budgets.waiting.used() < 900_000) await delay(1);
+  counted?.close();
+  while (budgets.waiting.used() > 0) await delay(1);
+  sliced?.close();
+});
+
+Deno.test("HttpServer responds to each refused request whose body never arrives, and closes it", async () => {
+  await using paddock = served({ tokens: ["right-token"] });
+  await using server = await serve((request, connection) => paddock.app.fetch(request, connection));
+  const connections = await openMany(server, 20);
+  const head = "POST /run_code HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n";
+  for (const connection of connections) await connection.write(encoder.encode(head));
+  for (const connection of connections) {
+    assertStringIncludes(await readAll(connection), "401 Unauthorized");
+    connection.close();
+  }
 });
 
 Deno.test("HttpServer responds with 503 and a retry time when its handler throws, and reports the error", async () => {
   const errors: unknown[] = [];
   const failure = new Error("Too many open files");
-  await using server = serve(() => Promise.reject(failure), { onError: (error) => errors.push(error) });
+  await using server = await serve(() => Promise.reject(failure), { onError: (error) => errors.push(error) });
   const response = await fetch(`http://127.0.0.1:${server.port}`);
   assertEquals([response.status, response.headers.get("retry-after")], [503, "1"]);
   assertEquals((await response.json()).error.type, "unavailable");
@@ -173,7 +261,9 @@ Deno.test("HttpServer responds with 503 and a retry time when its handler throws
 
 Deno.test("HttpServer refuses requests without the header Host", async () => {
   await using paddock = served();
-  await using server = serve(async (request, connection) => await paddock.app.fetch(request, connection));
+  await using server = await serve(async (request, connection) =>
+    await paddock.app.fetch(request, connection)
+  );
   using connection = await Deno.connect({ hostname: "127.0.0.1", port: server.port });
   await connection.write(new TextEncoder().encode("GET /v1/health HTTP/1.1\r\n\r\n"));
   const response = new Uint8Array(4096);

@@ -7,7 +7,7 @@ import type { Account, Budget, BudgetLease, Budgets } from "../../budget.ts";
 import type { AppContext, AppEnv } from "../../http/context.ts";
 import { ServerError, toServerError } from "../../http/errors.ts";
 import {
-  MAX_SOCKET_CHARACTERS,
+  MAX_SOCKET_BYTES,
   MAX_SOCKET_WAITING,
   MAX_SOCKETS,
   MEMORY_PER_BYTE,
@@ -39,7 +39,7 @@ export function openEnv<Action>(kind: OpenEnvKind<Action>, budgets: Budgets): Ad
   });
   app.get("/state", (c) => c.json(newEnv(c).state()));
   app.post("/reset", async (c) => {
-    const hasBody = (await c.req.raw.clone().arrayBuffer()).byteLength > 0;
+    const hasBody = (await c.req.bytes()).length > 0;
     const request = hasBody ? await readDetailBody(c, resetData) : {};
     await using env = newEnv(c);
     return c.json(await env.reset(request));
@@ -52,20 +52,19 @@ export function openEnv<Action>(kind: OpenEnvKind<Action>, budgets: Budgets): Ad
   app.post("/mcp", async (c) => c.json(handleMcpText(await c.req.text())));
   app.get("/ws", (c) => {
     if (c.req.header("upgrade")?.toLowerCase() !== "websocket") return c.text("Upgrade Required", 426);
-    const { socket, response } = upgradeSocket(c.req.raw);
+    if (c.env?.upgrade === undefined) {
+      throw new ServerError("malformed", "The request is no WebSocket handshake");
+    }
+    const socket = c.env.upgrade(c.get("memory"));
     connections.serve(socket, { env: newEnv(c), action: kind.action }, c.get("owner"));
-    return response;
+    return switchingProtocols();
   });
   return { routes: app, toErrorResponse: detailResponse };
 }
 
-/** @throws {ServerError} `malformed` if the request is not a WebSocket handshake. */
-function upgradeSocket(request: Request): Deno.WebSocketUpgrade {
-  try {
-    return Deno.upgradeWebSocket(request);
-  } catch (cause) {
-    throw new ServerError("malformed", "The request is not a WebSocket handshake", { cause });
-  }
+/** Returns the response after a handshake, which is sent already. A `Response` can be given no status below 200. */
+function switchingProtocols(): Response {
+  return Object.defineProperty(new Response(), "status", { value: 101 });
 }
 
 function metadata<Action>({ name, description }: OpenEnvKind<Action>): object {
@@ -112,7 +111,7 @@ export class Connections {
     let last = Promise.resolve();
     let waiting = 0;
     socket.onmessage = ({ data }) => {
-      const fits = typeof data === "string" && data.length <= MAX_SOCKET_CHARACTERS;
+      const fits = typeof data === "string" && data.length <= MAX_SOCKET_BYTES;
       if (!fits || waiting >= MAX_SOCKET_WAITING) {
         return socket.close(POLICY_VIOLATION, "too many or too large messages");
       }
@@ -128,7 +127,7 @@ export class Connections {
         waiting--;
       });
     };
-    socket.onerror = (event) => event.preventDefault(); // onclose follows and releases the connection
+    socket.onerror = () => {}; // onclose follows and releases the connection
     socket.onclose = () => {
       slot[Symbol.dispose]();
       driven.env[Symbol.asyncDispose]();
@@ -141,10 +140,8 @@ export class Connections {
     } catch (error) {
       const { message } = toServerError(error);
       const counts = { active_sessions: this.#count.used(owner), max_sessions: this.#count.used(owner) };
-      socket.onopen = () => {
-        socket.send(envErrorMessage("CAPACITY_REACHED", message, counts));
-        socket.close(NORMAL);
-      };
+      socket.send(envErrorMessage("CAPACITY_REACHED", message, counts));
+      socket.close(NORMAL);
       return undefined;
     }
   }

@@ -214,7 +214,7 @@ Deno.test("an OpenEnv connection reports CAPACITY_REACHED when no session is fre
 
 Deno.test("/ws gives each connection an env that ends with it", async () => {
   await withPython(async ({ app, sessions }) => {
-    await using server = new HttpServer((request) => app.fetch(request), {
+    await using server = await HttpServer.listen((request, connection) => app.fetch(request, connection), {
       hostname: "127.0.0.1",
       port: 0,
       onGraceOver: () => sessions[Symbol.asyncDispose](),
@@ -255,7 +255,7 @@ Deno.test("a server stops while WebSocket connections are open, idle or busy", a
     },
   });
   const { app, sessions } = served_;
-  const server = new HttpServer((request) => app.fetch(request), {
+  const server = await HttpServer.listen((request, connection) => app.fetch(request, connection), {
     hostname: "127.0.0.1",
     port: 0,
     graceMs: 50,
@@ -280,7 +280,6 @@ Deno.test("a server stops while WebSocket connections are open, idle or busy", a
 /** The server's end of a WebSocket, without a network. */
 class FakeSocket {
   onmessage: ((event: { data: string }) => void) | undefined;
-  onopen: (() => void) | undefined;
   onclose: (() => void) | undefined;
   readyState: number = WebSocket.OPEN;
   bufferedAmount = 0;
@@ -346,7 +345,6 @@ Deno.test("the connections of one token leave room for another token", () => {
   const open = (owner: string) => {
     const socket = new FakeSocket();
     connections.serve(socket as unknown as WebSocket, { env: kind.open() } as never, owner);
-    socket.onopen?.();
     return socket;
   };
   const first = Array.from({ length: 800 }, () => open("a"));
