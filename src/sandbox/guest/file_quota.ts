@@ -9,15 +9,16 @@ const NODE_BYTES = 4096;
 
 /**
  * Limits the total size of the session's writable files. Each file counts its bytes and one block, so that
- * neither a large file nor a million empty ones can fill the host's memory.
+ * neither a large file nor a million empty ones can fill the host's memory. What exists now does not count.
  */
 export function limitFiles(fs: FileSystem, limitBytes: number): void {
   const { ops_table: table } = fs.filesystems.MEMFS as { ops_table: OpsTable };
+  const initial = measureUsedBytes(fs);
   let used = 0;
 
   function charge(bytes: number): void {
     if (bytes <= 0) return;
-    if (used + bytes > limitBytes) used = measureUsedBytes(fs);
+    if (used + bytes > limitBytes) used = measureUsedBytes(fs) - initial;
     if (used + bytes > limitBytes) throw new fs.ErrnoError(ENOSPC);
     used += bytes;
   }

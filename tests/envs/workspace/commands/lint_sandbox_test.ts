@@ -55,11 +55,11 @@ const FAULTY = [
 ] as const;
 
 // First, as V8 needs more stack for the same depth once it has optimized the interpreter.
-shellTest("the lint survives code that is nested too deeply", async ({ session }) => {
+shellTest("the lint survives code that is nested deeply", async ({ session }) => {
   const code = `import paddock_commands as p
 [[fault.code for fault in p.find_faults(text.encode(), "a.py")]
   for text in ("(" * 5000, "x = " + "-" * 5000 + "1", "x = 1" + " + 1" * 20000, "[" * 90 + "]" * 90)]`;
-  assertEquals(value(await session.exec(code)), "[['E999'], ['E999'], ['E999'], []]");
+  assertEquals(value(await session.exec(code)), "[['E999'], [], [], []]");
 });
 
 shellTest("the lint finds the same errors as flake8 for its codes", async ({ session }) => {
