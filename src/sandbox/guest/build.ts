@@ -60,7 +60,7 @@ export async function extendImage(
 ): Promise<HeapImage> {
   const { exports, stack } = await restorePython(assets, image);
   const request = new TextEncoder().encode(JSON.stringify(extension));
-  const reply = stack.call(image.handle, request);
+  const reply = await stack.callWithThreads(image.handle, request);
   const { handle = 0, error } = JSON.parse(new TextDecoder().decode(reply)) as ExtendReply;
   if (error !== undefined) throw new Error(error);
   exports.emscripten_stack_init(); // in a restored interpreter the bounds of the stack are not set

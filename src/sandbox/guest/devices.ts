@@ -89,21 +89,24 @@ export class Devices {
   }
 
   /** Runs `work` and sends its stderr to the stream that `route` names. Captures nothing. */
-  runWithRoute<T>(work: () => T, route: { stderr: "stdout" | "stderr" }): Captured<T> {
+  async runWithRoute<T>(
+    work: () => Promise<T>,
+    route: { stderr: "stdout" | "stderr" },
+  ): Promise<Captured<T>> {
     this.#stderrKind = FrameKind[route.stderr];
     try {
-      return { result: work(), stdout: EMPTY, stderr: EMPTY };
+      return { result: await work(), stdout: EMPTY, stderr: EMPTY };
     } finally {
       this.#stderrKind = FrameKind.stderr;
     }
   }
 
   /** Runs `work` and returns its output, which is not sent to the host. */
-  capture<T>(work: () => T): Captured<T> {
+  async capture<T>(work: () => Promise<T>): Promise<Captured<T>> {
     const captured = this.#captured = { [FrameKind.stdout]: [], [FrameKind.stderr]: [] };
     const written = this.#writtenBytes;
     try {
-      const result = work();
+      const result = await work();
       return { result, stdout: join(captured[FrameKind.stdout]), stderr: join(captured[FrameKind.stderr]) };
     } finally {
       this.#captured = undefined;

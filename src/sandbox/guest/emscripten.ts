@@ -120,7 +120,14 @@ export const CALLED_BY_GUEST: readonly string[] = [
   "PyObject_CallOneArg",
   "Py_IncRef",
   "Py_DecRef",
+  "PyLong_FromLong",
+  "PyLong_AsLong",
+  "PyInterpreterState_Main",
+  "PyThreadState_New",
   "PyThreadState_Get",
+  "PyThreadState_Clear",
+  "PyThreadState_DeleteCurrent",
+  "PyEval_AcquireThread",
   "PyUnstable_ThreadState_SetStackProtection",
   "malloc",
   "free",
@@ -140,7 +147,14 @@ export interface PythonExports {
   PyObject_CallOneArg(callable: Pointer, argument: Pointer): Pointer;
   Py_IncRef(object: Pointer): void;
   Py_DecRef(object: Pointer): void;
+  PyLong_FromLong(value: number): Pointer;
+  PyLong_AsLong(number: Pointer): number;
+  PyInterpreterState_Main(): Pointer;
+  PyThreadState_New(interpreter: Pointer): Pointer;
   PyThreadState_Get(): Pointer;
+  PyThreadState_Clear(thread: Pointer): void;
+  PyThreadState_DeleteCurrent(): void;
+  PyEval_AcquireThread(thread: Pointer): void;
   PyUnstable_ThreadState_SetStackProtection(thread: Pointer, start: Pointer, bytes: number): number;
   malloc(bytes: number): Pointer;
   free(address: Pointer): void;

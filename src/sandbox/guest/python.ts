@@ -2,7 +2,8 @@ import { Closures, GRAPHICS_PREFIX, limitCalls, rejectMissing, stripJsBridge } f
 import type { EmscriptenModule, FileSystem, ModuleFactory, Pointer, PythonExports } from "./emscripten.ts";
 import { throwIfKilled } from "./ring.ts";
 import { mountReadOnly, type ReadOnlyTree } from "./read_only_files.ts";
-import { PythonStack } from "./python_stack.ts";
+import { PythonStack, Suspending } from "./python_stack.ts";
+import { PythonThreads } from "./python_threads.ts";
 import { createPageClearer, type PageRange } from "./zero_pages.ts";
 
 const WASM_PAGE_BYTES = 65536;
@@ -36,6 +37,7 @@ export interface Python {
   readonly closures: Closures;
   readonly heapLimit: HeapLimit;
   readonly stack: PythonStack;
+  readonly threads: PythonThreads;
   /** Zeros ranges of the heap's pages. */
   readonly clearPages: (ranges: readonly PageRange[]) => void;
 }
@@ -60,7 +62,8 @@ export async function restorePython(assets: PythonAssets, image: HeapImage): Pro
     module,
     closures: wasm.closures,
     heapLimit: wasm.heapLimit,
-    stack: new PythonStack(exports),
+    stack: new PythonStack(exports, wasm.threads, image.handle),
+    threads: wasm.threads,
     clearPages: createPageClearer(exports.memory),
   };
   writeImage(python, image, { fresh: true });
@@ -117,11 +120,13 @@ export function createInstantiator(
   hideImports: () => void;
   closures: Closures;
   heapLimit: HeapLimit;
+  threads: PythonThreads;
 } {
   let exports: PythonExports | undefined;
   const heap = () => new Uint8Array((exports as PythonExports).memory.buffer);
   const closures = new Closures(heap);
   const heapLimit = new HeapLimit(() => exports as PythonExports);
+  const threads = new PythonThreads(() => exports as PythonExports);
   const hidden: (() => void)[] = [];
   return {
     instantiate(imports, done) {
@@ -129,7 +134,10 @@ export function createInstantiator(
       for (const name of Object.keys(env)) hidden.push(() => Reflect.deleteProperty(env, name));
       const allowed = options.runInitializers ? imports : stripJsBridge(imports);
       const watched = heapLimit.wrapImports(closures.wrapImports(allowed));
-      const complete = rejectMissing(limitCalls(completeImports(watched, assets.interrupt), heap));
+      const limited = limitCalls(completeImports(watched, assets.interrupt), heap);
+      const complete = rejectMissing(
+        options.runInitializers ? limited : threads.wrapImports(limited, Suspending),
+      );
       WebAssembly.instantiate(assets.module, complete).then((instance) => {
         exports = instance.exports as unknown as PythonExports;
         growTo(exports.memory, options.heapBytes);
@@ -143,6 +151,7 @@ export function createInstantiator(
     hideImports: () => hidden.forEach((hide) => hide()),
     closures,
     heapLimit,
+    threads,
   };
 }
 

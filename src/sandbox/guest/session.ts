@@ -51,7 +51,12 @@ export class GuestSession {
       if (kind === FrameKind.put) this.#sendDone(() => this.#put(payload));
       else if (kind === FrameKind.get) this.#sendDone(() => this.#files.get(decoder.decode(payload)));
       else if (kind === FrameKind.limit) this.#parts.python.heapLimit.set(limitOf(payload));
-      else if (kind === FrameKind.rewind) this.#sendDone(() => this.#rewind(payload));
+      else if (kind === FrameKind.rewind) {
+        const { threads } = this.#parts.python;
+        const rewind = () => this.#sendDone(() => this.#rewind(payload));
+        if (threads.wereUsed) return threads.endAll().then(rewind).then(() => this.#nextExec());
+        rewind();
+      }
     }
   }
 
@@ -69,11 +74,12 @@ export class GuestSession {
   }
 
   /** Runs a Python program of the shell. With a route its output goes to the host, otherwise to the shell. */
-  #runProgram(request: ProgramRequest, route: Route | undefined): ProgramResult {
+  async #runProgram(request: ProgramRequest, route: Route | undefined): Promise<ProgramResult> {
     this.#files.openStandard();
-    const run = () => this.#callRunner(encoder.encode(JSON.stringify(request)));
-    const { devices } = this.#parts;
-    const { result, stdout, stderr } = route ? devices.runWithRoute(run, route) : devices.capture(run);
+    const { devices, python, image } = this.#parts;
+    const run = () => python.stack.callWithThreads(image.handle, encoder.encode(JSON.stringify(request)));
+    const { result, stdout, stderr } =
+      await (route ? devices.runWithRoute(run, route) : devices.capture(run));
     const end = JSON.parse(decoder.decode(result)) as { exitCode: number; interrupted: boolean };
     if (end.interrupted) this.#parts.interrupt[0] = 2;
     return { stdout, stderr, exitCode: end.exitCode };

@@ -103,7 +103,7 @@ async function serve(assets: PythonAssets, image: HeapImage): Promise<void> {
   devices.install(python.fs);
   limitFiles(python.fs, start.limits.fileBytes);
   limitStreams(python.fs);
-  python.module.Py_EmscriptenSignalBuffer = interrupt;
+  python.threads.attachSignals({ module: python.module, interrupt, now: savedGlobals.now });
   const session = new GuestSession({
     python,
     image,

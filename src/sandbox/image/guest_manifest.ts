@@ -9,6 +9,7 @@ import errno from "../guest/errno.ts" with { type: "text" };
 import fileQuota from "../guest/file_quota.ts" with { type: "text" };
 import python from "../guest/python.ts" with { type: "text" };
 import pythonStack from "../guest/python_stack.ts" with { type: "text" };
+import pythonThreads from "../guest/python_threads.ts" with { type: "text" };
 import readOnlyFiles from "../guest/read_only_files.ts" with { type: "text" };
 import realm from "../guest/realm.ts" with { type: "text" };
 import rewind from "../guest/rewind.ts" with { type: "text" };
@@ -22,6 +23,7 @@ import programs from "../guest/shell/programs.ts" with { type: "text" };
 import shell from "../guest/shell/shell.ts" with { type: "text" };
 import terminal from "../guest/shell/terminal.ts" with { type: "text" };
 import zlib from "../guest/shell/zlib.ts" with { type: "text" };
+import signals from "../guest/signals.ts" with { type: "text" };
 import confine from "../guest/supervisor/confine.ts" with { type: "text" };
 import deniedCalls from "../guest/supervisor/denied_calls.ts" with { type: "text" };
 import supervisor from "../guest/supervisor/supervisor.ts" with { type: "text" };
@@ -52,6 +54,8 @@ export const WORKER_FILES: GuestFiles = {
   ring,
   read_only_files: readOnlyFiles,
   python_stack: pythonStack,
+  signals,
+  python_threads: pythonThreads,
   zero_pages: zeroPages,
   python,
   build,

@@ -9,10 +9,13 @@ import pwd from "../guest/library/pwd.py" with { type: "text" };
 import bridge from "../guest/python/bridge.py" with { type: "text" };
 import eventLoop from "../guest/python/event_loop.py" with { type: "text" };
 import posixNames from "../guest/python/posix_names.py" with { type: "text" };
+import locks from "../guest/python/locks.py" with { type: "text" };
 import prepare from "../guest/python/prepare.py" with { type: "text" };
 import program from "../guest/python/program.py" with { type: "text" };
 import report from "../guest/python/report.py" with { type: "text" };
 import runner from "../guest/python/runner.py" with { type: "text" };
+import scheduler from "../guest/python/scheduler.py" with { type: "text" };
+import threads from "../guest/python/threads.py" with { type: "text" };
 import tools from "../guest/python/tools.py" with { type: "text" };
 import type { Profile } from "../profile/profile.ts";
 import type { PyodideFiles } from "./pyodide.ts";
@@ -100,7 +103,17 @@ export function plainImagePlan(
 
 /** Returns what a profile adds to the plain image. With a shell that includes the module that runs programs. */
 export function imageExtension({ shell, preimports, preload }: Profile): ImageExtension {
-  const modules = { bridge, report, posix_names: posixNames, tools, event_loop: eventLoop, runner };
+  const modules = {
+    bridge,
+    scheduler,
+    locks,
+    threads,
+    report,
+    posix_names: posixNames,
+    tools,
+    event_loop: eventLoop,
+    runner,
+  };
   const sources = shell ? { ...modules, program } : modules;
   if (!preload) return { sources, preimports };
   return { sources, preimports, preload: { module: preload.module, source: preload.source } };

@@ -1,3 +1,4 @@
+import { MAX_THREADS as MAX_PYTHON_THREADS } from "../guest/python_threads.ts";
 import type { ConfinePlan, OwnLayer } from "../guest/supervisor/confine.ts";
 import type { Profile } from "../profile/profile.ts";
 import { type Layer, type Limits, WASM_PAGE_BYTES } from "../profile/schema.ts";
@@ -189,7 +190,7 @@ const SESSION_BYTES = 100_000_000;
  * Python called, such as a callback of `ctypes`. RLIMIT_DATA counts the whole size of each, so that it does not bound
  * JavaScript's memory. The size of its heap does, and the watchdog, which counts the pages in use.
  */
-const SESSION_STACKS = 32;
+const SESSION_STACKS = 32 + MAX_PYTHON_THREADS;
 
 /** Measured: 13 open files for the process and 6 for each worker. During a reset there are two workers. */
 const BASE_FILES = 48;

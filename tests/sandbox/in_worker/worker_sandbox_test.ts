@@ -56,6 +56,16 @@ Deno.test("WorkerSandbox runs Python in workers of this process, with a profile'
     assertEquals([result.status, result.stateKept], ["timeout", true]);
     assertEquals(valueOf(await session.exec("kept")), "5");
   });
+  await t.step("exec() runs threads, and recursion through C of 600 levels", async () => {
+    const threads =
+      "import threading\nr = []\nt = threading.Thread(target=r.append, args=(1,))\nt.start()\nt.join()\nr";
+    assertEquals(valueOf(await session.exec(threads)), "[1]");
+    const deep =
+      "import functools, sys\nsys.setrecursionlimit(10**6)\n@functools.lru_cache(None)\ndef f(n): return n and 1 + f(n - 1)\n";
+    assertEquals(valueOf(await session.exec(`${deep}f(600)`)), "600");
+    const result = await session.exec("f(10**6)");
+    assert(result.status === "error" && result.error.type === "RecursionError", JSON.stringify(result));
+  });
   for (const [name, statement] of Object.entries(STUBBORN)) {
     await t.step(`exec() ends ${name}, and the next meets a fresh interpreter`, async () => {
       const code = stubbornProgram(statement);

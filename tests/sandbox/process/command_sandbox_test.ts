@@ -52,9 +52,9 @@ Deno.test("childCommand() raises the resource limits with the number of sessions
     childCommand(profile({ sessionsPerProcess }), options("rlimits")).args[1];
   assertStringIncludes(
     script(1) ?? "",
-    "ulimit -n 64 && ulimit -d 18520912 && ulimit -t 604805 && ulimit -S -t 604800 &&",
+    "ulimit -n 64 && ulimit -d 542808912 && ulimit -t 604805 && ulimit -S -t 604800 &&",
   );
-  assertStringIncludes(script(4) ?? "", "ulimit -n 128 && ulimit -d 89674871 && ulimit -t 604805");
+  assertStringIncludes(script(4) ?? "", "ulimit -n 128 && ulimit -d 2711114871 && ulimit -t 604805");
 });
 
 Deno.test("childCommand() grants reading of mounts and binds them with bubblewrap", () => {

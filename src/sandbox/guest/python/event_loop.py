@@ -38,23 +38,43 @@ class GuestLoop(asyncio.base_events.BaseEventLoop):
     def __init__(self):
         super().__init__()
         self._selector = self
+        self._waiter = None
+        self._is_woken = False
 
     def select(self, timeout):
         """Waits for the next timer or a reply. Called once per iteration."""
         _raise_held()
         ms = 3_600_000.0 if timeout is None else max(timeout, 0) * 1000
-        if _tools._waiting:
+        if _sched.threads:
+            self._wait_with_threads(timeout)
+        elif _tools._waiting:
             _tools._collect(ms)
         elif ms > 0:
             _bridge.pause(ms)
         _raise_held()
         return ()
 
+    def _wait_with_threads(self, timeout):
+        """Lets other threads run until a timer, a reply or one of them wakes this loop."""
+        if timeout is not None and timeout <= 0:
+            _sched.yield_now()
+        elif not self._is_woken:
+            self._waiter = _sched.running[0]
+            try:
+                deadline = None if timeout is None else self.time() + timeout
+                _sched.wait("its event loop", deadline, reply=bool(_tools._waiting))
+            finally:
+                self._waiter = None
+        self._is_woken = False
+
     def _process_events(self, event_list):
         pass
 
     def _write_to_self(self):
-        pass
+        """Wakes the loop, from another thread."""
+        self._is_woken = True
+        if self._waiter is not None:
+            _sched.wake(self._waiter)
 
 
 class _GuestPolicy(asyncio.events._BaseDefaultEventLoopPolicy):

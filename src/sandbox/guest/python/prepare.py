@@ -52,6 +52,9 @@ def _extend(sources, preimports, preload=None):
     for name, source in sources.items():
         modules[name].__dict__.update(
             _bridge=modules.get("bridge"),
+            _sched=modules.get("scheduler"),
+            _locks=modules.get("locks"),
+            _threads=modules.get("threads"),
             _errors=modules.get("report"),
             _tools=modules.get("tools"),
             _loops=modules.get("event_loop"),

@@ -51,8 +51,12 @@ def _enter(request):
 
 def _outcome(argv):
     interrupted = False
+    earlier = set(_sched.threads)
     try:
-        _start(list(argv))
+        try:
+            _start(list(argv))
+        finally:
+            _threads.finish(earlier)
         code = 0
     except SystemExit as error:
         code = _exit_code(error.code)

@@ -33,7 +33,9 @@ _state = types.SimpleNamespace(block=0, name="", active=False, stopped=False, lo
 
 
 def handle(request):
-    """Handles a request of the worker: a seed, a program of the shell, or a block to run."""
+    """Handles a request of the worker: a thread, a seed, a program of the shell, or a block to run."""
+    if type(request) is int:
+        return _sched.run_thread(request)
     request = _loads(request)
     if "argv" in request:
         return _dumps(run_program(request)).encode()
@@ -97,9 +99,13 @@ def _run_script(code, argv):
         if "__file__" in code or "argv" in code:
             _write_source_file(code, _state.name)
     _remember_lines(code, _state.name)
+    earlier = set(_sched.threads)
     outcome = _outcome_of(lambda: _execute(code, _state.name))
     if outcome["status"] == "interrupted":
         return outcome
+    ending = _outcome_of(lambda: _threads.finish(earlier))
+    if ending is not None:
+        return ending
     _state.active = True
     atexit._run_exitfuncs()
     if "__del__" in code:
@@ -239,7 +245,7 @@ async def _evaluate_async(parts):
 
 def _on_interrupt(_signal, frame):
     _state.stopped = True
-    if _state.active and not _loops.hold_interrupt(frame):
+    if _state.active and not _sched.hold_interrupt(frame) and not _loops.hold_interrupt(frame):
         raise KeyboardInterrupt
 
 

@@ -29,8 +29,14 @@ class Tool:
 
     def __call__(self, /, *args, **kwargs):
         number = _send(self.__name__, self._arguments(args, kwargs))
+        block = _block[0]
         while number not in _replies:
-            _collect(3_600_000.0)
+            if block != _block[0]:
+                raise ToolError("the block that called this tool has ended")
+            if _sched.threads:
+                _sched.wait("a reply of the host", reply=True)
+            else:
+                _collect(3_600_000.0)
         return _result(_replies.pop(number))
 
     async def call_async(self, /, *args, **kwargs):
@@ -70,11 +76,14 @@ _replies = {}
 _waiting = {}
 _calls = [0]
 _left = [0, 0]
+_block = [0]
 
 
 def _begin(specs, budget):
     """Sets the tools that the next block may call, and its budget of calls."""
     _left[:] = budget, budget
+    _block[0] += 1
+    _sched.begin()
     _granted.clear()
     _replies.clear()
     _waiting.clear()

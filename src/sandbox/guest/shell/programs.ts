@@ -30,17 +30,14 @@ const SIGPIPE_CODE = 141;
 const YES_BYTES = 131_072;
 
 /** Creates the commands that the engine lacks or gets wrong. `yes` ends after the output that a reader would take. */
-export function createCommands(runPython: (request: ProgramRequest) => ProgramResult): Command[] {
+export function createCommands(
+  runPython: (request: ProgramRequest) => Promise<ProgramResult>,
+): Command[] {
   const python = ["python", "python3"].map((name) =>
-    defineCommand(name, (argv, { cwd, exportedEnv = {}, stdin }) => {
+    defineCommand(name, async (argv, { cwd, exportedEnv = {}, stdin }) => {
       const request = { argv, cwd, env: exportedEnv, stdin: String(stdin ?? "") };
-      const { stdout, stderr, exitCode } = runPython(request);
-      return Promise.resolve({
-        stdout: latin1(stdout),
-        stderr: decoder.decode(stderr),
-        stdoutKind: "bytes",
-        exitCode,
-      });
+      const { stdout, stderr, exitCode } = await runPython(request);
+      return { stdout: latin1(stdout), stderr: decoder.decode(stderr), stdoutKind: "bytes", exitCode };
     })
   );
   const yes = defineCommand("yes", (args) => {

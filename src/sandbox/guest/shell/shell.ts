@@ -36,7 +36,7 @@ export interface ShellParts {
   /** Blocks for `ms` or until an interrupt. */
   readonly pause: (ms: number) => void;
   /** Runs a Python program. Without a route, its output is in the result. */
-  readonly runProgram: (request: ProgramRequest, route: Route | undefined) => ProgramResult;
+  readonly runProgram: (request: ProgramRequest, route: Route | undefined) => Promise<ProgramResult>;
   readonly print: TerminalParts["print"];
   readonly outputBytes: number;
 }
@@ -183,10 +183,10 @@ export class Shell {
     }) as unknown as PatchedBash;
   }
 
-  #runPython(request: ProgramRequest): ProgramResult {
+  async #runPython(request: ProgramRequest): Promise<ProgramResult> {
     try {
       this.#terminal.flush();
-      return this.#parts.runProgram(request, this.#terminal.route);
+      return await this.#parts.runProgram(request, this.#terminal.route);
     } catch (error) {
       this.#failure = { error };
       clock.abort();

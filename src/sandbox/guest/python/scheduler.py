@@ -1,0 +1,273 @@
+"""Switches between the threads of a program. Each has its own stacks, and one runs at a time."""
+
+import collections
+import heapq
+import itertools
+import os
+import signal
+import sys
+import time
+
+SLICE_SIGNAL = 64
+"""The worker sends this signal when a thread has run for some milliseconds."""
+
+REQUEST = 1 << 30
+RESERVE = 1 << 25
+END = 1 << 26
+STACK_SHIFT = 20
+MAX_NUMBER = (1 << STACK_SHIFT) - 1
+POLL_SECONDS = 0.005
+
+OWN_FILES = frozenset(f"<paddock {name}>" for name in ("scheduler", "locks", "threads", "bridge", "tools", "event_loop"))
+"""In their code no thread is preempted, and no interrupt raises."""
+
+_fdatasync = os.fdatasync
+_fsync = os.fsync
+_monotonic = time.monotonic
+_getframe = sys._getframe
+_order = itertools.count(1)
+_numbers = itertools.count(1)
+
+
+class SwitchError(RuntimeError):
+    """The running thread cannot leave its stack, as JavaScript runs on it."""
+
+    __module__ = "_thread"
+
+
+class Thread:
+    """A thread of control. The main thread has the number 0."""
+
+    __slots__ = ("number", "ident", "function", "daemon", "done", "woken", "waits", "alarm", "frame", "joiners")
+
+    def __init__(self, number, ident, function=None, daemon=False):
+        self.number, self.ident, self.function, self.daemon = number, ident, function, daemon
+        self.done = self.woken = False
+        self.waits = self.alarm = self.frame = None
+        self.joiners = []
+
+
+main = Thread(0, 1)
+running = [main]
+threads = {}
+"""The threads that have started and not ended, beside the main thread, by their number."""
+ready = collections.deque()
+_sleepers = []
+_reply_waiters = []
+_error = [None]
+_polled = [0.0]
+
+
+def begin():
+    """Drops an interrupt that the previous block did not receive, and wakes threads whose replies will not come."""
+    _error[0] = None
+    _wake_reply_waiters()
+
+
+def start(function, stack, daemon):
+    """Starts a thread. It runs when the running one waits or has run for a while."""
+    number = next(_numbers) & MAX_NUMBER
+    while number == 0 or number in threads:
+        number = next(_numbers) & MAX_NUMBER
+    try:
+        _fsync(REQUEST | RESERVE | stack << STACK_SHIFT | number)
+    except OSError:
+        raise RuntimeError("can't start new thread") from None
+    thread = threads[number] = Thread(number, 4096 * (number + 1), function, daemon)
+    ready.append(thread)
+    return thread
+
+
+def run_thread(number):
+    """Runs a new thread. Called by the worker, on the thread's stack. Returns the thread to continue with."""
+    thread = threads[number]
+    try:
+        thread.function()
+    except BaseException:
+        pass  # the report of the thread's own exception failed
+    thread.function = None
+    thread.done = True
+    threads.pop(number, None)
+    for joiner in thread.joiners:
+        wake(joiner)
+    thread = running[0] = _next_thread()
+    return thread.number
+
+
+def wait(what, deadline=None, reply=False):
+    """Blocks the running thread until it is woken. Returns False if the deadline came first."""
+    me = running[0]
+    me.woken, me.waits = False, what
+    if deadline is not None:
+        me.alarm = next(_order)
+        heapq.heappush(_sleepers, (deadline, me.alarm, me))
+    if reply:
+        _reply_waiters.append(me)
+    try:
+        while not me.woken:
+            thread = _next_thread(me)
+            if thread is not me:
+                _switch(thread)
+            if me is main:
+                _raise_error()
+    finally:
+        me.waits = None
+        if reply and me in _reply_waiters:
+            _reply_waiters.remove(me)
+        if me in ready:
+            ready.remove(me)
+        in_time = me.alarm is not None or deadline is None
+        me.alarm = None
+    return in_time
+
+
+def wake(thread):
+    """Lets a waiting thread continue."""
+    if not thread.woken and thread.waits is not None:
+        thread.woken = True
+        ready.append(thread)
+
+
+def yield_now():
+    """Lets another thread run, if one is ready."""
+    me = running[0]
+    _wake_due()
+    if ready:
+        thread = ready.popleft()
+        ready.append(me)
+        try:
+            _switch(thread)
+        except SwitchError:
+            ready.remove(me)
+            raise
+    if me is main:
+        _raise_error()
+
+
+def yield_to_main():
+    """Lets the main thread run, which handles signals."""
+    me = running[0]
+    if me is not main:
+        ready.append(me)
+        _switch(_main_first())
+
+
+def sleep_until(deadline, what="time"):
+    while _monotonic() < deadline:
+        wait(what, deadline)
+
+
+def hold_interrupt(frame):
+    """Gives an interrupt to the main thread. Returns False if it is to be raised now."""
+    me = running[0]
+    is_own = frame is not None and frame.f_code.co_filename in OWN_FILES
+    if me is main and not (is_own and threads):
+        return False
+    _error[0] = KeyboardInterrupt()
+    if not is_own:
+        ready.append(me)
+        _switch(_main_first())
+    return True
+
+
+def end(thread):
+    """Ends a thread that is not running, without running its code again."""
+    threads.pop(thread.number, None)
+    thread.done = True
+    thread.waits = thread.alarm = None
+    if thread in ready:
+        ready.remove(thread)
+    if thread in _reply_waiters:
+        _reply_waiters.remove(thread)
+    _fsync(REQUEST | END | thread.number)
+    for joiner in thread.joiners:
+        wake(joiner)
+
+
+def _switch(thread):
+    """Leaves the running thread for another. Returns when a thread switches back."""
+    me = running[0]
+    if thread is me:
+        return
+    word = REQUEST | thread.number
+    try:
+        _fsync(word)
+    except OSError:
+        ready.appendleft(thread)
+        raise SwitchError("cannot run another thread inside a callback of ctypes") from None
+    me.frame = _getframe(1)
+    running[0] = thread
+    _fdatasync(word)
+    me.frame = None
+
+
+def _next_thread(me=None):
+    """Returns the thread to run next, which may be `me`. Waits until there is one."""
+    while True:
+        if _error[0] is not None:
+            return main if me is main else _main_first()
+        _wake_due()
+        if ready:
+            return ready.popleft()
+        if _reply_waiters:
+            _tools._collect(_idle_ms())
+            _wake_reply_waiters()
+        elif _sleepers:
+            _bridge.pause(_idle_ms())
+        else:
+            _error[0] = RuntimeError(_deadlock_text())
+
+
+def _main_first():
+    if main in ready:
+        ready.remove(main)
+    return main
+
+
+def _raise_error():
+    error, _error[0] = _error[0], None
+    if error is not None:
+        raise error
+
+
+def _idle_ms():
+    if not _sleepers:
+        return 3_600_000.0
+    return min(max(0.0, (_sleepers[0][0] - _monotonic()) * 1000), 3_600_000.0)
+
+
+def _wake_due():
+    """Wakes threads whose deadline has passed, and those that wait for replies of the host."""
+    if _sleepers:
+        now = _monotonic()
+        while _sleepers and (_sleepers[0][0] <= now or _sleepers[0][2].alarm != _sleepers[0][1]):
+            _, alarm, thread = heapq.heappop(_sleepers)
+            if thread.alarm == alarm:
+                thread.alarm = None
+                wake(thread)
+    if _reply_waiters and ready and _monotonic() - _polled[0] > POLL_SECONDS:
+        _tools._collect(0.0)
+        _polled[0] = _monotonic()
+        _wake_reply_waiters()
+
+
+def _wake_reply_waiters():
+    for thread in _reply_waiters:
+        wake(thread)
+
+
+def _deadlock_text():
+    waiting = [main, *threads.values()]
+    texts = (f"{_threads.name_of(thread)} waits for {thread.waits}" for thread in waiting[:16] if thread.waits)
+    return "deadlock: no thread can continue: " + "; ".join(texts)
+
+
+def _on_slice(_signal, frame):
+    if threads and not (frame is not None and frame.f_code.co_filename in OWN_FILES):
+        try:
+            yield_now()
+        except SwitchError:
+            pass  # the thread continues
+
+
+signal.signal(SLICE_SIGNAL, _on_slice)

@@ -1,0 +1,251 @@
+import type { Pointer, PythonExports } from "./emscripten.ts";
+import { SignalSource, type SignalSourceParts } from "./signals.ts";
+
+/**
+ * A descriptor with this bit is a request about the thread in its lower bits. `os.fdatasync` leaves the stack for that
+ * thread. `os.fsync`, which is no suspending import, returns without an error if that is possible.
+ */
+const REQUEST = 1 << 30;
+const NUMBER_MASK = (1 << 20) - 1;
+const STACK_SHIFT = 20;
+const STACK_MASK = 31;
+/** Bits of other requests by `os.fsync`: to allocate the C stack of a thread that is to start, and to end a thread. */
+const RESERVE = 1 << 25;
+const END = 1 << 26;
+const MAIN_THREAD = 0;
+
+const SMALL_STACK_BYTES = 128 * 1024;
+const STACK_UNIT_BYTES = 512 * 1024;
+/** C stacks start at addresses that are multiples of this. */
+const ALIGNMENT = 16;
+
+/** Threads that may have a stack at the same time, beside the main thread. */
+export const MAX_THREADS = 1000;
+
+const [EAGAIN, EBUSY, EINVAL] = [6, 10, 28];
+
+/** JavaScript that calls C, and so Python, from which no thread can leave its stack. */
+const REENTRANT_IMPORTS = ["ffi_call_js", "__call_sighandler", "_PyEM_TrampolineCall_JS"];
+
+/** A thread that has left its stack. */
+interface ParkedThread {
+  readonly stackPointer: number;
+  readonly resume: () => void;
+  readonly end: (reason: ThreadEnded) => void;
+}
+
+/** The C stack of a thread. */
+interface CStack {
+  readonly address: Pointer;
+  readonly bytes: number;
+}
+
+/** Thrown on the stack of a thread that is ended from outside. */
+class ThreadEnded extends Error {}
+
+/** Runs a Python thread on a new stack. Resolves with the thread to continue with, as Python encodes it. */
+export type RunThread = (number: number, stack: CStack) => Promise<number>;
+
+/**
+ * The threads of an interpreter. Each has its own Wasm stack, C stack and thread state, and one runs at a time. Python
+ * decides which. All numbers come from the guest: a false one harms only the guest.
+ */
+export class PythonThreads {
+  readonly #exports: () => PythonExports;
+  readonly #parked = new Map<number, ParkedThread>();
+  readonly #live = new Map<number, Promise<void>>();
+  /** C stacks of threads that have started and not run. */
+  readonly #reserved = new Map<number, CStack>();
+  readonly #freeStacks = new Map<number, CStack[]>();
+  readonly #failed = Promise.withResolvers<never>();
+  #runThread: RunThread | undefined;
+  #current = MAIN_THREAD;
+  #reentries = 0;
+  #canSwitch = false;
+  #signals: SignalSource | undefined;
+
+  /** @param exports Returns the functions of the instance. */
+  constructor(exports: () => PythonExports) {
+    this.#exports = exports;
+    this.#failed.promise.catch(() => {}); // it is raced with the main thread
+  }
+
+  /** True if a thread has started since the heap was that of the image, beside the main thread. */
+  get wereUsed(): boolean {
+    return this.#live.size + this.#reserved.size + this.#freeStacks.size > 0;
+  }
+
+  /** Returns the imports with the one by which a thread leaves its stack. */
+  wrapImports(imports: WebAssembly.Imports, Suspending: SuspendingConstructor): WebAssembly.Imports {
+    const env = { ...imports.env };
+    const wasi = { ...imports.wasi_snapshot_preview1 };
+    const dataSync = env.__syscall_fdatasync as (fd: number) => number;
+    const sync = wasi.fd_sync as (fd: number) => number;
+    env.__syscall_fdatasync = new Suspending((fd) => isRequest(fd) ? this.#leave(fd) : dataSync(fd));
+    wasi.fd_sync = (fd: number) => isRequest(fd) ? this.#handle(fd) : sync(fd);
+    for (const name of REENTRANT_IMPORTS) {
+      const call = env[name];
+      if (typeof call === "function") env[name] = this.#countReentries(call as (...args: number[]) => number);
+    }
+    return { ...imports, env, wasi_snapshot_preview1: wasi };
+  }
+
+  /** Sets how a new thread runs. */
+  onStart(runThread: RunThread): void {
+    this.#runThread = runThread;
+  }
+
+  /** Lets Python see interrupts and, while there are threads, the end of each time slice. */
+  attachSignals(parts: Omit<SignalSourceParts, "exports">): void {
+    this.#signals = new SignalSource({ ...parts, exports: this.#exports });
+  }
+
+  /** Runs the main thread on its stack, which it may leave. Rejects if any thread fails. */
+  async runMain<T>(work: () => Promise<T>): Promise<T> {
+    this.#canSwitch = true;
+    try {
+      return await Promise.race([work(), this.#failed.promise]);
+    } finally {
+      this.#canSwitch = false;
+    }
+  }
+
+  /** Calls `work` on the main thread, which cannot leave this stack. */
+  runUnswitched<T>(work: () => T): T {
+    const before = this.#canSwitch;
+    this.#canSwitch = false;
+    try {
+      return work();
+    } finally {
+      this.#canSwitch = before;
+    }
+  }
+
+  /** Ends all threads and frees their Wasm stacks. Their code does not run again. The heap is then to be restored. */
+  async endAll(): Promise<void> {
+    for (const number of [...this.#parked.keys()]) this.#end(number);
+    await Promise.all(this.#live.values());
+    this.#reserved.clear();
+    this.#freeStacks.clear();
+    this.#current = MAIN_THREAD;
+  }
+
+  #countReentries<Args extends unknown[], T>(call: (...args: Args) => T): (...args: Args) => T {
+    return (...args) => {
+      this.#reentries++;
+      try {
+        return call(...args);
+      } finally {
+        this.#reentries--;
+      }
+    };
+  }
+
+  /** Handles a request that returns at once. Returns 0 or an error code. */
+  #handle(word: number): number {
+    const number = word & NUMBER_MASK;
+    if (word & RESERVE) return this.#reserve(number, word);
+    if (word & END) return this.#end(number);
+    if (!this.#canSwitch || this.#reentries > 0) return EBUSY;
+    return this.#parked.has(number) || this.#reserved.has(number) ? 0 : EINVAL;
+  }
+
+  /** Leaves the running thread's stack for another thread. Returns 0 or a negative error code. */
+  #leave(word: number): number | Promise<number> {
+    const number = word & NUMBER_MASK;
+    const errorCode = this.#handle(number);
+    if (errorCode !== 0) return -errorCode;
+    const { promise, resolve, reject } = Promise.withResolvers<number>();
+    this.#parked.set(this.#current, {
+      stackPointer: Number(this.#exports().__stack_pointer.value),
+      resume: () => resolve(0),
+      end: reject,
+    });
+    // A new stack is entered after this one is left. A parked one continues no earlier anyway.
+    if (this.#parked.has(number)) this.#enter(number);
+    else Promise.resolve().then(() => this.#enter(number));
+    return promise;
+  }
+
+  /** Continues a thread, or runs a new one. */
+  #enter(number: number): void {
+    this.#current = number;
+    this.#signals?.startSlice();
+    const parked = this.#parked.get(number);
+    const stack = this.#reserved.get(number);
+    this.#reserved.delete(number);
+    if (parked) {
+      this.#parked.delete(number);
+      this.#exports().__stack_pointer.value = parked.stackPointer;
+      parked.resume();
+    } else if (stack && this.#runThread) {
+      this.#live.set(number, Promise.resolve()); // the thread runs now, until it leaves its stack
+      this.#signals?.setSlicing(true);
+      const run = this.#runThread(number, stack).then((word) => this.#afterThread(number, { stack, word }));
+      this.#live.set(number, run.catch((error) => this.#afterFailure(number, error)));
+    } else this.#failed.reject(new Error("the Python runner named a thread that does not exist"));
+  }
+
+  #afterThread(number: number, { stack, word }: { stack: CStack; word: number }): void {
+    this.#forget(number);
+    this.#freeStack(stack);
+    this.#enter(word & NUMBER_MASK);
+  }
+
+  #afterFailure(number: number, error: unknown): void {
+    this.#forget(number);
+    if (!(error instanceof ThreadEnded)) this.#failed.reject(error);
+  }
+
+  #forget(number: number): void {
+    this.#live.delete(number);
+    if (this.#live.size === 0) this.#signals?.setSlicing(false);
+  }
+
+  #end(number: number): number {
+    const parked = this.#parked.get(number);
+    const stack = this.#reserved.get(number);
+    if (stack) this.#freeStack(stack);
+    this.#reserved.delete(number);
+    if (number === MAIN_THREAD || !parked) return 0;
+    this.#parked.delete(number);
+    parked.end(new ThreadEnded("the thread was ended"));
+    return 0;
+  }
+
+  /** Allocates the C stack of a new thread. Returns 0 or an error code. */
+  #reserve(number: number, word: number): number {
+    const isUsed = number === MAIN_THREAD || this.#live.has(number) || this.#reserved.has(number);
+    if (isUsed || this.#live.size + this.#reserved.size >= MAX_THREADS) return EAGAIN;
+    const stack = this.#takeStack(word);
+    if (!stack) return EAGAIN;
+    this.#reserved.set(number, stack);
+    return 0;
+  }
+
+  #freeStack(stack: CStack): void {
+    const free = this.#freeStacks.get(stack.bytes);
+    if (free) free.push(stack);
+    else this.#freeStacks.set(stack.bytes, [stack]);
+  }
+
+  /** Returns a C stack of the size that Python asks for; `undefined` if there is not enough memory. */
+  #takeStack(word: number): CStack | undefined {
+    const units = word >>> STACK_SHIFT & STACK_MASK;
+    const bytes = units === 0 ? SMALL_STACK_BYTES : units * STACK_UNIT_BYTES;
+    const free = this.#freeStacks.get(bytes)?.pop();
+    if (free) return free;
+    const address = this.#exports().malloc(bytes + ALIGNMENT) >>> 0;
+    if (address === 0) return undefined;
+    return { address: Math.ceil(address / ALIGNMENT) * ALIGNMENT, bytes };
+  }
+}
+
+function isRequest(fd: number): boolean {
+  return fd > 0 && (fd & REQUEST) !== 0;
+}
+
+/** `WebAssembly.Suspending`, which TypeScript does not know. */
+export type SuspendingConstructor = new (
+  call: (argument: number) => number | Promise<number>,
+) => WebAssembly.ImportValue;
