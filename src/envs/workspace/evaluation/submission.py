@@ -5,11 +5,13 @@ import importlib
 import marshal
 import os
 import sys
+import zlib
 
 from paddock_callee import Answer, answer
 
 _import = importlib.import_module
 _read = marshal.loads
+_inflate = zlib.decompress
 _unpack = base64.b64decode
 
 
@@ -24,7 +26,7 @@ def call(name):
     arguments = sys.stdin.read()
 
     def called():
-        many, calls = _read(_unpack(arguments))
+        many, calls = _read(_inflate(_unpack(arguments)))
         module, _, attribute = name.rpartition(".")
         function = getattr(_import(module), attribute)
         if not many:
