@@ -43,7 +43,12 @@ const SAMPLE = [
   "E56.2",
 ];
 /** Timeout of an attack that does not end. It is interrupted then, and killed a second later. */
-const TIMEOUT_MS = 2_500;
+const TIMEOUT_MS = 1_500;
+/** Number of attacks between two honest programs, if the attacks end normally. */
+const HONEST_EVERY = 8;
+
+/** Families of attacks on native code, memory and JavaScript. */
+const HARMFUL_FAMILIES: ReadonlySet<number> = new Set([8, 9, 10, 44, 47, 49]);
 
 const HONEST = "def attempt():\n    return 'still here'";
 
@@ -61,19 +66,21 @@ Deno.test("a program that is graded at the edge harms neither the host nor the s
   await outside.settle();
   assertEquals(await graded(server, "def attempt():\n    return 'ready'", "ready"), 1);
   const threads = await threadsOf(server.pid);
-  for (const payload of await sample(outside)) {
+  const checkHonest = async () => assertEquals(await graded(server, HONEST, "still here"), 1);
+  for (const [index, payload] of (await sample(outside)).entries()) {
     await t.step(`${payload.id} ${payload.name}`, async () => {
       const passed = await graded(server, attemptOf(await pythonOf(payload)), secret);
       assert(passed < 1, "the secret came out");
       await outside.check([]);
-      assertEquals(await graded(server, HONEST, "still here"), 1);
+      // An attack that can outlive its worker is followed by an honest program at once, so that a failure names it.
+      if (canHarm(payload) || index % HONEST_EVERY === 0) await checkHonest();
     });
   }
   await t.step("a tool call above the maximum size", async () => {
     const program = `import os\ndef attempt():\n    call = b'C{"call":0,"name":"x","arguments":{"a":['\n` +
       `    os.write(3, call + b"{}," * 10_000_000 + b"{}]}}")\n    return ""`;
     assertEquals(await graded(server, program, secret), 0);
-    assertEquals(await graded(server, HONEST, "still here"), 1);
+    await checkHonest();
   });
   await t.step("terminated workers leave no thread", async () => {
     while (await threadsOf(server.pid) > threads) await new Promise((resolve) => setTimeout(resolve, 100));
@@ -91,6 +98,11 @@ async function sample(outside: Outside): Promise<Payload[]> {
   return [...chosen, { id: "js", family: 8, name: "every route to JavaScript", code }];
 }
 
+/** True if an attack ends its interpreter, exhausts a resource, or reaches for JavaScript or native code. */
+function canHarm({ family, expect = ["error"] }: Payload): boolean {
+  return HARMFUL_FAMILIES.has(family) || expect.some((status) => status !== "ok" && status !== "error");
+}
+
 /** Returns a program whose function attacks and returns what it found. */
 function attemptOf(code: string): string {
   return `import contextlib, io
@@ -105,12 +117,12 @@ def attempt():
     return out.getvalue()`;
 }
 
-/** Returns the fraction of two tests that pass: the program returns a string, and the string contains a word. */
+/** Returns 1 if the program returns a string that contains a word, and 0 otherwise. */
 async function graded(server: DenoServe, program: string, word: string): Promise<number> {
   const response = await server.grade({
     grader: "hidden_tests",
     completion: `\`\`\`python\n${program}\n\`\`\``,
-    tests: ["assert isinstance(attempt(), str)", `assert ${JSON.stringify(word)} in attempt()`],
+    tests: [`found = attempt()\nassert isinstance(found, str) and ${JSON.stringify(word)} in found`],
   });
   const text = await response.text();
   assertEquals(response.status, 200, text);
