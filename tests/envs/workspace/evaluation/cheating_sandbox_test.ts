@@ -116,7 +116,7 @@ const ENDLESS: ReadonlySet<string> = new Set(["sleeps", "never ends, and swallow
 
 // The tests share sandboxes, which outlive the test that starts them.
 Deno.test.sanitizer({ ops: false, resources: false });
-const bench = await EvaluatorBench.open();
+const bench = await EvaluatorBench.open("python");
 Deno.test.afterAll(() => bench[Symbol.asyncDispose]());
 
 Deno.test("a cheating submission gains nothing, and does not affect the next one", async (t) => {

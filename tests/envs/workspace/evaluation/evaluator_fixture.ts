@@ -26,9 +26,12 @@ export class EvaluatorBench implements AsyncDisposable {
     this.#directory = parts.directory;
   }
 
-  /** Starts both sandboxes; that of submissions is rewound in between, which is quicker. */
-  static async open(): Promise<EvaluatorBench> {
-    const profile = await loadProfile("workspace");
+  /**
+   * Starts both sandboxes; that of submissions is rewound in between, which is quicker. Submissions that need no shell
+   * can run in the profile `python`, which starts in half the time.
+   */
+  static async open(name: "workspace" | "python" = "workspace"): Promise<EvaluatorBench> {
+    const profile = await loadProfile(name);
     const quick = { ...profile, limits: { ...profile.limits, graceMs: 300 } };
     return new EvaluatorBench({
       pool: new SandboxPool({ profile: quick, size: 1, resetMode: "rewind" }),
