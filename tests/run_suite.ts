@@ -4,17 +4,32 @@
  *
  *     deno run -A tests/run_suite.ts [all|unit|sandbox|escape|docs] [arguments of deno test]
  */
-const TESTS = ["test", "--no-check", "--no-prompt", "--parallel"];
-const SANDBOX = "tests/**/*_sandbox_test.ts";
+import { fileURLToPath } from "node:url";
+import { groupTests, type TestGroup } from "./test_groups.ts";
 
-/** Arguments of `deno` for each suite. */
-const SUITES: Readonly<Record<string, readonly string[]>> = {
-  all: [...TESTS, "-A", "--doc"],
-  // Without `--allow-run`, a test that starts a process fails here, and belongs in a file of the next suite.
-  unit: [...TESTS, "-R", "-W", "-N", "-E", "-S", `--ignore=tests/escape,${SANDBOX}`, "tests"],
-  sandbox: [...TESTS, "-A", SANDBOX],
-  escape: [...TESTS, "-A", "tests/escape"],
-  docs: [...TESTS, "-A", "--doc", "--ignore=tests"],
+const TESTS = ["test", "--no-check", "--no-prompt", "--parallel"];
+/** Without `--allow-run`, a test that starts a process fails in the unit suite, and belongs in another one. */
+const NO_PROCESS = ["-R", "-W", "-N", "-E", "-S"];
+
+/** Files and folders whose doc comments and pages have examples. */
+const DOCUMENTED = ["README.md", "docs", "examples", "mod.ts", "mod", "src"];
+
+interface Suite {
+  /** Arguments of `deno`. */
+  readonly args: readonly string[];
+  /** Tells the test files of the suite from all others. */
+  readonly has: (path: string) => boolean;
+}
+
+const isEscape = (path: string) => path.startsWith("escape/");
+const isSandbox = (path: string) => path.endsWith("_sandbox_test.ts");
+
+const SUITES: Readonly<Record<string, Suite>> = {
+  all: { args: [...TESTS, "-A", "--doc", ...DOCUMENTED], has: () => true },
+  unit: { args: [...TESTS, ...NO_PROCESS], has: (path) => !isEscape(path) && !isSandbox(path) },
+  sandbox: { args: [...TESTS, "-A"], has: isSandbox },
+  escape: { args: [...TESTS, "-A"], has: isEscape },
+  docs: { args: [...TESTS, "-A", "--doc", ...DOCUMENTED], has: () => false },
 };
 
 /** Counts of a JUnit report; steps count as part of their test. */
@@ -34,16 +49,33 @@ export function formatDuration(ms: number): string {
   return seconds < 60 ? `${seconds} s` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
 }
 
+const ROOT = new URL("./", import.meta.url);
+
+/** Writes a module for each group of several files, which imports them. Returns the paths of the groups. */
+async function writeGroups(folder: string, groups: readonly TestGroup[]): Promise<string[]> {
+  return await Promise.all(groups.map(async ({ name, files }) => {
+    const [only] = files;
+    if (only !== undefined && files.length === 1) return fileURLToPath(new URL(only, ROOT));
+    const path = `${folder}/${name}.ts`;
+    const imports = files.map((file) => `import ${JSON.stringify(new URL(file, ROOT).href)};\n`);
+    await Deno.writeTextFile(path, imports.join(""));
+    return path;
+  }));
+}
+
 async function runSuite(name: string, more: readonly string[]): Promise<number> {
   const suite = SUITES[name];
   if (suite === undefined) {
     throw new TypeError(`Cannot run suite '${name}' as it must be one of ${Object.keys(SUITES).join(", ")}`);
   }
   const [given] = more.filter((arg) => arg.startsWith("--junit-path=")).map((arg) => arg.slice(13));
-  const report = given ?? await Deno.makeTempFile({ suffix: ".xml" });
+  const folder = await Deno.makeTempDir();
+  const report = given ?? `${folder}/report.xml`;
   const startedAt = performance.now();
   try {
-    const args = [...suite, ...(given === undefined ? [`--junit-path=${report}`] : []), ...more];
+    const groups = await writeGroups(folder, await groupTests(ROOT, suite.has));
+    const junit = given === undefined ? [`--junit-path=${report}`] : [];
+    const args = [...suite.args, ...groups, ...junit, ...more];
     const child = new Deno.Command(Deno.execPath(), { args }).spawn();
     for (const signal of ["SIGINT", "SIGTERM"] as const) {
       // A terminal sends Ctrl-C to the child as well, which then reports what it has run.
@@ -57,7 +89,7 @@ async function runSuite(name: string, more: readonly string[]): Promise<number> 
     await Deno.stdout.write(new TextEncoder().encode(summary));
     return code;
   } finally {
-    if (given === undefined) await Deno.remove(report);
+    await Deno.remove(folder, { recursive: true });
   }
 }
 

@@ -1,5 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { countTests, formatDuration } from "./run_suite.ts";
+import { groupTests } from "./test_groups.ts";
 
 Deno.test("countTests() counts the tests of a JUnit report", () => {
   const report = `<testsuites><testsuite>
@@ -12,4 +13,16 @@ Deno.test("countTests() counts the tests of a JUnit report", () => {
 
 Deno.test("formatDuration() writes minutes and seconds", () => {
   assertEquals([formatDuration(59_400), formatDuration(61_000)], ["59 s", "1 min 1 s"]);
+});
+
+Deno.test("groupTests() puts each test file into one group, and files with a shared helper into the same", async () => {
+  const groups = await groupTests(new URL("./", import.meta.url), () => true);
+  const files = groups.flatMap(({ files }) => files);
+  assertEquals(new Set(files).size, files.length);
+  const groupOf = (file: string) => groups.find(({ files }) => files.includes(file));
+  assertEquals(groupOf("sandbox/files_sandbox_test.ts")?.name, "sandbox.shared_session");
+  assertEquals(groupOf("sandbox/slips_sandbox_test.ts")?.name, "sandbox.shared_session");
+  assertEquals(groupOf("escape/escape_test.ts")?.files, ["escape/escape_test.ts"]);
+  assertEquals(groupOf("run_suite_test.ts")?.name.startsWith("unit."), true);
+  assertEquals(groupOf("cli/serve_sandbox_test.ts")?.name.startsWith("sandbox."), true);
 });

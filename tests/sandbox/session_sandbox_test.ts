@@ -2,7 +2,7 @@ import { delay } from "@std/async";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { type ExecResult, loadProfile, type Session } from "../../mod/sandbox.ts";
 import { withSession } from "./shared_session.ts";
-import { traceback, value } from "./started.ts";
+import { limited, traceback, value } from "./started.ts";
 import { HANG_MS } from "../deadline.ts";
 
 /** Steps of one session, each after a rewind. */
@@ -454,7 +454,7 @@ Deno.test("Session.exec() gives a program no more memory than 'memoryBytes', als
     await session.reset({ mode: "rewind" });
     assertEquals((await take(150)).status, "ok");
     assertEquals((await take(300, 2 ** 40)).status, "memory");
-  });
+  }, { profile: await limited("python", { graceMs: 999 }) }); // a process whose heap no other test has enlarged
 });
 
 Deno.test("Session.exec() can be cancelled by its signal", async (t) => {

@@ -8,7 +8,9 @@ interface Started {
   readonly session: Session;
 }
 
-/** Idle sandboxes of this file's tests, by the JSON of their profiles. */
+/** Maximum number of idle sandboxes, which take 100 MB each. */
+const MAX_IDLE = 4;
+/** Idle sandboxes, by the JSON of their profiles; the one that was used last is the last. */
 const idle = new Map<string, Started>();
 
 Deno.test.afterAll(async () => {
@@ -16,8 +18,8 @@ Deno.test.afterAll(async () => {
 });
 
 /**
- * Runs a test with a session in the state after its start. Tests of one file and one profile share a process, as a
- * start costs a second of CPU time and a rewind none.
+ * Runs a test with a session in the state after its start. Tests of one realm and one profile share a process, as a
+ * start costs half a second of CPU time and a rewind none.
  */
 export async function withSession(
   test: (session: Session, sandbox: Sandbox) => Promise<void>,
@@ -35,7 +37,18 @@ export async function withSession(
     await sandbox[Symbol.asyncDispose]();
     throw error;
   }
+  if (!await isUsable(session)) return await sandbox[Symbol.asyncDispose]();
   idle.set(key, started);
+  for (const [oldest, { sandbox }] of idle) {
+    if (idle.size <= MAX_IDLE) break;
+    idle.delete(oldest);
+    await sandbox[Symbol.asyncDispose]();
+  }
+}
+
+/** False if the test has disposed the session. */
+async function isUsable(session: Session): Promise<boolean> {
+  return await session.reset({ mode: "rewind" }).then(() => true, () => false);
 }
 
 async function startSession(profile: Profile): Promise<Started> {
