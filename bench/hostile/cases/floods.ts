@@ -4,9 +4,6 @@ import { pauseMs, repeat, writeAll } from "../tenant.ts";
 const MEGABYTE = 1_000_000;
 const HOLD = "import time\ntime.sleep(30)";
 
-/** Time that a guest takes to print or write so much. */
-const SLOW_MS = 20_000;
-
 /** Time in which a server without bounds answers. One with bounds does so much sooner, which ends the case. */
 const UNBOUNDED_MS = 60_000;
 
