@@ -34,12 +34,17 @@ export class Devices {
   #memory: Uint8Array = EMPTY;
   #input: Uint8Array | undefined;
   readonly #channel: Channel;
-  readonly #limits: { outputBytes: number };
+  readonly #limits: { outputBytes: number; setAlarm: (afterMs: number, everyMs: number) => void };
   readonly #host: { now: () => number; interrupt: Uint8Array };
 
   constructor(
     channel: Channel,
-    options: { outputBytes: number; now: () => number; interrupt: Uint8Array },
+    options: {
+      outputBytes: number;
+      now: () => number;
+      interrupt: Uint8Array;
+      setAlarm: (afterMs: number, everyMs: number) => void;
+    },
   ) {
     this.#channel = channel;
     this.#limits = options;
@@ -175,6 +180,7 @@ export class Devices {
     const bytes = new Uint8Array(buffer.buffer as ArrayBuffer, buffer.byteOffset + offset, length).slice();
     const operation = String.fromCharCode(bytes[0] ?? 0);
     if (operation === "C") this.#channel.send(FrameKind.call, bytes.subarray(1));
+    if (operation === "A") this.#limits.setAlarm(timeoutMsOf(bytes), timeoutMsOf(bytes.subarray(8)));
     if (operation === "S") this.#channel.pause(timeoutMsOf(bytes), this.#host.now);
     if (operation === "W") return this.#awaitReply(timeoutMsOf(bytes)) ? 1 : length;
     return length;

@@ -83,6 +83,7 @@ export class PythonThreads {
     const sync = wasi.fd_sync as (fd: number) => number;
     env.__syscall_fdatasync = new Suspending((fd) => isRequest(fd) ? this.#leave(fd) : dataSync(fd));
     wasi.fd_sync = (fd: number) => isRequest(fd) ? this.#handle(fd) : sync(fd);
+    env._Py_CheckEmscriptenSignals_Helper = () => this.#signals?.next() ?? 0;
     for (const name of REENTRANT_IMPORTS) {
       const call = env[name];
       if (typeof call === "function") env[name] = this.#countReentries(call as (...args: number[]) => number);
@@ -98,6 +99,11 @@ export class PythonThreads {
   /** Lets Python see interrupts and, while there are threads, the end of each time slice. */
   attachSignals(parts: Omit<SignalSourceParts, "exports">): void {
     this.#signals = new SignalSource({ ...parts, exports: this.#exports });
+  }
+
+  /** Sends SIGALRM after `afterMs`, and then every `everyMs`. 0 stops it. */
+  setAlarm(afterMs: number, everyMs: number): void {
+    this.#signals?.setAlarm(afterMs, everyMs);
   }
 
   /** Runs the main thread on its stack, which it may leave. Rejects if any thread fails. */

@@ -86,9 +86,10 @@ export class GuestSession {
   }
 
   #beginExec(): void {
-    const { devices, interrupt } = this.#parts;
+    const { devices, interrupt, python } = this.#parts;
     this.#files.openStandard();
     devices.reset();
+    python.threads.setAlarm(0, 0);
     interrupt[0] = 0;
   }
 

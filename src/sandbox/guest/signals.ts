@@ -1,10 +1,11 @@
-import type { EmscriptenModule, PythonExports } from "./emscripten.ts";
+import type { PythonExports } from "./emscripten.ts";
 
 /** Sent to Python as a signal when a thread has run for `SLICE_MS` and others exist. */
 const SLICE_SIGNAL = 64;
 const SLICE_MS = 5;
+const SIGALRM = 14;
 /** The clock is read at one of this many checks for signals. */
-const CHECKS_PER_CLOCK = 8;
+const CHECKS_PER_CLOCK = 16;
 
 /** Offset of a thread state's `eval_breaker`, and its bit for signals. */
 const EVAL_BREAKER_OFFSET = 12;
@@ -12,7 +13,6 @@ const SIGNALS_PENDING = 1 << 1;
 
 /** What a {@linkcode SignalSource} needs. */
 export interface SignalSourceParts {
-  readonly module: EmscriptenModule;
   /** Bytes that the supervisor sets to interrupt the running code. */
   readonly interrupt: Uint8Array;
   readonly now: () => number;
@@ -20,34 +20,65 @@ export interface SignalSourceParts {
   readonly exports: () => PythonExports;
 }
 
-/** The object that Emscripten reads signals from: the interrupt bytes, or with threads also the ends of time slices. */
+/** The signals that Python receives: interrupts, alarms and, with threads, the ends of time slices. */
 export class SignalSource {
-  readonly #module: EmscriptenModule;
   readonly #interrupt: Uint8Array;
   readonly #now: () => number;
   readonly #exports: () => PythonExports;
-  readonly #slicing: Uint8Array;
   #checks = 0;
   #sliceEnd = Infinity;
+  #alarmAt = Infinity;
+  #alarmEveryMs = 0;
   #isSlicing = false;
+  /** True if there is a clock to watch. */
+  #isTimed = false;
 
-  constructor({ module, interrupt, now, exports }: SignalSourceParts) {
-    this.#module = module;
+  constructor({ interrupt, now, exports }: SignalSourceParts) {
     this.#interrupt = interrupt;
     this.#now = now;
     this.#exports = exports;
-    this.#slicing = this.#createSlicing();
-    module.Py_EmscriptenSignalBuffer = interrupt;
+  }
+
+  /** Returns the number of the next signal; 0 if there is none. Python calls this all the time. */
+  next(): number {
+    const signal = this.#interrupt[0] as number;
+    if (signal === 0) {
+      if (!this.#isTimed || ++this.#checks % CHECKS_PER_CLOCK !== 0) return 0;
+      return this.#dueSignal();
+    }
+    this.#interrupt[0] = 0;
+    if (this.#isSlicing) this.#notifyThread();
+    return signal;
   }
 
   setSlicing(isSlicing: boolean): void {
-    if (isSlicing === this.#isSlicing) return;
     this.#isSlicing = isSlicing;
-    this.#module.Py_EmscriptenSignalBuffer = isSlicing ? this.#slicing : this.#interrupt;
+    this.#isTimed = isSlicing || this.#alarmAt < Infinity;
   }
 
   startSlice(): void {
     this.#sliceEnd = this.#now() + SLICE_MS;
+  }
+
+  /** Sends SIGALRM after `afterMs`, and then every `everyMs`. 0 stops it. */
+  setAlarm(afterMs: number, everyMs: number): void {
+    this.#alarmAt = afterMs > 0 ? this.#now() + afterMs : Infinity;
+    this.#alarmEveryMs = everyMs;
+    this.#isTimed = this.#isSlicing || afterMs > 0;
+  }
+
+  #dueSignal(): number {
+    const now = this.#now();
+    let signal = 0;
+    if (now >= this.#alarmAt) {
+      this.setAlarm(this.#alarmEveryMs, this.#alarmEveryMs);
+      signal = SIGALRM;
+    } else if (this.#isSlicing && now >= this.#sliceEnd) {
+      this.startSlice();
+      signal = SLICE_SIGNAL;
+    }
+    if (signal !== 0 && this.#isSlicing) this.#notifyThread();
+    return signal;
   }
 
   /** Makes the running thread look for signals. C Python does so for the main thread only. */
@@ -56,22 +87,5 @@ export class SignalSource {
     const words = new Uint32Array(memory.buffer);
     const at = ((PyThreadState_Get() >>> 0) + EVAL_BREAKER_OFFSET) / 4;
     words[at] = (words[at] ?? 0) | SIGNALS_PENDING;
-  }
-
-  /** Creates an object that Emscripten reads as a byte and then sets to 0. */
-  #createSlicing(): Uint8Array {
-    const read = () => {
-      const signal = this.#interrupt[0] as number;
-      if (signal !== 0) {
-        this.#interrupt[0] = 0;
-        this.#notifyThread();
-        return signal;
-      }
-      if (++this.#checks % CHECKS_PER_CLOCK !== 0 || this.#now() < this.#sliceEnd) return 0;
-      this.startSlice();
-      this.#notifyThread();
-      return SLICE_SIGNAL;
-    };
-    return Object.defineProperty({}, 0, { get: read, set: () => {} }) as Uint8Array;
   }
 }

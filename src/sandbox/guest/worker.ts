@@ -99,11 +99,16 @@ async function serve(assets: PythonAssets, image: HeapImage): Promise<void> {
     start.shellUrl ? import(start.shellUrl) as Promise<typeof import("./shell/shell.ts")> : undefined,
   ]);
   if (start.ownModuleOnly) removeWasmConstructors();
-  const devices = new Devices(channel, { ...start.limits, now: savedGlobals.now, interrupt });
+  const devices = new Devices(channel, {
+    ...start.limits,
+    now: savedGlobals.now,
+    interrupt,
+    setAlarm: (afterMs, everyMs) => python.threads.setAlarm(afterMs, everyMs),
+  });
   devices.install(python.fs);
   limitFiles(python.fs, start.limits.fileBytes);
   limitStreams(python.fs);
-  python.threads.attachSignals({ module: python.module, interrupt, now: savedGlobals.now });
+  python.threads.attachSignals({ interrupt, now: savedGlobals.now });
   const session = new GuestSession({
     python,
     image,

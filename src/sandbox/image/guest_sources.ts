@@ -6,6 +6,7 @@ import dumb from "../guest/library/dbm/dumb.py" with { type: "text" };
 import dbmSqlite from "../guest/library/dbm/sqlite3.py" with { type: "text" };
 import grp from "../guest/library/grp.py" with { type: "text" };
 import pwd from "../guest/library/pwd.py" with { type: "text" };
+import alarms from "../guest/python/alarms.py" with { type: "text" };
 import bridge from "../guest/python/bridge.py" with { type: "text" };
 import eventLoop from "../guest/python/event_loop.py" with { type: "text" };
 import posixNames from "../guest/python/posix_names.py" with { type: "text" };
@@ -105,6 +106,7 @@ export function plainImagePlan(
 export function imageExtension({ shell, preimports, preload }: Profile): ImageExtension {
   const modules = {
     bridge,
+    alarms,
     scheduler,
     locks,
     threads,

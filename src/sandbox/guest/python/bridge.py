@@ -14,7 +14,7 @@ _monotonic = _time.monotonic
 
 def wait(ms):
     """Waits until the host replies or an interrupt arrives, for at most `ms`. Returns True if a reply is available."""
-    return _write(BRIDGE, b"W" + _pack("<d", ms)) == 1
+    return _write(BRIDGE, b"W" + _pack("<d", _alarms.ms_left(ms))) == 1
 
 
 def send_call(payload):
@@ -40,7 +40,12 @@ def sleep(seconds, /):
 
 def pause(ms):
     """Waits for `ms` or until an interrupt. Does not take replies of the host."""
-    _write(BRIDGE, b"S" + _pack("<d", ms))
+    _write(BRIDGE, b"S" + _pack("<d", _alarms.ms_left(ms)))
+
+
+def set_alarm(ms, interval_ms):
+    """Has SIGALRM sent after so many milliseconds, and then in intervals. 0 stops it."""
+    _write(BRIDGE, b"A" + _pack("<dd", ms, interval_ms))
 
 
 sleep.__name__ = sleep.__qualname__ = "sleep"

@@ -58,6 +58,7 @@ def _run(request):
         _tools._begin(request.get("tools", ()), request.get("calls", 0))
         _signal(SIGINT, _on_interrupt)
         _loops.drop_interrupt()
+        _alarms.begin()
         asyncio._set_running_loop(None)
         _prepare_streams(request.get("stdin"))
         if "script" in request:
@@ -251,6 +252,7 @@ def _on_interrupt(_signal, frame):
 
 def _begin_program():
     """Prepares for a program of the shell, which must not call host tools."""
+    _alarms.begin()
     _tools._begin((), 0)
     _signal(SIGINT, _on_interrupt)
     _loops.drop_interrupt()

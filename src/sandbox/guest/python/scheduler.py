@@ -55,12 +55,14 @@ ready = collections.deque()
 _sleepers = []
 _reply_waiters = []
 _error = [None]
+_calls = []
 _polled = [0.0]
 
 
 def begin():
     """Drops an interrupt that the previous block did not receive, and wakes threads whose replies will not come."""
     _error[0] = None
+    _calls.clear()
     _wake_reply_waiters()
 
 
@@ -170,6 +172,19 @@ def hold_interrupt(frame):
     return True
 
 
+def call_in_main(call, frame):
+    """Calls the handler of a signal in the main thread: now, or when that thread runs next."""
+    me = running[0]
+    is_own = frame is not None and frame.f_code.co_filename in OWN_FILES
+    if me is main and not (is_own and threads):
+        call()
+        return
+    _calls.append(call)
+    if not is_own:
+        ready.append(me)
+        _switch(_main_first())
+
+
 def end(thread):
     """Ends a thread that is not running, without running its code again."""
     threads.pop(thread.number, None)
@@ -204,7 +219,7 @@ def _switch(thread):
 def _next_thread(me=None):
     """Returns the thread to run next, which may be `me`. Waits until there is one."""
     while True:
-        if _error[0] is not None:
+        if _error[0] is not None or _calls:
             return main if me is main else _main_first()
         _wake_due()
         if ready:
@@ -225,6 +240,9 @@ def _main_first():
 
 
 def _raise_error():
+    """Does what waits for the main thread: handlers of signals, and an exception."""
+    while _calls:
+        _calls.pop(0)()
     error, _error[0] = _error[0], None
     if error is not None:
         raise error
