@@ -6,7 +6,6 @@ import {
   missedBounds,
   SERVER_BOUNDS,
 } from "../../bench/hostile/case.ts";
-import { MemoryWatch } from "../../bench/hostile/memory_watch.ts";
 import { Tally } from "../../bench/hostile/tenant.ts";
 
 const HELD: Measured = {
@@ -67,10 +66,4 @@ Deno.test("Tally shows the most frequent outcomes first", () => {
   const tally = new Tally();
   for (const status of [200, 413, 413]) tally.add(status);
   assertEquals(String(tally), "413 × 2, 200");
-});
-
-Deno.test("MemoryWatch reads the memory of a process", { ignore: Deno.build.os !== "linux" }, async () => {
-  using memory = new MemoryWatch(Deno.pid, { killBytes: Infinity });
-  const { host, tree } = await memory.restart();
-  assertEquals([host > 10_000_000, tree >= host, memory.wasKilled], [true, true, false]);
 });
