@@ -77,7 +77,8 @@ export class Clone implements AsyncDisposable {
     const { code, stdout, stderr } = await child.output();
     const decoder = new TextDecoder();
     if (code === 0) return decoder.decode(stdout);
-    throw new Error(`${program} ${args.join(" ")} ended with ${code}: ${decoder.decode(stderr)}`);
+    const output = decoder.decode(stdout) + decoder.decode(stderr);
+    throw new Error(`${program} ${args.join(" ")} ended with ${code}: ${output}`);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

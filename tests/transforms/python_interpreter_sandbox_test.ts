@@ -84,7 +84,7 @@ Deno.test("PythonInterpreter in a real sandbox", async (t) => {
       for (const options of both) {
         const texts = await play(pool, [block("while True: pass"), block(stubborn), block("print('on')")], {
           ...options,
-          timeoutMs: 400,
+          timeoutMs: 1_000,
         });
         const lost = options.persistent ? " - process restarted" : "";
         assert(texts[0]?.endsWith("Code execution timed out"), texts[0]);
