@@ -1,7 +1,7 @@
 /** Writes the time zones of a wheel of PyPI's `tzdata` to the file from which images take them. */
 import { concat } from "@std/bytes";
 import { unzipSync, zlibSync } from "fflate";
-import type { ZoneData } from "../src/sandbox/image/zoneinfo.ts";
+import type { ZoneData } from "../src/sandbox/image/standard_library.ts";
 
 const TARGET = new URL("../src/sandbox/image/zoneinfo.json", import.meta.url);
 /** Directory of the zones in the package. */

@@ -1,6 +1,6 @@
 import type { ImageExtension, PlainImagePlan } from "./build.ts";
 import type { ConfinePlan } from "./supervisor/confine.ts";
-import type { HeapImage } from "./python.ts";
+import type { HeapImage } from "./python/interpreter.ts";
 import type { ReadOnlyFile, ReadOnlyTree } from "./read_only_files.ts";
 
 /** A file next to the supervisor, with its expected SHA-256. */

@@ -5,7 +5,7 @@ import {
   installFiles,
   type PythonAssets,
   restorePython,
-} from "./python.ts";
+} from "./python/interpreter.ts";
 import { PAGE_BYTES } from "./zero_pages.ts";
 
 /** Shorter gaps of zeros are copied: one long copy is faster than two short ones. */

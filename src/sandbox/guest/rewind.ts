@@ -1,5 +1,5 @@
 import type { FileSystem, FsNode } from "./emscripten.ts";
-import { type HeapImage, type Python, writeImage } from "./python.ts";
+import { type HeapImage, type Python, writeImage } from "./python/interpreter.ts";
 
 /** A heap never shrinks. If it is larger than this many times the image, a fresh interpreter is cheaper. */
 const MAX_REWIND_FACTOR = 4;

@@ -2,7 +2,7 @@ import { DoneStatus, FrameKind, join, MAX_FRAME_BYTES } from "../protocol.ts";
 import type { Channel } from "./channel.ts";
 import { type Devices, textBytes } from "./devices.ts";
 import type { Entropy } from "./entropy.ts";
-import type { HeapImage, Python } from "./python.ts";
+import type { HeapImage, Python } from "./python/interpreter.ts";
 import { Rewind } from "./rewind.ts";
 import { SessionFiles } from "./session_files.ts";
 import type { Shell, ShellParts, ShellRequest } from "./shell/shell.ts";

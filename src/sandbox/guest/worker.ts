@@ -8,7 +8,7 @@ import { Devices, textBytes } from "./devices.ts";
 import type { FileSystem, ModuleFactory } from "./emscripten.ts";
 import { Entropy } from "./entropy.ts";
 import { limitFiles, limitStreams } from "./file_quota.ts";
-import { type HeapImage, type PythonAssets, restorePython } from "./python.ts";
+import { type HeapImage, type PythonAssets, restorePython } from "./python/interpreter.ts";
 import type { ReadOnlyTree } from "./read_only_files.ts";
 import { GuestSession } from "./session.ts";
 import type { Shell, ShellParts } from "./shell/shell.ts";

@@ -7,13 +7,13 @@ import { DamagedImageError } from "../guest_link.ts";
 import {
   COMMON_MODULES,
   imageExtension,
-  OWN_LIBRARY,
   PREPARE,
   SHELL_ENGINE,
   shellModules,
   supervisorModules,
   workerModules,
 } from "./guest_sources.ts";
+import { OWN_LIBRARY } from "./standard_library.ts";
 import {
   type BaseImage,
   buildPlainImage,

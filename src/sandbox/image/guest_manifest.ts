@@ -7,9 +7,10 @@ import devices from "../guest/devices.ts" with { type: "text" };
 import entropy from "../guest/entropy.ts" with { type: "text" };
 import errno from "../guest/errno.ts" with { type: "text" };
 import fileQuota from "../guest/file_quota.ts" with { type: "text" };
-import python from "../guest/python.ts" with { type: "text" };
-import pythonStack from "../guest/python_stack.ts" with { type: "text" };
-import pythonThreads from "../guest/python_threads.ts" with { type: "text" };
+import interpreter from "../guest/python/interpreter.ts" with { type: "text" };
+import signals from "../guest/python/signals.ts" with { type: "text" };
+import stack from "../guest/python/stack.ts" with { type: "text" };
+import threads from "../guest/python/threads.ts" with { type: "text" };
 import readOnlyFiles from "../guest/read_only_files.ts" with { type: "text" };
 import realm from "../guest/realm.ts" with { type: "text" };
 import rewind from "../guest/rewind.ts" with { type: "text" };
@@ -23,7 +24,6 @@ import programs from "../guest/shell/programs.ts" with { type: "text" };
 import shell from "../guest/shell/shell.ts" with { type: "text" };
 import terminal from "../guest/shell/terminal.ts" with { type: "text" };
 import zlib from "../guest/shell/zlib.ts" with { type: "text" };
-import signals from "../guest/signals.ts" with { type: "text" };
 import confine from "../guest/supervisor/confine.ts" with { type: "text" };
 import deniedCalls from "../guest/supervisor/denied_calls.ts" with { type: "text" };
 import supervisor from "../guest/supervisor/supervisor.ts" with { type: "text" };
@@ -53,11 +53,11 @@ export const WORKER_FILES: GuestFiles = {
   call_guard: callGuard,
   ring,
   read_only_files: readOnlyFiles,
-  python_stack: pythonStack,
+  stack,
   signals,
-  python_threads: pythonThreads,
+  threads,
   zero_pages: zeroPages,
-  python,
+  interpreter,
   build,
   channel,
   session_files: sessionFiles,

@@ -1,11 +1,6 @@
 import { stripTypeScriptTypes } from "node:module";
 import type { ImageExtension, PlainImagePlan } from "../guest/build.ts";
 import { CALLED_BY_GUEST } from "../guest/emscripten.ts";
-import dbm from "../guest/library/dbm/__init__.py" with { type: "text" };
-import dumb from "../guest/library/dbm/dumb.py" with { type: "text" };
-import dbmSqlite from "../guest/library/dbm/sqlite3.py" with { type: "text" };
-import grp from "../guest/library/grp.py" with { type: "text" };
-import pwd from "../guest/library/pwd.py" with { type: "text" };
 import alarms from "../guest/python/alarms.py" with { type: "text" };
 import bridge from "../guest/python/bridge.py" with { type: "text" };
 import eventLoop from "../guest/python/event_loop.py" with { type: "text" };
@@ -20,10 +15,8 @@ import threads from "../guest/python/threads.py" with { type: "text" };
 import tools from "../guest/python/tools.py" with { type: "text" };
 import type { Profile } from "../profile/profile.ts";
 import type { PyodideFiles } from "./pyodide.ts";
-import type { LibraryFile } from "./image_files.ts";
 import { acceptMaxSize } from "./max_size.ts";
 import { stripWasm } from "./wasm.ts";
-import { zoneFiles } from "./zoneinfo.ts";
 import { SHELL_ENGINE_FILES, SHELL_FILES, SUPERVISOR_FILES, WORKER_FILES } from "./guest_manifest.ts";
 import shellBundle from "./shell_bundle.ts" with { type: "text" };
 
@@ -119,28 +112,6 @@ export function imageExtension({ shell, preimports, preload }: Profile): ImageEx
   const sources = shell ? { ...modules, program } : modules;
   if (!preload) return { sources, preimports };
   return { sources, preimports, preload: { module: preload.module, source: preload.source } };
-}
-
-/** Directory of single modules in Python's path, relative to the mount of the library. */
-const MODULES_DIRECTORY = "/python3.14/lib-dynload";
-
-/** Modules of the standard library that Pyodide lacks, by path. They are part of an image's cache key. */
-export const OWN_LIBRARY: Readonly<Record<string, string>> = {
-  "dbm/__init__.py": dbm,
-  "dbm/dumb.py": dumb,
-  "dbm/sqlite3.py": dbmSqlite,
-  "grp.py": grp,
-  "pwd.py": pwd,
-};
-
-/** Returns the files of Python's standard library, and the time zones that it reads. */
-export async function standardLibrary({ stdlib }: Pick<PyodideFiles, "stdlib">): Promise<LibraryFile[]> {
-  const encoder = new TextEncoder();
-  const own = Object.entries(OWN_LIBRARY).map(([path, source]) => ({
-    path: `${MODULES_DIRECTORY}/${path}`,
-    contents: encoder.encode(source),
-  }));
-  return [{ path: "/python314.zip", contents: stdlib }, ...own, ...await zoneFiles()];
 }
 
 function guestModules(modules: Readonly<Record<string, string>>): GuestModule[] {

@@ -9,17 +9,17 @@ import { activeLayers, detectLayers } from "../process/layers.ts";
 import type { AssetFile, BootPlan } from "../guest/assets.ts";
 import { isUsedImport } from "../guest/call_guard.ts";
 import { MODULE_PROPERTIES } from "../guest/emscripten.ts";
-import type { HeapImage } from "../guest/python.ts";
+import type { HeapImage } from "../guest/python/interpreter.ts";
 import { DamagedImageError } from "../guest_link.ts";
 import {
   imageExtension,
   leanWasm,
   plainImagePlan,
   shellModules,
-  standardLibrary,
   supervisorModules,
   workerModules,
 } from "./guest_sources.ts";
+import { standardLibrary } from "./standard_library.ts";
 import { bootMounts } from "../profile/mounts.ts";
 import type { LibraryFile } from "./image_files.ts";
 import { parseProfile, type Profile } from "../profile/profile.ts";

@@ -10,16 +10,11 @@ import {
   toShared,
   type WorkerAssets,
 } from "../guest/assets.ts";
-import type { HeapImage } from "../guest/python.ts";
+import type { HeapImage } from "../guest/python/interpreter.ts";
 import { WorkerLink } from "../guest/worker_link.ts";
 import { GuestLink } from "../guest_link.ts";
-import {
-  imageExtension,
-  leanWasm,
-  plainImagePlan,
-  standardLibrary,
-  workerModules,
-} from "../image/guest_sources.ts";
+import { imageExtension, leanWasm, plainImagePlan, workerModules } from "../image/guest_sources.ts";
+import { standardLibrary } from "../image/standard_library.ts";
 import { Lease } from "../lease.ts";
 import { wasmPages } from "../process/command.ts";
 import type { Profile } from "../profile/profile.ts";

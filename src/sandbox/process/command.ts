@@ -1,4 +1,4 @@
-import { MAX_THREADS as MAX_PYTHON_THREADS } from "../guest/python_threads.ts";
+import { MAX_THREADS as MAX_PYTHON_THREADS } from "../guest/python/threads.ts";
 import type { ConfinePlan, OwnLayer } from "../guest/supervisor/confine.ts";
 import type { Profile } from "../profile/profile.ts";
 import { type Layer, type Limits, WASM_PAGE_BYTES } from "../profile/schema.ts";

@@ -1,4 +1,4 @@
-import type { Pointer, PythonExports } from "./emscripten.ts";
+import type { Pointer, PythonExports } from "../emscripten.ts";
 import { SignalSource, type SignalSourceParts } from "./signals.ts";
 
 /**

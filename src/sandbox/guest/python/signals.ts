@@ -1,4 +1,4 @@
-import type { PythonExports } from "./emscripten.ts";
+import type { PythonExports } from "../emscripten.ts";
 
 /** Sent to Python as a signal when a thread has run for `SLICE_MS` and others exist. */
 const SLICE_SIGNAL = 64;

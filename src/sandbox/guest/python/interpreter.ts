@@ -1,10 +1,10 @@
-import { Closures, GRAPHICS_PREFIX, limitCalls, rejectMissing, stripJsBridge } from "./call_guard.ts";
-import type { EmscriptenModule, FileSystem, ModuleFactory, Pointer, PythonExports } from "./emscripten.ts";
-import { throwIfKilled } from "./ring.ts";
-import { mountReadOnly, type ReadOnlyTree } from "./read_only_files.ts";
-import { PythonStack, Suspending } from "./python_stack.ts";
-import { PythonThreads } from "./python_threads.ts";
-import { createPageClearer, type PageRange } from "./zero_pages.ts";
+import { Closures, GRAPHICS_PREFIX, limitCalls, rejectMissing, stripJsBridge } from "../call_guard.ts";
+import type { EmscriptenModule, FileSystem, ModuleFactory, Pointer, PythonExports } from "../emscripten.ts";
+import { throwIfKilled } from "../ring.ts";
+import { mountReadOnly, type ReadOnlyTree } from "../read_only_files.ts";
+import { PythonStack, Suspending } from "./stack.ts";
+import { PythonThreads } from "./threads.ts";
+import { createPageClearer, type PageRange } from "../zero_pages.ts";
 
 const WASM_PAGE_BYTES = 65536;
 

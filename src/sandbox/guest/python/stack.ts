@@ -1,5 +1,5 @@
-import type { Pointer, PythonExports } from "./emscripten.ts";
-import type { PythonThreads, SuspendingConstructor } from "./python_threads.ts";
+import type { Pointer, PythonExports } from "../emscripten.ts";
+import type { PythonThreads, SuspendingConstructor } from "./threads.ts";
 
 /**
  * A Wasm module that passes requests to a Python function and replies to the guest. `serve` does so until `next`

@@ -1,0 +1,54 @@
+import dbm from "../guest/library/dbm/__init__.py" with { type: "text" };
+import dumb from "../guest/library/dbm/dumb.py" with { type: "text" };
+import dbmSqlite from "../guest/library/dbm/sqlite3.py" with { type: "text" };
+import grp from "../guest/library/grp.py" with { type: "text" };
+import pwd from "../guest/library/pwd.py" with { type: "text" };
+import type { LibraryFile } from "./image_files.ts";
+import type { PyodideFiles } from "./pyodide.ts";
+
+/** Directory of single modules in Python's path, relative to the mount of the library. */
+const MODULES_DIRECTORY = "/python3.14/lib-dynload";
+
+/** Modules of the standard library that Pyodide lacks, by path. They are part of an image's cache key. */
+export const OWN_LIBRARY: Readonly<Record<string, string>> = {
+  "dbm/__init__.py": dbm,
+  "dbm/dumb.py": dumb,
+  "dbm/sqlite3.py": dbmSqlite,
+  "grp.py": grp,
+  "pwd.py": pwd,
+};
+
+/** Directory of the zones, relative to the mount of the library. The guest links `/usr/share/zoneinfo` to it. */
+const ZONES_DIRECTORY = "/zoneinfo";
+
+/** Time zones in one compressed piece, in which files with the same contents occur once. */
+export interface ZoneData {
+  /** File name of the package that the zones are from. */
+  readonly source: string;
+  /** Offset and length of each zone's file. */
+  readonly zones: Readonly<Record<string, readonly number[]>>;
+  /** The files, joined, compressed with zlib, in base64. */
+  readonly files: string;
+}
+
+/** Returns the files of Python's standard library, and the time zones that it reads. */
+export async function standardLibrary({ stdlib }: Pick<PyodideFiles, "stdlib">): Promise<LibraryFile[]> {
+  const encoder = new TextEncoder();
+  const own = Object.entries(OWN_LIBRARY).map(([path, source]) => ({
+    path: `${MODULES_DIRECTORY}/${path}`,
+    contents: encoder.encode(source),
+  }));
+  return [{ path: "/python314.zip", contents: stdlib }, ...own, ...await zoneFiles()];
+}
+
+/** Returns the time zones of the IANA database in the format TZif, which `zoneinfo` and other libraries read. */
+async function zoneFiles(): Promise<LibraryFile[]> {
+  const { default: data } = await import("./zoneinfo.json", { with: { type: "json" } });
+  const { zones, files }: ZoneData = data;
+  const stream = new Blob([Uint8Array.fromBase64(files)]).stream();
+  const bytes = await new Response(stream.pipeThrough(new DecompressionStream("deflate"))).bytes();
+  return Object.entries(zones).map(([name, [start = 0, length = 0]]) => ({
+    path: `${ZONES_DIRECTORY}/${name}`,
+    contents: bytes.subarray(start, start + length),
+  }));
+}
