@@ -42,6 +42,8 @@ export interface ServerCase {
   readonly watch?: readonly HonestKind[];
   /** Minimum time of the case, in milliseconds. @default 0 */
   readonly minMs?: number;
+  /** Memory that the server keeps after the case by its configuration, in bytes. @default 0 */
+  readonly permittedBytes?: number;
   /** Makes what is sent, before the time of the case begins. */
   readonly prepare?: () => void;
   /** Attacks until the signal aborts, or returns when there is nothing more to send. */
@@ -81,7 +83,7 @@ export interface CommandCase {
   readonly name: string;
   readonly fault: string;
   readonly about: string;
-  /** Time that the limits of a reply permit, in milliseconds. @default 0 */
+  /** Time that the limits of a reply, tool call or program permit, in milliseconds. @default 0 */
   readonly permittedMs?: number;
   readonly prepare: (setup: CommandSetup) => Promise<CommandRun>;
 }
@@ -92,7 +94,7 @@ export interface Measured {
   readonly hostBytes: number;
   /** The same with all sandboxes. */
   readonly treeBytes: number;
-  /** Memory of the host process that remains after the case, beyond its idle memory, in bytes. */
+  /** Memory of the host process after the case beyond its idle memory and what the case permits, in bytes. */
   readonly keptBytes: number;
   /** Longest wait of another tenant, or the time of the command, in milliseconds. */
   readonly waitMs: number;

@@ -118,7 +118,7 @@ async function measureWaits(
   return {
     hostBytes: peak.host,
     treeBytes: peak.tree,
-    keptBytes: kept.host,
+    keptBytes: Math.max(0, kept.host - (attack.permittedBytes ?? 0)),
     outcome: `${tally}${report.retries > 0 ? `; honest requests refused: ${report.retries}` : ""}`,
     breaches: [...breaches].slice(0, 3),
     waits: longestWaits(report),

@@ -30,7 +30,7 @@ interface ServeFlags extends SandboxFlags {
   host: string;
   token?: string[];
   trustedProxy?: string[];
-  maxSessions: number;
+  maxSessions?: number;
   maxSessionsPerToken?: number;
   queue: number;
   bufferMemory: number;
@@ -74,9 +74,8 @@ export function serveCommand(): Command {
     )
     .option(
       "--max-sessions <n>",
-      "maximum number of sessions",
+      "maximum number of sessions (default: 4 per token, at least one per processor, at most 32)",
       parseWholeNumber(1),
-      Math.max(4, navigator.hardwareConcurrency),
     )
     .option(
       "--max-sessions-per-token <n>",
@@ -108,8 +107,9 @@ export function serveCommand(): Command {
 }
 
 async function runServe(flags: ServeFlags, signal: AbortSignal): Promise<number> {
-  const { maxSessions, maxSessionsPerToken: maxSessionsEach, queue, metricsToken } = flags;
+  const { maxSessionsPerToken: maxSessionsEach, queue, metricsToken } = flags;
   const address = resolveServeAddress(flags, currentIo().env.get("PADDOCK_TOKEN"));
+  const { maxSessions = defaultSessions(address.tokens.length) } = flags;
   const maxConnections = connectionsOf(maxSessions, await fileLimit());
   const profile = requireLayers(await resolveProfile(flags), flags.requireLayer ?? []);
   const tokenizer = await openEnvTokenizer(flags); // wrong options are an error before interpreters start
@@ -194,6 +194,16 @@ async function openEnvTokenizer({ openenv, tokenizer }: ServeFlags): Promise<Tok
 function logError(error: unknown): void {
   const text = error instanceof Error ? error.stack ?? error.message : String(error);
   writeText(currentIo().stderr, `${escapeControls(text)}\n`).catch(() => {}); // stderr is closed
+}
+
+/** Sessions of each token by default: half of them are reserved for it, one for a session and one for programs. */
+const SESSIONS_PER_TOKEN = 4;
+/** Sessions of a server with many tokens by default. */
+const MAX_DEFAULT_SESSIONS = 32;
+
+function defaultSessions(tokens: number): number {
+  const forTokens = Math.min(SESSIONS_PER_TOKEN * Math.max(1, tokens), MAX_DEFAULT_SESSIONS);
+  return Math.max(forTokens, navigator.hardwareConcurrency);
 }
 
 /** Open files of a server without sessions and connections, with some that are open for a moment. */

@@ -3,7 +3,7 @@ import { runInNewContext } from "node:vm";
 
 const MIB = 1024 * 1024;
 /** Growth of the heap and its buffers after which their garbage is collected, in bytes. */
-const GROWTH_BYTES = 96 * MIB;
+const GROWTH_BYTES = 48 * MIB;
 /** Milliseconds between two checks. A collection takes some 30 ms. */
 const CHECK_MS = 500;
 

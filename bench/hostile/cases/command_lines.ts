@@ -9,6 +9,11 @@ const QUERY = "What is 2 + 2?";
 /** Time that a reply of 64 blocks of 50 ms may take on a busy machine. */
 const REPLY_MS = 40_000;
 
+/** Time limit of a tool call of `rollout`. */
+const TOOL_MS = 2_000;
+/** Time limit of the program that calls tools; the case checks how long another session waits. */
+const FLOOD_MS = 10_000;
+
 /** Files, model servers and MCP servers that lie to the command line. */
 export const COMMAND_LINES: readonly CommandCase[] = [
   modelServer(
@@ -95,7 +100,10 @@ export const COMMAND_LINES: readonly CommandCase[] = [
   mcpServer("mcp-tools", "S20", "an MCP server with 200,000 tools", "tools"),
   mcpServer("mcp-requests", "S20", "an MCP server that sends 100,000 requests", "requests"),
   mcpServer("mcp-line", "S20", "an MCP server that sends an endless line", "line"),
-  mcpServer("mcp-silent", "S20", "an MCP server that answers nothing more", "silent"),
+  {
+    ...mcpServer("mcp-silent", "S20", "an MCP server that answers nothing more", "silent"),
+    permittedMs: TOOL_MS,
+  },
   {
     name: "mcp-stdio-value",
     fault: "S11",
@@ -125,6 +133,7 @@ export const COMMAND_LINES: readonly CommandCase[] = [
     name: "tool-flood",
     fault: "S15",
     about: "calls of host tools with 350,000 lists; another session of the process waits",
+    permittedMs: FLOOD_MS,
     prepare({ root, isLying }) {
       const script = fileURLToPath(new URL("../tool_flood.ts", import.meta.url));
       const args = ["--config", `${root}/deno.json`, script, root, isLying ? "flood" : "honest"];
