@@ -197,4 +197,7 @@ function summarize(before: Part, during: Part): Row[] {
   ];
 }
 
-if (import.meta.main) await soakCommand().parseAsync(Deno.args, { from: "user" });
+if (import.meta.main) {
+  await soakCommand().parseAsync(Deno.args, { from: "user" });
+  Deno.exit(); // requests of the last case may still wait for their responses
+}
