@@ -86,15 +86,18 @@ export function formatMissingLayers(states: readonly LayerState[]): string | und
   return `Running without layers that do not work on this host: ${names}; 'paddock doctor' explains each\n`;
 }
 
+/** Layers that few hosts have, or that are needed only without others. */
+const RARE_LAYERS: readonly Layer[] = ["bubblewrap", "memoryCgroup"];
+
 /** Returns the layers that a profile uses where they work, and that do not work. */
 export function lackingLayers(states: readonly LayerState[]): LayerState[] {
-  return states.filter(({ layer, works, mode }) => !works && mode !== "off" && layer !== "bubblewrap");
+  return states.filter(({ layer, works, mode }) => !works && mode !== "off" && !RARE_LAYERS.includes(layer));
 }
 
-/** Returns a profile that starts no sandbox without the named layers; `all` is every layer but bubblewrap. */
+/** Returns a profile that starts no sandbox without the named layers; `all` is every layer but bubblewrap and memoryCgroup. */
 export function requireLayers(profile: Profile, names: readonly (Layer | "all")[]): Profile {
   const required = LAYERS.filter((layer) =>
-    names.includes(layer) || (names.includes("all") && layer !== "bubblewrap")
+    names.includes(layer) || (names.includes("all") && !RARE_LAYERS.includes(layer))
   );
   const layers = Object.fromEntries(required.map((layer) => [layer, "required" as const]));
   return { ...profile, layers: { ...profile.layers, ...layers } };

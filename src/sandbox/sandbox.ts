@@ -12,10 +12,17 @@ import {
 } from "./guest_link.ts";
 import { defaultCacheDir, dropBaseImage, ensureBaseImage } from "./image/base_image.ts";
 import { type BaseImage, SUPERVISOR } from "./image/image_build.ts";
-import { Child } from "./process/child.ts";
-import { childCommand, type ChildCommandOptions, childEnvironment, confinePlan } from "./process/command.ts";
+import { Child, PendingCloses } from "./process/child.ts";
+import {
+  childCommand,
+  type ChildCommandOptions,
+  childEnvironment,
+  confinePlan,
+  maxResidentBytes,
+} from "./process/command.ts";
 import { isRoot } from "./process/layer_probes.ts";
 import { activeLayers, detectLayers, type Layer, type LayerReport } from "./process/layers.ts";
+import { delegatedGroup, MemoryGroup } from "./process/memory_cgroup.ts";
 import { innermostProcess } from "./process/watchdog.ts";
 import { bootMounts } from "./profile/mounts.ts";
 import type { Profile } from "./profile/profile.ts";
@@ -58,6 +65,12 @@ const START_TIMEOUT_MS = 30_000;
 /** Milliseconds that an idle session may take to close. On a busy machine its thread waits for the CPU. */
 const CLOSE_TIMEOUT_MS = 5_000;
 const OPEN_ATTEMPTS = 3;
+
+const OUT_OF_GROUP_MEMORY: Termination = {
+  reason: "memory",
+  signal: "SIGKILL",
+  message: "the process exceeded the memory of its control group",
+};
 
 /**
  * A process with restricted permissions, in which sessions run. If the process ends because of a limit or its
@@ -204,8 +217,10 @@ export class Sandbox implements AsyncDisposable, LinkSource {
     if (this.#running) return this.#running;
     const links = new Map<number, GuestLink>();
     const options = this.#commandOptions();
-    const command = { ...childCommand(this.profile, options), env: childEnvironment() };
-    const child = new Child(command, (frame) => this.#route(running, frame));
+    const group = this.#memoryGroup();
+    const command = childCommand(this.profile, options);
+    const program = { ...group?.enter(command) ?? command, env: childEnvironment() };
+    const child = new Child(program, (frame) => this.#route(running, frame));
     const pendingCloses = new PendingCloses();
     const running: Running = { child, links, pendingCloses, booted: false, started: 0 };
     const { manifest } = this.#image;
@@ -216,9 +231,16 @@ export class Sandbox implements AsyncDisposable, LinkSource {
     child.ended.then((end) => {
       this.#forget(running);
       pendingCloses.takeAll();
-      for (const link of links.values()) link.fail(terminationOf(end));
+      const termination = group?.wasExceeded ? OUT_OF_GROUP_MEMORY : terminationOf(end);
+      for (const link of links.values()) link.fail(termination);
+      group?.[Symbol.dispose]();
     });
     return this.#running = running;
+  }
+
+  #memoryGroup(): MemoryGroup | undefined {
+    if (!this.layers.has("memoryCgroup")) return undefined;
+    return MemoryGroup.create(delegatedGroup(), maxResidentBytes(this.profile));
   }
 
   #commandOptions(): ChildCommandOptions {
@@ -274,45 +296,5 @@ export class Sandbox implements AsyncDisposable, LinkSource {
     if (this.#running !== running) return;
     this.#running = undefined;
     this.#ended = Promise.all([this.#ended, running.child.ended]);
-  }
-}
-
-/** Sessions of a process that were asked to close and have not confirmed it yet. */
-export class PendingCloses {
-  readonly #open = new Map<number, { timer: ReturnType<typeof setTimeout>; settled: () => void }>();
-  readonly #closes = new Set<Promise<void>>();
-
-  /** Resolves when every session that was asked to close has closed. */
-  get settled(): Promise<unknown> {
-    return Promise.all(this.#closes);
-  }
-
-  /** Waits for a session to close, and calls `onStuck` if it has not closed after `graceMs` milliseconds. */
-  add(session: number, options: { graceMs: number; onStuck: () => void }): void {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(options.onStuck, options.graceMs);
-    this.#open.set(session, { timer, settled: resolve });
-    this.#closes.add(promise);
-    promise.then(() => this.#closes.delete(promise));
-  }
-
-  /** Returns true if a session was asked to close and has not closed yet. */
-  has(session: number): boolean {
-    return this.#open.has(session);
-  }
-
-  /** Records that a session has closed. Returns false if it was not asked to. */
-  take(session: number): boolean {
-    const closing = this.#open.get(session);
-    if (!closing) return false;
-    clearTimeout(closing.timer);
-    this.#open.delete(session);
-    closing.settled();
-    return true;
-  }
-
-  /** Records that all sessions have closed, because their process has ended. */
-  takeAll(): void {
-    for (const session of [...this.#open.keys()]) this.take(session);
   }
 }

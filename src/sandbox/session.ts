@@ -15,6 +15,7 @@ import { type ExecEnd, execRequest, ExecRun, limitMemory } from "./exec_run.ts";
 import { getFile, getFiles, putFile } from "./guest_files.ts";
 import { parseResult, parseShellResult } from "./guest_frames.ts";
 import type { GuestLink } from "./guest_link.ts";
+import { maxResidentBytes } from "./process/command.ts";
 import type { Profile } from "./profile/profile.ts";
 import type { Layer } from "./profile/schema.ts";
 import { FrameKind } from "./protocol.ts";
@@ -25,8 +26,6 @@ export interface LinkSource {
   readonly layers: ReadonlySet<Layer>;
   openLink(seed: number | undefined): Promise<GuestLink>;
 }
-
-const MIB = 1024 * 1024;
 
 /**
  * One Python interpreter with its own globals and files. Calls run one after the other, in the order in which they
@@ -237,14 +236,9 @@ export class Session implements PythonSession {
     }
   }
 
-  /**
-   * Returns the resident memory at which the watchdog ends the process: several times what its sessions may use.
-   */
   #residentBytes(): number | undefined {
     const { profile, layers } = this.#source;
-    if (!layers.has("watchdog")) return undefined;
-    const { memoryBytes, fileBytes } = profile.limits;
-    return 300 * MIB + profile.sessionsPerProcess * (memoryBytes + 2 * fileBytes + 128 * MIB);
+    return layers.has("watchdog") ? maxResidentBytes(profile) : undefined;
   }
 
   /** Runs `work` after all earlier work has ended. */

@@ -48,7 +48,7 @@ Deno.test("formatMissingLayers() names in one line the layers that a profile doe
     return formatMissingLayers(layerStates(profile, detected));
   };
   assertEquals(lineFor({}, []), undefined);
-  assertEquals(lineFor({}, ["bubblewrap"]), undefined);
+  assertEquals(lineFor({}, ["bubblewrap", "memoryCgroup"]), undefined);
   assertEquals(lineFor({ seccomp: "off" }, ["seccomp"]), undefined);
   assertEquals(lineFor({ seccomp: "required" }, ["seccomp", "landlock"]), undefined);
   assertEquals(

@@ -93,3 +93,43 @@ async function readTail(stream: ReadableStream<Uint8Array>): Promise<string> {
   }
   return text;
 }
+
+/** Sessions of a process that were asked to close and have not confirmed it yet. */
+export class PendingCloses {
+  readonly #open = new Map<number, { timer: ReturnType<typeof setTimeout>; settled: () => void }>();
+  readonly #closes = new Set<Promise<void>>();
+
+  /** Resolves when every session that was asked to close has closed. */
+  get settled(): Promise<unknown> {
+    return Promise.all(this.#closes);
+  }
+
+  /** Waits for a session to close, and calls `onStuck` if it has not closed after `graceMs` milliseconds. */
+  add(session: number, options: { graceMs: number; onStuck: () => void }): void {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(options.onStuck, options.graceMs);
+    this.#open.set(session, { timer, settled: resolve });
+    this.#closes.add(promise);
+    promise.then(() => this.#closes.delete(promise));
+  }
+
+  /** Returns true if a session was asked to close and has not closed yet. */
+  has(session: number): boolean {
+    return this.#open.has(session);
+  }
+
+  /** Records that a session has closed. Returns false if it was not asked to. */
+  take(session: number): boolean {
+    const closing = this.#open.get(session);
+    if (!closing) return false;
+    clearTimeout(closing.timer);
+    this.#open.delete(session);
+    closing.settled();
+    return true;
+  }
+
+  /** Records that all sessions have closed, because their process has ended. */
+  takeAll(): void {
+    for (const session of [...this.#open.keys()]) this.take(session);
+  }
+}

@@ -192,6 +192,10 @@ const SESSION_BYTES = 100_000_000;
  */
 const SESSION_STACKS = 32 + MAX_PYTHON_THREADS;
 
+/** Resident memory of a process, and of each interpreter beside its heap and files. */
+const BASE_RESIDENT_BYTES = 300 * 1024 * 1024;
+const SESSION_RESIDENT_BYTES = 128 * 1024 * 1024;
+
 /** Measured: 13 open files for the process and 6 for each worker. During a reset there are two workers. */
 const BASE_FILES = 48;
 const SESSION_FILES = 16;
@@ -204,6 +208,12 @@ const CPU_GRACE_SECONDS = 5;
 /** Returns the maximum size of the Wasm heap of an interpreter, in pages. */
 export function wasmPages(limits: Limits): number {
   return limits.memoryBytes / WASM_PAGE_BYTES;
+}
+
+/** Returns the resident memory at which a process is ended, in bytes: several times what its sessions may use. */
+export function maxResidentBytes({ limits, sessionsPerProcess }: Profile): number {
+  const sessionBytes = limits.memoryBytes + 2 * limits.fileBytes + SESSION_RESIDENT_BYTES;
+  return BASE_RESIDENT_BYTES + sessionsPerProcess * sessionBytes;
 }
 
 /** Returns the resource limits of a process with `sessions` interpreters. */

@@ -4,6 +4,7 @@ import confineSource from "../guest/supervisor/confine.ts" with { type: "text" }
 import deniedCallsSource from "../guest/supervisor/denied_calls.ts" with { type: "text" };
 import type { Layer } from "../profile/schema.ts";
 import { type Rlimits, rlimitScript } from "./command.ts";
+import { delegatedGroup, MemoryGroup } from "./memory_cgroup.ts";
 import { bubblewrapPrefix, confinedCommand } from "./namespaces.ts";
 
 /** Options of {@linkcode LayerProbes}. */
@@ -15,6 +16,9 @@ export interface ProbeOptions {
 
 /** Reason why each layer does not work; `undefined` for one that works. */
 type Reasons = Partial<Readonly<Record<Layer, string | undefined>>>;
+
+/** Limit of memory of the group that is tried, in bytes. */
+const PROBE_BYTES = 1024 * 1024 * 1024;
 
 const SMALL_LIMITS: Rlimits = { dataKib: 2_097_152, openFiles: 64, cpuSeconds: 3_000 };
 
@@ -40,6 +44,8 @@ export class LayerProbes {
         return await probeSetpriv(program, ["--pdeathsig", "KILL"], /^Parent death signal: KILL$/m, signal);
       case "bubblewrap":
         return await probeBubblewrap(program, signal);
+      case "memoryCgroup":
+        return probeMemoryGroup();
       case "watchdog":
       case "descriptors":
       case "seccomp":
@@ -85,6 +91,15 @@ async function probeBubblewrap(bwrap: string, signal?: AbortSignal): Promise<str
   const [, ...flags] = bubblewrapPrefix([bwrap]);
   const { success, reason } = await run(bwrap, [...flags, bwrap, "--version"], signal);
   return success ? undefined : reason;
+}
+
+function probeMemoryGroup(): string | undefined {
+  try {
+    using _group = MemoryGroup.create(delegatedGroup(), PROBE_BYTES);
+    return undefined;
+  } catch (error) {
+    return errorMessage(error);
+  }
 }
 
 const NAMESPACES: readonly Layer[] = ["netNamespace", "ipcNamespace", "utsNamespace", "pidNamespace"];

@@ -112,6 +112,8 @@ export const LAYER_REMEDIES: Readonly<Record<Layer, string>> = {
   seccomp: CONFINE_REMEDY,
   landlock: "use Linux 5.13 or later, with 'landlock' in the boot parameter lsm=",
   bubblewrap: "install bubblewrap; needed only where the namespaces do not work",
+  memoryCgroup:
+    "run Paddock as a systemd service with User=, Delegate=memory and DelegateSubgroup=host (systemd 254 or later)",
   watchdog: "mount /proc without hidepid",
 };
 

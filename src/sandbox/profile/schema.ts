@@ -21,6 +21,7 @@ export type Layer =
   | "seccomp"
   | "landlock"
   | "bubblewrap"
+  | "memoryCgroup"
   | "watchdog";
 
 /**
@@ -46,6 +47,7 @@ export const LAYERS: readonly Layer[] = [
   "seccomp",
   "landlock",
   "bubblewrap",
+  "memoryCgroup",
   "watchdog",
 ];
 
@@ -72,6 +74,7 @@ export const LAYER_PROGRAMS: Readonly<Record<Layer, string>> = {
   seccomp: "/proc/sys/kernel/seccomp/actions_avail",
   landlock: "/proc/self/status",
   bubblewrap: "/usr/bin/bwrap",
+  memoryCgroup: "/proc/self/cgroup",
   watchdog: "/proc/self/statm",
 };
 
