@@ -131,16 +131,22 @@ export function activeLayers(profile: LayerSettings, detected: readonly LayerRep
   const states = layerStates(profile, detected);
   const missing = states.filter((state) => state.missing);
   if (missing.length > 0) {
-    const reasons = missing.map(({ layer, mode, why }) =>
-      `'${layer}', ${mode}, does not work: ${why} (${LAYER_REMEDIES[layer]})`
-    );
     throw new SandboxError(
       `Cannot start sandbox as profile '${profile.name}' needs layers that this host lacks: ${
-        reasons.join("; ")
+        missingReasons(missing).join("; ")
       }`,
     );
   }
   return new Set(states.filter(({ active }) => active).map(({ layer }) => layer));
+}
+
+/** Returns why layers do not work, with the remedy. Layers with the same reason are in one text. */
+function missingReasons(missing: readonly LayerState[]): string[] {
+  const groups = Map.groupBy(missing, ({ layer, why }) => `${why} (${LAYER_REMEDIES[layer]})`);
+  return [...groups].map(([reason, states]) => {
+    const names = states.map(({ layer, mode }) => `'${layer}', ${mode},`).join(" ");
+    return `${names} ${states.length > 1 ? "do" : "does"} not work: ${reason}`;
+  });
 }
 
 /** State of a layer: its mode in a profile and its availability on the host. */
