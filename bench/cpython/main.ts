@@ -17,25 +17,39 @@ import runModule from "./run_module.py" with { type: "text" };
 interface CPythonFlags {
   tests: string;
   timeout: number;
+  all?: boolean;
   json?: string;
+  logs?: string;
 }
 
-const LISTED = new URL("listed.jsonc", import.meta.url);
+const EXPECTED = new URL("expected.jsonc", import.meta.url);
+
+/** Most tests of a module that may fail, as a part of all. */
+const MAX_LISTED = 0.03;
+
+/** Precedes what the program in the sandbox writes about its progress. */
+const MARK = "\x1e";
 
 const NOTES = `
 DIR is the folder 'test' of CPython 3.14's library, such as /usr/lib/python3.14/test of Debian's package
-libpython3.14-testsuite. Without modules, those of listed.jsonc are run. Each runs as a program in a session that was
-rewound. listed.jsonc names tests that may fail, with the reason.
+libpython3.14-testsuite. Each module runs as a program in its own sandbox. Tests that CPython skips on Emscripten only
+because it has no threads or no deep stack are run.
 
-Exit codes: 0 every test passes that is not listed, and every listed one fails; 1 otherwise; 2 wrong usage.`;
+expected.jsonc names the required modules, with the tests in them that may fail and the reason (at most 3 % of a
+module), and the modules that pass completely. A failing test that is not listed is unexpected, and so is a listed one
+that passes, a module that does not end, and a required module that is skipped.
+
+Exit codes: 0 nothing unexpected; 1 otherwise; 2 wrong usage; 125 the sandbox failed; 130 interrupted.`;
 
 function cpythonCommand(): Command {
   return new Command("cpython")
     .description("Run modules of CPython's own tests in a sandbox")
-    .argument("[modules...]", "modules, such as test_queue")
+    .argument("[modules...]", "modules, such as test_queue (default: the required ones of expected.jsonc)")
     .requiredOption("--tests <dir>", "folder of CPython's tests")
+    .option("--all", "also run the modules of expected.jsonc that pass completely")
     .option("--timeout <n>", "time limit of a module, in seconds", parseWholeNumber(1), 300)
     .option("--json <file>", "file for the outcomes")
+    .option("--logs <dir>", "folder for what each module writes to stderr, with the tracebacks")
     .addHelpText("after", NOTES)
     .exitOverride(exitWithUsage)
     .action((modules: string[], _: object, command: Command) =>
@@ -45,47 +59,56 @@ function cpythonCommand(): Command {
 
 const outcomeSchema = z.object({
   run: z.number(),
-  skipped: z.number(),
+  skipped: z.record(z.string(), z.string()),
   failed: z.record(z.string(), z.string()),
   seconds: z.number(),
-  reason: z.string().optional(),
 });
 
-/** Outcome of a module. `lost` is the status of a module that did not end by itself. */
+/** Outcome of a module. `lost` says how it ended if it did not end by itself. */
 type Outcome = z.infer<typeof outcomeSchema> & { readonly lost?: string };
 
-/** Tests that may fail, by module and reason. */
-const listedSchema = z.record(z.string(), z.record(z.string(), z.array(z.string())));
+const expectedSchema = z.strictObject({
+  required: z.record(z.string(), z.record(z.string(), z.array(z.string()))),
+  complete: z.array(z.string()),
+});
+
+/** Modules that must pass. Tests of `required` ones may fail if they are listed, by module and reason. */
+type Expected = z.infer<typeof expectedSchema>;
 
 async function runModules(names: string[], flags: CPythonFlags, signal: AbortSignal): Promise<number> {
-  const listed = listedSchema.parse(parse(await Deno.readTextFile(LISTED)));
-  const modules = names.length > 0 ? names : Object.keys(listed);
-  const unknown = modules.find((name) => !/^test_\w+(\.\w+)?$/.test(name));
-  if (unknown !== undefined) {
-    throw new UsageError(`Cannot run '${unknown}' as it must be the name of a test module`);
-  }
+  const expected = expectedSchema.parse(parse(await Deno.readTextFile(EXPECTED)));
+  const modules = modulesOf(names, flags, expected);
   const profile = suiteProfile(flags);
   const outcomes: Record<string, Outcome> = {};
-  let unexpected = 0;
-  const print = (line: string) => writeText(currentIo().stdout, `${line}\n`);
-  await print("module                           run skipped  failed  listed seconds");
+  const totals = { complete: 0, unexpected: 0 };
+  await print(tableRow(["module", "cases", "passed", "skipped", "listed", "unexpected", "seconds"]));
   for (const name of modules) {
-    const outcome = await runTests(name, profile, signal);
+    const onTest = progressOf(`${Object.keys(outcomes).length + 1}/${modules.length} ${name}`);
+    const { outcome, log } = await runTests(name, { profile, signal, onTest });
     outcomes[name] = outcome;
-    const known = new Set(Object.values(listed[name] ?? {}).flat());
-    const differences = differencesOf(outcome, known);
-    unexpected += differences.length;
-    await print(rowOf(name, outcome, known.size));
+    const known = Object.values(expected.required[name] ?? {}).flat();
+    const differences = differencesOf(outcome, known, name in expected.required);
+    totals.unexpected += differences.length;
+    if (isComplete(outcome)) totals.complete++;
+    await onTest("");
+    await print(rowOf(name, outcome, { listed: known.length, unexpected: differences.length }));
     for (const line of differences) await print(`  ${line}`);
     if (flags.json !== undefined) await Deno.writeTextFile(flags.json, JSON.stringify(outcomes, null, 1));
+    if (flags.logs !== undefined) await Deno.writeTextFile(`${flags.logs}/${name}.log`, log);
   }
-  const whole = Object.values(outcomes).filter(({ run, failed, lost }) =>
-    lost === undefined && run > 0 && Object.keys(failed).length === 0
-  );
-  await print(
-    `${whole.length} of ${modules.length} modules pass completely; ${unexpected} unexpected outcomes`,
-  );
+  const { complete, unexpected } = totals;
+  await print(`${complete} of ${modules.length} modules pass completely; ${unexpected} unexpected outcomes`);
   return unexpected === 0 ? EXIT.ok : EXIT.error;
+}
+
+function modulesOf(names: string[], { all }: CPythonFlags, { required, complete }: Expected): string[] {
+  const wrong = names.find((name) => !/^test_\w+(\.\w+)*$/.test(name));
+  if (wrong !== undefined) {
+    throw new UsageError(`Cannot run '${wrong}' as it must be the name of a test module`);
+  }
+  if (names.length > 0 && all) throw new UsageError("Cannot run named modules with --all");
+  if (names.length > 0) return names;
+  return all ? [...Object.keys(required), ...complete] : Object.keys(required);
 }
 
 function suiteProfile({ tests, timeout }: CPythonFlags): Profile {
@@ -98,23 +121,41 @@ function suiteProfile({ tests, timeout }: CPythonFlags): Profile {
       fileBytes: 1 << 28,
       outputBytes: 1 << 24,
     },
-    mounts: { "/cpython/test": resolve(tests) },
+    mounts: { "/cpython/test": resolve(tests), "/cpython/zoneinfo": resolve(tests, "../zoneinfo") },
   };
   return parseProfile(JSON.stringify(settings), { source: "cpython" });
 }
 
 /** Runs a module in a process of its own, since a test may end it. */
-async function runTests(name: string, profile: Profile, signal: AbortSignal): Promise<Outcome> {
+async function runTests(
+  name: string,
+  { profile, signal, onTest }: {
+    profile: Profile;
+    signal: AbortSignal;
+    onTest: (id: string) => Promise<void>;
+  },
+): Promise<{ outcome: Outcome; log: string }> {
   await using sandbox = await Sandbox.start({ profile, signal });
   const session = await sandbox.openSession({ signal });
   const startedAt = performance.now();
-  const result = await session.exec(runModule, { argv: ["run_module.py", name], signal });
+  const result = await session.exec(runModule, {
+    argv: ["run_module.py", name],
+    signal,
+    onOutput: (stream, text) => stream === "stderr" ? onTest(lastTest(text)) : undefined,
+  });
   signal.throwIfAborted();
   const line = result.stdout.trimEnd().split("\n").at(-1) ?? "";
   const outcome = result.status === "ok" ? outcomeSchema.safeParse(parseOrUndefined(line)) : undefined;
-  if (outcome?.success) return outcome.data;
+  const log = result.stderr;
+  if (outcome?.success) return { outcome: outcome.data, log };
   const seconds = (performance.now() - startedAt) / 1000;
-  return { run: 0, skipped: 0, failed: {}, seconds, lost: describeLoss(result) };
+  const lost = `${describeLoss(result)}; last test: ${lastTest(log)}`;
+  return { outcome: { run: 0, skipped: {}, failed: {}, seconds, lost }, log };
+}
+
+/** Returns the id of the last test that the program names in a piece of its log. */
+function lastTest(log: string): string {
+  return log.split(MARK).findLast((piece) => piece.startsWith("test."))?.trim().split("\n")[0] ?? "";
 }
 
 function parseOrUndefined(line: string): unknown {
@@ -130,20 +171,45 @@ function describeLoss(result: ExecResult): string {
   return `${result.status}: ${trace.trimEnd().split("\n").slice(-3).join(" | ").slice(0, 500)}`;
 }
 
-function differencesOf({ failed, lost }: Outcome, known: ReadonlySet<string>): string[] {
+function isComplete({ run, failed, lost }: Outcome): boolean {
+  return lost === undefined && run > 0 && Object.keys(failed).length === 0;
+}
+
+function differencesOf(outcome: Outcome, listed: readonly string[], isRequired: boolean): string[] {
+  const { run, failed, skipped, lost } = outcome;
   if (lost !== undefined) return [`lost: ${lost}`];
-  const fails = Object.entries(failed).filter(([id]) => !known.has(id));
-  const passes = [...known].filter((id) => !(id in failed));
+  if (run === 0 && isRequired) return [`skipped: ${Object.values(skipped).join(", ")}`];
+  const fails = Object.entries(failed).filter(([id]) => !listed.includes(id));
+  const passes = listed.filter((id) => !(id in failed));
+  const tooMany = listed.length > MAX_LISTED * run ? [`${listed.length} of ${run} tests are listed`] : [];
   return [
-    ...fails.map(([id, why]) => `fails: ${id}: ${why}`),
+    ...fails.map(([id, why]) => `fails: ${id}: ${why.replaceAll("\n", " ")}`),
     ...passes.map((id) => `listed but passes: ${id}`),
+    ...tooMany,
   ];
 }
 
-function rowOf(name: string, { run, skipped, failed, lost, seconds }: Outcome, listed: number): string {
-  const count = lost === undefined ? `${Object.keys(failed).length}` : "lost";
-  const cells = [run, skipped, count, listed, seconds.toFixed(1)].map((cell) => `${cell}`.padStart(8));
-  return name.padEnd(28) + cells.join("");
+async function print(line: string): Promise<void> {
+  await writeText(currentIo().stdout, `${line}\n`);
+}
+
+/** Returns a function that shows the running test on a terminal. */
+function progressOf(title: string): (id: string) => Promise<void> {
+  const { stderr } = currentIo();
+  if (!stderr.isTerminal()) return () => Promise.resolve();
+  return async (id) => await writeText(stderr, `\r\x1b[K${id === "" ? "" : `${title}: ${id}`.slice(0, 100)}`);
+}
+
+function rowOf(name: string, outcome: Outcome, counts: { listed: number; unexpected: number }): string {
+  const { run, skipped, failed, lost, seconds } = outcome;
+  const ids = new Set([...Object.keys(skipped), ...Object.keys(failed)]);
+  const passed = lost === undefined ? `${Math.max(0, run - ids.size)}` : "lost";
+  const cells = [run, passed, Object.keys(skipped).length, counts.listed, counts.unexpected];
+  return tableRow([name, ...cells.map(String), seconds.toFixed(1)]);
+}
+
+function tableRow([name = "", ...cells]: string[]): string {
+  return name.padEnd(28) + cells.map((cell) => cell.padStart(11)).join("");
 }
 
 if (import.meta.main) await cpythonCommand().parseAsync(Deno.args, { from: "user" });

@@ -1,6 +1,7 @@
 import { stripTypeScriptTypes } from "node:module";
 import type { ImageExtension, PlainImagePlan } from "../guest/build.ts";
 import { CALLED_BY_GUEST } from "../guest/emscripten.ts";
+import signals from "../guest/python/signals.py" with { type: "text" };
 import alarms from "../guest/python/alarms.py" with { type: "text" };
 import bridge from "../guest/python/bridge.py" with { type: "text" };
 import eventLoop from "../guest/python/event_loop.py" with { type: "text" };
@@ -99,6 +100,7 @@ export function plainImagePlan(
 export function imageExtension({ shell, preimports, preload }: Profile): ImageExtension {
   const modules = {
     bridge,
+    signals,
     alarms,
     scheduler,
     locks,

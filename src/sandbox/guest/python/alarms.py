@@ -10,8 +10,7 @@ EXIT_CODE = 128 + signal.SIGALRM
 ITIMER_REAL = 0
 EINVAL = 28
 
-_c_signal = signal.signal
-_c_getsignal = signal.getsignal
+_c_signal, _c_getsignal = _signals.set_handler, _signals.get_handler
 _monotonic = time.monotonic
 _timer = [0.0, 0.0]
 _handler = [signal.SIG_DFL]
@@ -25,6 +24,11 @@ def begin():
 def ms_left(ms):
     """Returns `ms`, or the milliseconds to the alarm if that comes first."""
     return min(ms, max(0.0, (_timer[0] - _monotonic()) * 1000)) if _timer[0] else ms
+
+
+def is_armed():
+    """True if an alarm is to arrive."""
+    return _timer[0] > 0
 
 
 def setitimer(which, seconds, interval=0.0, /):
@@ -52,7 +56,7 @@ def alarm(seconds, /):
 
 def set_handler(signalnum, handler):
     """Replacement for `signal.signal`."""
-    if signalnum != signal.SIGALRM:
+    if signalnum != signal.SIGALRM or _sched.running[0] is not _sched.main:
         return _c_signal(signalnum, handler)
     if not callable(handler) and handler not in (signal.SIG_DFL, signal.SIG_IGN):
         raise TypeError("signal handler must be signal.SIG_IGN, signal.SIG_DFL, or a callable object")
@@ -66,7 +70,8 @@ def get_handler(signalnum):
 
 
 def _on_alarm(_signal, frame):
-    _timer[0] = _monotonic() + _timer[1] if _timer[1] else 0.0
+    if _timer[0] and _timer[0] <= (now := _monotonic()):
+        _timer[0] = now + _timer[1] if _timer[1] else 0.0
     _sched.call_in_main(lambda: _call_handler(frame), frame)
 
 
@@ -75,10 +80,10 @@ def _call_handler(frame):
     if handler == signal.SIG_DFL:
         raise SystemExit(EXIT_CODE)
     if handler != signal.SIG_IGN:
-        handler(signal.SIGALRM, frame)
+        _signals.handle(handler, signal.SIGALRM, frame)
 
 
-_c_signal(signal.SIGALRM, _on_alarm)
+_signals.set_c_handler(signal.SIGALRM, _on_alarm)
 if not hasattr(signal, "ItimerError"):
     signal.ItimerError = OSError
 signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF = ITIMER_REAL, 1, 2

@@ -1,9 +1,13 @@
 """Replaces the locks of `_thread`. A thread that waits for one lets other threads run."""
 
+import _queue
 import _thread
 import collections
 import time
+import types
+import warnings
 
+DEPRECATED = "Passing arguments to RLock is deprecated and will be removed in 3.15"
 TIMEOUT_MAX = _thread.TIMEOUT_MAX
 
 _monotonic = time.monotonic
@@ -14,6 +18,8 @@ def deadline_of(timeout):
 
 
 def _check_timeout(blocking, timeout):
+    if timeout != timeout:
+        raise ValueError("Invalid value NaN (not a number)")
     if not blocking and timeout != -1:
         raise ValueError("can't specify a timeout for a non-blocking call")
     if timeout < 0 and timeout != -1:
@@ -92,7 +98,9 @@ class RLock:
 
     __slots__ = ("_lock", "_owner", "_count", "__weakref__")
 
-    def __new__(cls, *_args, **_kwargs):
+    def __new__(cls, *args, **kwargs):
+        if args or kwargs:
+            warnings.warn(DEPRECATED, DeprecationWarning, stacklevel=2)
         self = object.__new__(cls)
         self._lock, self._owner, self._count = lock(), None, 0
         return self
@@ -152,5 +160,69 @@ class RLock:
         self._lock, self._owner, self._count = lock(), None, 0
 
 
+class SimpleQueue:
+    """Simple, unbounded, reentrant FIFO queue."""
+
+    __slots__ = ("_items", "_waiters", "__weakref__")
+    __class_getitem__ = classmethod(types.GenericAlias)
+
+    def __new__(cls, *args, **kwargs):
+        if cls is SimpleQueue and (args or kwargs):
+            raise TypeError("SimpleQueue() takes no arguments")
+        self = object.__new__(cls)
+        self._items, self._waiters = collections.deque(), collections.deque()
+        return self
+
+    def put(self, item, block=True, timeout=None):
+        """Put the item on the queue. Never blocks."""
+        self._items.append(item)
+        if self._waiters:
+            _sched.wake(self._waiters.popleft())
+
+    def get(self, block=True, timeout=None):
+        """Remove and return an item from the queue."""
+        if block and timeout is not None:
+            if timeout < 0:
+                raise ValueError("'timeout' must be a non-negative number")
+            if timeout > TIMEOUT_MAX:
+                raise OverflowError("timeout value is too large")
+        if not self._items:
+            self._wait(block, timeout)
+        return self._items.popleft()
+
+    def _wait(self, block, timeout):
+        if not block:
+            raise _queue.Empty
+        me, deadline = _sched.running[0], deadline_of(timeout)
+        while not self._items:
+            self._waiters.append(me)
+            try:
+                in_time = _sched.wait("an item of a queue", deadline)
+            finally:
+                if me in self._waiters:
+                    self._waiters.remove(me)
+                elif self._waiters and self._items:
+                    _sched.wake(self._waiters.popleft())
+            if not in_time and not self._items:
+                raise _queue.Empty
+
+    def put_nowait(self, item):
+        """Put an item into the queue without blocking."""
+        self.put(item)
+
+    def get_nowait(self):
+        """Remove and return an item from the queue without blocking."""
+        return self.get(False)
+
+    def empty(self):
+        """Return True if the queue is empty, False otherwise (not reliable!)."""
+        return not self._items
+
+    def qsize(self):
+        """Return the approximate size of the queue (not reliable!)."""
+        return len(self._items)
+
+
 for kind in (lock, RLock):
     kind.__module__ = "_thread"
+SimpleQueue.__module__ = "_queue"

@@ -52,6 +52,7 @@ def _extend(sources, preimports, preload=None):
     for name, source in sources.items():
         modules[name].__dict__.update(
             _bridge=modules.get("bridge"),
+            _signals=modules.get("signals"),
             _alarms=modules.get("alarms"),
             _sched=modules.get("scheduler"),
             _locks=modules.get("locks"),

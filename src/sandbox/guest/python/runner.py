@@ -21,7 +21,7 @@ INPUT_BUFFER_BYTES = 65536
 SPARE_BYTES = 1 << 20
 
 SIGINT = signal.SIGINT
-_signal = signal.signal
+_signal = _signals.set_c_handler
 _write = os.write
 _dumps = json.dumps
 _loads = json.loads

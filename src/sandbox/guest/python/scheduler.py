@@ -1,10 +1,10 @@
 """Switches between the threads of a program. Each has its own stacks, and one runs at a time."""
 
+import _thread
 import collections
 import heapq
 import itertools
 import os
-import signal
 import sys
 import time
 
@@ -17,8 +17,9 @@ END = 1 << 26
 STACK_SHIFT = 20
 MAX_NUMBER = (1 << STACK_SHIFT) - 1
 POLL_SECONDS = 0.005
+IDENT_STEP = 4096
 
-OWN_FILES = frozenset(f"<paddock {name}>" for name in ("scheduler", "locks", "threads", "bridge", "tools", "event_loop"))
+OWN_FILES = frozenset(f"<paddock {name}>" for name in ("scheduler", "locks", "threads", "signals", "bridge", "tools", "event_loop"))
 """In their code no thread is preempted, and no interrupt raises."""
 
 _fdatasync = os.fdatasync
@@ -47,7 +48,7 @@ class Thread:
         self.joiners = []
 
 
-main = Thread(0, 1)
+main = Thread(0, _thread.get_ident())
 running = [main]
 threads = {}
 """The threads that have started and not ended, beside the main thread, by their number."""
@@ -75,7 +76,7 @@ def start(function, stack, daemon):
         _fsync(REQUEST | RESERVE | stack << STACK_SHIFT | number)
     except OSError:
         raise RuntimeError("can't start new thread") from None
-    thread = threads[number] = Thread(number, 4096 * (number + 1), function, daemon)
+    thread = threads[number] = Thread(number, IDENT_STEP * (number + 1), function, daemon)
     ready.append(thread)
     return thread
 
@@ -227,7 +228,7 @@ def _next_thread(me=None):
         if _reply_waiters:
             _tools._collect(_idle_ms())
             _wake_reply_waiters()
-        elif _sleepers:
+        elif _sleepers or _alarms.is_armed():
             _bridge.pause(_idle_ms())
         else:
             _error[0] = RuntimeError(_deadlock_text())
@@ -288,4 +289,4 @@ def _on_slice(_signal, frame):
             pass  # the thread continues
 
 
-signal.signal(SLICE_SIGNAL, _on_slice)
+_signals.set_c_handler(SLICE_SIGNAL, _on_slice)

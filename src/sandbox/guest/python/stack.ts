@@ -102,6 +102,10 @@ const IMPORTED: readonly (keyof PythonExports)[] = [
   "__stack_pointer",
 ];
 
+/** Offset of a thread state's `thread_id`, and the distance of two identifiers. The scheduler computes the same ones. */
+const THREAD_ID_OFFSET = 92;
+const IDENT_STEP = 4096;
+
 /** What a session does with the requests that {@linkcode PythonStack.serve} passes on. */
 export interface RequestSource {
   /** Returns the next request, or `undefined` to end. A promise lets other code of the session run first. */
@@ -130,6 +134,7 @@ export class PythonStack {
   readonly #callAsync: (callable: Pointer, bytes: number) => Promise<void>;
   readonly #serve: (callable: Pointer) => Promise<void>;
   #request: Uint8Array = new Uint8Array(0);
+  #startedThread = 0;
   #onReply: (bytes: Uint8Array) => void = () => {};
   #next: () => number | Promise<number> = () => -1;
 
@@ -139,7 +144,10 @@ export class PythonStack {
     this.#threads = threads;
     const module = new WebAssembly.Module(Uint8Array.fromBase64(MODULE));
     const instance = new WebAssembly.Instance(module, {
-      python: Object.fromEntries(IMPORTED.map((name) => [name, exports[name]])) as WebAssembly.ModuleImports,
+      python: {
+        ...Object.fromEntries(IMPORTED.map((name) => [name, exports[name]])) as WebAssembly.ModuleImports,
+        PyEval_AcquireThread: (state: Pointer) => this.#acquire(state),
+      },
       host: {
         next: new SuspendingImport(() => this.#next()),
         write: (address: Pointer) => this.#heap().set(this.#request, address),
@@ -156,7 +164,10 @@ export class PythonStack {
     const runThread = promising(
       instance.exports.thread as (callable: Pointer, number: number, stack: Pointer, bytes: number) => number,
     );
-    threads.onStart((number, { address, bytes }) => runThread(callable, number, address, bytes));
+    threads.onStart((number, { address, bytes }) => {
+      this.#startedThread = number;
+      return runThread(callable, number, address, bytes);
+    });
   }
 
   /**
@@ -212,5 +223,12 @@ export class PythonStack {
 
   #heap(): Uint8Array {
     return new Uint8Array(this.#exports.memory.buffer);
+  }
+
+  /** Makes a new thread state that of the running thread. C Python would give all of them the same identifier. */
+  #acquire(state: Pointer): void {
+    const words = new Uint32Array(this.#exports.memory.buffer);
+    words[((state >>> 0) + THREAD_ID_OFFSET) / 4] = IDENT_STEP * (this.#startedThread + 1);
+    this.#exports.PyEval_AcquireThread(state);
   }
 }

@@ -5,6 +5,7 @@ import _thread
 import collections
 import functools
 import logging
+import os
 import reprlib
 import signal
 import sys
@@ -24,6 +25,7 @@ _sleep_alone = time.sleep
 _interrupt_main = _thread.interrupt_main
 _stack_size = [0]
 _used = [False]
+_process_id = os.getpid()
 
 
 class _ThreadHandle:
@@ -74,6 +76,11 @@ def name_of(thread):
 def get_ident():
     """Return a non-zero integer that uniquely identifies the current thread."""
     return _sched.running[0].ident
+
+
+def get_native_id():
+    """Return a non-negative integer identifying the thread as reported by the OS: here numbers from that of the process."""
+    return _process_id + _sched.running[0].number
 
 
 def stack_size(size=0, /):
@@ -172,19 +179,37 @@ def finish(earlier):
 
 def _current_frames():
     frames = {thread.ident: thread.frame for thread in [_sched.main, *_sched.threads.values()] if thread.frame}
+    for ident, frame in frames.items():
+        while frame.f_back is not None and frame.f_code.co_filename in _sched.OWN_FILES:
+            frame = frame.f_back
+        frames[ident] = frame
     return {**frames, get_ident(): sys._getframe(1)}
+
+
+def _add_native_ids():
+    """Adds what `threading` has where the operating system numbers threads."""
+
+    def set_native_id(thread):
+        thread._native_id = get_native_id()
+
+    threading._HAVE_THREAD_NATIVE_ID = True
+    threading.get_native_id = get_native_id
+    threading.__all__.append("get_native_id")
+    threading.Thread._set_native_id = set_native_id
+    threading.Thread.native_id = property(
+        lambda thread: thread._native_id, doc="Native integral thread ID of this thread, or None if it has not been started."
+    )
 
 
 def _install():
     lock, RLock = _locks.lock, _locks.RLock
-    _ThreadHandle.__module__ = "_thread"
     names = {
         "allocate_lock": lock,
         "LockType": lock,
         "lock": lock,
         "RLock": RLock,
         "get_ident": get_ident,
-        "get_native_id": get_ident,
+        "get_native_id": get_native_id,
         "_get_main_thread_ident": lambda: _sched.main.ident,
         "start_joinable_thread": start_joinable_thread,
         "start_new_thread": start_new_thread,
@@ -196,6 +221,8 @@ def _install():
         "_make_thread_handle": _make_thread_handle,
         "_shutdown": _join_all,
     }
+    for value in names.values():
+        value.__module__ = "_thread"
     vars(_thread).update(names)
     old_ident = threading._main_thread._ident
     for name, value in names.items():
@@ -206,11 +233,12 @@ def _install():
     threading._thread_shutdown = _join_all
     threading._active_limbo_lock = RLock()
     threading._main_thread._ident = _sched.main.ident
-    threading._main_thread._native_id = _sched.main.ident
+    _add_native_ids()
+    threading._main_thread._native_id = get_native_id()
     threading._main_thread._os_thread_handle = _make_thread_handle(_sched.main.ident)
     threading._active[_sched.main.ident] = threading._active.pop(old_ident)
     reprlib.get_ident = get_ident
-    del _queue.SimpleQueue  # `queue` then uses its own, which is made of locks
+    _queue.SimpleQueue = _locks.SimpleQueue
     logging._lock = RLock()
     time.sleep = sleep
     sleep.__module__ = "time"
