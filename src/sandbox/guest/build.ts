@@ -31,7 +31,11 @@ export interface ImageExtension {
 
 /** Starts Pyodide with its own loader, prepares it, and returns its heap. */
 export async function buildPlainImage(assets: PythonAssets, plan: PlainImagePlan): Promise<HeapImage> {
-  const wasm = createInstantiator(assets, { heapBytes: 0, runInitializers: true });
+  const wasm = createInstantiator(assets, {
+    heapBytes: 0,
+    cStackBytes: plan.cStackBytes,
+    runInitializers: true,
+  });
   const { loadPyodide } = await import(plan.loaderUrl) as {
     loadPyodide: (options: object) => Promise<Pyodide>;
   };
@@ -44,7 +48,7 @@ export async function buildPlainImage(assets: PythonAssets, plan: PlainImagePlan
   });
   const handle = prepare(pyodide, plan);
   setLimits(pyodide._module, wasm.exports(), plan);
-  return copyHeap(wasm.exports(), handle);
+  return copyHeap(wasm.exports(), { handle, cStackBytes: plan.cStackBytes });
 }
 
 /**
@@ -64,7 +68,7 @@ export async function extendImage(
   const { handle = 0, error } = JSON.parse(new TextDecoder().decode(reply)) as ExtendReply;
   if (error !== undefined) throw new Error(error);
   exports.emscripten_stack_init(); // in a restored interpreter the bounds of the stack are not set
-  return copyHeap(exports, handle);
+  return copyHeap(exports, { handle, cStackBytes: image.cStackBytes });
 }
 
 /** Reply of Python's `extend`. */
@@ -143,7 +147,10 @@ function clearFreeMemory(exports: PythonExports): void {
 }
 
 /** Returns the heap in the state that each session starts from. */
-function copyHeap(exports: PythonExports, handle: number): HeapImage {
+function copyHeap(
+  exports: PythonExports,
+  { handle, cStackBytes }: Pick<HeapImage, "handle" | "cStackBytes">,
+): HeapImage {
   exports.Py_IncRef(handle);
   clearFreeMemory(exports);
   const heap = new Uint8Array(exports.memory.buffer);
@@ -155,7 +162,7 @@ function copyHeap(exports: PythonExports, handle: number): HeapImage {
     data.set(heap.subarray(address, address + length), at);
     at += length;
   }
-  return { handle, heapBytes: heap.length, runs, data };
+  return { handle, cStackBytes, heapBytes: heap.length, runs, data };
 }
 
 /** Returns address and length of each run of pages that are not all zeros. */

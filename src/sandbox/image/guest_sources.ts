@@ -16,6 +16,7 @@ import threads from "../guest/python/threads.py" with { type: "text" };
 import tools from "../guest/python/tools.py" with { type: "text" };
 import type { Profile } from "../profile/profile.ts";
 import type { PyodideFiles } from "./pyodide.ts";
+import { widenCStack } from "./c_stack.ts";
 import { acceptMaxSize } from "./max_size.ts";
 import { stripWasm } from "./wasm.ts";
 import { SHELL_ENGINE_FILES, SHELL_FILES, SUPERVISOR_FILES, WORKER_FILES } from "./guest_manifest.ts";
@@ -128,7 +129,8 @@ const EXPORT_USE = /wasmExports\["([^"]+)"\]/g;
 
 /**
  * Returns the Wasm module with the functions that Emscripten's JavaScript and the guest name. Emscripten makes a table
- * entry for every function, which for all 8,000 takes a third of the start time. `sys.maxsize` is a valid size.
+ * entry for every function, which for all 8,000 takes a third of the start time. `sys.maxsize` is a valid size, and
+ * the C stack is larger.
  * `data` is needed to build a plain image only.
  */
 export function leanWasm(
@@ -137,5 +139,8 @@ export function leanWasm(
 ): Uint8Array<ArrayBuffer> {
   const text = new TextDecoder().decode(factory);
   const named = [...text.matchAll(EXPORT_USE)].map(([, name = ""]) => name);
-  return stripWasm(acceptMaxSize(wasm), { functions: new Set([...named, ...CALLED_BY_GUEST]), data });
+  return stripWasm(acceptMaxSize(widenCStack(wasm)), {
+    functions: new Set([...named, ...CALLED_BY_GUEST]),
+    data,
+  });
 }

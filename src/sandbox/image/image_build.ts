@@ -19,6 +19,7 @@ import {
   supervisorModules,
   workerModules,
 } from "./guest_sources.ts";
+import { FULL_C_STACK_BYTES } from "./c_stack.ts";
 import { standardLibrary } from "./standard_library.ts";
 import { bootMounts } from "../profile/mounts.ts";
 import type { LibraryFile } from "./image_files.ts";
@@ -51,8 +52,8 @@ export const MANIFEST = "manifest.json";
 /** Main module of a sandbox, in the directory of its image. */
 export const SUPERVISOR = "supervisor.js";
 
-/** Part of the C stack of 10 MiB that Python uses. The rest is for C functions that Python's checks do not count. */
-export const C_STACK_BYTES = 9.75 * 1024 * 1024;
+/** Part of the C stack that Python uses. The rest is for C functions that Python's checks do not count. */
+export const C_STACK_BYTES: number = FULL_C_STACK_BYTES - 256 * 1024;
 
 /** Timeout of a build; the longest list of pre-imports takes far less. */
 const BUILD_TIMEOUT_MS = 120_000;

@@ -1,4 +1,5 @@
 import { join } from "../protocol.ts";
+import { encodeSigned } from "./c_stack.ts";
 import {
   CODE,
   encodeModule,
@@ -87,12 +88,4 @@ function maxSizeCode(intType: number): Uint8Array {
     ...answer,
     0x0b,
   ]);
-}
-
-/** Returns a positive number in signed LEB128. */
-function encodeSigned(value: bigint): number[] {
-  const bytes: number[] = [];
-  let rest = value;
-  for (; rest >= 0x40n; rest >>= 7n) bytes.push(Number(rest & 0x7fn) | 0x80);
-  return [...bytes, Number(rest)];
 }

@@ -88,7 +88,7 @@ export const MEMORY = 5;
 export const GLOBAL = 6;
 export const EXPORT = 7;
 export const CODE = 10;
-const DATA = 11;
+export const DATA = 11;
 const DATA_COUNT = 12;
 /** Kinds of imports and exports. */
 const [FUNCTION_KIND, TABLE_KIND, MEMORY_KIND, GLOBAL_KIND] = [0, 1, 2, 3];

@@ -38,8 +38,8 @@ const YOUNG_MIB = 1;
 
 /**
  * Size of a Wasm stack, in KiB. Each entry of JavaScript into Wasm has its own. Only pages that were used take memory.
- * Python checks its C stack, which is in its own memory; this stack must not end first. Freeing a chain of objects
- * takes some 50 times as much of this stack as of the C stack, other recursion far less.
+ * Python checks its C stack, which is in its own memory; this stack must not end first. Comparing nested lists takes
+ * some 30 times as much of this stack as of the C stack, other recursion less.
  */
 const WASM_STACK_KIB = 512 * 1024;
 

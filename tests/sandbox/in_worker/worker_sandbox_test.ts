@@ -66,6 +66,28 @@ Deno.test("WorkerSandbox runs Python in workers of this process, with a profile'
     const result = await session.exec("f(10**6)");
     assert(result.status === "error" && result.error.type === "RecursionError", JSON.stringify(result));
   });
+  await t.step("exec() raises RecursionError at the end of a thread's stack", async () => {
+    const code = `import threading
+def work():
+    try: f(10**6)
+    except RecursionError as error: r.append(type(error).__name__)
+r = []
+threading.stack_size(2**27)
+t = threading.Thread(target=work)
+t.start()
+t.join()
+r`;
+    assertEquals(valueOf(await session.exec(code)), "['RecursionError']");
+  });
+  await t.step("exec() frees chains of 100,000 objects", async () => {
+    const code = `class Node: pass
+node = items = closure = None
+for _ in range(10**5):
+    last, node, items, closure = node, Node(), [items], (lambda it: lambda: it)(closure)
+    node.next = last
+del node, last, items, closure`;
+    assertEquals((await session.exec(code)).status, "ok");
+  });
   for (const [name, statement] of Object.entries(STUBBORN)) {
     await t.step(`exec() ends ${name}, and the next meets a fresh interpreter`, async () => {
       const code = stubbornProgram(statement);

@@ -24,6 +24,8 @@ export interface HeapImage {
   /** The address of `runner.handle`. */
   readonly handle: Pointer;
   readonly heapBytes: number;
+  /** Part of the C stack that Python uses, in bytes, which is also the maximum for a thread. */
+  readonly cStackBytes: number;
   /** Address and length of each piece of `data`. */
   readonly runs: readonly (readonly [number, number])[];
   readonly data: Uint8Array;
@@ -44,7 +46,8 @@ export interface Python {
 
 /** Starts an interpreter from a base image, without Python's own start-up. */
 export async function restorePython(assets: PythonAssets, image: HeapImage): Promise<Python> {
-  const wasm = createInstantiator(assets, { heapBytes: image.heapBytes, runInitializers: false });
+  const { heapBytes, cStackBytes } = image;
+  const wasm = createInstantiator(assets, { heapBytes, cStackBytes, runInitializers: false });
   const module = await assets.createModule({
     noInitialRun: true,
     print: () => {},
@@ -112,7 +115,7 @@ export function installFiles(
 /** Creates the hook that gives Emscripten an instance of the module that all sessions share. */
 export function createInstantiator(
   assets: PythonAssets,
-  options: { heapBytes: number; runInitializers: boolean },
+  options: Pick<HeapImage, "heapBytes" | "cStackBytes"> & { runInitializers: boolean },
 ): {
   instantiate: (imports: WebAssembly.Imports, done: InstanceReceiver) => object;
   exports: () => PythonExports;
@@ -126,7 +129,7 @@ export function createInstantiator(
   const heap = () => new Uint8Array((exports as PythonExports).memory.buffer);
   const closures = new Closures(heap);
   const heapLimit = new HeapLimit(() => exports as PythonExports);
-  const threads = new PythonThreads(() => exports as PythonExports);
+  const threads = new PythonThreads(() => exports as PythonExports, options.cStackBytes);
   const hidden: (() => void)[] = [];
   return {
     instantiate(imports, done) {

@@ -12,8 +12,8 @@ SLICE_SIGNAL = 64
 """The worker sends this signal when a thread has run for some milliseconds."""
 
 REQUEST = 1 << 30
-RESERVE = 1 << 25
-END = 1 << 26
+RESERVE = 1 << 26
+END = 1 << 27
 STACK_SHIFT = 20
 MAX_NUMBER = (1 << STACK_SHIFT) - 1
 POLL_SECONDS = 0.005

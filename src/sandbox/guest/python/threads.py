@@ -14,7 +14,7 @@ import time
 import traceback
 
 FEW_THREADS = 16
-SMALL_STACK, STACK_UNIT, MAX_STACK = 0, 512 * 1024, 20
+SMALL_STACK, STACK_UNIT, MAX_STACK = 0, 512 * 1024, 33
 """A C stack has 128 KiB, or a multiple of the unit."""
 
 _UnraisableHookArgs = collections.namedtuple(

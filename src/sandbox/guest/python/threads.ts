@@ -8,10 +8,10 @@ import { SignalSource, type SignalSourceParts } from "./signals.ts";
 const REQUEST = 1 << 30;
 const NUMBER_MASK = (1 << 20) - 1;
 const STACK_SHIFT = 20;
-const STACK_MASK = 31;
+const STACK_MASK = 63;
 /** Bits of other requests by `os.fsync`: to allocate the C stack of a thread that is to start, and to end a thread. */
-const RESERVE = 1 << 25;
-const END = 1 << 26;
+const RESERVE = 1 << 26;
+const END = 1 << 27;
 const MAIN_THREAD = 0;
 
 const SMALL_STACK_BYTES = 128 * 1024;
@@ -52,6 +52,7 @@ export type RunThread = (number: number, stack: CStack) => Promise<number>;
  */
 export class PythonThreads {
   readonly #exports: () => PythonExports;
+  readonly #maxStackBytes: number;
   readonly #parked = new Map<number, ParkedThread>();
   readonly #live = new Map<number, Promise<void>>();
   /** C stacks of threads that have started and not run. */
@@ -64,9 +65,13 @@ export class PythonThreads {
   #canSwitch = false;
   #signals: SignalSource | undefined;
 
-  /** @param exports Returns the functions of the instance. */
-  constructor(exports: () => PythonExports) {
+  /**
+   * @param exports Returns the functions of the instance.
+   * @param maxStackBytes Maximum size of a thread's C stack, which V8's stacks are large enough for.
+   */
+  constructor(exports: () => PythonExports, maxStackBytes: number) {
     this.#exports = exports;
+    this.#maxStackBytes = maxStackBytes;
     this.#failed.promise.catch(() => {}); // it is raced with the main thread
   }
 
@@ -238,7 +243,10 @@ export class PythonThreads {
   /** Returns a C stack of the size that Python asks for; `undefined` if there is not enough memory. */
   #takeStack(word: number): CStack | undefined {
     const units = word >>> STACK_SHIFT & STACK_MASK;
-    const bytes = units === 0 ? SMALL_STACK_BYTES : units * STACK_UNIT_BYTES;
+    const bytes = Math.min(
+      units === 0 ? SMALL_STACK_BYTES : units * STACK_UNIT_BYTES,
+      this.#maxStackBytes,
+    );
     const free = this.#freeStacks.get(bytes)?.pop();
     if (free) return free;
     const address = this.#exports().malloc(bytes + ALIGNMENT) >>> 0;
