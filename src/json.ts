@@ -154,3 +154,45 @@ function isArrayOrPlainObject(value: unknown): value is object {
   const prototype = Object.getPrototypeOf(value);
   return Array.isArray(value) || prototype === Object.prototype || prototype === null;
 }
+
+/** Third argument of a `JSON.parse` reviver in newer engines. TypeScript does not declare it yet. */
+interface SourceOf {
+  readonly source?: string;
+}
+
+const rawJson = (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON;
+
+/** Returns a number that `JSON.stringify` writes as the text, or else, if that is no JSON, as its value. */
+export function rawNumber(text: string): unknown {
+  try {
+    return rawJson(text);
+  } catch {
+    return Number(text);
+  }
+}
+
+/** A number that JavaScript would write differently: `50.0`, `1e2`, or one with 16 or more digits. */
+const ODD_NUMBER = /\d\.\d*0(?!\d)|\d[eE]|\d{16}/;
+
+/**
+ * Parses JSON so that `JSON.stringify` writes each number as the text has it. Returns `undefined` when no number would
+ * change, or when the text is not strict JSON.
+ */
+export function parseExact(json: string): unknown {
+  if (!ODD_NUMBER.test(json)) return undefined;
+  try {
+    return JSON.parse(json, keepNumber);
+  } catch {
+    return undefined; // `NaN` and similar values, which other programs accept as JSON
+  }
+}
+
+/** Returns the text of a JSON object, trimmed, or `undefined` when parsing it loses nothing. */
+export function exactText(json: string): string | undefined {
+  const value = parseExact(json);
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? json.trim() : undefined;
+}
+
+function keepNumber(_key: string, value: unknown, context?: SourceOf): unknown {
+  return typeof value === "number" && context?.source !== undefined ? rawJson(context.source) : value;
+}

@@ -20,6 +20,8 @@ export interface ToolCall {
   readonly name: string;
   /** Arguments by name; the original text if it is not a JSON object. */
   readonly arguments: Readonly<Record<string, unknown>> | string;
+  /** The arguments as JSON text, if an object loses information, such as 50.0 against 50. */
+  readonly arguments_text?: string;
 }
 
 /**
@@ -50,6 +52,7 @@ export interface Message {
 /** Returns the text of a message: its content, or the text of its parts joined in order. */
 export function messageText({ content }: Message): string {
   if (typeof content === "string") return content;
+  if (content === null) return ""; // messages of OpenAI's API that only call tools
   return content.map((part) => part.type === "text" ? part.text ?? "" : "").join("");
 }
 

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { ArgumentTypeError } from "./errors.ts";
-import { toFrozenCopy } from "./json.ts";
-import type { Message } from "./message.ts";
+import { exactText, toFrozenCopy } from "./json.ts";
+import type { Message, ToolCall } from "./message.ts";
 
 const partSchema = z.object({
   type: z.enum(["text", "image", "audio", "video", "file", "function_call"]),
@@ -15,9 +15,14 @@ const partSchema = z.object({
   function_args: z.record(z.string(), z.unknown()).optional(),
 });
 
-const argumentsSchema = z.union([z.record(z.string(), z.unknown()), z.string().transform(parseArguments)]);
+const argumentsSchema = z.union([z.record(z.string(), z.unknown()), z.string()]);
 
-const plainCall = z.object({ id: z.string().nullish(), name: z.string(), arguments: argumentsSchema });
+const plainCall = z.object({
+  id: z.string().nullish(),
+  name: z.string(),
+  arguments: argumentsSchema,
+  arguments_text: z.string().nullish(),
+});
 
 const wrappedCall = z.object({
   id: z.string().nullish(),
@@ -29,7 +34,7 @@ const messageSchema = z.object({
   content: z.union([z.string(), z.array(partSchema), z.null().transform(() => "")]),
   reasoning_content: z.string().nullish(),
   is_complete: z.boolean().nullish().transform((complete) => complete === false ? false : null),
-  tool_calls: z.array(z.union([wrappedCall, plainCall]).transform(dropEmptyFields)).nullish(),
+  tool_calls: z.array(z.union([wrappedCall, plainCall]).transform(toCall)).nullish(),
   tool_responses: z.array(z.string()).nullish(),
   tool_call_id: z.string().nullish(),
   name: z.string().nullish(),
@@ -49,6 +54,21 @@ export function parseMessage(message: unknown, index: number): Message {
   throw new ArgumentTypeError(
     `Cannot take message ${index} as it must have a string as role and text as content: ${issues.join("; ")}`,
   );
+}
+
+interface WrittenCall {
+  readonly id?: string | null | undefined;
+  readonly name: string;
+  readonly arguments: Record<string, unknown> | string;
+  readonly arguments_text?: string | null | undefined;
+}
+
+/** Returns a call with its arguments as an object, and as text if their numbers would change. */
+function toCall({ id, name, arguments: args, arguments_text }: WrittenCall): Partial<ToolCall> {
+  const text = arguments_text ?? (typeof args === "string" ? args : undefined);
+  const read = text === undefined ? args : parseArguments(text);
+  const exact = text === undefined || typeof read === "string" ? undefined : exactText(text);
+  return dropEmptyFields({ id, name, arguments: read, arguments_text: exact }) as Partial<ToolCall>;
 }
 
 function parseArguments(text: string): Record<string, unknown> | string {

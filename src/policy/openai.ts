@@ -181,8 +181,8 @@ function resultsOf(message: Message, openCalls: number): readonly string[] {
   return answersAll ? responses : [messageText(message) || responses.join("\n")];
 }
 
-function wireCall({ id, name, arguments: args }: ToolCall): object {
-  const text = typeof args === "string" ? args : JSON.stringify(args);
+function wireCall({ id, name, arguments: args, arguments_text }: ToolCall): object {
+  const text = arguments_text ?? (typeof args === "string" ? args : JSON.stringify(args));
   return { id, type: "function", function: { name, arguments: text } };
 }
 

@@ -51,6 +51,12 @@ export function toolSpec({ name, description, parameters }: Tool): ToolSpec {
   }
 }
 
+/** True if the schema of a tool names a parameter. */
+export function hasParameter({ parameters }: Tool, name: string): boolean {
+  const named = isZod(parameters) ? parameters.shape : Object(parameters.properties);
+  return Object.hasOwn(named, name);
+}
+
 function isZod(parameters: z.ZodObject | JsonSchema): parameters is z.ZodObject {
   return parameters instanceof z.ZodType;
 }

@@ -2,7 +2,7 @@ import { CallTimeoutError, requireTimeout, runWithTimeout } from "../async/abort
 import { ArgumentRangeError, errorMessage, ToolError } from "../errors.ts";
 import { RateLimiter } from "./rate_limiter.ts";
 import type { Tool } from "./tool.ts";
-import { checkArguments } from "./tool_arguments.ts";
+import { checkArguments, hasParameter } from "./tool_arguments.ts";
 import { type ParsedCall, UNNAMED } from "./parsers/tool_call_parser.ts";
 import type { ToolFault } from "./tool_result.ts";
 
@@ -205,7 +205,13 @@ export class ToolRunner {
 /** Returns the fault of a call that can be found without its arguments. */
 function faultBefore(call: ParsedCall, tool: Tool | undefined): ToolFault | undefined {
   if (tool === undefined && call.name !== UNNAMED) return { kind: "unknown_tool" };
-  return call.fault === undefined ? undefined : { kind: "unreadable", reason: call.fault };
+  if (call.fault === undefined || (tool !== undefined && takesRaw(tool, call))) return undefined;
+  return { kind: "unreadable", reason: call.fault };
+}
+
+/** True if a parser gives the text of the arguments that it could not read, and the tool has a parameter for it. */
+function takesRaw(tool: Tool, { arguments: args }: ParsedCall): boolean {
+  return Object.hasOwn(args, "raw") && hasParameter(tool, "raw");
 }
 
 function refusedOutcome(

@@ -448,3 +448,15 @@ Deno.test("ToolTransform reports an unknown tool before unreadable arguments", a
     "failed to parse the call: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)",
   ]);
 });
+
+Deno.test("ToolTransform gives a text that is not JSON to a registry tool with a parameter `raw`", async () => {
+  const note = tool({
+    name: "note",
+    description: "Keeps a text.",
+    parameters: z.object({ raw: z.string() }),
+    run: ({ raw }) => raw.toUpperCase(),
+  });
+  const reply = '<tool name="note">buy milk</tool><tool name="echo">buy milk</tool>';
+  const { toolResults } = await stepWithTools(reply, [note, echo], { parser: xmlCalls() });
+  assertEquals(toolResults.map(({ status }) => status), ["ok", "bad_arguments"]);
+});

@@ -1,4 +1,5 @@
 import { errorMessage } from "../../errors.ts";
+import { exactText, parseExact } from "../../json.ts";
 import { parseJson } from "./json_scan.ts";
 import { MAX_PARSED_CALLS, type ParsedCall, UNNAMED } from "./tool_call_parser.ts";
 
@@ -67,43 +68,14 @@ export function toArguments(value: unknown): ParsedArguments {
   return { arguments: {}, fault: `they must be a JSON object and are ${kind}` };
 }
 
-/** Third argument of a `JSON.parse` reviver in newer engines. TypeScript does not declare it yet. */
-interface SourceOf {
-  readonly source?: string;
-}
-
-const rawJson = (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON;
-
-/** A number that JavaScript would write differently: `50.0`, `1e2`, or one with 16 or more digits. */
-const ODD_NUMBER = /\d\.\d*0(?!\d)|\d[eE]|\d{16}/;
-
 /**
  * Returns the arguments of each call in a JSON value (an object or a list of objects) as JSON text that
  * keeps each number as the model wrote it. Returns an empty list when no number would change, or when the
  * text is not strict JSON.
  */
 export function exactArgumentTexts(json: string): (string | undefined)[] {
-  const value = exactValue(json);
+  const value = parseExact(json);
   return value === undefined ? [] : (Array.isArray(value) ? value : [value]).map(argumentsText);
-}
-
-/** Returns the text of a JSON object of arguments, trimmed, or `undefined` when parsing it loses nothing. */
-export function exactText(json: string): string | undefined {
-  const value = exactValue(json);
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? json.trim() : undefined;
-}
-
-function exactValue(json: string): unknown {
-  if (!ODD_NUMBER.test(json)) return undefined;
-  try {
-    return JSON.parse(json, keepNumber);
-  } catch {
-    return undefined; // `NaN` and similar values, which other programs accept as JSON
-  }
-}
-
-function keepNumber(_key: string, value: unknown, context?: SourceOf): unknown {
-  return typeof value === "number" && context?.source !== undefined ? rawJson(context.source) : value;
 }
 
 function argumentsText(call: unknown): string | undefined {

@@ -71,9 +71,11 @@ export function nativeCalls(message: Message): ParsedMessage | undefined {
     : undefined;
 }
 
-function nativeCall({ id, name, arguments: args }: ToolCall): ParsedCall {
+function nativeCall({ id, name, arguments: args, arguments_text: text }: ToolCall): ParsedCall {
   // a tool may change its arguments, and that must not change the message
-  const parsed = typeof args === "string" ? parseArguments(args) : { arguments: structuredClone(args) };
+  const parsed = typeof args === "string"
+    ? parseArguments(args)
+    : { arguments: structuredClone(args), ...(text !== undefined && { argumentsText: text }) };
   return { name, ...parsed, ...(id !== undefined && { callId: id }) };
 }
 

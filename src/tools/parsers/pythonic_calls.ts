@@ -1,5 +1,6 @@
 import { type Message, messageText } from "../../message.ts";
-import { invalidCall } from "./call_arguments.ts";
+import { rawNumber } from "../../json.ts";
+import { invalidCall, parseArguments } from "./call_arguments.ts";
 import { agenticFaultMessage } from "./fault_messages.ts";
 import { stickyMatch } from "./json_scan.ts";
 import { nativeCalls, renderByCallId } from "./openai_calls.ts";
@@ -73,6 +74,15 @@ export function scanPythonCalls(text: string, start = 0): ScannedCalls {
   return new PythonScanner(text, start).scan();
 }
 
+/** Returns a Python number as JSON writes it: `.5` as `0.5`, `5.` as `5.0`. */
+function jsonNumber(digits: string): string {
+  return digits.replaceAll("_", "").replace(/^\+/, "").replace(/^(-?)\./, "$10.").replace(/\.(?!\d)/, ".0");
+}
+
+function keyText(key: unknown): string {
+  return typeof key === "string" ? key : JSON.stringify(key);
+}
+
 class PythonScanner {
   readonly #text: string;
   readonly #start: number;
@@ -99,7 +109,7 @@ class PythonScanner {
       this.#expect("=");
       return [key, this.#value(0)];
     });
-    return { name, arguments: Object.fromEntries(entries) };
+    return { name, ...parseArguments(JSON.stringify(Object.fromEntries(entries))) };
   }
 
   #value(depth: number): unknown {
@@ -120,7 +130,7 @@ class PythonScanner {
     const entries = this.#items("}", (): [string, unknown] => {
       const key = this.#value(depth + 1);
       this.#expect(":");
-      return [String(key), this.#value(depth + 1)];
+      return [keyText(key), this.#value(depth + 1)];
     });
     return Object.fromEntries(entries);
   }
@@ -129,7 +139,7 @@ class PythonScanner {
     const name = this.#skip(NAME);
     if (Object.hasOwn(WORDS, name)) return WORDS[name];
     const digits = name === "" ? this.#skip(NUMBER) : "";
-    if (digits !== "") return Number(digits.replaceAll("_", ""));
+    if (digits !== "") return rawNumber(jsonNumber(digits));
     return this.#fail("an argument must be a literal");
   }
 

@@ -67,6 +67,8 @@ function parse(message: Message): ParsedMessage {
 }
 
 function readTag(text: string, start: number, lastClose: number): Tag | undefined {
+  const misplaced = callOnOneLine(text, start);
+  if (misplaced !== undefined) return misplaced;
   const [head = "", rawName = ""] = /^<tool>([^\n<]*)(?:\n|(?=<\/tool>))/.exec(
     text.slice(start, start + OPEN.length + MAX_NAME + 1),
   ) ?? [];
@@ -81,6 +83,16 @@ function readTag(text: string, start: number, lastClose: number): Tag | undefine
   if (body > lastClose) return undefined;
   const close = text.indexOf(CLOSE, body);
   return { name, ...parseArguments(text.slice(body, close)), start, end: close + CLOSE.length };
+}
+
+/** Returns a call whose arguments are on the line of its name, which is not the format. */
+function callOnOneLine(text: string, start: number): Tag | undefined {
+  const [, rawName = ""] = /^<tool>([^\n<{]*)\{/.exec(text.slice(start, start + OPEN.length + MAX_NAME)) ?? [];
+  const name = rawName.trim();
+  const close = name === "" ? -1 : text.indexOf(CLOSE, start);
+  if (close < 0) return undefined;
+  const fault = "there must be a line break between the name of the tool and its arguments";
+  return { name, arguments: {}, fault, start, end: close + CLOSE.length };
 }
 
 function jsonEnd(text: string, body: number): number | undefined {

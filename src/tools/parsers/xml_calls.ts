@@ -19,7 +19,8 @@ const ATTRIBUTE = /(name|tag)\s*=\s*(?:"([^"]*)"|'([^']*)')/g;
  * `<tool_results>` block answers all calls.
  *
  * `tag` may be missing or empty. Single quotes and the reverse order of attributes are allowed. A body that
- * is not JSON gives an error that the model reads, and becomes the arguments `{ raw }`.
+ * is not JSON becomes the arguments `{ raw }`; for a tool without a parameter `raw` it gives an error that the model
+ * reads.
  */
 export function xmlCalls(options: RegistryStyleOptions = {}): ToolCallParser {
   return { parse, ...registryStyle(options) };

@@ -78,6 +78,17 @@ const cases: readonly {
     rest: "",
   },
   {
+    parser: "tagCalls",
+    what: "states the format when the arguments are on the line of the name",
+    text: 'a <tool>add {"a":1}</tool> b <tool>x\n{"n":"{"}</tool>',
+    calls: [{
+      name: "add",
+      arguments: {},
+      fault: "there must be a line break between the name of the tool and its arguments",
+    }, { name: "x", arguments: { n: "{" } }],
+    rest: "a  b",
+  },
+  {
     parser: "xmlCalls",
     what: "keeps tags, and invalid JSON as raw",
     text: '<tool name="a" tag="T">oh</tool>',
@@ -269,7 +280,11 @@ const cases: readonly {
     text:
       "Now: <|python_start|>[a(x=1, y='it\\'s', z=[True, None, -2.5e1, (1,)],), b.c(d={'k': \"v\\n\"})]<|python_end|>",
     calls: [
-      { name: "a", arguments: { x: 1, y: "it's", z: [true, null, -25, [1]] } },
+      {
+        name: "a",
+        arguments: { x: 1, y: "it's", z: [true, null, -25, [1]] },
+        argumentsText: `{"x":1,"y":"it's","z":[true,null,-2.5e1,[1]]}`,
+      },
       { name: "b.c", arguments: { d: { k: "v\n" } } },
     ],
     rest: "Now:",
