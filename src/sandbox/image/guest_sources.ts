@@ -7,6 +7,7 @@ import bridge from "../guest/python/bridge.py" with { type: "text" };
 import eventLoop from "../guest/python/event_loop.py" with { type: "text" };
 import posixNames from "../guest/python/posix_names.py" with { type: "text" };
 import locks from "../guest/python/locks.py" with { type: "text" };
+import polling from "../guest/python/polling.py" with { type: "text" };
 import prepare from "../guest/python/prepare.py" with { type: "text" };
 import program from "../guest/python/program.py" with { type: "text" };
 import report from "../guest/python/report.py" with { type: "text" };
@@ -106,6 +107,7 @@ export function imageExtension({ shell, preimports, preload }: Profile): ImageEx
     scheduler,
     locks,
     threads,
+    polling,
     report,
     posix_names: posixNames,
     tools,

@@ -93,6 +93,21 @@ outcome(lambda: q.get(timeout=-1)), outcome(lambda: q.get(False, -1))`,
     "([0, 1, 2], True, 0, 'Empty', 'Empty', 'ValueError', 'Empty')",
   ],
   [
+    "select.select() and poll() wait, and let other threads run",
+    `import os, select, selectors
+t = threading.Thread(target=lambda: (time.sleep(0.01), got.append("ran")))
+t.start()
+r = [select.select([], [], [], 0.05), list(got), select.poll().poll(1), selectors.DefaultSelector().select(0.001)]
+r`,
+    "[([], [], []), ['ran'], [], []]",
+  ],
+  [
+    "an alarm ends select.select()",
+    "import select\nsignal.signal(signal.SIGALRM, fail)\nsignal.setitimer(0, 0.02)\n" +
+    "outcome(lambda: select.select([], [], [], 10)), outcome(lambda: select.select([], [], [], -1))",
+    "('Stop', 'ValueError')",
+  ],
+  [
     "lock.acquire() rejects NaN",
     "outcome(lambda: threading.Lock().acquire(timeout=float('nan')))",
     "'ValueError'",

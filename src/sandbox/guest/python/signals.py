@@ -7,6 +7,8 @@ import signal
 set_c_handler = signal.signal
 _get_c_handler = signal.getsignal
 _raise_signal = signal.raise_signal
+POLL_SECONDS = 0.05
+
 _handled = [0]
 _pausing = []
 
@@ -57,7 +59,7 @@ def pause():
     _pausing.append(me)
     try:
         while _handled[0] == handled:
-            _sched.wait("a signal", _sched._monotonic() + 3600)
+            _sched.wait("a signal", _sched._monotonic() + POLL_SECONDS)
     finally:
         _pausing.remove(me)
 
