@@ -15,7 +15,7 @@ import unittest
 
 MARK = "\x1e"
 LIBRARY = "/cpython"
-RESOURCES = ("cpu", "walltime")
+RESOURCES = ("walltime",)
 
 
 class Outcome(unittest.TextTestResult):

@@ -241,7 +241,7 @@ def _install():
     _queue.SimpleQueue = _locks.SimpleQueue
     logging._lock = RLock()
     time.sleep = sleep
-    sleep.__module__ = "time"
+    sleep.__module__, sleep.__self__ = "time", time
     sys._current_frames = _current_frames
 
 
