@@ -1,6 +1,7 @@
 import { parseTaggedReply, type TaggedReply } from "./final_reply.ts";
 import { type Grader, type Score, unscored } from "./grader.ts";
 import { makeInstructionChecks } from "./ifeval/instructions.ts";
+import { loadLanguages } from "./ifeval/language.ts";
 import { replyGrader } from "./reply_grader.ts";
 
 /** Weights of the parts of an IFEval score. */
@@ -47,7 +48,7 @@ export interface IfevalOptions {
  * reply has an `<answer>…</answer>`, the first one is checked, otherwise the reply without its thoughts. An
  * empty text follows no instruction.
  *
- * Languages are detected by script and common words, so a text of a few words can be mistaken for another
+ * Languages are detected by script and by `eld`, so a text of a few words can be mistaken for another
  * language of its script. Sentences are detected with English abbreviations. Grading throws a `TypeError` if
  * an instruction is unknown or lacks an argument, and a `RangeError` if the reply is too long for the number
  * of instructions.
@@ -79,6 +80,7 @@ export function ifeval(options: IfevalOptions = {}): Grader {
     name: "ifeval",
     origin: { file: "ifeval", factory: "ifeval", options },
     fields: ["instruction_id_list", "kwargs"],
+    prepare: loadLanguages,
     gradeReply(text, task) {
       const checks = makeInstructionChecks(task);
       if (checks === null) return unscored("the task has no instructions");

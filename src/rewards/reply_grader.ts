@@ -1,6 +1,6 @@
 import type { Task } from "../task.ts";
 import { finalReplyOf } from "./final_reply.ts";
-import type { Grader, Score } from "./grader.ts";
+import type { GradeContext, Grader, Score } from "./grader.ts";
 
 /** Part of a task that a {@linkcode ReplyGrading} reads. */
 export type GradedTask = Pick<Task, "id" | "answer" | "fields">;
@@ -20,6 +20,8 @@ export interface ReplyGrading {
   readonly origin: GraderOrigin;
   /** Names of the task's fields that it reads. */
   readonly fields?: readonly string[] | undefined;
+  /** Loads what grading needs. It is called before each grade, and returns `undefined` if all is loaded. */
+  prepare?(): Promise<void> | undefined;
   /** Scores a reply. */
   gradeReply(reply: string, task: GradedTask): Score | number | null;
 }
@@ -28,7 +30,8 @@ type Grade = Grader["grade"];
 
 /** Returns a grader that reads only the final reply and the task. A {@linkcode GraderPool} can run it in a worker. */
 export function replyGrader({ name, ...grading }: { readonly name: string } & ReplyGrading): Grader {
-  const grade: Grade = ({ task, history }) => grading.gradeReply(finalReplyOf(history), task);
+  const gradeNow = ({ task, history }: GradeContext) => grading.gradeReply(finalReplyOf(history), task);
+  const grade: Grade = (context) => grading.prepare?.()?.then(() => gradeNow(context)) ?? gradeNow(context);
   return { name, grade: Object.assign(grade, { grading }) };
 }
 

@@ -3,7 +3,10 @@ import type { Score } from "../../src/rewards/grader.ts";
 import { ifeval } from "../../src/rewards/ifeval.ts";
 import { CHECKERS } from "../../src/rewards/ifeval/instructions.ts";
 import { CASES } from "./ifeval/cases.ts";
+import { loadLanguages } from "../../src/rewards/ifeval/language.ts";
 import { replyContext } from "./replies.ts";
+
+await loadLanguages();
 
 function grade(reply: string, ids: readonly string[], kwargs?: unknown): Score | null {
   const fields = { instruction_id_list: ids, ...(kwargs !== undefined && { kwargs }) };

@@ -1,93 +1,140 @@
+import type { eld as Eld } from "eld/extrasmall";
 import { z } from "zod";
 import { type Checkers, makeChecker } from "./checker.ts";
-import { ARABIC, CYRILLIC, DEVANAGARI, type LanguageProfile, LATIN } from "./common_words.ts";
 
-type Group = Readonly<Record<string, LanguageProfile>>;
+/** A language that `eld` does not know. */
+interface WordList {
+  readonly language: string;
+  /** Languages that `eld` finds in its place; otherwise it finds none for certain. */
+  readonly mistakenFor?: string;
+  /** Common words, which those languages do not have. */
+  readonly words: string;
+}
 
-/** Scripts, each with its only language or with the languages that share it. */
-const SCRIPTS: readonly { readonly letters: RegExp; readonly language: string | Group }[] = [
-  { letters: /\p{Script=Latin}/gu, language: LATIN },
-  { letters: /\p{Script=Cyrillic}/gu, language: CYRILLIC },
-  { letters: /\p{Script=Arabic}/gu, language: ARABIC },
-  { letters: /\p{Script=Devanagari}/gu, language: DEVANAGARI },
-  { letters: /\p{Script=Bengali}/gu, language: "bn" },
-  { letters: /\p{Script=Gurmukhi}/gu, language: "pa" },
-  { letters: /\p{Script=Gujarati}/gu, language: "gu" },
-  { letters: /\p{Script=Tamil}/gu, language: "ta" },
-  { letters: /\p{Script=Telugu}/gu, language: "te" },
-  { letters: /\p{Script=Kannada}/gu, language: "kn" },
-  { letters: /\p{Script=Malayalam}/gu, language: "ml" },
-  { letters: /\p{Script=Thai}/gu, language: "th" },
-  { letters: /\p{Script=Hangul}/gu, language: "ko" },
-  { letters: /[\p{Script=Hiragana}\p{Script=Katakana}]/gu, language: "ja" },
-  { letters: /\p{Script=Han}/gu, language: "zh" },
-  { letters: /\p{Script=Greek}/gu, language: "el" },
-  { letters: /\p{Script=Hebrew}/gu, language: "he" },
+/** Scripts, each with its only language or with the default of the languages that share it. */
+const SCRIPTS: readonly { readonly letters: RegExp; readonly language: string; readonly isShared?: true }[] =
+  [
+    { letters: /\p{Script=Latin}/gu, language: "en", isShared: true },
+    { letters: /\p{Script=Cyrillic}/gu, language: "ru", isShared: true },
+    { letters: /\p{Script=Arabic}/gu, language: "ar", isShared: true },
+    { letters: /\p{Script=Devanagari}/gu, language: "hi", isShared: true },
+    { letters: /\p{Script=Bengali}/gu, language: "bn" },
+    { letters: /\p{Script=Gurmukhi}/gu, language: "pa" },
+    { letters: /\p{Script=Gujarati}/gu, language: "gu" },
+    { letters: /\p{Script=Tamil}/gu, language: "ta" },
+    { letters: /\p{Script=Telugu}/gu, language: "te" },
+    { letters: /\p{Script=Kannada}/gu, language: "kn" },
+    { letters: /\p{Script=Malayalam}/gu, language: "ml" },
+    { letters: /\p{Script=Thai}/gu, language: "th" },
+    { letters: /\p{Script=Hangul}/gu, language: "ko" },
+    { letters: /[\p{Script=Hiragana}\p{Script=Katakana}]/gu, language: "ja" },
+    { letters: /\p{Script=Han}/gu, language: "zh" },
+    { letters: /\p{Script=Greek}/gu, language: "el" },
+    { letters: /\p{Script=Hebrew}/gu, language: "he" },
+  ];
+/** Languages beside those of `eld`. */
+const WORD_LISTS: readonly WordList[] = [
+  {
+    language: "af",
+    mistakenFor: "nl de",
+    words: "nie sy hy vir ek jy hulle wees baie hierdie sal deur",
+  },
+  {
+    language: "cy",
+    words: "y yr yn i o a ac mae ar am gan sydd oedd fod bod eu ei hyn nid wedi gyda ond hefyd dros gall " +
+      "rydym",
+  },
+  {
+    language: "id",
+    mistakenFor: "ms tl",
+    words: "yang dan di ini itu dengan untuk tidak dari dalam akan pada juga saya ke karena ada oleh kami " +
+      "mereka adalah kita bisa sudah anda atau seperti lebih dapat sangat telah bahwa tetapi",
+  },
+  {
+    language: "so",
+    words: "waa iyo in ka ku oo ayaa uu ah la waxay waxaa soo si aan loo isku ayay u leh badan markii kale " +
+      "kuwa waxa",
+  },
+  {
+    language: "sw",
+    words: "na ya wa kwa ni katika za la kuwa hii hiyo huo au pia sana watu yake wake yangu mimi wewe sisi " +
+      "yeye lakini kama cha vya hiki hili ili kila tu bila baada kabla hata zaidi ambayo ambao alikuwa " +
+      "wote mwa nchi mtu ndani hapa",
+  },
+  {
+    language: "mk",
+    mistakenFor: "bg sr ru",
+    words: "во што ќе сум беше каде многу кој ги дека овој оваа од со",
+  },
+  {
+    language: "ne",
+    mistakenFor: "hi mr",
+    words:
+      "छ छन् छन हुन्छ र यो त्यो गर्न भएको छैन पनि म मलाई थियो गरेको हुने गर्नुहोस् छु मा लाई भने धेरै हाम्रो मेरो गर्छ गर्ने भन्ने",
+  },
 ];
+/** Languages that `eld` detects. */
+const DETECTED =
+  "am ar az be bg bn ca cs da de el en es et eu fa fi fr gu he hi hr hu hy is it ja ka kn ko ku lo lt lv ml mr nl no or " +
+  "pa pl pt ro ru sk sl sq sr sv ta te th tl tr uk ur vi yo zh";
 /** Share of kana above which Chinese characters count as Japanese. */
 const KANA_SHARE = 0.1;
-/**
- * Weight of a word with a letter that is unique to the language, and of a known word of one letter. A longer
- * known word counts 1.
- */
-const LETTER_WEIGHT = 0.5;
-const SHORT_WEIGHT = 0.25;
-/** Minimum score to identify a language. */
-const LEAST_SCORE = 0.5;
+/** Share of the words of a text that must be in the list of a language. */
+const WORD_SHARE = 0.2;
+/** Characters of a text that are examined. Its language shows in the first sentences. */
+const MAX_CHARACTERS = 20_000;
 
 /** Codes of the supported languages. */
-export const KNOWN_LANGUAGES: ReadonlySet<string> = new Set(
-  SCRIPTS.flatMap(({ language }) => typeof language === "string" ? [language] : Object.keys(language)),
-);
+export const KNOWN_LANGUAGES: ReadonlySet<string> = new Set([
+  ...SCRIPTS.map(({ language }) => language),
+  ...WORD_LISTS.map(({ language }) => language),
+  ...DETECTED.split(" "),
+]);
+
+let eld: typeof Eld | undefined;
 
 /**
- * Returns the language of a text as an ISO 639-1 code: that of the script of most letters, and among
- * languages that share a script the one with the most common words. Returns `undefined` if there are no
- * letters. Latin text without a known word counts as English.
+ * Loads the language detector, which takes 20 MB. {@linkcode languageOf} needs it. Returns `undefined` if it is loaded.
  */
-export function languageOf(text: string): string | undefined {
-  const counts = SCRIPTS.map(({ letters, language }) => ({
-    language,
-    letters: text.match(letters)?.length ?? 0,
-  }));
-  const most = counts.reduce((most, next) => next.letters > most.letters ? next : most);
-  if (most.letters === 0) return undefined;
-  if (typeof most.language !== "string") return bestLanguage(text, most.language);
+export function loadLanguages(): Promise<void> | undefined {
+  if (eld !== undefined) return undefined;
+  return import("eld/extrasmall").then((module) => {
+    eld = module.eld;
+  });
+}
+
+/**
+ * Returns the language of a text as an ISO 639-1 code: that of the script of most letters, and among languages that
+ * share a script the one that `eld` detects. Returns `undefined` if there are no letters. Latin text in which no
+ * language is certain counts as English.
+ *
+ * @throws {TypeError} if {@linkcode loadLanguages} has not ended before.
+ */
+export function languageOf(whole: string): string | undefined {
+  const text = whole.slice(0, MAX_CHARACTERS);
+  const counts = SCRIPTS.map((script) => ({ ...script, count: text.match(script.letters)?.length ?? 0 }));
+  const most = counts.reduce((most, next) => next.count > most.count ? next : most);
+  if (most.count === 0) return /\p{L}/u.test(text) ? detectedLanguage(text) : undefined;
+  if (most.isShared) return detectedLanguage(text) ?? most.language;
   if (most.language !== "zh") return most.language;
-  const kana = counts.find(({ language }) => language === "ja")?.letters ?? 0;
-  return kana >= KANA_SHARE * most.letters ? "ja" : "zh";
+  const kana = counts.find(({ language }) => language === "ja")?.count ?? 0;
+  return kana >= KANA_SHARE * most.count ? "ja" : "zh";
 }
 
-/** Returns the language of a group that fits a text best; its first one if no words are known. */
-function bestLanguage(text: string, group: Group): string | undefined {
-  const counts = wordCounts(text.toLowerCase());
-  const [first] = Object.keys(group);
-  let best = { language: first, score: LEAST_SCORE };
-  for (const [language, profile] of Object.entries(group)) {
-    const score = scoreLanguage(counts, profile);
-    if (score > best.score) best = { language, score };
-  }
-  return best.language;
+function detectedLanguage(text: string): string | undefined {
+  if (eld === undefined) throw new TypeError("Cannot detect languages as 'loadLanguages' must end before");
+  const result = eld.detect(text);
+  const isReliable = result.isReliable();
+  const found = text.toLowerCase().match(/[\p{L}\p{M}]+/gu) ?? [];
+  const listed = WORD_LISTS.filter(({ mistakenFor }) =>
+    mistakenFor === undefined ? !isReliable : mistakenFor.split(" ").includes(result.language)
+  ).find(({ words }) => shareOf(words, found) >= WORD_SHARE);
+  return listed?.language ?? (isReliable ? result.language : undefined);
 }
 
-function wordCounts(text: string): ReadonlyMap<string, number> {
-  const counts = new Map<string, number>();
-  for (const [word] of text.matchAll(/[\p{L}\p{M}]+/gu)) counts.set(word, (counts.get(word) ?? 0) + 1);
-  return counts;
-}
-
-function scoreLanguage(
-  counts: ReadonlyMap<string, number>,
-  { words, letters = "" }: LanguageProfile,
-): number {
-  const common = new Set(words.split(" "));
-  const own = new Set(letters);
-  let score = 0;
-  for (const [word, count] of counts) {
-    if (common.has(word)) score += count * (word.length === 1 ? SHORT_WEIGHT : 1);
-    if (own.size > 0 && [...word].some((letter) => own.has(letter))) score += LETTER_WEIGHT * count;
-  }
-  return score;
+function shareOf(words: string, found: readonly string[]): number {
+  const list = new Set(words.split(" "));
+  return found.filter((word) => list.has(word)).length / found.length;
 }
 
 const language = z.string().trim().toLowerCase().transform((code) => code.replace(/[-_].*$/, ""))

@@ -8,7 +8,6 @@ import grader from "../grader.ts" with { type: "text" };
 import gsm8k from "../gsm8k.ts" with { type: "text" };
 import ifeval from "../ifeval.ts" with { type: "text" };
 import checker from "../ifeval/checker.ts" with { type: "text" };
-import commonWords from "../ifeval/common_words.ts" with { type: "text" };
 import detectableFormat from "../ifeval/detectable_format.ts" with { type: "text" };
 import instructions from "../ifeval/instructions.ts" with { type: "text" };
 import language from "../ifeval/language.ts" with { type: "text" };
@@ -39,7 +38,6 @@ export const GRADER_FILES: Readonly<Record<string, string>> = {
   errors,
   checker,
   detectable_format: detectableFormat,
-  common_words: commonWords,
   language,
   sentences,
   instructions,

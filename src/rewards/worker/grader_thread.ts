@@ -31,8 +31,11 @@ const NOT_BEGUN = -1;
 const START_MS = 30_000;
 /** New objects may fill this much of the heap, in MiB, before they count as old. */
 const YOUNG_MB = 8;
-/** The one package that graders import. The worker has no import map where Paddock is a dependency. */
-const ZOD = "npm:zod@4.6.7";
+/** Packages that graders import. The worker has no import map where Paddock is a dependency. */
+const PACKAGES: Readonly<Record<string, string>> = {
+  "zod": "npm:zod@4.6.7",
+  "eld/extrasmall": "npm:eld@2.1.0/extrasmall",
+};
 
 /** A worker that runs graders. It starts at the first batch, and again after one that ended it. */
 export class GraderThread {
@@ -127,6 +130,9 @@ export class GraderThread {
 function graderModules(): { name: string; source: string }[] {
   return Object.entries(GRADER_FILES).map(([name, source]) => ({
     name: `${name}.ts`,
-    source: stripTypeScriptTypes(source).replaceAll('from "zod"', `from "${ZOD}"`),
+    source: stripTypeScriptTypes(source).replace(
+      /\b(from |import\()"([\w/]+)"/g,
+      (text, before: string, name: string) => name in PACKAGES ? `${before}"${PACKAGES[name]}"` : text,
+    ),
   }));
 }

@@ -53,9 +53,12 @@ parentPort?.on("message", (batch: Batch) => {
 
 parentPort?.postMessage("ready" satisfies WorkerMessage);
 
-async function load({ origin: { file } }: WorkItem): Promise<void> {
+async function load({ origin: { file, factory, options } }: WorkItem): Promise<void> {
   try {
-    modules.set(file, await import(urls.get(`${file}.ts`) ?? file));
+    const module: Readonly<Record<string, Factory>> = await import(urls.get(`${file}.ts`) ?? file);
+    const grader = module[factory]?.(options);
+    await (grader && replyGradingOf(grader))?.prepare?.();
+    modules.set(file, module);
   } catch (error) {
     failures.set(file, error); // the grades that need the module fail, and no others
   }

@@ -87,7 +87,8 @@ function readTag(text: string, start: number, lastClose: number): Tag | undefine
 
 /** Returns a call whose arguments are on the line of its name, which is not the format. */
 function callOnOneLine(text: string, start: number): Tag | undefined {
-  const [, rawName = ""] = /^<tool>([^\n<{]*)\{/.exec(text.slice(start, start + OPEN.length + MAX_NAME)) ?? [];
+  const [, rawName = ""] = /^<tool>([^\n<{]*)\{/.exec(text.slice(start, start + OPEN.length + MAX_NAME)) ??
+    [];
   const name = rawName.trim();
   const close = name === "" ? -1 : text.indexOf(CLOSE, start);
   if (close < 0) return undefined;

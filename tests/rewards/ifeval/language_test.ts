@@ -1,5 +1,7 @@
 import { assertEquals } from "@std/assert";
-import { KNOWN_LANGUAGES, languageOf } from "../../../src/rewards/ifeval/language.ts";
+import { KNOWN_LANGUAGES, languageOf, loadLanguages } from "../../../src/rewards/ifeval/language.ts";
+
+await loadLanguages();
 
 const TEXTS: readonly (readonly [string, string])[] = [
   ["en", "The quick brown fox jumps over the lazy dog, and then it runs away from the farmer."],
@@ -40,6 +42,38 @@ const TEXTS: readonly (readonly [string, string])[] = [
   ["zh", "我不知道图书馆在哪里，但我必须还一本书。"],
   ["el", "Δεν ξέρω πού είναι η βιβλιοθήκη."],
   ["he", "אני לא יודע איפה הספרייה."],
+  ["en", "Yes, of course! Please send me two tickets for the late show on Friday."],
+  ["en", "Dear Ms. Na Ya, thank you for the kind letter about the house in Kenya."],
+  ["de", "Guten Morgen! Hast du gut geschlafen?"],
+  ["fr", "Bonjour à tous, voici un petit poème sur la mer et le soleil."],
+  ["es", "Hola, ¿puedes ayudarme con la tarea de matemáticas?"],
+  ["it", "Buongiorno a tutti, oggi parliamo della storia di Roma."],
+  ["pt", "Bom dia! O tempo hoje está muito bonito, vamos à praia."],
+  ["nl", "Goedemorgen, wil je vanavond samen met ons eten?"],
+  ["da", "Jeg ved ikke, hvor biblioteket ligger, men jeg skal aflevere en bog, der er meget forsinket."],
+  ["cs", "Nevím, kde je knihovna, ale musím vrátit knihu, která je už velmi opožděná."],
+  ["hu", "Nem tudom, hol van a könyvtár, de vissza kell vinnem egy könyvet, ami már nagyon késik."],
+  ["ro", "Nu știu unde este biblioteca, dar trebuie să returnez o carte care este foarte întârziată."],
+  ["hr", "Ne znam gdje je knjižnica, ali moram vratiti knjigu koja već jako kasni."],
+  ["et", "Ma ei tea, kus raamatukogu on, aga pean tagastama raamatu, mis on väga hilinenud."],
+  ["lt", "Nežinau, kur yra biblioteka, bet turiu grąžinti knygą, kuri labai vėluoja."],
+  ["af", "Ek weet nie waar die biblioteek is nie, maar ek moet 'n boek teruggee wat baie laat is."],
+  ["cy", "Dydw i ddim yn gwybod ble mae'r llyfrgell, ond mae'n rhaid i mi ddychwelyd llyfr sydd yn hwyr."],
+  ["fi", "Hyvää huomenta! Tänään aurinko paistaa ja linnut laulavat."],
+  ["sw", "Habari za asubuhi! Leo hali ya hewa ni nzuri sana na watoto wanacheza nje."],
+  ["sw", "Mwalimu wetu ni mtu mwema ambaye anapenda kusoma vitabu kila siku."],
+  ["vi", "Chào buổi sáng! Hôm nay trời rất đẹp và chúng tôi đi dạo trong công viên."],
+  ["id", "Selamat pagi! Hari ini cuaca sangat bagus dan anak-anak bermain di luar."],
+  ["bg", "Добро утро! Днес времето е много хубаво и децата играят навън."],
+  ["ru", "Доброе утро! Сегодня очень хорошая погода, и дети играют на улице."],
+  ["mk", "Не знам каде е библиотеката, но морам да вратам една книга што многу доцни."],
+  ["fa", "صبح بخیر! امروز هوا خیلی خوب است و بچه‌ها بیرون بازی می‌کنند."],
+  ["ur", "صبح بخیر! آج موسم بہت اچھا ہے اور بچے باہر کھیل رہے ہیں۔"],
+  ["ar", "صباح الخير! الطقس جميل جدا اليوم والأطفال يلعبون في الخارج."],
+  ["mr", "सुप्रभात! आज हवामान खूप छान आहे आणि मुले बाहेर खेळत आहेत."],
+  ["ne", "शुभ प्रभात! आज मौसम धेरै राम्रो छ र बच्चाहरू बाहिर खेलिरहेका छन्।"],
+  ["hi", "सुप्रभात! आज मौसम बहुत अच्छा है और बच्चे बाहर खेल रहे हैं।"],
+  ["hy", "Ես չգիտեմ, թե որտեղ է գրադարանը։"],
 ];
 
 for (const [language, text] of TEXTS) {
