@@ -19,6 +19,7 @@ import { gradeRows } from "./grade_rows.ts";
 import { loadRows } from "./load_rows.ts";
 import { overheadRows } from "./overhead_rows.ts";
 import { findPython, type HostPython } from "./peers.ts";
+import { pythonRows } from "./python_rows.ts";
 import { cacheDirOption, exitWithUsage } from "./program.ts";
 import { formatRows, reaches, type Row } from "./row.ts";
 import { type BenchSetup, growthRow, ownProcessRows, poolRows, sharedProcessRows } from "./sandbox_rows.ts";
@@ -37,6 +38,7 @@ type Measure = (setup: BenchSetup) => Promise<Row[]>;
 /** Measurements by the names that `--part` accepts; each has its peers in the same run. */
 const BENCH_PARTS = {
   sandbox: [ownProcessRows, sharedProcessRows, poolRows],
+  python: [pythonRows],
   shell: [shellRows],
   workspace: [agentCommandRows, workspaceRows],
   episodes: [episodeRows],

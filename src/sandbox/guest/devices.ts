@@ -8,9 +8,20 @@ const FLOOD_FACTOR = 64;
 const ENOTTY = 59;
 const EBADF = 8;
 const DEVICE_MAJOR = 77;
+const WASM_PAGE_BYTES = 65536;
 
 const encoder = new TextEncoder();
 const EMPTY = new Uint8Array(0);
+
+/** What the devices do with requests of Python about its clocks. */
+export interface ClockRequests {
+  /** Sends SIGALRM after `afterMs`, and then every `everyMs`. 0 stops it. */
+  setAlarm(afterMs: number, everyMs: number): void;
+  /** Sends the signal of timers after so much time of each clock. 0 stops it. */
+  setTimers(cpuMs: number, wallMs: number): void;
+  /** Sets the zone of local times. */
+  setZone(zone: Uint8Array): void;
+}
 
 /** A result of `work`, and its output that was not sent to the host. */
 interface Captured<T> {
@@ -34,21 +45,14 @@ export class Devices {
   #memory: Uint8Array = EMPTY;
   #input: Uint8Array | undefined;
   readonly #channel: Channel;
-  readonly #limits: { outputBytes: number; setAlarm: (afterMs: number, everyMs: number) => void };
-  readonly #host: { now: () => number; interrupt: Uint8Array };
+  readonly #options: { outputBytes: number; interrupt: Uint8Array; clocks: ClockRequests };
 
   constructor(
     channel: Channel,
-    options: {
-      outputBytes: number;
-      now: () => number;
-      interrupt: Uint8Array;
-      setAlarm: (afterMs: number, everyMs: number) => void;
-    },
+    options: { outputBytes: number; interrupt: Uint8Array; clocks: ClockRequests },
   ) {
     this.#channel = channel;
-    this.#limits = options;
-    this.#host = options;
+    this.#options = options;
   }
 
   /** Replaces Emscripten's devices in the file system. */
@@ -144,9 +148,9 @@ export class Devices {
       this.#send(sentKind, bytes, start, start + length);
     }
     this.#writtenBytes += length;
-    if (this.#writtenBytes > FLOOD_FACTOR * this.#limits.outputBytes) {
+    if (this.#writtenBytes > FLOOD_FACTOR * this.#options.outputBytes) {
       this.flooded = true;
-      this.#host.interrupt[0] = 2;
+      this.#options.interrupt[0] = 2;
     }
     return length;
   }
@@ -164,7 +168,7 @@ export class Devices {
   }
 
   #send(kind: FrameKind, bytes: Uint8Array, start: number, end: number): void {
-    const room = Math.max(0, this.#limits.outputBytes - this.#writtenBytes);
+    const room = Math.max(0, this.#options.outputBytes - this.#writtenBytes);
     if (end - start > room) this.truncated = true;
     const cut = Math.min(end, start + room);
     if (cut > start) this.#channel.sendBuffered(kind, bytes, start, cut);
@@ -180,14 +184,18 @@ export class Devices {
     const bytes = new Uint8Array(buffer.buffer as ArrayBuffer, buffer.byteOffset + offset, length).slice();
     const operation = String.fromCharCode(bytes[0] ?? 0);
     if (operation === "C") this.#channel.send(FrameKind.call, bytes.subarray(1));
-    if (operation === "A") this.#limits.setAlarm(timeoutMsOf(bytes), timeoutMsOf(bytes.subarray(8)));
-    if (operation === "S") this.#channel.pause(timeoutMsOf(bytes), this.#host.now);
+    const { clocks } = this.#options;
+    if (operation === "A") clocks.setAlarm(timeoutMsOf(bytes), timeoutMsOf(bytes.subarray(8)));
+    if (operation === "T") clocks.setTimers(timeoutMsOf(bytes), timeoutMsOf(bytes.subarray(8)));
+    if (operation === "Z") clocks.setZone(bytes.subarray(1));
+    if (operation === "M") return buffer.buffer.byteLength / WASM_PAGE_BYTES;
+    if (operation === "S") this.#channel.pause(timeoutMsOf(bytes));
     if (operation === "W") return this.#awaitReply(timeoutMsOf(bytes)) ? 1 : length;
     return length;
   }
 
   #awaitReply(ms: number): boolean {
-    if (this.#replies.length === 0 && this.#channel.wait(ms, this.#host.now)) {
+    if (this.#replies.length === 0 && this.#channel.wait(ms)) {
       const { kind, payload } = this.#channel.receive();
       if (kind === FrameKind.reply) this.#replies.push(payload);
     }

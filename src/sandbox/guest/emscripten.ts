@@ -141,6 +141,8 @@ export const CALLED_BY_GUEST: readonly string[] = [
 export interface PythonExports {
   memory: WebAssembly.Memory;
   __stack_pointer: WebAssembly.Global;
+  /** Address of two addresses of names. */
+  tzname: WebAssembly.Global;
   PyBytes_FromStringAndSize(data: Pointer, size: number): Pointer;
   PyBytes_AsString(bytes: Pointer): Pointer;
   PyBytes_Size(bytes: Pointer): number;

@@ -3,6 +3,7 @@ import type { Channel } from "./channel.ts";
 import { type Devices, textBytes } from "./devices.ts";
 import type { Entropy } from "./entropy.ts";
 import type { HeapImage, Python } from "./python/interpreter.ts";
+import type { SignalSource } from "./python/signals.ts";
 import { Rewind } from "./rewind.ts";
 import { SessionFiles } from "./session_files.ts";
 import type { Shell, ShellParts, ShellRequest } from "./shell/shell.ts";
@@ -86,10 +87,10 @@ export class GuestSession {
   }
 
   #beginExec(): void {
-    const { devices, interrupt, python } = this.#parts;
+    const { devices, interrupt, signals } = this.#parts;
     this.#files.openStandard();
     devices.reset();
-    python.threads.setAlarm(0, 0);
+    signals.stopTimers();
     interrupt[0] = 0;
   }
 
@@ -108,6 +109,8 @@ export class GuestSession {
 
   #rewind(payload: Uint8Array): void {
     this.#snapshot.run();
+    this.#parts.python.localTime.reset();
+    this.#parts.signals.resetCpuTime();
     this.#files.openStandard();
     this.#shell?.reset();
     this.seed((JSON.parse(decoder.decode(payload)) as { seed?: number }).seed);
@@ -151,6 +154,7 @@ export interface SessionParts {
   readonly entropy: Entropy;
   readonly interrupt: Uint8Array;
   readonly now: () => number;
+  readonly signals: SignalSource;
   /** The session's home directory. */
   readonly home: string;
   /** Starts the shell. Absent if the profile has no shell. */

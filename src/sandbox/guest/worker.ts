@@ -70,7 +70,8 @@ defineGlobals({
 });
 
 const interrupt = new Uint8Array(start.interrupt);
-const channel = new Channel({ incoming: start.incoming, outgoing: start.outgoing, interrupt });
+const { now } = savedGlobals;
+const channel = new Channel({ incoming: start.incoming, outgoing: start.outgoing, interrupt, now });
 
 try {
   const assets: PythonAssets = {
@@ -99,16 +100,19 @@ async function serve(assets: PythonAssets, image: HeapImage): Promise<void> {
     start.shellUrl ? import(start.shellUrl) as Promise<typeof import("./shell/shell.ts")> : undefined,
   ]);
   if (start.ownModuleOnly) removeWasmConstructors();
+  const signals = python.threads.attachSignals({ interrupt, now, waitedMs: () => channel.waitedMs });
   const devices = new Devices(channel, {
     ...start.limits,
-    now: savedGlobals.now,
     interrupt,
-    setAlarm: (afterMs, everyMs) => python.threads.setAlarm(afterMs, everyMs),
+    clocks: {
+      setAlarm: (afterMs, everyMs) => signals.setAlarm(afterMs, everyMs),
+      setTimers: (cpuMs, wallMs) => signals.setTimers(cpuMs, wallMs),
+      setZone: (zone) => python.localTime.set(zone),
+    },
   });
   devices.install(python.fs);
   limitFiles(python.fs, start.limits.fileBytes);
   limitStreams(python.fs);
-  python.threads.attachSignals({ interrupt, now: savedGlobals.now });
   const session = new GuestSession({
     python,
     image,
@@ -116,7 +120,8 @@ async function serve(assets: PythonAssets, image: HeapImage): Promise<void> {
     channel,
     entropy,
     interrupt,
-    now: savedGlobals.now,
+    now,
+    signals,
     home: assets.home,
     ...(shell && {
       startShell: (runProgram) =>
@@ -134,7 +139,7 @@ function startShell(
   parts: { fs: FileSystem; home: string; devices: Devices; runProgram: ShellParts["runProgram"] },
 ): Shell {
   const { fs, home, devices, runProgram } = parts;
-  const pause = (ms: number) => channel.pause(ms, savedGlobals.now);
+  const pause = (ms: number) => channel.pause(ms);
   const print: ShellParts["print"] = (stream, text) => devices.print(stream, text);
   return new Shell({
     fs,

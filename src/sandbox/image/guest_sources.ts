@@ -5,6 +5,7 @@ import signals from "../guest/python/signals.py" with { type: "text" };
 import alarms from "../guest/python/alarms.py" with { type: "text" };
 import bridge from "../guest/python/bridge.py" with { type: "text" };
 import eventLoop from "../guest/python/event_loop.py" with { type: "text" };
+import missing from "../guest/python/missing.py" with { type: "text" };
 import posixNames from "../guest/python/posix_names.py" with { type: "text" };
 import locks from "../guest/python/locks.py" with { type: "text" };
 import polling from "../guest/python/polling.py" with { type: "text" };
@@ -14,6 +15,7 @@ import report from "../guest/python/report.py" with { type: "text" };
 import runner from "../guest/python/runner.py" with { type: "text" };
 import scheduler from "../guest/python/scheduler.py" with { type: "text" };
 import threads from "../guest/python/threads.py" with { type: "text" };
+import timers from "../guest/python/timers.py" with { type: "text" };
 import tools from "../guest/python/tools.py" with { type: "text" };
 import type { Profile } from "../profile/profile.ts";
 import type { PyodideFiles } from "./pyodide.ts";
@@ -108,6 +110,8 @@ export function imageExtension({ shell, preimports, preload }: Profile): ImageEx
     locks,
     threads,
     polling,
+    timers,
+    missing,
     report,
     posix_names: posixNames,
     tools,

@@ -2,7 +2,9 @@ import dbm from "../guest/library/dbm/__init__.py" with { type: "text" };
 import dumb from "../guest/library/dbm/dumb.py" with { type: "text" };
 import dbmSqlite from "../guest/library/dbm/sqlite3.py" with { type: "text" };
 import grp from "../guest/library/grp.py" with { type: "text" };
+import localTime from "../guest/library/_local_time.py" with { type: "text" };
 import pwd from "../guest/library/pwd.py" with { type: "text" };
+import resource from "../guest/library/resource.py" with { type: "text" };
 import type { LibraryFile } from "./image_files.ts";
 import type { PyodideFiles } from "./pyodide.ts";
 
@@ -11,11 +13,13 @@ const MODULES_DIRECTORY = "/python3.14/lib-dynload";
 
 /** Modules of the standard library that Pyodide lacks, by path. They are part of an image's cache key. */
 export const OWN_LIBRARY: Readonly<Record<string, string>> = {
+  "_local_time.py": localTime,
   "dbm/__init__.py": dbm,
   "dbm/dumb.py": dumb,
   "dbm/sqlite3.py": dbmSqlite,
   "grp.py": grp,
   "pwd.py": pwd,
+  "resource.py": resource,
 };
 
 /** Directory of the zones, relative to the mount of the library. The guest links `/usr/share/zoneinfo` to it. */

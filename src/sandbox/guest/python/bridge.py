@@ -14,7 +14,7 @@ _monotonic = _time.monotonic
 
 def wait(ms):
     """Waits until the host replies or an interrupt arrives, for at most `ms`. Returns True if a reply is available."""
-    return _write(BRIDGE, b"W" + _pack("<d", _alarms.ms_left(ms))) == 1
+    return _write(BRIDGE, b"W" + _pack("<d", _ms_left(ms))) == 1
 
 
 def send_call(payload):
@@ -40,7 +40,16 @@ def sleep(seconds, /):
 
 def pause(ms):
     """Waits for `ms` or until an interrupt. Does not take replies of the host."""
-    _write(BRIDGE, b"S" + _pack("<d", _alarms.ms_left(ms)))
+    _write(BRIDGE, b"S" + _pack("<d", _ms_left(ms)))
+
+
+def _ms_left(ms):
+    return _timers.ms_left(_alarms.ms_left(ms))
+
+
+def set_timers(cpu_ms, wall_ms):
+    """Has the signal of timers sent after so much CPU time, and after so much time. 0 stops each."""
+    _write(BRIDGE, b"T" + _pack("<dd", cpu_ms, wall_ms))
 
 
 def set_alarm(ms, interval_ms):

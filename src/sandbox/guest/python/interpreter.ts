@@ -2,6 +2,7 @@ import { Closures, GRAPHICS_PREFIX, limitCalls, rejectMissing, stripJsBridge } f
 import type { EmscriptenModule, FileSystem, ModuleFactory, Pointer, PythonExports } from "../emscripten.ts";
 import { throwIfKilled } from "../ring.ts";
 import { mountReadOnly, type ReadOnlyTree } from "../read_only_files.ts";
+import { LocalTime } from "./local_time.ts";
 import { PythonStack, Suspending } from "./stack.ts";
 import { PythonThreads } from "./threads.ts";
 import { createPageClearer, type PageRange } from "../zero_pages.ts";
@@ -40,6 +41,7 @@ export interface Python {
   readonly heapLimit: HeapLimit;
   readonly stack: PythonStack;
   readonly threads: PythonThreads;
+  readonly localTime: LocalTime;
   /** Zeros ranges of the heap's pages. */
   readonly clearPages: (ranges: readonly PageRange[]) => void;
 }
@@ -67,6 +69,7 @@ export async function restorePython(assets: PythonAssets, image: HeapImage): Pro
     heapLimit: wasm.heapLimit,
     stack: new PythonStack(exports, wasm.threads, image.handle),
     threads: wasm.threads,
+    localTime: wasm.localTime,
     clearPages: createPageClearer(exports.memory),
   };
   writeImage(python, image, { fresh: true });
@@ -124,19 +127,21 @@ export function createInstantiator(
   closures: Closures;
   heapLimit: HeapLimit;
   threads: PythonThreads;
+  localTime: LocalTime;
 } {
   let exports: PythonExports | undefined;
   const heap = () => new Uint8Array((exports as PythonExports).memory.buffer);
   const closures = new Closures(heap);
   const heapLimit = new HeapLimit(() => exports as PythonExports);
   const threads = new PythonThreads(() => exports as PythonExports, options.cStackBytes);
+  const localTime = new LocalTime(() => exports as PythonExports);
   const hidden: (() => void)[] = [];
   return {
     instantiate(imports, done) {
       const { env = {} } = imports;
       for (const name of Object.keys(env)) hidden.push(() => Reflect.deleteProperty(env, name));
       const allowed = options.runInitializers ? imports : stripJsBridge(imports);
-      const watched = heapLimit.wrapImports(closures.wrapImports(allowed));
+      const watched = heapLimit.wrapImports(closures.wrapImports(localTime.wrapImports(allowed)));
       const limited = limitCalls(completeImports(watched, assets.interrupt), heap);
       const complete = rejectMissing(
         options.runInitializers ? limited : threads.wrapImports(limited, Suspending),
@@ -155,6 +160,7 @@ export function createInstantiator(
     closures,
     heapLimit,
     threads,
+    localTime,
   };
 }
 

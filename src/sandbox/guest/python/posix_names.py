@@ -4,6 +4,10 @@ import hashlib
 import hmac
 import os
 import sys
+import time
+
+
+_process_time, _process_time_ns = time.process_time, time.process_time_ns
 
 
 def getgroups():
@@ -24,6 +28,23 @@ def sched_getaffinity(pid, /):
 def nice(increment, /):
     """Add increment to the priority of process and return the new priority."""
     return 0
+
+
+def tzset():
+    """Initialize, or reinitialize, the local timezone to the value stored in os.environ['TZ']."""
+    import _local_time
+
+    _local_time.apply()
+
+
+def thread_time():
+    """Thread time for profiling. All threads of a program share one CPU clock here."""
+    return _process_time()
+
+
+def thread_time_ns():
+    """Thread time for profiling as nanoseconds."""
+    return _process_time_ns()
 
 
 def pbkdf2_hmac(hash_name, password, salt, iterations, dklen=None):
@@ -61,5 +82,8 @@ def _provide(module, name, function):
 for _function in (getgroups, getrandom, sched_getaffinity, nice):
     _provide(os, _function.__name__, _function)
 os.geteuid, os.getegid = os.getuid, os.getgid
+for _function in (tzset, thread_time, thread_time_ns):
+    _provide(time, _function.__name__, _function)
+time.tzname = "UTC", "UTC"
 _provide(hashlib, "pbkdf2_hmac", pbkdf2_hmac)
 sys.executable = "/usr/bin/python3"

@@ -210,6 +210,7 @@ def _print_error(error):
         trace = trace.tb_next
     report = _errors.TracebackException(type(error), error, trace, compact=True)
     _errors.drop_own_frames(report)
+    _errors.explain(report, error)
     sys.stderr.write("".join(report.format()))
 
 

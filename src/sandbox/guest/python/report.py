@@ -18,11 +18,21 @@ def describe(error):
     _cut_middle(trace)
     report = TracebackException(type(error), error, trace, compact=True)
     drop_own_frames(report)
+    text = explain(report, error)
     return {
         "type": _shorten(_class_name(error)),
-        "message": _shorten(_text_of(error)),
+        "message": _shorten(text),
         "traceback": _shorten("".join(report.format())),
     }
+
+
+def explain(report, error):
+    """Adds to a report what the reader of an error of the sandbox needs to know. Returns the text of the exception."""
+    text = _text_of(error)
+    explained = _missing.explain(error, text)
+    if explained != text:
+        report._str = explained
+    return explained
 
 
 def from_block(trace):

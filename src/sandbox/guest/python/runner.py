@@ -22,7 +22,8 @@ SPARE_BYTES = 1 << 20
 
 SIGINT = signal.SIGINT
 _signal = _signals.set_c_handler
-_write = os.write
+_write, _getcwd = os.write, os.getcwd
+_join, _normpath = os.path.join, os.path.normpath
 _dumps = json.dumps
 _loads = json.loads
 _StringIO = io.StringIO
@@ -59,6 +60,7 @@ def _run(request):
         _signal(SIGINT, _on_interrupt)
         _loops.drop_interrupt()
         _alarms.begin()
+        _timers.begin()
         asyncio._set_running_loop(None)
         _prepare_streams(request.get("stdin"))
         if "script" in request:
@@ -95,7 +97,7 @@ def _run_script(code, argv):
     if argv[0] == "-":
         _state.name = _errors.block[0] = "<stdin>"
     else:
-        _state.name = _errors.block[0] = _main.__file__ = os.path.abspath(argv[0])
+        _state.name = _errors.block[0] = _main.__file__ = _normpath(_join(_getcwd(), argv[0]))
         sys.path[:1] = [os.path.dirname(_state.name)]
         if "__file__" in code or "argv" in code:
             _write_source_file(code, _state.name)
@@ -253,6 +255,7 @@ def _on_interrupt(_signal, frame):
 def _begin_program():
     """Prepares for a program of the shell, which must not call host tools."""
     _alarms.begin()
+    _timers.begin()
     _tools._begin((), 0)
     _signal(SIGINT, _on_interrupt)
     _loops.drop_interrupt()

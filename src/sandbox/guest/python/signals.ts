@@ -1,9 +1,11 @@
-import type { PythonExports } from "../emscripten.ts";
+import type { Pointer, PythonExports } from "../emscripten.ts";
 
 /** Sent to Python as a signal when a thread has run for `SLICE_MS` and others exist. */
 const SLICE_SIGNAL = 64;
 const SLICE_MS = 5;
 const SIGALRM = 14;
+/** Sent when one of the timers of `timers.py` is due. */
+const TIMER_SIGNAL = 63;
 /** The clock is read at one of this many checks for signals. */
 const CHECKS_PER_CLOCK = 16;
 
@@ -16,26 +18,34 @@ export interface SignalSourceParts {
   /** Bytes that the supervisor sets to interrupt the running code. */
   readonly interrupt: Uint8Array;
   readonly now: () => number;
+  /** Returns the time that the worker has waited and not computed, in milliseconds. */
+  readonly waitedMs: () => number;
   /** Returns the functions of the instance. */
   readonly exports: () => PythonExports;
 }
 
-/** The signals that Python receives: interrupts, alarms and, with threads, the ends of time slices. */
+/** The signals that Python receives: interrupts, alarms, timers and, with threads, the ends of time slices. */
 export class SignalSource {
   readonly #interrupt: Uint8Array;
   readonly #now: () => number;
+  readonly #waitedMs: () => number;
   readonly #exports: () => PythonExports;
   #checks = 0;
   #sliceEnd = Infinity;
   #alarmAt = Infinity;
   #alarmEveryMs = 0;
+  #cpuAt = Infinity;
+  #wallAt = Infinity;
+  #cpuStart: number;
   #isSlicing = false;
   /** True if there is a clock to watch. */
   #isTimed = false;
 
-  constructor({ interrupt, now, exports }: SignalSourceParts) {
+  constructor({ interrupt, now, waitedMs, exports }: SignalSourceParts) {
     this.#interrupt = interrupt;
     this.#now = now;
+    this.#waitedMs = waitedMs;
+    this.#cpuStart = now() - waitedMs();
     this.#exports = exports;
   }
 
@@ -53,7 +63,7 @@ export class SignalSource {
 
   setSlicing(isSlicing: boolean): void {
     this.#isSlicing = isSlicing;
-    this.#isTimed = isSlicing || this.#alarmAt < Infinity;
+    this.#watchClocks();
   }
 
   startSlice(): void {
@@ -64,7 +74,37 @@ export class SignalSource {
   setAlarm(afterMs: number, everyMs: number): void {
     this.#alarmAt = afterMs > 0 ? this.#now() + afterMs : Infinity;
     this.#alarmEveryMs = everyMs;
-    this.#isTimed = this.#isSlicing || afterMs > 0;
+    this.#watchClocks();
+  }
+
+  /** Sends the signal of timers after so much time of each clock. 0 stops it. */
+  setTimers(cpuMs: number, wallMs: number): void {
+    const now = this.#now();
+    this.#cpuAt = cpuMs > 0 ? now - this.#waitedMs() + cpuMs : Infinity;
+    this.#wallAt = wallMs > 0 ? now + wallMs : Infinity;
+    this.#watchClocks();
+  }
+
+  /** Stops the alarm and the timers. */
+  stopTimers(): void {
+    this.setAlarm(0, 0);
+    this.setTimers(0, 0);
+  }
+
+  /** Begins to count CPU time from 0. */
+  resetCpuTime(): void {
+    this.#cpuStart = this.#now() - this.#waitedMs();
+  }
+
+  /** Writes the CPU time in nanoseconds to an address. Returns 0 as C's `clock_gettime` does. */
+  writeCpuTime(address: Pointer): number {
+    const ms = this.#now() - this.#waitedMs() - this.#cpuStart;
+    new BigInt64Array(this.#exports().memory.buffer)[address >>> 3] = BigInt(Math.round(ms * 1e6));
+    return 0;
+  }
+
+  #watchClocks(): void {
+    this.#isTimed = this.#isSlicing || Math.min(this.#alarmAt, this.#cpuAt, this.#wallAt) < Infinity;
   }
 
   #dueSignal(): number {
@@ -73,6 +113,9 @@ export class SignalSource {
     if (now >= this.#alarmAt) {
       this.setAlarm(this.#alarmEveryMs, this.#alarmEveryMs);
       signal = SIGALRM;
+    } else if (now >= this.#wallAt || now - this.#waitedMs() >= this.#cpuAt) {
+      this.setTimers(0, 0);
+      signal = TIMER_SIGNAL;
     } else if (this.#isSlicing && now >= this.#sliceEnd) {
       this.startSlice();
       signal = SLICE_SIGNAL;

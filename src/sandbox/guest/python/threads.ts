@@ -27,6 +27,11 @@ const [EAGAIN, EBUSY, EINVAL] = [6, 10, 28];
 /** JavaScript that calls C, and so Python, from which no thread can leave its stack. */
 const REENTRANT_IMPORTS = ["ffi_call_js", "__call_sighandler", "_PyEM_TrampolineCall_JS"];
 
+/** The CPU time of the process and of the thread, by the numbers of C's clocks. */
+const CPU_CLOCKS = [2, 3];
+
+type ReadClock = (clock: number, precision: bigint, address: Pointer) => number;
+
 /** A thread that has left its stack. */
 interface ParkedThread {
   readonly stackPointer: number;
@@ -89,6 +94,11 @@ export class PythonThreads {
     env.__syscall_fdatasync = new Suspending((fd) => isRequest(fd) ? this.#leave(fd) : dataSync(fd));
     wasi.fd_sync = (fd: number) => isRequest(fd) ? this.#handle(fd) : sync(fd);
     env._Py_CheckEmscriptenSignals_Helper = () => this.#signals?.next() ?? 0;
+    const readClock = wasi.clock_time_get as ReadClock;
+    wasi.clock_time_get = (clock: number, precision: bigint, address: Pointer) =>
+      CPU_CLOCKS.includes(clock) && this.#signals
+        ? this.#signals.writeCpuTime(address)
+        : readClock(clock, precision, address);
     for (const name of REENTRANT_IMPORTS) {
       const call = env[name];
       if (typeof call === "function") env[name] = this.#countReentries(call as (...args: number[]) => number);
@@ -101,14 +111,9 @@ export class PythonThreads {
     this.#runThread = runThread;
   }
 
-  /** Lets Python see interrupts and, while there are threads, the end of each time slice. */
-  attachSignals(parts: Omit<SignalSourceParts, "exports">): void {
-    this.#signals = new SignalSource({ ...parts, exports: this.#exports });
-  }
-
-  /** Sends SIGALRM after `afterMs`, and then every `everyMs`. 0 stops it. */
-  setAlarm(afterMs: number, everyMs: number): void {
-    this.#signals?.setAlarm(afterMs, everyMs);
+  /** Lets Python see interrupts, alarms, the end of each time slice while there are threads, and CPU time. */
+  attachSignals(parts: Omit<SignalSourceParts, "exports">): SignalSource {
+    return this.#signals = new SignalSource({ ...parts, exports: this.#exports });
   }
 
   /** Runs the main thread on its stack, which it may leave. Rejects if any thread fails. */

@@ -1,0 +1,106 @@
+"""Explains errors whose reason is the sandbox, in one line for the reader of a report: what to do instead."""
+
+import sys
+
+PACKAGES = frozenset(
+    "aiohttp altair astropy attr attrs bokeh boto3 bs4 catboost cffi click cryptography cupy cv2 cvxpy cython dash "
+    "dask dateutil django docx fastapi flask folium gensim geopandas google gym gymnasium h5py httpx imageio jax "
+    "joblib keras librosa lightgbm lxml markdown matplotlib mpmath mysql networkx nltk numba numexpr numpy openai "
+    "openpyxl opt_einsum ortools pandas patsy pexpect PIL pip plotly polars prettytable psutil psycopg2 pulp pyarrow "
+    "pycrypto pydantic pygame pymongo pymysql pyparsing pytesseract pytest pytz pywt rdkit redis regex requests rich "
+    "scapy scipy seaborn selenium setuptools shapely six sklearn skimage soundfile spacy sqlalchemy statsmodels "
+    "streamlit sympy tabulate tensorflow tensorflow_datasets termcolor textblob tornado torch torchvision tqdm "
+    "transformers ujson urllib3 websocket websockets wordcloud xgboost xlrd xlsxwriter xlwt xmltodict yaml z3".split()
+)
+"""Packages that programs of models import most. Names of other packages may be mistakes."""
+
+NO_DISPLAY = "the sandbox has no display: print the result instead"
+NO_TERMINAL = "the sandbox has no terminal: read sys.stdin and write sys.stdout instead"
+NO_JAVASCRIPT = "Python cannot call JavaScript here: use the standard library instead"
+NO_NETWORK = "the sandbox has no network: use files, or the tools of the session if it has any"
+NO_PROCESSES = "the sandbox has one process and cannot start others: use threading, or subprocess with sys.executable"
+NO_CALL = "WebAssembly has no such system call: use another way"
+LIBRARY = "this module needs what WebAssembly lacks: use another module of the standard library"
+TOO_LARGE = "Python is a 32-bit program here: sizes, indexes and lengths must be less than 2**31"
+
+MODULES = {
+    **dict.fromkeys(("tkinter", "_tkinter", "turtle", "turtledemo", "idlelib"), NO_DISPLAY),
+    **dict.fromkeys(("curses", "_curses", "_curses_panel", "readline"), NO_TERMINAL),
+    **dict.fromkeys(("js", "pyodide", "pyodide_js", "micropip", "_pyodide"), NO_JAVASCRIPT),
+}
+NATIVE_ELSEWHERE = frozenset(("_overlapped", "_scproxy", "_winapi", "_wmi", "msvcrt", "nt", "winreg", "winsound"))
+"""Modules that CPython on Linux lacks too."""
+
+PROCESS_CALLS = frozenset(("fork", "forkpty", "execv", "execve", "posix_spawn", "posix_spawnp"))
+ENOSYS, ENOEXEC = 52, 45
+SIZE_ERRORS = "cannot fit 'int' into an index-sized integer", "Python int too large to convert to C ssize_t"
+NETWORK_FILES = "/socket.py", "/ssl.py", "/_ssl.py"
+NO_SSL = "SSL is not supported in Pyodide"
+
+
+def explain(error, text):
+    """Returns the text of an exception, with an explanation if its reason is the sandbox."""
+    try:
+        hint = _hint(error, text)
+    except Exception:
+        return text  # the program has replaced what the explanation needs
+    if hint is None:
+        return text
+    return f"{text.replace(' in Pyodide', '')}; {hint}"
+
+
+def _hint(error, text):
+    if isinstance(error, ModuleNotFoundError):
+        return _module_hint(error.name)
+    if isinstance(error, OverflowError):
+        return TOO_LARGE if text in SIZE_ERRORS else None
+    if isinstance(error, AttributeError):
+        is_call = error.name in PROCESS_CALLS and getattr(error.obj, "__name__", None) in ("os", "posix")
+        return NO_PROCESSES if is_call else None
+    if isinstance(error, NotImplementedError):
+        return NO_NETWORK if text == NO_SSL else None
+    if isinstance(error, OSError):
+        return _call_hint(error)
+    return None
+
+
+def _module_hint(name):
+    top = (name or "").partition(".")[0]
+    if top in MODULES:
+        return MODULES[top]
+    if top in PACKAGES:
+        return f"{top} is not in this profile and cannot be installed: use the standard library instead"
+    if top in sys.stdlib_module_names and top not in NATIVE_ELSEWHERE and top not in sys.modules:
+        return LIBRARY
+    return None
+
+
+def _call_hint(error):
+    seen = set()
+    part = error
+    while part is not None and id(part) not in seen:
+        seen.add(id(part))
+        if type(part).__name__ == "gaierror" or _last_file(part).endswith(NETWORK_FILES):
+            return NO_NETWORK
+        part = part.__cause__ or part.__context__
+    names = _called_names(error)
+    if error.errno in (ENOSYS, ENOEXEC) and names & PROCESS_CALLS:
+        return NO_PROCESSES
+    return NO_CALL if error.errno == ENOSYS else None
+
+
+def _last_file(error):
+    frame = _last_frame(error)
+    return frame.f_code.co_filename if frame else ""
+
+
+def _called_names(error):
+    frame = _last_frame(error)
+    return set(frame.f_code.co_names) if frame else set()
+
+
+def _last_frame(error):
+    trace = error.__traceback__
+    while trace and trace.tb_next:
+        trace = trace.tb_next
+    return trace.tb_frame if trace else None
