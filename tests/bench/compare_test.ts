@@ -14,6 +14,10 @@ Deno.test("isSame() compares exit code, stdout and the last line of stderr", () 
     true,
   );
   assertEquals(isSame(raised("ValueError: 1"), raised("ValueError: 2")), false);
+  const missing = (path: string) =>
+    raised(`ImportError: cannot import name 'gcd' from 'fractions' (${path})`);
+  const session = missing("/lib/python314.zip/fractions.py");
+  assertEquals(isSame(missing("/usr/lib/python3.14/fractions.py"), session), true);
   assertEquals(isSame(printed("1"), printed("1\n")), false);
   assertEquals(isSame(printed(""), { ...printed(""), exitCode: 1 }), false);
 });

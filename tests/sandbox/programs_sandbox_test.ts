@@ -77,6 +77,12 @@ sys.excepthook = hook
   assertStringIncludes(stderr, "ZeroDivisionError");
 });
 
+Deno.test("Session.exec() with argv reports an exception that the program does not handle", async () => {
+  const [stdout, trace, status] = await run("import sys\nprint(sys.excepthook is sys.__excepthook__)\n1 / 0");
+  assertEquals([stdout, status], ["True\n", "error"]);
+  assert(trace.endsWith("ZeroDivisionError: division by zero\n"), trace);
+});
+
 Deno.test("Session.exec() with argv exits with 130 after a KeyboardInterrupt of the program", async () => {
   const [stdout, stderr, code] = await run("raise KeyboardInterrupt");
   assertEquals([stdout, code], ["", 130]);

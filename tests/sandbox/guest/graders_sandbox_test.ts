@@ -84,6 +84,8 @@ Deno.test("a grader grades over /v1 and /run_code", async () => {
     });
     assertEquals(body.value, "'right'", JSON.stringify(body));
     assertEquals((await send("POST", path, { code: "1 + 1" })).body.value, "2");
+    const listing = await send("GET", `/v1/sessions/${id}/files`);
+    assertEquals(listing.body.files?.[0]?.path, "grader.py", JSON.stringify(listing.body));
     await send("DELETE", `/v1/sessions/${id}`);
     const program = `${IMPORT}\nprint(${gradeCall("while True: pass", 0.1)})`;
     for (let round = 0; round < 3; round++) {

