@@ -7,6 +7,7 @@ Writes to stderr, with a mark, what it does, and to stdout the outcome as one li
 import io
 import json
 import os
+import subprocess
 import sys
 import tempfile
 import threading
@@ -56,6 +57,13 @@ class Outcome(unittest.TextTestResult):
         _log(f"failed: {reason}\n{(self.errors or self.failures)[-1][1]}")
 
 
+def _can_start_programs():
+    try:
+        return subprocess.run([sys.executable, "-c", ""]).returncode == 0
+    except OSError:
+        return False
+
+
 def _log(text):
     os.write(2, f"{MARK}{text}\n".encode("utf-8", "backslashreplace"))
 
@@ -100,6 +108,7 @@ def _enable_features():
     else:
         _TemporaryThread(_testcapi)
     support.use_resources = RESOURCES
+    support.has_subprocess_support = _can_start_programs()
     support.is_emscripten = support.is_wasm32 = False
     threading_helper.can_start_thread = True
     futures.InterpreterPoolExecutor = _InterpreterPoolExecutor

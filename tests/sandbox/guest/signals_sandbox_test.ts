@@ -108,6 +108,23 @@ r`,
     "('Stop', 'ValueError')",
   ],
   [
+    "a trace function that raises ends the thread only",
+    `def fail_always(*_): raise Stop
+hook, sys.unraisablehook = sys.unraisablehook, lambda args: got.append("unraisable")
+for set_function in (sys.settrace, sys.setprofile):
+  threading.excepthook = lambda args: got.append(args.exc_type.__name__)
+  run(lambda: set_function(fail_always))
+  got.append("joined")
+sys.unraisablehook = hook
+[each for each in got if each == "joined"]`,
+    "['joined', 'joined']",
+  ],
+  [
+    "the standard streams have CPython's names",
+    "sys.stdin.name, sys.stdout.name, sys.stderr.name",
+    "('<stdin>', '<stdout>', '<stderr>')",
+  ],
+  [
     "lock.acquire() rejects NaN",
     "outcome(lambda: threading.Lock().acquire(timeout=float('nan')))",
     "'ValueError'",

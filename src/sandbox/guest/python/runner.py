@@ -24,10 +24,8 @@ SIGINT = signal.SIGINT
 _signal = _signals.set_c_handler
 _write, _getcwd = os.write, os.getcwd
 _join, _normpath = os.path.join, os.path.normpath
-_dumps = json.dumps
-_loads = json.loads
-_StringIO = io.StringIO
-_TextIOWrapper = io.TextIOWrapper
+_dumps, _loads = json.dumps, json.loads
+_StringIO, _TextIOWrapper = io.StringIO, io.TextIOWrapper
 _main = sys.modules["__main__"]
 _excepthook = sys.__excepthook__
 _state = types.SimpleNamespace(block=0, name="", active=False, stopped=False, loop=None, no_input=None)
@@ -288,6 +286,7 @@ def _prepare_streams(stdin):
     _write_input((stdin or "").encode("utf-8", "surrogatepass"))
     if stdin or sys.stdin is not _state.no_input or sys.stdin.closed:
         raw = io.BufferedReader(io.FileIO(0, "r", closefd=False), INPUT_BUFFER_BYTES)
+        raw.raw.name = "<stdin>"
         sys.stdin = sys.__stdin__ = _TextIOWrapper(raw, "utf-8", "surrogateescape", newline="\n")
         sys.stdin.mode = "r"
         _state.no_input = None if stdin else sys.stdin
@@ -306,6 +305,7 @@ def _write_input(data):
 
 def _open_stream(fd, errors):
     raw = io.FileIO(fd, "w", closefd=False)
+    raw.name = "<stdout>" if fd == 1 else "<stderr>"
     stream = _TextIOWrapper(raw, "utf-8", errors, newline="\n", write_through=True)
     stream.mode = "w"
     return stream

@@ -26,6 +26,7 @@ _fdatasync = os.fdatasync
 _fsync = os.fsync
 _monotonic = time.monotonic
 _getframe = sys._getframe
+_set_trace, _set_profile = sys.settrace, sys.setprofile
 _order = itertools.count(1)
 _numbers = itertools.count(1)
 
@@ -88,9 +89,16 @@ def run_thread(number):
         thread.function()
     except BaseException:
         pass  # the report of the thread's own exception failed
+    for stop in (_set_trace, _set_profile):
+        try:
+            stop(None)  # the functions of the program may raise
+        except BaseException:
+            pass
     thread.function = None
     thread.done = True
     threads.pop(number, None)
+    if thread in ready:
+        ready.remove(thread)
     for joiner in thread.joiners:
         wake(joiner)
     thread = running[0] = _next_thread()
