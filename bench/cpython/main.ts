@@ -18,6 +18,7 @@ interface CPythonFlags {
   tests: string;
   timeout: number;
   all?: boolean;
+  programs?: boolean;
   json?: string;
   logs?: string;
 }
@@ -51,6 +52,7 @@ function cpythonCommand(): Command {
     .argument("[modules...]", "modules, such as test_queue (default: the required ones of expected.jsonc)")
     .requiredOption("--tests <dir>", "folder of CPython's tests")
     .option("--all", "also run the modules of expected.jsonc that pass completely")
+    .option("--programs", "also run tests that start programs")
     .option("--timeout <n>", "time limit of a module, in seconds", parseWholeNumber(1), 300)
     .option("--json <file>", "file for the outcomes")
     .option("--logs <dir>", "folder for what each module writes to stderr, with the tracebacks")
@@ -89,7 +91,7 @@ async function runModules(names: string[], flags: CPythonFlags, signal: AbortSig
   await print(tableRow(["module", "cases", "passed", "skipped", "listed", "unexpected", "seconds"]));
   for (const name of modules) {
     const onTest = progressOf(`${Object.keys(outcomes).length + 1}/${modules.length} ${name}`);
-    const { outcome, log } = await runTests(name, { session, signal, onTest });
+    const { outcome, log } = await runTests(name, { session, programs: flags.programs, signal, onTest });
     outcomes[name] = outcome;
     const reasons = expected.required[name] ?? {};
     const known = Object.values(reasons).flat();
@@ -136,8 +138,9 @@ function suiteProfile({ tests, timeout }: CPythonFlags): Profile {
 /** Runs a module in the state after the session's start. If it ended the interpreter, the next one gets a new one. */
 async function runTests(
   name: string,
-  { session, signal, onTest }: {
+  { session, programs = false, signal, onTest }: {
     session: Session;
+    programs?: boolean | undefined;
     signal: AbortSignal;
     onTest: (id: string) => Promise<void>;
   },
@@ -145,7 +148,7 @@ async function runTests(
   await session.reset({ mode: "rewind", signal });
   const startedAt = performance.now();
   const result = await session.exec(runModule, {
-    argv: ["run_module.py", name],
+    argv: ["run_module.py", name, "/cpython", programs ? "1" : "0"],
     signal,
     onOutput: (stream, text) => stream === "stderr" ? onTest(lastTest(text)) : undefined,
   });

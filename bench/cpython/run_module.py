@@ -1,5 +1,6 @@
 """
-Runs one module of CPython's tests: `run_module.py MODULE [DIR]`, where DIR contains the package `test`.
+Runs one module of CPython's tests: `run_module.py MODULE [DIR [PROGRAMS]]`, where DIR contains the package `test`, and
+PROGRAMS is 1 to run tests that start programs.
 
 Writes to stderr, with a mark, what it does, and to stdout the outcome as one line of JSON.
 """
@@ -7,7 +8,6 @@ Writes to stderr, with a mark, what it does, and to stdout the outcome as one li
 import io
 import json
 import os
-import subprocess
 import sys
 import tempfile
 import threading
@@ -57,13 +57,6 @@ class Outcome(unittest.TextTestResult):
         _log(f"failed: {reason}\n{(self.errors or self.failures)[-1][1]}")
 
 
-def _can_start_programs():
-    try:
-        return subprocess.run([sys.executable, "-c", ""]).returncode == 0
-    except OSError:
-        return False
-
-
 def _log(text):
     os.write(2, f"{MARK}{text}\n".encode("utf-8", "backslashreplace"))
 
@@ -93,7 +86,7 @@ class _TemporaryThread:
         self.thread.join()
 
 
-def _enable_features():
+def _enable_features(programs):
     """Lets tests run that CPython skips on Emscripten. What they need exists in the sandbox."""
     import zoneinfo
     from concurrent import futures
@@ -108,17 +101,17 @@ def _enable_features():
     else:
         _TemporaryThread(_testcapi)
     support.use_resources = RESOURCES
-    support.has_subprocess_support = _can_start_programs()
+    support.has_subprocess_support = programs
     support.is_emscripten = support.is_wasm32 = False
     threading_helper.can_start_thread = True
     futures.InterpreterPoolExecutor = _InterpreterPoolExecutor
     zoneinfo.__path__.append(f"{LIBRARY}/zoneinfo")  # has `_zoneinfo`, which Pyodide lacks
 
 
-def main(module, directory=LIBRARY):
+def main(module, directory=LIBRARY, programs="0"):
     sys.path.insert(0, directory)
     started = time.monotonic()
-    _enable_features()
+    _enable_features(programs == "1")
     os.chdir(tempfile.mkdtemp())
     try:
         suite = unittest.defaultTestLoader.loadTestsFromName(f"test.{module}")
