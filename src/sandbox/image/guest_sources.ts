@@ -6,14 +6,20 @@ import alarms from "../guest/python/alarms.py" with { type: "text" };
 import bridge from "../guest/python/bridge.py" with { type: "text" };
 import eventLoop from "../guest/python/event_loop.py" with { type: "text" };
 import missing from "../guest/python/missing.py" with { type: "text" };
+import namespaces from "../guest/python/namespaces.py" with { type: "text" };
+import pipes from "../guest/python/pipes.py" with { type: "text" };
 import posixNames from "../guest/python/posix_names.py" with { type: "text" };
+import exitFunctions from "../guest/python/exit_functions.py" with { type: "text" };
+import libraryAdditions from "../guest/python/library_additions.py" with { type: "text" };
 import locks from "../guest/python/locks.py" with { type: "text" };
 import polling from "../guest/python/polling.py" with { type: "text" };
 import prepare from "../guest/python/prepare.py" with { type: "text" };
+import processes from "../guest/python/processes.py" with { type: "text" };
 import program from "../guest/python/program.py" with { type: "text" };
 import report from "../guest/python/report.py" with { type: "text" };
 import runner from "../guest/python/runner.py" with { type: "text" };
 import scheduler from "../guest/python/scheduler.py" with { type: "text" };
+import subprocesses from "../guest/python/subprocesses.py" with { type: "text" };
 import threads from "../guest/python/threads.py" with { type: "text" };
 import timers from "../guest/python/timers.py" with { type: "text" };
 import tools from "../guest/python/tools.py" with { type: "text" };
@@ -100,13 +106,17 @@ export function plainImagePlan(
   return { lock, prepare, preimports: COMMON_MODULES, cStackBytes };
 }
 
-/** Returns what a profile adds to the plain image. With a shell that includes the module that runs programs. */
-export function imageExtension({ shell, preimports, preload }: Profile): ImageExtension {
-  const modules = {
+/** Returns what a profile adds to the plain image. */
+export function imageExtension({ preimports, preload }: Profile): ImageExtension {
+  const sources = {
     bridge,
     signals,
     alarms,
     scheduler,
+    namespaces,
+    processes,
+    exit_functions: exitFunctions,
+    pipes,
     locks,
     threads,
     polling,
@@ -117,8 +127,10 @@ export function imageExtension({ shell, preimports, preload }: Profile): ImageEx
     tools,
     event_loop: eventLoop,
     runner,
+    program,
+    subprocesses,
+    library_additions: libraryAdditions,
   };
-  const sources = shell ? { ...modules, program } : modules;
   if (!preload) return { sources, preimports };
   return { sources, preimports, preload: { module: preload.module, source: preload.source } };
 }

@@ -1,8 +1,16 @@
+import asyncProcesses from "../guest/library/_async_processes.py" with { type: "text" };
 import dbm from "../guest/library/dbm/__init__.py" with { type: "text" };
 import dumb from "../guest/library/dbm/dumb.py" with { type: "text" };
 import dbmSqlite from "../guest/library/dbm/sqlite3.py" with { type: "text" };
 import grp from "../guest/library/grp.py" with { type: "text" };
 import localTime from "../guest/library/_local_time.py" with { type: "text" };
+import semaphores from "../guest/library/_multiprocessing.py" with { type: "text" };
+import mpConnection from "../guest/library/multiprocessing/connection.py" with { type: "text" };
+import mpContext from "../guest/library/multiprocessing/context.py" with { type: "text" };
+import mpHeap from "../guest/library/multiprocessing/heap.py" with { type: "text" };
+import mpManagers from "../guest/library/multiprocessing/managers.py" with { type: "text" };
+import mpResourceTracker from "../guest/library/multiprocessing/resource_tracker.py" with { type: "text" };
+import mpUtil from "../guest/library/multiprocessing/util.py" with { type: "text" };
 import pwd from "../guest/library/pwd.py" with { type: "text" };
 import resource from "../guest/library/resource.py" with { type: "text" };
 import type { LibraryFile } from "./image_files.ts";
@@ -17,6 +25,14 @@ export const OWN_LIBRARY: Readonly<Record<string, string>> = {
   "dbm/__init__.py": dbm,
   "dbm/dumb.py": dumb,
   "dbm/sqlite3.py": dbmSqlite,
+  "_async_processes.py": asyncProcesses,
+  "_multiprocessing.py": semaphores,
+  "_additions/connection.py": mpConnection,
+  "_additions/context.py": mpContext,
+  "_additions/heap.py": mpHeap,
+  "_additions/managers.py": mpManagers,
+  "_additions/resource_tracker.py": mpResourceTracker,
+  "_additions/util.py": mpUtil,
   "grp.py": grp,
   "pwd.py": pwd,
   "resource.py": resource,

@@ -52,9 +52,9 @@ def set_timers(cpu_ms, wall_ms):
     _write(BRIDGE, b"T" + _pack("<dd", cpu_ms, wall_ms))
 
 
-def set_alarm(ms, interval_ms):
-    """Has SIGALRM sent after so many milliseconds, and then in intervals. 0 stops it."""
-    _write(BRIDGE, b"A" + _pack("<dd", ms, interval_ms))
+def set_alarm(ms):
+    """Has SIGALRM sent after so many milliseconds. 0 stops it."""
+    _write(BRIDGE, b"A" + _pack("<dd", ms, 0.0))
 
 
 sleep.__name__ = sleep.__qualname__ = "sleep"

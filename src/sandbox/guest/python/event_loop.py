@@ -67,6 +67,21 @@ class GuestLoop(asyncio.base_events.BaseEventLoop):
                 self._waiter = None
         self._is_woken = False
 
+    async def _make_subprocess_transport(self, *args, **kwargs):
+        import _async_processes
+
+        return await _async_processes.connect(self, *args, **kwargs)
+
+    def _make_read_pipe_transport(self, pipe, protocol, waiter=None, extra=None):
+        import _async_processes
+
+        return _async_processes.ReadPipe(self, pipe, protocol, waiter)
+
+    def _make_write_pipe_transport(self, pipe, protocol, waiter=None, extra=None):
+        import _async_processes
+
+        return _async_processes.WritePipe(self, pipe, protocol, waiter)
+
     def _process_events(self, event_list):
         pass
 

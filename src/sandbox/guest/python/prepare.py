@@ -57,6 +57,10 @@ def _extend(sources, preimports, preload=None):
             _alarms=modules.get("alarms"),
             _timers=modules.get("timers"),
             _sched=modules.get("scheduler"),
+            _names=modules.get("namespaces"),
+            _procs=modules.get("processes"),
+            _pipes=modules.get("pipes"),
+            _programs=modules.get("program"),
             _locks=modules.get("locks"),
             _threads=modules.get("threads"),
             _errors=modules.get("report"),
@@ -67,6 +71,8 @@ def _extend(sources, preimports, preload=None):
         )
         exec(compile(source, f"<paddock {name}>", "exec", dont_inherit=True), modules[name].__dict__)
     _publish_tools(modules["tools"])
+    sys.modules["paddock"]._processes, sys.modules["paddock"]._pipes = modules["processes"], modules["pipes"]
+    modules["library_additions"].import_again()
     if preload:
         _run_module(**preload)
     _freeze()

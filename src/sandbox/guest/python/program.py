@@ -1,10 +1,11 @@
-"""Runs Python programs for the shell: `python script.py`, `-c`, `-m`, and programs on stdin."""
+"""Runs Python programs of the shell and in processes: `python script.py`, `-c`, `-m`, and programs on stdin."""
 
-import asyncio
+import atexit
 import builtins
 import io
 import linecache
 import os
+import signal
 import sys
 import types
 
@@ -30,6 +31,7 @@ def run_program(request):
     except BaseException as error:
         return {"exitCode": 1, "interrupted": isinstance(error, KeyboardInterrupt)}
     finally:
+        _procs.end_all()
         _runner._end_program()
         _restore_modules(saved_modules, main)
         vars(sys).update(saved)
@@ -37,6 +39,44 @@ def run_program(request):
         _set_environment(saved_env)
         if saved_cwd is not None:
             _chdir(saved_cwd)
+
+
+def run_child(argv, env):
+    """Runs a program in a new process. Returns its exit code."""
+    _set_environment(env)
+    _drop_user_modules()
+    for name in ("argv", "path", "warnoptions"):
+        setattr(sys, name, list(getattr(sys, name)))
+    sys.excepthook, sys.displayhook = sys.__excepthook__, sys.__displayhook__
+    raw = _pipes.PipeFile(0, "r", closefd=False)
+    sys.stdin = sys.__stdin__ = io.TextIOWrapper(io.BufferedReader(raw), "utf-8", "surrogateescape")
+    sys.stdin.mode = "r"
+    is_unbuffered = bool(env.get("PYTHONUNBUFFERED")) or (argv[0][:1] == "-" and "u" in argv[0] if argv else False)
+    sys.stdout = sys.__stdout__ = _open_output(1, "strict", is_unbuffered)
+    sys.stderr = sys.__stderr__ = _open_output(2, "backslashreplace", is_unbuffered)
+    outcome = _outcome(argv)
+    try:
+        atexit._run_exitfuncs()
+        _flush_streams()
+    except BrokenPipeError:
+        return 120
+    return -signal.SIGINT if outcome["interrupted"] else outcome["exitCode"]
+
+
+def _open_output(fd, errors, is_unbuffered):
+    if fd not in _procs.current().fds:
+        return _runner._open_stream(fd, errors)
+    raw = _pipes.PipeFile(fd, "w", closefd=False)
+    stream = io.TextIOWrapper(
+        raw if is_unbuffered else io.BufferedWriter(raw),
+        "utf-8",
+        errors,
+        newline="\n",
+        line_buffering=fd == 2,
+        write_through=is_unbuffered,
+    )
+    stream.mode = "w"
+    return stream
 
 
 def _enter(request):
@@ -63,15 +103,21 @@ def _outcome(argv):
     except SystemExit as error:
         code = _exit_code(error.code)
     except BaseException as error:
+        if isinstance(error, _procs.ProcessEnded):
+            raise
         interrupted = isinstance(error, KeyboardInterrupt)
-        if interrupted:
+        if interrupted and _procs.current() is _procs.root:
             _runner._state.active = False
         _print_error(error)
         code = 130 if interrupted else 1
+    _flush_streams()
+    return {"exitCode": code, "interrupted": interrupted}
+
+
+def _flush_streams():
     for stream in (sys.stdout, sys.stderr):
         if not getattr(stream, "closed", True):
             stream.flush()
-    return {"exitCode": code, "interrupted": interrupted}
 
 
 def _start(args):
@@ -222,6 +268,3 @@ def _print_error(error):
 
 def _is_own(name):
     return name.startswith(("<paddock ", "<frozen runpy>")) or name.endswith("/runpy.py")
-
-
-_runner.run_program = run_program

@@ -19,6 +19,8 @@ MAX_CANCELS = 3
 BUFFERED = (io.TextIOWrapper, io.BufferedWriter, io.BufferedRandom)
 INPUT_BUFFER_BYTES = 65536
 SPARE_BYTES = 1 << 20
+OWN_SOURCE_WORDS = ("__file__", "argv", "multiprocessing", "ProcessPoolExecutor")
+"""A program that contains one of these may read its own file."""
 
 SIGINT = signal.SIGINT
 _signal = _signals.set_c_handler
@@ -37,16 +39,11 @@ def handle(request):
         return _sched.run_thread(request)
     request = _loads(request)
     if "argv" in request:
-        return _dumps(run_program(request)).encode()
+        return _dumps(_programs.run_program(request)).encode()
     if "code" not in request:
         random.seed(request.get("seed"))
         return b"{}"
     return _dumps(_run(request)).encode("utf-8", "backslashreplace")
-
-
-def run_program(_request):
-    """Fails. In an image with a shell, the module `program` replaces this function."""
-    raise RuntimeError("this image has no shell")
 
 
 def _run(request):
@@ -70,6 +67,8 @@ def _run(request):
             bytes(SPARE_BYTES)  # raises if the program's objects leave no memory for the next block
         outcome = {"status": "error", "error": _errors.describe_type(error)}
     _state.active = False
+    if outcome["status"] == "interrupted":
+        _procs.end_all()
     try:
         _finish_streams()
     except BaseException:
@@ -97,7 +96,7 @@ def _run_script(code, argv):
     else:
         _state.name = _errors.block[0] = _main.__file__ = _normpath(_join(_getcwd(), argv[0]))
         sys.path[:1] = [os.path.dirname(_state.name)]
-        if "__file__" in code or "argv" in code:
+        if any(word in code for word in OWN_SOURCE_WORDS):
             _write_source_file(code, _state.name)
     _remember_lines(code, _state.name)
     earlier = set(_sched.threads)
@@ -109,6 +108,7 @@ def _run_script(code, argv):
         return ending
     _state.active = True
     atexit._run_exitfuncs()
+    _procs.end_all()
     if "__del__" in code:
         _clear_main()
     if "open" in code:

@@ -8,9 +8,6 @@ import os
 import sys
 import time
 
-SLICE_SIGNAL = 64
-"""The worker sends this signal when a thread has run for some milliseconds."""
-
 REQUEST = 1 << 30
 RESERVE = 1 << 26
 END = 1 << 27
@@ -19,7 +16,8 @@ MAX_NUMBER = (1 << STACK_SHIFT) - 1
 POLL_SECONDS = 0.005
 IDENT_STEP = 4096
 
-OWN_FILES = frozenset(f"<paddock {name}>" for name in ("scheduler", "locks", "threads", "signals", "bridge", "tools", "event_loop"))
+OWN_NAMES = ("scheduler", "locks", "threads", "signals", "bridge", "tools", "event_loop", "namespaces", "processes", "pipes")
+OWN_FILES = frozenset(f"<paddock {name}>" for name in OWN_NAMES)
 """In their code no thread is preempted, and no interrupt raises."""
 
 _fdatasync = os.fdatasync
@@ -38,15 +36,16 @@ class SwitchError(RuntimeError):
 
 
 class Thread:
-    """A thread of control. The main thread has the number 0."""
+    """A thread of control of a process. The main thread of the session has the number 0."""
 
-    __slots__ = ("number", "ident", "function", "daemon", "done", "woken", "waits", "alarm", "frame", "joiners")
+    __slots__ = tuple("number ident function daemon process done woken waits alarm frame joiners calls".split())
 
-    def __init__(self, number, ident, function=None, daemon=False):
+    def __init__(self, number, ident, function=None, daemon=False, process=None):
         self.number, self.ident, self.function, self.daemon = number, ident, function, daemon
+        self.process = process
         self.done = self.woken = False
         self.waits = self.alarm = self.frame = None
-        self.joiners = []
+        self.joiners, self.calls = [], []
 
 
 main = Thread(0, _thread.get_ident())
@@ -54,22 +53,24 @@ running = [main]
 threads = {}
 """The threads that have started and not ended, beside the main thread, by their number."""
 ready = collections.deque()
+_abandoned = []
 _sleepers = []
 _reply_waiters = []
 _error = [None]
-_calls = []
+_urgent = collections.deque()
+"""Threads that are to do something before all others run."""
 _polled = [0.0]
 
 
 def begin():
     """Drops an interrupt that the previous block did not receive, and wakes threads whose replies will not come."""
     _error[0] = None
-    _calls.clear()
+    main.calls.clear()
     _wake_reply_waiters()
 
 
-def start(function, stack, daemon):
-    """Starts a thread. It runs when the running one waits or has run for a while."""
+def start(function, stack, daemon, process=None):
+    """Starts a thread of a process. It runs when the running one waits or has run for a while."""
     number = next(_numbers) & MAX_NUMBER
     while number == 0 or number in threads:
         number = next(_numbers) & MAX_NUMBER
@@ -77,7 +78,7 @@ def start(function, stack, daemon):
         _fsync(REQUEST | RESERVE | stack << STACK_SHIFT | number)
     except OSError:
         raise RuntimeError("can't start new thread") from None
-    thread = threads[number] = Thread(number, IDENT_STEP * (number + 1), function, daemon)
+    thread = threads[number] = Thread(number, IDENT_STEP * (number + 1), function, daemon, process or running[0].process)
     ready.append(thread)
     return thread
 
@@ -86,9 +87,10 @@ def run_thread(number):
     """Runs a new thread. Called by the worker, on the thread's stack. Returns the thread to continue with."""
     thread = threads[number]
     try:
+        attend(thread)
         thread.function()
     except BaseException:
-        pass  # the report of the thread's own exception failed
+        pass  # the report of the thread's own exception failed, or its process has ended
     for stop in (_set_trace, _set_profile):
         try:
             stop(None)  # the functions of the program may raise
@@ -97,17 +99,19 @@ def run_thread(number):
     thread.function = None
     thread.done = True
     threads.pop(number, None)
-    if thread in ready:
-        ready.remove(thread)
+    _first(thread)
     for joiner in thread.joiners:
         wake(joiner)
-    thread = running[0] = _next_thread()
-    return thread.number
+    following = running[0] = _next_thread()
+    _enter_process(thread, following)
+    return following.number
 
 
 def wait(what, deadline=None, reply=False):
     """Blocks the running thread until it is woken. Returns False if the deadline came first."""
     me = running[0]
+    if me.process.ended:
+        attend(me)
     me.woken, me.waits = False, what
     if deadline is not None:
         me.alarm = next(_order)
@@ -119,8 +123,7 @@ def wait(what, deadline=None, reply=False):
             thread = _next_thread(me)
             if thread is not me:
                 _switch(thread)
-            if me is main:
-                _raise_error()
+            attend(me)
     finally:
         me.waits = None
         if reply and me in _reply_waiters:
@@ -143,24 +146,32 @@ def yield_now():
     """Lets another thread run, if one is ready."""
     me = running[0]
     _wake_due()
-    if ready:
-        thread = ready.popleft()
+    if ready or _urgent:
+        thread = _first(_urgent[0]) if _urgent else ready.popleft()
         ready.append(me)
         try:
             _switch(thread)
         except SwitchError:
             ready.remove(me)
             raise
-    if me is main:
-        _raise_error()
+        if thread is me:
+            ready.remove(me)
+    attend(me)
 
 
-def yield_to_main():
-    """Lets the main thread run, which handles signals."""
+def run_urgent():
+    """Lets the threads run that do not wait for their turn, such as those of processes that end."""
+    while _urgent:
+        yield_now()
+
+
+def yield_to(thread):
+    """Lets a thread run, such as the main thread, which handles signals."""
     me = running[0]
-    if me is not main:
+    if me is not thread:
         ready.append(me)
-        _switch(_main_first())
+        _switch(_first(thread))
+        attend(me)
 
 
 def sleep_until(deadline, what="time"):
@@ -176,22 +187,14 @@ def hold_interrupt(frame):
         return False
     _error[0] = KeyboardInterrupt()
     if not is_own:
-        ready.append(me)
-        _switch(_main_first())
+        yield_to(main)
     return True
 
 
-def call_in_main(call, frame):
-    """Calls the handler of a signal in the main thread: now, or when that thread runs next."""
-    me = running[0]
-    is_own = frame is not None and frame.f_code.co_filename in OWN_FILES
-    if me is main and not (is_own and threads):
-        call()
-        return
-    _calls.append(call)
-    if not is_own:
-        ready.append(me)
-        _switch(_main_first())
+def hurry(thread):
+    """Lets a thread run before all others."""
+    if thread not in _urgent and not thread.done:
+        _urgent.append(thread)
 
 
 def end(thread):
@@ -199,13 +202,22 @@ def end(thread):
     threads.pop(thread.number, None)
     thread.done = True
     thread.waits = thread.alarm = None
-    if thread in ready:
-        ready.remove(thread)
-    if thread in _reply_waiters:
-        _reply_waiters.remove(thread)
+    for queue in (ready, _urgent, _reply_waiters):
+        if thread in queue:
+            queue.remove(thread)
     _fsync(REQUEST | END | thread.number)
     for joiner in thread.joiners:
         wake(joiner)
+
+
+def abandon(me):
+    """Leaves the running thread for good. The next one ends it."""
+    threads.pop(me.number, None)
+    me.done = True
+    _abandoned.append(me)
+    for joiner in me.joiners:
+        wake(joiner)
+    _switch(_next_thread())
 
 
 def _switch(thread):
@@ -221,15 +233,24 @@ def _switch(thread):
         raise SwitchError("cannot run another thread inside a callback of ctypes") from None
     me.frame = _getframe(1)
     running[0] = thread
+    _enter_process(me, thread)
     _fdatasync(word)
     me.frame = None
+
+
+def _enter_process(old, new):
+    """Brings the state of the next thread's process into place."""
+    if new.process is not old.process:
+        _names.switch(old.process, new.process)
 
 
 def _next_thread(me=None):
     """Returns the thread to run next, which may be `me`. Waits until there is one."""
     while True:
-        if _error[0] is not None or _calls:
-            return main if me is main else _main_first()
+        if _error[0] is not None:
+            return _first(main)
+        if _urgent:
+            return _first(_urgent[0])
         _wake_due()
         if ready:
             return ready.popleft()
@@ -242,18 +263,24 @@ def _next_thread(me=None):
             _error[0] = RuntimeError(_deadlock_text())
 
 
-def _main_first():
-    if main in ready:
-        ready.remove(main)
-    return main
+def _first(thread):
+    """Returns a thread, which waits no longer for its turn."""
+    for queue in (ready, _urgent):
+        if thread in queue:
+            queue.remove(thread)
+    return thread
 
 
-def _raise_error():
-    """Does what waits for the main thread: handlers of signals, and an exception."""
-    while _calls:
-        _calls.pop(0)()
-    error, _error[0] = _error[0], None
-    if error is not None:
+def attend(me):
+    """Does what waits for the running thread: handlers of signals, and exceptions."""
+    while _abandoned:
+        end(_abandoned.pop())
+    if me.process.ended:
+        _procs.leave(me)
+    while me.calls:
+        me.calls.pop(0)()
+    if me is main and _error[0] is not None:
+        error, _error[0] = _error[0], None
         raise error
 
 
@@ -287,14 +314,3 @@ def _deadlock_text():
     waiting = [main, *threads.values()]
     texts = (f"{_threads.name_of(thread)} waits for {thread.waits}" for thread in waiting[:16] if thread.waits)
     return "deadlock: no thread can continue: " + "; ".join(texts)
-
-
-def _on_slice(_signal, frame):
-    if threads and not (frame is not None and frame.f_code.co_filename in OWN_FILES):
-        try:
-            yield_now()
-        except SwitchError:
-            pass  # the thread continues
-
-
-_signals.set_c_handler(SLICE_SIGNAL, _on_slice)

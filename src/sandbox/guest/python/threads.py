@@ -40,7 +40,7 @@ class _ThreadHandle:
     def _set_done(self):
         if self._thread is None:
             raise RuntimeError("thread not started")
-        self._done = self._thread is not _sched.main
+        self._done = self._thread is not _main_of_process()
 
     def join(self, timeout=None):
         thread, me = self._thread, _sched.running[0]
@@ -63,13 +63,21 @@ class _ThreadHandle:
 def _make_thread_handle(ident):
     handle = _ThreadHandle()
     handle.ident = ident
-    handle._thread = _sched.main if ident == _sched.main.ident else _sched.running[0]
+    main = _main_of_process()
+    handle._thread = main if ident == main.ident else _sched.running[0]
     return handle
+
+
+def _main_of_process():
+    """Returns the main thread of the running process."""
+    return _sched.running[0].process.main
 
 
 def name_of(thread):
     """Returns a thread's name for messages."""
     known = threading._active.get(thread.ident)
+    if thread.process.main is thread is not _sched.main:
+        return f"process {thread.process.pid}"
     return "MainThread" if thread is _sched.main else getattr(known, "_name", f"Thread {thread.ident}")
 
 
@@ -148,8 +156,12 @@ def sleep(seconds, /):
 
 def interrupt_main(signum=signal.SIGINT, /):
     """Simulate the arrival of the given signal in the main thread."""
-    _interrupt_main(signum)
-    _sched.yield_to_main()
+    main = _main_of_process()
+    if main is _sched.main:
+        _interrupt_main(signum)
+    else:
+        _procs.kill(main.process.pid, signum)
+    _sched.yield_to(main)
 
 
 def _join_all(earlier=()):
@@ -161,13 +173,21 @@ def _join_all(earlier=()):
 
 
 def _started_after(earlier):
-    return [thread for number, thread in _sched.threads.items() if number not in earlier]
+    """Returns the threads of the running process, without its main thread."""
+    process = _sched.running[0].process
+    threads = [thread for number, thread in _sched.threads.items() if number not in earlier]
+    return [thread for thread in threads if thread.process is process and thread is not process.main]
 
 
 def finish(earlier):
     """Ends a program: waits for its threads, and ends the daemons. `earlier` has the numbers of all other threads."""
     if not _used[0]:
         return
+    end_threads(earlier)
+
+
+def end_threads(earlier=()):
+    """Waits for the threads of the running process, and ends the daemons."""
     for call in reversed(threading._threading_atexits):
         call()
     _join_all(earlier)
@@ -178,7 +198,9 @@ def finish(earlier):
 
 
 def _current_frames():
-    frames = {thread.ident: thread.frame for thread in [_sched.main, *_sched.threads.values()] if thread.frame}
+    process = _sched.running[0].process
+    threads = [thread for thread in (_sched.main, *_sched.threads.values()) if thread.process is process]
+    frames = {thread.ident: thread.frame for thread in threads if thread.frame}
     for ident, frame in frames.items():
         while frame.f_back is not None and frame.f_code.co_filename in _sched.OWN_FILES:
             frame = frame.f_back
@@ -210,13 +232,13 @@ def _install():
         "RLock": RLock,
         "get_ident": get_ident,
         "get_native_id": get_native_id,
-        "_get_main_thread_ident": lambda: _sched.main.ident,
+        "_get_main_thread_ident": lambda: _main_of_process().ident,
         "start_joinable_thread": start_joinable_thread,
         "start_new_thread": start_new_thread,
         "start_new": start_new_thread,
         "stack_size": stack_size,
         "interrupt_main": interrupt_main,
-        "_count": lambda: len(_sched.threads),
+        "_count": lambda: len(_started_after(())),
         "_ThreadHandle": _ThreadHandle,
         "_make_thread_handle": _make_thread_handle,
         "_shutdown": _join_all,
