@@ -256,7 +256,7 @@ before = [name for name in (${INTACT})]
 verdicts[:4], verdicts[4:8] == verdicts[:4], verdicts[8:] == verdicts[:4], str(before)`;
     const result = await session.exec(code, { timeoutMs: TIMEOUT_MS });
     assertStringIncludes(
-      value(result),
+      value(result) ?? "",
       "(['passed', 'failed: no', 'failed: 3', 'passed'], True, True, '[<built-in function unlink>, True, Use exit()",
     );
     assertEquals("value" in result && String(result.value).endsWith("False]')"), true);
