@@ -32,7 +32,7 @@ def run_program(request):
         return {"exitCode": 1, "interrupted": isinstance(error, KeyboardInterrupt)}
     finally:
         _procs.end_all()
-        _runner._end_program()
+        _runner._state.active = False
         _restore_modules(saved_modules, main)
         vars(sys).update(saved)
         sys.path[:] = saved_path

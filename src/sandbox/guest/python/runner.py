@@ -261,10 +261,6 @@ def _begin_program():
     _state.active = True
 
 
-def _end_program():
-    _state.active = False
-
-
 def _status_of(error):
     if isinstance(error, KeyboardInterrupt):
         return "interrupted"
