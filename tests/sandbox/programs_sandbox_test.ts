@@ -53,6 +53,18 @@ ${"ValueError\n".repeat(5)}no memory
   );
 });
 
+Deno.test("random.sample() takes from ranges of any length", async () => {
+  const code = `import random
+items = range(5, 10**18, 3)
+found = random.Random(1).sample(items, 4)
+print(found, all(item in items for item in found), len(random.sample(range(10**18, 0, -7), k=3)))
+print(random.Random(2).sample([1, 2, 3], counts=[1, 0, 2], k=3), random.Random(3).sample(range(9), 9))`;
+  const output = `[984371072494278116, 109135824617222993, 203926510789500089, 816692542546741742] True 3
+[1, 3, 3] [3, 2, 7, 4, 8, 0, 6, 5, 1]
+`;
+  assertEquals(await run(code), [output, "", "ok"]);
+});
+
 Deno.test("Session.exec() gives the standard streams their modes", async () => {
   const code = "import sys; print(sys.stdin.mode, sys.stdout.mode, sys.stderr.mode)";
   assertEquals(await run(code), ["r w w\n", "", "ok"]);

@@ -101,6 +101,28 @@ def _widen_maxsize():
     own.__dict__.update(vars(sys))
     sys.modules["_collections_abc"].sys = own
     sys.maxsize = MAXSIZE
+    _widen_sample()
+
+
+def _widen_sample():
+    """Lets `random.sample` take from ranges that are longer than a size of the machine."""
+    import random
+
+    original = random.Random.sample
+    sample = types.FunctionType(original.__code__, {**vars(random), "len": _length}, "sample", original.__defaults__)
+    sample.__kwdefaults__ = original.__kwdefaults__
+    sample.__doc__, sample.__qualname__ = original.__doc__, original.__qualname__
+    random.Random.sample = sample
+    random.sample = random._inst.sample
+
+
+def _length(items):
+    try:
+        return len(items)
+    except OverflowError:
+        if type(items) is not range:
+            raise
+        return (items[-1] - items[0]) // items.step + 1
 
 
 def _block_javascript():
