@@ -156,6 +156,7 @@ with dbm.open("file.dbm") as database:
     try: database["key"] = b""
     except dbm.error as error: print(error)
 print(pwd.getpwuid(os.getuid()).pw_name, grp.getgrgid(os.getgid()).gr_name, pathlib.Path("shelf").owner())
+print(oct(os.umask(0o27)), oct(os.umask(0o22)))
 `;
   const row = "b'value' False 1 [b'key'] 1\n";
   const output = `[1, 2] ['a'] 1
@@ -164,6 +165,7 @@ ${row}dbm.sqlite3 None
 error
 attempt to write a readonly database
 pyodide pyodide pyodide
+0o22 0o27
 `;
   assertEquals(await run(code), [output, "", "ok"]);
 });

@@ -2,6 +2,7 @@
 
 import hashlib
 import hmac
+import operator
 import os
 import sys
 import time
@@ -23,6 +24,15 @@ def getrandom(size, flags=0):
 def sched_getaffinity(pid, /):
     """Return the set of processors that the program may use."""
     return {0}
+
+
+_mask = [0o022]
+
+
+def umask(mask, /):
+    """Set the current numeric umask and return the previous umask. Emscripten forgets it, and does not apply it."""
+    old, _mask[0] = _mask[0], operator.index(mask) & 0o777
+    return old
 
 
 def nice(increment, /):
@@ -82,6 +92,8 @@ def _provide(module, name, function):
 for _function in (getgroups, getrandom, sched_getaffinity, nice):
     _provide(os, _function.__name__, _function)
 os.geteuid, os.getegid = os.getuid, os.getgid
+os.umask = umask
+umask.__module__ = "os"
 for _function in (tzset, thread_time, thread_time_ns):
     _provide(time, _function.__name__, _function)
 time.tzname = "UTC", "UTC"
