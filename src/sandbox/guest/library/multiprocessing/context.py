@@ -46,6 +46,7 @@ def _class_of_popen(method):
             self.sentinel = parent_r
 
         def _dump(self, process_obj):
+            _write_source()
             data = spawn.get_preparation_data(process_obj._name)
             buffer = io.BytesIO()
             set_spawning_popen(self)
@@ -65,6 +66,17 @@ def _has_source():
     """True if the main module can be run again from its file."""
     main = sys.modules["__main__"]
     return getattr(main, "__spec__", None) is not None or hasattr(main, "__file__")
+
+
+def _write_source():
+    """Writes the program to its file, if that does not exist, since the process imports it from there."""
+    import linecache
+
+    name = getattr(sys.modules["__main__"], "__file__", None)
+    lines = linecache.getlines(name) if name else []
+    if lines and not os.path.exists(name):
+        with open(name, "x", encoding="utf-8", errors="surrogatepass") as file:
+            file.writelines(lines)
 
 
 def _run_spawned(data, parent_sentinel):
