@@ -2,6 +2,7 @@ import { assertEquals, assertStringIncludes } from "@std/assert";
 import { withPython } from "../../server/with_python.ts";
 import { withSession } from "../shared_session.ts";
 import { traceback, value } from "../started.ts";
+import processGrader from "../../data/process_grader.py" with { type: "text" };
 import grader from "../../data/stdin_grader.py" with { type: "text" };
 
 /** Programs that print the double of their input, or fail to, with their time limit and verdict. */
@@ -97,5 +98,23 @@ Deno.test("a grader grades over /v1 and /run_code", async () => {
       });
       assertEquals(body.run_result?.stdout, "expired\n", JSON.stringify(body));
     }
+  });
+});
+
+Deno.test("a grader with processes grades in a program whose own code starts none", async () => {
+  const code = `import grader, os
+if __name__ == "__main__":
+    for code in ("assert 1 + 1 == 2", "assert 1 == 2, 'no'", "exit(1)", "import os; os.unlink('x')"):
+        print(grader.check(code, 20))
+    print(grader.check("while True: pass", 0.1), os.getcwd(), os.unlink is not None)`;
+  await withSession(async (session) => {
+    const options = { argv: ["main.py"] as const, files: { "grader.py": processGrader }, timeoutMs };
+    const result = await session.exec(code, options);
+    const failed = "failed: 'NoneType' object is not callable";
+    assertEquals(
+      result.stdout,
+      `passed\nfailed: no\nfailed: 1\n${failed}\nexpired /home/pyodide True\n`,
+      JSON.stringify(result),
+    );
   });
 });
