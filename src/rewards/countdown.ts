@@ -1,4 +1,5 @@
 import { type Arithmetic, parseArithmetic } from "../policy/arithmetic.ts";
+import { extractAnswer } from "./extract_answer.ts";
 import { parseTaggedReply } from "./final_reply.ts";
 import type { Grader } from "./grader.ts";
 import { replyGrader } from "./reply_grader.ts";
@@ -20,7 +21,8 @@ const TRUTH = /^\s*target\s*=\s*(-?\d+)\s*,\s*numbers\s*=\s*\[?\s*(-?\d+(?:\s*,\
 /**
  * Returns a grader for Countdown puzzles. It reads the expression in the first `<answer>…</answer>` of the
  * final reply and scores 1 if it reaches the target, 0.1 if it does not, 0 if there is no answer, and `null`
- * if the task has no answer. The task's answer has the form `target=112, numbers=25,3,4`.
+ * if the task has no answer. A reply without a block scores 1 if its last box, or the text after its last
+ * `####`, `answer is` or `Answer:`, reaches the target, else 0. The task's answer has the form `target=112, numbers=25,3,4`.
  *
  * An expression consists of integers, `+ - * /` and parentheses. It is parsed, never executed, and compared
  * within 1e-9. Each number may occur at most as often as in the puzzle.
@@ -37,9 +39,10 @@ export function countdown(options: TieredScoreOptions = {}): Grader {
     gradeReply(reply, task) {
       if (task.answer === undefined) return null;
       const puzzle = parsePuzzle(task.answer);
-      const { thoughts, answers: [answer] } = parseTaggedReply(reply);
+      const { thoughts, answers: [answer], visibleText } = parseTaggedReply(reply);
+      const expression = answer ?? extractAnswer(visibleText, ["box", "stated"]);
       return scoreOf({
-        right: answer !== undefined && solves(answer, puzzle),
+        right: expression !== undefined && solves(expression, puzzle),
         hasAnswer: answer !== undefined && answer.trim() !== "",
         hasThought: thoughts.length > 0,
       });

@@ -1,18 +1,26 @@
+import { ANY_EXTRACTION, extractAnswer, type Extraction, isDenied } from "./extract_answer.ts";
 import { parseTaggedReply } from "./final_reply.ts";
 import type { Grader } from "./grader.ts";
 import { replyGrader } from "./reply_grader.ts";
 import { tieredScore, type TieredScoreOptions } from "./tiered_score.ts";
-import { findNumbers, findStatedNumber, isEqualNumber } from "./plain_number.ts";
+import { findNumbers, isEqualNumber } from "./plain_number.ts";
 
 /** Options of {@linkcode gsm8k}. */
 export interface Gsm8kOptions extends TieredScoreOptions {
   /**
-   * Grading of a reply without `<answer>`: by the number after its last `####` or `answer is` (`stated`),
-   * or with 0 (`none`).
-   * @default "stated"
+   * Grading of a reply without `<answer>`: by its last box, the number after its last `####`, `answer is` or
+   * `Answer:`, or else its last number (`any`); only by the number after `####`, `answer is` or `Answer:`
+   * (`stated`); or with 0, as TorchRL does (`none`).
+   * @default "any"
    */
-  untagged?: "stated" | "none" | undefined;
+  untagged?: "any" | "stated" | "none" | undefined;
 }
+
+const EXTRACTIONS: Readonly<Record<string, readonly Extraction[] | undefined>> = {
+  any: ANY_EXTRACTION,
+  stated: ["stated"],
+  none: [],
+};
 
 /**
  * Returns a grader for GSM8K: 1 for the right answer, 0.1 for a wrong one in `<answer>…</answer>`, else 0;
@@ -20,8 +28,9 @@ export interface Gsm8kOptions extends TieredScoreOptions {
  *
  * The expected answer is the part of the task's answer after `####`, or all of it. The first answer block of
  * a reply counts, and text in `<think>…</think>` does not. `1,234`, `$1234`, `1234.00`, `1234%` and `1234.`
- * are equal. A reply without a block that states the right number, as in `The answer is 18`, also scores 1;
- * a wrong one scores 0.
+ * are equal. A reply without a block that ends in the right number, as `\\boxed{18}`, `Answer: 18` or `The
+ * answer is 18`, also scores 1; a wrong one scores 0. A number that the reply denies or names with others, as
+ * `not 18` and `18 or 19`, earns nothing for being right.
  *
  * @example
  * ```ts
@@ -42,10 +51,11 @@ export interface Gsm8kOptions extends TieredScoreOptions {
  * @throws {RangeError} when a reward is not a finite number.
  */
 export function gsm8k(options: Gsm8kOptions = {}): Grader {
-  const { untagged = "stated" } = options;
-  if (untagged !== "stated" && untagged !== "none") {
+  const { untagged = "any" } = options;
+  const extractions = EXTRACTIONS[untagged];
+  if (extractions === undefined) {
     throw new TypeError(
-      `Cannot grade GSM8K as 'untagged' must be 'stated' or 'none': current value is '${untagged}'`,
+      `Cannot grade GSM8K as 'untagged' must be 'any', 'stated' or 'none': current value is '${untagged}'`,
     );
   }
   const scoreOf = tieredScore(options);
@@ -56,7 +66,7 @@ export function gsm8k(options: Gsm8kOptions = {}): Grader {
       const expected = (task.answer ?? "").split("####").at(-1)?.trim() ?? "";
       if (expected === "") return null;
       const { thoughts, answers: [answer], visibleText: spoken } = parseTaggedReply(reply);
-      const answerText = answer ?? (untagged === "stated" ? findStatedNumber(spoken) : undefined);
+      const answerText = answer ?? numberOf(extractAnswer(spoken, extractions));
       return scoreOf({
         right: answerText !== undefined && isSameAnswer(answerText, expected),
         hasAnswer: answer !== undefined && answer.trim() !== "",
@@ -66,7 +76,14 @@ export function gsm8k(options: Gsm8kOptions = {}): Grader {
   });
 }
 
-function isSameAnswer(answerText: string, expected: string): boolean {
+/** Returns the result of a calculation, `16 + 2 = 18`, without its left side. */
+function numberOf(answer: string | undefined): string | undefined {
+  return answer?.slice(answer.lastIndexOf("=") + 1);
+}
+
+function isSameAnswer(given: string, expected: string): boolean {
+  if (isDenied(given)) return false;
+  const answerText = given.replace(/\{,\}|,\\!/g, ",");
   if (plainAnswer(answerText) === plainAnswer(expected)) return true;
   const [number, ...others] = findNumbers(answerText);
   const expectedNumber = findNumbers(expected).at(-1);
@@ -74,8 +91,10 @@ function isSameAnswer(answerText: string, expected: string): boolean {
   return isEqualNumber(number, expectedNumber);
 }
 
+const THOUSANDS = /(?<=\d),(?=\d{3}(?!\d))/g;
+
 /** Normalizes an answer as TorchRL does: `$1,234.00` becomes `1234`, `3.14` stays. */
 function plainAnswer(text: string): string {
-  const bare = text.trim().replace(/[,$%]/g, "").replace(/\.$/, "").trim();
+  const bare = text.trim().replace(THOUSANDS, "").replace(/^([-+]?)\$|\.$/g, "$1").replace(/%$/, "").trim();
   return bare.replace(/^(-?\d+)\.0+$/, "$1");
 }

@@ -66,6 +66,10 @@ Deno.test("countdown() counts a negative number as the given one", () => {
 Deno.test("countdown() scores 0 without an answer and returns parts with one", () => {
   assertEquals(toScore(countdown().grade(replyContext("(25 + 3) * 4", TRUTH)) as number).score, 0);
   assertEquals(score(""), 0);
+  const boxed = countdown().grade(replyContext("So \\boxed{(25 + 3) * 4}.", TRUTH));
+  const stated = countdown().grade(replyContext("Answer: (25 + 3) * 4", TRUTH));
+  const wrong = countdown().grade(replyContext("\\boxed{25 + 3}", TRUTH));
+  assertEquals([boxed, stated, wrong].map((given) => toScore(given as number).score), [1, 1, 0]);
   assertEquals(countdown({ correctReward: 2 }).grade(replyContext("<answer>(25 + 3) * 4</answer>", TRUTH)), {
     score: 2,
     parts: { reward_answer: 1, reward_think: 0, reward_right: 2, success: 1 },

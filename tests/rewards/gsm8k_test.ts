@@ -14,7 +14,8 @@ function score(reply: string, answer?: string, options?: Gsm8kOptions) {
 Deno.test("gsm8k() scores 1, 0.1 and 0", () => {
   assertEquals(score("<think>16 - 7</think><answer>18</answer>", "6 + 12 = 18\n#### 18"), 1);
   assertEquals(score("<think>16 - 7</think><answer>19</answer>", "#### 18"), 0.1);
-  assertEquals(score("<think>16 - 7</think>18", "#### 18"), 0);
+  assertEquals(score("<think>16 - 7</think>18", "#### 18"), 1);
+  assertEquals(score("<think>16 - 7</think>18", "#### 18", { untagged: "none" }), 0);
   assertEquals(score("<think>16 - 7</think><answer> </answer>", "#### 18"), 0);
   assertEquals(score("<answer>18</answer>", "18", { correctReward: 2 }), 2);
   assertEquals(score("<answer>19</answer>", "18", { formatReward: 0.5 }), 0.5);
@@ -79,7 +80,7 @@ Deno.test("gsm8k() grades a stated number without an answer block, unless untagg
   assertEquals(score("The answer is 18", "18"), 1);
   assertEquals(score("so\n#### 18", "18"), 1);
   assertEquals(score("The answer is 19", "18"), 0);
-  assertEquals(score("18", "18"), 0);
+  assertEquals(score("18", "18", { untagged: "stated" }), 0);
   assertEquals(score("<think>The answer is 18</think>I do not know", "18"), 0);
   assertEquals(score("The answer is 18", "18", { untagged: "none" }), 0);
 });

@@ -8,7 +8,18 @@ const REPLACEMENTS: readonly Replacement[] = [
   [/÷|\\div(?![a-zA-Z])/g, "/"],
   [/\\leq(?:slant)?(?![a-zA-Z])|≤|<=/g, "\\le "],
   [/\\geq(?:slant)?(?![a-zA-Z])|≥|>=/g, "\\ge "],
-  [/\\neq(?![a-zA-Z])|≠/g, "\\ne "],
+  [/\\neq(?![a-zA-Z])|≠|!=/g, "\\ne "],
+  [/\\lt(?![a-zA-Z])/g, "<"],
+  [/\\gt(?![a-zA-Z])/g, ">"],
+  [/\\lbrace(?![a-zA-Z])/g, "\\{"],
+  [/\\rbrace(?![a-zA-Z])/g, "\\}"],
+  [/\\[lr]vert(?![a-zA-Z])/g, "|"],
+  [/\\varnothing(?![a-zA-Z])|∅/g, "\\emptyset "],
+  [/(^|[([,])\s?\+\s?(?=\\infty)/g, "$1"],
+  [/\\[dt]binom(?![a-zA-Z])/g, "\\binom"],
+  [/\\color\s?\{[a-zA-Z]{1,20}\}|\\textcolor\s?\{[a-zA-Z]{1,20}\}/g, ""],
+  [/\\underline\s?\{([^{}]{0,200})\}/g, "$1"],
+  [/,\\!\s?/g, ","],
   [/π/g, "\\pi "],
   [/∞/g, "\\infty "],
   [/√/g, "\\sqrt "],
@@ -31,6 +42,8 @@ const REPEATING = /(\d{0,15})\.(\d{0,15})\\overline\s?\{(\d{1,15})\}/g;
 const TYPEFACE = /\\(?:mathrm|mathbf|mathit|operatorname)\s?\{\s?([a-zA-Z]|sin|cos|tan|log|ln|exp)\s?\}/g;
 const TEXT =
   /\\(?:text|mbox|mathrm|textbf|textit|textrm|mathbf|mathit|operatorname)\s?\{([^{}]*)\}(?:\s?\^\s?(?:\{\d\}|\d))?/g;
+/** `or 7`, which names another answer. */
+const NUMBERED_ALTERNATIVE = /\b(?:or|and)\b.*\d/i;
 const CONJUNCTION = /^\s*(?:or|and|,)\s*$/i;
 /** A number or expression with words after it. */
 const NUMBER_WITH_WORDS = /^(.*[\d})])(\s*)([a-zA-Z][a-zA-Z ./]*)(?:\^\{?\d\}?)?$/;
@@ -53,7 +66,10 @@ export function cleanLatex(answer: string): string {
 
 /** Removes words, unless there is nothing else. `or` and `and` become separators. */
 function removeTexts(text: string): string {
-  const parted = text.replace(TEXT, (whole, words: string) => CONJUNCTION.test(words) ? "," : whole);
+  const parted = text.replace(TEXT, (whole, words: string) => {
+    if (CONJUNCTION.test(words)) return ",";
+    return NUMBERED_ALTERNATIVE.test(words) ? words.replace(/\b(?:or|and)\b/gi, ",") : whole;
+  });
   const rest = parted.replace(TEXT, " ");
   return /[\p{L}\p{N}\\]/u.test(rest) ? rest : parted.replace(TEXT, "$1");
 }

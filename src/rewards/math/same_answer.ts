@@ -1,7 +1,8 @@
+import { isDenied } from "../extract_answer.ts";
 import { type Exact, exactOf, invert, isEqual, isKnown, multiply, negate } from "./exact.ts";
 import { type Expression, parseExpression } from "./expression.ts";
 import { cleanLatex } from "./latex.ts";
-import { type Shape, shapeOf } from "./shape.ts";
+import { nameOf, type Shape, shapeOf } from "./shape.ts";
 
 /** Values of variables at which expressions are compared. */
 export type Point = (variable: string) => Exact;
@@ -58,6 +59,8 @@ function repeat(count: number, range: Range): Range[] {
 /** Minimum number of points at which both expressions need a value to be compared. */
 const MIN_POINTS = 3;
 const PERCENT = /\\?%/g;
+/** Maximum number of sides of a chain of equations. */
+const MAX_SIDES = 10;
 /** Maximum number of parts of an answer. */
 const MAX_PARTS = 100;
 
@@ -68,10 +71,25 @@ const MAX_PARTS = 100;
 export function isSameAnswer(given: string, truth: string): boolean {
   const [first, second] = [given, truth].map((text) => cleanLatex(text.replace(PERCENT, "")));
   if (first === undefined || second === undefined || first === "") return false;
-  if (isSamePlain(first, second) || isSameShape(shapeOf(first), shapeOf(second))) return true;
+  if (isDenied(given) !== isDenied(truth)) return false;
+  if (isSamePlain(first, second)) return true;
+  const [name, otherName] = [nameOf(first), nameOf(second)];
+  if (name !== undefined && otherName !== undefined && name !== otherName) return false;
+  if (isSameShape(shapeOf(first), shapeOf(second)) || isResultOfChain(first, second)) return true;
   const [hasPercent, shouldHave] = [given.includes("%"), truth.includes("%")];
   if (hasPercent === shouldHave) return false;
   return hasPercent ? isSamePlain(`(${first})/100`, second) : isSamePlain(first, `(${second})/100`);
+}
+
+/** Returns true if an answer is a chain of equal numbers, as `4*7 = 28`, that ends in the right one. */
+function isResultOfChain(given: string, truth: string): boolean {
+  const sides = given.split(/=|\\approx(?![a-zA-Z])/);
+  const result = sides.at(-1) ?? "";
+  if (sides.length < 2 || sides.length > MAX_SIDES || !isSamePlain(result, truth)) return false;
+  const isNumber = /^[^a-zA-Z\\]*$/;
+  return sides.every((side, at) =>
+    (at === 0 && side.trim() === "") || (isNumber.test(side) && isSamePlain(side, result))
+  );
 }
 
 function isSameShape(given: Shape, truth: Shape): boolean {

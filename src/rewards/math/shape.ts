@@ -13,6 +13,12 @@ const ASSIGNMENT =
   /^((?:\\[a-z]{2,8}|[a-zA-Z])(?:_\{?\w\}?)?(?:\([a-zA-Z]\))?|\([a-zA-Z](?:, ?[a-zA-Z]){1,3}\))\s?(?:=|\\in(?![a-zA-Z]))\s?(.+)$/s;
 const MAX_DEPTH = 10;
 
+/** Returns the name in `x = 5` and `(x, y) = (1, 2)`, without spaces; `undefined` if the answer has none. */
+export function nameOf(answer: string): string | undefined {
+  const [, name, value = "="] = ASSIGNMENT.exec(answer.trim()) ?? [];
+  return value.includes("=") ? undefined : name?.replace(/[\s{}]/g, "");
+}
+
 /** Parses the structure of a cleaned answer. `x = 5` becomes `5`, and `2 \pm 1` becomes two answers. */
 export function shapeOf(answer: string, depth = 0): Shape {
   const text = answer.trim();
@@ -28,6 +34,7 @@ export function shapeOf(answer: string, depth = 0): Shape {
 
 /** Parses text in brackets or with commas. */
 function listShape(text: string, depth: number): Shape | undefined {
+  if (text === "\\{\\}" || text === "\\{ \\}") return { kind: "plain", text: "\\emptyset" };
   const isSet = text.startsWith("\\{") && text.endsWith("\\}");
   if (isSet) return unordered(commaParts(text.slice(2, -2)), depth);
   const brackets = `${text.at(0)}${text.at(-1)}`;

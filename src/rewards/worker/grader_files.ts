@@ -3,6 +3,7 @@ import errors from "../../errors.ts" with { type: "text" };
 import message from "../../message.ts" with { type: "text" };
 import arithmetic from "../../policy/arithmetic.ts" with { type: "text" };
 import countdown from "../countdown.ts" with { type: "text" };
+import extractAnswer from "../extract_answer.ts" with { type: "text" };
 import finalReply from "../final_reply.ts" with { type: "text" };
 import grader from "../grader.ts" with { type: "text" };
 import gsm8k from "../gsm8k.ts" with { type: "text" };
@@ -27,12 +28,13 @@ import graderWorker from "./grader_worker.ts" with { type: "text" };
 /** Texts of the files of a grader worker by name, each after those that it imports. */
 export const GRADER_FILES: Readonly<Record<string, string>> = {
   arithmetic,
+  plain_number: plainNumber,
+  extract_answer: extractAnswer,
   message,
   final_reply: finalReply,
   reply_grader: replyGrader,
   tiered_score: tieredScore,
   countdown,
-  plain_number: plainNumber,
   gsm8k,
   grader,
   errors,

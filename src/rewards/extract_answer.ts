@@ -1,0 +1,173 @@
+import { findNumbers } from "./plain_number.ts";
+
+/**
+ * Ways to find an answer outside of `<answer>…</answer>`, in the order in which they are tried:
+ * - `box`: the last `\boxed{…}`.
+ * - `stated`: the text after the last `####`, `answer is` or `Answer:`.
+ * - `display`: maths between `$$…$$` or `\[…\]` at the end of the reply.
+ * - `bold`: `**…**` at the end of the reply.
+ * - `last number`: the last number of the reply.
+ */
+export type Extraction = "box" | "stated" | "display" | "bold" | "last number";
+
+/** Every way, in order. This is the default of `gsm8k` and `math`. */
+export const ANY_EXTRACTION: readonly Extraction[] = ["box", "stated", "display", "bold", "last number"];
+
+/** Maximum length of the end of a reply that is searched for a statement or number, in characters. */
+const MAX_END = 20_000;
+const STATEMENT = /####|\banswer is\b:?|\banswer ?\*{0,3} ?:/gi;
+/** Words that deny an answer. `\not` is a symbol. */
+const DENIAL = /(?<!\\)\b(?:not|never|neither|nor|wrong|incorrect|except|unless|cannot)\b|n['’]t\b/i;
+/** Words that name an answer as one of several, or as uncertain. */
+const HEDGE = /\b(?:or|either|between|maybe|perhaps|possibly|might)\b/i;
+/** A sentence that takes back the answer before it. */
+const RETRACTION =
+  /^\W{0,20}(?:no|wrong|incorrect)\b|\b(?:that|this|it)(?: is|['’]s| was) (?:wrong|incorrect|not (?:right|correct|true|it))\b/im;
+const SENTENCE_END = /[.!?;](?=\s)|\n/g;
+const REASON = /,? (?:because|since|which|as|so|given|where)\b/i;
+const MATHS =
+  /^(?:\$\$([^$]{1,2000})\$\$|\$([^$\n]{1,2000})\$|\\\[((?:[^\\]|\\[^\]]){1,2000})\\\]|\\\(((?:[^\\]|\\[^)]){1,2000})\\\))/;
+const PROSE = /(?<![\\a-zA-Z{])[a-zA-Z]{3,} +[a-zA-Z$]|(?<![\\a-zA-Z{])(?:or|and|is) /;
+const BOLD = /^(\*{1,3})([^*]{1,2000})\1/;
+
+/** Returns true if a text denies the answer that it states, as in `not 5` and `5 is wrong`. */
+export function isDenied(text: string): boolean {
+  return DENIAL.test(text);
+}
+
+/**
+ * Returns the answer of a text by the first of `extractions` that finds one; `undefined` if none does, or if the
+ * text denies the answer or names several: `not 5`, `5 is wrong`, `5 or 7`. Time is linear in the text's length.
+ */
+export function extractAnswer(text: string, extractions: readonly Extraction[]): string | undefined {
+  for (const extraction of extractions) {
+    const found = FINDERS[extraction](text);
+    if (found !== undefined) return found === "" ? undefined : found;
+  }
+  return undefined;
+}
+
+/** Finders by extraction. Each returns `undefined` if nothing was found, and `""` if the answer is denied. */
+const FINDERS: Readonly<Record<Extraction, (text: string) => string | undefined>> = {
+  box: findLastBoxed,
+  stated: findStated,
+  display: (text) => findAtEnd(text, "$$", "$$") ?? findAtEnd(text, "\\[", "\\]"),
+  bold: (text) => findAtEnd(text, "**", "**"),
+  "last number": findLastNumber,
+};
+
+function findStated(text: string): string | undefined {
+  const end = text.slice(-MAX_END);
+  const statement = [...end.matchAll(STATEMENT)].at(-1);
+  if (statement === undefined) return undefined;
+  const rest = end.slice(statement.index + statement[0].length).replace(
+    /^[\s:*]+(?=[^\s:*])/,
+    (lead) => lead.includes("*") && !/^\s*:?\**:?\s+$/.test(lead) ? "**" : "",
+  );
+  return statedAnswer(rest);
+}
+
+function statedAnswer(rest: string): string | undefined {
+  const formatted = formattedAnswer(rest);
+  const [clause = ""] = formatted === undefined ? sentencesOf(rest) : [formatted.answer];
+  const after = formatted?.after ?? rest.slice(clause.length);
+  if (isDenied(clause) || RETRACTION.test(after)) return "";
+  return plain(clause.replace(/\.$/, ""));
+}
+
+/** Returns maths or bold text at the start, unless other answers follow it in its sentence. */
+function formattedAnswer(rest: string): { readonly answer: string; readonly after: string } | undefined {
+  const maths = MATHS.exec(rest);
+  const matched = maths ?? BOLD.exec(rest);
+  if (matched === null) return undefined;
+  const answer = maths === null ? matched[2] ?? "" : maths.slice(1).find((part) => part !== undefined) ?? "";
+  const after = rest.slice(matched[0].length);
+  const [sentence = ""] = sentencesOf(after);
+  const isWhole = !isDenied(sentence.split(",", 1)[0] ?? "") &&
+    !/^[\s,]{0,9}(?:or|and)\b|^\s?,\s?[$\\\d]/i.test(sentence);
+  return isWhole && !(maths !== null && PROSE.test(answer)) ? { answer, after } : undefined;
+}
+
+/** Returns the first sentence without the reason that it gives, as `5, because …`. */
+function sentencesOf(text: string): string[] {
+  SENTENCE_END.lastIndex = 0;
+  const end = SENTENCE_END.exec(text)?.index ?? text.length;
+  const sentence = text.slice(0, end);
+  return [sentence.slice(0, REASON.exec(sentence)?.index ?? sentence.length)];
+}
+
+/** Returns the text between two marks at the end of a text. */
+function findAtEnd(text: string, opening: string, closing: string): string | undefined {
+  const end = text.slice(-MAX_END).replace(/[\s.]{1,20}$/, "");
+  if (!end.endsWith(closing)) return undefined;
+  const inside = end.slice(0, -closing.length);
+  const start = inside.lastIndexOf(opening);
+  if (start < 0) return undefined;
+  const before = inside.slice(inside.lastIndexOf("\n", start) + 1, start);
+  const answer = inside.slice(start + opening.length);
+  if (/(?<![a-z])[a-z]{3,} [a-z]{2}/.test(answer)) return undefined;
+  return isDenied(lastSentenceOf(before)) || HEDGE.test(lastSentenceOf(before)) ? "" : plain(answer);
+}
+
+/** Returns the last number, unless its sentence denies it or names several answers. */
+function findLastNumber(text: string): string | undefined {
+  const end = text.slice(-MAX_END).trimEnd();
+  const lines = end.split("\n");
+  const at = lines.findLastIndex((line) => /\d/.test(line));
+  const line = (lines[at] ?? "").replace(/\{,\}|,\\!/g, ",");
+  const number = findNumbers(line).at(-1);
+  if (number === undefined) return undefined;
+  const digit = line.search(/\d[^\d]*$/);
+  const before = lastSentenceOf(line.slice(0, digit));
+  const after = [line.slice(digit + 1), ...lines.slice(at + 1)].join("\n");
+  const isUncertain = isDenied(before) || HEDGE.test(before) || isDenied(after) || /\bor\b/i.test(after);
+  return isUncertain || RETRACTION.test(after) ? "" : number;
+}
+
+function lastSentenceOf(text: string): string {
+  return text.split(/[.!?;]\s/).at(-1) ?? "";
+}
+
+/** Removes Markdown emphasis. If the text begins with emphasis, only its content is the answer. */
+export function plain(answer: string): string {
+  const text = answer.trim();
+  const strong = /^(\*{1,3})([^*]+)\1/.exec(text)?.[2];
+  return strong?.trim() ?? text.replace(/^\*+|(?<!\*)\*+\.?$/g, "").trim();
+}
+
+const BOX = /\\(?:boxed|fbox)\s*\{/y;
+/** A box without braces, up to the next white space. A word after `\boxed` is prose about boxes. */
+const BARE =
+  /\\(?:boxed|fbox)(?![a-zA-Z])\s*(?![a-zA-Z]{2})((?:(?!\\(?:boxed|fbox))\\[a-zA-Z]+|[^\s$\\{}]|\{[^{}]*\}){1,200})/y;
+const BEGINNING = /\\(?:boxed|fbox)(?![a-zA-Z])/;
+
+/** Returns true if a text has a box, including one that cannot be read. */
+export function hasBox(text: string): boolean {
+  return BEGINNING.test(text);
+}
+
+/**
+ * Returns the content of the last balanced `\boxed{…}` of a text, or of a later `\boxed 2`; `undefined` if
+ * there is none.
+ */
+export function findLastBoxed(text: string): string | undefined {
+  const open: { readonly start: number; readonly isBox: boolean }[] = [];
+  let last = { start: -1, end: -1 };
+  for (let at = 0; at < text.length; at++) {
+    BOX.lastIndex = at;
+    const box = text[at] === "\\" ? BOX.exec(text) : null;
+    if (box !== null) at = BOX.lastIndex - 1;
+    BARE.lastIndex = at;
+    const bare = box === null && text[at] === "\\" ? BARE.exec(text) : null;
+    if (bare !== null) last = { start: BARE.lastIndex - (bare[1]?.length ?? 0), end: BARE.lastIndex };
+    if (box !== null || text[at] === "{") {
+      open.push({ start: at + 1, isBox: box !== null });
+    } else if (text[at] === "\\") {
+      at++; // `\{` and `\}` are literal braces
+    } else if (text[at] === "}") {
+      const closed = open.pop();
+      if (closed?.isBox && closed.start > last.start) last = { start: closed.start, end: at };
+    }
+  }
+  return last.start < 0 ? undefined : text.slice(last.start, last.end).trim();
+}
