@@ -15,7 +15,9 @@ export const ANY_EXTRACTION: readonly Extraction[] = ["box", "stated", "display"
 
 /** Maximum length of the end of a reply that is searched for a statement or number, in characters. */
 const MAX_END = 20_000;
-const STATEMENT = /####|\banswer is\b:?|\banswer ?\*{0,3} ?:/gi;
+/** Maximum distance of a sentence that takes an answer back, in characters. */
+const MAX_RETRACTION = 200;
+const STATEMENT = /####|\banswer(?: is\b:?| ?\*{0,3} ?:)/gi;
 /** Words that deny an answer. `\not` is a symbol. */
 const DENIAL = /(?<!\\)\b(?:not|never|neither|nor|wrong|incorrect|except|unless|cannot)\b|n['’]t\b/i;
 /** Words that name an answer as one of several, or as uncertain. */
@@ -70,7 +72,7 @@ function findStated(text: string): string | undefined {
 function statedAnswer(rest: string): string | undefined {
   const formatted = formattedAnswer(rest);
   const [clause = ""] = formatted === undefined ? sentencesOf(rest) : [formatted.answer];
-  const after = formatted?.after ?? rest.slice(clause.length);
+  const after = (formatted?.after ?? rest.slice(clause.length)).slice(0, MAX_RETRACTION);
   if (isDenied(clause) || RETRACTION.test(after)) return "";
   return plain(clause.replace(/\.$/, ""));
 }
@@ -153,7 +155,7 @@ export function hasBox(text: string): boolean {
 export function findLastBoxed(text: string): string | undefined {
   const open: { readonly start: number; readonly isBox: boolean }[] = [];
   let last = { start: -1, end: -1 };
-  for (let at = 0; at < text.length; at++) {
+  for (let at = startOfBoxes(text); at < text.length; at++) {
     BOX.lastIndex = at;
     const box = text[at] === "\\" ? BOX.exec(text) : null;
     if (box !== null) at = BOX.lastIndex - 1;
@@ -170,4 +172,12 @@ export function findLastBoxed(text: string): string | undefined {
     }
   }
   return last.start < 0 ? undefined : text.slice(last.start, last.end).trim();
+}
+
+/** Returns the index of the first box, or of the backslashes before it, one of which may escape the next. */
+function startOfBoxes(text: string): number {
+  let at = text.search(/\\(?:boxed|fbox)/);
+  if (at < 0) return text.length;
+  while (text[at - 1] === "\\") at--;
+  return at;
 }

@@ -9,17 +9,6 @@ const REPLACEMENTS: readonly Replacement[] = [
   [/\\leq(?:slant)?(?![a-zA-Z])|≤|<=/g, "\\le "],
   [/\\geq(?:slant)?(?![a-zA-Z])|≥|>=/g, "\\ge "],
   [/\\neq(?![a-zA-Z])|≠|!=/g, "\\ne "],
-  [/\\lt(?![a-zA-Z])/g, "<"],
-  [/\\gt(?![a-zA-Z])/g, ">"],
-  [/\\lbrace(?![a-zA-Z])/g, "\\{"],
-  [/\\rbrace(?![a-zA-Z])/g, "\\}"],
-  [/\\[lr]vert(?![a-zA-Z])/g, "|"],
-  [/\\varnothing(?![a-zA-Z])|∅/g, "\\emptyset "],
-  [/(^|[([,])\s?\+\s?(?=\\infty)/g, "$1"],
-  [/\\[dt]binom(?![a-zA-Z])/g, "\\binom"],
-  [/\\color\s?\{[a-zA-Z]{1,20}\}|\\textcolor\s?\{[a-zA-Z]{1,20}\}/g, ""],
-  [/\\underline\s?\{([^{}]{0,200})\}/g, "$1"],
-  [/,\\!\s?/g, ","],
   [/π/g, "\\pi "],
   [/∞/g, "\\infty "],
   [/√/g, "\\sqrt "],
@@ -36,6 +25,22 @@ const REPLACEMENTS: readonly Replacement[] = [
   [/\\frac\s?([0-9a-zA-Z])\s?\{/g, "\\frac{$1}{"],
   [/(?<![\w.^}\\)])(\d{1,30})\s?\\frac\{(\d{1,30})\}\{(\d{1,30})\}/g, "($1+\\frac{$2}{$3})"],
   [/(?<![\w.^}\\)])(\d{1,30}) (\d{1,30})\/(\d{1,30})(?![\d.])/g, "($1+$2/$3)"],
+];
+/** Whether a text has one of the rarer signs, which {@linkcode RARE_REPLACEMENTS} replace. */
+const RARE =
+  /\\(?:[lg]t|[lr]brace|[lr]vert|varnothing|[dt]binom|color|textcolor|underline)|∅|\+\s?\\infty|,\\!/;
+const RARE_REPLACEMENTS: readonly Replacement[] = [
+  [/\\lt(?![a-zA-Z])/g, "<"],
+  [/\\gt(?![a-zA-Z])/g, ">"],
+  [/\\lbrace(?![a-zA-Z])/g, "\\{"],
+  [/\\rbrace(?![a-zA-Z])/g, "\\}"],
+  [/\\[lr]vert(?![a-zA-Z])/g, "|"],
+  [/\\varnothing(?![a-zA-Z])|∅/g, "\\emptyset "],
+  [/(^|[([,])\s?\+\s?(?=\\infty)/g, "$1"],
+  [/\\[dt]binom(?![a-zA-Z])/g, "\\binom"],
+  [/\\color\s?\{[a-zA-Z]{1,20}\}|\\textcolor\s?\{[a-zA-Z]{1,20}\}/g, ""],
+  [/\\underline\s?\{([^{}]{0,200})\}/g, "$1"],
+  [/,\\!\s?/g, ","],
 ];
 const REPEATING = /(\d{0,15})\.(\d{0,15})\\overline\s?\{(\d{1,15})\}/g;
 /** A letter or function name in upright or bold type, which is replaced by itself. */
@@ -57,11 +62,16 @@ const THOUSANDS = /^-?\d{1,3}(?:,\d{3})+(?:\.\d+)?$/;
  */
 export function cleanLatex(answer: string): string {
   const ended = answer.trim().replace(REPEATING, fractionOfRepeating);
-  const texts = REPLACEMENTS.reduce((text, [pattern, by]) => text.replace(pattern, by), ended)
+  const common = RARE.test(ended) ? replaceAllOf(RARE_REPLACEMENTS, ended) : ended;
+  const texts = replaceAllOf(REPLACEMENTS, common)
     .replace(TYPEFACE, "$1");
   const plain = removeTexts(texts).replace(/\s+/g, " ").trim().replace(/[.;:]+$/, "").trim();
   const bare = removeUnit(plain);
   return THOUSANDS.test(bare) ? bare.replaceAll(",", "") : bare;
+}
+
+function replaceAllOf(replacements: readonly Replacement[], text: string): string {
+  return replacements.reduce((replaced, [pattern, by]) => replaced.replace(pattern, by), text);
 }
 
 /** Removes words, unless there is nothing else. `or` and `and` become separators. */
