@@ -82,13 +82,12 @@ function numberOf(answer: string | undefined): string | undefined {
 }
 
 function isSameAnswer(given: string, expected: string): boolean {
-  if (isDenied(given)) return false;
   const answerText = given.replace(/\{,\}|,\\!/g, ",");
   if (plainAnswer(answerText) === plainAnswer(expected)) return true;
   const [number, ...others] = findNumbers(answerText);
   const expectedNumber = findNumbers(expected).at(-1);
   if (number === undefined || expectedNumber === undefined || others.length > 0) return false;
-  return isEqualNumber(number, expectedNumber);
+  return isEqualNumber(number, expectedNumber) && !isDenied(given);
 }
 
 const THOUSANDS = /(?<=\d),(?=\d{3}(?!\d))/g;
