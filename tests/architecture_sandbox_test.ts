@@ -28,7 +28,14 @@ const LAYERS = [
  */
 const CONTRACTS: Readonly<Record<string, readonly string[]>> = {
   transforms: ["transform.ts"],
-  rewards: ["grader.ts", "reply_grader.ts", "final_reply.ts", "plain_number.ts", "tiered_score.ts"],
+  rewards: [
+    "extract_answer.ts",
+    "grader.ts",
+    "reply_grader.ts",
+    "final_reply.ts",
+    "plain_number.ts",
+    "tiered_score.ts",
+  ],
 };
 
 interface Import {
