@@ -1,9 +1,11 @@
 import { join } from "../protocol.ts";
 import {
+  changeFunction,
   CODE,
   DATA,
   encodeModule,
   encodeNumber,
+  encodeSigned,
   EXPORT,
   GLOBAL,
   IMPORT,
@@ -86,14 +88,6 @@ function littleEndian(value: number): Uint8Array {
   return new Uint8Array(new Uint32Array([value]).buffer);
 }
 
-/** Returns a positive number in signed LEB128. */
-export function encodeSigned(value: number | bigint): number[] {
-  const bytes: number[] = [];
-  let rest = BigInt(value);
-  for (; rest >= 0x40n; rest >>= 7n) bytes.push(Number(rest & 0x7fn) | 0x80);
-  return [...bytes, Number(rest)];
-}
-
 /** Returns bytes in which a sequence is replaced by one of the same length. */
 function replaceAll(bytes: Uint8Array, old: Uint8Array, replacement: Uint8Array): Uint8Array {
   if (old.length !== replacement.length) throw new RangeError("the sequences must have the same length");
@@ -111,20 +105,6 @@ function indexOf(bytes: Uint8Array, sequence: Uint8Array, from: number): number 
     if (sequence.every((byte, offset) => bytes[at + offset] === byte)) return at;
   }
   return -1;
-}
-
-/** Returns a code section with one function changed. */
-function changeFunction(
-  body: Uint8Array,
-  index: number,
-  change: (code: Uint8Array) => Uint8Array,
-): Uint8Array {
-  const reader = new WasmReader(body);
-  reader.number();
-  for (let left = index; left > 0; left--) reader.bytes(reader.number());
-  const before = body.subarray(0, reader.at);
-  const changed = change(reader.bytes(reader.number()));
-  return join([before, encodeNumber(changed.length), changed, body.subarray(reader.at)]);
 }
 
 /**

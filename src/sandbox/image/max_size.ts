@@ -1,9 +1,10 @@
 import { join } from "../protocol.ts";
-import { encodeSigned } from "./c_stack.ts";
 import {
+  changeFunction,
   CODE,
   encodeModule,
   encodeNumber,
+  encodeSigned,
   EXPORT,
   IMPORT,
   readExports,
@@ -36,33 +37,21 @@ export function acceptMaxSize(wasm: Uint8Array): Uint8Array<ArrayBuffer> {
     throw new SyntaxError(`Cannot change sizes of module as it must export '${CONVERT}' and '${INT_TYPE}'`);
   }
   const index = convert - readImports(bodyOf(IMPORT)).functions.length;
+  const added = maxSizeCode(intType);
   return encodeModule(
     wasm.subarray(0, WASM_HEADER_BYTES),
     sections.map(({ id, body }): WasmSection => ({
       id,
-      body: id === CODE ? prependCode(body, index, maxSizeCode(intType)) : body,
+      body: id === CODE ? changeFunction(body, index, (code) => prependCode(code, added)) : body,
     })),
   );
 }
 
-/** Returns a code section in which a function begins with `code`. */
-function prependCode(body: Uint8Array, index: number, code: Uint8Array): Uint8Array {
-  const reader = new WasmReader(body);
-  reader.number();
-  for (let left = index; left > 0; left--) reader.bytes(reader.number());
-  const before = body.subarray(0, reader.at);
-  const old = reader.bytes(reader.number());
-  const instructions = new WasmReader(old);
-  for (let groups = instructions.number(); groups > 0; groups--) instructions.skipNumbers(2);
-  const locals = old.subarray(0, instructions.at);
-  return join([
-    before,
-    encodeNumber(old.length + code.length),
-    locals,
-    code,
-    old.subarray(instructions.at),
-    body.subarray(reader.at),
-  ]);
+/** Returns a function, its locals first, that begins with `instructions`. */
+function prependCode(code: Uint8Array, instructions: Uint8Array): Uint8Array {
+  const reader = new WasmReader(code);
+  for (let groups = reader.number(); groups > 0; groups--) reader.skipNumbers(2);
+  return join([code.subarray(0, reader.at), instructions, code.subarray(reader.at)]);
 }
 
 /**

@@ -72,6 +72,14 @@ export function encodeNumber(value: number): Uint8Array {
   return new Uint8Array(bytes);
 }
 
+/** Returns a positive number in signed LEB128. */
+export function encodeSigned(value: number | bigint): number[] {
+  const bytes: number[] = [];
+  let rest = BigInt(value);
+  for (; rest >= 0x40n; rest >>= 7n) bytes.push(Number(rest & 0x7fn) | 0x80);
+  return [...bytes, Number(rest)];
+}
+
 /** Returns a section as pieces of bytes. */
 export function encodeSection({ id, body }: WasmSection): Uint8Array[] {
   return [new Uint8Array([id]), encodeNumber(body.length), body];
@@ -138,6 +146,24 @@ export function readExports(body: Uint8Array): WasmExports {
     if (kind === GLOBAL_KIND) globals.set(name, index);
   }
   return { functions, globals };
+}
+
+/**
+ * Returns a code section with one function changed.
+ *
+ * @param index Index among the functions of the module itself, without imported ones.
+ */
+export function changeFunction(
+  body: Uint8Array,
+  index: number,
+  change: (code: Uint8Array) => Uint8Array,
+): Uint8Array {
+  const reader = new WasmReader(body);
+  reader.number();
+  for (let left = index; left > 0; left--) reader.bytes(reader.number());
+  const before = body.subarray(0, reader.at);
+  const changed = change(reader.bytes(reader.number()));
+  return join([before, encodeNumber(changed.length), changed, body.subarray(reader.at)]);
 }
 
 /** Options of {@linkcode stripWasm}. */
