@@ -34,7 +34,7 @@ export { readTasks } from "./src/datasets/read_tasks.ts";
 export { calculatorPolicy } from "./src/policy/calculator.ts";
 export type { ModelServerOptions } from "./src/policy/model_server.ts";
 export { openaiPolicy, type OpenaiPolicyOptions } from "./src/policy/openai.ts";
-export type { Policy, Reply, ReplyContext, TokenUsage } from "./src/policy/policy.ts";
+export type { Policy, RecordedChat, Reply, ReplyContext, TokenUsage } from "./src/policy/policy.ts";
 export {
   type RepliesOfTask,
   scriptedPolicy,

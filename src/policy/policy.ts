@@ -1,6 +1,15 @@
+import type { TemplateMessage } from "../chat/template_messages.ts";
 import type { History } from "../history.ts";
 import type { Message, ToolSpec } from "../message.ts";
 import type { PublicTask } from "../task.ts";
+
+/** The chat of a prompt, in the form in which its tokens are recorded. */
+export interface RecordedChat {
+  /** Messages with the roles and texts that the chat template gets. Control tokens in them are broken. */
+  readonly messages: readonly TemplateMessage[];
+  /** Tools in the format of OpenAI's API. Control tokens in them are broken. */
+  readonly tools: readonly object[];
+}
 
 /** The context of a reply: what a policy gets besides the conversation. */
 export interface ReplyContext {
@@ -12,6 +21,13 @@ export interface ReplyContext {
   readonly text?: string | undefined;
   /** The prompt as token ids, if the env provides them. */
   readonly tokens?: readonly number[] | undefined;
+  /**
+   * Returns the chat as it is recorded. Set if the reply's tokens are recorded for a trainer. A policy that uses a
+   * server must then send `tokens` or this chat, and return `tokens` and `promptIds` with its reply.
+   */
+  readonly recordedChat?: (() => RecordedChat) | undefined;
+  /** Maximum number of tokens of this reply, if it is lower than the policy's own. */
+  readonly maxTokens?: number | undefined;
   /** Seed of the reply, for policies that support one. */
   readonly seed?: number | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -28,6 +44,13 @@ export interface Reply {
   readonly message: Message;
   /** The sampled token ids and their log-probabilities, if the server returns them. */
   readonly tokens?: { readonly ids: readonly number[]; readonly logProbs?: readonly number[] };
+  /**
+   * The ids of the prompt: as the server reports them, or as they were sent if it uses ids unchanged. They are compared
+   * with the recorded prompt and never adopted.
+   */
+  readonly promptIds?: readonly number[];
+  /** True if a server sampled the reply. Its text is then never encoded for a trainer in place of missing ids. */
+  readonly isSampled?: boolean;
   /** The reason why sampling ended: `stop`, `length`, `tool_calls`, `abort`, or another one of the server. */
   readonly finishReason?: string;
   /** The server's message about the finish reason, such as the cause of an abort. */
@@ -49,6 +72,11 @@ export interface Policy {
   readonly name?: string;
   /** Returns the assistant's next message, or only its text. */
   reply(history: History, context: ReplyContext): Promise<Reply | string>;
+  /**
+   * Returns a reply to a short prompt, by which a rollout for training checks the server before its first episode. A
+   * policy may return the same reply for the same prompt again.
+   */
+  probe?(history: History, context: ReplyContext): Promise<Reply>;
 }
 
 /** Converts a reply to the object form. */

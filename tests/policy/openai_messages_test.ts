@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { History } from "../../src/history.ts";
 import type { Message } from "../../src/message.ts";
-import { type OpenaiMessage, toOpenaiMessages } from "../../src/policy/openai.ts";
+import { type OpenaiMessage, toOpenaiMessages } from "../../src/policy/openai_messages.ts";
 
 function written(...messages: Message[]): unknown {
   return JSON.parse(JSON.stringify(toOpenaiMessages(History.fromChats(messages))));

@@ -1,7 +1,8 @@
 import { assertEquals, assertMatch, assertRejects, assertStringIncludes, assertThrows } from "@std/assert";
 import { PolicyError } from "../../src/errors.ts";
 import { History } from "../../src/history.ts";
-import { openaiPolicy, type OpenaiPolicyOptions, parseOpenaiReply } from "../../src/policy/openai.ts";
+import { openaiPolicy, type OpenaiPolicyOptions } from "../../src/policy/openai.ts";
+import { parseOpenaiReply } from "../../src/policy/openai_reply.ts";
 import type { Reply, ReplyContext } from "../../src/policy/policy.ts";
 import { completion, FakeServer } from "./fake_server.ts";
 
