@@ -2,7 +2,7 @@ import type { Message, ToolSpec } from "../message.ts";
 import { type ChatTemplate, type GenerationMarks, JinjaTemplate } from "./chat_template.ts";
 import { ChatTemplates, type ChooseTemplateOptions } from "./chat_templates.ts";
 import { controlTokenEscaper, findTurnMarkers } from "./control_tokens.ts";
-import { toTemplateMessages, toTemplateTools } from "./template_messages.ts";
+import { type TemplateMessage, toTemplateMessages, toTemplateTools } from "./template_messages.ts";
 import type { Tokenizer } from "./tokenizer.ts";
 
 /** Options of {@linkcode ChatFormat}. */
@@ -115,18 +115,32 @@ export class ChatFormat {
   render(messages: Iterable<Message>, options: RenderOptions = {}): string {
     const { addGenerationPrompt = false, tools = [], marks } = options;
     const variables = {
-      messages: toTemplateMessages(messages, {
-        escapeControlTokens: (text, role) => this.neutralise(text, role),
-        stripEndToken: (text) => this.cutEnd(text),
-        hasToolResponseTags: this.template.source.includes("<tool_response>"),
-        trusted: this.#trusted,
-        displayRole: (role) => this.#displayRole(role),
-      }),
-      tools: tools.length === 0 ? null : toTemplateTools(tools, this.#escapeOthers),
+      messages: this.toTemplateMessages(messages),
+      tools: tools.length === 0 ? null : this.toTemplateTools(tools),
       add_generation_prompt: addGenerationPrompt,
       ...this.#variables,
     };
     return this.#jinja.render(variables, marks);
+  }
+
+  /**
+   * Returns the messages that the template gets: with its roles, and with control tokens broken.
+   *
+   * @throws {TypeError} if a message's role is empty, or contains a line break or a control token.
+   */
+  toTemplateMessages(messages: Iterable<Message>): TemplateMessage[] {
+    return toTemplateMessages(messages, {
+      escapeControlTokens: (text, role) => this.neutralise(text, role),
+      stripEndToken: (text) => this.cutEnd(text),
+      hasToolResponseTags: this.template.source.includes("<tool_response>"),
+      trusted: this.#trusted,
+      displayRole: (role) => this.#displayRole(role),
+    });
+  }
+
+  /** Returns the tools that the template gets, with control tokens broken. */
+  toTemplateTools(tools: readonly ToolSpec[]): object[] {
+    return toTemplateTools(tools, this.#escapeOthers);
   }
 
   /**

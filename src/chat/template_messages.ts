@@ -51,8 +51,11 @@ export function toTemplateMessages(
 /**
  * Converts tools to the format that templates expect. Their texts may be untrusted, so they are escaped too.
  */
-export function toTemplateTools(tools: readonly ToolSpec[], neutralise: (text: string) => string): unknown {
-  return mapTexts(tools.map(toOpenaiTool), neutralise);
+export function toTemplateTools(
+  tools: readonly ToolSpec[],
+  neutralise: (text: string) => string,
+): object[] {
+  return tools.map((tool) => mapTexts(toOpenaiTool(tool), neutralise) as object);
 }
 
 function toTemplateMessage(

@@ -2,9 +2,13 @@ import type { History } from "../history.ts";
 import { serverUrl } from "../http/request.ts";
 import { toOpenaiTool } from "../message.ts";
 import { MAX_TOKEN_VALUES, ModelServer, type ModelServerOptions } from "./model_server.ts";
-import { toOpenaiMessages } from "./openai_messages.ts";
-import { parseOpenaiReply } from "./openai_reply.ts";
+import { toOpenaiMessages, toRecordedMessages } from "./openai_messages.ts";
+import { parseCompletionReply, parseOpenaiReply } from "./openai_reply.ts";
 import { countAssistantTurns, type Policy, type Reply, type ReplyContext } from "./policy.ts";
+import { cacheProbes, requireTokenData } from "./token_data.ts";
+
+/** API of a server: `chat` is `/chat/completions`, `completions` is `/completions`. */
+export type OpenaiApi = "chat" | "completions";
 
 /** Options of {@linkcode openaiPolicy}. */
 export interface OpenaiPolicyOptions extends ModelServerOptions {
@@ -24,20 +28,37 @@ export interface OpenaiPolicyOptions extends ModelServerOptions {
   /**
    * Maximum number of tokens in one reply.
    *
-   * @default the server's default
+   * @default the server's default for `/chat/completions`; until the context is full for `/completions`
    */
   maxTokens?: number | undefined;
+  /**
+   * API to use. With `chat` the server renders the messages with its own template. With `completions` the env's prompt is
+   * sent as token ids, or else as text, and tool calls and thoughts stay in the reply's text.
+   *
+   * @default "completions" if the reply's tokens are recorded for a trainer, else "chat"
+   */
+  api?: OpenaiApi | undefined;
+  /**
+   * Text that is removed once from the end of a reply of `/completions`.
+   *
+   * @default "<|im_end|>"
+   */
+  endOfTurn?: string | undefined;
   /** Additional request fields, such as `{ top_p: 0.9 }`. They override the fields of the other options. */
   body?: Readonly<Record<string, unknown>> | undefined;
 }
 
 /**
- * Creates a policy that uses a server of OpenAI's chat completions API: vLLM, SGLang, llama.cpp, Ollama,
- * OpenAI and others.
+ * Creates a policy that uses a server of OpenAI's API: vLLM, SGLang, llama.cpp, Ollama, OpenAI and others.
  *
- * The env's tools are sent as functions, and calls of them become the message's `tool_calls`. With vLLM and
- * `body: { return_token_ids: true, logprobs: true }` the reply includes its token ids. Reasoning that the
- * server returns separately is stored in the message's `reasoning_content`.
+ * For evaluation the messages are sent to `/chat/completions`. The env's tools are sent as functions, and calls of them
+ * become the message's `tool_calls`. Reasoning that the server returns separately is stored in the message's
+ * `reasoning_content`.
+ *
+ * For training, which records tokens, the server must be vLLM or SGLang. The recorded prompt is sent as token ids to
+ * `/completions`, so that the model gets exactly the recorded tokens; thoughts and tool calls stay in the text, where a
+ * transform parses them. The server returns the ids of the prompt, which are compared with the record, the sampled ids
+ * and their log-probabilities. A server that returns no ids is refused before the first episode.
  *
  * @example
  * ```ts
@@ -52,22 +73,44 @@ export interface OpenaiPolicyOptions extends ModelServerOptions {
  * @throws {RangeError} if a limit is out of range.
  */
 export function openaiPolicy(options: OpenaiPolicyOptions): Policy {
-  const server = new ModelServer(serverUrl(options.url, "/chat/completions", { root: "/v1" }), options);
-  return {
-    name: options.model,
-    async reply(history, context): Promise<Reply> {
-      const response = await server.post(requestOf(history, context, options), {
-        signal: context.signal,
-        maxValues: asksForTokens(options) ? MAX_TOKEN_VALUES : undefined,
-      });
-      try {
-        return parseOpenaiReply(response, countAssistantTurns(history) + 1);
-      } catch (error) {
-        if (!(error instanceof TypeError)) throw error;
-        throw server.badResponseError(`sent a response that is no chat completion: ${error.message}`);
-      }
-    },
+  const { endOfTurn = "<|im_end|>" } = options;
+  const chatUrl = serverUrl(options.url, "/chat/completions", { root: "/v1" });
+  const completionsUrl = new URL(chatUrl);
+  completionsUrl.pathname = chatUrl.pathname.replace(/\/chat\/completions$/, "/completions");
+  const servers = {
+    chat: new ModelServer(chatUrl, options),
+    completions: new ModelServer(completionsUrl, options),
   };
+  const reply = async (history: History, context: ReplyContext): Promise<Reply> => {
+    const { recordedChat, signal } = context;
+    const { api = recordedChat === undefined ? "chat" : "completions" } = options;
+    const request = api === "chat"
+      ? chatRequest(history, context, options)
+      : completionRequest(context, options);
+    const server = servers[api];
+    const maxValues = recordedChat || asksForTokens(options) ? MAX_TOKEN_VALUES : undefined;
+    const response = await server.post(request, { signal, maxValues });
+    const reply = parseReply(
+      () =>
+        api === "chat"
+          ? parseOpenaiReply(response, countAssistantTurns(history) + 1)
+          : parseCompletionReply(response, { endOfTurn }),
+      server,
+    );
+    if (recordedChat === undefined) return withoutUnusableTokens(reply, context);
+    requireTokenData(reply);
+    return reply;
+  };
+  return { name: options.model, reply, probe: cacheProbes(reply) };
+}
+
+function parseReply(parse: () => Reply, server: ModelServer): Reply {
+  try {
+    return parse();
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    throw server.badResponseError(`sent a response that is no chat completion: ${error.message}`);
+  }
 }
 
 function asksForTokens({ body = {} }: OpenaiPolicyOptions): boolean {
@@ -75,16 +118,66 @@ function asksForTokens({ body = {} }: OpenaiPolicyOptions): boolean {
   return Boolean(logprobs || return_token_ids);
 }
 
-function requestOf(history: History, context: ReplyContext, options: OpenaiPolicyOptions): object {
-  const { tools = [], seed } = context;
-  const { model, temperature, maxTokens, body } = options;
+/**
+ * Drops log-probabilities of another number than the ids, and, if the env has token ids, sampled ids whose prompt is
+ * unknown: nothing shows that they continue the env's tokens.
+ */
+function withoutUnusableTokens(reply: Reply, context: ReplyContext): Reply {
+  const { tokens, ...rest } = reply;
+  if (tokens === undefined) return reply;
+  if (context.tokens !== undefined && reply.promptIds === undefined) return rest;
+  const { ids, logProbs } = tokens;
+  return logProbs === undefined || logProbs.length === ids.length ? reply : { ...rest, tokens: { ids } };
+}
+
+/** Fields by which vLLM, SGLang, and SGLang 0.5.13 return token data of a chat. */
+const CHAT_TOKEN_DATA = {
+  logprobs: true,
+  return_token_ids: true,
+  return_prompt_token_ids: true,
+  return_meta_info: true,
+};
+
+function chatRequest(history: History, context: ReplyContext, options: OpenaiPolicyOptions): object {
+  const { recordedChat } = context;
+  const recorded = recordedChat?.();
+  const tools = recorded?.tools ?? (context.tools ?? []).map(toOpenaiTool);
   return {
-    model,
-    messages: toOpenaiMessages(history),
-    ...(tools.length > 0 && { tools: tools.map(toOpenaiTool) }),
+    model: options.model,
+    messages: recorded ? toRecordedMessages(recorded.messages) : toOpenaiMessages(history),
+    ...(tools.length > 0 && { tools }),
+    ...(recordedChat && CHAT_TOKEN_DATA),
+    ...samplingFields(context, options),
+  };
+}
+
+function completionRequest(context: ReplyContext, options: OpenaiPolicyOptions): object {
+  const { tokens, text, recordedChat } = context;
+  const prompt = tokens ?? text;
+  if (prompt === undefined) {
+    throw new TypeError(
+      "Cannot send prompt to /completions as the env must provide text or token ids: found neither",
+    );
+  }
+  return {
+    model: options.model,
+    // without it, servers sample only 16 tokens
+    max_tokens: null,
+    ...(recordedChat && { logprobs: 1 }),
+    ...samplingFields(context, options),
+    prompt,
+    ...(recordedChat && { return_token_ids: true }),
+  };
+}
+
+function samplingFields(context: ReplyContext, options: OpenaiPolicyOptions): object {
+  const { seed, maxTokens: limit } = context;
+  const { temperature, maxTokens, body } = options;
+  return {
     ...(temperature !== undefined && { temperature }),
     ...(maxTokens !== undefined && { max_tokens: maxTokens }),
     ...(seed !== undefined && { seed }),
     ...body,
+    ...(limit !== undefined && { max_tokens: limit }),
   };
 }

@@ -1,3 +1,4 @@
+import type { TemplateMessage } from "../chat/template_messages.ts";
 import type { History } from "../history.ts";
 import { type ContentPart, type Message, messageText, type ToolCall } from "../message.ts";
 
@@ -27,6 +28,24 @@ export function toOpenaiMessages(history: History): OpenaiMessage[] {
   const conversation = new Conversation();
   for (const message of history) conversation.add(message);
   return conversation.messages;
+}
+
+/**
+ * Converts a recorded chat to the messages of a chat completions request: with the same roles and texts, so that a server
+ * with the same template renders the recorded prompt.
+ */
+export function toRecordedMessages(messages: readonly TemplateMessage[]): object[] {
+  return messages.map((message) => {
+    const { tool_calls: calls } = message;
+    return calls === undefined ? message : { ...message, tool_calls: calls.map(withArgumentText) };
+  });
+}
+
+/** Writes the arguments of a call as text, as requests must have them. */
+function withArgumentText(call: object): object {
+  const { function: { name, arguments: args } } = Object(call);
+  const text = typeof args === "string" ? args : JSON.stringify(args);
+  return { ...call, function: { name, arguments: text } };
 }
 
 class Conversation {

@@ -49,9 +49,7 @@ export interface Reply {
    * with the recorded prompt and never adopted.
    */
   readonly promptIds?: readonly number[];
-  /** True if a server sampled the reply. Its text is then never encoded for a trainer in place of missing ids. */
-  readonly isSampled?: boolean;
-  /** The reason why sampling ended: `stop`, `length`, `tool_calls`, `abort`, or another one of the server. */
+  /** The reason why sampling ended, if a server sampled the reply: `stop`, `length`, `tool_calls`, `abort`, or another one of the server. */
   readonly finishReason?: string;
   /** The server's message about the finish reason, such as the cause of an abort. */
   readonly finishMessage?: string;

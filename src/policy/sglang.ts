@@ -3,7 +3,10 @@ import type { History } from "../history.ts";
 import { postJson, serverUrl } from "../http/request.ts";
 import type { ToolSpec } from "../message.ts";
 import { listOf, MAX_TOKEN_VALUES, ModelServer, type ModelServerOptions } from "./model_server.ts";
+import { TokenError } from "../errors.ts";
+import { withoutEnd } from "./openai_reply.ts";
 import type { Policy, Reply, ReplyContext } from "./policy.ts";
+import { cacheProbes, requireTokenData } from "./token_data.ts";
 
 /** Options of {@linkcode sglangPolicy}. */
 export interface SglangPolicyOptions extends Omit<ModelServerOptions, "retryOn"> {
@@ -27,7 +30,7 @@ export interface SglangPolicyOptions extends Omit<ModelServerOptions, "retryOn">
   returnLogProb?: boolean | undefined;
   /**
    * The form of the prompt to send if the env provides both. Servers use ids unchanged, but may tokenize
-   * `text` differently.
+   * `text` differently. For training it must be `ids`.
    *
    * @default "ids"
    */
@@ -66,28 +69,41 @@ const CANCEL_TIMEOUT_MS = 5_000;
  * @throws {RangeError} if a limit is out of range.
  */
 export function sglangPolicy(options: SglangPolicyOptions): Policy {
-  const { url, model = "sglang", samplingParams = {}, returnLogProb = true, endOfTurn = "<|im_end|>" } =
-    options;
+  const { url, model = "sglang", samplingParams = {}, returnLogProb = true, input = "ids" } = options;
+  const { endOfTurn = "<|im_end|>" } = options;
   const endpoint = serverUrl(url, "/generate");
   const server = new ModelServer(endpoint, { ...options, retryOn: "connection" });
-  return {
-    name: model,
-    async reply(history, context): Promise<Reply> {
-      const { signal } = context;
-      const request = {
-        ...promptOf(history, context, options),
-        sampling_params: samplingParams,
-        ...(returnLogProb && { return_logprob: true }),
-      };
-      const response = await postCancellable(server, { endpoint, request, signal, options });
-      try {
-        return parseSglangReply(response, { endOfTurn });
-      } catch (error) {
-        if (!(error instanceof TypeError)) throw error;
-        throw server.badResponseError(`sent a response unlike that of /generate: ${error.message}`);
-      }
-    },
+  const reply = async (history: History, context: ReplyContext): Promise<Reply> => {
+    const { signal, recordedChat, maxTokens } = context;
+    const prompt = promptOf(history, context, options);
+    const request = {
+      ...prompt,
+      sampling_params: { ...samplingParams, ...(maxTokens !== undefined && { max_new_tokens: maxTokens }) },
+      ...(returnLogProb && { return_logprob: true }),
+    };
+    const response = await postCancellable(server, { endpoint, request, signal, options });
+    const reply = parseReply(response, { server, endOfTurn });
+    if (recordedChat === undefined || prompt.input_ids === undefined) return reply;
+    // the server uses ids unchanged, and may count tokens of the reply that it discards
+    const recordable = { ...reply, promptIds: prompt.input_ids };
+    requireTokenData(recordable, { countsReply: false });
+    return recordable;
   };
+  // with the defaults, each version of the server returns ids, so that nothing has to be tried
+  const isCertain = input === "ids" && returnLogProb;
+  return { name: model, reply, ...(!isCertain && { probe: cacheProbes(reply) }) };
+}
+
+function parseReply(
+  response: unknown,
+  { server, endOfTurn }: { server: ModelServer; endOfTurn: string },
+): Reply {
+  try {
+    return parseSglangReply(response, { endOfTurn });
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    throw server.badResponseError(`sent a response unlike that of /generate: ${error.message}`);
+  }
 }
 
 interface CancellableRequest {
@@ -117,9 +133,20 @@ async function abortRequest(generate: URL, rid: string, options: SglangPolicyOpt
   await postJson(url, JSON.stringify({ rid }), { headers, timeoutMs: CANCEL_TIMEOUT_MS });
 }
 
-function promptOf(history: History, context: ReplyContext, options: SglangPolicyOptions): object {
-  const { tokens, text, tools = [] } = context;
+/** Prompt of a request: as ids or as text. */
+interface SglangPrompt {
+  readonly input_ids?: readonly number[];
+  readonly text?: string;
+}
+
+function promptOf(history: History, context: ReplyContext, options: SglangPolicyOptions): SglangPrompt {
+  const { tokens, text, tools = [], recordedChat } = context;
   const { render, input = "ids" } = options;
+  if (recordedChat !== undefined && input === "text") {
+    throw new TokenError(
+      "Cannot record reply as 'input' must be 'ids' for training, since a server encodes text itself: current value is 'text'",
+    );
+  }
   if (tokens !== undefined && (input === "ids" || text === undefined)) return { input_ids: tokens };
   if (text !== undefined) return { text };
   if (render !== undefined) return { text: render(history, tools) };
@@ -205,6 +232,7 @@ export function parseSglangReply(response: unknown, options: { endOfTurn: string
 function tokensOf(
   { output_ids: ids, meta_info: { output_token_logprobs: sampled } }: GenerateResponse,
 ): Reply["tokens"] {
+  if (ids?.length === 0) return { ids, logProbs: [] };
   if (!sampled || (sampled.length === 0 && ids)) return ids ? { ids } : undefined;
   const kept = ids ? sampled.slice(0, ids.length) : sampled;
   const sampledIds = kept.map(([, id]) => id);
@@ -213,8 +241,4 @@ function tokensOf(
   }
   const logProbs = kept.map(([logProb]) => logProb).filter((logProb) => logProb !== null);
   return { ids: sampledIds, ...(logProbs.length === sampledIds.length && { logProbs }) };
-}
-
-function withoutEnd(text: string, end: string): string {
-  return end !== "" && text.endsWith(end) ? text.slice(0, -end.length) : text;
 }

@@ -13,6 +13,7 @@ import {
   type TurnRecord,
 } from "./trajectory.ts";
 import type { EpisodeWriter } from "./tokens/episode_writer.ts";
+import { requireSamePrompt } from "./tokens/prompt_difference.ts";
 
 /** Options of {@linkcode EpisodeRun}. */
 export interface EpisodeSetup {
@@ -100,8 +101,10 @@ export class EpisodeRun {
 
   async #requestReply({ history, tools, text, tokens }: Observation, task: PublicTask): Promise<Reply> {
     const { seed, signal } = this.#options;
-    const prompt = this.#writer?.prompt ?? { text: text?.prompt, ids: tokens?.prompt };
-    const context = { task, tools, text: prompt.text, tokens: prompt.ids, seed, signal };
+    const writer = this.#writer;
+    const prompt = writer?.prompt ?? { text: text?.prompt, ids: tokens?.prompt };
+    const recordedChat = writer && (() => writer.recordedChat());
+    const context = { task, tools, text: prompt.text, tokens: prompt.ids, recordedChat, seed, signal };
     const start = performance.now();
     try {
       const reply = await attributeErrors(
@@ -112,11 +115,12 @@ export class EpisodeRun {
       const turnStart = {
         turn,
         policyMs: performance.now() - start,
-        promptTokens: this.#writer ? undefined : prompt.ids?.length,
+        promptTokens: writer ? undefined : prompt.ids?.length,
       };
       this.#steps.push(toTurnRecord(turnStart, reply));
-      if (this.#writer !== undefined) {
-        this.#updateLastStep({ tokens: sampledTokens(this.#writer.reply(reply)) });
+      if (writer !== undefined) this.#updateLastStep({ tokens: sampledTokens(writer.reply(reply)) });
+      else if (prompt.ids !== undefined && reply.promptIds !== undefined) {
+        requireSamePrompt({ server: reply.promptIds, recorded: prompt.ids });
       }
       const { weightVersion: weights } = reply;
       if (weights) {
@@ -179,7 +183,7 @@ export class EpisodeRun {
     const { reward, toolResults, rewardParts } = this.#trajectory;
     const turns = this.#trajectory.turns + 1;
     const { terminated, policyVersion, unscored } = step;
-    this.#updateLastStep({ reward: step.reward });
+    this.#updateLastStep({ reward: step.reward, ...(policyVersion !== undefined && { policyVersion }) });
     this.#recordInfo(step);
     this.#trajectory = {
       ...this.#trajectory,

@@ -25,6 +25,10 @@ export interface InteractionTurn {
   readonly finish_reason?: string;
   /** Stop text that ended the reply. The sampled tokens may contain it although the message does not. */
   readonly stop_text?: string;
+  /** Version of the weights that sampled the reply, if the server reports it. */
+  readonly weight_version?: string;
+  /** Version of the policy after the step, if the env tracks it. */
+  readonly policy_version?: number | string;
   readonly reward: number | null;
   /** Milliseconds of waiting for the policy. */
   readonly policy_ms: number;
@@ -144,16 +148,17 @@ function assistantText(messages: readonly Message[]): string {
 }
 
 /** Converts a turn of an episode with `length` tokens. The tokens of a dropped reply are not among them. */
-function turnOf(
-  { turn, tokens, finishReason, stopText, reward, policyMs, envMs }: Trajectory["steps"][number],
-  length: number,
-) {
+function turnOf(step: Trajectory["steps"][number], length: number): InteractionTurn {
+  const { turn, tokens, finishReason, stopText, weightVersion, policyVersion } = step;
+  const { reward, policyMs, envMs } = step;
   const { start = Infinity, ids = [] } = tokens ?? {};
   return {
     turn,
     ...(start + ids.length <= length && { sampled: { start, length: ids.length } }),
     ...(finishReason !== undefined && { finish_reason: finishReason }),
     ...(stopText !== undefined && { stop_text: stopText }),
+    ...(weightVersion !== undefined && { weight_version: weightVersion }),
+    ...(policyVersion !== undefined && { policy_version: policyVersion }),
     reward,
     policy_ms: policyMs,
     env_ms: envMs,
@@ -172,6 +177,7 @@ const turn = z.looseObject({
   sampled: z.object({ start: count, length: count }).optional(),
   finish_reason: z.string().optional(),
   stop_text: z.string().optional(),
+  weight_version: z.string().optional(),
   reward: z.number().nullable(),
 });
 

@@ -27,6 +27,7 @@ export function resumedPolicy(
   let turn = 0;
   return {
     ...(policy.name !== undefined && { name: policy.name }),
+    ...(policy.probe && { probe: policy.probe.bind(policy) }),
     async reply(history, context): Promise<Reply | string> {
       replies ??= savedReplies(saved, history.length);
       const reply = replies[turn];
@@ -44,11 +45,12 @@ function savedReplies(saved: InteractionResult, promptLength: number): Reply[] {
 }
 
 function savedReply(
-  { turns, tokens, log_probs, loss_mask, weight_version: weightVersion }: InteractionResult,
+  { turns, tokens, log_probs, loss_mask, weight_version }: InteractionResult,
   message: Message,
   at: number,
 ) {
   const { sampled, finish_reason: finishReason, stop_text: stopText } = turns[at] ?? {};
+  const weightVersion = turns[at]?.weight_version ?? weight_version;
   const promptLength = tokens.length - loss_mask.length;
   const place = sampled && { from: sampled.start, to: sampled.start + sampled.length };
   return {

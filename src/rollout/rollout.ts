@@ -3,6 +3,8 @@ import type { Policy } from "../policy/policy.ts";
 import type { Task } from "../task.ts";
 import { EpisodeRun } from "./episode_run.ts";
 import { EpisodeWriter, type TokenOptions } from "./tokens/episode_writer.ts";
+import { requireTrainable } from "./tokens/require_trainable.ts";
+import { TokenFormat } from "./tokens/token_format.ts";
 import { type Trajectory, withFailure } from "./trajectory.ts";
 
 /** Options of {@linkcode rollout}. */
@@ -35,8 +37,8 @@ export interface RolloutOptions {
 /**
  * Plays one episode to its end and returns its trajectory. It resets the env first, and does not dispose it.
  *
- * Failures are recorded on the trajectory. It rejects only if it is aborted, or with a `RangeError` before anything
- * starts.
+ * Failures are recorded on the trajectory. It rejects only if it is aborted, or before anything starts: with a
+ * `RangeError`, or, if tokens are recorded, with a `TypeError` if the policy's server returns no token ids.
  *
  * @example
  * ```ts
@@ -59,7 +61,9 @@ export async function rollout(
 ): Promise<Trajectory> {
   const { maxTurns = 64, tokens, onAborted, signal } = options;
   requireMaxTurns(maxTurns);
-  const writer = tokens && new EpisodeWriter(tokens);
+  const format = tokens && (tokens.format ?? new TokenFormat(tokens));
+  const writer = tokens && new EpisodeWriter({ ...tokens, format });
+  if (format !== undefined) await requireTrainable(policy, { format, signal });
   const episode = new EpisodeRun(env, { policy, task, options, writer });
   try {
     await episode.play(maxTurns);

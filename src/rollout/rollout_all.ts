@@ -6,6 +6,7 @@ import type { InteractionResult } from "./interaction_result.ts";
 import { resumedPolicy } from "./resumed_policy.ts";
 import { requireMaxTurns, rollout } from "./rollout.ts";
 import type { TokenOptions } from "./tokens/episode_writer.ts";
+import { requireTrainable } from "./tokens/require_trainable.ts";
 import { TokenFormat } from "./tokens/token_format.ts";
 import { emptyTrajectory, type Trajectory, withFailure } from "./trajectory.ts";
 
@@ -60,7 +61,8 @@ export interface RolloutAllOptions extends EpisodesOptions {
  *
  * If an episode fails, its trajectory has an `error`, and the others continue. If `signal` is aborted, the
  * generator rejects with its reason. If reading the tasks fails, it yields the trajectories of the tasks before and
- * rejects with that error. In both cases all envs are disposed first.
+ * rejects with that error. In both cases all envs are disposed first. If tokens are recorded and the policy's server
+ * returns no token ids, it rejects with a `TypeError` before the first episode.
  *
  * @example
  * ```ts
@@ -81,9 +83,11 @@ export async function* rolloutAll(
   options: RolloutAllOptions,
 ): AsyncGenerator<Trajectory> {
   const { concurrency = 8, samples = 1, ordered, maxTurns, onStart, onTrajectory, signal } = options;
-  const tokens = options.tokens && { format: new TokenFormat(options.tokens), ...options.tokens };
+  const tokens = options.tokens &&
+    { ...options.tokens, format: options.tokens.format ?? new TokenFormat(options.tokens) };
   if (maxTurns !== undefined) requireMaxTurns(maxTurns);
   requireSamples(samples);
+  if (tokens !== undefined) await requireTrainable(options.policy, { format: tokens.format, signal });
   const play = async (episode: Episode, signal: AbortSignal) => {
     onStart?.(episode);
     const trajectory = await playEpisode(episode, { ...options, tokens, signal });

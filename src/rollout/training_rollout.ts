@@ -10,6 +10,8 @@ import { EpisodeRun } from "./episode_run.ts";
 import { type InteractionResult, toInteractionResult } from "./interaction_result.ts";
 import { resumedPolicy } from "./resumed_policy.ts";
 import { EpisodeWriter, type TokenMode, type TokenOptions } from "./tokens/episode_writer.ts";
+import { requireTrainable } from "./tokens/require_trainable.ts";
+import { TokenFormat } from "./tokens/token_format.ts";
 import { withFailure } from "./trajectory.ts";
 
 /** Options of {@linkcode trainingRollout}. */
@@ -76,7 +78,11 @@ const MAX_STEPS = 30;
  * });
  * ```
  *
- * @throws {TypeError} before anything starts, if the task or the tokenizer is missing.
+ * Tokens are exactly those that the model got and sampled. A policy that uses a server must therefore return token ids:
+ * `sglangPolicy`, or `openaiPolicy` with vLLM or SGLang. See `docs/trainers.md`.
+ *
+ * @throws {TypeError} before anything starts, if the task or the tokenizer is missing, or if the policy's server returns
+ * no token ids.
  * @throws {RangeError} before anything starts, if `maxSteps` is below 0, or the mode or the template is unknown.
  * @throws {SyntaxError} before anything starts, if the template is not valid Jinja.
  */
@@ -88,10 +94,12 @@ export async function trainingRollout(
 ): Promise<InteractionResult> {
   const { maxSteps = MAX_STEPS, tokenMode: mode, resume, signal } = options;
   requireMaxSteps(maxSteps);
-  const writer = new EpisodeWriter({ ...options, ...editOf(env, options), tokenizer, mode });
+  const { format = new TokenFormat({ ...options, tokenizer }) } = options;
+  const writer = new EpisodeWriter({ ...options, ...editOf(env, options), tokenizer, mode, format });
   const replayingPolicy = resume === undefined ? policy : resumedPolicy(resume, policy);
   const setup = { policy: replayingPolicy, task: taskOf(env, options), options, writer };
   const episode = new EpisodeRun(chatOf(env, options), setup);
+  await requireTrainable(policy, { format, signal });
   try {
     await episode.play(maxSteps);
   } catch (error) {

@@ -133,6 +133,10 @@ export interface TurnRecord {
   /** Stop text that ended the reply, if the server reports it. */
   readonly stopText?: string;
   readonly usage?: TokenUsage;
+  /** Version of the weights that sampled the reply, if the server reports it. */
+  readonly weightVersion?: string;
+  /** Version of the policy after the step, if the env tracks it. */
+  readonly policyVersion?: number | string;
   /** Sampled token ids of this turn, and their log-probabilities. */
   readonly tokens?: NonNullable<Reply["tokens"]> & {
     /** Number of tokens before them, if the env uses tokens. */
@@ -151,7 +155,7 @@ export interface TurnStart {
 /** Creates the record of a turn whose reply the env has not seen yet. */
 export function toTurnRecord(start: TurnStart, reply: Reply): TurnRecord {
   const { turn, policyMs, promptTokens } = start;
-  const { finishReason, stopText, usage, tokens } = reply;
+  const { finishReason, stopText, usage, tokens, weightVersion } = reply;
   return {
     turn,
     policyMs,
@@ -160,6 +164,7 @@ export function toTurnRecord(start: TurnStart, reply: Reply): TurnRecord {
     ...(finishReason !== undefined && { finishReason }),
     ...(stopText !== undefined && { stopText }),
     ...(usage && { usage }),
+    ...(weightVersion !== undefined && { weightVersion }),
     ...(tokens && { tokens: { ...tokens, ...(promptTokens !== undefined && { start: promptTokens }) } }),
   };
 }

@@ -109,11 +109,11 @@ export class FakeVllm implements AsyncDisposable {
     });
   }
 
-  #sample(promptIds: number[], maxTokens = Infinity): ServedTokens {
+  #sample(promptIds: number[], maxTokens: number | null | undefined): ServedTokens {
     const { tokenizer, sample } = this.#options;
     const sampled = sample(tokenizer.decode(promptIds), this.served.length + 1);
     const all = typeof sampled === "string" ? tokenizer.encode(sampled) : sampled;
-    const ids = all.slice(0, maxTokens);
+    const ids = all.slice(0, maxTokens ?? Infinity);
     return {
       promptIds,
       ids,
@@ -124,7 +124,8 @@ export class FakeVllm implements AsyncDisposable {
 }
 
 interface Endpoint {
-  maxTokensOf(body: SeenRequest["body"]): number | undefined;
+  /** Maximum number of tokens of a request; null and undefined stand for no limit. */
+  maxTokensOf(body: SeenRequest["body"]): number | null | undefined;
   respond(tokens: ServedTokens, body: SeenRequest["body"], options: FakeVllmOptions): object;
 }
 

@@ -136,8 +136,8 @@ Deno.test("rollout() records each turn: its times, its reward, and the server's 
   assertEquals(played.versions, { paddock: PADDOCK_VERSION, policy: "m", weights: "w1" });
   const serverData = { finishReason: "stop", usage, tokens };
   assertEquals(played.steps.map(({ policyMs: _policy, envMs: _env, ...rest }) => rest), [
-    { turn: 1, reward: null, ...serverData },
-    { turn: 2, reward: 1, ...serverData },
+    { turn: 1, reward: null, ...serverData, weightVersion: "w0" },
+    { turn: 2, reward: 1, ...serverData, weightVersion: "w1" },
   ]);
   assert(played.steps.every(({ policyMs, envMs }) => policyMs >= 0 && (envMs ?? -1) >= 0));
 });

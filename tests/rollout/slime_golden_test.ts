@@ -1,6 +1,7 @@
 import { assertEquals } from "@std/assert";
 import type { ToolInfo } from "../../src/envs/tool_user_env.ts";
 import type { Message } from "../../src/message.ts";
+import { type Policy, toReply } from "../../src/policy/policy.ts";
 import { sglangPolicy } from "../../src/policy/sglang.ts";
 import type { InteractionResult } from "../../src/rollout/interaction_result.ts";
 import type { TokenMode } from "../../src/rollout/tokens/episode_writer.ts";
@@ -150,12 +151,23 @@ async function replay(golden: Golden, tokenMode: TokenMode, source: "text" | "id
     return Response.json(source === "text" ? answer : withIds(answer));
   });
   const samplingParams = { temperature: 0, max_new_tokens: 512, top_p: 0.9, top_k: 50 };
-  const policy = sglangPolicy({ url: server.url, samplingParams, input: source });
+  const sglang = sglangPolicy({ url: server.url, samplingParams, input: source });
+  const policy = source === "text" ? textOnly(sglang) : sglang;
   const result = await trainingRollout(env, policy, tokenizer, {
     tokenMode,
     maxSteps: golden.max_num_steps,
   });
   return { result, seen: server.seen.map(({ body }) => body) };
+}
+
+/** As slime samples: the prompt is text, and the text of a reply is encoded. By itself the policy refuses to train so. */
+function textOnly(policy: Policy): Policy {
+  return {
+    async reply(history, { recordedChat: _, ...context }) {
+      const { message } = toReply(await policy.reply(history, context));
+      return { message };
+    },
+  };
 }
 
 /** What the env tells when the episode is done. */

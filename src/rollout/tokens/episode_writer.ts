@@ -1,10 +1,11 @@
 import type { Observation } from "../../envs/env.ts";
 import { errorMessage, TokenError } from "../../errors.ts";
 import type { History } from "../../history.ts";
-import { findAddedMessages, type Message } from "../../message.ts";
-import type { Reply } from "../../policy/policy.ts";
+import { findAddedMessages, type Message, type ToolSpec } from "../../message.ts";
+import type { RecordedChat, Reply } from "../../policy/policy.ts";
 import type { EpisodeTokens } from "../trajectory.ts";
 import { AppendWriter, RerenderWriter, type Turn, type TurnEnd, type TurnWriter } from "./turn_writers.ts";
+import { requireSamePrompt } from "./prompt_difference.ts";
 import { type SampledReply, toSampledReply } from "./sampled_reply.ts";
 import { type BufferPosition, TokenBuffer } from "./token_buffer.ts";
 import { TokenFormat, type TokenFormatOptions } from "./token_format.ts";
@@ -54,7 +55,7 @@ interface OpenTurn {
  * Writes the tokens of one episode while it is played: the prompt, then for each turn the sampled tokens with loss mask
  * 1, and the tokens of the env and the template with 0.
  *
- * It checks each turn: the sampled ids must match the reply's text, all other ids must decode to the encoded text, and
+ * It checks each turn: the server's prompt must be the recorded ids, the sampled ids must match the reply's text, all other ids must decode to the encoded text, and
  * the chat must extend the previous one. A mismatch is a `TokenError`; the tokens written before stay.
  */
 export class EpisodeWriter {
@@ -63,6 +64,7 @@ export class EpisodeWriter {
   readonly #buffer: TokenBuffer;
   #writer: TurnWriter | undefined;
   #history: readonly Message[] = [];
+  #tools: readonly ToolSpec[] = [];
   #promptMessages = 0;
   #first: Prompt = { text: "", ids: [] };
   /** Next prompt, if it differs from the tokens written so far. */
@@ -94,10 +96,16 @@ export class EpisodeWriter {
     return this.#nextPrompt ?? { text: this.#buffer.text, ids: this.#buffer.ids.slice() };
   }
 
+  /** Returns the chat of the next prompt, as the template gets it. */
+  recordedChat(): RecordedChat {
+    return this.#format.recordedChat(this.#history, this.#tools);
+  }
+
   /** Starts the episode. */
   start({ history: { prompt }, tools = [] }: Observation): void {
     const { mode = "append", onRewrite } = this.#options;
     this.#history = [...prompt];
+    this.#tools = tools;
     this.#writer = mode === "append"
       ? new AppendWriter(this.#format, { tools, onRewrite })
       : new RerenderWriter(this.#format, { tools });
@@ -109,9 +117,16 @@ export class EpisodeWriter {
     this.#promptMessages = prompt.length;
   }
 
-  /** Adds the reply to the prompt, and returns its tokens and their position. */
+  /**
+   * Adds the reply to the prompt, and returns its tokens and their position.
+   *
+   * @throws {TokenError} if the server had another prompt, or the reply's ids do not match its text.
+   */
   reply(reply: Reply): SampledReply & { readonly start: number } {
-    const { message } = reply;
+    const { message, promptIds } = reply;
+    if (promptIds !== undefined) {
+      requireSamePrompt({ server: promptIds, recorded: this.prompt.ids }, this.#options.tokenizer);
+    }
     if (message.role !== "assistant") {
       throw new TokenError(
         `Cannot write reply as its role must be 'assistant': current value is '${message.role}'`,

@@ -14,15 +14,15 @@ export interface SampledReply {
 }
 
 /**
- * Returns the tokens of a reply: the server's ids, or, if it gives none, the encoded text with the token that ends a
- * turn, unless the reply was cut off.
+ * Returns the tokens of a reply: the server's ids, or, if no server sampled it, the encoded text with the token that ends
+ * a turn, unless the reply was cut off.
  *
- * @throws {TokenError} if the decodeIds ids do not match the reply's text.
+ * @throws {TokenError} if a server gave no ids, or if they do not decode to the reply's text.
  */
 export function toSampledReply(reply: Reply, format: ChatFormat, tokenizer: Tokenizer): SampledReply {
   const { message, tokens } = reply;
   if (tokens === undefined) return encodeReply(reply, format, tokenizer);
-  const { ids, logProbs } = tokens;
+  const { ids, logProbs = ids.length === 0 ? [] : undefined } = tokens;
   if (logProbs !== undefined && logProbs.length !== ids.length) {
     throw new TokenError(
       `Cannot write reply as it must have a log-probability for each of its ${ids.length} tokens: it has ${logProbs.length}`,
@@ -38,7 +38,13 @@ export function toSampledReply(reply: Reply, format: ChatFormat, tokenizer: Toke
   return { ids, text, ...(logProbs && { logProbs }) };
 }
 
-function encodeReply({ message }: Reply, format: ChatFormat, tokenizer: Tokenizer): SampledReply {
+function encodeReply(reply: Reply, format: ChatFormat, tokenizer: Tokenizer): SampledReply {
+  const { message, finishReason, usage } = reply;
+  if (finishReason !== undefined || usage !== undefined) {
+    throw new TokenError(
+      "Cannot write reply as the server that sampled it must return its token ids: found none",
+    );
+  }
   if (message.tool_calls !== undefined) {
     throw new TokenError(
       "Cannot write reply as it must be text or have token ids: its tool calls are in neither",

@@ -1,7 +1,8 @@
 import { ChatFormat, type ChatFormatOptions } from "../../chat/chat_format.ts";
 import { isAppendOnly } from "../../chat/turns.ts";
 import type { Tokenizer } from "../../chat/tokenizer.ts";
-import type { ToolSpec } from "../../message.ts";
+import type { Message, ToolSpec } from "../../message.ts";
+import type { RecordedChat } from "../../policy/policy.ts";
 
 /**
  * Options of {@linkcode TokenFormat}. Without a template or a family, the tokenizer's own template is used, because the
@@ -15,6 +16,7 @@ export interface TokenFormatOptions extends ChatFormatOptions {
 export class TokenFormat {
   /** Chat format that keeps assistant messages unchanged. */
   readonly chat: ChatFormat;
+  readonly tokenizer: Tokenizer;
   readonly #keeps = new Map<string, boolean>();
 
   /**
@@ -26,8 +28,14 @@ export class TokenFormat {
     if (options.tokenizer === undefined) {
       throw new TypeError("Cannot write tokens as 'tokenizer' must be given: it is missing");
     }
+    this.tokenizer = options.tokenizer;
     const trusted = ["assistant", ...options.trusted ?? []];
     this.chat = new ChatFormat({ ...options, family: familyOf(options), trusted });
+  }
+
+  /** Returns a chat as the template gets it. */
+  recordedChat(messages: Iterable<Message>, tools: readonly ToolSpec[]): RecordedChat {
+    return { messages: this.chat.toTemplateMessages(messages), tools: this.chat.toTemplateTools(tools) };
   }
 
   /** True if the template renders a turn the same way at every position of the chat. */

@@ -1,0 +1,68 @@
+import type { Tokenizer } from "../../chat/tokenizer.ts";
+import { TokenError } from "../../errors.ts";
+
+/** First difference between a server's prompt and the recorded one. */
+export interface PromptDifference {
+  /** Position of the first token that differs, from 0. */
+  readonly position: number;
+  /** Recorded id; left out if the record ends before it. */
+  readonly recordedId?: number;
+  /** The server's id; left out if its prompt ends before it. */
+  readonly serverId?: number;
+  /** Text of the recorded tokens around the position. */
+  readonly recordedText: string;
+  /** Text of the server's tokens around the position. */
+  readonly serverText: string;
+}
+
+/** Number of tokens before and after the position whose text is shown. */
+const TOKENS_AROUND = 6;
+
+/** Returns the first difference between the ids that a server reports for a prompt and the recorded ids, if any. */
+export function findPromptDifference(
+  { server, recorded }: { server: readonly number[]; recorded: readonly number[] },
+  tokenizer?: Tokenizer,
+): PromptDifference | undefined {
+  const length = Math.max(server.length, recorded.length);
+  let position = 0;
+  while (position < length && server[position] === recorded[position]) position++;
+  if (position === length) return undefined;
+  const textOf = (ids: readonly number[]) => textAround(ids, position, tokenizer);
+  const [recordedId, serverId] = [recorded[position], server[position]];
+  return {
+    position,
+    ...(recordedId !== undefined && { recordedId }),
+    ...(serverId !== undefined && { serverId }),
+    recordedText: textOf(recorded),
+    serverText: textOf(server),
+  };
+}
+
+/** Returns the text of the tokens around a position. Ids that have no text stand for themselves. */
+function textAround(ids: readonly number[], position: number, tokenizer: Tokenizer | undefined): string {
+  const around = ids.slice(Math.max(0, position - TOKENS_AROUND), position + TOKENS_AROUND + 1);
+  try {
+    return tokenizer?.decode(around) ?? around.join(" ");
+  } catch { // the server's tokenizer has ids that this one does not know
+    return around.join(" ");
+  }
+}
+
+/**
+ * Checks that a server got the recorded prompt.
+ *
+ * @throws {TokenError} that names the first position that differs.
+ */
+export function requireSamePrompt(
+  prompts: { server: readonly number[]; recorded: readonly number[] },
+  tokenizer?: Tokenizer,
+): void {
+  const difference = findPromptDifference(prompts, tokenizer);
+  if (difference === undefined) return;
+  const { position, recordedId, serverId, recordedText, serverText } = difference;
+  throw new TokenError(
+    `Cannot use reply as the server's prompt must be the recorded tokens: token ${position} is ` +
+      `${serverId ?? "missing"} in ${JSON.stringify(serverText)} for ${recordedId ?? "none"} in ` +
+      JSON.stringify(recordedText),
+  );
+}
