@@ -87,6 +87,7 @@ export function sglangPolicy(options: SglangPolicyOptions): Policy {
     // the server uses ids unchanged, and may count tokens of the reply that it discards
     const recordable = { ...reply, promptIds: prompt.input_ids };
     requireTokenData(recordable, { countsReply: false });
+    requireAllListed(response);
     return recordable;
   };
   // with the defaults, each version of the server returns ids, so that nothing has to be tried
@@ -104,6 +105,23 @@ function parseReply(
     if (!(error instanceof TypeError)) throw error;
     throw server.badResponseError(`sent a response unlike that of /generate: ${error.message}`);
   }
+}
+
+/**
+ * Checks that a valid response lists as many tokens as the server counted. It may list more, which it sampled ahead and
+ * discarded.
+ *
+ * @throws {TokenError} if it lists fewer.
+ */
+function requireAllListed(response: unknown): void {
+  const { output_ids: ids, meta_info: { output_token_logprobs: sampled, completion_tokens: count } } = Object(
+    response,
+  );
+  const listed = Math.max(ids?.length ?? 0, sampled?.length ?? 0);
+  if (!sampled || typeof count !== "number" || count <= listed) return;
+  throw new TokenError(
+    `Cannot record reply as its server must return the ids of all ${count} tokens: it returned ${listed}`,
+  );
 }
 
 interface CancellableRequest {

@@ -48,7 +48,7 @@ export interface FakeVllmOptions {
   editPrompt?: ((ids: number[]) => number[]) | undefined;
   /** Changes a response before it is sent. `request` is its number, from 1. */
   // deno-lint-ignore no-explicit-any -- each test knows the response that it changes
-  lie?: ((response: any, request: number) => void) | undefined;
+  lie?: ((response: any, request: number) => unknown) | undefined;
 }
 
 /**
