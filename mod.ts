@@ -33,7 +33,7 @@ export { readDataset } from "./src/datasets/read_dataset.ts";
 export { readTasks } from "./src/datasets/read_tasks.ts";
 export { calculatorPolicy } from "./src/policy/calculator.ts";
 export type { ModelServerOptions } from "./src/policy/model_server.ts";
-export { openaiPolicy, type OpenaiPolicyOptions } from "./src/policy/openai.ts";
+export { type OpenaiApi, openaiPolicy, type OpenaiPolicyOptions } from "./src/policy/openai.ts";
 export type { Policy, RecordedChat, Reply, ReplyContext, TokenUsage } from "./src/policy/policy.ts";
 export {
   type RepliesOfTask,

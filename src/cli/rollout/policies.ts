@@ -24,8 +24,10 @@ export interface PolicySetup extends Pick<ModelServerOptions, "timeoutMs" | "con
   readonly flagNames?: { readonly policy: string; readonly model: string } | undefined;
   /** Tokenizer of the model, whose chat template renders conversations. */
   readonly tokenizer?: Tokenizer | undefined;
-  /** If true, a server of `/generate` keeps special tokens in its text, as some call styles need them. */
+  /** If true, a server that gets token ids keeps special tokens in its text, as some call styles need them. */
   readonly keepSpecialTokens?: boolean | undefined;
+  /** If true, the episodes are written for a trainer. */
+  readonly recordsTokens?: boolean | undefined;
 }
 
 const FLAGS = { policy: "--policy", model: "--model" };
@@ -64,11 +66,8 @@ export const POLICIES: Readonly<Record<string, PolicyKind>> = {
   },
   openai: {
     about:
-      "openai:URL, a server of chat completions; needs --model, and $OPENAI_API_KEY if the server requires it",
-    make: (url, setup) => ({
-      policy: openaiPolicy({ ...setup, ...requiredServer("openai", url, setup) }),
-      isRemote: true,
-    }),
+      "openai:URL, a server of chat completions; needs --model, and $OPENAI_API_KEY if the server requires it; with --train-out vLLM or SGLang",
+    make: (url, setup) => ({ policy: chatPolicy(url, setup), isRemote: true }),
   },
   sglang: {
     about: "sglang:URL, /generate of SGLang; sends token ids with --tokenizer, else text in ChatML",
@@ -112,6 +111,12 @@ async function filePolicy(path: string): Promise<ResolvedPolicy> {
     isRemote: false,
     onTask: ({ id }) => file.assign(id),
   };
+}
+
+function chatPolicy(url: string | undefined, setup: PolicySetup): Policy {
+  const { keepSpecialTokens, recordsTokens } = setup;
+  const body = keepSpecialTokens && recordsTokens ? { skip_special_tokens: false } : undefined;
+  return openaiPolicy({ ...setup, ...requiredServer("openai", url, setup), body });
 }
 
 function generatePolicy(url: string | undefined, setup: PolicySetup): Policy {

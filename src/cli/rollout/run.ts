@@ -2,6 +2,7 @@ import type { Tokenizer } from "../../chat/tokenizer.ts";
 import { findDatasetFiles } from "../../datasets/files.ts";
 import type { InteractionResult } from "../../rollout/interaction_result.ts";
 import type { TokenMode, TokenOptions } from "../../rollout/tokens/episode_writer.ts";
+import { requireTrainable, type RequireTrainableOptions } from "../../rollout/tokens/require_trainable.ts";
 import { TokenFormat } from "../../rollout/tokens/token_format.ts";
 import { CALL_STYLES } from "../../tools/parsers/call_styles.ts";
 import { requireReadable, resolveTokenizer, toInputPath } from "../input.ts";
@@ -19,7 +20,7 @@ import { openTrajectoryFile, requireSameTokens } from "./trajectory_file.ts";
 import { Summary } from "./summary.ts";
 import { openTauBench, TAU_BENCH, type TauBenchFlags } from "./tau_bench.ts";
 import { TrainingFile, TrainingRun } from "./training_file.ts";
-import { UsageError } from "../errors.ts";
+import { rethrowAsUsageError, UsageError } from "../errors.ts";
 import { openWorkspaces, WORKSPACE_ENV, type WorkspaceFlags } from "./workspace.ts";
 import { currentIo } from "../io.ts";
 
@@ -78,6 +79,8 @@ export async function runRollout(options: RolloutFlags, signal: AbortSignal): Pr
   const graderEntry = flags.grader === "none" ? undefined : lookUp(GRADERS, flags.grader, "grader");
   const tokenizer = await resolveTokenizer(flags.tokenizer);
   const resolved = await resolveFlagPolicy(flags, tokenizer);
+  const tokens = tokenOptionsOf(flags, { tokenizer, editPrompt: kind.editPrompt });
+  if (tokens !== undefined) await requirePolicyForTraining(resolved, { format: tokens.format, signal });
   const profile = await resolveProfile(flags);
   const { concurrency, poolSize } = sizesOf(flags, resolved);
   if (flags.tasks !== undefined) await requireReadable(flags.tasks, { mayBeFolder: true });
@@ -118,7 +121,7 @@ export async function runRollout(options: RolloutFlags, signal: AbortSignal): Pr
   if (kind.runsPython) await prepareImage(profile, { cacheDir, signal });
   // --force discards the contents of the files, so they are opened after everything else that can fail
   using out = await openTrajectoryFile(flags, { summary, policy: resolved.policy });
-  const training = await openTraining(flags, { tokenizer, editPrompt: kind.editPrompt, stack });
+  const training = await openTraining(flags, { tokens, stack });
   for await (const trajectory of training?.file.fillFrom(out?.finished() ?? []) ?? []) {
     summary.addEarlier(trajectory);
   }
@@ -167,23 +170,44 @@ async function resolveFlagPolicy(
   const apiKey = currentIo().env.get("OPENAI_API_KEY") || undefined;
   const server = { model, temperature, maxTokens, timeoutMs, concurrency, apiKey };
   const keepSpecialTokens = flags.calls !== undefined && CALL_STYLES[flags.calls]?.hasSpecialTokens;
-  return await resolvePolicy(flags.policy, { ...server, tokenizer, keepSpecialTokens });
+  const recordsTokens = flags.trainOut !== undefined;
+  return await resolvePolicy(flags.policy, { ...server, tokenizer, keepSpecialTokens, recordsTokens });
 }
 
-interface TrainingSetup extends Pick<TokenOptions, "editPrompt"> {
-  readonly tokenizer: Tokenizer | undefined;
+/** Options for writing the tokens of each episode, with the format that the episodes share. */
+type SharedTokenOptions = TokenOptions & { readonly format: TokenFormat };
+
+/** Returns the options for writing tokens, if the run writes rows for a trainer. */
+function tokenOptionsOf(
+  { trainOut, tokenMode: mode }: RolloutFlags,
+  { tokenizer, editPrompt }: Pick<TokenOptions, "editPrompt"> & { tokenizer: Tokenizer | undefined },
+): SharedTokenOptions | undefined {
+  if (trainOut === undefined || tokenizer === undefined) return undefined;
+  const tokens: TokenOptions = { tokenizer, mode, onRewrite: "keep", editPrompt };
+  return { ...tokens, format: new TokenFormat(tokens) };
+}
+
+async function requirePolicyForTraining(
+  { policy }: ResolvedPolicy,
+  options: RequireTrainableOptions,
+): Promise<void> {
+  await rethrowAsUsageError(() => requireTrainable(policy, options), { kinds: [TypeError] });
+}
+
+interface TrainingSetup {
+  readonly tokens: SharedTokenOptions | undefined;
   readonly stack: AsyncDisposableStack;
 }
 
 async function openTraining(flags: RolloutFlags, setup: TrainingSetup): Promise<TrainingRun | undefined> {
-  const { trainOut, resume, force, tasks: source, tokenMode: mode } = flags;
-  const { tokenizer, editPrompt, stack } = setup;
-  if (trainOut === undefined || tokenizer === undefined) return undefined;
-  const tokens: TokenOptions = { tokenizer, mode, onRewrite: "keep", editPrompt };
+  const { trainOut, resume, force, tasks: source } = flags;
+  const { tokens, stack } = setup;
+  if (trainOut === undefined || tokens === undefined) return undefined;
+  const { tokenizer } = tokens;
   const onKept = (result: InteractionResult) => requireSameTokens(result, { out: trainOut, tokenizer });
   const options = { resume, force, mayResume: true, source, onKept };
   const file = stack.use(await TrainingFile.open(trainOut, options));
-  return new TrainingRun(file, { ...tokens, format: new TokenFormat(tokens) });
+  return new TrainingRun(file, tokens);
 }
 
 /** Returns default sizes. A local policy keeps a core busy per episode; with a server, episodes mostly wait. */

@@ -61,8 +61,8 @@ export function requireSamePrompt(
   if (difference === undefined) return;
   const { position, recordedId, serverId, recordedText, serverText } = difference;
   throw new TokenError(
-    `Cannot use reply as the server's prompt must be the recorded tokens: token ${position} is ` +
-      `${serverId ?? "missing"} in ${JSON.stringify(serverText)} for ${recordedId ?? "none"} in ` +
-      JSON.stringify(recordedText),
+    `Cannot use reply as its server must get the recorded prompt: token ${position} is ` +
+      `${recordedId ?? "missing"} in the record and ${serverId ?? "missing"} at the server, near ` +
+      `${JSON.stringify(recordedText)} and ${JSON.stringify(serverText)}`,
   );
 }

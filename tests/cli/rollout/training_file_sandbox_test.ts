@@ -15,6 +15,7 @@ import type { Transform } from "../../../src/transforms/transform.ts";
 import { TransformedEnv } from "../../../src/transforms/transformed_env.ts";
 import { byteTokenizer } from "../../byte_tokenizer.ts";
 import { FakeServer } from "../../policy/fake_server.ts";
+import { FakeVllm, type FakeVllmOptions } from "../../policy/fake_vllm.ts";
 import { tinyTokenizer, tinyTokenizerFiles } from "../../tiny_tokenizer.ts";
 import { FakeSink } from "../fake_sink.ts";
 import { runPaddock } from "../run_paddock.ts";
@@ -32,6 +33,33 @@ async function resultsIn(path: string): Promise<InteractionResult[]> {
   const text = await Deno.readTextFile(path);
   return text.split("\n").filter((line) => line !== "").map((line) => parseInteraction(JSON.parse(line)));
 }
+
+Deno.test("paddock rollout --train-out trains with openai:URL if its server returns token ids, else refuses", () =>
+  inFolder(async (folder) => {
+    const tokenizer = await tinyTokenizer();
+    const { tokenizer: model, config } = tinyTokenizerFiles();
+    await Deno.writeTextFile(`${folder}/tokenizer.json`, JSON.stringify(model));
+    await Deno.writeTextFile(`${folder}/tokenizer_config.json`, JSON.stringify(config));
+    await Deno.writeTextFile(`${folder}/tasks.jsonl`, '{"query":"2+2?","answer":"4"}\n');
+    const train = async (wire: FakeVllmOptions["wire"]) => {
+      await using server = new FakeVllm({ tokenizer, wire, sample: () => "The answer is 4<|im_end|>" });
+      const files = ["--tasks", `${folder}/tasks.jsonl`, "--tokenizer", folder, "--force"];
+      const policy = ["--policy", `openai:${server.url}`, "--model", "m"];
+      const args = ["rollout", "--env", "chat", ...files, ...policy, "--train-out", `${folder}/x.jsonl`];
+      return { ...await runPaddock(args), served: server.served };
+    };
+    const trained = await train("vllm");
+    assertEquals([trained.code, trained.stderr], [0, ""]);
+    const [result] = await resultsIn(`${folder}/x.jsonl`);
+    const { promptIds = [], ids = [] } = trained.served.at(-1) ?? {};
+    assertEquals(result?.tokens.slice(0, promptIds.length + ids.length), [...promptIds, ...ids]);
+    assertEquals([result?.reward, result?.status, result?.errors], [1, "completed", []]);
+    const refused = await train("openai");
+    assertEquals([refused.code, refused.served.length], [2, 1]);
+    assertStringIncludes(refused.stderr, "Cannot train with policy 'm'");
+    assertStringIncludes(refused.stderr, "--policy sglang:URL");
+    assertEquals((await resultsIn(`${folder}/x.jsonl`)).length, 1, "the file is kept");
+  }));
 
 Deno.test("paddock rollout --train-out writes the tokens that a server sampled, one line per episode", () =>
   inFolder(async (folder) => {
