@@ -25,5 +25,6 @@ export {
   type ReplyGrading,
 } from "../src/rewards/reply_grader.ts";
 export type { TieredScoreOptions } from "../src/rewards/tiered_score.ts";
-export { math } from "../src/rewards/math.ts";
+export { math, type MathOptions } from "../src/rewards/math.ts";
+export type { MathVerifyGrader, MathVerifyOptions } from "../src/rewards/math/math_verify/verified_math.ts";
 export { rubric, type RubricItem, type RubricOptions } from "../src/rewards/rubric.ts";

@@ -78,7 +78,7 @@ function filesOf(entry: string, found: string[] = []): string[] {
 
 function importsOf(path: string): string[] {
   const source = stripTypeScriptTypes(Deno.readTextFileSync(join(SRC, path)));
-  return [...source.matchAll(/^(?:import|export)\b[^"]*?"(\.[^"]+)"/gm)].map(([, to = ""]) =>
+  return [...source.matchAll(/^(?:import|export)\b(?:[^"]*? from)? "(\.[^"]+)"/gm)].map(([, to = ""]) =>
     join(dirname(path), to)
   );
 }

@@ -1,6 +1,7 @@
 import { type Command, Option } from "commander";
 import { join, resolve } from "node:path";
-import { defaultCacheDir, ensureBaseImage } from "../sandbox/image/base_image.ts";
+import { ensureBaseImage } from "../sandbox/image/base_image.ts";
+import { defaultCacheDir } from "../sandbox/image/cache_dir.ts";
 import { SandboxPool } from "../sandbox/pool.ts";
 import { detectLayers, type LayerState, layerStates } from "../sandbox/process/layers.ts";
 import { loadProfile, type Profile } from "../sandbox/profile/profile.ts";

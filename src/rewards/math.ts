@@ -2,11 +2,22 @@ import { ANY_EXTRACTION, extractAnswer, findLastBoxed, hasBox, plain } from "./e
 import { parseTaggedReply } from "./final_reply.ts";
 import { type Grader, unscored } from "./grader.ts";
 import { isSameAnswer } from "./math/same_answer.ts";
+import {
+  type MathVerifyGrader,
+  type MathVerifyOptions,
+  verifiedMath,
+} from "./math/math_verify/verified_math.ts";
 import { replyGrader } from "./reply_grader.ts";
 import { tieredScore, type TieredScoreOptions } from "./tiered_score.ts";
 
 /** Maximum length of an answer, in characters. A longer one of a reply is wrong; of a task, it gives no score. */
 const MAX_CHARACTERS = 2_000;
+
+/** Options of {@linkcode math}. */
+export interface MathOptions extends TieredScoreOptions {
+  /** No verifier: the grader compares answers itself. */
+  verifier?: undefined;
+}
 
 /**
  * Returns a grader for mathematics: 1 for the right answer, 0.1 for a wrong one in `<answer>…</answer>`,
@@ -25,6 +36,13 @@ const MAX_CHARACTERS = 2_000;
  * cent, units and `x =` are ignored. Equations may be multiplied and have their sides swapped. Anything
  * else, such as an inequality or a word, is compared as text without spaces. Nothing is executed.
  *
+ * With `verifier: "math-verify"`, the library math-verify 0.9.0 finds and compares the answers, with its
+ * defaults, in sandboxes of the grader's own: its verdicts decide between the tiers. It reads the first answer
+ * block, or else the reply without its thoughts. An expected answer or answer block without mathematics between
+ * dollars or the like is read as the content of a `\boxed{…}`. A comparison that exceeds its time or memory is
+ * `null`, and so is one whose expected answer the library cannot parse. The grader must be disposed. Its wheels are
+ * downloaded once, by `deno task fetch-math-verify`.
+ *
  * @example
  * ```ts
  * import { assertEquals } from "@std/assert";
@@ -39,9 +57,19 @@ const MAX_CHARACTERS = 2_000;
  * });
  * ```
  *
+ * @example Compare by math-verify
+ * ```ts ignore
+ * await using grader = math({ verifier: "math-verify" });
+ * const score = await grader.grade({ task, history });
+ * ```
+ *
  * @throws {RangeError} when a reward is not a finite number.
+ * @throws {Deno.errors.NotFound} when the verifier's wheels are missing.
  */
-export function math(options: TieredScoreOptions = {}): Grader {
+export function math(options: MathVerifyOptions): MathVerifyGrader;
+export function math(options?: MathOptions): Grader;
+export function math(options: MathOptions | MathVerifyOptions = {}): Grader {
+  if (options.verifier === "math-verify") return verifiedMath(options);
   const scoreOf = tieredScore(options);
   return replyGrader({
     name: "math",

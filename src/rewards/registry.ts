@@ -19,6 +19,8 @@ export interface GraderResources {
   readonly judge?: Policy | undefined;
   /** Milliseconds that a program under test may take. */
   readonly timeoutMs?: number | undefined;
+  /** Makes `math` with the verifier `math-verify`, whose sandboxes the caller ends. */
+  readonly mathVerify?: (() => Grader) | undefined;
 }
 
 /** A grader of the registry. Its `needs` says which resources it uses. */
@@ -34,6 +36,8 @@ export type GraderEntry =
     | { readonly needs: "pools"; make(resources: GraderResources): Promise<Grader> }
     /** It asks a policy. */
     | { readonly needs: "policy"; make(policy: Policy): Grader }
+    /** It runs math-verify, whose wheels are downloaded separately. */
+    | { readonly needs: "math-verify" }
   );
 
 /**
@@ -58,6 +62,11 @@ export const GRADERS: Readonly<Record<string, GraderEntry>> = {
     about: "like gsm8k, for the value of the last \\boxed{…}",
     needs: "nothing",
     make: () => math(),
+  },
+  math_verify: {
+    about:
+      "like math, as the library math-verify finds and compares answers; 'deno task fetch-math-verify' first",
+    needs: "math-verify",
   },
   countdown: {
     about: "like gsm8k, for an expression that reaches the target",
@@ -104,7 +113,7 @@ export function testProfile(profile: Profile): Profile {
 /**
  * Makes a grader of the registry.
  *
- * @throws {TypeError} when the grader needs a policy and `resources` has none.
+ * @throws {TypeError} when the grader needs a policy or math-verify, and `resources` has none.
  */
 export async function makeGrader(entry: GraderEntry, resources: GraderResources): Promise<Grader> {
   switch (entry.needs) {
@@ -115,5 +124,8 @@ export async function makeGrader(entry: GraderEntry, resources: GraderResources)
     case "policy":
       if (resources.judge !== undefined) return entry.make(resources.judge);
       throw new TypeError("Cannot make grader as it needs a policy: found none");
+    case "math-verify":
+      if (resources.mathVerify !== undefined) return resources.mathVerify();
+      throw new TypeError("Cannot make grader as it needs math-verify: found no way to run it");
   }
 }

@@ -10,7 +10,8 @@ import {
   type Termination,
   terminationOf,
 } from "./guest_link.ts";
-import { defaultCacheDir, dropBaseImage, ensureBaseImage } from "./image/base_image.ts";
+import { dropBaseImage, ensureBaseImage } from "./image/base_image.ts";
+import { defaultCacheDir } from "./image/cache_dir.ts";
 import { type BaseImage, SUPERVISOR } from "./image/image_build.ts";
 import { Child, PendingCloses } from "./process/child.ts";
 import {

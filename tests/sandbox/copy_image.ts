@@ -1,5 +1,6 @@
 import { basename, join } from "node:path";
-import { defaultCacheDir, ensureBaseImage, ensurePlainImage } from "../../src/sandbox/image/base_image.ts";
+import { ensureBaseImage, ensurePlainImage } from "../../src/sandbox/image/base_image.ts";
+import { defaultCacheDir } from "../../src/sandbox/image/cache_dir.ts";
 import type { Profile } from "../../src/sandbox/profile/profile.ts";
 
 /**

@@ -1,4 +1,6 @@
 import type { Grader } from "../../rewards/grader.ts";
+import { math } from "../../rewards/math.ts";
+import { findMissingWheel } from "../../rewards/math/math_verify/wheels.ts";
 import { GraderPool } from "../../rewards/worker/grader_pool.ts";
 import {
   type GraderEntry,
@@ -8,9 +10,9 @@ import {
   testProfile,
 } from "../../rewards/registry.ts";
 import { loadProfile, type Profile } from "../../sandbox/profile/profile.ts";
-import { createLazyPool } from "../sandbox_options.ts";
+import { announceBuild, cacheDirectory, createLazyPool } from "../sandbox_options.ts";
 import { resolvePolicy } from "./policies.ts";
-import { UsageError } from "../errors.ts";
+import { rethrowAsUsageError, UsageError } from "../errors.ts";
 import { currentIo } from "../io.ts";
 
 /** Flags of commands that grade. */
@@ -37,7 +39,7 @@ const SERVED_SIZE = 2;
 /**
  * Makes the grader of a run.
  *
- * @throws {UsageError} if it needs a policy that the flags do not name.
+ * @throws {UsageError} if it needs a policy that the flags do not name, or wheels that are not downloaded.
  */
 export async function openGrader(entry: GraderEntry, flags: GraderFlags, host: GraderHost): Promise<Grader> {
   const resources = await openResources(flags, host);
@@ -45,16 +47,23 @@ export async function openGrader(entry: GraderEntry, flags: GraderFlags, host: G
     throw new UsageError("Cannot use grader 'judge' as it needs a policy: give --judge POLICY");
   }
   const workers = host.stack.use(new GraderPool());
-  return workers.guard(await makeGrader(entry, resources));
+  const make = () => makeGrader(entry, resources);
+  return workers.guard(await (entry.needs === "math-verify" ? rethrowAsUsageError(make) : make()));
 }
 
-/** Returns the graders that a server offers: all that need no policy. Each is made at its first grade. */
+/**
+ * Returns the graders that a server offers: all that need no policy, and `math_verify` if its wheels are there. Each is
+ * made at its first grade.
+ */
 export async function openServedGraders(
   flags: { cacheDir?: string },
   host: Omit<GraderHost, "size">,
 ): Promise<Map<string, () => Grader>> {
   const resources = await openResources(flags, { ...host, size: SERVED_SIZE });
-  const served = Object.entries(GRADERS).filter(([, { needs }]) => needs !== "policy");
+  const hasWheels = findMissingWheel(cacheDirectory(flags.cacheDir)) === undefined;
+  const served = Object.entries(GRADERS).filter(([, { needs }]) =>
+    needs === "math-verify" ? hasWheels : needs !== "policy"
+  );
   return new Map(served.map(([name, entry]) => {
     if (entry.needs === "nothing") return [name, () => entry.make()];
     let made: Promise<Grader> | undefined;
@@ -85,5 +94,12 @@ async function openResources(
     pool: createLazyPool({ profile, size, resetMode: "fresh", cacheDir, stack }),
     testPool: createLazyPool({ profile: tests, size, resetMode: "rewind", cacheDir, stack }),
     judge: judge?.policy,
+    mathVerify: () =>
+      stack.use(math({
+        verifier: "math-verify",
+        cacheDir: cacheDirectory(cacheDir),
+        size: Math.min(size, navigator.hardwareConcurrency),
+        onBuild: announceBuild,
+      })),
   };
 }

@@ -17,6 +17,8 @@ import math from "../math.ts" with { type: "text" };
 import exact from "../math/exact.ts" with { type: "text" };
 import expression from "../math/expression.ts" with { type: "text" };
 import latex from "../math/latex.ts" with { type: "text" };
+import verifiedMath from "../math/math_verify/verified_math.ts" with { type: "text" };
+import wheels from "../math/math_verify/wheels.ts" with { type: "text" };
 import sameAnswer from "../math/same_answer.ts" with { type: "text" };
 import shape from "../math/shape.ts" with { type: "text" };
 import plainNumber from "../plain_number.ts" with { type: "text" };
@@ -24,6 +26,7 @@ import replyGrader from "../reply_grader.ts" with { type: "text" };
 import textMatch from "../text_match.ts" with { type: "text" };
 import tieredScore from "../tiered_score.ts" with { type: "text" };
 import graderWorker from "./grader_worker.ts" with { type: "text" };
+import cacheDir from "../../sandbox/image/cache_dir.ts" with { type: "text" };
 
 /** Texts of the files of a grader worker by name, each after those that it imports. */
 export const GRADER_FILES: Readonly<Record<string, string>> = {
@@ -49,6 +52,9 @@ export const GRADER_FILES: Readonly<Record<string, string>> = {
   expression,
   shape,
   same_answer: sameAnswer,
+  cache_dir: cacheDir,
+  wheels,
+  verified_math: verifiedMath,
   math,
   text_match: textMatch,
   grader_worker: graderWorker,

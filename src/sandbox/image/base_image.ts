@@ -1,4 +1,3 @@
-import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { errorMessage, SandboxError } from "../../errors.ts";
 import type { Profile } from "../profile/profile.ts";
@@ -226,9 +225,4 @@ export async function removeStaleImages(cacheDir: string, now: Date = new Date()
     await Deno.remove(path, { recursive: true }).catch(() => {}); // another process has removed it
     await Deno.remove(`${path}.lock`).catch(() => {}); // a failed build has none
   }
-}
-
-/** Returns the default directory of base images: `.cache/paddock` in the home directory of the user. */
-export function defaultCacheDir(): string {
-  return join(homedir(), ".cache", "paddock");
 }

@@ -1,10 +1,13 @@
-import { assertEquals } from "@std/assert";
-import { openGrader } from "../../../src/cli/rollout/graders.ts";
-import type { GraderEntry } from "../../../src/rewards/registry.ts";
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { UsageError } from "../../../src/cli/errors.ts";
+import { openGrader, openServedGraders } from "../../../src/cli/rollout/graders.ts";
+import { WHEELS } from "../../../src/rewards/math/math_verify/wheels.ts";
+import { type GraderEntry, GRADERS } from "../../../src/rewards/registry.ts";
 import { patternMatch } from "../../../src/rewards/text_match.ts";
 import { gradeTrajectory } from "../../../src/rollout/grade_trajectory.ts";
 import { emptyTrajectory } from "../../../src/rollout/trajectory.ts";
 import { loadProfile } from "../../../src/sandbox/profile/profile.ts";
+import { TempFolder } from "../../temp_folder.ts";
 
 Deno.test("openGrader() stops a grade at its deadline, and the episode of a rollout has no reward", async () => {
   const entry: GraderEntry = {
@@ -23,4 +26,31 @@ Deno.test("openGrader() stops a grade at its deadline, and the episode of a roll
     error: undefined,
   });
   assertEquals(unscored, "deadline exceeded: the grade took more than 1000 ms");
+});
+
+Deno.test("openGrader() refuses 'math_verify' as a usage error when its wheels are missing", async () => {
+  await using folder = await TempFolder.of();
+  await using stack = new AsyncDisposableStack();
+  const { math_verify: entry } = GRADERS;
+  assert(entry);
+  const host = { profile: await loadProfile("python"), size: 1, stack };
+  await assertRejects(
+    () => openGrader(entry, { cacheDir: folder.path }, host),
+    UsageError,
+    "run 'deno task fetch-math-verify' once",
+  );
+});
+
+Deno.test("openServedGraders() offers 'math_verify' when its wheels are there", async () => {
+  await using without = await TempFolder.of();
+  await using withWheels = await TempFolder.of(
+    Object.fromEntries(WHEELS.map(({ file }) => [`math-verify/${file}`, ""])),
+  );
+  await using stack = new AsyncDisposableStack();
+  const profile = await loadProfile("python");
+  const offered = async (
+    cacheDir: string,
+  ) => [...(await openServedGraders({ cacheDir }, { profile, stack })).keys()];
+  assert(!(await offered(without.path)).includes("math_verify"));
+  assert((await offered(withWheels.path)).includes("math_verify"));
 });
