@@ -26,4 +26,5 @@ export {
 } from "../src/rollout/training_rollout.ts";
 export { resumedPolicy, type ResumedPolicyOptions } from "../src/rollout/resumed_policy.ts";
 export { rollout, type RolloutOptions } from "../src/rollout/rollout.ts";
-export type { TokenMode, TokenOptions } from "../src/rollout/tokens/episode_writer.ts";
+export type { TokenOptions } from "../src/rollout/tokens/episode_writer.ts";
+export type { TokenMode } from "../src/rollout/tokens/turn_writers.ts";

@@ -134,7 +134,8 @@ export function parseLlama(text: string): Message[] {
 export interface ParseSpeakersOptions extends InverseParserOptions {
   /**
    * Pairs of tokens: one opens the text, the other ends each assistant turn. Without the tokenizer's own
-   * tokens, the pair whose first token opens the text is used, or else the first pair.
+   * tokens, the pair whose first token opens the text is used, or else the first pair whose second token is
+   * in an assistant turn, or else the first pair.
    */
   bounds?: readonly SpeakerBounds[] | undefined;
 }
@@ -157,7 +158,8 @@ const NO_TOKEN = "(?!)";
  */
 export function parseSpeakers(text: string, options: ParseSpeakersOptions = {}): Message[] {
   const { bounds = [], bosToken, eosToken } = options;
-  const pair = bounds.find(({ bosToken }) => text.startsWith(bosToken)) ?? bounds[0];
+  const pair = bounds.find(({ bosToken }) => text.startsWith(bosToken)) ?? findPairByEnd(text, bounds) ??
+    bounds[0];
   const opening = pair ? RegExp.escape(bosToken || pair.bosToken) : NO_TOKEN;
   const end = pair ? RegExp.escape(eosToken || pair.eosToken) : NO_TOKEN;
   const turns = text.replace(new RegExp(`^${opening}`), "");
@@ -176,6 +178,15 @@ export function parseSpeakers(text: string, options: ParseSpeakersOptions = {}):
     messages.push(parseTurn(speaker.toLowerCase(), hasEndTokens ? body : `${body}\n`, end));
   });
   return messages;
+}
+
+/**
+ * Returns the first pair whose end token is in an assistant turn that begins at the start of a line. Other turns may
+ * contain the end token of another model as text.
+ */
+function findPairByEnd(text: string, bounds: readonly SpeakerBounds[]): SpeakerBounds | undefined {
+  const turns = text.split(/\n(?=(?:User|Assistant|Tool):)/).filter((turn) => turn.startsWith("Assistant:"));
+  return bounds.find(({ eosToken }) => turns.some((turn) => turn.includes(eosToken)));
 }
 
 function parseTurn(role: string, body: string, end: string): Message {

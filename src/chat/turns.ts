@@ -141,11 +141,11 @@ function withoutEndToken(tail: string, ends: readonly string[]): string {
 
 /**
  * Removes the start of the tail that the model already sampled after the content, such as a line break that
- * ends the turn.
+ * ends the turn. An incomplete character may stand before it.
  */
 function withoutSampledStart(tail: string, sampledText: string, content: string): string {
   const at = content === "" ? -1 : sampledText.lastIndexOf(content);
-  const surplus = at === -1 ? "" : sampledText.slice(at + content.length);
+  const surplus = at === -1 ? "" : sampledText.slice(at + content.length).replace(/^\ufffd+/, "");
   return tail.startsWith(surplus) ? tail.slice(surplus.length) : tail;
 }
 

@@ -90,8 +90,11 @@ export class EpisodeRun {
   /** Returns the record of the episode so far. */
   trajectory(): Trajectory {
     const tokens = this.#writer?.tokens() ?? tokensOfEpisode(this.#ids, this.#steps);
+    const { terminated, truncated, reward } = this.#trajectory;
     return {
       ...this.#trajectory,
+      // the rewards so far are not the reward of an episode that was stopped or failed before its end
+      reward: terminated || truncated ? reward : null,
       ...(tokens !== undefined && { tokens }),
       messages: this.#history?.toChats() ?? [],
       steps: this.#steps,

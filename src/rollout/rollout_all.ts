@@ -85,6 +85,7 @@ export async function* rolloutAll(
   const { concurrency = 8, samples = 1, ordered, maxTurns, onStart, onTrajectory, signal } = options;
   const tokens = options.tokens &&
     { ...options.tokens, format: options.tokens.format ?? new TokenFormat(options.tokens) };
+  tokens?.format.requireWritable({ mode: tokens.mode ?? "append", onRewrite: tokens.onRewrite });
   if (maxTurns !== undefined) requireMaxTurns(maxTurns);
   requireSamples(samples);
   if (tokens !== undefined) await requireTrainable(options.policy, { format: tokens.format, signal });

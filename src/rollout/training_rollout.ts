@@ -9,9 +9,10 @@ import type { ToolCallParser } from "../tools/parsers/tool_call_parser.ts";
 import { EpisodeRun } from "./episode_run.ts";
 import { type InteractionResult, toInteractionResult } from "./interaction_result.ts";
 import { resumedPolicy } from "./resumed_policy.ts";
-import { EpisodeWriter, type TokenMode, type TokenOptions } from "./tokens/episode_writer.ts";
+import { EpisodeWriter, type TokenOptions } from "./tokens/episode_writer.ts";
 import { requireTrainable } from "./tokens/require_trainable.ts";
 import { TokenFormat } from "./tokens/token_format.ts";
+import type { TokenMode } from "./tokens/turn_writers.ts";
 import { withFailure } from "./trajectory.ts";
 
 /** Options of {@linkcode trainingRollout}. */

@@ -55,7 +55,10 @@ export interface Trajectory {
   readonly seed?: number;
   readonly versions: Versions;
   readonly messages: readonly Message[];
-  /** Sum of the steps' rewards; `null` if no step was scored, which is not the same as 0. */
+  /**
+   * Sum of the steps' rewards; `null`, which is not the same as 0, if no step was scored, or if the episode was stopped
+   * or failed before its end.
+   */
   readonly reward: number | null;
   /** Parts of the rewards by name. */
   readonly rewardParts?: Readonly<Record<string, number | null>>;

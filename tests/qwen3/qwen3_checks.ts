@@ -7,7 +7,8 @@ import fc from "fast-check";
 import { ChatFormat } from "../../src/chat/chat_format.ts";
 import { loadTokenizer } from "../../src/chat/load_tokenizer.ts";
 import type { Message } from "../../src/message.ts";
-import type { TokenMode, TokenOptions } from "../../src/rollout/tokens/episode_writer.ts";
+import type { TokenOptions } from "../../src/rollout/tokens/episode_writer.ts";
+import type { TokenMode } from "../../src/rollout/tokens/turn_writers.ts";
 import {
   END,
   HEADER,

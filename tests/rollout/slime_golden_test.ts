@@ -4,7 +4,7 @@ import type { Message } from "../../src/message.ts";
 import { type Policy, toReply } from "../../src/policy/policy.ts";
 import { sglangPolicy } from "../../src/policy/sglang.ts";
 import type { InteractionResult } from "../../src/rollout/interaction_result.ts";
-import type { TokenMode } from "../../src/rollout/tokens/episode_writer.ts";
+import type { TokenMode } from "../../src/rollout/tokens/turn_writers.ts";
 import { trainingRollout } from "../../src/rollout/training_rollout.ts";
 import { byteTokenizer } from "../byte_tokenizer.ts";
 import { FakeServer, type SeenRequest } from "../policy/fake_server.ts";

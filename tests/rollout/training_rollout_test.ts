@@ -118,6 +118,17 @@ Deno.test("trainingRollout() leaves out a reply that the server aborted", async 
   assertEquals(result.errors.map(({ boundary, fault }) => [boundary, fault]), [["policy", "aborted"]]);
 });
 
+Deno.test("trainingRollout() gives no reward for an episode that ends before its env is done", async () => {
+  const aborted: Reply = { message: { role: "assistant", content: "hal" }, finishReason: "abort" };
+  const failures: (Reply | Error)[][] = [[aborted], [new PolicyError("down")]];
+  for (const [failure = aborted] of failures) {
+    for (const replies of [[failure], [CALL, failure], [CALL, CALL, failure]]) {
+      const { result } = await play({ observations: ["a", "b", "c"] }, sampling(...replies));
+      assertEquals([result.status, result.reward], ["aborted", null], `after ${replies.length - 1} steps`);
+    }
+  }
+});
+
 Deno.test("trainingRollout() keeps a reply that was cut off, and masks the end token that was not sampled", async () => {
   const cut: Reply = {
     message: { role: "assistant", content: "<tool_call>\n{", is_complete: false },

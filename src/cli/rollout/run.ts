@@ -1,8 +1,9 @@
 import type { Tokenizer } from "../../chat/tokenizer.ts";
 import { findDatasetFiles } from "../../datasets/files.ts";
 import type { InteractionResult } from "../../rollout/interaction_result.ts";
-import type { TokenMode, TokenOptions } from "../../rollout/tokens/episode_writer.ts";
+import type { TokenOptions } from "../../rollout/tokens/episode_writer.ts";
 import { requireTrainable, type RequireTrainableOptions } from "../../rollout/tokens/require_trainable.ts";
+import type { TokenMode } from "../../rollout/tokens/turn_writers.ts";
 import { TokenFormat } from "../../rollout/tokens/token_format.ts";
 import { CALL_STYLES } from "../../tools/parsers/call_styles.ts";
 import { requireReadable, resolveTokenizer, toInputPath } from "../input.ts";
@@ -20,7 +21,7 @@ import { openTrajectoryFile, requireSameTokens } from "./trajectory_file.ts";
 import { Summary } from "./summary.ts";
 import { openTauBench, TAU_BENCH, type TauBenchFlags } from "./tau_bench.ts";
 import { TrainingFile, TrainingRun } from "./training_file.ts";
-import { rethrowAsUsageError, UsageError } from "../errors.ts";
+import { checkUsage, rethrowAsUsageError, UsageError } from "../errors.ts";
 import { openWorkspaces, WORKSPACE_ENV, type WorkspaceFlags } from "./workspace.ts";
 import { currentIo } from "../io.ts";
 
@@ -184,7 +185,9 @@ function tokenOptionsOf(
 ): SharedTokenOptions | undefined {
   if (trainOut === undefined || tokenizer === undefined) return undefined;
   const tokens: TokenOptions = { tokenizer, mode, onRewrite: "keep", editPrompt };
-  return { ...tokens, format: new TokenFormat(tokens) };
+  const format = new TokenFormat(tokens);
+  checkUsage(() => format.requireWritable({ mode, onRewrite: "keep" }));
+  return { ...tokens, format };
 }
 
 async function requirePolicyForTraining(

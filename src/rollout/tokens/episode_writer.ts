@@ -4,17 +4,17 @@ import type { History } from "../../history.ts";
 import { findAddedMessages, type Message, type ToolSpec } from "../../message.ts";
 import type { RecordedChat, Reply } from "../../policy/policy.ts";
 import type { EpisodeTokens } from "../trajectory.ts";
-import { AppendWriter, RerenderWriter, type Turn, type TurnEnd, type TurnWriter } from "./turn_writers.ts";
 import { requireSamePrompt } from "./prompt_difference.ts";
+import {
+  createTurnWriter,
+  type TokenMode,
+  type Turn,
+  type TurnEnd,
+  type TurnWriter,
+} from "./turn_writers.ts";
 import { type SampledReply, toSampledReply } from "./sampled_reply.ts";
 import { type BufferPosition, TokenBuffer } from "./token_buffer.ts";
 import { TokenFormat, type TokenFormatOptions } from "./token_format.ts";
-
-/**
- * Mode of writing an episode's tokens. `append` keeps all earlier tokens and encodes only the new text. `rerender`
- * renders the whole chat in each turn, for templates that rewrite earlier turns.
- */
-export type TokenMode = "append" | "rerender";
 
 /** Options of {@linkcode EpisodeWriter}. */
 export interface TokenOptions extends TokenFormatOptions {
@@ -75,17 +75,18 @@ export class EpisodeWriter {
   #last: OpenTurn | undefined;
 
   /**
-   * @throws {TypeError} if the tokenizer is missing.
+   * @throws {TypeError} if the tokenizer is missing, or the template cannot be written in this mode.
    * @throws {RangeError} if the mode or the template is unknown.
    * @throws {SyntaxError} if the template is not valid Jinja.
    */
   constructor(options: TokenOptions) {
-    const { mode = "append", format = new TokenFormat(options), tokenizer } = options;
+    const { mode = "append", onRewrite, format = new TokenFormat(options), tokenizer } = options;
     if (mode !== "append" && mode !== "rerender") {
       throw new RangeError(
         `Cannot write tokens as 'mode' must be 'append' or 'rerender': current value is '${mode}'`,
       );
     }
+    format.requireWritable({ mode, onRewrite });
     this.#options = options;
     this.#format = format;
     this.#buffer = new TokenBuffer(tokenizer);
@@ -106,9 +107,7 @@ export class EpisodeWriter {
     const { mode = "append", onRewrite } = this.#options;
     this.#history = [...prompt];
     this.#tools = tools;
-    this.#writer = mode === "append"
-      ? new AppendWriter(this.#format, { tools, onRewrite })
-      : new RerenderWriter(this.#format, { tools });
+    this.#writer = createTurnWriter(this.#format, { mode, onRewrite, tools });
     const text = withTokenErrors(() =>
       this.#format.chat.render(prompt, { addGenerationPrompt: true, tools })
     );

@@ -101,12 +101,19 @@ export function idsMatchMessage(
     ? decodedText.indexOf(messageContent)
     : decodedText.lastIndexOf(messageContent);
   if (at < 0 || (at > 0 && message.reasoning_content === undefined)) return false;
-  const ended = at + messageContent.length;
+  const ended = skipIncompleteCharacter(decodedText, at + messageContent.length);
   if (ended === decodedText.length) return true;
   if (!stopText || !decodedText.startsWith(stopText, ended)) return false;
   const stopped = ended + stopText.length;
   // a stop text may end within the last token, whose rest then follows it
   return stopped === decodedText.length || normalize(tokenizer.decode(ids.slice(0, -1))).length < stopped;
+}
+
+/** Returns the position after the bytes of an incomplete character, which decode to U+FFFD. */
+function skipIncompleteCharacter(text: string, start: number): number {
+  let position = start;
+  while (text[position] === "\ufffd") position++;
+  return position;
 }
 
 /**

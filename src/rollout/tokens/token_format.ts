@@ -3,6 +3,7 @@ import { isAppendOnly } from "../../chat/turns.ts";
 import type { Tokenizer } from "../../chat/tokenizer.ts";
 import type { Message, ToolSpec } from "../../message.ts";
 import type { RecordedChat } from "../../policy/policy.ts";
+import { requireWritable, type TurnFormat, type WritingMode } from "./turn_writers.ts";
 
 /**
  * Options of {@linkcode TokenFormat}. Without a template or a family, the tokenizer's own template is used, because the
@@ -13,11 +14,12 @@ export interface TokenFormatOptions extends ChatFormatOptions {
 }
 
 /** Chat format of many episodes, with a cache of its properties. */
-export class TokenFormat {
+export class TokenFormat implements TurnFormat {
   /** Chat format that keeps assistant messages unchanged. */
   readonly chat: ChatFormat;
   readonly tokenizer: Tokenizer;
   readonly #keeps = new Map<string, boolean>();
+  readonly #writable = new Set<string>();
 
   /**
    * @throws {TypeError} if the tokenizer is missing.
@@ -36,6 +38,18 @@ export class TokenFormat {
   /** Returns a chat as the template gets it. */
   recordedChat(messages: Iterable<Message>, tools: readonly ToolSpec[]): RecordedChat {
     return { messages: this.chat.toTemplateMessages(messages), tools: this.chat.toTemplateTools(tools) };
+  }
+
+  /**
+   * Checks that turns can be written in a mode. Further calls with the same mode do nothing.
+   *
+   * @throws {TypeError} if the template does not allow it. The message names the modes that work.
+   */
+  requireWritable({ mode, onRewrite = "error" }: WritingMode): void {
+    const key = `${mode} ${onRewrite}`;
+    if (this.#writable.has(key)) return;
+    requireWritable(this, { mode, onRewrite });
+    this.#writable.add(key);
   }
 
   /** True if the template renders a turn the same way at every position of the chat. */

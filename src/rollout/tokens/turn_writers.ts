@@ -1,8 +1,20 @@
 import type { ChatFormat } from "../../chat/chat_format.ts";
 import { renderTurnSuffix } from "../../chat/turns.ts";
-import { TokenError } from "../../errors.ts";
+import { ArgumentTypeError, TokenError } from "../../errors.ts";
 import { type Message, messageText, type ToolSpec } from "../../message.ts";
-import type { TokenFormat } from "./token_format.ts";
+
+/**
+ * Mode of writing an episode's tokens. `append` keeps all earlier tokens and encodes only the new text. `rerender`
+ * renders the whole chat in each turn, for templates that rewrite earlier turns.
+ */
+export type TokenMode = "append" | "rerender";
+
+/** Chat format by which turns are written. */
+export interface TurnFormat {
+  readonly chat: ChatFormat;
+  /** True if the template renders a turn the same way at every position of the chat. */
+  isAppendOnly(tools: readonly ToolSpec[]): boolean;
+}
 
 /** Turn to be written after the tokens of an episode. */
 export interface Turn {
@@ -40,6 +52,77 @@ export interface AppendWriterOptions {
   onRewrite?: "error" | "keep" | undefined;
 }
 
+/** Mode of writing tokens, and the behaviour of `append` if the template rewrites earlier turns. */
+export interface WritingMode extends Pick<AppendWriterOptions, "onRewrite"> {
+  mode: TokenMode;
+}
+
+/** Creates the writer of an episode's turns. */
+export function createTurnWriter(
+  format: TurnFormat,
+  { mode, ...options }: WritingMode & AppendWriterOptions,
+): TurnWriter {
+  return mode === "append" ? new AppendWriter(format, options) : new RerenderWriter(format, options);
+}
+
+/** All ways of writing tokens, with the names of their options. */
+const WRITING_MODES: readonly (WritingMode & { readonly label: string })[] = [
+  { mode: "append", onRewrite: "error", label: "the token mode 'append'" },
+  { mode: "append", onRewrite: "keep", label: "the token mode 'append' with 'onRewrite' set to 'keep'" },
+  { mode: "rerender", onRewrite: "error", label: "the token mode 'rerender'" },
+];
+
+const USER: Message = { role: "user", content: "q" };
+const REPLY: Message = { role: "assistant", content: "a" };
+
+/** Smallest chats. A template that rejects one may accept the other. */
+const STARTS: readonly (readonly Message[])[] = [[USER], [{ role: "system", content: "s" }, USER]];
+
+/**
+ * Checks that a template can be written in a mode at all: a chat of two questions without thoughts and tools.
+ *
+ * @throws {TypeError} if each chat with a reply fails. The message names the modes that work.
+ */
+export function requireWritable(format: TurnFormat, options: WritingMode): void {
+  if (isWritable(format, options)) return;
+  throw new ArgumentTypeError(
+    `Cannot write tokens in the token mode '${options.mode}' as template '${format.chat.template.name}' must put a ` +
+      `reply after its generation prompt and keep earlier turns: it does not${adviceFor(format, options)}`,
+  );
+}
+
+/** True if a template can be written in a mode, or rejects the chats by which it is tried. */
+function isWritable(format: TurnFormat, options: WritingMode): boolean {
+  const start = STARTS.find((start) => isAccepted(format.chat, [...start, REPLY, USER]));
+  if (start === undefined) return true; // the template needs other messages, which only an episode has
+  const messages = [...start, REPLY, USER];
+  const turn = { before: start, reply: REPLY, sampled: [], messages: [USER] };
+  try {
+    const writer = createTurnWriter(format, { ...options, tools: [] });
+    writer.renderRest(turn, { addGenerationPrompt: true });
+    writer.renderPrompt?.(messages);
+    return true;
+  } catch {
+    return false; // the writer cannot place the reply, or the template rewrites the chat
+  }
+}
+
+function isAccepted(format: ChatFormat, messages: readonly Message[]): boolean {
+  try {
+    format.render(messages, { addGenerationPrompt: true });
+    return true;
+  } catch {
+    return false; // the template rejects this chat, and may accept others
+  }
+}
+
+/** Names the other modes that work with a template. */
+function adviceFor(format: TurnFormat, { mode, onRewrite = "error" }: WritingMode): string {
+  const labels = WRITING_MODES.filter((other) => other.mode !== mode || other.onRewrite !== onRewrite)
+    .filter((other) => isWritable(format, other)).map(({ label }) => label);
+  return labels.length === 0 ? ". Use another template" : `. Use ${labels.join(", or ")}`;
+}
+
 /**
  * Renders each turn on its own, so the cost of a turn does not depend on the length of the episode.
  *
@@ -47,12 +130,14 @@ export interface AppendWriterOptions {
  * unchanged. With `onRewrite: "keep"` there is no check, and the earlier tokens stay as sampled and shown.
  */
 export class AppendWriter implements TurnWriter {
+  readonly #turns: TurnFormat;
   readonly #format: ChatFormat;
   readonly #tools: readonly ToolSpec[];
   readonly #checksRewrites: boolean;
 
-  constructor(format: TokenFormat, options: AppendWriterOptions) {
+  constructor(format: TurnFormat, options: AppendWriterOptions) {
     const { tools, onRewrite = "error" } = options;
+    this.#turns = format;
     this.#format = format.chat;
     this.#checksRewrites = onRewrite === "error" && !format.isAppendOnly(tools);
     // an append-only template renders a turn the same way without tools, which costs less
@@ -76,8 +161,8 @@ export class AppendWriter implements TurnWriter {
     const delta = text + renderTurnSuffix(turn, this.#format, { addGenerationPrompt: false });
     if (this.#format.render([...before, reply, ...messages], { tools }) === prefix + delta) return;
     throw new TokenError(
-      `Cannot append turn as template '${this.#format.template.name}' must not rewrite earlier turns: it ` +
-        "does, so set 'onRewrite' to 'keep', or use the token mode 'rerender'",
+      `Cannot append turn as template '${this.#format.template.name}' must not rewrite earlier turns: it does` +
+        adviceFor(this.#turns, { mode: "append" }),
     );
   }
 }
@@ -88,13 +173,13 @@ export class AppendWriter implements TurnWriter {
  * It supports templates that rewrite earlier turns, as Qwen3's does to remove old thoughts. Each prompt is the chat as
  * the template renders it at that time, while the episode's tokens keep every turn as it was when it was new. Text
  * that a template puts between a generation prompt and a reply, such as an empty thought, is left out, because the
- * reply was sampled without it. The cost of a turn grows with the length of the chat.
+ * reply was sampled without it. A generation prompt of white space, such as dialogpt's, stays before its reply. The cost of a turn grows with the length of the chat.
  */
 export class RerenderWriter implements TurnWriter {
   readonly #format: ChatFormat;
   readonly #tools: readonly ToolSpec[];
 
-  constructor(format: TokenFormat, options: { tools: readonly ToolSpec[] }) {
+  constructor(format: TurnFormat, options: { tools: readonly ToolSpec[] }) {
     this.#format = format.chat;
     this.#tools = options.tools;
   }
@@ -115,11 +200,17 @@ export class RerenderWriter implements TurnWriter {
 
   /** Returns the template's text after the reply. The sampled text itself stays unchanged. */
   #endOf({ before, reply, sampled }: Turn, rendered: string): string {
-    const renderPrompt = this.#format.render(before, { addGenerationPrompt: true });
-    if (!rendered.startsWith(renderPrompt)) {
+    const prompt = this.#format.render(before, { addGenerationPrompt: true });
+    if (!rendered.startsWith(prompt) && !rendered.startsWith(this.#withoutBlankHeader(prompt, before))) {
       this.#fail("the rendered reply must start with its generation prompt: found another start");
     }
     return renderTurnSuffix({ before, reply, sampled }, this.#format, { addGenerationPrompt: false });
+  }
+
+  /** Returns the prompt without its header, if that is only white space, as dialogpt's. */
+  #withoutBlankHeader(prompt: string, before: readonly Message[]): string {
+    const chat = this.#render(before);
+    return prompt.startsWith(chat) && prompt.slice(chat.length).trim() === "" ? chat : prompt;
   }
 
   /** Renders the turn's text on its own, if the template rewrote earlier text. */

@@ -214,6 +214,27 @@ Deno.test("EpisodeWriter accepts ids of the text and the end of a reply", () => 
   assertEquals(writer.reply(cut).ids, cut.tokens.ids, "a character that was cut off");
 });
 
+Deno.test("EpisodeWriter accepts a reply whose last character is incomplete before the stop text", () => {
+  const start = [...bytes.encode("ok "), ...bytes.encode("😀").slice(0, 2)];
+  const ends = [["</s>", ""], [END, ""], ["</s>", END], ["\n", ""]];
+  for (const content of ["ok ", "ok \ufffd"]) {
+    for (const [stopText = "", after = ""] of ends) {
+      const writer = new EpisodeWriter({ tokenizer: bytes, family: "falcon" });
+      writer.start({ task, history: { prompt: History.fromChats([{ role: "user", content: "q" }]) } });
+      const ids = [...start, ...bytes.encode(stopText + after)];
+      const message = { role: "assistant", content };
+      assertEquals(writer.reply({ message, tokens: { ids }, stopText }).ids, ids, stopText);
+    }
+  }
+  const writer = new EpisodeWriter({ tokenizer: bytes, family: "falcon" });
+  writer.start({ task, history: { prompt: History.fromChats([{ role: "user", content: "q" }]) } });
+  const ids = [...start, ...bytes.encode("more</s>")];
+  assertThrows(
+    () => writer.reply({ message: { role: "assistant", content: "ok " }, tokens: { ids }, stopText: "</s>" }),
+    TokenError,
+  );
+});
+
 /** As Qwen 3 writes the newest turn: a reply without a thought is given an empty one. */
 const EMPTY_THOUGHT = "{% for m in messages %}<|im_start|>{{ m.role }}\n" +
   "{% if m.role == 'assistant' %}<think>\n{{ m.content.split('</think>')[0].split('<think>')[1] | trim " +

@@ -5,7 +5,7 @@ import { openaiPolicy } from "../../../src/policy/openai.ts";
 import type { Policy } from "../../../src/policy/policy.ts";
 import { sglangPolicy } from "../../../src/policy/sglang.ts";
 import type { InteractionResult } from "../../../src/rollout/interaction_result.ts";
-import type { TokenMode } from "../../../src/rollout/tokens/episode_writer.ts";
+import type { TokenMode } from "../../../src/rollout/tokens/turn_writers.ts";
 import { trainingRollout } from "../../../src/rollout/training_rollout.ts";
 import type { Transform } from "../../../src/transforms/transform.ts";
 import { TransformedEnv } from "../../../src/transforms/transformed_env.ts";
