@@ -112,13 +112,16 @@ function replyData(
   { ids, logProbs }: SampledData,
 ): Omit<Reply, "message"> {
   const { finish_reason: finishReason, stop_reason, matched_stop } = choice;
-  const stopText = [stop_reason, matched_stop].find((stop) => typeof stop === "string");
+  const stops = [stop_reason, matched_stop];
+  const stopText = stops.find((stop) => typeof stop === "string");
+  const stopId = stops.find((stop) => typeof stop === "number");
   const promptIds = prompt_token_ids ?? choice.prompt_token_ids;
   const known = logProbs?.filter((logProb) => logProb !== null);
   const weightVersion = metadata?.weight_version;
   return {
     ...(finishReason && { finishReason }),
     ...(stopText && { stopText }),
+    ...(stopId !== undefined && { stopId }),
     ...(usage && { usage: { promptTokens: usage.prompt_tokens, replyTokens: usage.completion_tokens } }),
     ...(promptIds && { promptIds }),
     ...(ids && { tokens: { ids, ...(known && known.length === logProbs?.length && { logProbs: known }) } }),

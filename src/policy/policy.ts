@@ -58,6 +58,8 @@ export interface Reply {
    * does not.
    */
   readonly stopText?: string;
+  /** The id of the token that ended the reply, if the server reports it. It must then be the last sampled id. */
+  readonly stopId?: number;
   /** Token counts, if the server reports them. */
   readonly usage?: TokenUsage;
   /** The version of the weights that sampled the reply, if the server reports it. */

@@ -19,13 +19,13 @@ export interface TokenDataOptions {
 
 /**
  * Checks that a reply has the token data that a trainer needs: the ids of the prompt, the sampled ids, as many as the
- * server counted, and a log-probability for each of them, if it gives any.
+ * server counted and with the token that ended the reply, and a log-probability for each of them, if it gives any.
  *
  * @throws {TokenError} if data is missing or the lengths differ.
  */
 export function requireTokenData(reply: Reply, options: TokenDataOptions = {}): void {
   const { countsReply = true } = options;
-  const { promptIds, tokens, usage } = reply;
+  const { promptIds, tokens, usage, stopId } = reply;
   const missing = [
     ...promptIds === undefined ? ["of the prompt"] : [],
     ...tokens === undefined ? ["of the reply"] : [],
@@ -40,6 +40,11 @@ export function requireTokenData(reply: Reply, options: TokenDataOptions = {}): 
   requireLength("ids of the prompt", promptIds, usage?.promptTokens);
   if (countsReply) requireLength("ids of the reply", tokens.ids, usage?.replyTokens);
   requireLength("log-probabilities", tokens.logProbs, tokens.ids.length);
+  const last = tokens.ids.at(-1);
+  if (stopId === undefined || stopId === last) return;
+  throw new TokenError(
+    `Cannot record reply as its last token must be ${stopId}, which ended it: found ${last ?? "no token"}`,
+  );
 }
 
 function requireLength(

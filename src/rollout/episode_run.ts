@@ -102,7 +102,8 @@ export class EpisodeRun {
     };
   }
 
-  async #requestReply({ history, tools, text, tokens }: Observation, task: PublicTask): Promise<Reply> {
+  async #requestReply(observation: Observation, task: PublicTask): Promise<Reply> {
+    const { history, tools, text, tokens, policyVersion } = observation;
     const { seed, signal } = this.#options;
     const writer = this.#writer;
     const prompt = writer?.prompt ?? { text: text?.prompt, ids: tokens?.prompt };
@@ -119,6 +120,7 @@ export class EpisodeRun {
         turn,
         policyMs: performance.now() - start,
         promptTokens: writer ? undefined : prompt.ids?.length,
+        policyVersion,
       };
       this.#steps.push(toTurnRecord(turnStart, reply));
       if (writer !== undefined) this.#updateLastStep({ tokens: sampledTokens(writer.reply(reply)) });
@@ -186,7 +188,7 @@ export class EpisodeRun {
     const { reward, toolResults, rewardParts } = this.#trajectory;
     const turns = this.#trajectory.turns + 1;
     const { terminated, policyVersion, unscored } = step;
-    this.#updateLastStep({ reward: step.reward, ...(policyVersion !== undefined && { policyVersion }) });
+    this.#updateLastStep({ reward: step.reward });
     this.#recordInfo(step);
     this.#trajectory = {
       ...this.#trajectory,

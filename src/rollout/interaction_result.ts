@@ -27,7 +27,7 @@ export interface InteractionTurn {
   readonly stop_text?: string;
   /** Version of the weights that sampled the reply, if the server reports it. */
   readonly weight_version?: string;
-  /** Version of the policy after the step, if the env tracks it. */
+  /** Version of the policy when the reply was requested, if the env tracks it. */
   readonly policy_version?: number | string;
   readonly reward: number | null;
   /** Milliseconds of waiting for the policy. */

@@ -138,7 +138,7 @@ export interface TurnRecord {
   readonly usage?: TokenUsage;
   /** Version of the weights that sampled the reply, if the server reports it. */
   readonly weightVersion?: string;
-  /** Version of the policy after the step, if the env tracks it. */
+  /** Version of the policy when the reply was requested, if the env tracks it. */
   readonly policyVersion?: number | string;
   /** Sampled token ids of this turn, and their log-probabilities. */
   readonly tokens?: NonNullable<Reply["tokens"]> & {
@@ -153,11 +153,13 @@ export interface TurnStart {
   policyMs: number;
   /** Number of tokens of the prompt, if the env uses tokens. */
   promptTokens: number | undefined;
+  /** Version of the policy, if the env tracks it. */
+  policyVersion?: number | string | undefined;
 }
 
 /** Creates the record of a turn whose reply the env has not seen yet. */
 export function toTurnRecord(start: TurnStart, reply: Reply): TurnRecord {
-  const { turn, policyMs, promptTokens } = start;
+  const { turn, policyMs, promptTokens, policyVersion } = start;
   const { finishReason, stopText, usage, tokens, weightVersion } = reply;
   return {
     turn,
@@ -168,6 +170,7 @@ export function toTurnRecord(start: TurnStart, reply: Reply): TurnRecord {
     ...(stopText !== undefined && { stopText }),
     ...(usage && { usage }),
     ...(weightVersion !== undefined && { weightVersion }),
+    ...(policyVersion !== undefined && { policyVersion }),
     ...(tokens && { tokens: { ...tokens, ...(promptTokens !== undefined && { start: promptTokens }) } }),
   };
 }

@@ -8,6 +8,7 @@ import { sglangPolicy } from "../../src/policy/sglang.ts";
 import { rollout } from "../../src/rollout/rollout.ts";
 import { rolloutAll } from "../../src/rollout/rollout_all.ts";
 import { trainingRollout, type TrainingRolloutOptions } from "../../src/rollout/training_rollout.ts";
+import { PolicyVersion } from "../../src/transforms/policy_version.ts";
 import { TransformedEnv } from "../../src/transforms/transformed_env.ts";
 import { tinyTokenizer } from "../tiny_tokenizer.ts";
 import { FakeServer } from "./fake_server.ts";
@@ -246,6 +247,46 @@ Deno.test("trainingRollout() records the version of the weights of each turn", a
     const expected = api === "generate" ? ["w1", "w2"] : ["w2", "w3"];
     assertEquals(result.turns.map(({ weight_version }) => weight_version), expected);
     assertEquals(result.weight_version, expected[1]);
+  }
+});
+
+Deno.test("trainingRollout() records the version of the policy at which each reply was requested", async () => {
+  const version = new PolicyVersion();
+  await using server = fakeVllm({
+    sample(_prompt, request) {
+      if (request > 1) version.incrementVersion();
+      return `hello${END}`;
+    },
+  });
+  await using env = new TransformedEnv(new ChatEnv(), [version, {
+    step: (step) => ({
+      ...step,
+      history: { prompt: step.history.prompt.append({ role: "user", content: "and?" }) },
+    }),
+  }]);
+  const policy = openaiPolicy({ url: server.url, model });
+  const { turns } = await trainingRollout(env, policy, tokenizer, { task, maxSteps: 2 });
+  assertEquals(turns.map(({ policy_version }) => policy_version), [0, 1]);
+});
+
+Deno.test("trainingRollout() ends an episode whose server cuts off the token that ended a reply", async () => {
+  const [end] = tokenizer.encode(END);
+  for (const key of ["stop_reason", "matched_stop"]) {
+    for (const isCut of [false, true]) {
+      await using server = fakeVllm({
+        lie(body, request) {
+          const [choice] = body.choices;
+          if (request === 1) return;
+          choice[key] = end;
+          if (!isCut) return;
+          choice.token_ids.pop();
+          choice.logprobs.token_logprobs.pop();
+          body.usage.completion_tokens--;
+        },
+      });
+      const { errors } = await train(openaiPolicy({ url: server.url, model }), { maxSteps: 1 });
+      assertEquals(errors.map(({ boundary }) => boundary), isCut ? ["tokens"] : []);
+    }
   }
 });
 
