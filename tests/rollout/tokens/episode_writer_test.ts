@@ -12,6 +12,7 @@ import { byteTokenizer } from "../../byte_tokenizer.ts";
 import { tinyTokenizer } from "../../tiny_tokenizer.ts";
 import {
   END,
+  FORGETFUL,
   HEADER,
   type Played,
   plays,
@@ -23,13 +24,6 @@ import {
 } from "./written_episode.ts";
 
 const bytes = byteTokenizer();
-
-/** Drops what an assistant thought before the last question, as Qwen 3 does. */
-const FORGETFUL = "{% set ns = namespace(last=0) %}" +
-  "{% for m in messages %}{% if m.role == 'user' %}{% set ns.last = loop.index0 %}{% endif %}{% endfor %}" +
-  "{% for m in messages %}<|im_start|>{{ m.role }}\n" +
-  "{{ m.content if m.role != 'assistant' or loop.index0 > ns.last else m.content.split('</think>')[-1] }}<|im_end|>\n{% endfor %}" +
-  "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}";
 
 for (const mode of ["append", "rerender"] as const) {
   Deno.test(`EpisodeWriter, ${mode}: ids decode to the rendered text, and 1 is on what was said alone`, () => {

@@ -9,6 +9,12 @@ import { EpisodeWriter, type TokenOptions } from "../../../src/rollout/tokens/ep
 export const END = "<|im_end|>";
 /** What stands before an assistant's turn. */
 export const HEADER = "<|im_start|>assistant\n";
+/** Drops what an assistant thought before the last question, as Qwen 3 does. */
+export const FORGETFUL = "{% set ns = namespace(last=0) %}" +
+  "{% for m in messages %}{% if m.role == 'user' %}{% set ns.last = loop.index0 %}{% endif %}{% endfor %}" +
+  "{% for m in messages %}<|im_start|>{{ m.role }}\n" +
+  "{{ m.content if m.role != 'assistant' or loop.index0 > ns.last else m.content.split('</think>')[-1] }}<|im_end|>\n{% endfor %}" +
+  "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}";
 /** The task of every episode here. */
 export const task = { id: "t", query: "q" };
 
