@@ -1,12 +1,28 @@
 import type { ImageExtension, PlainImagePlan } from "./build.ts";
 import type { ConfinePlan } from "./supervisor/confine.ts";
 import type { HeapImage } from "./python/interpreter.ts";
+import type { LinkInfo, NativeCode, SideModule } from "./python/side_module.ts";
 import type { ReadOnlyFile, ReadOnlyTree } from "./read_only_files.ts";
 
 /** A file next to the supervisor, with its expected SHA-256. */
 export interface AssetFile {
   readonly path: string;
   readonly sha256: string;
+}
+
+/** A native library of a package, in the directory of an image. */
+export interface LibraryAsset extends AssetFile {
+  /** Path by which Python opens it. */
+  readonly guestPath: string;
+  readonly link: LinkInfo;
+  readonly trampolines?: AssetFile;
+}
+
+/** Native libraries of packages. */
+export interface NativeAssets {
+  readonly libraries: readonly LibraryAsset[];
+  /** Exports of the interpreter's module that only libraries use. */
+  readonly libraryExports: readonly string[];
 }
 
 /** The host's first message: the files of a session, and settings for all sessions. */
@@ -19,6 +35,8 @@ export interface BootPlan {
   readonly modules: readonly { readonly name: string; readonly source: string }[];
   /** The files of `/lib`, concatenated. The index has path and length of each. */
   readonly library: AssetFile & { readonly index: readonly (readonly [string, number])[] };
+  /** Absent if the profile's packages have no native libraries. */
+  readonly native?: NativeAssets;
   readonly mounts: readonly { readonly guest: string; readonly host: string }[];
   readonly image?: AssetFile & Omit<HeapImage, "data">;
   /** Present if a plain image is to be built, in place of `image`. */
@@ -40,6 +58,7 @@ export interface BootPlan {
 export interface WorkerAssets {
   readonly module: WebAssembly.Module;
   readonly trees: readonly ReadOnlyTree[];
+  readonly native?: NativeCode;
   readonly image?: HeapImage;
   readonly plan?: PlainImagePlan;
   readonly extension?: ImageExtension;
@@ -77,8 +96,12 @@ function addFile(urls: Map<string, string>, name: string, file: AssetFile): Prom
 }
 
 async function loadForWorkers(plan: BootPlan, code: Promise<void>[]): Promise<WorkerAssets> {
-  const [module, library, image, loader] = await Promise.all([
+  const loaded = new Set(plan.image?.links?.places.map((place) => place.library));
+  const [module, libraries, library, image, loader] = await Promise.all([
     compileVerified(plan.wasm),
+    Promise.all(
+      (plan.native?.libraries ?? []).map((asset, index) => readSideModule(asset, loaded.has(index))),
+    ),
     readVerified(plan.library).then(toShared),
     plan.image && readVerified(plan.image).then(toShared),
     plan.plan && readVerified(plan.plan.loader),
@@ -89,11 +112,25 @@ async function loadForWorkers(plan: BootPlan, code: Promise<void>[]): Promise<Wo
   return {
     module,
     trees: [{ at: "/lib", files: splitLibrary(library, plan.library.index) }, ...mounts],
+    ...(plan.native && { native: { libraries, libraryExports: plan.native.libraryExports } }),
     ...(plan.image && image ? { image: { ...plan.image, data: image } } : {}),
     ...(plan.plan && loader ? { plan: { ...plan.plan, loaderUrl: blobUrl(loader) } } : {}),
     ...(plan.extension && { extension: plan.extension }),
     limits: plan.limits,
     ...(plan.home && { home: plan.home }),
+  };
+}
+
+/** Reads a native library, and compiles it if every session has it. */
+async function readSideModule(asset: LibraryAsset, isLoaded: boolean): Promise<SideModule> {
+  const { guestPath: path, link, trampolines } = asset;
+  const read = async (file: AssetFile) =>
+    isLoaded ? await compileVerified(file) : toShared(await readVerified(file));
+  return {
+    path,
+    link,
+    code: await read(asset),
+    ...(trampolines && { trampolines: await read(trampolines) }),
   };
 }
 

@@ -62,13 +62,14 @@ export async function extendImage(
   image: HeapImage,
   extension: ImageExtension,
 ): Promise<HeapImage> {
-  const { exports, stack } = await restorePython(assets, image);
+  const { exports, stack, linker } = await restorePython(assets, image);
   const request = new TextEncoder().encode(JSON.stringify(extension));
   const reply = await stack.callWithThreads(image.handle, request);
   const { handle = 0, error } = JSON.parse(new TextDecoder().decode(reply)) as ExtendReply;
   if (error !== undefined) throw new Error(error);
   exports.emscripten_stack_init(); // in a restored interpreter the bounds of the stack are not set
-  return copyHeap(exports, { handle, cStackBytes: image.cStackBytes });
+  const links = linker.capture();
+  return { ...copyHeap(exports, { handle, cStackBytes: image.cStackBytes }), ...(links && { links }) };
 }
 
 /** Reply of Python's `extend`. */

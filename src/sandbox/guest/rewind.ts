@@ -31,7 +31,7 @@ export class Rewind {
 
   /** Restores the state. Throws if the heap has grown too large, or if a device or a mount was removed. */
   run(): void {
-    const { exports, closures } = this.#python;
+    const { exports, closures, linker } = this.#python;
     const maxBytes = MAX_REWIND_FACTOR * this.#image.heapBytes;
     const { byteLength } = exports.memory.buffer;
     if (byteLength > maxBytes) {
@@ -39,6 +39,7 @@ export class Rewind {
     }
     this.#files.restore();
     closures.freeAll();
+    linker.rewind();
     writeImage(this.#python, this.#image, { fresh: false });
     exports.__stack_pointer.value = this.#stackPointer;
   }

@@ -9,6 +9,7 @@ import type { FileSystem, ModuleFactory } from "./emscripten.ts";
 import { Entropy } from "./entropy.ts";
 import { limitFiles, limitStreams } from "./file_quota.ts";
 import { type HeapImage, type PythonAssets, restorePython } from "./python/interpreter.ts";
+import type { NativeCode } from "./python/side_module.ts";
 import type { ReadOnlyTree } from "./read_only_files.ts";
 import { GuestSession } from "./session.ts";
 import type { Shell, ShellParts } from "./shell/shell.ts";
@@ -21,6 +22,8 @@ export interface WorkerStart {
   readonly interrupt: SharedArrayBuffer;
   readonly module: WebAssembly.Module;
   readonly trees: readonly ReadOnlyTree[];
+  /** Absent if the profile's packages have no native libraries. */
+  readonly native?: NativeCode;
   readonly image?: HeapImage;
   readonly plan?: PlainImagePlan;
   readonly extension?: ImageExtension;
@@ -78,6 +81,7 @@ try {
     module: start.module,
     createModule: createModule as ModuleFactory,
     trees: start.trees,
+    native: start.native ?? { libraries: [], libraryExports: [] },
     interrupt,
     home: start.home ?? HOME,
   };

@@ -8,7 +8,9 @@ import entropy from "../guest/entropy.ts" with { type: "text" };
 import errno from "../guest/errno.ts" with { type: "text" };
 import fileQuota from "../guest/file_quota.ts" with { type: "text" };
 import interpreter from "../guest/python/interpreter.ts" with { type: "text" };
+import linker from "../guest/python/linker.ts" with { type: "text" };
 import localTime from "../guest/python/local_time.ts" with { type: "text" };
+import sideModule from "../guest/python/side_module.ts" with { type: "text" };
 import signals from "../guest/python/signals.ts" with { type: "text" };
 import stack from "../guest/python/stack.ts" with { type: "text" };
 import threads from "../guest/python/threads.ts" with { type: "text" };
@@ -54,6 +56,8 @@ export const WORKER_FILES: GuestFiles = {
   call_guard: callGuard,
   ring,
   read_only_files: readOnlyFiles,
+  side_module: sideModule,
+  linker,
   local_time: localTime,
   stack,
   signals,

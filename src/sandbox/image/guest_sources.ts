@@ -145,20 +145,24 @@ function guestModules(modules: Readonly<Record<string, string>>): GuestModule[] 
 /** Matches the places where Emscripten's JavaScript names an export. */
 const EXPORT_USE = /wasmExports\["([^"]+)"\]/g;
 
+/** Returns the names of the functions that Emscripten's JavaScript and the guest call. */
+export function exportedFunctions({ factory }: Pick<PyodideFiles, "factory">): Set<string> {
+  const text = new TextDecoder().decode(factory);
+  const named = [...text.matchAll(EXPORT_USE)].map(([, name = ""]) => name);
+  return new Set([...named, ...CALLED_BY_GUEST]);
+}
+
 /**
- * Returns the Wasm module with the functions that Emscripten's JavaScript and the guest name. Emscripten makes a table
- * entry for every function, which for all 8,000 takes a third of the start time. `sys.maxsize` is a valid size, and
- * the C stack is larger.
- * `data` is needed to build a plain image only.
+ * Returns the Wasm module with the functions that Emscripten's JavaScript and the guest name, and those that native
+ * libraries need. Emscripten makes a table entry for every function, which for all 8,000 takes a third of the start
+ * time. `sys.maxsize` is a valid size, and the C stack is larger. `data` is needed to build a plain image only.
  */
 export function leanWasm(
   { wasm, factory }: Pick<PyodideFiles, "wasm" | "factory">,
-  { data }: { data: boolean },
+  { data, libraryExports = [] }: { data: boolean; libraryExports?: readonly string[] },
 ): Uint8Array<ArrayBuffer> {
-  const text = new TextDecoder().decode(factory);
-  const named = [...text.matchAll(EXPORT_USE)].map(([, name = ""]) => name);
   return stripWasm(acceptMaxSize(widenCStack(wasm)), {
-    functions: new Set([...named, ...CALLED_BY_GUEST]),
+    functions: new Set([...exportedFunctions({ factory }), ...libraryExports]),
     data,
   });
 }

@@ -6,12 +6,13 @@ import { Child } from "../process/child.ts";
 import { childCommand, type ChildCommandOptions, childEnvironment, confinePlan } from "../process/command.ts";
 import { isRoot } from "../process/layer_probes.ts";
 import { activeLayers, detectLayers } from "../process/layers.ts";
-import type { AssetFile, BootPlan } from "../guest/assets.ts";
+import type { AssetFile, BootPlan, LibraryAsset, NativeAssets } from "../guest/assets.ts";
 import { isUsedImport } from "../guest/call_guard.ts";
 import { MODULE_PROPERTIES } from "../guest/emscripten.ts";
 import type { HeapImage } from "../guest/python/interpreter.ts";
 import { DamagedImageError } from "../guest_link.ts";
 import {
+  exportedFunctions,
   imageExtension,
   leanWasm,
   plainImagePlan,
@@ -23,11 +24,13 @@ import { FULL_C_STACK_BYTES } from "./c_stack.ts";
 import { standardLibrary } from "./standard_library.ts";
 import { bootMounts } from "../profile/mounts.ts";
 import type { LibraryFile } from "./image_files.ts";
+import { isNativeLibrary, linkLibraries, type NativeLibrary } from "./native_libraries.ts";
 import { parseProfile, type Profile } from "../profile/profile.ts";
 import { decodeLost, type Frame, FrameKind, join } from "../protocol.ts";
-import { readPyodide } from "./pyodide.ts";
+import { type PyodideFiles, readPyodide } from "./pyodide.ts";
 import { sha256 } from "../../hash.ts";
 import { bundleShell } from "./shell_bundle.ts";
+import { stripWasm } from "./wasm.ts";
 
 /** The part of a boot plan that is the same for every sandbox of one image. */
 export type ImageManifest = Omit<BootPlan, "limits" | "mounts" | "plan" | "extension" | "home" | "confine">;
@@ -114,10 +117,10 @@ export async function extendPlainImage(
 ): Promise<ImageManifest> {
   const { directory, packages, signal } = options;
   await copyFiles(plain.directory, directory);
-  const library = packages.length === 0
-    ? plain.manifest.library
-    : await saveLibrary(directory, [...await standardLibrary(await readPyodide()), ...packages]);
-  const base = { ...plain.manifest, library };
+  const base = {
+    ...plain.manifest,
+    ...(packages.length > 0 && await savePackages(directory, packages)),
+  };
   const { metadata, data } = await runBuild(profile, options, {
     ...base,
     extension: imageExtension(profile),
@@ -127,10 +130,74 @@ export async function extendPlainImage(
   const save = (name: string, bytes: Uint8Array) => saveAsset(joinPath(directory, name), bytes);
   return {
     ...base,
+    ...(base.native && { native: await dropData(directory, base.native, metadata) }),
     image: { ...metadata, ...await save("image.bin", data) },
     ...(profile.shell && {
       shell: { modules: shellModules(), engine: await save("engine.js", await bundleShell(signal)) },
     }),
+  };
+}
+
+/**
+ * Saves the files of packages beside the standard library. If they have native libraries, the interpreter's module
+ * exports what those need.
+ */
+async function savePackages(
+  directory: string,
+  packages: readonly LibraryFile[],
+): Promise<Pick<BootPlan, "library"> & Partial<Pick<BootPlan, "wasm" | "native">>> {
+  const pyodide = await readPyodide();
+  const isNative = ({ path }: LibraryFile) => isNativeLibrary(path);
+  const emptied = packages.map((file) => isNative(file) ? { ...file, contents: new Uint8Array() } : file);
+  const library = await saveLibrary(directory, [...await standardLibrary(pyodide), ...emptied]);
+  const libraries = linkLibraries(packages.filter(isNative), pyodide.wasm);
+  if (libraries.length === 0) return { library };
+  const own = exportedFunctions(pyodide);
+  const needed = new Set(libraries.flatMap(({ mainFunctions }) => mainFunctions));
+  const libraryExports = [...needed.difference(own)];
+  const wasm = leanWasm(pyodide, { data: false, libraryExports });
+  return {
+    library,
+    wasm: await saveAsset(joinPath(directory, "python.wasm"), wasm),
+    native: {
+      libraries: await Promise.all(
+        libraries.map((library, index) => saveNativeLibrary(directory, library, index)),
+      ),
+      libraryExports,
+    },
+  };
+}
+
+async function saveNativeLibrary(
+  directory: string,
+  { guestPath, link, wasm, trampolines }: NativeLibrary,
+  index: number,
+): Promise<LibraryAsset> {
+  const save = (name: string, bytes: Uint8Array) => saveAsset(joinPath(directory, name), bytes);
+  return {
+    guestPath,
+    link,
+    ...await save(`native_${index}.wasm`, wasm),
+    ...(trampolines && { trampolines: await save(`trampolines_${index}.wasm`, trampolines) }),
+  };
+}
+
+/** Removes the data of the libraries that are loaded in the image, which has their data. */
+async function dropData(
+  directory: string,
+  { libraries, ...others }: NativeAssets,
+  { links }: Pick<HeapImage, "links">,
+): Promise<NativeAssets> {
+  const loaded = new Set(links?.places.map(({ library }) => library));
+  const drop = async (asset: LibraryAsset) => {
+    const path = joinPath(directory, asset.path);
+    return { ...asset, ...await saveAsset(path, stripWasm(await Deno.readFile(path), { data: false })) };
+  };
+  return {
+    ...others,
+    libraries: await Promise.all(
+      libraries.map((asset, index) => loaded.has(index) ? drop(asset) : asset),
+    ),
   };
 }
 

@@ -1,8 +1,9 @@
-import { dirname, join, resolve } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { z } from "zod";
 import type { Mount } from "../profile/mounts.ts";
 import type { PackageFile } from "../profile/packages.ts";
 import { sha256 } from "../../hash.ts";
+import { isNativeLibrary, PLATFORM } from "./native_libraries.ts";
 
 /** Directory of Python packages, relative to the mount of the library. */
 const SITE_PACKAGES = "/python3.14/site-packages";
@@ -16,7 +17,7 @@ export interface LibraryFile {
 /**
  * Returns the unpacked files of a profile's packages.
  *
- * @throws {TypeError} if a file does not match its hash, is not a wheel, or contains native code.
+ * @throws {TypeError} if a file does not match its hash, is not a wheel, or contains native code of another platform.
  */
 export async function readPackageFiles(packages: readonly PackageFile[]): Promise<LibraryFile[]> {
   const wheels = await Promise.all(
@@ -26,11 +27,18 @@ export async function readPackageFiles(packages: readonly PackageFile[]): Promis
   return files.flat();
 }
 
+/** Matches the names of wheels whose native code is for this platform, with the tags that CPython 3.14 accepts. */
+const NATIVE_WHEEL = new RegExp(`-(?:cp314-(?:cp314|none)|cp3\\d+-abi3|py3-none)-${PLATFORM}\\.whl$`);
+
 async function unpack(file: Pick<PackageFile, "name" | "path" | "sha256">): Promise<LibraryFile[]> {
   const entries = await unzip(file.name, await readChecked(file));
+  const isOfPlatform = NATIVE_WHEEL.test(file.path);
   return Object.entries(entries).filter(([path]) => !path.endsWith("/")).map(([path, contents]) => {
-    if (/\.(so|pyd|dylib)$/.test(path)) {
-      throw new TypeError(packageError(file.name, `it contains native code: ${path}`));
+    if (isNativeLibrary(path) && !isOfPlatform) {
+      const found = basename(file.path);
+      throw new TypeError(
+        packageError(file.name, `its native code must be for ${PLATFORM}: found '${path}' in '${found}'`),
+      );
     }
     if (path.startsWith("/") || path.split("/").includes("..")) {
       throw new TypeError(packageError(file.name, `it contains a path outside the package: ${path}`));

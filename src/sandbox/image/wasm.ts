@@ -18,12 +18,20 @@ export class WasmReader {
     return this.at >= this.#bytes.length;
   }
 
+  /** @throws {SyntaxError} if there is no byte left. */
   byte(): number {
-    return this.#bytes[this.at++] ?? 0;
+    const byte = this.#bytes[this.at++];
+    if (byte === undefined) throw new SyntaxError("Cannot read WebAssembly module as it ends too early");
+    return byte;
   }
 
+  /** @throws {SyntaxError} if fewer bytes are left. */
   bytes(count: number): Uint8Array {
-    return this.#bytes.subarray(this.at, this.at += count);
+    const end = this.at + count;
+    if (end > this.#bytes.length) {
+      throw new SyntaxError("Cannot read WebAssembly module as it ends too early");
+    }
+    return this.#bytes.subarray(this.at, this.at = end);
   }
 
   /** Reads a string with its length. */
@@ -91,46 +99,67 @@ export function encodeModule(header: Uint8Array, sections: Iterable<WasmSection>
 }
 
 /** Ids of the sections of a WebAssembly module. */
+export const CUSTOM = 0;
+export const TYPE = 1;
 export const IMPORT = 2;
+export const FUNCTION = 3;
+export const TABLE = 4;
 export const MEMORY = 5;
 export const GLOBAL = 6;
 export const EXPORT = 7;
 export const CODE = 10;
 export const DATA = 11;
 const DATA_COUNT = 12;
-/** Kinds of imports and exports. */
-const [FUNCTION_KIND, TABLE_KIND, MEMORY_KIND, GLOBAL_KIND] = [0, 1, 2, 3];
+/** Kinds of exports. */
+const [FUNCTION_KIND, GLOBAL_KIND] = [0, 3];
 
-/** Functions and globals that a module imports. Their indices precede those of its own. */
+/** An import of a module. */
+export interface WasmImport {
+  readonly module: string;
+  readonly name: string;
+  readonly kind: "function" | "table" | "memory" | "global" | "tag";
+  /** Index of a function's type; 0 for other kinds. */
+  readonly type: number;
+}
+
+/** Imports of a module. The indices of its imported functions and globals precede those of its own. */
 export interface WasmImports {
+  readonly entries: readonly WasmImport[];
   /** Names of the functions, in the order of their indices. */
   readonly functions: readonly string[];
   /** Number of globals. */
   readonly globals: number;
 }
 
+const IMPORT_KINDS = ["function", "table", "memory", "global", "tag"] as const;
+
 /** Reads the body of the import section. */
 export function readImports(body: Uint8Array): WasmImports {
   const reader = new WasmReader(body);
-  const functions: string[] = [];
-  let globals = 0;
+  const entries: WasmImport[] = [];
   for (let left = reader.number(); left > 0; left--) {
-    reader.text();
-    const name = reader.text();
-    const kind = reader.byte();
-    if (kind === FUNCTION_KIND) functions.push(name);
-    if (kind === GLOBAL_KIND) globals++;
-    if (kind === TABLE_KIND) reader.byte();
-    if (kind === TABLE_KIND || kind === MEMORY_KIND) reader.skipNumbers(reader.number() & 1 ? 2 : 1);
-    else reader.skipNumbers(kind === FUNCTION_KIND ? 1 : 2);
+    const [module, name, kind] = [reader.text(), reader.text(), IMPORT_KINDS[reader.byte()]];
+    if (!kind) {
+      throw new SyntaxError(`Cannot read import '${name}' of WebAssembly module: its kind is unknown`);
+    }
+    entries.push({ module, name, kind, type: kind === "function" ? reader.number() : 0 });
+    if (kind === "table") reader.byte();
+    if (kind === "table" || kind === "memory") reader.skipNumbers(reader.number() & 1 ? 2 : 1);
+    if (kind === "global" || kind === "tag") reader.skipNumbers(2);
   }
-  return { functions, globals };
+  return {
+    entries,
+    functions: entries.filter(({ kind }) => kind === "function").map(({ name }) => name),
+    globals: entries.filter(({ kind }) => kind === "global").length,
+  };
 }
 
 /** Index of each exported function and global, by its name. */
 export interface WasmExports {
   readonly functions: ReadonlyMap<string, number>;
   readonly globals: ReadonlyMap<string, number>;
+  /** Names of all exports, of every kind. */
+  readonly names: ReadonlySet<string>;
 }
 
 /** Reads the body of the export section. */
@@ -138,14 +167,16 @@ export function readExports(body: Uint8Array): WasmExports {
   const reader = new WasmReader(body);
   const functions = new Map<string, number>();
   const globals = new Map<string, number>();
+  const names = new Set<string>();
   for (let left = reader.number(); left > 0; left--) {
     const name = reader.text();
+    names.add(name);
     const kind = reader.byte();
     const index = reader.number();
     if (kind === FUNCTION_KIND) functions.set(name, index);
     if (kind === GLOBAL_KIND) globals.set(name, index);
   }
-  return { functions, globals };
+  return { functions, globals, names };
 }
 
 /**
@@ -168,8 +199,8 @@ export function changeFunction(
 
 /** Options of {@linkcode stripWasm}. */
 export interface StripWasmOptions {
-  /** Names of the exported functions that are kept. */
-  functions: ReadonlySet<string>;
+  /** Names of the exported functions that are kept. By default all are. */
+  functions?: ReadonlySet<string>;
   /** False to remove the data. An interpreter that is restored from an image needs none: the image overwrites it. */
   data: boolean;
 }
@@ -182,7 +213,8 @@ export function stripWasm(wasm: Uint8Array, options: StripWasmOptions): Uint8Arr
 function* leanSections(wasm: Uint8Array, options: StripWasmOptions): Generator<WasmSection> {
   for (const { id, body } of wasmSections(wasm)) {
     if (!options.data && (id === DATA || id === DATA_COUNT)) continue;
-    yield { id, body: id === EXPORT ? filterExports(body, options.functions) : body };
+    const { functions } = options;
+    yield { id, body: id === EXPORT && functions ? filterExports(body, functions) : body };
   }
 }
 

@@ -34,7 +34,7 @@ export function boundWasm(wasm: Uint8Array, pages: number): Uint8Array<ArrayBuff
 }
 
 function* boundedSections(wasm: Uint8Array, pages: number): Generator<WasmSection> {
-  let imports: WasmImports = { functions: [], globals: 0 };
+  let imports: WasmImports = { entries: [], functions: [], globals: 0 };
   let counter = 0;
   for (const { id, body } of wasmSections(wasm)) {
     if (id === IMPORT) imports = readImports(body);

@@ -2,7 +2,9 @@ import { Closures, GRAPHICS_PREFIX, limitCalls, rejectMissing, stripJsBridge } f
 import type { EmscriptenModule, FileSystem, ModuleFactory, Pointer, PythonExports } from "../emscripten.ts";
 import { throwIfKilled } from "../ring.ts";
 import { mountReadOnly, type ReadOnlyTree } from "../read_only_files.ts";
+import { Linker, type LinkImage } from "./linker.ts";
 import { LocalTime } from "./local_time.ts";
+import type { NativeCode } from "./side_module.ts";
 import { PythonStack, Suspending } from "./stack.ts";
 import { PythonThreads } from "./threads.ts";
 import { createPageClearer, type PageRange } from "../zero_pages.ts";
@@ -14,6 +16,7 @@ export interface PythonAssets {
   readonly module: WebAssembly.Module;
   readonly createModule: ModuleFactory;
   readonly trees: readonly ReadOnlyTree[];
+  readonly native: NativeCode;
   /** Bytes that the supervisor sets to interrupt or kill the running code. */
   readonly interrupt: Uint8Array;
   /** The session's home directory. */
@@ -29,6 +32,8 @@ export interface HeapImage {
   readonly cStackBytes: number;
   /** Address and length of each piece of `data`. */
   readonly runs: readonly (readonly [number, number])[];
+  /** Loaded native libraries. Absent if the profile has none. */
+  readonly links?: LinkImage | undefined;
   readonly data: Uint8Array;
 }
 
@@ -42,6 +47,7 @@ export interface Python {
   readonly stack: PythonStack;
   readonly threads: PythonThreads;
   readonly localTime: LocalTime;
+  readonly linker: Linker;
   /** Zeros ranges of the heap's pages. */
   readonly clearPages: (ranges: readonly PageRange[]) => void;
 }
@@ -70,8 +76,10 @@ export async function restorePython(assets: PythonAssets, image: HeapImage): Pro
     stack: new PythonStack(exports, wasm.threads, image.handle),
     threads: wasm.threads,
     localTime: wasm.localTime,
+    linker: wasm.linker,
     clearPages: createPageClearer(exports.memory),
   };
+  wasm.linker.restore(image.links);
   writeImage(python, image, { fresh: true });
   return python;
 }
@@ -128,6 +136,7 @@ export function createInstantiator(
   heapLimit: HeapLimit;
   threads: PythonThreads;
   localTime: LocalTime;
+  linker: Linker;
 } {
   let exports: PythonExports | undefined;
   const heap = () => new Uint8Array((exports as PythonExports).memory.buffer);
@@ -135,6 +144,7 @@ export function createInstantiator(
   const heapLimit = new HeapLimit(() => exports as PythonExports);
   const threads = new PythonThreads(() => exports as PythonExports, options.cStackBytes);
   const localTime = new LocalTime(() => exports as PythonExports);
+  const linker = new Linker(assets.native.libraries, () => exports as PythonExports);
   const hidden: (() => void)[] = [];
   return {
     instantiate(imports, done) {
@@ -142,7 +152,7 @@ export function createInstantiator(
       for (const name of Object.keys(env)) hidden.push(() => Reflect.deleteProperty(env, name));
       const allowed = options.runInitializers ? imports : stripJsBridge(imports);
       const watched = heapLimit.wrapImports(closures.wrapImports(localTime.wrapImports(allowed)));
-      const limited = limitCalls(completeImports(watched, assets.interrupt), heap);
+      const limited = linker.wrapImports(limitCalls(completeImports(watched, assets.interrupt), heap));
       const complete = rejectMissing(
         options.runInitializers ? limited : threads.wrapImports(limited, Suspending),
       );
@@ -150,7 +160,8 @@ export function createInstantiator(
         exports = instance.exports as unknown as PythonExports;
         growTo(exports.memory, options.heapBytes);
         heapLimit.wrapMemory(exports.memory);
-        const initialized = { ...instance.exports, ...EMPTY_INITIALIZERS };
+        const initialized: WebAssembly.Exports = { ...instance.exports, ...EMPTY_INITIALIZERS };
+        for (const name of assets.native.libraryExports) delete initialized[name];
         done({ exports: options.runInitializers ? instance.exports : initialized }, assets.module);
       });
       return {};
@@ -161,6 +172,7 @@ export function createInstantiator(
     heapLimit,
     threads,
     localTime,
+    linker,
   };
 }
 

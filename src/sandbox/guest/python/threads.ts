@@ -25,7 +25,7 @@ export const MAX_THREADS = 1000;
 const [EAGAIN, EBUSY, EINVAL] = [6, 10, 28];
 
 /** JavaScript that calls C, and so Python, from which no thread can leave its stack. */
-const REENTRANT_IMPORTS = ["ffi_call_js", "__call_sighandler", "_PyEM_TrampolineCall_JS"];
+const REENTRANT_IMPORTS = ["ffi_call_js", "__call_sighandler", "_PyEM_TrampolineCall_JS", "_dlopen_js"];
 
 /** The CPU time of the process and of the thread, by the numbers of C's clocks. */
 const CPU_CLOCKS = [2, 3];
