@@ -43,6 +43,8 @@ export interface BootPlan {
   readonly plan?: Omit<PlainImagePlan, "loaderUrl"> & { readonly loader: AssetFile };
   /** Present if `image` is a plain image that is to be extended. */
   readonly extension?: ImageExtension;
+  /** Paths of Python files that are to be compiled, in place of building an image. */
+  readonly compile?: readonly string[];
   /** The shell's modules, of which the last is the shell itself, and its engine. */
   readonly shell?: { readonly modules: BootPlan["modules"]; readonly engine: AssetFile };
   readonly limits: { readonly outputBytes: number; readonly fileBytes: number };
@@ -62,6 +64,7 @@ export interface WorkerAssets {
   readonly image?: HeapImage;
   readonly plan?: PlainImagePlan;
   readonly extension?: ImageExtension;
+  readonly compile?: readonly string[];
   readonly shellUrl?: string;
   /** True if Python must not load native libraries. */
   readonly ownModuleOnly?: true;
@@ -116,6 +119,7 @@ async function loadForWorkers(plan: BootPlan, code: Promise<void>[]): Promise<Wo
     ...(plan.image && image ? { image: { ...plan.image, data: image } } : {}),
     ...(plan.plan && loader ? { plan: { ...plan.plan, loaderUrl: blobUrl(loader) } } : {}),
     ...(plan.extension && { extension: plan.extension }),
+    ...(plan.compile && { compile: plan.compile }),
     limits: plan.limits,
     ...(plan.home && { home: plan.home }),
   };

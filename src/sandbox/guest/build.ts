@@ -72,6 +72,22 @@ export async function extendImage(
   return { ...copyHeap(exports, { handle, cStackBytes: image.cStackBytes }), ...(links && { links }) };
 }
 
+/**
+ * Compiles Python files, each with its path in the guest, and passes on their byte code, which is empty if a file is
+ * not valid Python.
+ */
+export async function compileFiles(
+  assets: PythonAssets,
+  image: HeapImage,
+  { paths, onFile }: { paths: readonly string[]; onFile: (code: Uint8Array) => void },
+): Promise<void> {
+  const { stack } = await restorePython(assets, image);
+  for (const path of paths) {
+    const request = new TextEncoder().encode(JSON.stringify({ compile: path }));
+    onFile(await stack.callWithThreads(image.handle, request));
+  }
+}
+
 /** Reply of Python's `extend`. */
 interface ExtendReply {
   readonly handle?: number;

@@ -2,7 +2,13 @@
 import { defineGlobals, removeWasmConstructors, savedGlobals } from "./realm.ts";
 import createModule from "pyodide/pyodide.asm.mjs";
 import { encodeLost, FrameKind, HOME } from "../protocol.ts";
-import { buildPlainImage, extendImage, type ImageExtension, type PlainImagePlan } from "./build.ts";
+import {
+  buildPlainImage,
+  compileFiles,
+  extendImage,
+  type ImageExtension,
+  type PlainImagePlan,
+} from "./build.ts";
 import { Channel } from "./channel.ts";
 import { Devices, textBytes } from "./devices.ts";
 import type { FileSystem, ModuleFactory } from "./emscripten.ts";
@@ -27,6 +33,8 @@ export interface WorkerStart {
   readonly image?: HeapImage;
   readonly plan?: PlainImagePlan;
   readonly extension?: ImageExtension;
+  /** Paths of Python files of which the byte code is to be sent. */
+  readonly compile?: readonly string[];
   /** URL of the shell's code. Absent if the profile has no shell. */
   readonly shellUrl?: string;
   /** True if Python must not load native libraries. */
@@ -85,8 +93,9 @@ try {
     interrupt,
     home: start.home ?? HOME,
   };
-  const { plan, image, extension } = start;
+  const { plan, image, extension, compile } = start;
   if (plan) sendImage(await buildPlainImage(assets, plan));
+  else if (image && compile) await sendByteCode(assets, image, compile);
   else if (image && extension) sendImage(await extendImage(assets, image, extension));
   else if (image) await serve(assets, image);
 } catch (error) {
@@ -156,9 +165,23 @@ function startShell(
   });
 }
 
-function sendImage({ data, ...description }: HeapImage): void {
+async function sendByteCode(assets: PythonAssets, image: HeapImage, paths: readonly string[]): Promise<void> {
+  const sizes: number[] = [];
+  const onFile = (code: Uint8Array) => {
+    sizes.push(code.length);
+    sendPieces(code);
+  };
+  await compileFiles(assets, image, { paths, onFile });
+  channel.send(FrameKind.opened, textBytes(JSON.stringify({ sizes })));
+}
+
+function sendPieces(data: Uint8Array): void {
   for (let at = 0; at < data.length; at += 1 << 20) {
     channel.send(FrameKind.image, data.subarray(at, at + (1 << 20)));
   }
+}
+
+function sendImage({ data, ...description }: HeapImage): void {
+  sendPieces(data);
   channel.send(FrameKind.opened, textBytes(JSON.stringify(description)));
 }

@@ -27,13 +27,16 @@ import type { LibraryFile } from "./image_files.ts";
 import { isNativeLibrary, linkLibraries, type NativeLibrary } from "./native_libraries.ts";
 import { parseProfile, type Profile } from "../profile/profile.ts";
 import { decodeLost, type Frame, FrameKind, join } from "../protocol.ts";
-import { type PyodideFiles, readPyodide } from "./pyodide.ts";
+import { readPyodide } from "./pyodide.ts";
 import { sha256 } from "../../hash.ts";
 import { bundleShell } from "./shell_bundle.ts";
 import { stripWasm } from "./wasm.ts";
 
 /** The part of a boot plan that is the same for every sandbox of one image. */
-export type ImageManifest = Omit<BootPlan, "limits" | "mounts" | "plan" | "extension" | "home" | "confine">;
+export type ImageManifest = Omit<
+  BootPlan,
+  "limits" | "mounts" | "plan" | "extension" | "compile" | "home" | "confine"
+>;
 
 /** A base image in the cache, from which sandboxes start. */
 export interface BaseImage {
@@ -85,7 +88,7 @@ export async function buildPlainImage(options: ImageBuildOptions): Promise<Image
   };
   const loader = await save("pyodide.mjs", pyodide.loader);
   const profile = parseProfile("{}", { source: "plain image" });
-  const { metadata, data } = await runBuild(profile, options, {
+  const { metadata, data } = await runBuild<HeapMetadata>(profile, options, {
     ...base,
     ...full,
     plan: { loader, ...plainImagePlan(pyodide, { cStackBytes: C_STACK_BYTES }) },
@@ -117,11 +120,8 @@ export async function extendPlainImage(
 ): Promise<ImageManifest> {
   const { directory, packages, signal } = options;
   await copyFiles(plain.directory, directory);
-  const base = {
-    ...plain.manifest,
-    ...(packages.length > 0 && await savePackages(directory, packages)),
-  };
-  const { metadata, data } = await runBuild(profile, options, {
+  const base = packages.length === 0 ? plain.manifest : await addPackages(plain.manifest, profile, options);
+  const { metadata, data } = await runBuild<HeapMetadata>(profile, options, {
     ...base,
     extension: imageExtension(profile),
     mounts: profile.preload && !profile.preload.ignoresMounts ? bootMounts(profile.mounts) : [],
@@ -139,33 +139,58 @@ export async function extendPlainImage(
 }
 
 /**
- * Saves the files of packages beside the standard library. If they have native libraries, the interpreter's module
- * exports what those need.
+ * Saves the files of packages beside the standard library, with byte code. If they have native libraries, the
+ * interpreter's module exports what those need.
  */
-async function savePackages(
-  directory: string,
-  packages: readonly LibraryFile[],
-): Promise<Pick<BootPlan, "library"> & Partial<Pick<BootPlan, "wasm" | "native">>> {
+async function addPackages(
+  plain: ImageManifest,
+  profile: Profile,
+  options: ImageBuildOptions & { readonly packages: readonly LibraryFile[] },
+): Promise<ImageManifest> {
+  const { directory, packages } = options;
   const pyodide = await readPyodide();
   const isNative = ({ path }: LibraryFile) => isNativeLibrary(path);
-  const emptied = packages.map((file) => isNative(file) ? { ...file, contents: new Uint8Array() } : file);
-  const library = await saveLibrary(directory, [...await standardLibrary(pyodide), ...emptied]);
   const libraries = linkLibraries(packages.filter(isNative), pyodide.wasm);
-  if (libraries.length === 0) return { library };
-  const own = exportedFunctions(pyodide);
+  const files = [
+    ...await standardLibrary(pyodide),
+    ...packages.map((file) => isNative(file) ? { ...file, contents: new Uint8Array() } : file),
+  ];
+  const base = { ...plain, library: await saveLibrary(directory, files) };
+  const library = await saveLibrary(directory, [...files, ...await compilePackages(base, profile, options)]);
+  if (libraries.length === 0) return { ...base, library };
   const needed = new Set(libraries.flatMap(({ mainFunctions }) => mainFunctions));
-  const libraryExports = [...needed.difference(own)];
+  const libraryExports = [...needed.difference(exportedFunctions(pyodide))];
   const wasm = leanWasm(pyodide, { data: false, libraryExports });
   return {
+    ...base,
     library,
     wasm: await saveAsset(joinPath(directory, "python.wasm"), wasm),
     native: {
-      libraries: await Promise.all(
-        libraries.map((library, index) => saveNativeLibrary(directory, library, index)),
-      ),
+      libraries: await Promise.all(libraries.map((file, index) => saveNativeLibrary(directory, file, index))),
       libraryExports,
     },
   };
+}
+
+/** Returns the byte code of the modules of packages, which makes their import ten times as fast. Leaves out tests. */
+async function compilePackages(
+  base: ImageManifest,
+  profile: Profile,
+  options: ImageBuildOptions & { readonly packages: readonly LibraryFile[] },
+): Promise<LibraryFile[]> {
+  const modules = options.packages.map(({ path }) => path)
+    .filter((path) => path.endsWith(".py") && !/\/tests?\//.test(path));
+  const { metadata, data } = await runBuild<{ sizes: number[] }>(profile, options, {
+    ...base,
+    compile: modules.map((path) => `/lib${path}`),
+    mounts: [],
+    limits: profile.limits,
+  });
+  let end = 0;
+  return modules.map((path, index) => ({
+    path: path.replace(/([^/]+)\.py$/, "__pycache__/$1.cpython-314.pyc"),
+    contents: data.subarray(end, end += metadata.sizes[index] ?? 0),
+  })).filter(({ contents }) => contents.length > 0);
 }
 
 async function saveNativeLibrary(
@@ -231,16 +256,19 @@ async function copyFiles(from: string, to: string): Promise<void> {
   }
 }
 
-async function runBuild(
+type HeapMetadata = Omit<HeapImage, "data">;
+
+/** Runs the child of a build, and returns what it sends: the pieces of `data`, then its description. */
+async function runBuild<Metadata>(
   profile: Profile,
   options: { directory: string; signal?: AbortSignal | undefined },
   plan: BootPlan,
-): Promise<{ metadata: Omit<HeapImage, "data">; data: Uint8Array }> {
+): Promise<{ metadata: Metadata; data: Uint8Array }> {
   await openToSandboxes(options.directory);
   const commandOptions = await buildCommandOptions(profile, options.directory);
   const command = { ...childCommand(profile, commandOptions), env: childEnvironment() };
   const pieces: Uint8Array[] = [];
-  const { promise, resolve, reject } = Promise.withResolvers<Omit<HeapImage, "data">>();
+  const { promise, resolve, reject } = Promise.withResolvers<Metadata>();
   promise.catch(() => {}); // a cancelled build may not await the promise
   const fail = (reason: string) =>
     reject(new SandboxError(`Cannot build the base image of profile '${profile.name}': ${reason}`));

@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { Mount } from "../profile/mounts.ts";
 import type { PackageFile } from "../profile/packages.ts";
 import { sha256 } from "../../hash.ts";
-import { isNativeLibrary, PLATFORM } from "./native_libraries.ts";
+import { isNativeLibrary, isNativeWheel, PLATFORM } from "./native_libraries.ts";
 
 /** Directory of Python packages, relative to the mount of the library. */
 const SITE_PACKAGES = "/python3.14/site-packages";
@@ -27,12 +27,9 @@ export async function readPackageFiles(packages: readonly PackageFile[]): Promis
   return files.flat();
 }
 
-/** Matches the names of wheels whose native code is for this platform, with the tags that CPython 3.14 accepts. */
-const NATIVE_WHEEL = new RegExp(`-(?:cp314-(?:cp314|none)|cp3\\d+-abi3|py3-none)-${PLATFORM}\\.whl$`);
-
 async function unpack(file: Pick<PackageFile, "name" | "path" | "sha256">): Promise<LibraryFile[]> {
   const entries = await unzip(file.name, await readChecked(file));
-  const isOfPlatform = NATIVE_WHEEL.test(file.path);
+  const isOfPlatform = isNativeWheel(file.path);
   return Object.entries(entries).filter(([path]) => !path.endsWith("/")).map(([path, contents]) => {
     if (isNativeLibrary(path) && !isOfPlatform) {
       const found = basename(file.path);

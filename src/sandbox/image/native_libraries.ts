@@ -37,6 +37,11 @@ export interface NativeLibrary {
   readonly mainFunctions: readonly string[];
 }
 
+/** True if the native code of a wheel is for this platform, by the tags in its name that CPython 3.14 accepts. */
+export function isNativeWheel(path: string): boolean {
+  return /-(?:cp314-(?:cp314|none)|cp3\d+-abi3|py3-none)-pyemscripten_2026_0_wasm32\.whl$/.test(path);
+}
+
 /** True if a file of a package is a native library. */
 export function isNativeLibrary(path: string): boolean {
   return /\.(?:so(?:\.[\d.]+)?|pyd|dylib)$/.test(path);
@@ -76,6 +81,9 @@ export function linkLibraries(files: readonly LibraryFile[], main: Uint8Array): 
   });
 }
 
+/** Magic number and version, in hex. */
+const WASM_HEADER = "0061736d01000000";
+
 interface LibraryModule {
   readonly guestPath: string;
   readonly header: Uint8Array;
@@ -87,11 +95,13 @@ interface LibraryModule {
 
 function readModule({ path, contents }: LibraryFile): LibraryModule {
   return parse(path, () => {
+    const header = contents.subarray(0, WASM_HEADER_BYTES);
+    if (header.toHex() !== WASM_HEADER) throw new SyntaxError("it has another magic number or version");
     const sections = [...wasmSections(contents)];
     requireActiveData(bodyOf(sections, DATA));
     return {
       guestPath: `/lib${path}`,
-      header: contents.subarray(0, WASM_HEADER_BYTES),
+      header,
       sections,
       link: readLinkInfo(sections),
       imports: readImports(bodyOf(sections, IMPORT)).entries,

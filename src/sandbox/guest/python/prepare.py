@@ -1,5 +1,6 @@
 """Prepares a started Pyodide for the plain image, from which `extend` makes the image of a profile."""
 
+import _imp
 import gc
 import importlib
 import json
@@ -33,12 +34,29 @@ def prepare(preimports):
 
 
 def extend(request):
-    """Adds what a profile names to the image. Returns the address of `runner.handle`, or a traceback."""
+    """
+    Adds what a profile names to the image, and returns the address of `runner.handle`, or a traceback. If the request
+    names a file to compile, returns its byte code.
+    """
+    request = json.loads(request)
+    if "compile" in request:
+        return _compile(request["compile"])
     try:
-        reply = {"handle": id(_extend(**json.loads(request)))}
+        reply = {"handle": id(_extend(**request))}
     except BaseException:
         reply = {"error": traceback.format_exc()}
     return json.dumps(reply).encode("utf-8", "backslashreplace")
+
+
+def _compile(path):
+    """Returns byte code that an import does not compare with its source, or nothing if the file is not valid."""
+    with open(path, "rb") as file:
+        source = file.read()
+    try:
+        code = compile(source, path, "exec", dont_inherit=True)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return b""
+    return bytes(importlib._bootstrap_external._code_to_hash_pyc(code, _imp.source_hash(0, source), False))
 
 
 def _extend(sources, preimports, preload=None):
