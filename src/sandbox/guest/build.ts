@@ -26,6 +26,8 @@ export interface ImageExtension {
   /** The guest's Python files, in execution order. */
   readonly sources: Readonly<Record<string, string>>;
   readonly preimports: readonly string[];
+  /** Name of the profile in errors. */
+  readonly profile: string;
   readonly preload?: { readonly module: string; readonly source: string };
 }
 

@@ -23,7 +23,8 @@ import {
   MANIFEST,
   openToSandboxes,
 } from "./image_build.ts";
-import { hashMounts, type LibraryFile, readPackageFiles } from "./image_files.ts";
+import { hashMounts, readPackageFiles } from "./image_files.ts";
+import type { LibraryFile } from "./native_libraries.ts";
 import { PYODIDE_VERSION } from "./pyodide.ts";
 
 /** Options of {@linkcode ensureBaseImage}. */

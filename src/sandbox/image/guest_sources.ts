@@ -107,7 +107,7 @@ export function plainImagePlan(
 }
 
 /** Returns what a profile adds to the plain image. */
-export function imageExtension({ preimports, preload }: Profile): ImageExtension {
+export function imageExtension({ name, preimports, preload }: Profile): ImageExtension {
   const sources = {
     bridge,
     signals,
@@ -131,8 +131,14 @@ export function imageExtension({ preimports, preload }: Profile): ImageExtension
     subprocesses,
     library_additions: libraryAdditions,
   };
-  if (!preload) return { sources, preimports };
-  return { sources, preimports, preload: { module: preload.module, source: preload.source } };
+  const extension = { sources, preimports, profile: guestName(name) };
+  if (!preload) return extension;
+  return { ...extension, preload: { module: preload.module, source: preload.source } };
+}
+
+/** Returns the name of a profile as programs see it: without the host's path if it is that of a file. */
+function guestName(name: string): string {
+  return name.slice(Math.max(name.lastIndexOf("/"), name.lastIndexOf("\\")) + 1).replace(/\.jsonc?$/, "");
 }
 
 function guestModules(modules: Readonly<Record<string, string>>): GuestModule[] {

@@ -23,8 +23,7 @@ import {
 import { FULL_C_STACK_BYTES } from "./c_stack.ts";
 import { standardLibrary } from "./standard_library.ts";
 import { bootMounts } from "../profile/mounts.ts";
-import type { LibraryFile } from "./image_files.ts";
-import { isNativeLibrary, linkLibraries, type NativeLibrary } from "./native_libraries.ts";
+import { isNativeLibrary, type LibraryFile, linkLibraries, type NativeLibrary } from "./native_libraries.ts";
 import { parseProfile, type Profile } from "../profile/profile.ts";
 import { decodeLost, type Frame, FrameKind, join } from "../protocol.ts";
 import { readPyodide } from "./pyodide.ts";

@@ -3,16 +3,10 @@ import { z } from "zod";
 import type { Mount } from "../profile/mounts.ts";
 import type { PackageFile } from "../profile/packages.ts";
 import { sha256 } from "../../hash.ts";
-import { isNativeLibrary, isNativeWheel, PLATFORM } from "./native_libraries.ts";
+import { isNativeLibrary, isNativeWheel, type LibraryFile, PLATFORM } from "./native_libraries.ts";
 
 /** Directory of Python packages, relative to the mount of the library. */
 const SITE_PACKAGES = "/python3.14/site-packages";
-
-/** A file of the library that all sessions share. */
-export interface LibraryFile {
-  readonly path: string;
-  readonly contents: Uint8Array;
-}
 
 /**
  * Returns the unpacked files of a profile's packages.

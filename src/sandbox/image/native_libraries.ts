@@ -1,6 +1,5 @@
 import type { LinkInfo } from "../guest/python/side_module.ts";
 import { join } from "../protocol.ts";
-import type { LibraryFile } from "./image_files.ts";
 import {
   CODE,
   CUSTOM,
@@ -24,6 +23,13 @@ import {
 
 /** Platform of compiled packages, which PEP 783 defines for CPython 3.14. */
 export const PLATFORM = "pyemscripten_2026_0_wasm32";
+
+/** A file of the library that all sessions share. */
+export interface LibraryFile {
+  /** Path relative to the mount of the library. */
+  readonly path: string;
+  readonly contents: Uint8Array;
+}
 
 /** A native library that can be linked with the interpreter. */
 export interface NativeLibrary {

@@ -13,7 +13,7 @@ import mpResourceTracker from "../guest/library/multiprocessing/resource_tracker
 import mpUtil from "../guest/library/multiprocessing/util.py" with { type: "text" };
 import pwd from "../guest/library/pwd.py" with { type: "text" };
 import resource from "../guest/library/resource.py" with { type: "text" };
-import type { LibraryFile } from "./image_files.ts";
+import type { LibraryFile } from "./native_libraries.ts";
 import type { PyodideFiles } from "./pyodide.ts";
 
 /** Directory of single modules in Python's path, relative to the mount of the library. */

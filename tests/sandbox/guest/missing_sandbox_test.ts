@@ -11,7 +11,7 @@ const [NETWORK, SIZES] = [
 /** Programs that need what the sandbox lacks, with the last line of each report. */
 const MESSAGES: Record<string, string> = {
   "import numpy.linalg":
-    "ModuleNotFoundError: No module named 'numpy'; numpy is not in this profile and cannot be installed: use the standard library instead",
+    "ModuleNotFoundError: No module named 'numpy' (not in profile \"python\"; paddock packages add numpy)",
   "import tkinter":
     "ModuleNotFoundError: No module named 'tkinter'; the sandbox has no display: print the result instead",
   "import readline":

@@ -23,11 +23,13 @@ const encoder = new TextEncoder();
 Deno.test("a package with native code", async (t) => {
   await using folder = await TempFolder.of();
   await using sandbox = await startWith(folder.path, {
-    preimports: ["native"],
+    preimports: ["native", "numpy"],
     files: {
       "native/__init__.py":
         "import native.fast, ctypes, os\nbase = ctypes.CDLL(os.path.dirname(__file__) + '/libbase.so')\n" +
         "assert base.count(5) == 15",
+      "numpy/__init__.py": "from numpy import random",
+      "numpy/random.py": "state = 'of the image'\ndef seed(value):\n    global state\n    state = value",
       "native/fast.cpython-314-wasm32-emscripten.so": extensionModule(),
       "native/libbase.so": baseLibrary(),
       "native/libuser.so": userLibrary(),
@@ -115,6 +117,15 @@ Deno.test("a package with native code", async (t) => {
         `import ctypes\n${attempt}\ntry:\n    ctypes.CDLL(p)\nexcept OSError:\n    print('refused')`;
       assertEquals([attempt, (await session.exec(PRELUDE + code)).stdout], [attempt, "refused\n"]);
     }
+  });
+
+  await t.step("numpy.random is seeded like random", async () => {
+    const states: (string | undefined)[] = [];
+    for (const options of [{}, { seed: 7 }, { seed: 2 ** 32 + 3 }]) {
+      await using seeded = await sandbox.openSession(options);
+      states.push(await run("import numpy\nnumpy.random.state", seeded));
+    }
+    assertEquals(states, [undefined, "7", "3"]);
   });
 
   await t.step("the files of libraries are empty", async () => {

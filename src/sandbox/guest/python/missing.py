@@ -2,17 +2,42 @@
 
 import sys
 
-PACKAGES = frozenset(
-    "aiohttp altair astropy attr attrs bokeh boto3 bs4 catboost cffi click cryptography cupy cv2 cvxpy cython dash "
-    "dask dateutil django docx fastapi flask folium gensim geopandas google gym gymnasium h5py httpx imageio jax "
-    "joblib keras librosa lightgbm lxml markdown matplotlib mpmath mysql networkx nltk numba numexpr numpy openai "
-    "openpyxl opt_einsum ortools pandas patsy pexpect PIL pip plotly polars prettytable psutil psycopg2 pulp pyarrow "
-    "pycrypto pydantic pygame pymongo pymysql pyparsing pytesseract pytest pytz pywt rdkit redis regex requests rich "
-    "scapy scipy seaborn selenium setuptools shapely six sklearn skimage soundfile spacy sqlalchemy statsmodels "
-    "streamlit sympy tabulate tensorflow tensorflow_datasets termcolor textblob tornado torch torchvision tqdm "
-    "transformers ujson urllib3 websocket websockets wordcloud xgboost xlrd xlsxwriter xlwt xmltodict yaml z3".split()
+AVAILABLE = {
+    **{name: name for name in (
+        "aiohttp altair astropy attrs bokeh boto3 cffi charset_normalizer click contourpy cryptography cython dash dask "
+        "django fastapi flask folium geopandas gymnasium h5py httpx imageio jiter joblib lightgbm lxml markdown "
+        "matplotlib mpmath msgspec networkx nltk numpy openai openpyxl pandas patsy plotly polars prettytable pulp "
+        "pyarrow pydantic pymongo pymysql pyparsing pytest pytz redis regex requests rich scapy scipy seaborn setuptools "
+        "shapely six soundfile sqlalchemy statsmodels sympy tabulate termcolor textblob tqdm ujson urllib3 websockets "
+        "wordcloud xgboost xlrd xlsxwriter xlwt xmltodict"
+    ).split()},
+    "PIL": "pillow",
+    "attr": "attrs",
+    "bs4": "beautifulsoup4",
+    "cv2": "opencv-python",
+    "cvxpy": "cvxpy-base",
+    "dateutil": "python-dateutil",
+    "docx": "python-docx",
+    "google": "protobuf",
+    "mysql": "mysql-connector-python",
+    "opt_einsum": "opt-einsum",
+    "pydantic_core": "pydantic-core",
+    "pygame": "pygame-ce",
+    "pysat": "python-sat",
+    "pywt": "pywavelets",
+    "skimage": "scikit-image",
+    "sklearn": "scikit-learn",
+    "websocket": "websocket-client",
+    "yaml": "pyyaml",
+    "z3": "z3-solver",
+}
+"""Packages that `paddock packages add` can add, by the modules that programs of models import most."""
+
+UNAVAILABLE = frozenset(
+    "catboost cupy gensim gym jax keras librosa numba numexpr ortools pexpect pip psutil psycopg2 pycrypto "
+    "pytesseract rdkit selenium spacy streamlit tensorflow tensorflow_datasets tornado torch torchvision transformers".split()
 )
-"""Packages that programs of models import most. Names of other packages may be mistakes."""
+"""Modules of packages that do not exist for WebAssembly or are of no use here. Other names may be mistakes."""
 
 NO_DISPLAY = "the sandbox has no display: print the result instead"
 NO_TERMINAL = "the sandbox has no terminal: read sys.stdin and write sys.stdout instead"
@@ -46,7 +71,7 @@ def explain(error, text):
         return text  # the program has replaced what the explanation needs
     if hint is None:
         return text
-    return f"{text.replace(' in Pyodide', '')}; {hint}"
+    return f"{text.replace(' in Pyodide', '')}{' ' if hint.startswith('(') else '; '}{hint}"
 
 
 def _hint(error, text):
@@ -68,8 +93,10 @@ def _module_hint(name):
     top = (name or "").partition(".")[0]
     if top in MODULES:
         return MODULES[top]
-    if top in PACKAGES:
-        return f"{top} is not in this profile and cannot be installed: use the standard library instead"
+    if top in AVAILABLE:
+        return f'(not in profile "{_profile}"; paddock packages add {AVAILABLE[top]})'
+    if top in UNAVAILABLE:
+        return f"{top} is not available in WebAssembly: use the standard library instead"
     if top in sys.stdlib_module_names and top not in NATIVE_ELSEWHERE and top not in sys.modules:
         return LIBRARY
     return None

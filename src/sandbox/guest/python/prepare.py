@@ -59,7 +59,7 @@ def _compile(path):
     return bytes(importlib._bootstrap_external._code_to_hash_pyc(code, _imp.source_hash(0, source), False))
 
 
-def _extend(sources, preimports, preload=None):
+def _extend(sources, preimports, profile, preload=None):
     gc.unfreeze()
     importlib.invalidate_caches()
     if os.path.isdir(SITE_PACKAGES):
@@ -86,6 +86,7 @@ def _extend(sources, preimports, preload=None):
             _tools=modules.get("tools"),
             _loops=modules.get("event_loop"),
             _runner=modules.get("runner"),
+            _profile=profile,
         )
         exec(compile(source, f"<paddock {name}>", "exec", dont_inherit=True), modules[name].__dict__)
     _publish_tools(modules["tools"])

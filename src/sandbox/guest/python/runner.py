@@ -41,9 +41,16 @@ def handle(request):
     if "argv" in request:
         return _dumps(_programs.run_program(request)).encode()
     if "code" not in request:
-        random.seed(request.get("seed"))
+        _seed(request.get("seed"))
         return b"{}"
     return _dumps(_run(request)).encode("utf-8", "backslashreplace")
+
+
+def _seed(seed):
+    random.seed(seed)
+    numpy_random = sys.modules.get("numpy.random")  # the state of one in the image would be that of every session
+    if numpy_random is not None:
+        numpy_random.seed(seed if seed is None else seed % 2**32)
 
 
 def _run(request):
