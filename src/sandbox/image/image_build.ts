@@ -60,8 +60,8 @@ export const SUPERVISOR = "supervisor.js";
 /** Part of the C stack that Python uses. The rest is for C functions that Python's checks do not count. */
 export const C_STACK_BYTES: number = FULL_C_STACK_BYTES - 256 * 1024;
 
-/** Timeout of a build; the longest list of pre-imports takes far less. */
-const BUILD_TIMEOUT_MS = 120_000;
+/** Timeout of a build, and what each module adds that is compiled; both take far less. */
+const [BUILD_TIMEOUT_MS, MODULE_TIMEOUT_MS] = [120_000, 200];
 const BUILD_SESSION = 1;
 
 /**
@@ -277,7 +277,8 @@ async function runBuild<Metadata>(
     else if (kind === FrameKind.lost) fail(lastLine(decodeLost(payload).reason));
     else if (kind === FrameKind.damaged) reject(new DamagedImageError(lastLine(payload)));
   });
-  const timer = setTimeout(() => fail(`not done after ${BUILD_TIMEOUT_MS} ms`), BUILD_TIMEOUT_MS);
+  const timeoutMs = BUILD_TIMEOUT_MS + MODULE_TIMEOUT_MS * (plan.compile?.length ?? 0);
+  const timer = setTimeout(() => fail(`not done after ${timeoutMs} ms`), timeoutMs);
   child.ended.then(({ code, stderr }) => fail(`its process ended with code ${code}: ${stderr.trim()}`));
   child.send(FrameKind.boot, 0, JSON.stringify({ ...plan, confine: confinePlan(profile, commandOptions) }));
   child.send(FrameKind.open, BUILD_SESSION, "{}");
