@@ -12,7 +12,8 @@ import {
 } from "./guest_link.ts";
 import { dropBaseImage, ensureBaseImage } from "./image/base_image.ts";
 import { defaultCacheDir } from "./image/cache_dir.ts";
-import { type BaseImage, SUPERVISOR } from "./image/image_build.ts";
+import { SUPERVISOR } from "./image/build_child.ts";
+import type { BaseImage } from "./image/image_build.ts";
 import { Child, PendingCloses } from "./process/child.ts";
 import {
   childCommand,

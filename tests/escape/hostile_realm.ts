@@ -1,7 +1,8 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { ensureBaseImage } from "../../src/sandbox/image/base_image.ts";
-import { type BaseImage, SUPERVISOR } from "../../src/sandbox/image/image_build.ts";
+import { SUPERVISOR } from "../../src/sandbox/image/build_child.ts";
+import type { BaseImage } from "../../src/sandbox/image/image_build.ts";
 import { Child, type ChildEnd } from "../../src/sandbox/process/child.ts";
 import { childCommand, childEnvironment } from "../../src/sandbox/process/command.ts";
 import type { GuestModule } from "../../src/sandbox/image/guest_sources.ts";

@@ -12,6 +12,7 @@ import {
   supervisorModules,
   workerModules,
 } from "./guest_sources.ts";
+import { openToSandboxes } from "./build_child.ts";
 import { OWN_LIBRARY } from "./standard_library.ts";
 import {
   type BaseImage,
@@ -21,7 +22,6 @@ import {
   type ImageBuildOptions,
   type ImageManifest,
   MANIFEST,
-  openToSandboxes,
 } from "./image_build.ts";
 import { hashMounts, readPackageFiles } from "./image_files.ts";
 import type { LibraryFile } from "./native_libraries.ts";

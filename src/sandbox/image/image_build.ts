@@ -1,16 +1,9 @@
 import { concat } from "@std/bytes";
 import { join as joinPath } from "node:path";
-import { abortable } from "../../async/abort.ts";
-import { SandboxError } from "../../errors.ts";
-import { Child } from "../process/child.ts";
-import { childCommand, type ChildCommandOptions, childEnvironment, confinePlan } from "../process/command.ts";
-import { isRoot } from "../process/layer_probes.ts";
-import { activeLayers, detectLayers } from "../process/layers.ts";
 import type { AssetFile, BootPlan, LibraryAsset, NativeAssets } from "../guest/assets.ts";
 import { isUsedImport } from "../guest/call_guard.ts";
 import { MODULE_PROPERTIES } from "../guest/emscripten.ts";
 import type { HeapImage } from "../guest/python/interpreter.ts";
-import { DamagedImageError } from "../guest_link.ts";
 import {
   exportedFunctions,
   imageExtension,
@@ -20,12 +13,12 @@ import {
   supervisorModules,
   workerModules,
 } from "./guest_sources.ts";
+import { runBuild } from "./build_child.ts";
 import { FULL_C_STACK_BYTES } from "./c_stack.ts";
 import { standardLibrary } from "./standard_library.ts";
 import { bootMounts } from "../profile/mounts.ts";
 import { isNativeLibrary, type LibraryFile, linkLibraries, type NativeLibrary } from "./native_libraries.ts";
 import { parseProfile, type Profile } from "../profile/profile.ts";
-import { decodeLost, type Frame, FrameKind, join } from "../protocol.ts";
 import { readPyodide } from "./pyodide.ts";
 import { sha256 } from "../../hash.ts";
 import { bundleShell } from "./shell_bundle.ts";
@@ -54,15 +47,8 @@ export interface ImageBuildOptions {
 /** Description of an image, in its directory. It is written last. */
 export const MANIFEST = "manifest.json";
 
-/** Main module of a sandbox, in the directory of its image. */
-export const SUPERVISOR = "supervisor.js";
-
 /** Part of the C stack that Python uses. The rest is for C functions that Python's checks do not count. */
 export const C_STACK_BYTES: number = FULL_C_STACK_BYTES - 256 * 1024;
-
-/** Timeout of a build, and what each module adds that is compiled; both take far less. */
-const [BUILD_TIMEOUT_MS, MODULE_TIMEOUT_MS] = [120_000, 200];
-const BUILD_SESSION = 1;
 
 /**
  * Builds the plain image, which has nothing of a profile: a child with the permissions of a sandbox starts Pyodide
@@ -256,69 +242,3 @@ async function copyFiles(from: string, to: string): Promise<void> {
 }
 
 type HeapMetadata = Omit<HeapImage, "data">;
-
-/** Runs the child of a build, and returns what it sends: the pieces of `data`, then its description. */
-async function runBuild<Metadata>(
-  profile: Profile,
-  options: { directory: string; signal?: AbortSignal | undefined },
-  plan: BootPlan,
-): Promise<{ metadata: Metadata; data: Uint8Array }> {
-  await openToSandboxes(options.directory);
-  const commandOptions = await buildCommandOptions(profile, options.directory);
-  const command = { ...childCommand(profile, commandOptions), env: childEnvironment() };
-  const pieces: Uint8Array[] = [];
-  const { promise, resolve, reject } = Promise.withResolvers<Metadata>();
-  promise.catch(() => {}); // a cancelled build may not await the promise
-  const fail = (reason: string) =>
-    reject(new SandboxError(`Cannot build the base image of profile '${profile.name}': ${reason}`));
-  const child = new Child(command, ({ kind, payload }: Frame) => {
-    if (kind === FrameKind.image) pieces.push(payload);
-    else if (kind === FrameKind.opened) resolve(JSON.parse(new TextDecoder().decode(payload)));
-    else if (kind === FrameKind.lost) fail(lastLine(decodeLost(payload).reason));
-    else if (kind === FrameKind.damaged) reject(new DamagedImageError(lastLine(payload)));
-  });
-  const timeoutMs = BUILD_TIMEOUT_MS + MODULE_TIMEOUT_MS * (plan.compile?.length ?? 0);
-  const timer = setTimeout(() => fail(`not done after ${timeoutMs} ms`), timeoutMs);
-  child.ended.then(({ code, stderr }) => fail(`its process ended with code ${code}: ${stderr.trim()}`));
-  child.send(FrameKind.boot, 0, JSON.stringify({ ...plan, confine: confinePlan(profile, commandOptions) }));
-  child.send(FrameKind.open, BUILD_SESSION, "{}");
-  try {
-    const metadata = await abortable(promise, options.signal);
-    return { metadata, data: join(pieces) };
-  } finally {
-    clearTimeout(timer);
-    child.kill();
-    await child.ended;
-  }
-}
-
-/** Returns how the process of a build is started: behind the layers of a sandbox, as it runs the code of packages. */
-async function buildCommandOptions(profile: Profile, directory: string): Promise<ChildCommandOptions> {
-  return {
-    denoPath: Deno.execPath(),
-    assetsDir: directory,
-    supervisorPath: joinPath(directory, SUPERVISOR),
-    layers: activeLayers(profile, await detectLayers()),
-    isRoot: isRoot(),
-  };
-}
-
-const SHARED_FOLDER_MODE = 0o755;
-const SHARED_FILE_MODE = 0o644;
-
-/**
- * Lets every user read an image. If the host is root, its sandboxes are another user, which sees the image by a mount.
- * Other users of the host cannot reach it, as the cache directory is closed to them.
- */
-export async function openToSandboxes(directory: string): Promise<void> {
-  if (Deno.build.os === "windows") return;
-  await Deno.chmod(directory, SHARED_FOLDER_MODE);
-  for await (const { name } of Deno.readDir(directory)) {
-    await Deno.chmod(joinPath(directory, name), SHARED_FILE_MODE);
-  }
-}
-
-/** Returns the last line of a traceback. */
-function lastLine(payload: Uint8Array): string {
-  return new TextDecoder().decode(payload).trim().split("\n").at(-1) ?? "";
-}
