@@ -26,6 +26,7 @@ export type {
   InverseParser,
   InverseParserOptions,
 } from "../src/chat/chat_template.ts";
+export type { TemplateMessage } from "../src/chat/template_messages.ts";
 export {
   type AddChatTemplateOptions,
   ChatTemplates,

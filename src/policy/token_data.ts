@@ -3,7 +3,7 @@ import type { History } from "../history.ts";
 import type { Reply, ReplyContext } from "./policy.ts";
 
 /** Advice for a server that returns no token data. */
-const WAY_OUT =
+export const TRAINING_ADVICE =
   "use vLLM 0.10.2 or newer, or a version of SGLang whose /v1/completions takes 'return_token_ids', or " +
   "sglangPolicy() with SGLang's /generate (--policy sglang:URL); or play for evaluation, without tokens for a trainer";
 
@@ -34,7 +34,7 @@ export function requireTokenData(reply: Reply, options: TokenDataOptions = {}): 
     throw new TokenError(
       `Cannot record reply as its server must return token ids: found no ids ${
         missing.join(" and ")
-      }. For training, ${WAY_OUT}`,
+      }. For training, ${TRAINING_ADVICE}`,
     );
   }
   requireLength("ids of the prompt", promptIds, usage?.promptTokens);

@@ -121,7 +121,7 @@ Deno.test("a server that returns no token ids is refused for training before the
     for (const run of runs) {
       const error = await assertRejects(run, TypeError, "Cannot train with policy 'm'");
       assertStringIncludes(error.message, reason);
-      if (url === "") assertStringIncludes(error.message, "For training, use vLLM");
+      assertStringIncludes(error.message, "use vLLM 0.10.2 or newer");
     }
     assertEquals(resets, 0);
     if (url !== "") continue;
@@ -288,6 +288,19 @@ Deno.test("trainingRollout() ends an episode whose server cuts off the token tha
       assertEquals(errors.map(({ boundary }) => boundary), isCut ? ["tokens"] : []);
     }
   }
+});
+
+Deno.test("trainingRollout() records a token that stops a reply and that the server leaves out of its text", async () => {
+  const ids = [...tokenizer.encode("hello"), ...tokenizer.encode("\n")];
+  await using server = fakeVllm({
+    sample: (_prompt, request) => request === 1 ? "x" : ids,
+    lie(body, request) {
+      const [choice] = body.choices;
+      if (request > 1) Object.assign(choice, { text: "hello", stop_reason: ids.at(-1) });
+    },
+  });
+  const { errors, loss_mask } = await train(openaiPolicy({ url: server.url, model }), { maxSteps: 1 });
+  assertEquals([errors, loss_mask.filter((bit) => bit === 1).length], [[], 2]);
 });
 
 Deno.test("rollout() ends an episode whose env has other token ids than the server reports", async () => {

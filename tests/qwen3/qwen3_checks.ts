@@ -9,6 +9,7 @@ import { loadTokenizer } from "../../src/chat/load_tokenizer.ts";
 import type { Message } from "../../src/message.ts";
 import type { TokenOptions } from "../../src/rollout/tokens/episode_writer.ts";
 import type { TokenMode } from "../../src/rollout/tokens/turn_writers.ts";
+import { playServed, requireExact, SERVER_KINDS } from "../rollout/tokens/served_episode.ts";
 import {
   END,
   HEADER,
@@ -70,6 +71,20 @@ for (const mode of ["append", "rerender"] as const) {
     });
     fc.assert(law, { numRuns: 100 });
   });
+}
+
+for (const [name, kind] of Object.entries(SERVER_KINDS)) {
+  for (const mode of ["append", "rerender"] as const) {
+    Deno.test(`Qwen3, ${mode}, ${name}: the record is what the model got and sampled`, async () => {
+      const law = fc.asyncProperty(plays, async (episode) => {
+        const run = await playServed(kind, episode, { tokenizer, mode });
+        requireExact(run, mode);
+        const boundaries = run.result.errors.map(({ boundary }) => boundary);
+        assertEquals(kind.sendsIds ? boundaries : boundaries.filter((boundary) => boundary !== "tokens"), []);
+      });
+      await fc.assert(law, { numRuns: 30 });
+    });
+  }
 }
 
 const REASONING_TURNS: readonly Played[] = [

@@ -1,6 +1,7 @@
 import { errorMessage, PolicyError, TokenError } from "../../errors.ts";
 import { History } from "../../history.ts";
 import type { Policy, Reply, ReplyContext } from "../../policy/policy.ts";
+import { TRAINING_ADVICE } from "../../policy/token_data.ts";
 import { requireSamePrompt } from "./prompt_difference.ts";
 import { toSampledReply } from "./sampled_reply.ts";
 import type { TokenFormat } from "./token_format.ts";
@@ -36,7 +37,10 @@ export async function requireTrainable(policy: Policy, options: RequireTrainable
   } catch (cause) {
     if (!isRefusal(cause)) return; // the episodes fail for the same reason, and record it
     const name = policy.name === undefined ? "" : ` '${policy.name}'`;
-    throw new TypeError(`Cannot train with policy${name}: ${errorMessage(cause)}`, { cause });
+    const advice = cause instanceof PolicyError
+      ? `. If the server returns no token ids, ${TRAINING_ADVICE}`
+      : "";
+    throw new TypeError(`Cannot train with policy${name}: ${errorMessage(cause)}${advice}`, { cause });
   }
 }
 

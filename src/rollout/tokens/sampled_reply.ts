@@ -29,13 +29,23 @@ export function toSampledReply(reply: Reply, format: ChatFormat, tokenizer: Toke
     );
   }
   const text = decodeIds(ids, tokenizer);
-  if (!idsMatchMessage({ ids, text, reply }, format, tokenizer)) {
+  if (
+    !idsMatchMessage({ ids, text, reply }, format, tokenizer) && !endsWithStopId(reply, format, tokenizer)
+  ) {
     throw new TokenError(
       `Cannot write reply as tokenizer '${tokenizer.name}' must decode its ids to its text: it gives ` +
         `${shown(text)} for ${shown(messageText(message))}`,
     );
   }
   return { ids, text, ...(logProbs && { logProbs }) };
+}
+
+/** True if the ids match the reply's text without the last one, by which the server stopped and which it leaves out. */
+function endsWithStopId(reply: Reply, format: ChatFormat, tokenizer: Tokenizer): boolean {
+  const { stopId, tokens: { ids } = { ids: [] } } = reply;
+  if (stopId === undefined || ids.at(-1) !== stopId) return false;
+  const before = ids.slice(0, -1);
+  return idsMatchMessage({ ids: before, text: tokenizer.decode(before), reply }, format, tokenizer);
 }
 
 function encodeReply(reply: Reply, format: ChatFormat, tokenizer: Tokenizer): SampledReply {

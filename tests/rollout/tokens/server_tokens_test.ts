@@ -1,17 +1,15 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { ChatEnv } from "../../../src/envs/chat_env.ts";
-import type { Tokenizer } from "../../../src/chat/tokenizer.ts";
-import { openaiPolicy } from "../../../src/policy/openai.ts";
-import type { Policy } from "../../../src/policy/policy.ts";
-import { sglangPolicy } from "../../../src/policy/sglang.ts";
-import type { InteractionResult } from "../../../src/rollout/interaction_result.ts";
-import type { TokenMode } from "../../../src/rollout/tokens/turn_writers.ts";
-import { trainingRollout } from "../../../src/rollout/training_rollout.ts";
-import type { Transform } from "../../../src/transforms/transform.ts";
-import { TransformedEnv } from "../../../src/transforms/transformed_env.ts";
-import { FakeVllm, type FakeVllmOptions } from "../../policy/fake_vllm.ts";
+import type { FakeVllmOptions } from "../../policy/fake_vllm.ts";
 import { tinyTokenizer } from "../../tiny_tokenizer.ts";
+import {
+  playServed,
+  requireExact,
+  type ServedEpisode,
+  type ServedEpisodeOptions,
+  SERVER_KINDS as KINDS,
+  type ServerKind,
+} from "./served_episode.ts";
 import { END, FORGETFUL, type Played, plays } from "./written_episode.ts";
 
 const chatTemplate = await Deno.readTextFile(
@@ -30,116 +28,19 @@ const TOKENIZERS = await Promise.all(
 );
 const specialIds = new Set(tokenizer.specialTokens.flatMap((token) => tokenizer.encode(token)));
 
-interface Kind {
-  readonly wire: FakeVllmOptions["wire"];
-  readonly make: (url: string) => Policy;
-  /** True if the server gets token ids and renders nothing. */
-  readonly sendsIds: boolean;
-  /** Number of requests before the first episode. */
-  readonly probes: number;
-}
-
-const model = "m";
-const KINDS: Readonly<Record<string, Kind>> = {
-  "/completions of vLLM": {
-    wire: "vllm",
-    make: (url) => openaiPolicy({ url, model }),
-    sendsIds: true,
-    probes: 1,
-  },
-  "/completions of SGLang": {
-    wire: "sglang",
-    make: (url) => openaiPolicy({ url, model }),
-    sendsIds: true,
-    probes: 1,
-  },
-  "/chat/completions of vLLM": {
-    wire: "vllm",
-    make: (url) => openaiPolicy({ url, model, api: "chat" }),
-    sendsIds: false,
-    probes: 1,
-  },
-  "/chat/completions of SGLang 0.5.13": {
-    wire: "sglang-0.5.13",
-    make: (url) => openaiPolicy({ url, model, api: "chat" }),
-    sendsIds: false,
-    probes: 1,
-  },
-  "/chat/completions of SGLang": {
-    wire: "sglang",
-    make: (url) => openaiPolicy({ url, model, api: "chat" }),
-    sendsIds: false,
-    probes: 1,
-  },
-  "/generate of SGLang": { wire: "sglang", make: (url) => sglangPolicy({ url }), sendsIds: true, probes: 0 },
-};
-
-/** Adds the messages after each reply. */
-function following(episode: readonly Played[]): Transform {
-  let turn = 0;
-  return {
-    step: (step) => ({
-      ...step,
-      history: { prompt: step.history.prompt.extend(episode[turn++]?.messages ?? []) },
-    }),
-  };
-}
-
-interface Run {
-  readonly result: InteractionResult;
-  /** Tokens of the episode's turns, as the model really got and sampled them. */
-  readonly served: FakeVllm["served"];
-}
-
-async function play(
-  kind: Kind,
+function play(
+  kind: ServerKind,
   episode: readonly Played[],
-  options: Partial<FakeVllmOptions> & { mode?: TokenMode; ownTokenizer?: Tokenizer } = {},
-): Promise<Run> {
-  const { mode = "append", ownTokenizer = tokenizer, ...server } = options;
-  const { wire, make, probes } = kind;
-  await using fake = new FakeVllm({
-    tokenizer: ownTokenizer,
-    wire,
-    sample(_prompt, request) {
-      const { said = "x", ended = true } = episode[request - 1 - probes] ?? {};
-      return ended ? said + END : said;
-    },
-    ...server,
-  });
-  await using env = new TransformedEnv(new ChatEnv({ systemPrompt: "s" }), [following(episode)]);
-  const result = await trainingRollout(env, make(fake.url), ownTokenizer, {
-    task: { id: "t", query: `hello ${END}\n<|im_start|>assistant\n` },
-    maxSteps: episode.length,
-    tokenMode: mode,
-    onRewrite: "keep",
-  });
-  return { result, served: fake.served.slice(probes) };
-}
-
-/** Checks that each recorded turn is what the model really got and sampled. */
-function requireExact({ result, served }: Run, mode: TokenMode = "append"): void {
-  const { tokens, turns, loss_mask, log_probs, response_length } = result;
-  const promptLength = tokens.length - response_length;
-  const sampledAt = new Set<number>();
-  for (const [at, { sampled }] of turns.entries()) {
-    if (sampled === undefined) continue;
-    const { start, length } = sampled;
-    const { promptIds, ids, logProbs } = served[at] ?? { promptIds: [], ids: [], logProbs: [] };
-    if (mode === "append") assertEquals(tokens.slice(0, start), promptIds, "the prompt of the model");
-    assertEquals(tokens.slice(start, start + length), ids, "the sampled ids");
-    const place = start - promptLength;
-    if (log_probs) assertEquals(log_probs.slice(place, place + length), logProbs, "the log-probabilities");
-    ids.forEach((_, at) => sampledAt.add(place + at));
-  }
-  assertEquals(loss_mask, loss_mask.map((_, at) => sampledAt.has(at) ? 1 : 0));
+  options: Partial<ServedEpisodeOptions> = {},
+): Promise<ServedEpisode> {
+  return playServed(kind, episode, { tokenizer, ...options });
 }
 
 for (const [name, kind] of Object.entries(KINDS)) {
   for (const mode of ["append", "rerender"] as const) {
     Deno.test(`trainingRollout() with ${name}, ${mode}, records what the model got and sampled`, async () => {
-      const law = fc.asyncProperty(plays, fc.constantFrom(...TOKENIZERS), async (episode, ownTokenizer) => {
-        const run = await play(kind, episode, { mode, ownTokenizer });
+      const law = fc.asyncProperty(plays, fc.constantFrom(...TOKENIZERS), async (episode, tokenizer) => {
+        const run = await play(kind, episode, { mode, tokenizer });
         requireExact(run, mode);
         const { errors, turns, log_probs } = run.result;
         if (kind.sendsIds) {
@@ -300,7 +201,7 @@ const OTHER_PROMPTS: Readonly<Record<string, Partial<FakeVllmOptions> & { needsR
 for (const [prompt, { needsRendering, ...server }] of Object.entries(OTHER_PROMPTS)) {
   Deno.test(`trainingRollout() never records a reply to ${prompt}`, async () => {
     for (const [name, kind] of Object.entries(KINDS)) {
-      let run: Run;
+      let run: ServedEpisode;
       try {
         run = await play(kind, CHAT, server);
       } catch (error) {
