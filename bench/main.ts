@@ -17,6 +17,7 @@ import { envRows, vectorRows } from "./env_rows.ts";
 import { episodeRows } from "./episode_rows.ts";
 import { gradeRows } from "./grade_rows.ts";
 import { loadRows } from "./load_rows.ts";
+import { mathVerifyRows, missingForMathVerify } from "./math_verify_rows.ts";
 import { overheadRows } from "./overhead_rows.ts";
 import { findPython, type HostPython } from "./peers.ts";
 import { pythonRows } from "./python_rows.ts";
@@ -31,6 +32,7 @@ interface BenchFlags extends SandboxFlags {
   effort: number;
   json?: string;
   part?: BenchPart;
+  mathVerifyPython?: string;
 }
 
 type Measure = (setup: BenchSetup) => Promise<Row[]>;
@@ -47,6 +49,7 @@ const BENCH_PARTS = {
   edge: [edgeRows],
   server: [overheadRows, loadRows],
   grade: [gradeRows],
+  "math-verify": [mathVerifyRows],
   growth: [async (setup) => [await growthRow(setup)]],
   chaos: [chaosRows],
   density: [densityRows],
@@ -88,6 +91,11 @@ function benchCommand(): Command {
         BENCH_PART_NAMES,
       ),
     )
+    .addOption(
+      new Option("--math-verify-python <file>", "a Python with math-verify 0.9.0, to compare with").env(
+        "PADDOCK_MATH_VERIFY_PYTHON",
+      ),
+    )
     .option("--json <file>", "also write the rows to a file")
     .addOption(cacheDirOption())
     .addHelpText("after", HELP)
@@ -98,9 +106,11 @@ function benchCommand(): Command {
 async function runBench(flags: BenchFlags): Promise<number> {
   const profile = await resolveProfile(flags);
   const [detected, python] = await Promise.all([detectLayers(), findPython()]);
-  const setup = { profile, detected, python, effort: flags.effort, onBuild: announceBuild };
+  const { effort, mathVerifyPython } = flags;
+  const cacheDir = cacheDirectory(flags.cacheDir);
+  const setup = { profile, detected, python, mathVerifyPython, effort, cacheDir, onBuild: announceBuild };
   const rows: Row[] = [];
-  for await (const row of bench({ ...setup, cacheDir: cacheDirectory(flags.cacheDir) }, flags.part)) {
+  for await (const row of bench(setup, flags.part)) {
     rows.push(row);
     await writeText(
       Deno.stderr,
@@ -109,6 +119,9 @@ async function runBench(flags: BenchFlags): Promise<number> {
   }
   await writeText(Deno.stderr, Deno.stderr.isTerminal() ? "\r\x1b[K" : "");
   await writeText(Deno.stdout, `${formatRows(rows)}\n\n${describePython(python)}\n`);
+  const isMeasured = flags.part === undefined || flags.part === "math-verify";
+  const missing = isMeasured ? await missingForMathVerify(setup) : undefined;
+  if (missing !== undefined) await writeText(Deno.stdout, `No rows of math-verify: ${missing}\n`);
   if (flags.json !== undefined) {
     await Deno.writeTextFile(flags.json, `${JSON.stringify(report(rows, python), null, 2)}\n`);
   }

@@ -19,6 +19,8 @@ export interface BenchSetup {
   readonly effort: number;
   /** Interpreter of the peers; without one their rows are omitted. */
   readonly python?: HostPython | undefined;
+  /** Path of a Python with math-verify. */
+  readonly mathVerifyPython?: string | undefined;
 }
 
 const MB = 1e6;
