@@ -18,22 +18,41 @@ class RowLimit(BaseException):
     """A row takes too long. math-verify catches each `Exception`."""
 
 
-class _MemoryErrors:
-    """Counts memory errors. math-verify catches them, and calls the answers different."""
+class _Row:
+    """Notes limits that the running row has reached, since sympy and math-verify may catch their errors."""
 
-    count = 0
+    is_late = False
+    is_out_of_memory = False
 
-    def watch(self):
+    def begin(self, seconds):
+        self.is_late = self.is_out_of_memory = False
+        signal.signal(signal.SIGALRM, self._on_alarm)
+        signal.setitimer(signal.ITIMER_REAL, seconds, REPEAT_SECONDS)
+
+    def end(self):
+        signal.setitimer(signal.ITIMER_REAL, 0)
+
+    def require_limits(self):
+        if self.is_late:
+            raise RowLimit
+        if self.is_out_of_memory:
+            raise MemoryError
+
+    def watch_memory(self):
         sys.monitoring.use_tool_id(sys.monitoring.DEBUGGER_ID, "paddock")
         sys.monitoring.register_callback(sys.monitoring.DEBUGGER_ID, sys.monitoring.events.RAISE, self._on_raise)
         sys.monitoring.set_events(sys.monitoring.DEBUGGER_ID, sys.monitoring.events.RAISE)
 
+    def _on_alarm(self, number, frame):
+        self.is_late = True
+        raise RowLimit
+
     def _on_raise(self, code, offset, exception):
         if isinstance(exception, MemoryError):
-            self.count += 1
+            self.is_out_of_memory = True
 
 
-_memory_errors = _MemoryErrors()
+_row = _Row()
 
 
 def judge(row_seconds, batch_seconds):
@@ -50,15 +69,12 @@ def judge(row_seconds, batch_seconds):
 
 
 def _judge_within(gold, answer, seconds):
-    before = _memory_errors.count
-    signal.signal(signal.SIGALRM, _raise_row_limit)
-    signal.setitimer(signal.ITIMER_REAL, seconds, REPEAT_SECONDS)
+    _row.begin(seconds)
     try:
         verdict = _judge(gold, answer)
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-    if _memory_errors.count > before:
-        raise MemoryError
+        _row.end()
+    _row.require_limits()
     return verdict
 
 
@@ -68,10 +84,6 @@ def _judge(gold, answer):
         return "gold"
     given = parse(answer, parsing_timeout=None)
     return "equal" if verify(expected, given, timeout_seconds=None) else "different"
-
-
-def _raise_row_limit(number, frame):
-    raise RowLimit
 
 
 _WARM_UP = [
@@ -90,6 +102,6 @@ _WARM_UP = [
 ]
 """Rows that fill the caches of math-verify, sympy and the parser when the image is built."""
 
-for _row in _WARM_UP:
-    _judge(*_row)
-_memory_errors.watch()
+for _gold, _answer in _WARM_UP:
+    _judge(_gold, _answer)
+_row.watch_memory()
