@@ -17,6 +17,13 @@ export {
   rolloutAll,
   type RolloutAllOptions,
 } from "../src/rollout/rollout_all.ts";
+export {
+  type ChatCheck,
+  checkTokens,
+  type CheckTokensOptions,
+  type TokenReport,
+} from "../src/rollout/check_tokens.ts";
+export type { TokenProblem, TokenProblemKind } from "../src/rollout/tokens/token_problem.ts";
 export { gradeTrajectory, type GradeTrajectoryOptions } from "../src/rollout/grade_trajectory.ts";
 export { readTrajectories, type ReadTrajectoriesOptions } from "../src/rollout/read_trajectories.ts";
 export {

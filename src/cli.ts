@@ -1,5 +1,6 @@
 import { Command, CommanderError } from "commander";
 import { doctorCommand } from "./cli/doctor.ts";
+import { checkTokensCommand } from "./cli/check_tokens.ts";
 import { endOptionsAtProgram, execCommand } from "./cli/exec.ts";
 import { EXIT, reportFailure } from "./cli/command.ts";
 import { currentIo, type Io, withIo } from "./cli/io.ts";
@@ -48,6 +49,7 @@ export function paddockCommand(): Command {
     serveCommand(),
     mcpCommand(),
     rolloutCommand(),
+    checkTokensCommand(),
     gradeCommand(),
     viewCommand(),
     doctorCommand(),

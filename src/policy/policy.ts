@@ -26,6 +26,11 @@ export interface ReplyContext {
    * server must then send `tokens` or this chat, and return `tokens` and `promptIds` with its reply.
    */
   readonly recordedChat?: (() => RecordedChat) | undefined;
+  /**
+   * Requests the ids of the prompt that the server really used, even if the server is slower then. `promptIds` are then
+   * the server's, not those that were sent.
+   */
+  readonly verifiesPrompt?: boolean | undefined;
   /** Maximum number of tokens of this reply, if it is lower than the policy's own. */
   readonly maxTokens?: number | undefined;
   /** Seed of the reply, for policies that support one. */

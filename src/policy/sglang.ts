@@ -74,18 +74,22 @@ export function sglangPolicy(options: SglangPolicyOptions): Policy {
   const endpoint = serverUrl(url, "/generate");
   const server = new ModelServer(endpoint, { ...options, retryOn: "connection" });
   const reply = async (history: History, context: ReplyContext): Promise<Reply> => {
-    const { signal, recordedChat, maxTokens } = context;
+    const { signal, recordedChat, maxTokens, verifiesPrompt = false } = context;
     const prompt = promptOf(history, context, options);
     const request = {
       ...prompt,
       sampling_params: { ...samplingParams, ...(maxTokens !== undefined && { max_new_tokens: maxTokens }) },
       ...(returnLogProb && { return_logprob: true }),
+      // the server then lists the prompt too, and computes it without its cache
+      ...(verifiesPrompt && { logprob_start_len: 0 }),
     };
     const response = await postCancellable(server, { endpoint, request, signal, options });
     const reply = parseReply(response, { server, endOfTurn });
     if (recordedChat === undefined || prompt.input_ids === undefined) return reply;
     // the server uses ids unchanged, and may count tokens of the reply that it discards
-    const recordable = { ...reply, promptIds: prompt.input_ids };
+    const recordable = verifiesPrompt
+      ? { ...reply, ...listedPrompt(response) }
+      : { ...reply, promptIds: prompt.input_ids };
     requireTokenData(recordable, { countsReply: false });
     requireAllListed(response);
     return recordable;
@@ -105,6 +109,16 @@ function parseReply(
     if (!(error instanceof TypeError)) throw error;
     throw server.badResponseError(`sent a response unlike that of /generate: ${error.message}`);
   }
+}
+
+const listedPromptSchema = z.object({
+  meta_info: z.object({ input_token_logprobs: listOf(z.tuple([z.unknown(), z.int()], z.unknown())) }),
+});
+
+/** Returns the ids of the prompt that the server lists beside their log-probabilities, if it does. */
+function listedPrompt(response: unknown): Pick<Reply, "promptIds"> {
+  const { data } = listedPromptSchema.safeParse(response);
+  return data === undefined ? {} : { promptIds: data.meta_info.input_token_logprobs.map(([, id]) => id) };
 }
 
 /**

@@ -93,7 +93,7 @@ export class FakeVllm implements AsyncDisposable {
     const { tokenizer, editPrompt = (ids) => ids } = this.#options;
     const prompt = path.endsWith("/chat/completions")
       ? this.#render(body.messages, body.tools)
-      : body.prompt ?? body.input_ids ?? body.text;
+      : body.prompt ?? body.input_ids ?? body.text ?? [];
     return editPrompt(typeof prompt === "string" ? tokenizer.encode(prompt) : [...prompt]);
   }
 
@@ -207,6 +207,9 @@ function generateResponse(tokens: ServedTokens, body: SeenRequest["body"], optio
       weight_version: "default",
       ...(body.return_logprob && {
         output_token_logprobs: ids.map((id, at) => [logProbs[at], id, null]),
+      }),
+      ...(body.return_logprob && body.logprob_start_len === 0 && {
+        input_token_logprobs: promptIds.map((id, at) => [at === 0 ? null : -0.5, id, null]),
       }),
     },
   };

@@ -6,6 +6,7 @@ import { ChildTransport } from "../../src/tools/mcp/child_transport.ts";
 import { Serving } from "../../bench/serving.ts";
 import { CURL, PYTHON } from "../examples/installed.ts";
 import { FakeServer } from "../policy/fake_server.ts";
+import { FakeVllm } from "../policy/fake_vllm.ts";
 import { tinyTokenizer, tinyTokenizerFiles } from "../tiny_tokenizer.ts";
 import { Clone } from "./clone.ts";
 import { readmeBlocks } from "./readme_blocks.ts";
@@ -90,6 +91,7 @@ Deno.test("each block of README.md and docs/ is run by a test", () => {
     "Python client: python",
     "verl: sh",
     "TRL: python",
+    "Check a server: sh",
     "slime: python",
     "MCP clients: json",
   ]);
@@ -251,5 +253,19 @@ Deno.test({
     await clone.run("sh", "-euc", `${command}\nwait`);
     const lines = (await Deno.readTextFile(join(clone.path, "runs/train.jsonl"))).trimEnd().split("\n");
     assertEquals(lines.length, 8);
+  },
+});
+
+Deno.test({
+  name: "docs/trainers.md, Check a server: the check passes (fake model server)",
+  ignore: !posix,
+  async fn() {
+    await using clone = await Clone.create();
+    const { tokenizer: model, config } = tinyTokenizerFiles();
+    await clone.write("Qwen3-8B/tokenizer.json", JSON.stringify(model));
+    await clone.write("Qwen3-8B/tokenizer_config.json", JSON.stringify(config));
+    await using server = new FakeVllm({ tokenizer: await tinyTokenizer(), sample: () => "hello</s>" });
+    const command = block("Check a server", "sh").replace("http://127.0.0.1:30000", server.url);
+    assertStringIncludes(await clone.run("sh", "-euc", command), "can be trusted");
   },
 });

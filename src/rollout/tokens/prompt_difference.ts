@@ -15,6 +15,25 @@ export interface PromptDifference {
   readonly serverText: string;
 }
 
+/** The error of a server whose prompt differs from the recorded one. */
+export class PromptDifferenceError extends TokenError {
+  readonly difference: PromptDifference;
+
+  constructor(difference: PromptDifference) {
+    const { position, recordedId, serverId, recordedText, serverText } = difference;
+    super(
+      `Cannot use reply as its server must get the recorded prompt: token ${position} is ` +
+        `${recordedId ?? "missing"} in the record and ${serverId ?? "missing"} at the server, near ` +
+        `${JSON.stringify(recordedText)} and ${JSON.stringify(serverText)}`,
+    );
+    this.difference = difference;
+  }
+
+  override get name(): string {
+    return TokenError.name;
+  }
+}
+
 /** Number of tokens before and after the position whose text is shown. */
 const TOKENS_AROUND = 6;
 
@@ -39,7 +58,11 @@ export function findPromptDifference(
 }
 
 /** Returns the text of the tokens around a position. Ids that have no text stand for themselves. */
-function textAround(ids: readonly number[], position: number, tokenizer: Tokenizer | undefined): string {
+export function textAround(
+  ids: readonly number[],
+  position: number,
+  tokenizer: Tokenizer | undefined,
+): string {
   const around = ids.slice(Math.max(0, position - TOKENS_AROUND), position + TOKENS_AROUND + 1);
   try {
     return tokenizer?.decode(around) ?? around.join(" ");
@@ -51,18 +74,12 @@ function textAround(ids: readonly number[], position: number, tokenizer: Tokeniz
 /**
  * Checks that a server got the recorded prompt.
  *
- * @throws {TokenError} that names the first position that differs.
+ * @throws {PromptDifferenceError} that names the first position that differs.
  */
 export function requireSamePrompt(
   prompts: { server: readonly number[]; recorded: readonly number[] },
   tokenizer?: Tokenizer,
 ): void {
   const difference = findPromptDifference(prompts, tokenizer);
-  if (difference === undefined) return;
-  const { position, recordedId, serverId, recordedText, serverText } = difference;
-  throw new TokenError(
-    `Cannot use reply as its server must get the recorded prompt: token ${position} is ` +
-      `${recordedId ?? "missing"} in the record and ${serverId ?? "missing"} at the server, near ` +
-      `${JSON.stringify(recordedText)} and ${JSON.stringify(serverText)}`,
-  );
+  if (difference !== undefined) throw new PromptDifferenceError(difference);
 }
