@@ -150,9 +150,9 @@ const NO_TOKEN = "(?!)";
 
 /**
  * Parses turns that begin with `User:`, `Assistant:` or `Tool:`, at the start of a line or after the token
- * that ends an assistant turn. Text before the first turn is the system message. An assistant turn that ends
- * with neither such a token nor a line break was cut off; this cannot be detected if the tokens were removed
- * from the text.
+ * that ends an assistant turn. Some tokenizers add a space after that token. Text before the first turn is the
+ * system message. An assistant turn that ends with neither such a token nor a line break was cut off; this
+ * cannot be detected if the tokens were removed from the text.
  *
  * @throws {SyntaxError} if there is no turn.
  */
@@ -164,7 +164,7 @@ export function parseSpeakers(text: string, options: ParseSpeakersOptions = {}):
   const end = pair ? RegExp.escape(eosToken || pair.eosToken) : NO_TOKEN;
   const turns = text.replace(new RegExp(`^${opening}`), "");
   const hasEndTokens = pair === undefined || eosToken !== undefined || turns.length < text.length;
-  const starts = [...turns.matchAll(new RegExp(`(?:^|\\n|(${end}))(User|Assistant|Tool):`, "g"))];
+  const starts = [...turns.matchAll(new RegExp(`(?:^|\\n|(${end} ?))(User|Assistant|Tool):`, "g"))];
   const [first] = starts;
   if (first === undefined) throw new SyntaxError(`Couldn't get a single item out of text ${text}.`);
   const system = turns.slice(0, first.index).trim();

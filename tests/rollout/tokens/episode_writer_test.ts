@@ -1,7 +1,6 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import fc from "fast-check";
 import { ChatFormat } from "../../../src/chat/chat_format.ts";
-import type { Tokenizer } from "../../../src/chat/tokenizer.ts";
 import { TokenError } from "../../../src/errors.ts";
 import { History } from "../../../src/history.ts";
 import type { Message } from "../../../src/message.ts";
@@ -19,6 +18,7 @@ import {
   replyOf,
   saidTexts,
   sampledTexts,
+  spacing,
   task,
   write,
 } from "./written_episode.ts";
@@ -334,12 +334,6 @@ Deno.test("EpisodeWriter in rerender mode matches slime's token deltas, with hea
   }
   assertEquals(shown, expected.replace(/<assistant>$/, ""));
 });
-
-/** Puts a space behind what opens a text, as tokenizers of Llama 2 and Mistral do. */
-function spacing(tokenizer: Tokenizer): Tokenizer {
-  const spaced = (text: string) => text.replace(/^(<s>)?(?! )/, "$1 ").replace(/(<\/s>)(?=[^ <])/g, "$1 ");
-  return { ...tokenizer, decode: (ids) => spaced(tokenizer.decode(ids)) };
-}
 
 /** How Mistral and Llama 2 write chats: nothing stands between what the user says and a reply but a space. */
 const HEADERLESS = {

@@ -103,3 +103,9 @@ export function sampledTexts({ writer }: Written, tokenizer: Tokenizer): string[
 export function saidTexts(plays: readonly Played[]): string[] {
   return plays.map(({ said, ended }) => ended ? said + END : said).filter((text) => text !== "");
 }
+
+/** Puts a space behind what opens a text, as tokenizers of Llama 2 and Mistral do. */
+export function spacing(tokenizer: Tokenizer): Tokenizer {
+  const spaced = (text: string) => text.replace(/^(<s>)?(?! )/, "$1 ").replace(/(<\/s>)(?=[^ <])/g, "$1 ");
+  return { ...tokenizer, decode: (ids) => spaced(tokenizer.decode(ids)) };
+}
