@@ -3,15 +3,28 @@ import { findNumbers } from "./plain_number.ts";
 /**
  * Ways to find an answer outside of `<answer>…</answer>`, in the order in which they are tried:
  * - `box`: the last `\boxed{…}`.
+ * - `boxes`: the last `\boxed{…}` with those that it is joined to, as in `\boxed{1}$ and $\boxed{2}`, unless a final
+ *   answer is stated after it.
  * - `stated`: the text after the last `####`, `answer is` or `Answer:`.
  * - `display`: maths between `$$…$$` or `\[…\]` at the end of the reply.
  * - `bold`: `**…**` at the end of the reply.
+ * - `inline`: the last `$…$`, `\(…\)` or fraction, if no number follows it.
  * - `last number`: the last number of the reply.
  */
-export type Extraction = "box" | "stated" | "display" | "bold" | "last number";
+export type Extraction = "box" | "boxes" | "stated" | "display" | "bold" | "inline" | "last number";
 
-/** Every way, in order. This is the default of `gsm8k` and `math`. */
+/** Every way to find a number, in order. This is the default of `gsm8k`. */
 export const ANY_EXTRACTION: readonly Extraction[] = ["box", "stated", "display", "bold", "last number"];
+
+/** Every way to find mathematics, in order. This is the default of `math`. */
+export const MATHS_EXTRACTION: readonly Extraction[] = [
+  "boxes",
+  "stated",
+  "display",
+  "bold",
+  "inline",
+  "last number",
+];
 
 /** Maximum length of the end of a reply that is searched for a statement or number, in characters. */
 const MAX_END = 20_000;
@@ -28,7 +41,7 @@ const RETRACTION =
 const SENTENCE_END = /[.!?;](?=\s)|\n/g;
 const REASON = /,? (?:because|since|which|as|so|given|where)\b/i;
 const MATHS =
-  /^(?:\$\$([^$]{1,2000})\$\$|\$([^$\n]{1,2000})\$|\\\[((?:[^\\]|\\[^\]]){1,2000})\\\]|\\\(((?:[^\\]|\\[^)]){1,2000})\\\))/;
+  /^(?:\$\$([^$]{1,2000})\$\$|\$((?:\\\$|[^$\n]){1,2000})\$|\\\[((?:[^\\]|\\[^\]]){1,2000})\\\]|\\\(((?:[^\\]|\\[^)]){1,2000})\\\))/;
 const PROSE = /(?<![\\a-zA-Z{])[a-zA-Z]{3,} +[a-zA-Z$]|(?<![\\a-zA-Z{])(?:or|and|is) /;
 const BOLD = /^(\*{1,3})([^*]{1,2000})\1/;
 
@@ -52,9 +65,11 @@ export function extractAnswer(text: string, extractions: readonly Extraction[]):
 /** Finders by extraction. Each returns `undefined` if nothing was found, and `""` if the answer is denied. */
 const FINDERS: Readonly<Record<Extraction, (text: string) => string | undefined>> = {
   box: findLastBoxed,
+  boxes: findJoinedBoxes,
   stated: findStated,
   display: (text) => findAtEnd(text, "$$", "$$") ?? findAtEnd(text, "\\[", "\\]"),
   bold: (text) => findAtEnd(text, "**", "**"),
+  inline: findInline,
   "last number": findLastNumber,
 };
 
@@ -107,8 +122,28 @@ function findAtEnd(text: string, opening: string, closing: string): string | und
   if (start < 0) return undefined;
   const before = inside.slice(inside.lastIndexOf("\n", start) + 1, start);
   const answer = inside.slice(start + opening.length);
-  if (/(?<![a-z])[a-z]{3,} [a-z]{2}/.test(answer)) return undefined;
+  if (/(?<![a-z])[a-z]{3,} [a-z]{2}/.test(answer) && !/^\s?\\text\s?\{[^{}]{0,200}\}\s?$/.test(answer)) {
+    return undefined;
+  }
   return isDenied(lastSentenceOf(before)) || HEDGE.test(lastSentenceOf(before)) ? "" : plain(answer);
+}
+
+const INLINE =
+  /\$((?:\\\$|[^$\n]){1,500})\$|\\\(((?:[^\\\n]|\\[^)]){1,500})\\\)|(?<![\w./$])(-?\d{1,15}\/\d{1,15})(?![\w/])/g;
+
+/** Returns the last mathematics or fraction of the last line that has any, unless a number follows it. */
+function findInline(text: string): string | undefined {
+  const lines = text.slice(-MAX_END).trimEnd().split("\n");
+  const at = lines.findLastIndex((line) => /[$)\d]/.test(line));
+  const line = lines[at] ?? "";
+  const last = [...line.matchAll(INLINE)].at(-1);
+  if (last === undefined) return undefined;
+  const after = [line.slice(last.index + last[0].length), ...lines.slice(at + 1)].join("\n");
+  const answer = last[1] ?? last[2] ?? last[3] ?? "";
+  const before = lastSentenceOf(line.slice(0, last.index));
+  if (/\d/.test(after) || PROSE.test(answer)) return undefined;
+  const isUncertain = isDenied(before) || HEDGE.test(before) || isDenied(after) || /\bor\b/i.test(after);
+  return isUncertain || RETRACTION.test(after) ? "" : plain(answer);
 }
 
 /** Returns the last number, unless its sentence denies it or names several answers. */
@@ -124,6 +159,13 @@ function findLastNumber(text: string): string | undefined {
   const after = [line.slice(digit + 1), ...lines.slice(at + 1)].join("\n");
   const isUncertain = isDenied(before) || HEDGE.test(before) || isDenied(after) || /\bor\b/i.test(after);
   return isUncertain || RETRACTION.test(after) ? "" : number;
+}
+
+/** Returns the only number of a sentence that has other words and denies nothing; `undefined` for any other text. */
+export function onlyNumberOf(text: string): string | undefined {
+  if (isDenied(text)) return undefined;
+  const numbers = /[a-z]{3}/i.test(text) ? findNumbers(text) : [];
+  return numbers.length === 1 && !/[\\{}=]/.test(text) && !HEDGE.test(text) ? numbers[0] : undefined;
 }
 
 function lastSentenceOf(text: string): string {
@@ -148,30 +190,64 @@ export function hasBox(text: string): boolean {
   return BEGINNING.test(text);
 }
 
+interface Box {
+  /** Range of its content. */
+  readonly start: number;
+  readonly end: number;
+}
+
 /**
  * Returns the content of the last balanced `\boxed{…}` of a text, or of a later `\boxed 2`; `undefined` if
  * there is none.
  */
 export function findLastBoxed(text: string): string | undefined {
+  const last = findBoxes(text).at(-1);
+  return last && text.slice(last.start, last.end).trim();
+}
+
+/** Text between two boxes that belong together. */
+const JOINT =
+  /^\}?[\s$]{0,5}(?:[a-z]{2,20}\s(?=and|or))?(?:\\[)\]\s(]|\\q?quad|\\text\s?\{[^{}]{0,40}\}|,|and|or|[\s$]){0,9}(?:[a-zA-Z](?:_\{?\w\}?)?\s?=\s?)?\\(?:boxed|fbox)\s?\{?$/;
+/** Maximum length of such a text, in characters. */
+const MAX_JOINT = 100;
+const FINAL_ANSWER = /final answer is/i;
+
+/** Returns the contents of the last boxes that are joined by `,`, `and` or the like, with commas. */
+export function findJoinedBoxes(text: string): string | undefined {
+  const boxes = findBoxes(text);
+  let first = boxes.length - 1;
+  const last = boxes[first];
+  if (last === undefined || FINAL_ANSWER.test(text.slice(last.end))) return undefined;
+  for (; first > 0; first--) {
+    const between = text.slice(boxes[first - 1]?.end, boxes[first]?.start);
+    if (between.length > MAX_JOINT || !JOINT.test(between)) break;
+  }
+  return [...new Set(boxes.slice(first).map(({ start, end }) => text.slice(start, end).trim()))].join(", ");
+}
+
+/** Returns the balanced boxes of a text that are in no other box, in order. */
+function findBoxes(text: string): Box[] {
   const open: { readonly start: number; readonly isBox: boolean }[] = [];
-  let last = { start: -1, end: -1 };
+  const found: Box[] = [];
   for (let at = startOfBoxes(text); at < text.length; at++) {
     BOX.lastIndex = at;
     const box = text[at] === "\\" ? BOX.exec(text) : null;
     if (box !== null) at = BOX.lastIndex - 1;
     BARE.lastIndex = at;
     const bare = box === null && text[at] === "\\" ? BARE.exec(text) : null;
-    if (bare !== null) last = { start: BARE.lastIndex - (bare[1]?.length ?? 0), end: BARE.lastIndex };
+    if (bare !== null) found.push({ start: BARE.lastIndex - (bare[1]?.length ?? 0), end: BARE.lastIndex });
     if (box !== null || text[at] === "{") {
       open.push({ start: at + 1, isBox: box !== null });
     } else if (text[at] === "\\") {
       at++; // `\{` and `\}` are literal braces
     } else if (text[at] === "}") {
       const closed = open.pop();
-      if (closed?.isBox && closed.start > last.start) last = { start: closed.start, end: at };
+      if (closed?.isBox && closed.start > (found.at(-1)?.start ?? -1)) {
+        found.push({ start: closed.start, end: at });
+      }
     }
   }
-  return last.start < 0 ? undefined : text.slice(last.start, last.end).trim();
+  return found;
 }
 
 /** Returns the index of the first box, or of the backslashes before it, one of which may escape the next. */

@@ -1,4 +1,12 @@
-import { ANY_EXTRACTION, extractAnswer, findLastBoxed, hasBox, plain } from "./extract_answer.ts";
+import {
+  extractAnswer,
+  findJoinedBoxes,
+  findLastBoxed,
+  hasBox,
+  MATHS_EXTRACTION,
+  onlyNumberOf,
+  plain,
+} from "./extract_answer.ts";
 import { parseTaggedReply } from "./final_reply.ts";
 import { type Grader, unscored } from "./grader.ts";
 import { isSameAnswer } from "./math/same_answer.ts";
@@ -25,16 +33,19 @@ export interface MathOptions extends TieredScoreOptions {
  *
  * The expected answer is the content of the last balanced `\boxed{…}`, or `\boxed 2`, of the task's answer,
  * or all of it; a box that cannot be read gives `null`. In a reply, the first answer block counts, or a box
- * or statement in it. Without a block, the first that the reply has of these counts: its last box; the answer
- * after its last `####`, `answer is` or `Answer:`; display maths or bold text at its end; its last number. An
- * answer that the reply denies or names with others scores 0. Text in `<think>…</think>` is ignored.
+ * or statement in it. Without a block, the first that the reply has of these counts: its last box, with those
+ * that `and` or a comma joins to it, unless `final answer is` follows; the answer after its last `####`,
+ * `answer is` or `Answer:`; display maths or bold text at its end; the last maths or fraction of its last line
+ * that has any; its last number. An answer that the reply denies or names with others scores 0. Text in
+ * `<think>…</think>` is ignored.
  *
  * Numbers and expressions are compared by value, exactly if they are fractions: `\frac12`, `0.5` and `1/2`
  * are equal, and so are `\sqrt{8}` and `2\sqrt2`, `x(x+1)` and `x^2+x`. Expressions with variables are
  * compared at many points, some of them negative; points where one has no value are skipped. Sets and
  * several answers may come in any order; tuples, intervals and matrices may not. Currency, degrees, per
- * cent, units and `x =` are ignored. Equations may be multiplied and have their sides swapped. Anything
- * else, such as an inequality or a word, is compared as text without spaces. Nothing is executed.
+ * cent, units and `x =` are ignored. Equations and inequalities may be multiplied and have their sides swapped;
+ * `2 \le x < 5` is `[2,5)`. A number with five decimals or more is an exact value that it rounds. Anything else,
+ * such as a word, is compared as text without spaces. Nothing is executed.
  *
  * With `verifier: "math-verify"`, the library math-verify 0.9.0 finds and compares the answers, with its
  * defaults, in sandboxes of the grader's own: its verdicts decide between the tiers. It reads the first answer
@@ -82,10 +93,10 @@ export function math(options: MathOptions | MathVerifyOptions = {}): Grader {
       }
       const { thoughts, answers: [answer], visibleText: spoken } = parseTaggedReply(reply);
       const given = answer === undefined
-        ? extractAnswer(spoken, ANY_EXTRACTION)
-        : extractAnswer(answer, ["box", "stated"]) ?? plain(answer);
+        ? extractAnswer(spoken, MATHS_EXTRACTION)
+        : extractAnswer(answer, ["boxes", "stated"]) ?? plain(answer);
       return scoreOf({
-        right: given !== undefined && given.length <= MAX_CHARACTERS && isSameAnswer(given, truth),
+        right: given !== undefined && given.length <= MAX_CHARACTERS && isRight(given, truth),
         hasAnswer: answer !== undefined && answer.trim() !== "",
         hasThought: thoughts.length > 0,
       });
@@ -93,6 +104,13 @@ export function math(options: MathOptions | MathVerifyOptions = {}): Grader {
   });
 }
 
+function isRight(given: string, truth: string): boolean {
+  if (isSameAnswer(given, truth)) return true;
+  const number = onlyNumberOf(given);
+  return number !== undefined && /^-?[\d.,]{1,30}$/.test(truth.replace(/\$/g, "")) &&
+    isSameAnswer(number, truth);
+}
+
 function truthOf(answer: string): string | undefined {
-  return hasBox(answer) ? findLastBoxed(answer) : answer;
+  return hasBox(answer) ? findJoinedBoxes(answer) ?? findLastBoxed(answer) : answer;
 }

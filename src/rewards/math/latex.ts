@@ -54,7 +54,7 @@ const CONJUNCTION = /^\s*(?:or|and|,)\s*$/i;
 const NUMBER_WITH_WORDS = /^(.*[\d})])(\s*)([a-zA-Z][a-zA-Z ./]*)(?:\^\{?\d\}?)?$/;
 /** Units that could be read as products of letters. */
 const SHORT_UNITS = new Set("cm mm km kg mg ml cl ft mi yd lb oz hr in sq cu min sec deg mph rad".split(" "));
-const THOUSANDS = /^-?\d{1,3}(?:,\d{3})+(?:\.\d+)?$/;
+const THOUSANDS = /^-?[1-9]\d{0,2}(?:,\d{3})+(?:\.\d+)?$/;
 
 /**
  * Simplifies an answer in LaTeX or plain text: removes currency signs, degrees, bracket sizes and spacing,

@@ -1,8 +1,16 @@
 import { isDenied } from "../extract_answer.ts";
-import { type Exact, exactOf, invert, isEqual, isKnown, multiply, negate } from "./exact.ts";
+import { type Exact, exactOf, floatOf, invert, isEqual, isKnown, multiply, negate } from "./exact.ts";
 import { type Expression, parseExpression } from "./expression.ts";
 import { cleanLatex } from "./latex.ts";
-import { nameOf, type Shape, shapeOf } from "./shape.ts";
+import {
+  countDecimals,
+  intervalOf,
+  isRewritable,
+  lowerFirst,
+  rewriteLatex,
+  rewriteTowards,
+} from "./forms.ts";
+import { namedValuesOf, nameOf, type Shape, shapeOf } from "./shape.ts";
 
 /** Values of variables at which expressions are compared. */
 export type Point = (variable: string) => Exact;
@@ -69,6 +77,11 @@ const MAX_PARTS = 100;
  * and lists in any order, tuples, intervals and matrices part by part, everything else as text.
  */
 export function isSameAnswer(given: string, truth: string): boolean {
+  if (isSameAsWritten(given, truth)) return true;
+  return (isRewritable(given) || isRewritable(truth)) && !isDenied(given) && isSameRewritten(given, truth);
+}
+
+function isSameAsWritten(given: string, truth: string): boolean {
   const [first, second] = [given, truth].map((text) => cleanLatex(text.replace(PERCENT, "")));
   if (first === undefined || second === undefined || first === "") return false;
   if (compact(first) === compact(second)) return !isDenied(given) || isDenied(truth);
@@ -80,6 +93,67 @@ export function isSameAnswer(given: string, truth: string): boolean {
   const [hasPercent, shouldHave] = [given.includes("%"), truth.includes("%")];
   if (hasPercent === shouldHave) return false;
   return hasPercent ? isSamePlain(`(${first})/100`, second) : isSamePlain(first, `(${second})/100`);
+}
+
+/** Returns true if two answers are equal after rewrites of forms that few answers have. */
+function isSameRewritten(given: string, truth: string): boolean {
+  const [written, expected] = [given, truth].map((text) =>
+    cleanLatex(rewriteLatex(text.replace(PERCENT, "")))
+  );
+  if (
+    written === undefined || expected === undefined || written === "" ||
+    given.includes("%") !== truth.includes("%")
+  ) {
+    return false;
+  }
+  const [first, second] = [rewriteTowards(written, expected), rewriteTowards(expected, written)];
+  const [name, otherName] = [nameOf(first), nameOf(second)];
+  if (name !== undefined && otherName !== undefined && name !== otherName) return false;
+  return isSameShape(shapeOf(first), shapeOf(second)) || isRoundedTo(first, second) ||
+    isRoundedTo(second, first) ||
+    isSameInequality(first, second) || isSameRange(first, second) || isSameNamed(first, second) ||
+    isSameNamed(second, first);
+}
+
+/** Returns true if a number with at least five decimals is a value to that number of decimals. */
+function isRoundedTo(decimal: string, text: string): boolean {
+  const decimals = countDecimals(decimal);
+  if (decimals === 0 || countDecimals(text) > 0) return false;
+  const value = parseExpression(text)?.(() => NaN);
+  if (value === undefined || !isKnown(value)) return false;
+  const [exact, rounded] = [floatOf(value), Number(decimal)];
+  const difference = Math.abs(exact - rounded) * 10 ** decimals;
+  return difference <= 0.5 + 1e-6 || (difference < 1 && Math.abs(rounded) < Math.abs(exact));
+}
+
+/** Returns true if two inequalities are the same, as `x < 1` and `-x > -1`. */
+function isSameInequality(given: string, truth: string): boolean {
+  const [first, second] = [lowerFirst(given), lowerFirst(truth)];
+  if (first === undefined || second === undefined || first.isStrict !== second.isStrict) return false;
+  const [left, right] = [parseExpression(first.difference), parseExpression(second.difference)];
+  return left !== null && right !== null && isMultiple(left, right, { isPositive: true });
+}
+
+/** Returns true if an inequality of one variable is an interval, or a union of intervals. */
+function isSameRange(given: string, truth: string): boolean {
+  const [first, second] = [intervalOf(given), intervalOf(truth)];
+  if ((first === undefined) === (second === undefined)) return false;
+  return isSameShape(shapeOf(first ?? given), shapeOf(second ?? truth));
+}
+
+/** Returns true if `x = 3, y = 4` is `(3, 4)` or `3, 4`, or `x_1 = 3, x_2 = 4` is `4, 3`. */
+function isSameNamed(named: string, other: string): boolean {
+  const values = namedValuesOf(named);
+  if (values === undefined || namedValuesOf(other) !== undefined) return false;
+  const shape = shapeOf(other);
+  if (shape.kind === "plain" || shape.parts.length !== values.length) return false;
+  const given = values.map(({ value }) => shapeOf(value));
+  const isOneVariable = new Set(values.map(({ name }) => name.split("_", 1)[0])).size === 1;
+  if (isOneVariable && shape.kind === "unordered") {
+    return isSameShape({ kind: "unordered", parts: given }, shape);
+  }
+  if (shape.kind === "ordered" && shape.brackets !== "()") return false;
+  return given.every((part, at) => isSameShape(part, shape.parts[at] ?? part));
 }
 
 /** Returns true if an answer is a chain of equal numbers, as `4*7 = 28`, that ends in the right one. */
@@ -152,10 +226,12 @@ function differenceOfSides(text: string): Expression | null {
   return others.length > 0 || right === "" ? null : parseExpression(`(${left})-(${right})`);
 }
 
-/** Returns true if one equation is the other one multiplied by a number other than 0. */
-function isMultiple(first: Expression, second: Expression): boolean {
+/** Returns true if one expression is the other one multiplied by a number other than 0, or above 0. */
+function isMultiple(first: Expression, second: Expression, options: { isPositive?: boolean } = {}): boolean {
   const values = [...valuesOf(first, second)];
   const nonZero = values.find(({ a, b }) => !isEqual(a, 0) && !isEqual(b, 0));
+  const { isPositive = false } = options;
+  if (isPositive && nonZero !== undefined && floatOf(nonZero.a) * floatOf(nonZero.b) < 0) return false;
   return nonZero !== undefined && values.length >= MIN_POINTS &&
     values.every(({ a, b }) => isEqual(multiply(a, nonZero.b), multiply(b, nonZero.a)));
 }

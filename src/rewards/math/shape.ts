@@ -11,12 +11,26 @@ const MATRIX = /^\\begin\{([pbvBV]?matrix|array)\}(?:\{[^{}]*\})?(.*)\\end\{\1\}
 /** `x =`, `x_1 =`, `\theta =`, `f(x) =`, `(x, y) =`, `x \in`. */
 const ASSIGNMENT =
   /^((?:\\[a-z]{2,8}|[a-zA-Z])(?:_\{?\w\}?)?(?:\([a-zA-Z]\))?|\([a-zA-Z](?:, ?[a-zA-Z]){1,3}\))\s?(?:=|\\in(?![a-zA-Z]))\s?(.+)$/s;
+/** `AB = 4`. */
+const NAMED = /^([A-Z]{2,4})\s?=\s?(.+)$/s;
 const MAX_DEPTH = 10;
 
 /** Returns the name in `x = 5` and `(x, y) = (1, 2)`, without spaces; `undefined` if the answer has none. */
 export function nameOf(answer: string): string | undefined {
   const [, name, value = "="] = ASSIGNMENT.exec(answer.trim()) ?? [];
   return value.includes("=") ? undefined : name?.replace(/[\s{}]/g, "");
+}
+
+/** Returns names and values of `x = 3, y = 4`; `undefined` if a part has no name. */
+export function namedValuesOf(
+  answer: string,
+): { readonly name: string; readonly value: string }[] | undefined {
+  const parts = commaParts(answer);
+  const named = parts.flatMap((part) => {
+    const [, name = "", value = ""] = ASSIGNMENT.exec(part.trim()) ?? NAMED.exec(part.trim()) ?? [];
+    return name === "" || value.includes("=") ? [] : [{ name, value }];
+  });
+  return parts.length > 1 && named.length === parts.length ? named : undefined;
 }
 
 /** Parses the structure of a cleaned answer. `x = 5` becomes `5`, and `2 \pm 1` becomes two answers. */

@@ -16,6 +16,7 @@ import sentences from "../ifeval/sentences.ts" with { type: "text" };
 import math from "../math.ts" with { type: "text" };
 import exact from "../math/exact.ts" with { type: "text" };
 import expression from "../math/expression.ts" with { type: "text" };
+import forms from "../math/forms.ts" with { type: "text" };
 import latex from "../math/latex.ts" with { type: "text" };
 import verifiedMath from "../math/math_verify/verified_math.ts" with { type: "text" };
 import wheels from "../math/math_verify/wheels.ts" with { type: "text" };
@@ -50,6 +51,7 @@ export const GRADER_FILES: Readonly<Record<string, string>> = {
   exact,
   latex,
   expression,
+  forms,
   shape,
   same_answer: sameAnswer,
   cache_dir: cacheDir,

@@ -1,0 +1,133 @@
+type Rewrite = readonly [pattern: RegExp, by: string];
+
+/** Rewrites of LaTeX that few answers have. Each pattern is linear in the length of the text. */
+const REWRITES: readonly Rewrite[] = [
+  [/(?<!\\)\\ /g, " "],
+  [/\\textnormal(?![a-zA-Z])/g, "\\text"],
+  [/\\bar\s?\{(\d{1,15})\}/g, "\\overline{$1}"],
+  [/(?<=[\d}] ?)\\math(?:rm|bf|it)\s?\{\s?([a-zA-Z](?:\/[a-zA-Z]{1,2})?)\s?\}/g, " \\text{$1}"],
+  [/\\\\\s?\[\d{1,3}(?:\.\d)?\s?[a-z]{2}\]/g, "\\\\"],
+  [/\{([^{}]{1,200})\\over(?![a-zA-Z])([^{}]{1,200})\}/g, "\\frac{$1}{$2}"],
+  [/\\lnot(?![a-zA-Z])/g, "\\neg"],
+  [/\\mathrm\s?\{\s?e\s?\}/g, "e"],
+  [/(?<![\w.])(\d{1,20}(?:\.\d{1,20})?)[eE]([-+]?\d{1,3})(?![\w.])/g, "$1\\cdot 10^{$2}"],
+  [/(\\boxed\s?\{[^{}]{0,200}\})[\s.$]{0,5}(?:and|or|,)[\s$]{0,5}(?=\\boxed)/g, "$1,"],
+  [/^[\s$]{0,5}([a-zA-Z](?:_\{?\w\}?)?)\s?\\approx(?![a-zA-Z])/, "$1="],
+  [/;(?!\s*$)/g, ","],
+  [/(?<=[\d)}$])\s{0,3},?\s{0,3}(?:and|or)\s{0,3}(?=[-\d(\\$a-zA-Z])/g, ","],
+];
+
+const REWRITABLE =
+  /[=<>≤≥;,{]|\\(?:[lg][et]|over|bar|text|math|approx|begin| )|\.\d{5}|\d[eE][-+\d]|\d ?[a-zA-Z]/;
+
+/** Returns true if an answer may have one of the forms that this file rewrites. */
+export function isRewritable(answer: string): boolean {
+  return REWRITABLE.test(answer);
+}
+
+/** Rewrites an answer in LaTeX, where the first reading has found no equal one. */
+export function rewriteLatex(answer: string): string {
+  return REWRITES.reduce((text, [pattern, by]) => text.replace(pattern, by), answer);
+}
+
+/** A number with a unit of one letter, or a quotient of units, after a space: `84 m`, `13 km/h`. */
+const WITH_UNIT = /^(-?[\d.,]{1,30}) ([a-zA-Z]{1,3}(?:\/[a-zA-Z]{1,3})?)(?:\^\{?\d\}?)?$/;
+const UNITS = new Set("m s g h l L N J W V A K km cm mm kg mg ml min sec hr mi ft".split(" "));
+const DECIMAL_COMMA = /^-?(?:\d{1,20},(?:\d{1,2}|\d{4,15})|0,\d{3})$/;
+const MATRIX_IN_BRACKETS = /^[([]\s?(\\begin\{(?:array|matrix)\}.*\\end\{(?:array|matrix)\})\s?[)\]]$/s;
+const SCALED_MATRIX =
+  /^([^&\\]{1,50}|[^&]{0,50}\\frac\{[^{}&]{1,50}\}\{[^{}&]{1,50}\}[^&]{0,50}?)\*?\s?(\\begin\{[pb]matrix\})(.*)(\\end\{[pb]matrix\})$/s;
+
+/** `AB =`, `|AB| =`, `V_1:V_2 =` and other names of lengths, areas and ratios. */
+const NAMED_SIZE = /^(?:[A-Z|: ]|_\{?\w{1,8}\}?|\\frac\s?\{[A-Z]{1,3}\}\s?\{[A-Z]{1,3}\}){1,20}=([^=]+)$/;
+const BRACED = /^\{([^{}]*,[^{}]*)\}$/;
+
+/** Rewrites a cleaned answer to the form that `truth`, the expected answer, has. */
+export function rewriteTowards(answer: string, truth: string): string {
+  const size = truth.includes("=") ? undefined : NAMED_SIZE.exec(answer)?.[1]?.trim();
+  const text = size ?? MATRIX_IN_BRACKETS.exec(answer)?.[1] ?? BRACED.exec(answer)?.[1] ?? answer;
+  const [, number, unit = ""] = WITH_UNIT.exec(text) ?? [];
+  if (number !== undefined && !/[a-zA-Z]/.test(truth) && unit.split("/").every((word) => UNITS.has(word))) {
+    return number;
+  }
+  if (DECIMAL_COMMA.test(text) && !truth.includes(",")) return text.replace(",", ".");
+  return scaleMatrix(text);
+}
+
+/** Multiplies the entries of a matrix by the number before it. */
+function scaleMatrix(text: string): string {
+  const [, factor, begin = "", inside = "", end = ""] = SCALED_MATRIX.exec(text) ?? [];
+  if (factor === undefined || factor.trim() === "" || inside.includes("\\begin")) return text;
+  const rows = inside.split("\\\\").filter((row) => row.trim() !== "").map((row) =>
+    row.split("&").map((entry) => `(${factor})*(${entry})`).join("&")
+  );
+  return `${begin}${rows.join("\\\\")}${end}`;
+}
+
+const SIGN = /<|>|\\(?:le|ge)(?![a-zA-Z])/g;
+const TURNED: Readonly<Record<string, string>> = { "<": ">", ">": "<", "\\le": "\\ge", "\\ge": "\\le" };
+
+/** Sides of inequalities, of which each is compared to the next by a sign. */
+interface Inequality {
+  readonly sides: readonly string[];
+  readonly signs: readonly string[];
+}
+
+function readInequality(text: string): Inequality | undefined {
+  const signs = text.match(SIGN) ?? [];
+  const sides = text.split(SIGN).map((side) => side.trim());
+  return signs.length > 0 && signs.length <= 2 && sides.every((side) => side !== "")
+    ? { sides, signs }
+    : undefined;
+}
+
+/** Returns an inequality with its lower side first: the difference of its sides is below 0, or at most 0. */
+export function lowerFirst(
+  text: string,
+): { readonly isStrict: boolean; readonly difference: string } | undefined {
+  const { sides: [left = "", right = ""], signs: [sign = "", more] } = readInequality(text) ?? NONE;
+  if (sign === "" || more !== undefined) return undefined;
+  const isBelow = sign === "<" || sign === "\\le";
+  return {
+    isStrict: sign === "<" || sign === ">",
+    difference: isBelow ? `(${left})-(${right})` : `(${right})-(${left})`,
+  };
+}
+
+const NONE: Inequality = { sides: [], signs: [] };
+const VARIABLE = /^(?:[a-zA-Z](?:_\{?\w\}?)?|[a-zA-Z]\([a-zA-Z]\)|\\[a-z]{2,7})$/;
+
+/** Returns the interval of `2 \le x < 5`, `x > 3` or `x < 1, x > 2`; `undefined` for any other text. */
+export function intervalOf(text: string): string | undefined {
+  const parts = text.split(",");
+  if (parts.length > 1) {
+    const intervals = parts.map((part) => singleInterval(part.trim()));
+    return intervals.every((interval) => interval !== undefined) ? intervals.join("\\cup ") : undefined;
+  }
+  return singleInterval(text);
+}
+
+function singleInterval(text: string): string | undefined {
+  const { sides, signs } = readInequality(text) ?? NONE;
+  const at = sides.findIndex((side) => VARIABLE.test(side) && side !== "\\infty" && side !== "\\pi");
+  const [first = "", second = ""] = signs;
+  if (at === 1 && sides.length === 3) {
+    const [low = "", , high = ""] = sides;
+    if ((first === "<" || first === "\\le") && (second === "<" || second === "\\le")) {
+      return `${first === "<" ? "(" : "["}${low},${high}${second === "<" ? ")" : "]"}`;
+    }
+    return undefined;
+  }
+  if (sides.length !== 2 || at < 0) return undefined;
+  const sign = at === 0 ? first : TURNED[first] ?? "";
+  const bound = sides[1 - at] ?? "";
+  if (sign === ">" || sign === "\\ge") return `${sign === ">" ? "(" : "["}${bound},\\infty )`;
+  return `(-\\infty ,${bound}${sign === "<" ? ")" : "]"}`;
+}
+
+const DECIMAL = /^-?\d{0,20}\.(\d{5,20})$/;
+
+/** Returns the number of decimals of a number that has at least five; 0 for any other text. */
+export function countDecimals(text: string): number {
+  return DECIMAL.exec(text.trim())?.[1]?.length ?? 0;
+}
