@@ -30,7 +30,8 @@ export const MATHS_EXTRACTION: readonly Extraction[] = [
 const MAX_END = 20_000;
 /** Maximum distance of a sentence that takes an answer back, in characters. */
 const MAX_RETRACTION = 200;
-const STATEMENT = /####|\banswer(?: is\b:?| ?\*{0,3} ?:)/gi;
+const STATEMENT = /(?<!\w)answer(?: is\b:?| ?\*{0,3} ?:)/iy;
+const ANSWER = ["answer", "Answer", "ANSWER"];
 /** Words that deny an answer. `\not` is a symbol. */
 const DENIAL = /(?<!\\)\b(?:not|never|neither|nor|wrong|incorrect|except|unless|cannot)\b|n['’]t\b/i;
 /** Words that name an answer as one of several, or as uncertain. */
@@ -75,13 +76,26 @@ const FINDERS: Readonly<Record<Extraction, (text: string) => string | undefined>
 
 function findStated(text: string): string | undefined {
   const end = text.slice(-MAX_END);
-  const statement = [...end.matchAll(STATEMENT)].at(-1);
-  if (statement === undefined) return undefined;
-  const rest = end.slice(statement.index + statement[0].length).replace(
+  const start = endOfStatement(end);
+  if (start === undefined) return undefined;
+  const rest = end.slice(start).replace(
     /^[\s:*]+(?=[^\s:*])/,
     (lead) => lead.includes("*") && !/^\s*:?\**:?\s+$/.test(lead) ? "**" : "",
   );
   return statedAnswer(rest);
+}
+
+/** Returns the end of the last `####`, `answer is` or `Answer:`. */
+function endOfStatement(text: string): number | undefined {
+  const marks = text.lastIndexOf("####");
+  for (let before = text.length; before > 0;) {
+    const at = Math.max(...ANSWER.map((word) => text.lastIndexOf(word, before - 1)));
+    if (at < 0 || at < marks) break;
+    STATEMENT.lastIndex = at;
+    if (STATEMENT.test(text)) return STATEMENT.lastIndex;
+    before = at;
+  }
+  return marks < 0 ? undefined : marks + 4;
 }
 
 function statedAnswer(rest: string): string | undefined {
@@ -146,17 +160,22 @@ function findInline(text: string): string | undefined {
   return isUncertain || RETRACTION.test(after) ? "" : plain(answer);
 }
 
+/** Maximum length of a number, in characters. */
+const MAX_NUMBER = 400;
+const LAST_DIGIT = /\d(?=\D*$)/;
+/** The characters of a number, with those before it that decide whether it is one. */
+const NUMBER_AT_END = /[^\s]{0,400}$/;
+
 /** Returns the last number, unless its sentence denies it or names several answers. */
 function findLastNumber(text: string): string | undefined {
   const end = text.slice(-MAX_END).trimEnd();
-  const lines = end.split("\n");
-  const at = lines.findLastIndex((line) => /\d/.test(line));
-  const line = (lines[at] ?? "").replace(/\{,\}|,\\!/g, ",");
-  const number = findNumbers(line).at(-1);
+  const digit = end.search(LAST_DIGIT);
+  if (digit < 0) return undefined;
+  const before = lastSentenceOf(end.slice(end.lastIndexOf("\n", digit) + 1, digit));
+  const after = end.slice(digit + 1);
+  const written = NUMBER_AT_END.exec(end.slice(Math.max(0, digit + 1 - MAX_NUMBER), digit + 1))?.[0] ?? "";
+  const number = findNumbers(written.replace(/\{,\}|,\\!/g, ",")).at(-1);
   if (number === undefined) return undefined;
-  const digit = line.search(/\d[^\d]*$/);
-  const before = lastSentenceOf(line.slice(0, digit));
-  const after = [line.slice(digit + 1), ...lines.slice(at + 1)].join("\n");
   const isUncertain = isDenied(before) || HEDGE.test(before) || isDenied(after) || /\bor\b/i.test(after);
   return isUncertain || RETRACTION.test(after) ? "" : number;
 }
@@ -168,8 +187,12 @@ export function onlyNumberOf(text: string): string | undefined {
   return numbers.length === 1 && !/[\\{}=]/.test(text) && !HEDGE.test(text) ? numbers[0] : undefined;
 }
 
+/** Ends of sentences, but for those at the end of a line. */
+const SENTENCE_ENDS = [". ", "! ", "? ", "; "];
+
 function lastSentenceOf(text: string): string {
-  return text.split(/[.!?;]\s/).at(-1) ?? "";
+  const end = Math.max(...SENTENCE_ENDS.map((mark) => text.lastIndexOf(mark)));
+  return text.slice(end < 0 ? 0 : end + 2);
 }
 
 /** Removes Markdown emphasis. If the text begins with emphasis, only its content is the answer. */
@@ -230,11 +253,13 @@ function findBoxes(text: string): Box[] {
   const open: { readonly start: number; readonly isBox: boolean }[] = [];
   const found: Box[] = [];
   for (let at = startOfBoxes(text); at < text.length; at++) {
+    const mayBegin = text[at] === "\\" &&
+      (text.startsWith("boxed", at + 1) || text.startsWith("fbox", at + 1));
     BOX.lastIndex = at;
-    const box = text[at] === "\\" ? BOX.exec(text) : null;
+    const box = mayBegin ? BOX.exec(text) : null;
     if (box !== null) at = BOX.lastIndex - 1;
     BARE.lastIndex = at;
-    const bare = box === null && text[at] === "\\" ? BARE.exec(text) : null;
+    const bare = mayBegin && box === null ? BARE.exec(text) : null;
     if (bare !== null) found.push({ start: BARE.lastIndex - (bare[1]?.length ?? 0), end: BARE.lastIndex });
     if (box !== null || text[at] === "{") {
       open.push({ start: at + 1, isBox: box !== null });
@@ -252,8 +277,9 @@ function findBoxes(text: string): Box[] {
 
 /** Returns the index of the first box, or of the backslashes before it, one of which may escape the next. */
 function startOfBoxes(text: string): number {
-  let at = text.search(/\\(?:boxed|fbox)/);
-  if (at < 0) return text.length;
+  const starts = [text.indexOf("\\boxed"), text.indexOf("\\fbox")].filter((start) => start >= 0);
+  if (starts.length === 0) return text.length;
+  let at = Math.min(...starts);
   while (text[at - 1] === "\\") at--;
   return at;
 }

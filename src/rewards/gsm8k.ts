@@ -82,7 +82,7 @@ function numberOf(answer: string | undefined): string | undefined {
 }
 
 function isSameAnswer(given: string, expected: string): boolean {
-  const answerText = given.replace(/\{,\}|,\\!/g, ",");
+  const answerText = /[{\\]/.test(given) ? given.replace(/\{,\}|,\\!/g, ",") : given;
   if (plainAnswer(answerText) === plainAnswer(expected)) return true;
   const [number, ...others] = findNumbers(answerText);
   const expectedNumber = findNumbers(expected).at(-1);
@@ -90,10 +90,13 @@ function isSameAnswer(given: string, expected: string): boolean {
   return isEqualNumber(number, expectedNumber) && !isDenied(given);
 }
 
+const PLAIN_INTEGER = /^-?\d+$/;
 const THOUSANDS = /(?<=\d),(?=\d{3}(?!\d))/g;
 
 /** Normalizes an answer as TorchRL does: `$1,234.00` becomes `1234`, `3.14` stays. */
 function plainAnswer(text: string): string {
-  const bare = text.trim().replace(THOUSANDS, "").replace(/^([-+]?)\$|\.$/g, "$1").replace(/%$/, "").trim();
+  const trimmed = text.trim();
+  if (PLAIN_INTEGER.test(trimmed)) return trimmed;
+  const bare = trimmed.replace(THOUSANDS, "").replace(/^([-+]?)\$|\.$/g, "$1").replace(/%$/, "").trim();
   return bare.replace(/^(-?\d+)\.0+$/, "$1");
 }

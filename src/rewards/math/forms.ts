@@ -13,12 +13,16 @@ const REWRITES: readonly Rewrite[] = [
   [/(?<![\w.])(\d{1,20}(?:\.\d{1,20})?)[eE]([-+]?\d{1,3})(?![\w.])/g, "$1\\cdot 10^{$2}"],
   [/(\\boxed\s?\{[^{}]{0,200}\})[\s.$]{0,5}(?:and|or|,)[\s$]{0,5}(?=\\boxed)/g, "$1,"],
   [/^[\s$]{0,5}([a-zA-Z](?:_\{?\w\}?)?)\s?\\approx(?![a-zA-Z])/, "$1="],
+  [/\\mathbb\s?\{?R\}?(?![a-zA-Z}])|\\R(?![a-zA-Z])|ℝ/g, "(-\\infty,\\infty)"],
+  [/(?<![a-zA-Z\\])i\s?\^\s?(?:2|\{2\})(?!\d)/g, "(-1)"],
+  [/(?<![a-zA-Z\\])i\s?\^\s?(?:3|\{3\})(?!\d)/g, "(-i)"],
+  [/(?<![a-zA-Z\\])i\s?\^\s?(?:4|\{4\})(?!\d)/g, "1"],
   [/;(?!\s*$)/g, ","],
   [/(?<=[\d)}$])\s{0,3},?\s{0,3}(?:and|or)\s{0,3}(?=[-\d(\\$a-zA-Z])/g, ","],
 ];
 
 const REWRITABLE =
-  /[=<>≤≥;,{]|\\(?:[lg][et]|over|bar|text|math|approx|begin| )|\.\d{5}|\d[eE][-+\d]|\d ?[a-zA-Z]/;
+  /[=<>≤≥≠;,{ℝ^]|\\(?:[lgn][et]|over|bar|text|math|approx|begin|R\b| )|\.\d{5}|\d[eE][-+\d]|\d ?[a-zA-Z]/;
 
 /** Returns true if an answer may have one of the forms that this file rewrites. */
 export function isRewritable(answer: string): boolean {
@@ -64,7 +68,7 @@ function scaleMatrix(text: string): string {
   return `${begin}${rows.join("\\\\")}${end}`;
 }
 
-const SIGN = /<|>|\\(?:le|ge)(?![a-zA-Z])/g;
+const SIGN = /<|>|\\(?:le|ge|ne)(?![a-zA-Z])/g;
 const TURNED: Readonly<Record<string, string>> = { "<": ">", ">": "<", "\\le": "\\ge", "\\ge": "\\le" };
 
 /** Sides of inequalities, of which each is compared to the next by a sign. */
@@ -81,15 +85,15 @@ function readInequality(text: string): Inequality | undefined {
     : undefined;
 }
 
-/** Returns an inequality with its lower side first: the difference of its sides is below 0, or at most 0. */
+/** Returns an inequality with its lower side first: the difference of its sides is below 0, at most 0, or not 0. */
 export function lowerFirst(
   text: string,
-): { readonly isStrict: boolean; readonly difference: string } | undefined {
+): { readonly sign: "<" | "\\le" | "\\ne"; readonly difference: string } | undefined {
   const { sides: [left = "", right = ""], signs: [sign = "", more] } = readInequality(text) ?? NONE;
   if (sign === "" || more !== undefined) return undefined;
   const isBelow = sign === "<" || sign === "\\le";
   return {
-    isStrict: sign === "<" || sign === ">",
+    sign: sign === "\\ne" ? "\\ne" : sign === "<" || sign === ">" ? "<" : "\\le",
     difference: isBelow ? `(${left})-(${right})` : `(${right})-(${left})`,
   };
 }
@@ -111,7 +115,12 @@ function singleInterval(text: string): string | undefined {
   const { sides, signs } = readInequality(text) ?? NONE;
   const at = sides.findIndex((side) => VARIABLE.test(side) && side !== "\\infty" && side !== "\\pi");
   const [first = "", second = ""] = signs;
+  if (signs.includes("\\ne")) return undefined;
   if (at === 1 && sides.length === 3) {
+    if (TURNED[first] === "<" || TURNED[first] === "\\le") {
+      const turned = [second, first].map((sign) => TURNED[sign] ?? "");
+      return singleInterval(`${sides[2]} ${turned[0]} ${sides[1]} ${turned[1]} ${sides[0]}`);
+    }
     const [low = "", , high = ""] = sides;
     if ((first === "<" || first === "\\le") && (second === "<" || second === "\\le")) {
       return `${first === "<" ? "(" : "["}${low},${high}${second === "<" ? ")" : "]"}`;

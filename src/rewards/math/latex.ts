@@ -130,7 +130,10 @@ const NAMES: ReadonlySet<string> = new Set([
 const GREEK =
   /^\\(?:alpha|beta|gamma|delta|epsilon|varepsilon|theta|lambda|mu|nu|rho|sigma|tau|phi|varphi|omega)$/;
 /** Longer runs of letters are words, not products. */
-const MAX_LETTERS = 2;
+const [MAX_LETTERS, MAX_LETTERS_OF_PRODUCT] = [2, 4];
+/** Distance of the letters of a product such as `abc` in the alphabet. Those of a word are further apart. */
+const MAX_SPREAD = 3;
+const OPERATOR = /[\d^*]/;
 
 /** Returns the tokens of an expression, with names without backslash; `null` if it contains anything else. */
 export function tokensOf(text: string): string[] | null {
@@ -142,7 +145,7 @@ export function tokensOf(text: string): string[] | null {
     }
     TOKEN.lastIndex = at;
     const [token = ""] = TOKEN.exec(text) ?? [];
-    const parts = partsOf(token);
+    const parts = partsOf(token, OPERATOR.test(text));
     if (parts === null) return null;
     tokens.push(...parts);
     at += token.length;
@@ -155,11 +158,18 @@ export function isName(token: string): boolean {
   return NAMES.has(token);
 }
 
-function partsOf(token: string): string[] | null {
+function partsOf(token: string, hasOperator: boolean): string[] | null {
   if (token === "") return null;
   if (!/^\\?[a-zA-Z]/.test(token)) return [token];
   const name = token.replace(/^\\/, "");
   if (NAMES.has(name)) return [name];
   if (token.startsWith("\\")) return GREEK.test(token) ? [token] : null;
-  return token.length <= MAX_LETTERS ? [...token] : null;
+  const isProduct = token.length <= MAX_LETTERS ||
+    (token.length <= MAX_LETTERS_OF_PRODUCT && (hasOperator || hasNearLetters(token)));
+  return isProduct ? [...token] : null;
+}
+
+function hasNearLetters(token: string): boolean {
+  const codes = [...token].map((letter) => letter.codePointAt(0) ?? 0);
+  return Math.max(...codes) - Math.min(...codes) <= MAX_SPREAD;
 }

@@ -78,7 +78,8 @@ const MAX_PARTS = 100;
  */
 export function isSameAnswer(given: string, truth: string): boolean {
   if (isSameAsWritten(given, truth)) return true;
-  return (isRewritable(given) || isRewritable(truth)) && !isDenied(given) && isSameRewritten(given, truth);
+  return (isRewritable(given) || isRewritable(truth)) && !isDenied(given) && !isDenied(truth) &&
+    isSameRewritten(given, truth);
 }
 
 function isSameAsWritten(given: string, truth: string): boolean {
@@ -129,9 +130,9 @@ function isRoundedTo(decimal: string, text: string): boolean {
 /** Returns true if two inequalities are the same, as `x < 1` and `-x > -1`. */
 function isSameInequality(given: string, truth: string): boolean {
   const [first, second] = [lowerFirst(given), lowerFirst(truth)];
-  if (first === undefined || second === undefined || first.isStrict !== second.isStrict) return false;
+  if (first === undefined || second === undefined || first.sign !== second.sign) return false;
   const [left, right] = [parseExpression(first.difference), parseExpression(second.difference)];
-  return left !== null && right !== null && isMultiple(left, right, { isPositive: true });
+  return left !== null && right !== null && isMultiple(left, right, { isPositive: first.sign !== "\\ne" });
 }
 
 /** Returns true if an inequality of one variable is an interval, or a union of intervals. */
