@@ -164,6 +164,7 @@ function partsOf(token: string, hasOperator: boolean): string[] | null {
   const name = token.replace(/^\\/, "");
   if (NAMES.has(name)) return [name];
   if (token.startsWith("\\")) return GREEK.test(token) ? [token] : null;
+  if (token === "or" || token === "and" || token === "not") return null;
   const isProduct = token.length <= MAX_LETTERS ||
     (token.length <= MAX_LETTERS_OF_PRODUCT && (hasOperator || hasNearLetters(token)));
   return isProduct ? [...token] : null;

@@ -85,7 +85,7 @@ export function isSameAnswer(given: string, truth: string): boolean {
 function isSameAsWritten(given: string, truth: string): boolean {
   const [first, second] = [given, truth].map((text) => cleanLatex(text.replace(PERCENT, "")));
   if (first === undefined || second === undefined || first === "") return false;
-  if (compact(first) === compact(second)) return !isDenied(given) || isDenied(truth);
+  if (compact(first) === compact(second)) return isDenied(given) === isDenied(truth);
   if (isDenied(given) !== isDenied(truth)) return false;
   if (isSamePlain(first, second)) return true;
   const [name, otherName] = [nameOf(first), nameOf(second)];
