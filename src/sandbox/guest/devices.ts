@@ -7,6 +7,7 @@ import { STANDARD_DEVICES } from "./session_files.ts";
 const FLOOD_FACTOR = 64;
 const ENOTTY = 59;
 const EBADF = 8;
+const ENOSYS = 52;
 const DEVICE_MAJOR = 77;
 const WASM_PAGE_BYTES = 65536;
 
@@ -21,6 +22,16 @@ export interface ClockRequests {
   setTimers(cpuMs: number, wallMs: number): void;
   /** Sets the zone of local times. */
   setZone(zone: Uint8Array): void;
+}
+
+/** What the devices do with requests of Python about commands of the shell. */
+export interface CommandRequests {
+  /** Handles a request. Returns 0 or an error code. */
+  handle(operation: string, request: Uint8Array): number;
+  /** Returns the next event of a command, empty if there is none. */
+  nextEvent(number: number): Uint8Array;
+  /** Returns the numbers of the commands that have new events. */
+  takeNews(): Uint8Array;
 }
 
 /** A result of `work`, and its output that was not sent to the host. */
@@ -44,6 +55,7 @@ export class Devices {
   #reply: Uint8Array = new Uint8Array(0);
   #memory: Uint8Array = EMPTY;
   #input: Uint8Array | undefined;
+  #commands: CommandRequests | undefined;
   readonly #channel: Channel;
   readonly #options: { outputBytes: number; interrupt: Uint8Array; clocks: ClockRequests };
 
@@ -75,7 +87,11 @@ export class Devices {
       { write: (_s, buffer, offset, length) => this.#print(FrameKind.stderr, buffer, offset, length) },
       {
         read: (_s, buffer, offset, length) => this.#readReply(buffer, offset, length),
-        write: (_s, buffer, offset, length) => this.#handleRequest(buffer, offset, length),
+        write: (_s, buffer, offset, length) => {
+          const result = this.#handleRequest(buffer, offset, length);
+          if (result < 0) throw new fs.ErrnoError(-result);
+          return result;
+        },
       },
     ];
     STANDARD_DEVICES.forEach((path, minor) => {
@@ -85,6 +101,11 @@ export class Devices {
       if (minor < 3) fs.unlink(path);
       fs.mkdev(path, 0o666, device);
     });
+  }
+
+  /** Lets Python run commands of the shell. */
+  attachCommands(commands: CommandRequests): void {
+    this.#commands = commands;
   }
 
   /** Resets the state of the previous exec. */
@@ -179,7 +200,7 @@ export class Devices {
     if (!this.flooded) pieces.push(bytes.slice());
   }
 
-  /** Handles a request of `bridge.py`. */
+  /** Handles a request of `bridge.py`. Returns a number of bytes or a negative error code. */
   #handleRequest(buffer: Int8Array, offset: number, length: number): number {
     const bytes = new Uint8Array(buffer.buffer as ArrayBuffer, buffer.byteOffset + offset, length).slice();
     const operation = String.fromCharCode(bytes[0] ?? 0);
@@ -190,8 +211,19 @@ export class Devices {
     if (operation === "Z") clocks.setZone(bytes.subarray(1));
     if (operation === "M") return buffer.buffer.byteLength / WASM_PAGE_BYTES;
     if (operation === "S") this.#channel.pause(timeoutMsOf(bytes));
+    if (COMMAND_OPERATIONS.has(operation)) return this.#handleCommand(operation, bytes);
     if (operation === "W") return this.#awaitReply(timeoutMsOf(bytes)) ? 1 : length;
     return length;
+  }
+
+  /** Handles a request about commands of the shell. */
+  #handleCommand(operation: string, bytes: Uint8Array): number {
+    const commands = this.#commands;
+    if (!commands) return -ENOSYS;
+    if (operation === "N") this.#replies.unshift(commands.takeNews());
+    else if (operation === "E") this.#replies.unshift(commands.nextEvent(numberOf(bytes)));
+    else if (operation !== "?") return -commands.handle(operation, bytes.slice(1)) || bytes.length;
+    return bytes.length;
   }
 
   #awaitReply(ms: number): boolean {
@@ -215,6 +247,13 @@ export class Devices {
     this.#reply = this.#reply.subarray(piece.length);
     return piece.length;
   }
+}
+
+/** Requests about commands: is there a shell, start, kill, end of a program, news, next event, and time to wait. */
+const COMMAND_OPERATIONS = new Set("?XKRNEY");
+
+function numberOf(request: Uint8Array): number {
+  return request.length >= 5 ? new DataView(request.buffer, request.byteOffset).getUint32(1, true) : 0;
 }
 
 function timeoutMsOf(request: Uint8Array): number {

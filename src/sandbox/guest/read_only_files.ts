@@ -14,6 +14,7 @@ export interface ReadOnlyTree {
 
 const DIRECTORY_MODE = 0o40555;
 const FILE_MODE = 0o100444;
+const PROGRAM_MODE = 0o100555;
 const EROFS = 69;
 const EINVAL = 28;
 const ENOENT = 44;
@@ -46,7 +47,12 @@ interface MountableSystem {
 }
 
 /** Returns a file system for {@linkcode FileSystem.mount} whose nodes have no write operations. */
-export function createReadOnlyFileSystem(fs: FileSystem, files: readonly ReadOnlyFile[]): MountableSystem {
+export function createReadOnlyFileSystem(
+  fs: FileSystem,
+  files: readonly ReadOnlyFile[],
+  options: { isExecutable?: boolean } = {},
+): MountableSystem {
+  const fileMode = options.isExecutable ? PROGRAM_MODE : FILE_MODE;
   const rejectWrite = () => {
     throw new fs.ErrnoError(EROFS);
   };
@@ -87,7 +93,7 @@ export function createReadOnlyFileSystem(fs: FileSystem, files: readonly ReadOnl
   }
 
   function addFile(parent: FsNode | null, name: string, contents: Uint8Array): FsNode {
-    const node = addNode(parent, name, FILE_MODE);
+    const node = addNode(parent, name, fileMode);
     node.contents = new Int8Array(contents.buffer, contents.byteOffset, contents.length) as never;
     node.usedBytes = contents.length;
     return node;

@@ -24,6 +24,7 @@ export class GuestSession {
   constructor(parts: SessionParts) {
     this.#parts = parts;
     this.#shell = parts.startShell?.((request, route) => this.#runProgram(request, route));
+    if (this.#shell) this.#attachCommands(this.#shell.commands);
     this.#snapshot = new Rewind(parts);
     this.#files = new SessionFiles(parts.python.fs, parts.home);
     this.#files.openStandard();
@@ -53,9 +54,9 @@ export class GuestSession {
       else if (kind === FrameKind.get) this.#sendDone(() => this.#files.get(decoder.decode(payload)));
       else if (kind === FrameKind.limit) this.#parts.python.heapLimit.set(limitOf(payload));
       else if (kind === FrameKind.rewind) {
-        const { threads } = this.#parts.python;
         const rewind = () => this.#sendDone(() => this.#rewind(payload));
-        if (threads.wereUsed) return threads.endAll().then(rewind).then(() => this.#nextExec());
+        const ending = this.#endThreads();
+        if (ending) return ending.then(rewind).then(() => this.#nextExec());
         rewind();
       }
     }
@@ -72,6 +73,20 @@ export class GuestSession {
     this.#beginExec();
     const request = JSON.parse(decoder.decode(payload)) as ShellRequest;
     this.#endExec(textBytes(JSON.stringify(await this.#shell.run(request))));
+  }
+
+  #attachCommands(commands: Shell["commands"]): void {
+    const { devices, python } = this.#parts;
+    devices.attachCommands(commands);
+    python.threads.onWaitForCommands(() => commands.wait());
+  }
+
+  /** Ends threads and commands. Returns `undefined` if there are none. */
+  #endThreads(): Promise<void> | undefined {
+    const { threads } = this.#parts.python;
+    const commands = this.#shell?.commands;
+    if (commands?.wereUsed) return commands.endAll().then(() => threads.endAll());
+    return threads.wereUsed ? threads.endAll() : undefined;
   }
 
   /** Runs a Python program of the shell. With a route its output goes to the host, otherwise to the shell. */

@@ -21,10 +21,13 @@ import ring from "../guest/ring.ts" with { type: "text" };
 import session from "../guest/session.ts" with { type: "text" };
 import sessionFiles from "../guest/session_files.ts" with { type: "text" };
 import clock from "../guest/shell/clock.ts" with { type: "text" };
+import commands from "../guest/shell/commands.ts" with { type: "text" };
 import engine from "../guest/shell/engine.ts" with { type: "text" };
 import files from "../guest/shell/files.ts" with { type: "text" };
 import programs from "../guest/shell/programs.ts" with { type: "text" };
+import scriptEngine from "../guest/shell/script_engine.ts" with { type: "text" };
 import shell from "../guest/shell/shell.ts" with { type: "text" };
+import shellCommand from "../guest/shell/shell_command.ts" with { type: "text" };
 import terminal from "../guest/shell/terminal.ts" with { type: "text" };
 import zlib from "../guest/shell/zlib.ts" with { type: "text" };
 import confine from "../guest/supervisor/confine.ts" with { type: "text" };
@@ -81,7 +84,10 @@ export const SHELL_FILES: GuestFiles = {
   clock,
   files,
   programs,
+  script_engine: scriptEngine,
   terminal,
+  shell_command: shellCommand,
+  commands,
   shell,
 };
 

@@ -4,6 +4,7 @@ import { CALLED_BY_GUEST } from "../guest/emscripten.ts";
 import signals from "../guest/python/signals.py" with { type: "text" };
 import alarms from "../guest/python/alarms.py" with { type: "text" };
 import bridge from "../guest/python/bridge.py" with { type: "text" };
+import commands from "../guest/python/commands.py" with { type: "text" };
 import eventLoop from "../guest/python/event_loop.py" with { type: "text" };
 import missing from "../guest/python/missing.py" with { type: "text" };
 import namespaces from "../guest/python/namespaces.py" with { type: "text" };
@@ -117,6 +118,7 @@ export function imageExtension({ name, preimports, preload }: Profile): ImageExt
     processes,
     exit_functions: exitFunctions,
     pipes,
+    commands,
     locks,
     threads,
     polling,

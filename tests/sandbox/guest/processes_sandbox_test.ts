@@ -142,7 +142,7 @@ subprocess.run(["nothing"])`;
     assertEquals(result.stderr, "/bin/sh: 1: nothing: not found\n");
     assertStringIncludes(
       "error" in result ? result.error.traceback : "",
-      "No such file or directory: 'nothing'",
+      "No such file or directory: 'nothing'; this profile has no shell: use Python's own functions",
     );
   });
 });

@@ -57,6 +57,47 @@ def set_alarm(ms):
     _write(BRIDGE, b"A" + _pack("<dd", ms, 0.0))
 
 
+def has_shell():
+    """True if the profile has a shell."""
+    try:
+        return _write(BRIDGE, b"?") > 0
+    except OSError:
+        return False
+
+
+def start_command(number, words, env, stdin):
+    """Starts a command of the shell: its script, directory and arguments. It runs when Python waits."""
+    text = "\0".join([*words, *(f"{name}={value}" for name, value in env.items())]).encode("utf-8", "replace")
+    _write(BRIDGE, b"X" + _pack("<III", number, len(words) - 2, len(text)) + text + stdin)
+
+
+def next_event(number):
+    """Returns the next event of a command, empty if there is none."""
+    _write(BRIDGE, b"E" + _pack("<I", number))
+    return take_reply()
+
+
+def take_news():
+    """Returns the numbers of the commands that have new events."""
+    _write(BRIDGE, b"N")
+    numbers = take_reply()
+    return struct.unpack(f"<{len(numbers) // 4}I", numbers)
+
+
+def end_program(number, program, code, stdout, stderr):
+    """Ends a Python program of a command."""
+    _write(BRIDGE, b"R" + _pack("<IIiI", number, program, code, len(stdout)) + stdout + stderr)
+
+
+def kill_command(number):
+    _write(BRIDGE, b"K" + _pack("<I", number))
+
+
+def set_command_wait(ms, is_slice):
+    """Sets how long commands run when Python leaves its stack for them next."""
+    _write(BRIDGE, b"Y" + _pack("<Bd", is_slice, _ms_left(ms)))
+
+
 sleep.__name__ = sleep.__qualname__ = "sleep"
 sleep.__module__ = "time"
 _time.sleep = sleep

@@ -44,6 +44,7 @@ NO_TERMINAL = "the sandbox has no terminal: read sys.stdin and write sys.stdout 
 NO_JAVASCRIPT = "Python cannot call JavaScript here: use the standard library instead"
 NO_NETWORK = "the sandbox has no network: use files, or the tools of the session if it has any"
 NO_PROCESSES = "a process cannot be copied or replaced here: use multiprocessing, or subprocess with sys.executable"
+NO_SHELL = "this profile has no shell: use Python's own functions, or a profile with a shell"
 NO_CALL = "WebAssembly has no such system call: use another way"
 LIBRARY = "this module needs what WebAssembly lacks: use another module of the standard library"
 TOO_LARGE = "Python is a 32-bit program here: sizes, indexes and lengths must be less than 2**31"
@@ -57,7 +58,7 @@ NATIVE_ELSEWHERE = frozenset(("_overlapped", "_scproxy", "_winapi", "_wmi", "msv
 """Modules that CPython on Linux lacks too."""
 
 PROCESS_CALLS = frozenset(("fork", "forkpty", "execv", "execve", "posix_spawn", "posix_spawnp"))
-ENOSYS, ENOEXEC = 52, 45
+ENOENT, ENOSYS, ENOEXEC = 44, 52, 45
 SIZE_ERRORS = "cannot fit 'int' into an index-sized integer", "Python int too large to convert to C ssize_t"
 NETWORK_FILES = "/socket.py", "/ssl.py", "/_ssl.py"
 NO_SSL = "SSL is not supported in Pyodide"
@@ -110,6 +111,8 @@ def _call_hint(error):
         if type(part).__name__ == "gaierror" or _last_file(part).endswith(NETWORK_FILES):
             return NO_NETWORK
         part = part.__cause__ or part.__context__
+    if error.errno == ENOENT and _last_file(error) == "<paddock subprocesses>" and not _commands.is_available():
+        return None if error.filename and "/" in str(error.filename) else NO_SHELL
     names = _called_names(error)
     if error.errno in (ENOSYS, ENOEXEC) and names & PROCESS_CALLS:
         return NO_PROCESSES

@@ -29,6 +29,7 @@ def prepare(preimports):
     sys.modules["tzdata"] = None  # without it, Pyodide's zoneinfo says how to load this package
     for name in ("LD_LIBRARY_PATH", "PYTHONINSPECT", "_"):
         os.environ.pop(name, None)
+    os.environ["PATH"] = "/usr/bin:/bin"  # where a shell has its commands
     _freeze()
     return id(extend)
 
@@ -79,6 +80,7 @@ def _extend(sources, preimports, profile, preload=None):
             _procs=modules.get("processes"),
             _pipes=modules.get("pipes"),
             _programs=modules.get("program"),
+            _commands=modules.get("commands"),
             _locks=modules.get("locks"),
             _threads=modules.get("threads"),
             _errors=modules.get("report"),

@@ -16,7 +16,7 @@ MAX_NUMBER = (1 << STACK_SHIFT) - 1
 POLL_SECONDS = 0.005
 IDENT_STEP = 4096
 
-OWN_NAMES = ("scheduler", "locks", "threads", "signals", "bridge", "tools", "event_loop", "namespaces", "processes", "pipes")
+OWN_NAMES = ("scheduler", "locks", "threads", "signals", "bridge", "tools", "event_loop", "namespaces", "processes", "pipes", "commands")
 OWN_FILES = frozenset(f"<paddock {name}>" for name in OWN_NAMES)
 """In their code no thread is preempted, and no interrupt raises."""
 
@@ -146,6 +146,7 @@ def yield_now():
     """Lets another thread run, if one is ready."""
     me = running[0]
     _wake_due()
+    _commands.run_slice()
     if ready or _urgent:
         thread = _first(_urgent[0]) if _urgent else ready.popleft()
         ready.append(me)
@@ -253,8 +254,11 @@ def _next_thread(me=None):
             return _first(_urgent[0])
         _wake_due()
         if ready:
+            _commands.run_slice()
             return ready.popleft()
-        if _reply_waiters:
+        if _commands.live and (_commands.waiting or _sleepers or _alarms.is_armed()):
+            _commands.wait_for_news()
+        elif _reply_waiters:
             _tools._collect(_idle_ms())
             _wake_reply_waiters()
         elif _sleepers or _alarms.is_armed():

@@ -12,6 +12,8 @@ const STACK_MASK = 63;
 /** Bits of other requests by `os.fsync`: to allocate the C stack of a thread that is to start, and to end a thread. */
 const RESERVE = 1 << 26;
 const END = 1 << 27;
+/** Bit of the request to let commands of the shell run. */
+const COMMANDS = 1 << 28;
 const MAIN_THREAD = 0;
 
 const SMALL_STACK_BYTES = 128 * 1024;
@@ -69,6 +71,7 @@ export class PythonThreads {
   #reentries = 0;
   #canSwitch = false;
   #signals: SignalSource | undefined;
+  #waitForCommands: (() => Promise<void>) | undefined;
 
   /**
    * @param exports Returns the functions of the instance.
@@ -111,6 +114,11 @@ export class PythonThreads {
     this.#runThread = runThread;
   }
 
+  /** Sets how commands of the shell run while a thread has left its stack. */
+  onWaitForCommands(wait: () => Promise<void>): void {
+    this.#waitForCommands = wait;
+  }
+
   /** Lets Python see interrupts, alarms, the end of each time slice while there are threads, and CPU time. */
   attachSignals(parts: Omit<SignalSourceParts, "exports">): SignalSource {
     return this.#signals = new SignalSource({ ...parts, exports: this.#exports });
@@ -118,11 +126,12 @@ export class PythonThreads {
 
   /** Runs the main thread on its stack, which it may leave. Rejects if any thread fails. */
   async runMain<T>(work: () => Promise<T>): Promise<T> {
+    const before = this.#canSwitch; // programs of the shell run inside another call
     this.#canSwitch = true;
     try {
       return await Promise.race([work(), this.#failed.promise]);
     } finally {
-      this.#canSwitch = false;
+      this.#canSwitch = before;
     }
   }
 
@@ -163,14 +172,16 @@ export class PythonThreads {
     if (word & RESERVE) return this.#reserve(number, word);
     if (word & END) return this.#end(number);
     if (!this.#canSwitch || this.#reentries > 0) return EBUSY;
+    if (word & COMMANDS) return this.#waitForCommands ? 0 : EINVAL;
     return this.#parked.has(number) || this.#reserved.has(number) ? 0 : EINVAL;
   }
 
   /** Leaves the running thread's stack for another thread. Returns 0 or a negative error code. */
   #leave(word: number): number | Promise<number> {
     const number = word & NUMBER_MASK;
-    const errorCode = this.#handle(number);
+    const errorCode = this.#handle(word & (NUMBER_MASK | COMMANDS));
     if (errorCode !== 0) return -errorCode;
+    if (word & COMMANDS) return this.#leaveForCommands();
     const { promise, resolve, reject } = Promise.withResolvers<number>();
     this.#parked.set(this.#current, {
       stackPointer: Number(this.#exports().__stack_pointer.value),
@@ -181,6 +192,16 @@ export class PythonThreads {
     if (this.#parked.has(number)) this.#enter(number);
     else Promise.resolve().then(() => this.#enter(number));
     return promise;
+  }
+
+  /** Leaves the running thread's stack while commands of the shell run. */
+  async #leaveForCommands(): Promise<number> {
+    const { __stack_pointer: stackPointer } = this.#exports();
+    const { value } = stackPointer;
+    await this.#waitForCommands?.();
+    stackPointer.value = value;
+    this.#signals?.startSlice();
+    return 0;
   }
 
   /** Continues a thread, or runs a new one. */

@@ -26,16 +26,26 @@ class ShellClock {
   #interrupts = 0;
   #interrupt: Uint8Array = new Uint8Array(1);
   #onInterrupt: () => void = () => {};
+  #offerInterrupt: () => boolean = () => false;
   #command = new ShellAbortController();
+  #isWaiting = false;
+  #onIdle: (() => void) | undefined;
+
+  /**
+   * Sets the byte that interrupts. `offerInterrupt` is called before the clock handles one, and returns true if Python
+   * will.
+   */
+  attach(interrupt: Uint8Array, offerInterrupt: () => boolean): void {
+    this.#interrupt = interrupt;
+    this.#offerInterrupt = offerInterrupt;
+  }
 
   /**
    * Starts a command and returns its signal. The first interrupt calls `onInterrupt` and fires every timer. If the
    * command still runs after more interrupts, the signal is aborted, and the command's output is lost.
    */
-  startCommand(interrupt: Uint8Array, onInterrupt: () => void): ShellSignal {
-    this.#timers.clear();
+  startCommand(onInterrupt: () => void): ShellSignal {
     this.#interrupts = 0;
-    this.#interrupt = interrupt;
     this.#onInterrupt = onInterrupt;
     this.#command = new ShellAbortController();
     return this.#command.signal;
@@ -64,16 +74,58 @@ class ShellClock {
    * @throws {Error} if no timer is left that could end it.
    */
   async waitFor<T>(work: Promise<T>, pause: (ms: number) => void): Promise<T> {
+    if (this.#isWaiting) return await work; // the other wait handles the timers
+    this.#isWaiting = true;
     let isDone = false;
     const ended = work.finally(() => isDone = true).catch(() => {}); // the error is thrown below
-    while (!isDone) {
-      const { promise: idle, resolve } = Promise.withResolvers<void>();
-      const cancel = savedGlobals.whenIdle(resolve);
-      await Promise.race([ended, idle]);
-      cancel();
-      if (!isDone && this.#pendingHashes === 0) this.#waitForTimer(pause);
+    try {
+      while (!isDone) {
+        await this.#untilIdle(ended);
+        if (isDone || this.#pendingHashes > 0) continue;
+        if (this.#onIdle) this.#onIdle();
+        else this.#waitForTimer(pause);
+      }
+      return await work;
+    } finally {
+      this.#isWaiting = false;
     }
-    return await work;
+  }
+
+  /** Waits like {@linkcode ShellClock.waitFor}, and calls `onIdle` when nothing but timers is left to run. */
+  async waitUntilIdle(work: Promise<void>, onIdle: () => void): Promise<void> {
+    this.#onIdle = onIdle;
+    this.#runDueTimers();
+    try {
+      await this.waitFor(work, () => {});
+    } finally {
+      this.#onIdle = undefined;
+    }
+  }
+
+  /** Fires all timers until `work` is done or nothing is left that could end it. */
+  async drain(work: Promise<unknown>): Promise<void> {
+    let isDone = false;
+    const ended = work.then(() => isDone = true);
+    while (!isDone) {
+      const due = [...this.#timers.values()];
+      this.#timers.clear();
+      due.forEach((timer) => timer.work());
+      await this.#untilIdle(ended);
+      if (this.#timers.size === 0 && this.#pendingHashes === 0) return;
+    }
+  }
+
+  /** Waits until `ended`, or until this thread has nothing to run. */
+  async #untilIdle(ended: Promise<unknown>): Promise<void> {
+    const { promise: idle, resolve } = Promise.withResolvers<void>();
+    const cancel = savedGlobals.whenIdle(resolve);
+    await Promise.race([ended, idle]);
+    cancel();
+  }
+
+  /** Removes all timers. */
+  clearTimers(): void {
+    this.#timers.clear();
   }
 
   /** Adds a timer and returns its number. Throws for source text, which would have to be compiled. */
@@ -115,6 +167,7 @@ class ShellClock {
 
   /** Handles one interrupt. The host repeats it until the command has ended. */
   #handleInterrupt(): void {
+    if (this.#offerInterrupt()) return;
     this.#interrupt[0] = 0;
     if (++this.#interrupts >= MAX_INTERRUPTS) this.#command.abort();
     if (this.#interrupts > 1) return;
@@ -201,20 +254,19 @@ export const STOP_LIMITS: ShellLimits = { maxCommandCount: 0, maxLoopIterations:
 export const STOP_MESSAGE =
   /[^\n]*(?:executionLimits\.\w+|limit exceeded[^\n]*|exceeded max[^\n]*|aborted)\n$/;
 
-/** A limit that polls for an interrupt whenever a command compares its steps with it. */
-const INTERRUPTIBLE_LIMIT = {
-  valueOf(): number {
-    clock.poll();
-    return clock.interrupted ? 0 : UNLIMITED;
-  },
-} as unknown as number;
+/** Returns limits of commands that compute without a pause, which poll for an interrupt at each of their steps. */
+export function createInterruptibleLimits(isStopped: () => boolean): ShellLimits {
+  const limit = {
+    valueOf(): number {
+      clock.poll();
+      return isStopped() ? 0 : UNLIMITED;
+    },
+  } as unknown as number;
+  return { maxAwkIterations: limit, maxSedIterations: limit, maxJqIterations: limit };
+}
 
-/** Limits of commands that compute without a pause. Set them after the engine has validated its limits. */
-export const INTERRUPTIBLE_LIMITS: ShellLimits = {
-  maxAwkIterations: INTERRUPTIBLE_LIMIT,
-  maxSedIterations: INTERRUPTIBLE_LIMIT,
-  maxJqIterations: INTERRUPTIBLE_LIMIT,
-};
+/** The interruptible limits of the session's shell. Set them after the engine has validated its limits. */
+export const INTERRUPTIBLE_LIMITS: ShellLimits = createInterruptibleLimits(() => clock.interrupted);
 
 /** Returns the engine's limits. They limit memory only, since the host limits the time. */
 export function shellLimits(outputBytes: number): ShellLimits {

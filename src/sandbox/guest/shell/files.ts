@@ -18,6 +18,7 @@ const COPY_DEPTH = 200;
 /** Gives the shell access to the interpreter's file system, so that both share one tree. */
 export class ShellFiles implements IFileSystem {
   readonly #fs: FileSystem;
+  #isClosed = false;
 
   constructor(fs: FileSystem) {
     this.#fs = fs;
@@ -142,7 +143,13 @@ export class ShellFiles implements IFileSystem {
     });
   }
 
+  /** Makes all later operations fail. */
+  close(): void {
+    this.#isClosed = true;
+  }
+
   async #attempt<T>(operation: string, path: string, work: () => T): Promise<T> {
+    if (this.#isClosed) throw new Error("the command was ended");
     try {
       return await work();
     } catch (thrown) {
@@ -280,7 +287,8 @@ export function latin1(bytes: Uint8Array): string {
   return text;
 }
 
-function latin1Bytes(text: string): Uint8Array {
+/** The inverse of {@linkcode latin1}. */
+export function latin1Bytes(text: string): Uint8Array {
   const bytes = new Uint8Array(text.length);
   for (let at = 0; at < text.length; at++) bytes[at] = text.charCodeAt(at);
   return bytes;

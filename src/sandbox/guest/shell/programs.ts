@@ -45,7 +45,14 @@ export function createCommands(
     const stdout = line.repeat(Math.ceil(YES_BYTES / line.length));
     return Promise.resolve({ stdout, stderr: "", exitCode: SIGPIPE_CODE });
   });
-  return [...python, yes, boundedFind(), ...rewrittenCommands(), ...systemCommands()];
+  return [
+    ...python,
+    yes,
+    boundedFind(),
+    ...rewrittenCommands(),
+    ...systemCommands(),
+    ...environmentCommands(),
+  ];
 }
 
 /** Nested expressions of `find`, which the engine reads by recursion on the thread's stack. */
@@ -118,6 +125,19 @@ function systemCommands(): Command[] {
     return await printLine(path);
   });
   return [uname, id, realpath, mktemp];
+}
+
+/** Commands that print the exported variables. The engine's print all variables. */
+function environmentCommands(): Command[] {
+  return ["env", "printenv"].map((name) =>
+    defineCommand(name, async (args, { exportedEnv = {}, origCommand }) => {
+      if (args.length > 0 && origCommand) return await origCommand(args);
+      const stdout = Object.entries(exportedEnv).map(([variable, value]) => `${variable}=${value}\n`).join(
+        "",
+      );
+      return { stdout, stderr: "", exitCode: 0 };
+    })
+  );
 }
 
 function printLine(line: string): ReturnType<Command["execute"]> {

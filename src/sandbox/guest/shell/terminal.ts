@@ -1,10 +1,14 @@
 import { clock, STOP_MESSAGE } from "./clock.ts";
 
 /** Output and exit code of a command, as the engine returns them. */
-interface CommandOutput {
+export interface CommandOutput {
   readonly stdout: string;
   readonly stderr: string;
   readonly exitCode: number;
+  /** `bytes` if each character of `stdout` is one byte. */
+  readonly stdoutKind?: "text" | "bytes";
+  /** An older form of `stdoutKind`. */
+  readonly stdoutEncoding?: "binary";
 }
 
 interface Redirection {
@@ -39,11 +43,14 @@ export interface Route {
   readonly stderr: "stdout" | "stderr";
 }
 
+/** Output of a command before its last conversion. */
+export type PrintedText = Omit<CommandOutput, "exitCode">;
+
 /** Functions that a {@linkcode ShellTerminal} prints with. */
 export interface TerminalParts {
   readonly print: (stream: "stdout" | "stderr", text: string) => void;
   /** The engine's last conversion, which decodes bytes to text. */
-  readonly toText: (printed: { stdout: string; stderr: string }) => { stdout: string; stderr: string };
+  readonly toText: (printed: PrintedText) => Pick<PrintedText, "stdout" | "stderr">;
 }
 
 /** Longest time, in milliseconds, that output is buffered. */
@@ -129,7 +136,7 @@ export class ShellTerminal {
   /** Prints the output of a result. Returns the result without it. */
   #printOutput<Result extends CommandOutput>(printed: Result, route: Route): Result {
     if (!printed.stdout && !printed.stderr) return printed;
-    const { stdout, stderr } = this.#parts.toText({ stdout: printed.stdout, stderr: printed.stderr });
+    const { stdout, stderr } = this.#parts.toText({ ...printed });
     this.#bufferText("stdout", stdout);
     this.#bufferText(route.stderr, clock.interrupted ? stderr.replace(STOP_MESSAGE, "") : stderr);
     this.#timer ??= clock.startTimer(() => this.flush(), BUFFER_MS);

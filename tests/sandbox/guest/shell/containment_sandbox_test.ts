@@ -54,6 +54,90 @@ containmentTest("endless output", async (session) => {
   assert(flood.stdout.length <= profile.limits.outputBytes);
 });
 
+containmentTest("bombs of commands that Python starts", async (session) => {
+  const nested = "import subprocess, sys\\nsys.exit(subprocess.call('python3 nested.py', shell=True))\\n";
+  await session.shell(`printf "${nested}" > nested.py`);
+  const bombs = [
+    "subprocess.call('python3 nested.py', shell=True)",
+    "subprocess.call('f() { f; }; f', shell=True, stderr=subprocess.DEVNULL)",
+    "os.system('python3 nested.py | python3 nested.py')",
+  ];
+  for (const bomb of bombs) {
+    const result = await session.exec(`import os, subprocess\n${bomb}`, { timeoutMs: 3_000 });
+    assert(["ok", "timeout"].includes(result.status), `${bomb}: ${JSON.stringify(result)}`);
+    assert(result.status !== "ok" || result.value !== "0", bomb);
+    assert(result.stateKept, bomb);
+  }
+  const many = await session.exec(
+    `
+import subprocess
+children = []
+try:
+    while True: children.append(subprocess.Popen("while :; do :; done", shell=True))
+except BlockingIOError: pass
+for child in children: child.kill()
+len(children), {child.wait() for child in children}`,
+    { timeoutMs: 20_000 },
+  );
+  assertEquals(value(many), "(128, {-9})");
+});
+
+containmentTest("commands of Python that do not end or write without end", async (session) => {
+  const commands = [
+    ["sleep 1000", "", "timeout"],
+    ["while :; do :; done", "", "timeout"],
+    ["awk 'BEGIN { while (1) x++ }'", "", "timeout"],
+    ["yes xxxxxxxxxxxxxxxxxxxx | cat; while :; do yes; done", "", "timeout output"],
+    ["while :; do yes; done", "stdout=subprocess.PIPE", "timeout memory error"],
+    ["while :; do yes; done > big.txt; rm big.txt", "", "timeout ok"],
+  ];
+  for (const [command, options, statuses] of commands) {
+    const code = `import subprocess; subprocess.run(${JSON.stringify(command)}, shell=True, ${options})`;
+    const result = await session.exec(code, { timeoutMs: 1_000 });
+    assert(
+      statuses?.split(" ").includes(result.status),
+      `${command}: ${JSON.stringify(result).slice(0, 500)}`,
+    );
+    assert(result.stdout.length <= profile.limits.outputBytes, command);
+    await session.reset({ mode: "rewind" });
+  }
+});
+
+containmentTest("forged requests about commands over the bridge", async (session) => {
+  const code = String.raw`
+import os, struct, subprocess, threading
+def send(data):
+    try: os.write(3, data)
+    except OSError: pass
+def take():
+    size = struct.unpack("<I", os.read(3, 4))[0]
+    return os.read(3, size) if size else b""
+for letter in b"?XKRNEY":
+    for size in (0, 1, 3, 4, 8, 9, 15, 16, 17, 4096, 1 << 20):
+        for fill in (0, 1, 127, 255):
+            send(bytes([letter]) + bytes([fill]) * size)
+            if letter in b"NE": take()
+for count in (0, 1, 2, 3, 2**31, 2**32 - 1):
+    for text in (b"", b"ls", b"ls\0/", b"ls\0/\0", b"ls\0/nowhere\0__proto__=x\0=\0constructor", b"[" * 10**5, b"(" * 10**6 + b"\0/", b"\xff\0" * 10**5):
+        for size in (0, len(text), 2**32 - 1): send(b"X" + struct.pack("<III", 1000 + count % 7, count, size) + text)
+for number in range(100):
+    text = b"while :; do python3 -c 1; done\0/"
+    send(b"X" + struct.pack("<III", number, 0, len(text)) + text)
+child = subprocess.Popen("while :; do python3 -c 1; done", shell=True)
+for program in range(50):
+    for number in range(50): send(b"R" + struct.pack("<IIiI", number, program, 0, 2**32 - 1) + b"x")
+try: child.wait(0.5)
+except subprocess.TimeoutExpired: pass
+for fd in (1 << 30 | 1 << 28, 1 << 30 | 1 << 28 | 5, 1 << 30 | 7 << 26): 
+    for call in (os.fsync, os.fdatasync):
+        try: call(fd)
+        except OSError: pass
+`;
+  const result = await session.exec(code, { timeoutMs: 10_000 });
+  assert(["ok", "error", "timeout"].includes(result.status), JSON.stringify(result));
+  await session.reset({ mode: "rewind" });
+});
+
 containmentTest("a string that doubles without end", async (session) => {
   const result = await session.shell("x=aaaaaaaaaaaaaaaa; while :; do x=$x$x; done", { timeoutMs: 5_000 });
   assert(result.status !== "ok");

@@ -1,0 +1,249 @@
+import { PathError } from "../errno.ts";
+import type { ShellLimits } from "./clock.ts";
+import { Bash } from "./engine.ts";
+import type { ShellFiles } from "./files.ts";
+import { createCommands, type ProgramRequest, type ProgramResult } from "./programs.ts";
+import type { CommandOutput, Interpreter, ShellTerminal, TerminalParts } from "./terminal.ts";
+
+/** Values, between two commands, of those parts of the engine's state that an aborted command leaves wrong. */
+const IDLE_STATE = {
+  localScopes: [],
+  callDepth: 0,
+  sourceDepth: 0,
+  loopDepth: 0,
+  inCondition: false,
+  groupStdin: undefined,
+  signal: undefined,
+  extraArgs: undefined,
+  fileDescriptors: undefined,
+  funcNameStack: undefined,
+  callLineStack: undefined,
+  sourceStack: undefined,
+  localArrayScopes: undefined,
+  localExportedVars: undefined,
+  localVarStack: undefined,
+  localVarDepth: undefined,
+  processSubstitutions: undefined,
+  processSubstitutionFsMounted: undefined,
+};
+
+interface State {
+  readonly env: ReadonlyMap<string, string>;
+  readonly exportedVars: ReadonlySet<string>;
+  readonly cwd: string;
+  readonly [name: string]: unknown;
+}
+
+/** The engine as patched by `shell_bundle.ts`, with a hook at the start of each script. */
+interface PatchedBash extends Pick<Bash, "exec"> {
+  /** Initial state of the next script. */
+  state: State;
+  execInScope: (
+    script: string,
+    options: ChildOptions | undefined,
+    scope: unknown,
+    depth: number,
+    ...rest: unknown[]
+  ) => Promise<unknown>;
+  readonly commands: ReadonlyMap<string, unknown>;
+  readonly limits: ShellLimits;
+  readonly logResult: TerminalParts["toText"];
+  /** Called when a script starts. Returns the interpreter that runs it. */
+  onStart: (interpreter: Interpreter, state: State) => Interpreter;
+}
+
+/** Options of a script, as the engine takes them. */
+export interface ScriptOptions {
+  readonly stdin: string;
+  /** `bytes` if each character of `stdin` is one byte. */
+  readonly stdinKind?: "bytes";
+  /** Arguments of the script's first command, which are not parsed. */
+  readonly args?: readonly string[];
+  readonly signal: unknown;
+}
+
+/** The parts of a {@linkcode ScriptEngine}. */
+export interface ScriptEngineParts {
+  readonly files: ShellFiles;
+  readonly cwd: string;
+  /** The exported variables. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly limits: ShellLimits;
+  readonly terminal: ShellTerminal;
+  readonly runPython: (request: ProgramRequest) => Promise<ProgramResult>;
+  /** True if programs that the engine starts get no variables beside those of `env`. */
+  readonly isProgram?: boolean;
+  /** Called before each command of a script. */
+  readonly beforeCommand?: () => Promise<void> | undefined;
+}
+
+/** The engine of a shell, with the changes that make it a shell of the session. */
+export class ScriptEngine {
+  readonly #bash: PatchedBash;
+  /** State of the running script, and of the last top-level script. */
+  #runningState: State | undefined;
+  #lastState: State | undefined;
+
+  constructor({ files, cwd, env, limits, terminal, runPython, isProgram, beforeCommand }: ScriptEngineParts) {
+    const bash = this.#bash = new Bash({
+      fs: files,
+      cwd,
+      env: { ...env },
+      customCommands: createCommands(runPython),
+      executionLimits: limits,
+      defenseInDepth: false,
+    }) as unknown as PatchedBash;
+    if (isProgram) bash.state = programState(bash.state, env);
+    const pristine = bash.state;
+    const runInScope = bash.execInScope.bind(bash);
+    let scriptDepth = 0;
+    bash.onStart = (interpreter, state) => {
+      enableNameSplitting(interpreter);
+      this.#runningState = state;
+      reportRedirectErrors(interpreter);
+      if (beforeCommand) delayCommands(interpreter, beforeCommand);
+      return scriptDepth === 0 ? terminal.attach(interpreter) : interpreter;
+    };
+    bash.execInScope = async (script, options, scope, depth, ...rest) => {
+      const outer = this.#runningState;
+      if (outer && depth > 0) {
+        bash.state = isChildProcess(options) ? childState(outer, pristine, options) : outer;
+      }
+      scriptDepth = depth;
+      const run = () => runInScope(script, options, scope, depth, ...rest);
+      try {
+        return await (depth === 0 ? run() : terminal.runCaptured(run));
+      } finally {
+        if (depth === 0) this.#lastState = this.#runningState;
+        else this.#runningState = outer;
+      }
+    };
+  }
+
+  get commandNames(): string[] {
+    return [...this.#bash.commands.keys()];
+  }
+
+  /** The limits, which may be changed while a script runs. */
+  get limits(): ShellLimits {
+    return this.#bash.limits;
+  }
+
+  /** The engine's last conversion, which decodes bytes to text. */
+  toText(printed: Parameters<TerminalParts["toText"]>[0]): ReturnType<TerminalParts["toText"]> {
+    return this.#bash.logResult(printed);
+  }
+
+  /** Runs a script. The result has the output that the terminal did not print. */
+  async run(script: string, options: ScriptOptions): Promise<CommandOutput> {
+    this.#runningState = undefined;
+    return await this.#bash.exec(script, { rawScript: true, ...options } as never);
+  }
+
+  /** Makes the state at the end of the last script that of the next one. Returns the working directory. */
+  keepState(exitCode: number): string {
+    const state = this.#lastState ?? this.#bash.state;
+    this.#bash.state = { ...state, ...IDLE_STATE, lastExitCode: exitCode };
+    return this.#bash.state.cwd;
+  }
+}
+
+/** Returns the initial state of a program's shell, which exports only what the program gives it. */
+function programState(state: State, env: ScriptEngineParts["env"]): State {
+  const variables = new Map(state.env);
+  if (!("HOME" in env)) variables.delete("HOME");
+  return { ...state, env: variables, exportedVars: new Set(Object.keys(env)) };
+}
+
+/** Calls a function before each command, and waits for it. */
+function delayCommands(interpreter: Interpreter, before: () => Promise<void> | undefined): void {
+  const command = interpreter.executeCommand.bind(interpreter);
+  interpreter.executeCommand = interpreter.ctx.executeCommand = async (...args) => {
+    await before();
+    return await command(...args);
+  };
+}
+
+function enableNameSplitting(interpreter: Interpreter): void {
+  const command = interpreter.executeCommand.bind(interpreter);
+  interpreter.executeCommand = interpreter.ctx.executeCommand = (node, ...rest) => {
+    return command(splitCommandName(node), ...rest);
+  };
+}
+
+/** Options of a script that a command runs. */
+interface ChildOptions {
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** Names of variables. The engine also passes a script's arguments by names such as `1` and `@`. */
+const NAME = /^[A-Za-z_]\w*$/;
+
+/** True if a script is a separate process. A script that is only expanded inside another has no `cwd` option. */
+function isChildProcess(options: ChildOptions | undefined): options is ChildOptions {
+  return options !== undefined && "cwd" in options;
+}
+
+/** Returns the state that a child process inherits: of the variables only the exported ones. */
+function childState(parent: State, pristine: State, { env: given = {} }: ChildOptions): State {
+  const initial = [...pristine.env].filter(([name]) => !pristine.exportedVars.has(name));
+  const exported = [...parent.env].filter(([name]) => parent.exportedVars.has(name));
+  const env = new Map([...initial, ...exported]);
+  return {
+    ...pristine,
+    env,
+    exportedVars: new Set([...parent.exportedVars, ...Object.keys(given).filter((name) => NAME.test(name))]),
+    cwd: parent.cwd,
+    previousDir: parent.previousDir,
+  };
+}
+
+interface Word {
+  readonly type: string;
+  readonly parts: readonly { readonly type: string }[];
+}
+
+interface SimpleCommand {
+  readonly type: string;
+  readonly name?: Word | null;
+  readonly args?: readonly Word[];
+}
+
+const EXPANSIONS = new Set(["ParameterExpansion", "CommandSubstitution"]);
+/** `${paddock_nothing-}`: if a command's name is empty, the engine uses the first argument as the name. */
+const EMPTY_NAME = {
+  type: "Word",
+  parts: [{
+    type: "ParameterExpansion",
+    parameter: "paddock_nothing",
+    operation: { type: "DefaultValue", word: { type: "Word", parts: [] }, checkEmpty: false },
+  }],
+};
+
+/** Returns a command whose name is split into words, as its arguments are. Example: `run='python -u'; $run a.py`. */
+export function splitCommandName<Node extends SimpleCommand>(node: Node): Node {
+  const { type, name, args = [] } = node;
+  const [part, ...more] = name?.parts ?? [];
+  if (type !== "SimpleCommand" || !name || !part || more.length > 0 || !EXPANSIONS.has(part.type)) {
+    return node;
+  }
+  return { ...node, name: EMPTY_NAME, args: [name, ...args] };
+}
+
+/**
+ * Makes a command fail if the file system refuses its redirection, such as one to a read-only file. Without this,
+ * the error would end the engine and everything that runs in it.
+ */
+export function reportRedirectErrors(interpreter: Interpreter): Interpreter {
+  const command = interpreter.executeCommand.bind(interpreter);
+  const guarded: Interpreter["executeCommand"] = async (...args) => {
+    try {
+      return await command(...args);
+    } catch (error) {
+      if (!(error instanceof PathError)) throw error;
+      return { stdout: "", stderr: `bash: ${error.path}: ${error.shellText}\n`, exitCode: 1 };
+    }
+  };
+  interpreter.executeCommand = interpreter.ctx.executeCommand = guarded;
+  return interpreter;
+}
