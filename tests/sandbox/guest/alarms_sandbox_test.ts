@@ -51,6 +51,22 @@ n, signal.getsignal(signal.SIGALRM) is count`;
   await withSession(async (session) => assertEquals(value(await session.exec(code)), "(5, True)"));
 });
 
+Deno.test("SIGTERM without a handler exits with code 143 and keeps the interpreter", async () => {
+  await withSession(async (session) => {
+    const calls = [
+      "os.kill(os.getpid(), signal.SIGTERM)",
+      "signal.raise_signal(signal.SIGTERM)",
+      "threading.Thread(target=os.kill, args=(os.getpid(), signal.SIGTERM)).start()\ntime.sleep(60)",
+    ];
+    for (const call of calls) {
+      const result = await session.exec(`import os, signal, threading, time\n${call}`);
+      assertEquals([result.status, "exitCode" in result && result.exitCode], ["exited", 143], call);
+    }
+    const handled = "signal.signal(15, lambda *_: print('handled'))\nos.kill(os.getpid(), 15)";
+    assertEquals((await session.exec(handled)).stdout, "handled\n");
+  });
+});
+
 Deno.test("SIGALRM without a handler exits with code 142", async () => {
   await withSession(async (session) => {
     const result = await session.exec("import signal, time\nsignal.setitimer(0, 0.02)\ntime.sleep(10)");

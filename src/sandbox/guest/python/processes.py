@@ -20,6 +20,11 @@ STACK_UNITS, FEW_PROCESSES = 4, 8
 FIRST_PID = os.getpid()
 IGNORED = (signal.SIGCHLD, signal.SIGCONT, signal.SIGURG, signal.SIGWINCH)
 
+ENDING = (signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2, signal.SIGTERM)
+"""Signals that end the main program, with its exit functions, if it does not handle them."""
+
+EXIT_BASE = 128
+
 _os_kill, _os_exit = os.kill, os._exit
 _getppid = os.getppid
 _numbers = itertools.count(FIRST_PID + 1)
@@ -248,7 +253,9 @@ def raise_in(process, sig):
     """Delivers a signal to a process."""
     handler = process.handlers.get(sig, signal.SIG_DFL)
     if process is root:
-        if process is current():
+        if sig in ENDING and _signals.has_default(sig):
+            _signals.call_in(process.main, lambda: _exit_by(sig), sys._getframe())
+        elif process is current():
             _os_kill(FIRST_PID, sig)
         else:
             _signals.call_in(_sched.main, lambda: _os_kill(FIRST_PID, sig), sys._getframe())
@@ -261,6 +268,10 @@ def raise_in(process, sig):
         _signals.call_in(process.main, lambda: handler(sig, sys._getframe()), sys._getframe())
     if process is current():
         _sched.attend(_sched.running[0])
+
+
+def _exit_by(sig):
+    raise SystemExit(EXIT_BASE + sig)
 
 
 def _interrupt():

@@ -7,6 +7,7 @@ import linecache
 import os
 import signal
 import sys
+import time
 import types
 
 VERSION = ".".join(map(str, sys.version_info[:3]))
@@ -14,6 +15,7 @@ USAGE = "usage: python [option] ... [-c cmd | -m mod | file | -] [arg] ...\n"
 PLAIN_FLAGS = "bBdEiIOPqRsSuvx"
 """One-letter options that have no effect here."""
 
+_tzset = time.tzset
 _getcwd, _chdir = os.getcwd, os.chdir
 """Graders set the functions of `os` to None."""
 SAVED_ATTRIBUTES = ("argv", "path", "stdin", "stdout", "stderr", "excepthook", "displayhook")
@@ -25,8 +27,10 @@ def run_program(request):
     saved_path, saved_modules, main = list(sys.path), dict(sys.modules), sys.modules["__main__"]
     saved_cwd, saved_env = _cwd(), dict(os.environ)
     _runner._begin_program()
+    zone = saved_env.get("TZ")
     try:
         _enter(request)
+        _set_zone(zone, request["env"].get("TZ"))
         return _outcome(request["argv"])
     except BaseException as error:
         return {"exitCode": 1, "interrupted": isinstance(error, KeyboardInterrupt)}
@@ -37,8 +41,15 @@ def run_program(request):
         vars(sys).update(saved)
         sys.path[:] = saved_path
         _set_environment(saved_env)
+        _set_zone(request["env"].get("TZ"), zone)
         if saved_cwd is not None:
             _chdir(saved_cwd)
+
+
+def _set_zone(before, zone):
+    """Sets the zone of local times where a program has another."""
+    if zone != before:
+        _tzset()
 
 
 def run_child(argv, env):

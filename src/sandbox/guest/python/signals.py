@@ -93,6 +93,11 @@ def get_handler(signalnum):
     return signal.default_int_handler if handler is _runner._on_interrupt else handler
 
 
+def has_default(signalnum):
+    """True if the main program does not handle a signal."""
+    return _get_c_handler(signalnum) == signal.SIG_DFL
+
+
 def pause():
     """Wait until a signal arrives."""
     me, handled = _sched.running[0], _handled[0]
@@ -115,7 +120,7 @@ def pthread_kill(thread_id, signalnum, /):
 def raise_signal(signalnum, /):
     """Send a signal to the executing process."""
     process = _procs.current()
-    if process is _procs.root:
+    if process is _procs.root and signalnum not in _procs.ENDING:
         _raise_signal(signalnum)
     else:
         _procs.raise_in(process, signalnum)

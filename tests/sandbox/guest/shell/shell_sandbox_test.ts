@@ -186,6 +186,8 @@ shellTest("Session.shell() runs python as a separate program", async (session) =
     await printed(session, "A=1 python -c 'import os; print(os.environ[\"A\"], os.getcwd())'"),
     `1 ${HOME}/p\n`,
   );
+  const zone = "python -c 'import time; print(time.localtime(0).tm_hour, *time.tzname)'";
+  assertEquals(await printed(session, `TZ=America/New_York ${zone}; ${zone}`), "19 EST EDT\n0 UTC UTC\n");
   assertEquals(
     await printed(session, "echo 'print(input())' > i.py; echo in | python i.py | tr a-z A-Z"),
     "IN\n",
